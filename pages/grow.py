@@ -4,6 +4,7 @@ import streamlit as st
 
 from graftviz.ui.engine import engine_is_ready, enter_page, show_engine
 from graftviz.ui.frame.header import Header, follow_address, write_address
+from graftviz.ui.frame.learning_view import show_uploader
 from graftviz.ui.frame.view import PLAYER
 from graftviz.ui.grow.analysis import show_comparison, show_path, show_stability
 from graftviz.ui.grow.live import live_player
@@ -11,8 +12,7 @@ from graftviz.ui.grow.panels import (
     INSPECT,
     show_branch_bar,
     show_choices,
-    show_data_panel,
-    show_messages,
+    show_grow_notices,
     show_tour,
     tools,
 )
@@ -28,14 +28,14 @@ header = Header("grow")
 # Places first: what appears above the player must not move it, or the browser starts it anew.
 above = st.container()
 with above:
-    show_data_panel(state)
+    show_uploader(state)
 
 if engine_is_ready(engine):
     with st.sidebar:
         show_choices(state, is_ready=engine.ready.is_set())
     is_new_run = state.refresh()
     with above:
-        show_messages(state)
+        show_grow_notices(state)
         show_branch_bar(state)
         show_comparison(state)
         show_stability(state)

@@ -4,13 +4,10 @@ import streamlit as st
 
 from graftviz.ui.engine import engine_is_ready, enter_page
 from graftviz.ui.frame.header import Header, follow_address, write_address
+from graftviz.ui.frame.learning_view import show_runs, show_uploader
+from graftviz.ui.frame.panels import show_notices
 from graftviz.ui.frame.view import PRUNE
-from graftviz.ui.prune.live import live_pruning
-from graftviz.ui.prune.panels import (
-    show_pruned_data,
-    show_pruning_choices,
-    show_pruning_messages,
-)
+from graftviz.ui.prune.panels import show_pruning_choices
 from graftviz.ui.prune.state import prune_state
 from graftviz.ui.run_files import RUN_NOTE, run_files
 
@@ -22,14 +19,14 @@ header = Header("prune")
 # Containers come first: a notice above the view must not move it, or the browser reloads it.
 above = st.container()
 with above:
-    show_pruned_data(state)
+    show_uploader(state)
 if engine_is_ready(engine):
     with st.sidebar:
         show_pruning_choices(state, is_ready=engine.ready.is_set())
     state.refresh()
     with above:
-        show_pruning_messages(state)
-    live_pruning(state)
+        show_notices(state, PRUNE, "run")
+    show_runs(state, PRUNE, "token", {"heuristic": state.choose_heuristic})
     PRUNE.load()
     run = state.runs.get(state.heuristic)
     header.show_files(lambda: run_files(run, with_replay=False) if run else [], RUN_NOTE)

@@ -4,13 +4,12 @@ import streamlit as st
 
 from graftviz.ui.engine import engine_is_ready, enter_page
 from graftviz.ui.frame.header import Header, follow_address, write_address
+from graftviz.ui.frame.learning_view import show_runs, show_uploader
 from graftviz.ui.frame.view import RACE
 from graftviz.ui.grow.state import opened_grow_state
-from graftviz.ui.race.live import live_race
 from graftviz.ui.race.panels import (
     race_files,
     show_race_choices,
-    show_race_data,
     show_race_engine,
     show_race_messages,
 )
@@ -25,15 +24,15 @@ header = Header("race")
 # Places first: what appears above the race must not move it, or the browser starts it anew.
 above = st.container()
 with above:
-    show_race_data(state)
+    show_uploader(state)
 
 if engine_is_ready(engine):
     with st.sidebar:
         show_race_choices(state, is_ready=engine.ready.is_set())
-    is_new_race = state.refresh()
+    state.refresh()
     with above:
         show_race_messages(state)
-    live_race(state, new_race=is_new_race)
+    show_runs(state, RACE, "race", {})
     RACE.load()
     header.show_files(lambda: race_files(state), RUN_NOTE)
     header.show_link(state.link, "Runs this race again and opens it at this position.")

@@ -18,7 +18,7 @@ from hostile_files import BAD_NAMES, parquet_of
 from hypothesis import HealthCheck, example, given, settings, strategies as st
 
 import graftviz as gv
-from graftviz.datasets import dataset_keys, read_positions, read_truth
+from graftviz.datasets import read_positions, read_truth
 from graftviz.dynamics import read_series
 from graftviz.errors import InputError
 from graftviz.formats.gexf import result_gexf
@@ -44,11 +44,13 @@ from graftviz.table import DiscreteTable, read_table
 from graftviz.ui.budget.options import BudgetOptions
 from graftviz.ui.dynamics.options import DynamicsOptions
 from graftviz.ui.frame.state import OptionsPage
+from graftviz.ui.grow.options import GrowOptions
 from graftviz.ui.inspect.options import parse_inspection, write_inspection
-from graftviz.ui.race.url import parse_race, write_race
+from graftviz.ui.prune.options import PruneOptions
+from graftviz.ui.race.options import RaceOptions
 from graftviz.ui.regions.options import RegionOptions
 from graftviz.ui.reservoir.options import ReservoirOptions
-from graftviz.ui.url_state import Vocabulary, parse, parse_options_of, write_options_of
+from graftviz.ui.url_state import parse_options_of, write_options_of
 
 # Any text that a file in UTF-8 can hold, and often what has meant trouble elsewhere.
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=12) | st.sampled_from(BAD_NAMES)
@@ -187,18 +189,15 @@ def test_any_options_learn_or_are_refused(chosen: tuple[type, dict[str, Any]]) -
                 break
 
 
-VOCABULARY = Vocabulary(
-    dataset_keys(),
-    {name: learner_class(name) for name in learner_names()},
-    "scale-free-60",
-    "best-choice",
+PAGES = (
+    *(BudgetOptions, DynamicsOptions, RegionOptions, ReservoirOptions),
+    *(GrowOptions, RaceOptions, PruneOptions),
 )
-PAGES = (BudgetOptions, DynamicsOptions, RegionOptions, ReservoirOptions)
 KEYS = sorted(
     {"data", "learner", "seed", "step", "branch", "compare", "fingerprint", "run", "model", "node"}
     | {"edge", "evidence", "method", "with", "racer1", "axis", "at", "edges"}
     | {spec.name for cls in PAGES for spec in option_specs(cls)}
-    | {spec.name for cls in VOCABULARY.learners.values() for spec in option_specs(cls)}
+    | {spec.name for cls in map(learner_class, learner_names()) for spec in option_specs(cls)}
 )
 PARTS = st.sampled_from([*KEYS, *"0179-.:;,=& ", "upload", "true", "learned", *learner_names()])
 ADDRESSES = st.dictionaries(
@@ -209,18 +208,14 @@ ADDRESSES = st.dictionaries(
 @at_most(50)
 @given(ADDRESSES)
 def test_any_address_shows_something_on_every_page(query: dict[str, str]) -> None:
-    grow = parse(query, VOCABULARY)
-    race = parse_race(query, VOCABULARY)
-    inspect, inspect_complaints = parse_inspection(query, VOCABULARY)
-    told = [*grow.complaints, *race.complaints, *inspect_complaints]
+    inspect, inspect_complaints = parse_inspection(query)
+    told = [*inspect_complaints]
     # What was understood is written, and understood again without complaint.
-    again = parse_race(write_race(race.settings, VOCABULARY), VOCABULARY)
-    assert again.settings == race.settings
-    again_inspected, _ = parse_inspection(write_inspection(inspect, VOCABULARY), VOCABULARY)
+    again_inspected, _ = parse_inspection(write_inspection(inspect))
     assert again_inspected == inspect
     for cls in PAGES:
         values, complaints = parse_options_of(cls, query)
-        assert parse_options_of(cls, write_options_of(cls, values))[1] == ()
+        assert parse_options_of(cls, write_options_of(cls, values)) == (values, ())
         page = OptionsPage(cls, places=("step",), others=("run",))
         page.follow(query)
         told += [*complaints, *page.complaints]

@@ -99,12 +99,12 @@ def test_it_opens_on_a_sample_with_known_truth() -> None:
     app = open_app()
     assert sentences(app) == ""
     state = state_of(app)
-    assert state.settings.learner == "best-choice"
-    assert state.options()["preset"] == "paper"
+    assert state.values["learner"] == "best-choice"
+    assert state.learner_options(state.options)["preset"] == "paper"
     assert app.selectbox(key="option.preset").value == "paper"
     assert "preset" not in query_of(app)
     assert state.material.truth is not None
-    options = state.options()
+    options = state.learner_options(state.options)
     assert options["alpha"] == 0.75
     assert app.slider(key="option.alpha").value == 0.75
     run = state.run
@@ -123,7 +123,11 @@ def test_every_data_set_can_be_chosen(key: str) -> None:
     assert state.run.wait(1, 60)
     header = json.loads(state.run.header_json)
     assert header["title"] == state.material.title
-    assert header["lam"] == state.options()["lam"] == state.material.suggested["lam"]
+    assert (
+        header["lam"]
+        == state.learner_options(state.options)["lam"]
+        == state.material.suggested["lam"]
+    )
     content = finished(app)
     assert 10 <= content["outcome"]["edges"] <= 3 * state.material.train.n_variables
 
@@ -164,9 +168,9 @@ def test_another_preset_decides_by_its_own_rules_and_shows_what_they_come_to() -
     assert sentences(app) == ""
     state = state_of(app)
     assert query_of(app)["preset"] == "best"
-    assert state.options()["lam"] is None
+    assert state.learner_options(state.options)["lam"] is None
     assert app.select_slider(key="option.lam").value == AUTO
-    resolved = state.automatic()
+    resolved = state.automatic(state.choice)
     assert app.select_slider(key="option.lam").options[0] == f"auto {resolved['lam']:.3g}"
     for name in ("score", "objective"):
         captions = app.radio(key=f"option.{name}").proto.captions
@@ -214,11 +218,11 @@ def test_options_that_do_not_go_together_cost_a_sentence() -> None:
 def test_chosen_options_stay_with_another_data_set_and_suggestions_follow_it() -> None:
     app = open_app(data="digits-2", alpha="0.5")
     state = state_of(app)
-    assert state.options()["lam"] == state.material.suggested["lam"]
+    assert state.learner_options(state.options)["lam"] == state.material.suggested["lam"]
     app.selectbox(key="choose.data").set_value("karate").run()
     state = state_of(app)
-    assert state.options()["lam"] == state.material.suggested["lam"]
-    assert state.options()["alpha"] == 0.5
+    assert state.learner_options(state.options)["lam"] == state.material.suggested["lam"]
+    assert state.learner_options(state.options)["alpha"] == 0.5
     assert query_of(app)["data"] == "karate"
 
 
@@ -228,8 +232,8 @@ def test_a_link_opens_what_it_says() -> None:
     )
     assert sentences(app) == ""
     state = state_of(app)
-    assert state.settings.step == 4
-    assert state.settings.seed == 3
+    assert state.values["step"] == 4
+    assert state.values["seed"] == 3
     assert state.run.recorder.run.branch.at == 2
     assert state.run.recorder.run.branch.learner.alpha == 0.0
     assert state.ghost is not None
@@ -416,7 +420,7 @@ def test_a_run_beyond_the_budget_is_asked_about_first(monkeypatch: pytest.Monkey
     assert "Still showing the previous run." in sentences(app)
     assert state_of(app).run is before
     assert "alpha" not in query_of(app)
-    app.button(key="run_anyway").click().run()
+    app.button(key="player.run_anyway").click().run()
     assert sentences(app) == ""
     assert state_of(app).run is not before
     assert query_of(app)["alpha"] == "0.5"
@@ -431,7 +435,7 @@ def test_the_first_run_of_a_page_can_be_asked_about(monkeypatch: pytest.MonkeyPa
     app = open_app(data="karate")
     assert "Limit: " in sentences(app)
     assert state_of(app).run is None
-    app.button(key="run_anyway").click().run()
+    app.button(key="player.run_anyway").click().run()
     assert not app.exception
     assert state_of(app).run is not None
 
@@ -447,15 +451,15 @@ def test_a_run_without_memory_is_refused_with_the_numbers(
     assert not app.exception
     assert re.search(r"about [\d.]+ [MG]B of memory", sentences(app))
     assert size_text(1_000_000) in sentences(app)
-    assert not [button for button in app.button if button.key == "run_anyway"]
+    assert not [button for button in app.button if button.key == "player.run_anyway"]
     assert state_of(app).run is before
 
 
 BAD_LINKS = {
-    "data": ({"data": "mars"}, "There is no data set 'mars'"),
-    "learner": ({"learner": "guess"}, "There is no learner 'guess'"),
+    "data": ({"data": "mars"}, "Option data must be one of "),
+    "learner": ({"learner": "guess"}, "Option learner must be one of "),
     "range": ({"alpha": "7"}, "Option alpha must be at least 0"),
-    "text": ({"seed": "x"}, "The seed must be a whole number"),
+    "text": ({"seed": "x"}, "Option seed must be a whole number"),
     "key": ({"colour": "red"}, "Unknown setting 'colour'"),
     "branch": ({"branch": "soon"}, "A branch is written as step:option=value"),
     "old preset": ({"preset": "default"}, "default is now called paper"),
@@ -631,4 +635,4 @@ def test_a_link_to_uploaded_data_asks_for_the_same_table() -> None:
     upload_of(app, "upload.table").upload("mine.csv", csv_table()).run()
     assert sentences(app) == ""
     assert state_of(app).material.fingerprint == fingerprint
-    assert state_of(app).options()["alpha"] == 0.5
+    assert state_of(app).values["options"] == {"alpha": 0.5}

@@ -9,8 +9,8 @@ from app_pages import open_page, query_of, sentences
 from streamlit.testing.v1 import AppTest
 
 from graftviz.learners.forced_pruning import HEURISTICS
+from graftviz.ui.frame.learning_view import runs_message
 from graftviz.ui.frame.view import Mailbox
-from graftviz.ui.prune.live import prune_message
 
 
 def state_of(app: AppTest) -> Any:
@@ -25,7 +25,7 @@ def test_it_opens_with_three_runs_of_the_same_start() -> None:
     state = state_of(app)
     for run in state.runs.values():
         assert run.wait_for_end(60)
-    message = json.loads(prune_message(state, Mailbox()))
+    message = json.loads(runs_message(state, Mailbox(), "token"))
     assert [run["heuristic"] for run in message["header"]["runs"]] == list(HEURISTICS)
     starts = [feed["feed"]["records"][0] for feed in message["feeds"]]
     assert all(start["added"] == starts[0]["added"] for start in starts)
@@ -43,8 +43,8 @@ def test_options_make_other_runs_and_a_link_gives_them_back() -> None:
     wanted = {"exchange": "3", "exchanges": "1", "heuristic": "mcmc", "seed": "7"}
     assert query_of(app) == wanted
     again = open_page("prune", **wanted, step="1")
-    assert state_of(again).options() == state_of(app).options()
-    assert state_of(again).settings.step == 1
+    assert state_of(again).values["options"] == state_of(app).values["options"]
+    assert state_of(again).values["step"] == 1
     assert sentences(again) == ""
 
 
@@ -61,12 +61,12 @@ def test_what_cannot_be_used_costs_a_sentence_and_not_the_runs() -> None:
     app.number_input("prune.option.exchange").set_value(50).run()
     assert "the number of edges, 20" in sentences(app)
     assert "Still showing the previous run." in sentences(app)
-    assert state_of(app).runs is runs
+    assert state_of(app).runs == runs
     app.number_input("prune.option.exchange").set_value(None).run()
     app.number_input("prune.option.clusters").set_value(100_000).run()
     assert "at most" in sentences(app)
     assert "clusters" in sentences(app)
-    assert state_of(app).runs is runs
+    assert state_of(app).runs == runs
     app.number_input("prune.option.clusters").set_value(None).run()
     assert sentences(app) == ""
     assert query_of(app) == {"exchanges": "1"}

@@ -10,8 +10,8 @@ from app_pages import open_page, page_at, query_of, run_while, sentences
 from streamlit.testing.v1 import AppTest
 
 from graftviz.learners.registry import learner_names
+from graftviz.ui.race.options import LINE_UP
 from graftviz.ui.race.panels import build_race_csv, build_race_html
-from graftviz.ui.race.url import LINE_UP
 
 
 def open_race(**query: str) -> AppTest:
@@ -41,7 +41,7 @@ def test_it_opens_with_six_racers_on_a_sample_with_known_truth() -> None:
     app = open_race()
     assert sentences(app) == ""
     state = state_of(app)
-    assert state.settings.racers == LINE_UP
+    assert state.racers == LINE_UP
     assert len(app.radio(key="race.chosen").options) == len(state.entries) == 6
     assert query_of(app) == {}
     finish(app)

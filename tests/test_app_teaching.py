@@ -17,7 +17,7 @@ def press(app: AppTest, key: str) -> None:
 def test_a_page_sees_its_own_settings_alone() -> None:
     app = open_page("", present="1", tour="1", alpha="0.5")
     assert [*app.warning, *app.error] == []
-    assert app.session_state["grow"].settings.options == {"alpha": 0.5}
+    assert app.session_state["grow"].values["options"] == {"alpha": 0.5}
     assert query_of(app) == {"alpha": "0.5", "present": "1"}
 
 

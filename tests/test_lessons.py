@@ -26,28 +26,23 @@ from graftviz.ui.budget.records import RunProgress, run_progress, with_places
 from graftviz.ui.dynamics.options import DynamicsOptions
 from graftviz.ui.dynamics.records import Measured, measuring, plan_of
 from graftviz.ui.dynamics.source import generated
+from graftviz.ui.grow.options import GrowOptions
 from graftviz.ui.lessons import VIEWS, address_of
 from graftviz.ui.material import Material, default_options, prepare
-from graftviz.ui.race.url import RaceSettings, parse_race, write_race
+from graftviz.ui.race.options import RaceOptions
 from graftviz.ui.regions.models import grid_model
 from graftviz.ui.regions.options import RegionOptions
 from graftviz.ui.reservoir.jobs import RUN_ALPHA
 from graftviz.ui.reservoir.options import ReservoirOptions
-from graftviz.ui.url_state import (
-    Settings,
-    Vocabulary,
-    parse,
-    parse_options_of,
-    write,
-    write_options_of,
-)
+from graftviz.ui.url_state import parse_options_of, write_options_of
 
 LEARNERS = {name: learner_class(name) for name in learner_names()}
 DATA = ("scale-free-60", "survey", "karate", "les-miserables")
-VOCABULARY = Vocabulary(DATA, LEARNERS, "scale-free-60", "best-choice")
 BY_KEY = {lesson.key: lesson for lesson in LESSONS}
 ALL_VIEWS = [view for views in VIEWS.values() for view in views]
 OPTIONS: dict[str, Any] = {
+    "": GrowOptions,
+    "race": RaceOptions,
     "budget": BudgetOptions,
     "dynamics": DynamicsOptions,
     "regions": RegionOptions,
@@ -72,22 +67,14 @@ def settings_of(key: str, place: int) -> Any:
 
 def read(view: str) -> Any:
     """Read an address as its page does; nothing may be complained about."""
-    page, query = view.partition("?")[0], query_of(view)
-    if page in OPTIONS:
-        values, complaints = parse_options_of(OPTIONS[page], query)
-        settings: Any = OPTIONS[page](**values)
-    else:
-        settings, complaints = (parse_race if page else parse)(query, VOCABULARY)
+    cls = OPTIONS[view.partition("?")[0]]
+    values, complaints = parse_options_of(cls, query_of(view))
     assert complaints == ()
-    return settings
+    return cls(**values)
 
 
 def write_again(settings: Any) -> dict[str, str]:
     """Write an address as the page of these settings does."""
-    if isinstance(settings, Settings):
-        return write(settings, VOCABULARY)
-    if isinstance(settings, RaceSettings):
-        return write_race(settings, VOCABULARY)
     return write_options_of(type(settings), vars(settings))
 
 
@@ -104,13 +91,13 @@ def _learned(data: str, name: str, options: tuple[tuple[str, Any], ...]) -> Resu
     return learn(given.train, cls(**values), test=given.test, truth=given.truth)
 
 
-def learned(settings: Settings, **more: Any) -> Result:
+def learned(settings: GrowOptions, **more: Any) -> Result:
     """Run what a link to the Grow page runs."""
     options = tuple({**settings.options, **more}.items())
     return _learned(settings.data, settings.learner, options)
 
 
-def raced(settings: RaceSettings) -> list[Result]:
+def raced(settings: RaceOptions) -> list[Result]:
     """Run what a link to the Race page runs, one racer after the other."""
     return [
         _learned(

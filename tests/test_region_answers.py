@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from graftviz.datasets import DataSet
 from graftviz.errors import InputError
 from graftviz.learners.base import Learner
 from graftviz.learners.best_choice import BestChoice
@@ -26,7 +27,8 @@ from graftviz.runs import Run
 from graftviz.sampling import joint_probabilities, joint_states
 from graftviz.table import DiscreteTable
 from graftviz.ui import recording as region_answers
-from graftviz.ui.recording import RegionAnswers
+from graftviz.ui.material import prepare
+from graftviz.ui.recording import RunRecorder
 
 N = 9
 SLACK = 1e-9  # of floating point
@@ -210,7 +212,7 @@ def test_regions_are_kept_until_the_last_step_has_its_final_fit(
 
     monkeypatch.setattr(region_answers, "answer", counted)
     run = Run(dependent_table(), LEARNERS["best"], seed=0)
-    answers = RegionAnswers(run)
+    answers = RunRecorder(run, prepare(DataSet("d", "d", run.table, None, None, ""), 0), "t")
     wish = {"kind": "node", "i": 1, "t": 1, "region": {"cut": "drop"}}
     run.advance()
     monkeypatch.setattr(region_answers, "compiled", _event(False))

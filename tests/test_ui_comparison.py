@@ -14,9 +14,8 @@ from graftviz.learners.edge_grafting import EdgeGrafting
 from graftviz.learners.feature_grafting import FeatureGrafting
 from graftviz.learners.forced_pruning import ForcedPruning
 from graftviz.runs import Result, learn
-from graftviz.ui.automatic import automatic_values, settings_of
 from graftviz.ui.grow.analysis import reasons, rows, side_of
-from graftviz.ui.material import prepare
+from graftviz.ui.material import automatic_values, prepare, settings_of
 
 MATERIAL = prepare(load_dataset("karate"), 0)
 

@@ -26,6 +26,7 @@ from graftviz.datasets import DataSet
 from graftviz.errors import InputError
 from graftviz.formats.graphml import model_graphml
 from graftviz.formats.uploads import read_uploaded_model
+from graftviz.learners import registry
 from graftviz.learners.base import Learner
 from graftviz.runs import learn
 from graftviz.table import DiscreteTable
@@ -34,14 +35,14 @@ from graftviz.ui.dynamics.options import DynamicsOptions
 from graftviz.ui.dynamics.panels import read_series_files
 from graftviz.ui.dynamics.source import source
 from graftviz.ui.grow.state import GrowState
-from graftviz.ui.material import default_options, prepare
+from graftviz.ui.material import prepare
 from graftviz.ui.scheduler import Scheduler
 from graftviz.ui.session_run import SessionRun
 from graftviz.ui.upload import read_upload
-from graftviz.ui.url_state import UploadOptions, Vocabulary
+from graftviz.ui.url_state import UploadOptions, default_values
 
 PACKAGE = Path(graftviz.__file__).parent
-READING = default_options(UploadOptions, {})
+READING = default_values(UploadOptions)
 
 
 @dataclass(frozen=True)
@@ -62,10 +63,10 @@ class StumblingLearner(ScriptedLearner):
 
 
 @pytest.fixture
-def state() -> Iterator[GrowState]:
+def state(monkeypatch: pytest.MonkeyPatch) -> Iterator[GrowState]:
+    monkeypatch.setitem(registry._classes(), "best-choice", StumblingLearner)
     pool = Scheduler(threads=1)
-    learners: dict[str, type] = {"stumbling": StumblingLearner}
-    yield GrowState(Vocabulary(("first",), learners, "first", "stumbling"), load, pool)
+    yield GrowState(load, pool)
     pool.close()
 
 
@@ -90,7 +91,7 @@ def test_a_learner_that_raises_keeps_its_steps_and_the_next_run_works(
     assert f"reference {reference[1]}" in caplog.text
     assert "ZeroDivisionError" in caplog.text
     assert len(run.result().trace.steps) == 3, "what was learned can be saved"
-    state.choose_seed(1)
+    state.choose("seed", 1)
     again = finished(state)
     assert again is not run
     assert not again.failure
@@ -100,7 +101,7 @@ def test_a_learner_that_raises_keeps_its_steps_and_the_next_run_works(
 def test_a_question_that_cannot_be_answered_leaves_the_run(
     state: GrowState, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    state.choose_seed(1)
+    state.choose("seed", 1)
     run = finished(state)
 
     def broken(question: Any) -> None:
@@ -215,12 +216,8 @@ def test_what_is_brought_belongs_to_one_session() -> None:
     table = random_table(0, 4, 100)
     kept = prepare(DataSet("upload", "t", table, None, None, ""), 0)
     pool = Scheduler(threads=1)
-    learners: dict[str, type] = {"stumbling": StumblingLearner}
-    first, second = (
-        GrowState(Vocabulary(("first",), learners, "first", "stumbling"), load, pool)
-        for _ in range(2)
-    )
-    first.choose_data("upload")
+    first, second = (GrowState(load, pool) for _ in range(2))
+    first.choose("data", "upload")
     first.accept(lambda seed: kept, table.fingerprint)
     first.refresh()
     second.follow({"data": "upload", "fingerprint": table.fingerprint[:16]})

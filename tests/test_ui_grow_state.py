@@ -15,22 +15,22 @@ import pytest
 from graftviz.datasets import DataSet
 from graftviz.errors import InputError
 from graftviz.learners.base import Learner
-from graftviz.learners.registry import learner_class
+from graftviz.learners.best_choice import BestChoice
 from graftviz.table import DiscreteTable
 from graftviz.ui import run_limits
 from graftviz.ui.frame import learning
 from graftviz.ui.frame.view import Mailbox
 from graftviz.ui.grow import live, state as grow_state
 from graftviz.ui.grow.live import grow_message
+from graftviz.ui.grow.options import BranchPoint
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.limits import Limits
 from graftviz.ui.material import Material, prepare
 from graftviz.ui.scheduler import Scheduler
 from graftviz.ui.session_run import SessionRun
-from graftviz.ui.url_state import UPLOAD, BranchPoint, Vocabulary
+from graftviz.ui.url_state import UPLOAD
 
-LEARNERS = {name: learner_class(name) for name in ("best-choice", "edge-grafting")}
-VOCABULARY = Vocabulary(("first", "second"), LEARNERS, "first", "best-choice")
+FIRST, SECOND = "scale-free-60", "karate"  # the rows below have these names
 
 
 def load(key: str, seed: int) -> Material:
@@ -38,7 +38,7 @@ def load(key: str, seed: int) -> Material:
     codes = rng.integers(0, 2, size=(200, 6))
     codes[:, 1] = codes[:, 0]
     codes[:, 3] = codes[:, 2] ^ (rng.random(200) < 0.1)
-    suggested: dict[str, Any] = {"lam": 0.02} if key == "first" else {"lam": 0.03, "alpha": 0.5}
+    suggested: dict[str, Any] = {"lam": 0.02} if key == FIRST else {"lam": 0.03, "alpha": 0.5}
     table = DiscreteTable.from_codes(codes)
     return prepare(DataSet(key, key, table, None, None, "", suggested), seed)
 
@@ -46,25 +46,25 @@ def load(key: str, seed: int) -> Material:
 @pytest.fixture
 def state() -> Iterator[GrowState]:
     pool = Scheduler(threads=1)
-    yield GrowState(VOCABULARY, load, pool)
+    yield GrowState(load, pool)
     pool.close()
 
 
 def test_suggestions_are_defaults_and_choices_override_them(state: GrowState) -> None:
-    assert state.options()["lam"] == 0.02
-    state.choose_option("alpha", 0.25)
-    state.choose_data("second")
-    assert state.options()["lam"] == 0.03
-    assert state.options()["alpha"] == 0.25
-    state.choose_option("alpha", 0.5)
-    assert state.settings.options == {}, "the suggested value is no choice"
+    assert state.learner_options(state.options)["lam"] == 0.02
+    state.choose("alpha", 0.25)
+    state.choose("data", SECOND)
+    assert state.learner_options(state.options)["lam"] == 0.03
+    assert state.learner_options(state.options)["alpha"] == 0.25
+    state.choose("alpha", 0.5)
+    assert state.values["options"] == {}, "the suggested value is no choice"
 
 
 def test_another_learner_keeps_the_options_it_knows(state: GrowState) -> None:
-    state.choose_option("alpha", 0.25)
-    state.choose_option("lam2", 0.1)
-    state.choose_learner("edge-grafting")
-    assert state.settings.options == {"lam2": 0.1}
+    state.choose("alpha", 0.25)
+    state.choose("lam2", 0.1)
+    state.choose("learner", "edge-grafting")
+    assert state.values["options"] == {"lam2": 0.1}
     assert state.refresh()
 
 
@@ -72,11 +72,11 @@ def test_the_same_settings_are_the_same_run(state: GrowState) -> None:
     assert state.refresh()
     run = state.run
     assert not state.refresh()
-    state.choose_option("alpha", 0.0)
+    state.choose("alpha", 0.0)
     assert state.refresh()
     assert state.run is not run
     assert state.ghost is run
-    state.choose_option("alpha", 0.75)
+    state.choose("alpha", 0.75)
     assert state.refresh()
     assert state.run is run
 
@@ -85,18 +85,18 @@ def test_a_stale_address_does_not_undo_a_change_but_the_history_does(state: Grow
     state.follow({})
     state.refresh()
     before = state.link()
-    state.choose_option("alpha", 0.25)
+    state.choose("alpha", 0.25)
     state.refresh()
     state.link()
-    state.look_at(3)
+    state.values["step"] = 3
     state.follow({**before, "step": "1"})
-    assert state.options()["alpha"] == 0.25
-    assert state.settings.step == 3
+    assert state.learner_options(state.options)["alpha"] == 0.25
+    assert state.values["step"] == 3
     assert state.link()["step"] == "3"
     state.follow(before, is_history=True)
-    assert state.options()["alpha"] == 0.75
+    assert state.learner_options(state.options)["alpha"] == 0.75
     state.follow({"alpha": "0.1"})
-    assert state.options()["alpha"] == 0.1
+    assert state.learner_options(state.options)["alpha"] == 0.1
 
 
 def test_complaints_about_a_link_last_until_something_is_chosen(state: GrowState) -> None:
@@ -105,19 +105,19 @@ def test_complaints_about_a_link_last_until_something_is_chosen(state: GrowState
     state.refresh()
     state.follow({**state.link(), "step": "2"})
     assert len(state.complaints) == 1
-    state.choose_option("alpha", 0.5)
+    state.choose("alpha", 0.5)
     assert state.complaints == ()
 
 
 def test_refused_settings_leave_run_and_address_alone(state: GrowState) -> None:
     state.refresh()
     run, link = state.run, state.link()
-    state.choose_option("max_edges", 1000)
+    state.choose("max_edges", 1000)
     assert not state.refresh()
     assert "1,000 edges" in state.problem
     assert state.run is run
     assert state.link() == link
-    state.choose_option("max_edges", 3)
+    state.choose("max_edges", 3)
     assert state.refresh()
     assert state.problem == ""
 
@@ -127,38 +127,38 @@ def test_a_branch_shares_its_beginning_and_keeps_its_base_as_ghost(state: GrowSt
     base = state.run
     state.begin_branch(1)
     assert not state.refresh(), "nothing has changed yet"
-    state.choose_option("alpha", 0.0)
-    assert state.settings.branch == BranchPoint(1, {"alpha": 0.0})
-    assert state.options()["alpha"] == 0.75
-    assert state.shown_options()["alpha"] == 0.0
+    state.choose("alpha", 0.0)
+    assert state.values["branch"] == BranchPoint(1, {"alpha": 0.0})
+    assert state.learner_options(state.options)["alpha"] == 0.75
+    assert state.learner_options(state.choice)["alpha"] == 0.0
     assert state.refresh()
     assert state.ghost is base
-    state.choose_option("alpha", 0.5)
+    state.choose("alpha", 0.5)
     assert state.refresh()
     assert state.ghost is base
     assert state.run is not None
     state.run.grant()
     assert state.run.wait_for_end(30)
     assert state.link()["branch"] == "1:alpha=0.5"
-    state.end_branch()
+    state.choose("branch", None)
     assert state.refresh()
     assert state.run is base
 
 
 def test_automatic_values_are_those_of_the_shown_options(state: GrowState) -> None:
-    automatic = state.automatic()["lam"]
-    state.choose_option("lam", 10 * automatic)
-    assert state.automatic()["lam"] == automatic
+    automatic = state.automatic(state.choice)["lam"]
+    state.choose("lam", 10 * automatic)
+    assert state.automatic(state.choice)["lam"] == automatic
     state.begin_branch(1)
-    state.choose_option("significance", 3.0)
-    assert state.automatic()["lam"] < automatic
-    assert state.automatic()["significance"] == 0.0
+    state.choose("significance", 3.0)
+    assert state.automatic(state.choice)["lam"] < automatic
+    assert state.automatic(state.choice)["significance"] == 0.0
 
 
 def test_old_runs_are_let_go(state: GrowState) -> None:
     runs = []
     for k in range(3 * Limits().kept_runs):
-        state.choose_seed(k)
+        state.choose("seed", k)
         assert state.refresh()
         assert state.run is not None
         assert state.run.wait(1, 30)
@@ -178,12 +178,12 @@ def test_runs_of_a_replaced_upload_are_evicted(state: GrowState) -> None:
 
     def show(**seed: int) -> SessionRun:
         if seed:
-            state.choose_seed(seed["seed"])
+            state.choose("seed", seed["seed"])
         assert state.refresh()
         assert state.run is not None
         return state.run
 
-    state.choose_data(UPLOAD)
+    state.choose("data", UPLOAD)
     upload(1)
     first, second = show(), show(seed=1)
     assert list(state._runs) == [first, second]
@@ -197,15 +197,15 @@ def test_runs_of_a_replaced_upload_are_evicted(state: GrowState) -> None:
 def test_runs_on_show_stay_whatever_else_begins(
     state: GrowState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(grow_state, "limits", lambda: Limits(kept_runs=2))
-    monkeypatch.setattr(learning, "limits", lambda: Limits(kept_memory=0.0))
+    for module in (learning, grow_state):
+        monkeypatch.setattr(module, "limits", lambda: Limits(kept_runs=2, kept_memory=0.0))
     for alpha in (0.1, 0.2):
         for change in (
-            lambda alpha=alpha: state.choose_option("alpha", alpha),
-            lambda: state.compare(True),
-            lambda: state.compare(False),
+            lambda alpha=alpha: state.choose("alpha", alpha),
+            lambda: state.choose("compare", True),
+            lambda: state.choose("compare", False),
             lambda: state.begin_branch(3),
-            lambda: state.choose_option("alpha", 0.9),
+            lambda: state.choose("alpha", 0.9),
         ):
             change()
             state.refresh()
@@ -237,7 +237,7 @@ def test_a_session_that_leaves_stops_computing_and_can_return(state: GrowState) 
 
 
 def test_what_is_forgotten_is_computed_again_from_the_same_settings(state: GrowState) -> None:
-    state.choose_option("alpha", 0.25)
+    state.choose("alpha", 0.25)
     assert state.refresh()
     before = state.run
     assert before is not None
@@ -256,7 +256,7 @@ def test_what_is_forgotten_is_computed_again_from_the_same_settings(state: GrowS
     assert again.wait_for_end(20)
     steps = [record["activated"] for record in json.loads(again.feed_json(1, 1000))["records"]]
     assert steps == [record["activated"] for record in told]
-    assert state.settings.options == {"alpha": 0.25}
+    assert state.values["options"] == {"alpha": 0.25}
 
 
 def test_large_runs_are_kept_two_at_a_time(
@@ -264,7 +264,7 @@ def test_large_runs_are_kept_two_at_a_time(
 ) -> None:
     monkeypatch.setattr(learning, "limits", lambda: Limits(kept_memory=0.0))
     for seed in range(5):
-        state.choose_seed(seed)
+        state.choose("seed", seed)
         state.refresh()
         assert state.run is not None
         state.run.wait(2, 10)
@@ -278,11 +278,11 @@ def test_both_runs_of_a_comparison_are_checked_before_they_begin(
         if self.preset != "best":  # type: ignore[attr-defined]
             raise InputError("The paper's method has no such data.")
 
-    monkeypatch.setattr(LEARNERS["best-choice"], "check", check)
-    state.choose_option("preset", "best")
+    monkeypatch.setattr(BestChoice, "check", check)
+    state.choose("preset", "best")
     assert state.refresh()
     before = state.run
-    state.compare(True)
+    state.choose("compare", True)
     assert not state.refresh()
     assert "has no such data" in state.problem
     assert state.run is before
@@ -296,7 +296,7 @@ def test_what_is_beyond_comes_with_offers(
     assert not state.refresh()
     assert state.is_beyond
     assert "Limits of this server" in state.problem
-    assert state.command().startswith("python -m graftviz learn first ")
+    assert state.command().startswith("python -m graftviz learn scale-free-60 ")
     assert state.smaller() is None
 
 
@@ -304,7 +304,7 @@ def test_a_run_that_was_stopped_before_its_first_step_begins_when_the_player_ask
     pool = Scheduler(threads=1)
     share = pool.share()
     share.close()
-    state = GrowState(VOCABULARY, load, share)
+    state = GrowState(load, share)
     assert state.refresh()
     state.revoke()
     share.open()
@@ -323,7 +323,7 @@ def test_what_is_known_of_stability_goes_out_with_two_messages(
     known = ['{"of":10}']
     monkeypatch.setattr(live, "stability_json", lambda _: known[0])
     pool = Scheduler(threads=1)
-    state = GrowState(VOCABULARY, load, pool.share())
+    state = GrowState(load, pool.share())
     assert state.refresh()
     assert state.run is not None
     mail = Mailbox()
@@ -348,9 +348,9 @@ def test_in_a_crowd_a_changed_run_goes_on_as_far_as_its_player_asks(
     pool = Scheduler(threads=1)
     share = pool.share()
     share.close()  # nothing is computed before it was said how far
-    state = GrowState(VOCABULARY, load, share)
+    state = GrowState(load, share)
     state.refresh()
-    state.choose_option("alpha", 0.25)
+    state.choose("alpha", 0.25)
     state.refresh()
     run, mail = state.run, Mailbox()
     assert run is not None

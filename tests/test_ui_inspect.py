@@ -25,6 +25,7 @@ from graftviz.inspection import compare_models, mutual_informations
 from graftviz.learners.registry import learner_class, learner_names
 from graftviz.model import PairwiseMRF
 from graftviz.options import option_specs
+from graftviz.ui.grow.options import GrowOptions
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.inspect import jobs as inspect_jobs, state as inspect_state
 from graftviz.ui.inspect.jobs import Answer, answer_steps
@@ -49,10 +50,9 @@ from graftviz.ui.inspect.state import InspectState, Shown
 from graftviz.ui.material import prepare
 from graftviz.ui.model_source import FILE, LEARNED, TRUE, Loaded, SourceSettings, fingerprint_of
 from graftviz.ui.scheduler import Scheduler
-from graftviz.ui.url_state import Settings, UploadOptions, Vocabulary
+from graftviz.ui.url_state import UploadOptions
 
-LEARNERS = {name: learner_class(name) for name in learner_names()}
-VOCABULARY = Vocabulary(dataset_keys(), LEARNERS, "karate", "best-choice")
+LEARNERS = [learner_class(name) for name in learner_names()]
 SOON = 300.0  # seconds; a first answer on a busy machine may have to be compiled
 
 
@@ -69,12 +69,12 @@ def load(key: str, seed: int) -> Any:
 
 @pytest.fixture
 def grow(scheduler: Scheduler) -> GrowState:
-    return GrowState(VOCABULARY, load, scheduler)
+    return GrowState(load, scheduler)
 
 
 @pytest.fixture
 def state(scheduler: Scheduler) -> InspectState:
-    return InspectState(VOCABULARY, load, scheduler, lambda: None)
+    return InspectState(load, scheduler, lambda: None)
 
 
 def pair_model(coupling: float = 1.0, n: int = 4, states: int = 2) -> PairwiseMRF:
@@ -198,14 +198,21 @@ def test_a_zero_potential_leaves_the_norm_open_and_not_the_information() -> None
 
 
 def test_no_option_has_the_name_of_a_key_of_the_page() -> None:
-    names = {spec.name for cls in (*LEARNERS.values(), UploadOptions) for spec in option_specs(cls)}
+    names = {spec.name for cls in (*LEARNERS, UploadOptions) for spec in option_specs(cls)}
     assert not names & set(OWN_KEYS)
 
 
 sources = st.one_of(
     st.builds(
         lambda data, learner, seed, step, lam: SourceSettings(
-            LEARNED, Settings(data, learner, {} if lam is None else {"lam": lam}, seed, step)
+            LEARNED,
+            GrowOptions(
+                data=data,
+                learner=learner,
+                options={} if lam is None else {"lam": lam},
+                seed=seed,
+                step=step,
+            ),
         ),
         st.sampled_from(dataset_keys()),
         st.sampled_from(["best-choice", "first-hit", "nodewise-l1"]),
@@ -214,11 +221,11 @@ sources = st.one_of(
         st.sampled_from([None, 0.01, 0.5]),
     ),
     st.builds(
-        lambda data: SourceSettings(TRUE, Settings(data, "best-choice")),
+        lambda data: SourceSettings(TRUE, GrowOptions(data=data)),
         st.sampled_from(dataset_keys()),
     ),
     st.builds(
-        lambda digits: SourceSettings(FILE, Settings("karate", "best-choice"), digits),
+        lambda digits: SourceSettings(FILE, GrowOptions(), digits),
         st.text("0123456789abcdef", min_size=16, max_size=16),
     ),
 )
@@ -235,10 +242,10 @@ nodes = st.one_of(st.none(), st.integers(0, 9999))
 def test_an_address_reads_back_as_it_was(first, second, node, evidence, method) -> None:
     selection = (3, 7) if node is None else (node,)
     settings = InspectSettings(first, second, selection, evidence, method)
-    query = write_inspection(settings, VOCABULARY)
-    again, complaints = parse_inspection(query, VOCABULARY)
+    query = write_inspection(settings)
+    again, complaints = parse_inspection(query)
     assert complaints == ()
-    assert write_inspection(again, VOCABULARY) == query
+    assert write_inspection(again) == query
     assert (again.selection, again.method) == (selection, method)
     assert list(again.evidence.items()) == list(evidence.items())
     assert again.first == first
@@ -251,7 +258,7 @@ BAD_LINKS = {
     "edge": ("3-3", "written as 3-7"),
     "evidence": ("a:b", "written as variable:state"),
     "method": ("magic", "must be one of automatic"),
-    "with": ("learner=nobody", "Model to compare with: There is no learner"),
+    "with": ("learner=nobody", "Model to compare with: Option learner must be"),
     "unheard": ("1", "Unknown setting 'unheard'"),
 }
 
@@ -259,7 +266,7 @@ BAD_LINKS = {
 @pytest.mark.parametrize("key", BAD_LINKS)
 def test_what_cannot_be_used_of_a_link_costs_one_sentence(key: str) -> None:
     text, sentence = BAD_LINKS[key]
-    settings, (complaint,) = parse_inspection({key: text, "data": "grid-8x8"}, VOCABULARY)
+    settings, (complaint,) = parse_inspection({key: text, "data": "grid-8x8"})
     assert sentence in complaint
     assert settings.first.learned.data == "grid-8x8"
     assert settings.selection == ()
@@ -267,9 +274,9 @@ def test_what_cannot_be_used_of_a_link_costs_one_sentence(key: str) -> None:
 
 @given(st.dictionaries(st.sampled_from((*OWN_KEYS, "data", "step", "x")), st.text(max_size=40)))
 def test_no_link_raises(query: dict[str, str]) -> None:
-    settings, complaints = parse_inspection(query, VOCABULARY)
+    settings, complaints = parse_inspection(query)
     assert all(len(sentence) < 600 for sentence in complaints)
-    write_inspection(settings, VOCABULARY)
+    write_inspection(settings)
 
 
 # Sources
@@ -278,10 +285,10 @@ def test_no_link_raises(query: dict[str, str]) -> None:
 def test_the_run_of_the_grow_page_is_inspected_at_the_step_it_shows(
     grow: GrowState, scheduler: Scheduler
 ) -> None:
-    state = InspectState(VOCABULARY, load, scheduler, lambda: grow)
-    grow.choose_option("alpha", 0.5)
+    state = InspectState(load, scheduler, lambda: grow)
+    grow.choose("alpha", 0.5)
     grow.refresh()
-    grow.look_at(5)
+    grow.values["step"] = 5
     state.follow({})
     settled(state)
     run = grow.run
@@ -296,14 +303,14 @@ def test_the_run_of_the_grow_page_is_inspected_at_the_step_it_shows(
     # The same link somewhere else learns the same model.
     link = state.link()
     assert link == {"alpha": "0.5", "step": "5"}
-    stranger = InspectState(VOCABULARY, load, scheduler, lambda: None)
+    stranger = InspectState(load, scheduler, lambda: None)
     stranger.follow(link)
     settled(stranger)
     assert stranger.loaded is not None
     assert stranger.loaded.fingerprint == state.loaded.fingerprint
     # Once the Grow page shows another run, that one is offered.
     assert not state.can_take_grow
-    grow.choose_data("grid-8x8")
+    grow.choose("data", "grid-8x8")
     grow.refresh()
     assert state.can_take_grow
     state.take_grow()
@@ -319,7 +326,7 @@ def test_without_a_step_the_end_of_the_run_is_inspected(state: InspectState) -> 
     run = state.first.run
     assert run is not None
     assert run.ended
-    state.first.learned.look_at(3)
+    state.first.learned.values["step"] = 3
     settled(state)
     assert state.loaded.title.endswith("step 3")
     state.follow({"data": "karate", "learner": "chow-liu", "step": "99999"})
@@ -352,13 +359,13 @@ def test_the_true_model_of_a_sample(state: InspectState) -> None:
 def test_somebodys_own_table_is_borrowed_from_the_grow_page(
     grow: GrowState, scheduler: Scheduler
 ) -> None:
-    state = InspectState(VOCABULARY, load, scheduler, lambda: grow)
+    state = InspectState(load, scheduler, lambda: grow)
     link = {"data": "upload", "fingerprint": "0123456789abcdef", "learner": "chow-liu"}
     state.follow(link)
     state.refresh()
     assert state.loaded is None
     assert "Upload the same table on the Grow page" in state.first.problem
-    grow.choose_data("upload")
+    grow.choose("data", "upload")
     grow.accept(lambda seed: load("karate", seed), "f" * 16)
     state.refresh()
     assert "is not the one of the link" in state.first.problem
@@ -369,9 +376,9 @@ def test_somebodys_own_table_is_borrowed_from_the_grow_page(
     assert state.loaded.model.n_variables == 34
     assert state.link() == link
     # It can be chosen too, once it is there.
-    state.first.learned.choose_data("grid-8x8")
+    state.first.learned.choose("data", "grid-8x8")
     assert state.first.data()[-1] == "upload"
-    state.first.learned.choose_data("upload")
+    state.first.learned.choose("data", "upload")
     settled(state)
     assert state.link() == link
 

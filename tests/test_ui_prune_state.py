@@ -17,12 +17,11 @@ from graftviz.player.prune_records import prune_head, prune_outcome, prune_recor
 from graftviz.runs import Run
 from graftviz.table import DiscreteTable
 from graftviz.ui import session_run
+from graftviz.ui.frame import learning
 from graftviz.ui.frame.state import REMEMBERED_LINKS, OwnLinks
 from graftviz.ui.limits import Limits
 from graftviz.ui.material import Material, prepare
-from graftviz.ui.prune import state as prune_state
-from graftviz.ui.prune.recording import PruneRecorder
-from graftviz.ui.prune.state import PruneState
+from graftviz.ui.prune.state import PruneRecorder, PruneState
 from graftviz.ui.scheduler import Scheduler
 from graftviz.ui.session_run import to_json
 
@@ -48,7 +47,7 @@ def material_of(table: DiscreteTable, key: str = "first") -> Material:
 
 @pytest.fixture
 def state(table: DiscreteTable, scheduler: Scheduler) -> PruneState:
-    return PruneState(("first", "second"), lambda key, _: material_of(table, key), scheduler)
+    return PruneState(lambda key, _: material_of(table, key), scheduler)
 
 
 def finished(table: DiscreteTable, **options: object) -> Run:
@@ -138,7 +137,7 @@ def test_what_is_left_automatic_is_what_the_learner_does(
     state.choose("edges", 12)
     assert state.refresh()
     learner = ForcedPruning(edges=12)
-    assert state.automatic()["exchange"] == learner.exchange_size(12) == 5
+    assert state.automatic(state.choice)["exchange"] == learner.exchange_size(12) == 5
     for heuristic, run in state.runs.items():
         recorder = run.recorder
         assert isinstance(recorder, PruneRecorder)
@@ -151,7 +150,7 @@ def test_recall_and_precision_are_recorded_where_the_true_edges_are_known(
 ) -> None:
     truth = np.array([[0, 1], [1, 2]])
     data = DataSet("first", "Some rows", table, truth, None, "")
-    state = PruneState(("first",), lambda _key, _seed: prepare(data, 0), scheduler)
+    state = PruneState(lambda _key, _seed: prepare(data, 0), scheduler)
     assert state.refresh()
     run = state.runs["greedy"]
     assert run.wait_for_end(60)
@@ -166,7 +165,7 @@ def test_recall_and_precision_are_recorded_where_the_true_edges_are_known(
 
 
 def test_runs_of_long_ago_are_let_go(state: PruneState, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prune_state, "limits", lambda: Limits(kept_racers=6))
+    monkeypatch.setattr(learning, "limits", lambda: Limits(kept_racers=6))
     state.refresh()
     first = list(state.runs.values())
     assert all(run.wait(1, 60) for run in first)
@@ -187,7 +186,7 @@ def test_refused_options_leave_the_runs_alone(state: PruneState) -> None:
         assert not state.refresh()
         assert state.problem.endswith(".")
         assert (state.runs, state.token) == (runs, token)
-        assert state.automatic() == {} or name != "edges"
+        assert state.automatic(state.choice) == {} or name != "edges"
         state.choose(name, None)
     assert not state.refresh()
     assert state.problem == ""

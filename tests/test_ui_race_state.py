@@ -12,20 +12,17 @@ import pytest
 
 from graftviz.datasets import DataSet
 from graftviz.learners.base import Learner
-from graftviz.learners.registry import learner_class, learner_names
+from graftviz.learners.first_hit import FirstHit
 from graftviz.table import DiscreteTable
 from graftviz.ui import run_limits
 from graftviz.ui.frame import learning
 from graftviz.ui.limits import Limits
 from graftviz.ui.material import Material, prepare
 from graftviz.ui.race import state as race_state
+from graftviz.ui.race.options import LINE_UP, MOST_RACERS
 from graftviz.ui.race.state import EDGES_A_VARIABLE, RaceState
-from graftviz.ui.race.url import LINE_UP, MOST_RACERS
 from graftviz.ui.scheduler import OneAtATime, Scheduler
-from graftviz.ui.url_state import Vocabulary
 
-LEARNERS = {name: learner_class(name) for name in learner_names()}
-VOCABULARY = Vocabulary(("first", "second"), LEARNERS, "first", "best-choice")
 REFUSED = "best-choice:score=linear-response,objective=pseudo-likelihood"
 
 
@@ -40,14 +37,16 @@ def load(key: str, seed: int) -> Material:
 
 
 @pytest.fixture
-def warmed() -> list[Learner]:
-    return []
+def warmed(monkeypatch: pytest.MonkeyPatch) -> list[Learner]:
+    learners: list[Learner] = []
+    monkeypatch.setattr(race_state, "rehearse_learner", learners.append)
+    return learners
 
 
 @pytest.fixture
 def state(warmed: list[Learner]) -> Iterator[RaceState]:
     pool = Scheduler(threads=2)
-    yield RaceState(VOCABULARY, load, pool, warmed.append)
+    yield RaceState(load, pool)
     pool.close()
 
 
@@ -104,7 +103,7 @@ def test_only_what_changed_is_run_again(state: RaceState) -> None:
     state.refresh()
     before = [entry.run for entry in state.entries]
     state.edit(5)
-    state.choose_option("lam", 0.02)
+    state.choose("lam", 0.02)
     assert state.refresh()
     after = [entry.run for entry in state.entries]
     assert after[:5] == before[:5]
@@ -117,30 +116,30 @@ def test_only_what_changed_is_run_again(state: RaceState) -> None:
 def test_racers_of_races_long_past_are_let_go(
     state: RaceState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(race_state, "limits", lambda: Limits(kept_racers=MOST_RACERS))
+    monkeypatch.setattr(learning, "limits", lambda: Limits(kept_racers=MOST_RACERS))
     state.refresh()
     before = state.entries
     assert all(entry.run.wait(1, 60) for entry in before if entry.run is not None)
-    state.choose_seed(1)
+    state.choose("seed", 1)
     assert state.refresh()
     assert all("was released" in entry.trouble for entry in before)
     finish(state)  # its racers have their turns after the step that one of the others was at
     assert all(entry.run is not None and entry.run.memory_bytes == 0 for entry in before)
     assert not any(entry.trouble for entry in state.entries)
     monkeypatch.setattr(learning, "limits", lambda: Limits(kept_memory=0.0))
-    state.choose_edges(3)
+    state.choose("edges", 3)
     assert state.refresh()
     assert set(state._runs) == {entry.run for entry in state.entries}, "but those on show"
 
 
 def test_racers_come_and_go(state: RaceState) -> None:
-    assert len(state.settings.racers) == MOST_RACERS
+    assert len(state.racers) == MOST_RACERS
     state.add()
-    assert len(state.settings.racers) == MOST_RACERS, "no seventh"
+    assert len(state.racers) == MOST_RACERS, "no seventh"
     state.edit(4)
     state.remove()
-    state.choose_learner("chow-liu")
-    assert [racer.learner for racer in state.settings.racers][-1] == "chow-liu"
+    state.choose("learner", "chow-liu")
+    assert [racer.learner for racer in state.racers][-1] == "chow-liu"
     state.add()
     assert state.chosen == 5
     assert state.names()[-2:] == ["Chow–Liu tree", "Chow–Liu tree (2)"]
@@ -148,19 +147,19 @@ def test_racers_come_and_go(state: RaceState) -> None:
     assert state.entries[-1].run is state.entries[-2].run, "the same run serves both"
     for _ in range(10):
         state.remove()
-    assert len(state.settings.racers) == 1
+    assert len(state.racers) == 1
     state.line_up()
-    assert state.settings.racers == LINE_UP
+    assert state.racers == LINE_UP
 
 
 def test_the_link_reproduces_the_race(state: RaceState) -> None:
-    state.follow({"data": "second", "seed": "3", "edges": "7", "r1": "first-hit", "r2": "chow-liu"})
+    state.follow({"data": "karate", "seed": "3", "edges": "7", "r1": "first-hit", "r2": "chow-liu"})
     state.refresh()
-    state.look_at("tests", 12.0)
+    state.look_at({"axis": "tests", "at": 12.0})
     link = state.link()
     finish(state)
     first = state.race()
-    other = RaceState(VOCABULARY, load, Scheduler(threads=1), lambda learner: None)
+    other = RaceState(load, Scheduler(threads=1))
     other.follow(link)
     assert other.complaints == ()
     other.refresh()
@@ -168,8 +167,8 @@ def test_the_link_reproduces_the_race(state: RaceState) -> None:
     second = other.race()
     assert first is not None
     assert second is not None
-    assert other.settings.axis == "tests"
-    assert other.settings.at == 12.0
+    assert other.values["axis"] == "tests"
+    assert other.values["at"] == 12.0
     for mine, theirs in zip(first.courses, second.courses, strict=True):
         clockless = [
             [moment._replace(seconds=0.0) for moment in course.moments] for course in (mine, theirs)
@@ -182,17 +181,17 @@ def test_the_link_reproduces_the_race(state: RaceState) -> None:
 def test_our_own_addresses_do_not_undo_what_changed_meanwhile(state: RaceState) -> None:
     state.refresh()
     link = state.link()
-    state.look_at("edges", 5.0)
+    state.look_at({"axis": "edges", "at": 5.0})
     state.follow({**link, "at": "1", "axis": "tests"})
-    assert (state.settings.axis, state.settings.at) == ("edges", 5.0)
+    assert (state.values["axis"], state.values["at"]) == ("edges", 5.0)
     state.follow({"at": "2", "seed": "5"})
-    assert (state.settings.seed, state.settings.at) == (5, 2.0)
+    assert (state.values["seed"], state.values["at"]) == (5, 2.0)
 
 
 def test_what_takes_long_is_asked_first_for_all_together(
     state: RaceState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one = run_limits.forecast(load("first", 0).train, LEARNERS["first-hit"](preset="paper")).seconds
+    one = run_limits.forecast(load("karate", 0).train, FirstHit(preset="paper")).seconds
     monkeypatch.setattr(run_limits, "limits", lambda: Limits(ask_seconds=2.5 * one))
     state.follow({"r1": "first-hit"})
     assert state.refresh(), "one alone is within the budget"

@@ -13,7 +13,6 @@ import pytest
 
 from graftviz.formats.model_records import ModelFile
 from graftviz.learners.chow_liu import ChowLiu
-from graftviz.learners.registry import learner_class, learner_names
 from graftviz.runs import learn
 from graftviz.sampling.ising import ising_grid
 from graftviz.ui import upload
@@ -21,7 +20,7 @@ from graftviz.ui.dynamics import records as dynamics_records
 from graftviz.ui.dynamics.options import DynamicsOptions
 from graftviz.ui.dynamics.panels import read_series_files
 from graftviz.ui.dynamics.source import UploadedSeries, source
-from graftviz.ui.material import Material, default_options
+from graftviz.ui.material import Material
 from graftviz.ui.prune.state import PruneState
 from graftviz.ui.race.state import RaceState
 from graftviz.ui.regions import records as region_records
@@ -29,10 +28,8 @@ from graftviz.ui.regions.models import ShownModel, grid_model, learned_model, up
 from graftviz.ui.regions.records import Question
 from graftviz.ui.regions.state import RegionState
 from graftviz.ui.scheduler import Task
-from graftviz.ui.url_state import UPLOAD, UploadOptions, Vocabulary
+from graftviz.ui.url_state import UPLOAD, UploadOptions, default_values
 from graftviz.ui.visits import SourceCache
-
-LEARNERS = {name: learner_class(name) for name in learner_names()}
 
 
 class Idle:
@@ -49,7 +46,7 @@ def brought() -> upload.Upload:
     rng = np.random.default_rng(1)
     lines = ["a,b,c,d,e", *(",".join(map(str, row)) for row in rng.integers(0, 2, size=(80, 5)))]
     file = io.BytesIO("\n".join(lines).encode())
-    return upload.read_upload(file, None, None, default_options(UploadOptions, {}))
+    return upload.read_upload(file, None, None, default_values(UploadOptions))
 
 
 def nothing_built_in(key: str, seed: int) -> Material:
@@ -57,16 +54,15 @@ def nothing_built_in(key: str, seed: int) -> Material:
 
 
 def race() -> RaceState:
-    vocabulary = Vocabulary(("first",), LEARNERS, "first", "best-choice")
-    return RaceState(vocabulary, nothing_built_in, Idle(), lambda _: None)
+    return RaceState(nothing_built_in, Idle())
 
 
 def prune() -> PruneState:
-    return PruneState(("first",), nothing_built_in, Idle())
+    return PruneState(nothing_built_in, Idle())
 
 
 def another_race(state: RaceState) -> None:
-    state.choose_edges(3)
+    state.choose("edges", 3)
 
 
 def other_runs(state: PruneState) -> None:
@@ -89,13 +85,13 @@ def test_a_table_is_prepared_once_and_nothing_holds_it_afterwards(
     prepare = upload.prepare
     monkeypatch.setattr(upload, "prepare", preparing)
     state = page()
-    state.choose_data(UPLOAD)
+    state.choose("data", UPLOAD)
     state.accept(brought(), "")
     assert state.refresh(), state.problem
     change(state)
     assert state.refresh(), "these are other runs"
     assert len(made) == 1, "on the same rows"
-    state.choose_seed(1) if isinstance(state, RaceState) else state.choose("seed", 1)
+    state.choose("seed", 1)
     assert state.refresh()
     assert len(made) == 2, "another seed holds out other rows"
     assert state.material is made[1]()

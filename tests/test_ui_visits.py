@@ -139,17 +139,16 @@ def test_what_all_share_goes_with_the_last_of_them(now: list[float]) -> None:
 
 def test_what_can_be_made_again_is_let_go_and_nothing_else() -> None:
     work = reservoir_jobs.simulation(5, 1, 2, 0)
-    names, threads = services.vocabulary(), services.scheduler()
+    threads = services.scheduler()
     assert reservoir_jobs.simulation(5, 1, 2, 0) is work
     clear_caches()
     assert reservoir_jobs.simulation(5, 1, 2, 0) is not work
-    assert services.vocabulary() is names
     assert services.scheduler() is threads
 
 
 def test_every_cache_of_shared_work_can_be_let_go() -> None:
     """But for those whose value is no value: threads, queues, names, and who is here."""
-    kept = {"scheduler", "vocabulary", "_connection", "_whole_graphs"}
+    kept = {"scheduler", "_connection", "_whole_graphs"}
     cached = re.compile(r"((?:@\w.*\n)*)@st\.cache_resource\(.*\)\ndef (\w+)")
     found = [
         (name, "@clearable_cache" in above)
@@ -207,19 +206,18 @@ def test_who_is_back_while_others_are_put_away_has_lost_nothing(now: list[float]
 
 def all_states() -> list[tuple[Any, dict[Any, Any]]]:
     """Return a state of each page that keeps runs, and what it keeps them in."""
-    share, names = Scheduler(threads=1).share(), services.vocabulary()
-    grow = GrowState(names, services.material, share)
-    race = RaceState(names, services.material, share, lambda _: None)
-    prune = PruneState(("survey",), services.material, share)
+    share = Scheduler(threads=1).share()
+    grow, race, prune = (
+        kind(services.material, share) for kind in (GrowState, RaceState, PruneState)
+    )
     return [
         (grow, grow._runs._runs),
-        (grow, grow.paths),
         (race, race._runs._runs),
         (prune, prune._runs._runs),
     ]
 
 
-@pytest.mark.parametrize("which", range(4))
+@pytest.mark.parametrize("which", range(3))
 @pytest.mark.parametrize("stop", ["revoke", "forget"])
 def test_runs_may_begin_while_they_are_stopped(which: int, stop: str) -> None:
     state, runs = all_states()[which]

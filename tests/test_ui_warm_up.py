@@ -23,9 +23,10 @@ from graftviz.ranks import RankSimulation, ranked_steps, simulated_ranks
 from graftviz.table import DiscreteTable
 from graftviz.ui import engine as engine_module
 from graftviz.ui.material import PAGE_PRESET, Material, prepare
-from graftviz.ui.recording import Plan, new_recorder
+from graftviz.ui.recording import RunRecorder
 from graftviz.ui.reservoir import jobs as reservoir_jobs
 from graftviz.ui.reservoir.jobs import rehearse_reservoir_page
+from graftviz.ui.session_run import Plan, new_run
 from graftviz.ui.warm_up import WarmUp, first_jobs, later_jobs
 from tests.app_pages import page_at
 from tests.compiled import signatures
@@ -56,7 +57,7 @@ def warm() -> None:
 def watch(learner: Learner, *, known: bool) -> None:
     """Do what the page does with a run."""
     material = prepare(other_data(known=known), seed=1)
-    recorder = new_recorder(Plan("other", learner, 1), material, "t")
+    recorder = RunRecorder(new_run(Plan("other", learner, 1), material), material, "t")
     steps = 0
     while recorder.advance():
         steps += 1
@@ -71,9 +72,8 @@ def watch(learner: Learner, *, known: bool) -> None:
 def ask_for_regions() -> None:
     """Do what the page does when a node is chosen."""
     material = prepare(other_data(known=False), seed=1)
-    recorder = new_recorder(
-        Plan("other", BestChoice(lam=1e-6, lam2=0.01, preset="paper"), 1), material, "t"
-    )
+    plan = Plan("other", BestChoice(lam=1e-6, lam2=0.01, preset="paper"), 1)
+    recorder = RunRecorder(new_run(plan, material), material, "t")
     steps = 0
     while recorder.advance() and steps < 40:
         steps += 1

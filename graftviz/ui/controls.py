@@ -14,7 +14,6 @@ import streamlit as st
 
 from graftviz.options import OptionSpec, format_value, option_specs
 from graftviz.ui.boundary import guarded
-from graftviz.ui.url_state import MAX_SEED
 from graftviz.ui.when_to_use import WHEN_TO_USE
 
 Widget = Literal["toggle", "choice", "radio", "slider", "steps", "number"]
@@ -26,15 +25,6 @@ _NUMBERS = "controls.numbers"
 _CENTRE = 1e-2  # of a logarithmic slider when nothing else is known
 _WORDS = {AUTO: "automatic", True: "yes", False: "no"}
 
-SEED = OptionSpec(
-    name="seed",
-    kind="int",
-    default=0,
-    help="Random seed for ties in the order of tests and for the held-out rows",
-    label="Seed",
-    minimum=0,
-    maximum=MAX_SEED,
-)
 PRESET = "preset"
 
 

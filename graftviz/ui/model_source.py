@@ -15,16 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from graftviz.datasets import model_path
+from graftviz.datasets import dataset_keys, model_path
 from graftviz.errors import InputError
 from graftviz.formats.models import read_model
 from graftviz.model import PairwiseMRF
 from graftviz.narrative.phrases import plural
 from graftviz.ui.background import EVERYTHING
+from graftviz.ui.grow.options import GrowOptions
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.recording import RunRecorder
 from graftviz.ui.session_run import SessionRun
-from graftviz.ui.url_state import UPLOAD, Settings
+from graftviz.ui.url_state import UPLOAD
 from graftviz.ui.visits import SourceCache
 
 LEARNED, TRUE, FILE = "learned", "true", "file"
@@ -40,14 +41,14 @@ class SourceSettings:
     ----------
     kind : str
         "learned", "true" or "file".
-    learned : Settings
+    learned : GrowOptions
         How it is learned; of a true model, the settings with its data set.
     fingerprint : str
         Of a file's model.
     """
 
     kind: str
-    learned: Settings
+    learned: GrowOptions
     fingerprint: str = ""
 
 
@@ -134,11 +135,11 @@ class ModelSource:
     def settings(self) -> SourceSettings:
         """Settings that the controls show."""
         fingerprint = self.expected if self._file is None else self._file.fingerprint
-        return SourceSettings(self.kind, self.learned.settings, fingerprint)
+        return SourceSettings(self.kind, self.learned.options, fingerprint)
 
     def take(self, settings: SourceSettings) -> None:
         """Take the settings of a link."""
-        self.kind, self.learned.settings = settings.kind, settings.learned
+        self.kind, self.learned.values = settings.kind, dict(vars(settings.learned))
         if settings.kind == FILE:
             if self._file is not None and self._file.fingerprint != settings.fingerprint:
                 self._file = None
@@ -147,20 +148,20 @@ class ModelSource:
     def choose_kind(self, kind: str) -> None:
         """Choose between a learned model, a true one, and a file."""
         self.kind = kind
-        if kind == TRUE and self.learned.settings.data not in self.true_data():
-            self.learned.choose_data(self.true_data()[0])
+        if kind == TRUE and self.learned.values["data"] not in self.true_data():
+            self.learned.choose("data", self.true_data()[0])
 
     def data(self) -> tuple[str, ...]:
         """Return the data sets that can be chosen."""
         if self.kind == TRUE:
             return self.true_data()
-        near, offered = self._neighbour(), self.learned.vocabulary.data
+        near, offered = self._neighbour(), dataset_keys()
         has_table = near is not None and near.uploaded is not None
-        return (*offered, UPLOAD) if has_table or self.learned.settings.data == UPLOAD else offered
+        return (*offered, UPLOAD) if has_table or self.learned.values["data"] == UPLOAD else offered
 
     def true_data(self) -> tuple[str, ...]:
         """Return the data sets that have a true model."""
-        return tuple(key for key in self.learned.vocabulary.data if model_path(key) is not None)
+        return tuple(key for key in dataset_keys() if model_path(key) is not None)
 
     def accept(self, file: Loaded, *, any_file: bool = False) -> None:
         """Take an uploaded model.
@@ -205,14 +206,14 @@ class ModelSource:
     @property
     def run(self) -> SessionRun | None:
         """The run of the settings; None while there is none."""
-        settings = replace(self.learned.settings, step=0)
+        settings = replace(self.learned.options, step=0)
         for page in (self._neighbour(), self.learned):
             if page and page.shown and replace(page.shown, step=0) == settings:
                 return page.run
         return None
 
     def _true(self) -> Loaded:
-        key = self.learned.settings.data
+        key = self.learned.values["data"]
         path = model_path(key)
         if path is None:
             raise InputError(f"No true model is available for {key}.")
@@ -226,12 +227,12 @@ class ModelSource:
         )
 
     def _learned(self) -> Loaded | None:
-        if self.run is None and self.learned.settings.data == UPLOAD:
+        if self.run is None and self.learned.values["data"] == UPLOAD:
             self._borrow_table()
         if self.run is None:
             self.learned.refresh()
             self.problem = self.learned.problem or self.learned.question
-        run, step = self.run, self.learned.settings.step
+        run, step = self.run, self.learned.values["step"]
         if run is None:
             return None
         run.grant()  # also beyond the step, so that all steps can be chosen
@@ -244,19 +245,19 @@ class ModelSource:
         if step > run.computed:
             steps = plural(run.computed, "step")
             self.warning = f"No step {step:,}: the run has {steps}. Showing its end."
-            self.learned.look_at(0)
+            self.learned.values["step"] = 0
         at = min(step or run.computed, run.computed)
         return self._cache.get((run.token, at, run.ended), lambda: _of_run(run, at))
 
     def _borrow_table(self) -> None:
         """Learn from the table uploaded on the Grow page."""
-        near, settings = self._neighbour(), self.learned.settings
+        near, expected = self._neighbour(), self.learned.values["fingerprint"]
         if near is None or near.uploaded is None:
             raise InputError(
                 "This link refers to a model learned from an uploaded table. Upload the same table "
                 "on the Grow page first (“Your own data…”)."
             )
-        fingerprint, expected = near.settings.fingerprint, settings.fingerprint
+        fingerprint = near.values["fingerprint"]
         if expected and not fingerprint.startswith(expected):
             raise InputError(
                 f"The table on the Grow page (fingerprint {fingerprint}) is not the one of the "
@@ -264,8 +265,7 @@ class ModelSource:
             )
         self.learned.uploaded = near.uploaded
         if not expected:
-            reading = near.settings.reading
-            self.learned.settings = replace(settings, fingerprint=fingerprint, reading=reading)
+            self.learned.values.update(fingerprint=fingerprint, reading=near.values["reading"])
 
 
 def _of_run(run: SessionRun, step: int) -> Loaded:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
-from typing import NamedTuple
+import shlex
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from graftviz.forecasting import duration_text, forecast
 from graftviz.learners.base import Learner
 from graftviz.memory import free_bytes, resident_bytes, size_text
+from graftviz.options import format_value, option_specs
 from graftviz.table import DiscreteTable
 from graftviz.ui.limits import limits
+from graftviz.ui.url_state import UPLOAD
 from graftviz.ui.visits import visits
 
 _MEGABYTE = 1e6
+_FLAGS = {"max_states": "--max-states"}  # of reading; the others are called like their option
 _BUDGETS = (3.0, 2.0, 1.0, 0.5, 0.2, 0.05)  # edges a variable that are offered, most first
 
 
@@ -32,21 +36,8 @@ class Verdict(NamedTuple):
     refusal: str = ""
 
 
-def judge(table: DiscreteTable, learner: Learner) -> Verdict:
-    """Return whether a run of `learner` on `table` may begin, with the estimate if not.
-
-    Raises
-    ------
-    InputError
-        When table and learner do not go together.
-    """
-    estimate = forecast(table, learner)
-    text = " ".join([estimate.sentence, *estimate.assumptions])
-    return _verdict(text, estimate.seconds, estimate.added_bytes, estimate.peak_bytes)
-
-
-def judge_all(table: DiscreteTable, learners: Iterable[Learner]) -> Verdict:
-    """Return the same for several runs at once, whose records all stay in memory.
+def judge(table: DiscreteTable, *learners: Learner) -> Verdict:
+    """Return whether runs of `learners` on `table` may begin, with the estimate if not.
 
     Raises
     ------
@@ -54,15 +45,34 @@ def judge_all(table: DiscreteTable, learners: Iterable[Learner]) -> Verdict:
         When table and learners do not go together.
     """
     estimates = [forecast(table, learner) for learner in learners]
-    seconds, added = (
-        sum(each.seconds for each in estimates),
-        sum(each.added_bytes for each in estimates),
-    )
+    seconds = sum(each.seconds for each in estimates)
+    added = sum(each.added_bytes for each in estimates)
+    peak = estimates[0].peak_bytes - estimates[0].added_bytes + added
     text = (
         f"Estimated for {len(estimates)} runs: {duration_text(seconds)} and {size_text(added)} of "
         "memory."
     )
-    return _verdict(text, seconds, added, added + (resident_bytes() or 0))
+    if len(estimates) == 1:
+        text = " ".join([estimates[0].sentence, *estimates[0].assumptions])
+    granted = limits()
+    if seconds > granted.run_seconds or added > granted.run_memory * _MEGABYTE:
+        return Verdict(
+            refusal=f"{text} Limits of this server: {duration_text(granted.run_seconds)} and "
+            f"{size_text(granted.run_memory * _MEGABYTE)} per run. Not started."
+        )
+    if (refusal := _no_room(text, peak)) and visits().forget(all_of_them=True):
+        # The runs of those who have gone make room for those who are here.
+        refusal = _no_room(text, added + (resident_bytes() or 0))
+    if refusal:
+        return Verdict(refusal=refusal)
+    beyond = []
+    if seconds > granted.ask_seconds:
+        beyond.append(f"{granted.ask_seconds:g} s")
+    if added > granted.ask_memory * _MEGABYTE:
+        beyond.append(f"{size_text(granted.ask_memory * _MEGABYTE)}")
+    if not beyond:
+        return Verdict()
+    return Verdict(question=f"{text} Limit: {' and '.join(beyond)}. Not started.")
 
 
 def fewer_edges(table: DiscreteTable, learner: Learner) -> int | None:
@@ -75,35 +85,38 @@ def fewer_edges(table: DiscreteTable, learner: Learner) -> int | None:
         budget = max(1, min(round(share * n), n * (n - 1) // 2))
         if now is None or budget < now:
             smaller = dataclasses.replace(learner, max_edges=budget)  # type: ignore[call-arg]
-            estimate = forecast(table, smaller)
-            if (
-                _verdict("", estimate.seconds, estimate.added_bytes, estimate.peak_bytes)
-                == Verdict()
-            ):
+            if judge(table, smaller) == Verdict():
                 return budget
     return None
 
 
-def _verdict(text: str, seconds: float, added_bytes: int, peak_bytes: int) -> Verdict:
-    granted = limits()
-    if seconds > granted.run_seconds or added_bytes > granted.run_memory * _MEGABYTE:
-        return Verdict(
-            refusal=f"{text} Limits of this server: {duration_text(granted.run_seconds)} and "
-            f"{size_text(granted.run_memory * _MEGABYTE)} per run. Not started."
-        )
-    if (refusal := _no_room(text, peak_bytes)) and visits().forget(all_of_them=True):
-        # The runs of those who have gone make room for those who are here.
-        refusal = _no_room(text, added_bytes + (resident_bytes() or 0))
-    if refusal:
-        return Verdict(refusal=refusal)
-    beyond = []
-    if seconds > granted.ask_seconds:
-        beyond.append(f"{granted.ask_seconds:g} s")
-    if added_bytes > granted.ask_memory * _MEGABYTE:
-        beyond.append(f"{size_text(granted.ask_memory * _MEGABYTE)}")
-    if not beyond:
-        return Verdict()
-    return Verdict(question=f"{text} Limit: {' and '.join(beyond)}. Not started.")
+def learn_command(
+    data: str, learner: Learner, seed: int, reading: Mapping[str, Any], file: str = "TABLE.csv"
+) -> str:
+    """Return the command that learns what a page would.
+
+    Parameters
+    ----------
+    data : str
+        Key of a built-in data set, or ``"upload"``.
+    learner : Learner
+    seed : int
+    reading : mapping
+        How an upload is read, where that differs from the defaults.
+    file : str
+        What stands for an upload.
+    """
+    words = ["python", "-m", "graftviz", "learn", file if data == UPLOAD else data]
+    words += ["--out", "results", "--learner", learner.name]
+    for spec in option_specs(learner):
+        value = getattr(learner, spec.name)
+        if value != spec.default:
+            words += ["--set", f"{spec.name}={format_value(value)}"]
+    if seed:
+        words += ["--seed", str(seed)]
+    for name, value in reading.items():
+        words += [_FLAGS.get(name, f"--{name}"), format_value(value)]
+    return shlex.join(words)
 
 
 def _no_room(text: str, peak_bytes: int) -> str:

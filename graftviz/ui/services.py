@@ -1,4 +1,4 @@
-"""Engine threads, data and vocabulary of all sessions, and the states of the pages of one."""
+"""Engine threads and data of all sessions, and the states of the pages of one."""
 
 from __future__ import annotations
 
@@ -9,17 +9,13 @@ import streamlit as st
 from streamlit.runtime import exists, get_instance
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from graftviz.datasets import dataset_keys, load_dataset
-from graftviz.learners.registry import learner_class, learner_names
+from graftviz.datasets import load_dataset
 from graftviz.memory import release_freed_memory
 from graftviz.ui.limits import limits
 from graftviz.ui.material import Material, prepare
 from graftviz.ui.scheduler import Scheduler, Share
-from graftviz.ui.url_state import Vocabulary
 from graftviz.ui.visits import Visit, Work, clearable_cache, visits
 
-DEFAULT_DATA = "scale-free-60"
-DEFAULT_LEARNER = "best-choice"
 _VISIT_KEY = "visit"
 S = TypeVar("S", bound=Work)
 
@@ -28,14 +24,6 @@ S = TypeVar("S", bound=Work)
 def scheduler() -> Scheduler:
     """Return the engine threads of this process."""
     return Scheduler(tidy=release_freed_memory)
-
-
-@st.cache_resource(show_spinner=False)
-def vocabulary() -> Vocabulary:
-    """Return the names that links and controls may use."""
-    keys = dataset_keys()
-    learners = {name: learner_class(name) for name in learner_names()}
-    return Vocabulary(keys, learners, DEFAULT_DATA, DEFAULT_LEARNER)
 
 
 @clearable_cache

@@ -8,13 +8,16 @@ import math
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any
 
 from graftviz.errors import InputError
-from graftviz.runs import Result
+from graftviz.learners.base import Learner
+from graftviz.runs import Branch, Result, Run
 from graftviz.selection import EdgeStability
 from graftviz.ui.background import EVERYTHING, Background, Job
 from graftviz.ui.logs import log_exception
+from graftviz.ui.material import Material
 from graftviz.ui.scheduler import Turns
 
 _AT_ONCE = 0.5  # seconds that new runs may take to arrive in one piece
@@ -27,26 +30,83 @@ log = logging.getLogger(__name__)
 FORGOTTEN = "This run was released while the page was idle; reload the page to restore it."
 
 
-class Recorder(Protocol):
-    """Recorder of a run as JSON: header, records, outcome and answers of `docs/player.md`."""
+@dataclass(frozen=True)
+class Plan:
+    """Data, learner and seed of a run; equal plans give equal runs.
 
-    def header(self) -> Mapping[str, Any]:
-        """Return the header; called once, after the first step (or the end of a run without)."""
+    `beside` is the run that it is shown with: the one it branched from, or is compared with.
+    """
+
+    material: str
+    learner: Learner
+    seed: int
+    branch: Branch | None = None
+    beside: Plan | None = None
+
+
+class Recorder:
+    """Recorder of a :class:`Run`: its records as the JSON of docs/player.md.
+
+    Parameters
+    ----------
+    run : Run
+    material : Material
+    token : str
+
+    Attributes
+    ----------
+    places : list of int or None
+        Positions of the nodes in the latest record with a layout.
+    """
+
+    places: list[int] | None = None
+
+    def __init__(self, run: Run, material: Material, token: str) -> None:
+        self.run = run
+        self.material = material
+        self.token = token
 
     def advance(self) -> bool:
         """Compute one more step; False when the run has ended."""
+        return self.run.advance()
+
+    def header(self) -> Mapping[str, Any]:
+        """Return the header; called once, after the first step (or the end of a run without)."""
+        raise NotImplementedError
 
     def record(self, t: int) -> Mapping[str, Any]:
-        """Return the record of step `t`; asked once for each t = 1, 2, … in order."""
+        """Return the record of step `t`; called once for each t = 1, 2, … in order."""
+        raise NotImplementedError
 
     def outcome(self) -> Mapping[str, Any]:
-        """Return how the run ended; asked once, after the last record."""
+        """Return how the run ended; called once, after the last record."""
+        raise NotImplementedError
 
     def answer(self, question: Mapping[str, Any]) -> Mapping[str, Any]:
         """Answer a question about a node, an edge or a pair at a computed step."""
+        raise InputError(f"This page has no queries of kind {question.get('kind')!r}.")
 
     def result(self) -> Result:
         """Return what has been learned so far."""
+        return self.run.result()
+
+
+def new_run(plan: Plan, material: Material) -> Run:
+    """Return a run that has not begun.
+
+    Raises
+    ------
+    InputError
+        When plan and material do not fit together.
+    """
+    return Run(
+        material.train,
+        plan.learner,
+        seed=plan.seed,
+        test=material.test,
+        truth=material.truth,
+        branch=plan.branch,
+    )
 
 
 class _Forgotten:
@@ -137,7 +197,7 @@ class SessionRun(Job):
         if not self._lock.acquire(blocking=False):
             return
         try:
-            self.recorder = _Forgotten()
+            self.recorder = _Forgotten()  # type: ignore[assignment]
             self.stability = None
             # A reader may still use the old list: it is replaced, not cleared.
             self._records, self._outcome, self.header_json = [], None, None
@@ -223,7 +283,7 @@ def requested_feeds(runs: Iterable[SessionRun], wants: object) -> str:
     """Request the steps ``[[run, from, count], …]`` of a browser; return those that are ready."""
     by_token = {run.token: run for run in runs}
     requests = [
-        (by_token[want[0]], _whole(want[1]), _whole(want[2]))
+        (by_token[want[0]], whole_number(want[1], 1), whole_number(want[2], 1))
         for want in (wants if isinstance(wants, list) else [])
         if isinstance(want, list) and len(want) == 3 and want[0] in by_token
     ]
@@ -238,10 +298,6 @@ def whole_number(value: object, default: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return default
     return int(max(0, min(_MAX_COUNT, value)))
-
-
-def _whole(value: object) -> int:
-    return whole_number(value, 1)
 
 
 def _json(requests: Iterable[tuple[SessionRun, int, int]]) -> str:

@@ -14,10 +14,10 @@ from graftviz.sandbox.readers import TableUpload
 from graftviz.table import DiscreteTable
 from graftviz.ui.controls import show_options
 from graftviz.ui.frame.learning import LearningPage
-from graftviz.ui.material import FINGERPRINT_DIGITS, Material, default_options, prepare
+from graftviz.ui.material import FINGERPRINT_DIGITS, Material, prepare
 from graftviz.ui.messages import show_refused_file
 from graftviz.ui.reading import read_files, read_once, show_uploaders
-from graftviz.ui.url_state import UPLOAD, UploadOptions
+from graftviz.ui.url_state import UPLOAD, UploadOptions, default_values
 from graftviz.ui.visits import SourceCache
 
 TEST_FRACTION = 0.1
@@ -112,7 +112,7 @@ def _check_lengths(table: DiscreteTable) -> None:
 def show_upload(state: LearningPage[Any]) -> None:
     """Show the uploader and its errors; the shown run continues."""
     specs = option_specs(UploadOptions)
-    expected = "" if state.uploaded else state.settings.fingerprint
+    expected = "" if state.uploaded else state.values["fingerprint"]
     if expected:
         st.info(
             "This link refers to an uploaded table. Upload the same table "
@@ -123,8 +123,8 @@ def show_upload(state: LearningPage[Any]) -> None:
             "Columns are variables, rows are samples; any labels. Files stay on this server."
         )
         files = show_uploaders("upload", _FILES)
-        reading = {**default_options(UploadOptions, {}), **state.settings.reading}
-        choose = state.choose_reading
+        reading = {**default_values(UploadOptions), **state.values["reading"]}
+        choose = state.choose
         show_options(specs, reading, choose, prefix="upload", more="Import options")
         anyway = bool(expected and files[0]) and st.checkbox("Use a different table")
     if files[0] is None:

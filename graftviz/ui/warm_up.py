@@ -25,10 +25,10 @@ from graftviz.player.records import answer
 from graftviz.regions import CUTS
 from graftviz.runs import Run, learn
 from graftviz.table import DiscreteTable
-from graftviz.ui.automatic import automatic_values
 from graftviz.ui.logs import log_exception, logged
-from graftviz.ui.material import PAGE_PRESET, prepare
-from graftviz.ui.recording import Plan, compiled, new_recorder
+from graftviz.ui.material import PAGE_PRESET, automatic_values, prepare
+from graftviz.ui.recording import RunRecorder, compiled
+from graftviz.ui.session_run import Plan, new_run
 
 COMPILE_SECONDS = 110  # until the page opens, measured on two busy cores
 log = logging.getLogger(__name__)
@@ -158,7 +158,8 @@ def _others() -> Iterator[Learner]:
 def _rehearse(learner: Learner, *, knows_truth: bool = False) -> None:
     """Do once, on a few rows, whatever the page does with a run."""
     material = prepare(_small_data(knows_truth), seed=0)
-    recorder = new_recorder(Plan(material.identity, learner, 0), material, "warm-up")
+    run = new_run(Plan(material.identity, learner, 0), material)
+    recorder = RunRecorder(run, material, "warm-up")
     steps = 0
     automatic_values(learner, material)
     while recorder.advance():

@@ -11,9 +11,9 @@ from painting import painted, watch_painting
 
 from graftviz.datasets import load_dataset
 from graftviz.player.assets import view_script, view_style
+from graftviz.ui.frame.learning_view import runs_message
 from graftviz.ui.frame.view import Mailbox
 from graftviz.ui.material import prepare
-from graftviz.ui.prune.live import prune_message
 from graftviz.ui.prune.state import PruneState
 from graftviz.ui.scheduler import Scheduler
 
@@ -33,13 +33,13 @@ Told = Callable[[str, Mapping[str, int]], None]
 @pytest.fixture(scope="module")
 def everything() -> Any:
     """The message that tells all of three runs, at a link to step 2."""
-    state = PruneState(("survey",), lambda key, _: prepare(load_dataset(key), 0), Scheduler())
+    state = PruneState(lambda key, _: prepare(load_dataset(key), 0), Scheduler())
     state.follow({"data": "survey", "exchanges": "4", "exchange": "2", "step": "2"})
     assert state.refresh()
     for run in state.runs.values():
         run.grant()
         assert run.wait_for_end(60)
-    return json.loads(prune_message(state, Mailbox()))
+    return json.loads(runs_message(state, Mailbox(), "token"))
 
 
 @pytest.fixture

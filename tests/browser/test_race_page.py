@@ -11,12 +11,10 @@ import pytest
 from waiting import eventually
 
 from graftviz.datasets import load_dataset
-from graftviz.learners.registry import learner_class, learner_names
 from graftviz.racing import COLUMNS, Race, column_results
 from graftviz.ui.material import prepare
 from graftviz.ui.race.state import RaceState
 from graftviz.ui.scheduler import Scheduler
-from graftviz.ui.url_state import Vocabulary
 
 pytestmark = pytest.mark.browser
 
@@ -44,12 +42,9 @@ def race(opener: Any) -> Callable[..., Any]:
 @lru_cache(maxsize=1)
 def same_race_in_python() -> Race:
     """Run what the page runs on the karate club."""
-    learners = {name: learner_class(name) for name in learner_names()}
-    vocabulary = Vocabulary(("karate",), learners, "karate", "best-choice")
     pool = Scheduler(threads=1)
-    state = RaceState(
-        vocabulary, lambda key, seed: prepare(load_dataset(key), seed), pool, lambda learner: None
-    )
+    state = RaceState(lambda key, seed: prepare(load_dataset(key), seed), pool)
+    state.choose("data", "karate")
     state.refresh()
     for entry in state.entries:
         assert entry.run is not None

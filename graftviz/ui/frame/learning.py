@@ -1,140 +1,335 @@
-"""Session state common to the pages that learn from a table: settings, link, data, and runs."""
+"""Session state of the pages that learn from a table: settings, link, data, and runs."""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import Any, Generic, Protocol, TypeVar
+import secrets
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
-from graftviz.ui.frame.state import PageState
+from graftviz.errors import InputError
+from graftviz.learners.base import Learner
+from graftviz.learners.registry import learner_class
+from graftviz.runs import Run
+from graftviz.ui.frame.state import OptionsPage
 from graftviz.ui.limits import limits
-from graftviz.ui.material import Material, default_options, uploaded_table, with_choice
-from graftviz.ui.recording import Plan
-from graftviz.ui.session_run import SessionRun
-from graftviz.ui.url_state import UPLOAD, UploadOptions
+from graftviz.ui.material import Material, automatic_values, default_options, uploaded_table
+from graftviz.ui.run_limits import judge
+from graftviz.ui.scheduler import Turns
+from graftviz.ui.session_run import Plan, Recorder, SessionRun, new_run, to_json
+from graftviz.ui.url_state import (
+    UPLOAD,
+    DataOptions,
+    UploadOptions,
+    default_values,
+    write_options_of,
+)
+
+S = TypeVar("S", bound=DataOptions)
+Load = Callable[[str, int], Material]
+MakeRecorder = Callable[[Run, Material, str], Recorder]
 
 
-class DataSettings(Protocol):
-    """Settings of a page that learns from a table; a frozen dataclass."""
+class Choice(Protocol):
+    """Learner and the options chosen for it."""
 
     @property
-    def data(self) -> str:
-        """Key of a data set, or ``"upload"``."""
+    def learner(self) -> str:
+        """Name of the learner."""
 
     @property
-    def seed(self) -> int:
-        """Seed of the run and of the held-out rows."""
-
-    @property
-    def fingerprint(self) -> str:
-        """Fingerprint of uploaded data; empty otherwise."""
-
-    @property
-    def reading(self) -> Mapping[str, Any]:
-        """Import options that differ from the defaults."""
+    def options(self) -> Mapping[str, Any]:
+        """Options that were chosen."""
 
 
-S = TypeVar("S", bound=DataSettings)
+class Wanted(NamedTuple):
+    """Run that the settings describe.
+
+    Attributes
+    ----------
+    plan : Plan or None
+    name : str
+    problem : str
+        Why there is no plan; empty if there is one.
+    """
+
+    plan: Plan | None
+    name: str = ""
+    problem: str = ""
 
 
-class LearningPage(PageState, Generic[S]):
+class LearningPage(OptionsPage[S]):
     """Settings and runs of a page in one session.
 
     Settings that cannot be used become a sentence, and the runs shown before remain.
 
     Parameters
     ----------
-    settings : DataSettings
-        Frozen dataclass.
+    cls : type
+        Options of the page.
     load : callable
         ``load(key, seed)`` returns the :class:`Material` of a built-in data set.
+    turns : Turns
+        Advances the runs.
     places : collection of str
-        Parameters of the address that the browser writes by itself, such as the step.
+        Options that the browser writes into the address by itself, such as the step.
 
     Attributes
     ----------
-    settings : DataSettings
-        Values of the controls.
-    shown : DataSettings or None
+    resets : mapping
+        Option → other options that return to their defaults when it is chosen.
+    shown : DataOptions or None
         Settings of the runs on show, which the address contains.
     material : Material or None
         Data of the runs on show.
     uploaded : callable or None
         ``uploaded(seed)`` returns the material of the uploaded file.
+    is_beyond : bool
+        Whether question or problem are about the cost of the runs.
     """
 
-    def __init__(
-        self, settings: S, load: Callable[[str, int], Material], places: Collection[str]
-    ) -> None:
-        super().__init__(places)
-        self.settings = settings
+    resets: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+
+    def __init__(self, cls: type[S], load: Load, turns: Turns, places: Collection[str]) -> None:
+        super().__init__(cls, places)
+        self.turns = turns
         self.shown: S | None = None
         self.material: Material | None = None
         self.uploaded: Callable[[int], Material] | None = None
+        self.is_beyond = False
+        self._places = tuple(places)
         self._load = load
         self._runs = RunStore()
+        self._wanted: tuple[Wanted, ...] = ()
 
-    def _apply(self, query: dict[str, str]) -> Iterable[str]:
-        self.settings, complaints = self._parse(query)
-        return complaints
+    def _write(self) -> dict[str, str]:
+        values = dict(self.values)
+        if self.shown is not None:
+            values.update(vars(self.shown), **{name: values[name] for name in self._places})
+        return write_options_of(self._cls, values)
 
-    def _parse(self, query: Mapping[str, str]) -> tuple[S, Iterable[str]]:
-        """Return the settings of an address, and its ignored parts."""
+    # --------------------------------------------------------------------------------- settings
+
+    def choose(self, name: str, value: Any) -> None:
+        """Set an option of the page, of the import or of the learner; None is its default."""
+        reading, defaults = default_values(UploadOptions), self._defaults()
+        if name in reading:
+            name, value = "reading", with_choice(self.values["reading"], name, value, reading)
+        if name not in defaults:
+            self._choose_option(name, value)
+            return
+        super().choose(name, defaults[name] if value is None else value)
+        self.values.update({other: defaults[other] for other in self.resets.get(name, ())})
+
+    def _choose_option(self, name: str, value: Any) -> None:
+        """Set an option of the learner that the controls show."""
+        options = with_choice(self.values["options"], name, value, self.defaults(self.choice))
+        super().choose("options", options)
+
+    @property
+    def choice(self) -> Choice:
+        """Learner and options that the controls show."""
         raise NotImplementedError
 
-    # ------------------------------------------------------------------------------------- data
+    def defaults(self, choice: Choice) -> dict[str, Any]:
+        """Return the default value of every option of a learner."""
+        material = self.current_material()
+        return default_options(
+            learner_class(choice.learner),
+            material.suggested if material else {},
+            choice.options.get("preset"),
+        )
 
-    def choose_reading(self, name: str, value: Any) -> None:
-        """Set an import option of the upload."""
-        defaults = default_options(UploadOptions, {})
-        self._set(reading=with_choice(self.settings.reading, name, value, defaults))
+    def learner_options(self, choice: Choice) -> dict[str, Any]:
+        """Return the value of every option of a learner: the chosen one, or the default."""
+        return {**self.defaults(choice), **choice.options}
+
+    def learner(self, choice: Choice) -> Learner:
+        """Return a learner with its options."""
+        return learner_class(choice.learner)(**self.learner_options(choice))
+
+    def automatic(self, choice: Choice) -> dict[str, Any]:
+        """Return the values of automatic options; empty while they cannot be computed."""
+        material = self.current_material()
+        try:
+            return automatic_values(self.learner(choice), material) if material else {}
+        except InputError:
+            return {}  # the page shows why
+
+    # ------------------------------------------------------------------------------------- data
 
     @property
     def awaits_file(self) -> bool:
         """Whether uploaded data are chosen, but no file has been uploaded."""
-        return self.settings.data == UPLOAD and self.uploaded is None
+        return self.values["data"] == UPLOAD and self.uploaded is None
 
     def accept(self, uploaded: Callable[[int], Material], fingerprint: str) -> None:
         """Use an uploaded file as the data of the page."""
         self.uploaded = uploaded
-        self.settings = self._with(fingerprint=fingerprint)
+        self.values["fingerprint"] = fingerprint
 
     def take_data(self, other: LearningPage[Any]) -> None:
         """Use the data of another page, uploaded ones included."""
-        settings = other.settings
         self.uploaded = other.uploaded
-        self.settings = self._with(
-            data=settings.data, fingerprint=settings.fingerprint, reading=settings.reading
-        )
+        self.values.update({key: other.values[key] for key in ("data", "fingerprint", "reading")})
 
     def current_material(self) -> Material | None:
         """Return the data of the settings; None before an upload."""
-        if self.settings.data != UPLOAD:
-            return self._load(self.settings.data, self.settings.seed)
-        return self.uploaded(self.settings.seed) if self.uploaded else None
-
-    def description(self) -> str | None:
-        """Return the description of the data, if there is one."""
-        material = self.current_material()
-        return (material.description or None) if material else None
-
-    def _set(self, **changes: Any) -> None:
-        self.complaints = ()
-        self.settings = self._with(**changes)
-
-    def _with(self, **changes: Any) -> S:
-        return dataclasses.replace(self.settings, **changes)  # type: ignore[type-var]
+        data, seed = self.values["data"], self.values["seed"]
+        if data != UPLOAD:
+            return self._load(data, seed)
+        return self.uploaded(seed) if self.uploaded else None
 
     # ------------------------------------------------------------------------------------- runs
 
+    def refresh(self) -> bool:
+        """Make the runs follow the settings; return whether others are on show now."""
+        self.problem = self.question = ""
+        self.is_beyond = False
+        try:
+            material = self.current_material()
+            if material is None:
+                return False
+            wanted = self._find_wanted(material)
+            is_other = wanted != self._wanted
+            if is_other:
+                if not self._may_show(wanted, material):
+                    return False
+                self._show(wanted, material)
+        except InputError as error:
+            self.problem = str(error)
+            return False
+        self._wanted, self.shown, self.material = wanted, self.options, material
+        return is_other
+
+    def _find_wanted(self, material: Material) -> tuple[Wanted, ...]:
+        """Return the runs that the settings describe; raises InputError if there is none."""
+        raise NotImplementedError
+
+    def _show(self, wanted: tuple[Wanted, ...], material: Material) -> None:
+        """Show these runs instead of the present ones."""
+        raise NotImplementedError
+
+    def _plan(self, learner: Learner, material: Material, **more: Any) -> Plan:
+        """Return the plan of a run; raises InputError if learner and data do not fit together."""
+        learner.check(material.train)
+        return Plan(material.identity, learner, self.values["seed"], **more)
+
+    def _may_show(self, wanted: tuple[Wanted, ...], material: Material) -> bool:
+        """Return whether the new runs are within the limits or confirmed."""
+        plans = dict.fromkeys(one.plan for one in wanted if one.plan is not None)
+        new = [plan.learner for plan in plans if plan not in self._runs]
+        if new and not self._may_begin(wanted, judge(material.train, *new)):
+            self.is_beyond = True
+        return not self.is_beyond
+
+    def _run_of(self, plan: Plan, material: Material, make: MakeRecorder) -> SessionRun:
+        """Return the run of a plan, started if there is none or if it has failed."""
+
+        def start() -> SessionRun:
+            token = secrets.token_hex(4)
+            return SessionRun(make(new_run(plan, material), material, token), token, self.turns)
+
+        return self._runs.get(plan, start)
+
     def revoke(self) -> None:
         """Pause all computing of this session; computed steps remain."""
+        super().revoke()
         self._runs.revoke()
 
     def forget(self) -> None:
         """Release all runs; they are computed again when the page is opened."""
+        self.revoke()
         self._runs.forget()
         self.shown = self.material = None
+        self._wanted = ()
+
+
+class Entry(NamedTuple):
+    """One of several runs on show.
+
+    Attributes
+    ----------
+    name : str
+    run : SessionRun or None
+    problem : str
+        Why it could not start; empty if it did.
+    """
+
+    name: str
+    run: SessionRun | None
+    problem: str = ""
+
+    @property
+    def trouble(self) -> str:
+        """Why it did not start, or why it stopped before its end; empty if neither."""
+        return self.problem or (self.run.failure if self.run is not None else "")
+
+
+class SideBySidePage(LearningPage[S]):
+    """Page that shows several runs on the same data side by side.
+
+    Attributes
+    ----------
+    recorder : callable
+        Return the recorder of a run.
+    first_credit : int
+        Number of steps of every run that are computed before the first request.
+    entries : tuple of Entry
+        The runs on show.
+    token, header_json : str
+        Identifier of these runs, and the header sent to the browser.
+    """
+
+    recorder: ClassVar[type[Recorder]]
+    first_credit: ClassVar[int]
+
+    def __init__(self, cls: type[S], load: Load, turns: Turns, places: Collection[str]) -> None:
+        super().__init__(cls, load, turns, places)
+        self.entries: tuple[Entry, ...] = ()
+        self.token = ""
+        self.header_json = ""
+
+    @property
+    def front(self) -> str:
+        """Name of the run that is computed first; empty if that does not matter."""
+        return ""
+
+    def _show(self, wanted: tuple[Wanted, ...], material: Material) -> None:
+        entries = tuple(self._entry(one, material) for one in wanted)
+        token = secrets.token_hex(4)
+        header = self._header(entries, token, material)  # first: an error changes nothing
+        self.entries, self.token, self.header_json = entries, token, to_json(header)
+        self._runs.show([entry.run for entry in entries], limits().kept_racers)
+        for entry in sorted(entries, key=lambda entry: entry.name != self.front):
+            if entry.run is not None:
+                entry.run.grant(self.first_credit)
+
+    def _entry(self, wanted: Wanted, material: Material) -> Entry:
+        if wanted.plan is None:
+            return Entry(wanted.name, None, wanted.problem)
+        try:
+            return Entry(wanted.name, self._run_of(wanted.plan, material, self.recorder))
+        except InputError as error:
+            return Entry(wanted.name, None, str(error))
+
+    def _header(
+        self, entries: tuple[Entry, ...], token: str, material: Material
+    ) -> Mapping[str, Any]:
+        """Return the header of the runs."""
+        raise NotImplementedError
+
+    def place(self) -> Mapping[str, Any]:
+        """Return the part of a message that says what the view shows of the runs."""
+        raise NotImplementedError
+
+    def look_at(self, place: Mapping[str, Any]) -> None:
+        """Record what the view shows of the runs."""
+        raise NotImplementedError
+
+    def forget(self) -> None:
+        """Release all runs; they are computed again when the page is opened."""
+        super().forget()
+        self.entries = ()
 
 
 class RunStore:
@@ -193,7 +388,14 @@ class RunStore:
 
     def forget(self) -> None:
         """Release the memory of all runs."""
-        self.revoke()
         for run in self:
             run.forget()
         self._runs.clear()
+
+
+def with_choice(
+    chosen: Mapping[str, Any], name: str, value: Any, defaults: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return `chosen` with one more entry; a value equal to the default is removed."""
+    options = {key: old for key, old in chosen.items() if key != name}
+    return options if value == defaults[name] else {**options, name: value}

@@ -11,11 +11,10 @@ from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
 from graftviz.errors import InputError
-from graftviz.options import option_specs
 from graftviz.ui.background import Watching
 from graftviz.ui.run_limits import Verdict
 from graftviz.ui.session_run import whole_number
-from graftviz.ui.url_state import UPLOAD, parse_options_of, write_options_of
+from graftviz.ui.url_state import UPLOAD, default_values, parse_options_of, write_options_of
 
 REMEMBERED_LINKS = 50
 FINGERPRINT = "fingerprint"
@@ -202,7 +201,7 @@ class OptionsPage(PageState, Generic[T]):
         return {**write_options_of(self._cls, self.values), **self.others}
 
     def _defaults(self) -> dict[str, Any]:
-        return {spec.name: spec.default for spec in option_specs(self._cls)}
+        return default_values(self._cls)
 
 
 class ViewPage(OptionsPage[T], Generic[T, S]):

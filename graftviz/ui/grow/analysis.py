@@ -1,9 +1,8 @@
-"""Entries of the menu Analyse of the Grow page: comparison, path over λ, and stability."""
+"""Menu Analyse of the Grow page: comparison of presets, path over λ, and stability of edges."""
 
 from __future__ import annotations
 
 import dataclasses
-import json
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,28 +13,33 @@ from graftviz.figures import path_figure
 from graftviz.learners.base import Learner
 from graftviz.learners.settings import Settings
 from graftviz.narrative.phrases import plural
-from graftviz.options import option_specs
 from graftviz.runs import Result
 from graftviz.selection import EdgeStability, LamPath, PathPoint, lam_path_steps, stability_steps
 from graftviz.selection.stability import STABLE, SUBSAMPLES
-from graftviz.ui.automatic import settings_of
 from graftviz.ui.background import Background
 from graftviz.ui.boundary import bounded, guarded
 from graftviz.ui.chart import show_figure
 from graftviz.ui.frame.header import Tool
+from graftviz.ui.frame.panels import show_until
 from graftviz.ui.frame.texts import plain
+from graftviz.ui.grow.options import option_names
 from graftviz.ui.grow.state import GrowState
-from graftviz.ui.recording import RunRecorder, preset_title
-from graftviz.ui.scheduler import Turns
-from graftviz.ui.session_run import SessionRun
+from graftviz.ui.material import settings_of
+from graftviz.ui.recording import preset_title
+from graftviz.ui.session_run import SessionRun, to_json
 
-# Seconds between two updates while something is computed.
-_COMPARISON_POLL = 0.4
-_PATH_POLL = 1.0
-_STABILITY_POLL = 0.6
 _REDRAW_EVERY = 10  # subsamples between two drawings of the graph
-_PROBLEM = "grow.stability.problem"
+_DRAWN = "grow.stability.drawn"
 _OPEN = "grow.path.open"
+_QUANTITIES = (
+    ("Edges", "edges", ",d"),
+    ("Precision", "precision", ".2f"),
+    ("Recall", "recall", ".2f"),
+    ("Held-out NLPL", "nlpl", ".3f"),
+)
+
+
+# ------------------------------------------------------------------------ comparison of presets
 
 
 class Side(NamedTuple):
@@ -45,10 +49,10 @@ class Side(NamedTuple):
     ----------
     name : str
     edges, removed : int
-        Edges of the final model, and how many were taken out on the way or at the end.
+        Edges of the final model, and number of edges removed during the run or at its end.
     false_edges, indirect : int or None
         Edges that are not true, and how many of them join variables with a true common neighbour;
-        None where the truth is not known.
+        None if the truth is not available.
     precision, recall, nlpl : float or None
     """
 
@@ -75,31 +79,18 @@ def side_of(name: str, result: Result, truth: np.ndarray | None) -> Side:
         wrong = [(i, j) for i, j in result.model.edges.tolist() if j not in neighbours[i]]
         false_edges = len(wrong)
         indirect = sum(bool(neighbours[i] & neighbours[j]) for i, j in wrong)
-    return Side(
-        name,
-        result.edges,
-        removed,
-        false_edges,
-        indirect,
-        result.precision,
-        result.recall,
-        result.nlpl_test,
-    )
+    scores = (result.precision, result.recall, result.nlpl_test)
+    return Side(name, result.edges, removed, false_edges, indirect, *scores)
 
 
-def rows(sides: tuple[Side, Side]) -> list[tuple[str, str, str]]:
+def rows(sides: tuple[Side, Side]) -> list[tuple[str, ...]]:
     """Return the rows of a table: quantity and both values; rows without values are omitted."""
-    lines: list[tuple[str, list[int | float | None], str]] = [
-        ("Edges", [side.edges for side in sides], ",d"),
-        ("Precision", [side.precision for side in sides], ".2f"),
-        ("Recall", [side.recall for side in sides], ".2f"),
-        ("Held-out NLPL", [side.nlpl for side in sides], ".3f"),
-    ]
     rows = []
-    for what, numbers, form in lines:
-        first, second = ("–" if number is None else format(number, form) for number in numbers)
+    for label, name, form in _QUANTITIES:
+        numbers = [getattr(side, name) for side in sides]
         if any(number is not None for number in numbers):
-            rows.append((what, first, second))
+            cells = ("–" if number is None else format(number, form) for number in numbers)
+            rows.append((label, *cells))
     return rows
 
 
@@ -107,20 +98,14 @@ def reasons(other: Side, best: Side, settings: Settings | None) -> list[tuple[st
     """Return titles and explanations of the differences between the runs."""
     lines = [("Explains away", _explaining(other, best))]
     if settings is not None and settings.significance > 0:
-        lines.append(
-            (
-                "Noise-based threshold",
-                f"A score must exceed κ = {settings.significance:g} times its sampling noise, so λ "
-                "needs no tuning.",
-            )
+        text = (
+            f"A score must exceed κ = {settings.significance:g} times its sampling noise, so λ "
+            "needs no tuning."
         )
+        lines.append(("Noise-based threshold", text))
     if best.removed:
-        lines.append(
-            (
-                "Pruning",
-                f"Removed {plural(best.removed, 'edge')} that later edges made redundant.",
-            )
-        )
+        text = f"Removed {plural(best.removed, 'edge')} that later edges made redundant."
+        lines.append(("Pruning", text))
     elif settings is not None and settings.refit:
         lines.append(("Pruning", "At the end, tries removing each edge; none could go."))
     return lines
@@ -140,61 +125,51 @@ def _explaining(other: Side, best: Side) -> str:
 
 def compare_tool(state: GrowState) -> Tool | None:
     """Return the menu entry that starts the comparison, or the one that ends it."""
-    if state.settings.compare:
-        ghost = state.ghost.recorder if state.ghost is not None else None
-        name = preset_title(ghost.run.learner) if isinstance(ghost, RunRecorder) else "the run"
-        return Tool("compare", f"Back to {name}", lambda: state.compare(False))
-    if state.can_compare:
-        return Tool("compare", "Compare with preset best", lambda: state.compare(True))
-    return None
+    is_on = state.values["compare"]
+    if not is_on and not state.can_compare:
+        return None
+    label = "Compare with preset best"
+    if is_on:
+        ghost = state.ghost
+        name = "the run" if ghost is None else preset_title(ghost.recorder.run.learner)
+        label = f"Back to {name}"
+    return Tool("compare", label, lambda: state.choose("compare", not is_on))
 
 
 def show_comparison(state: GrowState) -> None:
     """Show the numbers of both runs and why they differ, once both have finished."""
     run, ghost = state.run, state.ghost
-    shown = state.shown
-    if shown is None or not shown.compare or run is None or ghost is None:
+    if state.shown is None or not state.shown.compare or run is None or ghost is None:
         return
-    if run.ended and ghost.ended:
-        _show_difference(run, ghost)
-    else:
-        _wait_for_both(run, ghost)
-
-
-@st.fragment(run_every=_COMPARISON_POLL)
-@bounded
-def _wait_for_both(run: SessionRun, ghost: SessionRun) -> None:
-    if run.ended and ghost.ended:
-        st.rerun()
-    st.caption(f"Learning both runs: best at step {run.computed}, other at step {ghost.computed}.")
+    show_until(lambda: run.ended and ghost.ended, lambda: _show_difference(run, ghost))
 
 
 def _show_difference(run: SessionRun, ghost: SessionRun) -> None:
-    first, second = ghost.recorder, run.recorder
-    if run.failure or ghost.failure:
-        return  # said where the run is shown
-    if not (isinstance(first, RunRecorder) and isinstance(second, RunRecorder)):
+    if not (run.ended and ghost.ended):
+        steps = f"best at step {run.computed}, other at step {ghost.computed}"
+        st.caption(f"Learning both runs: {steps}.")
         return
-    truth = second.run.truth
-    other = side_of(preset_title(first.run.learner), ghost.result(), truth)
-    best = side_of("best", run.result(), truth)
-    settings = settings_of(second.run.learner, second.material)
-    sentences = reasons(other, best, settings)
-    table = rows((other, best))
-    name = getattr(first.run.learner, "preset", first.run.learner.title)
+    if run.failure or ghost.failure:
+        return  # shown with the run
+    learning, learner = run.recorder.run, ghost.recorder.run.learner
+    other = side_of(preset_title(learner), ghost.result(), learning.truth)
+    best = side_of("best", run.result(), learning.truth)
+    settings = settings_of(learning.learner, run.recorder.material)
+    labels, theirs, ours = zip(*rows((other, best)), strict=True)
+    name = getattr(learner, "preset", learner.title)
     lines = [
-        _line("", [what for what, _, _ in table]),
-        _line(":--", ["--:"] * len(table)),
-        _line(f"{name} (dashed)", [theirs for _, theirs, _ in table]),
-        _line("**best** (solid)", [f"**{ours}**" for _, _, ours in table]),
+        ["", *labels],
+        [":--", *["--:"] * len(labels)],
+        [f"{name} (dashed)", *theirs],
+        ["**best** (solid)", *(f"**{cell}**" for cell in ours)],
     ]
     words, numbers = st.columns([1, 1], gap="medium", vertical_alignment="center")
-    words.markdown(" ".join(f"**{title}.** {text}" for title, text in sentences))
-    numbers.markdown("\n".join(lines))
+    explained = reasons(other, best, settings)
+    words.markdown(" ".join(f"**{title}.** {text}" for title, text in explained))
+    numbers.markdown("\n".join(f"| {' | '.join(line)} |" for line in lines))
 
 
-def _line(head: str, cells: list[str]) -> str:
-    return f"| {head} | {' | '.join(cells)} |"
+# ----------------------------------------------------------------------------------- path over λ
 
 
 @dataclasses.dataclass(frozen=True)
@@ -205,10 +180,10 @@ class PathPlan:
     ----------
     material : str
     learner : Learner
-        By the plain test, so that λ is what decides.
+        With the plain test, in which λ decides.
     seed : int
     by_noise : float
-        κ of the learner as it was; 0 where λ decided anyway.
+        κ of the chosen learner; 0 if λ decides there as well.
     """
 
     material: str
@@ -217,35 +192,9 @@ class PathPlan:
     by_noise: float
 
 
-def path_plan(state: GrowState) -> PathPlan | None:
-    """Return the path of the learner that the controls describe; None without data or λ.
-
-    Raises
-    ------
-    InputError
-        When the options do not go together.
-    """
-    material = state.current_material()
-    learner = state.learner()
-    if material is None or not any(spec.name == "lam" for spec in option_specs(learner)):
-        return None
-    settings = settings_of(learner, material)
-    by_noise = settings.significance if settings is not None else 0.0
-    changes: dict[str, Any] = {"lam": None} if settings is not None else {}
-    if settings is not None and "max_edges" not in state.settings.options:
-        # A preset's budget would end all small λ alike.
-        n = material.train.n_variables
-        changes["max_edges"] = n * (n - 1) // 2
-    if by_noise > 0:
-        changes["significance"] = 0.0
-    plain_test = dataclasses.replace(learner, **changes)
-    return PathPlan(material.identity, plain_test, state.settings.seed, by_noise)
-
-
 def path_tool(state: GrowState) -> Tool | None:
     """Return the menu entry that opens the panel, for learners with an option λ."""
-    has_lam = any(spec.name == "lam" for spec in option_specs(state.learner_class))
-    if not has_lam or state.settings.branch is not None:
+    if "lam" not in option_names(state.values["learner"]) or state.values["branch"] is not None:
         return None
     return Tool("path", "Choose λ…", lambda: _set_open(True))
 
@@ -255,89 +204,102 @@ def show_path(state: GrowState) -> None:
     if not st.session_state.get(_OPEN):
         return
     try:
-        plan = path_plan(state)
+        if path_tool(state) is not None and (found := path_of(state)):
+            _panel(state, *found)
+            return
     except InputError as error:
-        _set_open(False)
         st.warning(plain(str(error)))
-        return
-    if plan is None or state.settings.branch is not None:
-        _set_open(False)
-        return
-    _panel(state, plan)
+    _set_open(False)
 
 
-def path_of(state: GrowState, plan: PathPlan) -> Background[LamPath]:
-    """Return the work on a path, started if necessary."""
+def path_of(state: GrowState) -> tuple[PathPlan, Background[LamPath]] | None:
+    """Return the path of the learner that the controls describe, and its job; None without data.
+
+    Raises
+    ------
+    InputError
+        When the options do not go together.
+    """
+    material = state.current_material()
+    if material is None:
+        return None
+    learner = state.learner(state.options)
+    settings, by_noise = settings_of(learner, material), 0.0
+    if settings is not None:
+        by_noise = settings.significance
+        changes: dict[str, Any] = {"lam": None}
+        if "max_edges" not in state.values["options"]:
+            # The budget of a preset would end all small λ alike.
+            n = material.train.n_variables
+            changes["max_edges"] = n * (n - 1) // 2
+        if by_noise > 0:
+            changes["significance"] = 0.0
+        learner = dataclasses.replace(learner, **changes)
+    plan = PathPlan(material.identity, learner, state.values["seed"], by_noise)
     if plan not in state.paths:
-        material = state.current_material()
-        assert material is not None  # there was a plan
         steps = lam_path_steps(
-            material.train,
-            plan.learner,
-            truth=material.truth,
-            seed=plan.seed,
-            every_step=True,
+            material.train, learner, truth=material.truth, seed=plan.seed, every_step=True
         )
-        state.keep_path(plan, Background(steps, state.scheduler))
-    return state.paths[plan]
+        state.keep_path(plan, Background(steps, state.turns))
+    return plan, state.paths[plan]
 
 
 @st.dialog("Choose λ", width="large", on_dismiss=guarded(lambda: _set_open(False)))
 @bounded
-def _panel(state: GrowState, plan: PathPlan) -> None:
-    try:
-        work = path_of(state, plan)
-    except InputError as error:
-        st.warning(plain(str(error)))
-        return
+def _panel(state: GrowState, plan: PathPlan, work: Background[LamPath]) -> None:
     if plan.by_noise > 0:
         st.markdown(
             f"With κ = {plan.by_noise:g} the threshold is set by the sampling noise, and **λ has "
             "little effect**. This path uses the test of the paper (κ = 0); using a λ from it also "
             "sets κ = 0."
         )
-    if work.ended:
-        _show_result(state, plan, work)
-    else:
-        work.grant()
-        _show_path_progress(state, plan, work)
+    if not work.ended:
+        state.jobs.turn_to(work)
+    show_until(lambda: work.ended, lambda: _show_points(state, plan, work))
 
 
-@st.fragment(run_every=_PATH_POLL)
-@bounded
-def _show_path_progress(state: GrowState, plan: PathPlan, work: Background[LamPath]) -> None:
-    if work.ended:
-        st.rerun()
-    path = work.latest
-    if path is None:
-        st.progress(0.0, "Computing the largest useful λ…")
-    else:
-        done, planned = len(path.points), len(path.planned)
-        st.progress(done / planned, f"{done} of at most {planned} values of λ")
-    with st.container(horizontal=True):
-        _take_buttons(state, plan, path)
-        if st.button("Cancel", key="path_cancel"):
-            state.drop_path(plan)
-            _set_open(False)
-            st.rerun()
-    if path is not None and path.points:
-        st.plotly_chart(path_figure(path), key="path_so_far", alt=_words(path))
-
-
-def _show_result(state: GrowState, plan: PathPlan, work: Background[LamPath]) -> None:
+def _show_points(state: GrowState, plan: PathPlan, work: Background[LamPath]) -> None:
+    """Show the computed part of a path; a point of a complete one can be clicked."""
     if work.failure:
         st.warning(plain(work.failure))
     path = work.latest
-    if path is None or not path.points:
-        return
-    words = _words(path)
+    if not work.ended and path is None:
+        st.progress(0.0, "Computing the largest useful λ…")
+    elif not work.ended and path is not None:
+        done, planned = len(path.points), len(path.planned)
+        st.progress(done / planned, f"{done} of at most {planned} values of λ")
     buttons = st.container(horizontal=True)
-    event = show_figure(
-        path_figure(path), "path_chart", words, on_select="rerun", selection_mode="points"
-    )
-    clicked = _clicked(path, event)
-    with buttons:
-        _take_buttons(state, plan, path, clicked)
+    if path is not None and path.points:
+        clickable = {"on_select": "rerun", "selection_mode": "points"} if work.ended else {}
+        key = "path_chart" if work.ended else "path_so_far"
+        event = show_figure(path_figure(path), key, _words(path), **clickable)
+        with buttons:
+            _show_offers(state, plan, path, _clicked(path, event))
+        if work.ended:
+            _show_advice(path)
+    if not work.ended and buttons.button("Cancel", key="path_cancel"):
+        state.drop_path(plan)
+        _set_open(False)
+        st.rerun()
+
+
+def _show_offers(
+    state: GrowState, plan: PathPlan, path: LamPath, clicked: PathPoint | None
+) -> None:
+    offers = [(name, point) for name, point in _best_points(path) if not path.ends_at(point)]
+    if clicked is not None:
+        offers.append(("clicked", clicked))
+    for name, point in offers:
+        short = name.removesuffix(" NLPL")
+        if st.button(f"Use λ = {point.lam:g} ({short})", key=f"path_take_{short}", type="primary"):
+            if plan.by_noise > 0:
+                state.choose("significance", 0.0)
+            state.choose("lam", point.lam)
+            _set_open(False)
+            st.rerun()  # of the page: by itself only the panel would run again
+
+
+def _show_advice(path: LamPath) -> None:
     st.caption(
         "The held-out NLPL selects for prediction and keeps many weak edges; the EBIC selects for "
         "structure and penalises each edge. Click a point of a curve to use its λ instead. "
@@ -352,29 +314,6 @@ def _show_result(state: GrowState, plan: PathPlan, work: Background[LamPath]) ->
             )
 
 
-def _take_buttons(
-    state: GrowState, plan: PathPlan, path: LamPath | None, clicked: PathPoint | None = None
-) -> None:
-    if path is None or not path.points:
-        return
-    offers = [(name, point) for name, point in _best_points(path) if not path.ends_at(point)]
-    if clicked is not None:
-        offers.append(("clicked", clicked))
-    for name, point in offers:
-        short = name.removesuffix(" NLPL")
-        if st.button(f"Use λ = {point.lam:g} ({short})", key=f"path_take_{short}", type="primary"):
-            take(state, plan, point.lam)
-            st.rerun()  # of the page: by itself only the panel would run again
-
-
-def take(state: GrowState, plan: PathPlan, lam: float) -> None:
-    """Set this λ and the test with which the path was learned."""
-    if plan.by_noise > 0:
-        state.choose_option("significance", 0.0)
-    state.choose_option("lam", lam)
-    _set_open(False)
-
-
 def _best_points(path: LamPath) -> list[tuple[str, PathPoint]]:
     """Return both criteria, each with the point where it is lowest."""
     found = (("held-out NLPL", path.best_by_nlpl), ("EBIC", path.best_by_ebic))
@@ -383,22 +322,21 @@ def _best_points(path: LamPath) -> list[tuple[str, PathPoint]]:
 
 def _words(path: LamPath) -> str:
     """Return a text alternative of the figure of a path."""
+    largest, least = path.points[0], path.points[-1]
+    edges = (
+        f"From λ = {largest.lam:g} to {least.lam:g} the number of edges grows to {least.edges:,}"
+    )
     found = [
         f"{name} is {'still falling' if path.ends_at(point) else 'best'} at λ = {point.lam:g}, "
         f"with {point.edges:,} edges"
         for name, point in _best_points(path)
     ]
-    largest, least = path.points[0], path.points[-1]
-    edges = (
-        f"From λ = {largest.lam:g} to {least.lam:g} the number of edges grows to {least.edges:,}"
-    )
     return "; ".join((edges, *found)) + "."
 
 
 def _clicked(path: LamPath, event: Any) -> PathPoint | None:
     """Return the point of the path that was clicked in its figure."""
-    points = event.get("selection", {}).get("points", []) if event else []
-    for point in points:
+    for point in event.get("selection", {}).get("points", []) if event else []:
         data = point.get("customdata") or [None]
         lam = data[0] if not isinstance(data, dict) else data.get("0")
         for entry in path.points:
@@ -411,27 +349,35 @@ def _set_open(is_open: bool) -> None:
     st.session_state[_OPEN] = is_open
 
 
-def stability_of(run: SessionRun, scheduler: Turns) -> Background[EdgeStability] | None:
-    """Return the work that finds the edges of `run` again in halves of its rows, not yet begun.
+# ---------------------------------------------------------------------------- stability of edges
 
-    Raises
-    ------
-    InputError
-        When there are too few rows to learn from halves of them.
-    """
-    recorder = run.recorder
-    if not isinstance(recorder, RunRecorder):
+
+def stability_tool(state: GrowState) -> Tool | None:
+    """Return the menu entry that learns from subsamples, until it is chosen for the shown run."""
+    if state.run is None or state.run.stability is not None:
         return None
-    current = recorder.run
-    learner = current.learner if current.branch is None else current.branch.learner
-    values = stability_steps(
-        current.table, learner, subsamples=SUBSAMPLES, seed=current.seed, every_step=True
-    )
-    return Background(values, scheduler)
+    return Tool("stability", "Stability of the edges", lambda: _begin(state))
+
+
+def _begin(state: GrowState) -> None:
+    run = state.run
+    if run is None:
+        return
+    learning = run.recorder.run
+    learner = learning.learner if learning.branch is None else learning.branch.learner
+    try:
+        values = stability_steps(
+            learning.table, learner, subsamples=SUBSAMPLES, seed=learning.seed, every_step=True
+        )
+    except InputError as error:
+        state.complaints = (str(error),)
+        return
+    run.stability = Background(values, state.turns)
+    run.stability.grant()
 
 
 def stability_json(run: SessionRun) -> str | None:
-    """Return what the player's `stabilise` reads; None before the first subsample is in."""
+    """Return the argument of the player's `stabilise`; None before the first subsample."""
     found = run.stability.latest if run.stability is not None else None
     if found is None or not found.done:
         return None
@@ -440,60 +386,35 @@ def stability_json(run: SessionRun) -> str | None:
         for pair, count in zip(found.edges.tolist(), found.counts.tolist(), strict=True)
     ]
     message = {"run": run.token, "of": found.done, "rows": found.subsample_rows, "edges": edges}
-    return json.dumps(message, separators=(",", ":"))
-
-
-def stability_tool(state: GrowState) -> Tool | None:
-    """Return the menu entry that starts the subsamples, until it is chosen for the shown run."""
-    if state.run is None or state.run.stability is not None:
-        return None
-    return Tool("stability", "Stability of the edges", lambda: _begin(state))
+    return to_json(message)
 
 
 def show_stability(state: GrowState) -> None:
     """Show the progress or the result."""
-    if problem := st.session_state.pop(_PROBLEM, ""):
-        st.warning(plain(problem))
     run = state.run
     if run is None or run.stability is None:
         return
     work = run.stability
-    if work.failure:
-        st.warning(plain(work.failure))
-    elif not work.ended:
-        work.grant()
-        _show_stability_progress(run, work)
-    elif work.latest is not None:
-        st.markdown(_verdict(run, work.latest))
+    work.grant()
+    show_until(lambda: work.ended, lambda: _show_stability(run, work))
 
 
-@st.fragment(run_every=_STABILITY_POLL)
-@bounded
-def _show_stability_progress(run: SessionRun, work: Background[EdgeStability]) -> None:
+def _show_stability(run: SessionRun, work: Background[EdgeStability]) -> None:
+    if work.ended:
+        if work.failure:
+            st.warning(plain(work.failure))
+        elif work.latest is not None:
+            st.markdown(_verdict(run, work.latest))
+        return
     done = work.latest.done if work.latest is not None else 0
-    announced = st.session_state.setdefault("grow.stability.announced", {})
-    stage = SUBSAMPLES if work.ended else done // _REDRAW_EVERY
-    if announced.get(run.token, 0) != stage:
-        announced.clear()
-        announced[run.token] = stage
+    drawn = (run.token, done // _REDRAW_EVERY)
+    if st.session_state.get(_DRAWN, (run.token, 0)) != drawn:
+        st.session_state[_DRAWN] = drawn
         st.rerun()
     left = f" · about {work.seconds / done * (SUBSAMPLES - done):.0f} s left" if done else ""
     with st.container(horizontal=True, vertical_alignment="center", key="stability_progress"):
         st.progress(done / SUBSAMPLES, f"Learning from random halves: {done} of {SUBSAMPLES}{left}")
         st.button("Cancel", key="stability_cancel", on_click=guarded(_cancel), args=(run,))
-
-
-def _begin(state: GrowState) -> None:
-    run = state.run
-    if run is None:
-        return
-    try:
-        run.stability = stability_of(run, state.scheduler)
-    except InputError as error:
-        st.session_state[_PROBLEM] = str(error)
-        return
-    if run.stability is not None:
-        run.stability.grant()
 
 
 def _cancel(run: SessionRun) -> None:
@@ -503,10 +424,8 @@ def _cancel(run: SessionRun) -> None:
 
 
 def _verdict(run: SessionRun, found: EdgeStability) -> str:
-    result = run.result()
-    shares = found.frequency_of(result.model.edges)
-    stable = int((shares >= STABLE).sum())
-    rare = int((shares < 0.5).sum())
+    shares = found.frequency_of(run.result().model.edges)
+    stable, rare = int((shares >= STABLE).sum()), int((shares < 0.5).sum())
     faint = f", {rare:,} in fewer than half of them (faint in the graph)" if rare else ""
     return (
         f"**{stable:,} of {len(shares):,} edges** were found in at least "

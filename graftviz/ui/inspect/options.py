@@ -10,13 +10,20 @@ like the first with semicolons: ``with=learner=chow-liu;seed=3``.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from graftviz.inference import METHODS as INFERENCE
-from graftviz.ui import url_state
+from graftviz.ui.grow.options import GrowOptions
 from graftviz.ui.model_source import FILE, LEARNED, TRUE, SourceSettings
-from graftviz.ui.url_state import UPLOAD, LinkReader, Settings, Vocabulary, one_of, whole_number
+from graftviz.ui.url_state import (
+    UPLOAD,
+    LinkReader,
+    one_of,
+    parse_options_of,
+    whole_number,
+    write_options_of,
+)
 from graftviz.wording import quoted
 
 AUTOMATIC = "automatic"
@@ -52,7 +59,7 @@ class InspectSettings:
     method: str = AUTOMATIC
 
 
-def write_inspection(settings: InspectSettings, vocabulary: Vocabulary) -> dict[str, str]:
+def write_inspection(settings: InspectSettings) -> dict[str, str]:
     """Return the query parameters of `settings`; :func:`parse_inspection` reads them back."""
     own = {
         "edge" if len(settings.selection) == 2 else "node": "-".join(map(str, settings.selection)),
@@ -60,22 +67,20 @@ def write_inspection(settings: InspectSettings, vocabulary: Vocabulary) -> dict[
         "method": "" if settings.method == AUTOMATIC else settings.method,
     }
     if settings.second is not None:
-        parts = _write_source(settings.second, vocabulary)
+        parts = _write_source(settings.second)
         # The default data and learner would leave nothing to write.
         parts.setdefault("data", settings.second.learned.data)
         own["with"] = ";".join(f"{name}={text}" for name, text in parts.items())
     written = {name: text for name, text in own.items() if text}
-    return _write_source(settings.first, vocabulary) | written
+    return _write_source(settings.first) | written
 
 
-def parse_inspection(
-    query: Mapping[str, str | Sequence[str]], vocabulary: Vocabulary
-) -> tuple[InspectSettings, tuple[str, ...]]:
+def parse_inspection(query: Mapping[str, str]) -> tuple[InspectSettings, tuple[str, ...]]:
     """Return the settings of a link, with one sentence per part that is ignored."""
     rest = {name: value for name, value in query.items() if name not in OWN_KEYS}
     own = {name: query[name] for name in OWN_KEYS if name in query}
     link = LinkReader(own, dict.fromkeys(own, _LONGEST))
-    first, second = _source(link, rest, vocabulary), _second(link, vocabulary)
+    first, second = _source(link, rest), _second(link)
     rule = "A node is given by its number, not by {}; ignored."
     node = link.take("node", None, whole_number(0, _LARGEST), rule)
     edge = link.take("edge", None, _edge, "An edge is written as 3-7, not {}; ignored.")
@@ -89,20 +94,18 @@ def parse_inspection(
     return settings, tuple(link.complaints)
 
 
-def _write_source(source: SourceSettings, vocabulary: Vocabulary) -> dict[str, str]:
+def _write_source(source: SourceSettings) -> dict[str, str]:
     if source.kind == FILE:
         return {"model": source.fingerprint}
     if source.kind == TRUE:
-        only_data = Settings(source.learned.data, vocabulary.default_learner)
-        return {"model": TRUE, **url_state.write(only_data, vocabulary)}
-    return url_state.write(source.learned, vocabulary)
+        return {"model": TRUE, **write_options_of(GrowOptions, {"data": source.learned.data})}
+    return write_options_of(GrowOptions, vars(source.learned))
 
 
-def _source(
-    link: LinkReader, rest: Mapping[str, str | Sequence[str]], vocabulary: Vocabulary
-) -> SourceSettings:
-    learned, complaints = url_state.parse(rest, vocabulary)
+def _source(link: LinkReader, rest: Mapping[str, str]) -> SourceSettings:
+    values, complaints = parse_options_of(GrowOptions, rest)
     link.complaints += complaints
+    learned = GrowOptions(**values)
 
     def read(text: str) -> SourceSettings | None:
         if text.lower() == TRUE and learned.data != UPLOAD:
@@ -117,14 +120,14 @@ def _source(
     return link.take("model", SourceSettings(LEARNED, learned), read, rule)
 
 
-def _second(link: LinkReader, vocabulary: Vocabulary) -> SourceSettings | None:
+def _second(link: LinkReader) -> SourceSettings | None:
     text = link.left.pop("with", "").strip()
     if not text:
         return None
     parts = [part.partition("=") for part in text.split(";") if part]
     rest = {name.strip(): value for name, _, value in parts}
     own = LinkReader({"model": rest.pop("model", "")}, {"model": _LONGEST})
-    source = _source(own, rest, vocabulary)
+    source = _source(own, rest)
     link.complaints += [f"Model to compare with: {sentence}" for sentence in own.complaints]
     return source
 

@@ -9,16 +9,17 @@ import streamlit as st
 
 from graftviz.datasets import dataset_title
 from graftviz.errors import InputError
+from graftviz.learners.registry import learner_class, learner_names
 from graftviz.narrative.inspection import METHOD_NAMES, method_words, model_words
 from graftviz.narrative.phrases import short
 from graftviz.options import format_value, option_specs
-from graftviz.ui import url_state
 from graftviz.ui.boundary import bounded, guarded
 from graftviz.ui.controls import follow_value, show_list
 from graftviz.ui.frame.header import Header, write_address
 from graftviz.ui.frame.panels import show_until
 from graftviz.ui.frame.texts import plain
 from graftviz.ui.frame.view import INSPECT
+from graftviz.ui.grow.options import GrowOptions
 from graftviz.ui.inspect import results
 from graftviz.ui.inspect.jobs import rehearse_inspect_page
 from graftviz.ui.inspect.options import AUTOMATIC, METHODS
@@ -27,7 +28,7 @@ from graftviz.ui.inspect.state import InspectState, Shown
 from graftviz.ui.messages import show_awaiting_file, show_problem, show_warnings
 from graftviz.ui.model_source import FILE, LEARNED, TRUE, Loaded, ModelSource
 from graftviz.ui.reading import upload_model
-from graftviz.ui.url_state import UPLOAD
+from graftviz.ui.url_state import UPLOAD, write_options_of
 from graftviz.ui.warm_up import WarmUp
 from graftviz.wording import reworded
 
@@ -59,7 +60,7 @@ def show_sources(state: InspectState, *, has_uploader: bool = True) -> None:
         st.page_link(
             "pages/grow.py",
             label="Open in Grow",
-            query_params=url_state.write(learned.settings, learned.vocabulary),
+            query_params=write_options_of(GrowOptions, learned.values),
         )
     st.toggle(
         "Compare with another model",
@@ -89,28 +90,27 @@ def _show_source(source: ModelSource, prefix: str, *, has_uploader: bool = True)
         return
     if source.kind == TRUE:
         st.caption("The model from which the rows were sampled.")
-    settings = source.learned.settings
+    settings = source.learned.options
     show_list(
         "Data",
         f"{prefix}.data",
         source.data(),
         settings.data,
-        source.learned.choose_data,
+        lambda key: source.learned.choose("data", key),
         title=lambda key: "Your own data" if key == UPLOAD else dataset_title(key),
     )
     if source.kind == TRUE:
         return
-    learners = source.learned.vocabulary.learners
     show_list(
         "Learner",
         f"{prefix}.learner",
-        tuple(learners),
+        learner_names(),
         settings.learner,
-        source.learned.choose_learner,
-        title=lambda name: learners[name].title,  # type: ignore[attr-defined]
+        lambda name: source.learned.choose("learner", name),
+        title=lambda name: learner_class(name).title,
     )
     _show_step(source, prefix)
-    labels = {spec.name: spec.label for spec in option_specs(source.learned.learner_class)}
+    labels = {spec.name: spec.label for spec in option_specs(learner_class(settings.learner))}
     chosen = [f"{labels[name]} {format_value(value)}" for name, value in settings.options.items()]
     chosen += [f"seed {settings.seed}"] if settings.seed else []
     chosen += [] if settings.branch is None else [f"branch from step {settings.branch.at}"]
@@ -125,13 +125,13 @@ def _show_step(source: ModelSource, prefix: str) -> None:
     if run is None or run.computed < 2:
         return
     last = run.computed
-    step = min(source.learned.settings.step or last, last)
+    step = min(source.learned.values["step"] or last, last)
     # A slider of another range is another slider, or it would fall back to its first position.
     key = follow_value(f"{prefix}.step.{last}", step)
 
     def choose() -> None:
         chosen = st.session_state[key]
-        source.learned.look_at(0 if run.ended and chosen == last else chosen)
+        source.learned.values["step"] = 0 if run.ended and chosen == last else chosen
 
     st.slider(
         "Step of the run",

@@ -24,6 +24,7 @@ from graftviz.narrative.phrases import short
 from graftviz.regions import LocalMarginal
 from graftviz.ui.background import Background, Watching
 from graftviz.ui.frame.state import PageState
+from graftviz.ui.grow.options import GrowOptions
 from graftviz.ui.grow.state import GrowState, opened_grow_state
 from graftviz.ui.inspect import options
 from graftviz.ui.inspect.jobs import Answer, answer_steps, region_steps
@@ -31,8 +32,7 @@ from graftviz.ui.inspect.options import AUTOMATIC, InspectSettings
 from graftviz.ui.material import Material
 from graftviz.ui.model_source import FILE, LEARNED, TRUE, Loaded, ModelSource, SourceSettings
 from graftviz.ui.scheduler import Turns
-from graftviz.ui.services import material, page_state, share, vocabulary
-from graftviz.ui.url_state import Settings, Vocabulary
+from graftviz.ui.services import material, page_state, share
 from graftviz.ui.visits import SourceCache
 
 PATIENCE = 1.2  # seconds to wait for marginals before the page shows a notice
@@ -79,7 +79,6 @@ class InspectState(PageState):
 
     Parameters
     ----------
-    vocabulary : Vocabulary
     load : callable
         ``load(key, seed)`` returns the :class:`Material` of a built-in data set.
     scheduler : Turns
@@ -105,15 +104,13 @@ class InspectState(PageState):
 
     def __init__(
         self,
-        vocabulary: Vocabulary,
         load: Callable[[str, int], Material],
         scheduler: Turns,
         neighbour: Callable[[], GrowState | None],
     ) -> None:
         super().__init__()
-        self.vocabulary = vocabulary
         self.first, self.second = (
-            ModelSource(GrowState(vocabulary, load, scheduler), neighbour) for _ in range(2)
+            ModelSource(GrowState(load, scheduler), neighbour) for _ in range(2)
         )
         self.compares = False
         self.selection: tuple[int, ...] = ()
@@ -133,7 +130,7 @@ class InspectState(PageState):
     # ------------------------------------------------------------------------------ the address
 
     def _apply(self, query: dict[str, str]) -> tuple[str, ...]:
-        settings, complaints = options.parse_inspection(query, self.vocabulary)
+        settings, complaints = options.parse_inspection(query)
         if not query:
             settings = InspectSettings(self._run_of_grow_page())
         self.first.take(settings.first)
@@ -151,14 +148,14 @@ class InspectState(PageState):
         settings = InspectSettings(first, second, self.selection, self.evidence, self.method)
         # A file that has not been uploaded yet cannot be written.
         is_awaited = first.kind == FILE and not first.fingerprint
-        return {} if is_awaited else options.write_inspection(settings, self.vocabulary)
+        return {} if is_awaited else options.write_inspection(settings)
 
     def _run_of_grow_page(self) -> SourceSettings:
         """Return the run that the Grow page shows in this session, or the default one."""
         near = self._neighbour()
-        settings = Settings(self.vocabulary.default_data, self.vocabulary.default_learner)
+        settings = GrowOptions()
         if near is not None and near.shown is not None:
-            settings = dataclasses.replace(near.shown, step=near.settings.step)
+            settings = dataclasses.replace(near.shown, step=near.values["step"])
         return SourceSettings(LEARNED, settings)
 
     @property
@@ -216,11 +213,9 @@ class InspectState(PageState):
 
     def _suggest_partner(self) -> None:
         """Compare with the true model if there is one, else with the best tree."""
-        settings = self.first.learned.settings
+        settings = self.first.learned.options
         kind = TRUE if settings.data in self.second.true_data() else LEARNED
-        learner = self.vocabulary.default_learner
-        if settings.learner != "chow-liu" and "chow-liu" in self.vocabulary.learners:
-            learner = "chow-liu"
+        learner = "chow-liu" if settings.learner != "chow-liu" else GrowOptions().learner
         fresh = dataclasses.replace(
             settings, learner=learner, options={}, step=0, branch=None, compare=False
         )
@@ -425,6 +420,4 @@ def _result(job: Background[T | None] | None) -> T | None:
 
 def inspect_state() -> InspectState:
     """Return the state of the Inspect page in this session."""
-    return page_state(
-        "inspect", lambda: InspectState(vocabulary(), material, share(), opened_grow_state)
-    )
+    return page_state("inspect", lambda: InspectState(material, share(), opened_grow_state))

@@ -1,357 +1,268 @@
-"""Session state of the Race page: racers, their runs, and notices.
-
-Controls change the settings; :meth:`RaceState.refresh` makes the race follow. What cannot be used
-becomes a sentence, and the race on show stays as it is. Nothing here knows Streamlit.
-"""
+"""Session state of the Race page: racers, their runs, and notices."""
 
 from __future__ import annotations
 
 import dataclasses
-import json
-import secrets
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
 
 from graftviz.errors import InputError
 from graftviz.learners.base import Learner
+from graftviz.learners.feature_options import FeatureOptions
+from graftviz.learners.registry import learner_class
+from graftviz.learners.settings import OBJECTIVE_NAMES
 from graftviz.options import format_value, option_specs
-from graftviz.player.race_records import race_header
-from graftviz.racing import Course, Race, distinct_names
-from graftviz.ui.automatic import automatic_values
-from graftviz.ui.frame.learning import LearningPage
-from graftviz.ui.limits import limits
-from graftviz.ui.material import Material, default_options
-from graftviz.ui.race.recording import RaceRecorder, start_racer
-from graftviz.ui.race.url import (
-    LINE_UP,
-    MOST_RACERS,
-    ParsedRace,
-    Racer,
-    RaceSettings,
-    parse_race,
-    write_race,
-)
-from graftviz.ui.recording import Plan
-from graftviz.ui.run_limits import judge_all
+from graftviz.player.race_records import race_header, racer_header, racer_outcome, racer_record
+from graftviz.racing import AXES, Course, Race, course_of, distinct_names
+from graftviz.ui.frame.learning import Choice, Entry, LearningPage, Load, SideBySidePage, Wanted
+from graftviz.ui.material import Material, automatic_values, settings_of
+from graftviz.ui.race.options import END, LINE_UP, MOST_RACERS, RaceOptions
 from graftviz.ui.scheduler import OneAtATime, Turns
-from graftviz.ui.services import material, page_state, share, vocabulary
-from graftviz.ui.session_run import SessionRun
-from graftviz.ui.url_state import Vocabulary
+from graftviz.ui.services import material, page_state, share
+from graftviz.ui.session_run import Recorder
+from graftviz.ui.url_state import LearnerChoice
 from graftviz.ui.warm_up import rehearse_learner
 
 # Few enough that it matters which edges a racer takes: with many more, all of them come to take
 # whatever violates, and end with the same graph.
 EDGES_A_VARIABLE = 2
-FIRST_CREDIT = 600  # steps of each racer computed before anybody presses play
-_BY_THE_BROWSER = ("at", "axis")  # said by the page in the browser; its address may be older
 
 
-class Entry(NamedTuple):
-    """One racer of the race on show.
+class RaceRecorder(Recorder):
+    """Recorder of a run in the format of races; see docs/player.md."""
 
-    Attributes
-    ----------
-    name : str
-    run : SessionRun or None
-    problem : str
-        Why it could not start; empty if it did.
-    """
+    _is_warm = False
 
-    name: str
-    run: SessionRun | None
-    problem: str
+    def course(self, name: str = "") -> Course:
+        """Return the course so far; raises ValueError before the first step."""
+        return course_of(self.run, name, self._yardstick()[1])
 
-    @property
-    def trouble(self) -> str:
-        """Why it did not start, or why it stopped before its end; empty if neither."""
-        return self.problem or (self.run.failure if self.run is not None else "")
+    def advance(self) -> bool:
+        """Compute one more step; False when the run has ended.
+
+        Kernels are compiled before the clock of the run starts; otherwise the first racer would be
+        charged for the compilation.
+        """
+        if not self._is_warm:
+            rehearse_learner(self.run.learner)
+            self._is_warm = True
+        return super().advance()
+
+    def header(self) -> Mapping[str, Any]:
+        """Return what is known after the first step."""
+        return racer_header(
+            self.course(),
+            run=self.token,
+            objective=self._yardstick()[0],
+            has_test=self.run.test is not None,
+        )
+
+    def record(self, t: int) -> Mapping[str, Any]:
+        """Return the record of step `t`."""
+        return racer_record(self.run, t)
+
+    def outcome(self) -> Mapping[str, Any]:
+        """Return how the run ended."""
+        return racer_outcome(self.run, self.course())
+
+    def _yardstick(self) -> tuple[str, str]:
+        """Return the objective's name, and what decides whether two of them can be compared."""
+        learner = self.run.learner
+        if isinstance(learner, FeatureOptions):
+            penalty = learner.settings(self.material.counts).penalty
+            return "Bethe likelihood with a penalty of single features", str(tuple(penalty))
+        settings = settings_of(learner, self.material)
+        if settings is None:
+            return "one of its own", repr(learner)
+        penalty, name = settings.penalty, OBJECTIVE_NAMES[settings.objective]
+        text = f"{name} with λ = {penalty.lam:g}, λ₂ = {penalty.lam2:g}"
+        return text, str(tuple(penalty))
 
 
-class RaceState(LearningPage[RaceSettings]):
+class RaceState(SideBySidePage[RaceOptions]):
     """Settings and runs of the Race page in one session.
 
     Parameters
     ----------
-    vocabulary : Vocabulary
     load : callable
         ``load(key, seed)`` returns the :class:`Material` of a built-in data set.
-    scheduler : Turns
-    warm : callable
-        ``warm(learner)`` compiles what a racer needs, before its clock starts.
+    turns : Turns
 
     Attributes
     ----------
-    entries : tuple of Entry
-        The race on show.
-    token, header_json : str
-        Its identifier, and the header sent to the browser.
     chosen : int
         The racer whose options the controls show.
     """
 
-    def __init__(
-        self,
-        vocabulary: Vocabulary,
-        load: Callable[[str, int], Material],
-        scheduler: Turns,
-        warm: Callable[[Learner], None],
-    ) -> None:
-        super().__init__(RaceSettings(vocabulary.default_data), load, _BY_THE_BROWSER)
-        self.vocabulary = vocabulary
-        self.entries: tuple[Entry, ...] = ()
-        self.token = ""
-        self.header_json = ""
+    resets: ClassVar = {"data": ("fingerprint", "reading", "at")}
+    recorder = RaceRecorder
+    first_credit = 600
+
+    def __init__(self, load: Load, turns: Turns) -> None:
+        super().__init__(RaceOptions, load, OneAtATime(turns), places=("at", "axis"))
         self.chosen = 0
-        self._warm = warm
-        self._turns = OneAtATime(scheduler)
-        self._plans: tuple[Plan | str, ...] = ()
-        self._names: tuple[str, ...] = ()
 
-    # ---------------------------------------------------------------------------------- address
-
-    def _parse(self, query: Mapping[str, str]) -> ParsedRace:
+    def _apply(self, query: dict[str, str]) -> Iterable[str]:
         self.chosen = 0
-        return parse_race(query, self.vocabulary)
+        return super()._apply(query)
 
-    def _write(self) -> dict[str, str]:
-        settings = self.settings
-        shown = dataclasses.replace(self.shown or settings, axis=settings.axis, at=settings.at)
-        return write_race(shown, self.vocabulary)
+    def place(self) -> Mapping[str, Any]:
+        """Return axis and position, with which the view opens."""
+        at = self.values["at"]
+        return {"place": {"axis": self.values["axis"], "at": END if math.isinf(at) else at}}
 
-    def look_at(self, axis: str, at: float) -> None:
+    def look_at(self, place: Mapping[str, Any]) -> None:
         """Record the axis and the position that the browser shows."""
-        self.settings = self._with(axis=axis, at=at)
+        axis, at = place.get("axis"), place.get("at")
+        if axis not in AXES:
+            return
+        if at == END:
+            self.values.update(axis=axis, at=math.inf)
+        elif isinstance(at, int | float) and not isinstance(at, bool) and math.isfinite(at):
+            self.values.update(axis=axis, at=max(0.0, float(at)))
 
-    # --------------------------------------------------------------------------------- controls
+    # ---------------------------------------------------------------------------------- racers
 
-    def choose_data(self, key: str) -> None:
-        """Race on another data set."""
-        self._set(data=key, at=0.0, fingerprint="", reading={})
+    @property
+    def racers(self) -> tuple[LearnerChoice, ...]:
+        """The racers of the controls."""
+        racers: tuple[LearnerChoice, ...] = self.values["racers"]
+        return racers
 
-    def choose_seed(self, seed: int | None) -> None:
-        """Race with another seed."""
-        self._set(seed=seed or 0)
-
-    def choose_edges(self, edges: int | None) -> None:
-        """Change how many edges each racer may take."""
-        self._set(edges=edges)
+    @property
+    def choice(self) -> LearnerChoice:
+        """The selected racer."""
+        return self.racers[self.chosen]
 
     def edit(self, racer: int) -> None:
-        """Let the controls show another racer."""
-        self.chosen = max(0, min(racer, len(self.settings.racers) - 1))
+        """Select a racer."""
+        self.chosen = max(0, min(racer, len(self.racers) - 1))
 
     def add(self) -> None:
-        """Add a racer: a copy of the selected one, to be changed."""
-        racers = self.settings.racers
-        if len(racers) < MOST_RACERS:
-            self._set(racers=(*racers, racers[self.chosen]))
-            self.chosen = len(racers)
+        """Add a copy of the selected racer and select it."""
+        if len(self.racers) < MOST_RACERS:
+            self.choose("racers", (*self.racers, self.choice))
+            self.chosen = len(self.racers) - 1
 
     def remove(self) -> None:
-        """Take the racer in hand out, unless it is the last."""
-        racers = self.settings.racers
-        if len(racers) > 1:
-            self._set(racers=(*racers[: self.chosen], *racers[self.chosen + 1 :]))
+        """Remove the selected racer, unless it is the last."""
+        if len(self.racers) > 1:
+            self.choose("racers", (*self.racers[: self.chosen], *self.racers[self.chosen + 1 :]))
             self.edit(self.chosen)
 
     def line_up(self) -> None:
-        """Return to the line-up the page opens with."""
-        self._set(racers=LINE_UP)
+        """Return to the default racers."""
+        self.choose("racers", LINE_UP)
         self.chosen = 0
 
-    def choose_learner(self, name: str) -> None:
-        """Let the racer in hand be another learner; it keeps the chosen options it knows."""
-        defaults = default_options(self.vocabulary.learners[name], {})
-        options = {
-            key: v for key, v in self.racer.options.items() if key in defaults and key != "alpha"
-        }
-        self._change(Racer(name, options))
+    def _choose_option(self, name: str, value: Any) -> None:
+        """Set an option of the selected racer, or its learner, which keeps the options it has."""
+        learner, options = self.choice
+        if name == "learner":
+            names = {spec.name for spec in option_specs(learner_class(value))} - {"alpha"}
+            racer = LearnerChoice(value, {key: options[key] for key in options if key in names})
+        else:
+            racer = LearnerChoice(learner, {**options, name: value})
+        before, after = self.racers[: self.chosen], self.racers[self.chosen + 1 :]
+        self.choose("racers", (*before, racer, *after))
 
-    def choose_option(self, name: str, value: Any) -> None:
-        """Change an option of the racer in hand."""
-        self._change(Racer(self.racer.learner, {**self.racer.options, name: value}))
+    def learner(self, choice: Choice) -> Learner:
+        """Return the learner of a racer, with the edge budget of the race if it has none."""
+        learner = super().learner(choice)
+        if getattr(learner, "max_edges", 0) is None:
+            learner = dataclasses.replace(learner, max_edges=self.budget())  # type: ignore[call-arg]
+        return learner
 
-    def _change(self, racer: Racer) -> None:
-        racers = list(self.settings.racers)
-        racers[self.chosen] = racer
-        self._set(racers=tuple(racers))
-
-    @property
-    def racer(self) -> Racer:
-        """The racer in hand."""
-        return self.settings.racers[self.chosen]
-
-    def learner_class(self, racer: Racer) -> type[Learner]:
-        """Return the learner of a racer."""
-        cls: type[Learner] = self.vocabulary.learners[racer.learner]
-        return cls
-
-    def options(self, racer: Racer) -> dict[str, Any]:
-        """Return every option's value: what was chosen, or else what suits the data."""
-        material = self.current_material()
-        defaults = default_options(
-            self.learner_class(racer),
-            material.suggested if material else {},
-            racer.options.get("preset"),
-        )
-        return {**defaults, **racer.options}
-
-    def automatic(self, racer: Racer) -> dict[str, Any]:
-        """Return the values of automatic options; empty while they are not known."""
-        try:
-            material = self.current_material()
-            if material is None:
-                return {}
-            values = automatic_values(self._learner(racer, material), material)
-        except InputError:
-            return {}  # what does not go together is said where the racer should be
-        return {**values, "max_edges": _edge_budget(self.settings.edges, material)}
+    def automatic(self, choice: Choice) -> dict[str, Any]:
+        """Return the values of automatic options; empty while they cannot be computed."""
+        return {**super().automatic(choice), "max_edges": self.budget()}
 
     def names(self) -> list[str]:
-        """Return what people call the racers of the controls, each name once."""
-        return distinct_names([self._name(racer) for racer in self.settings.racers])
+        """Return the names of the racers, each once."""
+        return distinct_names([_name(racer) for racer in self.racers])
 
     def budget(self) -> int | None:
-        """Return how many edges each racer may take; None while there are no data."""
+        """Return the edge budget of each racer; None while there are no data."""
         material = self.current_material()
-        return None if material is None else _edge_budget(self.settings.edges, material)
+        if material is None:
+            return None
+        n = material.train.n_variables
+        return max(1, min(self.values["edges"] or EDGES_A_VARIABLE * n, n * (n - 1) // 2))
 
     # ---------------------------------------------------------------------------------- the race
 
-    def refresh(self) -> bool:
-        """Update the race to the settings; return True if another race is displayed.
+    def _find_wanted(self, material: Material) -> tuple[Wanted, ...]:
+        """Return the runs of the racers; a racer that is refused has a sentence instead."""
+        pairs = zip(self.racers, self.names(), strict=True)
+        wanted = tuple(self._wanted_of(racer, name, material) for racer, name in pairs)
+        if not any(one.plan for one in wanted):
+            raise InputError(" ".join(dict.fromkeys(one.problem for one in wanted)))
+        return wanted
 
-        If no racer can run, the displayed race remains and :attr:`problem` gives the reason; if a
-        single racer is refused, its entry holds the sentence and the others run.
-        """
-        self.problem = self.question = ""
-        material = self.current_material()
-        if material is None:
-            return False
-        plans = tuple(self._plan_for(racer, material) for racer in self.settings.racers)
-        names = tuple(self.names())
-        if (plans, names) == (self._plans, self._names):
-            self.shown = self.settings
-            return False
-        started = [plan for plan in plans if isinstance(plan, Plan)]
-        if not started:
-            self.problem = " ".join(dict.fromkeys(str(plan) for plan in plans))
-            return False
-        new = [plan.learner for plan in dict.fromkeys(started) if plan not in self._runs]
-        if new and not self._may_begin(plans, judge_all(material.train, new)):
-            return False
-        self._show(plans, names, material)
-        return True
+    def _wanted_of(self, racer: LearnerChoice, name: str, material: Material) -> Wanted:
+        try:
+            learner = self.learner(racer)
+            automatic_values(learner, material)  # raises if options do not go together
+            return Wanted(self._plan(learner, material), name)
+        except InputError as error:
+            return Wanted(None, name, str(error))
 
     def race_again(self) -> None:
         """Run all racers again: the same edges, with newly measured engine seconds."""
         self._runs.clear()
-        self._plans = ()
-
-    def forget(self) -> None:
-        """Release all runs; they are computed again when the page is opened."""
-        super().forget()
-        self.entries, self._plans = (), ()
+        self._wanted = ()
 
     def race(self) -> Race | None:
         """Return the computed part of the race; None before the first step."""
-        courses = [course for entry in self.entries if (course := _course(entry)) is not None]
+        courses = [
+            entry.run.recorder.course(entry.name)
+            for entry in self.entries
+            if entry.run is not None
+            and entry.run.header_json is not None
+            and isinstance(entry.run.recorder, RaceRecorder)
+        ]
         return Race(tuple(courses)) if courses else None
 
-    def _learner(self, racer: Racer, material: Material) -> Learner:
-        cls, options = self.learner_class(racer), self.options(racer)
-        if "max_edges" in options and options["max_edges"] is None:
-            options["max_edges"] = _edge_budget(self.settings.edges, material)
-        return cls(**options)
-
-    def _plan_for(self, racer: Racer, material: Material) -> Plan | str:
-        """Return the plan of a racer, or the sentence that says why there is none."""
-        try:
-            learner = self._learner(racer, material)
-            learner.check(material.train)
-            automatic_values(learner, material)  # refuses what does not go together
-        except InputError as error:
-            return str(error)
-        return Plan(material.identity, learner, self.settings.seed)
-
-    def _name(self, racer: Racer) -> str:
-        cls = self.learner_class(racer)
-        chosen = [
-            f"{spec.label} {format_value(racer.options[spec.name])}"
-            for spec in option_specs(cls)
-            if racer.options.get(spec.name) is not None
-        ]
-        return " · ".join([cls.title, *chosen])
-
-    def _show(
-        self, plans: tuple[Plan | str, ...], names: tuple[str, ...], material: Material
-    ) -> None:
-        entries = [
-            self._entry(plan, name, material) for plan, name in zip(plans, names, strict=True)
-        ]
-        self.entries = tuple(entries)
-        self._plans, self._names = plans, names
-        self.shown, self.material = self.settings, material
-        self.token = secrets.token_hex(4)
-        self.header_json = json.dumps(self._header(material), ensure_ascii=False, allow_nan=False)
-        self._runs.show([entry.run for entry in entries], limits().kept_racers)
-        for entry in entries:
-            if entry.run is not None:
-                entry.run.grant(FIRST_CREDIT)
-
-    def _entry(self, plan: Plan | str, name: str, material: Material) -> Entry:
-        if isinstance(plan, str):
-            return Entry(name, None, plan)
-        try:
-            run = self._runs.get(plan, lambda: start_racer(plan, material, self._turns, self._warm))
-        except InputError as error:
-            return Entry(name, None, str(error))
-        return Entry(name, run, "")
-
-    def _header(self, material: Material) -> dict[str, Any]:
-        budget = _edge_budget(self.settings.edges, material)
+    def _header(
+        self, entries: tuple[Entry, ...], token: str, material: Material
+    ) -> Mapping[str, Any]:
         return race_header(
-            race=self.token,
+            race=token,
             title=material.title,
             names=material.train.names,
             places=material.places,
             has_natural_positions=material.positions is not None,
             truth=material.truth,
             racers=[
-                {
-                    "run": None if entry.run is None else entry.run.token,
-                    "name": entry.name,
-                    "problem": entry.problem,
-                }
-                for entry in self.entries
+                {"run": run and run.token, "name": name, "problem": problem}
+                for name, run, problem in entries
             ],
             facts=[
                 f"{material.train.n_rows:,} rows to learn from",
                 *([f"{material.test.n_rows:,} held out"] if material.test is not None else []),
-                f"at most {budget:,} edges each",
-                f"seed {self.settings.seed}",
+                f"at most {self.budget():,} edges each",
+                f"seed {self.values['seed']}",
             ],
             note=" ".join(material.warnings),
         )
 
 
-def _course(entry: Entry) -> Course | None:
-    run = entry.run
-    if run is None or run.header_json is None or not isinstance(run.recorder, RaceRecorder):
-        return None
-    return run.recorder.course(entry.name)
-
-
-def _edge_budget(edges: int | None, material: Material) -> int:
-    n = material.train.n_variables
-    return max(1, min(edges or EDGES_A_VARIABLE * n, n * (n - 1) // 2))
+def _name(racer: LearnerChoice) -> str:
+    cls = learner_class(racer.learner)
+    chosen = [
+        f"{spec.label} {format_value(racer.options[spec.name])}"
+        for spec in option_specs(cls)
+        if racer.options.get(spec.name) is not None
+    ]
+    return " · ".join([cls.title, *chosen])
 
 
 def race_state(beside: LearningPage[Any] | None) -> RaceState:
     """Return the state of the Race page in this session; a new one has the data of a page."""
 
     def make() -> RaceState:
-        state = RaceState(vocabulary(), material, share(), rehearse_learner)
+        state = RaceState(material, share())
         if beside is not None:
             state.take_data(beside)
         return state

@@ -23,7 +23,7 @@ from graftviz.ui.grow.state import GrowState, opened_grow_state
 from graftviz.ui.material import Material
 from graftviz.ui.model_source import fingerprint_of
 from graftviz.ui.recording import RunRecorder
-from graftviz.ui.services import material, scheduler, vocabulary
+from graftviz.ui.services import material, scheduler
 from graftviz.ui.url_state import UPLOAD
 from graftviz.ui.visits import SourceCache, clearable_cache
 
@@ -183,10 +183,10 @@ def _run_again(link: str) -> ShownModel:
     pairs = [] if link == _USUAL_RUN else [part.partition("=") for part in link.split(";")]
     if not all(name and text for name, _, text in pairs):
         raise InputError("The run in the link is truncated or damaged.")
-    state = GrowState(vocabulary(), material, scheduler())
+    state = GrowState(material, scheduler())
     state.follow({name: text for name, _, text in pairs})
     state.refresh()
-    if state.settings.data == UPLOAD:
+    if state.values["data"] == UPLOAD:
         raise InputError(
             "This link refers to a model learned from an uploaded table. Upload the same table on "
             "the Grow page, learn from it, and choose its run here."
@@ -199,7 +199,7 @@ def _run_again(link: str) -> ShownModel:
 
 def _model_of(state: GrowState, link: str) -> ShownModel:
     """Return the model of the step on show, or of the end where that is the start."""
-    run, at = state.run, state.settings.step
+    run, at = state.run, state.values["step"]
     assert run is not None
     assert state.material is not None
     run.grant(EVERYTHING)

@@ -1,0 +1,148 @@
+"""Controls and messages of the pages that learn from a table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from graftviz.datasets import dataset_title
+from graftviz.learners.registry import learner_class, learner_names
+from graftviz.options import OptionSpec, option_specs
+from graftviz.ui.boundary import bounded
+from graftviz.ui.controls import PRESET, show_list, show_options
+from graftviz.ui.frame.learning import LearningPage, SideBySidePage
+from graftviz.ui.frame.view import Mailbox, MountedView, json_object
+from graftviz.ui.session_run import everything_so_far, requested_feeds, to_json
+from graftviz.ui.upload import show_upload
+from graftviz.ui.url_state import UPLOAD, DataOptions
+
+SEED = next(spec for spec in option_specs(DataOptions) if spec.name == "seed")
+
+
+def show_uploader(state: LearningPage[Any]) -> None:
+    """Show the uploader while uploaded data are chosen."""
+    if state.values["data"] == UPLOAD:
+        show_upload(state)
+
+
+def show_data(state: LearningPage[Any], prefix: str, **more: Any) -> None:
+    """Show the list of data sets; `more` are arguments of the control."""
+    material = state.current_material()
+    show_list(
+        "Data",
+        f"{prefix}.data",
+        next(spec.choices for spec in option_specs(state.options) if spec.name == "data"),
+        state.values["data"],
+        lambda key: state.choose("data", key),
+        title=lambda key: "Your own data…" if key == UPLOAD else dataset_title(key),
+        help=material.description or None if material else None,
+        **more,
+    )
+
+
+def show_learners(state: LearningPage[Any], prefix: str, label: str, **more: Any) -> None:
+    """Show the list of learners; `more` are arguments of the control."""
+    cls = learner_class(state.choice.learner)
+    show_list(
+        label,
+        f"{prefix}.learner",
+        learner_names(),
+        state.choice.learner,
+        lambda name: state.choose("learner", name),
+        title=lambda name: learner_class(name).title,
+        help=f"{cls.idea} ({cls.source})",
+        **more,
+    )
+
+
+def show_learner_options(
+    state: LearningPage[Any],
+    groups: Iterable[Sequence[OptionSpec]],
+    prefix: str,
+    *,
+    is_ready: bool,
+    **more: Any,
+) -> None:
+    """Show options of the learner, and the seed, in groups.
+
+    Automatic values are computed once the engine is ready; earlier they would wait for it. `more`
+    are arguments of :func:`show_options`.
+    """
+    values = {**state.learner_options(state.choice), SEED.name: state.values["seed"]}
+    automatic = state.automatic(state.choice) if is_ready else {}
+    for group in groups:
+        show_options(group, values, state.choose, prefix=prefix, automatic=automatic, **more)
+
+
+def preset_first(specs: Sequence[OptionSpec]) -> tuple[list[OptionSpec], list[OptionSpec]]:
+    """Return the preset, which decides about many other options, and the others."""
+    return [s for s in specs if s.name == PRESET], [s for s in specs if s.name != PRESET]
+
+
+# --------------------------------------------------------------------------- runs side by side
+
+
+@st.fragment
+@bounded
+def show_runs(
+    state: SideBySidePage[Any],
+    view: MountedView,
+    name: str,
+    chosen: Mapping[str, Callable[[Mapping[str, Any]], bool]],
+) -> None:
+    """Show the runs of `state`; messages run this again, and nothing else of the page.
+
+    Parameters
+    ----------
+    state : SideBySidePage
+    view : MountedView
+    name : str
+        Name of the token in messages.
+    chosen : mapping
+        Name of a message from the view → function called with it. It returns whether the controls
+        of the page must follow.
+    """
+    mail = view.mail
+    if mail.wants_page:
+        mail.wants_page = False
+        st.rerun()
+    if not state.entries:
+        return
+
+    def moved(message: Mapping[str, Any]) -> None:
+        if message.get(name) == state.token:
+            state.look_at(message)
+
+    def choose(act: Callable[[Mapping[str, Any]], bool], message: Mapping[str, Any]) -> None:
+        mail.wants_page = act(message)
+
+    callbacks = {key: partial(choose, act) for key, act in chosen.items()}
+    view.show(runs_message(state, mail, name), {"moved": moved, **callbacks})
+    mail.sent = state.token
+
+
+def runs_message(state: SideBySidePage[Any], mail: Mailbox, name: str) -> str:
+    """Return, as JSON, the next message to the view; see docs/player.md.
+
+    It has the header and all records for new runs, and otherwise the records that the view has
+    requested.
+    """
+    need = mail.need if mail.need.get(name) == state.token else None
+    runs = {entry.run.token: entry.run for entry in state.entries if entry.run is not None}
+    failures = {token: run.failure for token, run in runs.items() if run.failure}
+    message: dict[str, str | None] = {
+        name: json.dumps(state.token),
+        "failures": to_json(failures),
+        "replies": json.dumps(need is not None),
+        **{key: to_json(value) for key, value in state.place().items()},
+    }
+    if mail.sent != state.token or (need is not None and need.get("header")):
+        message |= {"header": state.header_json, "feeds": everything_so_far(runs.values())}
+    else:
+        wants = None if need is None else need.get("wants")
+        message["feeds"] = requested_feeds(runs.values(), wants)
+    return json_object(message)
