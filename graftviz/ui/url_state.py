@@ -131,7 +131,7 @@ class LinkReader:
         return values
 
     def take_changes(self, text: str, cls: type, what: str) -> dict[str, Any]:
-        """Return the options of ``option=value,option=value``.
+        """Return the options of ``option=value,option=value``, in their declared order.
 
         Parameters
         ----------
@@ -148,7 +148,7 @@ class LinkReader:
                 self.add_option(cls, specs[name], value, values)
             else:
                 self.complaints.append(what.replace("{}", quoted(name), 1))
-        return values
+        return {name: values[name] for name in specs if name in values}
 
     def add_option(self, cls: type, spec: OptionSpec, text: str, values: dict[str, Any]) -> None:
         """Add the value of one option to `values`."""
