@@ -155,7 +155,7 @@ def test_cleared_evidence_does_not_return(open_page: Any, address: str, until: A
     page.get_by_role("button", name="Clear evidence").click()
     until(page, "!location.search.includes('evidence')")
     for i in (20, 3):  # another node, and the same one
-        click(page, graph, f"node({i})")
+        click(page, graph, i)
         until(page, f"location.search.includes('node={i}')")
         page.wait_for_timeout(1_500)
         assert "evidence" not in page.evaluate("location.search")

@@ -1,14 +1,10 @@
 // The estimate from the region with its bound as error bar, beside exact inference and BP.
 
-import { boundText, brief, clamp, css, h, isolated, lerp, plural, replaceChildren, shorten, Surface, ticks } from "../shared/core.js";
+import { boundText, brief, clamp, css, h, hatching, isolated, lerp, plural, replaceChildren, shorten, Surface, ticks } from "../shared/core.js";
 import { drawMark } from "../shared/marks.js";
 import { saveButton } from "../shared/save_picture.js";
 
-const ANSWER_ROWS = [
-  ["local", "region"],
-  ["exact", "exact, whole graph"],
-  ["bp", "BP, whole graph"],
-];
+const ANSWER_ROWS = ["local", "exact", "bp"];
 
 export class RegionAnswer {
   constructor(app) {
@@ -18,9 +14,9 @@ export class RegionAnswer {
     this.choice = h("select", { "aria-label": "State", change: () => app.chooseState(Number(this.choice.value)) });
     this.numbers = {};
     this.names = {};
-    const cells = ANSWER_ROWS.flatMap(([key, text], row) => {
+    const cells = ANSWER_ROWS.map((key, row) => {
       this.numbers[key] = h("span");
-      this.names[key] = h("span", { class: "gv-muted" }, text);
+      this.names[key] = h("span", { class: "gv-muted" });
       return h("div", { class: "gv-answer-row", style: `grid-row:${row + 1}` }, this.names[key], this.numbers[key]);
     });
     this.holder = h("div", { class: "gv-chart gv-answer-chart" });
@@ -85,78 +81,50 @@ export class RegionAnswer {
     const { palette, type } = this.app;
     if (!context || !this.domain) return;
     const { local, bound, exact, bp } = this.facts();
-    const { width, height } = this.surface;
-    const [left, right, bottom] = [10, width - 10, height - 20 * type];
+    const [low, high] = this.domain;
+    const [left, right, bottom] = [10, this.surface.width - 10, this.surface.height - 20 * type];
     const row = bottom / ANSWER_ROWS.length;
-    const x = (p) => left + ((right - left) * (p - this.domain[0])) / (this.domain[1] - this.domain[0]);
+    const x = (p) => left + ((right - left) * (p - low)) / (high - low);
     this.drawAxis(context, palette, x, left, right, bottom);
-    context.save();
-    context.beginPath();
-    context.rect(left, 0, right - left, bottom);
-    context.clip();
-    if (bound === null) this.hatch(context, palette, left, row * 0.2, right - left, row * 0.6);
+    /** Fill a part of the first row, between two probabilities. */
+    const fill = (style, from, to, above, below) => {
+      const [start, end] = [from, to].map((p) => clamp(x(p), left, right));
+      context.fillStyle = style;
+      context.fillRect(start, above, end - start, below - above);
+    };
+    if (bound === null) fill(hatching(context, palette, 7), low, high, row * 0.2, row * 0.8);
     else {
-      context.fillStyle = css(palette.objective, 0.13);
-      context.fillRect(x(local - bound), 0, x(local + bound) - x(local - bound), bottom);
-      context.fillStyle = css(palette.objective, palette.dark ? 0.5 : 0.38);
-      context.fillRect(x(local - bound), row * 0.24, x(local + bound) - x(local - bound), row * 0.52);
-      context.fillStyle = css(palette.objective);
-      for (const end of [local - bound, local + bound]) context.fillRect(x(end) - 1.3, row * 0.16, 2.6, row * 0.68);
+      const ends = [local - bound, local + bound];
+      const rim = (1.3 * (high - low)) / (right - left);
+      fill(css(palette.objective, 0.13), ...ends, 0, bottom);
+      fill(css(palette.objective, palette.dark ? 0.5 : 0.38), ...ends, row * 0.24, row * 0.76);
+      for (const end of ends) fill(css(palette.objective), end - rim, end + rim, row * 0.16, row * 0.84);
     }
-    context.restore();
     if (exact !== null) {
-      context.beginPath();
-      context.moveTo(x(exact), 0);
-      context.lineTo(x(exact), bottom);
       context.setLineDash([2, 3]);
       context.lineWidth = 1.4;
       context.strokeStyle = css(palette.right);
-      context.stroke();
+      context.stroke(new Path2D(`M${x(exact)} 0V${bottom}`));
       context.setLineDash([]);
     }
-    drawMark(context, 3, x(local), row * 0.5, palette.objective, palette.background);
-    if (exact !== null) drawMark(context, 0, x(exact), row * 1.5, palette.right, palette.background);
-    if (bp !== null) drawMark(context, 1, clamp(x(bp), left, right), row * 2.5, palette.precision, palette.background);
+    const marks = [[3, local, palette.objective], [0, exact, palette.right], [1, bp, palette.precision]];
+    marks.forEach(([mark, p, colour], k) => p !== null && drawMark(context, mark, clamp(x(p), left, right), row * (k + 0.5), colour, palette.background));
   }
 
   drawAxis(context, palette, x, left, right, bottom) {
-    const { type } = this.app;
-    context.font = `${11.5 * type}px ${palette.font}`;
+    context.font = this.app.font(11.5);
     context.textAlign = "center";
     context.textBaseline = "top";
-    context.lineWidth = 1;
-    const [low, high] = this.domain;
-    for (const tick of ticks(low, high, (right - left) / (78 * type))) {
-      const at = Math.round(x(tick)) + 0.5;
+    for (const tick of ticks(...this.domain, (right - left) / (78 * this.app.type))) {
+      const at = Math.round(x(tick));
       if (at < left - 1 || at > right + 1) continue;
-      context.beginPath();
-      context.moveTo(at, 0);
-      context.lineTo(at, bottom);
-      context.strokeStyle = css(palette.hairline);
-      context.stroke();
+      context.fillStyle = css(palette.hairline);
+      context.fillRect(at, 0, 1, bottom);
       const text = String(Number(tick.toPrecision(8)));
       const half = context.measureText(text).width / 2;
       context.fillStyle = css(palette.muted);
       context.fillText(text, clamp(at, half, this.surface.width - half), bottom + 5);
     }
-  }
-
-  hatch(context, palette, x, y, w, height) {
-    context.save();
-    context.beginPath();
-    context.rect(x, y, w, height);
-    context.clip();
-    context.fillStyle = css(palette.muted, 0.1);
-    context.fillRect(x, y, w, height);
-    context.beginPath();
-    for (let d = x - height; d < x + w; d += 7) {
-      context.moveTo(d, y + height);
-      context.lineTo(d + height, y);
-    }
-    context.lineWidth = 1.4;
-    context.strokeStyle = css(palette.muted, 0.55);
-    context.stroke();
-    context.restore();
   }
 
   describe() {
@@ -169,12 +137,11 @@ export class RegionAnswer {
     const promise = bound === null ? h("span", { class: "gv-region-none" }, none) : ` ± ${boundText(bound)}`;
     replaceChildren(this.numbers.local, h("b", {}, probability(local, bound)), promise);
     this.names.local.textContent = `from ${plural(size, "node")}, in ${duration(log.region.seconds)}`;
-    const pending = whole && whole.done ? "unknown" : "…";
-    this.names.exact.textContent = exact === null ? "exact, whole graph" : `exact, whole graph, in ${duration(whole.exactSeconds)}`;
-    this.names.bp.textContent = bp === null ? "BP, whole graph" : `BP, whole graph, in ${duration(whole.bpSeconds)}`;
-    replaceChildren(this.numbers.exact, exact === null ? pending : h("b", {}, probability(exact, bound)));
-    replaceChildren(this.numbers.bp, bp === null ? pending : h("b", {}, probability(bp, bound)));
-    this.verdict.textContent = error === null ? (whole && whole.done ? "" : "Running exact inference on the whole graph…") : this.judge(bound, error);
+    for (const [key, value, name] of [["exact", exact, "exact"], ["bp", bp, "BP"]]) {
+      this.names[key].textContent = `${name}, whole graph${value === null ? "" : `, in ${duration(whole[`${key}Seconds`])}`}`;
+      replaceChildren(this.numbers[key], value === null ? (whole?.done ? "unknown" : "…") : h("b", {}, probability(value, bound)));
+    }
+    this.verdict.textContent = error === null ? (whole?.done ? "" : "Running exact inference on the whole graph…") : this.judge(bound, error);
     this.verdict.hidden = this.verdict.textContent === "";
     this.note.textContent = whole ? [whole.exactNote, whole.bpNote].filter(Boolean).join(" ") : "";
     this.note.hidden = this.note.textContent === "";

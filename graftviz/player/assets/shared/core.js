@@ -177,20 +177,17 @@ function parseColour(text, context) {
 export const css = (c, alpha = 1) => `rgba(${c[0]},${c[1]},${c[2]},${alpha})`;
 
 /** A fill of thin stripes: what has no value, or proves nothing. */
-export function hatching(context, palette, size = 5) {
-  const tile = h("canvas", { width: 2 * size, height: 2 * size });
+export function hatching(context, palette, apart = 5) {
+  const size = 2 * apart;
+  const tile = h("canvas", { width: size, height: size });
   const stripes = tile.getContext("2d");
   stripes.fillStyle = css(palette.background);
-  stripes.fillRect(0, 0, 2 * size, 2 * size);
+  stripes.fillRect(0, 0, size, size);
+  stripes.lineWidth = 2;
   stripes.strokeStyle = css(palette.muted);
-  stripes.lineWidth = 2.2;
-  for (const k of [1, 2, 3]) {
-    stripes.moveTo((k - 2) * size * 2 - size, 2 * size + size);
-    stripes.lineTo((k - 2) * size * 2 + 2 * size + size, -size);
-  }
-  stripes.stroke();
+  stripes.stroke(new Path2D(`M${-size} ${size}L${size} ${-size}M0 ${size}L${size} 0M0 ${2 * size}L${2 * size} 0`));
   const pattern = context.createPattern(tile, "repeat");
-  pattern.setTransform(new DOMMatrix([0.5, 0, 0, 0.5, 0, 0]));
+  pattern.setTransform(new DOMMatrix().scale(0.5));
   return pattern;
 }
 
