@@ -2,7 +2,7 @@
 
 import { h } from "../shared/core.js";
 import { FedView } from "../shared/fed_view.js";
-import { KEYS_MOVE, KEYS_PLAY } from "../shared/keys_help.js";
+import { KEYS_GRAPH, KEYS_MOVE, KEYS_PLAY } from "../shared/keys_help.js";
 import { Transport } from "../shared/transport.js";
 import { BudgetGauge } from "./gauge.js";
 import { BudgetGraph } from "./graph.js";
@@ -44,8 +44,8 @@ class BudgetPlayer extends FedView {
   }
 
   get keys() {
-    return [["Everywhere", [...KEYS_PLAY, ...KEYS_MOVE]], ["In the graph", [["↓ ↑ or n p", "next, previous variable"]]],
-      ["In the junction tree", [["↓ ↑ or n p", "next, previous clique"]]]];
+    return [["Everywhere", [...KEYS_PLAY, ...KEYS_MOVE]], ["In the graph", KEYS_GRAPH],
+      ["In the junction tree", KEYS_GRAPH.map(([keys, text]) => [keys, text.replace("variable", "clique")])]];
   }
 
   // ------------------------------------------------------------------------------------ movement

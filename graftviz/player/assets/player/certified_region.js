@@ -194,7 +194,6 @@ export class RegionPanel {
       if (node.textContent !== headline) node.textContent = headline;
     }
     this.details.textContent = words;
-    this.details.hidden = !words;
   }
 
   destroy() {

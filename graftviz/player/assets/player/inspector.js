@@ -13,7 +13,7 @@ export class InspectorPanel {
     this.first = field("variable");
     this.second = field("second");
     this.list = h("datalist", { id: listId });
-    this.message = h("p", { class: "gv-message", role: "alert", hidden: true });
+    this.message = h("p", { class: "gv-message", role: "alert" });
     this.form = h("form", { class: "gv-ask", submit: (event) => this.submit(event) },
       this.first, this.second, this.list, h("button", { type: "submit" }, "Why (not)?"));
     this.clear = button("Clear the selection", icon("close"), () => app.select(null), { class: "gv-quiet", hidden: true });
@@ -50,7 +50,6 @@ export class InspectorPanel {
   refuse(text) {
     this.app.select(null);
     this.message.textContent = text;
-    this.message.hidden = false;
   }
 
   /** Keep an answer if it is about what is selected now. */
@@ -74,7 +73,7 @@ export class InspectorPanel {
         "Click a node or an edge. Shift-click a second node to see why there is, or is not, an edge."));
       return;
     }
-    this.message.hidden = true;
+    this.message.textContent = "";
     const kind = app.questionKind(selection);
     const known = kind === "node" ? log.nodeFacts(selection.i, shown) : log[`${kind}Facts`](selection.i, selection.j, shown);
     const answer = this.answer && this.answer.kind === kind ? this.answer : null;

@@ -13,7 +13,7 @@ export class PruneGraph extends Graph {
     super(app);
     this.sentence = h("p", { class: "gv-sentence", dir: "auto" });
     this.stop = h("p", { class: "gv-muted", dir: "auto" });
-    this.fallback = h("p", { class: "gv-prune-fallback", dir: "auto", hidden: true });
+    this.fallback = h("p", { class: "gv-prune-fallback", dir: "auto" });
     this.chosen = h("p", { class: "gv-prune-chosen", dir: "auto", hidden: true });
     this.words = h("div", { class: "gv-words" }, this.sentence, this.fallback, this.stop);
     const kinds = { tree: "Chow–Liu tree", edge: "other edge", leaving: "removed", arriving: "added" };
@@ -136,7 +136,6 @@ export class PruneGraph extends Graph {
     const notes = record ? [...record.notes] : [];
     if (record?.fallback) notes.unshift("Fallback.");
     this.fallback.textContent = notes.join(" ");
-    this.fallback.hidden = notes.length === 0;
     this.describeNode();
     const isEnd = log.finished && shown === log.ready;
     this.stop.textContent = isEnd ? log.trouble || log.outcome.stop_reason : "";

@@ -15,7 +15,7 @@ class RaceTile extends Graph {
     this.camera = graphs.camera;
     this.numbers = h("span");
     this.badge = h("span", { class: "gv-badge gv-good", hidden: true }, "✓", h("span", { class: "gv-race-done" }, " done"));
-    this.trouble = h("p", { class: "gv-message", dir: "auto", hidden: true });
+    this.trouble = h("p", { class: "gv-message", dir: "auto" });
     this.element = h("div", { class: "gv-card gv-race-tile" },
       h("header", {}, racerSample(racer.index), h("h3", { dir: "auto", title: racer.name }, isolated(racerWords(racer.name)))),
       h("p", { class: "gv-race-numbers" }, this.numbers, this.badge), this.trouble, this.holder);
@@ -80,7 +80,6 @@ class RaceTile extends Graph {
     const { truth } = this.app.log;
     const moment = racer.moments[place];
     this.badge.hidden = !racer.takesPart || !racer.isAtEnd(place);
-    this.trouble.hidden = racer.trouble === "";
     this.trouble.textContent = racer.trouble;
     const parts = moment ? [plural(moment.edges, "edge"), truth && `recall ${score(moment.recall)}`, truth && `precision ${score(moment.precision)}`]
       : ["waiting for its first step"];

@@ -2,7 +2,7 @@
 
 import { Requests } from "../shared/requests.js";
 import { clamp, h, remembered, ticks } from "../shared/core.js";
-import { KEYS_MOVE, KEYS_PLAY } from "../shared/keys_help.js";
+import { KEYS_GRAPH, KEYS_MOVE, KEYS_PLAY } from "../shared/keys_help.js";
 import { View } from "../shared/view.js";
 import { RaceCurves } from "./curves.js";
 import { RaceGraphs } from "./graphs.js";
@@ -37,7 +37,7 @@ class RacePlayer extends View {
     this.panels = [this.graphs, this.curves, this.table, this.transport];
     this.headline = h("h2", { dir: "auto" });
     this.under = h("p", { class: "gv-muted" });
-    this.note = h("p", { class: "gv-note", dir: "auto", hidden: true });
+    this.note = h("p", { class: "gv-note", dir: "auto" });
     this.leader = h("p", { class: "gv-race-leader", dir: "auto" });
     this.assemble("Waiting for the race…", "gv-race-body",
       h("div", { class: "gv-head" }, this.headline, this.under, this.note), this.leader,
@@ -61,7 +61,6 @@ class RacePlayer extends View {
     this.headline.textContent = header.title;
     this.under.textContent = header.facts.join(" · ");
     this.note.textContent = header.note;
-    this.note.hidden = !header.note;
     this.reveal();
     for (const panel of [this.graphs, this.curves, this.table]) panel.setRace(this.log);
     this.changed();
@@ -97,7 +96,7 @@ class RacePlayer extends View {
   }
 
   get keys() {
-    return [["Everywhere", [...KEYS_PLAY.filter(([keys]) => !keys.startsWith("shift")), ...KEYS_MOVE]], ["In a graph", [["↓ ↑ or n p", "next, previous variable"]]]];
+    return [["Everywhere", [...KEYS_PLAY.filter(([keys]) => !keys.startsWith("shift")), ...KEYS_MOVE]], ["In a graph", KEYS_GRAPH]];
   }
 
   // ------------------------------------------------------------------------------- axis, places

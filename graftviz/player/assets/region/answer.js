@@ -142,9 +142,7 @@ export class RegionAnswer {
       replaceChildren(this.numbers[key], value === null ? (whole?.done ? "unknown" : "…") : h("b", {}, probability(value, bound)));
     }
     this.verdict.textContent = error === null ? (whole?.done ? "" : "Running exact inference on the whole graph…") : this.judge(bound, error);
-    this.verdict.hidden = this.verdict.textContent === "";
     this.note.textContent = whole ? [whole.exactNote, whole.bpNote].filter(Boolean).join(" ") : "";
-    this.note.hidden = this.note.textContent === "";
     this.surface.canvas.setAttribute("aria-label", `Probability of ${labels[state]}: from the region ${probability(local, bound)}${bound === null ? " without a guarantee" : ` plus or minus ${boundText(bound)}`}, exact ${probability(exact, bound)}, belief propagation ${probability(bp, bound)}.`);
   }
 

@@ -31,7 +31,7 @@ class RegionPlayer extends StepView {
     this.headline = h("h2", { dir: "auto" });
     this.badge = h("span", { class: "gv-badge" });
     this.under = h("p", { dir: "auto" });
-    this.note = h("p", { class: "gv-note", dir: "auto", hidden: true });
+    this.note = h("p", { class: "gv-note", dir: "auto" });
     this.words = h("p", { class: "gv-sentence", dir: "auto" });
     this.stop = h("span");
     this.toBest = h("button", { type: "button", class: "gv-link", hidden: true, click: () => this.seek(this.log.best) });
@@ -170,7 +170,6 @@ class RegionPlayer extends StepView {
     this.badge.className = `gv-badge ${met ? "gv-good" : used.certified ? "" : "gv-bad"}`;
     this.under.textContent = step.sub;
     this.note.textContent = log.region.note;
-    this.note.hidden = !log.region.note;
     this.words.textContent = step.words;
     this.stop.textContent = shown === log.last ? log.region.stop : "";
     this.toBest.hidden = shown !== log.last || log.best === log.last;

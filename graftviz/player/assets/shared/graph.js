@@ -351,7 +351,7 @@ export class Graph {
   }
 
   /** Above a node, or below it. */
-  aboveOrBelow(i, half, high) {
+  aboveOrBelow(i, high) {
     const [x, y] = this.at[i];
     const far = this.sizeOf(i) + high / 2 + 3;
     return [[x, y - far], [x, y + far]];
@@ -369,7 +369,7 @@ export class Graph {
     return x > -OUT_OF_SIGHT && y > -OUT_OF_SIGHT && x < this.surface.width + OUT_OF_SIGHT && y < this.surface.height + OUT_OF_SIGHT;
   }
 
-  paintNames(context, { names, always = [], text = (i) => this.name(i), size = 12, longest = 18, isApart = false, spots = (...what) => this.aboveOrBelow(...what) }) {
+  paintNames(context, { names, always = [], text = (i) => this.name(i), size = 12, longest = 18, isApart = false, spots = (i, half, high) => this.aboveOrBelow(i, high) }) {
     const { width, height } = this.surface;
     const high = 1.15 * size * this.app.type;
     const first = new Set(always);

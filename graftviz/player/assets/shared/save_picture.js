@@ -21,13 +21,13 @@ export function saveButton(app, name, legend = () => []) {
 function drawSample(context, sample, left, top) {
   const style = getComputedStyle(sample);
   const box = sample.getBoundingClientRect();
-  const turned = style.transform !== "none";
-  const [width, height] = turned ? [sample.offsetWidth, sample.offsetHeight] : [box.width, box.height];
+  const isTurned = style.transform !== "none";
+  const [width, height] = isTurned ? [sample.offsetWidth, sample.offsetHeight] : [box.width, box.height];
   const rim = parseFloat(style.borderTopWidth);
   const middle = height / 2;
   context.save();
   context.translate((box.left + box.right) / 2 - left, (box.top + box.bottom) / 2 - top);
-  if (turned) {
+  if (isTurned) {
     const { a, b, c, d } = new DOMMatrix(style.transform);
     context.transform(a, b, c, d, 0, 0);
   }
@@ -84,20 +84,18 @@ function drawGround(context, image, width, height) {
 
 /** The shapes of a small drawing, each in its own colours. */
 function drawShapes(context, svg, box) {
+  const numbers = (text) => (text?.match(/[\d.]+/g) ?? []).map(Number);
   const { width, height } = svg.viewBox.baseVal;
   context.scale(box.width / width, box.height / height);
-  for (const path of svg.querySelectorAll("path")) {
+  for (const path of svg.children) {
     const { fill, stroke, strokeWidth, strokeDasharray } = getComputedStyle(path);
-    const [x, y] = (path.getAttribute("transform") ?? "").match(/[\d.]+/g) ?? [0, 0];
-    const shape = new Path2D(path.getAttribute("d"));
-    context.save();
-    context.translate(x, y);
-    context.setLineDash((strokeDasharray.match(/[\d.]+/g) ?? []).map(Number));
+    const shape = new Path2D();
+    shape.addPath(new Path2D(path.getAttribute("d")), new DOMMatrix().translate(...numbers(path.getAttribute("transform"))));
+    context.setLineDash(numbers(strokeDasharray));
     context.lineWidth = parseFloat(strokeWidth);
     [context.strokeStyle, context.fillStyle] = [stroke, fill];
     if (stroke !== "none") context.stroke(shape);
     if (fill !== "none") context.fill(shape);
-    context.restore();
   }
 }
 
@@ -143,17 +141,13 @@ function linesOf(context, text, width) {
   return lines;
 }
 
-/** What a run's picture is of, for above it: data, learner or step, and how far it has come. */
-function aboutOf({ headline, under, leader, transport }) {
-  if (!headline) return [];
-  const place = leader ? leader.textContent : [...transport.text.children].map((part) => part.textContent).join(" · ");
-  return [headline.textContent, under?.textContent, place].filter(Boolean);
-}
-
-/** The same and a legend in lines, the first of them in bold. */
+/** Lines above a picture: what it is of, how far the run has come, and a legend; the first one is bold. */
 function headOf(app, context, width, legend) {
   const size = 13 * app.type;
-  const entries = [...aboutOf(app).map((text) => [null, text]), ...legend];
+  const { headline, under, leader, transport } = app;
+  const place = leader?.textContent ?? [...(transport?.text.children ?? [])].map((part) => part.textContent).join(" · ");
+  const about = [headline?.textContent, under?.textContent, place].filter(Boolean);
+  const entries = [...about.map((text) => [null, text]), ...legend];
   return entries.flatMap(([sample, text], k) => {
     const font = `${k === 0 ? 650 : 400} ${k === 0 ? 1.15 * size : size}px ${app.palette.font}`;
     const colour = css(k === 0 ? app.palette.text : app.palette.muted);
@@ -165,13 +159,16 @@ function headOf(app, context, width, legend) {
 
 function savePicture(app, card, name, legend) {
   const canvases = [...card.querySelectorAll("canvas")].filter((canvas) => canvas.surface && canvas.clientWidth > 1);
+  const measure = (fine) => {
+    Surface.fine = fine;
+    for (const canvas of canvases) canvas.surface.measure();
+  };
   let file;
-  Surface.fine = SAVE_FINE;
+  measure(SAVE_FINE);
   try {
     file = draw();
   } finally {
-    Surface.fine = 1;
-    for (const canvas of canvases) canvas.surface.measure();
+    measure(1);
     app.wake();
   }
   file.toBlob((blob) => {
@@ -181,7 +178,6 @@ function savePicture(app, card, name, legend) {
   }, "image/png");
 
   function draw() {
-    for (const canvas of canvases) canvas.surface.measure();
     for (const panel of app.panels) panel.draw?.();
     // What the legend has struck out is not in the picture.
     const stands = (node) => node.getBoundingClientRect().width && !getComputedStyle(node.closest(".gv-key") ?? node).textDecorationLine.includes("line-through");
