@@ -306,24 +306,24 @@ def _automatic_text(spec: OptionSpec, automatic: Any) -> str:
     return f"automatic: {spec.title_of(value) if isinstance(value, str) else format_value(value)}"
 
 
-def key_that_shows(name: str, value: Any) -> str:
-    """Return the key of a control, a new one if the present control has another value.
+def replaceable(name: str, value: Any, choose: Callable[[Any], object]) -> dict[str, Any]:
+    """Return key and callback of a control in a popover that shows a value of the page.
 
     A control in a closed popover is not in the browser's page. It misses a value that the server
     sets and sends its previous one with the next message, as if it had been chosen again. So such a
     control is replaced by a new one under another key.
     """
     numbers: Counter[str] = st.session_state.setdefault(_NUMBERS, Counter())
-    if st.session_state.get(_current_key(name), value) != value:
+
+    def current_key() -> str:
+        return f"{name}.r{numbers[name]}" if numbers[name] else name
+
+    if st.session_state.get(current_key(), value) != value:
         numbers[name] += 1
-    return _current_key(name)
+    key = current_key()
 
+    def change() -> None:
+        if key == current_key():
+            choose(st.session_state[key])
 
-def is_current(name: str, key: str) -> bool:
-    """Return whether a key still belongs to the control that is shown."""
-    return key == _current_key(name)
-
-
-def _current_key(name: str) -> str:
-    number = st.session_state.get(_NUMBERS, {}).get(name, 0)
-    return f"{name}.r{number}" if number else name
+    return {"key": key, "on_change": guarded(change)}

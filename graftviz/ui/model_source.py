@@ -23,13 +23,13 @@ from graftviz.narrative.phrases import plural
 from graftviz.ui.background import EVERYTHING
 from graftviz.ui.grow.options import GrowOptions
 from graftviz.ui.grow.state import GrowState
+from graftviz.ui.material import FINGERPRINT_DIGITS
 from graftviz.ui.recording import RunRecorder
 from graftviz.ui.session_run import SessionRun
 from graftviz.ui.url_state import UPLOAD
 from graftviz.ui.visits import SourceCache
 
 LEARNED, TRUE, FILE = "learned", "true", "file"
-FINGERPRINT_DIGITS = 16
 PATIENCE = 0.8  # seconds to wait for a run before the page says that it is learning
 
 

@@ -6,7 +6,6 @@ They are not settings of a page, whose state never receives them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
 
 import streamlit as st
@@ -23,21 +22,21 @@ _TAKES_TOUR = "teaching.tour"
 
 
 def without_teaching(query: Mapping[str, str]) -> dict[str, str]:
-    """Return what an address says to the page alone."""
+    """Return the parameters of an address that are settings of its page."""
     return {name: text for name, text in query.items() if name not in (PRESENT, TOUR)}
 
 
 def teaching_query() -> dict[str, str]:
-    """Return what every address carries besides the settings of its page."""
+    """Return the parameters that every address has besides the settings of its page."""
     return {PRESENT: ON} if is_presenting() else {}
 
 
 def follow_teaching() -> None:
-    """Note what the address says about teaching; call once a run, before the page.
+    """Take over the parameters of the address for teaching; call once a run, before the page.
 
-    A message from the browser may carry an address that is a moment old: what it says counts only
-    where it is not what the address said before. Going to another page empties the address, which
-    must not end the mode.
+    A message from the browser may carry an address that is a moment old: a value counts only if it
+    differs from the previous one. Going to another page empties the address, which must not end
+    the mode.
     """
     query = st.query_params.to_dict()
     value = query.get(PRESENT)
@@ -59,13 +58,8 @@ def present(on: bool) -> None:
 
 
 def takes_tour() -> bool:
-    """Whether the address asked for the tour to begin."""
+    """Whether an address began the tour."""
     return bool(st.session_state.get(_TAKES_TOUR, False))
-
-
-@cache
-def _style(name: str) -> str:
-    return f"<style>{(_ASSETS / name).read_text(encoding='utf-8')}</style>"
 
 
 def show_presenter() -> None:
@@ -81,6 +75,6 @@ def show_presenter() -> None:
             on_click=guarded(present),
             args=(not is_on,),
         )
-    st.html(_style("presenter_switch.css"))
+    st.html(_ASSETS / "presenter_switch.css")
     if is_on:
-        st.html(_style("presenter.css"))
+        st.html(_ASSETS / "presenter.css")

@@ -14,7 +14,7 @@ from graftviz.narrative.inspection import METHOD_NAMES, method_words, model_word
 from graftviz.narrative.phrases import short
 from graftviz.options import format_value, option_specs
 from graftviz.ui.boundary import bounded, guarded
-from graftviz.ui.controls import follow_value, show_list
+from graftviz.ui.controls import follow_value, replaceable, show_list
 from graftviz.ui.frame.header import Header, write_address
 from graftviz.ui.frame.panels import show_until
 from graftviz.ui.frame.texts import plain
@@ -23,7 +23,7 @@ from graftviz.ui.grow.options import GrowOptions
 from graftviz.ui.inspect import results
 from graftviz.ui.inspect.jobs import rehearse_inspect_page
 from graftviz.ui.inspect.options import AUTOMATIC, METHODS
-from graftviz.ui.inspect.results import replaceable, show_button
+from graftviz.ui.inspect.results import show_button
 from graftviz.ui.inspect.state import InspectState, Shown
 from graftviz.ui.messages import show_awaiting_file, show_problem, show_warnings
 from graftviz.ui.model_source import FILE, LEARNED, TRUE, Loaded, ModelSource

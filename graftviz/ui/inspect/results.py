@@ -27,7 +27,7 @@ from graftviz.narrative import inspection as narrative
 from graftviz.narrative.phrases import pair, plural, short
 from graftviz.ui.boundary import guarded
 from graftviz.ui.chart import show_figure
-from graftviz.ui.controls import is_current, key_that_shows
+from graftviz.ui.controls import replaceable
 from graftviz.ui.frame.header import PageFile
 from graftviz.ui.frame.panels import show_until
 from graftviz.ui.frame.texts import plain
@@ -60,17 +60,6 @@ def show_button(label: str, key: str, act: Callable[..., object], *args: Any, **
     st.button(label, key=key, on_click=guarded(act), args=args, **look)
 
 
-def replaceable(name: str, value: Any, choose: Callable[[Any], object]) -> dict[str, Any]:
-    """Return key and callback of a control that may be folded away; see `key_that_shows`."""
-    key = key_that_shows(name, value)
-
-    def changed() -> None:
-        if is_current(name, key):
-            choose(st.session_state[key])
-
-    return {"key": key, "on_change": guarded(changed)}
-
-
 # ---------------------------------------------------------------------------------------- graph
 
 
@@ -94,7 +83,7 @@ def select_picked(state: InspectState, picked: Mapping[str, Any]) -> None:
 
 
 def graph_message(state: InspectState, shown: Shown) -> str:
-    """Return the JSON text that ``player/assets/inspect/graph.js`` reads.
+    """Return the JSON text that ``player/assets/inspect/inspect.js`` reads.
 
     Its token is that of the graph: with another one the whole picture comes into view.
     """
