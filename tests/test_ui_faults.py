@@ -175,7 +175,7 @@ def test_an_upload_is_written_nowhere(tmp_path: Path) -> None:
     series = b"a,b\n" + b"".join(b"%d,%d\n" % (k % 3, k % 5) for k in range(30))
     with what_is_written() as found:
         read_upload(brought("../../t.csv", csv_of(BAD_NAMES)), None, None, READING)
-        read_series_files(brought("/etc/s.csv", series), None, None, {})
+        read_series_files([brought("/etc/s.csv", series), None, None], {})
         with pytest.raises(InputError):
             read_upload(brought("t.csv", b"a,b\n1\n"), None, None, READING)
     # What the process that reads prints goes to the null device; it cannot write files itself.
@@ -193,8 +193,8 @@ def test_a_model_is_read_in_memory() -> None:
 
 def test_two_sessions_with_the_same_series_do_not_see_each_others_file_names() -> None:
     series = b"a,b\n" + b"".join(b"%d,%d\n" % (k % 3, k % 5) for k in range(60))
-    mine = read_series_files(brought("mine.csv", series), None, None, {})
-    other = read_series_files(brought("secret.csv", series), None, None, {})
+    mine = read_series_files([brought("mine.csv", series), None, None], {})
+    other = read_series_files([brought("secret.csv", series), None, None], {})
     assert mine.fingerprint == other.fingerprint
     options = DynamicsOptions(data="upload")
     for files, is_secret in ((other, True), (mine, False)):

@@ -103,7 +103,7 @@ def test_a_table_is_prepared_once_and_nothing_holds_it_afterwards(
 
 def series() -> UploadedSeries:
     rows = b"".join(b"%d,%d\n" % (k * k % 7, k % 5) for k in range(60))
-    return read_series_files(io.BytesIO(b"a,b\n" + rows), None, None, {})
+    return read_series_files([io.BytesIO(b"a,b\n" + rows), None, None], {})
 
 
 def test_what_is_learned_of_own_series_stays_with_them() -> None:

@@ -242,6 +242,17 @@ def _parts_of(cls: type) -> dict[str, Part]:
 # ------------------------------------------------------------------------ data to learn from
 
 
+def seed_option(help: str) -> Any:
+    """Declare the random seed of a page."""
+    return option(0, help, label="Seed", minimum=0, maximum=MAX_SEED)
+
+
+def step_option() -> Any:
+    """Declare the step that a view shows, by default the last one."""
+    help = "the step that is shown"
+    return option(None, help, label="Step", minimum=0, none_means="the last step")
+
+
 @dataclass(frozen=True)
 class UploadOptions:
     """Options for reading an uploaded file; see :func:`graftviz.table.read_table`."""

@@ -10,7 +10,7 @@ from graftviz.datasets import dataset_title
 from graftviz.learners.bounded_inference import BoundedInference
 from graftviz.options import OptionSpec, check_options, option, option_of, option_specs
 from graftviz.tradeoff import COSTS, QUALITIES
-from graftviz.ui.url_state import MAX_SEED
+from graftviz.ui.url_state import seed_option, step_option
 
 DENSE, DENSE_TITLE = "dense-16", "Dense network · 16 variables, 2 states"
 _SAMPLES = ("survey", "random-30", "karate")
@@ -69,13 +69,7 @@ class BudgetOptions:
     complexity: str = option_of(BoundedInference, "complexity")
     bound: float | None = option_of(BoundedInference, "bound")
     lam2: float = option_of(BoundedInference, "lam2")
-    seed: int = option(
-        0,
-        "random seed of the network and its rows, or of the held-out rows",
-        label="Seed",
-        minimum=0,
-        maximum=MAX_SEED,
-    )
+    seed: int = seed_option("random seed of the network and its rows, or of the held-out rows")
     quality: str = option(
         QUALITIES[0],
         "accuracy on held-out rows: negative log-likelihood of whole rows (NLL), of half of each "
@@ -91,9 +85,7 @@ class BudgetOptions:
         label="Cost",
         choices=COSTS,
     )
-    step: int | None = option(
-        None, "the step that is shown", label="Step", minimum=0, none_means="the last step"
-    )
+    step: int | None = step_option()
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -104,13 +96,11 @@ class BudgetOptions:
         return BOUNDS[self.complexity].usual if self.bound is None else float(self.bound)
 
 
-SPECS: Mapping[str, OptionSpec] = {spec.name: spec for spec in option_specs(BudgetOptions)}
-
-
 def slider_of(complexity: str) -> OptionSpec:
     """Return the spec of the slider of τ for a measure."""
     bound = BOUNDS[complexity]
-    return SPECS["bound"]._replace(
+    specs = {spec.name: spec for spec in option_specs(BudgetOptions)}
+    return specs["bound"]._replace(
         kind="int" if bound.whole else "float",
         minimum=bound.least,
         maximum=bound.most,

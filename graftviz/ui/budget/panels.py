@@ -11,13 +11,13 @@ from graftviz.narrative.budget import comparison_words, error_words
 from graftviz.table.csv_text import csv_text
 from graftviz.tradeoff import at_equal_cost
 from graftviz.ui.background import Background
-from graftviz.ui.budget.options import SPECS, slider_of
+from graftviz.ui.budget.options import slider_of
 from graftviz.ui.budget.records import RunProgress
 from graftviz.ui.budget.state import BudgetState
 from graftviz.ui.chart import show_figure
 from graftviz.ui.controls import show_option
 from graftviz.ui.frame.header import PageFile
-from graftviz.ui.frame.panels import show_until
+from graftviz.ui.frame.panels import show_settings, show_until
 from graftviz.ui.frame.texts import plain
 from graftviz.ui.services import page_state
 
@@ -41,14 +41,12 @@ def budget_state() -> BudgetState:
 def show_choices(state: BudgetState) -> None:
     """Show the choice of data, measure and bound."""
     options = state.options
-    for name in ("data", "complexity"):
-        show_option(SPECS[name], state.values[name], state.choose, prefix=_PREFIX)
+    show_settings(state, _PREFIX, "data", "complexity")
     slider = slider_of(options.complexity)
     value = int(options.tau) if slider.kind == "int" else options.tau
     # One slider per measure, because their ranges differ.
     show_option(slider, value, state.choose, prefix=f"{_PREFIX}.{options.complexity}")
-    for name in ("lam2", "seed"):
-        show_option(SPECS[name], state.values[name], state.choose, prefix=_PREFIX)
+    show_settings(state, _PREFIX, "lam2", "seed")
 
 
 def show_charts(state: BudgetState) -> None:
@@ -56,8 +54,7 @@ def show_charts(state: BudgetState) -> None:
     st.subheader("Accuracy versus cost", anchor=False)
     for place, name in zip(st.columns(2), ("quality", "cost"), strict=True):
         with place:
-            value = state.values[name]
-            show_option(SPECS[name], value, state.choose, prefix=_PREFIX, as_buttons=True)
+            show_settings(state, _PREFIX, name, as_buttons=True)
     show_until(lambda: state.compared().is_complete, lambda: _show_points(state))
 
 

@@ -87,7 +87,7 @@ class BudgetState(RunPage[BudgetOptions, Shown, RunProgress]):
         is_known = data.positions is not None
         return budget_graph(data.train.names, places, data.identity, has_natural_positions=is_known)
 
-    def records(self, shown: Shown, found: RunProgress, failure: str) -> dict[str, Any]:
+    def message_parts(self, shown: Shown, found: RunProgress, failure: str) -> dict[str, Any]:
         """Return the parts of a message other than steps and graph."""
         options = shown.options
         measure, bound = MEASURES[options.complexity], amount(options.tau, options.complexity)

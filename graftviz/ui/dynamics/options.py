@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from graftviz.dynamics import LEARNERS, Dense, DynamicsLearner, ScalableStructure, SparsityEnforcing
@@ -12,10 +11,10 @@ from graftviz.dynamics.seeds import seed_count
 from graftviz.dynamics.solving import SolverOptions
 from graftviz.forecasting import duration_text
 from graftviz.memory import size_text
-from graftviz.options import OptionSpec, check_options, option, option_of, option_specs
+from graftviz.options import check_options, option, option_of, option_specs
 from graftviz.ui.limits import limits
 from graftviz.ui.run_limits import Verdict
-from graftviz.ui.url_state import MAX_SEED, UPLOAD
+from graftviz.ui.url_state import UPLOAD, seed_option, step_option
 
 # Measured on one core of about 2.5 GHz, precise enough to distinguish seconds from minutes.
 _TERM = 0.9e-9  # seconds for a coefficient at a row in a pass of gradient descent
@@ -105,12 +104,8 @@ class DynamicsOptions:
         minimum=0.05,
         maximum=0.5,
     )
-    seed: int = option(
-        0,
-        "random seed of the system, the choice of seeds, and the order of gradient descent",
-        label="Seed",
-        minimum=0,
-        maximum=MAX_SEED,
+    seed: int = seed_option(
+        "random seed of the system, the choice of seeds, and the order of gradient descent"
     )
     seed_choice: str = option_of(ScalableStructure, "seed_choice")
     unspoken: str = option_of(ScalableStructure, "unspoken")
@@ -150,9 +145,7 @@ class DynamicsOptions:
         choices=("reject", "drop", "keep"),
         advanced=True,
     )
-    step: int | None = option(
-        None, "the step that is shown", label="Step", minimum=0, none_means="the last step"
-    )
+    step: int | None = step_option()
     node: int | None = option(
         None,
         "index of the selected series, from 0",
@@ -165,7 +158,6 @@ class DynamicsOptions:
         check_options(self)
 
 
-SPECS: Mapping[str, OptionSpec] = {spec.name: spec for spec in option_specs(DynamicsOptions)}
 OF_SYSTEM = ("size", "density", "rows", "noise")
 OF_READING = ("layout", "missing", "longest_gap", "constant")
 OF_LEARNING = (
@@ -173,7 +165,7 @@ OF_LEARNING = (
     *("two_hop_tolerance", "centre"),
 )
 _PICTURE = ("data", *OF_SYSTEM, "seed")  # what decides which series there are
-_RUN = {*SPECS} - {"step", "node", "horizon"}
+_RUN = {spec.name for spec in option_specs(DynamicsOptions)} - {"step", "node", "horizon"}
 RESETS = {"node": _PICTURE, "step": _RUN}
 
 

@@ -18,14 +18,13 @@ from graftviz.formats.dynamics_files import dynamics_json, matrix_csv
 from graftviz.narrative.dynamics import race_words, wiring_source
 from graftviz.sandbox.readers import SeriesUpload
 from graftviz.ui.chart import show_figure
-from graftviz.ui.controls import show_option, show_options
+from graftviz.ui.controls import show_options
 from graftviz.ui.dynamics.options import (
     MOST_PARENTS,
     OF_LEARNING,
     OF_READING,
     OF_SYSTEM,
     RANDOM,
-    SPECS,
     parent_count,
     seeds_of,
 )
@@ -33,7 +32,7 @@ from graftviz.ui.dynamics.records import Measured
 from graftviz.ui.dynamics.source import UploadedSeries
 from graftviz.ui.dynamics.state import RACE, DynamicsState
 from graftviz.ui.frame.header import PageFile
-from graftviz.ui.frame.panels import show_notices, show_slider, show_until
+from graftviz.ui.frame.panels import show_notices, show_settings, show_slider, show_until
 from graftviz.ui.frame.texts import plain
 from graftviz.ui.frame.view import DYNAMICS
 from graftviz.ui.messages import show_refused_file
@@ -77,29 +76,23 @@ def show_choices(state: DynamicsState) -> None:
     """Show the choice of data, method, parents and seeds."""
     options = state.options
     titles = {RANDOM: "Random system", UPLOAD: "Upload series…"}
-    show_option(
-        SPECS["data"],
-        options.data,
-        state.choose,
-        prefix=_PREFIX,
-        title=lambda key: titles.get(key) or load_sample(key).title,
+    show_settings(
+        state, _PREFIX, "data", title=lambda key: titles.get(key) or load_sample(key).title
     )
     if options.data == RANDOM:
         with st.expander("Random system"):
-            for name in OF_SYSTEM:
-                show_option(SPECS[name], state.values[name], state.choose, prefix=_PREFIX)
-    show_option(SPECS["learner"], options.learner, state.choose, prefix=_PREFIX)
+            show_settings(state, _PREFIX, *OF_SYSTEM)
+    show_settings(state, _PREFIX, "learner")
     n = state.shown.source.n if state.shown is not None else options.size
     if options.learner in ("scalable", "inducing") or options.wiring in ("scalable", "inducing"):
         _show_count(state, "parents", parent_count(options, n), min(n, MOST_PARENTS))
     if options.learner == "scalable":
         _show_count(state, "seeds", seeds_of(options, n), n)
     if options.learner == "enforcing":
-        show_option(SPECS["wiring"], options.wiring, state.choose, prefix=_PREFIX)
-    for name in ("horizon", "seed"):
-        show_option(SPECS[name], state.values[name], state.choose, prefix=_PREFIX)
+        show_settings(state, _PREFIX, "wiring")
+    show_settings(state, _PREFIX, "horizon", "seed")
     show_options(
-        [SPECS[name]._replace(advanced=True) for name in ("held_out", *OF_LEARNING)],
+        [state.specs[name]._replace(advanced=True) for name in ("held_out", *OF_LEARNING)],
         state.values,
         state.choose,
         prefix=_PREFIX,
@@ -110,7 +103,7 @@ def _show_count(state: DynamicsState, name: str, value: int, most: int) -> None:
     """Show k or |S| as a slider up to the number of series, one slider for each number."""
     end = max(most, 2)
     key = f"{_PREFIX}.{most}.{name}"
-    show_slider(SPECS[name], min(value, end), state.choose, key=key, minimum=1, maximum=end)
+    show_slider(state.specs[name], min(value, end), state.choose, key=key, minimum=1, maximum=end)
 
 
 def show_messages(state: DynamicsState) -> None:
@@ -163,7 +156,7 @@ def show_upload(state: DynamicsState) -> None:
         st.info(
             f"This link refers to uploaded series. Upload the same files (fingerprint {expected})."
         )
-    specs = [SPECS[name] for name in OF_READING]
+    specs = [state.specs[name] for name in OF_READING]
     with st.expander("Upload series", expanded=state.uploaded is None):
         st.caption(
             "One row per time and one column per series, or the columns time, series, value. Files "
@@ -180,7 +173,7 @@ def show_upload(state: DynamicsState) -> None:
             f"{_PREFIX}.read",
             files,
             tuple(options.items()),
-            lambda: read_series_files(files[0], files[1], files[2], options),
+            lambda: read_series_files(files, options),
         )
         if expected and uploaded.fingerprint != expected and not anyway:
             raise InputError(
@@ -196,21 +189,16 @@ def show_upload(state: DynamicsState) -> None:
     state.accept(uploaded)
 
 
-def read_series_files(
-    file: Any, places: Any | None, parents: Any | None, options: dict[str, Any]
-) -> UploadedSeries:
-    """Read series, with optional positions and parents.
+def read_series_files(files: Sequence[Any | None], options: dict[str, Any]) -> UploadedSeries:
+    """Read a file of series, with optional files of positions and of parents.
 
     Raises
     ------
     InputError
         For anything that cannot be used.
     """
-    upload: SeriesUpload = read_files(
-        "series",
-        (("series", file), ("places", places), ("parents", parents)),
-        {**options, "max_bytes": MOST_BYTES},
-    )
+    roles = [(role, file) for (role, _, _), file in zip(_FILES, files, strict=True)]
+    upload: SeriesUpload = read_files("series", roles, {**options, "max_bytes": MOST_BYTES})
     return UploadedSeries(*upload)
 
 

@@ -13,19 +13,8 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
-from graftviz.dynamics import (
-    LEARNERS,
-    DynamicsLearner,
-    DynamicsResult,
-    LinearSystem,
-    NodeStep,
-    ScalableStructure,
-    SparsityEnforcing,
-    coefficient_error,
-    prediction_error,
-    structure_precision,
-    structure_recall,
-)
+from graftviz import dynamics
+from graftviz.dynamics import DynamicsResult, NodeStep, ScalableStructure, SparsityEnforcing
 from graftviz.dynamics.all_regressions import AllRegressions, regress_all
 from graftviz.dynamics.learning import build_result
 from graftviz.dynamics.solving import SolverOptions
@@ -53,13 +42,13 @@ class Plan(NamedTuple):
         The learner whose parents these are, where it is one.
     """
 
-    learner: DynamicsLearner
+    learner: dynamics.DynamicsLearner
     seed: int
     wiring: str = ""
-    source: DynamicsLearner | None = None
+    source: dynamics.DynamicsLearner | None = None
 
     @property
-    def costly(self) -> DynamicsLearner:
+    def costly(self) -> dynamics.DynamicsLearner:
         """The learner that most of the time is spent on."""
         return self.source or self.learner
 
@@ -79,7 +68,7 @@ def plan_of(options: DynamicsOptions, material: DynamicsMaterial, name: str | No
     if isinstance(plan.learner, SparsityEnforcing):
         is_known = {"truth": material.truth, "file": material.parents}.get(options.wiring, True)
         wiring = "inducing" if is_known is None else options.wiring
-        source = learner_of(options, material.n, wiring) if wiring in LEARNERS else None
+        source = learner_of(options, material.n, wiring) if wiring in dynamics.LEARNERS else None
         plan = plan._replace(wiring=wiring, source=source)
     if not isinstance(plan.costly, SparsityEnforcing):
         plan.costly.check(material.train)
@@ -204,15 +193,15 @@ def measuring(material: DynamicsMaterial, plan: Plan) -> Iterator[Measured | Non
     yield _measured(material, system, learner=plan.learner.name, **facts)
 
 
-def _measured(material: DynamicsMaterial, system: LinearSystem, **facts: Any) -> Measured:
+def _measured(material: DynamicsMaterial, system: dynamics.LinearSystem, **facts: Any) -> Measured:
     """Return what a system is worth."""
     if (truth := material.truth) is not None:
-        facts["recall"] = structure_recall(system, truth)
-        facts["precision"] = structure_precision(system, truth)
-        facts["coefficient_error"] = coefficient_error(system, truth)
+        facts["recall"] = dynamics.structure_recall(system, truth)
+        facts["precision"] = dynamics.structure_precision(system, truth)
+        facts["coefficient_error"] = dynamics.coefficient_error(system, truth)
     return Measured(
-        pred_error_train=prediction_error(system, material.train),
-        pred_error_test=prediction_error(system, material.test),
+        pred_error_train=dynamics.prediction_error(system, material.train),
+        pred_error_test=dynamics.prediction_error(system, material.test),
         entries=int(system.coefficients.nnz),
         **facts,
     )
@@ -292,7 +281,7 @@ def rehearse_dynamics_page() -> None:
     for solver in ("sgd", "coordinate"):
         options = DynamicsOptions(size=6, density=0.3, rows=60, solver=solver)
         small = generated(options)
-        plans = [plan_of(options, small, name) for name in LEARNERS]
+        plans = [plan_of(options, small, name) for name in dynamics.LEARNERS]
         for plan in plans:
             deque(run_progress(small, plan), maxlen=0)
             if isinstance(learner := plan.learner, ScalableStructure):

@@ -11,6 +11,7 @@ from graftviz.errors import InputError
 from graftviz.narrative.phrases import plural
 from graftviz.player.dynamics_records import influence_graph, series_record
 from graftviz.ui.background import Background
+from graftviz.ui.dynamics import records
 from graftviz.ui.dynamics.options import (
     PLACES,
     RESETS,
@@ -19,18 +20,7 @@ from graftviz.ui.dynamics.options import (
     parent_count,
     seeds_of,
 )
-from graftviz.ui.dynamics.records import (
-    Counts,
-    Curves,
-    Measured,
-    Plan,
-    RunProgress,
-    curves,
-    measure,
-    plan_of,
-    run,
-    survey,
-)
+from graftviz.ui.dynamics.records import Counts, Curves, Measured, Plan, RunProgress, plan_of
 from graftviz.ui.dynamics.source import DynamicsMaterial, source
 from graftviz.ui.frame.live import RunPage
 from graftviz.ui.frame.state import FINGERPRINT
@@ -93,7 +83,7 @@ class DynamicsState(RunPage[DynamicsOptions, Shown, RunProgress]):
 
     def job_of(self, shown: Shown) -> Background[RunProgress]:
         """Return the run of a plan."""
-        return run(shown.source, shown.plan)
+        return records.run(shown.source, shown.plan)
 
     def _show(self, found: Shown) -> None:
         """Show a run; ignore a series or step of a link that does not exist, with a sentence."""
@@ -129,7 +119,7 @@ class DynamicsState(RunPage[DynamicsOptions, Shown, RunProgress]):
             truth=material.truth,
         )
 
-    def records(self, shown: Shown, found: RunProgress, failure: str) -> dict[str, Any]:
+    def message_parts(self, shown: Shown, found: RunProgress, failure: str) -> dict[str, Any]:
         """Return the parts of a message other than steps and graph."""
         learner = shown.plan.learner
         course = {
@@ -191,7 +181,7 @@ class DynamicsState(RunPage[DynamicsOptions, Shown, RunProgress]):
         job, shown = self.run, self.shown
         if shown is None or job is None:
             return Compared()
-        race = [measure(shown.source, plan) for plan in self._race(shown)]
+        race = [records.measure(shown.source, plan) for plan in self._race(shown)]
         missing = [one for one in race if not one.ended]
         results = [one.latest for one in race if one.finished and one.latest is not None]
         failures = " ".join(dict.fromkeys(one.failure for one in race if one.failure))
@@ -226,7 +216,7 @@ class DynamicsState(RunPage[DynamicsOptions, Shown, RunProgress]):
         assert isinstance(learner, ScalableStructure)  # by its name
         if shown.verdict(replace(learner, seeds=float(n))) != Verdict():
             return Compared(missing=TOO_LONG)
-        regressions = survey(material, learner, seed)
+        regressions = records.survey(material, learner, seed)
         self.jobs.begin(regressions)
         if not regressions.finished:
             return Compared(is_complete=regressions.ended, missing=regressions.failure)
@@ -237,6 +227,6 @@ class DynamicsState(RunPage[DynamicsOptions, Shown, RunProgress]):
             tuple(sorted({one for one in LADDER if one <= most} | {k})),
             tuple(sorted({max(1, round(share * n)) for share in SHARES} | {int(learner.seeds)})),
         )
-        job = curves(material, counts, seed)
+        job = records.curves(material, counts, seed)
         self.jobs.begin(job)
         return Compared(job.latest or Curves(), (), job.ended, job.failure)

@@ -51,7 +51,7 @@ class RunPage(ViewPage[T, S], Generic[T, S, P]):
         """Return the graph for the browser."""
         raise NotImplementedError
 
-    def records(self, shown: S, found: P, failure: str) -> dict[str, Any]:
+    def message_parts(self, shown: S, found: P, failure: str) -> dict[str, Any]:
         """Return the parts of a message other than the steps; "run" is that of the run."""
         raise NotImplementedError
 
@@ -119,7 +119,7 @@ def run_message(state: RunPage[Any, Any, Any], mail: Mailbox) -> str:
     message = {
         "visit": state.visit,
         "graphId": picture,
-        **state.records(shown, found, job.failure),
+        **state.message_parts(shown, found, job.failure),
     }
     message["run"] |= {
         "token": job.token,

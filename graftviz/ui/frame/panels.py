@@ -9,9 +9,9 @@ import streamlit as st
 
 from graftviz.options import OptionSpec
 from graftviz.ui.boundary import bounded, guarded
-from graftviz.ui.controls import OnChange, follow_value, help_text
+from graftviz.ui.controls import OnChange, follow_value, help_text, show_option
 from graftviz.ui.frame.learning import LearningPage
-from graftviz.ui.frame.state import ViewPage
+from graftviz.ui.frame.state import OptionsPage, ViewPage
 from graftviz.ui.frame.view import MountedView
 from graftviz.ui.messages import show_awaiting_file, show_problem, show_question, show_warnings
 
@@ -37,6 +37,24 @@ def show_notices(
         show_awaiting_file(what, place=view.key)
     show_problem(state.problem, suffix)
     show_question(state.question, suffix, state.agree, f"{view.name}.")
+
+
+def show_settings(state: OptionsPage[Any], prefix: str, *names: str, **how: Any) -> None:
+    """Show the controls of some options of a page.
+
+    Parameters
+    ----------
+    state : OptionsPage
+    prefix : str
+        Of the keys of the controls.
+    *names : str
+        Options, in the order of the controls.
+    **how
+        Further arguments of :func:`graftviz.ui.controls.show_option`.
+    """
+    for name in names:
+        spec, value = state.specs[name], state.values[name]
+        show_option(spec, value, state.choose, prefix=prefix, **how)
 
 
 def show_until(has_ended: Callable[[], bool], show: Callable[[], object]) -> None:

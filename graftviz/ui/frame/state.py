@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
 from graftviz.errors import InputError
+from graftviz.options import option_specs
 from graftviz.ui.background import Watching
 from graftviz.ui.run_limits import Verdict
 from graftviz.ui.session_run import whole_number
@@ -145,6 +146,8 @@ class OptionsPage(PageState, Generic[T]):
 
     Attributes
     ----------
+    specs : dict
+        Option → its specification.
     others : dict
         Name → text of the further parameters.
     values : dict
@@ -160,6 +163,7 @@ class OptionsPage(PageState, Generic[T]):
     ) -> None:
         super().__init__(places)
         self._cls = cls
+        self.specs = {spec.name: spec for spec in option_specs(cls)}
         self._other_names = frozenset(others)
         self.others: dict[str, str] = {}
         self.values: dict[str, Any] = self._defaults()

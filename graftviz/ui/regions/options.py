@@ -7,7 +7,7 @@ from typing import Any
 
 from graftviz.datasets import dataset_title
 from graftviz.options import check_options, option
-from graftviz.ui.url_state import MAX_SEED, UPLOAD
+from graftviz.ui.url_state import UPLOAD, seed_option, step_option
 
 GRID = "ising-grid"
 RUN = "run"  # the model of a run on the Grow page
@@ -98,13 +98,7 @@ class RegionOptions:
         choices=("drop", "mean-field"),
         titles=("dropped", "mean field"),
     )
-    seed: int = option(
-        0,
-        "random seed of the grid's weights and of the random rule",
-        label="Seed",
-        minimum=0,
-        maximum=MAX_SEED,
-    )
+    seed: int = seed_option("random seed of the grid's weights and of the random rule")
     state: int | None = option(
         None,
         "the state whose probability is shown; the bound holds for every state",
@@ -112,13 +106,7 @@ class RegionOptions:
         minimum=0,
         none_means="the last state",
     )
-    step: int | None = option(
-        None,
-        "the step that is shown",
-        label="Step",
-        minimum=0,
-        none_means="the last step",
-    )
+    step: int | None = step_option()
 
     def __post_init__(self) -> None:
         check_options(self)

@@ -10,16 +10,15 @@ import streamlit as st
 
 from graftviz.errors import InputError
 from graftviz.formats.region_csv import region_csv
-from graftviz.options import option_specs
 from graftviz.ui.boundary import bounded, guarded
-from graftviz.ui.controls import help_text, show_option
+from graftviz.ui.controls import help_text
 from graftviz.ui.frame.header import PageFile
-from graftviz.ui.frame.panels import show_slider
+from graftviz.ui.frame.panels import show_settings, show_slider
 from graftviz.ui.frame.texts import plain
 from graftviz.ui.frame.view import REGION
 from graftviz.ui.reading import upload_model
 from graftviz.ui.regions.models import ShownModel, link_of_grow_page, uploaded_model
-from graftviz.ui.regions.options import GRID, RUN, RegionOptions
+from graftviz.ui.regions.options import GRID, RUN
 from graftviz.ui.regions.records import Question, question_of, region
 from graftviz.ui.regions.state import RegionState, region_message
 from graftviz.ui.services import page_state
@@ -27,7 +26,6 @@ from graftviz.ui.url_state import UPLOAD
 
 PATIENCE = 60.0  # seconds a download waits for the region
 _PREFIX = "region"
-_SPECS = {spec.name: spec for spec in option_specs(RegionOptions)}
 _LIMIT = 50  # MB
 
 
@@ -71,7 +69,7 @@ def live_region(state: RegionState) -> None:
 def show_model_choice(state: RegionState) -> None:
     """Show the choice of the model and the options of the grid."""
     options = state.options
-    show_option(_SPECS["data"], options.data, state.choose, prefix=_PREFIX)
+    show_settings(state, _PREFIX, "data")
     if options.data == RUN and link_of_grow_page() not in ("", state.run):
         st.button(
             "Use the current run",
@@ -81,7 +79,7 @@ def show_model_choice(state: RegionState) -> None:
         )
     if options.data == GRID:
         for name in ("t2", "t1"):
-            spec = _SPECS[name]
+            spec = state.specs[name]
             show_slider(
                 spec,
                 float(state.values[name]),
@@ -92,7 +90,7 @@ def show_model_choice(state: RegionState) -> None:
             )
         for column, name in zip(st.columns(2), ("side", "seed"), strict=True):
             with column:
-                _show(state, name)
+                show_settings(state, _PREFIX, name)
 
 
 def show_growth_choices(state: RegionState) -> None:
@@ -100,20 +98,14 @@ def show_growth_choices(state: RegionState) -> None:
     if state.shown is None:
         return
     _show_query(state, state.shown)
-    for name in ("tolerance", "size"):
-        _show(state, name)
-    for name in ("expansion", "cut"):
-        show_option(_SPECS[name], state.values[name], state.choose, prefix=_PREFIX, as_buttons=True)
+    show_settings(state, _PREFIX, "tolerance", "size")
+    show_settings(state, _PREFIX, "expansion", "cut", as_buttons=True)
     if state.options.data != GRID and state.options.expansion == "random":
-        _show(state, "seed")
-
-
-def _show(state: RegionState, name: str) -> None:
-    show_option(_SPECS[name], state.values[name], state.choose, prefix=_PREFIX)
+        show_settings(state, _PREFIX, "seed")
 
 
 def _show_query(state: RegionState, shown: ShownModel) -> None:
-    spec, key = _SPECS["query"], f"{_PREFIX}.query"
+    spec, key = state.specs["query"], f"{_PREFIX}.query"
     current = (shown.identity, state.query)
     if st.session_state.get("region.asked") != current:
         # The field follows a click in the graph; an invalid entry stays, to be corrected.

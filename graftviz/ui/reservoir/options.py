@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from graftviz.options import check_options, option
 from graftviz.ranks.simulation import MOST_DRAWS, MOST_TRIALS, MOST_VARIABLES
-from graftviz.ui.url_state import MAX_SEED
+from graftviz.ui.url_state import seed_option
 
 # Small enough to rank all pairs at every step interactively.
 DATA = ("scale-free-60", "karate", "grid-8x8", "les-miserables", "digits-2")
@@ -51,13 +51,7 @@ class ReservoirOptions:
         minimum=1,
         maximum=MOST_TRIALS,
     )
-    seed: int = option(
-        0,
-        "random seed of the draws and of both runs",
-        label="Seed",
-        minimum=0,
-        maximum=MAX_SEED,
-    )
+    seed: int = seed_option("random seed of the draws and of both runs")
     logarithmic: bool = option(
         False,
         "logarithmic axis of ranks, on which the expected rank is nearly a straight line",
