@@ -213,9 +213,10 @@ def test_of_a_client_what_is_waited_for_comes_first() -> None:
     pool.close()
 
 
-def test_a_tidy_up_follows_the_work() -> None:
+def test_a_tidy_up_follows_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
     tidied = threading.Event()
-    pool = Scheduler(threads=1, tidy=tidied.set)
+    monkeypatch.setattr("graftviz.ui.scheduler.release_freed_memory", tidied.set)
+    pool = Scheduler(threads=1)
     assert not tidied.is_set()
     pool.submit(Counter(2))
     assert tidied.wait(5)
@@ -265,7 +266,8 @@ def test_no_error_ends_an_engine_thread(
         raise ArithmeticError("tidy")
 
     monkeypatch.setattr("graftviz.ui.scheduler.TIDY_SECONDS", 0.0)
-    pool = Scheduler(threads=1, tidy=tidy)
+    monkeypatch.setattr("graftviz.ui.scheduler.release_freed_memory", tidy)
+    pool = Scheduler(threads=1)
     before = engine_threads()
     hopeless, sound = Hopeless(1), Counter(10)
     pool.submit(hopeless)

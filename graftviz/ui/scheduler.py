@@ -18,10 +18,11 @@ from weakref import WeakKeyDictionary
 
 from joblib import cpu_count
 
+from graftviz.memory import release_freed_memory
 from graftviz.ui.limits import limits
 from graftviz.ui.logs import log_exception, logged
 
-TIDY_SECONDS = 5.0
+TIDY_SECONDS = 5.0  # between two releases of freed memory, while there is work
 FAIR_TURN = 4  # so many slices hold one that is given by time alone
 LOOK_SECONDS = 0.005  # while steps that no client waits for give way to pages
 LOOKS = 10  # before such steps have their turn all the same
@@ -73,16 +74,6 @@ class Task(Protocol):
 
     def fail(self, reference: str) -> None:
         """Record that `work` raised; `reference` identifies the traceback in the log."""
-
-
-class Turns(Protocol):
-    """Queue of tasks: the scheduler, the share of a client, or a queue within a share."""
-
-    def submit(self, task: Task) -> None:
-        """Queue `task`; no effect if it is queued."""
-
-    def withdraw(self, task: Task) -> None:
-        """Remove `task` from the queue."""
 
 
 class Share:
@@ -144,9 +135,6 @@ class Scheduler:
         None: the number in the limits, by default one per core this process may use.
     slice_seconds : float or None
         Length of a slice. None: the value in the limits.
-    tidy : callable, optional
-        Called by an engine thread at intervals while there is work. It may take longer than a
-        slice, and all threads wait while it runs.
     pages : Foreground
         Steps computed ahead wait, for a limited time, while pages are being drawn.
     """
@@ -155,7 +143,6 @@ class Scheduler:
         self,
         threads: int | None = None,
         slice_seconds: float | None = None,
-        tidy: Callable[[], object] | None = None,
         pages: Foreground = foreground,
     ) -> None:
         self._wanted = threads or limits().engine_threads or cpu_count()
@@ -166,7 +153,6 @@ class Scheduler:
         self._running: dict[Task, bool] = {}  # task → whether it was submitted again meanwhile
         self._turn = 0
         self._clock = 0.0  # what the client that was served last had had by then
-        self._tidy = tidy
         self._pages = pages
         self._tidied = 0.0
         self._threads: list[threading.Thread] = []
@@ -247,10 +233,10 @@ class Scheduler:
 
     def _serve(self) -> None:
         while self._serve_next():
-            if self._tidy is not None and time.perf_counter() - self._tidied > TIDY_SECONDS:
+            if time.perf_counter() - self._tidied > TIDY_SECONDS:
                 self._tidied = time.perf_counter()
-                with logged(log, "Memory could not be tidied"):
-                    self._tidy()
+                with logged(log, "Freed memory could not be released"):
+                    release_freed_memory()
 
     def _serve_next(self) -> bool:
         """Work for a slice; False after the end. While a thread sleeps it holds no task."""
@@ -379,3 +365,6 @@ class OneAtATime:
 
     def fail(self, reference: str) -> None:
         """Have no effect: an error ends the task in which it occurs."""
+
+
+Turns = Scheduler | Share | OneAtATime  # queues of tasks

@@ -10,7 +10,6 @@ from streamlit.runtime import exists, get_instance
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from graftviz.datasets import load_dataset
-from graftviz.memory import release_freed_memory
 from graftviz.ui.limits import limits
 from graftviz.ui.material import Material, prepare
 from graftviz.ui.scheduler import Scheduler, Share
@@ -23,7 +22,7 @@ S = TypeVar("S", bound=Work)
 @st.cache_resource(show_spinner=False)
 def scheduler() -> Scheduler:
     """Return the engine threads of this process."""
-    return Scheduler(tidy=release_freed_memory)
+    return Scheduler()
 
 
 @clearable_cache

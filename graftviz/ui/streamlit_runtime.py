@@ -107,6 +107,8 @@ class UnusedFiles:
         when the last has arrived.
     clock : callable
         Return the time in seconds.
+    since : dict
+        Session and file → when the file was first found unused.
     """
 
     is_uploading: Callable[[str], bool]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
 import streamlit as st
@@ -11,6 +11,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from graftviz.texts import page_text
 from graftviz.ui.boundary import bounded, file_builder, guarded
+from graftviz.ui.frame.state import PageState
 from graftviz.ui.teaching import teaching_query, without_teaching
 
 _HOME = "http://localhost:8501/"
@@ -181,17 +182,7 @@ def file_button(file: PageFile, key: str, *, is_quiet: bool = False) -> None:
     )
 
 
-class Linked(Protocol):
-    """State of a page that a link can restore."""
-
-    def follow(self, query: Mapping[str, str], *, is_history: bool = False) -> object:
-        """Take over what an address says."""
-
-    def link(self) -> dict[str, str]:
-        """Return the address of what is shown."""
-
-
-def follow_address(state: Linked, page: str, *, is_new: bool = False) -> None:
+def follow_address(state: PageState, page: str, *, is_new: bool = False) -> None:
     """Apply the address of a page to its state.
 
     Opening another page empties the address, which must not undo earlier choices there. A link
@@ -199,7 +190,7 @@ def follow_address(state: Linked, page: str, *, is_new: bool = False) -> None:
 
     Parameters
     ----------
-    state : Linked
+    state : PageState
     page : str
     is_new : bool
         Whether nothing has been set here yet, so that an empty address counts as well.
@@ -214,7 +205,7 @@ def follow_address(state: Linked, page: str, *, is_new: bool = False) -> None:
         state.follow(query, is_history=goes_back or comes_from_another)
 
 
-def write_address(state: Linked) -> None:
+def write_address(state: PageState) -> None:
     """Write what a page shows into the address, unless it is there."""
     if (link := {**state.link(), **teaching_query()}) != st.query_params.to_dict():
         st.query_params.from_dict(link)
