@@ -54,9 +54,11 @@ class Held(Counter):
 
     def __init__(self, total: int) -> None:
         super().__init__(total)
+        self.has_turn = threading.Event()
         self.may_begin = threading.Event()
 
     def work(self, until: float) -> bool:
+        self.has_turn.set()
         assert self.may_begin.wait(10)
         return super().work(until)
 
@@ -297,6 +299,7 @@ def test_a_withdrawn_task_gets_no_turn() -> None:
     pool = Scheduler(threads=1, slice_seconds=0.02)
     first, second = Held(10), Counter(10)
     pool.submit(first)
+    assert first.has_turn.wait(5)
     pool.submit(second)
     pool.withdraw(second)
     first.may_begin.set()
