@@ -216,7 +216,7 @@ def test_any_address_shows_something_on_every_page(query: dict[str, str]) -> Non
     for cls in PAGES:
         values, complaints = parse_options_of(cls, query)
         assert parse_options_of(cls, write_options_of(cls, values)) == (values, ())
-        page = OptionsPage(cls, places=("step",), others=("run",))
+        page = OptionsPage(cls, places=("step",))
         page.follow(query)
         told += [*complaints, *page.complaints]
         assert isinstance(page.options, cls)

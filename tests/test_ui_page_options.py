@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import pytest
 
+from graftviz.options import option
 from graftviz.ui.frame.state import OptionsPage
 from graftviz.ui.reservoir.options import ReservoirOptions
+from graftviz.ui.url_state import part
 
 
 def page(**query: str) -> OptionsPage[ReservoirOptions]:
@@ -62,16 +66,35 @@ def test_an_address_of_ours_that_is_a_moment_old_undoes_nothing() -> None:
     assert state.options.n == 70
 
 
+@dataclass(frozen=True)
+class NotedOptions:
+    """Options with a part of the address that is none."""
+
+    n: int = option(1, "number")
+    note: str = part("", lambda link, _: link.left.pop("note", ""), lambda text: {"note": text})
+    step: int = option(0, "step")
+
+
+class NotedPage(OptionsPage[NotedOptions]):
+    """Page whose note is about its number."""
+
+    resets = {"n": ("note",)}  # noqa: RUF012
+
+
 def test_places_and_what_else_an_address_carries() -> None:
-    state = OptionsPage(ReservoirOptions, places=("step",), others=("note",))
+    state = NotedPage(NotedOptions, places=("step",))
     assert state.follow({"step": "3"})  # the first address a page sees is somebody's link
     assert state.options.step == 3
     state.choose("n", 50)
     assert not state.follow({"step": "4"})  # the browser moved on by itself
     assert (state.options.step, state.options.n) == (3, 50)
     assert state.follow({"note": "a"})
-    assert state.others == {"note": "a"}
+    assert state.options.note == "a"
     assert state.complaints == ()
     assert state.link() == {"note": "a"}
     assert not state.follow({"note": "a", "step": "9"})
     assert state.follow({"note": "b"})
+    state.move({"step": 7.0, "n": 3})
+    assert (state.options.step, state.options.n) == (7, 1)
+    state.choose("n", 5)
+    assert state.link() == {"n": "5", "step": "7"}

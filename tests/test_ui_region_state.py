@@ -184,8 +184,8 @@ def test_an_uploaded_model_stands_in_the_link_by_its_fingerprint() -> None:
     shown = state.shown
     assert shown is not None
     assert shown.model.n_variables == 3
-    assert state.link() == {"data": UPLOAD, "fingerprint": state.fingerprint}
-    assert len(state.fingerprint) == 16
+    assert state.link() == {"data": UPLOAD, "fingerprint": state.options.fingerprint}
+    assert len(state.options.fingerprint) == 16
 
 
 def test_a_weighted_graph_is_an_ising_model() -> None:

@@ -306,6 +306,11 @@ def _read_fingerprint(link: LinkReader, values: Mapping[str, Any]) -> str:
     return link.take("fingerprint", "", read, "{} is not a fingerprint of data; ignored.")
 
 
+def fingerprint_part() -> Any:
+    """Declare the fingerprint of uploaded data, after the option "data" of a page."""
+    return part("", _read_fingerprint, lambda text: {"fingerprint": text})
+
+
 def _read_reading(link: LinkReader, values: Mapping[str, Any]) -> dict[str, Any]:
     if values["data"] == UPLOAD:
         return link.take_options(UploadOptions)
@@ -328,7 +333,7 @@ class DataOptions:
     data: str = option(
         "scale-free-60", "Data to learn from", label="Data", choices=(*dataset_keys(), UPLOAD)
     )
-    fingerprint: str = part("", _read_fingerprint, lambda text: {"fingerprint": text})
+    fingerprint: str = fingerprint_part()
     reading: Mapping[str, Any] = part({}, _read_reading, texts)
     seed: int = option(
         0,

@@ -16,7 +16,7 @@ DENSE, DENSE_TITLE = "dense-16", "Dense network · 16 variables, 2 states"
 _SAMPLES = ("survey", "random-30", "karate")
 _RUN = ("data", "complexity", "bound", "lam2", "seed")  # what decides a run
 PLACES = ("step",)  # written into the address by the browser
-RESETS = {"step": _RUN, "bound": ("complexity",)}
+RESETS = {**dict.fromkeys(_RUN, ("step",)), "complexity": ("step", "bound")}
 
 
 class Bounds(NamedTuple):

@@ -41,8 +41,10 @@ class Shown(NamedTuple):
 class BudgetState(RunPage[BudgetOptions, Shown, RunProgress]):
     """Choices of one session, and the runs they led to."""
 
+    resets = RESETS
+
     def __init__(self) -> None:
-        super().__init__(BudgetOptions, PLACES, resets=RESETS)
+        super().__init__(BudgetOptions, PLACES)
 
     def _check_link(self) -> None:
         options = self.options

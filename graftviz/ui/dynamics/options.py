@@ -14,7 +14,7 @@ from graftviz.memory import size_text
 from graftviz.options import check_options, option, option_of, option_specs
 from graftviz.ui.limits import limits
 from graftviz.ui.run_limits import Verdict
-from graftviz.ui.url_state import UPLOAD, seed_option, step_option
+from graftviz.ui.url_state import UPLOAD, fingerprint_part, seed_option, step_option
 
 # Measured on one core of about 2.5 GHz, precise enough to distinguish seconds from minutes.
 _TERM = 0.9e-9  # seconds for a coefficient at a row in a pass of gradient descent
@@ -40,6 +40,7 @@ class DynamicsOptions:
     """Settings of the page; all of them are part of its URL."""
 
     data: str = option(RANDOM, "data to learn from", label="Data", choices=DATA)
+    fingerprint: str = fingerprint_part()
     size: int = option(
         30, "number of series of the random system", label="Series", minimum=4, maximum=120
     )
@@ -164,9 +165,13 @@ OF_LEARNING = (
     *("seed_choice", "unspoken", "lam", "solver", "path", "tolerance", "max_passes"),
     *("two_hop_tolerance", "centre"),
 )
-_PICTURE = ("data", *OF_SYSTEM, "seed")  # what decides which series there are
-_RUN = {spec.name for spec in option_specs(DynamicsOptions)} - {"step", "node", "horizon"}
-RESETS = {"node": _PICTURE, "step": _RUN}
+_PICTURE = (*OF_SYSTEM, "seed")  # what decides which series there are, besides the data
+RESETS = {
+    **{spec.name: ("step",) for spec in option_specs(DynamicsOptions)},
+    **dict.fromkeys(_PICTURE, ("step", "node")),
+    **dict.fromkeys(("step", "node", "horizon"), ()),
+    "data": ("step", "node", "fingerprint"),
+}
 
 
 def parent_count(options: DynamicsOptions, n: int) -> int:

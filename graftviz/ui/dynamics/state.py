@@ -23,7 +23,6 @@ from graftviz.ui.dynamics.options import (
 from graftviz.ui.dynamics.records import Counts, Curves, Measured, Plan, RunProgress, plan_of
 from graftviz.ui.dynamics.source import DynamicsMaterial, source
 from graftviz.ui.frame.live import RunPage
-from graftviz.ui.frame.state import FINGERPRINT
 from graftviz.ui.run_limits import Verdict
 
 LADDER = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50)
@@ -66,8 +65,10 @@ class Compared(NamedTuple):
 class DynamicsState(RunPage[DynamicsOptions, Shown, RunProgress]):
     """Choices of one session, and the runs they led to."""
 
+    resets = RESETS
+
     def __init__(self) -> None:
-        super().__init__(DynamicsOptions, PLACES, (FINGERPRINT,), RESETS)
+        super().__init__(DynamicsOptions, PLACES)
 
     def _load(self) -> Shown | None:
         options = self.options

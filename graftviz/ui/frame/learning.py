@@ -75,8 +75,6 @@ class LearningPage(OptionsPage[S]):
 
     Attributes
     ----------
-    resets : mapping
-        Option → other options that return to their defaults when it is chosen.
     shown : DataOptions or None
         Settings of the runs on show, which the address contains.
     material : Material or None
@@ -87,8 +85,6 @@ class LearningPage(OptionsPage[S]):
         Whether question or problem are about the cost of the runs.
     """
 
-    resets: ClassVar[Mapping[str, tuple[str, ...]]] = {}
-
     def __init__(self, cls: type[S], load: Load, turns: Turns, places: Collection[str]) -> None:
         super().__init__(cls, places)
         self.turns = turns
@@ -96,7 +92,6 @@ class LearningPage(OptionsPage[S]):
         self.material: Material | None = None
         self.uploaded: Callable[[int], Material] | None = None
         self.is_beyond = False
-        self._places = tuple(places)
         self._load = load
         self._runs = RunStore()
         self._wanted: tuple[Wanted, ...] = ()
@@ -118,7 +113,6 @@ class LearningPage(OptionsPage[S]):
             self._choose_option(name, value)
             return
         super().choose(name, defaults[name] if value is None else value)
-        self.values.update({other: defaults[other] for other in self.resets.get(name, ())})
 
     def _choose_option(self, name: str, value: Any) -> None:
         """Set an option of the learner that the controls show."""
@@ -156,11 +150,6 @@ class LearningPage(OptionsPage[S]):
             return {}  # the page shows why
 
     # ------------------------------------------------------------------------------------- data
-
-    @property
-    def awaits_file(self) -> bool:
-        """Whether uploaded data are chosen, but no file has been uploaded."""
-        return self.values["data"] == UPLOAD and self.uploaded is None
 
     def accept(self, uploaded: Callable[[int], Material], fingerprint: str) -> None:
         """Use an uploaded file as the data of the page."""

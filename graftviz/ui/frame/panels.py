@@ -10,22 +10,19 @@ import streamlit as st
 from graftviz.options import OptionSpec
 from graftviz.ui.boundary import bounded, guarded
 from graftviz.ui.controls import OnChange, follow_value, help_text, show_option
-from graftviz.ui.frame.learning import LearningPage
-from graftviz.ui.frame.state import OptionsPage, ViewPage
+from graftviz.ui.frame.state import OptionsPage
 from graftviz.ui.frame.view import MountedView
 from graftviz.ui.messages import show_awaiting_file, show_problem, show_question, show_warnings
 
 _POLL = 0.6  # seconds between two updates of what grows
 
 
-def show_notices(
-    state: ViewPage[Any, Any] | LearningPage[Any], view: MountedView, what: str
-) -> None:
+def show_notices(state: OptionsPage[Any], view: MountedView, what: str) -> None:
     """Show ignored parts of the link, and why the view does not follow the settings.
 
     Parameters
     ----------
-    state : ViewPage or LearningPage
+    state : OptionsPage
     view : MountedView
     what : str
         The content of the view, such as "run".

@@ -5,10 +5,8 @@ Streamlit is not imported here.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Hashable, Iterable, Mapping
-from types import MappingProxyType
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from graftviz.errors import InputError
 from graftviz.options import option_specs
@@ -18,8 +16,6 @@ from graftviz.ui.session_run import whole_number
 from graftviz.ui.url_state import UPLOAD, default_values, parse_options_of, write_options_of
 
 REMEMBERED_LINKS = 50
-FINGERPRINT = "fingerprint"
-_FINGERPRINT = re.compile(r"[0-9a-f]{16}")
 S = TypeVar("S")
 T = TypeVar("T")
 
@@ -141,68 +137,82 @@ class OptionsPage(PageState, Generic[T]):
         Dataclass whose fields are options; see :mod:`graftviz.options`.
     places : collection of str
         Options that the browser writes into the address by itself, such as the step.
-    others : collection of str
-        Further parameters of an address, interpreted by the page.
 
     Attributes
     ----------
+    resets : mapping
+        Option → other options that return to their defaults when it is chosen.
     specs : dict
         Option → its specification.
-    others : dict
-        Name → text of the further parameters.
     values : dict
         Option → value, of all options.
     is_from_link : bool
         Whether nothing has been chosen since a link was followed.
     jobs : Watching
         Jobs that this session needs.
+    shown : object or None
+        What the view shows.
+    uploaded : object or None
+        The data that were uploaded last.
     """
 
-    def __init__(
-        self, cls: type[T], places: Collection[str] = (), others: Collection[str] = ()
-    ) -> None:
+    resets: ClassVar[Mapping[str, Collection[str]]] = {}
+
+    def __init__(self, cls: type[T], places: Collection[str] = ()) -> None:
         super().__init__(places)
         self._cls = cls
+        self._places = tuple(places)
         self.specs = {spec.name: spec for spec in option_specs(cls)}
-        self._other_names = frozenset(others)
-        self.others: dict[str, str] = {}
         self.values: dict[str, Any] = self._defaults()
         self.is_from_link = False
         self._links.add({})  # the address after a visit of another page
         self.jobs = Watching()
+        self.shown: Any = None
+        self.uploaded: Any = None
 
     @property
     def options(self) -> T:
         """The settings as an instance of the dataclass."""
         return self._cls(**self.values)
 
+    @property
+    def awaits_file(self) -> bool:
+        """Whether uploaded data are chosen, but no file has been uploaded."""
+        return self.values["data"] == UPLOAD and self.uploaded is None
+
     def choose(self, name: str, value: Any) -> None:
         """Set one option."""
         self.values[name] = value
+        self._reset(name)
         self.complaints = ()
         self.is_from_link = False
 
     def ignore(self, name: str, why: str) -> None:
-        """Reset one option, or remove a further parameter, and add a sentence on why."""
-        if name in self.values:
-            self.values[name] = self._defaults()[name]
-        self.others.pop(name, None)
+        """Set one option back, and add a sentence on why."""
+        self.values[name] = self._defaults()[name]
         self.complaints += (why,)
+
+    def move(self, place: Mapping[str, Any]) -> None:
+        """Record the place that the browser shows; the page itself does not change."""
+        for name in set(self._places) & set(place):
+            value = place[name]
+            self.values[name] = None if value is None else whole_number(value, 0)
 
     def revoke(self) -> None:
         """Pause the computations of this session; computed values remain."""
         self.jobs.leave()
 
+    def _reset(self, changed: str) -> None:
+        defaults = self._defaults()
+        self.values.update({name: defaults[name] for name in self.resets.get(changed, ())})
+
     def _apply(self, query: dict[str, str]) -> Iterable[str]:
-        own = {name: text for name, text in query.items() if name not in self._other_names}
-        values, complaints = parse_options_of(self._cls, own)
-        self.others = {name: text for name, text in query.items() if name in self._other_names}
-        self.values = {**self._defaults(), **values}
+        self.values, complaints = parse_options_of(self._cls, query)
         self.is_from_link = True
         return complaints
 
     def _write(self) -> dict[str, str]:
-        return {**write_options_of(self._cls, self.values), **self.others}
+        return write_options_of(self._cls, self.values)
 
     def _defaults(self) -> dict[str, Any]:
         return default_values(self._cls)
@@ -211,35 +221,21 @@ class OptionsPage(PageState, Generic[T]):
 class ViewPage(OptionsPage[T], Generic[T, S]):
     """Options page whose view follows the settings as far as they can be used.
 
-    Parameters
-    ----------
-    cls, places, others
-        As for :class:`OptionsPage`; pages with uploads have the further parameter `FINGERPRINT`.
-    resets : mapping
-        Option → options whose change sets it back to its default.
+    Pages with uploads have an option "fingerprint"; their uploads have a `fingerprint`, and a cache
+    `own` of results.
 
     Attributes
     ----------
     shown, before : object or None
         What the view shows, and what it showed before.
-    uploaded : object or None
-        The data that were uploaded last, with a `fingerprint` and an `own` cache of results.
     """
 
-    def __init__(
-        self,
-        cls: type[T],
-        places: Collection[str] = (),
-        others: Collection[str] = (),
-        resets: Mapping[str, Collection[str]] = MappingProxyType({}),
-    ) -> None:
-        super().__init__(cls, places, others)
-        self.shown: S | None = None
+    shown: S | None
+
+    def __init__(self, cls: type[T], places: Collection[str] = ()) -> None:
+        super().__init__(cls, places)
         self.before: S | None = None
-        self.uploaded: Any = None
         self._uploaded_on_show: Any = None
-        self._places = places
-        self._resets = resets
 
     def refresh(self) -> None:
         """Make the view follow the settings; where they cannot be used, it stays as it is."""
@@ -254,31 +250,13 @@ class ViewPage(OptionsPage[T], Generic[T, S]):
     def choose(self, name: str, value: Any) -> None:
         """Set one option, and set back those that depend on it."""
         super().choose(name, value)
-        self._reset(name)
         if name == "data":
-            self.others = {}
             self._name_upload()
-
-    def move(self, place: Mapping[str, Any]) -> None:
-        """Record the place that the browser shows; the page itself does not change."""
-        for name in set(self._places) & set(place):
-            value = place[name]
-            self.values[name] = None if value is None else whole_number(value, 0)
-
-    @property
-    def fingerprint(self) -> str:
-        """Fingerprint of the uploaded data in the link; empty if there is none."""
-        return self.others.get(FINGERPRINT, "")
 
     @property
     def expected(self) -> str:
         """Fingerprint of the files that the link requires; empty if any will do."""
-        return "" if self.uploaded is not None else self.fingerprint
-
-    @property
-    def awaits_file(self) -> bool:
-        """Whether uploaded data are chosen, but no file has been uploaded."""
-        return self.values["data"] == UPLOAD and self.uploaded is None
+        return "" if self.uploaded is not None else str(self.values["fingerprint"])
 
     def accept(self, uploaded: Any) -> None:
         """Use uploaded files as the data of the page, also if only their titles differ."""
@@ -290,7 +268,7 @@ class ViewPage(OptionsPage[T], Generic[T, S]):
     def put_back(self) -> None:
         """Return to the files on show; the latest upload could not be used."""
         self.uploaded = self._uploaded_on_show
-        self.others.pop(FINGERPRINT, None)
+        self.values["fingerprint"] = ""
         self._name_upload()
 
     def forget(self) -> None:
@@ -316,19 +294,7 @@ class ViewPage(OptionsPage[T], Generic[T, S]):
         if self.values["data"] == UPLOAD:
             self._uploaded_on_show = self.uploaded
 
-    def _check_link(self) -> None:
-        fingerprint = self.others.get(FINGERPRINT)
-        is_upload = self.values["data"] == UPLOAD
-        if fingerprint is not None and not (is_upload and _FINGERPRINT.fullmatch(fingerprint)):
-            self.ignore(FINGERPRINT, f"Invalid {FINGERPRINT} in the link; ignored.")
-
-    def _reset(self, changed: str) -> None:
-        defaults = self._defaults()
-        for name, causes in self._resets.items():
-            if changed in causes:
-                self.values[name] = defaults[name]
-
     def _name_upload(self) -> None:
         """Add the fingerprint of the uploaded files to the link."""
         if self.values["data"] == UPLOAD and self.uploaded is not None:
-            self.others[FINGERPRINT] = self.uploaded.fingerprint
+            self.values["fingerprint"] = self.uploaded.fingerprint

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from graftviz.datasets import dataset_title
 from graftviz.options import check_options, option
-from graftviz.ui.url_state import UPLOAD, seed_option, step_option
+from graftviz.ui.url_state import (
+    UPLOAD,
+    LinkReader,
+    fingerprint_part,
+    part,
+    seed_option,
+    step_option,
+)
 
 GRID = "ising-grid"
 RUN = "run"  # the model of a run on the Grow page
@@ -21,14 +29,31 @@ _DATA = {
 }
 LARGEST_FIELD, LARGEST_COUPLING = 3.0, 1.0
 PLACES = ("step", "state")  # written into the address by the browser
-_ANOTHER_REGION = ("data", "side", "query")
-RESETS = {"step": _ANOTHER_REGION, "state": _ANOTHER_REGION, "query": ("data",)}
+RESETS = {
+    "data": ("query", "step", "state", "fingerprint", "run"),
+    **dict.fromkeys(("side", "query"), ("step", "state")),
+}
+_LONGEST_RUN = 600  # characters of an address on the Grow page
 _RULES = {"greedy": "greedy", "random": "random", "norm": "strongest edge"}
+
+
+def _read_run(link: LinkReader, values: Mapping[str, Any]) -> str:
+    if values["data"] != RUN:
+        link.ignore([RUN], "applies to runs of the Grow page only")
+    return link.left.pop(RUN, "")
 
 
 @dataclass(frozen=True)
 class RegionOptions:
-    """Settings of the page; all of them are part of its URL."""
+    """Settings of the page; all of them are part of its URL.
+
+    Attributes
+    ----------
+    fingerprint : str
+        Fingerprint of the uploaded model; empty otherwise.
+    run : str
+        Address of a run on the Grow page, if its model is on show.
+    """
 
     data: str = option(
         GRID,
@@ -37,6 +62,8 @@ class RegionOptions:
         choices=tuple(_DATA),
         titles=tuple(_DATA.values()),
     )
+    fingerprint: str = fingerprint_part()
+    run: str = part("", _read_run, lambda text: {RUN: text}, {RUN: _LONGEST_RUN})
     side: int = option(
         20,
         "numbers of rows and columns of the grid",

@@ -70,7 +70,7 @@ def show_model_choice(state: RegionState) -> None:
     """Show the choice of the model and the options of the grid."""
     options = state.options
     show_settings(state, _PREFIX, "data")
-    if options.data == RUN and link_of_grow_page() not in ("", state.run):
+    if options.data == RUN and link_of_grow_page() not in ("", options.run):
         st.button(
             "Use the current run",
             on_click=guarded(state.choose),

@@ -16,7 +16,7 @@ from graftviz.player.region_records import curve_record, graph_record, numbers, 
 from graftviz.regions import minimal_radius
 from graftviz.ui.background import Background
 from graftviz.ui.frame.jobs import BUSY, LONGEST_WAIT
-from graftviz.ui.frame.state import FINGERPRINT, ViewPage
+from graftviz.ui.frame.state import ViewPage
 from graftviz.ui.frame.view import Mailbox
 from graftviz.ui.regions import records
 from graftviz.ui.regions.models import (
@@ -43,7 +43,6 @@ from graftviz.ui.url_state import UPLOAD
 
 AT_ONCE = 1.0  # seconds a region may take to arrive in one piece
 MORE = 0.15  # seconds to wait for parts that were requested and are not there yet
-_LONGEST_RUN = 600  # characters of an address on the Grow page
 
 
 class RegionState(ViewPage[RegionOptions, ShownModel]):
@@ -55,27 +54,18 @@ class RegionState(ViewPage[RegionOptions, ShownModel]):
         Number of runs of the whole page: then its controls show what was chosen.
     """
 
+    resets = RESETS
+
     def __init__(self) -> None:
-        super().__init__(RegionOptions, PLACES, (RUN, FINGERPRINT), RESETS)
+        super().__init__(RegionOptions, PLACES)
         self.page_runs = 0
         self._of_run: tuple[str, ShownModel] | None = None
-
-    @property
-    def run(self) -> str:
-        """The address of a run on the Grow page, if its model is on show."""
-        return self.others.get(RUN, "")
-
-    def _check_link(self) -> None:
-        super()._check_link()
-        is_good = self.values["data"] == RUN and len(self.run) <= _LONGEST_RUN
-        if RUN in self.others and not is_good:
-            self.ignore(RUN, f"Invalid {RUN} in the link; ignored.")
 
     def choose(self, name: str, value: Any) -> None:
         """Set one option; the model of a run is that of the current run on the Grow page."""
         super().choose(name, value)
-        if name == "data" and value == RUN and (link := link_of_grow_page()):
-            self.others = {RUN: link}
+        if name == "data" and value == RUN:
+            self.values["run"] = link_of_grow_page()
 
     def forget(self) -> None:
         """Release what was computed for a model of this session."""
@@ -94,8 +84,8 @@ class RegionState(ViewPage[RegionOptions, ShownModel]):
             return model
         if options.data != RUN:
             return learned(options.data)
-        if self._of_run is None or self._of_run[0] != self.run:
-            self._of_run = self.run, model_of_run(self.run)
+        if self._of_run is None or self._of_run[0] != options.run:
+            self._of_run = options.run, model_of_run(options.run)
         return self._of_run[1]
 
     def _show(self, found: ShownModel) -> None:
