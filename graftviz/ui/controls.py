@@ -190,8 +190,9 @@ def show_option(
         "on_change": guarded(change),
     }
     title = title or spec.title_of
+    first = [AUTO] if spec.optional else []
     if kind in ("choice", "radio"):
-        common["options"] = [*([AUTO] if spec.optional else []), *(spec.choices or (True, False))]
+        common["options"] = [*first, *(spec.choices or (True, False))]
         common["format_func"] = lambda choice: _WORDS.get(choice) or title(choice)
     match kind:
         case "toggle":
@@ -212,7 +213,7 @@ def show_option(
             auto = AUTO if automatic is None else f"{AUTO} {automatic:.3g}"
             marks = round_steps(spec, None if shown == AUTO else shown, automatic)
             st.select_slider(
-                options=[*([AUTO] if spec.optional else []), *marks],
+                options=[*first, *marks],
                 format_func=lambda mark: auto if mark == AUTO else format_value(mark),
                 **common,
             )
@@ -278,14 +279,15 @@ def show_list(
     **more
         Other arguments of the control, such as ``help``.
     """
-    follow_value(key, value)
     show = partial(st.segmented_control, required=True) if as_buttons else st.selectbox
-
-    def change() -> None:
-        chosen = st.session_state[key]
-        on_change(value if chosen is None else chosen)
-
-    show(label, choices, key=key, format_func=title, on_change=guarded(change), **more)
+    show(
+        label,
+        choices,
+        key=follow_value(key, value),
+        format_func=title,
+        on_change=guarded(lambda: on_change(st.session_state[key])),
+        **more,
+    )
 
 
 def help_text(spec: OptionSpec, automatic: Any = None) -> str:
