@@ -20,6 +20,7 @@ globalThis.Library = {
   style: "",
   mount: (place, callbacks) => {
     const view = { callbacks, shown: [], gone: false, refresh() {} };
+    view.show = ({ number }) => view.shown.push(number);
     view.destroy = () => { view.gone = true; };
     place.textContent = "view " + views.push(view);
     return view;
@@ -28,18 +29,15 @@ globalThis.Library = {
 </script>
 <script type="module">
 GLUE
-class KindHost extends Host {
-  library = "Library";
-  moved = (step) => this.send("moved", step, { step });
-  callbacks() { return { moved: this.moved }; }
-  show(message) { this.view.shown.push(message); }
-}
-const render = mountedBy(KindHost);
+const render = mountedBy({
+  library: "Library", key: "token", once: "header",
+  messages: { moved: (step) => ({ step }) }, place: (step) => ({ step }),
+});
 globalThis.patience = PATIENCE;
-globalThis.at = (place, message) => render({
+globalThis.at = (place, number) => render({
   parentElement: document.getElementById(place),
-  data: new TextEncoder().encode(JSON.stringify(message)),
-  setTriggerValue: (name, value) => sent.push([place, name, value]),
+  data: new TextEncoder().encode(JSON.stringify({ token: "run", header: {}, number })),
+  setTriggerValue: (name, { token, step }) => sent.push([place, name, step]),
 });
 </script>"""
 

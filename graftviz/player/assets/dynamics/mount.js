@@ -1,20 +1,12 @@
 // The influence network in the page.
 
-import { GraphicHost, mountedBy } from "../shared/mount.js";
+import { mountedBy } from "../shared/mount.js";
 
-class DynamicsHost extends GraphicHost {
-  library = "GraftvizDynamics";
-
-  callbacks() {
-    return {
-      need: ({ from }) => this.trigger("need", { from }),
-      moved: ({ step, node, from }) => this.trigger("moved", { step, node, from }, { step, node }),
-    };
-  }
-
-  missing() {
-    return { from: 0 };
-  }
-}
-
-export default mountedBy(DynamicsHost);
+export default mountedBy({
+  library: "GraftvizDynamics",
+  key: "token",
+  once: "graph",
+  missing: () => ({ from: 0 }),
+  messages: { need: ({ from }) => ({ from }), moved: ({ step, node, from }) => ({ step, node, from }) },
+  place: ({ step, node }) => ({ step, node }),
+});

@@ -1,17 +1,5 @@
 // The graph of a finished model in the page.
 
-import { Host, mountedBy } from "../shared/mount.js";
+import { mountedBy } from "../shared/mount.js";
 
-class InspectHost extends Host {
-  library = "GraftvizInspect";
-
-  callbacks() {
-    return { picked: (picked) => this.send("picked", picked) };
-  }
-
-  show(message) {
-    this.view.show(message);
-  }
-}
-
-export default mountedBy(InspectHost);
+export default mountedBy({ library: "GraftvizInspect", key: "token", messages: { picked: (picked) => picked } });

@@ -1,50 +1,27 @@
 // The live player in the page.
 
-import { Host, mountedBy } from "../shared/mount.js";
+import { mountedBy } from "../shared/mount.js";
 
-class PlayerHost extends Host {
-  library = "GraftvizPlayer";
-  run = null;
-
-  get about() {
-    return { run: this.run };
-  }
-
-  callbacks() {
-    return {
-      need: (from, count) => this.trigger("need", { from, count }),
-      ask: (question) => this.trigger("ask", question),
-      beside: (run, from) => this.trigger("beside", { run, from }),
-      branch: (t) => this.trigger("branch", { t }),
-      moved: (t) => this.trigger("moved", { t }, { step: t > 0 ? t : null }),
-    };
-  }
-
-  show({ run, header, step, feed, ghost, answer, stability, late }) {
-    const { view } = this;
-    if (run !== this.run) {
-      if (!header) {
-        // The server assumes that this view has the run, but this mount point is new.
-        this.sendLater("need", { run, from: 1, count: 0, header: true });
-        return;
-      }
-      const isFirst = this.run === null;
+export default mountedBy({
+  library: "GraftvizPlayer",
+  key: "run",
+  once: "header",
+  missing: () => ({ from: 1, count: 0 }),
+  messages: {
+    need: (from, count) => ({ from, count }), ask: (question) => question, beside: (run, from) => ({ run, from }),
+    branch: (t) => ({ t }), moved: (t) => ({ t }),
+  },
+  place: (t) => ({ step: t > 0 ? t : null }),
+  show(view, { run, header, step, feed, ghost, answer, stability, late }, before) {
+    if (run !== before) {
+      const load = (some) => view.load(some, { step: before === null ? step : null, playing: view.playing });
       // The run to compare with is completed, or loaded first, so that it becomes the ghost.
-      if (ghost && ghost.header.run === this.run) view.feed(ghost.feed);
-      else if (ghost) this.load(ghost.header, ghost.feed, isFirst ? step : null);
-      this.load(header, null, isFirst ? step : null);
+      if (ghost && ghost.header.run !== before) load(ghost.header);
+      if (ghost) view.feed(ghost.feed);
+      load(header);
     }
-    if (feed) view.feed(feed);
-    if (late) view.feed(late);
+    for (const some of [feed, late]) if (some) view.feed(some);
     if (stability) view.stabilise(stability);
     if (answer) view.answer(answer);
-  }
-
-  load(header, feed, step) {
-    this.run = header.run;
-    this.view.load(header, { step, playing: this.view.playing });
-    if (feed) this.view.feed(feed);
-  }
-}
-
-export default mountedBy(PlayerHost);
+  },
+});

@@ -1,27 +1,14 @@
 // The growing region in the page.
 
-import { GraphicHost, mountedBy } from "../shared/mount.js";
+import { mountedBy } from "../shared/mount.js";
 
-class RegionHost extends GraphicHost {
-  library = "GraftvizRegion";
-
-  callbacks() {
-    return {
-      need: (wants) => this.trigger("need", wants),
-      ask: (query) => this.trigger("ask", { query }),
-      rule: (key) => this.trigger("rule", { key }),
-      strengths: (point) => this.trigger("strengths", point),
-      moved: (place) => this.trigger("moved", place, place),
-    };
-  }
-
-  tokenOf(message) {
-    return message.token;
-  }
-
-  missing(message) {
-    return { parts: message.pending };
-  }
-}
-
-export default mountedBy(RegionHost);
+export default mountedBy({
+  library: "GraftvizRegion",
+  key: "token",
+  once: "graph",
+  missing: ({ pending }) => ({ parts: pending }),
+  messages: {
+    need: (wants) => wants, ask: (query) => ({ query }), rule: (key) => ({ key }), strengths: (point) => point, moved: (place) => place,
+  },
+  place: (place) => place,
+});

@@ -96,12 +96,25 @@ const returning = (globalThis.graftvizReturning ??= (() => {
 
 const decode = (bytes) => JSON.parse(new TextDecoder().decode(bytes));
 
-/** One view in the page. A subclass defines `library`, `callbacks` and `show`. */
-export class Host {
-  constructor() {
+/**
+ * One view in the page. Its `kind` says what is particular about it:
+ *
+ *   library    global name of its script
+ *   key        key of messages in both directions that names what is shown
+ *   once       optional: key of the part of a message that is sent once; it belongs to `graphId`, else to `key`
+ *   missing    optional: what else to send where that part is missing, from the message
+ *   messages   callbacks of the view → what is sent to the server, from their arguments
+ *   place      what the address says, from the arguments of `moved`
+ *   show       optional: shows a message, from the view, the message, and what was shown before
+ */
+class Host {
+  constructor(kind) {
+    this.kind = kind;
     this.path = location.pathname;
     this.generation = 0;
     this.view = null;
+    this.known = null; // identity of the part that is sent once
+    this.about = {}; // what the view shows
     this.parts = []; // what it puts into the page
     this.waiting = []; // messages for the view
     this.unsent = []; // messages not delivered yet
@@ -124,25 +137,7 @@ export class Host {
     // An earlier message of the same name is out of date.
     this.unsent = this.unsent.filter((other) => other.name !== name || other.isOwn);
     if (place) this.writeAddress(place);
-    this.sendToo({ name, value, place });
-  }
-
-  /** Send a message about what the view shows. */
-  trigger(name, value, place) {
-    this.send(name, { ...this.about, ...value }, place);
-  }
-
-  get about() {
-    return { token: this.token };
-  }
-
-  /** Send a message from within a render, in which Streamlit ignores messages. */
-  sendLater(name, value) {
-    setTimeout(() => this.sendToo({ name, value, isOwn: true }));
-  }
-
-  sendToo(message) {
-    this.unsent.push(message);
+    this.unsent.push({ name, value, place });
     this.deliver();
   }
 
@@ -177,7 +172,8 @@ export class Host {
   }
 
   mount() {
-    const library = globalThis[this.library];
+    const { kind } = this;
+    const library = globalThis[kind.library];
     if (!library) {
       this.timer ??= setTimeout(() => {
         this.timer = undefined;
@@ -185,13 +181,14 @@ export class Host {
       }, LIBRARY_RETRY);
       return false;
     }
-    const style = document.createElement("style");
+    const callbacks = Object.entries(kind.messages).map(([name, valueOf]) => [
+      name, (...values) => this.send(name, { ...this.about, ...valueOf(...values) }, name === "moved" ? kind.place(...values) : null)]);
+    const [style, place] = [document.createElement("style"), document.createElement("div")];
     style.textContent = library.style;
-    const place = document.createElement("div");
     this.add(style, place);
     rest.places.add(place);
     this.place = place;
-    this.view = library.mount(place, this.callbacks());
+    this.view = library.mount(place, Object.fromEntries(callbacks));
     return true;
   }
 
@@ -208,6 +205,26 @@ export class Host {
     this.view.refresh();
   }
 
+  show(message) {
+    const { key, once, missing, show } = this.kind;
+    const about = { [key]: message.run?.token ?? message[key] };
+    const identity = message.graphId ?? about[key];
+    const before = this.known;
+    if (once && identity !== before && !message[once]) {
+      // The server assumes that this view has that part, but this mount point is new. Streamlit ignores
+      // messages from within a render.
+      setTimeout(() => {
+        this.unsent.push({ name: "need", value: { ...about, [once]: true, ...missing?.(message) }, isOwn: true });
+        this.deliver();
+      });
+      return;
+    }
+    this.known = identity;
+    this.about = about;
+    if (show) show(this.view, message, before);
+    else this.view.show(message);
+  }
+
   destroy() {
     this.gone = true;
     clearTimeout(this.timer);
@@ -218,47 +235,20 @@ export class Host {
   }
 }
 
-/** The host of a view of a graph, which is sent once: with `graphId`, `token`, and the parts `missing`. */
-export class GraphicHost extends Host {
-  graph = null;
-
-  /** What else to ask for where the graph is missing. */
-  missing() {
-    return {};
-  }
-
-  tokenOf(message) {
-    return message.run.token;
-  }
-
-  show(message) {
-    this.token = this.tokenOf(message);
-    if (message.graphId !== this.graph) {
-      if (!message.graph) {
-        // The server assumes that this view has the graph, but this mount point is new.
-        this.sendLater("need", { token: this.token, graph: true, ...this.missing(message) });
-        return;
-      }
-      this.graph = message.graphId;
-    }
-    this.view.show(message);
-  }
-}
-
 /** The host of a mount point: the one that is there, one that lost its place, or else a new one. */
-function hostOf(Kind, root) {
+function hostOf(kind, root) {
   let host = HOSTS.get(root);
   if (!host) {
-    host = (WITHOUT_PLACE.get(Kind.name) ?? new Kind()).moveTo(root);
+    host = (WITHOUT_PLACE.get(kind.library) ?? new Host(kind)).moveTo(root);
     HOSTS.set(root, host);
   }
-  if (WITHOUT_PLACE.get(Kind.name) === host) WITHOUT_PLACE.delete(Kind.name);
+  if (WITHOUT_PLACE.get(kind.library) === host) WITHOUT_PLACE.delete(kind.library);
   return host;
 }
 
-export const mountedBy = (Kind) => (component) => {
+export const mountedBy = (kind) => (component) => {
   const root = component.parentElement;
-  const host = hostOf(Kind, root);
+  const host = hostOf(kind, root);
   const generation = ++host.generation;
   host.latest = component;
   host.receive(component.data ? decode(component.data) : null);
@@ -266,7 +256,7 @@ export const mountedBy = (Kind) => (component) => {
     // Also called for a render that has been superseded: only the latest one gives up its place.
     if (host.generation !== generation) return;
     HOSTS.delete(root);
-    WITHOUT_PLACE.set(Kind.name, host);
+    WITHOUT_PLACE.set(kind.library, host);
     const giveUp = () => {
       if (host.generation !== generation) return;
       if (rest.isBusy && location.pathname === host.path) {
@@ -274,7 +264,7 @@ export const mountedBy = (Kind) => (component) => {
         setTimeout(giveUp, PATIENCE);
         return;
       }
-      if (WITHOUT_PLACE.get(Kind.name) === host) WITHOUT_PLACE.delete(Kind.name);
+      if (WITHOUT_PLACE.get(kind.library) === host) WITHOUT_PLACE.delete(kind.library);
       host.destroy();
     };
     setTimeout(giveUp, PATIENCE);
