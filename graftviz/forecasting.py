@@ -284,7 +284,7 @@ def _best_choice(size: _Size, learner: Any, cache_bytes: int, notes: list[str]) 
         rounds = _LAST_ROUNDS if _methods(size, learner)[2] else 1
         counted, tests = size.possible, max(tests, rounds * size.possible)
     elif counted < size.possible:
-        notes.append("Where hardly a pair violates, more of them are tested, at most all.")
+        notes.append("If few pairs violate, more pairs are tested, up to all of them.")
     score = _methods(size, learner)[0]
     held = steps * plan.capacity
     hubs = _HUBS * counted / 2 * steps if plan.hubs else 0.0

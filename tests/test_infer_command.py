@@ -153,6 +153,7 @@ def test_too_wide_a_model_is_refused_with_the_numbers(tmp_path, capsys):
 BAD = {
     "no model": (["nowhere.uai"], "cannot be read"),
     "memory of nothing": (["--method", "exact", "--max-memory", "much"], "--max-memory needs"),
+    "memory of nothing without tables": (["--max-memory", "much"], "--max-memory needs"),
     "too little memory": (["--method", "exact", "--max-memory", "1K"], "the program alone takes"),
     "damping of exact": (["--method", "exact", "--damping", "0.5"], "--damping applies to"),
     "damping of nothing": (["--damping", "some"], "--damping must be a number or auto"),

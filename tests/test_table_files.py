@@ -355,7 +355,7 @@ class TestParquet:
         file = io.BytesIO()
         parquet.write_table(pa.table({"a": column, "b": column}), file)
         assert len(file.getvalue()) < 10_000
-        assert "above the limit of 25000 cells" in refusal(file, max_bytes=100_000)
+        assert "above the limit of 25,000 cells" in refusal(file, max_bytes=100_000)
 
     def test_text_that_is_no_unicode(self):
         file = io.BytesIO()

@@ -21,12 +21,20 @@ from hostile_tables import (
     mutations,
     repeated,
 )
-from pyarrow import parquet
+from pyarrow import csv as arrow_csv, parquet
 from table_cases import refusal
 
-from graftviz.dynamics import read_series
+from graftviz.dynamics import read_series, reading
 from graftviz.errors import InputError
-from graftviz.table import DiscreteTable, arrow, delimited, open_table, parquet_files, read_table
+from graftviz.table import (
+    DiscreteTable,
+    arrow,
+    delimited,
+    files,
+    open_table,
+    parquet_files,
+    read_table,
+)
 from graftviz.table.coding import Rules, code_table
 from graftviz.table.raw import from_frame
 from graftviz.wording import quoted
@@ -186,7 +194,23 @@ def test_the_number_of_different_values_is_limited_by_max_bytes() -> None:
     content = parquet_of(pa.table({"when": dates, "b": repeated(pa.array([0, 1]), 200_000)}))
     sentence = refusal(upload(content), max_bytes=4_000_000)
     assert "would take more than 34 MB of memory (column 'when' has" in sentence
-    assert "raise max_bytes" in sentence
+    assert "use fewer rows or columns" in sentence
+
+
+@pytest.mark.parametrize("columns", [2, 40])
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_too_many_values_of_series_are_refused_before_they_are_read(
+    monkeypatch: pytest.MonkeyPatch, suffix: str, columns: int
+) -> None:
+    rows = reading._SMALL * 11 // 10 // max(1, columns - 2)
+    frame = pa.table({f"x{i}": repeated(pa.array([0, 1]), rows) for i in range(columns)})
+    text = io.BytesIO()
+    arrow_csv.write_csv(frame, text)
+    content = parquet_of(frame) if suffix == "parquet" else text.getvalue()
+    monkeypatch.setattr(files, "read_delimited", None)
+    monkeypatch.setattr(parquet_files.Parquet, "batches", None)
+    with pytest.raises(InputError, match="more than the maximum of"):
+        read_series(upload(content, f"t.{suffix}"), max_bytes=10_000_000)
 
 
 def test_fewer_rows_than_claimed_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

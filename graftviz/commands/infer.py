@@ -73,6 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Infer, write and summarise; return the exit code."""
     settings = _settings(arguments)
+    memory = _memory(arguments)
     model = read_model_argument(arguments)
     evidence = {} if arguments.evidence is None else read_evidence(arguments.evidence, model)
     started = time.perf_counter()
@@ -82,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
             tree = JunctionTree(
                 model,
                 evidence,
-                _memory(arguments),
+                memory,
                 progress=lambda done, total: bar.update(100 * done // total),
             )
             plan = tree.plan

@@ -94,7 +94,7 @@ def _column_numbers(
     by_name = sum(cell in index for _, cell in cells) >= sum(cell in numbers for _, cell in cells)
     valid = index if by_name else numbers
     row, cell = next((row, cell) for row, cell in cells if cell not in valid)
-    expected = "one of the table's columns" if by_name else f"a column number 0 … {len(names) - 1}"
+    expected = "one of the column names" if by_name else f"a column number 0 … {len(names) - 1}"
     raise InputError(f"Row {row} of {title} names the variable {cell!r}, which is not {expected}.")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from functools import partial
 from typing import BinaryIO, Literal, NamedTuple
 
 import numpy as np
@@ -98,7 +99,7 @@ def read_series(
                 return _series(fast, layout, time, missing, longest_gap, constant, most)
             except InputError:
                 pass  # raised again below, with the line
-        raw = read_file(source, name, max_bytes, None, None)
+        raw = read_file(source, name, max_bytes, None, None, partial(_check_shape, most))
     return _series(raw, layout, time, missing, longest_gap, constant, most)
 
 
@@ -233,6 +234,19 @@ def _check_grid(raw: RawTable, times: int, series: int, longest_gap: int, most: 
             "series; leave out series or times with gaps."
         )
     _check_cells(raw.title, cells, most)
+
+
+def _check_shape(most: int, rows: int, columns: int) -> None:
+    """Raise :class:`InputError` for a file that certainly holds too many values.
+
+    A file of three columns may be a long table, which has one value per row.
+    """
+    values = rows if columns == 3 else rows * max(columns - 1, 1)
+    if values > most:
+        raise InputError(
+            f"The file holds at least {values:,} values, more than the maximum of {most:,}; use a "
+            "part of the data."
+        )
 
 
 def _check_cells(title: str, cells: int, most: int) -> None:

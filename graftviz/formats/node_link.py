@@ -65,7 +65,7 @@ def parse_node_link(title: str, content: bytes) -> ModelFile:
     try:
         graph = json.loads(content.decode("utf-8-sig"))
     except (ValueError, RecursionError):  # malformed JSON, not UTF-8, or too deeply nested
-        raise InputError(f"{title} is not valid JSON.") from None
+        raise InputError(f"{title} is not valid JSON; save it again.") from None
     nodes = graph.get("nodes") if isinstance(graph, dict) else None
     edges = graph.get("edges", graph.get("links")) if isinstance(graph, dict) else None
     return model_of_records(title, _records(title, nodes), _records(title, edges))

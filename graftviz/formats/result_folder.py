@@ -169,7 +169,7 @@ def check_sets(title: str, sets: Mapping[str, ResultSet], found: Mapping[str, Ch
         if not results.complete:
             raise InputError(
                 f"The results in {title} are incomplete: {command} was interrupted while writing "
-                f"them. Run it again, or delete {MANIFEST} to read the files as they are."
+                f"them. Run {command} again, or remove {MANIFEST} to read the files as they are."
             )
 
 
@@ -189,7 +189,7 @@ def parse_manifest(title: str, content: bytes) -> dict[str, ResultSet]:
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         raise InputError(
             f"{MANIFEST} in {title} is damaged. Run the command that wrote the results again, or "
-            "delete that file to read the others as they are."
+            "remove that file to read the others as they are."
         ) from None
 
 
@@ -205,8 +205,8 @@ def _check_files(
         if found.get(name, expected) != expected:
             raise InputError(
                 f"The results in {title} are from different runs: {shortened(escaped(name))} is "
-                f"not from the last run of {command}. Run it again, or delete {MANIFEST} to "
-                "read the files as they are."
+                f"not from the last run of {command}. Run {command} again, or remove {MANIFEST} "
+                "to read the files as they are."
             )
 
 

@@ -198,7 +198,7 @@ def _parse_names(
     try:
         content = json.loads(file.content.decode("utf-8"))
     except (ValueError, RecursionError):  # malformed JSON, not UTF-8, or too deeply nested
-        raise InputError(f"{file.title} is not valid JSON.") from None
+        raise InputError(f"{file.title} is not valid JSON; save it again.") from None
     problem = InputError(
         f'{file.title} must hold {{"names": …, "labels": …}} with one name per variable '
         "and one label per state, all of them texts; names must be unique."

@@ -196,10 +196,10 @@ def _unpack(title: str, content: bytes) -> dict[str, dict[str, bytes]]:
     except InputError:  # a subclass of ValueError, handled below
         raise
     except (zipfile.BadZipFile, *_DAMAGE):
-        raise InputError(f"{title} is not a readable ZIP archive.") from None
+        raise InputError(f"{title} is not a readable ZIP archive; create it again.") from None
     except (RuntimeError, NotImplementedError):  # encryption or an unsupported compression
         raise InputError(
-            f"{title} is encrypted or uses an unsupported compression method."
+            f"{title} is encrypted or compressed by an unsupported method; create it again without."
         ) from None
     if not found:
         raise InputError(f"{title} holds no model: no .uai, .graphml or .json file.")

@@ -210,7 +210,7 @@ def _size_error(title: str, limit: int, name: str, values: int) -> InputError:
     """Return the error for a table that takes more than `limit` bytes in memory."""
     return InputError(
         f"{title} would take more than {limit / 1e6:.0f} MB of memory (column {quoted(name)} has "
-        f"{values:,} different values or more); use fewer rows or columns, or raise max_bytes."
+        f"{values:,} different values or more); use fewer rows or columns."
     )
 
 

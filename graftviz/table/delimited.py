@@ -117,6 +117,16 @@ def read_delimited(
     return read_start(Text(data, title), header, expected, limit)[0]
 
 
+def estimated_shape(data: bytes) -> tuple[int, int]:
+    """Return a lower bound of the number of rows of a text, and its likely number of columns.
+
+    Line ends inside quotation marks are counted as rows, so the bound may fail for such files.
+    """
+    line = _FIRST_LINE.search(data)
+    columns = max(line[0].count(mark.encode()) for mark in _DELIMITERS) + 1 if line else 1
+    return max(data.count(b"\n"), data.count(b"\r")) - 1, columns
+
+
 def read_start(
     text: Text, header: bool | None, expected: tuple[str, ...] | None, limit: int = NO_LIMIT
 ) -> tuple[RawTable, Shape]:
@@ -258,7 +268,9 @@ def _find_delimiter(text: Text, expected: tuple[str, ...] | None) -> str:
     for delimiter in _DELIMITERS:
         widths[delimiter] = line[0].count(delimiter.encode()) + 1 if line else 1
         if widths[delimiter] > MAX_COLUMNS:
-            raise InputError(f"{text.title}: there are more than {MAX_COLUMNS} columns; use fewer.")
+            raise InputError(
+                f"{text.title}: there are more than {MAX_COLUMNS:,} columns; use fewer."
+            )
         try:
             sample = list(islice(_records(text, delimiter), _SAMPLE))
         except InputError:

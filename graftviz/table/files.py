@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from graftviz.errors import InputError
 from graftviz.table.arrow import ColumnBuilder
-from graftviz.table.delimited import read_delimited
+from graftviz.table.delimited import estimated_shape, read_delimited
 from graftviz.table.parquet_files import open_parquet
 from graftviz.table.raw import RawTable, row_place
 from graftviz.wording import quoted, shortened
@@ -38,8 +38,12 @@ def read_file(
     max_bytes: int,
     header: bool | None,
     expected: tuple[str, ...] | None,
+    check_shape: Callable[[int, int], object] | None = None,
 ) -> RawTable:
     """Read a path or a binary file object; see :func:`graftviz.table.read_table`.
+
+    `check_shape` is called with the numbers of rows and columns before any of them is read; of a
+    text file they are estimated.
 
     Raises
     ------
@@ -52,7 +56,9 @@ def read_file(
     else:
         content = _from_upload(source, name, max_bytes)
     if content.suffix in PARQUET:
-        return _read_parquet(content, max_bytes)
+        return _read_parquet(content, max_bytes, check_shape)
+    if check_shape is not None:
+        check_shape(*estimated_shape(content.data))
     limit = memory_limit(max_bytes)
     return read_delimited(content.data, content.title, header, expected, limit)
 
@@ -132,7 +138,7 @@ def _check_size(title: str, size: int, max_bytes: int) -> None:
     if size > max_bytes:
         raise InputError(
             f"{title} has {size / 1e6:.1f} MB or more, above the limit of {max_bytes / 1e6:.1f} "
-            "MB; use fewer rows or columns, or raise max_bytes."
+            "MB; use fewer rows or columns."
         )
 
 
@@ -144,9 +150,11 @@ def _table_suffix(title: str) -> str:
     return suffix
 
 
-def _read_parquet(content: _Content, max_bytes: int) -> RawTable:
+def _read_parquet(
+    content: _Content, max_bytes: int, check_shape: Callable[[int, int], object] | None
+) -> RawTable:
     title = content.title
-    with open_parquet(pa.py_buffer(content.data), title, max_bytes) as source:
+    with open_parquet(pa.py_buffer(content.data), title, max_bytes, check_shape) as source:
         builder = ColumnBuilder(title, source.names, memory_limit(max_bytes))
         for arrays in source.batches():
             builder.add(arrays)

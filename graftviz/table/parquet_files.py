@@ -7,7 +7,7 @@ pyarrow must not be called: damaged metadata make it end the process by a C++ ex
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -83,7 +83,10 @@ class Parquet(NamedTuple):
 
 @contextmanager
 def open_parquet(
-    source: Path | pa.Buffer, title: str, max_bytes: int | None = None
+    source: Path | pa.Buffer,
+    title: str,
+    max_bytes: int | None = None,
+    check_shape: Callable[[int, int], object] | None = None,
 ) -> Iterator[Parquet]:
     """Open a parquet file; close it at the end of the block.
 
@@ -94,12 +97,14 @@ def open_parquet(
         Source name for messages.
     max_bytes : int, optional
         Maximum size of the unpacked file in bytes; four times the maximum number of cells.
+    check_shape : callable, optional
+        Called with the numbers of rows and columns before any of them is read.
 
     Raises
     ------
     InputError
-        For a file that is empty, damaged or too large, and for columns of lists; also for errors
-        of pyarrow inside the block.
+        For a file that is empty, damaged or too large, and for nested columns; also for errors of
+        pyarrow inside the block.
     """
     size = source.size if isinstance(source, pa.Buffer) else source.stat().st_size
     if size == 0:
@@ -108,14 +113,17 @@ def open_parquet(
     try:
         facts = parquet.read_metadata(_file_of(source))
         if facts.num_columns > MAX_COLUMNS:
-            raise InputError(f"{title}: there are more than {MAX_COLUMNS} columns; use fewer.")
+            raise InputError(f"{title}: there are more than {MAX_COLUMNS:,} columns; use fewer.")
         file = parquet.ParquetFile(
             _file_of(source),
             metadata=facts,
             read_dictionary=_text_columns(facts.schema),
             pre_buffer=False,
         )
-        yield _checked(file, title, max_bytes)
+        checked = _checked(file, title, max_bytes)
+        if check_shape is not None:
+            check_shape(checked.rows, len(checked.columns))
+        yield checked
     except InputError:
         raise
     except (
@@ -128,7 +136,9 @@ def open_parquet(
         MemoryError,
     ) as problem:
         reason = str(problem).splitlines()[0][:200] if str(problem) else type(problem).__name__
-        raise InputError(f"{title} cannot be read as parquet: {reason.rstrip('.')}.") from None
+        raise InputError(
+            f"{title} cannot be read as parquet ({reason.rstrip('.')}); save it again."
+        ) from None
     finally:
         if file is not None:
             file.close()
@@ -142,9 +152,7 @@ def _checked(file: parquet.ParquetFile, title: str, max_bytes: int | None) -> Pa
     facts, schema = file.metadata, file.schema_arrow
     # Lists are not read as text, since the text of a list has no maximum length.
     if nested := [field.name for field in schema if pa.types.is_nested(_stored(field.type))]:
-        raise InputError(
-            f"{title}: column {quoted(nested[0])} holds lists, not values; leave it out."
-        )
+        raise InputError(f"{title}: column {quoted(nested[0])} is nested; leave it out.")
     groups = [facts.row_group(k) for k in range(facts.num_row_groups)]
     rows = [group.num_rows for group in groups]
     if min(rows, default=0) < 0 or sum(rows) != facts.num_rows:
@@ -155,14 +163,14 @@ def _checked(file: parquet.ParquetFile, title: str, max_bytes: int | None) -> Pa
         cells, most = sum(rows) * len(schema), max_bytes // CODE_BYTES
         if cells > most:
             raise InputError(
-                f"{title} has {facts.num_rows} rows of {len(schema)} columns, above the limit "
-                f"of {most} cells; use fewer, or raise max_bytes."
+                f"{title} has {facts.num_rows:,} rows of {len(schema):,} columns, above the limit "
+                f"of {most:,} cells; use fewer rows or columns."
             )
         unpacked = sum(group.total_byte_size for group in groups)
         if unpacked > max_bytes or max((g.total_byte_size for g in groups), default=0) > max_bytes:
             raise InputError(
                 f"{title}, unpacked, has {unpacked / 1e6:.1f} MB or more, above the limit of "
-                f"{max_bytes / 1e6:.1f} MB; use fewer rows or columns, or raise max_bytes."
+                f"{max_bytes / 1e6:.1f} MB; use fewer rows or columns."
             )
     index = _index_columns(schema)
     columns = [i for i, name in enumerate(schema.names) if name not in index]
