@@ -15,6 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 import graftviz.ui
 from graftviz import texts
+from graftviz.ui.services import material
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "docs" / "add_a_page.md").read_text(encoding="utf-8")
@@ -84,7 +85,7 @@ def test_the_page_has_controls_link_help_and_a_file(app: AppTest) -> None:
     app.number_input(key="degrees.edges").set_value(12).run()
     assert query_of(app) == {"edges": "12"}
     assert not sentences(app)
-    job = sys.modules["graftviz.ui.degrees.jobs"].degrees_job("karate", 12)
+    job = sys.modules["graftviz.ui.degrees.jobs"].degrees_job(material("karate", 0), 12)
     assert job.wait_for_end(120)
     assert job.latest.sum() == 2 * 12
     app.session_state["degrees.download"] = True

@@ -24,8 +24,10 @@ from graftviz.racing import common_places
 from graftviz.runs import learn
 from graftviz.table import DiscreteTable
 from graftviz.ui.url_state import UPLOAD
+from graftviz.ui.visits import SourceCache
 
 FINGERPRINT_DIGITS = 16
+_JOBS = 60  # kept of an uploaded table
 # Several edges per step are easier to follow.
 _PAGE_DEFAULTS = {"alpha": 0.75}
 PAGE_PRESET = "paper"
@@ -50,6 +52,8 @@ class Material:
     warnings : tuple of str
     fingerprint : str
         Of the whole table, shortened for links.
+    own : SourceCache or None
+        Cache of the jobs on an uploaded table; None for built-in data, whose jobs are shared.
     """
 
     identity: str
@@ -62,6 +66,7 @@ class Material:
     suggested: Mapping[str, Any]
     warnings: tuple[str, ...]
     fingerprint: str
+    own: SourceCache | None = None
 
     @property
     def is_uploaded(self) -> bool:
@@ -112,6 +117,7 @@ def prepare(data: DataSet, seed: int) -> Material:
         suggested=MappingProxyType(dict(data.suggested)),
         warnings=table.warnings,
         fingerprint=fingerprint,
+        own=SourceCache(_JOBS) if data.key == UPLOAD else None,
     )
 
 
