@@ -163,7 +163,7 @@ def guarded(callback: Callable[..., object]) -> Callable[..., None]:
         except Exception as error:  # noqa: BLE001 (where they end)
             notices = _notices()
             advice = "The page is as before."
-            notices.pending.append(notices.sentence(error, "What was just asked for", advice))
+            notices.pending.append(notices.sentence(error, "The last action", advice))
 
     return call
 

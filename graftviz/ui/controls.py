@@ -22,7 +22,7 @@ AUTO = "auto"  # the position that leaves an option to its learner
 _SLIDER_MARKS = 20  # a linear slider has about this many positions, at round numbers
 _WIDEST_INT_SLIDER = 100
 _NUMBERS = "controls.numbers"
-_CENTRE = 1e-2  # of a logarithmic slider when nothing else is known
+_CENTRE = 1e-2  # of a logarithmic slider without a default or an automatic value
 _WORDS = {AUTO: "automatic", True: "yes", False: "no"}
 
 PRESET = "preset"
@@ -103,7 +103,7 @@ def show_options(
     prefix : str
         Keeps the keys of several groups of controls apart.
     automatic : mapping
-        Values of automatic options, as far as they are known. A text, such as "3n = 180",
+        Values of automatic options, as far as they have been computed. A text, such as "3n = 180",
         replaces the general rule in the help.
     disabled : collection of str
         Names of the options that cannot be changed now.

@@ -30,7 +30,7 @@ from starlette.websockets import WebSocketClose
 
 from graftviz.errors import InputError
 from graftviz.ui.limits import Limits
-from graftviz.ui.logs import client_of, numeric_address, warn
+from graftviz.ui.logs import client_address, client_of, numeric_address, warn
 
 PRIVATE = "/_stcore/metrics"  # how many sessions there are is the concern of this machine
 POLICY_VIOLATION = 1008  # before a websocket has been accepted, it is answered by 403
@@ -135,7 +135,9 @@ class Guard:
         if not reads and origin is not None and origin.partition("://")[2] != host:
             warn(log, client, "Refused the origin '%s', which is not '%s'.", origin, host)
             return PlainTextResponse("Only pages of this server may do that.\n", 403)
-        if scope["path"].endswith(PRIVATE) and not _is_loopback(scope):
+        address = client_address(scope)
+        is_own = address is not None and address.is_loopback
+        if scope["path"].endswith(PRIVATE) and not is_own:
             return PlainTextResponse("Not Found\n", 404)
         return None
 
@@ -147,11 +149,6 @@ class Guard:
         if not name or numeric_address(name):
             return bool(name)
         return any(fnmatchcase(name, allowed) for allowed in self._hosts)
-
-
-def _is_loopback(scope: Scope) -> bool:
-    address = numeric_address(scope["client"][0]) if scope.get("client") else None
-    return address is not None and address.is_loopback
 
 
 class FileStore(Protocol):

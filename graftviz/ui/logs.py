@@ -36,6 +36,7 @@ _PACKAGES = (
 )
 # Loggers that do not exist before the first connection.
 _LATER = ("uvicorn.error", "uvicorn.access", "websockets.server")
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 _own_log = logging.getLogger(__name__)
 
 
@@ -120,7 +121,7 @@ def printable(text: object, most: int = MOST_CHARACTERS) -> str:
     return shown[: most - 1] + "…" if is_cut else shown
 
 
-def numeric_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+def numeric_address(text: str) -> Address | None:
     """Return a numeric address; None for any other text."""
     try:
         return ipaddress.ip_address(text)
@@ -128,12 +129,17 @@ def numeric_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address 
         return None
 
 
-def client_of(scope: Mapping[str, Any]) -> str:
-    """Return the address of the client of an ASGI scope; IPv6 addresses by their network.
+def client_address(scope: Mapping[str, Any]) -> Address | None:
+    """Return the address of the client of an ASGI scope.
 
-    Behind a proxy the address comes from a header, so anything but an address is discarded.
+    Behind a proxy it comes from a header, so anything but an address is discarded.
     """
-    address = numeric_address(scope["client"][0]) if scope.get("client") else None
+    return numeric_address(scope["client"][0]) if scope.get("client") else None
+
+
+def client_of(scope: Mapping[str, Any]) -> str:
+    """Return the name of the client of an ASGI scope in logs; IPv6 addresses by their network."""
+    address = client_address(scope)
     if address is None:
         return UNKNOWN
     # One client may choose among the 2⁶⁴ addresses of its network.

@@ -1,4 +1,4 @@
-"""The server of the app: Streamlit's own, behind a guard, and what is said when it starts."""
+"""The server of the app: Streamlit's own, behind a guard, and the greeting at its start."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def where(address: str | None, port: int) -> str:
 
 
 def greeting(address: str | None, url: str) -> str:
-    """Return what is said when the server starts."""
+    """Return the text that is written to the terminal when the server starts."""
     lines = ["", f"  graftviz is at {url}"]
     if address is None or address in _EVERYWHERE:
         lines.append("  and at every other address of this machine.")

@@ -199,9 +199,9 @@ def look_up_single_keys() -> None:
 
     Streamlit has no public way to do this.
     """
-    known = getattr(SafeSessionState, "filtered_state", None)
-    if isinstance(known, property) and known.fget is not None:
-        view = partial(SessionValues, copied=known.fget)
+    copy = getattr(SafeSessionState, "filtered_state", None)
+    if isinstance(copy, property) and copy.fget is not None:
+        view = partial(SessionValues, copied=copy.fget)
         SafeSessionState.filtered_state = property(view)  # type: ignore[assignment, method-assign]
 
 

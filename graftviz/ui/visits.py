@@ -1,8 +1,8 @@
 """Registry of open pages, and caches that are cleared when a session, or all of them, have ended.
 
 A connection that breaks looks like a tab that was closed. So computing stops at once, what was
-computed is kept for a while, and then forgotten: the same settings give the same run again. Values
-made from an upload live as long as their source. Values of all sessions are cached by
+computed stays in memory for a while, and is then released: the same settings give the same run
+again. Values made from an upload live as long as their source. Values of all sessions are cached by
 ``st.cache_resource`` under :func:`clearable_cache`, and cleared while no session is open.
 """
 
@@ -76,7 +76,7 @@ class Visits:
     Parameters
     ----------
     kept_seconds : float
-        How long the runs of a visit are kept after it has ended.
+        Seconds for which the runs of a visit are cached after it has ended.
     clock : callable
         Return the time in seconds.
     on_empty : callable

@@ -173,7 +173,7 @@ def _rehearse(learner: Learner, *, knows_truth: bool = False) -> None:
 
 
 def rehearse_regions() -> None:
-    """Grow a few certified regions; the player is told to wait until this has been done."""
+    """Grow a few certified regions; until this is done, the player waits for them."""
     learner = BestChoice(preset=PAGE_PRESET, lam=1e-6, lam2=0.01)  # that leaves no pair out
     run = Run(prepare(_small_data(knows_truth=False), seed=0).train, learner)
     try:

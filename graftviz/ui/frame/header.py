@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
-from urllib.parse import urlencode, urlsplit, urlunsplit
+from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -144,13 +144,9 @@ class Header:
                 link = query()
                 own_file = " It asks for the uploaded file." if "fingerprint" in link else ""
                 st.caption(note + own_file)
-                st.code(page_address(link), language=None, wrap_lines=True)
-
-
-def page_address(query: Mapping[str, str]) -> str:
-    """Return the address of the current page with these query parameters."""
-    parts = urlsplit(st.context.url or _HOME)
-    return urlunsplit((parts.scheme, parts.netloc, parts.path, urlencode(query), ""))
+                page = urlsplit(st.context.url or _HOME)
+                address = page._replace(query=urlencode(link), fragment="").geturl()
+                st.code(address, language=None, wrap_lines=True)
 
 
 @st.dialog("About this page", width="medium")
