@@ -31,7 +31,7 @@ from tests.compiled import signatures
 
 
 def shown(model: PairwiseMRF) -> ShownModel:
-    return uploaded_model("", ModelFile(model))
+    return uploaded_model(ModelFile(model))
 
 
 def grown(model: PairwiseMRF, question: Question) -> Grown:

@@ -23,7 +23,7 @@ from graftviz.ui.url_state import UPLOAD
 
 
 def uploaded(files: dict[str, bytes]) -> ShownModel:
-    return uploaded_model(next(iter(files)), read_uploaded_model(files))
+    return uploaded_model(read_uploaded_model(files))
 
 
 def opened(**query: str) -> RegionState:

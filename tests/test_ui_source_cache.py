@@ -143,7 +143,7 @@ def test_what_is_computed_of_an_own_model_stays_with_it() -> None:
             region_records.whole(shown),
         ]
 
-    mine, theirs = uploaded_model("m", found), uploaded_model("m", found)
+    mine, theirs = uploaded_model(found), uploaded_model(found)
     assert mine.identity == theirs.identity
     first = work_on(mine)
     assert all(one is again for one, again in zip(first, work_on(mine), strict=True))

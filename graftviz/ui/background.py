@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
-from weakref import WeakKeyDictionary, WeakSet
+from weakref import WeakSet
 
 from graftviz.errors import InputError
 from graftviz.ui.scheduler import Turns, foreground
@@ -144,11 +144,14 @@ class Background(Job, Generic[T]):
     Attributes
     ----------
     latest : object or None
+    watchers : set of Watching
+        Sessions that need the job.
     """
 
     def __init__(self, values: Iterator[T], scheduler: Turns, token: str = "") -> None:
         super().__init__(scheduler)
         self.token = token
+        self.watchers: WeakSet[Watching] = WeakSet()
         self.latest: T | None = None
         self._values = values
         self._is_complete = False
@@ -189,7 +192,6 @@ class Background(Job, Generic[T]):
 
 
 _lock = threading.Lock()
-_watchers: WeakKeyDictionary[Background[Any], WeakSet[Watching]] = WeakKeyDictionary()
 
 
 class Watching:
@@ -201,7 +203,7 @@ class Watching:
     def begin(self, work: Background[Any]) -> None:
         """Watch `work` and start or resume it."""
         with _lock:
-            _watchers.setdefault(work, WeakSet()).add(self)
+            work.watchers.add(self)
             self._works.add(work)
             work.grant()
 
@@ -215,9 +217,8 @@ class Watching:
         """Watch no job; jobs without another watcher are paused."""
         with _lock:
             for work in list(self._works):
-                others = _watchers[work]
-                others.discard(self)
-                if not others:
+                work.watchers.discard(self)
+                if not work.watchers:
                     work.revoke()
             self._works.clear()
 

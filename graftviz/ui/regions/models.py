@@ -51,7 +51,8 @@ class ShownModel:
         Whether the positions come with the model, so that their aspect ratio is preserved.
     usual_query : int
         The query until one is chosen.
-    title, note : str
+    note : str
+        Sentences under the picture.
     own : SourceCache or None
         Cache of the results for an uploaded model, or a model learned from an uploaded table;
         None for models whose results are shared.
@@ -63,7 +64,6 @@ class ShownModel:
     positions: np.ndarray
     given: bool
     usual_query: int
-    title: str
     note: str = ""
     own: SourceCache | None = None
 
@@ -84,7 +84,6 @@ def grid_model(side: int, field: float, coupling: float, seed: int) -> ShownMode
         positions=positions,
         given=True,
         usual_query=((side - 1) // 2) * (side + 1),  # in the middle
-        title=f"Ising grid, {side} × {side}",
     )
 
 
@@ -108,47 +107,36 @@ def learned_model(
     model: PairwiseMRF, material: Material, identity: str, note: str = ""
 ) -> ShownModel:
     """Return a learned model at the places its variables have on the Grow page."""
-    check_size(model)
-    places = material.positions
-    if places is None:
-        has_truth = material.truth is not None and len(material.truth) > 0
-        edges = material.truth if has_truth else model.edges
-        assert edges is not None
-        places = static_layout(model.n_variables, edges)
-    return ShownModel(
-        identity=identity,
-        picture=identity,
-        model=model,
-        positions=places,
-        given=material.positions is not None,
-        usual_query=promising_query(model),
-        title=f"Learned from {material.title}",
-        note=note,
-        own=SourceCache(_WORKS) if material.is_uploaded else None,
-    )
+    own = SourceCache(_WORKS) if material.is_uploaded else None
+    return _shown_model(identity, model, note, own, material.positions, material.truth)
 
 
-def uploaded_model(title: str, found: ModelFile) -> ShownModel:
-    """Return an uploaded model, laid out.
+def uploaded_model(found: ModelFile) -> ShownModel:
+    """Return an uploaded model."""
+    identity = f"upload:{fingerprint_of(found.model)}"
+    return _shown_model(identity, found.model, " ".join(found.notes), SourceCache(_WORKS))
+
+
+def _shown_model(
+    identity: str,
+    model: PairwiseMRF,
+    note: str,
+    own: SourceCache | None,
+    positions: np.ndarray | None = None,
+    truth: np.ndarray | None = None,
+) -> ShownModel:
+    """Return a model with its known positions, or laid out by the true or else its own edges.
 
     Raises
     ------
     InputError
         When it is too large to be drawn.
     """
-    check_size(found.model)
-    identity = f"upload:{fingerprint_of(found.model)}"
-    return ShownModel(
-        identity=identity,
-        picture=identity,
-        model=found.model,
-        positions=static_layout(found.model.n_variables, found.model.edges),
-        given=False,
-        usual_query=promising_query(found.model),
-        title=title,
-        note=" ".join(found.notes),
-        own=SourceCache(_WORKS),
-    )
+    check_size(model)
+    edges = model.edges if truth is None or len(truth) == 0 else truth
+    places = static_layout(model.n_variables, edges) if positions is None else positions
+    is_given, query = positions is not None, promising_query(model)
+    return ShownModel(identity, identity, model, places, is_given, query, note, own)
 
 
 def link_of_grow_page() -> str:

@@ -139,7 +139,7 @@ def show_upload(state: RegionState) -> None:
                 "Model: .uai (optionally with .names.json), .graphml, node-link .json, or a zipped "
                 "result folder",
                 _LIMIT,
-                uploaded_model,
+                lambda _, found: uploaded_model(found),
             )
         if uploaded is None:
             return

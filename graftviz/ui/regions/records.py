@@ -219,7 +219,7 @@ def rehearse_regions_page() -> None:
     two_states = grid_model(3, 1.0, 0.3, seed=0)
     rng = np.random.default_rng(0)
     model = random_model(two_states.model.edges, rng.integers(2, 4, size=9), seed=0)
-    for shown in (two_states, uploaded_model("", ModelFile(model))):
+    for shown in (two_states, uploaded_model(ModelFile(model))):
         for expansion, cut in (("greedy", "drop"), ("greedy", "mean-field"), ("norm", "drop")):
             deque(growing(shown, Question(4, expansion, cut, 0.0, 4, 0)), maxlen=0)
         deque(influencing(shown), maxlen=0)

@@ -11,13 +11,13 @@ from graftviz.datasets import dataset_title, load_dataset
 from graftviz.errors import InputError
 from graftviz.figures import activation_figure, rank_figure, run_rank_figure
 from graftviz.narrative.reservoir import activation_words, run_words, simulation_words
-from graftviz.options import option_specs
 from graftviz.ranks import RankedStep
 from graftviz.search.activation import activation
 from graftviz.table.csv_text import csv_text
 from graftviz.ui.chart import show_figure
 from graftviz.ui.controls import show_option, show_options
 from graftviz.ui.frame.header import PageFile
+from graftviz.ui.frame.panels import show_settings
 from graftviz.ui.frame.state import OptionsPage
 from graftviz.ui.frame.texts import plain
 from graftviz.ui.reservoir import jobs
@@ -25,7 +25,6 @@ from graftviz.ui.reservoir.options import ReservoirOptions
 from graftviz.ui.services import page_state
 
 _PREFIX = "reservoir"
-_SPECS = {spec.name: spec for spec in option_specs(ReservoirOptions)}
 _BESIDE_THE_SCORES = ("alpha", "step")  # shown where one sees what they do
 
 
@@ -36,7 +35,7 @@ def reservoir_state() -> OptionsPage[ReservoirOptions]:
 
 def show_choices(state: OptionsPage[ReservoirOptions]) -> None:
     """Show the controls of the side bar."""
-    specs = [spec for name, spec in _SPECS.items() if name not in _BESIDE_THE_SCORES]
+    specs = [spec for name, spec in state.specs.items() if name not in _BESIDE_THE_SCORES]
     show_options(specs, state.values, state.choose, prefix=_PREFIX)
 
 
@@ -79,9 +78,9 @@ def show_activation(state: OptionsPage[ReservoirOptions], steps: tuple[RankedSte
     picked = activation(view.edges, view.scores, options.alpha)
     words = activation_words(picked, len(view.scores), options.alpha)
     with left:
-        show_option(_SPECS["alpha"], options.alpha, state.choose, prefix=_PREFIX)
+        show_settings(state, _PREFIX, "alpha")
         if len(steps) > 1:
-            within = _SPECS["step"]._replace(maximum=len(steps))
+            within = state.specs["step"]._replace(maximum=len(steps))
             show_option(within, step.index, state.choose, prefix=_PREFIX)
         st.caption(
             plain(
