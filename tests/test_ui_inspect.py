@@ -25,17 +25,13 @@ from graftviz.inspection import compare_models, mutual_informations
 from graftviz.learners.registry import learner_class, learner_names
 from graftviz.model import PairwiseMRF
 from graftviz.options import option_specs
-from graftviz.ui.grow.options import GrowOptions
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.inspect import jobs as inspect_jobs, state as inspect_state
 from graftviz.ui.inspect.jobs import Answer, answer_steps
 from graftviz.ui.inspect.options import (
     AUTOMATIC,
     METHODS,
-    OWN_KEYS,
-    InspectSettings,
-    parse_inspection,
-    write_inspection,
+    InspectOptions,
 )
 from graftviz.ui.inspect.results import (
     edge_frame,
@@ -48,9 +44,9 @@ from graftviz.ui.inspect.results import (
 )
 from graftviz.ui.inspect.state import InspectState, Shown
 from graftviz.ui.material import prepare
-from graftviz.ui.model_source import FILE, LEARNED, TRUE, Loaded, SourceSettings, fingerprint_of
+from graftviz.ui.model_source import FILE, TRUE, Loaded, SourceOptions, fingerprint_of
 from graftviz.ui.scheduler import Scheduler
-from graftviz.ui.url_state import UploadOptions
+from graftviz.ui.url_state import UploadOptions, parse_options_of, write_options_of
 
 LEARNERS = [learner_class(name) for name in learner_names()]
 SOON = 300.0  # seconds; a first answer on a busy machine may have to be compiled
@@ -197,38 +193,26 @@ def test_a_zero_potential_leaves_the_norm_open_and_not_the_information() -> None
 # The address
 
 
+OWN_KEYS = ("model", "node", "edge", "evidence", "method", "with")
+
+
 def test_no_option_has_the_name_of_a_key_of_the_page() -> None:
     names = {spec.name for cls in (*LEARNERS, UploadOptions) for spec in option_specs(cls)}
     assert not names & set(OWN_KEYS)
 
 
-sources = st.one_of(
-    st.builds(
-        lambda data, learner, seed, step, lam: SourceSettings(
-            LEARNED,
-            GrowOptions(
-                data=data,
-                learner=learner,
-                options={} if lam is None else {"lam": lam},
-                seed=seed,
-                step=step,
-            ),
-        ),
-        st.sampled_from(dataset_keys()),
-        st.sampled_from(["best-choice", "first-hit", "nodewise-l1"]),
-        st.integers(0, 9),
-        st.integers(0, 99),
-        st.sampled_from([None, 0.01, 0.5]),
-    ),
-    st.builds(
-        lambda data: SourceSettings(TRUE, GrowOptions(data=data)),
-        st.sampled_from(dataset_keys()),
-    ),
-    st.builds(
-        lambda digits: SourceSettings(FILE, GrowOptions(), digits),
-        st.text("0123456789abcdef", min_size=16, max_size=16),
-    ),
+learned = st.fixed_dictionaries(
+    {
+        "data": st.sampled_from(dataset_keys()),
+        "learner": st.sampled_from(["best-choice", "first-hit", "nodewise-l1"]),
+        "seed": st.integers(0, 9),
+        "step": st.integers(0, 99),
+        "options": st.sampled_from([{}, {"lam": 0.01}, {"lam": 0.5}]),
+    }
 )
+true = st.fixed_dictionaries({"model": st.just(TRUE), "data": st.sampled_from(dataset_keys())})
+digits = st.text("0123456789abcdef", min_size=16, max_size=16)
+sources = st.one_of(learned, true, st.fixed_dictionaries({"model": digits}))
 nodes = st.one_of(st.none(), st.integers(0, 9999))
 
 
@@ -240,16 +224,19 @@ nodes = st.one_of(st.none(), st.integers(0, 9999))
     st.sampled_from(METHODS),
 )
 def test_an_address_reads_back_as_it_was(first, second, node, evidence, method) -> None:
-    selection = (3, 7) if node is None else (node,)
-    settings = InspectSettings(first, second, selection, evidence, method)
-    query = write_inspection(settings)
-    again, complaints = parse_inspection(query)
+    options = InspectOptions(
+        **first,
+        selection=(3, 7) if node is None else (node,),
+        evidence=evidence,
+        method=method,
+        second=None if second is None else SourceOptions(**second),
+    )
+    query = write_options_of(InspectOptions, vars(options))
+    values, complaints = parse_options_of(InspectOptions, query)
     assert complaints == ()
-    assert write_inspection(again) == query
-    assert (again.selection, again.method) == (selection, method)
-    assert list(again.evidence.items()) == list(evidence.items())
-    assert again.first == first
-    assert again.second == second
+    assert InspectOptions(**values) == options
+    assert list(values["evidence"].items()) == list(evidence.items())
+    assert write_options_of(InspectOptions, values) == query
 
 
 BAD_LINKS = {
@@ -266,17 +253,16 @@ BAD_LINKS = {
 @pytest.mark.parametrize("key", BAD_LINKS)
 def test_what_cannot_be_used_of_a_link_costs_one_sentence(key: str) -> None:
     text, sentence = BAD_LINKS[key]
-    settings, (complaint,) = parse_inspection({key: text, "data": "grid-8x8"})
+    values, (complaint,) = parse_options_of(InspectOptions, {key: text, "data": "grid-8x8"})
     assert sentence in complaint
-    assert settings.first.learned.data == "grid-8x8"
-    assert settings.selection == ()
+    assert {**values, "second": None} == vars(InspectOptions(data="grid-8x8"))
 
 
 @given(st.dictionaries(st.sampled_from((*OWN_KEYS, "data", "step", "x")), st.text(max_size=40)))
 def test_no_link_raises(query: dict[str, str]) -> None:
-    settings, complaints = parse_inspection(query)
+    values, complaints = parse_options_of(InspectOptions, query)
     assert all(len(sentence) < 600 for sentence in complaints)
-    write_inspection(settings)
+    write_options_of(InspectOptions, values)
 
 
 # Sources

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -26,30 +27,38 @@ from graftviz.ui.grow.state import GrowState
 from graftviz.ui.material import FINGERPRINT_DIGITS
 from graftviz.ui.recording import RunRecorder
 from graftviz.ui.session_run import SessionRun
-from graftviz.ui.url_state import UPLOAD
+from graftviz.ui.url_state import UPLOAD, LinkReader, part
 from graftviz.ui.visits import SourceCache
 
 LEARNED, TRUE, FILE = "learned", "true", "file"
+_FINGERPRINT = re.compile(rf"[0-9a-f]{{{FINGERPRINT_DIGITS}}}")
 PATIENCE = 0.8  # seconds to wait for a run before the page says that it is learning
 
 
+def _read_model(link: LinkReader, values: Mapping[str, Any]) -> str:
+    def read(text: str) -> str | None:
+        text = text.lower()
+        is_true = text == TRUE and values["data"] != UPLOAD
+        return text if is_true or _FINGERPRINT.fullmatch(text) else None
+
+    rule = (
+        f"The model must be {TRUE} (the model the data were sampled from) or the fingerprint of a "
+        "file, not {}; showing a learned model."
+    )
+    return link.take("model", "", read, rule)
+
+
 @dataclass(frozen=True)
-class SourceSettings:
-    """Choice of the model.
+class SourceOptions(GrowOptions):
+    """Choice of a model: settings of a run on the Grow page, or another model instead.
 
     Attributes
     ----------
-    kind : str
-        "learned", "true" or "file".
-    learned : GrowOptions
-        How it is learned; of a true model, the settings with its data set.
-    fingerprint : str
-        Of a file's model.
+    model : str
+        "true" is the true model of the data, a fingerprint the model of a file; empty for the run.
     """
 
-    kind: str
-    learned: GrowOptions
-    fingerprint: str = ""
+    model: str = part("", _read_model, lambda text: {"model": text})
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,18 +141,23 @@ class ModelSource:
     # ----------------------------------------------------------------------------------- settings
 
     @property
-    def settings(self) -> SourceSettings:
+    def settings(self) -> SourceOptions:
         """Settings that the controls show."""
-        fingerprint = self.expected if self._file is None else self._file.fingerprint
-        return SourceSettings(self.kind, self.learned.options, fingerprint)
+        if self.kind == TRUE:
+            return SourceOptions(data=self.learned.values["data"], model=TRUE)
+        if self.kind == FILE:
+            fingerprint = self.expected if self._file is None else self._file.fingerprint
+            return SourceOptions(model=fingerprint)
+        return SourceOptions(**self.learned.values)
 
-    def take(self, settings: SourceSettings) -> None:
+    def take(self, settings: SourceOptions) -> None:
         """Take the settings of a link."""
-        self.kind, self.learned.values = settings.kind, dict(vars(settings.learned))
-        if settings.kind == FILE:
-            if self._file is not None and self._file.fingerprint != settings.fingerprint:
+        self.kind = {"": LEARNED, TRUE: TRUE}.get(settings.model, FILE)
+        self.learned.values = {name: getattr(settings, name) for name in self.learned.values}
+        if self.kind == FILE:
+            if self._file is not None and self._file.fingerprint != settings.model:
                 self._file = None
-            self.expected = settings.fingerprint if self._file is None else ""
+            self.expected = settings.model if self._file is None else ""
 
     def choose_kind(self, kind: str) -> None:
         """Choose between a learned model, a true one, and a file."""

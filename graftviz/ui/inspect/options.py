@@ -11,16 +11,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any
 
 from graftviz.inference import METHODS as INFERENCE
-from graftviz.ui.grow.options import GrowOptions
-from graftviz.ui.model_source import FILE, LEARNED, TRUE, SourceSettings
+from graftviz.options import option
+from graftviz.ui.model_source import SourceOptions
 from graftviz.ui.url_state import (
-    UPLOAD,
     LinkReader,
-    one_of,
     parse_options_of,
+    part,
     whole_number,
     write_options_of,
 )
@@ -28,123 +28,32 @@ from graftviz.wording import quoted
 
 AUTOMATIC = "automatic"
 METHODS = (AUTOMATIC, *sorted(INFERENCE, key=lambda name: name != "exact"))
-OWN_KEYS = ("model", "node", "edge", "evidence", "method", "with")
-_FINGERPRINT = re.compile(r"[0-9a-f]{16}")
 _LONGEST = 2_000
 _LARGEST = 9_999_999
 _NUMBER = r"(\d{1,7})"
 
 
-@dataclass(frozen=True)
-class InspectSettings:
-    """Everything that decides what the page shows.
+def _read_selection(link: LinkReader, _: Mapping[str, Any]) -> tuple[int, ...]:
+    def read(text: str) -> tuple[int, ...] | None:
+        found = re.fullmatch(f"{_NUMBER}-{_NUMBER}", text, re.ASCII)
+        ends = sorted({int(end) for end in found.groups()}) if found else []
+        return tuple(ends) if len(ends) == 2 else None
 
-    Attributes
-    ----------
-    first : SourceSettings
-    second : SourceSettings or None
-        The model to compare with.
-    selection : tuple of int
-        Empty, a node, or both ends of an edge.
-    evidence : mapping
-        State by variable.
-    method : str
-        One of `METHODS`.
-    """
-
-    first: SourceSettings
-    second: SourceSettings | None = None
-    selection: tuple[int, ...] = ()
-    evidence: Mapping[int, int] = field(default_factory=dict)
-    method: str = AUTOMATIC
-
-
-def write_inspection(settings: InspectSettings) -> dict[str, str]:
-    """Return the query parameters of `settings`; :func:`parse_inspection` reads them back."""
-    own = {
-        "edge" if len(settings.selection) == 2 else "node": "-".join(map(str, settings.selection)),
-        "evidence": ",".join(f"{i}:{k}" for i, k in settings.evidence.items()),
-        "method": "" if settings.method == AUTOMATIC else settings.method,
-    }
-    if settings.second is not None:
-        parts = _write_source(settings.second)
-        # The default data and learner would leave nothing to write.
-        parts.setdefault("data", settings.second.learned.data)
-        own["with"] = ";".join(f"{name}={text}" for name, text in parts.items())
-    written = {name: text for name, text in own.items() if text}
-    return _write_source(settings.first) | written
-
-
-def parse_inspection(query: Mapping[str, str]) -> tuple[InspectSettings, tuple[str, ...]]:
-    """Return the settings of a link, with one sentence per part that is ignored."""
-    rest = {name: value for name, value in query.items() if name not in OWN_KEYS}
-    own = {name: query[name] for name in OWN_KEYS if name in query}
-    link = LinkReader(own, dict.fromkeys(own, _LONGEST))
-    first, second = _source(link, rest), _second(link)
     rule = "A node is given by its number, not by {}; ignored."
     node = link.take("node", None, whole_number(0, _LARGEST), rule)
-    edge = link.take("edge", None, _edge, "An edge is written as 3-7, not {}; ignored.")
+    edge = link.take("edge", None, read, "An edge is written as 3-7, not {}; ignored.")
     if node is not None and edge is not None:
         link.complaints.append("A link selects a node or an edge; the edge is ignored.")
-    selection = (edge or ()) if node is None else (node,)
-    evidence = _evidence(link)
-    rule = f"The method must be one of {', '.join(METHODS)}, not {{}}; using {AUTOMATIC}."
-    method = link.take("method", AUTOMATIC, one_of(METHODS), rule)
-    settings = InspectSettings(first, second, selection, evidence, method)
-    return settings, tuple(link.complaints)
+    return (edge or ()) if node is None else (node,)
 
 
-def _write_source(source: SourceSettings) -> dict[str, str]:
-    if source.kind == FILE:
-        return {"model": source.fingerprint}
-    if source.kind == TRUE:
-        return {"model": TRUE, **write_options_of(GrowOptions, {"data": source.learned.data})}
-    return write_options_of(GrowOptions, vars(source.learned))
-
-
-def _source(link: LinkReader, rest: Mapping[str, str]) -> SourceSettings:
-    values, complaints = parse_options_of(GrowOptions, rest)
-    link.complaints += complaints
-    learned = GrowOptions(**values)
-
-    def read(text: str) -> SourceSettings | None:
-        if text.lower() == TRUE and learned.data != UPLOAD:
-            return SourceSettings(TRUE, learned)
-        is_print = _FINGERPRINT.fullmatch(text.lower())
-        return SourceSettings(FILE, learned, text.lower()) if is_print else None
-
-    rule = (
-        f"The model must be {TRUE} (the model the data were sampled from) or the fingerprint of a "
-        "file, not {}; showing a learned model."
-    )
-    return link.take("model", SourceSettings(LEARNED, learned), read, rule)
-
-
-def _second(link: LinkReader) -> SourceSettings | None:
-    text = link.left.pop("with", "").strip()
-    if not text:
-        return None
-    parts = [part.partition("=") for part in text.split(";") if part]
-    rest = {name.strip(): value for name, _, value in parts}
-    own = LinkReader({"model": rest.pop("model", "")}, {"model": _LONGEST})
-    source = _source(own, rest)
-    link.complaints += [f"Model to compare with: {sentence}" for sentence in own.complaints]
-    return source
-
-
-def _edge(text: str) -> tuple[int, int] | None:
-    found = re.fullmatch(f"{_NUMBER}-{_NUMBER}", text, re.ASCII)
-    i, j = sorted(map(int, found.groups())) if found else (0, 0)
-    return (i, j) if i != j else None
-
-
-def _evidence(link: LinkReader) -> dict[int, int]:
+def _read_evidence(link: LinkReader, _: Mapping[str, Any]) -> dict[int, int]:
     evidence: dict[int, int] = {}
-    for part in filter(None, link.left.pop("evidence", "").split(",")):
-        found = re.fullmatch(f"{_NUMBER}:{_NUMBER}", part.strip(), re.ASCII)
+    for text in filter(None, link.left.pop("evidence", "").split(",")):
+        found = re.fullmatch(f"{_NUMBER}:{_NUMBER}", text.strip(), re.ASCII)
         if not found:
             link.complaints.append(
-                f"Evidence is written as variable:state, both as numbers, not {quoted(part)}; "
+                f"Evidence is written as variable:state, both as numbers, not {quoted(text)}; "
                 "ignored."
             )
         elif evidence.setdefault(int(found[1]), int(found[2])) != int(found[2]):
@@ -152,3 +61,52 @@ def _evidence(link: LinkReader) -> dict[int, int]:
                 f"The evidence gives variable {found[1]} two different states; using the first."
             )
     return evidence
+
+
+def _read_second(link: LinkReader, _: Mapping[str, Any]) -> SourceOptions | None:
+    text = link.left.pop("with", "").strip()
+    if not text:
+        return None
+    parts = [part.partition("=") for part in text.split(";") if part]
+    query = {name.strip(): value for name, _, value in parts}
+    values, complaints = parse_options_of(SourceOptions, query)
+    link.complaints += [f"Model to compare with: {sentence}" for sentence in complaints]
+    return SourceOptions(**values)
+
+
+def _write_second(source: SourceOptions) -> dict[str, str]:
+    query = write_options_of(SourceOptions, vars(source))
+    query.setdefault("data", source.data)  # the default alone would leave nothing to write
+    parts = sorted(query.items(), key=lambda item: item[0] != "model")
+    return {"with": ";".join(f"{name}={text}" for name, text in parts)}
+
+
+@dataclass(frozen=True)
+class InspectOptions(SourceOptions):
+    """Settings of the page: the model, and what is shown of it.
+
+    Attributes
+    ----------
+    selection : tuple of int
+        Empty, a node, or both ends of an edge.
+    evidence : mapping
+        State by variable.
+    second : SourceOptions or None
+        The model to compare with.
+    """
+
+    selection: tuple[int, ...] = part(
+        (),
+        _read_selection,
+        lambda ends: {("node", "edge")[len(ends) - 1]: "-".join(map(str, ends))},
+    )
+    evidence: Mapping[int, int] = part(
+        {},
+        _read_evidence,
+        lambda known: {"evidence": ",".join(f"{i}:{k}" for i, k in known.items())},
+        {"evidence": _LONGEST},
+    )
+    method: str = option(AUTOMATIC, "Inference method", label="Method", choices=METHODS)
+    second: SourceOptions | None = part(  # noqa: RUF009 (a field)
+        None, _read_second, _write_second, {"with": _LONGEST}
+    )

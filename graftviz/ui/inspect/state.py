@@ -6,7 +6,6 @@ cannot be used becomes a sentence, and the rest stays. Streamlit is not imported
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, NamedTuple, TypeVar
@@ -24,15 +23,14 @@ from graftviz.narrative.phrases import short
 from graftviz.regions import LocalMarginal
 from graftviz.ui.background import Background, Watching
 from graftviz.ui.frame.state import PageState
-from graftviz.ui.grow.options import GrowOptions
 from graftviz.ui.grow.state import GrowState, opened_grow_state
-from graftviz.ui.inspect import options
 from graftviz.ui.inspect.jobs import Answer, answer_steps, region_steps
-from graftviz.ui.inspect.options import AUTOMATIC, InspectSettings
+from graftviz.ui.inspect.options import AUTOMATIC, InspectOptions
 from graftviz.ui.material import Material
-from graftviz.ui.model_source import FILE, LEARNED, TRUE, Loaded, ModelSource, SourceSettings
+from graftviz.ui.model_source import LEARNED, TRUE, Loaded, ModelSource, SourceOptions
 from graftviz.ui.scheduler import Turns
 from graftviz.ui.services import material, page_state, share
+from graftviz.ui.url_state import parse_options_of, write_options_of
 from graftviz.ui.visits import SourceCache
 
 PATIENCE = 1.2  # seconds to wait for marginals before the page shows a notice
@@ -130,33 +128,34 @@ class InspectState(PageState):
     # ------------------------------------------------------------------------------ the address
 
     def _apply(self, query: dict[str, str]) -> tuple[str, ...]:
-        settings, complaints = options.parse_inspection(query)
-        if not query:
-            settings = InspectSettings(self._run_of_grow_page())
-        self.first.take(settings.first)
-        self.compares = settings.second is not None
-        if settings.second is not None:
-            self.second.take(settings.second)
-        self.selection, self.method = settings.selection, settings.method
-        self.evidence = dict(settings.evidence)
+        values, complaints = parse_options_of(InspectOptions, query)
+        options = InspectOptions(**values)
+        self.first.take(options if query else self._run_of_grow_page())
+        self.compares = options.second is not None
+        if options.second is not None:
+            self.second.take(options.second)
+        self.selection, self.method = options.selection, options.method
+        self.evidence = dict(options.evidence)
         self._variables = None
         return complaints
 
     def _write(self) -> dict[str, str]:
-        first = self.first.settings
-        second = self.second.settings if self.compares else None
-        settings = InspectSettings(first, second, self.selection, self.evidence, self.method)
-        # A file that has not been uploaded yet cannot be written.
-        is_awaited = first.kind == FILE and not first.fingerprint
-        return {} if is_awaited else options.write_inspection(settings)
+        if self.first.awaits_file and not self.first.expected:
+            return {}  # a file that has not been uploaded yet cannot be written
+        own = {
+            "selection": self.selection,
+            "evidence": self.evidence,
+            "method": self.method,
+            "second": self.second.settings if self.compares else None,
+        }
+        return write_options_of(InspectOptions, {**vars(self.first.settings), **own})
 
-    def _run_of_grow_page(self) -> SourceSettings:
+    def _run_of_grow_page(self) -> SourceOptions:
         """Return the run that the Grow page shows in this session, or the default one."""
         near = self._neighbour()
-        settings = GrowOptions()
-        if near is not None and near.shown is not None:
-            settings = dataclasses.replace(near.shown, step=near.values["step"])
-        return SourceSettings(LEARNED, settings)
+        if near is None or near.shown is None:
+            return SourceOptions()
+        return SourceOptions(**{**vars(near.shown), "step": near.values["step"]})
 
     @property
     def can_take_grow(self) -> bool:
@@ -214,12 +213,11 @@ class InspectState(PageState):
     def _suggest_partner(self) -> None:
         """Compare with the true model if there is one, else with the best tree."""
         settings = self.first.learned.options
-        kind = TRUE if settings.data in self.second.true_data() else LEARNED
-        learner = "chow-liu" if settings.learner != "chow-liu" else GrowOptions().learner
-        fresh = dataclasses.replace(
-            settings, learner=learner, options={}, step=0, branch=None, compare=False
-        )
-        self.second.take(SourceSettings(kind, fresh))
+        names = ("data", "fingerprint", "reading", "seed")
+        data = {name: getattr(settings, name) for name in names}
+        learner = "chow-liu" if settings.learner != "chow-liu" else SourceOptions().learner
+        model = TRUE if settings.data in self.second.true_data() else ""
+        self.second.take(SourceOptions(**data, learner=learner, model=model))
 
     # -------------------------------------------------------------------------------- the models
 
