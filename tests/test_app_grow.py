@@ -100,11 +100,11 @@ def test_it_opens_on_a_sample_with_known_truth() -> None:
     assert sentences(app) == ""
     state = state_of(app)
     assert state.values["learner"] == "best-choice"
-    assert state.learner_options(state.options)["preset"] == "paper"
+    assert state.learner_options(state.own)["preset"] == "paper"
     assert app.selectbox(key="option.preset").value == "paper"
     assert "preset" not in query_of(app)
     assert state.material.truth is not None
-    options = state.learner_options(state.options)
+    options = state.learner_options(state.own)
     assert options["alpha"] == 0.75
     assert app.slider(key="option.alpha").value == 0.75
     run = state.run
@@ -124,9 +124,7 @@ def test_every_data_set_can_be_chosen(key: str) -> None:
     header = json.loads(state.run.header_json)
     assert header["title"] == state.material.title
     assert (
-        header["lam"]
-        == state.learner_options(state.options)["lam"]
-        == state.material.suggested["lam"]
+        header["lam"] == state.learner_options(state.own)["lam"] == state.material.suggested["lam"]
     )
     content = finished(app)
     assert 10 <= content["outcome"]["edges"] <= 3 * state.material.train.n_variables
@@ -168,7 +166,7 @@ def test_another_preset_decides_by_its_own_rules_and_shows_what_they_come_to() -
     assert sentences(app) == ""
     state = state_of(app)
     assert query_of(app)["preset"] == "best"
-    assert state.learner_options(state.options)["lam"] is None
+    assert state.learner_options(state.own)["lam"] is None
     assert app.select_slider(key="option.lam").value == AUTO
     resolved = state.automatic(state.choice)
     assert app.select_slider(key="option.lam").options[0] == f"auto {resolved['lam']:.3g}"
@@ -218,11 +216,11 @@ def test_options_that_do_not_go_together_cost_a_sentence() -> None:
 def test_chosen_options_stay_with_another_data_set_and_suggestions_follow_it() -> None:
     app = open_app(data="digits-2", alpha="0.5")
     state = state_of(app)
-    assert state.learner_options(state.options)["lam"] == state.material.suggested["lam"]
+    assert state.learner_options(state.own)["lam"] == state.material.suggested["lam"]
     app.selectbox(key="choose.data").set_value("karate").run()
     state = state_of(app)
-    assert state.learner_options(state.options)["lam"] == state.material.suggested["lam"]
-    assert state.learner_options(state.options)["alpha"] == 0.5
+    assert state.learner_options(state.own)["lam"] == state.material.suggested["lam"]
+    assert state.learner_options(state.own)["alpha"] == 0.5
     assert query_of(app)["data"] == "karate"
 
 
@@ -431,7 +429,7 @@ def test_a_run_beyond_the_budget_is_asked_about_first(monkeypatch: pytest.Monkey
 
 
 def test_the_first_run_of_a_page_can_be_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_limits, "limits", lambda: Limits(ask_memory=-1))
+    monkeypatch.setattr(run_limits, "limits", lambda: Limits(ask_memory=0))
     app = open_app(data="karate")
     assert "Limit: " in sentences(app)
     assert state_of(app).run is None

@@ -14,7 +14,7 @@ from graftviz.learners.edge_grafting import EdgeGrafting
 from graftviz.learners.feature_grafting import FeatureGrafting
 from graftviz.learners.forced_pruning import ForcedPruning
 from graftviz.runs import Result, learn
-from graftviz.ui.grow.analysis import reasons, rows, side_of
+from graftviz.ui.grow.analysis import false_edges, reasons, rows
 from graftviz.ui.material import automatic_values, prepare, settings_of
 
 MATERIAL = prepare(load_dataset("karate"), 0)
@@ -27,7 +27,6 @@ def run(preset: str) -> Result:
 
 def test_indirect_edges_are_false_ones_with_a_common_true_neighbour() -> None:
     result = run("paper")
-    side = side_of("paper", result, MATERIAL.truth)
     true = {frozenset(pair) for pair in MATERIAL.truth.tolist()}
     false = [pair for pair in map(frozenset, result.model.edges.tolist()) if pair not in true]
     indirect = sum(
@@ -36,34 +35,37 @@ def test_indirect_edges_are_false_ones_with_a_common_true_neighbour() -> None:
         )
         for i, j in map(tuple, false)
     )
-    assert (side.false_edges, side.indirect) == (len(false), indirect)
-    assert side.edges == result.model.n_edges
+    assert false_edges(result, MATERIAL.truth) == (len(false), indirect)
     assert indirect > 0
 
 
 def test_best_explains_away_and_says_so() -> None:
-    paper = side_of("the paper's method", run("paper"), MATERIAL.truth)
-    best = side_of("best", run("best"), MATERIAL.truth)
-    told = dict(reasons(paper, best, settings_of(BestChoice(), MATERIAL)))
+    paper, best = run("paper"), run("best")
+    settings = settings_of(BestChoice(), MATERIAL)
+    told = dict(reasons("the paper's method", paper, best, MATERIAL.truth, settings))
     assert set(told) == {"Explains away", "Noise-based threshold", "Pruning"}
-    assert f"{paper.indirect} of its {paper.false_edges} false edges" in told["Explains away"]
-    assert best.indirect < paper.indirect
-    assert [what for what, _, _ in rows((paper, best))] == [
-        "Edges",
-        "Precision",
-        "Recall",
-        "Held-out NLPL",
+    wrong, indirect = false_edges(paper, MATERIAL.truth)
+    assert (
+        f"The paper's method scores raw correlation: {indirect} of its {wrong} false edges"
+        in (told["Explains away"])
+    )
+    assert false_edges(best, MATERIAL.truth)[1] < indirect
+    removed = sum(map(len, best.trace.outcome.history.removals))
+    assert removed == 0 or f"Removed {removed} edge" in told["Pruning"]
+    assert rows((paper, best)) == [
+        ("Edges", f"{paper.edges:,}", f"{best.edges:,}"),
+        ("Precision", f"{paper.precision:.2f}", f"{best.precision:.2f}"),
+        ("Recall", f"{paper.recall:.2f}", f"{best.recall:.2f}"),
+        ("Held-out NLPL", f"{paper.nlpl_test:.3f}", f"{best.nlpl_test:.3f}"),
     ]
 
 
 def test_without_truth_nothing_is_said_about_it() -> None:
-    paper = side_of("the paper's method", run("paper"), None)
-    assert (paper.false_edges, paper.indirect) == (None, None)
-    unknown = paper._replace(precision=None, recall=None)
-    told = dict(reasons(unknown, unknown._replace(removed=3), None))
+    result = learn(MATERIAL.train, BestChoice(preset="paper", lam=0.0035), test=MATERIAL.test)
+    told = dict(reasons("paper", result, result, None, None))
+    assert set(told) == {"Explains away"}
     assert "indirectly connected pairs" in told["Explains away"]
-    assert "3 edges" in told["Pruning"]
-    assert [what for what, _, _ in rows((unknown, unknown))] == ["Edges", "Held-out NLPL"]
+    assert [what for what, _, _ in rows((result, result))] == ["Edges", "Held-out NLPL"]
 
 
 def test_automatic_values_are_those_the_learner_uses() -> None:

@@ -51,11 +51,11 @@ def state() -> Iterator[GrowState]:
 
 
 def test_suggestions_are_defaults_and_choices_override_them(state: GrowState) -> None:
-    assert state.learner_options(state.options)["lam"] == 0.02
+    assert state.learner_options(state.own)["lam"] == 0.02
     state.choose("alpha", 0.25)
     state.choose("data", SECOND)
-    assert state.learner_options(state.options)["lam"] == 0.03
-    assert state.learner_options(state.options)["alpha"] == 0.25
+    assert state.learner_options(state.own)["lam"] == 0.03
+    assert state.learner_options(state.own)["alpha"] == 0.25
     state.choose("alpha", 0.5)
     assert state.values["options"] == {}, "the suggested value is no choice"
 
@@ -90,13 +90,13 @@ def test_a_stale_address_does_not_undo_a_change_but_the_history_does(state: Grow
     state.link()
     state.values["step"] = 3
     state.follow({**before, "step": "1"})
-    assert state.learner_options(state.options)["alpha"] == 0.25
+    assert state.learner_options(state.own)["alpha"] == 0.25
     assert state.values["step"] == 3
     assert state.link()["step"] == "3"
     state.follow(before, is_history=True)
-    assert state.learner_options(state.options)["alpha"] == 0.75
+    assert state.learner_options(state.own)["alpha"] == 0.75
     state.follow({"alpha": "0.1"})
-    assert state.learner_options(state.options)["alpha"] == 0.1
+    assert state.learner_options(state.own)["alpha"] == 0.1
 
 
 def test_complaints_about_a_link_last_until_something_is_chosen(state: GrowState) -> None:
@@ -129,7 +129,7 @@ def test_a_branch_shares_its_beginning_and_keeps_its_base_as_ghost(state: GrowSt
     assert not state.refresh(), "nothing has changed yet"
     state.choose("alpha", 0.0)
     assert state.values["branch"] == BranchPoint(1, {"alpha": 0.0})
-    assert state.learner_options(state.options)["alpha"] == 0.75
+    assert state.learner_options(state.own)["alpha"] == 0.75
     assert state.learner_options(state.choice)["alpha"] == 0.0
     assert state.refresh()
     assert state.ghost is base

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
-from graftviz.datasets import dataset_keys
+from graftviz.datasets import dataset_keys, dataset_title
 from graftviz.errors import InputError
 from graftviz.options import (
     OptionSpec,
@@ -296,6 +296,13 @@ class UploadOptions:
     )
 
 
+def data_option(first: str) -> Any:
+    """Declare the data to learn from; `first` is the default."""
+    keys = sorted(dataset_keys(), key=lambda key: key != first)
+    titles = (*map(dataset_title, keys), "Your own data…")
+    return option(first, "Data to learn from", label="Data", choices=(*keys, UPLOAD), titles=titles)
+
+
 def _read_fingerprint(link: LinkReader, values: Mapping[str, Any]) -> str:
     if values["data"] != UPLOAD:
         link.ignore(["fingerprint"], _NO_UPLOAD)
@@ -330,18 +337,10 @@ class DataOptions:
         Import options of the upload that differ from the defaults.
     """
 
-    data: str = option(
-        "scale-free-60", "Data to learn from", label="Data", choices=(*dataset_keys(), UPLOAD)
-    )
+    data: str = data_option("scale-free-60")
     fingerprint: str = fingerprint_part()
     reading: Mapping[str, Any] = part({}, _read_reading, texts)
-    seed: int = option(
-        0,
-        "Random seed for ties in the order of tests and for the held-out rows",
-        label="Seed",
-        minimum=0,
-        maximum=MAX_SEED,
-    )
+    seed: int = seed_option("Random seed for ties in the order of tests and for the held-out rows")
 
     def __post_init__(self) -> None:
         check_options(self)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from graftviz.errors import InputError
 from graftviz.learners.base import Learner
@@ -19,6 +19,7 @@ from graftviz.ui.session_run import Plan, Recorder, SessionRun, new_run, to_json
 from graftviz.ui.url_state import (
     UPLOAD,
     DataOptions,
+    LearnerChoice,
     UploadOptions,
     default_values,
     write_options_of,
@@ -27,18 +28,6 @@ from graftviz.ui.url_state import (
 S = TypeVar("S", bound=DataOptions)
 Load = Callable[[str, int], Material]
 MakeRecorder = Callable[[Run, Material, str], Recorder]
-
-
-class Choice(Protocol):
-    """Learner and the options chosen for it."""
-
-    @property
-    def learner(self) -> str:
-        """Name of the learner."""
-
-    @property
-    def options(self) -> Mapping[str, Any]:
-        """Options that were chosen."""
 
 
 class Wanted(NamedTuple):
@@ -120,11 +109,11 @@ class LearningPage(OptionsPage[S]):
         super().choose("options", options)
 
     @property
-    def choice(self) -> Choice:
+    def choice(self) -> LearnerChoice:
         """Learner and options that the controls show."""
         raise NotImplementedError
 
-    def defaults(self, choice: Choice) -> dict[str, Any]:
+    def defaults(self, choice: LearnerChoice) -> dict[str, Any]:
         """Return the default value of every option of a learner."""
         material = self.current_material()
         return default_options(
@@ -133,15 +122,15 @@ class LearningPage(OptionsPage[S]):
             choice.options.get("preset"),
         )
 
-    def learner_options(self, choice: Choice) -> dict[str, Any]:
+    def learner_options(self, choice: LearnerChoice) -> dict[str, Any]:
         """Return the value of every option of a learner: the chosen one, or the default."""
         return {**self.defaults(choice), **choice.options}
 
-    def learner(self, choice: Choice) -> Learner:
+    def learner(self, choice: LearnerChoice) -> Learner:
         """Return a learner with its options."""
         return learner_class(choice.learner)(**self.learner_options(choice))
 
-    def automatic(self, choice: Choice) -> dict[str, Any]:
+    def automatic(self, choice: LearnerChoice) -> dict[str, Any]:
         """Return the values of automatic options; empty while they cannot be computed."""
         material = self.current_material()
         try:

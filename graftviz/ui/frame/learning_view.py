@@ -9,17 +9,25 @@ from typing import Any
 
 import streamlit as st
 
-from graftviz.datasets import dataset_title
 from graftviz.learners.registry import learner_class, learner_names
 from graftviz.options import OptionSpec, option_specs
 from graftviz.ui.boundary import bounded
-from graftviz.ui.controls import PRESET, show_list, show_options
+from graftviz.ui.controls import PRESET, show_option, show_options
 from graftviz.ui.frame.learning import LearningPage, SideBySidePage
 from graftviz.ui.frame.view import Mailbox, MountedView, json_object
 from graftviz.ui.session_run import everything_so_far, requested_feeds, to_json
 from graftviz.ui.upload import show_upload
 from graftviz.ui.url_state import UPLOAD, DataOptions
 
+LEARNER = OptionSpec(
+    name="learner",
+    kind="choice",
+    default="best-choice",
+    help="",
+    label="Learner",
+    choices=learner_names(),
+    titles=tuple(learner_class(name).title for name in learner_names()),
+)
 SEED = next(spec for spec in option_specs(DataOptions) if spec.name == "seed")
 
 
@@ -29,34 +37,23 @@ def show_uploader(state: LearningPage[Any]) -> None:
         show_upload(state)
 
 
-def show_data(state: LearningPage[Any], prefix: str, **more: Any) -> None:
-    """Show the list of data sets; `more` are arguments of the control."""
+def show_data(state: LearningPage[Any], prefix: str, *, disabled: bool = False) -> None:
+    """Show the list of data sets."""
     material = state.current_material()
-    show_list(
-        "Data",
-        f"{prefix}.data",
-        next(spec.choices for spec in option_specs(state.options) if spec.name == "data"),
-        state.values["data"],
-        lambda key: state.choose("data", key),
-        title=lambda key: "Your own data…" if key == UPLOAD else dataset_title(key),
-        help=material.description or None if material else None,
-        **more,
-    )
+    spec = next(spec for spec in option_specs(state.options) if spec.name == "data")
+    if material is not None and material.description:
+        spec = spec._replace(help=material.description)
+    show_option(spec, state.values["data"], state.choose, prefix=prefix, disabled=disabled)
 
 
-def show_learners(state: LearningPage[Any], prefix: str, label: str, **more: Any) -> None:
-    """Show the list of learners; `more` are arguments of the control."""
-    cls = learner_class(state.choice.learner)
-    show_list(
-        label,
-        f"{prefix}.learner",
-        learner_names(),
-        state.choice.learner,
-        lambda name: state.choose("learner", name),
-        title=lambda name: learner_class(name).title,
-        help=f"{cls.idea} ({cls.source})",
-        **more,
-    )
+def show_learners(
+    state: LearningPage[Any], prefix: str, label: str, *, disabled: bool = False
+) -> None:
+    """Show the list of learners."""
+    learner = state.choice.learner
+    cls = learner_class(learner)
+    spec = LEARNER._replace(label=label, help=f"{cls.idea} ({cls.source})")
+    show_option(spec, learner, state.choose, prefix=prefix, disabled=disabled)
 
 
 def show_learner_options(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -35,92 +36,71 @@ _QUANTITIES = (
     ("Edges", "edges", ",d"),
     ("Precision", "precision", ".2f"),
     ("Recall", "recall", ".2f"),
-    ("Held-out NLPL", "nlpl", ".3f"),
+    ("Held-out NLPL", "nlpl_test", ".3f"),
 )
 
 
 # ------------------------------------------------------------------------ comparison of presets
 
 
-class Side(NamedTuple):
-    """One of two runs on the same data.
-
-    Attributes
-    ----------
-    name : str
-    edges, removed : int
-        Edges of the final model, and number of edges removed during the run or at its end.
-    false_edges, indirect : int or None
-        Edges that are not true, and how many of them join variables with a true common neighbour;
-        None if the truth is not available.
-    precision, recall, nlpl : float or None
-    """
-
-    name: str
-    edges: int
-    removed: int
-    false_edges: int | None
-    indirect: int | None
-    precision: float | None
-    recall: float | None
-    nlpl: float | None
-
-
-def side_of(name: str, result: Result, truth: np.ndarray | None) -> Side:
-    """Return the facts about one run."""
-    outcome = result.trace.outcome
-    removed = 0 if outcome is None else sum(map(len, outcome.history.removals))
-    false_edges = indirect = None
-    if truth is not None:
-        neighbours: list[set[int]] = [set() for _ in range(result.variables)]
-        for i, j in truth.tolist():
-            neighbours[i].add(j)
-            neighbours[j].add(i)
-        wrong = [(i, j) for i, j in result.model.edges.tolist() if j not in neighbours[i]]
-        false_edges = len(wrong)
-        indirect = sum(bool(neighbours[i] & neighbours[j]) for i, j in wrong)
-    scores = (result.precision, result.recall, result.nlpl_test)
-    return Side(name, result.edges, removed, false_edges, indirect, *scores)
-
-
-def rows(sides: tuple[Side, Side]) -> list[tuple[str, ...]]:
-    """Return the rows of a table: quantity and both values; rows without values are omitted."""
+def rows(runs: Sequence[Result]) -> list[tuple[str, ...]]:
+    """Return the rows of a table: quantity and its values; rows without values are omitted."""
     rows = []
     for label, name, form in _QUANTITIES:
-        numbers = [getattr(side, name) for side in sides]
+        numbers = [getattr(run, name) for run in runs]
         if any(number is not None for number in numbers):
             cells = ("–" if number is None else format(number, form) for number in numbers)
             rows.append((label, *cells))
     return rows
 
 
-def reasons(other: Side, best: Side, settings: Settings | None) -> list[tuple[str, str]]:
-    """Return titles and explanations of the differences between the runs."""
-    lines = [("Explains away", _explaining(other, best))]
+def false_edges(result: Result, truth: np.ndarray) -> tuple[int, int]:
+    """Return the number of false edges, and of those between neighbours of a common variable."""
+    neighbours: list[set[int]] = [set() for _ in range(result.variables)]
+    for i, j in truth.tolist():
+        neighbours[i].add(j)
+        neighbours[j].add(i)
+    wrong = [(i, j) for i, j in result.model.edges.tolist() if j not in neighbours[i]]
+    return len(wrong), sum(bool(neighbours[i] & neighbours[j]) for i, j in wrong)
+
+
+def reasons(
+    name: str, other: Result, best: Result, truth: np.ndarray | None, settings: Settings | None
+) -> list[tuple[str, str]]:
+    """Return titles and explanations of the differences between a run and that of preset best.
+
+    Parameters
+    ----------
+    name : str
+        Name of the method of the first run.
+    other, best : Result
+    truth : int array, shape (k, 2), or None
+    settings : Settings or None
+        Settings of preset best.
+    """
+    owner = f"{name[:1].upper()}{name[1:]} scores raw correlation"
+    rule = "Best scores what a pair adds to the active edges"
+    wrong, indirect = (0, 0) if truth is None else false_edges(other, truth)
+    text = f"{owner}, so indirectly connected pairs also pass. {rule}."
+    if truth is not None and indirect:
+        text = (
+            f"{owner}: {indirect:,} of its {wrong:,} false edges join variables that only share a "
+            f"neighbour. {rule}: {plural(false_edges(best, truth)[1], 'such edge')}."
+        )
+    lines = [("Explains away", text)]
     if settings is not None and settings.significance > 0:
         text = (
             f"A score must exceed κ = {settings.significance:g} times its sampling noise, so λ "
             "needs no tuning."
         )
         lines.append(("Noise-based threshold", text))
-    if best.removed:
-        text = f"Removed {plural(best.removed, 'edge')} that later edges made redundant."
+    outcome = best.trace.outcome
+    if removed := 0 if outcome is None else sum(map(len, outcome.history.removals)):
+        text = f"Removed {plural(removed, 'edge')} that later edges made redundant."
         lines.append(("Pruning", text))
     elif settings is not None and settings.refit:
         lines.append(("Pruning", "At the end, tries removing each edge; none could go."))
     return lines
-
-
-def _explaining(other: Side, best: Side) -> str:
-    rule = "Best scores what a pair adds to the active edges"
-    owner = f"{other.name[:1].upper()}{other.name[1:]}"
-    if not other.indirect or best.indirect is None:
-        return f"{owner} scores raw correlation, so indirectly connected pairs also pass. {rule}."
-    return (
-        f"{owner} scores raw correlation: {other.indirect:,} of its {other.false_edges:,} false "
-        f"edges join variables that only share a neighbour. {rule}: "
-        f"{plural(best.indirect, 'such edge')}."
-    )
 
 
 def compare_tool(state: GrowState) -> Tool | None:
@@ -152,8 +132,7 @@ def _show_difference(run: SessionRun, ghost: SessionRun) -> None:
     if run.failure or ghost.failure:
         return  # shown with the run
     learning, learner = run.recorder.run, ghost.recorder.run.learner
-    other = side_of(preset_title(learner), ghost.result(), learning.truth)
-    best = side_of("best", run.result(), learning.truth)
+    other, best = ghost.result(), run.result()
     settings = settings_of(learning.learner, run.recorder.material)
     labels, theirs, ours = zip(*rows((other, best)), strict=True)
     name = getattr(learner, "preset", learner.title)
@@ -164,7 +143,7 @@ def _show_difference(run: SessionRun, ghost: SessionRun) -> None:
         ["**best** (solid)", *(f"**{cell}**" for cell in ours)],
     ]
     words, numbers = st.columns([1, 1], gap="medium", vertical_alignment="center")
-    explained = reasons(other, best, settings)
+    explained = reasons(preset_title(learner), other, best, learning.truth, settings)
     words.markdown(" ".join(f"**{title}.** {text}" for title, text in explained))
     numbers.markdown("\n".join(f"| {' | '.join(line)} |" for line in lines))
 
@@ -223,7 +202,7 @@ def path_of(state: GrowState) -> tuple[PathPlan, Background[LamPath]] | None:
     material = state.current_material()
     if material is None:
         return None
-    learner = state.learner(state.options)
+    learner = state.learner(state.own)
     settings, by_noise = settings_of(learner, material), 0.0
     if settings is not None:
         by_noise = settings.significance

@@ -72,17 +72,21 @@ class GrowState(LearningPage[GrowOptions]):
         if branch is None:
             super()._choose_option(name, value)
         else:
-            run = self.learner_options(self.options)
+            run = self.learner_options(self.own)
             options = with_choice(branch.options, name, value, run)
             self.choose("branch", BranchPoint(branch.at, options))
 
     @property
+    def own(self) -> LearnerChoice:
+        """Learner and options of the run, without a branch."""
+        return LearnerChoice(self.values["learner"], self.values["options"])
+
+    @property
     def choice(self) -> LearnerChoice:
         """Learner and options that the controls show: those of the branch while there is one."""
-        branch, options = self.values["branch"], self.values["options"]
-        return LearnerChoice(
-            self.values["learner"], {**options, **(branch.options if branch else {})}
-        )
+        branch = self.values["branch"]
+        changes = branch.options if branch else {}
+        return LearnerChoice(self.own.learner, {**self.own.options, **changes})
 
     def begin_branch(self, at: int) -> None:
         """Let options apply from step `at` of the run in front on."""
@@ -100,9 +104,8 @@ class GrowState(LearningPage[GrowOptions]):
 
     def _find_wanted(self, material: Material) -> tuple[Wanted, ...]:
         """Return the run in front, and the one that it is compared with or branched from."""
-        options = self.options
-        learner, branch = self.learner(options), options.branch
-        if options.compare:
+        learner, branch = self.learner(self.own), self.values["branch"]
+        if self.values["compare"]:
             if getattr(learner, "preset", None) == BEST:
                 learner = self._by_preset(PAGE_PRESET)
             beside = self._plan(learner, material)
@@ -147,12 +150,12 @@ class GrowState(LearningPage[GrowOptions]):
     def smaller(self) -> int | None:
         """Return an edge budget within the limits for the run that was not begun."""
         material = self.current_material()
-        return None if material is None else fewer_edges(material.train, self.learner(self.options))
+        return None if material is None else fewer_edges(material.train, self.learner(self.own))
 
     def command(self) -> str:
         """Return the command that learns what the page would."""
         options = self.options
-        return learn_command(options.data, self.learner(options), options.seed, options.reading)
+        return learn_command(options.data, self.learner(self.own), options.seed, options.reading)
 
     def forget(self) -> None:
         """Release all runs; they are computed again when the page is opened."""

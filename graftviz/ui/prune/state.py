@@ -17,7 +17,7 @@ from graftviz.layout import ring_layout, static_layout
 from graftviz.learners.forced_pruning import HEURISTICS, ForcedPruning
 from graftviz.narrative.phrases import plural
 from graftviz.player.prune_records import prune_head, prune_header, prune_outcome, prune_record
-from graftviz.ui.frame.learning import Choice, Entry, Load, SideBySidePage, Wanted
+from graftviz.ui.frame.learning import Entry, Load, SideBySidePage, Wanted
 from graftviz.ui.material import Material
 from graftviz.ui.prune.options import PruneOptions
 from graftviz.ui.scheduler import OneAtATime, Turns
@@ -105,7 +105,7 @@ class PruneState(SideBySidePage[PruneOptions]):
         """Forced pruning and its chosen options."""
         return LearnerChoice(ForcedPruning.name, self.values["options"])
 
-    def defaults(self, choice: Choice) -> dict[str, Any]:
+    def defaults(self, choice: LearnerChoice) -> dict[str, Any]:
         """Return the default value of every option."""
         return {**super().defaults(choice), **PAGE_DEFAULTS}
 

@@ -15,7 +15,7 @@ from graftviz.learners.settings import OBJECTIVE_NAMES
 from graftviz.options import format_value, option_specs
 from graftviz.player.race_records import race_header, racer_header, racer_outcome, racer_record
 from graftviz.racing import AXES, Course, Race, course_of, distinct_names
-from graftviz.ui.frame.learning import Choice, Entry, LearningPage, Load, SideBySidePage, Wanted
+from graftviz.ui.frame.learning import Entry, LearningPage, Load, SideBySidePage, Wanted
 from graftviz.ui.material import Material, automatic_values, settings_of
 from graftviz.ui.race.options import END, LINE_UP, MOST_RACERS, RaceOptions
 from graftviz.ui.scheduler import OneAtATime, Turns
@@ -167,14 +167,14 @@ class RaceState(SideBySidePage[RaceOptions]):
         before, after = self.racers[: self.chosen], self.racers[self.chosen + 1 :]
         self.choose("racers", (*before, racer, *after))
 
-    def learner(self, choice: Choice) -> Learner:
+    def learner(self, choice: LearnerChoice) -> Learner:
         """Return the learner of a racer, with the edge budget of the race if it has none."""
         learner = super().learner(choice)
         if getattr(learner, "max_edges", 0) is None:
             learner = dataclasses.replace(learner, max_edges=self.budget())  # type: ignore[call-arg]
         return learner
 
-    def automatic(self, choice: Choice) -> dict[str, Any]:
+    def automatic(self, choice: LearnerChoice) -> dict[str, Any]:
         """Return the values of automatic options; empty while they cannot be computed."""
         return {**super().automatic(choice), "max_edges": self.budget()}
 
