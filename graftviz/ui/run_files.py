@@ -46,30 +46,24 @@ def build_replay(run: SessionRun) -> str:
 
 
 def build_edges(run: SessionRun) -> str:
-    """Return edges.csv, with how stable each edge is where that has been worked out."""
+    """Return edges.csv, with the stability of each edge if it has been computed."""
     work = run.stability
     return edges_csv(run.result(), work.latest if work is not None and work.finished else None)
 
 
+_CSV, _JSON, _XML = "text/csv", "application/json", "application/xml"
+_model = _of_result(lambda result: uai_text(result.model))
+_names = _of_result(lambda result: names_text(result.model))
 FILES = (
     FileKind("replay.html", "Web page of this run (needs no server)", "text/html", build_replay),
-    FileKind("edges.csv", "Edges (CSV)", "text/csv", build_edges),
-    FileKind("trace.csv", "Trace, one row per step (CSV)", "text/csv", _of_result(trace_csv)),
-    FileKind("result.json", "Result (JSON)", "application/json", _of_result(result_json)),
-    FileKind(
-        "model.uai", "Model (UAI)", "text/plain", _of_result(lambda result: uai_text(result.model))
-    ),
-    FileKind(
-        "model.names.json",
-        "Variable names (for UAI)",
-        "application/json",
-        _of_result(lambda result: names_text(result.model)),
-    ),
-    FileKind("graph.graphml", "Model and graph (GraphML)", "application/xml", _of_result(graphml)),
-    FileKind(
-        "graph.json", "Model and graph (JSON)", "application/json", _of_result(result_node_link)
-    ),
-    FileKind("graph.gexf", "Graph for Gephi (GEXF)", "application/xml", _of_result(result_gexf)),
+    FileKind("edges.csv", "Edges (CSV)", _CSV, build_edges),
+    FileKind("trace.csv", "Trace, one row per step (CSV)", _CSV, _of_result(trace_csv)),
+    FileKind("result.json", "Result (JSON)", _JSON, _of_result(result_json)),
+    FileKind("model.uai", "Model (UAI)", "text/plain", _model),
+    FileKind("model.names.json", "Variable names (for UAI)", _JSON, _names),
+    FileKind("graph.graphml", "Model and graph (GraphML)", _XML, _of_result(graphml)),
+    FileKind("graph.json", "Model and graph (JSON)", _JSON, _of_result(result_node_link)),
+    FileKind("graph.gexf", "Graph for Gephi (GEXF)", _XML, _of_result(result_gexf)),
 )
 
 

@@ -44,13 +44,23 @@ def live_player(state: GrowState, *, new_run: bool) -> None:
     if run is None:
         return
     mail = PLAYER.mail
+
+    def branch(wish: Mapping[str, Any]) -> None:
+        if wish.get("run") == run.token:
+            state.begin_branch(whole_number(wish.get("t"), 0))
+            mail.wants_page = True
+
+    def moved(place: Mapping[str, Any]) -> None:
+        if place.get("run") == run.token:
+            state.values["step"] = whole_number(place.get("t"), 0)
+
     PLAYER.show(
         grow_message(state, run, mail, new_run=new_run),
         {
             "ask": lambda question: setattr(mail, "question", question),
             "beside": lambda wish: setattr(mail, "beside", wish),
-            "branch": lambda wish: _branch(state, mail, wish),
-            "moved": lambda place: _moved(state, place),
+            "branch": branch,
+            "moved": moved,
         },
     )
     if run.failure:
@@ -151,14 +161,3 @@ def _at_end(state: GrowState) -> bool:
     """Return whether the player showed the last step of the previous run."""
     before = state.ghost
     return before is not None and before.ended and 0 < before.computed <= state.values["step"]
-
-
-def _branch(state: GrowState, mail: Mailbox, wish: Mapping[str, Any]) -> None:
-    if state.run is not None and wish.get("run") == state.run.token:
-        state.begin_branch(whole_number(wish.get("t"), 0))
-        mail.wants_page = True
-
-
-def _moved(state: GrowState, place: Mapping[str, Any]) -> None:
-    if state.run is not None and place.get("run") == state.run.token:
-        state.values["step"] = whole_number(place.get("t"), 0)
