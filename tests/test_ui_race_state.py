@@ -155,7 +155,7 @@ def test_racers_come_and_go(state: RaceState) -> None:
 def test_the_link_reproduces_the_race(state: RaceState) -> None:
     state.follow({"data": "karate", "seed": "3", "edges": "7", "r1": "first-hit", "r2": "chow-liu"})
     state.refresh()
-    state.look_at({"axis": "tests", "at": 12.0})
+    state.move({"axis": "tests", "at": 12.0})
     link = state.link()
     finish(state)
     first = state.race()
@@ -181,7 +181,7 @@ def test_the_link_reproduces_the_race(state: RaceState) -> None:
 def test_our_own_addresses_do_not_undo_what_changed_meanwhile(state: RaceState) -> None:
     state.refresh()
     link = state.link()
-    state.look_at({"axis": "edges", "at": 5.0})
+    state.move({"axis": "edges", "at": 5.0})
     state.follow({**link, "at": "1", "axis": "tests"})
     assert (state.values["axis"], state.values["at"]) == ("edges", 5.0)
     state.follow({"at": "2", "seed": "5"})

@@ -300,10 +300,6 @@ class SideBySidePage(LearningPage[S]):
         """Return the part of a message that says what the view shows of the runs."""
         raise NotImplementedError
 
-    def look_at(self, place: Mapping[str, Any]) -> None:
-        """Record what the view shows of the runs."""
-        raise NotImplementedError
-
     def forget(self) -> None:
         """Release all runs; they are computed again when the page is opened."""
         super().forget()

@@ -10,14 +10,14 @@ from typing import Any
 import streamlit as st
 
 from graftviz.learners.registry import learner_class, learner_names
-from graftviz.options import OptionSpec, option_specs
+from graftviz.options import OptionSpec
 from graftviz.ui.boundary import bounded
 from graftviz.ui.controls import PRESET, show_option, show_options
 from graftviz.ui.frame.learning import LearningPage, SideBySidePage
 from graftviz.ui.frame.view import Mailbox, MountedView, json_object
 from graftviz.ui.session_run import everything_so_far, requested_feeds, to_json
 from graftviz.ui.upload import show_upload
-from graftviz.ui.url_state import UPLOAD, DataOptions
+from graftviz.ui.url_state import UPLOAD
 
 LEARNER = OptionSpec(
     name="learner",
@@ -28,7 +28,6 @@ LEARNER = OptionSpec(
     choices=learner_names(),
     titles=tuple(learner_class(name).title for name in learner_names()),
 )
-SEED = next(spec for spec in option_specs(DataOptions) if spec.name == "seed")
 
 
 def show_uploader(state: LearningPage[Any]) -> None:
@@ -40,7 +39,7 @@ def show_uploader(state: LearningPage[Any]) -> None:
 def show_data(state: LearningPage[Any], prefix: str, *, disabled: bool = False) -> None:
     """Show the list of data sets."""
     material = state.current_material()
-    spec = next(spec for spec in option_specs(state.options) if spec.name == "data")
+    spec = state.specs["data"]
     if material is not None and material.description:
         spec = spec._replace(help=material.description)
     show_option(spec, state.values["data"], state.choose, prefix=prefix, disabled=disabled)
@@ -69,7 +68,7 @@ def show_learner_options(
     Automatic values are computed once the engine is ready; earlier they would wait for it. `more`
     are arguments of :func:`show_options`.
     """
-    values = {**state.learner_options(state.choice), SEED.name: state.values["seed"]}
+    values = {**state.learner_options(state.choice), "seed": state.values["seed"]}
     automatic = state.automatic(state.choice) if is_ready else {}
     for group in groups:
         show_options(group, values, state.choose, prefix=prefix, automatic=automatic, **more)
@@ -112,7 +111,7 @@ def show_runs(
 
     def moved(message: Mapping[str, Any]) -> None:
         if message.get(name) == state.token:
-            state.look_at(message)
+            state.move(message)
 
     def choose(act: Callable[[Mapping[str, Any]], bool], message: Mapping[str, Any]) -> None:
         mail.wants_page = act(message)

@@ -15,7 +15,6 @@ from graftviz.ui.boundary import guarded
 from graftviz.ui.controls import PRESET, own_options_first
 from graftviz.ui.frame.header import Tool
 from graftviz.ui.frame.learning_view import (
-    SEED,
     preset_first,
     show_data,
     show_learner_options,
@@ -35,16 +34,17 @@ INSPECT = Tool("inspect", "Inspect this model")
 def show_choices(state: GrowState, *, is_ready: bool) -> None:
     """Show data set, learner, its options and the seed."""
     is_branch = state.values["branch"] is not None
+    seed = state.specs["seed"]._replace(advanced=True)
     show_data(state, "choose", disabled=is_branch)
     show_learners(state, "choose", "Learner", disabled=is_branch)
     if state.values["compare"]:
         st.caption(_compared_options(state))
     show_learner_options(
         state,
-        preset_first(_main_options_first(learner_class(state.choice.learner))),
+        preset_first([*_main_options_first(learner_class(state.choice.learner)), seed]),
         "option",
         is_ready=is_ready,
-        disabled=(SEED.name, PRESET) if is_branch else (),
+        disabled=("seed", PRESET) if is_branch else (),
     )
 
 
@@ -69,7 +69,7 @@ def _main_options_first(cls: type) -> list[OptionSpec]:
     own = [spec.name for spec in specs if spec.name != PRESET and not spec.advanced]
     main = (PRESET, *own[:1], "lam", "max_edges")
     specs = [spec._replace(advanced=spec.name not in main) for spec in specs]
-    return [*sorted(specs, key=lambda spec: spec.advanced), SEED._replace(advanced=True)]
+    return sorted(specs, key=lambda spec: spec.advanced)
 
 
 def show_grow_notices(state: GrowState) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from graftviz.learners.forced_pruning import ForcedPruning
 from graftviz.options import option_specs
-from graftviz.ui.frame.learning_view import SEED, show_data, show_learner_options
+from graftviz.ui.frame.learning_view import show_data, show_learner_options
 from graftviz.ui.prune.state import PruneState
 
 _FIRST = ("edges", "exchange", "heuristic", "clusters")
@@ -23,5 +23,5 @@ def show_pruning_choices(state: PruneState, *, is_ready: bool) -> None:
         for name, spec in specs.items()
         if name not in (*_FIRST, *_THEN, *_LEFT_OUT)
     ]
-    groups = (first, [*then, SEED, *rest])
+    groups = (first, [*then, state.specs["seed"], *rest])
     show_learner_options(state, groups, "prune.option", is_ready=is_ready)

@@ -22,7 +22,7 @@ from graftviz.ui.material import Material
 from graftviz.ui.prune.options import PruneOptions
 from graftviz.ui.scheduler import OneAtATime, Turns
 from graftviz.ui.services import material, page_state, share
-from graftviz.ui.session_run import Recorder, SessionRun, whole_number
+from graftviz.ui.session_run import Recorder, SessionRun
 from graftviz.ui.url_state import LearnerChoice
 from graftviz.ui.warm_up import rehearse_learner
 
@@ -78,10 +78,6 @@ class PruneState(SideBySidePage[PruneOptions]):
     def place(self) -> Mapping[str, Any]:
         """Return rule and step, and the number of the link that set them."""
         return {"heuristic": self.heuristic, "visit": self.visit, "step": self.values["step"]}
-
-    def look_at(self, place: Mapping[str, Any]) -> None:
-        """Record the step that the browser shows."""
-        self.values["step"] = whole_number(place.get("step"), 0)
 
     # --------------------------------------------------------------------------------- settings
 

@@ -10,7 +10,6 @@ import streamlit as st
 from graftviz.figures import figure_html, race_figure
 from graftviz.formats.race_csv import race_csv
 from graftviz.learners.registry import learner_class
-from graftviz.options import option_specs
 from graftviz.racing import Race
 from graftviz.ui.boundary import bounded, guarded
 from graftviz.ui.controls import own_options_first, show_option
@@ -25,7 +24,7 @@ from graftviz.ui.frame.panels import show_notices
 from graftviz.ui.frame.texts import plain
 from graftviz.ui.frame.view import RACE
 from graftviz.ui.messages import show_warnings
-from graftviz.ui.race.options import LINE_UP, MOST_RACERS, RaceOptions
+from graftviz.ui.race.options import LINE_UP, MOST_RACERS
 from graftviz.ui.race.state import RaceState
 from graftviz.ui.run_files import PATIENCE
 from graftviz.ui.warm_up import WarmUp
@@ -34,10 +33,9 @@ from graftviz.ui.warm_up import WarmUp
 def show_race_choices(state: RaceState, *, is_ready: bool) -> None:
     """Show data, seed, edge budget, and the racers, one of them with its options."""
     show_data(state, "race")
-    specs = {spec.name: spec for spec in option_specs(RaceOptions)}
     for name, automatic in (("edges", state.budget() if is_ready else None), ("seed", None)):
         show_option(
-            specs[name], state.values[name], state.choose, prefix="race", automatic=automatic
+            state.specs[name], state.values[name], state.choose, prefix="race", automatic=automatic
         )
     _show_racers(state)
     show_learners(state, "race", f"Learner of racer {state.chosen + 1}")

@@ -112,7 +112,7 @@ class RaceState(SideBySidePage[RaceOptions]):
         at = self.values["at"]
         return {"place": {"axis": self.values["axis"], "at": END if math.isinf(at) else at}}
 
-    def look_at(self, place: Mapping[str, Any]) -> None:
+    def move(self, place: Mapping[str, Any]) -> None:
         """Record the axis and the position that the browser shows."""
         axis, at = place.get("axis"), place.get("at")
         if axis not in AXES:
