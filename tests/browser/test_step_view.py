@@ -19,14 +19,14 @@ Object.defineProperty(document, "hidden", { get: () => isHidden });
 <script type="module">
 SCRIPT
 class Missing extends StepView {
-  requests = 0;
   log = { ready: 0, last: 0 };
-  transport = { advance() {} };
-  get isComplete() { return this.requests > 0; }
-  request() { this.requests += 1; }
+  transport = { moving: false };
+  demand() { if (!globalThis.requests) this.requests.send("a step"); }
 }
-globalThis.view = new Missing(here, {}, "gv-test", "Test", { key: "test", speed: 1, retry: [10] });
-view.requestLater();
+globalThis.requests = 0;
+const need = () => { requests += 1; };
+globalThis.view = new Missing(here, { need }, "gv-test", "Test", { key: "test", speed: 1 });
+view.wake();
 </script>"""
 
 
@@ -36,6 +36,6 @@ def test_what_is_missing_in_a_hidden_tab_is_requested_when_it_is_shown(
     show_html(browser_page, PAGE.replace("SCRIPT", bundle("shared/step_view.js")))
     until(browser_page, "globalThis.view !== undefined")
     browser_page.wait_for_timeout(200)
-    assert browser_page.evaluate("view.requests") == 0
+    assert browser_page.evaluate("requests") == 0
     browser_page.evaluate("isHidden = false; document.dispatchEvent(new Event('visibilitychange'))")
-    until(browser_page, "view.requests === 1")
+    until(browser_page, "requests === 1")

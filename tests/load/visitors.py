@@ -17,10 +17,10 @@ from tests.load.wire import Wire
 
 DATA = "scale-free-200"
 SPEED = 12.0  # steps a second, the player's own pace
-# The player's ways of asking, see graftviz/player/assets/player/demand.js.
+# The requests of the player, see graftviz/player/assets/player/player.js and shared/requests.js.
 AHEAD_SECONDS = 1.5
 FETCH_STEPS = 36
-PAUSE_SECONDS = 0.25  # before what did not come is asked for again
+PAUSE_SECONDS = 0.2  # before what did not come is asked for again
 PATIENCE_SECONDS = 4.0
 TICK = 0.08
 DRAG_PAUSE = 1.0  # seconds somebody looks at a new run before the slider moves again

@@ -9,11 +9,9 @@ import { BudgetGraph } from "./graph.js";
 import { BudgetLog } from "./log.js";
 import { BudgetTree } from "./tree.js";
 
-const BUDGET_RETRY = [100, 200, 400, 700]; // ms between requests for further steps
-
 class BudgetPlayer extends FedView {
   constructor(host, callbacks) {
-    super(host, callbacks, "gv-budget-view", "Model under a bound", { key: "budget", speed: 4, retry: BUDGET_RETRY });
+    super(host, callbacks, "gv-budget-view", "Model under a bound", { key: "budget", speed: 4 });
     this.hover = null; // {node} or {clique} under the pointer
     this.ghost = null;
     this.graph = new BudgetGraph(this);
@@ -21,11 +19,10 @@ class BudgetPlayer extends FedView {
     this.gauge = new BudgetGauge(this);
     this.transport = new Transport(this);
     this.panels = [this.graph, this.tree, this.gauge, this.transport];
-    this.headline = h("h2", { dir: "auto" });
     this.words = h("p", { class: "gv-sentence", dir: "auto" });
     this.stop = h("p", { class: "gv-muted", dir: "auto" });
     this.assembleLayout("Loading the first edge…", "gv-budget-body", [this.graph.element, this.tree.element], [
-      h("div", { class: "gv-head" }, this.headline), h("div", { class: "gv-words" }, this.words, this.stop), this.gauge.element]);
+      this.buildHead(), h("div", { class: "gv-words" }, this.words, this.stop), this.gauge.element]);
   }
 
   // ----------------------------------------------------------------------------------- messages
@@ -55,11 +52,6 @@ class BudgetPlayer extends FedView {
     return shown === log.last ? "finished" : `width ${log.steps[shown].width}`;
   }
 
-  advance(seconds) {
-    super.advance(seconds);
-    this.gauge.advance(seconds);
-  }
-
   // ------------------------------------------------------------------------------------ pointing
 
   pointTo(found) {
@@ -78,28 +70,22 @@ class BudgetPlayer extends FedView {
 
   // ---------------------------------------------------------------------- words and messages
 
-  changed() {
+  write() {
     const { log, shown } = this;
-    if (!log) return;
     const step = log.steps[shown];
     if (this.hover && this.hover.clique >= step.cliques.length) this.hover = null;
     this.headline.textContent = log.run.title;
     this.words.textContent = step.words;
     this.stop.textContent = shown === log.last ? log.run.stop : "";
-    this.stop.hidden = this.stop.textContent === "";
-    for (const panel of this.panels) panel.describe();
-    clearTimeout(this.timers.moved);
-    if (!this.playing) this.timers.moved = setTimeout(() => this.sendPlace(), 350);
-    this.announce(() => [this.words.textContent, this.stop.textContent].filter(Boolean).join(" "));
-    this.wake();
   }
 
-  sendPlace() {
+  sentence() {
+    return [this.words.textContent, this.stop.textContent].filter(Boolean).join(" ");
+  }
+
+  address() {
     const { log, shown } = this;
-    const step = log.finished && shown >= log.ready ? null : shown;
-    if (step === this.sentPlace) return;
-    this.sentPlace = step;
-    this.callbacks.moved({ step });
+    return { step: log.finished && shown >= log.ready ? null : shown };
   }
 }
 

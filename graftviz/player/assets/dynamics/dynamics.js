@@ -3,7 +3,7 @@
 import { clamp, h, smooth } from "../shared/core.js";
 import { FedView } from "../shared/fed_view.js";
 import { KEYS_GRAPH, KEYS_MOVE, KEYS_PLAY } from "../shared/keys_help.js";
-import { REPLY_LOST } from "../shared/step_view.js";
+import { REQUEST_PATIENCE } from "../shared/requests.js";
 import { Transport } from "../shared/transport.js";
 import { DynamicsEvidence } from "./evidence.js";
 import { DynamicsLog } from "./log.js";
@@ -11,11 +11,12 @@ import { DynamicsMatrix } from "./matrix.js";
 import { DYNAMICS_ENTRY, DynamicsNetwork } from "./network.js";
 import { DynamicsSeries } from "./series.js";
 
-const DYNAMICS_RETRY = [80, 160, 300, 600]; // ms between requests for further rows
+const DYNAMICS_TRIES = 4; // messages without the prediction after which it is not requested any more
 
 class DynamicsPlayer extends FedView {
   constructor(host, callbacks) {
-    super(host, callbacks, "gv-dynamics", "System learned row by row", { key: "dynamics", speed: 8, retry: DYNAMICS_RETRY });
+    const moved = (place) => callbacks.moved({ ...place, from: this.log.known });
+    super(host, { ...callbacks, moved }, "gv-dynamics", "System learned row by row", { key: "dynamics", speed: 8 });
     this.chosen = null; // the series that was clicked
     this.hover = -1;
     this.series = null;
@@ -25,11 +26,10 @@ class DynamicsPlayer extends FedView {
     this.window = new DynamicsSeries(this);
     this.transport = new Transport(this);
     this.panels = [this.network, this.matrix, this.evidence, this.window, this.transport];
-    this.headline = h("h2", { dir: "auto" });
     this.words = h("p", { class: "gv-sentence", dir: "auto" });
     this.stop = h("p", { class: "gv-muted gv-dynamics-stop", dir: "auto" });
     this.assembleLayout("Loading the first row…", "gv-dynamics-body", this.network.element, [
-      h("div", { class: "gv-head" }, this.headline), h("div", { class: "gv-words" }, this.words, this.stop),
+      this.buildHead(), h("div", { class: "gv-words" }, this.words, this.stop),
       this.evidence.element, this.matrix.element, this.window.element]);
   }
 
@@ -57,7 +57,7 @@ class DynamicsPlayer extends FedView {
   }
 
   get isComplete() {
-    return this.log.finished && (this.series !== null || this.tries >= DYNAMICS_RETRY.length);
+    return this.log.finished && (this.series !== null || this.tries >= DYNAMICS_TRIES);
   }
 
   get keys() {
@@ -87,7 +87,7 @@ class DynamicsPlayer extends FedView {
     clearTimeout(this.timers.moved);
     this.sendPlace();
     clearTimeout(this.timers.lost);
-    this.timers.lost = setTimeout(() => this.sendPlaceAgain(), REPLY_LOST);
+    this.timers.lost = setTimeout(() => this.sendPlaceAgain(), REQUEST_PATIENCE);
   }
 
   /** Send the selection again if its prediction is missing: the message may have been lost. */
@@ -105,26 +105,21 @@ class DynamicsPlayer extends FedView {
 
   // ---------------------------------------------------------------------- words and messages
 
-  changed() {
-    const { log, shown } = this;
-    if (!log) return;
-    const { run } = log;
+  write() {
+    const { log: { run, rows, last }, shown } = this;
     this.headline.textContent = run.title;
-    this.words.textContent = shown === 0 ? run.opening : log.rows[shown - 1].words;
-    this.stop.textContent = shown === log.last ? run.closing : "";
-    for (const panel of this.panels) panel.describe();
-    clearTimeout(this.timers.moved);
-    if (!this.playing) this.timers.moved = setTimeout(() => this.sendPlace(), 350);
-    this.announce(() => [this.words.textContent, this.stop.textContent, this.chosen === null ? "" : this.evidence.summary].filter(Boolean).join(" "));
-    this.wake();
+    this.words.textContent = shown === 0 ? run.opening : rows[shown - 1].words;
+    this.stop.textContent = shown === last ? run.closing : "";
   }
 
-  sendPlace() {
+  sentence() {
+    return [this.words.textContent, this.stop.textContent, this.chosen === null ? "" : this.evidence.summary].filter(Boolean).join(" ");
+  }
+
+  address() {
     const { log, shown, chosen } = this;
     const step = (log.finished && shown >= log.ready) || this.playing ? null : shown;
-    if (this.sentPlace && this.sentPlace.step === step && this.sentPlace.node === chosen) return;
-    this.sentPlace = { step, node: chosen };
-    this.callbacks.moved({ step, node: chosen, from: log.rows.length });
+    return { step, node: chosen };
   }
 }
 

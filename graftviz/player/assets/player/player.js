@@ -1,18 +1,20 @@
 // The player: shown run and step, the moving playhead, and messages to the server.
 
-import { clamp, h, plural, remembered } from "../shared/core.js";
+import { clamp, h, plural } from "../shared/core.js";
 import { KEYS_OF_PLAYER } from "../shared/keys_help.js";
-import { SPEEDS, Transport } from "../shared/transport.js";
+import { Transport } from "../shared/transport.js";
 import { View } from "../shared/view.js";
 import { REGION_ASK_MS, RegionPanel } from "./certified_region.js";
 import { CurvesPanel } from "./curves.js";
-import { Demand } from "./demand.js";
 import { GraphView } from "./graph.js";
 import { InspectorPanel } from "./inspector.js";
 import { RunLog } from "./log.js";
 import { ReservoirPanel } from "./reservoir.js";
 import { WordsPanel } from "./words.js";
 
+const AHEAD_SECONDS = 1.5; // of playing that should be here beyond the shown step
+const FETCH_SECONDS = 3; // of playing that a request is for
+const FETCH_STEPS = [24, 400]; // least and most of a request
 const STEP_RATE = 11; // 1/s: how fast the playhead closes in on a step that was jumped to
 const BESIDE_MS = 500; // between requests for the rest of the run shown beside; then twice that, …
 const BESIDE_TRIES = 6;
@@ -26,9 +28,9 @@ class Player extends View {
     this.p = 0; // playhead, continuous; step t is complete at p = t
     this.shown = 0; // the step that all panels show
     this.goal = null; // a requested step that has not arrived yet
-    this.speed = SPEEDS.includes(remembered.get("speed", 4)) ? remembered.get("speed", 4) : 4;
+    this.speedKey = "speed";
+    this.speed = 4;
     this.selection = null;
-    this.demand = new Demand(callbacks.need || null);
     this.build();
   }
 
@@ -40,14 +42,10 @@ class Player extends View {
     this.words = new WordsPanel(this);
     this.inspector = new InspectorPanel(this);
     this.transport = new Transport(this);
-    this.headline = h("h2", { dir: "auto" });
-    this.under = h("p", { class: "gv-muted" });
-    this.note = h("p", { class: "gv-note", dir: "auto", hidden: true });
     this.assembleLayout("Waiting for the run…", "gv-player-body", this.graph.element, [
-      h("div", { class: "gv-column" }, h("div", { class: "gv-head" }, this.headline, this.under, this.note),
-        this.words.element, this.inspector.element, this.words.algorithm),
+      h("div", { class: "gv-column" }, this.buildHead(), this.words.element, this.inspector.element, this.words.algorithm),
       h("div", { class: "gv-column" }, this.reservoir.element, this.curves.element)]);
-    this.panels = [this.graph, this.reservoir, this.curves, this.transport];
+    this.panels = [this.graph, this.reservoir, this.curves, this.words, this.inspector, this.transport];
   }
 
   get keys() {
@@ -61,11 +59,11 @@ class Player extends View {
     const { branch } = header;
     const parent = [this.log, this.next && this.next.log].find((other) => other && branch && other.header.run === branch.run);
     if (parent && parent.n === log.n) log.inherit(parent, branch.t);
-    this.demand.reset();
+    this.requests.reset();
     this.next = { log, step, playing, at: performance.now() };
     this.root.classList.toggle("gv-outdated", this.log !== null);
     if (!this.log) {
-      this.sentPlace = step ?? 0;
+      this.sentPlace = JSON.stringify(step ?? 0);
       this.adopt();
     } else this.considerNext();
     this.wake();
@@ -75,6 +73,7 @@ class Player extends View {
     const waiting = this.next && this.next.log.header.run === run ? this.next.log : null;
     const log = waiting || [this.log, this.ghost].find((some) => some && some.header.run === run);
     if (!log) return;
+    const before = log.ready;
     const take = () => log.feed(from, records || [], outcome || null);
     if (log === this.log) this.graph.keepPlaces(take);
     else take();
@@ -82,7 +81,7 @@ class Player extends View {
       if (records && records.length) this.besideTries = 0;
       return this.changed();
     }
-    this.demand.replied(log);
+    this.requests.replied(log.ready > before);
     if (waiting) this.considerNext();
     else this.reachGoal();
     this.changed();
@@ -169,7 +168,6 @@ class Player extends View {
     this.under.textContent = parts.join(" · ");
     this.under.title = this.under.textContent;
     this.note.textContent = note || "";
-    this.note.hidden = !note;
   }
 
   // ---------------------------------------------------------------------------------- transport
@@ -220,12 +218,6 @@ class Player extends View {
     const t = Math.min(this.goal, this.log.ready);
     if (this.goal <= this.log.ready) this.goal = null;
     if (t !== this.shown) this.show(t);
-  }
-
-  setSpeed(speed) {
-    this.speed = speed;
-    remembered.set("speed", speed);
-    this.wake();
   }
 
   branchHere() {
@@ -295,21 +287,17 @@ class Player extends View {
 
   // ----------------------------------------------------------------------------- messages
 
-  /** Something other than the moving playhead changed. */
   changed() {
-    if (!this.log) return;
-    for (const panel of [this.graph, this.reservoir, this.curves, this.words, this.inspector, this.transport]) panel.describe();
+    super.changed();
     this.askSoon();
-    clearTimeout(this.timers.moved);
-    if (!this.playing) {
-      this.timers.moved = setTimeout(() => {
-        if (this.sentPlace === this.shown || !this.callbacks.moved || this.goal !== null) return;
-        this.sentPlace = this.shown;
-        this.callbacks.moved(this.shown);
-      }, 400);
-    }
-    this.announce(() => this.sentence());
-    this.wake();
+  }
+
+  get isAtRest() {
+    return !this.playing && this.goal === null;
+  }
+
+  address() {
+    return this.shown;
   }
 
   /** The shown step in words, for screen readers. */
@@ -342,11 +330,17 @@ class Player extends View {
     else {
       this.p = Math.abs(gap) < 0.004 ? this.shown : this.p + gap * (1 - Math.exp(-STEP_RATE * seconds));
     }
-    for (const panel of this.panels) panel.advance(seconds);
-    const watched = this.next
-      ? { log: this.next.log, p: 0, goal: this.openingStep(this.next), playing: this.next.playing }
-      : { log: this.log, p: this.p, goal: this.goal, playing: this.playing };
-    this.demand.update(watched.log, { ...watched, speed: this.speed }, () => this.wake());
+    super.advance(seconds);
+  }
+
+  /** Request records before they run out, and none while there are enough. */
+  demand() {
+    const { log, p, goal, playing } = this.next ? { ...this.next, p: 0, goal: this.openingStep(this.next) } : this;
+    if (log.finished) return;
+    const [least, most] = FETCH_STEPS;
+    const isFar = goal !== null && goal > log.ready;
+    const needed = isFar ? goal : p + Math.max(playing ? AHEAD_SECONDS * this.speed : 0, 6);
+    if (log.ready < needed) this.requests.send(log.ready + 1, isFar ? most : clamp(Math.ceil(FETCH_SECONDS * this.speed), least, most));
   }
 
   roll(seconds) {
@@ -370,7 +364,6 @@ class Player extends View {
 
   destroy() {
     super.destroy();
-    this.demand.destroy();
     this.region.destroy();
   }
 }

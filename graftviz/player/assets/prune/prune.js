@@ -1,6 +1,5 @@
 // Forced pruning: shown run and step, and messages to the server.
 
-import { Requests } from "../shared/requests.js";
 import { clamp, format, h, integer, plural } from "../shared/core.js";
 import { KEYS_GRAPH, KEYS_MOVE, KEYS_PLAY } from "../shared/keys_help.js";
 import { StepView } from "../shared/step_view.js";
@@ -20,7 +19,6 @@ class PrunePlayer extends StepView {
     this.all = null;
     this.pointed = null; // a pair under the pointer
     this.node = -1; // the selected variable
-    this.requests = new Requests(this);
     this.build();
   }
 
@@ -31,14 +29,10 @@ class PrunePlayer extends StepView {
     this.curves = new PruneCurves(this);
     this.transport = new Transport(this);
     this.panels = [this.graph, this.ranking, this.strip, this.curves, this.transport];
-    this.headline = h("h2", { dir: "auto" });
     this.badge = h("span", { class: "gv-badge" });
-    this.under = h("p", { class: "gv-muted", dir: "auto" });
-    this.truth = h("p", { class: "gv-prune-truth", dir: "auto", hidden: true });
-    this.note = h("p", { class: "gv-note", dir: "auto", hidden: true });
+    this.truth = h("p", { class: "gv-prune-truth", dir: "auto" });
     this.assembleLayout("Loading the exchanges…", "gv-prune-body", this.graph.element, [
-      h("div", { class: "gv-head gv-prune-head" }, h("div", { class: "gv-title" }, this.headline, this.badge), this.under, this.truth, this.note),
-      this.graph.words, this.ranking.element, this.strip.element, this.curves.element]);
+      this.buildHead("gv-prune-head", this.badge, this.truth), this.graph.words, this.ranking.element, this.strip.element, this.curves.element]);
   }
 
   // ----------------------------------------------------------------------------------- messages
@@ -56,7 +50,6 @@ class PrunePlayer extends StepView {
       this.curves.setRuns(this.all);
       this.under.textContent = [header.title, ...header.facts].join(" · ");
       this.note.textContent = header.note;
-      this.note.hidden = !header.note;
     }
     const isNews = this.all.feed({ feeds, failures });
     if (replies) this.requests.replied(isNews);
@@ -79,7 +72,7 @@ class PrunePlayer extends StepView {
     this.shown = this.p = 0;
     this.age = Infinity;
     this.wanted = step || null;
-    this.sentPlace = step;
+    this.sentPlace = JSON.stringify(step);
     this.playing = !step && !this.still;
   }
 
@@ -103,8 +96,8 @@ class PrunePlayer extends StepView {
   /** Request missing steps ahead of the shown one. */
   demand() {
     const far = this.wanted === Infinity ? this.log.ready + PRUNE_AHEAD : Math.max(this.shown, this.wanted ?? 0) + PRUNE_AHEAD;
-    this.requests.send(this.all.tracks.filter((track) => !track.finished && track.ready < far)
-      .map((track) => [track.run, track.ready + 1, far - track.ready]));
+    const wants = this.all.tracks.filter((track) => !track.finished && track.ready < far).map((track) => [track.run, track.ready + 1, far - track.ready]);
+    if (wants.length) this.requests.send(wants);
   }
 
   chooseHeuristic(key) {
@@ -143,11 +136,6 @@ class PrunePlayer extends StepView {
     return (this.playing && !isWaiting) || this.part < 1 || this.transport.moving;
   }
 
-  advance(seconds) {
-    super.advance(seconds);
-    this.demand();
-  }
-
   // ---------------------------------------------------------------------- words and messages
 
   opening() {
@@ -173,28 +161,23 @@ class PrunePlayer extends StepView {
     return `Exchange ${record.sum.exchanges}: ${plural(left, "edge")} out, ${integer(new_)} in`;
   }
 
-  changed() {
-    if (!this.log) return;
+  write() {
     const record = this.log.at(this.shown);
+    const isBest = record !== null && (record.kind === "best" || record.sum.bestStep === record.t);
+    const isCompared = record !== null && (record.recall !== null || record.precision !== null);
     this.headline.textContent = this.title(record);
-    const isBest = record && record.sum.bestStep === record.t;
-    this.badge.textContent = isBest || record?.kind === "best" ? "✓ best so far" : record ? `PLL ${format(record.best - record.after)} below the best` : "";
-    this.badge.className = `gv-badge ${isBest || record?.kind === "best" ? "gv-good" : ""}`;
+    this.badge.textContent = isBest ? "✓ best so far" : record ? `PLL ${format(record.best - record.after)} below the best` : "";
+    this.badge.className = `gv-badge ${isBest ? "gv-good" : ""}`;
     this.badge.hidden = !record;
-    const isCompared = record && (record.recall !== null || record.precision !== null);
-    this.truth.hidden = !isCompared;
     this.truth.textContent = isCompared ? `Compared with the true edges: recall ${shareText(record.recall)}, precision ${shareText(record.precision)}` : "";
-    for (const panel of this.panels) panel.describe();
-    clearTimeout(this.timers.moved);
-    if (!this.playing && this.wanted === null) this.timers.moved = setTimeout(() => this.sendPlace(), 350);
-    this.announce(() => `${this.headline.textContent}. ${this.graph.words.textContent} ${this.graph.fallback.textContent}`);
-    this.wake();
   }
 
-  sendPlace() {
-    if (this.shown === this.sentPlace) return;
-    this.sentPlace = this.shown;
-    this.callbacks.moved(this.shown);
+  sentence() {
+    return `${this.headline.textContent}. ${this.graph.words.textContent} ${this.graph.fallback.textContent}`;
+  }
+
+  get isAtRest() {
+    return !this.playing && this.wanted === null;
   }
 }
 

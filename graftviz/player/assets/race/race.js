@@ -1,6 +1,5 @@
 // The race: shown place on the chosen axis, movement, and messages to the server.
 
-import { Requests } from "../shared/requests.js";
 import { clamp, h, remembered, ticks } from "../shared/core.js";
 import { KEYS_GRAPH, KEYS_MOVE, KEYS_PLAY } from "../shared/keys_help.js";
 import { View } from "../shared/view.js";
@@ -22,7 +21,6 @@ class RacePlayer extends View {
     this.value = 0;
     this.goal = null; // a requested place that has not been learned yet
     this.places = []; // the shown moment of every racer
-    this.requests = new Requests(this);
     const duration = remembered.get("race.duration", 20);
     this.duration = RACE_DURATIONS.includes(duration) ? duration : 20;
     this.scales = { seconds: "linear", tests: "log", edges: "linear", ...remembered.get("race.scales", {}) };
@@ -35,12 +33,9 @@ class RacePlayer extends View {
     this.table = new RaceTable(this);
     this.transport = new RaceTransport(this);
     this.panels = [this.graphs, this.curves, this.table, this.transport];
-    this.headline = h("h2", { dir: "auto" });
-    this.under = h("p", { class: "gv-muted" });
-    this.note = h("p", { class: "gv-note", dir: "auto" });
     this.leader = h("p", { class: "gv-race-leader", dir: "auto" });
     this.assemble("Waiting for the race…", "gv-race-body",
-      h("div", { class: "gv-head" }, this.headline, this.under, this.note), this.leader,
+      this.buildHead(), this.leader,
       this.graphs.element, this.curves.element, this.table.element, this.transport.element);
   }
 
@@ -57,7 +52,7 @@ class RacePlayer extends View {
       this.goal = place.at === RACE_END ? Infinity : place.at;
     } else this.goal = left;
     this.value = 0;
-    this.sentPlace = JSON.stringify([this.axis, this.goal === Infinity ? RACE_END : this.goal]);
+    this.sentPlace = JSON.stringify({ axis: this.axis, at: this.goal === Infinity ? RACE_END : this.goal });
     this.headline.textContent = header.title;
     this.under.textContent = header.facts.join(" · ");
     this.note.textContent = header.note;
@@ -92,7 +87,7 @@ class RacePlayer extends View {
       const far = this.goal === null ? (this.places[racer.index] ?? 0) + RACE_AHEAD : racer.ready + RACE_AHEAD;
       if (racer.ready < far) wants.push([racer.run, racer.ready + 1, far - racer.ready]);
     }
-    this.requests.send(wants);
+    if (wants.length) this.requests.send(wants);
   }
 
   get keys() {
@@ -206,7 +201,7 @@ class RacePlayer extends View {
   advance(seconds) {
     if (this.playing) this.roll(seconds);
     this.place();
-    this.demand();
+    super.advance(seconds);
   }
 
   get moving() {
@@ -243,27 +238,24 @@ class RacePlayer extends View {
 
   // ----------------------------------------------------------------------------- messages
 
-  /** Something is to be shown differently. */
-  changed() {
-    if (!this.log) return;
+  write() {
     this.place();
     if (!this.playing || this.value < this.log.frontier(this.axis)) this.starved = false;
     const atStart = this.value <= 0 && !this.playing && this.log.running.length > 0;
     this.leader.textContent = atStart ? "Press play." : this.log.sentence(this.axis, this.value, this.places);
-    for (const panel of this.panels) panel.describe();
-    clearTimeout(this.timers.moved);
-    if (!this.playing && this.goal === null) this.timers.moved = setTimeout(() => this.sendPlace(), 400);
-    this.announce(() => this.leader.textContent);
-    this.wake();
   }
 
-  sendPlace() {
+  sentence() {
+    return this.leader.textContent;
+  }
+
+  get isAtRest() {
+    return !this.playing && this.goal === null;
+  }
+
+  address() {
     // Seconds differ from machine to machine; the end is the end on all of them.
-    const place = { axis: this.axis, at: this.over ? RACE_END : Number(this.value.toPrecision(6)) };
-    const text = JSON.stringify([place.axis, place.at]);
-    if (text === this.sentPlace || !this.callbacks.moved) return;
-    this.sentPlace = text;
-    this.callbacks.moved(place);
+    return { axis: this.axis, at: this.over ? RACE_END : Number(this.value.toPrecision(6)) };
   }
 }
 

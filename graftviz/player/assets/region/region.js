@@ -2,7 +2,8 @@
 
 import { boundText, clamp, h } from "../shared/core.js";
 import { KEYS_GRAPH, KEYS_MOVE, KEYS_PLAY } from "../shared/keys_help.js";
-import { REPLY_LOST, StepView } from "../shared/step_view.js";
+import { REQUEST_PATIENCE } from "../shared/requests.js";
+import { StepView } from "../shared/step_view.js";
 import { RegionAnswer } from "./answer.js";
 import { RegionCurves } from "./curves.js";
 import { RegionGraph } from "./graph.js";
@@ -10,11 +11,11 @@ import { RegionLog } from "./log.js";
 import { RegionMap } from "./map.js";
 import { RegionTransport } from "./transport.js";
 
-const REGION_RETRY = [120, 250, 500, 1000]; // ms between requests for parts still being computed
+const REGION_PATIENCE = 1000; // most ms between requests for parts still being computed
 
 class RegionPlayer extends StepView {
   constructor(host, callbacks) {
-    super(host, callbacks, "gv-region", "Growing region", { key: "region", speed: 2, retry: REGION_RETRY });
+    super(host, callbacks, "gv-region", "Growing region", { key: "region", speed: 2, patience: REGION_PATIENCE });
     this.state = 0;
     this.whole = this.rules = null;
     this.pending = [];
@@ -28,17 +29,15 @@ class RegionPlayer extends StepView {
     this.map = new RegionMap(this);
     this.transport = new RegionTransport(this);
     this.panels = [this.graph, this.answer, this.curves, this.map, this.transport];
-    this.headline = h("h2", { dir: "auto" });
     this.badge = h("span", { class: "gv-badge" });
-    this.under = h("p", { dir: "auto" });
-    this.note = h("p", { class: "gv-note", dir: "auto" });
     this.words = h("p", { class: "gv-sentence", dir: "auto" });
     this.stop = h("span");
     this.toBest = h("button", { type: "button", class: "gv-link", hidden: true, click: () => this.seek(this.log.best) });
     this.assembleLayout("Loading the region…", "gv-region-body", this.graph.element, [
-      h("div", { class: "gv-head gv-region-head" }, h("div", { class: "gv-title" }, this.headline, this.badge), this.under, this.note),
+      this.buildHead("gv-region-head", this.badge),
       h("div", { class: "gv-words" }, this.words, h("p", { class: "gv-muted", dir: "auto" }, this.stop, " ", this.toBest)),
       this.answer.element, this.curves.element, this.map.element]);
+    this.under.className = "";
   }
 
   // ----------------------------------------------------------------------------------- messages
@@ -60,11 +59,10 @@ class RegionPlayer extends StepView {
     if (page !== this.page) this.expects = false;
     this.page = page;
     this.pending = pending;
-    this.tries = isKnown ? this.tries : 0;
     this.reveal();
     this.curves.setRules();
     this.map.replied();
-    this.requestLater();
+    this.requests.replied(!isKnown);
     this.changed();
   }
 
@@ -101,15 +99,10 @@ class RegionPlayer extends StepView {
     if (region.done) this.wanted = null;
   }
 
-  get isComplete() {
-    return this.pending.length === 0;
-  }
-
   /** Request pending parts, but not while the point is being dragged. */
-  request() {
-    if (this.map.dragging || this.map.asked || this.expects) return;
-    this.tries += 1;
-    this.callbacks.need({ parts: this.pending });
+  demand() {
+    const isBusy = this.map.dragging || this.map.asked || this.expects;
+    if (this.pending.length && !isBusy) this.requests.send({ parts: this.pending });
   }
 
   ask(i) {
@@ -122,7 +115,7 @@ class RegionPlayer extends StepView {
   expect(send) {
     this.expects = true;
     clearTimeout(this.timers.expects);
-    this.timers.expects = setTimeout(() => { this.expects = false; }, REPLY_LOST);
+    this.timers.expects = setTimeout(() => { this.expects = false; this.wake(); }, REQUEST_PATIENCE);
     send();
   }
 
@@ -149,17 +142,9 @@ class RegionPlayer extends StepView {
       ["In the map of c", [["arrows", "decrease or increase fields (← →) and couplings (↓ ↑)"]]]];
   }
 
-  // ----------------------------------------------------------------------------------- movement
-
-  advance(seconds) {
-    super.advance(seconds);
-    this.answer.advance(seconds);
-  }
-
   // ---------------------------------------------------------------------- words and messages
 
-  changed() {
-    if (!this.log) return;
+  write() {
     const { log, shown } = this;
     const step = log.steps[shown];
     this.headline.textContent = step.head;
@@ -175,25 +160,21 @@ class RegionPlayer extends StepView {
     this.toBest.hidden = shown !== log.last || log.best === log.last;
     this.toBest.textContent = `Show size ${log.best + 1}`;
     this.answer.goal = this.answer.target();
-    for (const panel of this.panels) panel.describe();
-    clearTimeout(this.timers.moved);
-    if (!this.playing) this.timers.moved = setTimeout(() => this.sendPlace(), 350);
-    this.announce(() => `${this.headline.textContent}. ${this.words.textContent}`);
-    this.wake();
+  }
+
+  sentence() {
+    return `${this.headline.textContent}. ${this.words.textContent}`;
+  }
+
+  address() {
+    const { log, shown, state } = this;
+    // The last step is sent as null, whatever its number; so is a region that still grows.
+    return { step: shown >= log.ready ? null : shown, state: state === log.region.usual ? null : state };
   }
 
   sendPlace() {
-    if (this.expects || this.map.asked) {
-      this.timers.moved = setTimeout(() => this.sendPlace(), 350);
-      return;
-    }
-    const { log, shown, state } = this;
-    // The last step is sent as null, whatever its number; so is a region that still grows.
-    const step = shown >= log.ready ? null : shown;
-    const place = { step, state: state === log.region.usual ? null : state };
-    if (JSON.stringify(place) === this.sentPlace) return;
-    this.sentPlace = JSON.stringify(place);
-    this.callbacks.moved(place);
+    if (this.expects || this.map.asked) this.timers.moved = setTimeout(() => this.sendPlace(), REGION_PATIENCE / 3);
+    else super.sendPlace();
   }
 }
 

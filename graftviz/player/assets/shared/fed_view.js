@@ -2,12 +2,20 @@
 
 import { StepView } from "./step_view.js";
 
+const FED_PATIENCE = 700; // most ms between requests for further steps
+
 /**
  * A subclass defines `begin(run, isFirst)`, which makes the log of a new run, and `isComplete`, whether
  * all steps are known; `receive(message)` is optional. Its `log` has `run`, `known`, the number of steps
  * received, and `take`, which adds steps.
  */
 export class FedView extends StepView {
+  tries = 0; // consecutive messages without a step
+
+  constructor(host, callbacks, kind, label, options) {
+    super(host, callbacks, kind, label, { patience: FED_PATIENCE, ...options });
+  }
+
   show(message) {
     const { graph, run, visit } = message;
     if (graph) this.picture = graph;
@@ -16,6 +24,7 @@ export class FedView extends StepView {
     const isNews = isFirst || run.token !== this.log.run.token;
     if (isNews) {
       if (run.from > 0) return this.callbacks.need({ from: 0 });
+      this.requests.reset();
       this.begin(run, isFirst);
       this.transport.setRun(this.log);
     }
@@ -28,7 +37,7 @@ export class FedView extends StepView {
     if (run.done) this.wanted = null;
     this.reveal();
     this.tries = run.steps.length ? 0 : this.tries + 1;
-    this.requestLater();
+    this.requests.replied(run.steps.length > 0);
     this.changed();
     return undefined;
   }
@@ -49,8 +58,8 @@ export class FedView extends StepView {
     this.playing = this.wanted === null;
   }
 
-  request() {
-    this.callbacks.need({ from: this.log.known });
+  demand() {
+    if (!this.isComplete) this.requests.send({ from: this.log.known });
   }
 
   roll(seconds) {

@@ -1,11 +1,13 @@
 // Requests for missing records: one at a time, less often while no record arrives.
 
-const REQUEST_SOON = 150; // ms between requests while replies have new records
-const REQUEST_PATIENCE = 4000; // ms without any reply before asking again
+const REQUEST_SOON = 200; // ms between requests while replies have new records
+export const REQUEST_PATIENCE = 4000; // ms after which a reply counts as lost
 
 export class Requests {
-  constructor(view) {
+  /** `longest`: most ms between requests while replies have no new records. */
+  constructor(view, longest = REQUEST_PATIENCE) {
     this.view = view;
+    this.longest = longest;
     this.reset();
   }
 
@@ -17,14 +19,14 @@ export class Requests {
 
   replied(isNews) {
     this.sentAt = null;
-    this.pause = isNews ? REQUEST_SOON : Math.min(this.pause * 1.6, REQUEST_PATIENCE);
+    this.pause = isNews ? REQUEST_SOON : Math.min(this.pause * 1.6, this.longest);
     this.notBefore = performance.now() + this.pause;
   }
 
-  /** Request `wants` now, or wake the view when that is due. */
-  send(wants) {
+  /** Request what is missing now, or wake the view when that is due. */
+  send(...what) {
     const { view } = this;
-    if (!view.callbacks.need || wants.length === 0 || document.hidden) return;
+    if (!view.callbacks.need || document.hidden) return;
     const now = performance.now();
     const due = this.sentAt === null ? this.notBefore : this.sentAt + REQUEST_PATIENCE;
     const isDue = now >= due;
@@ -32,6 +34,6 @@ export class Requests {
     view.timers.request = setTimeout(() => view.wake(), (isDue ? REQUEST_PATIENCE : due - now) + 5);
     if (!isDue) return;
     this.sentAt = now;
-    view.callbacks.need(wants);
+    view.callbacks.need(...what);
   }
 }

@@ -1,49 +1,26 @@
-// View of steps: the playhead, its movement, and requests for what is missing.
+// View of steps: the playhead and its movement.
 
-import { clamp, remembered } from "./core.js";
-import { SPEEDS } from "./transport.js";
+import { clamp } from "./core.js";
+import { Requests } from "./requests.js";
 import { View } from "./view.js";
 
 const STILL_RATE = 1; // steps per second with reduced motion
-export const REPLY_LOST = 4000; // ms after which a reply counts as lost
 
 /** A subclass has a `transport`, and a `log` with `ready`, the number of available steps, and `last`. */
 export class StepView extends View {
-  constructor(host, callbacks, kind, label, { key, speed, retry = [] }) {
+  constructor(host, callbacks, kind, label, { key, speed, patience }) {
     super(host, callbacks, kind, label);
-    this.key = `${key}.speed`;
+    this.speedKey = `${key}.speed`;
+    this.speed = speed;
     this.shown = 0; // the step that all panels show
     this.p = 0; // playhead, continuous
     this.age = Infinity; // seconds since the shown step was reached
     this.wanted = null; // a step to show once it has arrived
-    this.retry = retry; // ms between requests
-    this.tries = 0; // consecutive requests without news
-    const chosen = remembered.get(this.key, speed);
-    this.speed = SPEEDS.includes(chosen) ? chosen : speed;
+    this.requests = new Requests(this, patience);
   }
 
-  /** Whether nothing is missing. */
-  get isComplete() {
-    return true;
-  }
-
-  /** Request what is missing; a subclass that may miss something defines it. */
-  request() {}
-
-  /** Request what is missing after a while, and again until it is there, while the page is visible. */
-  requestLater() {
-    clearTimeout(this.timers.need);
-    if (!this.log || this.isComplete || document.hidden) return;
-    this.timers.need = setTimeout(() => {
-      this.request();
-      // A reply starts the next request; this is for a reply that was lost.
-      this.timers.need = setTimeout(() => this.requestLater(), REPLY_LOST);
-    }, this.retry[Math.min(this.tries, this.retry.length - 1)]);
-  }
-
-  becameVisible() {
-    super.becameVisible();
-    this.requestLater();
+  address() {
+    return this.shown;
   }
 
   goTo(step) {
@@ -75,15 +52,10 @@ export class StepView extends View {
     this.changed();
   }
 
-  setSpeed(speed) {
-    this.speed = speed;
-    remembered.set(this.key, speed);
-  }
-
   advance(seconds) {
     this.age += seconds;
     if (this.playing) this.roll(seconds);
-    this.transport.advance(seconds);
+    super.advance(seconds);
   }
 
   roll(seconds) {

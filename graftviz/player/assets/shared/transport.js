@@ -1,9 +1,9 @@
 // Play, step, scrub: the buttons, the timeline, the speed, and the keys.
 
-import { button, clamp, h, icon, plural, replaceChildren } from "./core.js";
+import { button, clamp, h, icon, plural, remembered, replaceChildren } from "./core.js";
 import { KeysHelp } from "./keys_help.js";
 
-export const SPEEDS = [0.5, 1, 2, 4, 8, 16, 32];
+const SPEEDS = [0.5, 1, 2, 4, 8, 16, 32];
 
 const WORDS = { start: "To the start", back: "Step back", next: "Step forward", track: "Step" };
 
@@ -42,6 +42,8 @@ export class Transport {
         click: () => app.branchHere() }, icon("branch"), "Branch here") : null;
     this.speed = h("select", { "aria-label": "Speed in steps per second", change: () => this.chooseSpeed() },
       SPEEDS.map((v) => h("option", { value: v }, `${v} /s`)));
+    const chosen = remembered.get(app.speedKey, app.speed);
+    if (SPEEDS.includes(chosen)) app.speed = chosen;
     this.speed.value = String(app.speed);
     return [h("label", { class: "gv-speed" }, this.speed), this.help.button, this.branch];
   }

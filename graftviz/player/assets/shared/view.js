@@ -1,13 +1,19 @@
 // Base of all views: a root that follows theme and visibility, frames on demand, sentences for screen readers.
 
-import { clamp, h, readPalette } from "./core.js";
+import { clamp, h, readPalette, remembered } from "./core.js";
 import { Layout } from "./layout.js";
+import { Requests } from "./requests.js";
 
 const VIEW_TYPE = 14.5; // px, of the style sheet's type
 const VIEW_LONGEST_FRAME = 0.1; // s; a sleeping tab wakes to a huge gap
+const VIEW_MOVED = 350; // ms of rest before the shown place is sent
 const VIEW_SAY = { playing: 3000, still: 350 }; // ms before the next sentence for screen readers
 
-/** A subclass fills `panels` and `body` in its constructor, and defines `advance`. */
+/**
+ * A subclass fills `panels` in its constructor and calls `assemble`. It may define `demand`, which requests
+ * what is missing, `write`, which writes its own words, `sentence`, the same for screen readers, and
+ * `address`, the shown place.
+ */
 export class View {
   constructor(host, callbacks, kind, label) {
     this.callbacks = callbacks;
@@ -16,6 +22,7 @@ export class View {
     this.type = 1; // how much larger than usual type is
     this.panels = [];
     this.timers = {};
+    this.requests = new Requests(this);
     this.raf = 0;
     this.root = h("section", { class: `gv-player ${kind}`, "aria-label": label, tabindex: "-1" });
     host.append(this.root);
@@ -88,14 +95,60 @@ export class View {
   }
 
   /** Go on by so many seconds; called before every picture. */
-  advance() {}
+  advance(seconds) {
+    for (const panel of this.panels) panel.advance?.(seconds);
+    this.demand();
+  }
+
+  demand() {}
 
   /** Whether another frame is wanted. */
   get moving() {
     return this.playing || this.panels.some((panel) => panel.moving);
   }
 
+  setSpeed(speed) {
+    this.speed = speed;
+    remembered.set(this.speedKey, speed);
+    this.wake();
+  }
+
   // ------------------------------------------------------------------------- words, type, theme
+
+  /** Headline with a badge, what it is of, more, and a note. */
+  buildHead(kind = "", badge = null, ...more) {
+    this.headline = h("h2", { dir: "auto" });
+    this.under = h("p", { class: "gv-muted", dir: "auto" });
+    this.note = h("p", { class: "gv-note", dir: "auto" });
+    const title = badge ? h("div", { class: "gv-title" }, this.headline, badge) : this.headline;
+    return h("div", { class: `gv-head ${kind}` }, title, this.under, ...more, this.note);
+  }
+
+  /** Something other than the moving playhead changed. */
+  changed() {
+    if (!this.log) return;
+    this.write();
+    for (const panel of this.panels) panel.describe();
+    clearTimeout(this.timers.moved);
+    if (this.isAtRest) this.timers.moved = setTimeout(() => this.sendPlace(), VIEW_MOVED);
+    this.announce(() => this.sentence());
+    this.wake();
+  }
+
+  write() {}
+
+  /** Whether the shown place is no place on the way to another one. */
+  get isAtRest() {
+    return !this.playing;
+  }
+
+  /** Send the shown place, unless it was sent before. */
+  sendPlace() {
+    const place = this.address();
+    if (JSON.stringify(place) === this.sentPlace) return;
+    this.sentPlace = JSON.stringify(place);
+    this.callbacks.moved?.(place);
+  }
 
   /** Tell screen readers something at once. */
   say(text) {
