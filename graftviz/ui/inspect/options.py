@@ -103,7 +103,7 @@ class InspectOptions(SourceOptions):
     evidence: Mapping[int, int] = part(
         {},
         _read_evidence,
-        lambda known: {"evidence": ",".join(f"{i}:{k}" for i, k in known.items())},
+        lambda evidence: {"evidence": ",".join(f"{i}:{k}" for i, k in evidence.items())},
         {"evidence": _LONGEST},
     )
     method: str = option(AUTOMATIC, "Inference method", label="Method", choices=METHODS)

@@ -35,7 +35,7 @@ from graftviz.ui.frame.view import INSPECT
 from graftviz.ui.inspect.state import InspectState, Shown
 from graftviz.ui.session_run import to_json
 
-_SQUARE = 1.5  # a layout may be stretched this far to fill its place; known places keep their shape
+_SQUARE = 1.5  # a computed layout may be stretched this far to fill its place; a map is not
 _KINDS = {COMMON: "in both", LOST: "only in the first", GAINED: "only in the second"}
 _PARTNERS = 8
 _MOST_CHANGED = 12
@@ -170,7 +170,9 @@ def _show_node(state: InspectState, shown: Shown, i: int) -> None:
     _show_heading(state, model.names[i])
     st.caption(plain(f"{narrative.node_words(model, i)}."))
     show_observation(state, model, i, "inspect.observe")
-    marginals = [None if known is None else known.node[i] for known in (shown.before, shown.after)]
+    marginals = [
+        None if beliefs is None else beliefs.node[i] for beliefs in (shown.before, shown.after)
+    ]
     words = "Weights of the node."
     if shown.latest is not None:
         words = f"{narrative.marginal_words(model, i, shown.latest.node[i])}."
