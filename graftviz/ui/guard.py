@@ -264,7 +264,6 @@ class UploadAccounting:
             upload.reserve(max(_declared_length(scope), LEAST_FILE))
             await self.app(scope, upload.receive, upload.send)
         except Refused as refusal:
-            upload.close()
             status, sentence = refusal.args
             warn(log, client_of(scope), f"Refused an upload with status {status}.")
             if not upload.is_answered:
