@@ -45,13 +45,7 @@ def page_warm_up(page: str) -> WarmUp:
 
 
 def enter_page(page: str) -> WarmUp:
-    """Begin the script of a page, also of one that is opened before app.py has run.
-
-    Returns
-    -------
-    WarmUp
-        Compilation that the page waits for.
-    """
+    """Return the compilation that a page waits for; it begins with the first visit."""
     engine = warm_up()
     return page_warm_up(page) if page in _PAGES else engine
 
