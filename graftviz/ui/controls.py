@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from types import MappingProxyType
 from typing import Any, Literal
@@ -250,44 +250,6 @@ def follow_value(key: str, value: Any) -> str:
     if key not in st.session_state or st.session_state[key] != value:
         st.session_state[key] = value
     return key
-
-
-def show_list(
-    label: str,
-    key: str,
-    choices: Sequence[Any],
-    value: Any,
-    on_change: Callable[[Any], object],
-    *,
-    title: Callable[[Any], str],
-    as_buttons: bool = False,
-    **more: Any,
-) -> None:
-    """Show a choice as a list, or as a row of buttons.
-
-    Parameters
-    ----------
-    label, key : str
-    choices : sequence
-    value : object
-        The present choice.
-    on_change : callable
-        Called with the new choice before the page is drawn again.
-    title : callable
-        Returns the text of a choice.
-    as_buttons : bool
-    **more
-        Other arguments of the control, such as ``help``.
-    """
-    show = partial(st.segmented_control, required=True) if as_buttons else st.selectbox
-    show(
-        label,
-        choices,
-        key=follow_value(key, value),
-        format_func=title,
-        on_change=guarded(lambda: on_change(st.session_state[key])),
-        **more,
-    )
 
 
 def help_text(spec: OptionSpec, automatic: Any = None) -> str:

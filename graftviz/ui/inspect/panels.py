@@ -7,15 +7,15 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from graftviz.datasets import dataset_title
 from graftviz.errors import InputError
-from graftviz.learners.registry import learner_class, learner_names
+from graftviz.learners.registry import learner_class
 from graftviz.narrative.inspection import METHOD_NAMES, method_words, model_words
 from graftviz.narrative.phrases import short
 from graftviz.options import format_value, option_specs
 from graftviz.ui.boundary import bounded, guarded
-from graftviz.ui.controls import follow_value, replaceable, show_list
+from graftviz.ui.controls import follow_value, replaceable, show_option
 from graftviz.ui.frame.header import Header, write_address
+from graftviz.ui.frame.learning_view import show_learners
 from graftviz.ui.frame.panels import show_until
 from graftviz.ui.frame.texts import plain
 from graftviz.ui.frame.view import INSPECT
@@ -28,7 +28,7 @@ from graftviz.ui.inspect.state import InspectState, Shown
 from graftviz.ui.messages import show_awaiting_file, show_problem, show_warnings
 from graftviz.ui.model_source import FILE, LEARNED, TRUE, Loaded, ModelSource
 from graftviz.ui.reading import upload_model
-from graftviz.ui.url_state import UPLOAD, write_options_of
+from graftviz.ui.url_state import write_options_of
 from graftviz.ui.warm_up import WarmUp
 from graftviz.wording import reworded
 
@@ -73,14 +73,14 @@ def show_sources(state: InspectState, *, has_uploader: bool = True) -> None:
 
 def _show_source(source: ModelSource, prefix: str, *, has_uploader: bool = True) -> None:
     """Show where a model comes from."""
-    show_list(
+    key = follow_value(f"{prefix}.kind", source.kind)
+    st.segmented_control(
         "Where the model comes from",
-        f"{prefix}.kind",
         tuple(_KINDS),
-        source.kind,
-        source.choose_kind,
-        title=_KINDS.__getitem__,
-        as_buttons=True,
+        key=key,
+        required=True,
+        format_func=_KINDS.__getitem__,
+        on_change=guarded(lambda: source.choose_kind(st.session_state[key])),
         label_visibility="collapsed",
         width="stretch",
     )
@@ -90,26 +90,15 @@ def _show_source(source: ModelSource, prefix: str, *, has_uploader: bool = True)
         return
     if source.kind == TRUE:
         st.caption("The model from which the rows were sampled.")
-    settings = source.learned.options
-    show_list(
-        "Data",
-        f"{prefix}.data",
-        source.data(),
-        settings.data,
-        lambda key: source.learned.choose("data", key),
-        title=lambda key: "Your own data" if key == UPLOAD else dataset_title(key),
-    )
+    learned, keys = source.learned, source.data()
+    spec = learned.specs["data"]
+    spec = spec._replace(choices=keys, titles=tuple(map(spec.title_of, keys)))
+    show_option(spec, learned.values["data"], learned.choose, prefix=prefix)
     if source.kind == TRUE:
         return
-    show_list(
-        "Learner",
-        f"{prefix}.learner",
-        learner_names(),
-        settings.learner,
-        lambda name: source.learned.choose("learner", name),
-        title=lambda name: learner_class(name).title,
-    )
+    show_learners(learned, prefix, "Learner")
     _show_step(source, prefix)
+    settings = learned.options
     labels = {spec.name: spec.label for spec in option_specs(learner_class(settings.learner))}
     chosen = [f"{labels[name]} {format_value(value)}" for name, value in settings.options.items()]
     chosen += [f"seed {settings.seed}"] if settings.seed else []
