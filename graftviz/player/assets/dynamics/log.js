@@ -1,44 +1,30 @@
 // A system learned row by row, and the evidence of the seeds for a series.
 
+import { StepLog } from "../shared/log.js";
+
 const DYNAMICS_STRONG = 0.95; // quantile of the coefficients at which colours saturate
 
-export class DynamicsLog {
+export class DynamicsLog extends StepLog {
+  rows = this.steps; // the row of step t is rows[t − 1]
+  counts = [0];
+  seeds = [];
+  edges = []; // {source, target, value, size, born}, in the order of steps
+  full = 1; // size of a coefficient from which on its colour is full
+
   constructor(graph, run) {
-    this.graph = graph;
-    this.run = run;
-    this.n = graph.names.length;
-    this.rows = []; // the row of step t is rows[t − 1]
+    super(graph, run);
     this.born = new Int32Array(this.n).fill(-1); // step in which each series' row was learned
-    this.counts = [0];
-    this.seeds = [];
-    this.edges = []; // {source, target, value, size, born}, in the order of steps
-    this.ready = 0;
-    this.last = null;
-    this.finished = false;
-    this.full = 1; // size of a coefficient from which on its colour is full
     this.truth = graph.truth && graph.truth.map(([sources, values], i) => new Map(sources.map((u, p) => [u, this.sized(i, u, values[p])])));
     this.measure();
   }
 
-  /** Append rows, which come in order; rows already here are unchanged. */
-  take({ from, steps, done }) {
-    if (from > this.rows.length) return;
-    const fresh = steps.slice(this.rows.length - from);
-    for (const row of fresh) this.add(row);
-    this.ready = this.rows.length;
-    this.finished = done;
-    this.last = done ? this.ready : null;
+  take(run) {
+    const fresh = super.take(run);
+    fresh.forEach((row, k) => this.add(row, this.ready - fresh.length + k + 1));
     if (fresh.length) this.measure();
   }
 
-  /** Number of loaded rows. */
-  get known() {
-    return this.rows.length;
-  }
-
-  add(row) {
-    this.rows.push(row);
-    const born = this.rows.length;
+  add(row, born) {
     this.born[row.node] = born;
     this.counts.push(this.counts[born - 1] + row.parents.length);
     if (row.kind === "seed") this.seeds.push({ node: row.node, born, parents: new Set(row.parents), twoHop: row.twoHop });
@@ -59,10 +45,6 @@ export class DynamicsLog {
     if (this.truth) for (const row of this.truth) for (const size of row.values()) sizes.push(Math.abs(size));
     sizes.sort((a, b) => a - b);
     this.full = sizes[Math.floor(DYNAMICS_STRONG * (sizes.length - 1))] || 1;
-  }
-
-  name(i) {
-    return this.graph.names[i];
   }
 
   edgesAt(k) {

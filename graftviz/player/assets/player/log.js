@@ -1,37 +1,29 @@
 // The client-side log of one run: everything any panel shows is a function of it and the playhead.
 
 import { clamp, format, lerp } from "../shared/core.js";
+import { countUpTo, EdgeLog } from "../shared/log.js";
 
-export class RunLog {
+export class RunLog extends EdgeLog {
+  records = [null]; // by t; holes where a message got lost
+  ready = 0; // records 1…ready are all here
+  outcome = null;
+  scores = []; // per edge
+  norms = []; // per edge: {t: […], norm: […]}
+  features = []; // per edge: null, or {t: […], active: […], possible} of one with features of its own
+  made = [0]; // activations up to and with step t
+  counts = [0]; // active edges after step t
+  dropped = new Set(); // edges that the final fit took out
+  gone = 0; // edges taken out so far
+  stability = null; // {of, counts: key of a pair → subsamples that found it}
+  cache = new Map();
+  scoreTop = 0;
+
   constructor(header) {
+    super(header.names.length);
     this.header = header;
-    this.n = header.names.length;
-    this.records = [null]; // by t; holes where a message got lost
-    this.ready = 0; // records 1…ready are all here
-    this.outcome = null;
-    // Edges in order of activation; one that left and came back is there twice.
-    this.sources = [];
-    this.targets = [];
-    this.born = []; // the step each was activated in
-    this.died = []; // the step each was taken out in; Infinity: none
-    this.scores = [];
-    this.norms = []; // per edge: {t: […], norm: […]}
-    this.features = []; // per edge: null, or {t: […], active: […], possible} of one with features of its own
-    this.made = [0]; // activations up to and with step t
-    this.counts = [0]; // active edges after step t
-    this.edgeIndex = new Map(); // key of a pair: its edges, the latest last
-    this.dropped = new Set(); // edges that the final fit took out
-    this.gone = 0; // edges taken out so far
-    this.stability = null; // {of, counts: key of a pair → subsamples that found it}
     this.frames = header.layout ? [{ t: 0, xy: header.layout }] : []; // layout key frames
     this.truth = header.truth ? new Set(header.truth.map(([i, j]) => this.key(i, j))) : null;
-    this.cache = new Map();
-    this.scoreTop = 0;
     this.limits = [[0, header.threshold ?? { symbol: "λ", value: header.lam }]]; // from step … on
-  }
-
-  key(i, j) {
-    return i < j ? i * this.n + j : j * this.n + i;
   }
 
   name(i) {
@@ -81,23 +73,12 @@ export class RunLog {
     const t = ++this.ready;
     let count = this.counts[t - 1];
     for (const [i, j] of record.removed ?? []) {
-      const edge = this.latest(i, j);
-      if (edge < 0 || this.died[edge] !== Infinity) continue;
-      this.died[edge] = t;
+      if (!this.remove(i, j, t)) continue;
       this.gone++;
       count--;
     }
     for (const [i, j, score] of record.activated) {
-      const before = this.latest(i, j);
-      if (before >= 0 && this.died[before] === Infinity) continue;
-      const key = this.key(i, j);
-      const lives = this.edgeIndex.get(key);
-      if (lives) lives.push(this.sources.length);
-      else this.edgeIndex.set(key, [this.sources.length]);
-      this.sources.push(i);
-      this.targets.push(j);
-      this.born.push(t);
-      this.died.push(Infinity);
+      if (!this.add(i, j, t)) continue;
       this.scores.push(score);
       this.norms.push({ t: [], norm: [] });
       this.features.push(null);
@@ -122,15 +103,6 @@ export class RunLog {
     if (record.threshold) this.limits.push([t, record.threshold]);
     if (record.layout) this.frames.push({ t, xy: record.layout });
     if (record.reservoir) this.scoreTop = Math.max(this.scoreTop, record.reservoir.max);
-  }
-
-  /** The latest edge of a pair so far, or −1. */
-  latest(i, j) {
-    return this.edgeIndex.get(this.key(i, j))?.at(-1) ?? -1;
-  }
-
-  isActive(edge, t) {
-    return this.born[edge] <= t && t < this.died[edge];
   }
 
   /** Whether the final fit took an edge out, and the end is what step t is. */
@@ -164,28 +136,16 @@ export class RunLog {
     return this.header.branch ? this.header.branch.t : null;
   }
 
-  /** How many of the ascending steps are at most t. */
-  until(steps, t) {
-    let low = 0;
-    let high = steps.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (steps[middle] <= t) low = middle + 1;
-      else high = middle;
-    }
-    return low;
-  }
-
   normAt(edge, t) {
     const history = this.norms[edge];
-    const count = this.until(history.t, t);
+    const count = countUpTo(history.t, t);
     return count ? history.norm[count - 1] : 0;
   }
 
   /** How many features of an edge are active after step t, of how many; null: it is active as a whole. */
   featuresAt(edge, t) {
     const history = this.features[edge];
-    const count = history ? this.until(history.t, t) : 0;
+    const count = history ? countUpTo(history.t, t) : 0;
     return count ? { active: history.active[count - 1], possible: history.possible } : null;
   }
 
@@ -197,7 +157,7 @@ export class RunLog {
   /** The latest step up to t that made an edge, or added a feature to it. */
   grewAt(edge, t) {
     const history = this.features[edge];
-    const count = history ? this.until(history.t, t) : 0;
+    const count = history ? countUpTo(history.t, t) : 0;
     return count ? history.t[count - 1] : this.born[edge];
   }
 
@@ -240,7 +200,7 @@ export class RunLog {
 
   /** Active edge (i, j) after step t, or −1. */
   edgeAt(i, j, t) {
-    const lives = this.edgeIndex.get(this.key(i, j)) ?? [];
+    const lives = this.lives.get(this.key(i, j)) ?? [];
     return lives.find((edge) => this.isActive(edge, t)) ?? -1;
   }
 
@@ -303,7 +263,7 @@ export class RunLog {
       found: this.timesFound(i, j),
       dropped: this.isDropped(edge, t),
       features: this.featuresAt(edge, t),
-      again: this.edgeIndex.get(this.key(i, j)).indexOf(edge) > 0,
+      again: this.lives.get(this.key(i, j)).indexOf(edge) > 0,
     };
   }
 
@@ -321,7 +281,7 @@ export class RunLog {
       const place = reservoir ? reservoir.edges.findIndex(same) : -1;
       if (place >= 0) seen = { s, place, reservoir };
     }
-    const lives = this.edgeIndex.get(key) ?? [];
+    const lives = this.lives.get(key) ?? [];
     const later = lives.find((edge) => this.born[edge] > t);
     const earlier = lives.findLast((edge) => this.died[edge] <= t);
     const words = [];

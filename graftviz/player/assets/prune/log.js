@@ -1,22 +1,21 @@
 // Runs of forced pruning: edges after each step, and exchanges.
 
 import { clamp, integer, percent, shorten } from "../shared/core.js";
+import { EdgeLog } from "../shared/log.js";
 
 export const pairKey = (i, j) => (i < j ? `${i},${j}` : `${j},${i}`);
 
 /** One run. Step 0 is the tree alone, step 1 the start, further steps are exchanges. */
-class PruneTrack {
-  constructor({ run, heuristic, name }, index, tree) {
-    this.run = run;
-    this.heuristic = heuristic;
-    this.name = name;
-    this.index = index;
-    this.records = []; // of step t at t − 1
-    this.outcome = null;
-    this.trouble = "";
-    this.before = null; // pseudo-likelihood without edges
-    this.edges = tree.map(([i, j]) => ({ i, j, born: 0, died: Infinity }));
-    this.alive = new Map(this.edges.map((edge) => [pairKey(edge.i, edge.j), edge]));
+class PruneTrack extends EdgeLog {
+  records = []; // of step t at t − 1
+  outcome = null;
+  trouble = "";
+  before = null; // pseudo-likelihood without edges
+
+  constructor({ run, heuristic, name }, index, n, tree) {
+    super(n);
+    Object.assign(this, { run, heuristic, name, index });
+    for (const [i, j] of tree) this.add(i, j, 0);
   }
 
   get ready() {
@@ -42,23 +41,13 @@ class PruneTrack {
   }
 
   absorb(record) {
-    const entering = new Set(record.added.map(([i, j]) => pairKey(i, j)));
+    const entering = new Set(record.added.map(([i, j]) => this.key(i, j)));
     // Edges of the tree that the start does not contain are removed.
-    const leaving = record.t > 1 ? record.removed.map(([i, j]) => pairKey(i, j))
-      : [...this.alive.keys()].filter((key) => !entering.has(key));
-    for (const key of leaving) {
-      const edge = this.alive.get(key);
-      if (edge) edge.died = record.t;
-      this.alive.delete(key);
-    }
-    for (const [i, j] of record.added) {
-      const key = pairKey(i, j);
-      if (this.alive.has(key)) continue;
-      const edge = { i, j, born: record.t, died: Infinity };
-      this.edges.push(edge);
-      this.alive.set(key, edge);
-    }
-    const before = this.records[this.records.length - 1];
+    const leaving = record.t > 1 ? record.removed
+      : this.edges.map(({ i, j }) => [i, j]).filter(([i, j]) => !entering.has(this.key(i, j)));
+    for (const [i, j] of leaving) this.remove(i, j, record.t);
+    for (const [i, j] of record.added) this.add(i, j, record.t);
+    const before = this.records.at(-1);
     const isBest = !before || record.best > before.best;
     const { tries, accepted, fallbacks, exchanges, bestStep } = before?.sum
       ?? { tries: 0, accepted: 0, fallbacks: 0, exchanges: 0, bestStep: 1 };
@@ -77,8 +66,12 @@ class PruneTrack {
     return this.records[clamp(t, 0, this.ready) - 1] ?? null;
   }
 
+  get edges() {
+    return this.sources.map((i, e) => ({ i, j: this.targets[e], born: this.born[e], died: this.died[e] }));
+  }
+
   edgesAt(t) {
-    return this.edges.filter(({ born, died }) => born <= t && t < died).length;
+    return this.activeAt(t).length;
   }
 }
 
@@ -87,7 +80,7 @@ export class PruneLog {
     this.header = header;
     this.n = header.names.length;
     this.tree = new Set(header.tree.map(([i, j]) => pairKey(i, j)));
-    this.tracks = header.runs.map((run, index) => new PruneTrack(run, index, header.tree));
+    this.tracks = header.runs.map((run, index) => new PruneTrack(run, index, this.n, header.tree));
   }
 
   feed({ feeds, failures }) {

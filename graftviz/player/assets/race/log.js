@@ -1,6 +1,7 @@
 // Records of all racers, and the moment shown of each as a function of axis and position.
 
 import { integer, plural } from "../shared/core.js";
+import { countUpTo, EdgeLog } from "../shared/log.js";
 
 export const RACE_AXES = {
   seconds: { choice: "seconds", words: "engine seconds", title: "Engine time, on each racer's own clock" },
@@ -9,37 +10,22 @@ export const RACE_AXES = {
 };
 const RACE_MEASURES = [["recall", "recall", 1], ["nlpl_test", "held-out NLPL", -1], ["objective", "objective", -1], ["edges", "edges", 1]];
 
-/** The last place in ascending `costs` that is not above `value`; the first one at least. */
-function lastWithin(costs, value) {
-  let low = 0;
-  let high = costs.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (costs[middle] <= value) low = middle + 1;
-    else high = middle;
-  }
-  return Math.max(0, low - 1);
-}
-
 export function costText(axis, value) {
   if (axis === "seconds") return `${Number(value.toPrecision(3))}\u00a0s`;
   return axis === "tests" ? plural(Math.floor(value), "edge test") : plural(Math.floor(value), "edge");
 }
 
-class RacerLog {
+class RacerLog extends EdgeLog {
+  head = null;
+  moments = []; // 0: without edges; t: after step t; the last one, once it has ended: its end
+  costs = { seconds: [], tests: [], edges: [] };
+  ready = 0; // steps that are here
+  ended = false;
+  yardstick = "";
+
   constructor({ run, name, problem }, index, n) {
-    Object.assign(this, { run, name, index, n, trouble: problem || "" });
-    this.head = null;
-    this.moments = []; // 0: without edges; t: after step t; the last one, once it has ended: its end
-    this.costs = { seconds: [], tests: [], edges: [] };
-    this.ready = 0; // steps that are here
-    this.ended = false;
-    this.yardstick = "";
-    this.sources = [];
-    this.targets = [];
-    this.born = []; // the moment each edge came with
-    this.died = [];
-    this.alive = new Map(); // key of a pair: its active edge
+    super(n);
+    Object.assign(this, { run, name, index, trouble: problem || "" });
   }
 
   /** Whether there is anything to show: a racer that was refused has no part in the race. */
@@ -50,10 +36,6 @@ class RacerLog {
   /** Whether nothing will follow. */
   get complete() {
     return this.ended || this.trouble !== "";
-  }
-
-  key(i, j) {
-    return i < j ? i * this.n + j : j * this.n + i;
   }
 
   feed(head, { from, records, outcome }) {
@@ -82,22 +64,8 @@ class RacerLog {
     this.ready++;
     const at = this.moments.length;
     for (const [i, j] of record.removed) this.remove(i, j, at);
-    for (const [i, j] of record.activated) {
-      if (this.alive.has(this.key(i, j))) continue;
-      this.alive.set(this.key(i, j), this.sources.length);
-      this.sources.push(i);
-      this.targets.push(j);
-      this.born.push(at);
-      this.died.push(Infinity);
-    }
+    for (const [i, j] of record.activated) this.add(i, j, at);
     this.push(record);
-  }
-
-  remove(i, j, at) {
-    const edge = this.alive.get(this.key(i, j));
-    if (edge === undefined) return;
-    this.died[edge] = at;
-    this.alive.delete(this.key(i, j));
   }
 
   push(moment) {
@@ -109,7 +77,7 @@ class RacerLog {
 
   /** The last moment that cost no more than `value`. */
   at(axis, value) {
-    return lastWithin(this.costs[axis], value);
+    return Math.max(0, countUpTo(this.costs[axis], value) - 1);
   }
 
   last(axis) {
@@ -118,10 +86,6 @@ class RacerLog {
 
   isAtEnd(k) {
     return this.ended && k === this.moments.length - 1;
-  }
-
-  isActive(edge, k) {
-    return this.born[edge] <= k && k < this.died[edge];
   }
 }
 
@@ -195,8 +159,7 @@ export class RaceLog {
     const counts = new Map();
     for (const racer of this.running) {
       const k = places[racer.index];
-      for (let e = 0; e < racer.sources.length; e++) {
-        if (!racer.isActive(e, k)) continue;
+      for (const e of racer.activeAt(k)) {
         const key = racer.key(racer.sources[e], racer.targets[e]);
         counts.set(key, (counts.get(key) ?? 0) + 1);
       }

@@ -1,0 +1,99 @@
+// Logs of runs: steps that arrive in order, and the edges that they add and remove.
+
+/** How many of some ascending values are at most `value`. */
+export function countUpTo(values, value) {
+  let [low, high] = [0, values.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (values[middle] <= value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Edges in the order in which they were added; one that was removed and came back is there twice. */
+export class EdgeLog {
+  sources = [];
+  targets = [];
+  born = []; // the step each was added in
+  died = []; // the step each was removed in; Infinity: none
+  lives = new Map(); // key of a pair: its edges, the latest last
+
+  constructor(n) {
+    this.n = n;
+  }
+
+  key(i, j) {
+    return i < j ? i * this.n + j : j * this.n + i;
+  }
+
+  /** The latest edge of a pair so far, or −1. */
+  latest(i, j) {
+    return this.lives.get(this.key(i, j))?.at(-1) ?? -1;
+  }
+
+  /** Add an edge in step t; return whether it was not active. */
+  add(i, j, t) {
+    const before = this.latest(i, j);
+    if (before >= 0 && this.died[before] === Infinity) return false;
+    const key = this.key(i, j);
+    this.lives.set(key, [...(this.lives.get(key) ?? []), this.sources.length]);
+    this.sources.push(i);
+    this.targets.push(j);
+    this.born.push(t);
+    this.died.push(Infinity);
+    return true;
+  }
+
+  /** Remove an edge in step t; return whether it was active. */
+  remove(i, j, t) {
+    const edge = this.latest(i, j);
+    if (edge < 0 || this.died[edge] !== Infinity) return false;
+    this.died[edge] = t;
+    return true;
+  }
+
+  isActive(edge, t) {
+    return this.born[edge] <= t && t < this.died[edge];
+  }
+
+  /** The edges that are active after step t. */
+  activeAt(t) {
+    return [...this.sources.keys()].filter((edge) => this.isActive(edge, t));
+  }
+}
+
+/** Steps of a computation on a graph, the first `start` of which come before step 1. */
+export class StepLog {
+  steps = [];
+  ready = 0; // the last step that is here
+  last = null; // the last step, once it is known
+  finished = false;
+
+  constructor(graph, run, start = 0) {
+    this.graph = graph;
+    this.run = run;
+    this.start = start;
+    this.n = graph.names.length;
+  }
+
+  /** Append steps; those that are already here are unchanged. Return the new ones. */
+  take({ from, steps, done }) {
+    if (from > this.steps.length) return [];
+    const fresh = steps.slice(this.steps.length - from);
+    this.steps.push(...fresh);
+    this.ready = Math.max(0, this.steps.length - this.start);
+    this.finished = done;
+    this.last = done ? this.ready : null;
+    return fresh;
+  }
+
+  /** Number of steps that are here. */
+  get known() {
+    return this.steps.length;
+  }
+
+  name(i) {
+    return this.graph.names[i];
+  }
+}
