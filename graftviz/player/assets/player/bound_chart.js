@@ -1,35 +1,25 @@
-// The bound against the size of the region: a small chart whose points can be pointed at or stepped through.
+// The bound against the size of the region: a chart whose points can be pointed at or stepped through.
 
-import { boundText, clamp, h, isolated, lerp, plural, replaceChildren, shorten, svg } from "../shared/core.js";
+import { Chart } from "../shared/chart.js";
+import { boundText, clamp, css, h, isolated, plural, replaceChildren, shorten } from "../shared/core.js";
 
-const BOUND_WIDTH = 250;
-const BOUND_HEIGHT = 84;
-const BOUND_PLOT = { left: 34, right: 244, top: 9, bottom: 66 };
+const BOUND_LEVELS = [1, 0.1, 0.01, 0.001]; // bounds with a line
 
-export class BoundChart {
-  constructor(preview) {
+export class BoundChart extends Chart {
+  /** `preview(size)` lights the first nodes of the region; all of them for null. */
+  constructor(app, preview) {
+    super(app, "gv-bound-chart");
     this.preview = preview;
     this.region = null;
     this.size = null; // nodes pointed at
-    this.element = h("figure", { class: "gv-bound" }, h("figcaption", {}, h("h4", {}, "Bound by size of the region")));
-    this.picture = svg("svg", { viewBox: `0 0 ${BOUND_WIDTH} ${BOUND_HEIGHT}`, role: "slider", tabindex: "0",
-      "aria-label": "Nodes of the region to light", "aria-valuemin": "1" });
     this.note = h("p", { class: "gv-muted" });
-    this.element.append(this.picture, this.note);
-    this.picture.addEventListener("pointermove", (event) => this.point(event));
-    this.picture.addEventListener("pointerdown", (event) => this.point(event));
-    this.picture.addEventListener("pointerleave", () => this.choose(null));
-    this.picture.addEventListener("blur", () => this.choose(null));
-    this.picture.addEventListener("keydown", (event) => this.key(event));
-  }
-
-  point(event) {
-    if (!this.region) return;
-    const box = this.picture.getBoundingClientRect();
-    const { left, right } = BOUND_PLOT;
-    const share = (((event.clientX - box.left) / Math.max(box.width, 1)) * BOUND_WIDTH - left) / (right - left);
-    const all = this.region.bounds.length;
-    this.choose(clamp(1 + Math.round(share * Math.max(all - 1, 1)), 1, all));
+    this.element = h("figure", { class: "gv-bound" }, h("figcaption", {}, h("h4", {}, "Bound by size of the region")), this.holder, this.note);
+    const attributes = { role: "slider", tabindex: 0, "aria-valuemin": 1 };
+    for (const [name, value] of Object.entries(attributes)) this.canvas.setAttribute(name, value);
+    this.describeAs("Nodes of the region to light");
+    this.on("pointermove pointerdown", (x) => this.region && this.choose(1 + Math.round(this.valueAt(x))));
+    this.on("pointerleave blur", () => this.choose(null));
+    this.canvas.addEventListener("keydown", (event) => this.key(event));
   }
 
   key(event) {
@@ -46,43 +36,43 @@ export class BoundChart {
     if (size === this.size) return;
     this.size = size;
     this.preview(size);
-    this.draw();
+    this.describe();
   }
 
   show(region, log) {
     if (region === this.region) return;
     [this.region, this.log] = [region, log];
     if (this.size !== null && this.size > region.bounds.length) this.choose(null);
-    this.draw();
+    this.describe();
   }
 
   /** Bounds on a log scale, from 1 down to the tolerance and what lies below it. */
-  draw() {
+  paint(context, palette) {
     if (!this.region) return;
-    const { bounds, tolerance } = this.region;
-    const { left, right, top, bottom } = BOUND_PLOT;
-    const floor = clamp(Math.min(tolerance / 2, ...bounds.filter((bound) => bound > 0)), 1e-6, 0.5);
-    const size = this.size ?? this.region.size;
-    const x = (k) => lerp(left, right, k / Math.max(bounds.length - 1, 1));
-    const y = (bound) => lerp(top, bottom, clamp(Math.log10(Math.max(bound, 1e-12)) / Math.log10(floor), 0, 1));
-    const level = (kind, value) => svg("line", { class: `gv-bound-${kind}`, x1: left, x2: right, y1: y(value), y2: y(value) });
-    const text = (words, at, height, anchor) => svg("text", { x: at, y: height, "text-anchor": anchor }, words);
-    this.picture.replaceChildren(
-      ...[1, 0.1, 0.01, 0.001].filter((value) => value > floor * 1.5).flatMap((value) => [level("grid", value), text(String(value), left - 5, y(value) + 3.5, "end")]),
-      level("goal", tolerance), svg("polyline", { class: "gv-bound-line", points: bounds.map((bound, k) => `${x(k)},${y(bound)}`).join(" ") }),
-      ...bounds.map((bound, k) => svg("circle", { class: `gv-bound-${bound >= 1 ? "vacuous" : bound <= tolerance ? "met" : "point"}`, cx: x(k), cy: y(bound), r: k + 1 === size ? 4.6 : 2.6 })),
-      text("1", left, bottom + 15, "middle"), ...(bounds.length > 1 ? [text(`${bounds.length} nodes`, right, bottom + 15, "end")] : []));
-    this.describeSize(size);
+    const { bounds, tolerance, size } = this.region;
+    const low = Math.log10(clamp(Math.min(tolerance / 2, ...bounds.filter((bound) => bound > 0)), 1e-6, 0.5));
+    const level = (bound) => clamp(Math.log10(Math.max(bound, 1e-12)), low, 0);
+    this.axes([34, 8, 8, 18], [0, Math.max(bounds.length - 1, 1)], [low, 0]);
+    this.grid(BOUND_LEVELS.map(level).filter((value) => value > low + 0.18), (value) => String(Number((10 ** value).toPrecision(1))));
+    this.below([0], bounds.length > 1 ? `${bounds.length} nodes` : "", () => "1");
+    this.level(level(tolerance), css(palette.text), 1.2, [4, 3]);
+    const points = bounds.map((bound, k) => [this.x(k), this.y(level(bound))]);
+    this.line(points, css(palette.region), 1.6);
+    points.forEach(([x, y], k) => {
+      const rim = bounds[k] >= 1 ? palette.muted : palette.region;
+      this.dot(x, y, k + 1 === (this.size ?? size) ? 4.6 : 2.6, css(bounds[k] <= tolerance ? palette.region : palette.background), css(rim), 1.4);
+    });
   }
 
-  describeSize(size) {
+  describe() {
     const { bounds, nodes } = this.region;
+    const size = this.size ?? this.region.size;
     const bound = bounds[size - 1];
     const added = size > 1 ? [", the last one ", isolated(shorten(this.log.name(nodes[size - 1]), 24))] : [];
     const value = bound >= 1 ? "vacuous" : `±${boundText(bound)}`;
     replaceChildren(this.note, `${plural(size, "node")}: ${value}`, ...(this.size === null ? [] : added));
-    this.picture.setAttribute("aria-valuemax", String(bounds.length));
-    this.picture.setAttribute("aria-valuenow", String(size));
-    this.picture.setAttribute("aria-valuetext", this.note.textContent);
+    const values = { max: bounds.length, now: size, text: this.note.textContent };
+    for (const [name, text] of Object.entries(values)) this.canvas.setAttribute(`aria-value${name}`, text);
+    this.app.wake();
   }
 }

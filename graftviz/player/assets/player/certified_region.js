@@ -47,7 +47,7 @@ export class RegionPanel {
     this.details = h("p", { class: "gv-muted", dir: "auto" });
     this.caption = h("p", { class: "gv-caption", "aria-hidden": "true", hidden: true }); // under the picture, where the headline is out of sight
     this.bars = h("div", { class: "gv-bars" });
-    this.chart = new BoundChart((size) => {
+    this.chart = new BoundChart(app, (size) => {
       this.preview = size;
       app.wake();
     });
@@ -196,8 +196,13 @@ export class RegionPanel {
     this.details.textContent = words;
   }
 
+  draw() {
+    this.chart.draw();
+  }
+
   destroy() {
     clearTimeout(this.patience);
+    this.chart.destroy();
   }
 }
 

@@ -45,7 +45,7 @@ class Player extends View {
     this.assembleLayout("Waiting for the run…", "gv-player-body", this.graph.element, [
       h("div", { class: "gv-column" }, this.buildHead(), this.words.element, this.inspector.element, this.words.algorithm),
       h("div", { class: "gv-column" }, this.reservoir.element, this.curves.element)]);
-    this.panels = [this.graph, this.reservoir, this.curves, this.words, this.inspector, this.transport];
+    this.panels = [this.graph, this.region, this.reservoir, this.curves, this.words, this.inspector, this.transport];
   }
 
   get keys() {
@@ -360,11 +360,6 @@ class Player extends View {
       this.shown = shown;
       this.changed();
     }
-  }
-
-  destroy() {
-    super.destroy();
-    this.region.destroy();
   }
 }
 

@@ -1,14 +1,15 @@
 // The estimate from the region with its bound as error bar, beside exact inference and BP.
 
-import { boundText, brief, clamp, css, h, hatching, isolated, lerp, plural, replaceChildren, shorten, Surface, ticks } from "../shared/core.js";
+import { boundText, brief, clamp, css, h, hatching, isolated, lerp, plural, replaceChildren, shorten, ticks } from "../shared/core.js";
+import { Chart } from "../shared/chart.js";
 import { drawMark } from "../shared/marks.js";
 import { saveButton } from "../shared/save_picture.js";
 
 const ANSWER_ROWS = ["local", "exact", "bp"];
 
-export class RegionAnswer {
+export class RegionAnswer extends Chart {
   constructor(app) {
-    this.app = app;
+    super(app, "gv-answer-chart");
     this.domain = null; // eased range of the axis
     this.question = h("h3", { dir: "auto" });
     this.choice = h("select", { "aria-label": "State", change: () => app.chooseState(Number(this.choice.value)) });
@@ -19,17 +20,10 @@ export class RegionAnswer {
       this.names[key] = h("span", { class: "gv-muted" });
       return h("div", { class: "gv-answer-row", style: `grid-row:${row + 1}` }, this.names[key], this.numbers[key]);
     });
-    this.holder = h("div", { class: "gv-chart gv-answer-chart" });
     this.verdict = h("p", { class: "gv-answer-verdict" });
     this.note = h("p", { class: "gv-muted gv-answer-note" });
     this.element = h("section", { class: "gv-card gv-answer", "aria-label": "Estimate" },
       h("header", {}, this.question, this.choice, saveButton(app, "answer", () => this.legend())), h("div", { class: "gv-answer-rows" }, cells, this.holder), this.verdict, this.note);
-    this.surface = new Surface(this.holder, () => app.resized());
-    this.surface.canvas.setAttribute("role", "img");
-  }
-
-  destroy() {
-    this.surface.destroy();
   }
 
   setRegion(log) {
@@ -76,55 +70,32 @@ export class RegionAnswer {
     if (!this.moving) this.domain = this.goal.slice();
   }
 
-  draw() {
-    const context = this.surface.begin();
-    const { palette, type } = this.app;
-    if (!context || !this.domain) return;
+  paint(context, palette) {
+    if (!this.domain) return;
     const { local, bound, exact, bp } = this.facts();
     const [low, high] = this.domain;
-    const [left, right, bottom] = [10, this.surface.width - 10, this.surface.height - 20 * type];
+    this.axes([10, 10, 0, 20], this.domain, [0, 1]);
+    const { left, right, bottom } = this.plot;
     const row = bottom / ANSWER_ROWS.length;
-    const x = (p) => left + ((right - left) * (p - low)) / (high - low);
-    this.drawAxis(context, palette, x, left, right, bottom);
-    /** Fill a part of the first row, between two probabilities. */
+    const at = (p) => clamp(this.x(p), left, right);
+    const values = ticks(low, high, (right - left) / (78 * this.app.type));
+    for (const tick of values) this.line([[at(tick), 0], [at(tick), bottom]], css(palette.hairline), 1);
+    this.below(values, "", (tick) => String(Number(tick.toPrecision(8))));
+    /** Fill a part of the first row, in px. */
     const fill = (style, from, to, above, below) => {
-      const [start, end] = [from, to].map((p) => clamp(x(p), left, right));
       context.fillStyle = style;
-      context.fillRect(start, above, end - start, below - above);
+      context.fillRect(from, row * above, to - from, row * (below - above));
     };
-    if (bound === null) fill(hatching(context, palette, 7), low, high, row * 0.2, row * 0.8);
+    if (bound === null) fill(hatching(context, palette, 7), left, right, 0.2, 0.8);
     else {
-      const ends = [local - bound, local + bound];
-      const rim = (1.3 * (high - low)) / (right - left);
-      fill(css(palette.objective, 0.13), ...ends, 0, bottom);
-      fill(css(palette.objective, palette.dark ? 0.5 : 0.38), ...ends, row * 0.24, row * 0.76);
-      for (const end of ends) fill(css(palette.objective), end - rim, end + rim, row * 0.16, row * 0.84);
+      const ends = [local - bound, local + bound].map(at);
+      fill(css(palette.objective, 0.13), ...ends, 0, ANSWER_ROWS.length);
+      fill(css(palette.objective, palette.dark ? 0.5 : 0.38), ...ends, 0.24, 0.76);
+      for (const end of ends) fill(css(palette.objective), end - 1.3, end + 1.3, 0.16, 0.84);
     }
-    if (exact !== null) {
-      context.setLineDash([2, 3]);
-      context.lineWidth = 1.4;
-      context.strokeStyle = css(palette.right);
-      context.stroke(new Path2D(`M${x(exact)} 0V${bottom}`));
-      context.setLineDash([]);
-    }
+    if (exact !== null) this.line([[at(exact), 0], [at(exact), bottom]], css(palette.right), 1.4, [2, 3]);
     const marks = [[3, local, palette.objective], [0, exact, palette.right], [1, bp, palette.precision]];
-    marks.forEach(([mark, p, colour], k) => p !== null && drawMark(context, mark, clamp(x(p), left, right), row * (k + 0.5), colour, palette.background));
-  }
-
-  drawAxis(context, palette, x, left, right, bottom) {
-    context.font = this.app.font(11.5);
-    context.textAlign = "center";
-    context.textBaseline = "top";
-    for (const tick of ticks(...this.domain, (right - left) / (78 * this.app.type))) {
-      const at = Math.round(x(tick));
-      if (at < left - 1 || at > right + 1) continue;
-      context.fillStyle = css(palette.hairline);
-      context.fillRect(at, 0, 1, bottom);
-      const text = String(Number(tick.toPrecision(8)));
-      const half = context.measureText(text).width / 2;
-      context.fillStyle = css(palette.muted);
-      context.fillText(text, clamp(at, half, this.surface.width - half), bottom + 5);
-    }
+    marks.forEach(([mark, p, colour], k) => p !== null && drawMark(context, mark, at(p), row * (k + 0.5), colour, palette.background));
   }
 
   describe() {
@@ -143,7 +114,7 @@ export class RegionAnswer {
     }
     this.verdict.textContent = error === null ? (whole?.done ? "" : "Running exact inference on the whole graph…") : this.judge(bound, error);
     this.note.textContent = whole ? [whole.exactNote, whole.bpNote].filter(Boolean).join(" ") : "";
-    this.surface.canvas.setAttribute("aria-label", `Probability of ${labels[state]}: from the region ${probability(local, bound)}${bound === null ? " without a guarantee" : ` plus or minus ${boundText(bound)}`}, exact ${probability(exact, bound)}, belief propagation ${probability(bp, bound)}.`);
+    this.describeAs(`Probability of ${labels[state]}: from the region ${probability(local, bound)}${bound === null ? " without a guarantee" : ` plus or minus ${boundText(bound)}`}, exact ${probability(exact, bound)}, belief propagation ${probability(bp, bound)}.`);
   }
 
   judge(bound, error) {

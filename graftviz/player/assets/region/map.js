@@ -1,7 +1,8 @@
 // Dobrushin's coefficient c over both strengths, the area where c < 1, and the current point, which
 // can be dragged.
 
-import { clamp, css, h, lerp, Surface, ticks, viridis, writeOver } from "../shared/core.js";
+import { clamp, css, h, lerp, ticks, viridis, writeOver } from "../shared/core.js";
+import { Chart } from "../shared/chart.js";
 import { legendKey } from "../shared/graph.js";
 import { attachKeys } from "../shared/keys.js";
 import { saveButton } from "../shared/save_picture.js";
@@ -15,33 +16,31 @@ const ON_MAP = { background: [0, 0, 0], text: [255, 255, 255] }; // colours of w
 
 const strength = (value) => Number(value.toFixed(2));
 
-export class RegionMap {
+export class RegionMap extends Chart {
   constructor(app) {
-    this.app = app;
+    super(app, "gv-region-map");
     this.map = null;
     this.point = null;
     this.held = null; // the dragged position, until the server has replied
     this.value = h("b");
     this.words = h("p", { class: "gv-muted gv-map-words" });
-    this.holder = h("div", { class: "gv-chart gv-region-map" });
     this.top = h("span");
     this.legend = h("div", { class: "gv-legend" }, h("span", { class: "gv-key" }, "c = 0", h("i", { class: "gv-ramp", "aria-hidden": "true" }), this.top),
       legendKey("gv-region-key gv-region-vacuous", "c ≥ 1"));
     this.element = h("section", { class: "gv-card gv-region-coupling", "aria-label": "Decay of influence" },
       h("header", {}, h("h3", {}, "Does influence decay?"), h("span", { class: "gv-count" }, "c = ", this.value), saveButton(app, "strengths")),
       h("div", { class: "gv-map-body" }, this.holder, h("div", { class: "gv-map-side" }, this.words, this.legend)));
-    this.surface = new Surface(this.holder, () => app.resized());
-    attachKeys(this.surface.canvas, this);
+    attachKeys(this.canvas, this);
     this.listen();
   }
 
   destroy() {
     clearTimeout(this.timer);
-    this.surface.destroy();
+    super.destroy();
   }
 
   listen() {
-    const { canvas } = this.surface;
+    const { canvas } = this;
     const follow = (event, done) => {
       if (!this.dragging) return;
       this.dragging = !done;
@@ -121,43 +120,38 @@ export class RegionMap {
     return this.held ?? [this.point.t1, this.point.t2];
   }
 
-  get plot() {
-    const { type } = this.app;
-    const [left, top] = [40 * type, 11];
-    return { left, top, width: this.surface.width - 11 - left, height: this.surface.height - 32 * type - top };
-  }
-
   strengthsAt(px, py) {
-    const { left, top, width, height } = this.plot;
-    const shares = [(px - left) / width, 1 - (py - top) / height];
+    const { left, right, top, bottom } = this.plot;
+    const shares = [(px - left) / (right - left), (bottom - py) / (bottom - top)];
     return shares.map((share, k) => strength(clamp(share, 0, 1) * this.point.most[k]));
   }
 
-  draw() {
-    const context = this.point && this.surface.begin();
-    if (!context) return;
-    const { map, plot, app: { palette, type } } = this;
-    const { left, top, width, height } = plot;
-    const [x, y] = [(t) => left + (width * t) / this.point.most[0], (t) => top + height * (1 - t / this.point.most[1])];
-    if (map) {
-      context.drawImage(this.painted(), left, top, width, height);
-      this.drawLimit(context, y);
+  paint(context, palette) {
+    if (!this.point) return;
+    const [most1, most2] = this.point.most;
+    this.axes([40, 11, 11, 32], [0, most1], [0, most2]);
+    const { left, right, top, bottom } = this.plot;
+    this.grid(ticks(0, most2, 4));
+    this.below(ticks(0, most1, 4), "fields, T₁");
+    this.title(context, palette);
+    if (this.map) {
+      context.drawImage(this.painted(), left, top, right - left, bottom - top);
+      this.paintLimit(context);
     } else {
       context.fillStyle = css(palette.hairline);
-      context.fillRect(left, top, width, height);
-      context.font = this.app.font(12);
-      context.fillStyle = css(palette.muted);
-      context.textAlign = "center";
-      context.fillText("Computing the map…", left + width / 2, top + height / 2);
+      context.fillRect(left, top, right - left, bottom - top);
+      this.message("Computing the map…");
     }
-    this.drawAxes(context, palette, type, x, y);
-    this.drawPoint(context, palette, ...[x, y].map((at, k) => at(clamp(this.place[k], 0, this.point.most[k]))));
+    const [x, y] = [this.x(clamp(this.place[0], 0, most1)), this.y(clamp(this.place[1], 0, most2))];
+    this.line([[left, y], [right, y], null, [x, top], [x, bottom]], "rgba(255,255,255,0.75)", 1);
+    this.dot(x, y, 8, css(palette.wrong), "#000", 4.5);
+    this.stroke("#fff", 2.4);
   }
 
   /** c as a picture, made once for every size: striped where it is 1 or more, with a line where it passes 1. */
   painted() {
-    const { ratio } = this.surface;
-    const [width, height] = [this.plot.width, this.plot.height].map((size) => Math.round(size * ratio));
+    const { surface: { ratio }, plot: { left, right, top, bottom } } = this;
+    const [width, height] = [right - left, bottom - top].map((size) => Math.round(size * ratio));
     if (this.field?.width === width && this.field.height === height) return this.field;
     this.field = h("canvas", { width, height });
     const context = this.field.getContext("2d");
@@ -197,58 +191,30 @@ export class RegionMap {
   }
 
   /** Label the side of the line where influence decays, at its right end. */
-  drawLimit(context, y) {
+  paintLimit(context) {
     const { t2, c } = this.map;
-    const { left, top, width, height } = this.plot;
     const row = c.findIndex((values) => values.at(-1) >= 1);
     if (row < 0) return;
     context.font = this.app.font(12, "600");
     context.textAlign = "right";
     context.textBaseline = "middle";
-    writeOver(context, ON_MAP, "c < 1: influence decays", left + width - 8, Math.min(top + height - 12, y(t2[Math.max(0, row - 1)]) + 16 * this.app.type));
+    writeOver(context, ON_MAP, "c < 1: influence decays", this.plot.right - 8, Math.min(this.plot.bottom - 12, this.y(t2[Math.max(0, row - 1)]) + 16 * this.app.type));
   }
 
-  drawAxes(context, palette, type, x, y) {
-    const { left, top, width, height } = this.plot;
-    const [right, bottom] = [left + width, top + height];
-    const [most1, most2] = this.point.most;
-    context.font = this.app.font(11.5);
-    context.fillStyle = css(palette.muted);
-    context.textAlign = "center";
-    context.textBaseline = "alphabetic";
-    for (const tick of ticks(0, most1, 4)) {
-      context.fillText(String(tick), clamp(x(tick), left, this.surface.width - context.measureText(String(tick)).width / 2), bottom + 14 * type);
-    }
-    context.textAlign = "right";
-    context.fillText("fields, T₁", right, bottom + 28 * type);
-    context.textBaseline = "middle";
-    for (const tick of ticks(0, most2, 4)) context.fillText(String(tick), left - 5, clamp(y(tick), top + 6, bottom - 2));
+  /** Name of the vertical axis. */
+  title(context, palette) {
     context.save();
-    context.translate(9, top + height / 2);
+    context.translate(9, (this.plot.top + this.plot.bottom) / 2);
     context.rotate(-Math.PI / 2);
     context.textAlign = "center";
+    context.textBaseline = "middle";
+    context.fillStyle = css(palette.muted);
     context.fillText("couplings, T₂", 0, 0);
     context.restore();
   }
 
-  drawPoint(context, palette, x, y) {
-    const { left, top, width, height } = this.plot;
-    context.fillStyle = "rgba(255,255,255,0.75)";
-    context.fillRect(left, y - 0.5, width, 1);
-    context.fillRect(x - 0.5, top, 1, height);
-    context.beginPath();
-    context.arc(x, y, 8, 0, 7);
-    context.fillStyle = css(palette.wrong);
-    context.fill();
-    for (const [rim, colour] of [[4.5, "#000"], [2.4, "#fff"]]) {
-      context.lineWidth = rim;
-      context.strokeStyle = colour;
-      context.stroke();
-    }
-  }
-
   describe() {
     const { point } = this;
-    this.surface.canvas.setAttribute("aria-label", point === null ? "" : `c for strengths of fields up to ${point.t1} and couplings up to ${point.t2}: ${this.value.textContent}. ${this.words.textContent}`);
+    this.describeAs(point === null ? "" : `c for strengths of fields up to ${point.t1} and couplings up to ${point.t2}: ${this.value.textContent}. ${this.words.textContent}`);
   }
 }

@@ -89,7 +89,7 @@ const ICONS = {
   branch: "M6 3h2v7.5c1-.9 2.4-1.5 4-1.5h2.2L12 6.8 13.4 5.4 18 10l-4.600 4.600L12 13.2l2.200-2.200H12c-2.400 0-4 1.600-4 4V21H6z",
 };
 
-export function svg(tag, attributes, ...children) {
+function svg(tag, attributes, ...children) {
   const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
   for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, String(value));
   node.append(...children);
