@@ -109,7 +109,7 @@ export class RaceGraphs {
     const kinds = log.truth ? { right: "true", wrong: "false", haze: "true, missing" } : { plain: "edge" };
     replaceChildren(this.keys,
       log.racers.length > 1 && h("span", { class: "gv-key" }, lineSample("agreed"), "all racers have it ", this.agreedCount),
-      ...Object.entries(kinds).map(([kind, words]) => legendKey(lineSample(kind), words)), this.tiles[0].tools("race"));
+      ...Object.entries(kinds).map(([kind, words]) => legendKey(lineSample(kind), words)), this.tiles[0]?.tools("race"));
   }
 
   destroy() {

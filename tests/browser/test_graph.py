@@ -1,0 +1,105 @@
+"""The renderer of graphs without a view: camera, pointer, keys, and names that find room."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from graftviz.player.assets import bundle, style_sheet
+
+pytestmark = pytest.mark.browser
+
+PAGE = """<!DOCTYPE html><meta charset="utf-8">
+<style>STYLE .gv-stage { width: 400px; height: 400px !important; }</style>
+<div id="here" class="gv-player"></div>
+<script type="module">
+SCRIPT
+class Small extends Graph {
+  picked = [];
+  fact(i) { return `number ${i}`; }
+  pairs() { return [[0, 1], [1, 2]]; }
+  wordsForPair([i, j]) { return [`${i} with ${j}`]; }
+  choose(i) { this.picked.push(i); }
+  scene(palette) {
+    return [
+      { edges: this.pairs(), line: palette.text, width: 2 },
+      [[{ nodes: [0, 1, 2, 3], fill: palette.plain, line: palette.background }]],
+      undefined,
+      { names: [0, 1, 2, 3], always: [3] },
+    ];
+  }
+}
+const app = {
+  palette: readPalette(here), type: 1, log: {}, panels: [], said: [],
+  font: (size, style) => `${style} ${size}px sans-serif`,
+  wake() { requestAnimationFrame(() => graph.draw()); },
+  resized() { this.wake(); },
+  say(text) { this.said.push(text); },
+};
+globalThis.app = app;
+const graph = new Small(app);
+graph.name = (i) => `a long name ${i}`;
+globalThis.graph = graph;
+here.append(graph.card("gv-small", "Graph", "small"));
+// Two nodes far apart, and two nearly in one place.
+graph.fit([[0, 0], [10000, 10000], [5000, 5000], [5010, 5010]]);
+</script>"""
+
+
+@pytest.fixture
+def page(browser_page: Any, show_html: Callable[[Any, str], None], until: Any) -> Any:
+    html = PAGE.replace("SCRIPT", bundle("shared/graph.js"))
+    show_html(browser_page, html.replace("STYLE", style_sheet("player/player.css")))
+    until(browser_page, "globalThis.graph?.at.length === 4")
+    return browser_page
+
+
+def place(page: Any, node: int) -> tuple[float, float]:
+    """Return where a node is in the window."""
+    box = page.locator("canvas").bounding_box()
+    x, y = page.evaluate(f"graph.at[{node}]")
+    return box["x"] + x, box["y"] + y
+
+
+def test_names_do_not_cover_each_other_except_those_that_are_always_shown(page: Any) -> None:
+    assert page.evaluate("[...graph.named].sort()") == [0, 1, 3]
+
+
+def test_nodes_and_pairs_are_pointed_at_and_clicked(page: Any) -> None:
+    tip = page.locator(".gv-tip")
+    page.mouse.move(*place(page, 0))
+    assert tip.inner_text() == "a long name 0 · number 0"
+    (ax, ay), (bx, by) = place(page, 0), place(page, 1)
+    page.mouse.move(0.7 * ax + 0.3 * bx, 0.7 * ay + 0.3 * by)
+    assert tip.inner_text() == "0 with 1"
+    page.mouse.move(ax, by)
+    assert not tip.is_visible()
+    page.mouse.click(*place(page, 1))
+    page.mouse.click(ax, by)
+    assert page.evaluate("graph.picked") == [1, -1]
+
+
+def test_the_wheel_keeps_the_place_under_the_pointer(page: Any, until: Any) -> None:
+    before = place(page, 1)
+    page.mouse.move(*before)
+    page.keyboard.down("Control")
+    page.mouse.wheel(0, -100)
+    page.keyboard.up("Control")
+    until(page, "graph.camera.zoom > 1.2")
+    page.wait_for_timeout(100)
+    assert place(page, 1) == pytest.approx(before, abs=0.5)
+    page.get_by_role("button", name="Show the whole graph").click()
+    assert page.evaluate("graph.camera") == {"zoom": 1, "x": 0, "y": 0}
+
+
+def test_keys_go_through_nodes_and_through_the_edges_of_one(page: Any) -> None:
+    page.locator("canvas").focus()
+    for key in ("n", "n", "p"):
+        page.keyboard.press(key)
+    assert page.evaluate("app.said") == [f"a long name {i} · number {i}" for i in (0, 1, 0)]
+    one = "graph.nextPair(1, graph.pairs(), {kind: 'node', i: 2})"
+    assert page.evaluate(one) == [1, 2]
+    assert page.evaluate("graph.nextPair(1, graph.pairs(), {kind: 'pair', i: 1, j: 2})") == [1, 2]
+    assert page.evaluate("graph.nextPair(1, graph.pairs(), null)") == [0, 1]
