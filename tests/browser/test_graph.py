@@ -25,9 +25,9 @@ class Small extends Graph {
   scene(palette) {
     return [
       { edges: this.pairs(), line: palette.text, width: 2 },
-      [[{ nodes: [0, 1, 2, 3], fill: palette.plain, line: palette.background }]],
+      [[{ nodes: [0, 1, 2, 3, 4], fill: palette.plain, line: palette.background }]],
       undefined,
-      { names: [0, 1, 2, 3], always: [3] },
+      { names: [0, 1, 2, 3, 4], always: [3] },
     ];
   }
 }
@@ -43,8 +43,8 @@ const graph = new Small(app);
 graph.name = (i) => `a long name ${i}`;
 globalThis.graph = graph;
 here.append(graph.card("gv-small", "Graph", "small"));
-// Two nodes far apart, and two nearly in one place.
-graph.fit([[0, 0], [10000, 10000], [5000, 5000], [5010, 5010]]);
+// Two nodes far apart, and three nearly in one place.
+graph.fit([[0, 0], [10000, 10000], [5000, 5000], [5010, 5010], [5020, 5020]]);
 </script>"""
 
 
@@ -52,7 +52,7 @@ graph.fit([[0, 0], [10000, 10000], [5000, 5000], [5010, 5010]]);
 def page(browser_page: Any, show_html: Callable[[Any, str], None], until: Any) -> Any:
     html = PAGE.replace("SCRIPT", bundle("shared/graph.js"))
     show_html(browser_page, html.replace("STYLE", style_sheet("player/player.css")))
-    until(browser_page, "globalThis.graph?.at.length === 4")
+    until(browser_page, "globalThis.graph?.at.length === 5")
     return browser_page
 
 
@@ -63,8 +63,8 @@ def place(page: Any, node: int) -> tuple[float, float]:
     return box["x"] + x, box["y"] + y
 
 
-def test_names_do_not_cover_each_other_except_those_that_are_always_shown(page: Any) -> None:
-    assert page.evaluate("[...graph.named].sort()") == [0, 1, 3]
+def test_names_stand_above_or_below_their_nodes_where_there_is_room(page: Any) -> None:
+    assert page.evaluate("[...graph.named].sort()") == [0, 1, 2, 3]
 
 
 def test_nodes_and_pairs_are_pointed_at_and_clicked(page: Any) -> None:

@@ -91,12 +91,16 @@ export class InspectGraph extends Graph {
   /** By keyboard: on by falling degree, from the chosen node. */
   turn(step) {
     const now = this.chosen ? this.byDegree.indexOf(this.chosen.i) : -1;
-    this.pick(this.byDegree[turned(now, step, this.byDegree.length)]);
+    const k = this.byDegree[turned(now, step, this.byDegree.length)];
+    this.pick(k);
+    this.say(this.wordsFor(k));
   }
 
   turnEdge(step) {
     const pair = this.nextPair(step, this.ends, this.chosen);
-    if (pair) this.pick(-1, pair);
+    if (!pair) return;
+    this.pick(-1, pair);
+    this.say(this.wordsForPair(pair));
   }
 
   // ------------------------------------------------------------------------------------- drawing

@@ -141,7 +141,7 @@ export class GraphView extends Graph {
     const { app } = this;
     const i = turned(app.selection ? app.selection.i : -1, step, this.log.n);
     app.select({ kind: "node", i });
-    app.say(h("p", {}, ...this.wordsFor(i)).textContent);
+    this.say(this.wordsFor(i));
   }
 
   /** By keyboard: the next or the last edge, of the chosen variable if there is one. */
@@ -150,7 +150,7 @@ export class GraphView extends Graph {
     const pair = this.nextPair(step, this.pairs(), app.selection);
     if (!pair) return app.say("No edges here at this step.");
     app.selectPair(...pair);
-    return app.say(h("p", {}, ...this.wordsForPair(pair)).textContent);
+    return this.say(this.wordsForPair(pair));
   }
 
   fact(node) {

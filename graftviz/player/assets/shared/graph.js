@@ -265,7 +265,12 @@ export class Graph {
     if (this.at.length === 0) return;
     const i = turned(this.hover, step, this.at.length);
     this.pointTo(i, ...this.at[i]);
-    this.app.say(this.tip.text);
+    this.say(this.wordsFor(i));
+  }
+
+  /** Tell screen readers what a tooltip states. */
+  say(words) {
+    this.app.say(h("p", {}, ...words).textContent);
   }
 
   leave() {
