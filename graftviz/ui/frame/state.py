@@ -165,7 +165,6 @@ class OptionsPage(PageState, Generic[T]):
         self.specs = {spec.name: spec for spec in option_specs(cls)}
         self.values: dict[str, Any] = self._defaults()
         self.is_from_link = False
-        self._links.add({})  # the address after a visit of another page
         self.jobs = Watching()
         self.shown: Any = None
         self.uploaded: Any = None
@@ -179,6 +178,13 @@ class OptionsPage(PageState, Generic[T]):
     def awaits_file(self) -> bool:
         """Whether uploaded data are chosen, but no file has been uploaded."""
         return self.values["data"] == UPLOAD and self.uploaded is None
+
+    def follow(self, query: Mapping[str, str], *, is_history: bool = False) -> bool:
+        """Apply an address, unless it is the empty one after a visit of another page."""
+        if query or is_history:
+            return super().follow(query, is_history=is_history)
+        self._is_opened = True
+        return False
 
     def choose(self, name: str, value: Any) -> None:
         """Set one option."""
