@@ -4,7 +4,6 @@ import streamlit as st
 
 from graftviz.ui.engine import engine_is_ready, enter_page, show_engine
 from graftviz.ui.frame.header import Header, follow_address, write_address
-from graftviz.ui.frame.learning_view import show_uploader
 from graftviz.ui.frame.view import PLAYER
 from graftviz.ui.grow.analysis import show_comparison, show_path, show_stability
 from graftviz.ui.grow.live import live_player
@@ -19,6 +18,7 @@ from graftviz.ui.grow.panels import (
 from graftviz.ui.grow.state import grow_state
 from graftviz.ui.inspect.state import inspect_state
 from graftviz.ui.run_files import RUN_NOTE, run_files
+from graftviz.ui.upload import show_upload
 
 engine = enter_page("grow")
 state = grow_state()
@@ -28,7 +28,7 @@ header = Header("grow")
 # Places first: what appears above the player must not move it, or the browser starts it anew.
 above = st.container()
 with above:
-    show_uploader(state)
+    show_upload(state)
 
 if engine_is_ready(engine):
     with st.sidebar:

@@ -4,12 +4,13 @@ import streamlit as st
 
 from graftviz.ui.engine import engine_is_ready, enter_page
 from graftviz.ui.frame.header import Header, follow_address, write_address
-from graftviz.ui.frame.learning_view import show_runs, show_uploader
+from graftviz.ui.frame.learning_view import show_runs
 from graftviz.ui.frame.panels import show_notices
 from graftviz.ui.frame.view import PRUNE
 from graftviz.ui.prune.panels import show_pruning_choices
 from graftviz.ui.prune.state import prune_state
 from graftviz.ui.run_files import RUN_NOTE, run_files
+from graftviz.ui.upload import show_upload
 
 engine = enter_page("prune")
 state = prune_state()
@@ -19,7 +20,7 @@ header = Header("prune")
 # Containers come first: a notice above the view must not move it, or the browser reloads it.
 above = st.container()
 with above:
-    show_uploader(state)
+    show_upload(state)
 if engine_is_ready(engine):
     with st.sidebar:
         show_pruning_choices(state, is_ready=engine.ready.is_set())

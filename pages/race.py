@@ -4,7 +4,7 @@ import streamlit as st
 
 from graftviz.ui.engine import engine_is_ready, enter_page
 from graftviz.ui.frame.header import Header, follow_address, write_address
-from graftviz.ui.frame.learning_view import show_runs, show_uploader
+from graftviz.ui.frame.learning_view import show_runs
 from graftviz.ui.frame.view import RACE
 from graftviz.ui.grow.state import opened_grow_state
 from graftviz.ui.race.panels import (
@@ -15,6 +15,7 @@ from graftviz.ui.race.panels import (
 )
 from graftviz.ui.race.state import race_state
 from graftviz.ui.run_files import RUN_NOTE
+from graftviz.ui.upload import show_upload
 
 engine = enter_page("race")
 state = race_state(opened_grow_state())
@@ -24,7 +25,7 @@ header = Header("race")
 # Places first: what appears above the race must not move it, or the browser starts it anew.
 above = st.container()
 with above:
-    show_uploader(state)
+    show_upload(state)
 
 if engine_is_ready(engine):
     with st.sidebar:

@@ -110,7 +110,9 @@ def _check_lengths(table: DiscreteTable) -> None:
 
 
 def show_upload(state: LearningPage[Any]) -> None:
-    """Show the uploader and its errors; the shown run continues."""
+    """Show the uploader and its errors while uploaded data are chosen; the shown run continues."""
+    if state.values["data"] != UPLOAD:
+        return
     specs = option_specs(UploadOptions)
     expected = "" if state.uploaded else state.values["fingerprint"]
     if expected:

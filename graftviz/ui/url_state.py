@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
@@ -169,11 +169,6 @@ class LinkReader:
         """Return all sentences, with one about each parameter that was not taken."""
         unknown = [f"Unknown setting {quoted(name)}; ignored." for name in self.left]
         return (*self.complaints, *unknown)
-
-
-def one_of(names: Collection[str]) -> Callable[[str], str | None]:
-    """Return a reader of one of these names."""
-    return lambda text: text if text in names else None
 
 
 def whole_number(minimum: int, maximum: int) -> Callable[[str], int | None]:

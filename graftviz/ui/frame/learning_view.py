@@ -16,8 +16,6 @@ from graftviz.ui.controls import PRESET, show_option, show_options
 from graftviz.ui.frame.learning import LearningPage, SideBySidePage
 from graftviz.ui.frame.view import Mailbox, MountedView, json_object
 from graftviz.ui.session_run import everything_so_far, requested_feeds, to_json
-from graftviz.ui.upload import show_upload
-from graftviz.ui.url_state import UPLOAD
 
 LEARNER = OptionSpec(
     name="learner",
@@ -28,12 +26,6 @@ LEARNER = OptionSpec(
     choices=learner_names(),
     titles=tuple(learner_class(name).title for name in learner_names()),
 )
-
-
-def show_uploader(state: LearningPage[Any]) -> None:
-    """Show the uploader while uploaded data are chosen."""
-    if state.values["data"] == UPLOAD:
-        show_upload(state)
 
 
 def show_data(state: LearningPage[Any], prefix: str, *, disabled: bool = False) -> None:
