@@ -156,7 +156,7 @@ def _reason_to_stop(region: _Region, bound: float, before: float, options: Expan
     if not region.rim:
         return "The region is the query's whole connected component, so the marginal is exact."
     if bound <= options.tolerance:
-        return f"The bound, {bound:.3g}, is within the tolerance of {options.tolerance:g}."
+        return f"The bound is within the tolerance of {options.tolerance:g}."
     if region.size >= options.max_size:
         return f"Size limit reached ({options.max_size})."
     if _is_below(options.threshold, before, bound):
