@@ -310,7 +310,7 @@ def test_a_bad_link_and_a_threshold_that_nothing_passes(grow: Any) -> None:
 def test_text_from_a_link_is_shown_and_nothing_else(grow: Any) -> None:
     evil = "![a](http://example.com/a)<img src=//example.com/b>"
     page = grow(f"?data={urllib.parse.quote(evil)}")
-    page.get_by_text("no data set '![a](http://example.com/a)<img").wait_for()
+    page.get_by_text("not '![a](http://example.com/a)<img").wait_for()
     page.wait_for_timeout(300)
 
 
