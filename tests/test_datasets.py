@@ -284,7 +284,7 @@ def test_names_that_are_numbers_win_over_column_numbers() -> None:
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        (b"source,target\nage,wat\n", "Row 2 .* 'wat', which is not one of the table's columns"),
+        (b"source,target\nage,wat\n", "Row 2 .* 'wat', which is not one of the column names"),
         (b"0,1\n1,4\n", r"Row 2 .* '4', which is not a column number 0 … 3"),
         (b"source,target\nage,x3\nx3,x3\n", "Row 3 .* joins 'x3' to itself"),
         (b"source,target\nage\n", "Row 2 .* one column"),
