@@ -93,16 +93,20 @@ export class Chart {
     return scale(left, Math.max(right, left + 1), ...this.span)(clamp(x, left, right));
   }
 
-  /** Draw horizontal lines at some values, with the values to their left. */
+  /** Draw horizontal lines at some values, with the values for which there is room to their left. */
   grid(values, text = tickText) {
     const { context, palette, plot } = this;
     context.textAlign = "right";
     context.textBaseline = "middle";
     context.fillStyle = css(palette.muted);
+    let last = Infinity;
     for (const value of values) {
       const at = Math.round(this.y(value)) + 0.5;
       this.line([[plot.left, at], [plot.right, at]], css(palette.hairline), 1);
-      context.fillText(text(value), plot.left - 6, clamp(at, plot.top + 2, plot.bottom - 2));
+      const place = clamp(at, plot.top + 2, plot.bottom - 2);
+      if (Math.abs(place - last) < 0.75 * CHART_ROW * this.app.type) continue;
+      context.fillText(text(value), plot.left - 6, place);
+      last = place;
     }
   }
 
