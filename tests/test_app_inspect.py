@@ -141,6 +141,19 @@ def test_cleared_evidence_does_not_return(key: str) -> None:
     assert query_of(app)["evidence"] == "3:1"
 
 
+def test_settings_survive_a_visit_of_another_page_after_the_model_was_released() -> None:
+    app = open_inspect()
+    app.selectbox(key="inspect.first.data").set_value("karate")
+    run_until_answered(app)
+    state_of(app).forget()  # as after a break
+    app.query_params.clear()
+    app.switch_page("pages/lessons.py").run()
+    app.switch_page("pages/inspect.py")
+    app.query_params.clear()
+    run_until_answered(app)
+    assert query_of(app) == {"data": "karate"}
+
+
 def test_an_edge_shows_its_heat_maps_and_leads_to_its_ends() -> None:
     app = open_inspect(model="true", data="scale-free-60", edge="0-2")
     assert "x0 – x2" in texts(app)

@@ -93,7 +93,7 @@ def test_a_stale_address_does_not_undo_a_change_but_the_history_does(state: Grow
     assert state.learner_options(state.own)["alpha"] == 0.25
     assert state.values["step"] == 3
     assert state.link()["step"] == "3"
-    state.follow(before, is_history=True)
+    state.follow(before, is_navigation=True)
     assert state.learner_options(state.own)["alpha"] == 0.75
     state.follow({"alpha": "0.1"})
     assert state.learner_options(state.own)["alpha"] == 0.1

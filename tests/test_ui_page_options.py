@@ -58,7 +58,7 @@ def test_an_address_of_ours_that_is_a_moment_old_undoes_nothing() -> None:
     state.link()
     state.follow({"n": "50"})
     assert state.options.n == 60
-    state.follow({"n": "50"}, is_history=True)
+    state.follow({"n": "50"}, is_navigation=True)
     assert state.options.n == 50
     state.follow({"n": "70"})
     assert state.options.n == 70

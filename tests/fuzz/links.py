@@ -152,7 +152,7 @@ def follow_everywhere(query: str) -> list[str]:
         state.follow(last)
         complaints += state.complaints
         again = state.link()
-        state.follow(again, is_history=True)
+        state.follow(again, is_navigation=True)
         assert not state.complaints, f"{type(state).__name__} complains about its own link"
         assert state.link() == again
     return complaints

@@ -198,7 +198,8 @@ def follow_address(state: PageState, page: str, *, is_new: bool = False) -> None
     if query or is_new or not comes_from_another:
         context = get_script_run_ctx()
         goes_back = context is not None and context.is_history_navigation
-        state.follow(query, is_history=goes_back or comes_from_another)
+        follows_link = comes_from_another and bool(query)
+        state.follow(query, is_navigation=goes_back or follows_link)
 
 
 def write_address(state: PageState) -> None:

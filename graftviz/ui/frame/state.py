@@ -78,16 +78,16 @@ class PageState:
         self._agreed: set[Hashable] = set()
         self._asked: Hashable = None
 
-    def follow(self, query: Mapping[str, str], *, is_history: bool = False) -> bool:
+    def follow(self, query: Mapping[str, str], *, is_navigation: bool = False) -> bool:
         """Apply an address, unless the page wrote it itself; return whether it was applied.
 
         A message from the browser may contain an older address, which must not undo newer choices.
-        Navigation in the history (`is_history`) may.
+        Navigation in the history, or by a link on another page (`is_navigation`), may.
         """
         link = dict(query)
         is_first, self._is_opened = not self._is_opened, True
         is_own = link in self._links and not (is_first and link)
-        if is_own and not is_history:
+        if is_own and not is_navigation:
             return False
         self.complaints = tuple(self._apply(link))
         self._check_link()
@@ -179,10 +179,10 @@ class OptionsPage(PageState, Generic[T]):
         """Whether uploaded data are chosen, but no file has been uploaded."""
         return self.values["data"] == UPLOAD and self.uploaded is None
 
-    def follow(self, query: Mapping[str, str], *, is_history: bool = False) -> bool:
+    def follow(self, query: Mapping[str, str], *, is_navigation: bool = False) -> bool:
         """Apply an address, unless it is the empty one after a visit of another page."""
-        if query or is_history:
-            return super().follow(query, is_history=is_history)
+        if query or is_navigation:
+            return super().follow(query, is_navigation=is_navigation)
         self._is_opened = True
         return False
 
