@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from graftviz.arrays import read_only
 from graftviz.errors import InputError
 
 _MOST_ROUNDS = 200
@@ -143,14 +144,14 @@ class PairwiseMRF:
     @cached_property
     def node_offsets(self) -> np.ndarray:
         """Start of each node in `weights`, and the end of the last, shape (n + 1,)."""
-        return _read_only(np.concatenate([[0], np.cumsum(self.cardinalities)]))
+        return read_only(np.concatenate([[0], np.cumsum(self.cardinalities)]))
 
     @cached_property
     def edge_offsets(self) -> np.ndarray:
         """Start of each edge in `weights`, and the end of the last, shape (m + 1,)."""
         sizes = self.cardinalities[self.edges].prod(axis=1)
         ends = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        return _read_only(self.cardinalities.sum() + ends)
+        return read_only(self.cardinalities.sum() + ends)
 
     @cached_property
     def incidence(self) -> Incidence:
@@ -160,7 +161,7 @@ class PairwiseMRF:
         order = np.lexsort((others, ends))
         starts = np.concatenate([[0], np.cumsum(self.degrees())]).astype(np.int64)
         by = np.tile(np.arange(self.n_edges, dtype=np.int64), 2)[order]
-        return Incidence(_read_only(starts), _read_only(others[order]), _read_only(by))
+        return Incidence(read_only(starts), read_only(others[order]), read_only(by))
 
     def index_of(self, variable: int | str) -> int:
         """Return the index of a variable, given by index or name.
@@ -302,8 +303,3 @@ def _norm_with_zeros(table: np.ndarray) -> float:
     if not finite[block].all():
         return float("inf")
     return float(np.sqrt((_double_centred(table[block][None]) ** 2).sum())) if finite.any() else 0.0
-
-
-def _read_only(array: np.ndarray) -> np.ndarray:
-    array.flags.writeable = False
-    return array

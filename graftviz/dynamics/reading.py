@@ -237,14 +237,14 @@ def _check_grid(raw: RawTable, times: int, series: int, longest_gap: int, most: 
 
 
 def _check_shape(most: int, rows: int, columns: int) -> None:
-    """Raise :class:`InputError` for a file that certainly holds too many values.
+    """Raise :class:`InputError` for a file with too many values, from its size alone.
 
     A file of three columns may be a long table, which has one value per row.
     """
     values = rows if columns == 3 else rows * max(columns - 1, 1)
     if values > most:
         raise InputError(
-            f"The file holds at least {values:,} values, more than the maximum of {most:,}; use a "
+            f"The file holds about {values:,} values, more than the maximum of {most:,}; use a "
             "part of the data."
         )
 

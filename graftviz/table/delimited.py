@@ -118,13 +118,11 @@ def read_delimited(
 
 
 def estimated_shape(data: bytes) -> tuple[int, int]:
-    """Return a lower bound of the number of rows of a text, and its likely number of columns.
+    """Return the likely numbers of rows and columns of a text with a line of names.
 
-    Line ends inside quotation marks are counted as rows, so the bound may fail for such files.
+    Blank lines, and line ends inside quotation marks, count as rows.
     """
-    line = _FIRST_LINE.search(data)
-    columns = max(line[0].count(mark.encode()) for mark in _DELIMITERS) + 1 if line else 1
-    return max(data.count(b"\n"), data.count(b"\r")) - 1, columns
+    return count_line_ends(data) - 1, max(_first_widths(data).values())
 
 
 def read_start(
@@ -255,6 +253,12 @@ def _line_of(text: Text, delimiter: str, row: int) -> int:
     return next(islice(_records(text, delimiter), row, None)).line
 
 
+def _first_widths(data: bytes) -> dict[str, int]:
+    """Return the number of fields of the first line that is not blank, by delimiter."""
+    line = _FIRST_LINE.search(data)
+    return {mark: line[0].count(mark.encode()) + 1 if line else 1 for mark in _DELIMITERS}
+
+
 def _find_delimiter(text: Text, expected: tuple[str, ...] | None) -> str:
     """Return the delimiter that divides the first lines into equally many fields.
 
@@ -262,11 +266,9 @@ def _find_delimiter(text: Text, expected: tuple[str, ...] | None) -> str:
     before the comma, which also occurs in text and in decimal numbers. If no delimiter qualifies,
     the file is ragged, and the one that gives the most fields in the first line is returned.
     """
-    line = _FIRST_LINE.search(text.data)
-    widths = {}
+    widths = _first_widths(text.data)
     agreed = []
     for delimiter in _DELIMITERS:
-        widths[delimiter] = line[0].count(delimiter.encode()) + 1 if line else 1
         if widths[delimiter] > MAX_COLUMNS:
             raise InputError(
                 f"{text.title}: there are more than {MAX_COLUMNS:,} columns; use fewer."

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from graftviz.arrays import read_only
 from graftviz.errors import InputError
 from graftviz.inference.beliefs import Beliefs
 from graftviz.inference.evidence import Evidence, checked_evidence, conditioned
@@ -120,9 +121,9 @@ class JunctionTree:
         """
         i, j = self.model.index_of(i), self.model.index_of(j)
         if i == j:
-            return _read_only(np.diag(self.node(i)))
+            return read_only(np.diag(self.node(i)))
         if i in self.evidence or j in self.evidence or self._component[i] != self._component[j]:
-            return _read_only(np.outer(self.node(i), self.node(j)))
+            return read_only(np.outer(self.node(i), self.node(j)))
         if (e := self._edge_between(i, j)) is not None:
             return self.edge(e) if i < j else self.edge(e).T
         if i not in self._pairs and (
@@ -131,7 +132,7 @@ class JunctionTree:
             return self.pair(j, i).T
         shares, conditionals = self._conditional_marginals(i)
         rows = [share * marginals[j] for share, marginals in zip(shares, conditionals, strict=True)]
-        return _read_only(np.array(rows))
+        return read_only(np.array(rows))
 
     def sample(self, rows: int = 1, seed: int = 0) -> np.ndarray:
         """Draw independent joint states, conditioned on the evidence.
@@ -162,7 +163,7 @@ class JunctionTree:
         codes[self.plan.order] = by_place
         for i, state in self.evidence.items():
             codes[i] = state
-        return _read_only(codes)
+        return read_only(codes)
 
     # The passes
 
@@ -309,9 +310,4 @@ def _marginals(
 
 
 def _shares(table: np.ndarray) -> np.ndarray:
-    return _read_only(np.ascontiguousarray(table) / table.sum())
-
-
-def _read_only(array: np.ndarray) -> np.ndarray:
-    array.flags.writeable = False
-    return array
+    return read_only(np.ascontiguousarray(table) / table.sum())
