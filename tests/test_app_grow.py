@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 import re
+import threading
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -17,9 +19,11 @@ from graftviz.datasets import dataset_keys
 from graftviz.learners.registry import learner_class, learner_names
 from graftviz.learners.settings import OBJECTIVE_NAMES, OBJECTIVES, SCORES
 from graftviz.memory import size_text
+from graftviz.selection import LamPath, lam_path_steps
 from graftviz.ui import run_limits
 from graftviz.ui.background import EVERYTHING
 from graftviz.ui.controls import AUTO
+from graftviz.ui.grow import analysis
 from graftviz.ui.grow.analysis import stability_json
 from graftviz.ui.limits import Limits
 from graftviz.ui.run_files import FILES, build_edges, build_file
@@ -396,6 +400,30 @@ def test_where_noise_decides_the_path_says_that_lam_matters_little() -> None:
     query = query_of(app)
     assert query["significance"] == "0"
     assert float(query["lam"]) == state_of(app).paths[plan].latest.best_by_nlpl.lam
+
+
+def test_a_path_in_progress_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    halts, goes_on = threading.Event(), threading.Event()
+
+    def halted(*arguments: Any, **options: Any) -> Iterator[LamPath]:
+        for path in lam_path_steps(*arguments, **options):
+            yield path
+            if len(path.points) > 1:
+                halts.set()
+                assert goes_on.wait(60)
+
+    monkeypatch.setattr(analysis, "lam_path_steps", halted)
+    app = open_app(data="survey")
+    try:
+        analyse(app, "path")
+        assert halts.wait(60)
+        app.run()
+        assert not app.exception
+        assert not app.error
+        assert app.get("plotly_chart")
+        assert app.button(key="path_cancel").label == "Cancel"
+    finally:
+        goes_on.set()
 
 
 def test_a_path_can_be_cancelled() -> None:

@@ -239,24 +239,25 @@ def _panel(state: GrowState, plan: PathPlan, work: Background[LamPath]) -> None:
 
 def _show_points(state: GrowState, plan: PathPlan, work: Background[LamPath]) -> None:
     """Show the computed part of a path; a point of a complete one can be clicked."""
+    is_complete = work.ended  # read once, as the work goes on meanwhile
     if work.failure:
         st.warning(plain(work.failure))
     path = work.latest
-    if not work.ended and path is None:
+    if not is_complete and path is None:
         st.progress(0.0, "Computing the largest useful λ…")
-    elif not work.ended and path is not None:
+    elif not is_complete and path is not None:
         done, planned = len(path.points), len(path.planned)
         st.progress(done / planned, f"{done} of at most {planned} values of λ")
     buttons = st.container(horizontal=True)
     if path is not None and path.points:
-        clickable = {"on_select": "rerun", "selection_mode": "points"} if work.ended else {}
-        key = "path_chart" if work.ended else "path_so_far"
+        clickable = {"on_select": "rerun", "selection_mode": "points"} if is_complete else {}
+        key = "path_chart" if is_complete else "path_so_far"
         event = show_figure(path_figure(path), key, _words(path), **clickable)
         with buttons:
-            _show_offers(state, plan, path, _clicked(path, event))
-        if work.ended:
+            _show_offers(state, plan, path, _clicked(path, event) if is_complete else None)
+        if is_complete:
             _show_advice(path)
-    if not work.ended and buttons.button("Cancel", key="path_cancel"):
+    if not is_complete and buttons.button("Cancel", key="path_cancel"):
         state.drop_path(plan)
         _set_open(False)
         st.rerun()
