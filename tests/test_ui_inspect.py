@@ -19,29 +19,18 @@ from numba.core.dispatcher import Dispatcher
 
 from graftviz.datasets import dataset_keys, load_dataset, model_path
 from graftviz.errors import InputError
+from graftviz.formats.model_tables import edge_frame, node_frame
 from graftviz.formats.models import read_model
 from graftviz.inference import infer
-from graftviz.inspection import compare_models, mutual_informations
+from graftviz.inspection import answers, compare_models, mutual_informations
+from graftviz.inspection.answers import AUTOMATIC, METHODS, Answer, answer_steps
 from graftviz.learners.registry import learner_class, learner_names
 from graftviz.model import PairwiseMRF
 from graftviz.options import option_specs
 from graftviz.ui.grow.state import GrowState
-from graftviz.ui.inspect import jobs as inspect_jobs, state as inspect_state
-from graftviz.ui.inspect.jobs import Answer, answer_steps
-from graftviz.ui.inspect.options import (
-    AUTOMATIC,
-    METHODS,
-    InspectOptions,
-)
-from graftviz.ui.inspect.results import (
-    edge_frame,
-    graph_message,
-    matching,
-    model_files,
-    node_frame,
-    select_picked,
-    state_names,
-)
+from graftviz.ui.inspect import state as inspect_state
+from graftviz.ui.inspect.options import InspectOptions
+from graftviz.ui.inspect.results import matching_rows, model_files, state_names
 from graftviz.ui.inspect.state import InspectState, Shown
 from graftviz.ui.material import prepare
 from graftviz.ui.model_source import FILE, TRUE, Loaded, SourceOptions, fingerprint_of
@@ -462,9 +451,9 @@ def test_a_click_on_what_is_no_edge_selects_nothing(state: InspectState, edge: A
     bring(state, pair_model())
     assert state.loaded is not None
     token = f"{state.loaded.fingerprint}.None"
-    select_picked(state, {"token": token, "edge": [1, 0]})
+    state.pick({"token": token, "edge": [1, 0]})
     assert state.edge == (0, 1)
-    select_picked(state, {"token": token, "edge": edge})
+    state.pick({"token": token, "edge": edge})
     assert (state.node, state.edge) == (None, None)
 
 
@@ -530,7 +519,7 @@ def test_a_model_of_probability_zero_is_said(state: InspectState) -> None:
 def test_a_model_too_wide_is_answered_by_belief_propagation_and_it_is_said(
     state: InspectState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(inspect_jobs, "MOST_ENTRIES", 10)
+    monkeypatch.setattr(answers, "MOST_ENTRIES", 10)
     bring(state, pair_model(0.3, n=8))
     assert state.answer(SOON)
     assert state.before is not None
@@ -646,10 +635,11 @@ def test_tables_have_a_row_for_everything() -> None:
 
 def test_searching_finds_parts_of_names_in_any_case() -> None:
     names = pd.DataFrame({"source": ["Valjean", "Javert", "Cosette"]})
-    assert matching(names, "JAV").tolist() == [1]
-    assert matching(names, " ").tolist() == [0, 1, 2]
-    assert matching(names.assign(target=["a", "b", "valley"]), "val").tolist() == [0, 2]
-    assert matching(names, "nobody").tolist() == []
+    assert matching_rows(names, ["source"], "JAV").index.tolist() == [1]
+    assert matching_rows(names, ["source"], " ").index.tolist() == [0, 1, 2]
+    both = names.assign(target=["a", "b", "valley"])
+    assert matching_rows(both, ["source", "target"], "val").index.tolist() == [0, 2]
+    assert matching_rows(both, ["source"], "nobody").index.tolist() == []
 
 
 def test_states_of_the_same_name_stay_apart() -> None:
@@ -672,7 +662,7 @@ def test_every_file_is_built(state: InspectState) -> None:
     unanswered = model_files(Shown(state.loaded, state.picture(None)))
     assert len(unanswered) == len(contents)
     for file in unanswered:
-        assert isinstance(file.build(), bytes)
+        assert isinstance(file.build(), str | bytes)
         assert file.disabled == file.name.startswith("marginals")
 
 
@@ -685,7 +675,7 @@ def test_the_message_to_the_browser_is_plain_json(state: InspectState) -> None:
         state.select(*selection)
         shown = state.shown()
         assert shown is not None
-        text = graph_message(state, shown)
+        text = state.message(shown)
         text.encode("utf-8", "replace")
         message = json.loads(text)
         assert message["names"] == list(names)
@@ -707,7 +697,7 @@ def test_after_the_warm_up_nothing_is_left_to_compile() -> None:
         assert kernels
         return kernels
 
-    inspect_jobs.rehearse_inspect_page()
+    inspect_state.rehearse_inspect_page()
     before = signatures()
     rng = np.random.default_rng(3)
     sizes = [1, 4, 2, 3, 2, 5]
@@ -719,5 +709,5 @@ def test_after_the_warm_up_nothing_is_left_to_compile() -> None:
     for method in METHODS:
         for evidence in ({}, {1: 2, 4: 0}):
             assert list(answer_steps(other, evidence, method))
-    assert list(inspect_jobs.region_steps(other, {4: 1}, 2))
+    assert list(inspect_state.region_steps(other, {4: 1}, 2))
     assert signatures() == before

@@ -1,4 +1,4 @@
-"""CSV tables of the edges of a model and of its marginal probabilities."""
+"""Tables of the nodes and edges of a model and of its marginals: data frames and CSV."""
 
 from __future__ import annotations
 
@@ -6,11 +6,21 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from graftviz.formats.spreadsheet import shown_cell
 from graftviz.inference import Beliefs
-from graftviz.inspection import mutual_informations
+from graftviz.inspection import (
+    ModelDifference,
+    degree_ranks,
+    entropies,
+    mutual_informations,
+    strongest_partners,
+    total_variations,
+)
+from graftviz.inspection.difference import STATUS_WORDS
 from graftviz.model import PairwiseMRF
+from graftviz.narrative.inspection import most_likely_states
 from graftviz.table.csv_text import csv_text
 
 MODEL_EDGE_COLUMNS = ("source", "target", "weight_norm", "mutual_information")
@@ -55,3 +65,77 @@ def marginals_csv(model: PairwiseMRF, before: Beliefs, after: Beliefs | None = N
     rows = ((*state, *values) for state, values in zip(states, numbers, strict=True))
     header = MARGINAL_COLUMNS if after is None else (*MARGINAL_COLUMNS, EVIDENCE_COLUMN)
     return csv_text([header, *rows])
+
+
+def node_frame(
+    model: PairwiseMRF, before: Beliefs | None = None, after: Beliefs | None = None
+) -> pd.DataFrame:
+    """Return the table of variables, in the order of the model."""
+    information = None if before is None else mutual_informations(before.edge)
+    best = strongest_partners(model, information).tolist()
+    norms = _finite(model.edge_norms())
+    columns: dict[str, Any] = {
+        "variable": model.names,
+        "degree": model.degrees(),
+        "rank": degree_ranks(model),
+    }
+    for title, beliefs in (("marginal", before), ("posterior", after)):
+        if beliefs is not None:
+            likely = most_likely_states(model, beliefs)
+            columns[title] = [marginal.tolist() for marginal in beliefs.node]
+            columns[f"{title}: most likely"] = [f"{label} ({p:.2f})" for label, p in likely]
+    if before is not None and after is not None:
+        columns["change"] = total_variations(before.node, after.node)
+    latest = before if after is None else after
+    if latest is not None:
+        columns["entropy"] = entropies(latest.node)
+    columns["strongest partner"] = [
+        "" if e < 0 else model.names[int(model.edges[e].sum()) - i] for i, e in enumerate(best)
+    ]
+    columns["partner weight"] = [None if e < 0 else float(norms[e]) for e in best]
+    columns["states"] = model.cardinalities
+    return pd.DataFrame(columns)
+
+
+def edge_frame(model: PairwiseMRF, beliefs: Beliefs | None = None) -> pd.DataFrame:
+    """Return the table of edges, in the order of the model."""
+    frame = _ends(model.edges, model.names)
+    frame["weight"] = _finite(model.edge_norms())
+    if beliefs is not None:
+        frame["mutual information"] = mutual_informations(beliefs.edge)
+    return frame
+
+
+def partner_frame(model: PairwiseMRF, i: int, beliefs: Beliefs | None = None) -> pd.DataFrame:
+    """Return a row per neighbour of a node, strongest first; the index is the edge's number.
+
+    The strength is the mutual information, or the norm of the edge without `beliefs`.
+    """
+    own = np.flatnonzero((model.edges == i).any(axis=1))
+    partners = model.edges[own].sum(axis=1) - i
+    strengths = model.edge_norms()[own]
+    columns = {"partner": [model.names[j] for j in partners.tolist()], "weight": _finite(strengths)}
+    if beliefs is not None:
+        strengths = mutual_informations([beliefs.edge[e] for e in own.tolist()])
+        columns["information"] = strengths
+    return pd.DataFrame(columns, index=own).iloc[np.lexsort((partners, -strengths))]
+
+
+def difference_frame(difference: ModelDifference, names: Sequence[str]) -> pd.DataFrame:
+    """Return a row per edge of either model."""
+    frame = _ends(difference.edges, names)
+    frame["where"] = [STATUS_WORDS[status] for status in difference.status]
+    for title, numbers in zip(("first", "second"), difference.numbers.T, strict=True):
+        norms = _finite(getattr(difference, title))
+        frame[title] = np.where(numbers >= 0, norms, np.nan)
+    return frame
+
+
+def _ends(edges: np.ndarray, names: Sequence[str]) -> pd.DataFrame:
+    pairs = [(names[i], names[j]) for i, j in edges.tolist()]
+    return pd.DataFrame(pairs, columns=["source", "target"])
+
+
+def _finite(norms: np.ndarray) -> np.ndarray:
+    """Return norms, with NaN where a zero potential makes them infinite."""
+    return np.where(np.isfinite(norms), norms, np.nan)

@@ -12,7 +12,7 @@ from xml.sax.saxutils import escape
 import numpy as np
 
 from graftviz.formats.graphml import xml_text
-from graftviz.inspection.difference import COMMON, GAINED, LOST
+from graftviz.inspection.difference import COMMON, GAINED, LOST, STATUS_WORDS
 from graftviz.inspection.picture import GraphPicture
 from graftviz.layout.graph import FRAME
 
@@ -28,7 +28,6 @@ _STYLES = {
     LOST: 'stroke="#d55e00" stroke-dasharray="9 5"',
     GAINED: 'stroke="#0072b2" stroke-dasharray="2 4" stroke-linecap="round"',
 }
-_WORDS = {COMMON: "in both", LOST: "only in the first", GAINED: "only in the second"}
 
 
 def graph_svg(picture: GraphPicture, names: Sequence[str], title: str) -> str:
@@ -120,7 +119,7 @@ def _legend(picture: GraphPicture) -> list[str]:
         lines.append(f'<rect {place} fill="{viridis(k / 4)}"/>')
     left += 5 * step + 6
     lines.append(_words(left, y, str(int(picture.degrees.max(initial=0)))))
-    for status, words in _WORDS.items() if set(picture.styles) - {COMMON} else ():
+    for status, words in STATUS_WORDS.items() if set(picture.styles) - {COMMON} else ():
         left += 170
         sample = f'd="M{left - 45:g} {y - 5}h36" fill="none" stroke-width="3" {_STYLES[status]}'
         lines += [f"<path {sample}/>", _words(left, y, words)]

@@ -10,6 +10,7 @@ from graftviz.errors import InputError
 from graftviz.model import PairwiseMRF
 
 COMMON, LOST, GAINED = "common", "lost", "gained"
+STATUS_WORDS = {COMMON: "in both", LOST: "only in the first", GAINED: "only in the second"}
 
 
 @dataclass(frozen=True, eq=False)

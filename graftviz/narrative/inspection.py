@@ -56,6 +56,13 @@ def marginal_words(model: PairwiseMRF, i: int, marginal: np.ndarray) -> str:
     return f"{short(model.names[i])} is most likely {label} (p = {marginal[best]:.2f})"
 
 
+def most_likely_states(model: PairwiseMRF, beliefs: Beliefs) -> list[tuple[str, float]]:
+    """Return label and probability of the most likely state of every variable."""
+    states = [int(np.argmax(marginal)) for marginal in beliefs.node]
+    marginals = zip(model.labels, beliefs.node, states, strict=True)
+    return [(short(labels[k]), float(marginal[k])) for labels, marginal, k in marginals]
+
+
 def region_words(model: PairwiseMRF, found: LocalMarginal) -> str:
     """Return the marginal from a local region, with its certified bound if there is one."""
     best = int(np.argmax(found.marginal))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -13,8 +12,8 @@ from graftviz.figures import figure_csv, figure_html
 from graftviz.ui.frame.header import PageFile, file_button
 
 _FILES = (
-    ("html", "Page (HTML, opens offline)", "text/html", figure_html),
-    ("csv", "Data (CSV)", "text/csv", figure_csv),
+    ("html", "Page (HTML, opens offline)", figure_html),
+    ("csv", "Data (CSV)", figure_csv),
 )
 
 
@@ -49,12 +48,8 @@ def show_figure(figure: go.Figure, key: str, alt: str, **options: Any) -> Any:
         **options,
     )
     with st.popover("Save figure", key=f"{key}.save", type="tertiary", width="content"):
-        for suffix, label, mime, write in _FILES:
-            build = partial(_encoded, write, figure)
-            file_button(PageFile(f"{name}.{suffix}", label, mime, build), f"{key}.{mime}")
+        for suffix, label, write in _FILES:
+            file = PageFile(f"{name}.{suffix}", label, partial(write, figure))
+            file_button(file, f"{key}.{suffix}")
         st.caption("The camera in the figure's toolbar saves it as SVG.")
     return event
-
-
-def _encoded(write: Callable[[go.Figure], str], figure: go.Figure) -> bytes:
-    return write(figure).encode("utf-8", "replace")

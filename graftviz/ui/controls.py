@@ -242,6 +242,11 @@ def _range(spec: OptionSpec, step: float, form: str) -> dict[str, Any]:
     return {"min_value": low, "max_value": high, **steps}
 
 
+def show_button(label: str, key: str, act: Callable[..., object], *args: Any, **look: Any) -> None:
+    """Show a button that calls a function with arguments before the page is drawn again."""
+    st.button(label, key=key, on_click=guarded(act), args=args, **look)
+
+
 def follow_value(key: str, value: Any) -> str:
     """Set a control to a value of the page, such as that of a link; return its key.
 

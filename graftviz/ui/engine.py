@@ -8,7 +8,7 @@ from graftviz.ui.boundary import bounded
 from graftviz.ui.budget.records import rehearse_budget_page
 from graftviz.ui.dynamics.records import rehearse_dynamics_page
 from graftviz.ui.frame.texts import plain
-from graftviz.ui.inspect.jobs import rehearse_inspect_page
+from graftviz.ui.inspect.state import rehearse_inspect_page
 from graftviz.ui.prune.state import rehearse_prune_page
 from graftviz.ui.regions.records import rehearse_regions_page
 from graftviz.ui.reservoir.jobs import rehearse_reservoir_page

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
+from graftviz.formats.files import as_bytes
 from graftviz.formats.gexf import result_gexf
 from graftviz.formats.graphml import graphml
 from graftviz.formats.node_link import result_node_link
@@ -30,7 +31,6 @@ class FileKind(NamedTuple):
 
     name: str
     label: str
-    mime: str
     build: Callable[[SessionRun], str | bytes]
 
 
@@ -51,19 +51,18 @@ def build_edges(run: SessionRun) -> str:
     return edges_csv(run.result(), work.latest if work is not None and work.finished else None)
 
 
-_CSV, _JSON, _XML = "text/csv", "application/json", "application/xml"
 _model = _of_result(lambda result: uai_text(result.model))
 _names = _of_result(lambda result: names_text(result.model))
 FILES = (
-    FileKind("replay.html", "Web page of this run (needs no server)", "text/html", build_replay),
-    FileKind("edges.csv", "Edges (CSV)", _CSV, build_edges),
-    FileKind("trace.csv", "Trace, one row per step (CSV)", _CSV, _of_result(trace_csv)),
-    FileKind("result.json", "Result (JSON)", _JSON, _of_result(result_json)),
-    FileKind("model.uai", "Model (UAI)", "text/plain", _model),
-    FileKind("model.names.json", "Variable names (for UAI)", _JSON, _names),
-    FileKind("graph.graphml", "Model and graph (GraphML)", _XML, _of_result(graphml)),
-    FileKind("graph.json", "Model and graph (JSON)", _JSON, _of_result(result_node_link)),
-    FileKind("graph.gexf", "Graph for Gephi (GEXF)", _XML, _of_result(result_gexf)),
+    FileKind("replay.html", "Web page of this run (needs no server)", build_replay),
+    FileKind("edges.csv", "Edges (CSV)", build_edges),
+    FileKind("trace.csv", "Trace, one row per step (CSV)", _of_result(trace_csv)),
+    FileKind("result.json", "Result (JSON)", _of_result(result_json)),
+    FileKind("model.uai", "Model (UAI)", _model),
+    FileKind("model.names.json", "Variable names (for UAI)", _names),
+    FileKind("graph.graphml", "Model and graph (GraphML)", _of_result(graphml)),
+    FileKind("graph.json", "Model and graph (JSON)", _of_result(result_node_link)),
+    FileKind("graph.gexf", "Graph for Gephi (GEXF)", _of_result(result_gexf)),
 )
 
 
@@ -71,8 +70,7 @@ def build_file(run: SessionRun, kind: FileKind) -> bytes:
     """Let the run finish (or run out of patience) and return the file."""
     run.grant()
     run.wait_for_end(PATIENCE)
-    content = kind.build(run)
-    return content if isinstance(content, bytes) else content.encode("utf-8", "replace")
+    return as_bytes(kind.build(run))
 
 
 def build_archive(run: SessionRun, kinds: Sequence[FileKind] = FILES) -> bytes:
@@ -97,9 +95,8 @@ def run_files(run: SessionRun, *, with_replay: bool = True) -> list[PageFile]:
     archive = PageFile(
         "graftviz-run.zip",
         f"All {len(kinds)} files (ZIP)",
-        "application/zip",
         partial(build_archive, run, kinds),
         is_main=True,
     )
-    files = (PageFile(k.name, k.label, k.mime, partial(build_file, run, k)) for k in kinds)
+    files = (PageFile(k.name, k.label, partial(build_file, run, k)) for k in kinds)
     return [archive, *files]

@@ -97,7 +97,7 @@ def budget_files(state: BudgetState) -> list[PageFile]:
         return []
     names = shown.source.material.train.names
     build = partial(build_steps, job, names)
-    return [PageFile("budget.csv", "Steps, one row per edge (CSV)", "text/csv", build)]
+    return [PageFile("budget.csv", "Steps, one row per edge (CSV)", build)]
 
 
 def build_steps(job: Background[RunProgress], names: tuple[str, ...]) -> str:

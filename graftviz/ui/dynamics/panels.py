@@ -119,8 +119,8 @@ def dynamics_files(state: DynamicsState) -> list[PageFile]:
         return []
     result, matrix = partial(build_result, state), partial(build_matrix, state)
     return [
-        PageFile("result.json", "Result (JSON)", "application/json", result),
-        PageFile("matrix.csv", "Matrix A (CSV)", "text/csv", matrix),
+        PageFile("result.json", "Result (JSON)", result),
+        PageFile("matrix.csv", "Matrix A (CSV)", matrix),
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mimetypes
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import urlencode, urlsplit
@@ -9,6 +10,7 @@ from urllib.parse import urlencode, urlsplit
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from graftviz.formats.files import as_bytes
 from graftviz.texts import page_text
 from graftviz.ui.boundary import bounded, file_builder, guarded
 from graftviz.ui.frame.state import PageState
@@ -22,7 +24,9 @@ class PageFile(NamedTuple):
 
     Attributes
     ----------
-    name, label, mime : str
+    name : str
+        Its ending decides the MIME type.
+    label : str
     build : callable
         Return the content; called when the button is pressed.
     is_main : bool
@@ -32,7 +36,6 @@ class PageFile(NamedTuple):
 
     name: str
     label: str
-    mime: str
     build: Callable[[], str | bytes]
     is_main: bool = False
     disabled: bool = False
@@ -167,9 +170,9 @@ def file_button(file: PageFile, key: str, *, is_quiet: bool = False) -> None:
     """
     st.download_button(
         file.label,
-        file_builder(file.build),
+        file_builder(lambda: as_bytes(file.build())),
         file.name,
-        file.mime,
+        mimetypes.guess_type(file.name)[0] or "text/plain",
         key=key,
         type="primary" if file.is_main else "tertiary" if is_quiet else "secondary",
         width="stretch",

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from graftviz.inference import METHODS as INFERENCE
+from graftviz.inspection.answers import AUTOMATIC, METHODS
 from graftviz.options import option
 from graftviz.ui.model_source import SourceOptions
 from graftviz.ui.url_state import (
@@ -26,8 +26,6 @@ from graftviz.ui.url_state import (
 )
 from graftviz.wording import quoted
 
-AUTOMATIC = "automatic"
-METHODS = (AUTOMATIC, *sorted(INFERENCE, key=lambda name: name != "exact"))
 _LONGEST = 2_000
 _LARGEST = 9_999_999
 _NUMBER = r"(\d{1,7})"

@@ -8,12 +8,13 @@ import numpy as np
 import streamlit as st
 
 from graftviz.errors import InputError
+from graftviz.inspection.answers import AUTOMATIC, METHODS
 from graftviz.learners.registry import learner_class
 from graftviz.narrative.inspection import METHOD_NAMES, method_words, model_words
 from graftviz.narrative.phrases import short
 from graftviz.options import format_value, option_specs
 from graftviz.ui.boundary import bounded, guarded
-from graftviz.ui.controls import follow_value, replaceable, show_option
+from graftviz.ui.controls import follow_value, replaceable, show_button, show_option
 from graftviz.ui.frame.header import Header, write_address
 from graftviz.ui.frame.learning_view import show_learners
 from graftviz.ui.frame.panels import show_until
@@ -21,10 +22,7 @@ from graftviz.ui.frame.texts import plain
 from graftviz.ui.frame.view import INSPECT
 from graftviz.ui.grow.options import GrowOptions
 from graftviz.ui.inspect import results
-from graftviz.ui.inspect.jobs import rehearse_inspect_page
-from graftviz.ui.inspect.options import AUTOMATIC, METHODS
-from graftviz.ui.inspect.results import show_button
-from graftviz.ui.inspect.state import InspectState, Shown
+from graftviz.ui.inspect.state import InspectState, Shown, rehearse_inspect_page
 from graftviz.ui.messages import show_awaiting_file, show_problem, show_warnings
 from graftviz.ui.model_source import FILE, LEARNED, TRUE, Loaded, ModelSource
 from graftviz.ui.reading import upload_model
@@ -203,7 +201,9 @@ def show_inspection(state: InspectState) -> None:
     show_warnings(state.complaints)
     graph, panel = st.columns([2, 1], gap="small")
     with graph:
-        results.show_graph(state, shown)
+        INSPECT.show(state.message(shown), {"picked": state.pick})
+        if shown.picture.note:
+            st.caption(plain(shown.picture.note))
     with panel:
         with st.container(gap=None):
             st.markdown(f"**{plain(shown.loaded.title)}**")

@@ -1,8 +1,8 @@
-"""Results of the Inspect page: graph, selected node or edge, tables, and files."""
+"""Results of the Inspect page: selected node or edge, tables, and files."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Literal
 
@@ -14,29 +14,31 @@ from graftviz import inspection
 from graftviz.figures import change_figure, degree_figure, edge_figure, node_figure, norms_figure
 from graftviz.formats.gexf import model_gexf
 from graftviz.formats.graphml import model_graphml
-from graftviz.formats.model_tables import marginals_csv, model_edges_csv
+from graftviz.formats.model_tables import (
+    difference_frame,
+    edge_frame,
+    marginals_csv,
+    model_edges_csv,
+    node_frame,
+    partner_frame,
+)
 from graftviz.formats.node_link import node_link_json
 from graftviz.formats.svg import graph_svg
 from graftviz.formats.uai import names_text, uai_text
 from graftviz.formats.uai_results import mar_text
-from graftviz.inference import Beliefs
-from graftviz.inspection import ModelDifference, mutual_informations
-from graftviz.inspection.difference import COMMON, GAINED, LOST
+from graftviz.inspection import mutual_informations
+from graftviz.inspection.difference import STATUS_WORDS
 from graftviz.model import PairwiseMRF
 from graftviz.narrative import inspection as narrative
 from graftviz.narrative.phrases import pair, plural, short
 from graftviz.ui.boundary import guarded
 from graftviz.ui.chart import show_figure
-from graftviz.ui.controls import replaceable
+from graftviz.ui.controls import replaceable, show_button
 from graftviz.ui.frame.header import PageFile
 from graftviz.ui.frame.panels import show_until
 from graftviz.ui.frame.texts import plain
-from graftviz.ui.frame.view import INSPECT
 from graftviz.ui.inspect.state import InspectState, Shown
-from graftviz.ui.session_run import to_json
 
-_SQUARE = 1.5  # a computed layout may be stretched this far to fill its place; a map is not
-_KINDS = {COMMON: "in both", LOST: "only in the first", GAINED: "only in the second"}
 _PARTNERS = 8
 _MOST_CHANGED = 12
 _MOST_PILLS = 10  # states that are offered as buttons; more in a list
@@ -45,98 +47,7 @@ _HEIGHT = 380
 _NORM_HELP = (
     "Norm of the log potentials once rows and columns sum to zero; empty where a potential is zero"
 )
-_MIMES = {
-    "json": "application/json",
-    "graphml": "application/xml",
-    "gexf": "application/xml",
-    "svg": "image/svg+xml",
-    "csv": "text/csv",
-}
 _GIVEN = "In nats; conditional on the evidence, if any"
-
-
-def show_button(label: str, key: str, act: Callable[..., object], *args: Any, **look: Any) -> None:
-    """Show a button that calls a function with arguments before the page is drawn again."""
-    st.button(label, key=key, on_click=guarded(act), args=args, **look)
-
-
-# ---------------------------------------------------------------------------------------- graph
-
-
-def show_graph(state: InspectState, shown: Shown) -> None:
-    """Show the graph; a click selects a node or an edge."""
-    INSPECT.show(graph_message(state, shown), {"picked": partial(select_picked, state)})
-    if shown.picture.note:
-        st.caption(plain(shown.picture.note))
-
-
-def select_picked(state: InspectState, picked: Mapping[str, Any]) -> None:
-    """Select the clicked node or edge; clicks on a graph no longer shown are ignored."""
-    loaded = state.loaded
-    if loaded is None or not str(picked.get("token", "")).startswith(loaded.fingerprint):
-        return
-    edge = picked.get("edge")
-    ends: list[Any] = edge if isinstance(edge, list) and len(edge) == 2 else [picked.get("node")]
-    n = loaded.model.n_variables
-    exist = all(isinstance(end, int | float) and 0 <= end < n for end in ends)
-    state.select(*map(int, ends if exist else ()))
-
-
-def graph_message(state: InspectState, shown: Shown) -> str:
-    """Return the JSON text that ``player/assets/inspect/inspect.js`` reads.
-
-    Its token is that of the graph: with another one the whole picture comes into view.
-    """
-    model, picture, selection = shown.model, shown.picture, state.selection
-    nodes = picture.nodes.tolist()
-    values = picture.degrees / max(1, int(picture.degrees.max(initial=1)))
-    low, high = "low degree", "high"
-    if shown.before is not None and shown.after is not None:
-        change = inspection.total_variations(shown.before.node, shown.after.node)
-        others = np.delete(change, list(state.evidence))
-        largest = max(float(others.max(initial=0.0)), 1e-12)
-        values = np.clip(change[nodes] / largest, 0.0, 1.0)
-        low, high = "unchanged by the evidence", f"changed most ({largest:.2f})"
-    tips = [""] * len(nodes)
-    if shown.latest is not None:
-        best = _most_likely(model, shown.latest)
-        tips = [f"{label} {p:.2f}" for label, p in (best[i] for i in nodes)]
-    words = f"Graph of {shown.loaded.title}: {narrative.model_words(model)}."
-    if state.evidence:
-        words += f" Observed: {narrative.evidence_words(model, state.evidence)}."
-    if shown.difference is not None:
-        words += f" {narrative.difference_words(shown.difference)}"
-    kind = ("", "node", "edge")[len(selection)]
-    region = None if state.region is None else state.region.latest
-    edges = zip(picture.edges.tolist(), picture.strengths.tolist(), picture.styles, strict=True)
-    message = {
-        "token": f"{shown.loaded.fingerprint}.{picture.centre}",
-        "nodes": nodes,
-        "names": [model.names[i] for i in nodes],
-        "places": np.round(picture.places, 1).tolist(),
-        "degrees": picture.degrees.tolist(),
-        "values": np.round(values, 4).tolist(),
-        "tips": tips,
-        "edges": [[*ends, round(strength, 4), style] for ends, strength, style in edges],
-        "observed": {str(i): model.labels[i][k] for i, k in state.evidence.items()},
-        "region": [] if region is None else region.nodes.tolist(),
-        "selected": {"kind": kind, **dict(zip("ij", selection, strict=False))} if kind else None,
-        "legend": {
-            "low": low,
-            "high": high,
-            "styles": () if shown.difference is None else tuple(_KINDS.items()),
-        },
-        "stretch": 1.0 if shown.loaded.keeps_shape else _SQUARE,
-        "alt": words,
-    }
-    return to_json(message)
-
-
-def _most_likely(model: PairwiseMRF, beliefs: Beliefs) -> list[tuple[str, float]]:
-    """Return label and probability of the most likely state of each variable."""
-    states = [int(np.argmax(marginal)) for marginal in beliefs.node]
-    marginals = zip(model.labels, beliefs.node, states, strict=True)
-    return [(short(labels[k]), float(marginal[k])) for labels, marginal, k in marginals]
 
 
 # ------------------------------------------------------------------------------------ selection
@@ -301,72 +212,6 @@ _COLUMNS = {
 }
 
 
-def node_frame(
-    model: PairwiseMRF, before: Beliefs | None = None, after: Beliefs | None = None
-) -> pd.DataFrame:
-    """Return the table of variables, in the order of the model."""
-    information = None if before is None else mutual_informations(before.edge)
-    best = inspection.strongest_partners(model, information).tolist()
-    norms = _finite(model.edge_norms())
-    columns: dict[str, Any] = {
-        "variable": model.names,
-        "degree": model.degrees(),
-        "rank": inspection.degree_ranks(model),
-    }
-    for title, beliefs in (("marginal", before), ("posterior", after)):
-        if beliefs is not None:
-            likely = _most_likely(model, beliefs)
-            columns[title] = [marginal.tolist() for marginal in beliefs.node]
-            columns[f"{title}: most likely"] = [f"{label} ({p:.2f})" for label, p in likely]
-    if before is not None and after is not None:
-        columns["change"] = inspection.total_variations(before.node, after.node)
-    latest = before if after is None else after
-    if latest is not None:
-        columns["entropy"] = inspection.entropies(latest.node)
-    columns["strongest partner"] = [
-        "" if e < 0 else model.names[int(model.edges[e].sum()) - i] for i, e in enumerate(best)
-    ]
-    columns["partner weight"] = [None if e < 0 else float(norms[e]) for e in best]
-    columns["states"] = model.cardinalities
-    return pd.DataFrame(columns)
-
-
-def edge_frame(model: PairwiseMRF, beliefs: Beliefs | None = None) -> pd.DataFrame:
-    """Return the table of edges, in the order of the model."""
-    frame = _ends(model.edges, model.names)
-    frame["weight"] = _finite(model.edge_norms())
-    if beliefs is not None:
-        frame["mutual information"] = mutual_informations(beliefs.edge)
-    return frame
-
-
-def difference_frame(difference: ModelDifference, names: Sequence[str]) -> pd.DataFrame:
-    """Return a row per edge of either model."""
-    frame = _ends(difference.edges, names)
-    frame["where"] = [_KINDS[status] for status in difference.status]
-    for title, numbers in zip(("first", "second"), difference.numbers.T, strict=True):
-        norms = _finite(getattr(difference, title))
-        frame[title] = np.where(numbers >= 0, norms, np.nan)
-    return frame
-
-
-def _ends(edges: np.ndarray, names: Sequence[str]) -> pd.DataFrame:
-    pairs = [(names[i], names[j]) for i, j in edges.tolist()]
-    return pd.DataFrame(pairs, columns=["source", "target"])
-
-
-def _finite(norms: np.ndarray) -> np.ndarray:
-    """Return norms, with NaN where a zero potential makes them infinite."""
-    return np.where(np.isfinite(norms), norms, np.nan)
-
-
-def matching(names: pd.DataFrame, pattern: str) -> np.ndarray:
-    """Return the rows in which one of the names contains a text, ignoring case."""
-    text = pattern.strip().casefold()
-    found = [any(text in name.casefold() for name in row) for row in names.to_numpy()]
-    return np.flatnonzero(found)
-
-
 def show_nodes(state: InspectState, shown: Shown) -> None:
     """Show the table of variables; selecting a row selects its node."""
     frame = node_frame(shown.model, shown.before, shown.after)
@@ -393,23 +238,16 @@ def show_edges(state: InspectState, shown: Shown) -> None:
 
 def _show_partners(state: InspectState, shown: Shown, i: int) -> None:
     model = shown.model
-    own = np.flatnonzero((model.edges == i).any(axis=1))
-    if len(own) == 0:
+    frame = partner_frame(model, i, shown.before)
+    if frame.empty:
         st.caption("No neighbours: evidence on other variables does not change this marginal.")
         return
-    partners = model.edges[own].sum(axis=1) - i
-    names = [model.names[j] for j in partners.tolist()]
-    strengths = model.edge_norms()[own]
-    frame = pd.DataFrame({"partner": names, "weight": _finite(strengths)}, index=own)
-    if shown.before is not None:
-        strengths = mutual_informations([shown.before.edge[e] for e in own.tolist()])
-        frame["information"] = strengths
-    frame = frame.iloc[np.lexsort((partners, -strengths))[:_PARTNERS]]
     alt = "Strongest partners of the node; select a row to show its edge"
     select = partial(_select_edge, state, model.edges)
-    _show_table(frame, "inspect.partners", alt, None, select, height="content")
-    if len(own) > _PARTNERS:
-        st.caption(f"Strongest {_PARTNERS} of {len(own):,}; the table of edges lists all.")
+    strongest = frame.head(_PARTNERS)
+    _show_table(strongest, "inspect.partners", alt, None, select, height="content")
+    if len(frame) > _PARTNERS:
+        st.caption(f"Strongest {_PARTNERS} of {len(frame):,}; the table of edges lists all.")
 
 
 def show_comparison(state: InspectState, shown: Shown) -> None:
@@ -428,9 +266,9 @@ def show_comparison(state: InspectState, shown: Shown) -> None:
     with listed:
         kinds = st.pills(
             "Show edges",
-            tuple(_KINDS.values()),
+            tuple(STATUS_WORDS.values()),
             selection_mode="multi",
-            default=tuple(_KINDS.values()),
+            default=tuple(STATUS_WORDS.values()),
             key="inspect.difference.kinds",
             label_visibility="collapsed",
         )
@@ -484,17 +322,20 @@ def _select_edge(state: InspectState, edges: np.ndarray, *rows: int) -> None:
     state.select(*(ends if state.edge_number(tuple(ends)) is not None else ends[:1]))
 
 
-def _show_search(
-    frame: pd.DataFrame, columns: list[str], key: str, placeholder: str
-) -> pd.DataFrame:
+def _show_search(frame: pd.DataFrame, columns: list[str], key: str, label: str) -> pd.DataFrame:
     """Show a search field, and return the rows that match."""
-    text = st.text_input(
-        placeholder, key=key, placeholder=placeholder, label_visibility="collapsed"
-    )
-    found = frame.iloc[matching(frame[columns], text)]
+    text = st.text_input(label, key=key, placeholder=label, label_visibility="collapsed")
+    found = matching_rows(frame, columns, text)
     if text:
         st.caption(f"{len(found):,} of {len(frame):,}")
     return found
+
+
+def matching_rows(frame: pd.DataFrame, columns: list[str], text: str) -> pd.DataFrame:
+    """Return the rows in which one of the columns contains a text, ignoring case."""
+    names = frame[columns].astype(str)
+    contains = names.apply(lambda column: column.str.contains(text.strip(), False, regex=False))
+    return frame[contains.any(axis=1)]
 
 
 def _show_table(
@@ -546,35 +387,27 @@ def _show_table(
 
 def model_files(shown: Shown) -> list[PageFile]:
     """Return the files of the shown model; without marginals, theirs are disabled."""
-    model, steps, before = shown.model, shown.loaded.steps, shown.before
-    picture, latest = shown.picture, shown.latest
+    model, steps, title = shown.model, shown.loaded.steps, shown.loaded.title
+    picture, before, latest = shown.picture, shown.before, shown.latest
     places = picture.places if len(picture.nodes) == model.n_variables else None
-    files: dict[str, tuple[str, Callable[[], str | bytes]]] = {
-        "model.uai": ("UAI", lambda: uai_text(model)),
-        "model.names.json": ("Variable names (for UAI)", lambda: names_text(model)),
-        "graph.graphml": ("GraphML", lambda: model_graphml(model, steps)),
-        "graph.json": ("Node-link JSON", lambda: node_link_json(model, steps)),
-        "graph.gexf": ("Graph for Gephi (GEXF)", lambda: model_gexf(model, places, steps)),
-        "graph.svg": ("Graph (SVG)", lambda: graph_svg(picture, model.names, shown.loaded.title)),
-        "edges.csv": ("Edges (CSV)", lambda: model_edges_csv(model, before)),
-        "marginals.csv": (
+    return [
+        PageFile("model.uai", "UAI", lambda: uai_text(model)),
+        PageFile("model.names.json", "Variable names (for UAI)", lambda: names_text(model)),
+        PageFile("graph.graphml", "GraphML", lambda: model_graphml(model, steps)),
+        PageFile("graph.json", "Node-link JSON", lambda: node_link_json(model, steps)),
+        PageFile("graph.gexf", "Graph for Gephi (GEXF)", lambda: model_gexf(model, places, steps)),
+        PageFile("graph.svg", "Graph (SVG)", lambda: graph_svg(picture, model.names, title)),
+        PageFile("edges.csv", "Edges (CSV)", lambda: model_edges_csv(model, before)),
+        PageFile(
+            "marginals.csv",
             "Marginals (CSV)",
             lambda: marginals_csv(model, before, shown.after) if before else "",
+            disabled=before is None,
         ),
-        "marginals.MAR": ("Marginals (UAI's MAR)", lambda: mar_text(latest) if latest else ""),
-    }
-
-    def content(build: Callable[[], str | bytes]) -> bytes:
-        text = build()
-        return text if isinstance(text, bytes) else text.encode("utf-8", "replace")
-
-    return [
         PageFile(
-            name,
-            label,
-            _MIMES.get(name.rpartition(".")[2], "text/plain"),
-            partial(content, build),
-            disabled=name.startswith("marginals") and before is None,
-        )
-        for name, (label, build) in files.items()
+            "marginals.MAR",
+            "Marginals (UAI's MAR)",
+            lambda: mar_text(latest) if latest else "",
+            disabled=before is None,
+        ),
     ]

@@ -7,7 +7,9 @@ cannot be used becomes a sentence, and the rest stays. Streamlit is not imported
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Mapping
+from collections import deque
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from itertools import product
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -16,20 +18,22 @@ from graftviz import inspection
 from graftviz.errors import InputError
 from graftviz.inference import Beliefs
 from graftviz.inspection import GraphPicture, ModelDifference, mutual_informations
+from graftviz.inspection.answers import AUTOMATIC, METHODS, Answer, answer_steps
 from graftviz.inspection.picture import MOST_NODES
 from graftviz.model import PairwiseMRF
 from graftviz.narrative.inspection import contradiction_words
 from graftviz.narrative.phrases import short
-from graftviz.regions import LocalMarginal
+from graftviz.player.inspect_records import model_graph
+from graftviz.regions import LocalMarginal, local_marginal
 from graftviz.ui.background import Background, Watching
 from graftviz.ui.frame.state import PageState
 from graftviz.ui.grow.state import GrowState, opened_grow_state
-from graftviz.ui.inspect.jobs import Answer, answer_steps, region_steps
-from graftviz.ui.inspect.options import AUTOMATIC, InspectOptions
+from graftviz.ui.inspect.options import InspectOptions
 from graftviz.ui.material import Material
 from graftviz.ui.model_source import LEARNED, TRUE, Loaded, ModelSource, SourceOptions
 from graftviz.ui.scheduler import Turns
 from graftviz.ui.services import material, page_state, share
+from graftviz.ui.session_run import to_json
 from graftviz.ui.url_state import parse_options_of, write_options_of
 from graftviz.ui.visits import SourceCache
 
@@ -185,6 +189,19 @@ class InspectState(PageState):
         """Select a node, an edge by its two ends, or nothing."""
         self.complaints = ()
         self.selection = tuple(sorted(ends))
+
+    def pick(self, picked: Mapping[str, Any]) -> None:
+        """Select the clicked node or edge; clicks on a graph no longer shown are ignored."""
+        if self.loaded is None or not str(picked.get("token", "")).startswith(
+            self.loaded.fingerprint
+        ):
+            return
+        edge = picked.get("edge")
+        is_pair = isinstance(edge, list) and len(edge) == 2
+        ends: list[Any] = edge if is_pair else [picked.get("node")]
+        n = self.loaded.model.n_variables
+        exist = all(isinstance(end, int | float) and 0 <= end < n for end in ends)
+        self.select(*map(int, ends if exist else ()))
 
     def observe(self, i: int, state: int | None) -> None:
         """Set a variable to a state, or remove it from the evidence."""
@@ -394,6 +411,23 @@ class InspectState(PageState):
         picture = self.picture(difference)
         return Shown(self.loaded, picture, before, after, difference, trouble)
 
+    def message(self, shown: Shown) -> str:
+        """Return the JSON text that ``player/assets/inspect/inspect.js`` reads."""
+        record = model_graph(
+            shown.model,
+            shown.picture,
+            fingerprint=shown.loaded.fingerprint,
+            title=shown.loaded.title,
+            has_natural_positions=shown.loaded.keeps_shape,
+            before=shown.before,
+            after=shown.after,
+            evidence=self.evidence,
+            selection=self.selection,
+            region=self.region.latest.nodes if self.region and self.region.latest else None,
+            difference=shown.difference,
+        )
+        return to_json(record)
+
     def revoke(self) -> None:
         """Pause all computing of this session; computed values remain."""
         self.jobs.leave()
@@ -419,3 +453,24 @@ def _result(job: Background[T | None] | None) -> T | None:
 def inspect_state() -> InspectState:
     """Return the state of the Inspect page in this session."""
     return page_state("inspect", lambda: InspectState(material, share(), opened_grow_state))
+
+
+def region_steps(
+    model: PairwiseMRF, evidence: Mapping[int, int], query: int
+) -> Iterator[LocalMarginal]:
+    """Compute a local marginal with its bound."""
+    yield local_marginal(model, query, evidence=evidence)
+
+
+def rehearse_inspect_page() -> None:
+    """Compile the kernels of the page by running them on small models, the most likely first."""
+    models = []
+    for corner in (0.5, -np.inf):  # a zero potential takes other kernels
+        table = np.array([[corner, 0.0, -0.5], [0.0, 0.2, 0.0]])
+        tables = {(0, 1): table, (1, 2): table.T, (2, 3): table, (0, 3): table}
+        nodes = [np.zeros(states) for states in (2, 3, 2, 3)]
+        models.append(PairwiseMRF.from_tables(nodes, tables))
+    for method, model, evidence in product(METHODS, models, ({}, {0: 1})):
+        deque(answer_steps(model, evidence, method), maxlen=0)
+    for evidence, model in product(({1: 1}, {}), models):
+        deque(region_steps(model, evidence, 0), maxlen=0)

@@ -111,8 +111,8 @@ def race_files(state: RaceState) -> list[PageFile]:
         return []
     html, csv = partial(build_race_html, state), partial(build_race_csv, state)
     return [
-        PageFile("race.html", "Curves and winners (HTML, opens offline)", "text/html", html),
-        PageFile("race.csv", "Data, one row per step (CSV)", "text/csv", csv),
+        PageFile("race.html", "Curves and winners (HTML, opens offline)", html),
+        PageFile("race.csv", "Data, one row per step (CSV)", csv),
     ]
 
 

@@ -160,7 +160,7 @@ def region_files(state: RegionState) -> list[PageFile]:
     if state.shown is None:
         return []
     build = partial(build_region, state.shown, question_of(state.options, state.query))
-    return [PageFile("region.csv", "Region, one row per variable (CSV)", "text/csv", build)]
+    return [PageFile("region.csv", "Region, one row per variable (CSV)", build)]
 
 
 def build_region(shown: ShownModel, question: Question) -> str:

@@ -100,7 +100,7 @@ def reservoir_files(options: ReservoirOptions, steps: Sequence[RankedStep]) -> l
     """Return the files of the run on show."""
     names = load_dataset(options.data).table.names
     build = partial(build_reservoirs, names, steps)
-    return [PageFile("reservoir.csv", "Reservoirs of all steps (CSV)", "text/csv", build)]
+    return [PageFile("reservoir.csv", "Reservoirs of all steps (CSV)", build)]
 
 
 def build_reservoirs(names: Sequence[str], steps: Sequence[RankedStep]) -> str:

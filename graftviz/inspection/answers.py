@@ -1,24 +1,19 @@
-"""Jobs of the Inspect page: marginals, with and without evidence, and local bounds.
-
-Streamlit is not imported here.
-"""
+"""Marginals of a model by the inference method that suits it, computed in parts."""
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import product
 
 import numpy as np
 
-from graftviz.inference import Beliefs, infer
+from graftviz.inference import METHODS as INFERENCE, Beliefs, infer
 from graftviz.inference.exact import EliminationPlan, JunctionTree, plan_elimination
 from graftviz.memory import size_text
 from graftviz.model import PairwiseMRF
-from graftviz.regions import LocalMarginal, local_marginal
-from graftviz.ui.inspect.options import AUTOMATIC, METHODS
 
+AUTOMATIC = "automatic"
+METHODS = (AUTOMATIC, *sorted(INFERENCE, key=lambda name: name != "exact"))
 # Limits of exact inference by "automatic": about two seconds of an engine thread, and memory that
 # thirty sessions may take at once.
 MOST_ENTRIES = 3 * 10**7
@@ -87,26 +82,3 @@ def _too_expensive(plan: EliminationPlan) -> str:
         entries = f"{plan.total_entries:,} table entries"
         return f"exact inference would take {entries} at width {plan.width}"
     return ""
-
-
-def region_steps(
-    model: PairwiseMRF, evidence: Mapping[int, int], query: int
-) -> Iterator[LocalMarginal]:
-    """Compute a local marginal with its bound."""
-    yield local_marginal(model, query, evidence=evidence)
-
-
-def rehearse_inspect_page() -> None:
-    """Compile the kernels of the page by running them on small models, the most likely first."""
-    models = [_square(corner) for corner in (0.5, -np.inf)]
-    for method, model, evidence in product(METHODS, models, ({}, {0: 1})):
-        deque(answer_steps(model, evidence, method), maxlen=0)
-    for evidence, model in product(({1: 1}, {}), models):
-        deque(region_steps(model, evidence, 0), maxlen=0)
-
-
-def _square(corner: float) -> PairwiseMRF:
-    """Return four variables in a circle; a corner of −∞ is a zero potential."""
-    table = np.array([[corner, 0.0, -0.5], [0.0, 0.2, 0.0]])
-    tables = {(0, 1): table, (1, 2): table.T, (2, 3): table, (0, 3): table}
-    return PairwiseMRF.from_tables([np.zeros(2), np.zeros(3), np.zeros(2), np.zeros(3)], tables)

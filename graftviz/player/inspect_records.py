@@ -1,0 +1,100 @@
+"""JSON record of a model's graph for the view of the Inspect page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from graftviz.inference import Beliefs
+from graftviz.inspection import GraphPicture, ModelDifference, total_variations
+from graftviz.inspection.difference import STATUS_WORDS
+from graftviz.model import PairwiseMRF
+from graftviz.narrative.inspection import (
+    difference_words,
+    evidence_words,
+    model_words,
+    most_likely_states,
+)
+
+_SQUARE = 1.5  # a computed layout may be stretched this far to fill its place; a map is not
+
+
+def model_graph(
+    model: PairwiseMRF,
+    picture: GraphPicture,
+    *,
+    fingerprint: str,
+    title: str,
+    has_natural_positions: bool = False,
+    before: Beliefs | None = None,
+    after: Beliefs | None = None,
+    evidence: Mapping[int, int],
+    selection: tuple[int, ...] = (),
+    region: np.ndarray | None = None,
+    difference: ModelDifference | None = None,
+) -> dict[str, Any]:
+    """Return the drawing of a model's graph with its colours, selection and legend.
+
+    Parameters
+    ----------
+    model : PairwiseMRF
+    picture : GraphPicture
+    fingerprint : str
+        Identifier of the graph: with another one the whole picture comes into view.
+    title : str
+    has_natural_positions : bool
+        Whether the positions are natural ones, whose aspect ratio must be preserved.
+    before, after : Beliefs, optional
+        Marginals without and with the evidence; with both, nodes are coloured by their change.
+    evidence : mapping
+        State by variable.
+    selection : tuple of int
+        Empty, a node, or both ends of an edge.
+    region : int array, optional
+        Nodes of a highlighted region.
+    difference : ModelDifference, optional
+        Difference from a second model, if `picture` shows it.
+    """
+    nodes = picture.nodes.tolist()
+    values = picture.degrees / max(1, int(picture.degrees.max(initial=1)))
+    low, high = "low degree", "high"
+    if before is not None and after is not None:
+        change = total_variations(before.node, after.node)
+        others = np.delete(change, list(evidence))
+        largest = max(float(others.max(initial=0.0)), 1e-12)
+        values = np.clip(change[nodes] / largest, 0.0, 1.0)
+        low, high = "unchanged by the evidence", f"changed most ({largest:.2f})"
+    latest = before if after is None else after
+    tips = [""] * len(nodes)
+    if latest is not None:
+        best = most_likely_states(model, latest)
+        tips = [f"{label} {p:.2f}" for label, p in (best[i] for i in nodes)]
+    words = f"Graph of {title}: {model_words(model)}."
+    if evidence:
+        words += f" Observed: {evidence_words(model, evidence)}."
+    if difference is not None:
+        words += f" {difference_words(difference)}"
+    kind = ("", "node", "edge")[len(selection)]
+    edges = zip(picture.edges.tolist(), picture.strengths.tolist(), picture.styles, strict=True)
+    return {
+        "token": f"{fingerprint}.{picture.centre}",
+        "nodes": nodes,
+        "names": [model.names[i] for i in nodes],
+        "places": np.round(picture.places, 1).tolist(),
+        "degrees": picture.degrees.tolist(),
+        "values": np.round(values, 4).tolist(),
+        "tips": tips,
+        "edges": [[*ends, round(strength, 4), style] for ends, strength, style in edges],
+        "observed": {str(i): model.labels[i][k] for i, k in evidence.items()},
+        "region": [] if region is None else region.tolist(),
+        "selected": {"kind": kind, **dict(zip("ij", selection, strict=False))} if kind else None,
+        "legend": {
+            "low": low,
+            "high": high,
+            "styles": () if difference is None else tuple(STATUS_WORDS.items()),
+        },
+        "stretch": 1.0 if has_natural_positions else _SQUARE,
+        "alt": words,
+    }
