@@ -15,8 +15,10 @@ from graftviz.errors import InputError
 from graftviz.inference import infer
 from graftviz.inference.cost import exact_operations, inference_cost
 from graftviz.inference.exact import JunctionTree, plan_elimination
+from graftviz.learners.nodewise_l1 import NodewiseL1
 from graftviz.metrics import ncmll, negative_log_pseudo_likelihood, nll
 from graftviz.model import PairwiseMRF
+from graftviz.runs import Run
 from graftviz.table import DiscreteTable
 
 Family = Literal["bounded", "l1", "truth"]
@@ -24,6 +26,8 @@ QUALITIES = ("nll", "ncmll", "nlpl")
 COSTS = ("seconds", "operations")
 MOST_OPERATIONS = 2_000_000_000  # of all marginals; models that need more are not measured
 MOST_BYTES = 500_000_000
+PATH_LENGTH = 12
+LAST_LAM = 0.001  # of the ℓ₁ path: there the graph is dense
 _HALVES = 2
 _REPEATS = 3
 
@@ -111,6 +115,42 @@ def measuring(
         log_partition=log_partition,
         bound_on_log_partition=upper,
     )
+
+
+class MeasuredPath(NamedTuple):
+    """Models measured so far, and why the rest is missing; empty if it is not."""
+
+    points: tuple[TradeOff, ...] = ()
+    unmeasured: str = ""
+
+
+def measuring_path(
+    train: DiscreteTable,
+    rows: DiscreteTable,
+    *,
+    lam2: float = 0.0,
+    method: str = "exact",
+    truth: PairwiseMRF | None = None,
+) -> Iterator[MeasuredPath]:
+    """Measure the true model if it is known, then every model along the λ path of nodewise ℓ₁."""
+    points: tuple[TradeOff, ...] = ()
+    if truth is not None:
+        for point in measuring(truth, rows, "truth", 0.0, method):
+            points = points if point is None else (point,)
+            yield MeasuredPath(points)
+    run = Run(train, NodewiseL1(lam=LAST_LAM, path=PATH_LENGTH, lam2=lam2), seed=0)
+    while run.advance():
+        yield MeasuredPath(points)
+        step = run.steps[-1]
+        assert step.test is not None  # the learner compares with λ
+        lam = step.test.lam
+        try:
+            for point in measuring(step.model(), rows, "l1", lam, method):
+                points = points if point is None else (*points, point)
+                yield MeasuredPath(points)
+        except InputError as error:
+            yield MeasuredPath(points, f"ℓ₁ path from λ = {lam:.2g} on: {error}")
+            return
 
 
 class Comparison(NamedTuple):

@@ -3,16 +3,18 @@
 import streamlit as st
 
 from graftviz.narrative.budget import cost_sentence
-from graftviz.ui.budget.panels import budget_files, budget_state, show_charts, show_choices
+from graftviz.ui.budget.panels import budget_files, show_charts, show_choices
+from graftviz.ui.budget.state import BudgetState
 from graftviz.ui.engine import engine_is_ready, enter_page
 from graftviz.ui.frame.header import Header, follow_address, write_address
 from graftviz.ui.frame.live import live_run
 from graftviz.ui.frame.panels import show_notices
 from graftviz.ui.frame.view import BUDGET
 from graftviz.ui.run_files import RUN_NOTE
+from graftviz.ui.services import page_state
 
 engine = enter_page("budget")
-state = budget_state()
+state = page_state("budget", BudgetState)
 follow_address(state, "budget")
 
 with st.sidebar:

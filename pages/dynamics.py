@@ -4,20 +4,21 @@ import streamlit as st
 
 from graftviz.ui.dynamics.panels import (
     dynamics_files,
-    dynamics_state,
     show_choices,
     show_comparison,
     show_messages,
     show_upload,
 )
+from graftviz.ui.dynamics.state import DynamicsState
 from graftviz.ui.engine import engine_is_ready, enter_page
 from graftviz.ui.frame.header import Header, follow_address, write_address
 from graftviz.ui.frame.live import live_run
 from graftviz.ui.frame.view import DYNAMICS
 from graftviz.ui.run_files import RUN_NOTE
+from graftviz.ui.services import page_state
 
 engine = enter_page("dynamics")
-state = dynamics_state()
+state = page_state("dynamics", DynamicsState)
 follow_address(state, "dynamics")
 
 header = Header("dynamics")

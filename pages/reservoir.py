@@ -4,18 +4,20 @@ import streamlit as st
 
 from graftviz.ui.engine import engine_is_ready, enter_page
 from graftviz.ui.frame.header import Header, follow_address, write_address
+from graftviz.ui.frame.state import OptionsPage
 from graftviz.ui.messages import show_warnings
+from graftviz.ui.reservoir.options import ReservoirOptions
 from graftviz.ui.reservoir.panels import (
     reservoir_files,
-    reservoir_state,
     show_activation,
     show_choices,
     show_run,
     show_simulation,
 )
+from graftviz.ui.services import page_state
 
 engine = enter_page("reservoir")
-state = reservoir_state()
+state = page_state("reservoir", lambda: OptionsPage(ReservoirOptions))
 follow_address(state, "reservoir")
 header = Header("reservoir")
 with st.sidebar:

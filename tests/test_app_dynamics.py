@@ -13,7 +13,8 @@ from streamlit.testing.v1 import AppTest
 
 from graftviz.dynamics.city import city_positions, city_series
 from graftviz.dynamics.samples import positions_csv, series_csv
-from graftviz.ui.dynamics.panels import build_matrix, build_result
+from graftviz.formats.dynamics_files import matrix_csv
+from graftviz.ui.dynamics.panels import build_result, final_result
 from graftviz.ui.frame.live import run_message
 from graftviz.ui.frame.view import Mailbox
 from graftviz.ui.limits import Limits
@@ -111,7 +112,7 @@ def test_the_methods_and_the_curves_are_measured_and_saved() -> None:
     assert table["PredError, held-out"].str.startswith("★").sum() == 1
     record = json.loads(build_result(state))
     assert (record["series"], record["rows"], record["rows_test"]) == (12, 96, 24)
-    assert len(build_matrix(state).splitlines()) == 13
+    assert len(matrix_csv(final_result(state).system).splitlines()) == 13
 
 
 @pytest.mark.parametrize(

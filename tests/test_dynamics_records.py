@@ -9,27 +9,26 @@ import numpy as np
 import pytest
 
 from graftviz import dynamics
+from graftviz.dynamics.measuring import measuring
 from graftviz.errors import InputError
 from graftviz.figures import prediction_figure
 from graftviz.figures.dynamics import CurvePoint
 from graftviz.narrative.dynamics import end_words, race_words
-from graftviz.player.dynamics_records import influence_graph, matrix_rows, series_record
-from graftviz.ui.dynamics.options import DynamicsOptions, judge_system
-from graftviz.ui.dynamics.records import measuring, plan_of, run_progress, wiring_words
-from graftviz.ui.dynamics.source import (
-    MOST_SERIES,
-    UploadedSeries,
-    generated,
-    sampled,
-    uploaded_material,
+from graftviz.player.dynamics_records import (
+    influence_graph,
+    matrix_rows,
+    run_progress,
+    series_record,
 )
+from graftviz.ui.dynamics.options import DynamicsOptions, judge_system, plan_of
+from graftviz.ui.dynamics.state import MOST_SERIES, UploadedSeries, source
 
 OPTIONS = DynamicsOptions(size=16, density=0.15, rows=200, parents=4, seeds=5, seed=2)
 
 
 @pytest.fixture(scope="module")
 def material():
-    return generated(OPTIONS)
+    return source(OPTIONS, None)
 
 
 def final_progress(material, options, name=None):
@@ -68,7 +67,7 @@ def test_a_run_ends_with_what_learning_at_once_gives(material, name) -> None:
         learner = dynamics.SparsityEnforcing(adjacency=wanted)
         assert "parents come from the true system" in progress.opening
     else:
-        assert wiring_words(plan) == ""
+        assert (plan.wiring, plan.source) == ("", None)
     expected = dynamics.learn(material.train, learner, seed=2, test=material.test)
     np.testing.assert_array_equal(progress.result.system.matrix, expected.system.matrix)
     assert f"{expected.pred_error_test:.3f}" in progress.closing
@@ -78,11 +77,12 @@ def test_a_run_ends_with_what_learning_at_once_gives(material, name) -> None:
 
 
 def test_parents_that_are_not_to_be_had_are_those_of_inducing_learning() -> None:
-    city = sampled("city", 0.2)
+    city = source(DynamicsOptions(data="city"), None)
     plan = plan_of(DynamicsOptions(data="city", parents=3), city, "enforcing")
     assert plan.wiring == "inducing"
-    assert "come from sparsity inducing learning" in wiring_words(plan)
-    found = final_progress(city, DynamicsOptions(data="city", parents=3), "enforcing").result
+    progress = final_progress(city, DynamicsOptions(data="city", parents=3), "enforcing")
+    assert "come from sparsity inducing learning" in progress.opening
+    found = progress.result
     expected = final_progress(city, DynamicsOptions(data="city", parents=3), "inducing").result
     np.testing.assert_array_equal(found.system.matrix, expected.system.matrix)
 
@@ -123,7 +123,7 @@ def test_what_is_too_large_is_refused_or_asked_about() -> None:
     assert "Too much to display" in judge_system(8_000, 10_000, dense).refusal
     many = dynamics.series_of(np.random.default_rng(0).normal(size=(6, MOST_SERIES + 1)))
     with pytest.raises(InputError, match="1,001 series"):
-        uploaded_material(UploadedSeries(many), 0.4)
+        UploadedSeries(many).material(0.4)
 
 
 def test_sentences_of_the_end_and_of_the_comparison() -> None:

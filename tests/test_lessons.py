@@ -12,20 +12,21 @@ import pytest
 from app_pages import open_page, page_at, run_while, sentences
 
 from graftviz.datasets import load_dataset
+from graftviz.dynamics.measuring import Measured, measuring
 from graftviz.inference import infer
 from graftviz.learners.best_choice import BestChoice
 from graftviz.learners.bounded_inference import BoundedInference
 from graftviz.learners.registry import learner_class, learner_names
 from graftviz.narrative.glossary import GLOSSARY
 from graftviz.narrative.lessons import LESSONS
+from graftviz.player.budget_records import BoundedProgress
 from graftviz.ranks import RankedStep, ranked_steps, simulated_ranks
 from graftviz.regions import dobrushin_coefficient, grow_region, local_marginal
 from graftviz.runs import Result, learn
 from graftviz.ui.budget.options import BudgetOptions
-from graftviz.ui.budget.records import RunProgress, run_progress, with_places
-from graftviz.ui.dynamics.options import DynamicsOptions
-from graftviz.ui.dynamics.records import Measured, measuring, plan_of
-from graftviz.ui.dynamics.source import generated
+from graftviz.ui.budget.state import BudgetMaterial, run_progress
+from graftviz.ui.dynamics.options import DynamicsOptions, plan_of
+from graftviz.ui.dynamics.state import source
 from graftviz.ui.grow.options import GrowOptions
 from graftviz.ui.lessons import VIEWS, address_of
 from graftviz.ui.material import Material, default_options, prepare
@@ -376,8 +377,8 @@ def test_first_hit_against_best_choice() -> None:
     assert f"{two(hit.recall)} against {two(ours.recall)}" in told
 
 
-def bounded(options: BudgetOptions) -> RunProgress:
-    source = with_places(material(options.data))
+def bounded(options: BudgetOptions) -> BoundedProgress:
+    source = BudgetMaterial(material(options.data))
     learner = BoundedInference(complexity=options.complexity, bound=options.tau)
     *_, told = run_progress(source, learner)
     return told
@@ -401,7 +402,7 @@ def test_what_treewidth_buys() -> None:
 
 
 def measured(options: DynamicsOptions) -> Measured:
-    given = generated(options)
+    given = source(options, None)
     *_, found = measuring(given, plan_of(options, given))
     assert found is not None
     return found

@@ -11,15 +11,9 @@ from graftviz.complexity import elimination_scopes
 from graftviz.layout import layout_near
 from graftviz.learners.bounded_inference import BoundedInference
 from graftviz.learners.nodewise_l1 import NodewiseL1
-from graftviz.player.budget_records import tree_record
+from graftviz.player.budget_records import BoundedProgress, tree_record
 from graftviz.runs import Run
-from graftviz.ui.budget.records import (
-    BudgetMaterial,
-    RunProgress,
-    dense_material,
-    pathing,
-    run_progress,
-)
+from graftviz.ui.budget.state import BudgetMaterial, dense_material, pathing, run_progress
 
 
 @pytest.fixture(scope="module")
@@ -28,14 +22,14 @@ def source() -> BudgetMaterial:
 
 
 @pytest.fixture(scope="module")
-def progress(source: BudgetMaterial) -> RunProgress:
-    found: RunProgress = deque(run_progress(source, BoundedInference("treewidth", 2.0)), maxlen=1)[
-        0
-    ]
+def progress(source: BudgetMaterial) -> BoundedProgress:
+    found: BoundedProgress = deque(
+        run_progress(source, BoundedInference("treewidth", 2.0)), maxlen=1
+    )[0]
     return found
 
 
-def test_the_records_follow_the_run(source: BudgetMaterial, progress: RunProgress) -> None:
+def test_the_records_follow_the_run(source: BudgetMaterial, progress: BoundedProgress) -> None:
     run = Run(source.material.train, BoundedInference("treewidth", 2.0), seed=0)
     while run.advance():
         pass
@@ -58,7 +52,7 @@ def test_the_records_follow_the_run(source: BudgetMaterial, progress: RunProgres
 
 
 def test_a_tree_holds_every_edge_and_stays_connected_for_every_variable(
-    source: BudgetMaterial, progress: RunProgress
+    source: BudgetMaterial, progress: BoundedProgress
 ) -> None:
     edges: list[list[int]] = []
     for before, record in zip(progress.steps, progress.steps[1:], strict=False):
@@ -79,7 +73,7 @@ def test_a_tree_holds_every_edge_and_stays_connected_for_every_variable(
 
 
 def test_a_bound_that_no_edge_meets_is_reported(source: BudgetMaterial) -> None:
-    found: RunProgress = deque(
+    found: BoundedProgress = deque(
         run_progress(source, BoundedInference("circuit-size", 14.0)), maxlen=1
     )[0]
     assert len(found.steps) == 1

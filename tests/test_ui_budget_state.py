@@ -9,9 +9,10 @@ import pytest
 
 from graftviz.errors import InputError
 from graftviz.learners.bounded_inference import MEASURES
+from graftviz.player.budget_records import BoundedProgress
+from graftviz.tradeoff import MeasuredPath
 from graftviz.ui.background import Background
 from graftviz.ui.budget.options import BOUNDS, BudgetOptions, slider_of
-from graftviz.ui.budget.records import Path, RunProgress
 from graftviz.ui.budget.state import AT_ONCE, BudgetState, Shown
 from graftviz.ui.scheduler import Scheduler, Share
 
@@ -32,10 +33,10 @@ class Engine:
 
     def __init__(self) -> None:
         self.scheduler = Idle()
-        self.runs: dict[Any, Background[RunProgress]] = {}
-        self.path: Background[Path] = Background(iter([Path()]), self.scheduler)
+        self.runs: dict[Any, Background[BoundedProgress]] = {}
+        self.path: Background[MeasuredPath] = Background(iter([MeasuredPath()]), self.scheduler)
 
-    def run_of(self, options: BudgetOptions, bound: float | None) -> Background[RunProgress]:
+    def run_of(self, options: BudgetOptions, bound: float | None) -> Background[BoundedProgress]:
         tau = options.tau if bound is None else bound
         if tau == 7:
             raise InputError("That cannot be had.")
@@ -51,11 +52,11 @@ class Engine:
             work.work(0.0)
 
 
-def _progress(tau: float) -> Iterator[RunProgress]:
+def _progress(tau: float) -> Iterator[BoundedProgress]:
     if tau == 8:
         raise InputError("There are no rows.")
-    yield RunProgress(({"edge": None},))
-    yield RunProgress(({"edge": None}, {"edge": [0, int(tau)]}), stop="done")
+    yield BoundedProgress(({"edge": None},))
+    yield BoundedProgress(({"edge": None}, {"edge": [0, int(tau)]}), stop="done")
 
 
 class State(BudgetState):
@@ -65,10 +66,10 @@ class State(BudgetState):
         super().__init__()
         self._engine = engine
 
-    def job_of(self, shown: Shown, bound: float | None = None) -> Background[RunProgress]:
+    def job_of(self, shown: Shown, bound: float | None = None) -> Background[BoundedProgress]:
         return self._engine.run_of(shown.options, bound)
 
-    def path_of(self, shown: Shown) -> Background[Path]:
+    def path_of(self, shown: Shown) -> Background[MeasuredPath]:
         return self._engine.path
 
 

@@ -13,11 +13,7 @@ import pytest
 
 from graftviz import dynamics
 from graftviz.ui.dynamics.options import DynamicsOptions, seeds_of
-from graftviz.ui.dynamics.records import survey
-from graftviz.ui.dynamics.source import (
-    UploadedSeries,
-)
-from graftviz.ui.dynamics.state import RACE, TOO_LONG, DynamicsState
+from graftviz.ui.dynamics.state import RACE, TOO_LONG, DynamicsState, UploadedSeries, survey
 from graftviz.ui.limits import Limits
 from graftviz.ui.visits import clear_caches
 

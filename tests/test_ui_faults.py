@@ -33,7 +33,7 @@ from graftviz.table import DiscreteTable
 from graftviz.trace import Outcome, Step
 from graftviz.ui.dynamics.options import DynamicsOptions
 from graftviz.ui.dynamics.panels import read_series_files
-from graftviz.ui.dynamics.source import source
+from graftviz.ui.dynamics.state import source
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.material import prepare
 from graftviz.ui.scheduler import Scheduler

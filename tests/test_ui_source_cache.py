@@ -16,10 +16,10 @@ from graftviz.learners.chow_liu import ChowLiu
 from graftviz.runs import learn
 from graftviz.sampling.ising import ising_grid
 from graftviz.ui import upload
-from graftviz.ui.dynamics import records as dynamics_records
-from graftviz.ui.dynamics.options import DynamicsOptions
+from graftviz.ui.dynamics import state as dynamics_state
+from graftviz.ui.dynamics.options import DynamicsOptions, plan_of
 from graftviz.ui.dynamics.panels import read_series_files
-from graftviz.ui.dynamics.source import UploadedSeries, source
+from graftviz.ui.dynamics.state import UploadedSeries, source
 from graftviz.ui.material import Material
 from graftviz.ui.prune.state import PruneState
 from graftviz.ui.race.state import RaceState
@@ -112,12 +112,12 @@ def test_what_is_learned_of_own_series_stays_with_them() -> None:
     def work_on(files: UploadedSeries) -> list[object]:
         material = source(options, files)
         assert material is not None
-        plan = dynamics_records.plan_of(options, material)
+        plan = plan_of(options, material)
         return [
             material,
-            dynamics_records.run(material, plan),
-            dynamics_records.measure(material, plan),
-            dynamics_records.survey(material, plan.learner, 0),
+            dynamics_state.run(material, plan),
+            dynamics_state.measure(material, plan),
+            dynamics_state.survey(material, plan.learner, 0),
         ]
 
     mine, theirs = series(), series()

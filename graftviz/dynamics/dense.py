@@ -8,7 +8,14 @@ from typing import ClassVar
 import numpy as np
 from scipy.linalg import svd
 
-from graftviz.dynamics.base import DynamicsLearner, Steps, Work, check_enough, transition_count
+from graftviz.dynamics.base import (
+    SECONDS_OF_PRODUCT,
+    DynamicsLearner,
+    Steps,
+    Work,
+    check_enough,
+    transition_count,
+)
 from graftviz.dynamics.rows import Row, StepRecorder
 from graftviz.dynamics.series import TimeSeries, Transitions, standardise
 from graftviz.learners.base import CodeLine
@@ -39,6 +46,10 @@ class Dense(DynamicsLearner):
     def check(self, data: TimeSeries | Transitions) -> None:
         """Raise :class:`InputError` if there is no transition."""
         check_enough(data, 0)
+
+    def seconds(self, n: int, rows: int) -> float:
+        """Return the estimated time, which is that of the decomposition."""
+        return super().seconds(n, rows) + 4 * SECONDS_OF_PRODUCT * rows * n * min(rows, n)
 
     def steps(
         self, data: TimeSeries | Transitions, *, seed: int = 0, jobs: int | None = None

@@ -97,6 +97,15 @@ class ScalableStructure(SolverOptions):
                 f"second later state, but {len(data.later)} have one."
             )
 
+    def regression_count(self, n: int) -> int:
+        """Return the number of regressions: two per seed, and those of series without a seed."""
+        regressed = n if self.unspoken == "regress" else 0
+        return 2 * seed_count(self.seeds, n) + regressed
+
+    def stored_numbers(self, n: int) -> int:
+        """Return the number of values in the steps, with the two-hop rows of the seeds."""
+        return super().stored_numbers(n) + n * seed_count(self.seeds, n)
+
     def steps(
         self, data: TimeSeries | Transitions, *, seed: int = 0, jobs: int | None = None
     ) -> Steps:

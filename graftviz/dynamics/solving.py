@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from graftviz.arrays import read_only
-from graftviz.dynamics.base import DynamicsLearner, Work, check_enough
+from graftviz.dynamics.base import SECONDS_OF_PRODUCT, DynamicsLearner, Work, check_enough
 from graftviz.dynamics.coordinate import coordinate_descent
 from graftviz.dynamics.path import Solver, solve_path
 from graftviz.dynamics.rows import Row, fit_row, strongest
@@ -24,6 +24,9 @@ from graftviz.parallel import parallel_map
 _BLOCK = 16  # regressions per block; their coefficients should fit in the cache of a core
 _USUAL_PARENTS = 15  # as in the experiments of the thesis
 _COORDINATE_SWEEPS = 100_000  # maximum number of sweeps of coordinate descent
+_SECONDS_OF_TERM = 0.9e-9  # for a coefficient at a row in a pass of gradient descent
+_TYPICAL_PASSES = 25  # easy data take half of that, hard ones twice as many
+_SECONDS_OF_PAIR = 40e-9  # for a pair of coefficients in coordinate descent
 _EXACT = 1e-8  # tolerance of coordinate descent, in standardised units
 
 
@@ -98,6 +101,24 @@ class SolverOptions(DynamicsLearner, ABC):
         maximum=100_000,
         advanced=True,
     )
+
+    def seconds(self, n: int, rows: int) -> float:
+        """Return the estimated time: regressions on all series, and least squares on parents."""
+        k, regressed = self.parent_count(n), self.regression_count(n)
+        if self.solver == "coordinate":
+            search = SECONDS_OF_PRODUCT * rows * n * (n + regressed)
+            search += self.path * regressed * n * k * _SECONDS_OF_PAIR
+        else:
+            search = _SECONDS_OF_TERM * _TYPICAL_PASSES * rows * n * regressed
+        return super().seconds(n, rows) + search + n * rows * k**2 * SECONDS_OF_PRODUCT
+
+    def stored_numbers(self, n: int) -> int:
+        """Return the number of values in the steps: parents and their coefficients."""
+        return 2 * n * self.parent_count(n)
+
+    def regression_count(self, n: int) -> int:
+        """Return the number of regressions for n series."""
+        return n
 
     def parent_count(self, n: int) -> int:
         """Return k for n series.

@@ -1,11 +1,11 @@
-"""Tables edges.csv, trace.csv, path.csv and stability.csv, for spreadsheets and data frames.
+"""Tables of runs as CSV, for spreadsheets and data frames.
 
 A cell is empty if a value does not apply. Floats are exact.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from graftviz.table.csv_text import csv_text
 if TYPE_CHECKING:  # the process that reads models needs neither learners nor numba
     from graftviz.history import History
     from graftviz.metrics import StepMetrics
+    from graftviz.ranks import RankedStep
     from graftviz.runs import Result
     from graftviz.selection import EdgeStability, LamPath
     from graftviz.trace import Step
@@ -33,6 +34,15 @@ PATH_COLUMNS = (
     *("recall", "precision", "f1"),
 )
 STABILITY_COLUMNS = ("source", "target", "frequency", "in_model")
+RESERVOIR_COLUMNS = ("step", "place", "source", "target", "score")
+# Columns of the steps of a run under a bound: keys of their records.
+_BOUNDED = {
+    "complexity": "value",
+    "width": "width",
+    "infeasible": "infeasible",
+    "gradient": "norm",
+    "nll": "nll",
+}
 
 
 def edges_csv(result: Result, stability: EdgeStability | None = None) -> str:
@@ -93,6 +103,32 @@ def trace_csv(result: Result) -> str:
     """
     rows = zip(result.trace.steps, result.metrics, strict=True)
     return _csv(TRACE_COLUMNS, (_trace_row(step, metrics) for step, metrics in rows))
+
+
+def bounded_steps_csv(names: Sequence[str], steps: Sequence[Mapping[str, Any]]) -> str:
+    """Return the model without edges, then one line per edge activated under a bound.
+
+    Parameters
+    ----------
+    names : sequence of str
+    steps : sequence of mapping
+        Records of :mod:`graftviz.player.budget_records`.
+    """
+    rows = []
+    for number, step in enumerate(steps):
+        ends = (None, None) if step["edge"] is None else (names[i] for i in step["edge"])
+        rows.append([number, *ends, *(step[key] for key in _BOUNDED.values())])
+    return _csv(("step", "source", "target", *_BOUNDED), rows)
+
+
+def reservoirs_csv(names: Sequence[str], steps: Sequence[RankedStep]) -> str:
+    """Return one line per step and candidate of its reservoir, best first."""
+    rows = []
+    for step in steps:
+        pairs = zip(step.reservoir.edges.tolist(), step.reservoir.scores.tolist(), strict=True)
+        for place, ((i, j), score) in enumerate(pairs, start=1):
+            rows.append((step.index, place, names[i], names[j], score))
+    return _csv(RESERVOIR_COLUMNS, rows)
 
 
 def activation_steps(result: Result) -> np.ndarray:

@@ -4,8 +4,9 @@ Coordinates are whole numbers 0 … 10000 in a fixed frame, y downwards.
 """
 
 from graftviz.layout.growing import GrowingLayout
+from graftviz.layout.level import level_layout
 from graftviz.layout.near import layout_near
 from graftviz.layout.ring import ring_layout
 from graftviz.layout.static import static_layout
 
-__all__ = ["GrowingLayout", "layout_near", "ring_layout", "static_layout"]
+__all__ = ["GrowingLayout", "layout_near", "level_layout", "ring_layout", "static_layout"]

@@ -121,6 +121,14 @@ def race_words(standings: Sequence[tuple[str, float, float]], note: str) -> str:
     return f"{sentence}; {fastest[0].lower()} is the fastest ({fastest[2]:.3f} s). {note}".strip()
 
 
+def wiring_words(wiring: str, source: str) -> str:
+    """Describe the source of given parents in a run; the arguments are those of `wiring_source`."""
+    if source:
+        return f"The parents come from {source.lower()} learning."
+    origins = {"truth": "true system", "file": "file"}
+    return f"The parents come from the {origins[wiring]}." if wiring else ""
+
+
 def wiring_source(wiring: str, source: str) -> str:
     """Describe the given parents of sparsity enforcing, and the time they exclude.
 

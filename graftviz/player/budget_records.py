@@ -2,17 +2,114 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from graftviz.complexity import Complexity, junction_tree_of
+from graftviz.errors import InputError
+from graftviz.inference.exact import plan_elimination
 from graftviz.layout import layout_near
-from graftviz.narrative.budget import amount, bounded_start_words, bounded_step_words
+from graftviz.learners.bounded_inference import BoundedInference
+from graftviz.metrics import nll
+from graftviz.model import PairwiseMRF
+from graftviz.narrative.budget import (
+    amount,
+    bounded_start_words,
+    bounded_step_words,
+    nothing_fits_words,
+)
+from graftviz.runs import Run
+from graftviz.table import DiscreteTable
 from graftviz.trace import Step
+from graftviz.tradeoff import TradeOff, measuring
 
 DIGITS = 6
+# Entries of tables up to which the likelihood is computed after every step, not only at the end.
+_QUICK_ENTRIES = 300_000
+
+
+@dataclass(frozen=True)
+class BoundedProgress:
+    """Run under a bound so far.
+
+    Attributes
+    ----------
+    steps : tuple of dict
+        The records of the steps; the first is the model without edges.
+    stop : str
+        Why it ended; empty while it goes on.
+    infeasible : int or None
+        Pairs found to exceed τ when the run had ended, those tried last included.
+    point : TradeOff or None
+        Quality and cost of the final model, once it has been measured.
+    unmeasured : str
+        Why it was not; empty if it was, or will be.
+    """
+
+    steps: tuple[dict[str, Any], ...]
+    stop: str = ""
+    infeasible: int | None = None
+    point: TradeOff | None = None
+    unmeasured: str = ""
+
+
+def bounded_run(
+    train: DiscreteTable,
+    judged: DiscreteTable,
+    places: np.ndarray,
+    learner: BoundedInference,
+    method: str,
+) -> Iterator[BoundedProgress]:
+    """Learn step by step, then measure the model.
+
+    Parameters
+    ----------
+    train, judged : DiscreteTable
+        Rows to learn from, and rows to measure quality on.
+    places : array, shape (n, 2)
+        Positions of the variables.
+    learner : BoundedInference
+        With a bound.
+    method : str
+        The inference method whose cost is measured.
+    """
+    complexity, bound = learner.complexity, learner.bound
+    assert bound is not None  # the page always decides it
+    run = Run(train, learner, seed=0)
+    steps: tuple[dict[str, Any], ...] = ()
+    goes_on = True
+    while goes_on:
+        goes_on = run.advance()
+        latest = run.steps[-1] if goes_on else run.outcome
+        assert latest is not None  # one of the two
+        start = latest.history.start
+        if not steps:
+            quality = _quick_nll(start, judged)
+            steps = (start_step(train.names, places, Budget(complexity, bound), quality),)
+        if goes_on:
+            quality = _quick_nll(run.steps[-1].model(), judged)
+            steps += (bounded_step(run.steps[-1], train.names, places, steps[-1], quality),)
+            yield BoundedProgress(steps)
+    assert run.outcome is not None  # it has ended
+    model, stop = start, nothing_fits_words(complexity, bound)
+    if run.steps:
+        model, stop = run.result().model, run.outcome.stop_reason
+    progress = BoundedProgress(steps, stop, run.outcome.infeasible)
+    yield progress
+    try:
+        for point in measuring(model, judged, "bounded", bound, method):
+            yield replace(progress, point=point)
+    except InputError as error:
+        yield replace(progress, unmeasured=str(error))
+
+
+def _quick_nll(model: PairwiseMRF, rows: DiscreteTable) -> float | None:
+    """Return the likelihood where it costs next to nothing, else None."""
+    plan = plan_elimination(model)
+    return nll(model, rows) if plan.total_entries <= _QUICK_ENTRIES else None
 
 
 class Budget(NamedTuple):

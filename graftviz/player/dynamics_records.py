@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from graftviz.dynamics import (
+    DynamicsResult,
     LinearSystem,
     NodeStep,
     TimeSeries,
@@ -15,11 +18,58 @@ from graftviz.dynamics import (
     residual_deviation,
     several_steps,
 )
-from graftviz.narrative.dynamics import row_words
+from graftviz.dynamics.measuring import Plan, learning
+from graftviz.dynamics.prepared import PreparedSeries
+from graftviz.dynamics.solving import SolverOptions
+from graftviz.narrative.dynamics import end_words, row_words, start_words, wiring_words
 
 DIGITS = 5
 BAND = 2.0  # residual standard deviations on either side of a prediction
 MOST_MOMENTS = 2_000  # maximum number of points of a drawn series, the last of the window
+
+
+@dataclass(frozen=True)
+class RunProgress:
+    """Run so far.
+
+    Attributes
+    ----------
+    opening : str
+        What is about to happen.
+    steps : tuple of dict
+        The records of the rows.
+    closing : str
+        How it ended; empty while it goes on.
+    result : DynamicsResult or None
+        Once it has ended.
+    """
+
+    opening: str = ""
+    steps: tuple[dict[str, Any], ...] = ()
+    closing: str = ""
+    result: DynamicsResult | None = None
+
+
+def run_progress(material: PreparedSeries, plan: Plan) -> Iterator[RunProgress]:
+    """Learn row by row, and yield the steps as they come."""
+    names, learner = material.series.names, plan.learner
+    k = learner.parent_count(material.n) if isinstance(learner, SolverOptions) else 0
+    seeds, unspoken = int(getattr(learner, "seeds", 0)), str(getattr(learner, "unspoken", ""))
+    wiring = wiring_words(plan.wiring, plan.source.title if plan.source else "")
+    progress = RunProgress(start_words(learner, k, seeds, wiring))
+    yield progress
+    voters: Counter[int] = Counter()  # number of seeds by each of their parents
+    for step in learning(material, plan):
+        if isinstance(step, NodeStep):
+            if step.kind == "seed":
+                voters.update(step.parents.tolist())
+            record = row_record(step, names, voters[step.node], unspoken)
+            progress = replace(progress, steps=(*progress.steps, record))
+        elif step is not None:
+            left_out = [names[i] for i in step.unspoken]
+            closing = end_words(step.pred_error_test, step.seconds, left_out)
+            progress = replace(progress, closing=closing, result=step)
+        yield progress
 
 
 def influence_graph(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from graftviz.ui.boundary import bounded
-from graftviz.ui.budget.records import rehearse_budget_page
-from graftviz.ui.dynamics.records import rehearse_dynamics_page
+from graftviz.ui.budget.state import rehearse_budget_page
+from graftviz.ui.dynamics.state import rehearse_dynamics_page
 from graftviz.ui.frame.texts import plain
 from graftviz.ui.inspect.state import rehearse_inspect_page
 from graftviz.ui.prune.state import rehearse_prune_page

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from waiting import eventually
 
-from graftviz.ui.dynamics.options import DynamicsOptions
-from graftviz.ui.dynamics.records import plan_of, run_progress
-from graftviz.ui.dynamics.source import generated
+from graftviz.player.dynamics_records import run_progress
+from graftviz.ui.dynamics.options import DynamicsOptions, plan_of
+from graftviz.ui.dynamics.state import source
 
 pytestmark = pytest.mark.browser
 
@@ -59,7 +59,7 @@ def label_of(page: Any, part: str) -> str:
 def inferred_row() -> dict[str, Any]:
     """Return a row of the run of :data:`SMALL` that was inferred from seeds."""
     options = DynamicsOptions(size=12, rows=150, parents=3, seeds=4)
-    material = generated(options)
+    material = source(options, None)
     *_, told = run_progress(material, plan_of(options, material))
     return next(row for row in told.steps if row["kind"] == "inferred")
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from graftviz.datasets import dataset_title
+from graftviz.datasets.networks import DENSE, DENSE_TITLE
 from graftviz.learners.bounded_inference import BoundedInference
 from graftviz.options import OptionSpec, check_options, option, option_of, option_specs
 from graftviz.tradeoff import COSTS, QUALITIES
 from graftviz.ui.url_state import seed_option, step_option
 
-DENSE, DENSE_TITLE = "dense-16", "Dense network · 16 variables, 2 states"
 _SAMPLES = ("survey", "random-30", "karate")
 _RUN = ("data", "complexity", "bound", "lam2", "seed")  # what decides a run
 PLACES = ("step",)  # written into the address by the browser

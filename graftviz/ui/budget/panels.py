@@ -2,40 +2,22 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import streamlit as st
 
 from graftviz.figures import partition_figure, quality_figure
+from graftviz.formats.tables import bounded_steps_csv
 from graftviz.narrative.budget import comparison_words, error_words
-from graftviz.table.csv_text import csv_text
 from graftviz.tradeoff import at_equal_cost
-from graftviz.ui.background import Background
 from graftviz.ui.budget.options import slider_of
-from graftviz.ui.budget.records import RunProgress
 from graftviz.ui.budget.state import BudgetState
 from graftviz.ui.chart import show_figure
 from graftviz.ui.controls import show_option
 from graftviz.ui.frame.header import PageFile
 from graftviz.ui.frame.panels import show_settings, show_until
 from graftviz.ui.frame.texts import plain
-from graftviz.ui.services import page_state
 
 PATIENCE = 60.0  # seconds a download waits for the run
-# Column of the table: key of the step's record.
-_VALUES = {
-    "complexity": "value",
-    "width": "width",
-    "infeasible": "infeasible",
-    "gradient": "norm",
-    "nll": "nll",
-}
 _PREFIX = "budget"
-
-
-def budget_state() -> BudgetState:
-    """Return the state of this session's page."""
-    return page_state(_PREFIX, BudgetState)
 
 
 def show_choices(state: BudgetState) -> None:
@@ -96,20 +78,7 @@ def budget_files(state: BudgetState) -> list[PageFile]:
     if job is None or shown is None:
         return []
     names = shown.source.material.train.names
-    build = partial(build_steps, job, names)
-    return [PageFile("budget.csv", "Steps, one row per edge (CSV)", build)]
-
-
-def build_steps(job: Background[RunProgress], names: tuple[str, ...]) -> str:
-    """Return budget.csv: the model without edges, then one row per activated edge.
-
-    Raises
-    ------
-    InputError
-        When the run has no step yet.
-    """
-    rows = []
-    for number, step in enumerate(job.value(PATIENCE).steps):
-        ends = (None, None) if step["edge"] is None else (names[i] for i in step["edge"])
-        rows.append([number, *ends, *(step[name] for name in _VALUES.values())])
-    return csv_text([["step", "source", "target", *_VALUES], *rows])
+    label = "Steps, one row per edge (CSV)"
+    return [
+        PageFile("budget.csv", label, lambda: bounded_steps_csv(names, job.value(PATIENCE).steps))
+    ]

@@ -1,33 +1,113 @@
-"""Session state of the Budget page: options, the run on show, and what it is compared with."""
+"""Data, jobs and session state of the Budget page."""
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
+import numpy as np
+import streamlit as st
+
+from graftviz.datasets.networks import DENSE, dense_network
+from graftviz.layout import level_layout
 from graftviz.learners.bounded_inference import MEASURES, BoundedInference
+from graftviz.model import PairwiseMRF
 from graftviz.narrative.budget import amount
 from graftviz.narrative.phrases import plural
-from graftviz.player.budget_records import budget_graph
+from graftviz.player.budget_records import BoundedProgress, bounded_run, budget_graph
+from graftviz.table import DiscreteTable
+from graftviz.tradeoff import MeasuredPath, measuring_path
 from graftviz.ui.background import Background
 from graftviz.ui.budget.options import BOUNDS, PLACES, RESETS, BudgetOptions, slider_of
-from graftviz.ui.budget.records import (
-    BudgetMaterial,
-    Path,
-    RunProgress,
-    bounded_run,
-    l1_path,
-    source,
-)
+from graftviz.ui.frame.jobs import shared_job
 from graftviz.ui.frame.live import RunPage
+from graftviz.ui.material import Material, prepare
+from graftviz.ui.services import material
+from graftviz.ui.visits import clearable_cache
 
 AT_ONCE = 2  # models of the charts that are learned side by side
+
+
+@dataclass(frozen=True, eq=False)
+class BudgetMaterial:
+    """Training rows, held-out rows, and positions of the variables.
+
+    Attributes
+    ----------
+    material : Material
+    model : PairwiseMRF or None
+        The model that the rows were drawn from, where it is known.
+    """
+
+    material: Material
+    model: PairwiseMRF | None = None
+    own: None = None  # all data of the page are built in
+
+    @property
+    def identity(self) -> str:
+        """Equal for equal data."""
+        return self.material.identity
+
+    @property
+    def judged(self) -> DiscreteTable:
+        """The held-out rows; where none are, those that were learned from."""
+        return self.material.test or self.material.train
+
+    @cached_property
+    def places(self) -> np.ndarray:
+        """Positions of the variables, shape (n, 2); 0 … 10000."""
+        places, is_given = self.material.places, self.material.positions is not None
+        return places if is_given else level_layout(places)
+
+
+@clearable_cache
+@st.cache_resource(show_spinner="Loading the data…", max_entries=24)
+def source(data: str, seed: int) -> BudgetMaterial:
+    """Return the data to learn from."""
+    return dense_material(seed) if data == DENSE else BudgetMaterial(material(data, seed))
+
+
+def dense_material(seed: int, **size: int) -> BudgetMaterial:
+    """Return a dense network; `size` are arguments of :func:`dense_network`."""
+    data, model = dense_network(seed, **size)
+    return BudgetMaterial(prepare(data, seed), model)
+
+
+def run_progress(source: BudgetMaterial, learner: BoundedInference) -> Iterator[BoundedProgress]:
+    """Learn step by step, then measure the model."""
+    train, method = source.material.train, BOUNDS[learner.complexity].method
+    return bounded_run(train, source.judged, source.places, learner, method)
+
+
+def pathing(source: BudgetMaterial, lam2: float, method: str) -> Iterator[MeasuredPath]:
+    """Measure the true model where it is known, and the λ path."""
+    train, truth = source.material.train, source.model
+    return measuring_path(train, source.judged, lam2=lam2, method=method, truth=truth)
+
+
+bounded_job = shared_job(run_progress, 200)
+l1_path = shared_job(pathing, 60)
+
+
+def rehearse_budget_page() -> None:
+    """Run every kernel of the page once, on a small network, to compile it."""
+    small = dense_material(0, variables=5, rows=60)
+    for complexity, bounds in BOUNDS.items():
+        for lam2 in (0.0, 0.01):
+            learner = BoundedInference(complexity, bounds.usual, lam2=lam2)
+            deque(run_progress(small, learner), maxlen=0)
+    for method in sorted({bounds.method for bounds in BOUNDS.values()}):
+        deque(pathing(small, 0.0, method), maxlen=0)
 
 
 class Compared(NamedTuple):
     """Finished runs of the ladder, the λ path so far, and whether that is all."""
 
-    runs: list[RunProgress]
-    path: Path
+    runs: list[BoundedProgress]
+    path: MeasuredPath
     is_complete: bool
 
 
@@ -38,7 +118,7 @@ class Shown(NamedTuple):
     source: BudgetMaterial
 
 
-class BudgetState(RunPage[BudgetOptions, Shown, RunProgress]):
+class BudgetState(RunPage[BudgetOptions, Shown, BoundedProgress]):
     """Choices of one session, and the runs they led to."""
 
     resets = RESETS
@@ -69,14 +149,14 @@ class BudgetState(RunPage[BudgetOptions, Shown, RunProgress]):
         options = self.options
         return Shown(options, source(options.data, options.seed))
 
-    def job_of(self, shown: Shown, bound: float | None = None) -> Background[RunProgress]:
+    def job_of(self, shown: Shown, bound: float | None = None) -> Background[BoundedProgress]:
         """Return the run of settings, or the same one under another bound."""
         options = shown.options
         tau = options.tau if bound is None else bound
         learner = BoundedInference(options.complexity, float(tau), lam2=options.lam2)
-        return bounded_run(shown.source, learner)
+        return bounded_job(shown.source, learner)
 
-    def path_of(self, shown: Shown) -> Background[Path]:
+    def path_of(self, shown: Shown) -> Background[MeasuredPath]:
         """Return the λ path that the models of settings are compared with."""
         options = shown.options
         return l1_path(shown.source, options.lam2, BOUNDS[options.complexity].method)
@@ -89,7 +169,7 @@ class BudgetState(RunPage[BudgetOptions, Shown, RunProgress]):
         is_known = data.positions is not None
         return budget_graph(data.train.names, places, data.identity, has_natural_positions=is_known)
 
-    def message_parts(self, shown: Shown, found: RunProgress, failure: str) -> dict[str, Any]:
+    def message_parts(self, shown: Shown, found: BoundedProgress, failure: str) -> dict[str, Any]:
         """Return the parts of a message other than steps and graph."""
         options = shown.options
         measure, bound = MEASURES[options.complexity], amount(options.tau, options.complexity)
@@ -107,7 +187,7 @@ class BudgetState(RunPage[BudgetOptions, Shown, RunProgress]):
         return {"run": run}
 
     @property
-    def ghost(self) -> RunProgress | None:
+    def ghost(self) -> BoundedProgress | None:
         """How the run before ended, as far as it went; None if its data were others."""
         before, shown = self.before, self.shown
         if before is None or shown is None or before.source.identity != shown.source.identity:
@@ -147,7 +227,7 @@ class BudgetState(RunPage[BudgetOptions, Shown, RunProgress]):
         """
         shown = self.shown
         if shown is None:
-            return Compared([], Path(), False)
+            return Compared([], MeasuredPath(), False)
         runs = [self.job_of(shown, bound) for bound in self.ladder(shown.options)]
         path = self.path_of(shown)
         jobs: list[Background[Any]] = [*runs, path]
@@ -155,4 +235,4 @@ class BudgetState(RunPage[BudgetOptions, Shown, RunProgress]):
         for job in missing[:AT_ONCE]:
             self.jobs.begin(job)
         finished = [job.latest for job in runs if job.ended and job.latest is not None]
-        return Compared(finished, path.latest or Path(), not missing)
+        return Compared(finished, path.latest or MeasuredPath(), not missing)

@@ -1,10 +1,12 @@
-"""Options of the Dynamics page, and the learners they select."""
+"""Options of the Dynamics page, and the runs they select."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from graftviz.dynamics import LEARNERS, Dense, DynamicsLearner, ScalableStructure, SparsityEnforcing
+from graftviz.dynamics import LEARNERS, DynamicsLearner, ScalableStructure, SparsityEnforcing
+from graftviz.dynamics.measuring import Plan
+from graftviz.dynamics.prepared import PreparedSeries
 from graftviz.dynamics.reading import LONGEST_GAP
 from graftviz.dynamics.samples import sample_keys
 from graftviz.dynamics.seeds import seed_count
@@ -16,12 +18,6 @@ from graftviz.ui.limits import limits
 from graftviz.ui.run_limits import Verdict
 from graftviz.ui.url_state import UPLOAD, fingerprint_part, seed_option, step_option
 
-# Measured on one core of about 2.5 GHz, precise enough to distinguish seconds from minutes.
-_TERM = 0.9e-9  # seconds for a coefficient at a row in a pass of gradient descent
-_PASSES = 25  # easy data take half of that, hard ones twice as many
-_MOMENT = 0.15e-9  # seconds for a product of two series at a row
-_SWEEP = 40e-9  # seconds for a pair of coefficients in coordinate descent
-_ROW = 60e-6  # seconds for a step and its record
 _NUMBER = 60  # bytes a number takes in steps, records and messages together
 _MOST_NUMBERS = 700_000  # beyond, a message to the browser would be too large
 
@@ -209,9 +205,31 @@ def learner_of(options: DynamicsOptions, n: int, name: str | None = None) -> Dyn
     )
 
 
+def plan_of(options: DynamicsOptions, material: PreparedSeries, name: str | None = None) -> Plan:
+    """Return the run that settings lead to, or that of another learner.
+
+    Parents that are not available, of an unknown truth or a file that was not uploaded,
+    are those of sparsity inducing learning.
+
+    Raises
+    ------
+    InputError
+        When options do not go together, or there are too few rows for them.
+    """
+    plan = Plan(learner_of(options, material.n, name), options.seed)
+    if isinstance(plan.learner, SparsityEnforcing):
+        is_known = {"truth": material.truth, "file": material.parents}.get(options.wiring, True)
+        wiring = "inducing" if is_known is None else options.wiring
+        source = learner_of(options, material.n, wiring) if wiring in LEARNERS else None
+        plan = plan._replace(wiring=wiring, source=source)
+    if not isinstance(plan.costly, SparsityEnforcing):
+        plan.costly.check(material.train)
+    return plan
+
+
 def judge_system(n: int, rows: int, learner: DynamicsLearner) -> Verdict:
     """Return whether a run on n series may begin, with the estimate if not."""
-    seconds, stored = _seconds(n, rows, learner), _numbers(n, learner)
+    seconds, stored = learner.seconds(n, rows), learner.stored_numbers(n)
     estimate = (
         f"Estimated {duration_text(seconds)} and {size_text(_NUMBER * stored)} of memory for "
         f"{n:,} series and {rows:,} rows."
@@ -227,28 +245,3 @@ def judge_system(n: int, rows: int, learner: DynamicsLearner) -> Verdict:
     return Verdict(
         question=f"{estimate} Limit: {ask:g} s. Not started. Fewer seeds reduce the time."
     )
-
-
-def _seconds(n: int, rows: int, learner: DynamicsLearner) -> float:
-    cost = n * _ROW
-    if isinstance(learner, Dense):
-        return cost + 4 * _MOMENT * rows * n * min(rows, n)
-    if isinstance(learner, SparsityEnforcing):
-        return cost
-    assert isinstance(learner, SolverOptions)
-    k = learner.parent_count(n)
-    regressed = 2 * int(learner.seeds) if isinstance(learner, ScalableStructure) else n
-    if learner.solver == "coordinate":
-        cost += _MOMENT * rows * n * (n + regressed) + learner.path * regressed * n * k * _SWEEP
-    else:
-        cost += _TERM * _PASSES * rows * n * regressed
-    if isinstance(learner, ScalableStructure) and learner.unspoken == "regress":
-        cost += _TERM * _PASSES * rows * n * n
-    return cost + n * rows * k**2 * _MOMENT
-
-
-def _numbers(n: int, learner: DynamicsLearner) -> int:
-    if isinstance(learner, SolverOptions):
-        seeds = int(learner.seeds) if isinstance(learner, ScalableStructure) else 0
-        return n * (2 * learner.parent_count(n) + seeds)
-    return 2 * n * n

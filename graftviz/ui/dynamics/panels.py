@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from graftviz.dynamics import LEARNERS, DynamicsResult
+from graftviz.dynamics.measuring import Measured
 from graftviz.dynamics.samples import load_sample
 from graftviz.errors import InputError
 from graftviz.figures import prediction_figure
@@ -28,16 +28,13 @@ from graftviz.ui.dynamics.options import (
     parent_count,
     seeds_of,
 )
-from graftviz.ui.dynamics.records import Measured
-from graftviz.ui.dynamics.source import UploadedSeries
-from graftviz.ui.dynamics.state import RACE, DynamicsState
+from graftviz.ui.dynamics.state import RACE, DynamicsState, UploadedSeries
 from graftviz.ui.frame.header import PageFile
 from graftviz.ui.frame.panels import show_notices, show_settings, show_slider, show_until
 from graftviz.ui.frame.texts import plain
 from graftviz.ui.frame.view import DYNAMICS
 from graftviz.ui.messages import show_refused_file
 from graftviz.ui.reading import read_files, read_once, show_uploaders
-from graftviz.ui.services import page_state
 from graftviz.ui.url_state import UPLOAD
 
 MOST_BYTES = 100_000_000
@@ -65,11 +62,6 @@ _COLUMNS = {
     "CoeffRecError": ("coefficient_error", ".3f"),
 }
 _JUDGED, _OF_TRUTH = "PredError, held-out", ("StructRec", "Precision", "CoeffRecError")
-
-
-def dynamics_state() -> DynamicsState:
-    """Return the state of this session's page."""
-    return page_state(_PREFIX, DynamicsState)
 
 
 def show_choices(state: DynamicsState) -> None:
@@ -117,10 +109,10 @@ def dynamics_files(state: DynamicsState) -> list[PageFile]:
     """Return the files of the run on show; none before there is one."""
     if state.shown is None:
         return []
-    result, matrix = partial(build_result, state), partial(build_matrix, state)
+
     return [
-        PageFile("result.json", "Result (JSON)", result),
-        PageFile("matrix.csv", "Matrix A (CSV)", matrix),
+        PageFile("result.json", "Result (JSON)", lambda: build_result(state)),
+        PageFile("matrix.csv", "Matrix A (CSV)", lambda: matrix_csv(final_result(state).system)),
     ]
 
 
@@ -128,15 +120,17 @@ def build_result(state: DynamicsState) -> str:
     """Return result.json of the run on show."""
     assert state.shown is not None
     train, test = state.shown.source.train, state.shown.source.test
-    return dynamics_json(_result(state), rows=train.n_rows, rows_test=test.n_rows)
+    return dynamics_json(final_result(state), rows=train.n_rows, rows_test=test.n_rows)
 
 
-def build_matrix(state: DynamicsState) -> str:
-    """Return matrix.csv of the run on show."""
-    return matrix_csv(_result(state).system)
+def final_result(state: DynamicsState) -> DynamicsResult:
+    """Wait for the end of the run on show, and return its result.
 
-
-def _result(state: DynamicsState) -> DynamicsResult:
+    Raises
+    ------
+    InputError
+        When it has not ended.
+    """
     assert state.run is not None  # there is a run on show
     found = state.run.value(_PATIENCE)
     if found.result is None:

@@ -1,34 +1,220 @@
-"""Session state of the Dynamics page: options, the run on show, and what it is compared with."""
+"""Series, jobs and session state of the Dynamics page.
+
+One job learns the system of the view, one measures a method of the comparison, and one computes the
+curves over k and |S|, for which every series is regressed once.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+import hashlib
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
-from graftviz.dynamics import DynamicsLearner, ScalableStructure
+import numpy as np
+import streamlit as st
+
+from graftviz.dynamics import (
+    LEARNERS,
+    DynamicsLearner,
+    ScalableStructure,
+    TimeSeries,
+)
+from graftviz.dynamics.all_regressions import AllRegressions, regress_all
+from graftviz.dynamics.measuring import (
+    Counts,
+    Curves,
+    Measured,
+    Plan,
+    measuring,
+    measuring_curves,
+)
+from graftviz.dynamics.prepared import (
+    PreparedSeries,
+    generated_series,
+    prepare_series,
+    sampled_series,
+)
 from graftviz.errors import InputError
 from graftviz.narrative.phrases import plural
-from graftviz.player.dynamics_records import influence_graph, series_record
+from graftviz.player.dynamics_records import (
+    RunProgress,
+    influence_graph,
+    run_progress,
+    series_record,
+)
 from graftviz.ui.background import Background
-from graftviz.ui.dynamics import records
 from graftviz.ui.dynamics.options import (
+    OF_SYSTEM,
     PLACES,
+    RANDOM,
     RESETS,
     DynamicsOptions,
     judge_system,
     parent_count,
+    plan_of,
     seeds_of,
 )
-from graftviz.ui.dynamics.records import Counts, Curves, Measured, Plan, RunProgress, plan_of
-from graftviz.ui.dynamics.source import DynamicsMaterial, source
+from graftviz.ui.frame.jobs import shared_job
 from graftviz.ui.frame.live import RunPage
+from graftviz.ui.material import FINGERPRINT_DIGITS
 from graftviz.ui.run_limits import Verdict
+from graftviz.ui.url_state import UPLOAD
+from graftviz.ui.visits import SourceCache, clearable_cache
 
+MOST_SERIES = 1_000  # beyond, neither picture nor matrix has a pixel for every series
+_MATERIALS, _JOBS = 4, 60  # kept of files, and of each material they made
+_SYSTEM = (*OF_SYSTEM, "seed")
 LADDER = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50)
 SHARES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0)  # of the series that are seeds
 RACE = ("dense", "enforcing", "inducing", "scalable")
 TOO_LONG = "No curves over k and |S|: regressing each of these series takes too long."
+
+# -------------------------------------------------------------------------------------- the series
+
+
+@dataclass(frozen=True, eq=False)
+class DynamicsMaterial(PreparedSeries):
+    """Prepared series of the page.
+
+    Attributes
+    ----------
+    identity : str
+        Two materials of the same identity give the same runs.
+    own : SourceCache or None
+        Cache of results for uploaded series; results for all others are shared.
+    """
+
+    identity: str = ""
+    own: SourceCache | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class UploadedSeries:
+    """Uploaded files, read and accepted.
+
+    Attributes
+    ----------
+    series : TimeSeries
+    positions : float array, shape (n, 2), or None
+    parents : tuple of n tuples of int, or None
+    own : SourceCache
+        Materials made of them, by the share of the rows that is held out.
+    """
+
+    series: TimeSeries
+    positions: np.ndarray | None = None
+    parents: tuple[tuple[int, ...], ...] | None = None
+    own: SourceCache = field(
+        default_factory=lambda: SourceCache(_MATERIALS), init=False, repr=False
+    )
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Hash of the files, shortened for links."""
+        series, positions = self.series, self.positions
+        digest = hashlib.sha256(repr((series.names, series.values.shape, self.parents)).encode())
+        digest.update(series.values.tobytes())
+        digest.update(b"" if positions is None else positions.tobytes())
+        return digest.hexdigest()[:FINGERPRINT_DIGITS]
+
+    def material(self, held_out: float) -> DynamicsMaterial:
+        """Return the prepared series.
+
+        Raises
+        ------
+        InputError
+            For more series than can be shown, or too few rows to hold some out.
+        """
+        series = self.series
+        title = f"{series.title} · {series.n_series:,} series, {series.n_rows:,} rows"
+        if series.n_series > MOST_SERIES:
+            raise InputError(
+                f"{series.title} has {series.n_series:,} series; this page shows at most "
+                f"{MOST_SERIES:,}. Upload fewer, or use python -m graftviz dynamics."
+            )
+        prepared = prepare_series(series, held_out, title, self.positions, self.parents)
+        identity = f"upload:{self.fingerprint}:{held_out}"
+        return DynamicsMaterial(**vars(prepared), identity=identity, own=SourceCache(_JOBS))
+
+
+def source(options: DynamicsOptions, files: UploadedSeries | None) -> DynamicsMaterial | None:
+    """Return the series that settings select; None while a file is awaited.
+
+    Raises
+    ------
+    InputError
+        When sizes make no sense, or too few rows are left to learn from.
+    """
+    held_out = options.held_out
+    if options.data != UPLOAD:
+        is_random = options.data == RANDOM
+        system = {name: getattr(options, name) for name in _SYSTEM} if is_random else {}
+        return built_in(options.data, held_out, system)
+    if files is None:
+        return None
+    with st.spinner("Loading the series…"):
+        return files.own.get(held_out, lambda: files.material(held_out))
+
+
+@clearable_cache
+@st.cache_resource(show_spinner="Loading the series…", max_entries=48)
+def built_in(data: str, held_out: float, system: Mapping[str, Any]) -> DynamicsMaterial:
+    """Return a sample, or a simulation with the arguments `system`."""
+    prepared = (
+        generated_series(**system, held_out=held_out)
+        if data == RANDOM
+        else sampled_series(data, held_out)
+    )
+    identity = f"{data}:{tuple(system.values())}:{held_out}"
+    return DynamicsMaterial(**vars(prepared), identity=identity)
+
+
+# ---------------------------------------------------------------------------------------- the jobs
+
+
+def _regressing(
+    material: DynamicsMaterial, learner: ScalableStructure, seed: int
+) -> Iterator[AllRegressions | None]:
+    return regress_all(material.train, learner, seed=seed)
+
+
+def _curving(material: DynamicsMaterial, counts: Counts, seed: int) -> Iterator[Curves]:
+    regressions = survey(material, counts.learner, seed).latest
+    assert regressions is not None  # it has ended
+    return measuring_curves(material, regressions, counts)
+
+
+run = shared_job(run_progress, 100)
+measure = shared_job(measuring, 200)
+curves = shared_job(_curving, 200)
+_survey = shared_job(_regressing, 12)
+
+
+def survey(
+    material: DynamicsMaterial, learner: ScalableStructure, seed: int
+) -> Background[AllRegressions | None]:
+    """Return the regressions of all series, which neither k nor seeds change."""
+    plain = replace(learner, parents=None, seeds=1.0, seed_choice="random", unspoken="common")
+    return _survey(material, plain, seed)
+
+
+def rehearse_dynamics_page() -> None:
+    """Run every kernel of the page once, on a small system, to compile it."""
+    for solver in ("sgd", "coordinate"):
+        options = DynamicsOptions(size=6, density=0.3, rows=60, solver=solver)
+        small = generated_series(6, 0.3, 60, options.noise, seed=0, held_out=options.held_out)
+        for plan in (plan_of(options, small, name) for name in LEARNERS):
+            deque(run_progress(small, plan), maxlen=0)
+            if isinstance(learner := plan.learner, ScalableStructure):
+                for regressions in filter(None, regress_all(small.train, learner)):
+                    counts = Counts(learner, (1, 2), (1, 2))
+                    deque(measuring_curves(small, regressions, counts), maxlen=0)
+
+
+# --------------------------------------------------------------------------------------- the state
 
 
 class Shown(NamedTuple):
@@ -84,7 +270,7 @@ class DynamicsState(RunPage[DynamicsOptions, Shown, RunProgress]):
 
     def job_of(self, shown: Shown) -> Background[RunProgress]:
         """Return the run of a plan."""
-        return records.run(shown.source, shown.plan)
+        return run(shown.source, shown.plan)
 
     def _show(self, found: Shown) -> None:
         """Show a run; ignore a series or step of a link that does not exist, with a sentence."""
@@ -182,7 +368,7 @@ class DynamicsState(RunPage[DynamicsOptions, Shown, RunProgress]):
         job, shown = self.run, self.shown
         if shown is None or job is None:
             return Compared()
-        race = [records.measure(shown.source, plan) for plan in self._race(shown)]
+        race = [measure(shown.source, plan) for plan in self._race(shown)]
         missing = [one for one in race if not one.ended]
         results = [one.latest for one in race if one.finished and one.latest is not None]
         failures = " ".join(dict.fromkeys(one.failure for one in race if one.failure))
@@ -217,7 +403,7 @@ class DynamicsState(RunPage[DynamicsOptions, Shown, RunProgress]):
         assert isinstance(learner, ScalableStructure)  # by its name
         if shown.verdict(replace(learner, seeds=float(n))) != Verdict():
             return Compared(missing=TOO_LONG)
-        regressions = records.survey(material, learner, seed)
+        regressions = survey(material, learner, seed)
         self.jobs.begin(regressions)
         if not regressions.finished:
             return Compared(is_complete=regressions.ended, missing=regressions.failure)
@@ -228,6 +414,6 @@ class DynamicsState(RunPage[DynamicsOptions, Shown, RunProgress]):
             tuple(sorted({one for one in LADDER if one <= most} | {k})),
             tuple(sorted({max(1, round(share * n)) for share in SHARES} | {int(learner.seeds)})),
         )
-        job = records.curves(material, counts, seed)
+        job = curves(material, counts, seed)
         self.jobs.begin(job)
         return Compared(job.latest or Curves(), (), job.ended, job.failure)

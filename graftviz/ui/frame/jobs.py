@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Concatenate, ParamSpec, Protocol, TypeVar
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from graftviz.errors import InputError
 from graftviz.ui.background import Background
@@ -29,16 +29,13 @@ class Source(Protocol):
         """Cache of the jobs of an uploaded source; None for sources whose jobs are shared."""
 
 
-S = TypeVar("S", bound=Source)
-
-
 def shared_job(
-    values: Callable[Concatenate[S, P], Iterator[T]],
+    values: Callable[Concatenate[Any, P], Iterator[T]],
     most: int,
     turns: Callable[[], Turns] | None = None,
     *,
     begins: bool = False,
-) -> Callable[Concatenate[S, P], Background[T]]:
+) -> Callable[Concatenate[Source, P], Background[T]]:
     """Return a function of source and settings that returns the job of these.
 
     Equal arguments give the same job. Jobs of an uploaded source belong to its session and live as
@@ -58,7 +55,7 @@ def shared_job(
     """
     shared = clearable_cache(SourceCache(most))
 
-    def job(source: S, /, *settings: P.args, **named: P.kwargs) -> Background[T]:
+    def job(source: Source, /, *settings: P.args, **named: P.kwargs) -> Background[T]:
         token = f"{source.identity}:{settings}{named or ''}"
 
         def make() -> Background[T]:

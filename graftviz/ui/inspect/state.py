@@ -197,8 +197,7 @@ class InspectState(PageState):
         ):
             return
         edge = picked.get("edge")
-        is_pair = isinstance(edge, list) and len(edge) == 2
-        ends: list[Any] = edge if is_pair else [picked.get("node")]
+        ends = edge if isinstance(edge, list) and len(edge) == 2 else [picked.get("node")]
         n = self.loaded.model.n_variables
         exist = all(isinstance(end, int | float) and 0 <= end < n for end in ends)
         self.select(*map(int, ends if exist else ()))

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 import streamlit as st
 
 from graftviz.datasets import dataset_title, load_dataset
 from graftviz.errors import InputError
 from graftviz.figures import activation_figure, rank_figure, run_rank_figure
+from graftviz.formats.tables import reservoirs_csv
 from graftviz.narrative.reservoir import activation_words, run_words, simulation_words
 from graftviz.ranks import RankedStep
 from graftviz.search.activation import activation
-from graftviz.table.csv_text import csv_text
 from graftviz.ui.chart import show_figure
 from graftviz.ui.controls import show_option, show_options
 from graftviz.ui.frame.header import PageFile
@@ -22,15 +21,9 @@ from graftviz.ui.frame.state import OptionsPage
 from graftviz.ui.frame.texts import plain
 from graftviz.ui.reservoir import jobs
 from graftviz.ui.reservoir.options import ReservoirOptions
-from graftviz.ui.services import page_state
 
 _PREFIX = "reservoir"
 _BESIDE_THE_SCORES = ("alpha", "step")  # shown where one sees what they do
-
-
-def reservoir_state() -> OptionsPage[ReservoirOptions]:
-    """Return the options of this session."""
-    return page_state("reservoir", lambda: OptionsPage(ReservoirOptions))
 
 
 def show_choices(state: OptionsPage[ReservoirOptions]) -> None:
@@ -99,15 +92,5 @@ def show_activation(state: OptionsPage[ReservoirOptions], steps: tuple[RankedSte
 def reservoir_files(options: ReservoirOptions, steps: Sequence[RankedStep]) -> list[PageFile]:
     """Return the files of the run on show."""
     names = load_dataset(options.data).table.names
-    build = partial(build_reservoirs, names, steps)
-    return [PageFile("reservoir.csv", "Reservoirs of all steps (CSV)", build)]
-
-
-def build_reservoirs(names: Sequence[str], steps: Sequence[RankedStep]) -> str:
-    """Return reservoir.csv: one row per step and candidate, best first."""
-    rows: list[list[object]] = [["step", "place", "source", "target", "score"]]
-    for step in steps:
-        pairs = zip(step.reservoir.edges.tolist(), step.reservoir.scores.tolist(), strict=True)
-        for place, ((i, j), score) in enumerate(pairs, start=1):
-            rows.append([step.index, place, names[i], names[j], score])
-    return csv_text(rows)
+    label = "Reservoirs of all steps (CSV)"
+    return [PageFile("reservoir.csv", label, lambda: reservoirs_csv(names, steps))]

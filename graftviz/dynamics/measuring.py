@@ -1,0 +1,180 @@
+"""Runs in parts, and measures of the learned systems for comparisons.
+
+Learners that need given parents may take them from another learner, which is run first.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from typing import Any, NamedTuple
+
+from graftviz.dynamics.all_regressions import AllRegressions
+from graftviz.dynamics.base import DynamicsLearner, NodeStep
+from graftviz.dynamics.enforcing import SparsityEnforcing
+from graftviz.dynamics.learning import DynamicsResult, build_result
+from graftviz.dynamics.metrics import (
+    coefficient_error,
+    prediction_error,
+    structure_precision,
+    structure_recall,
+)
+from graftviz.dynamics.prepared import PreparedSeries
+from graftviz.dynamics.scalable import ScalableStructure
+from graftviz.dynamics.system import LinearSystem
+
+_REPEATS = 3
+_QUICK = 0.5  # seconds
+
+
+class Plan(NamedTuple):
+    """Settings of a run on given series.
+
+    Attributes
+    ----------
+    learner : DynamicsLearner
+    seed : int
+    wiring : str
+        Source of the parents, for learners that need given parents: "truth", "file" or the name of
+        a learner; empty for all others.
+    source : DynamicsLearner or None
+        The learner whose parents these are, where it is one.
+    """
+
+    learner: DynamicsLearner
+    seed: int
+    wiring: str = ""
+    source: DynamicsLearner | None = None
+
+    @property
+    def costly(self) -> DynamicsLearner:
+        """The learner that most of the time is spent on."""
+        return self.source or self.learner
+
+
+def learning(material: PreparedSeries, plan: Plan) -> Iterator[NodeStep | DynamicsResult | None]:
+    """Yield every step, None while something else is learned first, and the result at the end."""
+    learner, train = plan.learner, material.train
+    if isinstance(learner, SparsityEnforcing):
+        truth, adjacency = material.truth, material.parents
+        if plan.source is not None:
+            for found in learning(material, Plan(plan.source, plan.seed)):
+                truth = found.system if isinstance(found, DynamicsResult) else None
+                yield None
+        if plan.wiring != "file":
+            assert truth is not None  # the plan has made sure
+            adjacency = tuple(tuple(truth.parents(i).tolist()) for i in range(truth.n_series))
+        learner = replace(learner, adjacency=adjacency)
+    generator = learner.steps(train, seed=plan.seed)
+    steps: list[NodeStep] = []
+    seconds = 0.0
+    outcome = None
+    while outcome is None:
+        began = time.perf_counter()
+        try:
+            steps.append(next(generator))
+        except StopIteration as end:
+            outcome = end.value
+        seconds += time.perf_counter() - began
+        if outcome is None:
+            yield steps[-1]
+    yield build_result(train, learner, steps, outcome, seconds, seed=plan.seed, test=material.test)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Quality of a learned system.
+
+    `parents` and `seeds` are those of the points of curves; `recall` and later fields are available
+    only if the truth is known.
+    """
+
+    learner: str
+    pred_error_train: float
+    pred_error_test: float
+    entries: int
+    parents: int = 0
+    seeds: int = 0
+    wiring: str = ""
+    seconds: float = 0.0
+    recall: float | None = None
+    precision: float | None = None
+    coefficient_error: float | None = None
+
+
+def measuring(material: PreparedSeries, plan: Plan) -> Iterator[Measured | None]:
+    """Learn to the end and yield its measures as the last value; until then None.
+
+    A quick run is repeated, and the shortest time is reported: the first may include other work
+    of the machine.
+    """
+    seconds: list[float] = []
+    while not seconds or (len(seconds) < _REPEATS and sum(seconds) < _QUICK):
+        for step in learning(material, plan):
+            if isinstance(step, DynamicsResult):
+                system = step.system
+                seconds.append(step.seconds)
+            yield None
+    facts = {"wiring": plan.wiring, "seconds": min(seconds)}
+    yield _measured(material, system, learner=plan.learner.name, **facts)
+
+
+def _measured(material: PreparedSeries, system: LinearSystem, **facts: Any) -> Measured:
+    """Return the measures of a system."""
+    if (truth := material.truth) is not None:
+        facts["recall"] = structure_recall(system, truth)
+        facts["precision"] = structure_precision(system, truth)
+        facts["coefficient_error"] = coefficient_error(system, truth)
+    return Measured(
+        pred_error_train=prediction_error(system, material.train),
+        pred_error_test=prediction_error(system, material.test),
+        entries=int(system.coefficients.nnz),
+        **facts,
+    )
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Results for other k and |S| so far.
+
+    Attributes
+    ----------
+    by_parents : tuple of Measured
+        Of scalable and of inducing learning, for several k.
+    by_seeds : tuple of Measured
+        Of scalable learning, for several |S|.
+    """
+
+    by_parents: tuple[Measured, ...] = ()
+    by_seeds: tuple[Measured, ...] = ()
+
+
+class Counts(NamedTuple):
+    """Numbers of parents and of seeds that are compared with those of a learner."""
+
+    learner: ScalableStructure
+    parents: tuple[int, ...]
+    seeds: tuple[int, ...]
+
+
+def measuring_curves(
+    material: PreparedSeries, regressions: AllRegressions, counts: Counts
+) -> Iterator[Curves]:
+    """Measure the systems that follow from the regressions, seeds and parents in turn."""
+    learner, curves = counts.learner, Curves()
+    for k, seeds in zip_longest(counts.parents, counts.seeds):
+        if k is not None:
+            one = _measured(material, regressions.inducing(k), learner="inducing", parents=k)
+            curves = replace(curves, by_parents=(*curves.by_parents, one))
+            yield curves
+            system = regressions.scalable(replace(learner, parents=k))
+            one = _measured(material, system, learner="scalable", parents=k)
+            curves = replace(curves, by_parents=(*curves.by_parents, one))
+            yield curves
+        if seeds is not None:
+            system = regressions.scalable(replace(learner, seeds=float(seeds)))
+            one = _measured(material, system, learner="scalable", seeds=seeds)
+            curves = replace(curves, by_seeds=(*curves.by_seeds, one))
+            yield curves

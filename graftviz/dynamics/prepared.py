@@ -1,0 +1,117 @@
+"""Series prepared for learning: training rows, held-out rows, and positions for a picture."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from graftviz.dynamics.samples import load_sample
+from graftviz.dynamics.series import TimeSeries
+from graftviz.dynamics.simulation import random_system, simulate
+from graftviz.dynamics.system import LinearSystem
+from graftviz.layout import static_layout
+
+_NEIGHBOURS = 2  # of the series that follow a series most closely, for its place
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedSeries:
+    """Series with a division of their rows and with positions.
+
+    Attributes
+    ----------
+    title : str
+    series, train, test : TimeSeries
+        All rows, the first of them, and the last.
+    places : int array, shape (n, 2)
+        0 … 10000, y downwards.
+    given : bool
+        Whether the places are known ones.
+    truth : LinearSystem or None
+    parents : tuple of n tuples of int, or None
+        From a file.
+    """
+
+    title: str
+    series: TimeSeries
+    train: TimeSeries
+    test: TimeSeries
+    places: np.ndarray
+    given: bool
+    truth: LinearSystem | None = None
+    parents: tuple[tuple[int, ...], ...] | None = None
+
+    @property
+    def n(self) -> int:
+        """The number of series."""
+        return self.series.n_series
+
+
+def prepare_series(
+    series: TimeSeries,
+    held_out: float,
+    title: str,
+    positions: np.ndarray | None = None,
+    parents: tuple[tuple[int, ...], ...] | None = None,
+    truth: LinearSystem | None = None,
+) -> PreparedSeries:
+    """Hold out rows, and give series without positions places beside their neighbours.
+
+    The neighbours of a series are those that drive it, or else those that follow it most closely.
+
+    Raises
+    ------
+    InputError
+        If too few rows are left to learn from.
+    """
+    train, test = series.split(held_out)
+    if positions is not None:
+        places = np.rint(positions).astype(np.int64)
+    else:
+        pairs = _followers(train) if truth is None else np.argwhere(truth.matrix != 0.0)
+        places = static_layout(series.n_series, pairs[pairs[:, 0] != pairs[:, 1]])
+    is_given = positions is not None
+    return PreparedSeries(title, series, train, test, places, is_given, truth, parents)
+
+
+def generated_series(
+    size: int, density: float, rows: int, noise: float, *, seed: int, held_out: float
+) -> PreparedSeries:
+    """Return a simulation of a stable random sparse system, prepared.
+
+    Parameters
+    ----------
+    size : int
+        Number of series.
+    density : float
+        Share of non-zero coefficients.
+    rows : int
+    noise : float
+        Standard deviation of the observation noise.
+    seed : int
+    held_out : float
+        Share of the rows to hold out.
+    """
+    truth = random_system(size, density=density, seed=seed)
+    series = simulate(truth, rows, observation_noise=noise, seed=seed)
+    title = f"Random system · {size} series, {rows:,} rows"
+    return prepare_series(series, held_out, title, truth=truth)
+
+
+def sampled_series(key: str, held_out: float) -> PreparedSeries:
+    """Return a sample of ``sample_data``, prepared."""
+    sample = load_sample(key)
+    return prepare_series(sample.series, held_out, sample.title, sample.positions)
+
+
+def _followers(train: TimeSeries) -> np.ndarray:
+    """Return pairs of each series and those that correlate most with it one step later."""
+    values = train.values - train.values.mean(axis=0)
+    sizes = np.linalg.norm(values, axis=0)
+    values = values / np.where(sizes > 0.0, sizes, 1.0)
+    strength = np.abs(values[1:].T @ values[:-1])
+    np.fill_diagonal(strength, 0.0)
+    n = len(strength)
+    nearest = np.argsort(-strength, axis=1, kind="stable")[:, : min(_NEIGHBOURS, n - 1)]
+    return np.column_stack([np.repeat(np.arange(n), nearest.shape[1]), nearest.ravel()])
