@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest, app_test
+from waiting import wait_until
 
 from graftviz.ui.streamlit_runtime import leave_pages_to_app
 
@@ -28,10 +28,7 @@ leave_pages_to_app()
 def run_while(app: AppTest, is_waiting: Callable[[], object]) -> AppTest:
     """Run the page, and again for as long as it waits; fail where it raises."""
     app.run()
-    give_up = time.monotonic() + COMPILING
-    while is_waiting():
-        assert time.monotonic() < give_up, sentences(app)
-        app.run()
+    wait_until(lambda: not is_waiting(), COMPILING, pause=app.run, state=lambda: sentences(app))
     assert not app.exception
     return app
 

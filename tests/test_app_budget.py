@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import Any
 
 import pytest
 from app_pages import open_page, sentences
 from streamlit.testing.v1 import AppTest
+from waiting import wait_until
 
 from graftviz.ui.frame.live import run_message
 from graftviz.ui.frame.view import Mailbox
@@ -87,9 +87,7 @@ def test_a_bound_below_every_model_is_said_and_the_next_choice_learns_again() ->
 def test_the_charts_name_the_winner_once_all_is_measured() -> None:
     app = open_page("budget", data="survey", bound="1")
     state = state_of(app)
-    give_up = time.monotonic() + 120
-    while not state.compared().is_complete and time.monotonic() < give_up:
-        time.sleep(0.05)
+    wait_until(lambda: state.compared().is_complete, 120)
     app.run()
     assert not app.exception
     runs, path, is_complete = state.compared()

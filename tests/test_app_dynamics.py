@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import Any
 
 import numpy as np
 import pytest
 from app_pages import open_page, sentences
 from streamlit.testing.v1 import AppTest
+from waiting import wait_until
 
 from graftviz.dynamics.city import city_positions, city_series
 from graftviz.dynamics.samples import positions_csv, series_csv
@@ -92,9 +92,7 @@ def test_another_k_learns_again_and_the_link_brings_everything_back() -> None:
 def test_the_methods_and_the_curves_are_measured_and_saved() -> None:
     app = open_page("dynamics", **SMALL)
     state = state_of(app)
-    give_up = time.monotonic() + 120
-    while not state.compared().is_complete and time.monotonic() < give_up:
-        time.sleep(0.02)
+    wait_until(lambda: state.compared().is_complete, 120)
     app.run()
     assert not app.exception
     known = state.compared()

@@ -112,7 +112,7 @@ def test_it_opens_on_a_sample_with_known_truth() -> None:
     assert options["alpha"] == 0.75
     assert app.slider(key="option.alpha").value == 0.75
     run = state.run
-    assert run.wait(1, 30)
+    assert run.wait(1, 60)
     assert json.loads(run.header_json)["truth"]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import time
 import zipfile
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 import pytest
 from app_pages import COMPILING, add_files, page_at, query_of, run_while
 from streamlit.testing.v1 import AppTest
+from waiting import wait_until
 
 from graftviz.formats.graphml import model_graphml
 from graftviz.formats.uai import names_text, uai_text
@@ -165,10 +165,9 @@ def test_an_edge_shows_its_heat_maps_and_leads_to_its_ends() -> None:
     assert charts(app)[0] == "inspect_node"
     app.button(key="inspect.certify").click()
     run_until_answered(app)
-    give_up = time.monotonic() + COMPILING
-    while "A region of" not in texts(app):
-        assert time.monotonic() < give_up
-        run_until_answered(app)
+    wait_until(
+        lambda: "A region of" in texts(app), COMPILING, pause=lambda: run_until_answered(app)
+    )
 
 
 def test_two_models_are_compared() -> None:

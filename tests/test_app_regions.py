@@ -101,7 +101,7 @@ def test_a_region_that_takes_long_is_shown_from_its_first_step_on(
             for grown in growing(shown, question):
                 time.sleep(3 * AT_ONCE)
                 yield grown
-                gate.wait(5)
+                gate.wait(60)
 
         work = Background(values(), scheduler)
         work.grant()

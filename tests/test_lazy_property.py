@@ -22,7 +22,7 @@ class Tree:
         self.times += 1
         self.began.set()
         if self.gate is not None:
-            assert self.gate.wait(10)
+            assert self.gate.wait(60)
         return 42
 
 
@@ -39,15 +39,15 @@ def test_a_small_tree_does_not_wait_for_a_large_one() -> None:
     large = Tree(gate)
     thread = threading.Thread(target=lambda: large.value)
     thread.start()
-    assert large.began.wait(10)
+    assert large.began.wait(60)
     small: list[int] = []
     other = threading.Thread(target=lambda: small.append(Tree().value))
     other.start()
-    other.join(10)
+    other.join(60)
     assert small == [42]
     assert thread.is_alive()
     gate.set()
-    thread.join(10)
+    thread.join(60)
 
 
 def test_of_two_threads_that_ask_one_instance_one_waits() -> None:
@@ -57,8 +57,8 @@ def test_of_two_threads_that_ask_one_instance_one_waits() -> None:
     threads = [threading.Thread(target=lambda: seen.append(tree.value)) for _ in range(2)]
     for thread in threads:
         thread.start()
-    assert tree.began.wait(10)
+    assert tree.began.wait(60)
     gate.set()
     for thread in threads:
-        thread.join(10)
+        thread.join(60)
     assert (seen, tree.times) == ([42, 42], 1)

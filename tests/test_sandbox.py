@@ -15,6 +15,7 @@ import psutil
 import pytest
 from fakes import random_table
 from hypothesis import given, strategies as st
+from waiting import wait_until
 
 from graftviz.dynamics import read_parents, read_series
 from graftviz.errors import InputError
@@ -127,10 +128,8 @@ def test_a_fault_is_one_sentence_and_the_next_upload_is_read(
     pool: WorkerPool, kind: str, reason: str
 ) -> None:
     name = "x\n" + "y" * 300 + ".csv"
-    began = time.monotonic()
     with pytest.raises(InputError, match=reason) as refusal:
         pool.read(kind, one("table", name, "a"))
-    assert time.monotonic() - began < 30.0
     sentence = str(refusal.value)
     assert len(sentence) < 250
     assert sentence.isprintable()
@@ -163,9 +162,7 @@ def test_a_worker_for_one_upload_is_replaced_by_one_that_waits(
     pool = WorkerPool(LIMITS)
     try:
         assert pool.read("table", TABLE).table.n_rows == 40
-        until = time.monotonic() + 60.0
-        while not pool._idle and time.monotonic() < until:
-            time.sleep(0.05)
+        wait_until(lambda: pool._idle)
         held = list(pool._idle)
         assert len(held) == 1
         time.sleep(1.0)
@@ -202,7 +199,7 @@ def test_more_uploads_than_turns_are_refused_for_now(pool: WorkerPool) -> None:
 
     slow = threading.Thread(target=read_for_long)
     slow.start()
-    time.sleep(0.1)
+    wait_until(lambda: pool._turns._value == 0)
     with pytest.raises(BusyError, match="try again"):
         pool.read("table", TABLE)
     slow.join()

@@ -9,7 +9,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -17,6 +16,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from containerfile import read_recipe
+from waiting import wait_until
 
 from graftviz.ui.guard import headers
 from tests.browser.served_app import START, free_port, served_app, strangers
@@ -139,9 +139,7 @@ def test_under_each_of_its_names_a_page_loads_and_connects(served: Served, name:
 
 
 def test_refusing_asks_nobody_else(served: Served) -> None:
-    began = time.monotonic()
     assert served.ask("/_stcore/stream", **HANDSHAKE, Origin=ELSEWHERE).status == 403
-    assert time.monotonic() - began < 5
     assert strangers(served.log) == []
 
 
@@ -334,14 +332,15 @@ def test_the_steps_of_the_container_from_nothing(tmp_path: Path) -> None:
     server = subprocess.Popen(["sh", "-c", command], cwd=folder, env=environment)
     try:
         place = Served(f"127.0.0.1:{port}", folder, tmp_path / "log")
-        give_up = time.monotonic() + START
-        while time.monotonic() < give_up:
+
+        def is_healthy() -> bool:
+            assert server.poll() is None
             try:
-                if place.ask("/_stcore/health").body == b"ok":
-                    break
+                return place.ask("/_stcore/health").body == b"ok"
             except OSError:
-                assert server.poll() is None
-                time.sleep(0.1)
+                return False
+
+        wait_until(is_healthy, START)
         assert b"<title>" in place.ask("/").body
         words = recipe.all_of("HEALTHCHECK")[0].split(" CMD ")[1].replace("8501", str(port))
         program, *rest = json.loads(words)

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from uuid import uuid4
 
 import pytest
+from waiting import wait_until
 
 from tests.browser.served_app import HEADLESS, served_app
 from tests.load.server import listening_process, memory_bytes
@@ -151,18 +152,10 @@ async def opened(endpoint: Endpoint, query: dict[str, str] | None = None) -> Asy
         await wire.close()
 
 
-def wait_until(condition: Callable[[], bool], seconds: float) -> None:
-    """Wait for a condition; fail after a number of seconds."""
-    give_up = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < give_up, f"not within {seconds:g} s"
-        time.sleep(0.2)
-
-
 def wait_until_released(endpoint: Endpoint) -> None:
     """Wait until no upload is stored."""
     time.sleep(COUNT)  # until then the metrics may be older than the uploads
-    wait_until(lambda: endpoint.held == 0, UNUSED + 2 * LOOK + COUNT + 5)
+    wait_until(lambda: endpoint.held == 0, UNUSED + 2 * LOOK + COUNT + 60)
 
 
 def in_session(
@@ -205,7 +198,7 @@ def test_files_of_one_session_at_once_are_bounded_and_released_while_it_is_open(
         assert all(re.fullmatch(SENTENCE, a.body) for a in answers if a.status == 413)
         assert endpoint.memory < before + 160 * MB
         # No widget of the page refers to them.
-        wait_until(lambda: endpoint.memory < before + 30 * MB, UNUSED + 2 * LOOK + 5)
+        wait_until(lambda: endpoint.memory < before + 30 * MB, 60)
         assert endpoint.put(session, 55 * MB).status == 204
 
     in_session(endpoint, test)
@@ -222,7 +215,7 @@ def test_a_file_that_is_removed_makes_room_at_once(endpoint: Endpoint) -> None:
             assert endpoint.put(session, 58 * MB).status == 413
             assert endpoint.delete(session, first).status == 204
             assert endpoint.delete(session, second).status == 204
-        wait_until(lambda: endpoint.memory < before + 30 * MB, 3)
+        wait_until(lambda: endpoint.memory < before + 30 * MB, 30)
 
     in_session(endpoint, test)
 
@@ -260,7 +253,7 @@ def test_unknown_sessions_and_lost_connections_hold_nothing(endpoint: Endpoint) 
                     assert endpoint.put(session, 58 * MB, "y").status == 204
                     assert endpoint.put(session, 58 * MB).status == 413, "one is under way"
                     assert endpoint.delete(session, "y").status == 204
-        wait_until(lambda: endpoint.put(session, 58 * MB, "z").status == 204, 5)
+        wait_until(lambda: endpoint.put(session, 58 * MB, "z").status == 204, 60)
 
     in_session(endpoint, test)
     wait_until_released(endpoint)

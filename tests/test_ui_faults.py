@@ -75,7 +75,7 @@ def finished(state: GrowState) -> SessionRun:
     run = state.run
     assert run is not None
     run.grant()
-    assert run.wait_for_end(30)
+    assert run.wait_for_end(60)
     return run
 
 

@@ -45,15 +45,15 @@ def test_threads_are_counted_each() -> None:
 
     def draw() -> None:
         with pages.page():
-            inside.wait(10)
-            leave.wait(10)
+            inside.wait(60)
+            leave.wait(60)
 
     threads = [threading.Thread(target=draw) for _ in range(4)]
     for thread in threads:
         thread.start()
-    inside.wait(10)
+    inside.wait(60)
     assert pages.at_work == 4
     leave.set()
     for thread in threads:
-        thread.join(10)
+        thread.join(60)
     assert pages.at_work == 0

@@ -138,7 +138,7 @@ def test_a_branch_shares_its_beginning_and_keeps_its_base_as_ghost(state: GrowSt
     assert state.ghost is base
     assert state.run is not None
     state.run.grant()
-    assert state.run.wait_for_end(30)
+    assert state.run.wait_for_end(60)
     assert state.link()["branch"] == "1:alpha=0.5"
     state.choose("branch", None)
     assert state.refresh()
@@ -161,7 +161,7 @@ def test_old_runs_are_let_go(state: GrowState) -> None:
         state.choose("seed", k)
         assert state.refresh()
         assert state.run is not None
-        assert state.run.wait(1, 30)
+        assert state.run.wait(1, 60)
         runs.append(state.run)
     assert len(list(state._runs)) == Limits().kept_runs
     assert state.run in list(state._runs)
@@ -210,15 +210,15 @@ def test_runs_on_show_stay_whatever_else_begins(
             change()
             state.refresh()
             for shown in (state.run, state.ghost):
-                assert shown is None or (shown.wait(1, 30) and not shown.failure)
+                assert shown is None or (shown.wait(1, 60) and not shown.failure)
             assert set(state._runs) <= {state.run, state.ghost}
     base, branch = state.ghost, state.run
     assert base is not None
     assert branch is not None
-    assert branch.wait_for_end(30)
+    assert branch.wait_for_end(60)
     told = json.loads(branch.header_json or "")["branch"]
     assert told["run"] == base.token
-    assert base.wait_for_end(30)
+    assert base.wait_for_end(60)
     held = weakref.ref(base.recorder)
     base.forget()
     gc.collect()
@@ -232,7 +232,7 @@ def test_a_session_that_leaves_stops_computing_and_can_return(state: GrowState) 
     assert run is not None
     assert not run.has_credit
     run.grant()
-    assert run.wait_for_end(30)
+    assert run.wait_for_end(60)
     assert run.ended
 
 
@@ -242,7 +242,7 @@ def test_what_is_forgotten_is_computed_again_from_the_same_settings(state: GrowS
     before = state.run
     assert before is not None
     before.grant()
-    assert before.wait_for_end(20)
+    assert before.wait_for_end(60)
     told = json.loads(before.feed_json(1, 1000))["records"]
     state.forget()
     assert state.run is None
@@ -253,7 +253,7 @@ def test_what_is_forgotten_is_computed_again_from_the_same_settings(state: GrowS
     again = state.run
     assert again is not None
     again.grant()
-    assert again.wait_for_end(20)
+    assert again.wait_for_end(60)
     steps = [record["activated"] for record in json.loads(again.feed_json(1, 1000))["records"]]
     assert steps == [record["activated"] for record in told]
     assert state.values["options"] == {"alpha": 0.25}
@@ -267,7 +267,7 @@ def test_large_runs_are_kept_two_at_a_time(
         state.choose("seed", seed)
         state.refresh()
         assert state.run is not None
-        state.run.wait(2, 10)
+        state.run.wait(2, 60)
     assert len(list(state._runs)) == 2
 
 

@@ -6,7 +6,6 @@ import dataclasses
 import gc
 import json
 import sys
-import time
 import weakref
 from collections.abc import Iterator
 from typing import Any
@@ -16,6 +15,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, strategies as st
 from numba.core.dispatcher import Dispatcher
+from waiting import wait_until
 
 from graftviz.datasets import dataset_keys, load_dataset, model_path
 from graftviz.errors import InputError
@@ -79,12 +79,12 @@ def bring(state: InspectState, model: PairwiseMRF) -> None:
 
 def settled(state: InspectState) -> None:
     """Wait for the models the settings describe."""
-    give_up = time.monotonic() + SOON
-    while True:
+
+    def is_settled() -> bool:
         state.refresh()
-        if not state.first.learning and not (state.compares and state.second.learning):
-            break
-        assert time.monotonic() < give_up
+        return not state.first.learning and not (state.compares and state.second.learning)
+
+    wait_until(is_settled, pause=lambda: None)
     state.settle()
 
 

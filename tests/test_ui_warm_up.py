@@ -102,11 +102,11 @@ def test_the_page_opens_when_its_first_run_is_compiled() -> None:
     engine = WarmUp([lambda: done.append(1), gate.wait, lambda: done.append(2)], [behind.wait])
     assert not engine.ready.wait(0.05)
     gate.set()
-    assert engine.ready.wait(5)
+    assert engine.ready.wait(60)
     assert done == [1, 2]
     assert not engine.finished.is_set()
     behind.set()
-    assert engine.finished.wait(5)
+    assert engine.finished.wait(60)
     assert engine.seconds > 0
 
 
@@ -129,7 +129,7 @@ def test_a_failing_job_is_logged_and_neither_locks_the_page_nor_stops_the_others
         raise ArithmeticError("a bug")
 
     engine = WarmUp([broken], [broken, lambda: done.append(1)])
-    assert engine.finished.wait(5)
+    assert engine.finished.wait(60)
     assert engine.ready.is_set()
     assert done == [1]
     assert "ArithmeticError" in caplog.text
@@ -150,7 +150,7 @@ def test_a_kernel_that_does_not_compile_is_told_and_the_page_opens() -> None:
         raise numba.TypingError("cannot determine the type of 'x' in somebody/kernel.py")
 
     engine = WarmUp([broken])
-    assert engine.finished.wait(5)
+    assert engine.finished.wait(60)
     page = AppTest.from_function(page_of_engine, args=(engine,), default_timeout=60).run()
     assert [text.value for text in page.text] == ["the page"]
     assert re.search(r"under reference [0-9a-f]{6}", page.warning[0].value)
@@ -198,7 +198,7 @@ def test_a_link_opened_while_the_engine_compiles_says_so_whatever_its_data(
     )
     assert not asked
     gate.set()
-    assert engine.ready.wait(5)
+    assert engine.ready.wait(60)
     page.run()
     assert not page.get("progress")
     assert set(asked) == {"karate"}
