@@ -9,14 +9,15 @@ from graftviz.ui.frame.view import REGION
 from graftviz.ui.regions.panels import (
     live_region,
     region_files,
-    region_state,
     show_growth_choices,
     show_model_choice,
     show_upload,
 )
+from graftviz.ui.regions.state import RegionState
+from graftviz.ui.services import page_state
 
 engine = enter_page("regions")
-state = region_state()
+state = page_state("regions", RegionState)
 follow_address(state, "regions")
 
 with st.sidebar:

@@ -15,6 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 from graftviz.formats.uai import uai_text
 from graftviz.inference import infer
+from graftviz.player.region_records import Grown, Question, growing
 from graftviz.sampling import random_model
 from graftviz.sampling.graphs import grid_graph
 from graftviz.ui.background import Background
@@ -22,7 +23,6 @@ from graftviz.ui.frame.view import Mailbox
 from graftviz.ui.regions import state as region_state
 from graftviz.ui.regions.models import ShownModel
 from graftviz.ui.regions.options import LEARNED
-from graftviz.ui.regions.records import Grown, Question, growing
 from graftviz.ui.regions.state import region_message
 from graftviz.ui.scheduler import Scheduler
 
@@ -98,7 +98,7 @@ def test_a_region_that_takes_long_is_shown_from_its_first_step_on(
 
     def slow(shown: ShownModel, question: Question) -> Background[Grown]:
         def values() -> Iterator[Grown]:
-            for grown in growing(shown, question):
+            for grown in growing(shown.model, question):
                 time.sleep(3 * AT_ONCE)
                 yield grown
                 gate.wait(60)
@@ -108,7 +108,7 @@ def test_a_region_that_takes_long_is_shown_from_its_first_step_on(
         return work
 
     monkeypatch.setattr(region_state, "AT_ONCE", AT_ONCE)
-    monkeypatch.setattr(region_state.records, "region", slow)
+    monkeypatch.setattr(region_state, "region", slow)
     picture = json.loads(region_message(state, state.shown, Mailbox()))
     assert len(picture["region"]["steps"]) == 1
     assert not picture["region"]["done"]

@@ -7,39 +7,25 @@ from collections import deque
 import numpy as np
 import pytest
 
-from graftviz.formats.model_records import ModelFile
 from graftviz.inference import infer
 from graftviz.model import PairwiseMRF
+from graftviz.player import region_records
+from graftviz.player.region_records import Grown, Question, Whole, answering, growing
 from graftviz.regions import dobrushin_coefficient, influence_matrix, local_marginal
+from graftviz.regions.overview import coefficient_map, influence_of
 from graftviz.sampling import random_model
 from graftviz.sampling.graphs import grid_graph
-from graftviz.ui.regions import records as region_records
-from graftviz.ui.regions.models import ShownModel, grid_model, uploaded_model
-from graftviz.ui.regions.records import (
-    COUPLINGS,
-    FIELDS,
-    Grown,
-    Question,
-    Whole,
-    answering,
-    growing,
-    influencing,
-    mapping,
-    rehearse_regions_page,
-)
+from graftviz.ui.regions.models import grid_model
+from graftviz.ui.regions.state import COUPLINGS, FIELDS, rehearse_regions_page
 from tests.compiled import signatures
 
 
-def shown(model: PairwiseMRF) -> ShownModel:
-    return uploaded_model(ModelFile(model))
-
-
 def grown(model: PairwiseMRF, question: Question) -> Grown:
-    return deque(growing(shown(model), question), maxlen=1)[0]
+    return deque(growing(model, question), maxlen=1)[0]
 
 
 def asked(model: PairwiseMRF) -> Whole:
-    return deque(answering(shown(model)), maxlen=1)[0]
+    return deque(answering(model), maxlen=1)[0]
 
 
 @pytest.mark.parametrize("cut", ["drop", "mean-field"])
@@ -95,7 +81,7 @@ def test_a_large_grid_is_refused_with_its_width_before_any_table_is_made() -> No
 
 
 def test_the_map_holds_c_of_the_grids_it_is_about() -> None:
-    rows = deque(mapping(grid_model(3, 1.0, 1.0, 5)), maxlen=1)[0]
+    rows = deque(coefficient_map(grid_model(3, 1.0, 1.0, 5).model, FIELDS, COUPLINGS), maxlen=1)[0]
     assert np.shape(rows) == (len(COUPLINGS), len(FIELDS))
     for row, column in [(0, 0), (7, 3), (20, 24)]:
         model = grid_model(3, float(FIELDS[column]), float(COUPLINGS[row]), 5).model
@@ -105,14 +91,13 @@ def test_the_map_holds_c_of_the_grids_it_is_about() -> None:
 
 
 def test_the_glow_is_the_querys_row_of_the_inverse() -> None:
-    shown = grid_model(4, 0.6, 0.2, 1)
-    model = shown.model
-    found = next(influencing(shown))
+    model = grid_model(4, 0.6, 0.2, 1).model
+    found = influence_of(model)
     assert found.coefficient == pytest.approx(dobrushin_coefficient(model))
     matrix = influence_matrix(model).toarray()
     wanted = np.linalg.inv(np.eye(16) - matrix)[5]
     np.testing.assert_allclose(found.reach(5), wanted, atol=2e-3)
-    strong = next(influencing(grid_model(4, 0.0, 0.8, 1)))
+    strong = influence_of(grid_model(4, 0.0, 0.8, 1).model)
     assert strong.coefficient > 1.0
     assert strong.reach(5) is None
 
@@ -126,5 +111,5 @@ def test_after_the_rehearsal_nothing_is_left_to_compile() -> None:
         for cut in ("drop", "mean-field"):
             grown(model, Question(3, expansion, cut, 0.0, 6, 0))
     asked(model)
-    next(mapping(grid_model(4, 1.0, 1.0, 1)))
+    next(coefficient_map(grid_model(4, 1.0, 1.0, 1).model, FIELDS, COUPLINGS))
     assert signatures() == before

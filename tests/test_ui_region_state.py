@@ -8,12 +8,12 @@ import pytest
 from graftviz.errors import InputError
 from graftviz.formats.uploads import read_uploaded_model
 from graftviz.model import PairwiseMRF
+from graftviz.regions.overview import promising_query
 from graftviz.ui.background import Background
 from graftviz.ui.regions.models import (
     ShownModel,
     check_size,
     grid_model,
-    promising_query,
     uploaded_model,
 )
 from graftviz.ui.regions.options import GRID, RUN, RegionOptions, named_rules, rule_choices

@@ -13,6 +13,7 @@ import pytest
 
 from graftviz.formats.model_records import ModelFile
 from graftviz.learners.chow_liu import ChowLiu
+from graftviz.player.region_records import Question
 from graftviz.runs import learn
 from graftviz.sampling.ising import ising_grid
 from graftviz.ui import upload
@@ -23,9 +24,8 @@ from graftviz.ui.dynamics.state import UploadedSeries, source
 from graftviz.ui.material import Material
 from graftviz.ui.prune.state import PruneState
 from graftviz.ui.race.state import RaceState
-from graftviz.ui.regions import records as region_records
+from graftviz.ui.regions import state as region_state
 from graftviz.ui.regions.models import ShownModel, grid_model, learned_model, uploaded_model
-from graftviz.ui.regions.records import Question
 from graftviz.ui.regions.state import RegionState
 from graftviz.ui.scheduler import Task
 from graftviz.ui.url_state import UPLOAD, UploadOptions, default_values
@@ -138,9 +138,9 @@ def test_what_is_computed_of_an_own_model_stays_with_it() -> None:
     def work_on(shown: ShownModel) -> list[object]:
         question = Question(0, "greedy", "drop", 0.0, 3, 0)
         return [
-            region_records.region(shown, question),
-            region_records.influence(shown),
-            region_records.whole(shown),
+            region_state.region(shown, question),
+            region_state.influence(shown),
+            region_state.whole(shown),
         ]
 
     mine, theirs = uploaded_model(found), uploaded_model(found)

@@ -7,11 +7,16 @@ never the number 1.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from graftviz.errors import InputError
+from graftviz.inference import infer
+from graftviz.inference.exact import plan_elimination
 from graftviz.model import PairwiseMRF
 from graftviz.narrative.regions import (
     bound_text,
@@ -21,10 +26,26 @@ from graftviz.narrative.regions import (
     meaning,
     shown_bound_words,
     start_words,
+    truth_words,
 )
-from graftviz.regions import RegionStep
+from graftviz.regions import RegionStep, grow_region, region_marginal, region_model
 
 DIGITS = 7
+# Limits of exact inference on the whole graph: about two seconds. A grid of 20 × 20 is within them.
+MOST_ENTRIES = 200_000_000
+MOST_BYTES = 700_000_000
+MOST_REGION_BYTES = 100_000_000
+
+
+class Question(NamedTuple):
+    """Arguments of :func:`graftviz.regions.grow_region`, after the model."""
+
+    query: int
+    expansion: str
+    cut: str
+    tolerance: float
+    max_size: int
+    seed: int
 
 
 class AnsweredStep(NamedTuple):
@@ -52,6 +73,99 @@ class AnsweredStep(NamedTuple):
         """Whether there is a bound, but as written it excludes no probability from 0 to 1."""
         furthest = np.maximum(self.marginal, 1.0 - self.marginal).max()
         return self.bound is not None and float(bound_text(self.bound)) >= float(furthest)
+
+
+@dataclass(frozen=True)
+class Grown:
+    """A region so far.
+
+    Attributes
+    ----------
+    steps : tuple of AnsweredStep
+    stop_reason : str
+        Empty until it is complete.
+    seconds : float
+        Time of its growth and of its last answer.
+    """
+
+    steps: tuple[AnsweredStep, ...]
+    stop_reason: str = ""
+    seconds: float = 0.0
+
+
+def growing(model: PairwiseMRF, question: Question) -> Iterator[Grown]:
+    """Grow a region, and compute the marginal in it after every step."""
+    steps: tuple[AnsweredStep, ...] = ()
+    spent = 0.0
+    began = time.perf_counter()
+    for step in grow_region(model, **question._asdict()):
+        spent += time.perf_counter() - began
+        began = time.perf_counter()
+        steps += (_answered(model, step, question),)
+        yield Grown(steps, step.reason, spent + time.perf_counter() - began)
+        began = time.perf_counter()
+
+
+def _answered(model: PairwiseMRF, step: RegionStep, question: Question) -> AnsweredStep:
+    try:
+        marginal = region_marginal(
+            model, step.nodes, question.query, question.cut, max_memory=MOST_REGION_BYTES
+        )
+    except InputError:  # too wide for exact inference: belief propagation proves nothing
+        local = region_model(model, step.nodes, question.cut)
+        return AnsweredStep(step, infer(local, "bp").node[0], False)
+    return AnsweredStep(step, marginal, True)
+
+
+@dataclass(frozen=True, eq=False)
+class Whole:
+    """Marginals of every variable from inference on the whole graph.
+
+    Attributes
+    ----------
+    bp : tuple of arrays
+    bp_note : str
+    bp_seconds : float
+    exact : tuple of arrays, or None
+        None until they are computed, or if they are not; then `why` is the reason.
+    why : str
+    exact_seconds : float
+    """
+
+    bp: tuple[np.ndarray, ...]
+    bp_note: str
+    bp_seconds: float
+    exact: tuple[np.ndarray, ...] | None = None
+    why: str = ""
+    exact_seconds: float = 0.0
+
+    def record(self, query: int) -> dict[str, Any]:
+        """Return the record of the marginals of one variable."""
+        return {
+            "exact": None if self.exact is None else numbers(self.exact[query], 10),
+            "exactSeconds": round(self.exact_seconds, 6),
+            "exactNote": self.why,
+            "bp": numbers(self.bp[query], 10),
+            "bpSeconds": round(self.bp_seconds, 6),
+            "bpNote": self.bp_note,
+        }
+
+
+def answering(model: PairwiseMRF) -> Iterator[Whole]:
+    """Compute marginals on the whole graph: by belief propagation, and exactly if affordable."""
+    began = time.perf_counter()
+    beliefs = infer(model, "bp")
+    by_bp = Whole(beliefs.node, " ".join(beliefs.notes), time.perf_counter() - began)
+    yield by_bp
+    plan = plan_elimination(model, max_memory=MOST_BYTES)
+    yield by_bp
+    affordable = plan.is_affordable and plan.total_entries <= MOST_ENTRIES
+    if affordable and plan.bytes <= MOST_BYTES:
+        began = time.perf_counter()
+        exact = infer(model, "exact", max_memory=MOST_BYTES).node
+        yield replace(by_bp, exact=exact, exact_seconds=time.perf_counter() - began)
+    else:
+        yield replace(by_bp, why=truth_words(plan.width, plan.total_entries, MOST_ENTRIES))
 
 
 def graph_record(

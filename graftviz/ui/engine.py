@@ -10,7 +10,7 @@ from graftviz.ui.dynamics.state import rehearse_dynamics_page
 from graftviz.ui.frame.texts import plain
 from graftviz.ui.inspect.state import rehearse_inspect_page
 from graftviz.ui.prune.state import rehearse_prune_page
-from graftviz.ui.regions.records import rehearse_regions_page
+from graftviz.ui.regions.state import rehearse_regions_page
 from graftviz.ui.reservoir.jobs import rehearse_reservoir_page
 from graftviz.ui.warm_up import COMPILE_SECONDS, Job, WarmUp, first_jobs, later_jobs
 

@@ -13,7 +13,7 @@ from graftviz.formats.model_records import ModelFile
 from graftviz.layout import static_layout
 from graftviz.learners.best_choice import BestChoice
 from graftviz.model import PairwiseMRF
-from graftviz.regions import grow_region
+from graftviz.regions.overview import promising_query
 from graftviz.runs import Run
 from graftviz.sampling.graphs import grid_graph
 from graftviz.sampling.ising import ising_grid
@@ -28,10 +28,8 @@ from graftviz.ui.url_state import UPLOAD
 from graftviz.ui.visits import SourceCache, clearable_cache
 
 MOST_VARIABLES = 3_000  # beyond, the region is too small to be seen
-_TRIED, _SEEN = 12, 8  # variables tried for a first query, nodes in the region of each
 _WORKS = 60  # kept of a model that is not shared
 _USUAL_RUN = "default"  # the link of a run whose address is empty
-_STRONGEST = 1e6  # stands for the norm of edges with zero potentials
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,23 +196,6 @@ def _model_of(state: GrowState, link: str) -> ShownModel:
         return learned_model(run.result().model, state.material, identity)
     model = run.recorder.run.steps[at - 1].model()
     return learned_model(model, state.material, identity, f"Model of step {at} of the run.")
-
-
-def promising_query(model: PairwiseMRF) -> int:
-    """Return a variable for which a small region gives a small bound.
-
-    Of some variables with weak edges, but two of them at least, the one whose bound gets smallest:
-    around hubs there is nothing to see.
-    """
-    degrees = model.degrees()
-    norms = np.repeat(np.minimum(model.edge_norms(), _STRONGEST), 2)
-    pulls = np.bincount(model.edges.reshape(-1), norms, minlength=len(degrees))
-    weakest = np.argsort(np.where(degrees >= min(2, degrees.max()), pulls, np.inf), kind="stable")
-
-    def smallest_bound(query: int) -> float:
-        return min(step.bound for step in grow_region(model, query, tolerance=0.0, max_size=_SEEN))
-
-    return min((int(i) for i in weakest[:_TRIED]), key=smallest_bound)
 
 
 def check_size(model: PairwiseMRF) -> None:

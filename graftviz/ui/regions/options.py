@@ -8,6 +8,7 @@ from typing import Any
 
 from graftviz.datasets import dataset_title
 from graftviz.options import check_options, option
+from graftviz.player.region_records import Question
 from graftviz.ui.url_state import (
     UPLOAD,
     LinkReader,
@@ -137,6 +138,13 @@ class RegionOptions:
 
     def __post_init__(self) -> None:
         check_options(self)
+
+
+def question_of(options: RegionOptions, query: int) -> Question:
+    """Return the settings that the options of the page give for a query."""
+    return Question(
+        query, options.expansion, options.cut, options.tolerance, options.size, options.seed
+    )
 
 
 def rule_choices(options: RegionOptions) -> tuple[tuple[str, str], ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -18,20 +17,13 @@ from graftviz.ui.frame.texts import plain
 from graftviz.ui.frame.view import REGION
 from graftviz.ui.reading import upload_model
 from graftviz.ui.regions.models import ShownModel, link_of_grow_page, uploaded_model
-from graftviz.ui.regions.options import GRID, RUN
-from graftviz.ui.regions.records import Question, question_of, region
-from graftviz.ui.regions.state import RegionState, region_message
-from graftviz.ui.services import page_state
+from graftviz.ui.regions.options import GRID, RUN, question_of
+from graftviz.ui.regions.state import RegionState, region, region_message
 from graftviz.ui.url_state import UPLOAD
 
 PATIENCE = 60.0  # seconds a download waits for the region
 _PREFIX = "region"
 _LIMIT = 50  # MB
-
-
-def region_state() -> RegionState:
-    """Return the state of this session's page."""
-    return page_state("regions", RegionState)
 
 
 @st.fragment
@@ -159,17 +151,11 @@ def region_files(state: RegionState) -> list[PageFile]:
     """Return the files of the region on show; none before there is one."""
     if state.shown is None:
         return []
-    build = partial(build_region, state.shown, question_of(state.options, state.query))
+    shown, question = state.shown, question_of(state.options, state.query)
+    labels = shown.model.labels[question.query]
+
+    def build() -> str:
+        steps = region(shown, question).value(PATIENCE).steps
+        return region_csv(shown.model.names, labels, ((one.step, one.marginal) for one in steps))
+
     return [PageFile("region.csv", "Region, one row per variable (CSV)", build)]
-
-
-def build_region(shown: ShownModel, question: Question) -> str:
-    """Return region.csv.
-
-    Raises
-    ------
-    InputError
-        When the region has no variable yet.
-    """
-    rows = [(one.step, one.marginal) for one in region(shown, question).value(PATIENCE).steps]
-    return region_csv(shown.model.names, shown.model.labels[question.query], rows)

@@ -1,24 +1,36 @@
-"""Session state of the Regions page: options, the current model, and messages of the view."""
+"""Jobs and session state of the Regions page, and messages of its view."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
+import streamlit as st
 
 from graftviz.errors import InputError
 from graftviz.narrative.phrases import plural, short
 from graftviz.narrative.regions import coefficient_words, stop_words
-from graftviz.player.region_records import curve_record, graph_record, numbers, step_records
+from graftviz.player.region_records import (
+    Grown,
+    Question,
+    Whole,
+    answering,
+    curve_record,
+    graph_record,
+    growing,
+    step_records,
+)
 from graftviz.regions import minimal_radius
+from graftviz.regions.overview import Influence, coefficient_map, influence_of, promising_query
+from graftviz.sampling.potentials import random_model
 from graftviz.ui.background import Background
-from graftviz.ui.frame.jobs import BUSY, LONGEST_WAIT
+from graftviz.ui.frame.jobs import BUSY, LONGEST_WAIT, shared_job
 from graftviz.ui.frame.state import ViewPage
 from graftviz.ui.frame.view import Mailbox
-from graftviz.ui.regions import records
 from graftviz.ui.regions.models import (
     ShownModel,
     grid_model,
@@ -35,14 +47,65 @@ from graftviz.ui.regions.options import (
     RUN,
     RegionOptions,
     named_rules,
+    question_of,
     rule_choices,
 )
-from graftviz.ui.regions.records import COUPLINGS, FIELDS, Grown, Question, Whole, question_of
+from graftviz.ui.scheduler import OneAtATime
+from graftviz.ui.services import scheduler
 from graftviz.ui.session_run import to_json, whole_number
 from graftviz.ui.url_state import UPLOAD
 
 AT_ONCE = 1.0  # seconds a region may take to arrive in one piece
 MORE = 0.15  # seconds to wait for parts that were requested and are not there yet
+FIELDS = np.linspace(0.0, LARGEST_FIELD, 25).tolist()
+COUPLINGS = np.linspace(0.0, LARGEST_COUPLING, 21).tolist()
+
+
+# ---------------------------------------------------------------------------------------- the jobs
+
+
+def _growing(shown: ShownModel, question: Question) -> Iterator[Grown]:
+    return growing(shown.model, question)
+
+
+def _influencing(shown: ShownModel) -> Iterator[Influence]:
+    yield influence_of(shown.model)
+
+
+def _answering(shown: ShownModel) -> Iterator[Whole]:
+    return answering(shown.model)
+
+
+def _mapping(shown: ShownModel) -> Iterator[list[list[float]]]:
+    """Compute c of a grid, both of whose strengths are 1, for all other strengths."""
+    return coefficient_map(shown.model, FIELDS, COUPLINGS)
+
+
+@st.cache_resource(show_spinner=False)
+def _whole_graphs() -> OneAtATime:
+    """Return the queue of exact answers: one at a time, so that a thread stays free."""
+    return OneAtATime(scheduler())
+
+
+region = shared_job(_growing, 400, begins=True)
+influence = shared_job(_influencing, 200, begins=True)
+whole = shared_job(_answering, 100, turns=_whole_graphs)
+heat_map = shared_job(_mapping, 32, begins=True)
+
+
+def rehearse_regions_page() -> None:
+    """Run every kernel of the page once, on small models, to compile it."""
+    two_states = grid_model(3, 1.0, 0.3, seed=0).model
+    sizes = np.random.default_rng(0).integers(2, 4, size=9)
+    for model in (two_states, random_model(two_states.edges, sizes, seed=0)):
+        for expansion, cut in (("greedy", "drop"), ("greedy", "mean-field"), ("norm", "drop")):
+            deque(growing(model, Question(4, expansion, cut, 0.0, 4, 0)), maxlen=0)
+        promising_query(model)
+        influence_of(model)
+        deque(answering(model), maxlen=0)
+
+
+# --------------------------------------------------------------------------------------- the state
 
 
 class RegionState(ViewPage[RegionOptions, ShownModel]):
@@ -179,7 +242,7 @@ def region_message(state: RegionState, shown: ShownModel, mail: Mailbox) -> str:
     """
     need, question = mail.need, question_of(state.options, state.query)
     until = time.monotonic() + (MORE if need.get("parts") else AT_ONCE)
-    growth = records.region(shown, question)
+    growth = region(shown, question)
     _wait(growth, until)
     growth.wait(1, LONGEST_WAIT)  # without its first step there is nothing to show
     if growth.latest is None:
@@ -203,14 +266,15 @@ def region_message(state: RegionState, shown: ShownModel, mail: Mailbox) -> str:
         # While a hand drags the strengths, only the region itself follows it.
         pending += ["whole", "rules"]
         return to_json(message)
-    whole = records.whole(shown)
-    state.jobs.turn_to(whole)
-    _wait(whole, until)
+    answers = whole(shown)
+    state.jobs.turn_to(answers)
+    _wait(answers, until)
     truth = None
-    if whole.latest is not None:
-        message["whole"] = _whole_part(whole, whole.latest, state.query)
-        truth = None if whole.latest.exact is None else whole.latest.exact[state.query]
-    if not whole.ended:
+    if (found := answers.latest) is not None:
+        message["whole"] = {**found.record(state.query), "done": answers.ended}
+        message["whole"]["exactNote"] = answers.failure or found.why
+        truth = None if found.exact is None else found.exact[state.query]
+    if not answers.ended:
         pending.append("whole")
     message["rules"] = _curves(state.options, shown, question, truth, until)
     if message["rules"] is None:
@@ -228,7 +292,7 @@ def _region_part(
 ) -> dict[str, Any]:
     options, query, model = state.options, state.query, shown.model
     usual = int(model.cardinalities[query]) - 1
-    influence = records.influence(shown).latest
+    reach = influence(shown).latest
     return {
         "query": query,
         "labels": list(model.labels[query]),
@@ -245,19 +309,7 @@ def _region_part(
         "asksAll": options.expansion == "greedy",  # whether every neighbour's bound is known
         "note": shown.note,
         "at": options.step,
-        "influence": None if influence is None else influence.halo(query),
-    }
-
-
-def _whole_part(job: Background[Whole], found: Whole, query: int) -> dict[str, Any]:
-    return {
-        "exact": None if found.exact is None else numbers(found.exact[query], 10),
-        "exactSeconds": round(found.exact_seconds, 6),
-        "exactNote": job.failure or found.why,
-        "bp": numbers(found.bp[query], 10),
-        "bpSeconds": round(found.bp_seconds, 6),
-        "bpNote": found.bp_note,
-        "done": job.ended,
+        "influence": None if reach is None else reach.halo(query),
     }
 
 
@@ -270,7 +322,7 @@ def _curves(
 ) -> list[dict[str, Any]] | None:
     """Return the curves of all rules; None until they are known."""
     jobs = {
-        (expansion, cut): records.region(
+        (expansion, cut): region(
             shown, question._replace(expansion=expansion, cut=cut, tolerance=0.0)
         )
         for expansion, cut in rule_choices(options)
@@ -289,11 +341,11 @@ def _map_part(
     options: RegionOptions, shown: ShownModel, mail: Mailbox, pending: list[str]
 ) -> dict[str, Any]:
     """Return the point on show, c there, and the map around it if the browser lacks it."""
-    influence = records.influence(shown)
-    influence.wait_for_end(AT_ONCE)
+    job = influence(shown)
+    job.wait_for_end(AT_ONCE)
     coefficient: dict[str, Any] = {"c": None, "words": ""}
-    if influence.latest is not None:
-        c, tolerance = influence.latest.coefficient, options.tolerance
+    if job.latest is not None:
+        c, tolerance = job.latest.coefficient, options.tolerance
         words = coefficient_words(c, minimal_radius(c, tolerance).tail, tolerance)
         coefficient = {"c": round(c, 4), "words": words}
     part: dict[str, Any] = {"mapId": None, "point": None, "coefficient": coefficient}
@@ -302,10 +354,10 @@ def _map_part(
     part["mapId"] = f"{options.side}:{options.seed}"
     most = [LARGEST_FIELD, LARGEST_COUPLING]
     part["point"] = {"t1": options.t1, "t2": options.t2, "most": most}
-    drawing = records.heat_map(grid_model(options.side, 1.0, 1.0, options.seed))
+    drawing = heat_map(grid_model(options.side, 1.0, 1.0, options.seed))
     if mail.map != part["mapId"] or mail.need.get("graph"):
         if drawing.finished:
-            part["map"] = {"t1": FIELDS.tolist(), "t2": COUPLINGS.tolist(), "c": drawing.latest}
+            part["map"] = {"t1": FIELDS, "t2": COUPLINGS, "c": drawing.latest}
             mail.map = part["mapId"]
         else:
             pending.append("map")
