@@ -102,7 +102,7 @@ def test_a_page_that_opens_too_late_does_not_end_a_soak(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(Wire, "open", too_late)
     nowhere = "http://127.0.0.1:1/"
-    met = run(lambda: soak(nowhere, os.getpid(), 2, 0.3, lambda _seconds, _held: None))
+    met = run(lambda: soak(nowhere, os.getpid(), 2, 2.0, lambda _seconds, _held: None))
     assert len(met) > 2, "the next tab is opened"
     assert all(one.trouble == ["the page did not open"] for one in met)
 
