@@ -33,14 +33,14 @@ with above:
 if engine_is_ready(engine):
     with st.sidebar:
         show_choices(state, is_ready=engine.ready.is_set())
-    is_new_run = state.refresh()
+    state.refresh()
     with above:
         show_grow_notices(state)
         show_branch_bar(state)
         show_comparison(state)
         show_stability(state)
     show_path(state)
-    live_player(state, new_run=is_new_run)
+    live_player(state)
     PLAYER.load()
     with header.tools:
         show_tour()

@@ -21,8 +21,8 @@ from graftviz.learners.settings import OBJECTIVE_NAMES, OBJECTIVES, SCORES
 from graftviz.memory import size_text
 from graftviz.selection import LamPath, lam_path_steps
 from graftviz.ui import run_limits
-from graftviz.ui.background import EVERYTHING
 from graftviz.ui.controls import AUTO
+from graftviz.ui.frame.jobs import EVERYTHING
 from graftviz.ui.grow import analysis
 from graftviz.ui.grow.analysis import stability_json
 from graftviz.ui.limits import Limits
@@ -258,7 +258,7 @@ def test_one_click_shows_best_in_front_of_the_papers_run_and_one_goes_back() -> 
     assert state.run.recorder.run.learner.preset == "best"
     paper.grant()
     assert paper.wait_for_end(60)
-    best_end, paper_end = finished(app)["outcome"], paper.outcome
+    best_end, paper_end = finished(app)["outcome"], json.loads(paper.recorder.outcome_json)
     app.run()
     told = "\n".join(element.value for element in app.markdown)
     for name, outcome in (("paper", paper_end), ("best", best_end)):

@@ -18,7 +18,7 @@ from graftviz.inference import infer
 from graftviz.player.region_records import Grown, Question, growing
 from graftviz.sampling import random_model
 from graftviz.sampling.graphs import grid_graph
-from graftviz.ui.background import Background
+from graftviz.ui.frame.jobs import Job
 from graftviz.ui.frame.view import Mailbox
 from graftviz.ui.regions import state as region_state
 from graftviz.ui.regions.models import ShownModel
@@ -96,14 +96,14 @@ def test_a_region_that_takes_long_is_shown_from_its_first_step_on(
     state = state_of(open_page("regions", side="5"))
     gate, scheduler = threading.Event(), Scheduler(threads=1)
 
-    def slow(shown: ShownModel, question: Question) -> Background[Grown]:
+    def slow(shown: ShownModel, question: Question) -> Job[Grown]:
         def values() -> Iterator[Grown]:
             for grown in growing(shown.model, question):
                 time.sleep(3 * AT_ONCE)
                 yield grown
                 gate.wait(60)
 
-        work = Background(values(), scheduler)
+        work = Job(values(), scheduler.share())
         work.grant()
         return work
 

@@ -21,14 +21,14 @@ from graftviz.learners.nodewise_l1 import NodewiseL1
 from graftviz.model import PairwiseMRF
 from graftviz.narrative import region
 from graftviz.narrative.region import certified_region, region_settings, rounded_up
+from graftviz.player import recorders as region_answers
+from graftviz.player.recorders import RunRecorder
 from graftviz.player.records import answer
 from graftviz.regions import CUTS
 from graftviz.runs import Run
 from graftviz.sampling import joint_probabilities, joint_states
 from graftviz.table import DiscreteTable
-from graftviz.ui import recording as region_answers
 from graftviz.ui.material import prepare
-from graftviz.ui.recording import RunRecorder
 
 N = 9
 SLACK = 1e-9  # of floating point

@@ -22,6 +22,7 @@ from graftviz.narrative.regions import (
     stop_words,
     truth_words,
 )
+from graftviz.player.recorders import to_json
 from graftviz.player.region_records import (
     AnsweredStep,
     bounds_of,
@@ -33,7 +34,6 @@ from graftviz.regions import grow_region, region_marginal
 from graftviz.sampling import random_model
 from graftviz.sampling.graphs import grid_graph
 from graftviz.sampling.ising import ising_grid
-from graftviz.ui.session_run import to_json
 
 
 def answered(model: object, query: int, **options: object) -> list[AnsweredStep]:

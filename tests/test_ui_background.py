@@ -12,8 +12,7 @@ import pytest
 from waiting import wait_until
 
 from graftviz.errors import InputError
-from graftviz.ui.background import Background
-from graftviz.ui.frame.jobs import shared_job
+from graftviz.ui.frame.jobs import Job, shared_job
 from graftviz.ui.scheduler import Scheduler, Task
 from graftviz.ui.visits import SourceCache, clear_caches
 
@@ -26,7 +25,7 @@ def pool() -> Iterator[Scheduler]:
 
 
 def test_it_ends_with_its_last_value(pool: Scheduler) -> None:
-    work = Background(iter(range(5)), pool)
+    work = Job(iter(range(5)), pool.share())
     assert work.latest is None
     assert not work.ended
     work.grant()
@@ -43,9 +42,9 @@ def test_it_shares_its_thread(pool: Scheduler) -> None:
             time.sleep(0.005)
             yield k
 
-    endless = Background(slow(), pool)
+    endless = Job(slow(), pool.share())
     endless.grant()
-    quick = Background(iter([1]), pool)
+    quick = Job(iter([1]), pool.share())
     quick.grant()
     assert quick.wait_for_end(60)
     assert not endless.ended
@@ -63,7 +62,7 @@ def test_revoked_it_waits_and_started_again_it_goes_on(pool: Scheduler) -> None:
             time.sleep(0.002)
             yield k
 
-    work = Background(values(), pool)
+    work = Job(values(), pool.share())
     work.grant()
     assert gate.wait(60)
     work.revoke()
@@ -86,7 +85,7 @@ def test_refused_input_becomes_a_sentence_and_errors_a_reference(pool: Scheduler
         yield 2
         raise ArithmeticError("a bug")
 
-    first, second = Background(refusing(), pool), Background(broken(), pool)
+    first, second = Job(refusing(), pool.share()), Job(broken(), pool.share())
     for work in (first, second):
         work.grant()
         assert work.wait_for_end(60)
@@ -105,7 +104,7 @@ def test_who_waits_for_the_first_value_does_not_wait_for_the_end(pool: Scheduler
         rest.wait(60)
         yield 2
 
-    work = Background(values(), pool)
+    work = Job(values(), pool.share())
     work.grant()
     assert not work.wait(1, 0.05)
     first.set()
@@ -115,14 +114,14 @@ def test_who_waits_for_the_first_value_does_not_wait_for_the_end(pool: Scheduler
     rest.set()
     assert work.wait_for_end(60)
     assert work.wait(1, 0)
-    empty: Background[int] = Background(iter([]), pool)
+    empty: Job[int] = Job(iter([]), pool.share())
     empty.grant()
     assert empty.wait(1, 60)
     assert empty.latest is None
 
 
 def test_it_is_urgent_while_somebody_waits_for_its_first_value() -> None:
-    work = Background(iter([None, None, 3]), Desk())
+    work = Job(iter([None, None, 3]), Desk())
     assert not work.urgent, "nobody waits"
     waiting = [
         threading.Thread(target=work.wait_for_end, args=(seconds,)) for seconds in (5.0, 0.3)
@@ -162,7 +161,7 @@ class Desk:
 
 def test_who_starts_it_last_has_it_go_on_though_another_revokes_it_then() -> None:
     desk = Desk()
-    work = Background(iter([1]), desk)
+    work = Job(iter([1]), desk)
     work.grant()
     leaving = threading.Thread(target=work.revoke)
     leaving.start()
@@ -176,7 +175,7 @@ def test_who_starts_it_last_has_it_go_on_though_another_revokes_it_then() -> Non
 
 def test_started_again_it_has_its_turn_though_the_first_was_lost() -> None:
     desk = Desk()
-    work = Background(iter([1]), desk)
+    work = Job(iter([1]), desk)
     work.grant()
     desk.queue.clear()
     work.grant()

@@ -11,9 +11,9 @@ from graftviz.errors import InputError
 from graftviz.learners.bounded_inference import MEASURES
 from graftviz.player.budget_records import BoundedProgress
 from graftviz.tradeoff import MeasuredPath
-from graftviz.ui.background import Background
 from graftviz.ui.budget.options import BOUNDS, BudgetOptions, slider_of
 from graftviz.ui.budget.state import AT_ONCE, BudgetState, Shown
+from graftviz.ui.frame.jobs import Job
 from graftviz.ui.scheduler import Scheduler, Share
 
 
@@ -24,7 +24,7 @@ class Idle(Scheduler):
         super().__init__()
         self.submitted: list[Any] = []
 
-    def submit(self, task: Any, share: Share | None = None) -> None:
+    def submit(self, task: Any, share: Share) -> None:
         self.submitted.append(task)
 
 
@@ -33,16 +33,16 @@ class Engine:
 
     def __init__(self) -> None:
         self.scheduler = Idle()
-        self.runs: dict[Any, Background[BoundedProgress]] = {}
-        self.path: Background[MeasuredPath] = Background(iter([MeasuredPath()]), self.scheduler)
+        self.runs: dict[Any, Job[BoundedProgress]] = {}
+        self.path: Job[MeasuredPath] = Job(iter([MeasuredPath()]), self.scheduler.share())
 
-    def run_of(self, options: BudgetOptions, bound: float | None) -> Background[BoundedProgress]:
+    def run_of(self, options: BudgetOptions, bound: float | None) -> Job[BoundedProgress]:
         tau = options.tau if bound is None else bound
         if tau == 7:
             raise InputError("That cannot be had.")
         key = (options.data, options.complexity, tau, options.lam2, options.seed)
         if key not in self.runs:
-            self.runs[key] = Background(_progress(tau), self.scheduler)
+            self.runs[key] = Job(_progress(tau), self.scheduler.share())
         return self.runs[key]
 
     def finish(self, state: BudgetState) -> None:
@@ -66,10 +66,10 @@ class State(BudgetState):
         super().__init__()
         self._engine = engine
 
-    def job_of(self, shown: Shown, bound: float | None = None) -> Background[BoundedProgress]:
+    def job_of(self, shown: Shown, bound: float | None = None) -> Job[BoundedProgress]:
         return self._engine.run_of(shown.options, bound)
 
-    def path_of(self, shown: Shown) -> Background[MeasuredPath]:
+    def path_of(self, shown: Shown) -> Job[MeasuredPath]:
         return self._engine.path
 
 

@@ -13,9 +13,10 @@ from graftviz.learners.best_choice import BestChoice
 from graftviz.learners.edge_grafting import EdgeGrafting
 from graftviz.learners.feature_grafting import FeatureGrafting
 from graftviz.learners.forced_pruning import ForcedPruning
+from graftviz.learners.grafting_options import settings_of
 from graftviz.runs import Result, learn
 from graftviz.ui.grow.analysis import false_edges, reasons, rows
-from graftviz.ui.material import automatic_values, prepare, settings_of
+from graftviz.ui.material import automatic_values, prepare
 
 MATERIAL = prepare(load_dataset("karate"), 0)
 
@@ -41,7 +42,7 @@ def test_indirect_edges_are_false_ones_with_a_common_true_neighbour() -> None:
 
 def test_best_explains_away_and_says_so() -> None:
     paper, best = run("paper"), run("best")
-    settings = settings_of(BestChoice(), MATERIAL)
+    settings = settings_of(BestChoice(), MATERIAL.counts)
     told = dict(reasons("the paper's method", paper, best, MATERIAL.truth, settings))
     assert set(told) == {"Explains away", "Noise-based threshold", "Pruning"}
     wrong, indirect = false_edges(paper, MATERIAL.truth)

@@ -24,6 +24,9 @@ class Idle:
     def __init__(self) -> None:
         self._queue: list[Any] = []
 
+    def share(self) -> Idle:
+        return self
+
     def withdraw(self, task: Any) -> None:
         if task in self._queue:
             self._queue.remove(task)

@@ -34,11 +34,10 @@ from graftviz.trace import Outcome, Step
 from graftviz.ui.dynamics.options import DynamicsOptions
 from graftviz.ui.dynamics.panels import read_series_files
 from graftviz.ui.dynamics.state import source
+from graftviz.ui.frame.runs import SessionRun
 from graftviz.ui.grow.state import GrowState
-from graftviz.ui.material import prepare
 from graftviz.ui.scheduler import Scheduler
-from graftviz.ui.session_run import SessionRun
-from graftviz.ui.upload import read_upload
+from graftviz.ui.upload import Upload, read_upload
 from graftviz.ui.url_state import UploadOptions, default_values
 
 PACKAGE = Path(graftviz.__file__).parent
@@ -66,7 +65,7 @@ class StumblingLearner(ScriptedLearner):
 def state(monkeypatch: pytest.MonkeyPatch) -> Iterator[GrowState]:
     monkeypatch.setitem(registry._classes(), "best-choice", StumblingLearner)
     pool = Scheduler(threads=1)
-    yield GrowState(load, pool)
+    yield GrowState(load, pool.share())
     pool.close()
 
 
@@ -95,7 +94,7 @@ def test_a_learner_that_raises_keeps_its_steps_and_the_next_run_works(
     again = finished(state)
     assert again is not run
     assert not again.failure
-    assert again.outcome is not None
+    assert again.recorder.outcome_json is not None
 
 
 def test_a_question_that_cannot_be_answered_leaves_the_run(
@@ -112,7 +111,7 @@ def test_a_question_that_cannot_be_answered_leaves_the_run(
     assert re.search(r"reference [0-9a-f]{6}", told)
     assert "somebody" not in told
     assert "IndexError" in caplog.text
-    assert run.outcome is not None
+    assert run.recorder.outcome_json is not None
 
 
 def test_a_clock_that_jumps_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,11 +213,11 @@ def test_a_name_without_end_is_refused_by_the_page() -> None:
 
 def test_what_is_brought_belongs_to_one_session() -> None:
     table = random_table(0, 4, 100)
-    kept = prepare(DataSet("upload", "t", table, None, None, ""), 0)
+    kept = Upload(DataSet("upload", "t", table, None, None, ""), table.fingerprint)
     pool = Scheduler(threads=1)
-    first, second = (GrowState(load, pool) for _ in range(2))
+    first, second = (GrowState(load, pool.share()) for _ in range(2))
     first.choose("data", "upload")
-    first.accept(lambda seed: kept, table.fingerprint)
+    first.accept(kept)
     first.refresh()
     second.follow({"data": "upload", "fingerprint": table.fingerprint[:16]})
     second.refresh()

@@ -18,7 +18,8 @@ from graftviz.learners.base import Learner
 from graftviz.learners.best_choice import BestChoice
 from graftviz.table import DiscreteTable
 from graftviz.ui import run_limits
-from graftviz.ui.frame import learning
+from graftviz.ui.frame import runs
+from graftviz.ui.frame.runs import SessionRun
 from graftviz.ui.frame.view import Mailbox
 from graftviz.ui.grow import live, state as grow_state
 from graftviz.ui.grow.live import grow_message
@@ -27,7 +28,7 @@ from graftviz.ui.grow.state import GrowState
 from graftviz.ui.limits import Limits
 from graftviz.ui.material import Material, prepare
 from graftviz.ui.scheduler import Scheduler
-from graftviz.ui.session_run import SessionRun
+from graftviz.ui.upload import Upload
 from graftviz.ui.url_state import UPLOAD
 
 FIRST, SECOND = "scale-free-60", "karate"  # the rows below have these names
@@ -46,7 +47,7 @@ def load(key: str, seed: int) -> Material:
 @pytest.fixture
 def state() -> Iterator[GrowState]:
     pool = Scheduler(threads=1)
-    yield GrowState(load, pool)
+    yield GrowState(load, pool.share())
     pool.close()
 
 
@@ -65,19 +66,19 @@ def test_another_learner_keeps_the_options_it_knows(state: GrowState) -> None:
     state.choose("lam2", 0.1)
     state.choose("learner", "edge-grafting")
     assert state.values["options"] == {"lam2": 0.1}
-    assert state.refresh()
+    state.refresh()
 
 
 def test_the_same_settings_are_the_same_run(state: GrowState) -> None:
-    assert state.refresh()
+    state.refresh()
     run = state.run
-    assert not state.refresh()
+    state.refresh()
     state.choose("alpha", 0.0)
-    assert state.refresh()
+    state.refresh()
     assert state.run is not run
     assert state.ghost is run
     state.choose("alpha", 0.75)
-    assert state.refresh()
+    state.refresh()
     assert state.run is run
 
 
@@ -113,12 +114,12 @@ def test_refused_settings_leave_run_and_address_alone(state: GrowState) -> None:
     state.refresh()
     run, link = state.run, state.link()
     state.choose("max_edges", 1000)
-    assert not state.refresh()
+    state.refresh()
     assert "1,000 edges" in state.problem
     assert state.run is run
     assert state.link() == link
     state.choose("max_edges", 3)
-    assert state.refresh()
+    state.refresh()
     assert state.problem == ""
 
 
@@ -126,22 +127,22 @@ def test_a_branch_shares_its_beginning_and_keeps_its_base_as_ghost(state: GrowSt
     state.refresh()
     base = state.run
     state.begin_branch(1)
-    assert not state.refresh(), "nothing has changed yet"
+    state.refresh(), "nothing has changed yet"
     state.choose("alpha", 0.0)
     assert state.values["branch"] == BranchPoint(1, {"alpha": 0.0})
     assert state.learner_options(state.own)["alpha"] == 0.75
     assert state.learner_options(state.choice)["alpha"] == 0.0
-    assert state.refresh()
+    state.refresh()
     assert state.ghost is base
     state.choose("alpha", 0.5)
-    assert state.refresh()
+    state.refresh()
     assert state.ghost is base
     assert state.run is not None
     state.run.grant()
     assert state.run.wait_for_end(60)
     assert state.link()["branch"] == "1:alpha=0.5"
     state.choose("branch", None)
-    assert state.refresh()
+    state.refresh()
     assert state.run is base
 
 
@@ -159,7 +160,7 @@ def test_old_runs_are_let_go(state: GrowState) -> None:
     runs = []
     for k in range(3 * Limits().kept_runs):
         state.choose("seed", k)
-        assert state.refresh()
+        state.refresh()
         assert state.run is not None
         assert state.run.wait(1, 60)
         runs.append(state.run)
@@ -174,12 +175,12 @@ def test_runs_of_a_replaced_upload_are_evicted(state: GrowState) -> None:
         codes = np.random.default_rng(k).integers(0, 2, size=(100, 4))
         table = DiscreteTable.from_codes(codes)
         data = DataSet(UPLOAD, "mine", table, None, None, "", {"lam": 0.02})
-        state.accept(lambda seed: prepare(data, seed), table.fingerprint)
+        state.accept(Upload(data, table.fingerprint))
 
     def show(**seed: int) -> SessionRun:
         if seed:
             state.choose("seed", seed["seed"])
-        assert state.refresh()
+        state.refresh()
         assert state.run is not None
         return state.run
 
@@ -197,7 +198,7 @@ def test_runs_of_a_replaced_upload_are_evicted(state: GrowState) -> None:
 def test_runs_on_show_stay_whatever_else_begins(
     state: GrowState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (learning, grow_state):
+    for module in (runs, grow_state):
         monkeypatch.setattr(module, "limits", lambda: Limits(kept_runs=2, kept_memory=0.0))
     for alpha in (0.1, 0.2):
         for change in (
@@ -238,7 +239,7 @@ def test_a_session_that_leaves_stops_computing_and_can_return(state: GrowState) 
 
 def test_what_is_forgotten_is_computed_again_from_the_same_settings(state: GrowState) -> None:
     state.choose("alpha", 0.25)
-    assert state.refresh()
+    state.refresh()
     before = state.run
     assert before is not None
     before.grant()
@@ -249,7 +250,7 @@ def test_what_is_forgotten_is_computed_again_from_the_same_settings(state: GrowS
     assert before.memory_bytes == 0
     assert "was released" in before.failure
     assert "error" in json.loads(before.answer_json({"kind": "node", "i": 0, "t": 1}))["answer"]
-    assert state.refresh(), "the page finds a run again"
+    state.refresh(), "the page finds a run again"
     again = state.run
     assert again is not None
     again.grant()
@@ -262,7 +263,7 @@ def test_what_is_forgotten_is_computed_again_from_the_same_settings(state: GrowS
 def test_large_runs_are_kept_two_at_a_time(
     state: GrowState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(learning, "limits", lambda: Limits(kept_memory=0.0))
+    monkeypatch.setattr(runs, "limits", lambda: Limits(kept_memory=0.0))
     for seed in range(5):
         state.choose("seed", seed)
         state.refresh()
@@ -280,10 +281,10 @@ def test_both_runs_of_a_comparison_are_checked_before_they_begin(
 
     monkeypatch.setattr(BestChoice, "check", check)
     state.choose("preset", "best")
-    assert state.refresh()
+    state.refresh()
     before = state.run
     state.choose("compare", True)
-    assert not state.refresh()
+    state.refresh()
     assert "has no such data" in state.problem
     assert state.run is before
     assert list(state._runs) == [before]
@@ -293,7 +294,7 @@ def test_what_is_beyond_comes_with_offers(
     state: GrowState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(run_limits, "limits", lambda: Limits(run_seconds=0.0))
-    assert not state.refresh()
+    state.refresh()
     assert state.is_beyond
     assert "Limits of this server" in state.problem
     assert state.command().startswith("python -m graftviz learn scale-free-60 ")
@@ -305,14 +306,14 @@ def test_a_run_that_was_stopped_before_its_first_step_begins_when_the_player_ask
     share = pool.share()
     share.close()
     state = GrowState(load, share)
-    assert state.refresh()
+    state.refresh()
     state.revoke()
     share.open()
     run, mail = state.run, Mailbox()
     assert run is not None
     assert not run.has_credit
-    mail.need = {"run": run.token, "header": True}
-    grow_message(state, run, mail, new_run=False)
+    mail.need, mail.sent = {"run": run.token, "header": True}, run.token
+    grow_message(state, run, mail)
     assert run.wait(1, 60.0)
     pool.close()
 
@@ -324,13 +325,13 @@ def test_what_is_known_of_stability_goes_out_with_two_messages(
     monkeypatch.setattr(live, "stability_json", lambda _: known[0])
     pool = Scheduler(threads=1)
     state = GrowState(load, pool.share())
-    assert state.refresh()
+    state.refresh()
     assert state.run is not None
-    mail = Mailbox()
+    mail = Mailbox(sent=state.run.token)
 
     def told() -> object:
         assert state.run is not None
-        return json.loads(grow_message(state, state.run, mail, new_run=False)).get("stability")
+        return json.loads(grow_message(state, state.run, mail)).get("stability")
 
     assert [told() for _ in range(3)] == [{"of": 10}, {"of": 10}, None]
     known[0] = '{"of":50}'
@@ -354,11 +355,11 @@ def test_in_a_crowd_a_changed_run_goes_on_as_far_as_its_player_asks(
     state.refresh()
     run, mail = state.run, Mailbox()
     assert run is not None
-    grow_message(state, run, mail, new_run=True)
+    grow_message(state, run, mail)
     assert run.has_credit is not is_crowded
     share.open()
     mail.need = {"run": run.token, "from": 1, "count": 2}
     while run.computed < 2 and not run.ended:
-        grow_message(state, run, mail, new_run=False)
+        grow_message(state, run, mail)
     assert run.computed >= 2
     pool.close()

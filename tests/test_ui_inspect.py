@@ -35,6 +35,7 @@ from graftviz.ui.inspect.state import InspectState, Shown
 from graftviz.ui.material import prepare
 from graftviz.ui.model_source import FILE, TRUE, Loaded, SourceOptions, fingerprint_of
 from graftviz.ui.scheduler import Scheduler
+from graftviz.ui.upload import Upload
 from graftviz.ui.url_state import UploadOptions, parse_options_of, write_options_of
 
 LEARNERS = [learner_class(name) for name in learner_names()]
@@ -54,12 +55,12 @@ def load(key: str, seed: int) -> Any:
 
 @pytest.fixture
 def grow(scheduler: Scheduler) -> GrowState:
-    return GrowState(load, scheduler)
+    return GrowState(load, scheduler.share())
 
 
 @pytest.fixture
 def state(scheduler: Scheduler) -> InspectState:
-    return InspectState(load, scheduler, lambda: None)
+    return InspectState(load, scheduler.share(), lambda: None)
 
 
 def pair_model(coupling: float = 1.0, n: int = 4, states: int = 2) -> PairwiseMRF:
@@ -260,7 +261,7 @@ def test_no_link_raises(query: dict[str, str]) -> None:
 def test_the_run_of_the_grow_page_is_inspected_at_the_step_it_shows(
     grow: GrowState, scheduler: Scheduler
 ) -> None:
-    state = InspectState(load, scheduler, lambda: grow)
+    state = InspectState(load, scheduler.share(), lambda: grow)
     grow.choose("alpha", 0.5)
     grow.refresh()
     grow.values["step"] = 5
@@ -278,7 +279,7 @@ def test_the_run_of_the_grow_page_is_inspected_at_the_step_it_shows(
     # The same link somewhere else learns the same model.
     link = state.link()
     assert link == {"alpha": "0.5", "step": "5"}
-    stranger = InspectState(load, scheduler, lambda: None)
+    stranger = InspectState(load, scheduler.share(), lambda: None)
     stranger.follow(link)
     settled(stranger)
     assert stranger.loaded is not None
@@ -334,17 +335,17 @@ def test_the_true_model_of_a_sample(state: InspectState) -> None:
 def test_somebodys_own_table_is_borrowed_from_the_grow_page(
     grow: GrowState, scheduler: Scheduler
 ) -> None:
-    state = InspectState(load, scheduler, lambda: grow)
+    state = InspectState(load, scheduler.share(), lambda: grow)
     link = {"data": "upload", "fingerprint": "0123456789abcdef", "learner": "chow-liu"}
     state.follow(link)
     state.refresh()
     assert state.loaded is None
     assert "Upload the same table on the Grow page" in state.first.problem
     grow.choose("data", "upload")
-    grow.accept(lambda seed: load("karate", seed), "f" * 16)
+    grow.accept(Upload(load_dataset("karate"), "f" * 16))
     state.refresh()
     assert "is not the one of the link" in state.first.problem
-    grow.accept(lambda seed: load("karate", seed), "0123456789abcdef")
+    grow.accept(Upload(load_dataset("karate"), "0123456789abcdef"))
     settled(state)
     assert state.first.problem == ""
     assert state.loaded is not None

@@ -14,16 +14,16 @@ from graftviz.layout import ring_layout
 from graftviz.learners.forced_pruning import HEURISTICS, ForcedPruning
 from graftviz.player import prune_records
 from graftviz.player.prune_records import prune_head, prune_outcome, prune_record
+from graftviz.player.recorders import PruneRecorder, to_json
 from graftviz.runs import Run
 from graftviz.table import DiscreteTable
-from graftviz.ui import session_run
-from graftviz.ui.frame import learning
+from graftviz.ui.frame import learning, runs as session_runs
 from graftviz.ui.frame.state import REMEMBERED_LINKS, OwnLinks
+from graftviz.ui.frame.view import whole_number
 from graftviz.ui.limits import Limits
 from graftviz.ui.material import Material, prepare
-from graftviz.ui.prune.state import PruneRecorder, PruneState
+from graftviz.ui.prune.state import PruneState
 from graftviz.ui.scheduler import Scheduler
-from graftviz.ui.session_run import to_json
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def material_of(table: DiscreteTable, key: str = "first") -> Material:
 
 @pytest.fixture
 def state(table: DiscreteTable, scheduler: Scheduler) -> PruneState:
-    return PruneState(lambda key, _: material_of(table, key), scheduler)
+    return PruneState(lambda key, _: material_of(table, key), scheduler.share())
 
 
 def finished(table: DiscreteTable, **options: object) -> Run:
@@ -114,20 +114,20 @@ def test_a_ring_follows_the_tree_and_holds_parts_that_hang_apart() -> None:
 
 
 def test_three_runs_differ_in_the_rule_and_in_nothing_else(state: PruneState) -> None:
-    assert state.refresh()
+    state.refresh()
     assert list(state.runs) == list(HEURISTICS)
     assert all(run.wait_for_end(60) for run in state.runs.values())
-    told = json.loads(session_run.everything_so_far(state.runs.values()))
+    told = json.loads(session_runs.everything_so_far(state.runs.values()))
     starts = [feed["feed"]["records"][0] for feed in told]
     assert starts[0] == starts[1] == starts[2]
     runs = dict(state.runs)
     state.choose("heuristic", "mcmc")
-    assert not state.refresh()
+    state.refresh()
     assert state.link() == {"heuristic": "mcmc"}
     state.choose("clusters", 3)
-    assert state.refresh()
+    state.refresh()
     state.choose("clusters", None)
-    assert state.refresh()
+    state.refresh()
     assert all(state.runs[name] is runs[name] for name in HEURISTICS)  # nothing is learned twice
 
 
@@ -135,7 +135,7 @@ def test_what_is_left_automatic_is_what_the_learner_does(
     state: PruneState, table: DiscreteTable
 ) -> None:
     state.choose("edges", 12)
-    assert state.refresh()
+    state.refresh()
     learner = ForcedPruning(edges=12)
     assert state.automatic(state.choice)["exchange"] == learner.exchange_size(12) == 5
     for heuristic, run in state.runs.items():
@@ -150,11 +150,11 @@ def test_recall_and_precision_are_recorded_where_the_true_edges_are_known(
 ) -> None:
     truth = np.array([[0, 1], [1, 2]])
     data = DataSet("first", "Some rows", table, truth, None, "")
-    state = PruneState(lambda _key, _seed: prepare(data, 0), scheduler)
-    assert state.refresh()
+    state = PruneState(lambda _key, _seed: prepare(data, 0), scheduler.share())
+    state.refresh()
     run = state.runs["greedy"]
     assert run.wait_for_end(60)
-    records = json.loads(session_run.everything_so_far([run]))[0]["feed"]["records"]
+    records = json.loads(session_runs.everything_so_far([run]))[0]["feed"]["records"]
     present: set[tuple[int, int]] = set()
     for record in records:
         present -= {(i, j) for i, j in record["removed"]}
@@ -172,7 +172,7 @@ def test_runs_of_long_ago_are_let_go(state: PruneState, monkeypatch: pytest.Monk
     for seed in (1, 2):
         assert all(run.memory_bytes for run in first)
         state.choose("seed", seed)
-        assert state.refresh()
+        state.refresh()
         assert all(run.wait(1, 60) for run in state.runs.values())
     assert not any(run.memory_bytes for run in first)
     assert not any(run.failure for run in state.runs.values())
@@ -183,12 +183,12 @@ def test_refused_options_leave_the_runs_alone(state: PruneState) -> None:
     runs, token = state.runs, state.token
     for name, value in (("edges", 3), ("edges", 99), ("exchange", 50), ("clusters", 10**5)):
         state.choose(name, value)
-        assert not state.refresh()
+        state.refresh()
         assert state.problem.endswith(".")
         assert (state.runs, state.token) == (runs, token)
         assert state.automatic(state.choice) == {} or name != "edges"
         state.choose(name, None)
-    assert not state.refresh()
+    state.refresh()
     assert state.problem == ""
 
 
@@ -197,11 +197,11 @@ def test_a_feed_holds_what_was_asked_and_bad_wishes_ask_for_nothing(state: Prune
     state.refresh()
     run = state.runs["greedy"]
     assert run.wait_for_end(60)
-    told = json.loads(session_run.requested_feeds(state.runs.values(), [[run.token, 2, 1]]))
+    told = json.loads(session_runs.requested_feeds(state.runs.values(), [[run.token, 2, 1]]))
     assert [record["t"] for record in told[0]["feed"]["records"]] == [2]
     for wants in (None, "x", [[run.token]], [["nobody", 1, 1]], [7]):
-        assert json.loads(session_run.requested_feeds(state.runs.values(), wants)) == []
-    assert session_run.whole_number(float("nan"), 3) == session_run.whole_number("5", 3) == 3
+        assert json.loads(session_runs.requested_feeds(state.runs.values(), wants)) == []
+    assert whole_number(float("nan"), 3) == whole_number("5", 3) == 3
 
 
 def test_own_links_are_known_whatever_the_place_and_the_oldest_are_forgotten() -> None:

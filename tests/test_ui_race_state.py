@@ -14,15 +14,15 @@ from waiting import wait_until
 from graftviz.datasets import DataSet
 from graftviz.learners.base import Learner
 from graftviz.learners.first_hit import FirstHit
+from graftviz.player import recorders
 from graftviz.table import DiscreteTable
 from graftviz.ui import run_limits
-from graftviz.ui.frame import learning
+from graftviz.ui.frame import learning, runs
 from graftviz.ui.limits import Limits
 from graftviz.ui.material import Material, prepare
-from graftviz.ui.race import state as race_state
 from graftviz.ui.race.options import LINE_UP, MOST_RACERS
 from graftviz.ui.race.state import EDGES_A_VARIABLE, RaceState
-from graftviz.ui.scheduler import OneAtATime, Scheduler
+from graftviz.ui.scheduler import Scheduler
 
 REFUSED = "best-choice:score=linear-response,objective=pseudo-likelihood"
 
@@ -40,14 +40,14 @@ def load(key: str, seed: int) -> Material:
 @pytest.fixture
 def warmed(monkeypatch: pytest.MonkeyPatch) -> list[Learner]:
     learners: list[Learner] = []
-    monkeypatch.setattr(race_state, "rehearse_learner", learners.append)
+    monkeypatch.setattr(recorders, "rehearse", learners.append)
     return learners
 
 
 @pytest.fixture
 def state(warmed: list[Learner]) -> Iterator[RaceState]:
     pool = Scheduler(threads=2)
-    yield RaceState(load, pool)
+    yield RaceState(load, pool.share())
     pool.close()
 
 
@@ -59,7 +59,7 @@ def finish(state: RaceState) -> None:
 
 
 def test_the_usual_line_up_races_to_the_end(state: RaceState, warmed: list[Learner]) -> None:
-    assert state.refresh()
+    state.refresh()
     assert [entry.problem for entry in state.entries] == [""] * MOST_RACERS
     finish(state)
     race = state.race()
@@ -74,12 +74,12 @@ def test_the_usual_line_up_races_to_the_end(state: RaceState, warmed: list[Learn
     header = json.loads(state.header_json)
     assert [racer["name"] for racer in header["racers"]] == state.names()
     assert len(header["positions"]) == 8
-    assert not state.refresh(), "nothing has changed"
+    state.refresh(), "nothing has changed"
 
 
 def test_one_that_is_refused_has_a_sentence_and_the_others_race(state: RaceState) -> None:
     state.follow({"r1": "first-hit", "r2": REFUSED, "r3": "edge-grafting"})
-    assert state.refresh()
+    state.refresh()
     assert state.problem == ""
     assert [bool(entry.trouble) for entry in state.entries] == [False, True, False]
     assert "belief propagation" in state.entries[1].trouble
@@ -90,10 +90,10 @@ def test_one_that_is_refused_has_a_sentence_and_the_others_race(state: RaceState
 
 
 def test_when_all_are_refused_the_race_on_show_stays(state: RaceState) -> None:
-    assert state.refresh()
+    state.refresh()
     before = state.token
     state.follow({"r1": REFUSED})
-    assert not state.refresh()
+    state.refresh()
     assert "belief propagation" in state.problem
     assert state.token == before
     assert len(state.entries) == MOST_RACERS
@@ -105,12 +105,12 @@ def test_only_what_changed_is_run_again(state: RaceState) -> None:
     before = [entry.run for entry in state.entries]
     state.edit(5)
     state.choose("lam", 0.02)
-    assert state.refresh()
+    state.refresh()
     after = [entry.run for entry in state.entries]
     assert after[:5] == before[:5]
     assert after[5] is not before[5]
     state.race_again()
-    assert state.refresh()
+    state.refresh()
     assert not {entry.run for entry in state.entries} & {*before, *after}
 
 
@@ -122,14 +122,14 @@ def test_racers_of_races_long_past_are_let_go(
     before = state.entries
     assert all(entry.run.wait(1, 60) for entry in before if entry.run is not None)
     state.choose("seed", 1)
-    assert state.refresh()
+    state.refresh()
     assert all("was released" in entry.trouble for entry in before)
     finish(state)  # its racers have their turns after the step that one of the others was at
     assert all(entry.run is not None and entry.run.memory_bytes == 0 for entry in before)
     assert not any(entry.trouble for entry in state.entries)
-    monkeypatch.setattr(learning, "limits", lambda: Limits(kept_memory=0.0))
+    monkeypatch.setattr(runs, "limits", lambda: Limits(kept_memory=0.0))
     state.choose("edges", 3)
-    assert state.refresh()
+    state.refresh()
     assert set(state._runs) == {entry.run for entry in state.entries}, "but those on show"
 
 
@@ -160,7 +160,7 @@ def test_the_link_reproduces_the_race(state: RaceState) -> None:
     link = state.link()
     finish(state)
     first = state.race()
-    other = RaceState(load, Scheduler(threads=1))
+    other = RaceState(load, Scheduler(threads=1).share())
     other.follow(link)
     assert other.complaints == ()
     other.refresh()
@@ -195,13 +195,13 @@ def test_what_takes_long_is_asked_first_for_all_together(
     one = run_limits.forecast(load("karate", 0).train, FirstHit(preset="paper")).seconds
     monkeypatch.setattr(run_limits, "limits", lambda: Limits(ask_seconds=2.5 * one))
     state.follow({"r1": "first-hit"})
-    assert state.refresh(), "one alone is within the budget"
+    state.refresh(), "one alone is within the budget"
     state.line_up()
-    assert not state.refresh()
+    state.refresh()
     assert "6 runs" in state.question or "5 runs" in state.question
     assert len(state.entries) == 1, "the race on show goes on"
     state.agree()
-    assert state.refresh()
+    state.refresh()
     assert state.question == ""
     assert len(state.entries) == MOST_RACERS
 
@@ -209,6 +209,7 @@ def test_what_takes_long_is_asked_first_for_all_together(
 def test_racers_never_work_at_the_same_time() -> None:
     class Worker:
         urgent = False
+        lane = "race"
 
         def __init__(self) -> None:
             self.left = 30
@@ -231,10 +232,10 @@ def test_racers_never_work_at_the_same_time() -> None:
     busy: list[int] = []
     at_once: list[int] = []
     pool = Scheduler(threads=2)
-    turns = OneAtATime(pool)
+    share = pool.share()
     workers = [Worker() for _ in range(4)]
     for worker in workers:
-        turns.submit(worker)
+        share.submit(worker)
     wait_until(lambda: all(worker.left == 0 for worker in workers))
     pool.close()
     assert [worker.left for worker in workers] == [0] * 4
@@ -244,6 +245,7 @@ def test_racers_never_work_at_the_same_time() -> None:
 def test_an_error_ends_one_racer_and_the_others_go_on() -> None:
     class Broken:
         urgent = False
+        lane = "race"
 
         def __init__(self) -> None:
             self.failed = threading.Event()
@@ -261,10 +263,10 @@ def test_an_error_ends_one_racer_and_the_others_go_on() -> None:
             return False
 
     pool = Scheduler(threads=1)
-    turns = OneAtATime(pool)
+    share = pool.share()
     broken, sound = Broken(), Sound()
-    turns.submit(broken)
-    turns.submit(sound)
+    share.submit(broken)
+    share.submit(sound)
     assert broken.failed.wait(60)
     assert sound.failed.wait(60)
     pool.close()

@@ -9,7 +9,7 @@ from graftviz.errors import InputError
 from graftviz.formats.uploads import read_uploaded_model
 from graftviz.model import PairwiseMRF
 from graftviz.regions.overview import promising_query
-from graftviz.ui.background import Background
+from graftviz.ui.frame.jobs import Job
 from graftviz.ui.regions.models import (
     ShownModel,
     check_size,
@@ -33,9 +33,9 @@ def opened(**query: str) -> RegionState:
     return state
 
 
-class Work(Background[int]):
+class Work(Job[int]):
     def __init__(self) -> None:
-        super().__init__(iter([1]), Scheduler(threads=1))
+        super().__init__(iter([1]), Scheduler(threads=1).share())
         self.told: list[str] = []
 
     def grant(self, target: int = 0) -> None:

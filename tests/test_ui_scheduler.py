@@ -17,6 +17,7 @@ from graftviz.ui.scheduler import FAIR_TURN, Foreground, Scheduler
 class Counter:
     """A task of `total` units, each of which takes a millisecond."""
 
+    lane = None
     urgent = False
 
     def __init__(self, total: int, journal: list[Counter] | None = None) -> None:
@@ -78,8 +79,9 @@ def engine_threads() -> int:
 def test_all_work_is_done_and_no_task_runs_twice_at_once(scheduler: Scheduler) -> None:
     tasks = [Counter(20) for _ in range(8)]
     for task in tasks:
-        scheduler.submit(task)
-        scheduler.submit(task)
+        share = scheduler.share()
+        share.submit(task)
+        share.submit(task)
     assert all(task.finished.wait(60) for task in tasks)
     assert [task.done for task in tasks] == [20] * 8
     assert max(task.most_workers for task in tasks) == 1
@@ -97,6 +99,7 @@ class Clock:
 class Timed:
     """A task that takes as long as it is told, whatever a slice is, until its clock says enough."""
 
+    lane = None
     urgent = False
 
     def __init__(
@@ -144,7 +147,7 @@ def test_clients_with_work_are_never_more_than_a_slice_apart(clock: Clock) -> No
     served = dict.fromkeys(plan, 0.0)
     shares = {client: pool.share() for client in plan}
     gate = Gate(clock, 0.0, {}, 0, 0.0)
-    pool.submit(gate)
+    pool.share().submit(gate)
     tasks = [
         Timed(clock, seconds, served, client, 6.0)
         for client, steps in plan.items()
@@ -190,7 +193,7 @@ def test_who_waits_comes_first_and_the_others_go_on(clock: Clock) -> None:
     shares = [pool.share() for _ in range(3)]
     served = dict.fromkeys(range(3), 0.0)
     gate = Gate(clock, 0.0, {}, 0, 0.0)
-    pool.submit(gate)
+    pool.share().submit(gate)
     tasks = [Timed(clock, 0.002, served, client, 4.0) for client in range(3)]
     tasks[0].urgent = tasks[1].urgent = True
     for task, share in zip(tasks, shares, strict=True):
@@ -221,7 +224,7 @@ def test_a_tidy_up_follows_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("graftviz.ui.scheduler.release_freed_memory", tidied.set)
     pool = Scheduler(threads=1)
     assert not tidied.is_set()
-    pool.submit(Counter(2))
+    pool.share().submit(Counter(2))
     assert tidied.wait(60)
     pool.close()
 
@@ -229,8 +232,8 @@ def test_a_tidy_up_follows_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_short_run_does_not_wait_for_a_long_one() -> None:
     pool = Scheduler(threads=1, slice_seconds=0.005)
     long, short = Counter(3000), Counter(5)
-    pool.submit(long)
-    pool.submit(short)
+    pool.share().submit(long)
+    pool.share().submit(short)
     assert short.finished.wait(60)
     assert not long.finished.is_set()
     long.total = 0
@@ -241,8 +244,8 @@ def test_an_error_ends_one_run_and_nothing_else(
     scheduler: Scheduler, caplog: pytest.LogCaptureFixture
 ) -> None:
     broken, sound = Broken(1), Counter(10)
-    scheduler.submit(broken)
-    scheduler.submit(sound)
+    scheduler.share().submit(broken)
+    scheduler.share().submit(sound)
     assert broken.finished.wait(60)
     assert sound.finished.wait(60)
     assert len(broken.failures) == 1
@@ -273,9 +276,9 @@ def test_no_error_ends_an_engine_thread(
     pool = Scheduler(threads=1)
     before = engine_threads()
     hopeless, sound = Hopeless(1), Counter(10)
-    pool.submit(hopeless)
+    pool.share().submit(hopeless)
     assert hopeless.finished.wait(60)
-    pool.submit(sound)
+    pool.share().submit(sound)
     assert sound.finished.wait(60)
     assert engine_threads() == before + 1
     pool.close()
@@ -285,7 +288,7 @@ def test_no_error_ends_an_engine_thread(
 
 def test_a_thread_that_sleeps_keeps_no_task_alive(scheduler: Scheduler) -> None:
     task = Counter(3)
-    scheduler.submit(task)
+    scheduler.share().submit(task)
     assert task.finished.wait(60)
     last = weakref.ref(task)
     del task
@@ -295,10 +298,11 @@ def test_a_thread_that_sleeps_keeps_no_task_alive(scheduler: Scheduler) -> None:
 def test_a_withdrawn_task_gets_no_turn() -> None:
     pool = Scheduler(threads=1, slice_seconds=0.02)
     first, second = Held(10), Counter(10)
-    pool.submit(first)
+    pool.share().submit(first)
     assert first.has_turn.wait(60)
-    pool.submit(second)
-    pool.withdraw(second)
+    share = pool.share()
+    share.submit(second)
+    share.withdraw(second)
     first.may_begin.set()
     assert first.finished.wait(60)
     pool.close()
@@ -341,7 +345,7 @@ def test_a_closed_share_keeps_what_waits_for_a_turn() -> None:
             assert gate.wait(60)
             return super().work(until)
 
-    pool.submit(Held(1))
+    pool.share().submit(Held(1))
     first, second, third = tasks = [Counter(3) for _ in range(3)]
     for task in tasks:
         share.submit(task)
@@ -349,7 +353,7 @@ def test_a_closed_share_keeps_what_waits_for_a_turn() -> None:
     share.withdraw(second)
     gate.set()
     turn = Counter(5)
-    pool.submit(turn)
+    pool.share().submit(turn)
     assert turn.finished.wait(60)
     assert [task.done for task in tasks] == [0, 0, 0]
     share.open()
@@ -364,18 +368,18 @@ def test_threads_start_late_and_end_with_close() -> None:
     pool = Scheduler(threads=3)
     assert engine_threads() == before
     task = Counter(3)
-    pool.submit(task)
+    pool.share().submit(task)
     assert task.finished.wait(60)
     assert engine_threads() == before + 3
     pool.close()
     assert engine_threads() == before
-    pool.submit(Counter(1))
+    pool.share().submit(Counter(1))
     assert engine_threads() == before
 
 
 def test_idle_threads_use_no_processor_time(scheduler: Scheduler) -> None:
     task = Counter(3)
-    scheduler.submit(task)
+    scheduler.share().submit(task)
     assert task.finished.wait(60)
     time.sleep(0.05)
     clocks = [time.pthread_getcpuclockid(thread.ident or 0) for thread in scheduler._threads]
@@ -402,10 +406,10 @@ def test_steps_that_nobody_waits_for_give_way_to_pages(
     monkeypatch.setattr("graftviz.ui.scheduler.LOOKS", 10**9)
     pool = Scheduler(threads=1, slice_seconds=0.005, pages=pages)
     ahead = Counter(3)
-    pool.submit(ahead)
+    pool.share().submit(ahead)
     for _ in range(FAIR_TURN - 2):  # then comes a turn by time alone
         awaited = Awaited(1)
-        pool.submit(awaited)
+        pool.share().submit(awaited)
         assert awaited.finished.wait(60)
     assert ahead.done == 0
     with pages.waiting():
@@ -417,6 +421,6 @@ def test_pages_do_not_keep_them_from_going_on(pages: Foreground) -> None:
     pool = Scheduler(threads=2, slice_seconds=0.005, pages=pages)
     ahead = [Counter(12) for _ in range(3)]
     for task in ahead:
-        pool.submit(task)
+        pool.share().submit(task)
     assert all(task.finished.wait(60) for task in ahead)
     pool.close()

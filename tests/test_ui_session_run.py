@@ -11,12 +11,13 @@ import pytest
 from waiting import wait_until
 
 from graftviz.errors import InputError
-from graftviz.ui import session_run
+from graftviz.player.recorders import Recorder, to_json
+from graftviz.ui.frame import runs
+from graftviz.ui.frame.runs import SessionRun
 from graftviz.ui.scheduler import Scheduler
-from graftviz.ui.session_run import SessionRun, to_json
 
 
-class Told:
+class Told(Recorder):
     """A recorder of a run of `total` steps."""
 
     def __init__(self, total: int = 30, broken_at: int = -1, refused_at: int = -1) -> None:
@@ -65,14 +66,14 @@ def feed(run: SessionRun, start: int = 1, count: int = 1000) -> dict[str, Any]:
 
 
 def test_nothing_is_computed_without_credit(scheduler: Scheduler) -> None:
-    run = SessionRun(Told(), "r1", scheduler)
+    run = SessionRun(Told(), "r1", scheduler.share())
     assert not run.wait(1, 0.05)
     assert feed(run) == {"run": "r1", "from": 1, "records": [], "outcome": None}
 
 
 def test_credit_bounds_what_is_computed(scheduler: Scheduler) -> None:
     told = Told()
-    run = SessionRun(told, "r1", scheduler)
+    run = SessionRun(told, "r1", scheduler.share())
     run.grant(12)
     assert run.wait(12, 60)
     assert not run.wait(13, 0.05)
@@ -86,7 +87,7 @@ def test_credit_bounds_what_is_computed(scheduler: Scheduler) -> None:
 
 
 def test_credit_for_everything_reaches_the_outcome(scheduler: Scheduler) -> None:
-    run = SessionRun(Told(30), "r1", scheduler)
+    run = SessionRun(Told(30), "r1", scheduler.share())
     run.grant()
     assert run.wait_for_end(60)
     whole = feed(run)
@@ -96,7 +97,7 @@ def test_credit_for_everything_reaches_the_outcome(scheduler: Scheduler) -> None
 
 
 def test_a_run_without_steps_has_header_and_outcome(scheduler: Scheduler) -> None:
-    run = SessionRun(Told(0), "r1", scheduler)
+    run = SessionRun(Told(0), "r1", scheduler.share())
     run.grant(1)
     assert run.wait(1, 60)
     assert run.header_json is not None
@@ -104,7 +105,7 @@ def test_a_run_without_steps_has_header_and_outcome(scheduler: Scheduler) -> Non
 
 
 def test_feeds_start_anywhere_and_repeat(scheduler: Scheduler) -> None:
-    run = SessionRun(Told(30), "r1", scheduler)
+    run = SessionRun(Told(30), "r1", scheduler.share())
     run.grant()
     run.wait_for_end(60)
     part = feed(run, 11, 5)
@@ -120,8 +121,8 @@ def test_feeds_start_anywhere_and_repeat(scheduler: Scheduler) -> None:
 
 
 def test_a_feed_is_bounded_in_size(scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session_run, "MAX_FEED_CHARACTERS", 100)
-    run = SessionRun(Told(30), "r1", scheduler)
+    monkeypatch.setattr(runs, "MAX_FEED_CHARACTERS", 100)
+    run = SessionRun(Told(30), "r1", scheduler.share())
     run.grant()
     run.wait_for_end(60)
     collected: list[int] = []
@@ -133,7 +134,7 @@ def test_a_feed_is_bounded_in_size(scheduler: Scheduler, monkeypatch: pytest.Mon
 
 
 def test_revoked_credit_stops_the_run_and_keeps_its_records(scheduler: Scheduler) -> None:
-    run = SessionRun(Told(10**9), "r1", scheduler)
+    run = SessionRun(Told(10**9), "r1", scheduler.share())
     run.grant()
     assert run.wait(10, 60)
     run.revoke()
@@ -157,7 +158,7 @@ def test_who_forgets_a_run_does_not_wait_for_its_step(scheduler: Scheduler, ends
                 assert gate.wait(60)
             return super().advance()
 
-    run = SessionRun(Slow(broken_at=-1 if ends == "with a step" else 3), "r1", scheduler)
+    run = SessionRun(Slow(broken_at=-1 if ends == "with a step" else 3), "r1", scheduler.share())
     recorder = run.recorder
     run.grant()
     assert begun.wait(60)
@@ -166,22 +167,20 @@ def test_who_forgets_a_run_does_not_wait_for_its_step(scheduler: Scheduler, ends
     run.forget()
     waited.join(60)
     assert not waited.is_alive(), "the step that is waited for does not come any more"
-    assert run.failure == session_run.FORGOTTEN
+    assert run.failure == runs.FORGOTTEN
     assert run.recorder is recorder, "the step goes on"
     gate.set()
     wait_until(lambda: run.recorder is not recorder)
-    assert run.failure == session_run.FORGOTTEN
+    assert run.failure == runs.FORGOTTEN
     assert run.computed == run.memory_bytes == 0
     assert run.header_json is None
-    assert json.loads(run.answer_json({"kind": "node"}))["answer"] == {
-        "error": session_run.FORGOTTEN
-    }
+    assert json.loads(run.answer_json({"kind": "node"}))["answer"] == {"error": runs.FORGOTTEN}
     run.grant()
     assert not run.has_credit
 
 
 def test_a_broken_run_says_so_and_keeps_its_steps(scheduler: Scheduler) -> None:
-    run = SessionRun(Told(broken_at=7), "r1", scheduler)
+    run = SessionRun(Told(broken_at=7), "r1", scheduler.share())
     run.grant()
     assert run.wait_for_end(60)
     assert run.computed == 7
@@ -192,14 +191,14 @@ def test_a_broken_run_says_so_and_keeps_its_steps(scheduler: Scheduler) -> None:
 
 
 def test_a_refused_run_passes_its_sentence_on(scheduler: Scheduler) -> None:
-    run = SessionRun(Told(refused_at=0), "r1", scheduler)
+    run = SessionRun(Told(refused_at=0), "r1", scheduler.share())
     run.grant()
     assert run.wait_for_end(60)
     assert run.failure == "There are no rows to learn from."
 
 
 def test_answers_and_refused_questions(scheduler: Scheduler) -> None:
-    run = SessionRun(Told(), "r1", scheduler)
+    run = SessionRun(Told(), "r1", scheduler.share())
     good = json.loads(run.answer_json({"kind": "node", "i": 1, "t": 3}))
     assert good["question"]["i"] == 1
     assert good["answer"] == {"t": 0}

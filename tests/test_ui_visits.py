@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from graftviz.ui import services, streamlit_runtime
-from graftviz.ui.background import Background
+from graftviz.ui.frame.jobs import Job
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.prune.state import PruneState
 from graftviz.ui.race.state import RaceState
@@ -95,7 +95,7 @@ def test_who_is_back_in_time_has_lost_nothing(now: list[float]) -> None:
 def test_what_begins_after_somebody_has_left_waits_for_them(now: list[float]) -> None:
     visits = Visits(60.0, clock=lambda: now[0])
     visit = opened(visits)
-    begun = Background(iter([1]), visit.share)
+    begun = Job(iter([1]), visit.share)
 
     class Late(Work):
         """Something else is begun while it is stopped."""

@@ -13,6 +13,17 @@ from graftviz.options import option
 from graftviz.table import DiscreteTable
 
 
+def settings_of(learner: Learner, counts: PairCounts) -> Settings | None:
+    """Return the settings of a grafting learner on the counted data; None for other learners.
+
+    Raises
+    ------
+    InputError
+        When the options do not go together.
+    """
+    return learner.settings(counts) if isinstance(learner, GraftingOptions) else None
+
+
 @dataclass(frozen=True)
 class GraftingOptions(Learner):
     """Options of every learner that activates whole edges under the group-ℓ₁ objective."""

@@ -4,6 +4,7 @@ from graftviz.racing.column_results import COLUMNS, Column, ColumnResult, column
 from graftviz.racing.course import AXES, Course, Moment, course_of, step_moment
 from graftviz.racing.places import common_places
 from graftviz.racing.race import Race, Standing, cost_text, distinct_names
+from graftviz.racing.rehearsal import rehearse, small_data
 
 __all__ = [
     "AXES",
@@ -19,5 +20,7 @@ __all__ = [
     "cost_text",
     "course_of",
     "distinct_names",
+    "rehearse",
+    "small_data",
     "step_moment",
 ]

@@ -17,8 +17,6 @@ from graftviz.datasets import DataSet
 from graftviz.errors import InputError
 from graftviz.learners.base import Learner
 from graftviz.learners.chow_liu import ChowLiu
-from graftviz.learners.grafting_options import GraftingOptions
-from graftviz.learners.settings import Settings
 from graftviz.options import option_specs
 from graftviz.racing import common_places
 from graftviz.runs import learn
@@ -143,17 +141,6 @@ def default_options(
             taught = {**_PAGE_DEFAULTS, **suggested}
             values |= {name: value for name, value in taught.items() if name in values}
     return values
-
-
-def settings_of(learner: Learner, material: Material) -> Settings | None:
-    """Return the settings of a grafting learner on the rows of `material`; None for others.
-
-    Raises
-    ------
-    InputError
-        When the options do not go together.
-    """
-    return learner.settings(material.counts) if isinstance(learner, GraftingOptions) else None
 
 
 def automatic_values(learner: Learner, material: Material) -> dict[str, Any]:

@@ -21,12 +21,12 @@ from graftviz.errors import InputError
 from graftviz.formats.models import read_model
 from graftviz.model import PairwiseMRF
 from graftviz.narrative.phrases import plural
-from graftviz.ui.background import EVERYTHING
+from graftviz.player.recorders import RunRecorder
+from graftviz.ui.frame.jobs import EVERYTHING
+from graftviz.ui.frame.runs import SessionRun
 from graftviz.ui.grow.options import GrowOptions
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.material import FINGERPRINT_DIGITS
-from graftviz.ui.recording import RunRecorder
-from graftviz.ui.session_run import SessionRun
 from graftviz.ui.url_state import UPLOAD, LinkReader, part
 from graftviz.ui.visits import SourceCache
 
@@ -286,7 +286,7 @@ def _of_run(run: SessionRun, step: int) -> Loaded:
     """Return the model after a step of a run, or at its end."""
     recorder = run.recorder
     assert isinstance(recorder, RunRecorder)  # the only kind of the Grow page
-    learning, material = recorder.run, recorder.material
+    learning, material = recorder.run, recorder.data
     if run.ended and step == run.computed and learning.outcome is not None:
         model, history = learning.outcome.model(), learning.outcome.history
         recorded, where = len(history.counts), f"end of the run, step {step}"

@@ -18,9 +18,9 @@ from graftviz.formats.result_json import result_json
 from graftviz.formats.tables import edges_csv, trace_csv
 from graftviz.formats.uai import names_text, uai_text
 from graftviz.runs import Result
-from graftviz.ui.background import EVERYTHING
 from graftviz.ui.frame.header import PageFile
-from graftviz.ui.session_run import SessionRun
+from graftviz.ui.frame.jobs import EVERYTHING
+from graftviz.ui.frame.runs import SessionRun
 
 PATIENCE = 120.0  # seconds a download waits for the end of the run; then it holds the steps so far
 RUN_NOTE = "Unfinished runs are completed first."

@@ -10,11 +10,9 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from itertools import chain
-from typing import Protocol
-from weakref import WeakKeyDictionary
+from typing import NamedTuple, Protocol
 
 from joblib import cpu_count
 
@@ -63,7 +61,15 @@ foreground = Foreground()
 
 
 class Task(Protocol):
-    """Unit of work that the scheduler advances in slices."""
+    """Unit of work that the scheduler advances in slices.
+
+    Attributes
+    ----------
+    lane : Hashable or None
+        Tasks of the same lane are never advanced at the same time, whatever their shares.
+    """
+
+    lane: Hashable | None
 
     @property
     def urgent(self) -> bool:
@@ -77,7 +83,7 @@ class Task(Protocol):
 
 
 class Share:
-    """Share of one client in the engine; the tasks of the client take turns.
+    """Queue of the tasks of one client, which take turns.
 
     Made by :meth:`Scheduler.share`.
 
@@ -96,11 +102,6 @@ class Share:
         self.closed = False
         self._scheduler = scheduler
 
-    @property
-    def urgent(self) -> bool:
-        """Whether a caller waits for the next result of any queued task."""
-        return any(map(_is_urgent, self.queue))
-
     def submit(self, task: Task) -> None:
         """Queue `task`; no effect if it is queued."""
         self._scheduler.submit(task, self)
@@ -116,6 +117,14 @@ class Share:
     def open(self) -> None:
         """Resume, including held tasks; no effect if it is open."""
         self._scheduler.hold(self, closed=False)
+
+
+class Turn(NamedTuple):
+    """Task that may be next, and what decides between several."""
+
+    task: Task
+    share: Share
+    is_urgent: bool
 
 
 class Scheduler:
@@ -149,7 +158,6 @@ class Scheduler:
         self._slice_seconds = limits().slice_seconds if slice_seconds is None else slice_seconds
         self._change = threading.Condition()
         self._waiting: set[Share] = set()  # open shares with a queue
-        self._own_share: WeakKeyDictionary[Task, Share] = WeakKeyDictionary()
         self._running: dict[Task, bool] = {}  # task → whether it was submitted again meanwhile
         self._turn = 0
         self._clock = 0.0  # what the client that was served last had had by then
@@ -162,24 +170,24 @@ class Scheduler:
         """Return the share of a new client."""
         return Share(self)
 
-    def submit(self, task: Task, share: Share | None = None) -> None:
-        """Queue `task`; no effect if it is queued.
-
-        Without a share, the task counts as a client of its own.
-        """
+    def submit(self, task: Task, share: Share) -> None:
+        """Queue `task` in a share; no effect if it is queued."""
         with self._change:
-            self._submit(task, share or self._own_share.setdefault(task, Share(self)))
+            if self._closed:
+                return
+            self._start_threads()
+            if task in self._running:
+                self._running[task] = True
+            elif task not in share.queue:
+                share.queue[task] = None
+                self._admit(share)
 
-    def withdraw(self, task: Task, share: Share | None = None) -> None:
-        """Remove `task` from the queue; a running slice is not interrupted.
-
-        `share` is the one it was submitted with, if any.
-        """
+    def withdraw(self, task: Task, share: Share) -> None:
+        """Remove `task` from a share; a running slice is not interrupted."""
         with self._change:
-            share = share or self._own_share.get(task)
             if task in self._running:
                 self._running[task] = False
-            elif share is not None and task in share.queue:
+            elif task in share.queue:
                 del share.queue[task]
                 if not share.queue:
                     self._waiting.discard(share)
@@ -204,16 +212,6 @@ class Scheduler:
             self._change.notify_all()
         for thread in self._threads:
             thread.join(timeout)
-
-    def _submit(self, task: Task, share: Share) -> None:
-        if self._closed:
-            return
-        self._start_threads()
-        if task in self._running:
-            self._running[task] = True
-        elif task not in share.queue:
-            share.queue[task] = None
-            self._admit(share)
 
     def _admit(self, share: Share) -> None:
         """Give a share with tasks its turns; one that had none begins where the others are."""
@@ -240,64 +238,68 @@ class Scheduler:
 
     def _serve_next(self) -> bool:
         """Work for a slice; False after the end. While a thread sleeps it holds no task."""
-        taken = self._take()
-        if taken is None:
+        turn = self._take()
+        if turn is None:
             return False
-        task, share = taken
+        task, share, _ = turn
         began = time.perf_counter()
-        more = run_slice(task, began + self._slice_seconds)
+        more = _run_slice(task, began + self._slice_seconds)
         seconds = time.perf_counter() - began
         with self._change:
             submitted_again = self._running.pop(task)
             share.served += seconds
             if more or submitted_again:
-                self._submit(task, share)
+                self.submit(task, share)
             share.working -= 1
+            if task.lane is not None:
+                self._change.notify()  # the next task of the lane may begin
         return True
 
-    def _take(self) -> tuple[Task, Share] | None:
-        with self._change:
-            share = self._next_share()
-            if share is None:
-                return None
-            urgent = filter(_is_urgent, share.queue) if self._is_by_need else ()
-            task = next(chain(urgent, share.queue))
-            del share.queue[task]
-            if not share.queue:
-                self._waiting.discard(share)
-            self._turn += 1
-            self._clock = max(self._clock, share.served)
-            self._running[task] = False
-            share.working += 1
-            return task, share
-
-    def _next_share(self) -> Share | None:
-        """Wait for a client with work and return its share; None after the end."""
+    def _take(self) -> Turn | None:
+        """Wait for a task and take it out of its queue; None after the end."""
         looks = 0
-        while not self._closed:
-            if not self._waiting:
-                self._change.wait()
-                continue
-            share = min(self._waiting, key=self._rank)
-            gives_way = self._is_by_need and self._pages.at_work and not share.urgent
-            if not gives_way or looks == LOOKS:
-                return share
-            looks += 1
-            self._change.wait(LOOK_SECONDS)  # or less: what is submitted may be urgent
+        with self._change:
+            while not self._closed:
+                is_by_need = self._turn % FAIR_TURN != FAIR_TURN - 1
+                turn = self._next_turn(is_by_need)
+                if turn is None:
+                    self._change.wait()
+                elif is_by_need and self._pages.at_work and not turn.is_urgent and looks < LOOKS:
+                    looks += 1
+                    self._change.wait(LOOK_SECONDS)  # or less: what is submitted may be urgent
+                else:
+                    self._begin(turn.task, turn.share)
+                    return turn
         return None
 
-    @property
-    def _is_by_need(self) -> bool:
-        """Whether urgent clients take precedence in the next turn."""
-        return self._turn % FAIR_TURN != FAIR_TURN - 1
+    def _begin(self, task: Task, share: Share) -> None:
+        del share.queue[task]
+        if not share.queue:
+            self._waiting.discard(share)
+        self._turn += 1
+        self._clock = max(self._clock, share.served)
+        self._running[task] = False
+        share.working += 1
 
-    def _rank(self, share: Share) -> tuple[bool, float]:
-        # A client another thread works for has had that slice already, as far as this goes.
-        had = share.served + share.working * self._slice_seconds
-        return self._is_by_need and not share.urgent, had
+    def _next_turn(self, is_by_need: bool) -> Turn | None:
+        """Return whose turn it is, by need or by time alone; None while no task may begin."""
+        lanes = {task.lane for task in self._running} - {None}
+        turns = []
+        for share in self._waiting:
+            tasks = [task for task in share.queue if task.lane not in lanes]
+            urgent = list(filter(_is_urgent, tasks)) if is_by_need else []
+            if tasks:
+                turns.append(Turn([*urgent, *tasks][0], share, bool(urgent)))
+
+        def rank(turn: Turn) -> tuple[bool, float]:
+            # A client another thread works for has had that slice already, as far as this goes.
+            had = turn.share.served + turn.share.working * self._slice_seconds
+            return not turn.is_urgent, had
+
+        return min(turns, key=rank, default=None)
 
 
-def run_slice(task: Task, until: float) -> bool:
+def _run_slice(task: Task, until: float) -> bool:
     """Let a task work until about `until`; return whether it has more to do now.
 
     A task that raises has failed; the thread and other tasks continue.
@@ -318,53 +320,3 @@ def _is_urgent(task: Task) -> bool:
     except Exception:  # noqa: BLE001 (logged with a reference)
         log_exception(log, "The urgency of a run could not be determined")
         return False
-
-
-class OneAtATime:
-    """A queue of tasks that is itself one task of the scheduler.
-
-    Parameters
-    ----------
-    scheduler : Turns
-    """
-
-    def __init__(self, scheduler: Turns) -> None:
-        self._scheduler = scheduler
-        self._lock = threading.Lock()
-        self._queue: dict[Task, None] = {}
-
-    @property
-    def urgent(self) -> bool:
-        """Whether a caller waits for the next result of any queued task."""
-        with self._lock:
-            return any(map(_is_urgent, self._queue))
-
-    def submit(self, task: Task) -> None:
-        """Queue `task`; no effect if it is queued."""
-        with self._lock:
-            self._queue.setdefault(task)
-        self._scheduler.submit(self)
-
-    def withdraw(self, task: Task) -> None:
-        """Remove `task` from the queue; a running slice is not interrupted."""
-        with self._lock:
-            self._queue.pop(task, None)
-
-    def work(self, until: float) -> bool:
-        """Let the next task work until about `until`; True while any has more to do."""
-        with self._lock:
-            task = next(iter(self._queue), None)
-            if task is None:
-                return False
-            del self._queue[task]
-        more = run_slice(task, until)
-        with self._lock:
-            if more:
-                self._queue.setdefault(task)
-            return bool(self._queue)
-
-    def fail(self, reference: str) -> None:
-        """Have no effect: an error ends the task in which it occurs."""
-
-
-Turns = Scheduler | Share | OneAtATime  # queues of tasks

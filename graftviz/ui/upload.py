@@ -144,4 +144,4 @@ def show_upload(state: LearningPage[Any]) -> None:
         note = " Still showing the previous table." if state.uploaded is not None else ""
         show_refused_file(error, note, specs, choose, prefix="upload")
         return
-    state.accept(upload, upload.fingerprint)
+    state.accept(upload)

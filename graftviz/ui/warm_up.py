@@ -12,23 +12,21 @@ from functools import lru_cache, partial
 from itertools import product
 from typing import Any
 
-import numpy as np
-
-from graftviz.datasets import DataSet, load_dataset
+from graftviz.datasets import load_dataset
 from graftviz.errors import InputError
 from graftviz.learners.base import Learner
 from graftviz.learners.best_choice import BestChoice
 from graftviz.learners.registry import learner_class, learner_names
 from graftviz.narrative.region import SMALLEST_TOLERANCE
 from graftviz.options import option_specs
+from graftviz.player.recorders import RunRecorder, compiled
 from graftviz.player.records import answer
+from graftviz.racing import small_data
 from graftviz.regions import CUTS
-from graftviz.runs import Run, learn
-from graftviz.table import DiscreteTable
-from graftviz.ui.logs import log_exception, logged
+from graftviz.runs import Run
+from graftviz.ui.frame.runs import Plan, new_run
+from graftviz.ui.logs import log_exception
 from graftviz.ui.material import PAGE_PRESET, automatic_values, prepare
-from graftviz.ui.recording import RunRecorder, compiled
-from graftviz.ui.session_run import Plan, new_run
 
 COMPILE_SECONDS = 110  # until the page opens, measured on two busy cores
 log = logging.getLogger(__name__)
@@ -102,14 +100,6 @@ def _freeze() -> None:
     gc.freeze()
 
 
-@lru_cache(maxsize=64)
-def rehearse_learner(learner: Learner) -> None:
-    """Let `learner` learn from a few rows, so that nothing has to be compiled when it is timed."""
-    table = prepare(_small_data(knows_truth=False), seed=0).train
-    with logged(log, "Compiling ahead failed"), suppress(InputError):
-        learn(table, learner.for_rehearsal())
-
-
 def first_jobs() -> list[Job]:
     """Return the jobs that compile what the page shows first: the paper's best-choice run.
 
@@ -157,16 +147,11 @@ def _others() -> Iterator[Learner]:
 
 def _rehearse(learner: Learner, *, knows_truth: bool = False) -> None:
     """Do once, on a few rows, whatever the page does with a run."""
-    material = prepare(_small_data(knows_truth), seed=0)
+    material = prepare(small_data(knows_truth=knows_truth), seed=0)
     run = new_run(Plan(material.identity, learner, 0), material)
     recorder = RunRecorder(run, material, "warm-up")
-    steps = 0
     automatic_values(learner, material)
-    while recorder.advance():
-        steps += 1
-        recorder.record(steps)
-    recorder.header()
-    recorder.outcome()
+    steps = len(list(recorder.texts()))
     recorder.answer({"kind": "node", "i": 0, "t": steps})
     recorder.answer({"kind": "pair", "i": 0, "j": 1, "t": 0})
     recorder.result()
@@ -175,7 +160,7 @@ def _rehearse(learner: Learner, *, knows_truth: bool = False) -> None:
 def rehearse_regions() -> None:
     """Grow a few certified regions; until this is done, the player waits for them."""
     learner = BestChoice(preset=PAGE_PRESET, lam=1e-6, lam2=0.01)  # that leaves no pair out
-    run = Run(prepare(_small_data(knows_truth=False), seed=0).train, learner)
+    run = Run(small_data().table, learner)
     try:
         while run.advance():
             pass
@@ -185,21 +170,3 @@ def rehearse_regions() -> None:
                 answer(run, {"kind": "node", "i": i, "t": t, "region": wish})
     finally:
         compiled.set()
-
-
-def _small_data(knows_truth: bool) -> DataSet:
-    """Return a chain of a few variables that copy their predecessor most of the time."""
-    rng = np.random.default_rng(0)
-    codes = rng.integers(0, 3, size=(200, 8))
-    for i in range(1, codes.shape[1]):
-        copied = rng.random(len(codes)) < 0.7
-        codes[copied, i] = codes[copied, i - 1]
-    return DataSet(
-        key="warm-up",
-        title="",
-        table=DiscreteTable.from_codes(codes),
-        truth=np.array([(i, i + 1) for i in range(7)]) if knows_truth else None,
-        positions=None,
-        description="",
-        test_fraction=0.2,
-    )

@@ -43,7 +43,7 @@ def race(opener: Any) -> Callable[..., Any]:
 def same_race_in_python() -> Race:
     """Run what the page runs on the karate club."""
     pool = Scheduler(threads=1)
-    state = RaceState(lambda key, seed: prepare(load_dataset(key), seed), pool)
+    state = RaceState(lambda key, seed: prepare(load_dataset(key), seed), pool.share())
     state.choose("data", "karate")
     state.refresh()
     for entry in state.entries:

@@ -20,9 +20,8 @@ from graftviz.narrative.phrases import plural
 from graftviz.player.budget_records import BoundedProgress, bounded_run, budget_graph
 from graftviz.table import DiscreteTable
 from graftviz.tradeoff import MeasuredPath, measuring_path
-from graftviz.ui.background import Background
 from graftviz.ui.budget.options import BOUNDS, PLACES, RESETS, BudgetOptions, slider_of
-from graftviz.ui.frame.jobs import shared_job
+from graftviz.ui.frame.jobs import Job, shared_job
 from graftviz.ui.frame.live import RunPage
 from graftviz.ui.material import Material, prepare
 from graftviz.ui.services import material
@@ -149,14 +148,14 @@ class BudgetState(RunPage[BudgetOptions, Shown, BoundedProgress]):
         options = self.options
         return Shown(options, source(options.data, options.seed))
 
-    def job_of(self, shown: Shown, bound: float | None = None) -> Background[BoundedProgress]:
+    def job_of(self, shown: Shown, bound: float | None = None) -> Job[BoundedProgress]:
         """Return the run of settings, or the same one under another bound."""
         options = shown.options
         tau = options.tau if bound is None else bound
         learner = BoundedInference(options.complexity, float(tau), lam2=options.lam2)
         return bounded_job(shown.source, learner)
 
-    def path_of(self, shown: Shown) -> Background[MeasuredPath]:
+    def path_of(self, shown: Shown) -> Job[MeasuredPath]:
         """Return the λ path that the models of settings are compared with."""
         options = shown.options
         return l1_path(shown.source, options.lam2, BOUNDS[options.complexity].method)
@@ -230,7 +229,7 @@ class BudgetState(RunPage[BudgetOptions, Shown, BoundedProgress]):
             return Compared([], MeasuredPath(), False)
         runs = [self.job_of(shown, bound) for bound in self.ladder(shown.options)]
         path = self.path_of(shown)
-        jobs: list[Background[Any]] = [*runs, path]
+        jobs: list[Job[Any]] = [*runs, path]
         missing = [job for job in jobs if not job.ended]
         for job in missing[:AT_ONCE]:
             self.jobs.begin(job)

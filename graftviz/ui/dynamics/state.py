@@ -45,7 +45,6 @@ from graftviz.player.dynamics_records import (
     run_progress,
     series_record,
 )
-from graftviz.ui.background import Background
 from graftviz.ui.dynamics.options import (
     OF_SYSTEM,
     PLACES,
@@ -57,7 +56,7 @@ from graftviz.ui.dynamics.options import (
     plan_of,
     seeds_of,
 )
-from graftviz.ui.frame.jobs import shared_job
+from graftviz.ui.frame.jobs import Job, shared_job
 from graftviz.ui.frame.live import RunPage
 from graftviz.ui.material import FINGERPRINT_DIGITS
 from graftviz.ui.run_limits import Verdict
@@ -195,7 +194,7 @@ _survey = shared_job(_regressing, 12)
 
 def survey(
     material: DynamicsMaterial, learner: ScalableStructure, seed: int
-) -> Background[AllRegressions | None]:
+) -> Job[AllRegressions | None]:
     """Return the regressions of all series, which neither k nor seeds change."""
     plain = replace(learner, parents=None, seeds=1.0, seed_choice="random", unspoken="common")
     return _survey(material, plain, seed)
@@ -268,7 +267,7 @@ class DynamicsState(RunPage[DynamicsOptions, Shown, RunProgress]):
         key = (material.identity, plan)
         return found if self._may_begin(key, found.verdict(plan.costly)) else None
 
-    def job_of(self, shown: Shown) -> Background[RunProgress]:
+    def job_of(self, shown: Shown) -> Job[RunProgress]:
         """Return the run of a plan."""
         return run(shown.source, shown.plan)
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from graftviz.errors import InputError
 from graftviz.learners.base import Learner
 from graftviz.learners.registry import learner_class
+from graftviz.player.recorders import Recorder, to_json
 from graftviz.runs import Run
+from graftviz.ui.frame.runs import Plan, RunStore, SessionRun, new_run
 from graftviz.ui.frame.state import OptionsPage
 from graftviz.ui.limits import limits
-from graftviz.ui.material import Material, automatic_values, default_options, uploaded_table
+from graftviz.ui.material import Material, automatic_values, default_options
 from graftviz.ui.run_limits import judge
-from graftviz.ui.scheduler import Turns
-from graftviz.ui.session_run import Plan, Recorder, SessionRun, new_run, to_json
+from graftviz.ui.scheduler import Share
 from graftviz.ui.url_state import (
     UPLOAD,
     DataOptions,
@@ -57,8 +58,8 @@ class LearningPage(OptionsPage[S]):
         Options of the page.
     load : callable
         ``load(key, seed)`` returns the :class:`Material` of a built-in data set.
-    turns : Turns
-        Advances the runs.
+    share : Share
+        Queue of the runs.
     places : collection of str
         Options that the browser writes into the address by itself, such as the step.
 
@@ -74,14 +75,16 @@ class LearningPage(OptionsPage[S]):
         Whether question or problem are about the cost of the runs.
     """
 
-    def __init__(self, cls: type[S], load: Load, turns: Turns, places: Collection[str]) -> None:
+    shown: S | None
+    lane: Hashable = None
+
+    def __init__(self, cls: type[S], load: Load, share: Share, places: Collection[str]) -> None:
         super().__init__(cls, places)
-        self.turns = turns
-        self.shown: S | None = None
+        self.share = share
         self.material: Material | None = None
         self.uploaded: Callable[[int], Material] | None = None
         self.is_beyond = False
-        self._load = load
+        self._load_data = load
         self._runs = RunStore()
         self._wanted: tuple[Wanted, ...] = ()
 
@@ -140,10 +143,10 @@ class LearningPage(OptionsPage[S]):
 
     # ------------------------------------------------------------------------------------- data
 
-    def accept(self, uploaded: Callable[[int], Material], fingerprint: str) -> None:
-        """Use an uploaded file as the data of the page."""
+    def accept(self, uploaded: Any) -> None:
+        """Use an uploaded file as the data of the page, read with the present import options."""
         self.uploaded = uploaded
-        self.values["fingerprint"] = fingerprint
+        self._name_upload()
 
     def take_data(self, other: LearningPage[Any]) -> None:
         """Use the data of another page, uploaded ones included."""
@@ -154,36 +157,32 @@ class LearningPage(OptionsPage[S]):
         """Return the data of the settings; None before an upload."""
         data, seed = self.values["data"], self.values["seed"]
         if data != UPLOAD:
-            return self._load(data, seed)
+            return self._load_data(data, seed)
         return self.uploaded(seed) if self.uploaded else None
 
     # ------------------------------------------------------------------------------------- runs
 
-    def refresh(self) -> bool:
-        """Make the runs follow the settings; return whether others are on show now."""
-        self.problem = self.question = ""
+    def _load(self) -> tuple[tuple[Wanted, ...], Material] | None:
         self.is_beyond = False
-        try:
-            material = self.current_material()
-            if material is None:
-                return False
-            wanted = self._find_wanted(material)
-            is_other = wanted != self._wanted
-            if is_other:
-                if not self._may_show(wanted, material):
-                    return False
-                self._show(wanted, material)
-        except InputError as error:
-            self.problem = str(error)
-            return False
+        material = self.current_material()
+        if material is None:
+            return None
+        wanted = self._find_wanted(material)
+        if wanted == self._wanted or self._may_begin_all(wanted, material):
+            return wanted, material
+        return None
+
+    def _show(self, found: tuple[tuple[Wanted, ...], Material]) -> None:
+        wanted, material = found
+        if wanted != self._wanted:
+            self._show_runs(wanted, material)
         self._wanted, self.shown, self.material = wanted, self.options, material
-        return is_other
 
     def _find_wanted(self, material: Material) -> tuple[Wanted, ...]:
         """Return the runs that the settings describe; raises InputError if there is none."""
         raise NotImplementedError
 
-    def _show(self, wanted: tuple[Wanted, ...], material: Material) -> None:
+    def _show_runs(self, wanted: tuple[Wanted, ...], material: Material) -> None:
         """Show these runs instead of the present ones."""
         raise NotImplementedError
 
@@ -192,7 +191,7 @@ class LearningPage(OptionsPage[S]):
         learner.check(material.train)
         return Plan(material.identity, learner, self.values["seed"], **more)
 
-    def _may_show(self, wanted: tuple[Wanted, ...], material: Material) -> bool:
+    def _may_begin_all(self, wanted: tuple[Wanted, ...], material: Material) -> bool:
         """Return whether the new runs are within the limits or confirmed."""
         plans = dict.fromkeys(one.plan for one in wanted if one.plan is not None)
         new = [plan.learner for plan in plans if plan not in self._runs]
@@ -205,7 +204,8 @@ class LearningPage(OptionsPage[S]):
 
         def start() -> SessionRun:
             token = secrets.token_hex(4)
-            return SessionRun(make(new_run(plan, material), material, token), token, self.turns)
+            recorder = make(new_run(plan, material), material, token)
+            return SessionRun(recorder, token, self.share, self.lane)
 
         return self._runs.get(plan, start)
 
@@ -261,8 +261,9 @@ class SideBySidePage(LearningPage[S]):
     recorder: ClassVar[type[Recorder]]
     first_credit: ClassVar[int]
 
-    def __init__(self, cls: type[S], load: Load, turns: Turns, places: Collection[str]) -> None:
-        super().__init__(cls, load, turns, places)
+    def __init__(self, cls: type[S], load: Load, share: Share, places: Collection[str]) -> None:
+        super().__init__(cls, load, share, places)
+        self.lane = object()  # the runs take turns, so that their times can be compared
         self.entries: tuple[Entry, ...] = ()
         self.token = ""
         self.header_json = ""
@@ -272,7 +273,7 @@ class SideBySidePage(LearningPage[S]):
         """Name of the run that is computed first; empty if that does not matter."""
         return ""
 
-    def _show(self, wanted: tuple[Wanted, ...], material: Material) -> None:
+    def _show_runs(self, wanted: tuple[Wanted, ...], material: Material) -> None:
         entries = tuple(self._entry(one, material) for one in wanted)
         token = secrets.token_hex(4)
         header = self._header(entries, token, material)  # first: an error changes nothing
@@ -304,67 +305,6 @@ class SideBySidePage(LearningPage[S]):
         """Release all runs; they are computed again when the page is opened."""
         super().forget()
         self.entries = ()
-
-
-class RunStore:
-    """Runs of one session, by plan, the latest last."""
-
-    def __init__(self) -> None:
-        self._runs: dict[Plan, SessionRun] = {}
-
-    def __contains__(self, plan: object) -> bool:
-        return plan in self._runs
-
-    def __iter__(self) -> Iterator[SessionRun]:
-        return iter(list(self._runs.values()))
-
-    def get(self, plan: Plan, start: Callable[[], SessionRun]) -> SessionRun:
-        """Return the run of a plan, started if there is none or if it has failed."""
-        run = self._runs.pop(plan, None)
-        if run is None or run.failure:
-            run = start()
-        self._runs[plan] = run
-        return run
-
-    def show(self, shown: Collection[SessionRun | None], most: int) -> None:
-        """Pause all runs that are not on show, and evict those beyond the limits.
-
-        Also evicted are runs of uploaded tables that were replaced by another.
-
-        Parameters
-        ----------
-        shown : collection of SessionRun or None
-        most : int
-            Maximum number of runs; fewer if their records exceed ``kept_memory`` together.
-        """
-        on_show = {uploaded_table(p.material) for p, run in self._runs.items() if run in shown}
-        tables = on_show - {""}
-        count, size = 0, 0.0
-        for plan, run in list(self._runs.items())[::-1]:
-            count, size = count + 1, size + run.memory_bytes / 1e6
-            if run in shown:
-                continue
-            run.revoke()
-            is_replaced = bool(tables) and uploaded_table(plan.material) not in tables | {""}
-            if is_replaced or count > most or size > limits().kept_memory:
-                del self._runs[plan]
-                run.forget()
-
-    def revoke(self) -> None:
-        """Pause all runs."""
-        for run in self:
-            run.revoke()
-
-    def clear(self) -> None:
-        """Pause and remove all runs; their records remain valid."""
-        self.revoke()
-        self._runs.clear()
-
-    def forget(self) -> None:
-        """Release the memory of all runs."""
-        for run in self:
-            run.forget()
-        self._runs.clear()
 
 
 def with_choice(

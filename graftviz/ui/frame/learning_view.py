@@ -11,11 +11,12 @@ import streamlit as st
 
 from graftviz.learners.registry import learner_class, learner_names
 from graftviz.options import OptionSpec
+from graftviz.player.recorders import to_json
 from graftviz.ui.boundary import bounded
 from graftviz.ui.controls import PRESET, show_option, show_options
 from graftviz.ui.frame.learning import LearningPage, SideBySidePage
+from graftviz.ui.frame.runs import everything_so_far, requested_feeds
 from graftviz.ui.frame.view import Mailbox, MountedView, json_object
-from graftviz.ui.session_run import everything_so_far, requested_feeds, to_json
 
 LEARNER = OptionSpec(
     name="learner",

@@ -8,12 +8,11 @@ from typing import Any, Generic, Protocol, TypeVar
 import streamlit as st
 
 from graftviz.errors import InputError
-from graftviz.ui.background import Background, await_first
+from graftviz.player.recorders import to_json
 from graftviz.ui.boundary import bounded
-from graftviz.ui.frame.jobs import Source
-from graftviz.ui.frame.state import ViewPage
-from graftviz.ui.frame.view import Mailbox, MountedView
-from graftviz.ui.session_run import to_json, whole_number
+from graftviz.ui.frame.jobs import Job, Source, await_first
+from graftviz.ui.frame.state import OptionsPage
+from graftviz.ui.frame.view import Mailbox, MountedView, whole_number
 
 
 class Steps(Protocol):
@@ -37,13 +36,16 @@ S = TypeVar("S", bound=OnShow)
 T = TypeVar("T")
 
 
-class RunPage(ViewPage[T, S], Generic[T, S, P]):
+class RunPage(OptionsPage[T], Generic[T, S, P]):
     """State of a page that shows one job, which follows the settings.
 
     A job that fails before its first value gives way to what was on show before.
     """
 
-    def job_of(self, shown: S) -> Background[P]:
+    shown: S | None
+    before: S | None
+
+    def job_of(self, shown: S) -> Job[P]:
         """Return the job of what is to be shown; equal settings have the same."""
         raise NotImplementedError
 
@@ -62,7 +64,7 @@ class RunPage(ViewPage[T, S], Generic[T, S, P]):
         super().refresh()
 
     @property
-    def run(self) -> Background[P] | None:
+    def run(self) -> Job[P] | None:
         """The job on show, started unless it has ended; None before there is any."""
         if self.shown is None:
             return None
@@ -84,7 +86,7 @@ class RunPage(ViewPage[T, S], Generic[T, S, P]):
         super()._show(found)
 
 
-def _has_failed(job: Background[Any]) -> bool:
+def _has_failed(job: Job[Any]) -> bool:
     return bool(job.failure) and job.latest is None
 
 

@@ -10,13 +10,12 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from graftviz.errors import InputError
 from graftviz.options import option_specs
-from graftviz.ui.background import Watching
+from graftviz.ui.frame.jobs import Watching
+from graftviz.ui.frame.view import whole_number
 from graftviz.ui.run_limits import Verdict
-from graftviz.ui.session_run import whole_number
 from graftviz.ui.url_state import UPLOAD, default_values, parse_options_of, write_options_of
 
 REMEMBERED_LINKS = 50
-S = TypeVar("S")
 T = TypeVar("T")
 
 
@@ -131,6 +130,9 @@ class PageState:
 class OptionsPage(PageState, Generic[T]):
     """State of a page whose settings are the options of one dataclass.
 
+    The view of the page follows the settings as far as they can be used. Pages with uploads have an
+    option "fingerprint"; their uploads have a `fingerprint`, and a cache `own` of results.
+
     Parameters
     ----------
     cls : type
@@ -150,8 +152,8 @@ class OptionsPage(PageState, Generic[T]):
         Whether nothing has been chosen since a link was followed.
     jobs : Watching
         Jobs that this session needs.
-    shown : object or None
-        What the view shows.
+    shown, before : object or None
+        What the view shows, and what it showed before.
     uploaded : object or None
         The data that were uploaded last.
     """
@@ -167,17 +169,16 @@ class OptionsPage(PageState, Generic[T]):
         self.is_from_link = False
         self.jobs = Watching()
         self.shown: Any = None
+        self.before: Any = None
         self.uploaded: Any = None
+        self._uploaded_on_show: Any = None
 
     @property
     def options(self) -> T:
         """The settings as an instance of the dataclass."""
         return self._cls(**self.values)
 
-    @property
-    def awaits_file(self) -> bool:
-        """Whether uploaded data are chosen, but no file has been uploaded."""
-        return self.values["data"] == UPLOAD and self.uploaded is None
+    # --------------------------------------------------------------------------------- settings
 
     def follow(self, query: Mapping[str, str], *, is_navigation: bool = False) -> bool:
         """Apply an address, unless it is the empty one after a visit of another page."""
@@ -187,11 +188,13 @@ class OptionsPage(PageState, Generic[T]):
         return False
 
     def choose(self, name: str, value: Any) -> None:
-        """Set one option."""
+        """Set one option, and set back those that depend on it."""
         self.values[name] = value
         self._reset(name)
         self.complaints = ()
         self.is_from_link = False
+        if name == "data":
+            self._name_upload()
 
     def ignore(self, name: str, why: str) -> None:
         """Set one option back, and add a sentence on why."""
@@ -203,10 +206,6 @@ class OptionsPage(PageState, Generic[T]):
         for name in set(self._places) & set(place):
             value = place[name]
             self.values[name] = None if value is None else whole_number(value, 0)
-
-    def revoke(self) -> None:
-        """Pause the computations of this session; computed values remain."""
-        self.jobs.leave()
 
     def _reset(self, changed: str) -> None:
         defaults = self._defaults()
@@ -223,41 +222,12 @@ class OptionsPage(PageState, Generic[T]):
     def _defaults(self) -> dict[str, Any]:
         return default_values(self._cls)
 
+    # ---------------------------------------------------------------------------------- uploads
 
-class ViewPage(OptionsPage[T], Generic[T, S]):
-    """Options page whose view follows the settings as far as they can be used.
-
-    Pages with uploads have an option "fingerprint"; their uploads have a `fingerprint`, and a cache
-    `own` of results.
-
-    Attributes
-    ----------
-    shown, before : object or None
-        What the view shows, and what it showed before.
-    """
-
-    shown: S | None
-
-    def __init__(self, cls: type[T], places: Collection[str] = ()) -> None:
-        super().__init__(cls, places)
-        self.before: S | None = None
-        self._uploaded_on_show: Any = None
-
-    def refresh(self) -> None:
-        """Make the view follow the settings; where they cannot be used, it stays as it is."""
-        self.problem = self.question = ""
-        try:
-            found = self._load()
-            if found is not None:
-                self._show(found)
-        except InputError as error:
-            self.problem = str(error)
-
-    def choose(self, name: str, value: Any) -> None:
-        """Set one option, and set back those that depend on it."""
-        super().choose(name, value)
-        if name == "data":
-            self._name_upload()
+    @property
+    def awaits_file(self) -> bool:
+        """Whether uploaded data are chosen, but no file has been uploaded."""
+        return self.values["data"] == UPLOAD and self.uploaded is None
 
     @property
     def expected(self) -> str:
@@ -277,6 +247,27 @@ class ViewPage(OptionsPage[T], Generic[T, S]):
         self.values["fingerprint"] = ""
         self._name_upload()
 
+    def _name_upload(self) -> None:
+        """Add the fingerprint of the uploaded files to the link."""
+        if self.values["data"] == UPLOAD and self.uploaded is not None:
+            self.values["fingerprint"] = self.uploaded.fingerprint
+
+    # --------------------------------------------------------------------------------- the view
+
+    def refresh(self) -> None:
+        """Make the view follow the settings; where they cannot be used, it stays as it is."""
+        self.problem = self.question = ""
+        try:
+            found = self._load()
+            if found is not None:
+                self._show(found)
+        except InputError as error:
+            self.problem = str(error)
+
+    def revoke(self) -> None:
+        """Pause the computations of this session; computed values remain."""
+        self.jobs.leave()
+
     def forget(self) -> None:
         """Release what is not shared; it is computed again when the page is opened."""
         self.revoke()
@@ -285,7 +276,7 @@ class ViewPage(OptionsPage[T], Generic[T, S]):
                 source.own.clear()
         self.shown = self.before = None
 
-    def _load(self) -> S | None:
+    def _load(self) -> Any:
         """Return what the settings lead to; None while a file or a confirmation is awaited.
 
         Raises
@@ -295,12 +286,7 @@ class ViewPage(OptionsPage[T], Generic[T, S]):
         """
         raise NotImplementedError
 
-    def _show(self, found: S) -> None:
+    def _show(self, found: Any) -> None:
         self.shown = found
         if self.values["data"] == UPLOAD:
             self._uploaded_on_show = self.uploaded
-
-    def _name_upload(self) -> None:
-        """Add the fingerprint of the uploaded files to the link."""
-        if self.values["data"] == UPLOAD and self.uploaded is not None:
-            self.values["fingerprint"] = self.uploaded.fingerprint

@@ -8,6 +8,7 @@ contains only its host.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -19,6 +20,7 @@ from graftviz.player.assets import bundle, view_script, view_style
 from graftviz.ui.boundary import guarded
 
 Trigger = Callable[[Mapping[str, Any]], None]
+_MAX_COUNT = 100_000
 
 
 @dataclass
@@ -138,3 +140,10 @@ def json_object(parts: Mapping[str, str | None]) -> str:
     """Return a JSON object of members that are JSON texts; members that are None are left out."""
     pairs = (f'"{name}":{text}' for name, text in parts.items() if text is not None)
     return "{" + ",".join(pairs) + "}"
+
+
+def whole_number(value: object, default: int) -> int:
+    """Return a number the browser sent as a whole one, kept within reason."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return default
+    return int(max(0, min(_MAX_COUNT, value)))

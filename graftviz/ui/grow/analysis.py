@@ -12,22 +12,22 @@ import streamlit as st
 from graftviz.errors import InputError
 from graftviz.figures import path_figure
 from graftviz.learners.base import Learner
+from graftviz.learners.grafting_options import settings_of
 from graftviz.learners.settings import Settings
 from graftviz.narrative.phrases import plural
+from graftviz.player.recorders import preset_title, to_json
 from graftviz.runs import Result
 from graftviz.selection import EdgeStability, LamPath, PathPoint, lam_path_steps, stability_steps
 from graftviz.selection.stability import STABLE, SUBSAMPLES
-from graftviz.ui.background import Background
 from graftviz.ui.boundary import bounded, guarded
 from graftviz.ui.chart import show_figure
 from graftviz.ui.frame.header import Tool
+from graftviz.ui.frame.jobs import Job
 from graftviz.ui.frame.panels import show_until
+from graftviz.ui.frame.runs import SessionRun
 from graftviz.ui.frame.texts import plain
 from graftviz.ui.grow.options import option_names
 from graftviz.ui.grow.state import GrowState
-from graftviz.ui.material import settings_of
-from graftviz.ui.recording import preset_title
-from graftviz.ui.session_run import SessionRun, to_json
 
 _REDRAW_EVERY = 10  # subsamples between two drawings of the graph
 _DRAWN = "grow.stability.drawn"
@@ -133,7 +133,7 @@ def _show_difference(run: SessionRun, ghost: SessionRun) -> None:
         return  # shown with the run
     learning, learner = run.recorder.run, ghost.recorder.run.learner
     other, best = ghost.result(), run.result()
-    settings = settings_of(learning.learner, run.recorder.material)
+    settings = settings_of(learning.learner, run.recorder.data.counts)
     labels, theirs, ours = zip(*rows((other, best)), strict=True)
     name = getattr(learner, "preset", learner.title)
     lines = [
@@ -191,7 +191,7 @@ def show_path(state: GrowState) -> None:
     _set_open(False)
 
 
-def path_of(state: GrowState) -> tuple[PathPlan, Background[LamPath]] | None:
+def path_of(state: GrowState) -> tuple[PathPlan, Job[LamPath]] | None:
     """Return the path of the learner that the controls describe, and its job; None without data.
 
     Raises
@@ -203,7 +203,7 @@ def path_of(state: GrowState) -> tuple[PathPlan, Background[LamPath]] | None:
     if material is None:
         return None
     learner = state.learner(state.own)
-    settings, by_noise = settings_of(learner, material), 0.0
+    settings, by_noise = settings_of(learner, material.counts), 0.0
     if settings is not None:
         by_noise = settings.significance
         changes: dict[str, Any] = {"lam": None}
@@ -219,13 +219,13 @@ def path_of(state: GrowState) -> tuple[PathPlan, Background[LamPath]] | None:
         steps = lam_path_steps(
             material.train, learner, truth=material.truth, seed=plan.seed, every_step=True
         )
-        state.keep_path(plan, Background(steps, state.turns))
+        state.keep_path(plan, Job(steps, state.share))
     return plan, state.paths[plan]
 
 
 @st.dialog("Choose λ", width="large", on_dismiss=guarded(lambda: _set_open(False)))
 @bounded
-def _panel(state: GrowState, plan: PathPlan, work: Background[LamPath]) -> None:
+def _panel(state: GrowState, plan: PathPlan, work: Job[LamPath]) -> None:
     if plan.by_noise > 0:
         st.markdown(
             f"With κ = {plan.by_noise:g} the threshold is set by the sampling noise, and **λ has "
@@ -237,7 +237,7 @@ def _panel(state: GrowState, plan: PathPlan, work: Background[LamPath]) -> None:
     show_until(lambda: work.ended, lambda: _show_points(state, plan, work))
 
 
-def _show_points(state: GrowState, plan: PathPlan, work: Background[LamPath]) -> None:
+def _show_points(state: GrowState, plan: PathPlan, work: Job[LamPath]) -> None:
     """Show the computed part of a path; a point of a complete one can be clicked."""
     is_complete = work.ended  # read once, as the work goes on meanwhile
     if work.failure:
@@ -352,7 +352,7 @@ def _begin(state: GrowState) -> None:
     except InputError as error:
         state.complaints = (str(error),)
         return
-    run.stability = Background(values, state.turns)
+    run.stability = Job(values, state.share)
     run.stability.grant()
 
 
@@ -379,7 +379,7 @@ def show_stability(state: GrowState) -> None:
     show_until(lambda: work.ended, lambda: _show_stability(run, work))
 
 
-def _show_stability(run: SessionRun, work: Background[EdgeStability]) -> None:
+def _show_stability(run: SessionRun, work: Job[EdgeStability]) -> None:
     if work.ended:
         if work.failure:
             st.warning(plain(work.failure))

@@ -9,14 +9,14 @@ from typing import Any
 
 import streamlit as st
 
-from graftviz.ui.background import EVERYTHING
 from graftviz.ui.boundary import bounded
+from graftviz.ui.frame.jobs import EVERYTHING
+from graftviz.ui.frame.runs import SessionRun
 from graftviz.ui.frame.texts import plain
-from graftviz.ui.frame.view import PLAYER, Mailbox, json_object
+from graftviz.ui.frame.view import PLAYER, Mailbox, json_object, whole_number
 from graftviz.ui.grow.analysis import stability_json
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.scheduler import foreground
-from graftviz.ui.session_run import SessionRun, whole_number
 
 LEARN_AT_ONCE = 0.25  # seconds a changed run may take to arrive in one piece
 LEARN_TO_THE_END = 0.6  # the same, when it is the end that is being looked at
@@ -31,15 +31,8 @@ AHEAD = 2  # times what is requested is computed, so that the next request is an
 
 @st.fragment
 @bounded
-def live_player(state: GrowState, *, new_run: bool) -> None:
-    """Show the run of `state`; messages of the player run this again, and nothing else of the page.
-
-    Parameters
-    ----------
-    state : GrowState
-    new_run : bool
-        Whether the browser cannot have this run yet.
-    """
+def live_player(state: GrowState) -> None:
+    """Show the run on show; messages of the player run this again, and nothing else."""
     run = state.run
     if run is None:
         return
@@ -55,7 +48,7 @@ def live_player(state: GrowState, *, new_run: bool) -> None:
             state.values["step"] = whole_number(place.get("t"), 0)
 
     PLAYER.show(
-        grow_message(state, run, mail, new_run=new_run),
+        grow_message(state, run, mail),
         {
             "ask": lambda question: setattr(mail, "question", question),
             "beside": lambda wish: setattr(mail, "beside", wish),
@@ -65,13 +58,12 @@ def live_player(state: GrowState, *, new_run: bool) -> None:
     )
     if run.failure:
         st.error(plain(run.failure))
-    mail.sent = run.token
     if mail.wants_page:
         mail.wants_page = False
         st.rerun()
 
 
-def grow_message(state: GrowState, run: SessionRun, mail: Mailbox, *, new_run: bool) -> str:
+def grow_message(state: GrowState, run: SessionRun, mail: Mailbox) -> str:
     """Return, as JSON, the next message to the player: a new run, or what it has requested.
 
     See the Grow page in docs/player.md.
@@ -81,8 +73,7 @@ def grow_message(state: GrowState, run: SessionRun, mail: Mailbox, *, new_run: b
     # Of two messages in a row a browser may show the last one only: an answer goes out with both.
     answer, mail.answer = answer or mail.answer, answer
     message: dict[str, str | None] = {"run": json.dumps(run.token), "answer": answer}
-    # `new_run` stays true when the fragment runs again; a run is introduced once.
-    if new_run and mail.sent != run.token:
+    if mail.sent != run.token:
         is_crowded = foreground.at_work > CROWD
         patience = 0.0 if is_crowded else LEARN_TO_THE_END if _at_end(state) else LEARN_AT_ONCE
         until = time.monotonic() + patience
@@ -100,6 +91,7 @@ def grow_message(state: GrowState, run: SessionRun, mail: Mailbox, *, new_run: b
         run.grant(first - 1 + AHEAD * count)
         run.wait(first - 1 + count, MORE_STEPS)
         message |= {"feed": run.feed_json(first, count), "late": _ghost_feed(state, mail)}
+    mail.sent = run.token
     return json_object(message)
 
 

@@ -6,18 +6,18 @@ from collections.abc import Hashable, Mapping
 from functools import partial
 from typing import Any, ClassVar
 
+from graftviz.player.recorders import RunRecorder
 from graftviz.runs import Branch
 from graftviz.selection import LamPath
-from graftviz.ui.background import EVERYTHING, Background
+from graftviz.ui.frame.jobs import EVERYTHING, Job
 from graftviz.ui.frame.learning import LearningPage, Load, Wanted, with_choice
+from graftviz.ui.frame.runs import SessionRun
 from graftviz.ui.grow.options import BranchPoint, GrowOptions, has_presets, option_names
 from graftviz.ui.limits import limits
 from graftviz.ui.material import PAGE_PRESET, Material
-from graftviz.ui.recording import RunRecorder
 from graftviz.ui.run_limits import fewer_edges, learn_command
-from graftviz.ui.scheduler import Turns
+from graftviz.ui.scheduler import Share
 from graftviz.ui.services import material, opened_state, page_state, share
-from graftviz.ui.session_run import SessionRun
 from graftviz.ui.url_state import BEST, LearnerChoice
 
 COMPARED_OPTIONS = ("alpha", "reservoir", "max_edges")  # the rest is left to the preset
@@ -33,7 +33,7 @@ class GrowState(LearningPage[GrowOptions]):
     ----------
     load : callable
         ``load(key, seed)`` returns the :class:`Material` of a built-in data set.
-    turns : Turns
+    share : Share
 
     Attributes
     ----------
@@ -50,11 +50,11 @@ class GrowState(LearningPage[GrowOptions]):
         "seed": ("branch",),
     }
 
-    def __init__(self, load: Load, turns: Turns) -> None:
-        super().__init__(GrowOptions, load, turns, places=("step",))
+    def __init__(self, load: Load, share: Share) -> None:
+        super().__init__(GrowOptions, load, share, places=("step",))
         self.run: SessionRun | None = None
         self.ghost: SessionRun | None = None
-        self.paths: dict[Hashable, Background[LamPath]] = {}
+        self.paths: dict[Hashable, Job[LamPath]] = {}
 
     # --------------------------------------------------------------------------------- settings
 
@@ -127,7 +127,7 @@ class GrowState(LearningPage[GrowOptions]):
         options = {name: chosen[name] for name in COMPARED_OPTIONS if name in chosen}
         return options if preset == PAGE_PRESET else {**options, "preset": preset}
 
-    def _show(self, wanted: tuple[Wanted, ...], material: Material) -> None:
+    def _show_runs(self, wanted: tuple[Wanted, ...], material: Material) -> None:
         plan = wanted[0].plan
         assert plan is not None
         is_compared = plan.beside is not None and plan.branch is None
@@ -163,7 +163,7 @@ class GrowState(LearningPage[GrowOptions]):
         self.paths.clear()
         self.run = self.ghost = None
 
-    def keep_path(self, plan: Hashable, path: Background[LamPath]) -> None:
+    def keep_path(self, plan: Hashable, path: Job[LamPath]) -> None:
         """Compute a path over λ; others are paused, and the oldest are removed."""
         self.paths[plan] = path
         self.jobs.turn_to(path)

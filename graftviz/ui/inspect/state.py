@@ -24,16 +24,16 @@ from graftviz.model import PairwiseMRF
 from graftviz.narrative.inspection import contradiction_words
 from graftviz.narrative.phrases import short
 from graftviz.player.inspect_records import model_graph
+from graftviz.player.recorders import to_json
 from graftviz.regions import LocalMarginal, local_marginal
-from graftviz.ui.background import Background, Watching
+from graftviz.ui.frame.jobs import Job, Watching
 from graftviz.ui.frame.state import PageState
 from graftviz.ui.grow.state import GrowState, opened_grow_state
 from graftviz.ui.inspect.options import InspectOptions
 from graftviz.ui.material import Material
 from graftviz.ui.model_source import LEARNED, TRUE, Loaded, ModelSource, SourceOptions
-from graftviz.ui.scheduler import Turns
+from graftviz.ui.scheduler import Share
 from graftviz.ui.services import material, page_state, share
-from graftviz.ui.session_run import to_json
 from graftviz.ui.url_state import parse_options_of, write_options_of
 from graftviz.ui.visits import SourceCache
 
@@ -83,7 +83,7 @@ class InspectState(PageState):
     ----------
     load : callable
         ``load(key, seed)`` returns the :class:`Material` of a built-in data set.
-    scheduler : Turns
+    share : Share
     neighbour : callable
         Returns the state of the Grow page in this session, or None.
 
@@ -107,13 +107,11 @@ class InspectState(PageState):
     def __init__(
         self,
         load: Callable[[str, int], Material],
-        scheduler: Turns,
+        share: Share,
         neighbour: Callable[[], GrowState | None],
     ) -> None:
         super().__init__()
-        self.first, self.second = (
-            ModelSource(GrowState(load, scheduler), neighbour) for _ in range(2)
-        )
+        self.first, self.second = (ModelSource(GrowState(load, share), neighbour) for _ in range(2))
         self.compares = False
         self.selection: tuple[int, ...] = ()
         self.evidence: dict[int, int] = {}
@@ -122,10 +120,10 @@ class InspectState(PageState):
         self.after: Answer | None = None
         self.other: Answer | None = None
         self.jobs = Watching()
-        self._scheduler = scheduler
+        self._share = share
         self._neighbour = neighbour
         self._answers = SourceCache(_MOST_JOBS)
-        self._regions: dict[Hashable, Background[LocalMarginal]] = {}
+        self._regions: dict[Hashable, Job[LocalMarginal]] = {}
         self._pictures = SourceCache(_MOST_PICTURES)
         self._variables: tuple[Any, ...] | None = None
 
@@ -331,12 +329,12 @@ class InspectState(PageState):
             i, state = self.evidence.popitem()
             self._complain(contradiction_words(model, i, state, len(self.evidence)))
 
-    def _begin(self, loaded: Loaded, evidence: Mapping[int, int]) -> Background[Answer | None]:
+    def _begin(self, loaded: Loaded, evidence: Mapping[int, int]) -> Job[Answer | None]:
         """Return the job on the marginals of a model given evidence, begun now or before."""
 
-        def start() -> Background[Answer | None]:
+        def start() -> Job[Answer | None]:
             steps = answer_steps(loaded.model, dict(evidence), self.method)
-            return Background(steps, self._scheduler)
+            return Job(steps, self._share)
 
         key = loaded.fingerprint, tuple(sorted(evidence.items())), self.method
         job = self._answers.get(key, start)
@@ -347,11 +345,11 @@ class InspectState(PageState):
         """Begin to grow a certified region around the selected node."""
         if self.loaded is not None and self.node is not None:
             steps = region_steps(self.loaded.model, dict(self.evidence), self.node)
-            self._regions[self._region_key] = Background(steps, self._scheduler)
+            self._regions[self._region_key] = Job(steps, self._share)
             self.jobs.begin(self._regions[self._region_key])
 
     @property
-    def region(self) -> Background[LocalMarginal] | None:
+    def region(self) -> Job[LocalMarginal] | None:
         """Job on a region around the selected node, if one was requested."""
         return self._regions.get(self._region_key)
 
@@ -444,7 +442,7 @@ class InspectState(PageState):
         self._links.add({})  # an empty address keeps the settings
 
 
-def _result(job: Background[T | None] | None) -> T | None:
+def _result(job: Job[T | None] | None) -> T | None:
     """Return the last value of a job; None before its end."""
     return job.latest if job is not None and job.finished else None
 

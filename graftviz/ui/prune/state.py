@@ -6,55 +6,34 @@ The three runs differ in the rule of deletion only; the graph shows one of them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
 
-from graftviz.fitting.structure_fit import Rows, rows_of
 from graftviz.layout import ring_layout, static_layout
 from graftviz.learners.forced_pruning import HEURISTICS, ForcedPruning
 from graftviz.narrative.phrases import plural
-from graftviz.player.prune_records import prune_head, prune_header, prune_outcome, prune_record
+from graftviz.player.prune_records import prune_header
+from graftviz.player.recorders import PruneRecorder
+from graftviz.racing import rehearse
 from graftviz.ui.frame.learning import Entry, Load, SideBySidePage, Wanted
+from graftviz.ui.frame.runs import SessionRun
 from graftviz.ui.material import Material
 from graftviz.ui.prune.options import PruneOptions
-from graftviz.ui.scheduler import OneAtATime, Turns
+from graftviz.ui.scheduler import Share
 from graftviz.ui.services import material, page_state, share
-from graftviz.ui.session_run import Recorder, SessionRun
 from graftviz.ui.url_state import LearnerChoice
-from graftviz.ui.warm_up import rehearse_learner
 
 # Some exchanges, of a few edges each, make three runs that can be watched and compared in class.
 PAGE_DEFAULTS = MappingProxyType({"exchanges": 20})
 MOST_ON_A_RING = 40  # variables; their names find room there, and no edge runs through a node
 
 
-class PruneRecorder(Recorder):
-    """Recorder of a run of forced pruning; see docs/player.md."""
-
-    @cached_property
-    def _rows(self) -> Rows:
-        return rows_of(self.run.table)
-
-    def header(self) -> Mapping[str, Any]:
-        """Return the header; called after the first step."""
-        return prune_head(self.run, self.token)
-
-    def record(self, t: int) -> Mapping[str, Any]:
-        """Return the record of step `t`."""
-        return prune_record(self.run, t, self._rows)
-
-    def outcome(self) -> Mapping[str, Any]:
-        """Return how the run ended."""
-        return prune_outcome(self.run)
-
-
 def rehearse_prune_page() -> None:
     """Compile the kernels of the page on a few rows."""
     for heuristic in HEURISTICS:
-        rehearse_learner(ForcedPruning(heuristic=heuristic))
+        rehearse(ForcedPruning(heuristic=heuristic))
     static_layout(3, np.array([[0, 1], [1, 2]]))
 
 
@@ -65,15 +44,15 @@ class PruneState(SideBySidePage[PruneOptions]):
     ----------
     load : callable
         ``load(key, seed)`` returns the :class:`Material` of a built-in data set.
-    turns : Turns
+    share : Share
     """
 
     resets: ClassVar = {"data": ("fingerprint", "reading", "step")}
     recorder = PruneRecorder
     first_credit = 200
 
-    def __init__(self, load: Load, turns: Turns) -> None:
-        super().__init__(PruneOptions, load, OneAtATime(turns), places=("step",))
+    def __init__(self, load: Load, share: Share) -> None:
+        super().__init__(PruneOptions, load, share, places=("step",))
 
     def place(self) -> Mapping[str, Any]:
         """Return rule and step, and the number of the link that set them."""

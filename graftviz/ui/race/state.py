@@ -9,75 +9,21 @@ from typing import Any, ClassVar
 
 from graftviz.errors import InputError
 from graftviz.learners.base import Learner
-from graftviz.learners.feature_options import FeatureOptions
 from graftviz.learners.registry import learner_class
-from graftviz.learners.settings import OBJECTIVE_NAMES
 from graftviz.options import format_value, option_specs
-from graftviz.player.race_records import race_header, racer_header, racer_outcome, racer_record
-from graftviz.racing import AXES, Course, Race, course_of, distinct_names
+from graftviz.player.race_records import race_header
+from graftviz.player.recorders import RaceRecorder
+from graftviz.racing import AXES, Race, distinct_names
 from graftviz.ui.frame.learning import Entry, LearningPage, Load, SideBySidePage, Wanted
-from graftviz.ui.material import Material, automatic_values, settings_of
+from graftviz.ui.material import Material, automatic_values
 from graftviz.ui.race.options import END, LINE_UP, MOST_RACERS, RaceOptions
-from graftviz.ui.scheduler import OneAtATime, Turns
+from graftviz.ui.scheduler import Share
 from graftviz.ui.services import material, page_state, share
-from graftviz.ui.session_run import Recorder
 from graftviz.ui.url_state import LearnerChoice
-from graftviz.ui.warm_up import rehearse_learner
 
 # Few enough that it matters which edges a racer takes: with many more, all of them come to take
 # whatever violates, and end with the same graph.
 EDGES_A_VARIABLE = 2
-
-
-class RaceRecorder(Recorder):
-    """Recorder of a run in the format of races; see docs/player.md."""
-
-    _is_warm = False
-
-    def course(self, name: str = "") -> Course:
-        """Return the course so far; raises ValueError before the first step."""
-        return course_of(self.run, name, self._yardstick()[1])
-
-    def advance(self) -> bool:
-        """Compute one more step; False when the run has ended.
-
-        Kernels are compiled before the clock of the run starts; otherwise the first racer would be
-        charged for the compilation.
-        """
-        if not self._is_warm:
-            rehearse_learner(self.run.learner)
-            self._is_warm = True
-        return super().advance()
-
-    def header(self) -> Mapping[str, Any]:
-        """Return what is known after the first step."""
-        return racer_header(
-            self.course(),
-            run=self.token,
-            objective=self._yardstick()[0],
-            has_test=self.run.test is not None,
-        )
-
-    def record(self, t: int) -> Mapping[str, Any]:
-        """Return the record of step `t`."""
-        return racer_record(self.run, t)
-
-    def outcome(self) -> Mapping[str, Any]:
-        """Return how the run ended."""
-        return racer_outcome(self.run, self.course())
-
-    def _yardstick(self) -> tuple[str, str]:
-        """Return the objective's name, and what decides whether two of them can be compared."""
-        learner = self.run.learner
-        if isinstance(learner, FeatureOptions):
-            penalty = learner.settings(self.material.counts).penalty
-            return "Bethe likelihood with a penalty of single features", str(tuple(penalty))
-        settings = settings_of(learner, self.material)
-        if settings is None:
-            return "one of its own", repr(learner)
-        penalty, name = settings.penalty, OBJECTIVE_NAMES[settings.objective]
-        text = f"{name} with λ = {penalty.lam:g}, λ₂ = {penalty.lam2:g}"
-        return text, str(tuple(penalty))
 
 
 class RaceState(SideBySidePage[RaceOptions]):
@@ -87,7 +33,7 @@ class RaceState(SideBySidePage[RaceOptions]):
     ----------
     load : callable
         ``load(key, seed)`` returns the :class:`Material` of a built-in data set.
-    turns : Turns
+    share : Share
 
     Attributes
     ----------
@@ -99,8 +45,8 @@ class RaceState(SideBySidePage[RaceOptions]):
     recorder = RaceRecorder
     first_credit = 600
 
-    def __init__(self, load: Load, turns: Turns) -> None:
-        super().__init__(RaceOptions, load, OneAtATime(turns), places=("at", "axis"))
+    def __init__(self, load: Load, share: Share) -> None:
+        super().__init__(RaceOptions, load, share, places=("at", "axis"))
         self.chosen = 0
 
     def _apply(self, query: dict[str, str]) -> Iterable[str]:

@@ -13,16 +13,15 @@ from graftviz.formats.model_records import ModelFile
 from graftviz.layout import static_layout
 from graftviz.learners.best_choice import BestChoice
 from graftviz.model import PairwiseMRF
+from graftviz.player.recorders import RunRecorder
 from graftviz.regions.overview import promising_query
 from graftviz.runs import Run
 from graftviz.sampling.graphs import grid_graph
 from graftviz.sampling.ising import ising_grid
-from graftviz.ui.background import EVERYTHING
-from graftviz.ui.frame.jobs import BUSY, LONGEST_WAIT, last_value
+from graftviz.ui.frame.jobs import BUSY, EVERYTHING, LONGEST_WAIT, last_value
 from graftviz.ui.grow.state import GrowState, opened_grow_state
 from graftviz.ui.material import Material
 from graftviz.ui.model_source import fingerprint_of
-from graftviz.ui.recording import RunRecorder
 from graftviz.ui.services import material, scheduler
 from graftviz.ui.url_state import UPLOAD
 from graftviz.ui.visits import SourceCache, clearable_cache
@@ -169,7 +168,7 @@ def _run_again(link: str) -> ShownModel:
     pairs = [] if link == _USUAL_RUN else [part.partition("=") for part in link.split(";")]
     if not all(name and text for name, _, text in pairs):
         raise InputError("The run in the link is truncated or damaged.")
-    state = GrowState(material, scheduler())
+    state = GrowState(material, scheduler().share())
     state.follow({name: text for name, _, text in pairs})
     state.refresh()
     if state.values["data"] == UPLOAD:

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
-import streamlit as st
 
 from graftviz.errors import InputError
 from graftviz.narrative.phrases import plural, short
 from graftviz.narrative.regions import coefficient_words, stop_words
+from graftviz.player.recorders import to_json
 from graftviz.player.region_records import (
     Grown,
     Question,
@@ -27,10 +27,9 @@ from graftviz.player.region_records import (
 from graftviz.regions import minimal_radius
 from graftviz.regions.overview import Influence, coefficient_map, influence_of, promising_query
 from graftviz.sampling.potentials import random_model
-from graftviz.ui.background import Background
-from graftviz.ui.frame.jobs import BUSY, LONGEST_WAIT, shared_job
-from graftviz.ui.frame.state import ViewPage
-from graftviz.ui.frame.view import Mailbox
+from graftviz.ui.frame.jobs import BUSY, LONGEST_WAIT, Job, shared_job
+from graftviz.ui.frame.state import OptionsPage
+from graftviz.ui.frame.view import Mailbox, whole_number
 from graftviz.ui.regions.models import (
     ShownModel,
     grid_model,
@@ -50,9 +49,6 @@ from graftviz.ui.regions.options import (
     question_of,
     rule_choices,
 )
-from graftviz.ui.scheduler import OneAtATime
-from graftviz.ui.services import scheduler
-from graftviz.ui.session_run import to_json, whole_number
 from graftviz.ui.url_state import UPLOAD
 
 AT_ONCE = 1.0  # seconds a region may take to arrive in one piece
@@ -81,15 +77,10 @@ def _mapping(shown: ShownModel) -> Iterator[list[list[float]]]:
     return coefficient_map(shown.model, FIELDS, COUPLINGS)
 
 
-@st.cache_resource(show_spinner=False)
-def _whole_graphs() -> OneAtATime:
-    """Return the queue of exact answers: one at a time, so that a thread stays free."""
-    return OneAtATime(scheduler())
-
-
 region = shared_job(_growing, 400, begins=True)
 influence = shared_job(_influencing, 200, begins=True)
-whole = shared_job(_answering, 100, turns=_whole_graphs)
+# One exact answer at a time, so that a thread stays free.
+whole = shared_job(_answering, 100, lane="exact")
 heat_map = shared_job(_mapping, 32, begins=True)
 
 
@@ -108,7 +99,7 @@ def rehearse_regions_page() -> None:
 # --------------------------------------------------------------------------------------- the state
 
 
-class RegionState(ViewPage[RegionOptions, ShownModel]):
+class RegionState(OptionsPage[RegionOptions]):
     """Choices of one session, and the model on show.
 
     Attributes
@@ -282,13 +273,13 @@ def region_message(state: RegionState, shown: ShownModel, mail: Mailbox) -> str:
     return to_json(message)
 
 
-def _wait(job: Background[Any], until: float) -> bool:
+def _wait(job: Job[Any], until: float) -> bool:
     """Return whether a job ends until a time of the monotonic clock."""
     return job.wait_for_end(max(0.0, until - time.monotonic()))
 
 
 def _region_part(
-    state: RegionState, shown: ShownModel, job: Background[Grown], grown: Grown
+    state: RegionState, shown: ShownModel, job: Job[Grown], grown: Grown
 ) -> dict[str, Any]:
     options, query, model = state.options, state.query, shown.model
     usual = int(model.cardinalities[query]) - 1

@@ -1,28 +1,29 @@
-"""One run as a browser sees it: records that only ever grow, computed while credit lasts."""
+"""Runs of the pages that learn from a table: records as a browser sees them, and their store."""
 
 from __future__ import annotations
 
 import json
 import logging
-import math
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from graftviz.errors import InputError
 from graftviz.learners.base import Learner
+from graftviz.player.recorders import Recorder, to_json
 from graftviz.runs import Branch, Result, Run
 from graftviz.selection import EdgeStability
-from graftviz.ui.background import EVERYTHING, Background, Job
+from graftviz.ui.frame.jobs import EVERYTHING, Job
+from graftviz.ui.frame.view import whole_number
+from graftviz.ui.limits import limits
 from graftviz.ui.logs import log_exception
-from graftviz.ui.material import Material
-from graftviz.ui.scheduler import Turns
+from graftviz.ui.material import Material, uploaded_table
+from graftviz.ui.scheduler import Share
 
 _AT_ONCE = 0.5  # seconds that new runs may take to arrive in one piece
 _MORE_STEPS = 0.25  # seconds to wait for steps that were asked for and are not there yet
-_MAX_COUNT = 100_000
 
 # A message to the browser stays well under the server's limit; the player asks for the rest.
 MAX_FEED_CHARACTERS = 4_000_000
@@ -42,53 +43,6 @@ class Plan:
     seed: int
     branch: Branch | None = None
     beside: Plan | None = None
-
-
-class Recorder:
-    """Recorder of a :class:`Run`: its records as the JSON of docs/player.md.
-
-    Parameters
-    ----------
-    run : Run
-    material : Material
-    token : str
-
-    Attributes
-    ----------
-    places : list of int or None
-        Positions of the nodes in the latest record with a layout.
-    """
-
-    places: list[int] | None = None
-
-    def __init__(self, run: Run, material: Material, token: str) -> None:
-        self.run = run
-        self.material = material
-        self.token = token
-
-    def advance(self) -> bool:
-        """Compute one more step; False when the run has ended."""
-        return self.run.advance()
-
-    def header(self) -> Mapping[str, Any]:
-        """Return the header; called once, after the first step (or the end of a run without)."""
-        raise NotImplementedError
-
-    def record(self, t: int) -> Mapping[str, Any]:
-        """Return the record of step `t`; called once for each t = 1, 2, … in order."""
-        raise NotImplementedError
-
-    def outcome(self) -> Mapping[str, Any]:
-        """Return how the run ended; called once, after the last record."""
-        raise NotImplementedError
-
-    def answer(self, question: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Answer a question about a node, an edge or a pair at a computed step."""
-        raise InputError(f"This page has no queries of kind {question.get('kind')!r}.")
-
-    def result(self) -> Result:
-        """Return what has been learned so far."""
-        return self.run.result()
 
 
 def new_run(plan: Plan, material: Material) -> Run:
@@ -112,11 +66,13 @@ def new_run(plan: Plan, material: Material) -> Run:
 class _Forgotten:
     """Placeholder of the recorder of a removed run; raises on access."""
 
+    header_json = outcome_json = None
+
     def __getattr__(self, name: str) -> Any:
         raise InputError(FORGOTTEN)
 
 
-class SessionRun(Job):
+class SessionRun(Job[bytes]):
     """Job that keeps all its values: records of the steps of a run.
 
     Engine threads write under the run's lock; readers of the log need no lock, because entries are
@@ -128,49 +84,35 @@ class SessionRun(Job):
     recorder : Recorder
     token : str
         Identifier of the run in header and feeds.
-    scheduler : Turns
+    share : Share
+    lane : Hashable, optional
 
     Attributes
     ----------
-    header_json : str or None
-        None before the first step.
     delivered : int
         The last step that any feed contained.
-    stability : Background or None
+    stability : Job or None
         Frequencies of its edges in subsamples of the rows, once requested.
     """
 
-    def __init__(self, recorder: Recorder, token: str, scheduler: Turns) -> None:
-        super().__init__(scheduler)
+    def __init__(self, recorder: Recorder, token: str, share: Share, lane: Hashable = None) -> None:
+        super().__init__(recorder.texts(), share, token, lane)
         self.recorder = recorder
-        self.token = token
-        self.header_json: str | None = None
         self.delivered = 0
-        self.stability: Background[EdgeStability] | None = None
+        self.stability: Job[EdgeStability] | None = None
         self._is_forgotten = False
         self._records: list[bytes] = []  # UTF-8: one α would make text of twice the size
-        self._outcome: str | None = None
         self._awaited = 1  # the first step includes the header
 
     @property
-    def computed(self) -> int:
-        """Number of steps computed so far."""
-        return len(self._records)
+    def header_json(self) -> str | None:
+        """Header in the format of the player; None before the first step."""
+        return self.recorder.header_json
 
     @property
     def memory_bytes(self) -> int:
         """Size of the records."""
         return sum(map(len, self._records))
-
-    @property
-    def ended(self) -> bool:
-        """Whether no step will follow: the run has its outcome, or it failed."""
-        return self._outcome is not None or bool(self.failure)
-
-    @property
-    def outcome(self) -> Mapping[str, Any] | None:
-        """Outcome of the run in the format of the player; None before its end."""
-        return None if self._outcome is None else json.loads(self._outcome)
 
     def ration(self, ahead: int) -> None:
         """Allow the run to compute up to `ahead` steps beyond the last requested one."""
@@ -198,9 +140,9 @@ class SessionRun(Job):
             return
         try:
             self.recorder = _Forgotten()  # type: ignore[assignment]
-            self.stability = None
+            self.stability = self.latest = None
             # A reader may still use the old list: it is replaced, not cleared.
-            self._records, self._outcome, self.header_json = [], None, None
+            self._values, self._records, self.computed = iter(()), [], 0
         finally:
             self._lock.release()
 
@@ -229,7 +171,7 @@ class SessionRun(Job):
                 break
             chosen.append(text)
         self.delivered = max(self.delivered, first - 1 + len(chosen))
-        outcome = self._outcome
+        outcome = self.recorder.outcome_json
         is_last = outcome is not None and first - 1 + len(chosen) >= len(self._records)
         return (
             f'{{"run":{json.dumps(self.token)},"from":{first},'
@@ -256,20 +198,9 @@ class SessionRun(Job):
         with self._at_work():
             return self.recorder.result()
 
-    def _advance(self) -> None:
-        goes_on = self.recorder.advance()
-        if self.header_json is None:
-            self.header_json = to_json(self.recorder.header())
-        if goes_on:
-            record = to_json(self.recorder.record(self.computed + 1))
-            self._records.append(record.encode("utf-8", "replace"))
-        else:
-            self._outcome = to_json(self.recorder.outcome())
-
-
-def to_json(value: object) -> str:
-    """Return compact, strictly valid JSON; NaN and infinity raise ValueError."""
-    return json.dumps(value, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
+    def _keep(self, value: bytes) -> None:
+        self._records.append(value)
+        super()._keep(value)
 
 
 def everything_so_far(runs: Iterable[SessionRun]) -> str:
@@ -293,13 +224,6 @@ def requested_feeds(runs: Iterable[SessionRun], wants: object) -> str:
     return _json(requests)
 
 
-def whole_number(value: object, default: int) -> int:
-    """Return a number the browser sent as a whole one, kept within reason."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        return default
-    return int(max(0, min(_MAX_COUNT, value)))
-
-
 def _json(requests: Iterable[tuple[SessionRun, int, int]]) -> str:
     parts = [
         f'{{"head":{run.header_json or "null"},"feed":{run.feed_json(first, count)}}}'
@@ -313,3 +237,64 @@ def _wait(targets: list[tuple[SessionRun, int]], seconds: float) -> None:
     until = time.monotonic() + seconds
     for run, steps in targets:
         run.wait(steps, max(0.0, until - time.monotonic()))
+
+
+class RunStore:
+    """Runs of one session, by plan, the latest last."""
+
+    def __init__(self) -> None:
+        self._runs: dict[Plan, SessionRun] = {}
+
+    def __contains__(self, plan: object) -> bool:
+        return plan in self._runs
+
+    def __iter__(self) -> Iterator[SessionRun]:
+        return iter(list(self._runs.values()))
+
+    def get(self, plan: Plan, start: Callable[[], SessionRun]) -> SessionRun:
+        """Return the run of a plan, started if there is none or if it has failed."""
+        run = self._runs.pop(plan, None)
+        if run is None or run.failure:
+            run = start()
+        self._runs[plan] = run
+        return run
+
+    def show(self, shown: Collection[SessionRun | None], most: int) -> None:
+        """Pause all runs that are not on show, and evict those beyond the limits.
+
+        Also evicted are runs of uploaded tables that were replaced by another.
+
+        Parameters
+        ----------
+        shown : collection of SessionRun or None
+        most : int
+            Maximum number of runs; fewer if their records exceed ``kept_memory`` together.
+        """
+        on_show = {uploaded_table(p.material) for p, run in self._runs.items() if run in shown}
+        tables = on_show - {""}
+        count, size = 0, 0.0
+        for plan, run in list(self._runs.items())[::-1]:
+            count, size = count + 1, size + run.memory_bytes / 1e6
+            if run in shown:
+                continue
+            run.revoke()
+            is_replaced = bool(tables) and uploaded_table(plan.material) not in tables | {""}
+            if is_replaced or count > most or size > limits().kept_memory:
+                del self._runs[plan]
+                run.forget()
+
+    def revoke(self) -> None:
+        """Pause all runs."""
+        for run in self:
+            run.revoke()
+
+    def clear(self) -> None:
+        """Pause and remove all runs; their records remain valid."""
+        self.revoke()
+        self._runs.clear()
+
+    def forget(self) -> None:
+        """Release the memory of all runs."""
+        for run in self:
+            run.forget()
+        self._runs.clear()

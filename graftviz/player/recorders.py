@@ -1,0 +1,285 @@
+"""Recorders of runs: the records of docs/player.md, written while a run is computed."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator, Mapping
+from functools import cached_property, lru_cache
+from typing import Any, Protocol
+
+import numpy as np
+
+from graftviz.counts import PairCounts
+from graftviz.errors import InputError
+from graftviz.fitting.structure_fit import Rows, rows_of
+from graftviz.layout import GrowingLayout
+from graftviz.learners.base import Learner
+from graftviz.learners.feature_options import FeatureOptions
+from graftviz.learners.grafting_options import settings_of
+from graftviz.learners.settings import OBJECTIVE_NAMES
+from graftviz.options import format_value, option_specs
+from graftviz.player.prune_records import prune_head, prune_outcome, prune_record
+from graftviz.player.race_records import racer_header, racer_outcome, racer_record
+from graftviz.player.records import answer, outcome_record, run_header, step_record
+from graftviz.racing import Course, course_of, rehearse
+from graftviz.runs import Branch, Result, Run
+
+KEPT = 256  # answers with a region
+COMPILING = "Compiling the engine for regions; try again in a minute."
+# Set by the warm-up of the app: earlier queries would make the page wait for the compiler.
+compiled = threading.Event()
+
+
+class Data(Protocol):
+    """Data of a run, as views show them."""
+
+    @property
+    def title(self) -> str:
+        """Title of the data set."""
+
+    @property
+    def positions(self) -> np.ndarray | None:
+        """Positions of the variables, 0 … 10000, shape (n, 2)."""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Sentences shown below the title."""
+
+    @property
+    def counts(self) -> PairCounts:
+        """The training rows, ready to be counted."""
+
+
+class Recorder:
+    """Records of a run as JSON.
+
+    Parameters
+    ----------
+    run : Run
+    data : Data
+    token : str
+        Identifier of the run.
+
+    Attributes
+    ----------
+    header_json, outcome_json : str or None
+        Header, from the first step on, and outcome, once the run has ended.
+    places : list of int or None
+        Positions of the nodes in the latest record with a layout.
+    """
+
+    header_json: str | None = None
+    outcome_json: str | None = None
+    places: list[int] | None = None
+
+    def __init__(self, run: Run, data: Data, token: str) -> None:
+        self.run = run
+        self.data = data
+        self.token = token
+
+    def texts(self) -> Iterator[bytes]:
+        """Compute the steps of the run and yield their records, as UTF-8."""
+        goes_on, t = self.advance(), 0
+        self.header_json = to_json(self.header())
+        while goes_on:
+            t += 1
+            yield to_json(self.record(t)).encode("utf-8", "replace")
+            goes_on = self.advance()
+        self.outcome_json = to_json(self.outcome())
+
+    def advance(self) -> bool:
+        """Compute one more step; False when the run has ended."""
+        return self.run.advance()
+
+    def header(self) -> Mapping[str, Any]:
+        """Return the header; called once, after the first step (or the end of a run without)."""
+        raise NotImplementedError
+
+    def record(self, t: int) -> Mapping[str, Any]:
+        """Return the record of step `t`; called once for each t = 1, 2, … in order."""
+        raise NotImplementedError
+
+    def outcome(self) -> Mapping[str, Any]:
+        """Return how the run ended; called once, after the last record."""
+        raise NotImplementedError
+
+    def answer(self, question: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Answer a question about a node, an edge or a pair at a computed step."""
+        raise InputError(f"This page has no queries of kind {question.get('kind')!r}.")
+
+    def result(self) -> Result:
+        """Return what has been learned so far."""
+        return self.run.result()
+
+
+class RunRecorder(Recorder):
+    """Recorder of a run for the player.
+
+    Parameters
+    ----------
+    run : Run
+    data : Data
+    token : str
+    beside : Recorder, optional
+        Recorder of the run this one branched from, or is compared with.
+    """
+
+    def __init__(self, run: Run, data: Data, token: str, beside: Recorder | None = None) -> None:
+        super().__init__(run, data, token)
+        # Not the recorder itself: its run may have to go before this one.
+        self._beside = None if beside is None else (beside.token, beside.run.learner)
+        self._lent = None if beside is None or run.branch is not None else beside.places
+        has_positions = data.positions is not None or self._lent is not None
+        self._layout = None if has_positions else GrowingLayout(run.table.n_variables)
+        self._answer = lru_cache(KEPT)(lambda text, _has_ended: answer(run, json.loads(text)))
+
+    def header(self) -> Mapping[str, Any]:
+        """Return the header."""
+        run, beside = self.run, self._beside
+        settings = settings_of(run.learner, self.data.counts)
+        at_end = (
+            settings if run.branch is None else settings_of(run.branch.learner, self.data.counts)
+        )
+        branch: dict[str, Any] | None = None
+        if run.branch is not None:
+            change = change_in_words(run.learner, run.branch)
+            branch = {
+                "t": run.branch.at,
+                "run": "" if beside is None else beside[0],
+                "text": f"from step {run.branch.at} on {change}",
+            }
+        header = run_header(
+            run,
+            token=self.token,
+            title=self.data.title,
+            positions=self.data.positions,
+            branch=branch,
+            note=" ".join(self.data.warnings),
+        )
+        if self._lent is not None and header["positions"] is None:
+            header["layout"] = self._lent
+        if settings is not None:
+            header["objective"] = OBJECTIVE_NAMES[settings.objective]
+        if at_end is not None:
+            header["penalty"] = list(at_end.penalty)
+        if beside is not None and branch is None:
+            header["beside"] = preset_title(beside[1])
+        return header
+
+    def record(self, t: int) -> Mapping[str, Any]:
+        """Return the record of step `t`."""
+        record = step_record(self.run, t, self._layout)
+        self.places = record.get("layout", self.places)
+        return record
+
+    def outcome(self) -> Mapping[str, Any]:
+        """Return how the run ended."""
+        return outcome_record(self.run) or {}
+
+    def answer(self, question: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Answer a question of the player; answers with a region are cached."""
+        if "region" not in question:
+            return answer(self.run, question)
+        if not compiled.is_set():
+            plain = {key: value for key, value in question.items() if key != "region"}
+            return {**answer(self.run, plain), "region": {"error": COMPILING, "again": True}}
+        # The last step is about the final fit once the run has ended.
+        return self._answer(json.dumps(question, sort_keys=True), self.run.outcome is not None)
+
+
+class RaceRecorder(Recorder):
+    """Recorder of a run in the format of races."""
+
+    _is_warm = False
+
+    def course(self, name: str = "") -> Course:
+        """Return the course so far; raises ValueError before the first step."""
+        return course_of(self.run, name, self._yardstick()[1])
+
+    def advance(self) -> bool:
+        """Compute one more step; False when the run has ended.
+
+        Kernels are compiled before the clock of the run starts; otherwise the first racer would be
+        charged for the compilation.
+        """
+        if not self._is_warm:
+            rehearse(self.run.learner)
+            self._is_warm = True
+        return super().advance()
+
+    def header(self) -> Mapping[str, Any]:
+        """Return what is known after the first step."""
+        return racer_header(
+            self.course(),
+            run=self.token,
+            objective=self._yardstick()[0],
+            has_test=self.run.test is not None,
+        )
+
+    def record(self, t: int) -> Mapping[str, Any]:
+        """Return the record of step `t`."""
+        return racer_record(self.run, t)
+
+    def outcome(self) -> Mapping[str, Any]:
+        """Return how the run ended."""
+        return racer_outcome(self.run, self.course())
+
+    def _yardstick(self) -> tuple[str, str]:
+        """Return the objective's name, and what decides whether two of them can be compared."""
+        learner = self.run.learner
+        if isinstance(learner, FeatureOptions):
+            penalty = learner.settings(self.data.counts).penalty
+            return "Bethe likelihood with a penalty of single features", str(tuple(penalty))
+        settings = settings_of(learner, self.data.counts)
+        if settings is None:
+            return "one of its own", repr(learner)
+        penalty, name = settings.penalty, OBJECTIVE_NAMES[settings.objective]
+        text = f"{name} with λ = {penalty.lam:g}, λ₂ = {penalty.lam2:g}"
+        return text, str(tuple(penalty))
+
+
+class PruneRecorder(Recorder):
+    """Recorder of a run of forced pruning."""
+
+    @cached_property
+    def _rows(self) -> Rows:
+        return rows_of(self.run.table)
+
+    def header(self) -> Mapping[str, Any]:
+        """Return the header; called after the first step."""
+        return prune_head(self.run, self.token)
+
+    def record(self, t: int) -> Mapping[str, Any]:
+        """Return the record of step `t`."""
+        return prune_record(self.run, t, self._rows)
+
+    def outcome(self) -> Mapping[str, Any]:
+        """Return how the run ended."""
+        return prune_outcome(self.run)
+
+
+def to_json(value: object) -> str:
+    """Return compact, strictly valid JSON; NaN and infinity raise ValueError."""
+    return json.dumps(value, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
+
+
+def preset_title(learner: Learner) -> str:
+    """Return what people call a learner by its preset: "the paper's method"."""
+    titles = {
+        "paper": "the paper's method",
+        "thesis": "the thesis' method",
+        "authors": "the authors' code",
+        "best": "best",
+    }
+    return titles.get(getattr(learner, "preset", ""), learner.title)
+
+
+def change_in_words(learner: Learner, branch: Branch) -> str:
+    """Return what a branch changes, e.g. ``"α 0.2, λ 0.005"``."""
+    changed = [
+        f"{spec.label} {format_value(getattr(branch.learner, spec.name))}"
+        for spec in option_specs(learner)
+        if getattr(branch.learner, spec.name) != getattr(learner, spec.name)
+    ]
+    return ", ".join(changed) or "unchanged"

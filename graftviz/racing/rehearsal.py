@@ -1,0 +1,39 @@
+"""Runs on a few rows, which compile the kernels of a learner before it is timed."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import lru_cache
+
+import numpy as np
+
+from graftviz.datasets import DataSet
+from graftviz.errors import InputError
+from graftviz.learners.base import Learner
+from graftviz.runs import learn
+from graftviz.table import DiscreteTable
+
+
+@lru_cache(maxsize=64)
+def rehearse(learner: Learner) -> None:
+    """Let `learner` learn from a few rows, so that nothing has to be compiled when it is timed."""
+    with suppress(InputError):  # options that do not fit such data: the run compiles the rest
+        learn(small_data().table, learner.for_rehearsal())
+
+
+def small_data(*, knows_truth: bool = False) -> DataSet:
+    """Return a chain of a few variables that copy their predecessor most of the time."""
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 3, size=(200, 8))
+    for i in range(1, codes.shape[1]):
+        copied = rng.random(len(codes)) < 0.7
+        codes[copied, i] = codes[copied, i - 1]
+    return DataSet(
+        key="warm-up",
+        title="",
+        table=DiscreteTable.from_codes(codes),
+        truth=np.array([(i, i + 1) for i in range(7)]) if knows_truth else None,
+        positions=None,
+        description="",
+        test_fraction=0.2,
+    )
