@@ -33,7 +33,7 @@ Told = Callable[[str, Mapping[str, int]], None]
 @pytest.fixture(scope="module")
 def everything() -> Any:
     """The message that tells all of three runs, at a link to step 2."""
-    state = PruneState(lambda key, _: prepare(load_dataset(key), 0), Scheduler())
+    state = PruneState(lambda key, _: prepare(load_dataset(key), 0), Scheduler().share())
     state.follow({"data": "survey", "exchanges": "4", "exchange": "2", "step": "2"})
     state.refresh()
     for run in state.runs.values():

@@ -164,9 +164,9 @@ def states() -> list[Any]:
         BudgetState,
         DynamicsState,
         RegionState,
-        lambda: GrowState(_unused, Scheduler()),
-        lambda: RaceState(_unused, Scheduler()),
-        lambda: PruneState(_unused, Scheduler()),
+        lambda: GrowState(_unused, Scheduler().share()),
+        lambda: RaceState(_unused, Scheduler().share()),
+        lambda: PruneState(_unused, Scheduler().share()),
         lambda: OptionsPage(ReservoirOptions),
         lambda: OptionsPage(InspectOptions),
     )
