@@ -14,8 +14,8 @@ from graftviz.learners.edge_grafting import EdgeGrafting
 from graftviz.learners.feature_grafting import FeatureGrafting
 from graftviz.learners.forced_pruning import ForcedPruning
 from graftviz.learners.grafting_options import settings_of
+from graftviz.narrative.comparison import false_edges, quantity_rows, reasons_for_difference
 from graftviz.runs import Result, learn
-from graftviz.ui.grow.analysis import false_edges, reasons, rows
 from graftviz.ui.material import automatic_values, prepare
 
 MATERIAL = prepare(load_dataset("karate"), 0)
@@ -43,7 +43,7 @@ def test_indirect_edges_are_false_ones_with_a_common_true_neighbour() -> None:
 def test_best_explains_away_and_says_so() -> None:
     paper, best = run("paper"), run("best")
     settings = settings_of(BestChoice(), MATERIAL.counts)
-    told = dict(reasons("the paper's method", paper, best, MATERIAL.truth, settings))
+    told = dict(reasons_for_difference("the paper's method", paper, best, MATERIAL.truth, settings))
     assert set(told) == {"Explains away", "Noise-based threshold", "Pruning"}
     wrong, indirect = false_edges(paper, MATERIAL.truth)
     assert (
@@ -53,7 +53,7 @@ def test_best_explains_away_and_says_so() -> None:
     assert false_edges(best, MATERIAL.truth)[1] < indirect
     removed = sum(map(len, best.trace.outcome.history.removals))
     assert removed == 0 or f"Removed {removed} edge" in told["Pruning"]
-    assert rows((paper, best)) == [
+    assert quantity_rows((paper, best)) == [
         ("Edges", f"{paper.edges:,}", f"{best.edges:,}"),
         ("Precision", f"{paper.precision:.2f}", f"{best.precision:.2f}"),
         ("Recall", f"{paper.recall:.2f}", f"{best.recall:.2f}"),
@@ -63,10 +63,10 @@ def test_best_explains_away_and_says_so() -> None:
 
 def test_without_truth_nothing_is_said_about_it() -> None:
     result = learn(MATERIAL.train, BestChoice(preset="paper", lam=0.0035), test=MATERIAL.test)
-    told = dict(reasons("paper", result, result, None, None))
+    told = dict(reasons_for_difference("paper", result, result, None, None))
     assert set(told) == {"Explains away"}
     assert "indirectly connected pairs" in told["Explains away"]
-    assert [what for what, _, _ in rows((result, result))] == ["Edges", "Held-out NLPL"]
+    assert [what for what, _, _ in quantity_rows((result, result))] == ["Edges", "Held-out NLPL"]
 
 
 def test_automatic_values_are_those_the_learner_uses() -> None:

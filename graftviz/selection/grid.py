@@ -5,9 +5,12 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterable
+from typing import Any
 
+from graftviz.counts import PairCounts
 from graftviz.errors import InputError
 from graftviz.learners.base import Learner
+from graftviz.learners.grafting_options import settings_of
 from graftviz.options import OptionSpec, option_specs
 from graftviz.selection.fits import fit
 from graftviz.table import DiscreteTable
@@ -35,6 +38,35 @@ def lam_option(learner: Learner) -> OptionSpec:
 def with_lam(learner: Learner, lam: float) -> Learner:
     """Return `learner` with another λ."""
     return dataclasses.replace(learner, **{lam_option(learner).name: lam})
+
+
+def with_plain_test(
+    learner: Learner, counts: PairCounts, *, keeps_budget: bool
+) -> tuple[Learner, float]:
+    """Return a learner with the test in which λ decides, and the κ that the given one has instead.
+
+    Parameters
+    ----------
+    learner : Learner
+    counts : PairCounts
+    keeps_budget : bool
+        Whether the edge budget was chosen for this learner; that of a preset would end all small λ
+        alike.
+
+    Raises
+    ------
+    InputError
+        When the options do not go together.
+    """
+    settings = settings_of(learner, counts)
+    if settings is None:
+        return learner, 0.0
+    changes: dict[str, Any] = {"lam": None}
+    if not keeps_budget:
+        changes["max_edges"] = counts.tables_possible
+    if settings.significance > 0:
+        changes["significance"] = 0.0
+    return dataclasses.replace(learner, **changes), settings.significance
 
 
 def lam_values(

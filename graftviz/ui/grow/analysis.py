@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-import numpy as np
 import streamlit as st
 
 from graftviz.errors import InputError
 from graftviz.figures import path_figure
 from graftviz.learners.base import Learner
 from graftviz.learners.grafting_options import settings_of
-from graftviz.learners.settings import Settings
-from graftviz.narrative.phrases import plural
+from graftviz.narrative.comparison import quantity_rows, reasons_for_difference
+from graftviz.narrative.selection import (
+    best_points,
+    path_words,
+    stability_words,
+    unknown_minima,
+)
 from graftviz.player.recorders import preset_title, to_json
-from graftviz.runs import Result
-from graftviz.selection import EdgeStability, LamPath, PathPoint, lam_path_steps, stability_steps
-from graftviz.selection.stability import STABLE, SUBSAMPLES
+from graftviz.selection import (
+    EdgeStability,
+    LamPath,
+    PathPoint,
+    lam_path_steps,
+    stability_steps,
+    with_plain_test,
+)
+from graftviz.selection.stability import SUBSAMPLES
 from graftviz.ui.boundary import bounded, guarded
 from graftviz.ui.chart import show_figure
 from graftviz.ui.frame.header import Tool
@@ -32,75 +40,9 @@ from graftviz.ui.grow.state import GrowState
 _REDRAW_EVERY = 10  # subsamples between two drawings of the graph
 _DRAWN = "grow.stability.drawn"
 _OPEN = "grow.path.open"
-_QUANTITIES = (
-    ("Edges", "edges", ",d"),
-    ("Precision", "precision", ".2f"),
-    ("Recall", "recall", ".2f"),
-    ("Held-out NLPL", "nlpl_test", ".3f"),
-)
 
 
 # ------------------------------------------------------------------------ comparison of presets
-
-
-def rows(runs: Sequence[Result]) -> list[tuple[str, ...]]:
-    """Return the rows of a table: quantity and its values; rows without values are omitted."""
-    rows = []
-    for label, name, form in _QUANTITIES:
-        numbers = [getattr(run, name) for run in runs]
-        if any(number is not None for number in numbers):
-            cells = ("–" if number is None else format(number, form) for number in numbers)
-            rows.append((label, *cells))
-    return rows
-
-
-def false_edges(result: Result, truth: np.ndarray) -> tuple[int, int]:
-    """Return the number of false edges, and of those between neighbours of a common variable."""
-    neighbours: list[set[int]] = [set() for _ in range(result.variables)]
-    for i, j in truth.tolist():
-        neighbours[i].add(j)
-        neighbours[j].add(i)
-    wrong = [(i, j) for i, j in result.model.edges.tolist() if j not in neighbours[i]]
-    return len(wrong), sum(bool(neighbours[i] & neighbours[j]) for i, j in wrong)
-
-
-def reasons(
-    name: str, other: Result, best: Result, truth: np.ndarray | None, settings: Settings | None
-) -> list[tuple[str, str]]:
-    """Return titles and explanations of the differences between a run and that of preset best.
-
-    Parameters
-    ----------
-    name : str
-        Name of the method of the first run.
-    other, best : Result
-    truth : int array, shape (k, 2), or None
-    settings : Settings or None
-        Settings of preset best.
-    """
-    owner = f"{name[:1].upper()}{name[1:]} scores raw correlation"
-    rule = "Best scores what a pair adds to the active edges"
-    wrong, indirect = (0, 0) if truth is None else false_edges(other, truth)
-    text = f"{owner}, so indirectly connected pairs also pass. {rule}."
-    if truth is not None and indirect:
-        text = (
-            f"{owner}: {indirect:,} of its {wrong:,} false edges join variables that only share a "
-            f"neighbour. {rule}: {plural(false_edges(best, truth)[1], 'such edge')}."
-        )
-    lines = [("Explains away", text)]
-    if settings is not None and settings.significance > 0:
-        text = (
-            f"A score must exceed κ = {settings.significance:g} times its sampling noise, so λ "
-            "needs no tuning."
-        )
-        lines.append(("Noise-based threshold", text))
-    outcome = best.trace.outcome
-    if removed := 0 if outcome is None else sum(map(len, outcome.history.removals)):
-        text = f"Removed {plural(removed, 'edge')} that later edges made redundant."
-        lines.append(("Pruning", text))
-    elif settings is not None and settings.refit:
-        lines.append(("Pruning", "At the end, tries removing each edge; none could go."))
-    return lines
 
 
 def compare_tool(state: GrowState) -> Tool | None:
@@ -134,7 +76,7 @@ def _show_difference(run: SessionRun, ghost: SessionRun) -> None:
     learning, learner = run.recorder.run, ghost.recorder.run.learner
     other, best = ghost.result(), run.result()
     settings = settings_of(learning.learner, run.recorder.data.counts)
-    labels, theirs, ours = zip(*rows((other, best)), strict=True)
+    labels, theirs, ours = zip(*quantity_rows((other, best)), strict=True)
     name = getattr(learner, "preset", learner.title)
     lines = [
         ["", *labels],
@@ -143,7 +85,7 @@ def _show_difference(run: SessionRun, ghost: SessionRun) -> None:
         ["**best** (solid)", *(f"**{cell}**" for cell in ours)],
     ]
     words, numbers = st.columns([1, 1], gap="medium", vertical_alignment="center")
-    explained = reasons(preset_title(learner), other, best, learning.truth, settings)
+    explained = reasons_for_difference(preset_title(learner), other, best, learning.truth, settings)
     words.markdown(" ".join(f"**{title}.** {text}" for title, text in explained))
     numbers.markdown("\n".join(f"| {' | '.join(line)} |" for line in lines))
 
@@ -151,8 +93,7 @@ def _show_difference(run: SessionRun, ghost: SessionRun) -> None:
 # ----------------------------------------------------------------------------------- path over λ
 
 
-@dataclasses.dataclass(frozen=True)
-class PathPlan:
+class PathPlan(NamedTuple):
     """Data and options that determine a path.
 
     Attributes
@@ -202,18 +143,10 @@ def path_of(state: GrowState) -> tuple[PathPlan, Job[LamPath]] | None:
     material = state.current_material()
     if material is None:
         return None
-    learner = state.learner(state.own)
-    settings, by_noise = settings_of(learner, material.counts), 0.0
-    if settings is not None:
-        by_noise = settings.significance
-        changes: dict[str, Any] = {"lam": None}
-        if "max_edges" not in state.values["options"]:
-            # The budget of a preset would end all small λ alike.
-            n = material.train.n_variables
-            changes["max_edges"] = n * (n - 1) // 2
-        if by_noise > 0:
-            changes["significance"] = 0.0
-        learner = dataclasses.replace(learner, **changes)
+    has_budget = "max_edges" in state.values["options"]
+    learner, by_noise = with_plain_test(
+        state.learner(state.own), material.counts, keeps_budget=has_budget
+    )
     plan = PathPlan(material.identity, learner, state.values["seed"], by_noise)
     if plan not in state.paths:
         steps = lam_path_steps(
@@ -252,7 +185,7 @@ def _show_points(state: GrowState, plan: PathPlan, work: Job[LamPath]) -> None:
     if path is not None and path.points:
         clickable = {"on_select": "rerun", "selection_mode": "points"} if is_complete else {}
         key = "path_chart" if is_complete else "path_so_far"
-        event = show_figure(path_figure(path), key, _words(path), **clickable)
+        event = show_figure(path_figure(path), key, path_words(path), **clickable)
         with buttons:
             _show_offers(state, plan, path, _clicked(path, event) if is_complete else None)
         if is_complete:
@@ -266,7 +199,7 @@ def _show_points(state: GrowState, plan: PathPlan, work: Job[LamPath]) -> None:
 def _show_offers(
     state: GrowState, plan: PathPlan, path: LamPath, clicked: PathPoint | None
 ) -> None:
-    offers = [(name, point) for name, point in _best_points(path) if not path.ends_at(point)]
+    offers = [(name, point) for name, point in best_points(path) if not path.ends_at(point)]
     if clicked is not None:
         offers.append(("clicked", clicked))
     for name, point in offers:
@@ -285,33 +218,8 @@ def _show_advice(path: LamPath) -> None:
         "structure and penalises each edge. Click a point of a curve to use its λ instead. "
         f"{plain(path.stop_reason)}"
     )
-    for name, point in _best_points(path):
-        if path.ends_at(point):
-            st.warning(
-                f"The {name} is lowest at the last λ visited, {point.lam:g} "
-                f"({plural(point.edges, 'edge')}), so its minimum is not known and no λ is "
-                "suggested by it. Click the point to use it anyway."
-            )
-
-
-def _best_points(path: LamPath) -> list[tuple[str, PathPoint]]:
-    """Return both criteria, each with the point where it is lowest."""
-    found = (("held-out NLPL", path.best_by_nlpl), ("EBIC", path.best_by_ebic))
-    return [(name, point) for name, point in found if point is not None]
-
-
-def _words(path: LamPath) -> str:
-    """Return a text alternative of the figure of a path."""
-    largest, least = path.points[0], path.points[-1]
-    edges = (
-        f"From λ = {largest.lam:g} to {least.lam:g} the number of edges grows to {least.edges:,}"
-    )
-    found = [
-        f"{name} is {'still falling' if path.ends_at(point) else 'best'} at λ = {point.lam:g}, "
-        f"with {point.edges:,} edges"
-        for name, point in _best_points(path)
-    ]
-    return "; ".join((edges, *found)) + "."
+    for sentence in unknown_minima(path):
+        st.warning(sentence)
 
 
 def _clicked(path: LamPath, event: Any) -> PathPoint | None:
@@ -384,7 +292,7 @@ def _show_stability(run: SessionRun, work: Job[EdgeStability]) -> None:
         if work.failure:
             st.warning(plain(work.failure))
         elif work.latest is not None:
-            st.markdown(_verdict(run, work.latest))
+            st.markdown(stability_words(work.latest, run.result().model.edges))
         return
     done = work.latest.done if work.latest is not None else 0
     drawn = (run.token, done // _REDRAW_EVERY)
@@ -401,14 +309,3 @@ def _cancel(run: SessionRun) -> None:
     if run.stability is not None:
         run.stability.revoke()
     run.stability = None
-
-
-def _verdict(run: SessionRun, found: EdgeStability) -> str:
-    shares = found.frequency_of(run.result().model.edges)
-    stable, rare = int((shares >= STABLE).sum()), int((shares < 0.5).sum())
-    faint = f", {rare:,} in fewer than half of them (faint in the graph)" if rare else ""
-    return (
-        f"**{stable:,} of {len(shares):,} edges** were found in at least "
-        f"{STABLE * found.done:.0f} of {found.done} random halves of the rows{faint}. Stable "
-        "edges can still be wrong."
-    )

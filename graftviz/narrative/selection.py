@@ -1,0 +1,52 @@
+"""Sentences on a path over λ, and on the stability of edges."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from graftviz.narrative.phrases import plural
+from graftviz.selection import EdgeStability, LamPath, PathPoint
+from graftviz.selection.stability import STABLE
+
+
+def best_points(path: LamPath) -> list[tuple[str, PathPoint]]:
+    """Return both criteria, each with the point where it is lowest."""
+    found = (("held-out NLPL", path.best_by_nlpl), ("EBIC", path.best_by_ebic))
+    return [(name, point) for name, point in found if point is not None]
+
+
+def path_words(path: LamPath) -> str:
+    """Return a text alternative of the figure of a path."""
+    largest, least = path.points[0], path.points[-1]
+    edges = (
+        f"From λ = {largest.lam:g} to {least.lam:g} the number of edges grows to {least.edges:,}"
+    )
+    found = [
+        f"{name} is {'still falling' if path.ends_at(point) else 'best'} at λ = {point.lam:g}, "
+        f"with {point.edges:,} edges"
+        for name, point in best_points(path)
+    ]
+    return "; ".join((edges, *found)) + "."
+
+
+def unknown_minima(path: LamPath) -> list[str]:
+    """Return a sentence on each criterion that was still falling where the path ended."""
+    return [
+        f"The {name} is lowest at the last λ visited, {point.lam:g} "
+        f"({plural(point.edges, 'edge')}), so its minimum is not known and no λ is suggested by "
+        "it. Click the point to use it anyway."
+        for name, point in best_points(path)
+        if path.ends_at(point)
+    ]
+
+
+def stability_words(found: EdgeStability, edges: np.ndarray) -> str:
+    """Return how many of the edges of a run are stable, in Markdown."""
+    shares = found.frequency_of(edges)
+    stable, rare = int((shares >= STABLE).sum()), int((shares < 0.5).sum())
+    faint = f", {rare:,} in fewer than half of them (faint in the graph)" if rare else ""
+    return (
+        f"**{stable:,} of {len(shares):,} edges** were found in at least "
+        f"{STABLE * found.done:.0f} of {found.done} random halves of the rows{faint}. Stable "
+        "edges can still be wrong."
+    )
