@@ -18,7 +18,6 @@ from numba.core.dispatcher import Dispatcher
 from waiting import wait_until
 
 from graftviz.datasets import dataset_keys, load_dataset, model_path
-from graftviz.errors import InputError
 from graftviz.formats.model_tables import edge_frame, node_frame
 from graftviz.formats.models import read_model
 from graftviz.inference import infer
@@ -390,26 +389,17 @@ def test_what_is_forgotten_comes_back_with_all_that_was_chosen(state: InspectSta
     assert state.link() == link
 
 
-def test_a_file_has_to_be_the_one_of_the_link(state: InspectState) -> None:
+def test_a_link_names_its_file(state: InspectState) -> None:
     model = pair_model()
     state.follow({"model": fingerprint_of(model), "node": "2", "evidence": "0:1"})
     state.refresh()
     assert state.loaded is None
-    with pytest.raises(InputError, match="is not the model of the link"):
-        state.first.accept(Loaded(pair_model(2.0), "other.uai"))
-    assert state.loaded is None
+    assert state.first.expected == fingerprint_of(model)
     state.first.accept(Loaded(model, "m.uai"))
     state.settle()
     assert state.loaded is not None
     assert (state.node, state.evidence) == (2, {0: 1})
     assert state.link() == {"model": fingerprint_of(model), "node": "2", "evidence": "0:1"}
-
-
-def test_another_file_will_do_if_asked_for(state: InspectState) -> None:
-    state.follow({"model": "0" * 16})
-    state.first.accept(Loaded(pair_model(), "m.uai"), any_file=True)
-    assert state.loaded is not None
-    assert state.link()["model"] == fingerprint_of(pair_model())
 
 
 def test_fingerprints_are_of_everything() -> None:

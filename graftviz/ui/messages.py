@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from graftviz.errors import InputError
-from graftviz.options import OptionSpec
 from graftviz.ui.boundary import guarded
 from graftviz.ui.frame.texts import plain
-from graftviz.wording import advised_arguments, reworded
 
 
 def show_warnings(sentences: Sequence[str]) -> None:
@@ -24,44 +20,6 @@ def show_problem(problem: str, suffix: str = "") -> None:
     """Show why the view does not follow the settings, and what it shows instead."""
     if problem:
         st.error(plain(problem + suffix))
-
-
-def show_refused_file(
-    error: InputError,
-    suffix: str,
-    specs: Iterable[OptionSpec],
-    choose: Callable[[str, Any], object],
-    prefix: str,
-) -> None:
-    """Show why a file is refused, with a button for each import option that its message advises.
-
-    Parameters
-    ----------
-    error : InputError
-    suffix : str
-        Sentence about the view shown meanwhile.
-    specs : iterable of OptionSpec
-        Import options.
-    choose : callable
-        ``choose(name, value)`` sets an import option.
-    prefix : str
-        Prefix of the keys of the buttons.
-    """
-    by_name = {spec.name: spec for spec in specs}
-
-    def control(name: str, value: str) -> str:
-        return f"“{by_name[name].label}: {value}” under “Import options” above"
-
-    sentence = str(error)
-    st.error(plain(reworded(sentence, control) + suffix))
-    with st.container(horizontal=True, gap="small"):
-        for name, value in dict.fromkeys(advised_arguments(sentence)):
-            st.button(
-                f"{by_name[name].label}: {value}",
-                key=f"{prefix}.advised.{name}.{value}",
-                on_click=guarded(choose),
-                args=(name, value),
-            )
 
 
 def show_awaiting_file(what: str, *, place: str) -> None:

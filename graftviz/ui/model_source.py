@@ -177,19 +177,8 @@ class ModelSource:
         """Return the data sets that have a true model."""
         return tuple(key for key in dataset_keys() if model_path(key) is not None)
 
-    def accept(self, file: Loaded, *, any_file: bool = False) -> None:
-        """Take an uploaded model.
-
-        Raises
-        ------
-        InputError
-            When it is not the model of the link, unless `any_file` is set.
-        """
-        if self.expected and file.fingerprint != self.expected and not any_file:
-            raise InputError(
-                f"{file.title} is not the model of the link (fingerprint {file.fingerprint}, not "
-                f"{self.expected}). Upload that file."
-            )
+    def accept(self, file: Loaded) -> None:
+        """Take an uploaded model."""
         if self._file is None or self._file.fingerprint != file.fingerprint:
             self._file = file
         self.expected = ""

@@ -1,24 +1,29 @@
-"""Uploaded tables: reading, comparison with the link, and conversion into material."""
+"""Uploads: the form, and its contents for tables and models."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, BinaryIO
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, BinaryIO, NamedTuple
 
 import streamlit as st
 
 from graftviz.datasets import DataSet, suggest_lam
 from graftviz.errors import InputError
-from graftviz.options import option_specs
+from graftviz.formats.model_records import ModelFile
+from graftviz.formats.models import may_be_model
+from graftviz.options import OptionSpec, option_specs
 from graftviz.sandbox.readers import TableUpload
 from graftviz.table import DiscreteTable
-from graftviz.ui.controls import show_options
+from graftviz.ui.controls import show_button, show_options
 from graftviz.ui.frame.learning import LearningPage
+from graftviz.ui.frame.texts import plain
+from graftviz.ui.limits import limits
 from graftviz.ui.material import FINGERPRINT_DIGITS, Material, prepare
-from graftviz.ui.messages import show_refused_file
-from graftviz.ui.reading import read_files, read_once, show_uploaders
+from graftviz.ui.reading import read_files, read_once
 from graftviz.ui.url_state import UPLOAD, UploadOptions, default_values
 from graftviz.ui.visits import SourceCache
+from graftviz.wording import advised_arguments, reworded
 
 TEST_FRACTION = 0.1
 LEAST_ROWS_TO_HOLD_OUT = 50
@@ -28,6 +33,132 @@ _FILES = (
     ("truth", "True edges, optional (CSV: source, target)", ["csv"]),
     ("places", "Positions, optional (CSV: name, lon, lat or x, y)", ["csv"]),
 )
+
+
+class UploadForm(NamedTuple):
+    """Contents of the form for one kind of upload.
+
+    Attributes
+    ----------
+    prefix : str
+        Of the keys of its controls.
+    what : str
+        Noun for the upload, such as "table".
+    show_files : callable
+        Show the uploaders; return the files, the required one first, None for missing ones.
+    read : callable
+        ``read(files, options)`` returns the upload, which has a `fingerprint`.
+    title, caption : str
+        Of the expander around the form; without a title there is none.
+    specs : sequence of OptionSpec
+        Import options.
+    """
+
+    prefix: str
+    what: str
+    show_files: Callable[[], Sequence[Any]]
+    read: Callable[[Sequence[Any], Mapping[str, Any]], Any]
+    title: str = ""
+    caption: str = ""
+    specs: Sequence[OptionSpec] = ()
+
+    def show(
+        self,
+        accept: Callable[[Any], object],
+        *,
+        expected: str,
+        shown: str = "",
+        is_open: bool = True,
+        reading: Mapping[str, Any] = MappingProxyType({}),
+        choose: Callable[[str, Any], Any] = lambda *_: None,
+        put_back: Callable[[], object] = lambda: None,
+    ) -> None:
+        """Show the form and its errors; the view stays as it is until an upload is accepted.
+
+        Parameters
+        ----------
+        accept : callable
+            Called with the upload.
+        expected : str
+            Fingerprint of the upload that a link requires; empty if any will do.
+        shown : str
+            What the view shows meanwhile, such as "run"; empty for nothing.
+        is_open : bool
+            Whether the expander is open at first.
+        reading : mapping
+            Values of the import options.
+        choose : callable
+            ``choose(name, value)`` sets an import option.
+        put_back : callable
+            Called when an upload is refused that no link requires.
+        """
+        if expected:
+            st.info(
+                "This link refers to an uploaded file. Upload the same file (fingerprint "
+                f"{expected[:FINGERPRINT_DIGITS]})."
+            )
+        with st.expander(self.title, expanded=is_open) if self.title else st.container():
+            if self.caption:
+                st.caption(self.caption)
+            files = self.show_files()
+            if self.specs:
+                more = "Import options"
+                show_options(self.specs, reading, choose, prefix=self.prefix, more=more)
+            is_uploaded = bool(files and files[0])
+            label, key = f"Use a different {self.what}", f"{self.prefix}.any_file"
+            any_file = bool(expected and is_uploaded) and st.checkbox(label, key=key)
+        if not is_uploaded:
+            return
+        key, options = f"{self.prefix}.read", tuple(reading.items())
+        try:
+            upload = read_once(key, files, options, lambda: self.read(files, reading))
+            if expected and not any_file and upload.fingerprint != expected[:FINGERPRINT_DIGITS]:
+                same_options = ", with the same import options" if self.specs else ""
+                raise InputError(
+                    f"{files[0].name} is not the {self.what} of the link (fingerprint "
+                    f"{upload.fingerprint}, not {expected[:FINGERPRINT_DIGITS]}). Upload that "
+                    f"{self.what}{same_options}."
+                )
+        except InputError as error:
+            note = f" Still showing the previous {shown}." if shown else ""
+            self._show_refusal(str(error), note, choose)
+            if not expected:
+                put_back()
+        else:
+            accept(upload)
+
+    def _show_refusal(self, sentence: str, note: str, choose: Callable[[str, Any], Any]) -> None:
+        """Show why a file is refused, with a button for each import option that is advised."""
+        labels = {spec.name: spec.label for spec in self.specs}
+
+        def control(name: str, value: str) -> str:
+            return f"“{labels[name]}: {value}” under “Import options” above"
+
+        st.error(plain((reworded(sentence, control) if labels else sentence) + note))
+        advised = dict.fromkeys(advised_arguments(sentence)) if labels else {}
+        with st.container(horizontal=True, gap="small"):
+            for name, value in advised:
+                key = f"{self.prefix}.advised.{name}.{value}"
+                show_button(f"{labels[name]}: {value}", key, choose, name, value)
+
+
+def show_uploaders(prefix: str, uploaders: Sequence[tuple[str, str, list[str]]]) -> list[Any]:
+    """Show uploaders of one file each side by side; return the files, None before an upload.
+
+    Parameters
+    ----------
+    prefix : str
+        Prefix of the keys of the uploaders.
+    uploaders : sequence of (role, label, file types)
+    """
+    most = limits().upload_memory
+    return [
+        column.file_uploader(label, kinds, key=f"{prefix}.{role}", max_upload_size=most)
+        for column, (role, label, kinds) in zip(st.columns(len(uploaders)), uploaders, strict=True)
+    ]
+
+
+# ------------------------------------------------------------------------------------------ tables
 
 
 class Upload:
@@ -54,7 +185,6 @@ def read_upload(
     truth: BinaryIO | None,
     places: BinaryIO | None,
     options: Mapping[str, Any],
-    expected: str = "",
 ) -> Upload:
     """Read a table, and optionally its true edges and the positions of its variables.
 
@@ -63,13 +193,11 @@ def read_upload(
     file, truth, places : binary file with a ``name``
     options : mapping
         Of :class:`UploadOptions`.
-    expected : str
-        Fingerprint from a link; empty accepts any table.
 
     Raises
     ------
     InputError
-        For anything that cannot be used, or another table than the link was made with.
+        For anything that cannot be used.
     """
     header = {"auto": "auto", "yes": True, "no": False}[options["header"]]
     files = (("table", file), ("truth", truth), ("places", places))
@@ -77,12 +205,6 @@ def read_upload(
     table = upload.table
     name = getattr(file, "name", "") or "The file"
     _check_lengths(table)
-    fingerprint = table.fingerprint[:FINGERPRINT_DIGITS]
-    if expected and not table.fingerprint.startswith(expected[:FINGERPRINT_DIGITS]):
-        raise InputError(
-            f"{name} is not the table of the link (fingerprint {fingerprint}, not "
-            f"{expected[:FINGERPRINT_DIGITS]}). Upload that one, with the same import options."
-        )
     holds_out = table.n_rows >= LEAST_ROWS_TO_HOLD_OUT
     data = DataSet(
         key=UPLOAD,
@@ -94,7 +216,7 @@ def read_upload(
         suggested={"lam": suggest_lam(table)},
         test_fraction=TEST_FRACTION if holds_out else 0.0,
     )
-    return Upload(data, fingerprint)
+    return Upload(data, table.fingerprint[:FINGERPRINT_DIGITS])
 
 
 def _check_lengths(table: DiscreteTable) -> None:
@@ -113,35 +235,95 @@ def show_upload(state: LearningPage[Any]) -> None:
     """Show the uploader and its errors while uploaded data are chosen; the shown run continues."""
     if state.values["data"] != UPLOAD:
         return
-    specs = option_specs(UploadOptions)
-    expected = "" if state.uploaded else state.values["fingerprint"]
-    if expected:
-        st.info(
-            "This link refers to an uploaded table. Upload the same table "
-            f"(fingerprint {expected[:FINGERPRINT_DIGITS]})."
+    form = UploadForm(
+        "upload",
+        "table",
+        lambda: show_uploaders("upload", _FILES),
+        lambda files, reading: read_upload(files[0], files[1], files[2], reading),
+        "Your own data",
+        "Columns are variables, rows are samples; any labels. Files stay on this server.",
+        option_specs(UploadOptions),
+    )
+    form.show(
+        state.accept,
+        expected="" if state.uploaded else state.values["fingerprint"],
+        shown="table" if state.uploaded is not None else "",
+        is_open=state.uploaded is None,
+        reading={**default_values(UploadOptions), **state.values["reading"]},
+        choose=state.choose,
+    )
+
+
+# ------------------------------------------------------------------------------------------ models
+
+
+def model_form(
+    prefix: str,
+    label: str,
+    most_mb: int,
+    make: Callable[[str, ModelFile], Any],
+    title: str = "",
+    caption: str = "",
+    help: str | None = None,
+) -> UploadForm:
+    """Return the form for an uploaded model: the one that was uploaded last.
+
+    Parameters
+    ----------
+    prefix : str
+        Of the keys of the form.
+    label, help : str
+        Of the uploader.
+    most_mb : int
+        Maximum size of a file; less if the server allows less.
+    make : callable
+        ``make(title, file)`` returns the upload; called once per upload.
+    title, caption : str
+        See :class:`UploadForm`.
+    """
+
+    def show_files() -> list[Any]:
+        files = st.file_uploader(
+            label,
+            ["uai", "graphml", "xml", "json", "zip"],
+            accept_multiple_files=True,
+            key=f"{prefix}.files",
+            max_upload_size=min(most_mb, limits().upload_memory),
+            help=help,
         )
-    with st.expander("Your own data", expanded=state.uploaded is None):
-        st.caption(
-            "Columns are variables, rows are samples; any labels. Files stay on this server."
-        )
-        files = show_uploaders("upload", _FILES)
-        reading = {**default_values(UploadOptions), **state.values["reading"]}
-        choose = state.choose
-        show_options(specs, reading, choose, prefix="upload", more="Import options")
-        anyway = bool(expected and files[0]) and st.checkbox("Use a different table")
-    if files[0] is None:
-        return
-    if anyway:
-        expected = ""
-    try:
-        upload = read_once(
-            "upload.read",
-            files,
-            (*reading.items(), expected),
-            lambda: read_upload(files[0], files[1], files[2], reading, expected),
-        )
-    except InputError as error:
-        note = " Still showing the previous table." if state.uploaded is not None else ""
-        show_refused_file(error, note, specs, choose, prefix="upload")
-        return
-    state.accept(upload)
+        return _latest_model(f"{prefix}.files", files)
+
+    def read(files: Sequence[Any], _: Mapping[str, Any]) -> Any:
+        models = [file.name for file in files if not file.name.lower().endswith(".names.json")]
+        name = models[0] if len(models) == 1 else "Result folder"
+        return make(name, read_files("model", (("model", file) for file in files)))
+
+    return UploadForm(prefix, "model", show_files, read, title, caption)
+
+
+def _latest_model(key: str, files: Sequence[Any]) -> list[Any]:
+    """Return the files of the model that was uploaded last.
+
+    An uploader of several files keeps all of them, so a second model is added to the first. Files
+    that hold no model, such as names, belong to the model uploaded before or after them.
+
+    Parameters
+    ----------
+    key : str
+        Name of the uploader within the session.
+    files : sequence of uploaded file
+    """
+    batches: list[list[str]] = st.session_state.setdefault(f"{key}.batches", [])
+    by_id = {file.file_id: file for file in files}
+    batches[:] = [rest for batch in batches if (rest := [i for i in batch if i in by_id])]
+    seen = {i for batch in batches for i in batch}
+    added = [i for i in by_id if i not in seen]
+
+    def holds_model(batch: list[str]) -> bool:
+        return any(may_be_model(by_id[i].name) for i in batch)
+
+    if added and batches and not (holds_model(added) and holds_model(batches[-1])):
+        batches[-1] += added
+    elif added:
+        batches.append(added)
+    return [by_id[i] for i in batches[-1]] if batches else []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -33,8 +33,8 @@ from graftviz.ui.frame.header import PageFile
 from graftviz.ui.frame.panels import show_notices, show_settings, show_slider, show_until
 from graftviz.ui.frame.texts import plain
 from graftviz.ui.frame.view import DYNAMICS
-from graftviz.ui.messages import show_refused_file
-from graftviz.ui.reading import read_files, read_once, show_uploaders
+from graftviz.ui.reading import read_files
+from graftviz.ui.upload import UploadForm, show_uploaders
 from graftviz.ui.url_state import UPLOAD
 
 MOST_BYTES = 100_000_000
@@ -145,45 +145,28 @@ def show_upload(state: DynamicsState) -> None:
     """Show the upload and its errors, if uploaded series are chosen; the current run continues."""
     if state.options.data != UPLOAD:
         return
-    expected = state.expected
-    if expected:
-        st.info(
-            f"This link refers to uploaded series. Upload the same files (fingerprint {expected})."
-        )
-    specs = [state.specs[name] for name in OF_READING]
-    with st.expander("Upload series", expanded=state.uploaded is None):
-        st.caption(
-            "One row per time and one column per series, or the columns time, series, value. Files "
-            "stay on this server."
-        )
-        files = show_uploaders(_PREFIX, _FILES)
-        show_options(specs, state.values, state.choose, prefix=_PREFIX, more="Import options")
-        anyway = bool(expected and files[0]) and st.checkbox("Use different series")
-    if files[0] is None:
-        return
-    options = {name: state.values[name] for name in OF_READING}
-    try:
-        uploaded = read_once(
-            f"{_PREFIX}.read",
-            files,
-            tuple(options.items()),
-            lambda: read_series_files(files, options),
-        )
-        if expected and uploaded.fingerprint != expected and not anyway:
-            raise InputError(
-                f"These are not the files of the link (fingerprint {uploaded.fingerprint}, not "
-                f"{expected}). Upload those, with the same import options."
-            )
-    except InputError as error:
-        suffix = " Still showing the previous run." if state.shown is not None else ""
-        show_refused_file(error, suffix, specs, state.choose, prefix=_PREFIX)
-        if not expected:
-            state.put_back()
-        return
-    state.accept(uploaded)
+    form = UploadForm(
+        _PREFIX,
+        "series",
+        lambda: show_uploaders(_PREFIX, _FILES),
+        read_series_files,
+        "Upload series",
+        "One row per time and one column per series, or the columns time, series, value. Files "
+        "stay on this server.",
+        [state.specs[name] for name in OF_READING],
+    )
+    form.show(
+        state.accept,
+        expected=state.expected,
+        shown="run" if state.shown is not None else "",
+        is_open=state.uploaded is None,
+        reading={name: state.values[name] for name in OF_READING},
+        choose=state.choose,
+        put_back=state.put_back,
+    )
 
 
-def read_series_files(files: Sequence[Any | None], options: dict[str, Any]) -> UploadedSeries:
+def read_series_files(files: Sequence[Any | None], options: Mapping[str, Any]) -> UploadedSeries:
     """Read a file of series, with optional files of positions and of parents.
 
     Raises

@@ -7,7 +7,6 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from graftviz.errors import InputError
 from graftviz.inspection.answers import AUTOMATIC, METHODS
 from graftviz.learners.registry import learner_class
 from graftviz.narrative.inspection import METHOD_NAMES, method_words, model_words
@@ -25,7 +24,7 @@ from graftviz.ui.inspect import results
 from graftviz.ui.inspect.state import InspectState, Shown, rehearse_inspect_page
 from graftviz.ui.messages import show_awaiting_file, show_problem, show_warnings
 from graftviz.ui.model_source import FILE, LEARNED, TRUE, Loaded, ModelSource
-from graftviz.ui.reading import upload_model
+from graftviz.ui.upload import model_form
 from graftviz.ui.url_state import write_options_of
 from graftviz.ui.warm_up import WarmUp
 from graftviz.wording import reworded
@@ -132,31 +131,17 @@ def _show_step(source: ModelSource, prefix: str) -> None:
 
 def show_file(source: ModelSource, prefix: str) -> None:
     """Show the model uploader and its errors."""
-    expected = source.expected
-    if expected:
-        st.info(
-            f"This link refers to an uploaded file. Upload the same file (fingerprint {expected})."
-        )
-    try:
-        uploaded = upload_model(
-            prefix,
-            "UAI (with .names.json), GraphML, node-link JSON, or all files of a result folder",
-            _MOST_MB,
-            lambda title, file: Loaded(file.model, title, file.notes),
-            help="Result folders are written by the command learn: upload all files together, or "
-            "as one ZIP archive. A graph whose edges have a numeric attribute weight is read as an "
-            "Ising model. Files stay on this server.",
-        )
-        if uploaded is not None:
-            key = f"{prefix}.any_file"
-            any_file = bool(expected) and st.checkbox("Use a different model", key=key)
-            source.accept(uploaded, any_file=any_file)
-    except InputError as error:
-        show_problem(str(error), _note(source))
-
-
-def _note(source: ModelSource) -> str:
-    return " Still showing the previous model." if source.loaded is not None else ""
+    form = model_form(
+        prefix,
+        "UAI (with .names.json), GraphML, node-link JSON, or all files of a result folder",
+        _MOST_MB,
+        lambda title, file: Loaded(file.model, title, file.notes),
+        help="Result folders are written by the command learn: upload all files together, or as "
+        "one ZIP archive. A graph whose edges have a numeric attribute weight is read as an Ising "
+        "model. Files stay on this server.",
+    )
+    shown = "model" if source.loaded is not None else ""
+    form.show(source.accept, expected=source.expected, shown=shown)
 
 
 def show_messages(state: InspectState) -> None:
@@ -166,7 +151,8 @@ def show_messages(state: InspectState) -> None:
     for source in state.sources:
         prefix = "" if source is state.first else "Model to compare with: "
         if source.problem:
-            show_problem(prefix + source.problem, _note(source))
+            note = " Still showing the previous model." if source.loaded is not None else ""
+            show_problem(prefix + source.problem, note)
             if source.learned.question:
                 show_button("Run anyway", f"inspect.anyway.{prefix}", source.learned.agree)
         if source.awaits_file and source.loaded is not None:

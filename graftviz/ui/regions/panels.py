@@ -10,15 +10,15 @@ import streamlit as st
 from graftviz.errors import InputError
 from graftviz.formats.region_csv import region_csv
 from graftviz.ui.boundary import bounded, guarded
-from graftviz.ui.controls import help_text
+from graftviz.ui.controls import help_text, show_button
 from graftviz.ui.frame.header import PageFile
 from graftviz.ui.frame.panels import show_settings, show_slider
 from graftviz.ui.frame.texts import plain
 from graftviz.ui.frame.view import REGION
-from graftviz.ui.reading import upload_model
 from graftviz.ui.regions.models import ShownModel, link_of_grow_page, uploaded_model
 from graftviz.ui.regions.options import GRID, RUN, question_of
 from graftviz.ui.regions.state import RegionState, region, region_message
+from graftviz.ui.upload import model_form
 from graftviz.ui.url_state import UPLOAD
 
 PATIENCE = 60.0  # seconds a download waits for the region
@@ -63,12 +63,7 @@ def show_model_choice(state: RegionState) -> None:
     options = state.options
     show_settings(state, _PREFIX, "data")
     if options.data == RUN and link_of_grow_page() not in ("", options.run):
-        st.button(
-            "Use the current run",
-            on_click=guarded(state.choose),
-            args=("data", RUN),
-            key="newest",
-        )
+        show_button("Use the current run", "newest", state.choose, "data", RUN)
     if options.data == GRID:
         for name in ("t2", "t1"):
             spec = state.specs[name]
@@ -115,36 +110,21 @@ def show_upload(state: RegionState) -> None:
     """Show the upload and its errors; the current model stays until another is accepted."""
     if state.options.data != UPLOAD:
         return
-    expected = state.expected
-    if expected:
-        st.info(
-            f"This link refers to an uploaded model. Upload the same file (fingerprint {expected})."
-        )
-    try:
-        with st.expander("Upload a model", expanded=state.uploaded is None):
-            st.caption(
-                "Files stay on this server. Larger models: "
-                "`python -m graftviz local MODEL --query NAME`."
-            )
-            uploaded = upload_model(
-                _PREFIX,
-                "Model: .uai (optionally with .names.json), .graphml, node-link .json, or a zipped "
-                "result folder",
-                _LIMIT,
-                lambda _, found: uploaded_model(found),
-            )
-        if uploaded is None:
-            return
-        if expected and uploaded.fingerprint != expected:
-            raise InputError(
-                "This is not the model of the link (fingerprint "
-                f"{uploaded.fingerprint}, not {expected})."
-            )
-    except InputError as error:
-        suffix = " Still showing the previous model." if state.shown is not None else ""
-        st.error(plain(str(error) + suffix))
-        return
-    state.accept(uploaded)
+    form = model_form(
+        _PREFIX,
+        "Model: .uai (optionally with .names.json), .graphml, node-link .json, or a zipped result "
+        "folder",
+        _LIMIT,
+        lambda _, found: uploaded_model(found),
+        "Upload a model",
+        "Files stay on this server. Larger models: `python -m graftviz local MODEL --query NAME`.",
+    )
+    form.show(
+        state.accept,
+        expected=state.expected,
+        shown="model" if state.shown is not None else "",
+        is_open=state.uploaded is None,
+    )
 
 
 def region_files(state: RegionState) -> list[PageFile]:
