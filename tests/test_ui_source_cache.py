@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import gc
 import io
 import weakref
@@ -12,22 +11,28 @@ import numpy as np
 import pytest
 
 from graftviz.formats.model_records import ModelFile
-from graftviz.learners.chow_liu import ChowLiu
 from graftviz.player.region_records import Question
-from graftviz.runs import learn
 from graftviz.sampling.ising import ising_grid
 from graftviz.ui import upload
 from graftviz.ui.dynamics import state as dynamics_state
 from graftviz.ui.dynamics.options import DynamicsOptions, plan_of
 from graftviz.ui.dynamics.panels import read_series_files
 from graftviz.ui.dynamics.state import UploadedSeries, source
+from graftviz.ui.grow.state import GrowState
 from graftviz.ui.material import Material
 from graftviz.ui.prune.state import PruneState
 from graftviz.ui.race.state import RaceState
-from graftviz.ui.regions import state as region_state
-from graftviz.ui.regions.models import ShownModel, grid_model, learned_model, uploaded_model
+from graftviz.ui.regions import models as region_models, state as region_state
+from graftviz.ui.regions.models import (
+    ShownModel,
+    grid_model,
+    link_of_grow_page,
+    model_of_run,
+    uploaded_model,
+)
 from graftviz.ui.regions.state import RegionState
 from graftviz.ui.scheduler import Task
+from graftviz.ui.services import scheduler
 from graftviz.ui.url_state import UPLOAD, UploadOptions, default_values
 from graftviz.ui.visits import SourceCache
 
@@ -160,11 +165,16 @@ def test_what_is_computed_of_an_own_model_stays_with_it() -> None:
     )
 
 
-def test_a_model_learned_from_an_own_table_is_an_own_one() -> None:
-    material = brought()(0)
-    assert learned_model(learn(material.train, ChowLiu()).model, material, "run:").own is not None
-    other = dataclasses.replace(material, identity=f"karate:{material.identity}")
-    assert learned_model(learn(other.train, ChowLiu()).model, other, "run:").own is None
+def test_a_model_learned_from_an_own_table_is_an_own_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    grow = GrowState(nothing_built_in, scheduler().share())
+    monkeypatch.setattr(region_models, "opened_grow_state", lambda: grow)
+    grow.choose("data", UPLOAD)
+    grow.choose("learner", "chow-liu")
+    grow.accept(brought())
+    assert grow.refresh(), grow.problem
+    shown = model_of_run(link_of_grow_page())
+    assert shown.own is not None
+    assert shown.model.n_edges == 4
 
 
 def test_the_latest_are_kept_and_the_one_asked_for_longest_ago_goes() -> None:

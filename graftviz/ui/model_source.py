@@ -92,6 +92,17 @@ class Loaded:
         return fingerprint_of(self.model)
 
 
+def inner_query(text: str) -> dict[str, str]:
+    """Return the parameters of an address that is a value of another: ``name=value;name=value``."""
+    parts = (part.partition("=") for part in text.split(";") if part)
+    return {name.strip(): value for name, _, value in parts}
+
+
+def inner_text(query: Mapping[str, str]) -> str:
+    """Return the text that :func:`inner_query` reads."""
+    return ";".join(f"{name}={text}" for name, text in query.items())
+
+
 def fingerprint_of(model: PairwiseMRF) -> str:
     """Return a fingerprint of everything about a model."""
     digest = hashlib.sha256()
@@ -191,12 +202,21 @@ class ModelSource:
 
     # ---------------------------------------------------------------------------------- the model
 
-    def refresh(self) -> None:
-        """Load the model of the settings; on failure set `problem` and keep the previous model."""
+    def refresh(self, patience: float = PATIENCE) -> None:
+        """Load the model of the settings; on failure set `problem` and keep the previous model.
+
+        Parameters
+        ----------
+        patience : float
+            Seconds to wait for a run before `learning` is set.
+        """
         self.problem = self.warning = self.learning = ""
-        load = {LEARNED: self._learned, TRUE: self._true, FILE: lambda: self._file}[self.kind]
         try:
-            self.loaded = load() or self.loaded
+            if self.kind == LEARNED:
+                found = self._learned(patience)
+            else:
+                found = self._true() if self.kind == TRUE else self._file
+            self.loaded = found or self.loaded
         except InputError as error:
             self.problem = str(error)
 
@@ -229,7 +249,7 @@ class ModelSource:
             lambda: Loaded(read_model(path), title, (), places, places is not None),
         )
 
-    def _learned(self) -> Loaded | None:
+    def _learned(self, patience: float) -> Loaded | None:
         if self.run is None and self.learned.values["data"] == UPLOAD:
             self._borrow_table()
         if self.run is None:
@@ -239,7 +259,7 @@ class ModelSource:
         if run is None:
             return None
         run.grant()  # also beyond the step, so that all steps can be chosen
-        run.wait(step or EVERYTHING, PATIENCE)
+        run.wait(step or EVERYTHING, patience)
         if run.failure and not run.computed:
             raise InputError(run.failure)
         if not run.ended and (not step or run.computed < step):

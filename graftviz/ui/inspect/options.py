@@ -16,7 +16,7 @@ from typing import Any
 
 from graftviz.inspection.answers import AUTOMATIC, METHODS
 from graftviz.options import option
-from graftviz.ui.model_source import SourceOptions
+from graftviz.ui.model_source import SourceOptions, inner_query, inner_text
 from graftviz.ui.url_state import (
     LinkReader,
     parse_options_of,
@@ -65,9 +65,7 @@ def _read_second(link: LinkReader, _: Mapping[str, Any]) -> SourceOptions | None
     text = link.left.pop("with", "").strip()
     if not text:
         return None
-    parts = [part.partition("=") for part in text.split(";") if part]
-    query = {name.strip(): value for name, _, value in parts}
-    values, complaints = parse_options_of(SourceOptions, query)
+    values, complaints = parse_options_of(SourceOptions, inner_query(text))
     link.complaints += [f"Model to compare with: {sentence}" for sentence in complaints]
     return SourceOptions(**values)
 
@@ -75,8 +73,8 @@ def _read_second(link: LinkReader, _: Mapping[str, Any]) -> SourceOptions | None
 def _write_second(source: SourceOptions) -> dict[str, str]:
     query = write_options_of(SourceOptions, vars(source))
     query.setdefault("data", source.data)  # the default alone would leave nothing to write
-    parts = sorted(query.items(), key=lambda item: item[0] != "model")
-    return {"with": ";".join(f"{name}={text}" for name, text in parts)}
+    ordered = dict(sorted(query.items(), key=lambda item: item[0] != "model"))
+    return {"with": inner_text(ordered)}
 
 
 @dataclass(frozen=True)

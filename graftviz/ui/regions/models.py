@@ -13,21 +13,27 @@ from graftviz.formats.model_records import ModelFile
 from graftviz.layout import static_layout
 from graftviz.learners.best_choice import BestChoice
 from graftviz.model import PairwiseMRF
-from graftviz.player.recorders import RunRecorder
 from graftviz.regions.overview import promising_query
 from graftviz.runs import Run
 from graftviz.sampling.graphs import grid_graph
 from graftviz.sampling.ising import ising_grid
-from graftviz.ui.frame.jobs import BUSY, EVERYTHING, LONGEST_WAIT, last_value
+from graftviz.ui.frame.jobs import BUSY, LONGEST_WAIT, last_value
+from graftviz.ui.grow.options import GrowOptions
 from graftviz.ui.grow.state import GrowState, opened_grow_state
 from graftviz.ui.material import Material
-from graftviz.ui.model_source import fingerprint_of
+from graftviz.ui.model_source import (
+    ModelSource,
+    SourceOptions,
+    fingerprint_of,
+    inner_query,
+    inner_text,
+)
 from graftviz.ui.services import material, scheduler
-from graftviz.ui.url_state import UPLOAD
+from graftviz.ui.url_state import UPLOAD, parse_options_of
 from graftviz.ui.visits import SourceCache, clearable_cache
 
 MOST_VARIABLES = 3_000  # beyond, the region is too small to be seen
-_WORKS = 60  # kept of a model that is not shared
+_JOBS = 60  # kept of a model that is not shared
 _USUAL_RUN = "default"  # the link of a run whose address is empty
 
 
@@ -97,32 +103,35 @@ def _learning(material: Material) -> Iterator[ShownModel | None]:
     run = Run(material.train, BestChoice(preset="best"), seed=0)
     while run.advance():
         yield None
-    yield learned_model(run.result().model, material, f"learned:{material.identity}")
-
-
-def learned_model(
-    model: PairwiseMRF, material: Material, identity: str, note: str = ""
-) -> ShownModel:
-    """Return a learned model at the places its variables have on the Grow page."""
-    own = SourceCache(_WORKS) if material.is_uploaded else None
-    return _shown_model(identity, model, note, own, material.positions, material.truth)
+    identity, model = f"learned:{material.identity}", run.result().model
+    is_given = material.positions is not None
+    yield placed_model(identity, model, material.places, given=is_given)
 
 
 def uploaded_model(found: ModelFile) -> ShownModel:
     """Return an uploaded model."""
-    identity = f"upload:{fingerprint_of(found.model)}"
-    return _shown_model(identity, found.model, " ".join(found.notes), SourceCache(_WORKS))
+    identity, note = f"upload:{fingerprint_of(found.model)}", " ".join(found.notes)
+    return placed_model(identity, found.model, note=note, is_own=True)
 
 
-def _shown_model(
+def placed_model(
     identity: str,
     model: PairwiseMRF,
-    note: str,
-    own: SourceCache | None,
-    positions: np.ndarray | None = None,
-    truth: np.ndarray | None = None,
+    places: np.ndarray | None = None,
+    *,
+    given: bool = False,
+    note: str = "",
+    is_own: bool = False,
 ) -> ShownModel:
-    """Return a model with its known positions, or laid out by the true or else its own edges.
+    """Return a model at the places of its variables, or laid out by its edges.
+
+    Parameters
+    ----------
+    identity, model, given, note
+        See :class:`ShownModel`.
+    places : array, shape (n, 2), optional
+    is_own : bool
+        Whether its results belong to the session.
 
     Raises
     ------
@@ -130,21 +139,16 @@ def _shown_model(
         When it is too large to be drawn.
     """
     check_size(model)
-    edges = model.edges if truth is None or len(truth) == 0 else truth
-    places = static_layout(model.n_variables, edges) if positions is None else positions
-    is_given, query = positions is not None, promising_query(model)
-    return ShownModel(identity, identity, model, places, is_given, query, note, own)
+    if places is None:
+        places = static_layout(model.n_variables, model.edges)
+    own = SourceCache(_JOBS) if is_own else None
+    return ShownModel(identity, identity, model, places, given, promising_query(model), note, own)
 
 
 def link_of_grow_page() -> str:
     """Return the address of the run on this session's Grow page; empty if there is none."""
     state = opened_grow_state()
-    return "" if state is None or state.run is None else _query_text(state)
-
-
-def _query_text(state: GrowState) -> str:
-    # One value of our address; what is in it has no semicolons, and needs no escapes of its own.
-    return ";".join(f"{name}={text}" for name, text in state.link().items()) or _USUAL_RUN
+    return "" if state is None or state.run is None else inner_text(state.link()) or _USUAL_RUN
 
 
 def model_of_run(link: str) -> ShownModel:
@@ -157,44 +161,36 @@ def model_of_run(link: str) -> ShownModel:
     """
     if not link:
         raise InputError("The Grow page has no run yet. Learn a model there, then choose it here.")
-    here = opened_grow_state()
-    is_here = here is not None and here.run is not None and _query_text(here) == link
-    return _model_of(here, link) if here and is_here else _run_again(link)
+    return _load(link, opened_grow_state()) if link == link_of_grow_page() else _repeated(link)
 
 
 @clearable_cache
 @st.cache_resource(show_spinner="Repeating the run of the link…", max_entries=24)
-def _run_again(link: str) -> ShownModel:
-    pairs = [] if link == _USUAL_RUN else [part.partition("=") for part in link.split(";")]
-    if not all(name and text for name, _, text in pairs):
-        raise InputError("The run in the link is truncated or damaged.")
-    state = GrowState(material, scheduler().share())
-    state.follow({name: text for name, _, text in pairs})
-    state.refresh()
-    if state.values["data"] == UPLOAD:
-        raise InputError(
-            "This link refers to a model learned from an uploaded table. Upload the same table on "
-            "the Grow page, learn from it, and choose its run here."
-        )
-    trouble = " ".join(filter(None, [*state.complaints, state.problem, state.question]))
-    if state.run is None or trouble:
-        raise InputError(trouble or "No run available.")
-    return _model_of(state, link)
+def _repeated(link: str) -> ShownModel:
+    return _load(link, None)
 
 
-def _model_of(state: GrowState, link: str) -> ShownModel:
-    """Return the model of the step on show, or of the end where that is the start."""
-    run, at = state.run, state.values["step"]
-    assert run is not None
-    assert state.material is not None
-    run.grant(EVERYTHING)
-    if not run.wait_for_end(LONGEST_WAIT):
-        raise InputError(BUSY)
-    identity = f"run:{link}:{run.computed}"
-    if not (isinstance(run.recorder, RunRecorder) and 0 < at < run.computed):
-        return learned_model(run.result().model, state.material, identity)
-    model = run.recorder.run.steps[at - 1].model()
-    return learned_model(model, state.material, identity, f"Model of step {at} of the run.")
+def _load(link: str, grow: GrowState | None) -> ShownModel:
+    """Return the model of the step in a link, or of the end of the run, where it has none."""
+    query = {} if link == _USUAL_RUN else inner_query(link)
+    values, complaints = parse_options_of(GrowOptions, query)
+    source = ModelSource(GrowState(material, scheduler().share()), lambda: grow)
+    source.take(SourceOptions(**values))
+    source.refresh(LONGEST_WAIT)
+    loaded, step = source.loaded, source.learned.values["step"]
+    trouble = [*complaints, source.problem, source.learning and BUSY]
+    if loaded is None or any(trouble):
+        raise InputError(" ".join(filter(None, trouble)) or "No run available.")
+    source.forget()
+    note = f"Model of step {step} of the run." if step else source.warning
+    return placed_model(
+        f"run:{link}:{loaded.fingerprint}",
+        loaded.model,
+        loaded.places,
+        given=loaded.keeps_shape,
+        note=note,
+        is_own=values["data"] == UPLOAD,
+    )
 
 
 def check_size(model: PairwiseMRF) -> None:
