@@ -10,9 +10,9 @@ from graftviz.learners.best_choice import BestChoice
 from graftviz.learners.chow_liu import ChowLiu
 from graftviz.learners.edge_grafting import EdgeGrafting
 from graftviz.learners.first_hit import FirstHit
+from graftviz.material import Material, prepare
 from graftviz.racing import Course, Race, course_of
 from graftviz.runs import Run
-from graftviz.ui.material import Material, prepare
 
 LAM = 0.0035
 

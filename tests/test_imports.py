@@ -27,7 +27,7 @@ RANKS: tuple[tuple[str, ...], ...] = (
     ("metrics", "forecasting", "inspection"),
     ("runs",),
     ("selection", "tuning", "ranks", "racing", "tradeoff"),
-    ("narrative",),
+    ("narrative", "material"),
     ("player",),
     ("formats", "figures"),
     ("sandbox",),

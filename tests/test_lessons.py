@@ -17,6 +17,7 @@ from graftviz.inference import infer
 from graftviz.learners.best_choice import BestChoice
 from graftviz.learners.bounded_inference import BoundedInference
 from graftviz.learners.registry import learner_class, learner_names
+from graftviz.material import Material, default_options, prepare
 from graftviz.narrative.glossary import GLOSSARY
 from graftviz.narrative.lessons import LESSONS
 from graftviz.player.budget_records import BoundedProgress
@@ -29,7 +30,6 @@ from graftviz.ui.dynamics.options import DynamicsOptions, plan_of
 from graftviz.ui.dynamics.state import source
 from graftviz.ui.grow.options import GrowOptions
 from graftviz.ui.lessons import VIEWS, address_of
-from graftviz.ui.material import Material, default_options, prepare
 from graftviz.ui.race.options import RaceOptions
 from graftviz.ui.regions.models import grid_model
 from graftviz.ui.regions.options import RegionOptions

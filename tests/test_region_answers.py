@@ -18,6 +18,7 @@ from graftviz.learners.chow_liu import ChowLiu
 from graftviz.learners.edge_grafting import EdgeGrafting
 from graftviz.learners.feature_grafting import FeatureGrafting
 from graftviz.learners.nodewise_l1 import NodewiseL1
+from graftviz.material import prepare
 from graftviz.model import PairwiseMRF
 from graftviz.narrative import region
 from graftviz.narrative.region import certified_region, region_settings, rounded_up
@@ -28,7 +29,6 @@ from graftviz.regions import CUTS
 from graftviz.runs import Run
 from graftviz.sampling import joint_probabilities, joint_states
 from graftviz.table import DiscreteTable
-from graftviz.ui.material import prepare
 
 N = 9
 SLACK = 1e-9  # of floating point

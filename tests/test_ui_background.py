@@ -12,9 +12,10 @@ import pytest
 from waiting import wait_until
 
 from graftviz.errors import InputError
+from graftviz.material import SourceCache
 from graftviz.ui.frame.jobs import Job, shared_job
 from graftviz.ui.scheduler import Scheduler, Task
-from graftviz.ui.visits import SourceCache, clear_caches
+from graftviz.ui.visits import clear_caches
 
 
 @pytest.fixture

@@ -14,9 +14,9 @@ from graftviz.learners.edge_grafting import EdgeGrafting
 from graftviz.learners.feature_grafting import FeatureGrafting
 from graftviz.learners.forced_pruning import ForcedPruning
 from graftviz.learners.grafting_options import settings_of
+from graftviz.material import automatic_values, prepare
 from graftviz.narrative.comparison import false_edges, quantity_rows, reasons_for_difference
 from graftviz.runs import Result, learn
-from graftviz.ui.material import automatic_values, prepare
 
 MATERIAL = prepare(load_dataset("karate"), 0)
 

@@ -24,6 +24,7 @@ from graftviz.inference import infer
 from graftviz.inspection import answers, compare_models, mutual_informations
 from graftviz.inspection.answers import AUTOMATIC, METHODS, Answer, answer_steps
 from graftviz.learners.registry import learner_class, learner_names
+from graftviz.material import prepare
 from graftviz.model import PairwiseMRF
 from graftviz.options import option_specs
 from graftviz.ui.grow.state import GrowState
@@ -31,7 +32,6 @@ from graftviz.ui.inspect import state as inspect_state
 from graftviz.ui.inspect.options import InspectOptions
 from graftviz.ui.inspect.results import matching_rows, model_files, state_names
 from graftviz.ui.inspect.state import InspectState, Shown
-from graftviz.ui.material import prepare
 from graftviz.ui.model_source import FILE, TRUE, Loaded, SourceOptions, fingerprint_of
 from graftviz.ui.scheduler import Scheduler
 from graftviz.ui.upload import Upload

@@ -12,6 +12,7 @@ from graftviz.datasets import DataSet
 from graftviz.fitting.structure_fit import rows_of
 from graftviz.layout import ring_layout
 from graftviz.learners.forced_pruning import HEURISTICS, ForcedPruning
+from graftviz.material import Material, prepare
 from graftviz.player import prune_records
 from graftviz.player.prune_records import prune_head, prune_outcome, prune_record
 from graftviz.player.recorders import PruneRecorder, to_json
@@ -21,7 +22,6 @@ from graftviz.ui.frame import learning, runs as session_runs
 from graftviz.ui.frame.state import REMEMBERED_LINKS, OwnLinks
 from graftviz.ui.frame.view import whole_number
 from graftviz.ui.limits import Limits
-from graftviz.ui.material import Material, prepare
 from graftviz.ui.prune.state import PruneState
 from graftviz.ui.scheduler import Scheduler
 

@@ -14,12 +14,12 @@ from waiting import wait_until
 from graftviz.datasets import DataSet
 from graftviz.learners.base import Learner
 from graftviz.learners.first_hit import FirstHit
+from graftviz.material import Material, prepare
 from graftviz.player import recorders
 from graftviz.table import DiscreteTable
 from graftviz.ui import run_limits
 from graftviz.ui.frame import learning, runs
 from graftviz.ui.limits import Limits
-from graftviz.ui.material import Material, prepare
 from graftviz.ui.race.options import LINE_UP, MOST_RACERS
 from graftviz.ui.race.state import EDGES_A_VARIABLE, RaceState
 from graftviz.ui.scheduler import Scheduler

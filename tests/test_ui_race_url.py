@@ -7,8 +7,9 @@ import math
 import pytest
 from hypothesis import given, strategies as st
 
+from graftviz.material import UPLOAD
 from graftviz.ui.race.options import LINE_UP, MOST_RACERS, RaceOptions
-from graftviz.ui.url_state import UPLOAD, LearnerChoice, parse_options_of, write_options_of
+from graftviz.ui.url_state import LearnerChoice, parse_options_of, write_options_of
 
 RACERS = st.one_of(
     st.builds(

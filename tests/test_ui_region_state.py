@@ -7,6 +7,7 @@ import pytest
 
 from graftviz.errors import InputError
 from graftviz.formats.uploads import read_uploaded_model
+from graftviz.material import UPLOAD
 from graftviz.model import PairwiseMRF
 from graftviz.regions.overview import promising_query
 from graftviz.ui.frame.jobs import Job
@@ -19,7 +20,6 @@ from graftviz.ui.regions.models import (
 from graftviz.ui.regions.options import GRID, RUN, RegionOptions, named_rules, rule_choices
 from graftviz.ui.regions.state import RegionState
 from graftviz.ui.scheduler import Scheduler
-from graftviz.ui.url_state import UPLOAD
 
 
 def uploaded(files: dict[str, bytes]) -> ShownModel:

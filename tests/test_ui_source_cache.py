@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from graftviz.formats.model_records import ModelFile
+from graftviz.material import UPLOAD, Material, SourceCache
 from graftviz.player.region_records import Question
 from graftviz.sampling.ising import ising_grid
 from graftviz.ui import upload
@@ -19,7 +20,6 @@ from graftviz.ui.dynamics.options import DynamicsOptions, plan_of
 from graftviz.ui.dynamics.panels import read_series_files
 from graftviz.ui.dynamics.state import UploadedSeries, source
 from graftviz.ui.grow.state import GrowState
-from graftviz.ui.material import Material
 from graftviz.ui.prune.state import PruneState
 from graftviz.ui.race.state import RaceState
 from graftviz.ui.regions import models as region_models, state as region_state
@@ -33,8 +33,7 @@ from graftviz.ui.regions.models import (
 from graftviz.ui.regions.state import RegionState
 from graftviz.ui.scheduler import Task
 from graftviz.ui.services import scheduler
-from graftviz.ui.url_state import UPLOAD, UploadOptions, default_values
-from graftviz.ui.visits import SourceCache
+from graftviz.ui.url_state import UploadOptions, default_values
 
 
 class Idle:

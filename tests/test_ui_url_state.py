@@ -8,15 +8,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 from graftviz.learners.registry import learner_class
+from graftviz.material import UPLOAD
 from graftviz.options import OptionSpec, option_specs
 from graftviz.ui.grow.options import BranchPoint, GrowOptions, has_presets
-from graftviz.ui.url_state import (
-    MAX_SEED,
-    UPLOAD,
-    UploadOptions,
-    parse_options_of,
-    write_options_of,
-)
+from graftviz.ui.url_state import MAX_SEED, UploadOptions, parse_options_of, write_options_of
 
 
 def parsed(query: dict[str, str]) -> tuple[GrowOptions, tuple[str, ...]]:

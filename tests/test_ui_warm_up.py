@@ -18,13 +18,13 @@ from graftviz.errors import InputError
 from graftviz.learners.base import Learner
 from graftviz.learners.best_choice import BestChoice
 from graftviz.learners.registry import learner_class, learner_names
+from graftviz.material import PAGE_PRESET, Material, prepare
 from graftviz.options import option_specs
 from graftviz.player.recorders import RunRecorder
 from graftviz.ranks import RankSimulation, ranked_steps, simulated_ranks
 from graftviz.table import DiscreteTable
 from graftviz.ui import engine as engine_module
 from graftviz.ui.frame.runs import Plan, new_run
-from graftviz.ui.material import PAGE_PRESET, Material, prepare
 from graftviz.ui.reservoir import jobs as reservoir_jobs
 from graftviz.ui.reservoir.jobs import rehearse_reservoir_page
 from graftviz.ui.warm_up import WarmUp, first_jobs, later_jobs

@@ -6,11 +6,8 @@ import json
 import threading
 from collections.abc import Iterator, Mapping
 from functools import cached_property, lru_cache
-from typing import Any, Protocol
+from typing import Any
 
-import numpy as np
-
-from graftviz.counts import PairCounts
 from graftviz.errors import InputError
 from graftviz.fitting.structure_fit import Rows, rows_of
 from graftviz.layout import GrowingLayout
@@ -18,6 +15,7 @@ from graftviz.learners.base import Learner
 from graftviz.learners.feature_options import FeatureOptions
 from graftviz.learners.grafting_options import settings_of
 from graftviz.learners.settings import OBJECTIVE_NAMES
+from graftviz.material import Material
 from graftviz.options import format_value, option_specs
 from graftviz.player.prune_records import prune_head, prune_outcome, prune_record
 from graftviz.player.race_records import racer_header, racer_outcome, racer_record
@@ -31,33 +29,13 @@ COMPILING = "Compiling the engine for regions; try again in a minute."
 compiled = threading.Event()
 
 
-class Data(Protocol):
-    """Data of a run, as views show them."""
-
-    @property
-    def title(self) -> str:
-        """Title of the data set."""
-
-    @property
-    def positions(self) -> np.ndarray | None:
-        """Positions of the variables, 0 … 10000, shape (n, 2)."""
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """Sentences shown below the title."""
-
-    @property
-    def counts(self) -> PairCounts:
-        """The training rows, ready to be counted."""
-
-
 class Recorder:
     """Records of a run as JSON.
 
     Parameters
     ----------
     run : Run
-    data : Data
+    material : Material
     token : str
         Identifier of the run.
 
@@ -73,9 +51,9 @@ class Recorder:
     outcome_json: str | None = None
     places: list[int] | None = None
 
-    def __init__(self, run: Run, data: Data, token: str) -> None:
+    def __init__(self, run: Run, material: Material, token: str) -> None:
         self.run = run
-        self.data = data
+        self.material = material
         self.token = token
 
     def texts(self) -> Iterator[bytes]:
@@ -119,28 +97,28 @@ class RunRecorder(Recorder):
     Parameters
     ----------
     run : Run
-    data : Data
+    material : Material
     token : str
     beside : Recorder, optional
         Recorder of the run this one branched from, or is compared with.
     """
 
-    def __init__(self, run: Run, data: Data, token: str, beside: Recorder | None = None) -> None:
-        super().__init__(run, data, token)
+    def __init__(
+        self, run: Run, material: Material, token: str, beside: Recorder | None = None
+    ) -> None:
+        super().__init__(run, material, token)
         # Not the recorder itself: its run may have to go before this one.
         self._beside = None if beside is None else (beside.token, beside.run.learner)
         self._lent = None if beside is None or run.branch is not None else beside.places
-        has_positions = data.positions is not None or self._lent is not None
+        has_positions = material.positions is not None or self._lent is not None
         self._layout = None if has_positions else GrowingLayout(run.table.n_variables)
         self._answer = lru_cache(KEPT)(lambda text, _has_ended: answer(run, json.loads(text)))
 
     def header(self) -> Mapping[str, Any]:
         """Return the header."""
         run, beside = self.run, self._beside
-        settings = settings_of(run.learner, self.data.counts)
-        at_end = (
-            settings if run.branch is None else settings_of(run.branch.learner, self.data.counts)
-        )
+        last = run.learner if run.branch is None else run.branch.learner
+        settings, at_end = (settings_of(one, self.material.counts) for one in (run.learner, last))
         branch: dict[str, Any] | None = None
         if run.branch is not None:
             change = change_in_words(run.learner, run.branch)
@@ -152,10 +130,10 @@ class RunRecorder(Recorder):
         header = run_header(
             run,
             token=self.token,
-            title=self.data.title,
-            positions=self.data.positions,
+            title=self.material.title,
+            positions=self.material.positions,
             branch=branch,
-            note=" ".join(self.data.warnings),
+            note=" ".join(self.material.warnings),
         )
         if self._lent is not None and header["positions"] is None:
             header["layout"] = self._lent
@@ -229,9 +207,9 @@ class RaceRecorder(Recorder):
         """Return the objective's name, and what decides whether two of them can be compared."""
         learner = self.run.learner
         if isinstance(learner, FeatureOptions):
-            penalty = learner.settings(self.data.counts).penalty
+            penalty = learner.settings(self.material.counts).penalty
             return "Bethe likelihood with a penalty of single features", str(tuple(penalty))
-        settings = settings_of(learner, self.data.counts)
+        settings = settings_of(learner, self.material.counts)
         if settings is None:
             return "one of its own", repr(learner)
         penalty, name = settings.penalty, OBJECTIVE_NAMES[settings.objective]

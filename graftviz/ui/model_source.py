@@ -19,6 +19,7 @@ import numpy as np
 from graftviz.datasets import dataset_keys, model_path
 from graftviz.errors import InputError
 from graftviz.formats.models import read_model
+from graftviz.material import FINGERPRINT_DIGITS, UPLOAD, SourceCache
 from graftviz.model import PairwiseMRF
 from graftviz.narrative.phrases import plural
 from graftviz.player.recorders import RunRecorder
@@ -26,9 +27,7 @@ from graftviz.ui.frame.jobs import EVERYTHING
 from graftviz.ui.frame.runs import SessionRun
 from graftviz.ui.grow.options import GrowOptions
 from graftviz.ui.grow.state import GrowState
-from graftviz.ui.material import FINGERPRINT_DIGITS
-from graftviz.ui.url_state import UPLOAD, LinkReader, part
-from graftviz.ui.visits import SourceCache
+from graftviz.ui.url_state import LinkReader, part
 
 LEARNED, TRUE, FILE = "learned", "true", "file"
 _FINGERPRINT = re.compile(rf"[0-9a-f]{{{FINGERPRINT_DIGITS}}}")
@@ -295,7 +294,7 @@ def _of_run(run: SessionRun, step: int) -> Loaded:
     """Return the model after a step of a run, or at its end."""
     recorder = run.recorder
     assert isinstance(recorder, RunRecorder)  # the only kind of the Grow page
-    learning, material = recorder.run, recorder.data
+    learning, material = recorder.run, recorder.material
     if run.ended and step == run.computed and learning.outcome is not None:
         model, history = learning.outcome.model(), learning.outcome.history
         recorded, where = len(history.counts), f"end of the run, step {step}"

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 from graftviz.forecasting import duration_text, forecast
 from graftviz.learners.base import Learner
+from graftviz.material import UPLOAD
 from graftviz.memory import free_bytes, resident_bytes, size_text
 from graftviz.options import format_value, option_specs
 from graftviz.table import DiscreteTable
 from graftviz.ui.limits import limits
-from graftviz.ui.url_state import UPLOAD
 from graftviz.ui.visits import visits
 
 _MEGABYTE = 1e6

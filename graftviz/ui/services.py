@@ -10,8 +10,8 @@ from streamlit.runtime import exists, get_instance
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from graftviz.datasets import load_dataset
+from graftviz.material import Material, prepare
 from graftviz.ui.limits import limits
-from graftviz.ui.material import Material, prepare
 from graftviz.ui.scheduler import Scheduler, Share
 from graftviz.ui.visits import Visit, Work, clearable_cache, visits
 

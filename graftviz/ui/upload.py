@@ -12,6 +12,7 @@ from graftviz.datasets import DataSet, suggest_lam
 from graftviz.errors import InputError
 from graftviz.formats.model_records import ModelFile
 from graftviz.formats.models import may_be_model
+from graftviz.material import FINGERPRINT_DIGITS, UPLOAD, Material, SourceCache, prepare
 from graftviz.options import OptionSpec, option_specs
 from graftviz.sandbox.readers import TableUpload
 from graftviz.table import DiscreteTable
@@ -19,10 +20,8 @@ from graftviz.ui.controls import show_button, show_options
 from graftviz.ui.frame.learning import LearningPage
 from graftviz.ui.frame.texts import plain
 from graftviz.ui.limits import limits
-from graftviz.ui.material import FINGERPRINT_DIGITS, Material, prepare
 from graftviz.ui.reading import read_files, read_once
-from graftviz.ui.url_state import UPLOAD, UploadOptions, default_values
-from graftviz.ui.visits import SourceCache
+from graftviz.ui.url_state import UploadOptions, default_values
 from graftviz.wording import advised_arguments, reworded
 
 TEST_FRACTION = 0.1

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from graftviz.datasets import dataset_keys, dataset_title
 from graftviz.errors import InputError
+from graftviz.material import UPLOAD
 from graftviz.options import (
     OptionSpec,
     check_options,
@@ -27,7 +28,6 @@ from graftviz.options import (
 from graftviz.table.reading import BINS, MAX_STATES
 from graftviz.wording import quoted
 
-UPLOAD = "upload"
 BEST = "best"
 MAX_SEED = 2**32 - 1
 MAX_STEP = 10**9

@@ -12,9 +12,9 @@ import gc
 import logging
 import threading
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 from weakref import WeakSet
 
 from graftviz.memory import release_freed_memory
@@ -155,38 +155,6 @@ def free_memory() -> None:
 def visits() -> Visits:
     """Return the visits of this process."""
     return Visits(limits().gone_seconds, on_empty=clear_caches)
-
-
-class SourceCache:
-    """Least-recently-used cache of values that are computed on first access.
-
-    It belongs to the source of the values. A cache of the process would hold both after the
-    session of an upload has ended, and could show them to other sessions.
-
-    Parameters
-    ----------
-    most : int
-        Number of entries.
-    """
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._lock = threading.RLock()  # to make one may take another
-        self._values: dict[Hashable, Any] = {}
-
-    def get(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return the value of `key`, computed by `make` if needed; errors of `make` propagate."""
-        with self._lock:
-            value: T = self._values.pop(key) if key in self._values else make()
-            self._values[key] = value
-            for old in list(self._values)[: -self._most]:
-                del self._values[old]
-            return value
-
-    def clear(self) -> None:
-        """Remove all entries."""
-        with self._lock:
-            self._values.clear()
 
 
 def clearable_cache(cached: T) -> T:

@@ -17,6 +17,7 @@ from graftviz.errors import InputError
 from graftviz.learners.base import Learner
 from graftviz.learners.best_choice import BestChoice
 from graftviz.learners.registry import learner_class, learner_names
+from graftviz.material import PAGE_PRESET, automatic_values, prepare
 from graftviz.narrative.region import SMALLEST_TOLERANCE
 from graftviz.options import option_specs
 from graftviz.player.recorders import RunRecorder, compiled
@@ -26,7 +27,6 @@ from graftviz.regions import CUTS
 from graftviz.runs import Run
 from graftviz.ui.frame.runs import Plan, new_run
 from graftviz.ui.logs import log_exception
-from graftviz.ui.material import PAGE_PRESET, automatic_values, prepare
 
 COMPILE_SECONDS = 110  # until the page opens, measured on two busy cores
 log = logging.getLogger(__name__)

@@ -12,8 +12,8 @@ from waiting import eventually
 
 from graftviz.datasets import load_dataset
 from graftviz.learners.forced_pruning import ForcedPruning
+from graftviz.material import prepare
 from graftviz.runs import Run
-from graftviz.ui.material import prepare
 
 pytestmark = pytest.mark.browser
 

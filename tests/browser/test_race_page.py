@@ -11,8 +11,8 @@ import pytest
 from waiting import eventually
 
 from graftviz.datasets import load_dataset
+from graftviz.material import prepare
 from graftviz.racing import COLUMNS, Race, column_results
-from graftviz.ui.material import prepare
 from graftviz.ui.race.state import RaceState
 from graftviz.ui.scheduler import Scheduler
 

@@ -14,6 +14,7 @@ import streamlit as st
 from graftviz.datasets.networks import DENSE, dense_network
 from graftviz.layout import level_layout
 from graftviz.learners.bounded_inference import MEASURES, BoundedInference
+from graftviz.material import Material, prepare
 from graftviz.model import PairwiseMRF
 from graftviz.narrative.budget import amount
 from graftviz.narrative.phrases import plural
@@ -23,7 +24,6 @@ from graftviz.tradeoff import MeasuredPath, measuring_path
 from graftviz.ui.budget.options import BOUNDS, PLACES, RESETS, BudgetOptions, slider_of
 from graftviz.ui.frame.jobs import Job, shared_job
 from graftviz.ui.frame.live import RunPage
-from graftviz.ui.material import Material, prepare
 from graftviz.ui.services import material
 from graftviz.ui.visits import clearable_cache
 

@@ -12,11 +12,12 @@ from graftviz.dynamics.samples import sample_keys
 from graftviz.dynamics.seeds import seed_count
 from graftviz.dynamics.solving import SolverOptions
 from graftviz.forecasting import duration_text
+from graftviz.material import UPLOAD
 from graftviz.memory import size_text
 from graftviz.options import check_options, option, option_of, option_specs
 from graftviz.ui.limits import limits
 from graftviz.ui.run_limits import Verdict
-from graftviz.ui.url_state import UPLOAD, fingerprint_part, seed_option, step_option
+from graftviz.ui.url_state import fingerprint_part, seed_option, step_option
 
 _NUMBER = 60  # bytes a number takes in steps, records and messages together
 _MOST_NUMBERS = 700_000  # beyond, a message to the browser would be too large

@@ -15,6 +15,7 @@ from graftviz.errors import InputError
 from graftviz.figures import prediction_figure
 from graftviz.figures.dynamics import CurvePoint
 from graftviz.formats.dynamics_files import dynamics_json, matrix_csv
+from graftviz.material import UPLOAD
 from graftviz.narrative.dynamics import race_words, wiring_source
 from graftviz.sandbox.readers import SeriesUpload
 from graftviz.ui.chart import show_figure
@@ -35,7 +36,6 @@ from graftviz.ui.frame.texts import plain
 from graftviz.ui.frame.view import DYNAMICS
 from graftviz.ui.reading import read_files
 from graftviz.ui.upload import UploadForm, show_uploaders
-from graftviz.ui.url_state import UPLOAD
 
 MOST_BYTES = 100_000_000
 _PREFIX = "dynamics"

@@ -38,6 +38,7 @@ from graftviz.dynamics.prepared import (
     sampled_series,
 )
 from graftviz.errors import InputError
+from graftviz.material import FINGERPRINT_DIGITS, UPLOAD, SourceCache
 from graftviz.narrative.phrases import plural
 from graftviz.player.dynamics_records import (
     RunProgress,
@@ -58,10 +59,8 @@ from graftviz.ui.dynamics.options import (
 )
 from graftviz.ui.frame.jobs import Job, shared_job
 from graftviz.ui.frame.live import RunPage
-from graftviz.ui.material import FINGERPRINT_DIGITS
 from graftviz.ui.run_limits import Verdict
-from graftviz.ui.url_state import UPLOAD
-from graftviz.ui.visits import SourceCache, clearable_cache
+from graftviz.ui.visits import clearable_cache
 
 MOST_SERIES = 1_000  # beyond, neither picture nor matrix has a pixel for every series
 _MATERIALS, _JOBS = 4, 60  # kept of files, and of each material they made

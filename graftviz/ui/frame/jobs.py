@@ -10,9 +10,10 @@ from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar
 from weakref import WeakSet
 
 from graftviz.errors import InputError
+from graftviz.material import SourceCache
 from graftviz.ui.scheduler import Share, foreground
 from graftviz.ui.services import scheduler
-from graftviz.ui.visits import SourceCache, clearable_cache
+from graftviz.ui.visits import clearable_cache
 
 BUSY = "The server is too busy to finish this now; try again later."
 LONGEST_WAIT = 300.0  # seconds; a first run on a busy machine may have to be compiled

@@ -9,16 +9,15 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 from graftviz.errors import InputError
 from graftviz.learners.base import Learner
 from graftviz.learners.registry import learner_class
+from graftviz.material import UPLOAD, Material, automatic_values, default_options
 from graftviz.player.recorders import Recorder, to_json
 from graftviz.runs import Run
 from graftviz.ui.frame.runs import Plan, RunStore, SessionRun, new_run
 from graftviz.ui.frame.state import OptionsPage
 from graftviz.ui.limits import limits
-from graftviz.ui.material import Material, automatic_values, default_options
 from graftviz.ui.run_limits import judge
 from graftviz.ui.scheduler import Share
 from graftviz.ui.url_state import (
-    UPLOAD,
     DataOptions,
     LearnerChoice,
     UploadOptions,

@@ -12,6 +12,7 @@ from typing import Any
 
 from graftviz.errors import InputError
 from graftviz.learners.base import Learner
+from graftviz.material import Material, uploaded_table
 from graftviz.player.recorders import Recorder, to_json
 from graftviz.runs import Branch, Result, Run
 from graftviz.selection import EdgeStability
@@ -19,7 +20,6 @@ from graftviz.ui.frame.jobs import EVERYTHING, Job
 from graftviz.ui.frame.view import whole_number
 from graftviz.ui.limits import limits
 from graftviz.ui.logs import log_exception
-from graftviz.ui.material import Material, uploaded_table
 from graftviz.ui.scheduler import Share
 
 _AT_ONCE = 0.5  # seconds that new runs may take to arrive in one piece

@@ -9,11 +9,12 @@ from collections.abc import Collection, Hashable, Iterable, Mapping
 from typing import Any, ClassVar, Generic, TypeVar
 
 from graftviz.errors import InputError
+from graftviz.material import UPLOAD
 from graftviz.options import option_specs
 from graftviz.ui.frame.jobs import Watching
 from graftviz.ui.frame.view import whole_number
 from graftviz.ui.run_limits import Verdict
-from graftviz.ui.url_state import UPLOAD, default_values, parse_options_of, write_options_of
+from graftviz.ui.url_state import default_values, parse_options_of, write_options_of
 
 REMEMBERED_LINKS = 50
 T = TypeVar("T")

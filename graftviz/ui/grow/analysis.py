@@ -75,7 +75,7 @@ def _show_difference(run: SessionRun, ghost: SessionRun) -> None:
         return  # shown with the run
     learning, learner = run.recorder.run, ghost.recorder.run.learner
     other, best = ghost.result(), run.result()
-    settings = settings_of(learning.learner, run.recorder.data.counts)
+    settings = settings_of(learning.learner, run.recorder.material.counts)
     labels, theirs, ours = zip(*quantity_rows((other, best)), strict=True)
     name = getattr(learner, "preset", learner.title)
     lines = [

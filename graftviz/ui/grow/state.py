@@ -6,6 +6,7 @@ from collections.abc import Hashable, Mapping
 from functools import partial
 from typing import Any, ClassVar
 
+from graftviz.material import PAGE_PRESET, Material
 from graftviz.player.recorders import RunRecorder
 from graftviz.runs import Branch
 from graftviz.selection import LamPath
@@ -14,7 +15,6 @@ from graftviz.ui.frame.learning import LearningPage, Load, Wanted, with_choice
 from graftviz.ui.frame.runs import SessionRun
 from graftviz.ui.grow.options import BranchPoint, GrowOptions, has_presets, option_names
 from graftviz.ui.limits import limits
-from graftviz.ui.material import PAGE_PRESET, Material
 from graftviz.ui.run_limits import fewer_edges, learn_command
 from graftviz.ui.scheduler import Share
 from graftviz.ui.services import material, opened_state, page_state, share

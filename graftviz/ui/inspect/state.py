@@ -20,6 +20,7 @@ from graftviz.inference import Beliefs
 from graftviz.inspection import GraphPicture, ModelDifference, mutual_informations
 from graftviz.inspection.answers import AUTOMATIC, METHODS, Answer, answer_steps
 from graftviz.inspection.picture import MOST_NODES
+from graftviz.material import Material, SourceCache
 from graftviz.model import PairwiseMRF
 from graftviz.narrative.inspection import contradiction_words
 from graftviz.narrative.phrases import short
@@ -30,12 +31,10 @@ from graftviz.ui.frame.jobs import Job, Watching
 from graftviz.ui.frame.state import PageState
 from graftviz.ui.grow.state import GrowState, opened_grow_state
 from graftviz.ui.inspect.options import InspectOptions
-from graftviz.ui.material import Material
 from graftviz.ui.model_source import LEARNED, TRUE, Loaded, ModelSource, SourceOptions
 from graftviz.ui.scheduler import Share
 from graftviz.ui.services import material, page_state, share
 from graftviz.ui.url_state import parse_options_of, write_options_of
-from graftviz.ui.visits import SourceCache
 
 PATIENCE = 1.2  # seconds to wait for marginals before the page shows a notice
 _MOST_JOBS = 12

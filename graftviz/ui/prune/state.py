@@ -13,13 +13,13 @@ import numpy as np
 
 from graftviz.layout import ring_layout, static_layout
 from graftviz.learners.forced_pruning import HEURISTICS, ForcedPruning
+from graftviz.material import Material
 from graftviz.narrative.phrases import plural
 from graftviz.player.prune_records import prune_header
 from graftviz.player.recorders import PruneRecorder
 from graftviz.racing import rehearse
 from graftviz.ui.frame.learning import Entry, Load, SideBySidePage, Wanted
 from graftviz.ui.frame.runs import SessionRun
-from graftviz.ui.material import Material
 from graftviz.ui.prune.options import PruneOptions
 from graftviz.ui.scheduler import Share
 from graftviz.ui.services import material, page_state, share

@@ -10,12 +10,12 @@ from typing import Any, ClassVar
 from graftviz.errors import InputError
 from graftviz.learners.base import Learner
 from graftviz.learners.registry import learner_class
+from graftviz.material import Material, automatic_values
 from graftviz.options import format_value, option_specs
 from graftviz.player.race_records import race_header
 from graftviz.player.recorders import RaceRecorder
 from graftviz.racing import AXES, Race, distinct_names
 from graftviz.ui.frame.learning import Entry, LearningPage, Load, SideBySidePage, Wanted
-from graftviz.ui.material import Material, automatic_values
 from graftviz.ui.race.options import END, LINE_UP, MOST_RACERS, RaceOptions
 from graftviz.ui.scheduler import Share
 from graftviz.ui.services import material, page_state, share

@@ -12,6 +12,7 @@ from graftviz.errors import InputError
 from graftviz.formats.model_records import ModelFile
 from graftviz.layout import static_layout
 from graftviz.learners.best_choice import BestChoice
+from graftviz.material import UPLOAD, Material, SourceCache
 from graftviz.model import PairwiseMRF
 from graftviz.regions.overview import promising_query
 from graftviz.runs import Run
@@ -20,7 +21,6 @@ from graftviz.sampling.ising import ising_grid
 from graftviz.ui.frame.jobs import BUSY, LONGEST_WAIT, last_value
 from graftviz.ui.grow.options import GrowOptions
 from graftviz.ui.grow.state import GrowState, opened_grow_state
-from graftviz.ui.material import Material
 from graftviz.ui.model_source import (
     ModelSource,
     SourceOptions,
@@ -29,8 +29,8 @@ from graftviz.ui.model_source import (
     inner_text,
 )
 from graftviz.ui.services import material, scheduler
-from graftviz.ui.url_state import UPLOAD, parse_options_of
-from graftviz.ui.visits import SourceCache, clearable_cache
+from graftviz.ui.url_state import parse_options_of
+from graftviz.ui.visits import clearable_cache
 
 MOST_VARIABLES = 3_000  # beyond, the region is too small to be seen
 _JOBS = 60  # kept of a model that is not shared

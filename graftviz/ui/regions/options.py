@@ -7,16 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from graftviz.datasets import dataset_title
+from graftviz.material import UPLOAD
 from graftviz.options import check_options, option
 from graftviz.player.region_records import Question
-from graftviz.ui.url_state import (
-    UPLOAD,
-    LinkReader,
-    fingerprint_part,
-    part,
-    seed_option,
-    step_option,
-)
+from graftviz.ui.url_state import LinkReader, fingerprint_part, part, seed_option, step_option
 
 GRID = "ising-grid"
 RUN = "run"  # the model of a run on the Grow page

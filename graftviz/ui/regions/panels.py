@@ -9,6 +9,7 @@ import streamlit as st
 
 from graftviz.errors import InputError
 from graftviz.formats.region_csv import region_csv
+from graftviz.material import UPLOAD
 from graftviz.ui.boundary import bounded, guarded
 from graftviz.ui.controls import help_text, show_button
 from graftviz.ui.frame.header import PageFile
@@ -19,7 +20,6 @@ from graftviz.ui.regions.models import ShownModel, link_of_grow_page, uploaded_m
 from graftviz.ui.regions.options import GRID, RUN, question_of
 from graftviz.ui.regions.state import RegionState, region, region_message
 from graftviz.ui.upload import model_form
-from graftviz.ui.url_state import UPLOAD
 
 PATIENCE = 60.0  # seconds a download waits for the region
 _PREFIX = "region"

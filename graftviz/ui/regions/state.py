@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from graftviz.errors import InputError
+from graftviz.material import UPLOAD
 from graftviz.narrative.phrases import plural, short
 from graftviz.narrative.regions import coefficient_words, stop_words
 from graftviz.player.recorders import to_json
@@ -49,7 +50,6 @@ from graftviz.ui.regions.options import (
     question_of,
     rule_choices,
 )
-from graftviz.ui.url_state import UPLOAD
 
 AT_ONCE = 1.0  # seconds a region may take to arrive in one piece
 MORE = 0.15  # seconds to wait for parts that were requested and are not there yet

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -21,15 +22,47 @@ from graftviz.options import option_specs
 from graftviz.racing import common_places
 from graftviz.runs import learn
 from graftviz.table import DiscreteTable
-from graftviz.ui.url_state import UPLOAD
-from graftviz.ui.visits import SourceCache
 
+UPLOAD = "upload"  # key of uploaded data, in place of that of a data set
 FINGERPRINT_DIGITS = 16
 _JOBS = 60  # kept of an uploaded table
 # Several edges per step are easier to follow.
 _PAGE_DEFAULTS = {"alpha": 0.75}
 PAGE_PRESET = "paper"
+T = TypeVar("T")
 _LIKE_THE_PAPER = (PAGE_PRESET, "thesis", "authors")
+
+
+class SourceCache:
+    """Least-recently-used cache of values that are computed on first access.
+
+    It belongs to the source of the values. A cache of the process would hold both after the
+    session of an upload has ended, and could show them to other sessions.
+
+    Parameters
+    ----------
+    most : int
+        Number of entries.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._lock = threading.RLock()  # to make one may take another
+        self._values: dict[Hashable, Any] = {}
+
+    def get(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return the value of `key`, computed by `make` if needed; errors of `make` propagate."""
+        with self._lock:
+            value: T = self._values.pop(key) if key in self._values else make()
+            self._values[key] = value
+            for old in list(self._values)[: -self._most]:
+                del self._values[old]
+            return value
+
+    def clear(self) -> None:
+        """Remove all entries."""
+        with self._lock:
+            self._values.clear()
 
 
 @dataclass(frozen=True, eq=False)
