@@ -61,7 +61,7 @@ def test_the_command_line_example_runs(tmp_path: Path) -> None:
             check=False,
         )
         assert done.returncode == 0, done.stderr
-    section = README.split("`learned/` then holds")[1].split("### Marginals")[0]
+    section = README.split("`learned/` then contains")[1].split("### Marginals")[0]
     promised = re.findall(r"`(\w[\w.]*\.\w+)`", section)
     assert promised
     assert [name for name in promised if not (tmp_path / "learned" / name).exists()] == []
