@@ -8,7 +8,7 @@ marginals of one and two variables, and the error of log Z by tree-reweighted be
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from graftviz.errors import InputError
@@ -30,6 +30,42 @@ PATH_LENGTH = 12
 LAST_LAM = 0.001  # of the ℓ₁ path: there the graph is dense
 _HALVES = 2
 _REPEATS = 3
+
+
+class Bounds(NamedTuple):
+    """Values of τ that suit a measure of complexity, and its inference.
+
+    Attributes
+    ----------
+    usual : float
+        Default.
+    least, most : float
+        Range.
+    ladder : tuple of float
+        Bounds whose models are compared.
+    whole : bool
+        Whether τ is a whole number.
+    method : str
+        The inference whose cost is measured.
+    """
+
+    usual: float
+    least: float
+    most: float
+    ladder: tuple[float, ...]
+    whole: bool = False
+    method: str = "exact"
+
+
+_SWEEPS = Bounds(20.0, 2.0, 200.0, (5.0, 10.0, 20.0, 50.0))
+BOUNDS: Mapping[str, Bounds] = {
+    "treewidth": Bounds(3.0, 1.0, 8.0, (1.0, 2.0, 3.0, 4.0, 5.0, 6.0), whole=True),
+    "bp-sweeps": _SWEEPS._replace(method="bp"),
+    "trbp-sweeps": _SWEEPS._replace(method="trbp"),
+    "seconds": Bounds(0.01, 0.0005, 1.0, (0.002, 0.005, 0.01, 0.02), method="trbp"),
+    "circuit-size": Bounds(500.0, 50.0, 50_000.0, (100.0, 200.0, 500.0, 1000.0, 2000.0, 5000.0)),
+    "approximation-error": Bounds(0.1, 0.001, 10.0, (0.01, 0.05, 0.2, 0.5), method="trbp"),
+}
 
 
 class TradeOff(NamedTuple):

@@ -46,7 +46,6 @@ UI_RANKS = (
     ("model_source",),
     ("regions", "inspect"),
     ("lessons",),
-    ("engine",),
     ("server",),
 )
 
@@ -225,8 +224,8 @@ BROKEN = {
         "race must not import grow",
     ),
     "shared by pages": (
-        {"graftviz.ui.services": "from graftviz.ui.engine import warm_up"},
-        "services must not import engine",
+        {"graftviz.ui.services": "from graftviz.ui.lessons import show_lessons"},
+        "services must not import lessons",
     ),
     "for types only": (
         {"graftviz.trace": "if TYPE_CHECKING:\n    import graftviz.metrics"},

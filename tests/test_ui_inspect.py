@@ -27,6 +27,7 @@ from graftviz.learners.registry import learner_class, learner_names
 from graftviz.material import prepare
 from graftviz.model import PairwiseMRF
 from graftviz.options import option_specs
+from graftviz.player.rehearsal import rehearse_inspection
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.inspect import state as inspect_state
 from graftviz.ui.inspect.options import InspectOptions
@@ -688,7 +689,7 @@ def test_after_the_warm_up_nothing_is_left_to_compile() -> None:
         assert kernels
         return kernels
 
-    inspect_state.rehearse_inspect_page()
+    rehearse_inspection()
     before = signatures()
     rng = np.random.default_rng(3)
     sizes = [1, 4, 2, 3, 2, 5]

@@ -11,12 +11,13 @@ from graftviz.inference import infer
 from graftviz.model import PairwiseMRF
 from graftviz.player import region_records
 from graftviz.player.region_records import Grown, Question, Whole, answering, growing
+from graftviz.player.rehearsal import rehearse_regions
 from graftviz.regions import dobrushin_coefficient, influence_matrix, local_marginal
 from graftviz.regions.overview import coefficient_map, influence_of
 from graftviz.sampling import random_model
 from graftviz.sampling.graphs import grid_graph
 from graftviz.ui.regions.models import grid_model
-from graftviz.ui.regions.state import COUPLINGS, FIELDS, rehearse_regions_page
+from graftviz.ui.regions.state import COUPLINGS, FIELDS
 from tests.compiled import signatures
 
 
@@ -104,7 +105,7 @@ def test_the_glow_is_the_querys_row_of_the_inverse() -> None:
 
 @pytest.mark.slow
 def test_after_the_rehearsal_nothing_is_left_to_compile() -> None:
-    rehearse_regions_page()
+    rehearse_regions()
     before = signatures()
     model = random_model(grid_graph(5, 5).edges, [2, 4, 3, 2, 5] * 5, edge_sigma=0.4, seed=1)
     for expansion in ("greedy", "random", "norm"):

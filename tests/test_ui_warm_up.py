@@ -21,12 +21,12 @@ from graftviz.learners.registry import learner_class, learner_names
 from graftviz.material import PAGE_PRESET, Material, prepare
 from graftviz.options import option_specs
 from graftviz.player.recorders import RunRecorder
+from graftviz.player.rehearsal import rehearse_reservoir
 from graftviz.ranks import RankSimulation, ranked_steps, simulated_ranks
 from graftviz.table import DiscreteTable
 from graftviz.ui import engine as engine_module
 from graftviz.ui.frame.runs import Plan, new_run
 from graftviz.ui.reservoir import jobs as reservoir_jobs
-from graftviz.ui.reservoir.jobs import rehearse_reservoir_page
 from graftviz.ui.warm_up import WarmUp, first_jobs, later_jobs
 from tests.app_pages import page_at
 from tests.compiled import signatures
@@ -158,7 +158,7 @@ def test_a_kernel_that_does_not_compile_is_told_and_the_page_opens() -> None:
 
 
 def test_after_its_rehearsal_the_reservoir_page_has_nothing_left_to_compile() -> None:
-    rehearse_reservoir_page()
+    rehearse_reservoir()
     before = signatures()
     assert list(simulated_ranks(9, 5, 2))
     for data in ("scale-free-60", "les-miserables"):

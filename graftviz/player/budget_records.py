@@ -24,7 +24,7 @@ from graftviz.narrative.budget import (
 from graftviz.runs import Run
 from graftviz.table import DiscreteTable
 from graftviz.trace import Step
-from graftviz.tradeoff import TradeOff, measuring
+from graftviz.tradeoff import BOUNDS, TradeOff, measuring
 
 DIGITS = 6
 # Entries of tables up to which the likelihood is computed after every step, not only at the end.
@@ -61,7 +61,6 @@ def bounded_run(
     judged: DiscreteTable,
     places: np.ndarray,
     learner: BoundedInference,
-    method: str,
 ) -> Iterator[BoundedProgress]:
     """Learn step by step, then measure the model.
 
@@ -73,8 +72,6 @@ def bounded_run(
         Positions of the variables.
     learner : BoundedInference
         With a bound.
-    method : str
-        The inference method whose cost is measured.
     """
     complexity, bound = learner.complexity, learner.bound
     assert bound is not None  # the page always decides it
@@ -100,7 +97,7 @@ def bounded_run(
     progress = BoundedProgress(steps, stop, run.outcome.infeasible)
     yield progress
     try:
-        for point in measuring(model, judged, "bounded", bound, method):
+        for point in measuring(model, judged, "bounded", bound, BOUNDS[complexity].method):
             yield replace(progress, point=point)
     except InputError as error:
         yield replace(progress, unmeasured=str(error))

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import streamlit as st
 
+from graftviz.player.rehearsal import (
+    rehearse_budget,
+    rehearse_dynamics,
+    rehearse_inspection,
+    rehearse_pruning,
+    rehearse_regions,
+    rehearse_reservoir,
+)
 from graftviz.ui.boundary import bounded
-from graftviz.ui.budget.state import rehearse_budget_page
-from graftviz.ui.dynamics.state import rehearse_dynamics_page
 from graftviz.ui.frame.texts import plain
-from graftviz.ui.inspect.state import rehearse_inspect_page
-from graftviz.ui.prune.state import rehearse_prune_page
-from graftviz.ui.regions.state import rehearse_regions_page
-from graftviz.ui.reservoir.jobs import rehearse_reservoir_page
 from graftviz.ui.warm_up import COMPILE_SECONDS, Job, WarmUp, first_jobs, later_jobs
 
 _PAGES = {
-    "regions": rehearse_regions_page,
-    "prune": rehearse_prune_page,
-    "budget": rehearse_budget_page,
-    "dynamics": rehearse_dynamics_page,
-    "reservoir": rehearse_reservoir_page,
+    "regions": rehearse_regions,
+    "prune": rehearse_pruning,
+    "budget": rehearse_budget,
+    "dynamics": rehearse_dynamics,
+    "reservoir": rehearse_reservoir,
 }
 LONG_SECONDS = 20.0  # a start from the cache is faster
 QUIET_SECONDS = 1.2  # a start from the cache ends before, without a notice
@@ -29,7 +31,7 @@ _GOES_ON = "engine.goes_on"
 
 def every_job() -> list[Job]:
     """Return the jobs that compile the kernels of all pages."""
-    return [*first_jobs(), *later_jobs(), *_PAGES.values(), rehearse_inspect_page]
+    return [*first_jobs(), *later_jobs(), *_PAGES.values(), rehearse_inspection]
 
 
 @st.cache_resource(show_spinner=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,8 +19,8 @@ from graftviz.narrative.budget import amount
 from graftviz.narrative.phrases import plural
 from graftviz.player.budget_records import BoundedProgress, bounded_run, budget_graph
 from graftviz.table import DiscreteTable
-from graftviz.tradeoff import MeasuredPath, measuring_path
-from graftviz.ui.budget.options import BOUNDS, PLACES, RESETS, BudgetOptions, slider_of
+from graftviz.tradeoff import BOUNDS, MeasuredPath, measuring_path
+from graftviz.ui.budget.options import PLACES, RESETS, BudgetOptions, slider_of
 from graftviz.ui.frame.jobs import Job, shared_job
 from graftviz.ui.frame.live import RunPage
 from graftviz.ui.services import material
@@ -77,8 +76,7 @@ def dense_material(seed: int, **size: int) -> BudgetMaterial:
 
 def run_progress(source: BudgetMaterial, learner: BoundedInference) -> Iterator[BoundedProgress]:
     """Learn step by step, then measure the model."""
-    train, method = source.material.train, BOUNDS[learner.complexity].method
-    return bounded_run(train, source.judged, source.places, learner, method)
+    return bounded_run(source.material.train, source.judged, source.places, learner)
 
 
 def pathing(source: BudgetMaterial, lam2: float, method: str) -> Iterator[MeasuredPath]:
@@ -89,17 +87,6 @@ def pathing(source: BudgetMaterial, lam2: float, method: str) -> Iterator[Measur
 
 bounded_job = shared_job(run_progress, 200)
 l1_path = shared_job(pathing, 60)
-
-
-def rehearse_budget_page() -> None:
-    """Run every kernel of the page once, on a small network, to compile it."""
-    small = dense_material(0, variables=5, rows=60)
-    for complexity, bounds in BOUNDS.items():
-        for lam2 in (0.0, 0.01):
-            learner = BoundedInference(complexity, bounds.usual, lam2=lam2)
-            deque(run_progress(small, learner), maxlen=0)
-    for method in sorted({bounds.method for bounds in BOUNDS.values()}):
-        deque(pathing(small, 0.0, method), maxlen=0)
 
 
 class Compared(NamedTuple):

@@ -7,7 +7,6 @@ curves over k and |S|, for which every series is regressed once.
 from __future__ import annotations
 
 import hashlib
-from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -17,7 +16,6 @@ import numpy as np
 import streamlit as st
 
 from graftviz.dynamics import (
-    LEARNERS,
     DynamicsLearner,
     ScalableStructure,
     TimeSeries,
@@ -197,19 +195,6 @@ def survey(
     """Return the regressions of all series, which neither k nor seeds change."""
     plain = replace(learner, parents=None, seeds=1.0, seed_choice="random", unspoken="common")
     return _survey(material, plain, seed)
-
-
-def rehearse_dynamics_page() -> None:
-    """Run every kernel of the page once, on a small system, to compile it."""
-    for solver in ("sgd", "coordinate"):
-        options = DynamicsOptions(size=6, density=0.3, rows=60, solver=solver)
-        small = generated_series(6, 0.3, 60, options.noise, seed=0, held_out=options.held_out)
-        for plan in (plan_of(options, small, name) for name in LEARNERS):
-            deque(run_progress(small, plan), maxlen=0)
-            if isinstance(learner := plan.learner, ScalableStructure):
-                for regressions in filter(None, regress_all(small.train, learner)):
-                    counts = Counts(learner, (1, 2), (1, 2))
-                    deque(measuring_curves(small, regressions, counts), maxlen=0)
 
 
 # --------------------------------------------------------------------------------------- the state

@@ -12,6 +12,7 @@ from graftviz.learners.registry import learner_class
 from graftviz.narrative.inspection import METHOD_NAMES, method_words, model_words
 from graftviz.narrative.phrases import short
 from graftviz.options import format_value, option_specs
+from graftviz.player.rehearsal import rehearse_inspection
 from graftviz.ui.boundary import bounded, guarded
 from graftviz.ui.controls import follow_value, replaceable, show_button, show_option
 from graftviz.ui.frame.header import Header, write_address
@@ -21,7 +22,7 @@ from graftviz.ui.frame.texts import plain
 from graftviz.ui.frame.view import INSPECT
 from graftviz.ui.grow.options import GrowOptions
 from graftviz.ui.inspect import results
-from graftviz.ui.inspect.state import InspectState, Shown, rehearse_inspect_page
+from graftviz.ui.inspect.state import InspectState, Shown
 from graftviz.ui.messages import show_awaiting_file, show_problem, show_warnings
 from graftviz.ui.model_source import FILE, LEARNED, TRUE, Loaded, ModelSource
 from graftviz.ui.upload import model_form
@@ -36,7 +37,7 @@ _MOST_MB = 100
 @st.cache_resource(show_spinner=False)
 def inspect_warm_up() -> WarmUp:
     """Return the compilation of the kernels of the page; it begins with the first call."""
-    return WarmUp([rehearse_inspect_page])
+    return WarmUp([rehearse_inspection])
 
 
 # ----------------------------------------------------------------------------------- the models

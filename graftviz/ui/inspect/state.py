@@ -7,9 +7,7 @@ cannot be used becomes a sentence, and the rest stays. Streamlit is not imported
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from itertools import product
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -18,7 +16,7 @@ from graftviz import inspection
 from graftviz.errors import InputError
 from graftviz.inference import Beliefs
 from graftviz.inspection import GraphPicture, ModelDifference, mutual_informations
-from graftviz.inspection.answers import AUTOMATIC, METHODS, Answer, answer_steps
+from graftviz.inspection.answers import AUTOMATIC, Answer, answer_steps
 from graftviz.inspection.picture import MOST_NODES
 from graftviz.material import Material, SourceCache
 from graftviz.model import PairwiseMRF
@@ -456,17 +454,3 @@ def region_steps(
 ) -> Iterator[LocalMarginal]:
     """Compute a local marginal with its bound."""
     yield local_marginal(model, query, evidence=evidence)
-
-
-def rehearse_inspect_page() -> None:
-    """Compile the kernels of the page by running them on small models, the most likely first."""
-    models = []
-    for corner in (0.5, -np.inf):  # a zero potential takes other kernels
-        table = np.array([[corner, 0.0, -0.5], [0.0, 0.2, 0.0]])
-        tables = {(0, 1): table, (1, 2): table.T, (2, 3): table, (0, 3): table}
-        nodes = [np.zeros(states) for states in (2, 3, 2, 3)]
-        models.append(PairwiseMRF.from_tables(nodes, tables))
-    for method, model, evidence in product(METHODS, models, ({}, {0: 1})):
-        deque(answer_steps(model, evidence, method), maxlen=0)
-    for evidence, model in product(({1: 1}, {}), models):
-        deque(region_steps(model, evidence, 0), maxlen=0)

@@ -11,13 +11,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from graftviz.layout import ring_layout, static_layout
+from graftviz.layout import ring_layout
 from graftviz.learners.forced_pruning import HEURISTICS, ForcedPruning
 from graftviz.material import Material
 from graftviz.narrative.phrases import plural
 from graftviz.player.prune_records import prune_header
 from graftviz.player.recorders import PruneRecorder
-from graftviz.racing import rehearse
 from graftviz.ui.frame.learning import Entry, Load, SideBySidePage, Wanted
 from graftviz.ui.frame.runs import SessionRun
 from graftviz.ui.prune.options import PruneOptions
@@ -28,13 +27,6 @@ from graftviz.ui.url_state import LearnerChoice
 # Some exchanges, of a few edges each, make three runs that can be watched and compared in class.
 PAGE_DEFAULTS = MappingProxyType({"exchanges": 20})
 MOST_ON_A_RING = 40  # variables; their names find room there, and no edge runs through a node
-
-
-def rehearse_prune_page() -> None:
-    """Compile the kernels of the page on a few rows."""
-    for heuristic in HEURISTICS:
-        rehearse(ForcedPruning(heuristic=heuristic))
-    static_layout(3, np.array([[0, 1], [1, 2]]))
 
 
 class PruneState(SideBySidePage[PruneOptions]):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -26,8 +25,7 @@ from graftviz.player.region_records import (
     step_records,
 )
 from graftviz.regions import minimal_radius
-from graftviz.regions.overview import Influence, coefficient_map, influence_of, promising_query
-from graftviz.sampling.potentials import random_model
+from graftviz.regions.overview import Influence, coefficient_map, influence_of
 from graftviz.ui.frame.jobs import BUSY, LONGEST_WAIT, Job, shared_job
 from graftviz.ui.frame.state import OptionsPage
 from graftviz.ui.frame.view import Mailbox, whole_number
@@ -82,18 +80,6 @@ influence = shared_job(_influencing, 200, begins=True)
 # One exact answer at a time, so that a thread stays free.
 whole = shared_job(_answering, 100, lane="exact")
 heat_map = shared_job(_mapping, 32, begins=True)
-
-
-def rehearse_regions_page() -> None:
-    """Run every kernel of the page once, on small models, to compile it."""
-    two_states = grid_model(3, 1.0, 0.3, seed=0).model
-    sizes = np.random.default_rng(0).integers(2, 4, size=9)
-    for model in (two_states, random_model(two_states.edges, sizes, seed=0)):
-        for expansion, cut in (("greedy", "drop"), ("greedy", "mean-field"), ("norm", "drop")):
-            deque(growing(model, Question(4, expansion, cut, 0.0, 4, 0)), maxlen=0)
-        promising_query(model)
-        influence_of(model)
-        deque(answering(model), maxlen=0)
 
 
 # --------------------------------------------------------------------------------------- the state

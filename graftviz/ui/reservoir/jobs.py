@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator
-
 import streamlit as st
 
 from graftviz.datasets import load_dataset
 from graftviz.ranks import RankedStep, RankSimulation, ranked_steps, simulated_ranks
 from graftviz.ui.frame.jobs import last_value
 from graftviz.ui.visits import clearable_cache
-from graftviz.ui.warm_up import SAMPLED_DATA
 
 RUN_ALPHA = 0.75  # of the run itself; the chart applies other α to its reservoirs
 
@@ -29,21 +25,9 @@ def simulation(variables: int, largest: int, trials: int, seed: int) -> RankSimu
 @st.cache_resource(show_spinner="Learning and ranking all pairs…", max_entries=64)
 def run(data: str, reservoir: int, tests: int, seed: int) -> tuple[RankedStep, ...]:
     """Return all steps of a run; one place in R and one test per step give first hit."""
-    return last_value(_steps(data, reservoir, tests, seed)) or ()
-
-
-def _steps(
-    data: str, reservoir: int, tests: int, seed: int = 0
-) -> Iterator[tuple[RankedStep, ...]]:
     loaded = load_dataset(data)
     lam = loaded.suggested.get("lam")
-    return ranked_steps(
+    steps = ranked_steps(
         loaded.table, reservoir=reservoir, t_max=tests, alpha=RUN_ALPHA, lam=lam, seed=seed
     )
-
-
-def rehearse_reservoir_page() -> None:
-    """Run every kernel of the page once, on few variables, to compile it."""
-    deque(simulated_ranks(3, 2, 1), maxlen=0)
-    for size, tests in ((20, 60), (1, 1)):
-        deque(_steps(SAMPLED_DATA, size, tests), maxlen=0)
+    return last_value(steps) or ()

@@ -1,0 +1,104 @@
+"""Runs on small data that compile the kernels behind each view, the most likely first."""
+
+from __future__ import annotations
+
+from collections import deque
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from graftviz.datasets import load_dataset
+from graftviz.datasets.networks import dense_network
+from graftviz.dynamics import LEARNERS, dynamics_learner
+from graftviz.dynamics.all_regressions import regress_all
+from graftviz.dynamics.measuring import Counts, Plan, measuring_curves
+from graftviz.dynamics.prepared import generated_series
+from graftviz.dynamics.scalable import ScalableStructure
+from graftviz.dynamics.solving import SolverOptions
+from graftviz.inspection.answers import METHODS, answer_steps
+from graftviz.layout import static_layout
+from graftviz.learners.bounded_inference import BoundedInference
+from graftviz.learners.forced_pruning import HEURISTICS, ForcedPruning
+from graftviz.model import PairwiseMRF
+from graftviz.player.budget_records import bounded_run
+from graftviz.player.dynamics_records import run_progress
+from graftviz.player.region_records import Question, answering, growing
+from graftviz.racing import rehearse
+from graftviz.ranks import ranked_steps, simulated_ranks
+from graftviz.regions import local_marginal
+from graftviz.regions.overview import influence_of, promising_query
+from graftviz.sampling.graphs import grid_graph
+from graftviz.sampling.ising import ising_grid
+from graftviz.sampling.potentials import random_model
+from graftviz.tradeoff import BOUNDS, measuring_path
+
+
+def rehearse_inspection() -> None:
+    """Compute marginals by every method, with and without evidence, and local ones."""
+    models = []
+    for corner in (0.5, -np.inf):  # a zero potential takes other kernels
+        table = np.array([[corner, 0.0, -0.5], [0.0, 0.2, 0.0]])
+        tables = {(0, 1): table, (1, 2): table.T, (2, 3): table, (0, 3): table}
+        nodes = [np.zeros(states) for states in (2, 3, 2, 3)]
+        models.append(PairwiseMRF.from_tables(nodes, tables))
+    for method, model, evidence in product(METHODS, models, ({}, {0: 1})):
+        deque(answer_steps(model, evidence, method), maxlen=0)
+    for evidence, model in product(({1: 1}, {}), models):
+        local_marginal(model, 0, evidence=evidence)
+
+
+def rehearse_regions() -> None:
+    """Grow regions by every rule, and compute marginals of the whole model."""
+    sizes = np.random.default_rng(0).integers(2, 4, size=9)
+    grid = ising_grid(3, 3, field=1.0, coupling=0.3, seed=0)
+    for model in (grid, random_model(grid_graph(3, 3).edges, sizes, seed=0)):
+        for expansion, cut in (("greedy", "drop"), ("greedy", "mean-field"), ("norm", "drop")):
+            deque(growing(model, Question(4, expansion, cut, 0.0, 4, 0)), maxlen=0)
+        promising_query(model)
+        influence_of(model)
+        deque(answering(model), maxlen=0)
+    static_layout(3, np.array([[0, 1], [1, 2]]))
+
+
+def rehearse_pruning() -> None:
+    """Prune by every heuristic."""
+    for heuristic in HEURISTICS:
+        rehearse(ForcedPruning(heuristic=heuristic))
+    static_layout(3, np.array([[0, 1], [1, 2]]))
+
+
+def rehearse_budget() -> None:
+    """Learn under every measure of complexity, and measure a λ path."""
+    data, _ = dense_network(0, variables=5, rows=60)
+    train, test = data.table.split(test_fraction=data.test_fraction, seed=0)
+    places = static_layout(5, np.array([[0, 1]]))
+    for (complexity, bounds), lam2 in product(BOUNDS.items(), (0.0, 0.01)):
+        learner = BoundedInference(complexity, bounds.usual, lam2=lam2)
+        deque(bounded_run(train, test, places, learner), maxlen=0)
+    for method in sorted({bounds.method for bounds in BOUNDS.values()}):
+        deque(measuring_path(train, test, method=method), maxlen=0)
+
+
+def rehearse_dynamics() -> None:
+    """Learn by every learner and solver, and measure curves over k and |S|."""
+    small = generated_series(6, 0.3, 60, 0.2, seed=0, held_out=0.2)
+    for solver, name in product(("sgd", "coordinate"), LEARNERS):
+        cls = dynamics_learner(name)
+        sparse: dict[str, Any] = {"solver": solver, "parents": 2}
+        learner = cls(**(sparse if issubclass(cls, SolverOptions) else {}))
+        wiring = "truth" if name == "enforcing" else ""
+        deque(run_progress(small, Plan(learner, 0, wiring)), maxlen=0)
+        if isinstance(learner, ScalableStructure):
+            counts = Counts(learner, (1, 2), (1, 2))
+            for regressions in filter(None, regress_all(small.train, learner)):
+                deque(measuring_curves(small, regressions, counts), maxlen=0)
+
+
+def rehearse_reservoir() -> None:
+    """Simulate reservoirs, and rank all pairs in two runs."""
+    deque(simulated_ranks(3, 2, 1), maxlen=0)
+    data = load_dataset("karate")
+    for size, tests in ((20, 60), (1, 1)):
+        lam = data.suggested.get("lam")
+        deque(ranked_steps(data.table, reservoir=size, t_max=tests, lam=lam), maxlen=0)
