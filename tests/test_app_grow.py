@@ -26,7 +26,7 @@ from graftviz.ui.frame.jobs import EVERYTHING
 from graftviz.ui.grow import analysis
 from graftviz.ui.grow.analysis import stability_json
 from graftviz.ui.limits import Limits
-from graftviz.ui.run_files import FILES, build_edges, build_file
+from graftviz.ui.run_files import build_edges, build_file
 
 
 def open_app(**query: str) -> AppTest:
@@ -340,7 +340,7 @@ def test_stability_is_worked_out_behind_the_page_and_kept() -> None:
         for (i, j), count in zip(found.edges.tolist(), found.counts.tolist(), strict=True)
     }
     # The column in edges.csv; and the result is there when the run is shown again.
-    table = pd.read_csv(io.BytesIO(build_file(run, next(f for f in FILES if "edges" in f.name))))
+    table = pd.read_csv(io.BytesIO(build_file(run, "edges.csv")))
     assert np.allclose(table["stability"], shares)
     app.slider(key="option.alpha").set_value(0.5).run()
     assert "Stability of the edges" in entries(app)

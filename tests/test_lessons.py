@@ -29,7 +29,7 @@ from graftviz.ui.budget.state import BudgetMaterial, run_progress
 from graftviz.ui.dynamics.options import DynamicsOptions, plan_of
 from graftviz.ui.dynamics.state import source
 from graftviz.ui.grow.options import GrowOptions
-from graftviz.ui.lessons import VIEWS, address_of
+from graftviz.ui.lessons import address_of
 from graftviz.ui.race.options import RaceOptions
 from graftviz.ui.regions.models import grid_model
 from graftviz.ui.regions.options import RegionOptions
@@ -40,6 +40,7 @@ from graftviz.ui.url_state import parse_options_of, write_options_of
 LEARNERS = {name: learner_class(name) for name in learner_names()}
 DATA = ("scale-free-60", "survey", "karate", "les-miserables")
 BY_KEY = {lesson.key: lesson for lesson in LESSONS}
+VIEWS = {lesson.key: [view.address for view in lesson.views] for lesson in LESSONS}
 ALL_VIEWS = [view for views in VIEWS.values() for view in views]
 OPTIONS: dict[str, Any] = {
     "": GrowOptions,

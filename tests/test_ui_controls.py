@@ -12,9 +12,9 @@ from streamlit.testing.v1 import AppTest
 
 from graftviz.learners.bounded_inference import MEASURES
 from graftviz.learners.settings import OBJECTIVES, PRESETS, SCORES
+from graftviz.narrative.when_to_use import WHEN_TO_USE
 from graftviz.options import option, option_specs
 from graftviz.ui.controls import AUTO, help_text, round_steps, slider_step, widget_for
-from graftviz.ui.when_to_use import WHEN_TO_USE
 
 
 @dataclass(frozen=True)

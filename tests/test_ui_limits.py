@@ -16,10 +16,11 @@ from streamlit.runtime.caching import clear_session_resource_cache
 from graftviz.__main__ import main
 from graftviz.errors import InputError
 from graftviz.learners.registry import learner_class, learner_names
+from graftviz.narrative.command_line import learn_command
 from graftviz.options import option_specs
 from graftviz.ui import limits as limits_module, run_limits, services
 from graftviz.ui.limits import VARIABLE, Limits, limits, read_limits
-from graftviz.ui.run_limits import Verdict, fewer_edges, judge, learn_command
+from graftviz.ui.run_limits import Verdict, fewer_edges, judge
 from graftviz.ui.scheduler import Scheduler
 from graftviz.ui.visits import Visit, Visits
 

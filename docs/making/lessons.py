@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from graftviz.narrative.lessons import LESSONS, Lesson
-from graftviz.ui.lessons import VIEWS
 
 _HEAD = """# Lessons
 
@@ -22,8 +21,7 @@ def lessons_page() -> str:
 
 def _lesson(lesson: Lesson) -> str:
     lines = [f"## {lesson.title}", "", lesson.why, ""]
-    views = zip(lesson.views, VIEWS[lesson.key], strict=True)
-    lines += [f"- {label}: `{view}`" for label, view in views]
+    lines += [f"- {label}: `{address}`" for label, address in lesson.views]
     lines += ["", f"**Look at:** {lesson.look}", ""]
     for number, question in enumerate(lesson.questions, start=1):
         answer = f"<details><summary>Answer</summary>\n\n{question.answer}\n\n</details>"

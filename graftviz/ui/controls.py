@@ -12,9 +12,9 @@ from typing import Any, Literal
 
 import streamlit as st
 
+from graftviz.narrative.when_to_use import WHEN_TO_USE
 from graftviz.options import OptionSpec, format_value, option_specs
 from graftviz.ui.boundary import guarded
-from graftviz.ui.when_to_use import WHEN_TO_USE
 
 Widget = Literal["toggle", "choice", "radio", "slider", "steps", "number"]
 OnChange = Callable[[str, Any], None]

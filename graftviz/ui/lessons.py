@@ -12,35 +12,6 @@ from graftviz.narrative.lessons import LESSONS, Lesson
 from graftviz.ui.frame.texts import plain
 from graftviz.ui.teaching import ON, TOUR, teaching_query
 
-# Key of a lesson → addresses, as the pages write them; those without a path are of the Grow page.
-VIEWS: Mapping[str, tuple[str, ...]] = {
-    "alpha": (
-        "?data=les-miserables&alpha=0&step=1",
-        "?data=les-miserables&alpha=1&step=1",
-        "race?data=les-miserables&edges=231&r1=best-choice:alpha=0&r2=best-choice:alpha=0.5"
-        "&r3=best-choice:alpha=1&axis=edges",
-    ),
-    "reservoir": ("reservoir", "reservoir?reservoir=1", "reservoir?reservoir=5"),
-    "hub": ("?step=31", "?step=114"),
-    "heuristic": (
-        "race?data=les-miserables&edges=231&r1=best-choice:alpha=0.5,hubs=true"
-        "&r2=best-choice:alpha=0.5,hubs=false&axis=edges",
-        "race?data=karate&edges=102&r1=best-choice:alpha=0,hubs=true"
-        "&r2=best-choice:alpha=0,hubs=false&axis=edges",
-    ),
-    "correlation": ("?step=4", "?compare=best&step=69"),
-    "vacuous": (
-        "regions",
-        "regions?t2=1",
-        "regions?t2=0.6&t1=3",
-        "regions?data=karate&query=33",
-    ),
-    "lam": ("?lam=0.0035&step=114", "?lam=0.01&step=44", "?lam=0.03"),
-    "first-hit": ("race?edges=120&r1=first-hit&r2=best-choice:alpha=1&r3=edge-grafting",),
-    "treewidth": tuple(f"budget?data=survey&bound={bound}" for bound in (1, 2, 5)),
-    "seeds": ("dynamics?seeds=6", "dynamics?seeds=30", "dynamics?learner=dense"),
-}
-
 
 def address_of(view: str, more: Mapping[str, str]) -> str:
     """Return the address of a view, relative to that of any page, with further parameters."""
@@ -67,10 +38,9 @@ def show_lesson(lesson: Lesson) -> None:
     with words:
         st.markdown(plain(lesson.why))
         with st.container(horizontal=True, gap="small", key=f"lesson_{lesson.key}"):
-            views = zip(lesson.views, VIEWS[lesson.key], strict=True)
-            for place, (label, view) in enumerate(views):
-                address = address_of(view, teaching_query())
-                st.link_button(label, address, key=f"lesson_{lesson.key}_{place}")
+            for place, view in enumerate(lesson.views):
+                address = address_of(view.address, teaching_query())
+                st.link_button(view.label, address, key=f"lesson_{lesson.key}_{place}")
         st.markdown(f"**Look at:** {plain(lesson.look)}")
     with questions:
         for number, question in enumerate(lesson.questions, start=1):

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-import shlex
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from graftviz.forecasting import duration_text, forecast
 from graftviz.learners.base import Learner
-from graftviz.material import UPLOAD
 from graftviz.memory import free_bytes, resident_bytes, size_text
-from graftviz.options import format_value, option_specs
 from graftviz.table import DiscreteTable
 from graftviz.ui.limits import limits
 from graftviz.ui.visits import visits
 
 _MEGABYTE = 1e6
-_FLAGS = {"max_states": "--max-states"}  # of reading; the others are called like their option
 _BUDGETS = (3.0, 2.0, 1.0, 0.5, 0.2, 0.05)  # edges a variable that are offered, most first
 
 
@@ -88,35 +83,6 @@ def fewer_edges(table: DiscreteTable, learner: Learner) -> int | None:
             if judge(table, smaller) == Verdict():
                 return budget
     return None
-
-
-def learn_command(
-    data: str, learner: Learner, seed: int, reading: Mapping[str, Any], file: str = "TABLE.csv"
-) -> str:
-    """Return the command that learns what a page would.
-
-    Parameters
-    ----------
-    data : str
-        Key of a built-in data set, or ``"upload"``.
-    learner : Learner
-    seed : int
-    reading : mapping
-        How an upload is read, where that differs from the defaults.
-    file : str
-        What stands for an upload.
-    """
-    words = ["python", "-m", "graftviz", "learn", file if data == UPLOAD else data]
-    words += ["--out", "results", "--learner", learner.name]
-    for spec in option_specs(learner):
-        value = getattr(learner, spec.name)
-        if value != spec.default:
-            words += ["--set", f"{spec.name}={format_value(value)}"]
-    if seed:
-        words += ["--seed", str(seed)]
-    for name, value in reading.items():
-        words += [_FLAGS.get(name, f"--{name}"), format_value(value)]
-    return shlex.join(words)
 
 
 def _no_room(text: str, peak_bytes: int) -> str:

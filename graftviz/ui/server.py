@@ -26,7 +26,6 @@ from graftviz.ui.streamlit_runtime import (
     StreamlitFiles,
     end_closed_sessions,
     leave_pages_to_app,
-    look_up_single_keys,
     share_uploaded_bytes,
 )
 
@@ -67,7 +66,6 @@ async def announced(_app: Any) -> AsyncIterator[None]:
     url = where(address, port)
     sys.stdout.write(greeting(address, url))
     sys.stdout.flush()
-    look_up_single_keys()
     leave_pages_to_app()
     share_uploaded_bytes()
     configure_allocator()  # before threads are there that take memory from places of their own

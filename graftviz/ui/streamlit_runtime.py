@@ -10,17 +10,15 @@ import asyncio
 import logging
 import sys
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 from streamlit.runtime import get_instance
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.pages_manager import PagesManager
-from streamlit.runtime.state.safe_session_state import SafeSessionState
 from streamlit.runtime.uploaded_file_manager import UploadedFile, UploadedFileRec
 
 from graftviz.errors import InputError
@@ -163,46 +161,6 @@ def _files() -> MemoryUploadedFileManager:
 def _size(file: UploadedFileRec) -> int:
     """Return the bytes of a record; names and kinds come from clients, too, and may be long."""
     return max(LEAST_FILE, sum(map(sys.getsizeof, file)))
-
-
-class SessionValues(Mapping[str, Any]):
-    """Read-only view of the session state under the keys that pages use.
-
-    Parameters
-    ----------
-    state : SafeSessionState
-    copied : callable
-        Return a copy of the state, which takes longer than to look up a key.
-    """
-
-    def __init__(
-        self, state: SafeSessionState, copied: Callable[[SafeSessionState], Mapping[str, Any]]
-    ) -> None:
-        self._state = state
-        self._copied = copied
-
-    def __getitem__(self, key: str) -> Any:
-        return self._state[key]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._copied(self._state))
-
-    def __len__(self) -> int:
-        return len(self._copied(self._state))
-
-    def __repr__(self) -> str:
-        return repr(self._copied(self._state))
-
-
-def look_up_single_keys() -> None:
-    """Let Streamlit's widgets look up the key they read; where its names differ, change nothing.
-
-    Streamlit has no public way to do this.
-    """
-    copy = getattr(SafeSessionState, "filtered_state", None)
-    if isinstance(copy, property) and copy.fget is not None:
-        view = partial(SessionValues, copied=copy.fget)
-        SafeSessionState.filtered_state = property(view)  # type: ignore[assignment, method-assign]
 
 
 def leave_pages_to_app() -> None:

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 from graftviz.material import PAGE_PRESET, Material
+from graftviz.narrative.command_line import learn_command
 from graftviz.player.recorders import RunRecorder
 from graftviz.runs import Branch
 from graftviz.selection import LamPath
@@ -15,7 +16,7 @@ from graftviz.ui.frame.learning import LearningPage, Load, Wanted, with_choice
 from graftviz.ui.frame.runs import SessionRun
 from graftviz.ui.grow.options import BranchPoint, GrowOptions, has_presets, option_names
 from graftviz.ui.limits import limits
-from graftviz.ui.run_limits import fewer_edges, learn_command
+from graftviz.ui.run_limits import fewer_edges
 from graftviz.ui.scheduler import Share
 from graftviz.ui.services import material, opened_state, page_state, share
 from graftviz.ui.url_state import BEST, LearnerChoice

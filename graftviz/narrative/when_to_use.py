@@ -1,4 +1,4 @@
-"""One line per choice of a method: when to use it. Shown below the controls."""
+"""One line per choice of a method: when to use it."""
 
 from __future__ import annotations
 

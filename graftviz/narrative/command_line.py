@@ -1,0 +1,41 @@
+"""Commands that repeat on the command line what the app shows."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from graftviz.learners.base import Learner
+from graftviz.options import format_value, option_specs
+
+_FLAGS = {"max_states": "--max-states"}  # of reading; the others are called like their option
+
+
+def learn_command(
+    data: str, learner: Learner, seed: int, reading: Mapping[str, Any], file: str = "TABLE.csv"
+) -> str:
+    """Return the command that learns what a page would.
+
+    Parameters
+    ----------
+    data : str
+        Key of a built-in data set, or ``"upload"``.
+    learner : Learner
+    seed : int
+    reading : mapping
+        How an upload is read, where that differs from the defaults.
+    file : str
+        What stands for an upload.
+    """
+    words = ["python", "-m", "graftviz", "learn", file if data == "upload" else data]
+    words += ["--out", "results", "--learner", learner.name]
+    for spec in option_specs(learner):
+        value = getattr(learner, spec.name)
+        if value != spec.default:
+            words += ["--set", f"{spec.name}={format_value(value)}"]
+    if seed:
+        words += ["--seed", str(seed)]
+    for name, value in reading.items():
+        words += [_FLAGS.get(name, f"--{name}"), format_value(value)]
+    return shlex.join(words)
