@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -16,22 +19,107 @@ from graftviz.dynamics.measuring import Counts, Plan, measuring_curves
 from graftviz.dynamics.prepared import generated_series
 from graftviz.dynamics.scalable import ScalableStructure
 from graftviz.dynamics.solving import SolverOptions
+from graftviz.errors import InputError
 from graftviz.inspection.answers import METHODS, answer_steps
 from graftviz.layout import static_layout
+from graftviz.learners.base import Learner
+from graftviz.learners.best_choice import BestChoice
 from graftviz.learners.bounded_inference import BoundedInference
 from graftviz.learners.forced_pruning import HEURISTICS, ForcedPruning
+from graftviz.learners.registry import learner_class, learner_names
+from graftviz.material import PAGE_PRESET, automatic_values, prepare
 from graftviz.model import PairwiseMRF
+from graftviz.narrative.region import SMALLEST_TOLERANCE
+from graftviz.options import option_specs
 from graftviz.player.budget_records import bounded_run
 from graftviz.player.dynamics_records import run_progress
+from graftviz.player.recorders import RunRecorder, compiled
+from graftviz.player.records import answer
 from graftviz.player.region_records import Question, answering, growing
-from graftviz.racing import rehearse
+from graftviz.racing import rehearse, small_data
 from graftviz.ranks import ranked_steps, simulated_ranks
-from graftviz.regions import local_marginal
+from graftviz.regions import CUTS, local_marginal
 from graftviz.regions.overview import influence_of, promising_query
+from graftviz.runs import Run
 from graftviz.sampling.graphs import grid_graph
 from graftviz.sampling.ising import ising_grid
 from graftviz.sampling.potentials import random_model
 from graftviz.tradeoff import BOUNDS, measuring_path
+
+SAMPLED_DATA = "karate"  # its rows are drawn when it is loaded
+Job = Callable[[], Any]
+
+
+def first_jobs() -> list[Job]:
+    """Return the jobs that compile what the page shows first: the paper's best-choice run.
+
+    A link may open it on any data, so what draws rows comes first.
+    """
+    learner = BestChoice(preset=PAGE_PRESET)
+    return [
+        partial(load_dataset, SAMPLED_DATA),
+        partial(_rehearse, learner, knows_truth=True),
+        partial(_rehearse, learner),
+    ]
+
+
+def later_jobs() -> list[Job]:
+    """Return the jobs that compile the rest of what the page may use, what is likeliest first."""
+    best, others = BestChoice(preset="best"), list(_others())
+    learners = [best, *others]
+    return [
+        partial(_rehearse, best, knows_truth=True),
+        _rehearse_certified,
+        *(partial(_rehearse, learner, knows_truth=True) for learner in others),
+        *(partial(_rehearse, learner) for learner in learners),
+    ]
+
+
+def _others() -> Iterator[Learner]:
+    """Yield every learner, by each preset, and with each of its switches and choices otherwise."""
+    for cls in map(learner_class, learner_names()):
+        choices = {
+            spec.name: spec.choices or (True, False)
+            for spec in option_specs(cls)
+            if spec.kind in ("choice", "bool")
+        }
+        presets = choices.pop("preset", ())
+        for start in [{"preset": preset} for preset in presets] or [{}]:
+            plain = cls(**start)
+            yield plain
+            for name, values in choices.items():
+                for value in values:
+                    # Options that do not go together leave nothing to compile.
+                    with suppress(InputError):
+                        if value != getattr(plain, name):
+                            yield cls(**start, **{name: value})
+
+
+def _rehearse(learner: Learner, *, knows_truth: bool = False) -> None:
+    """Do once, on a few rows, whatever the page does with a run."""
+    material = prepare(small_data(knows_truth=knows_truth), seed=0)
+    run = Run(material.train, learner, test=material.test, truth=material.truth)
+    recorder = RunRecorder(run, material, "warm-up")
+    automatic_values(learner, material)
+    steps = len(list(recorder.texts()))
+    recorder.answer({"kind": "node", "i": 0, "t": steps})
+    recorder.answer({"kind": "pair", "i": 0, "j": 1, "t": 0})
+    recorder.result()
+
+
+def _rehearse_certified() -> None:
+    """Grow a few certified regions; until this is done, the player waits for them."""
+    learner = BestChoice(preset=PAGE_PRESET, lam=1e-6, lam2=0.01)  # that leaves no pair out
+    run = Run(small_data().table, learner)
+    try:
+        while run.advance():
+            pass
+        for t, cut in product((1, len(run.steps)), CUTS):
+            for i in range(run.table.n_variables):
+                wish = {"cut": cut, "tolerance": SMALLEST_TOLERANCE}
+                answer(run, {"kind": "node", "i": i, "t": t, "region": wish})
+    finally:
+        compiled.set()
 
 
 def rehearse_inspection() -> None:

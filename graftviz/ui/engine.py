@@ -5,6 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from graftviz.player.rehearsal import (
+    Job,
+    first_jobs,
+    later_jobs,
     rehearse_budget,
     rehearse_dynamics,
     rehearse_inspection,
@@ -14,7 +17,7 @@ from graftviz.player.rehearsal import (
 )
 from graftviz.ui.boundary import bounded
 from graftviz.ui.frame.texts import plain
-from graftviz.ui.warm_up import COMPILE_SECONDS, Job, WarmUp, first_jobs, later_jobs
+from graftviz.ui.warm_up import WarmUp
 
 _PAGES = {
     "regions": rehearse_regions,
@@ -23,6 +26,7 @@ _PAGES = {
     "dynamics": rehearse_dynamics,
     "reservoir": rehearse_reservoir,
 }
+COMPILE_SECONDS = 110  # until the page opens, measured on two busy cores
 LONG_SECONDS = 20.0  # a start from the cache is faster
 QUIET_SECONDS = 1.2  # a start from the cache ends before, without a notice
 PATIENCE = 3 * COMPILE_SECONDS  # seconds after which the page can be opened without waiting

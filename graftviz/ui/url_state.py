@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from graftviz.datasets import dataset_keys, dataset_title
 from graftviz.errors import InputError
+from graftviz.learners.registry import learner_class, learner_names
 from graftviz.material import UPLOAD
 from graftviz.options import (
     OptionSpec,
@@ -339,6 +340,19 @@ class DataOptions:
 
     def __post_init__(self) -> None:
         check_options(self)
+
+
+@dataclass(frozen=True)
+class LearnerOption:
+    """Choice of a learner, for a page or for a racer."""
+
+    learner: str = option(
+        "best-choice",
+        "Learner",
+        label="Learner",
+        choices=learner_names(),
+        titles=tuple(learner_class(name).title for name in learner_names()),
+    )
 
 
 class LearnerChoice(NamedTuple):

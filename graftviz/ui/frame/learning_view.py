@@ -9,24 +9,15 @@ from typing import Any
 
 import streamlit as st
 
-from graftviz.learners.registry import learner_class, learner_names
-from graftviz.options import OptionSpec
+from graftviz.learners.registry import learner_class
+from graftviz.options import OptionSpec, option_specs
 from graftviz.player.recorders import to_json
 from graftviz.ui.boundary import bounded
 from graftviz.ui.controls import PRESET, show_option, show_options
 from graftviz.ui.frame.learning import LearningPage, SideBySidePage
 from graftviz.ui.frame.runs import everything_so_far, requested_feeds
 from graftviz.ui.frame.view import Mailbox, MountedView, json_object
-
-LEARNER = OptionSpec(
-    name="learner",
-    kind="choice",
-    default="best-choice",
-    help="",
-    label="Learner",
-    choices=learner_names(),
-    titles=tuple(learner_class(name).title for name in learner_names()),
-)
+from graftviz.ui.url_state import LearnerOption
 
 
 def show_data(state: LearningPage[Any], prefix: str, *, disabled: bool = False) -> None:
@@ -44,7 +35,8 @@ def show_learners(
     """Show the list of learners."""
     learner = state.choice.learner
     cls = learner_class(learner)
-    spec = LEARNER._replace(label=label, help=f"{cls.idea} ({cls.source})")
+    (spec,) = option_specs(LearnerOption)
+    spec = spec._replace(label=label, help=f"{cls.idea} ({cls.source})")
     show_option(spec, learner, state.choose, prefix=prefix, disabled=disabled)
 
 

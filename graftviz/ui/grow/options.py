@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from graftviz.learners.registry import learner_class, learner_names
-from graftviz.options import option, option_specs
+from graftviz.options import option, option_of, option_specs
 from graftviz.ui.url_state import (
     BEST,
     MAX_STEP,
     DataOptions,
+    LearnerOption,
     LinkReader,
     changes_text,
     part,
@@ -87,7 +88,7 @@ class GrowOptions(DataOptions):
     branch : BranchPoint or None
     """
 
-    learner: str = option("best-choice", "Learner", choices=learner_names())
+    learner: str = option_of(LearnerOption, "learner")
     options: Mapping[str, Any] = part({}, _read_options, texts)
     compare: bool = part(False, _read_compare, lambda _: {"compare": BEST})
     branch: BranchPoint | None = part(  # noqa: RUF009 (a field)
