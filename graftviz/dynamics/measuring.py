@@ -27,6 +27,8 @@ from graftviz.dynamics.system import LinearSystem
 
 _REPEATS = 3
 _QUICK = 0.5  # seconds
+_PARENTS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50)
+_SHARES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0)  # of the series that are seeds
 
 
 class Plan(NamedTuple):
@@ -157,6 +159,18 @@ class Counts(NamedTuple):
     learner: ScalableStructure
     parents: tuple[int, ...]
     seeds: tuple[int, ...]
+
+
+def counts_near(learner: ScalableStructure, material: PreparedSeries) -> Counts:
+    """Return numbers of parents and of seeds to compare with those of `learner`, theirs included.
+
+    Its option `seeds` must be a number of series.
+    """
+    n, k = material.n, learner.parent_count(material.n)
+    most = min(n, material.train.n_rows - 4, max(3 * k, 20))
+    parents = {one for one in _PARENTS if one <= most} | {k}
+    seeds = {max(1, round(share * n)) for share in _SHARES} | {int(learner.seeds)}
+    return Counts(learner, tuple(sorted(parents)), tuple(sorted(seeds)))
 
 
 def measuring_curves(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +22,8 @@ class PreparedSeries:
 
     Attributes
     ----------
+    identity : str
+        Equal for equal series with an equal division.
     title : str
     series, train, test : TimeSeries
         All rows, the first of them, and the last.
@@ -31,8 +34,11 @@ class PreparedSeries:
     truth : LinearSystem or None
     parents : tuple of n tuples of int, or None
         From a file.
+    own : object
+        Cache of results for uploaded series; None if their results are shared.
     """
 
+    identity: str
     title: str
     series: TimeSeries
     train: TimeSeries
@@ -41,6 +47,7 @@ class PreparedSeries:
     given: bool
     truth: LinearSystem | None = None
     parents: tuple[tuple[int, ...], ...] | None = None
+    own: Any = None
 
     @property
     def n(self) -> int:
@@ -49,16 +56,17 @@ class PreparedSeries:
 
 
 def prepare_series(
+    identity: str,
+    title: str,
     series: TimeSeries,
     held_out: float,
-    title: str,
     positions: np.ndarray | None = None,
-    parents: tuple[tuple[int, ...], ...] | None = None,
-    truth: LinearSystem | None = None,
+    **more: Any,
 ) -> PreparedSeries:
     """Hold out rows, and give series without positions places beside their neighbours.
 
     The neighbours of a series are those that drive it, or else those that follow it most closely.
+    `more` are further attributes.
 
     Raises
     ------
@@ -66,13 +74,15 @@ def prepare_series(
         If too few rows are left to learn from.
     """
     train, test = series.split(held_out)
+    truth = more.get("truth")
     if positions is not None:
         places = np.rint(positions).astype(np.int64)
     else:
         pairs = _followers(train) if truth is None else np.argwhere(truth.matrix != 0.0)
         places = static_layout(series.n_series, pairs[pairs[:, 0] != pairs[:, 1]])
     is_given = positions is not None
-    return PreparedSeries(title, series, train, test, places, is_given, truth, parents)
+    identity = f"{identity}:{held_out}"
+    return PreparedSeries(identity, title, series, train, test, places, is_given, **more)
 
 
 def generated_series(
@@ -96,13 +106,14 @@ def generated_series(
     truth = random_system(size, density=density, seed=seed)
     series = simulate(truth, rows, observation_noise=noise, seed=seed)
     title = f"Random system · {size} series, {rows:,} rows"
-    return prepare_series(series, held_out, title, truth=truth)
+    identity = f"random:{(size, density, rows, noise, seed)}"
+    return prepare_series(identity, title, series, held_out, truth=truth)
 
 
 def sampled_series(key: str, held_out: float) -> PreparedSeries:
     """Return a sample of ``sample_data``, prepared."""
     sample = load_sample(key)
-    return prepare_series(sample.series, held_out, sample.title, sample.positions)
+    return prepare_series(key, sample.title, sample.series, held_out, sample.positions)
 
 
 def _followers(train: TimeSeries) -> np.ndarray:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from operator import attrgetter
+from typing import Literal
 
 import plotly.graph_objects as go
 
+from graftviz.dynamics.measuring import Measured
 from graftviz.figures.style import BLUE, GREEN, VERMILION, finish
 
 _HEIGHT = 360
@@ -17,66 +19,54 @@ _LOOKS = {
 _RECALL = ("StructRec", GREEN, "dot", "square")
 
 
-class CurvePoint(NamedTuple):
-    """Result of one learned system.
-
-    Attributes
-    ----------
-    learner : str
-    x : int
-        k or |S|.
-    pred_error : float
-        Error on held-out rows, one step ahead.
-    recall : float or None
-        StructRec; None if the true system is unknown.
-    """
-
-    learner: str
-    x: int
-    pred_error: float
-    recall: float | None = None
-
-
 def prediction_figure(
-    points: Sequence[CurvePoint],
-    title: str,
-    axis: str,
+    points: Sequence[Measured],
+    field: Literal["parents", "seeds"],
     *,
-    chosen: int | None = None,
-    levels: Sequence[tuple[str, float]] = (),
+    chosen: int,
+    other: int,
+    level: Measured | None = None,
 ) -> go.Figure:
     """Draw held-out PredError, and StructRec if available, against k or |S|.
 
     Parameters
     ----------
-    points : sequence of CurvePoint
-    title, axis : str
-    chosen : int, optional
-        Value of x to mark.
-    levels : sequence of (learner, PredError)
-        Learners that do not depend on x, drawn as horizontal lines.
+    points : sequence of Measured
+    field : {"parents", "seeds"}
+        Which of the two.
+    chosen : int
+        Value to mark.
+    other : int
+        Value of the other of the two.
+    level : Measured, optional
+        Result that does not depend on it, drawn as a horizontal line.
     """
+    title, axis = f"Held-out PredError against k, with |S| = {other}", "k (parents)"
+    if field == "seeds":
+        title, axis = f"Held-out PredError against |S|, with k = {other}", "|S| (seeds)"
+    place = attrgetter(field)
     figure = go.Figure()
     for learner, (name, colour, dash, symbol) in _LOOKS.items():
-        mine = sorted((p for p in points if p.learner == learner), key=lambda point: point.x)
+        mine = sorted((p for p in points if p.learner == learner), key=place)
         if not mine:
             continue
         label = f"{name}: PredError"
-        errors = [point.pred_error for point in mine]
-        _line(figure, mine, errors, label, (colour, dash, symbol), chosen)
+        places = [place(point) for point in mine]
+        errors = [point.pred_error_test for point in mine]
+        _line(figure, places, errors, label, (colour, dash, symbol), chosen)
         if mine[0].recall is not None:
-            colour = colour if levels == () else _RECALL[1]
+            colour = colour if level is None else _RECALL[1]
             _line(
                 figure,
-                mine,
+                places,
                 [point.recall for point in mine],
                 f"{name}: StructRec",
                 (colour, _RECALL[2], _RECALL[3]),
                 chosen,
             )
-    for learner, value in levels:
-        name, colour, dash, _ = _LOOKS[learner]
-        reach = sorted(point.x for point in points)
+    if level is not None:
+        name, colour, dash, _ = _LOOKS[level.learner]
+        reach, value = sorted(map(place, points)), level.pred_error_test
         figure.add_trace(
             go.Scatter(
                 x=[reach[0], reach[-1]] if reach else [],
@@ -87,10 +77,10 @@ def prediction_figure(
                 hovertemplate=f"{name}: %{{y:.4f}}<extra></extra>",
             )
         )
-    if chosen is not None:
-        figure.add_vline(x=chosen, line={"color": "#F0A800", "width": 7}, opacity=0.3)
+    figure.add_vline(x=chosen, line={"color": "#F0A800", "width": 7}, opacity=0.3)
     figure.update_xaxes(title=axis)
-    figure.update_yaxes(title="PredError, StructRec" if _has_recall(points) else "PredError")
+    has_recall = any(point.recall is not None for point in points)
+    figure.update_yaxes(title="PredError, StructRec" if has_recall else "PredError")
     finish(figure, title, _HEIGHT)
     figure.update_layout(
         margin={"l": 66, "r": 20, "t": 104, "b": 54},
@@ -102,29 +92,25 @@ def prediction_figure(
     return figure
 
 
-def _has_recall(points: Sequence[CurvePoint]) -> bool:
-    return any(point.recall is not None for point in points)
-
-
 def _line(
     figure: go.Figure,
-    points: Sequence[CurvePoint],
+    places: Sequence[int],
     values: Sequence[float | None],
     name: str,
     look: tuple[str, str, str],
-    chosen: int | None,
+    chosen: int,
 ) -> None:
     colour, dash, symbol = look
     figure.add_trace(
         go.Scatter(
-            x=[point.x for point in points],
+            x=list(places),
             y=values,
             name=name,
             mode="lines+markers",
             line={"color": colour, "dash": dash, "width": 2.2},
             marker={
                 "symbol": symbol,
-                "size": [13 if point.x == chosen else 8 for point in points],
+                "size": [13 if place == chosen else 8 for place in places],
                 "color": colour,
             },
             hovertemplate=f"{name}<br>%{{x}}: %{{y:.4f}}<extra></extra>",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
-from graftviz.dynamics import DynamicsLearner, NodeStep
+from graftviz.dynamics import LEARNERS, DynamicsLearner, NodeStep
+from graftviz.dynamics.measuring import Measured
 from graftviz.narrative.phrases import listed, plural, short
 
 _OPENINGS = {
@@ -98,52 +100,67 @@ def end_words(pred_error: float | None, seconds: float, unspoken: Sequence[str])
     return sentence
 
 
-def race_words(standings: Sequence[tuple[str, float, float]], note: str) -> str:
+def race_words(race: Sequence[Measured]) -> str:
     """Name the most accurate and the fastest of the methods that find the parents themselves.
 
-    Parameters
-    ----------
-    standings : sequence of (title, held-out PredError, seconds)
-        Finished methods, without sparsity enforcing.
-    note : str
-        Sentence about sparsity enforcing, from :func:`wiring_source`.
+    The last sentence is about the parents that sparsity enforcing uses.
     """
-    if len(standings) < len(_OPENINGS) - 1:
+    finders = [one for one in race if not one.wiring]
+    if len(finders) < len(_OPENINGS) - 1:
         return ""
-    best = min(standings, key=lambda standing: standing[1])
-    fastest = min(standings, key=lambda standing: standing[2])
+    note = " ".join(_wiring_source(one.wiring) for one in race if one.wiring)
+    best = min(finders, key=lambda one: one.pred_error_test)
+    fastest = min(finders, key=lambda one: one.seconds)
     sentence = (
-        f"Among methods without given parents, {best[0].lower()} has the lowest held-out error "
-        f"({best[1]:.3f})"
+        f"Among methods without given parents, {_title(best.learner)} has the lowest held-out "
+        f"error ({best.pred_error_test:.3f})"
     )
-    if fastest == best:
-        return f"{sentence} and is the fastest ({fastest[2]:.3f} s). {note}".strip()
-    return f"{sentence}; {fastest[0].lower()} is the fastest ({fastest[2]:.3f} s). {note}".strip()
+    time = f"is the fastest ({fastest.seconds:.3f} s)"
+    if fastest is best:
+        return f"{sentence} and {time}. {note}".strip()
+    return f"{sentence}; {_title(fastest.learner)} {time}. {note}".strip()
 
 
-def wiring_words(wiring: str, source: str) -> str:
-    """Describe the source of given parents in a run; the arguments are those of `wiring_source`."""
-    if source:
-        return f"The parents come from {source.lower()} learning."
-    origins = {"truth": "true system", "file": "file"}
-    return f"The parents come from the {origins[wiring]}." if wiring else ""
+def curve_words(points: Sequence[Measured], field: Literal["parents", "seeds"]) -> str:
+    """Name the best number of parents or of seeds of each learner."""
+    symbol = {"parents": "k", "seeds": "|S|"}[field]
+    sentences = []
+    for learner in dict.fromkeys(point.learner for point in points):
+        mine = (point for point in points if point.learner == learner)
+        best = min(mine, key=lambda point: point.pred_error_test)
+        sentences.append(
+            f"{LEARNERS[learner].title}: best at {symbol} = {getattr(best, field)}, PredError "
+            f"{best.pred_error_test:.3f}."
+        )
+    return " ".join(sentences)
 
 
-def wiring_source(wiring: str, source: str) -> str:
-    """Describe the given parents of sparsity enforcing, and the time they exclude.
+def wiring_words(wiring: str) -> str:
+    """Describe the source of given parents in a run.
 
     Parameters
     ----------
     wiring : str
-        "truth", "file", or the name of the learner that found the parents.
-    source : str
-        The title of that learner; empty for the others.
+        "truth", "file", or the name of the learner that found the parents; empty for learners that
+        find them.
     """
+    if wiring in LEARNERS:
+        return f"The parents come from {_title(wiring)} learning."
+    origins = {"truth": "true system", "file": "file"}
+    return f"The parents come from the {origins[wiring]}." if wiring else ""
+
+
+def _wiring_source(wiring: str) -> str:
+    """Describe the given parents of sparsity enforcing, and the time they exclude."""
     if wiring == "truth":
         return "Sparsity enforcing uses the true parents: an upper bound on performance."
     if wiring == "file":
         return "Sparsity enforcing uses the parents from the file."
     return (
-        f"Sparsity enforcing uses the parents from {source.lower()}; its time excludes finding the "
+        f"Sparsity enforcing uses the parents from {_title(wiring)}; its time excludes finding the "
         "parents."
     )
+
+
+def _title(learner: str) -> str:
+    return LEARNERS[learner].title.lower()

@@ -55,8 +55,7 @@ def run_progress(material: PreparedSeries, plan: Plan) -> Iterator[RunProgress]:
     names, learner = material.series.names, plan.learner
     k = learner.parent_count(material.n) if isinstance(learner, SolverOptions) else 0
     seeds, unspoken = int(getattr(learner, "seeds", 0)), str(getattr(learner, "unspoken", ""))
-    wiring = wiring_words(plan.wiring, plan.source.title if plan.source else "")
-    progress = RunProgress(start_words(learner, k, seeds, wiring))
+    progress = RunProgress(start_words(learner, k, seeds, wiring_words(plan.wiring)))
     yield progress
     voters: Counter[int] = Counter()  # number of seeds by each of their parents
     for step in learning(material, plan):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 import streamlit as st
@@ -13,10 +13,9 @@ from graftviz.dynamics.measuring import Measured
 from graftviz.dynamics.samples import load_sample
 from graftviz.errors import InputError
 from graftviz.figures import prediction_figure
-from graftviz.figures.dynamics import CurvePoint
 from graftviz.formats.dynamics_files import dynamics_json, matrix_csv
 from graftviz.material import UPLOAD
-from graftviz.narrative.dynamics import race_words, wiring_source
+from graftviz.narrative.dynamics import curve_words, race_words
 from graftviz.sandbox.readers import SeriesUpload
 from graftviz.ui.chart import show_figure
 from graftviz.ui.controls import show_options
@@ -200,19 +199,12 @@ def _show_compared(state: DynamicsState) -> None:
     if not compared.missing or by_parents:
         k, seeds = parent_count(options, material.n), seeds_of(options, material.n)
         st.subheader("Number of parents and seeds", anchor=False)
+        level = next((one for one in compared.race if one.learner == "inducing"), None)
         left, right = st.columns(2, gap="medium")
         with left:
-            title = f"Held-out PredError against k, with |S| = {seeds}"
-            _show_curve(by_parents, "parents", "k", title, "k (parents)", k)
+            _show_curve(by_parents, "parents", chosen=k, other=seeds)
         with right:
-            title = f"Held-out PredError against |S|, with k = {k}"
-            axis = f"|S| (seeds, of {material.n:,} series)"
-            levels = [
-                (one.learner, one.pred_error_test)
-                for one in compared.race
-                if one.learner == "inducing"
-            ]
-            _show_curve(by_seeds, "seeds", "|S|", title, axis, seeds, levels)
+            _show_curve(by_seeds, "seeds", chosen=seeds, other=k, level=level)
     if not compared.is_complete:
         st.caption(
             f"Computing… {len(compared.race)} of {len(RACE)} methods, "
@@ -221,29 +213,11 @@ def _show_compared(state: DynamicsState) -> None:
 
 
 def _show_curve(
-    measured: Sequence[Measured],
-    field: str,
-    symbol: str,
-    title: str,
-    axis: str,
-    chosen: int,
-    levels: Sequence[tuple[str, float]] = (),
+    points: Sequence[Measured], field: Literal["parents", "seeds"], **choices: Any
 ) -> None:
-    """Show a curve over a field of measurements, and the best point of each learner in words."""
-    points = [
-        CurvePoint(one.learner, getattr(one, field), one.pred_error_test, one.recall)
-        for one in measured
-    ]
-    best = {
-        learner: min((p for p in points if p.learner == learner), key=lambda p: p.pred_error)
-        for learner in dict.fromkeys(point.learner for point in points)
-    }
-    words = " ".join(
-        f"{LEARNERS[learner].title}: best at {symbol} = {point.x}, PredError "
-        f"{point.pred_error:.3f}."
-        for learner, point in best.items()
-    )
-    figure = prediction_figure(points, title, axis, chosen=chosen, levels=levels)
+    """Show a curve, and its best points in words; `choices` are those of the figure."""
+    words = curve_words(points, field)
+    figure = prediction_figure(points, field, **choices)
     show_figure(figure, key=f"dynamics_{field}", alt=words or "No results yet.")
     st.caption(plain(words))
 
@@ -265,14 +239,4 @@ def _show_race(race: Sequence[Measured], chosen: str, *, has_truth: bool) -> Non
             cells[_JUDGED] = f"★ {cells[_JUDGED]}" if one is best else cells[_JUDGED]
         rows[f"**{title}**" if name == chosen else title] = cells
     st.table(pd.DataFrame.from_dict(rows, orient="index", columns=columns), border="horizontal")
-    finders = [
-        (LEARNERS[one.learner].title, one.pred_error_test, one.seconds)
-        for one in race
-        if not one.wiring
-    ]
-    wirings = [
-        wiring_source(one.wiring, LEARNERS[one.wiring].title if one.wiring in LEARNERS else "")
-        for one in race
-        if one.wiring
-    ]
-    st.caption(plain(race_words(finders, " ".join(wirings))))
+    st.caption(plain(race_words(race)))

@@ -26,6 +26,7 @@ from graftviz.dynamics.measuring import (
     Curves,
     Measured,
     Plan,
+    counts_near,
     measuring,
     measuring_curves,
 )
@@ -63,28 +64,10 @@ from graftviz.ui.visits import clearable_cache
 MOST_SERIES = 1_000  # beyond, neither picture nor matrix has a pixel for every series
 _MATERIALS, _JOBS = 4, 60  # kept of files, and of each material they made
 _SYSTEM = (*OF_SYSTEM, "seed")
-LADDER = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50)
-SHARES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0)  # of the series that are seeds
 RACE = ("dense", "enforcing", "inducing", "scalable")
 TOO_LONG = "No curves over k and |S|: regressing each of these series takes too long."
 
 # -------------------------------------------------------------------------------------- the series
-
-
-@dataclass(frozen=True, eq=False)
-class DynamicsMaterial(PreparedSeries):
-    """Prepared series of the page.
-
-    Attributes
-    ----------
-    identity : str
-        Two materials of the same identity give the same runs.
-    own : SourceCache or None
-        Cache of results for uploaded series; results for all others are shared.
-    """
-
-    identity: str = ""
-    own: SourceCache | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +99,7 @@ class UploadedSeries:
         digest.update(b"" if positions is None else positions.tobytes())
         return digest.hexdigest()[:FINGERPRINT_DIGITS]
 
-    def material(self, held_out: float) -> DynamicsMaterial:
+    def material(self, held_out: float) -> PreparedSeries:
         """Return the prepared series.
 
         Raises
@@ -131,12 +114,12 @@ class UploadedSeries:
                 f"{series.title} has {series.n_series:,} series; this page shows at most "
                 f"{MOST_SERIES:,}. Upload fewer, or use python -m graftviz dynamics."
             )
-        prepared = prepare_series(series, held_out, title, self.positions, self.parents)
-        identity = f"upload:{self.fingerprint}:{held_out}"
-        return DynamicsMaterial(**vars(prepared), identity=identity, own=SourceCache(_JOBS))
+        identity = f"{UPLOAD}:{self.fingerprint}"
+        more = {"parents": self.parents, "own": SourceCache(_JOBS)}
+        return prepare_series(identity, title, series, held_out, self.positions, **more)
 
 
-def source(options: DynamicsOptions, files: UploadedSeries | None) -> DynamicsMaterial | None:
+def source(options: DynamicsOptions, files: UploadedSeries | None) -> PreparedSeries | None:
     """Return the series that settings select; None while a file is awaited.
 
     Raises
@@ -157,27 +140,23 @@ def source(options: DynamicsOptions, files: UploadedSeries | None) -> DynamicsMa
 
 @clearable_cache
 @st.cache_resource(show_spinner="Loading the series…", max_entries=48)
-def built_in(data: str, held_out: float, system: Mapping[str, Any]) -> DynamicsMaterial:
+def built_in(data: str, held_out: float, system: Mapping[str, Any]) -> PreparedSeries:
     """Return a sample, or a simulation with the arguments `system`."""
-    prepared = (
-        generated_series(**system, held_out=held_out)
-        if data == RANDOM
-        else sampled_series(data, held_out)
-    )
-    identity = f"{data}:{tuple(system.values())}:{held_out}"
-    return DynamicsMaterial(**vars(prepared), identity=identity)
+    if data == RANDOM:
+        return generated_series(**system, held_out=held_out)
+    return sampled_series(data, held_out)
 
 
 # ---------------------------------------------------------------------------------------- the jobs
 
 
 def _regressing(
-    material: DynamicsMaterial, learner: ScalableStructure, seed: int
+    material: PreparedSeries, learner: ScalableStructure, seed: int
 ) -> Iterator[AllRegressions | None]:
     return regress_all(material.train, learner, seed=seed)
 
 
-def _curving(material: DynamicsMaterial, counts: Counts, seed: int) -> Iterator[Curves]:
+def _curving(material: PreparedSeries, counts: Counts, seed: int) -> Iterator[Curves]:
     regressions = survey(material, counts.learner, seed).latest
     assert regressions is not None  # it has ended
     return measuring_curves(material, regressions, counts)
@@ -190,7 +169,7 @@ _survey = shared_job(_regressing, 12)
 
 
 def survey(
-    material: DynamicsMaterial, learner: ScalableStructure, seed: int
+    material: PreparedSeries, learner: ScalableStructure, seed: int
 ) -> Job[AllRegressions | None]:
     """Return the regressions of all series, which neither k nor seeds change."""
     plain = replace(learner, parents=None, seeds=1.0, seed_choice="random", unspoken="common")
@@ -204,7 +183,7 @@ class Shown(NamedTuple):
     """The run on show, and what led to it."""
 
     options: DynamicsOptions
-    source: DynamicsMaterial
+    source: PreparedSeries
     plan: Plan
 
     def verdict(self, learner: DynamicsLearner) -> Verdict:
@@ -304,7 +283,7 @@ class DynamicsState(RunPage[DynamicsOptions, Shown, RunProgress]):
         }
         return {"run": course, "series": self._series(shown.source, found)}
 
-    def _series(self, material: DynamicsMaterial, found: RunProgress) -> dict[str, Any] | None:
+    def _series(self, material: PreparedSeries, found: RunProgress) -> dict[str, Any] | None:
         """Return the record of the predicted series; None until the system is learned.
 
         By default, it is the series with the largest variance.
@@ -390,13 +369,7 @@ class DynamicsState(RunPage[DynamicsOptions, Shown, RunProgress]):
         self.jobs.begin(regressions)
         if not regressions.finished:
             return Compared(is_complete=regressions.ended, missing=regressions.failure)
-        k = learner.parent_count(n)
-        most = min(n, material.train.n_rows - 4, max(3 * k, 20))
-        counts = Counts(
-            learner,
-            tuple(sorted({one for one in LADDER if one <= most} | {k})),
-            tuple(sorted({max(1, round(share * n)) for share in SHARES} | {int(learner.seeds)})),
-        )
+        counts = counts_near(learner, material)
         job = curves(material, counts, seed)
         self.jobs.begin(job)
         return Compared(job.latest or Curves(), (), job.ended, job.failure)
