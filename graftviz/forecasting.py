@@ -172,7 +172,7 @@ def forecast(
     notes: list[str] = []
     if work_of_learner is None:
         notes.append(
-            f"How much work {learner.title} makes is not known; it is taken to count every pair."
+            f"The cost of {learner.title} is unknown; it is assumed to count all pairs."
         )
     work = [
         *_statistics(size),

@@ -50,9 +50,7 @@ def promised(name: str) -> None:
     assert len(picks[0]) > 5
     told = step_words(everyone.trace[0], everyone.learner, table.names)
     assert re.fullmatch(r"[\w ]+ – [\w ]+ \([\d.]+\) was activated\.", told), told
-    assumed = (
-        "How much work Tournament grafting makes is not known; it is taken to count every pair."
-    )
+    assumed = "The cost of Tournament grafting is unknown; it is assumed to count all pairs."
     assert assumed in gv.forecast(table, cls()).assumptions
     assert gv.MarkovNetwork(learner=name, players=4).fit(table).model_.n_edges > 5
 

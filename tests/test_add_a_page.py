@@ -78,7 +78,7 @@ def test_the_page_has_controls_link_help_and_a_file(app: AppTest) -> None:
     app.query_params["edges"] = "20"
     app.query_params["data"] = "nowhere"
     run_while(app, lambda: app.get("progress"))
-    assert read(app.main.markdown[0].value).startswith("**Degrees** · How many neighbours")
+    assert read(app.main.markdown[0].value).startswith("**Degrees** · The number of neighbours")
     assert "data" in sentences(app)
     assert "nowhere" in sentences(app)
     assert app.number_input(key="degrees.edges").value == 20
