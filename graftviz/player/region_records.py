@@ -21,14 +21,23 @@ from graftviz.model import PairwiseMRF
 from graftviz.narrative.regions import (
     bound_text,
     change_words,
+    coefficient_words,
     headline,
     joining_words,
     meaning,
     shown_bound_words,
     start_words,
+    stop_words,
     truth_words,
 )
-from graftviz.regions import RegionStep, grow_region, region_marginal, region_model
+from graftviz.regions import (
+    RegionStep,
+    grow_region,
+    minimal_radius,
+    region_marginal,
+    region_model,
+)
+from graftviz.regions.overview import Influence
 
 DIGITS = 7
 # Limits of exact inference on the whole graph: about two seconds. A grid of 20 × 20 is within them.
@@ -232,6 +241,56 @@ def step_records(
             }
         )
     return records
+
+
+def region_record(
+    model: PairwiseMRF,
+    question: Question,
+    grown: Grown,
+    *,
+    state: int | None,
+    influence: Influence | None,
+    failure: str = "",
+) -> dict[str, Any]:
+    """Return a region so far, and the settings it follows.
+
+    Parameters
+    ----------
+    model : PairwiseMRF
+    question : Question
+    grown : Grown
+    state : int or None
+        State whose probability is shown; None for the last one.
+    influence : Influence or None
+        None until it has been computed.
+    failure : str
+        Reason if the region could not be completed.
+    """
+    usual = int(model.cardinalities[question.query]) - 1
+    bounds = [step.bound for step in grown.steps]
+    return {
+        "query": question.query,
+        "labels": list(model.labels[question.query]),
+        "state": usual if state is None else state,
+        "chosen": state,
+        "usual": usual,
+        "tolerance": question.tolerance,
+        "size": question.max_size,
+        "steps": step_records(model, grown.steps, expansion=question.expansion),
+        "stop": failure or stop_words(grown.stop_reason, bounds),
+        "seconds": round(grown.seconds, 6),
+        "asksAll": question.expansion == "greedy",  # whether every neighbour's bound is known
+        "influence": None if influence is None else influence.halo(question.query),
+    }
+
+
+def coefficient_record(influence: Influence | None, tolerance: float) -> dict[str, Any]:
+    """Return c of the whole model, and what it says; empty until it has been computed."""
+    if influence is None:
+        return {"c": None, "words": ""}
+    c = influence.coefficient
+    words = coefficient_words(c, minimal_radius(c, tolerance).tail, tolerance)
+    return {"c": round(c, 4), "words": words}
 
 
 def best_step(steps: Sequence[AnsweredStep]) -> int:

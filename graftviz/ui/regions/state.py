@@ -12,19 +12,18 @@ import numpy as np
 from graftviz.errors import InputError
 from graftviz.material import UPLOAD
 from graftviz.narrative.phrases import plural, short
-from graftviz.narrative.regions import coefficient_words, stop_words
 from graftviz.player.recorders import to_json
 from graftviz.player.region_records import (
     Grown,
     Question,
     Whole,
     answering,
+    coefficient_record,
     curve_record,
     graph_record,
     growing,
-    step_records,
+    region_record,
 )
-from graftviz.regions import minimal_radius
 from graftviz.regions.overview import Influence, coefficient_map, influence_of
 from graftviz.ui.frame.jobs import BUSY, LONGEST_WAIT, Job, shared_job
 from graftviz.ui.frame.state import OptionsPage
@@ -230,7 +229,20 @@ def region_message(state: RegionState, shown: ShownModel, mail: Mailbox) -> str:
         "visit": state.visit,
         "page": state.page_runs,
         "graphId": shown.picture,
-        "region": _region_part(state, shown, growth, growth.latest),
+        "region": {
+            **region_record(
+                shown.model,
+                question,
+                growth.latest,
+                state=state.options.state,
+                influence=influence(shown).latest,
+                failure=growth.failure,
+            ),
+            "rule": named_rules(state.options)[question.expansion, question.cut],
+            "done": growth.ended,
+            "note": shown.note,
+            "at": state.options.step,
+        },
         "pending": pending,
         **_map_part(state.options, shown, mail, pending),
     }
@@ -264,32 +276,6 @@ def _wait(job: Job[Any], until: float) -> bool:
     return job.wait_for_end(max(0.0, until - time.monotonic()))
 
 
-def _region_part(
-    state: RegionState, shown: ShownModel, job: Job[Grown], grown: Grown
-) -> dict[str, Any]:
-    options, query, model = state.options, state.query, shown.model
-    usual = int(model.cardinalities[query]) - 1
-    reach = influence(shown).latest
-    return {
-        "query": query,
-        "labels": list(model.labels[query]),
-        "state": usual if options.state is None else options.state,
-        "chosen": options.state,
-        "usual": usual,
-        "tolerance": options.tolerance,
-        "size": options.size,
-        "rule": named_rules(options)[options.expansion, options.cut],
-        "steps": step_records(model, grown.steps, expansion=options.expansion),
-        "done": job.ended,
-        "stop": job.failure or stop_words(grown.stop_reason, [step.bound for step in grown.steps]),
-        "seconds": round(grown.seconds, 6),
-        "asksAll": options.expansion == "greedy",  # whether every neighbour's bound is known
-        "note": shown.note,
-        "at": options.step,
-        "influence": None if reach is None else reach.halo(query),
-    }
-
-
 def _curves(
     options: RegionOptions,
     shown: ShownModel,
@@ -298,10 +284,9 @@ def _curves(
     until: float,
 ) -> list[dict[str, Any]] | None:
     """Return the curves of all rules; None until they are known."""
+    settings = question._replace(tolerance=0.0)
     jobs = {
-        (expansion, cut): region(
-            shown, question._replace(expansion=expansion, cut=cut, tolerance=0.0)
-        )
+        (expansion, cut): region(shown, settings._replace(expansion=expansion, cut=cut))
         for expansion, cut in rule_choices(options)
     }
     curves = []
@@ -320,11 +305,7 @@ def _map_part(
     """Return the point on show, c there, and the map around it if the browser lacks it."""
     job = influence(shown)
     job.wait_for_end(AT_ONCE)
-    coefficient: dict[str, Any] = {"c": None, "words": ""}
-    if job.latest is not None:
-        c, tolerance = job.latest.coefficient, options.tolerance
-        words = coefficient_words(c, minimal_radius(c, tolerance).tail, tolerance)
-        coefficient = {"c": round(c, 4), "words": words}
+    coefficient = coefficient_record(job.latest, options.tolerance)
     part: dict[str, Any] = {"mapId": None, "point": None, "coefficient": coefficient}
     if options.data != GRID or not shown.identity.startswith("grid:"):
         return part
