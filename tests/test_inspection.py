@@ -14,6 +14,7 @@ from graftviz.errors import InputError
 from graftviz.figures import change_figure, degree_figure, edge_figure, node_figure, norms_figure
 from graftviz.inference import infer
 from graftviz.inspection import (
+    Change,
     compare_models,
     degree_counts,
     degree_ranks,
@@ -259,7 +260,7 @@ def test_figures_hold_the_numbers_they_tell(seed):
     difference = compare_models(model, random_model(seed + 1, 5, 0.7))
     points = norms_figure(difference, model.names, "a", "b").data[1:]
     assert sum(len(trace.x) for trace in points) == len(difference.status)
-    moved = change_figure(model, [1, 2], [0.1, 0.2], [0.5, 0.6], [0, 0]).data
+    moved = change_figure(model, [Change(1, 0, 0.1, 0.5), Change(2, 0, 0.2, 0.6)]).data
     assert list(moved[-1].x) == [0.5, 0.6]
 
 

@@ -11,6 +11,7 @@ from plotly.subplots import make_subplots
 
 from graftviz.figures.style import BLUE, GREY, PURPLE, VERMILION, escaped, finish
 from graftviz.inspection import (
+    Change,
     ModelDifference,
     degree_counts,
     degree_ranks,
@@ -299,40 +300,24 @@ def norms_figure(
     return figure
 
 
-def change_figure(
-    model: PairwiseMRF,
-    nodes: Sequence[int],
-    before: Sequence[float],
-    after: Sequence[float],
-    states: Sequence[int],
-) -> go.Figure:
-    """Draw probabilities of one state per node before and after evidence as connected dots.
-
-    Parameters
-    ----------
-    model : PairwiseMRF
-    nodes : sequence of int
-        Nodes, most changed first.
-    before, after : sequences of float
-        Probability of `states` without and with the evidence.
-    states : sequence of int
-        State of each node.
-    """
-    at = np.arange(len(nodes))
+def change_figure(model: PairwiseMRF, changes: Sequence[Change]) -> go.Figure:
+    """Draw probabilities of one state per node before and after evidence as connected dots."""
+    at = np.arange(len(changes))
     figure = go.Figure()
-    for k, (start, end) in enumerate(zip(before, after, strict=True)):
+    for k, change in enumerate(changes):
         figure.add_scatter(
-            x=[start, end],
+            x=[change.before, change.after],
             y=[k, k],
             mode="lines",
             line={"color": GREY, "width": 2},
             hoverinfo="skip",
             showlegend=False,
         )
+    before, after = ([getattr(change, name) for change in changes] for name in ("before", "after"))
     looks = (("no evidence", before, GREY, "circle-open"), ("given it", after, BLUE, "circle"))
     for name, values, color, symbol in looks:
         figure.add_scatter(
-            x=list(values),
+            x=values,
             y=at,
             mode="markers",
             name=name,
@@ -341,13 +326,13 @@ def change_figure(
         )
     ticks = [
         escaped(f"{_short(model.names[i])} = {_short(model.labels[i][s], 10)}")
-        for i, s in zip(nodes, states, strict=True)
+        for i, s, *_ in changes
     ]
     figure.update_yaxes(
-        tickmode="array", tickvals=at, ticktext=ticks, range=[len(nodes) - 0.5, -0.5]
+        tickmode="array", tickvals=at, ticktext=ticks, range=[len(changes) - 0.5, -0.5]
     )
     figure.update_xaxes(title_text="probability", range=[-0.02, 1.02])
-    figure = _compact(figure, 100 + 28 * max(2, len(nodes)))
+    figure = _compact(figure, 100 + 28 * max(2, len(changes)))
     figure.update_layout(margin={"t": 34})
     return figure
 

@@ -2,6 +2,8 @@
 
 from graftviz.inspection.difference import ModelDifference, compare_models
 from graftviz.inspection.facts import (
+    Change,
+    changes_by_size,
     degree_counts,
     degree_ranks,
     deviation_from_independence,
@@ -13,8 +15,10 @@ from graftviz.inspection.facts import (
 from graftviz.inspection.picture import GraphPicture, difference_picture, graph_picture
 
 __all__ = [
+    "Change",
     "GraphPicture",
     "ModelDifference",
+    "changes_by_size",
     "compare_models",
     "degree_counts",
     "degree_ranks",

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from graftviz.model import PairwiseMRF
+
+_EQUAL = 1e-9  # largest distance of marginals that counts as rounding
 
 
 def degree_ranks(model: PairwiseMRF) -> np.ndarray:
@@ -46,6 +49,28 @@ def total_variations(before: Sequence[np.ndarray], after: Sequence[np.ndarray]) 
     """Return ½ Σ |p − q| between two lists of marginals, shape (n,): 0 equal, 1 disjoint."""
     gaps = np.abs(np.concatenate([np.zeros(0), *before]) - np.concatenate([np.zeros(0), *after]))
     return 0.5 * _sums(before, gaps)
+
+
+class Change(NamedTuple):
+    """State of a node whose probability changed most, and this probability before and after."""
+
+    node: int
+    state: int
+    before: float
+    after: float
+
+
+def changes_by_size(
+    before: Sequence[np.ndarray], after: Sequence[np.ndarray], observed: Collection[int] = ()
+) -> list[Change]:
+    """Return the nodes whose marginals differ, most changed first, without the observed ones."""
+    size = total_variations(before, after)
+    changes = []
+    for i in np.argsort(-size, kind="stable").tolist():
+        if i not in observed and size[i] > _EQUAL:
+            k = int(np.argmax(np.abs(after[i] - before[i])))
+            changes.append(Change(i, k, float(before[i][k]), float(after[i][k])))
+    return changes
 
 
 def mutual_informations(pairs: Sequence[np.ndarray]) -> np.ndarray:

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from graftviz.inference import Beliefs
 from graftviz.inspection.difference import COMMON, GAINED, ModelDifference
+from graftviz.inspection.facts import mutual_informations
 from graftviz.layout import static_layout
 from graftviz.layout.graph import FRAME
 from graftviz.model import PairwiseMRF
@@ -59,14 +61,22 @@ class GraphPicture:
     centre: int | None
     note: str
 
-    def with_strengths(self, values: np.ndarray) -> GraphPicture:
-        """Return the same drawing with edges as strong as `values`.
+    def with_information(
+        self, beliefs: Sequence[Beliefs | None], difference: ModelDifference | None = None
+    ) -> GraphPicture:
+        """Return the same drawing with edges as strong as the mutual information of their ends.
 
         Parameters
         ----------
-        values : array, shape (m,)
-            One per edge of the model, or of the difference.
+        beliefs : sequence of Beliefs or None
+            Of the model, or of both models of the difference; while one is missing, the drawing is
+            unchanged.
+        difference : ModelDifference, optional
         """
+        found = [mutual_informations(one.edge) for one in beliefs if one is not None]
+        if len(found) < len(beliefs):
+            return self
+        values = found[0] if difference is None else difference.strengths(*found)
         return dataclasses.replace(self, strengths=_relative(values)[self.numbers])
 
 

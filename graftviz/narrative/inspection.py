@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from graftviz.inference import Beliefs
-from graftviz.inspection import ModelDifference, degree_ranks
+from graftviz.inspection import Change, ModelDifference, degree_ranks
+from graftviz.inspection.answers import Answer
 from graftviz.inspection.difference import COMMON, GAINED, LOST
 from graftviz.model import PairwiseMRF
 from graftviz.narrative.phrases import plural, short
@@ -93,6 +94,36 @@ def contradiction_words(model: PairwiseMRF, i: int, state: int, others: int) -> 
     text = f"{short(model.names[i])} = {short(model.labels[i][state])}"
     context = " given the other evidence" if others else ""
     return f"{text} has probability zero{context} and was removed."
+
+
+def change_words(model: PairwiseMRF, changes: Sequence[Change]) -> str:
+    """Return the number of changed nodes, and the largest change of a probability."""
+    i, k, before, after = changes[0]
+    return (
+        f"{plural(len(changes), 'variable')} changed. Largest change: {short(model.names[i])}, "
+        f"p({short(model.labels[i][k])}) from {before:.2f} to {after:.2f}."
+    )
+
+
+def answer_words(before: Answer | None, after: Answer | None = None) -> str:
+    """Return the method of the marginals, why it was chosen, and the probability of the evidence.
+
+    Parameters
+    ----------
+    before, after : Answer or None
+        Without and with the evidence.
+    """
+    answer = before if after is None else after
+    if answer is None or answer.beliefs is None:
+        return ""
+    method = method_words(answer.beliefs, answer.width)
+    sentences = [f"Marginals: {'; '.join(filter(None, [method, answer.reason]))}."]
+    if after is not None and before is not None and before.beliefs is not None:
+        chance = answer.beliefs.log_partition - before.beliefs.log_partition
+        share = np.exp(min(0.0, chance))
+        about = "" if answer.beliefs.method == "exact" else "about "
+        sentences.append(f"The evidence has probability {about}{share:.3g}.")
+    return " ".join((*sentences, *answer.beliefs.notes))
 
 
 def method_words(beliefs: Beliefs, width: int | None) -> str:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 
-import numpy as np
 import streamlit as st
 
-from graftviz.inspection.answers import AUTOMATIC, METHODS
+from graftviz.inspection.answers import METHODS
 from graftviz.learners.registry import learner_class
-from graftviz.narrative.inspection import METHOD_NAMES, method_words, model_words
+from graftviz.narrative.inspection import METHOD_NAMES, answer_words, model_words
 from graftviz.narrative.phrases import short
 from graftviz.options import format_value, option_specs
 from graftviz.player.rehearsal import rehearse_inspection
@@ -255,7 +254,7 @@ def _show_method(state: InspectState) -> None:
         if state.problem:
             show_problem(reworded(state.problem, _control))
         else:
-            st.caption(plain(_method_sentence(state)), width="content")
+            st.caption(plain(answer_words(state.before, state.after)), width="content")
         with st.popover("Method", type="tertiary", key="inspect.method"):
             st.radio(
                 "Marginals by",
@@ -275,19 +274,3 @@ def _control(name: str, value: str) -> str:
     if name == "method":
         return f"{METHOD_NAMES.get(value, value)} under “Method”"
     return "the memory of this server"
-
-
-def _method_sentence(state: InspectState) -> str:
-    answer = state.before if state.after is None else state.after
-    if answer is None or answer.beliefs is None:
-        return ""
-    parts = [method_words(answer.beliefs, answer.width)]
-    if answer.reason and state.method == AUTOMATIC:
-        parts.append(answer.reason)
-    sentences = [f"Marginals: {'; '.join(parts)}."]
-    if state.evidence and state.before is not None and state.before.beliefs is not None:
-        chance = answer.beliefs.log_partition - state.before.beliefs.log_partition
-        share = np.exp(min(0.0, chance))
-        about = "" if answer.beliefs.method == "exact" else "about "
-        sentences.append(f"The evidence has probability {about}{share:.3g}.")
-    return " ".join((*sentences, *answer.beliefs.notes))

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from graftviz import inspection
 from graftviz.figures import change_figure, degree_figure, edge_figure, node_figure, norms_figure
 from graftviz.formats.gexf import model_gexf
 from graftviz.formats.graphml import model_graphml
@@ -26,11 +25,11 @@ from graftviz.formats.node_link import node_link_json
 from graftviz.formats.svg import graph_svg
 from graftviz.formats.uai import names_text, uai_text
 from graftviz.formats.uai_results import mar_text
-from graftviz.inspection import mutual_informations
+from graftviz.inspection import changes_by_size, mutual_informations
 from graftviz.inspection.difference import STATUS_WORDS
 from graftviz.model import PairwiseMRF
 from graftviz.narrative import inspection as narrative
-from graftviz.narrative.phrases import pair, plural, short
+from graftviz.narrative.phrases import pair, short
 from graftviz.ui.boundary import guarded
 from graftviz.ui.chart import show_figure
 from graftviz.ui.controls import replaceable, show_button
@@ -294,26 +293,14 @@ def show_changed(state: InspectState, shown: Shown) -> None:
     model, before, after = shown.model, shown.before, shown.after
     if before is None or after is None:
         return
-    change = inspection.total_variations(before.node, after.node)
-    order = [i for i in np.argsort(-change, kind="stable").tolist() if i not in state.evidence]
-    moved = [i for i in order if change[i] > 1e-9]
-    if not moved:
+    changes = changes_by_size(before.node, after.node, state.evidence)
+    if not changes:
         st.caption("The evidence changes no other variable.")
         return
-    nodes = moved[:_MOST_CHANGED]
-    # The state whose probability changed most.
-    states = [int(np.argmax(np.abs(after.node[i] - before.node[i]))) for i in nodes]
-    starts, ends = (
-        [float(beliefs.node[i][k]) for i, k in zip(nodes, states, strict=True)]
-        for beliefs in (before, after)
-    )
-    i, k = nodes[0], states[0]
-    words = (
-        f"{plural(len(moved), 'variable')} changed. Largest change: {short(model.names[i])}, "
-        f"p({short(model.labels[i][k])}) from {starts[0]:.2f} to {ends[0]:.2f}."
-    )
+    words = narrative.change_words(model, changes)
     st.markdown(plain(words))
-    show_figure(change_figure(model, nodes, starts, ends, states), key="inspect_changed", alt=words)
+    figure = change_figure(model, changes[:_MOST_CHANGED])
+    show_figure(figure, key="inspect_changed", alt=words)
 
 
 def _select_edge(state: InspectState, edges: np.ndarray, *rows: int) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from graftviz import inspection
 from graftviz.errors import InputError
 from graftviz.inference import Beliefs
-from graftviz.inspection import GraphPicture, ModelDifference, mutual_informations
+from graftviz.inspection import GraphPicture, ModelDifference
 from graftviz.inspection.answers import AUTOMATIC, Answer, answer_steps
 from graftviz.inspection.picture import MOST_NODES
 from graftviz.material import Material, SourceCache
@@ -385,15 +385,8 @@ class InspectState(PageState):
                 lambda: inspection.difference_picture(n, difference, places, centre),
             )
         answers = [self.before] if difference is None else [self.before, self.other]
-        found = [
-            mutual_informations(answer.beliefs.edge)
-            for answer in answers
-            if answer is not None and answer.beliefs is not None
-        ]
-        if len(found) < len(answers):
-            return picture
-        strengths = found[0] if difference is None else difference.strengths(*found)
-        return picture.with_strengths(strengths)
+        beliefs = [None if answer is None else answer.beliefs for answer in answers]
+        return picture.with_information(beliefs, difference)
 
     def shown(self) -> Shown | None:
         """Return the model on show with its drawing and marginals; None without a model."""
