@@ -171,9 +171,7 @@ def forecast(
     work_of_learner = _WORK.get(learner.name)
     notes: list[str] = []
     if work_of_learner is None:
-        notes.append(
-            f"The cost of {learner.title} is unknown; it is assumed to count all pairs."
-        )
+        notes.append(f"The cost of {learner.title} is unknown; it is assumed to count all pairs.")
     work = [
         *_statistics(size),
         *(work_of_learner or _every_pair)(size, learner, cache_bytes, notes),

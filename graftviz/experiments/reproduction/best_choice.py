@@ -149,7 +149,7 @@ EXPERIMENTS = (
                 quality.better_with_alpha("recall"),
             ),
             Claim(
-                "First hit reaches the edge limit soonest, with the poorest edges.",
+                "First hit reaches the edge limit soonest, with the worst edges.",
                 quality.quick_but_poor("recall"),
             ),
         ),

@@ -176,7 +176,7 @@ def _claims(loss: str, word: str, method: str) -> tuple[Claim, ...]:
     """Return the claims about one loss and the cost of one inference method."""
     seconds, operations = f"{method}_seconds", f"{method}_operations"
     penalised = Claim(
-        "Not in the paper's experiments: so it does with the ℓ₂ penalty of its section 3.3.",
+        "Not in the paper's experiments: the same with the ℓ₂ penalty of its section 3.3.",
         judged.better_at_equal_cost(PATH, loss, seconds, operations, ours=PENALISED),
     )
     return (
@@ -187,7 +187,7 @@ def _claims(loss: str, word: str, method: str) -> tuple[Claim, ...]:
         ),
         *((penalised,) if method == "exact" else ()),
         Claim(
-            "Not in the paper: so it does where the graphs of ℓ₁ get the weights of maximum "
+            "Not in the paper: the same if the graphs of ℓ₁ have the weights of maximum "
             "likelihood.",
             judged.better_at_equal_cost(REFITTED, loss, seconds, operations),
         ),
@@ -256,7 +256,7 @@ EXPERIMENTS = (
                 judged.less_error_at_equal_likelihood(PATH),
             ),
             Claim(
-                "Not in the paper: so they do where the graphs of ℓ₁ get the weights of maximum "
+                "Not in the paper: the same if the graphs of ℓ₁ have the weights of maximum "
                 "likelihood.",
                 judged.less_error_at_equal_likelihood(REFITTED),
             ),

@@ -41,7 +41,7 @@ class DynamicsMethod(NamedTuple):
     look: Look
 
 
-DENSE, INDUCING, ENFORCING = "dense", "sparsity inducing", "sparsity enforcing, parents told"
+DENSE, INDUCING, ENFORCING = "dense", "sparsity inducing", "sparsity enforcing, parents given"
 DENSE_LOOK = Look(VERMILION, "dot", "star")
 INDUCING_LOOK = Look(BLACK, "solid", "x")
 _ENFORCING_LOOK = Look(GREY, "dash", "triangle-up")

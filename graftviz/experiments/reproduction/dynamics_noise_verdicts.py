@@ -32,7 +32,10 @@ def _families(setup_parents: int) -> dict[str, list[str]]:
     """Return the names of scalable methods by treatment of uncovered series, few seeds first."""
     return {
         words: [scalable(setup_parents, share, common=common).name for share in FRACTIONS]
-        for words, common in (("unspoken series grafted", False), ("unspoken in common", True))
+        for words, common in (
+            ("series without a seed grafted", False),
+            ("series without a seed in common", True),
+        )
     }
 
 
@@ -88,8 +91,8 @@ def inducing_errs_least(results: Results) -> Verdict:
     ]
     return verdict(
         met,
-        f"{_mean_sentence(found, [INDUCING, *others], COEFFICIENTS)}. Inducing errs least in "
-        f"{sum(met)} of {len(met)} comparisons.",
+        f"{_mean_sentence(found, [INDUCING, *others], COEFFICIENTS)}. Inducing has the "
+        f"smallest error in {sum(met)} of {len(met)} comparisons.",
         coefficient_error=_numbers(found, [INDUCING, *others], COEFFICIENTS),
     )
 

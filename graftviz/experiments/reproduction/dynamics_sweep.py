@@ -241,7 +241,7 @@ def fifty_parents_are_best(results: Results) -> Verdict:
     shown = ", ".join(sorted({f"k = {found['parents']:g}" for found in numbers.values()}))
     return verdict(
         met,
-        f"{shown}: {'; '.join(phrases)} ({_NEAR_BEST:.0%} counts as as good). On "
+        f"{shown}: {'; '.join(phrases)} ({_NEAR_BEST:.0%} counts as equal). On "
         f"{data_title(results)}; the thesis has 4,057.",
         **numbers,
     )

@@ -39,7 +39,7 @@ _DETOURS = (
     "first increase it. Here the region continues to grow, so that the bound may rise for some "
     "sizes. T₂ = 0.6 lies where c > 1."
 )
-_BOUNDS_HOLD = Claim("The bounds are bounds: no true error exceeds its own.", judged.bounds_hold)
+_BOUNDS_HOLD = Claim("No true error exceeds its bound.", judged.bounds_hold)
 _CORA_MODEL = (
     "The potentials are missing in our copy of the text, so these are ours: θ_ij from U[−1, 1], "
     "θ_i from U[0, T] with the sign of the true label. At T = 0 all marginals are 1/2 and "
@@ -185,9 +185,9 @@ EXPERIMENTS = (
         study=CoraLabels(_CORA_SIZES, "quality"),
         claims=(
             Claim(
-                "Precision, recall and F-measure of the local labels, taking those of global "
-                "inference for true and +1 for what is looked for, are better the stronger the "
-                "fields are.",
+                "Precision, recall and F-measure of the local labels, with those of global "
+                "inference as the truth and +1 as the positive class, increase with the strength "
+                "of the fields.",
                 cora_judged.quality_rises,
             ),
         ),

@@ -252,7 +252,7 @@ def mostly_rejected() -> Judge:
             accepted = sum(result["accepted"] for result in measured)
             fallbacks = sum(result["fallbacks"] for result in measured)
             met.append(accepted / tries <= _FEW_ACCEPTED)
-            fallback_words = f", and {fallbacks:,} exchanges gave up" if fallbacks else ""
+            fallback_words = f", and {fallbacks:,} exchanges used a fallback" if fallbacks else ""
             phrases.append(
                 f"{source}: {accepted:,} of {tries:,} subsets drawn were accepted "
                 f"({accepted / tries:.2%}){fallback_words}; "

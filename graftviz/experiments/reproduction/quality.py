@@ -76,10 +76,10 @@ def quick_but_poor(quantity: str) -> Judge:
             rank = sum(sign * float(other.end[quantity]) > sign * value for other in others)
             quick = sum(other.end["seconds"] < first.end["seconds"] for other in others)
             met += [rank == 0, quick == 0]
-            poorer = "the poorest" if rank == 0 else f"better than {rank} of {len(others)} others"
+            poorer = "the worst" if rank == 0 else f"better than {rank} of {len(others)} others"
             phrases.append(
                 f"{panel.title}: its {_NAMES[quantity]} of {value:.4g} is {poorer}; "
-                f"{quick} of {len(others)} others are sooner there"
+                f"{quick} of {len(others)} others reach the limit sooner"
             )
             numbers[panel.title] = {
                 quantity: value,

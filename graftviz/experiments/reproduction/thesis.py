@@ -127,7 +127,7 @@ EXPERIMENTS = (
             ),
             _GAP_GROWS,
             Claim(
-                "First hit reaches its edges soonest, with the poorest recall.",
+                "First hit reaches its edges soonest, with the worst recall.",
                 quality.quick_but_poor("recall"),
             ),
         ),

@@ -150,7 +150,7 @@ EXPERIMENTS = (
         (COEFFICIENTS,),
         (
             Claim("CoeffRecError grows with noise for each method.", judged.errors_grow_with_noise),
-            Claim("Sparsity inducing learning errs least.", judged.inducing_errs_least),
+            Claim("Sparsity inducing learning has the smallest error.", judged.inducing_errs_least),
             Claim(
                 "The more seeds, the smaller the error of scalable learning.",
                 judged.more_seeds_are_better(COEFFICIENTS),
