@@ -2,12 +2,13 @@
 
 import streamlit as st
 
-from graftviz.ui.engine import engine_is_ready, enter_page, show_engine
+from graftviz.ui.engine import LONG_SECONDS, engine_is_ready, enter_page, show_engine
 from graftviz.ui.frame.header import Header, follow_address, write_address
 from graftviz.ui.frame.view import PLAYER
 from graftviz.ui.grow.analysis import show_comparison, show_path, show_stability
 from graftviz.ui.grow.live import live_player
 from graftviz.ui.grow.panels import (
+    COMPILING,
     INSPECT,
     show_branch_bar,
     show_choices,
@@ -50,5 +51,5 @@ if engine_is_ready(engine):
     header.show_files(lambda: run_files(state.run) if state.run else [], RUN_NOTE)
     header.show_link(state.link, "Opens this run at this step, anywhere graftviz runs.")
     with st.sidebar:
-        show_engine(engine)
+        show_engine(engine, COMPILING, LONG_SECONDS)
     write_address(state)

@@ -2,15 +2,15 @@
 
 import streamlit as st
 
-from graftviz.ui.engine import engine_is_ready, enter_page
+from graftviz.ui.engine import engine_is_ready, enter_page, show_engine
 from graftviz.ui.frame.header import Header, follow_address, write_address
 from graftviz.ui.frame.learning_view import show_runs
 from graftviz.ui.frame.view import RACE
 from graftviz.ui.grow.state import opened_grow_state
 from graftviz.ui.race.panels import (
+    COMPILING,
     race_files,
     show_race_choices,
-    show_race_engine,
     show_race_messages,
 )
 from graftviz.ui.race.state import race_state
@@ -38,5 +38,5 @@ if engine_is_ready(engine):
     header.show_files(lambda: race_files(state), RUN_NOTE)
     header.show_link(state.link, "Runs this race again and opens it at this position.")
     with st.sidebar:
-        show_race_engine(engine)
+        show_engine(engine, COMPILING)
     write_address(state)

@@ -7,67 +7,69 @@ The page shows three runs that differ only in the deletion rule. The header hold
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from graftviz.fitting.structure_fit import Rows
+from graftviz.layout import ring_layout
+from graftviz.learners.forced_pruning import HEURISTICS, ForcedPruning
+from graftviz.material import Material
+from graftviz.narrative.phrases import plural
 from graftviz.narrative.pruning import exchange_step
 from graftviz.runs import Run
 from graftviz.search.contributions import contributions_of
 
 DIGITS = 7
 MOST_RANKED = 400  # maximum number of edges of a ranking, those of smallest contribution
+MOST_ON_A_RING = 40  # variables; their names find room there, and no edge runs through a node
 MOST_TICKS = 2000  # maximum number of parameters on the strip, evenly selected
 
 
 def prune_header(
-    *,
-    token: str,
-    title: str,
-    names: Sequence[str],
-    places: np.ndarray,
-    tree: np.ndarray,
-    runs: Sequence[Mapping[str, str]],
-    facts: Sequence[str] = (),
-    has_natural_positions: bool = False,
-    note: str = "",
+    material: Material, learner: ForcedPruning, seed: int, token: str, runs: Mapping[str, str]
 ) -> dict[str, Any]:
     """Return the data common to all runs of the page.
 
     Parameters
     ----------
+    material : Material
+    learner : ForcedPruning
+        That of one of the runs, which differ in the rule of deletion only.
+    seed : int
     token : str
         Identifier of the runs.
-    title : str
-        Title of the data set.
-    names : sequence of str
-        Names of the variables.
-    places : array, shape (n, 2)
-        Positions of the variables, 0 … 10000, y downwards.
-    tree : int array, shape (k, 2)
-        Edges of the Chow–Liu tree, the initial model of every run.
-    runs : sequence of mapping
-        ``{run, heuristic, name}``, in the order of the legend.
-    facts : sequence of str
-        Common properties, e.g. "seed 0".
-    has_natural_positions : bool
-        Whether the positions are natural ones, whose aspect ratio must be preserved.
-    note : str
-        Sentence shown below the title.
+    runs : mapping
+        Rule → identifier of its run, in the order of the legend.
     """
+    edges = learner.edge_budget(material.train.n_variables)
     return {
         "token": token,
-        "title": title,
-        "names": list(names),
-        "positions": np.rint(places).astype(int).tolist(),
-        "given": has_natural_positions,
-        "tree": np.sort(tree, axis=1).tolist(),
-        "runs": [dict(run) for run in runs],
-        "facts": list(facts),
-        "note": note,
+        "title": material.title,
+        "names": list(material.train.names),
+        "positions": np.rint(_places(material)).astype(int).tolist(),
+        "given": material.positions is not None,
+        "tree": np.sort(material.tree, axis=1).tolist(),
+        "runs": [
+            {"run": run, "heuristic": rule, "name": HEURISTICS[rule]} for rule, run in runs.items()
+        ],
+        "facts": [
+            f"{material.train.n_rows:,} training rows",
+            f"M = {edges:,} edges",
+            f"k = {learner.exchange_size(edges):,} per exchange",
+            f"at most {plural(learner.exchanges, 'exchange')}",
+            f"seed {seed}",
+        ],
+        "note": " ".join(material.warnings),
     }
+
+
+def _places(material: Material) -> np.ndarray:
+    """Return the places of the variables; they do not depend on options."""
+    if material.positions is None and 0 < material.train.n_variables <= MOST_ON_A_RING:
+        return ring_layout(material.train.n_variables, material.tree)
+    return material.places
 
 
 def prune_head(run: Run, token: str) -> dict[str, Any]:

@@ -7,61 +7,49 @@ and infinities become None.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from graftviz.material import Material
 from graftviz.player.records import DIGITS
 from graftviz.racing import Course, Moment, step_moment
 from graftviz.runs import Run
 
 
 def race_header(
-    *,
-    race: str,
-    title: str,
-    names: Sequence[str],
-    places: np.ndarray,
-    truth: np.ndarray | None,
-    racers: Sequence[dict[str, Any]],
-    has_natural_positions: bool = False,
-    facts: Sequence[str] = (),
-    note: str = "",
+    material: Material, seed: int, budget: int, race: str, racers: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
     """Return the header of a race: data common to all graphs, and the racers.
 
     Parameters
     ----------
+    material : Material
+    seed : int
+    budget : int
+        Largest number of edges of each racer.
     race : str
         Token of the race; records belong to runs, which several races may share.
-    title : str
-        Title of the data set.
-    names : sequence of str
-        Names of the variables.
-    places : array, shape (n, 2)
-        Positions of the variables, 0 … 10000.
-    truth : int array, shape (k, 2), or None
-    racers : sequence of dict
+    racers : sequence of mapping
         ``{run, name, problem}``: a racer that could not start has a sentence and no run.
-    has_natural_positions : bool
-        Whether the positions are natural ones, such as those of a map, whose aspect ratio must be
-        preserved.
-    facts : sequence of str
-        Common properties, e.g. "seed 0".
-    note : str
-        Sentence shown below the title.
     """
+    test = material.test
     return {
         "race": race,
-        "title": title,
-        "names": list(names),
-        "positions": [[_plain(x), _plain(y)] for x, y in np.asarray(places).tolist()],
-        "given": has_natural_positions,
-        "truth": None if truth is None else truth.tolist(),
+        "title": material.title,
+        "names": list(material.train.names),
+        "positions": [[_plain(x), _plain(y)] for x, y in np.asarray(material.places).tolist()],
+        "given": material.positions is not None,
+        "truth": None if material.truth is None else material.truth.tolist(),
         "racers": [dict(racer) for racer in racers],
-        "facts": list(facts),
-        "note": note,
+        "facts": [
+            f"{material.train.n_rows:,} rows to learn from",
+            *([f"{test.n_rows:,} held out"] if test is not None else []),
+            f"at most {budget:,} edges each",
+            f"seed {seed}",
+        ],
+        "note": " ".join(material.warnings),
     }
 
 

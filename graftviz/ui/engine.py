@@ -71,21 +71,27 @@ def engine_is_ready(engine: WarmUp) -> bool:
     return False
 
 
-def show_engine(engine: WarmUp) -> None:
-    """Show a note while the rest of the engine is compiled in the background."""
-    if not engine.finished.is_set() and engine.seconds > LONG_SECONDS:
-        _show_rest(engine)
+def show_engine(engine: WarmUp, note: str, least: float = 0.0) -> None:
+    """Show a note while the rest of the engine is compiled in the background.
+
+    Parameters
+    ----------
+    engine : WarmUp
+    note : str
+        Sentence, which replaces ``{}`` by the seconds so far.
+    least : float
+        Seconds of compilation after which the note is shown.
+    """
+    if not engine.finished.is_set() and engine.seconds > least:
+        _show_rest(engine, note)
 
 
 @st.fragment(run_every=3.0)
 @bounded
-def _show_rest(engine: WarmUp) -> None:
+def _show_rest(engine: WarmUp, note: str) -> None:
     if engine.finished.is_set():
         st.rerun()
-    st.caption(
-        f"Still compiling other learners, scores and presets ({engine.seconds:.0f} s so far, once "
-        "per installation): the first run of another kind may take a moment."
-    )
+    st.caption(note.format(f"{engine.seconds:.0f} s"))
 
 
 @st.fragment(run_every=0.5)

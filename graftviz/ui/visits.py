@@ -28,10 +28,13 @@ T = TypeVar("T")
 
 
 class Work(Protocol):
-    """Computations of a page in one session; a method `forget`, if any, releases their results."""
+    """Computations of a page in one session."""
 
     def revoke(self) -> None:
         """Stop computing; what was computed stays."""
+
+    def forget(self) -> None:
+        """Release all results that can be computed again."""
 
 
 class Visit:
@@ -54,20 +57,18 @@ class Visit:
 
     def revoke(self) -> None:
         """Stop all computing; nothing that was computed is lost."""
-        for work in self._all_works():
-            with logged(log, "Work could not be stopped"):
-                work.revoke()
+        self._each(lambda work: work.revoke())
 
     def forget(self) -> None:
         """Release all results that can be computed again."""
-        for work in self._all_works():
-            if hasattr(work, "forget"):
-                with logged(log, "Work could not be put away"):
-                    work.forget()
+        self._each(lambda work: work.forget())
 
-    def _all_works(self) -> list[Work]:
+    def _each(self, act: Callable[[Work], None]) -> None:
         with self._lock:
-            return list(self._works)
+            works = list(self._works)
+        for work in works:
+            with logged(log, "The work of a page could not be stopped or released"):
+                act(work)
 
 
 class Visits:

@@ -73,19 +73,17 @@ def grow_message(state: GrowState, run: SessionRun, mail: Mailbox) -> str:
     # Of two messages in a row a browser may show the last one only: an answer goes out with both.
     answer, mail.answer = answer or mail.answer, answer
     message: dict[str, str | None] = {"run": json.dumps(run.token), "answer": answer}
-    if mail.sent != run.token:
-        is_crowded = foreground.at_work > CROWD
-        patience = 0.0 if is_crowded else LEARN_TO_THE_END if _at_end(state) else LEARN_AT_ONCE
-        until = time.monotonic() + patience
-        run.wait_for_end(patience)
-        message |= _introduction(state, run, mail.sent, until)
+    is_new = mail.sent != run.token
+    if is_new or (need is not None and need.get("header")):
+        is_crowded = is_new and foreground.at_work > CROWD
+        until = time.monotonic() + (_patience(state) if is_new and not is_crowded else 0.0)
+        run.grant(1)  # a connection that broke may have stopped it before its first step
+        run.wait_for_end(max(0.0, until - time.monotonic()))
+        message |= _introduction(state, run, mail.sent if is_new else "", until)
         if is_crowded:
             run.ration(AHEAD_IN_A_CROWD)
     elif need is None:
         message |= {"stability": _new_stability(run, mail), "late": _ghost_feed(state, mail)}
-    elif need.get("header"):
-        run.grant(1)  # a connection that broke may have stopped it before its first step
-        message |= _introduction(state, run, "", 0.0)
     else:
         first, count = whole_number(need.get("from"), 1), whole_number(need.get("count"), 1)
         run.grant(first - 1 + AHEAD * count)
@@ -149,7 +147,9 @@ def _beside(ghost: SessionRun | None, sent: str, until: float) -> str | None:
     return json_object({"header": ghost.header_json, "feed": ghost.feed_json(first, EVERYTHING)})
 
 
-def _at_end(state: GrowState) -> bool:
-    """Return whether the player showed the last step of the previous run."""
+def _patience(state: GrowState) -> float:
+    """Return how long a changed run is awaited: longer if the end of the previous was shown."""
     before = state.ghost
-    return before is not None and before.ended and 0 < before.computed <= state.values["step"]
+    if before is not None and before.ended and 0 < before.computed <= state.values["step"]:
+        return LEARN_TO_THE_END
+    return LEARN_AT_ONCE

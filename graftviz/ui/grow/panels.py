@@ -29,6 +29,10 @@ from graftviz.ui.url_state import BEST
 
 _SCRIPT = Path(__file__).parent.parent / "assets" / "tour.js"
 INSPECT = Tool("inspect", "Inspect this model")
+COMPILING = (
+    "Still compiling other learners, scores and presets ({} so far, once per installation): the "
+    "first run of another kind may take a moment."
+)
 
 
 def show_choices(state: GrowState, *, is_ready: bool) -> None:

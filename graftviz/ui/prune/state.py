@@ -9,12 +9,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-import numpy as np
-
-from graftviz.layout import ring_layout
 from graftviz.learners.forced_pruning import HEURISTICS, ForcedPruning
 from graftviz.material import Material
-from graftviz.narrative.phrases import plural
 from graftviz.player.prune_records import prune_header
 from graftviz.player.recorders import PruneRecorder
 from graftviz.ui.frame.learning import Entry, Load, SideBySidePage, Wanted
@@ -26,7 +22,6 @@ from graftviz.ui.url_state import LearnerChoice
 
 # Some exchanges, of a few edges each, make three runs that can be watched and compared in class.
 PAGE_DEFAULTS = MappingProxyType({"exchanges": 20})
-MOST_ON_A_RING = 40  # variables; their names find room there, and no edge runs through a node
 
 
 class PruneState(SideBySidePage[PruneOptions]):
@@ -102,36 +97,9 @@ class PruneState(SideBySidePage[PruneOptions]):
     def _header(
         self, entries: tuple[Entry, ...], token: str, material: Material
     ) -> Mapping[str, Any]:
-        learner = self._learner(self.heuristic)
-        edges = learner.edge_budget(material.train.n_variables)
-        return prune_header(
-            token=token,
-            title=material.title,
-            names=material.train.names,
-            places=_places(material),
-            tree=material.tree,
-            runs=[
-                {"run": run.token, "heuristic": name, "name": HEURISTICS[name]}
-                for name, run, _ in entries
-                if run is not None
-            ],
-            facts=[
-                f"{material.train.n_rows:,} training rows",
-                f"M = {edges:,} edges",
-                f"k = {learner.exchange_size(edges):,} per exchange",
-                f"at most {plural(learner.exchanges, 'exchange')}",
-                f"seed {self.values['seed']}",
-            ],
-            has_natural_positions=material.positions is not None,
-            note=" ".join(material.warnings),
-        )
-
-
-def _places(material: Material) -> np.ndarray:
-    """Return the places of the variables; they do not depend on options."""
-    if material.positions is None and 0 < material.train.n_variables <= MOST_ON_A_RING:
-        return ring_layout(material.train.n_variables, material.tree)
-    return material.places
+        learner, seed = self._learner(self.heuristic), self.values["seed"]
+        runs = {entry.name: entry.run.token for entry in entries if entry.run is not None}
+        return prune_header(material, learner, seed, token, runs)
 
 
 def prune_state() -> PruneState:

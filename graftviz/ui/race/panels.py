@@ -11,7 +11,7 @@ from graftviz.figures import figure_html, race_figure
 from graftviz.formats.race_csv import race_csv
 from graftviz.learners.registry import learner_class
 from graftviz.racing import Race
-from graftviz.ui.boundary import bounded, guarded
+from graftviz.ui.boundary import guarded
 from graftviz.ui.controls import own_options_first, show_option
 from graftviz.ui.frame.header import PageFile
 from graftviz.ui.frame.learning_view import (
@@ -27,7 +27,11 @@ from graftviz.ui.messages import show_warnings
 from graftviz.ui.race.options import LINE_UP, MOST_RACERS
 from graftviz.ui.race.state import RaceState
 from graftviz.ui.run_files import PATIENCE
-from graftviz.ui.warm_up import WarmUp
+
+COMPILING = (
+    "The engine is still being compiled, so engine seconds are too long. Press **Race again** when "
+    "this note has disappeared."
+)
 
 
 def show_race_choices(state: RaceState, *, is_ready: bool) -> None:
@@ -85,23 +89,6 @@ def show_race_messages(state: RaceState) -> None:
     show_notices(state, RACE, "race")
     show_warnings(
         [f"{entry.name} cannot run: {entry.trouble}" for entry in state.entries if entry.trouble]
-    )
-
-
-def show_race_engine(engine: WarmUp) -> None:
-    """Show a note while compilation distorts the measured times."""
-    if not engine.finished.is_set():
-        _show_compiling(engine)
-
-
-@st.fragment(run_every=3.0)
-@bounded
-def _show_compiling(engine: WarmUp) -> None:
-    if engine.finished.is_set():
-        st.rerun()
-    st.caption(
-        "The engine is still being compiled, so engine seconds are too long. Press **Race again** "
-        "when this note has disappeared."
     )
 
 

@@ -173,25 +173,13 @@ class RaceState(SideBySidePage[RaceOptions]):
     def _header(
         self, entries: tuple[Entry, ...], token: str, material: Material
     ) -> Mapping[str, Any]:
-        return race_header(
-            race=token,
-            title=material.title,
-            names=material.train.names,
-            places=material.places,
-            has_natural_positions=material.positions is not None,
-            truth=material.truth,
-            racers=[
-                {"run": run and run.token, "name": name, "problem": problem}
-                for name, run, problem in entries
-            ],
-            facts=[
-                f"{material.train.n_rows:,} rows to learn from",
-                *([f"{material.test.n_rows:,} held out"] if material.test is not None else []),
-                f"at most {self.budget():,} edges each",
-                f"seed {self.values['seed']}",
-            ],
-            note=" ".join(material.warnings),
-        )
+        racers = [
+            {"run": run and run.token, "name": name, "problem": problem}
+            for name, run, problem in entries
+        ]
+        budget = self.budget()
+        assert budget is not None  # there are data
+        return race_header(material, self.values["seed"], budget, token, racers)
 
 
 def _name(racer: LearnerChoice) -> str:
