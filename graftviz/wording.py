@@ -10,6 +10,9 @@ _END = 20  # characters of these that are taken from the end of the value
 
 _ARGUMENT = re.compile(r'\b(missing|continuous|constant|header|method)=(?:"([\w-]+)"|(True|False))')
 _NAMED = re.compile(r"\((max_memory)\)")
+# All ASCII punctuation may be escaped in Markdown. Line breaks would end the sentence's paragraph.
+_SPECIAL = re.compile(r"[!-/:-@\[-`{-~]")
+_SPACE = re.compile(r"\s+")
 
 
 def shortened(text: str, longest: int = LONGEST) -> str:
@@ -71,3 +74,8 @@ def advised_arguments(sentence: str) -> list[tuple[str, str]]:
 def _argument(found: re.Match[str]) -> tuple[str, str]:
     name, text, truth = found.groups()
     return name, text or {"True": "yes", "False": "no"}[truth]
+
+
+def plain(text: str) -> str:
+    """Return Markdown that shows `text` as it is: no images, links, styles or formulas in it."""
+    return _SPECIAL.sub(lambda found: "\\" + found.group(), _SPACE.sub(" ", text).strip())

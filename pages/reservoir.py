@@ -4,8 +4,8 @@ import streamlit as st
 
 from graftviz.ui.engine import engine_is_ready, enter_page
 from graftviz.ui.frame.header import Header, follow_address, write_address
+from graftviz.ui.frame.panels import show_warnings
 from graftviz.ui.frame.state import OptionsPage
-from graftviz.ui.messages import show_warnings
 from graftviz.ui.reservoir.options import ReservoirOptions
 from graftviz.ui.reservoir.panels import (
     reservoir_files,

@@ -6,7 +6,7 @@ import re
 
 from hypothesis import given, strategies as st
 
-from graftviz.ui.frame.texts import plain
+from graftviz.wording import plain
 
 
 @given(st.text())

@@ -16,8 +16,8 @@ from graftviz.player.rehearsal import (
     rehearse_reservoir,
 )
 from graftviz.ui.boundary import bounded
-from graftviz.ui.frame.texts import plain
 from graftviz.ui.warm_up import WarmUp
+from graftviz.wording import plain
 
 _PAGES = {
     "regions": rehearse_regions,

@@ -9,8 +9,8 @@ import streamlit as st
 
 from graftviz.narrative.glossary import GLOSSARY, Term
 from graftviz.narrative.lessons import LESSONS, Lesson
-from graftviz.ui.frame.texts import plain
 from graftviz.ui.teaching import ON, TOUR, teaching_query
+from graftviz.wording import plain
 
 
 def address_of(view: str, more: Mapping[str, str]) -> str:

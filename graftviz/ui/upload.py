@@ -18,11 +18,10 @@ from graftviz.sandbox.readers import TableUpload
 from graftviz.table import DiscreteTable
 from graftviz.ui.controls import show_button, show_options
 from graftviz.ui.frame.learning import LearningPage
-from graftviz.ui.frame.texts import plain
 from graftviz.ui.limits import limits
 from graftviz.ui.reading import read_files, read_once
 from graftviz.ui.url_state import UploadOptions, default_values
-from graftviz.wording import advised_arguments, reworded
+from graftviz.wording import advised_arguments, plain, reworded
 
 TEST_FRACTION = 0.1
 LEAST_ROWS_TO_HOLD_OUT = 50

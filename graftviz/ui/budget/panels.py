@@ -14,7 +14,7 @@ from graftviz.ui.chart import show_figure
 from graftviz.ui.controls import show_option
 from graftviz.ui.frame.header import PageFile
 from graftviz.ui.frame.panels import show_settings, show_until
-from graftviz.ui.frame.texts import plain
+from graftviz.wording import plain
 
 PATIENCE = 60.0  # seconds a download waits for the run
 _PREFIX = "budget"

@@ -31,10 +31,10 @@ from graftviz.ui.dynamics.options import (
 from graftviz.ui.dynamics.state import RACE, DynamicsState, UploadedSeries
 from graftviz.ui.frame.header import PageFile
 from graftviz.ui.frame.panels import show_notices, show_settings, show_slider, show_until
-from graftviz.ui.frame.texts import plain
 from graftviz.ui.frame.view import DYNAMICS
 from graftviz.ui.reading import read_files
 from graftviz.ui.upload import UploadForm, show_uploaders
+from graftviz.wording import plain
 
 MOST_BYTES = 100_000_000
 _PREFIX = "dynamics"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import streamlit as st
@@ -12,7 +12,7 @@ from graftviz.ui.boundary import bounded, guarded
 from graftviz.ui.controls import OnChange, follow_value, help_text, show_option
 from graftviz.ui.frame.state import OptionsPage
 from graftviz.ui.frame.view import MountedView
-from graftviz.ui.messages import show_awaiting_file, show_problem, show_question, show_warnings
+from graftviz.wording import plain
 
 _POLL = 0.6  # seconds between two updates of what grows
 
@@ -34,6 +34,53 @@ def show_notices(state: OptionsPage[Any], view: MountedView, what: str) -> None:
         show_awaiting_file(what, place=view.key)
     show_problem(state.problem, suffix)
     show_question(state.question, suffix, state.agree, f"{view.name}.")
+
+
+def show_warnings(sentences: Sequence[str]) -> None:
+    """Show warnings, one paragraph per sentence."""
+    if sentences:
+        st.warning("\n\n".join(plain(sentence) for sentence in sentences))
+
+
+def show_problem(problem: str, suffix: str = "") -> None:
+    """Show why the view does not follow the settings, and what it shows instead."""
+    if problem:
+        st.error(plain(problem + suffix))
+
+
+def show_awaiting_file(what: str, *, place: str) -> None:
+    """State that no file has been uploaded yet, and fade the previous results.
+
+    Parameters
+    ----------
+    what : str
+        The previous results, such as "run".
+    place : str
+        Key of the element that shows them.
+    """
+    st.info(f"No file has been uploaded yet. Still showing the previous {what}, faded.")
+    st.html(f"<style>.st-key-{place} {{ opacity: 0.35; }}</style>")
+
+
+def show_question(question: str, suffix: str, agree: Callable[[], None], place: str = "") -> None:
+    """Show a question before a long computation, with a button that confirms.
+
+    Parameters
+    ----------
+    question : str
+        Empty: no question is shown.
+    suffix : str
+        Sentence about the view shown meanwhile.
+    agree : callable
+    place : str
+        Prefix of the keys of box and button.
+    """
+    if question:
+        with st.container(border=True, key=f"{place}question"):
+            st.warning(plain(question + suffix))
+            st.button(
+                "Run anyway", key=f"{place}run_anyway", type="primary", on_click=guarded(agree)
+            )
 
 
 def show_settings(state: OptionsPage[Any], prefix: str, *names: str, **how: Any) -> None:

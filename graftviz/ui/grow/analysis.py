@@ -33,9 +33,9 @@ from graftviz.ui.frame.header import Tool
 from graftviz.ui.frame.jobs import Job
 from graftviz.ui.frame.panels import show_until
 from graftviz.ui.frame.runs import SessionRun
-from graftviz.ui.frame.texts import plain
 from graftviz.ui.grow.options import option_names
 from graftviz.ui.grow.state import GrowState
+from graftviz.wording import plain
 
 _REDRAW_EVERY = 10  # subsamples between two drawings of the graph
 _DRAWN = "grow.stability.drawn"

@@ -12,11 +12,11 @@ import streamlit as st
 from graftviz.ui.boundary import bounded
 from graftviz.ui.frame.jobs import EVERYTHING
 from graftviz.ui.frame.runs import SessionRun
-from graftviz.ui.frame.texts import plain
 from graftviz.ui.frame.view import PLAYER, Mailbox, json_object, whole_number
 from graftviz.ui.grow.analysis import stability_json
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.scheduler import foreground
+from graftviz.wording import plain
 
 LEARN_AT_ONCE = 0.25  # seconds a changed run may take to arrive in one piece
 LEARN_TO_THE_END = 0.6  # the same, when it is the end that is being looked at

@@ -16,18 +16,16 @@ from graftviz.ui.boundary import bounded, guarded
 from graftviz.ui.controls import follow_value, replaceable, show_button, show_option
 from graftviz.ui.frame.header import Header, write_address
 from graftviz.ui.frame.learning_view import show_learners
-from graftviz.ui.frame.panels import show_until
-from graftviz.ui.frame.texts import plain
+from graftviz.ui.frame.panels import show_awaiting_file, show_problem, show_until, show_warnings
 from graftviz.ui.frame.view import INSPECT
 from graftviz.ui.grow.options import GrowOptions
 from graftviz.ui.inspect import results
 from graftviz.ui.inspect.state import InspectState, Shown
-from graftviz.ui.messages import show_awaiting_file, show_problem, show_warnings
 from graftviz.ui.model_source import FILE, LEARNED, TRUE, Loaded, ModelSource
 from graftviz.ui.upload import model_form
 from graftviz.ui.url_state import write_options_of
 from graftviz.ui.warm_up import WarmUp
-from graftviz.wording import reworded
+from graftviz.wording import plain, reworded
 
 _KINDS = {LEARNED: "Learned", TRUE: "Truth", FILE: "File"}
 _MOST_MB = 100

@@ -35,8 +35,8 @@ from graftviz.ui.chart import show_figure
 from graftviz.ui.controls import replaceable, show_button
 from graftviz.ui.frame.header import PageFile
 from graftviz.ui.frame.panels import show_until
-from graftviz.ui.frame.texts import plain
 from graftviz.ui.inspect.state import InspectState, Shown
+from graftviz.wording import plain
 
 _PARTNERS = 8
 _MOST_CHANGED = 12

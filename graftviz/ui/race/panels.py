@@ -20,13 +20,12 @@ from graftviz.ui.frame.learning_view import (
     show_learner_options,
     show_learners,
 )
-from graftviz.ui.frame.panels import show_notices
-from graftviz.ui.frame.texts import plain
+from graftviz.ui.frame.panels import show_notices, show_warnings
 from graftviz.ui.frame.view import RACE
-from graftviz.ui.messages import show_warnings
 from graftviz.ui.race.options import LINE_UP, MOST_RACERS
 from graftviz.ui.race.state import RaceState
 from graftviz.ui.run_files import PATIENCE
+from graftviz.wording import plain
 
 COMPILING = (
     "The engine is still being compiled, so engine seconds are too long. Press **Race again** when "

@@ -14,12 +14,12 @@ from graftviz.ui.boundary import bounded, guarded
 from graftviz.ui.controls import help_text, show_button
 from graftviz.ui.frame.header import PageFile
 from graftviz.ui.frame.panels import show_settings, show_slider
-from graftviz.ui.frame.texts import plain
 from graftviz.ui.frame.view import REGION
 from graftviz.ui.regions.models import ShownModel, link_of_grow_page, uploaded_model
 from graftviz.ui.regions.options import GRID, RUN, question_of
 from graftviz.ui.regions.state import RegionState, region, region_message
 from graftviz.ui.upload import model_form
+from graftviz.wording import plain
 
 PATIENCE = 60.0  # seconds a download waits for the region
 _PREFIX = "region"

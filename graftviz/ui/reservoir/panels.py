@@ -18,9 +18,9 @@ from graftviz.ui.controls import show_option, show_options
 from graftviz.ui.frame.header import PageFile
 from graftviz.ui.frame.panels import show_settings
 from graftviz.ui.frame.state import OptionsPage
-from graftviz.ui.frame.texts import plain
 from graftviz.ui.reservoir import jobs
 from graftviz.ui.reservoir.options import ReservoirOptions
+from graftviz.wording import plain
 
 _PREFIX = "reservoir"
 _BESIDE_THE_SCORES = ("alpha", "step")  # shown where one sees what they do
