@@ -19,9 +19,10 @@ from graftviz.player.recorders import PruneRecorder, to_json
 from graftviz.runs import Run
 from graftviz.table import DiscreteTable
 from graftviz.ui.frame import learning, runs as session_runs
-from graftviz.ui.frame.state import REMEMBERED_LINKS, OwnLinks
+from graftviz.ui.frame.state import REMEMBERED_LINKS, OptionsPage
 from graftviz.ui.frame.view import whole_number
 from graftviz.ui.limits import Limits
+from graftviz.ui.prune.options import PruneOptions
 from graftviz.ui.prune.state import PruneState
 from graftviz.ui.scheduler import Scheduler
 
@@ -205,10 +206,10 @@ def test_a_feed_holds_what_was_asked_and_bad_wishes_ask_for_nothing(state: Prune
 
 
 def test_own_links_are_known_whatever_the_place_and_the_oldest_are_forgotten() -> None:
-    links = OwnLinks(("step",))
-    links.add({"data": "a", "step": "3"})
-    assert {"data": "a"} in links
-    assert {"data": "b"} not in links
+    page = OptionsPage(PruneOptions, places=("step",))
+    assert page.follow({"data": "karate", "step": "3"})
+    assert not page.follow({"data": "karate"})
+    assert page.follow({"data": "survey"})
     for k in range(REMEMBERED_LINKS):
-        links.add({"data": str(k)})
-    assert {"data": "a", "step": "3"} not in links
+        assert page.follow({"seed": str(k)})
+    assert page.follow({"data": "karate", "step": "3"})

@@ -3,36 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 import streamlit as st
 
 from graftviz.errors import InputError
 from graftviz.player.recorders import to_json
 from graftviz.ui.boundary import bounded
-from graftviz.ui.frame.jobs import Job, Source, await_first
+from graftviz.ui.frame.jobs import Job, await_first
 from graftviz.ui.frame.state import OptionsPage
 from graftviz.ui.frame.view import Mailbox, MountedView, whole_number
 
-
-class Steps(Protocol):
-    """Values of a job: the steps so far, as records."""
-
-    @property
-    def steps(self) -> tuple[dict[str, Any], ...]:
-        """Records of the steps so far."""
-
-
-class OnShow(Protocol):
-    """Settings and data that lead to a run."""
-
-    @property
-    def source(self) -> Source:
-        """Data that the run learns from; equal data are drawn as the same graph."""
-
-
-P = TypeVar("P", bound=Steps)
-S = TypeVar("S", bound=OnShow)
+P = TypeVar("P")  # values of a job, with records of the steps so far as `steps`
+S = TypeVar("S")  # settings and data that lead to a run, the data as `source`
 T = TypeVar("T")
 
 

@@ -20,34 +20,6 @@ REMEMBERED_LINKS = 50
 T = TypeVar("T")
 
 
-class OwnLinks:
-    """Latest addresses written by a page in one session; following one would undo newer choices.
-
-    Parameters
-    ----------
-    places : collection of str
-        Parameters that the browser writes by itself, such as the step: addresses that differ
-        only in these are equal.
-    """
-
-    def __init__(self, places: Collection[str] = ()) -> None:
-        self._places = frozenset(places)
-        self._links: list[dict[str, str]] = []
-
-    def __contains__(self, query: Mapping[str, str]) -> bool:
-        return self._without_places(query) in self._links
-
-    def add(self, query: Mapping[str, str]) -> None:
-        """Add an address; the oldest is removed."""
-        link = self._without_places(query)
-        if link in self._links:
-            self._links.remove(link)
-        self._links = [*self._links, link][-REMEMBERED_LINKS:]
-
-    def _without_places(self, query: Mapping[str, str]) -> dict[str, str]:
-        return {name: text for name, text in query.items() if name not in self._places}
-
-
 class PageState:
     """Link and notices of a page in one session.
 
@@ -73,7 +45,8 @@ class PageState:
         self.problem = ""
         self.question = ""
         self.visit = 0
-        self._links = OwnLinks(places)
+        self._places = frozenset(places)
+        self._links: list[dict[str, str]] = []  # the latest that the page wrote
         self._is_opened = False
         self._agreed: set[Hashable] = set()
         self._asked: Hashable = None
@@ -86,21 +59,30 @@ class PageState:
         """
         link = dict(query)
         is_first, self._is_opened = not self._is_opened, True
-        is_own = link in self._links and not (is_first and link)
+        is_own = self._without_places(link) in self._links and not (is_first and link)
         if is_own and not is_navigation:
             return False
         self.complaints = tuple(self._apply(link))
         self._check_link()
         self.visit += 1
-        self._links.add(link)
+        self._remember(link)
         return True
 
     def link(self) -> dict[str, str]:
         """Return the query parameters of the page, and record them as its own."""
         self._is_opened = True
         query = self._write()
-        self._links.add(query)
+        self._remember(query)
         return query
+
+    def _remember(self, query: Mapping[str, str]) -> None:
+        """Record an address as written by the page: following it would undo newer choices."""
+        link = self._without_places(query)
+        others = [other for other in self._links if other != link]
+        self._links = [*others, link][-REMEMBERED_LINKS:]
+
+    def _without_places(self, query: Mapping[str, str]) -> dict[str, str]:
+        return {name: text for name, text in query.items() if name not in self._places}
 
     def agree(self) -> None:
         """Confirm the computation of the current question."""
@@ -164,7 +146,6 @@ class OptionsPage(PageState, Generic[T]):
     def __init__(self, cls: type[T], places: Collection[str] = ()) -> None:
         super().__init__(places)
         self._cls = cls
-        self._places = tuple(places)
         self.specs = {spec.name: spec for spec in option_specs(cls)}
         self.values: dict[str, Any] = self._defaults()
         self.is_from_link = False
@@ -204,7 +185,7 @@ class OptionsPage(PageState, Generic[T]):
 
     def move(self, place: Mapping[str, Any]) -> None:
         """Record the place that the browser shows; the page itself does not change."""
-        for name in set(self._places) & set(place):
+        for name in self._places & set(place):
             value = place[name]
             self.values[name] = None if value is None else whole_number(value, 0)
 

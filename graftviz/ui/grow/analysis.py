@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
+import numpy as np
 import streamlit as st
 
 from graftviz.errors import InputError
@@ -225,10 +227,10 @@ def _show_advice(path: LamPath) -> None:
 def _clicked(path: LamPath, event: Any) -> PathPoint | None:
     """Return the point of the path that was clicked in its figure."""
     for point in event.get("selection", {}).get("points", []) if event else []:
-        data = point.get("customdata") or [None]
-        lam = data[0] if not isinstance(data, dict) else data.get("0")
+        data = point.get("customdata") or [math.nan]
+        lam = float(data["0"] if isinstance(data, dict) else data[0])
         for entry in path.points:
-            if lam is not None and abs(entry.lam - float(lam)) <= 1e-12 * entry.lam:
+            if math.isclose(entry.lam, lam, rel_tol=1e-12):
                 return entry
     return None
 
@@ -269,10 +271,7 @@ def stability_json(run: SessionRun) -> str | None:
     found = run.stability.latest if run.stability is not None else None
     if found is None or not found.done:
         return None
-    edges = [
-        [*pair, count]
-        for pair, count in zip(found.edges.tolist(), found.counts.tolist(), strict=True)
-    ]
+    edges = np.column_stack([found.edges, found.counts]).tolist()
     message = {"run": run.token, "of": found.done, "rows": found.subsample_rows, "edges": edges}
     return to_json(message)
 

@@ -429,7 +429,7 @@ class InspectState(PageState):
         for source in (self.first, self.second):
             source.forget()
         self.before = self.after = self.other = None
-        self._links.add({})  # an empty address keeps the settings
+        self._remember({})  # an empty address keeps the settings
 
 
 def _result(job: Job[T | None] | None) -> T | None:
