@@ -15,13 +15,13 @@ from streamlit.testing.v1 import AppTest
 
 from graftviz.formats.uai import uai_text
 from graftviz.inference import infer
+from graftviz.player.models import ShownModel
 from graftviz.player.region_records import Grown, Question, growing
 from graftviz.sampling import random_model
 from graftviz.sampling.graphs import grid_graph
 from graftviz.ui.frame.jobs import Job
 from graftviz.ui.frame.view import Mailbox
 from graftviz.ui.regions import state as region_state
-from graftviz.ui.regions.models import ShownModel
 from graftviz.ui.regions.options import LEARNED
 from graftviz.ui.regions.state import region_message
 from graftviz.ui.scheduler import Scheduler

@@ -21,6 +21,7 @@ from graftviz.material import Material, default_options, prepare
 from graftviz.narrative.glossary import GLOSSARY
 from graftviz.narrative.lessons import LESSONS
 from graftviz.player.budget_records import BoundedProgress
+from graftviz.player.models import grid_model
 from graftviz.ranks import RankedStep, ranked_steps, simulated_ranks
 from graftviz.regions import dobrushin_coefficient, grow_region, local_marginal
 from graftviz.runs import Result, learn
@@ -31,7 +32,6 @@ from graftviz.ui.dynamics.state import source
 from graftviz.ui.grow.options import GrowOptions
 from graftviz.ui.lessons import address_of
 from graftviz.ui.race.options import RaceOptions
-from graftviz.ui.regions.models import grid_model
 from graftviz.ui.regions.options import RegionOptions
 from graftviz.ui.reservoir.jobs import RUN_ALPHA
 from graftviz.ui.reservoir.options import ReservoirOptions

@@ -27,13 +27,14 @@ from graftviz.learners.registry import learner_class, learner_names
 from graftviz.material import prepare
 from graftviz.model import PairwiseMRF
 from graftviz.options import option_specs
+from graftviz.player.models import Loaded, fingerprint_of
 from graftviz.player.rehearsal import rehearse_inspection
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.inspect import state as inspect_state
 from graftviz.ui.inspect.options import InspectOptions
 from graftviz.ui.inspect.results import matching_rows, model_files, state_names
 from graftviz.ui.inspect.state import InspectState, Shown
-from graftviz.ui.model_source import FILE, TRUE, Loaded, SourceOptions, fingerprint_of
+from graftviz.ui.model_source import FILE, TRUE, SourceOptions
 from graftviz.ui.scheduler import Scheduler
 from graftviz.ui.upload import Upload
 from graftviz.ui.url_state import UploadOptions, parse_options_of, write_options_of

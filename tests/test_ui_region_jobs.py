@@ -10,13 +10,13 @@ import pytest
 from graftviz.inference import infer
 from graftviz.model import PairwiseMRF
 from graftviz.player import region_records
+from graftviz.player.models import grid_model
 from graftviz.player.region_records import Grown, Question, Whole, answering, growing
 from graftviz.player.rehearsal import rehearse_regions
 from graftviz.regions import dobrushin_coefficient, influence_matrix, local_marginal
 from graftviz.regions.overview import coefficient_map, influence_of
 from graftviz.sampling import random_model
 from graftviz.sampling.graphs import grid_graph
-from graftviz.ui.regions.models import grid_model
 from graftviz.ui.regions.state import COUPLINGS, FIELDS
 from tests.compiled import signatures
 

@@ -9,21 +9,17 @@ from graftviz.errors import InputError
 from graftviz.formats.uploads import read_uploaded_model
 from graftviz.material import UPLOAD
 from graftviz.model import PairwiseMRF
+from graftviz.player.models import ShownModel, check_size, grid_model, uploaded_model
 from graftviz.regions.overview import promising_query
 from graftviz.ui.frame.jobs import Job
-from graftviz.ui.regions.models import (
-    ShownModel,
-    check_size,
-    grid_model,
-    uploaded_model,
-)
 from graftviz.ui.regions.options import GRID, RUN, RegionOptions, named_rules, rule_choices
 from graftviz.ui.regions.state import RegionState
 from graftviz.ui.scheduler import Scheduler
 
 
 def uploaded(files: dict[str, bytes]) -> ShownModel:
-    return uploaded_model(read_uploaded_model(files))
+    found = read_uploaded_model(files)
+    return uploaded_model(found.model, found.notes)
 
 
 def opened(**query: str) -> RegionState:

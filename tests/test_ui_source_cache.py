@@ -12,6 +12,7 @@ import pytest
 
 from graftviz.formats.model_records import ModelFile
 from graftviz.material import UPLOAD, Material, SourceCache
+from graftviz.player.models import ShownModel, grid_model, uploaded_model
 from graftviz.player.region_records import Question
 from graftviz.sampling.ising import ising_grid
 from graftviz.ui import upload
@@ -24,11 +25,8 @@ from graftviz.ui.prune.state import PruneState
 from graftviz.ui.race.state import RaceState
 from graftviz.ui.regions import models as region_models, state as region_state
 from graftviz.ui.regions.models import (
-    ShownModel,
-    grid_model,
     link_of_grow_page,
     model_of_run,
-    uploaded_model,
 )
 from graftviz.ui.regions.state import RegionState
 from graftviz.ui.scheduler import Task
@@ -147,7 +145,7 @@ def test_what_is_computed_of_an_own_model_stays_with_it() -> None:
             region_state.whole(shown),
         ]
 
-    mine, theirs = uploaded_model(found), uploaded_model(found)
+    mine, theirs = (uploaded_model(found.model) for _ in range(2))
     assert mine.identity == theirs.identity
     first = work_on(mine)
     assert all(one is again for one, again in zip(first, work_on(mine), strict=True))

@@ -10,24 +10,21 @@ import numpy as np
 from graftviz.inference import Beliefs
 from graftviz.inspection import GraphPicture, ModelDifference, total_variations
 from graftviz.inspection.difference import STATUS_WORDS
-from graftviz.model import PairwiseMRF
 from graftviz.narrative.inspection import (
     difference_words,
     evidence_words,
     model_words,
     most_likely_states,
 )
+from graftviz.player.models import Loaded
 
 _SQUARE = 1.5  # a computed layout may be stretched this far to fill its place; a map is not
 
 
 def model_graph(
-    model: PairwiseMRF,
+    loaded: Loaded,
     picture: GraphPicture,
     *,
-    fingerprint: str,
-    title: str,
-    has_natural_positions: bool = False,
     before: Beliefs | None = None,
     after: Beliefs | None = None,
     evidence: Mapping[int, int],
@@ -39,13 +36,8 @@ def model_graph(
 
     Parameters
     ----------
-    model : PairwiseMRF
+    loaded : Loaded
     picture : GraphPicture
-    fingerprint : str
-        Identifier of the graph: with another one the whole picture comes into view.
-    title : str
-    has_natural_positions : bool
-        Whether the positions are natural ones, whose aspect ratio must be preserved.
     before, after : Beliefs, optional
         Marginals without and with the evidence; with both, nodes are coloured by their change.
     evidence : mapping
@@ -57,7 +49,7 @@ def model_graph(
     difference : ModelDifference, optional
         Difference from a second model, if `picture` shows it.
     """
-    nodes = picture.nodes.tolist()
+    model, nodes = loaded.model, picture.nodes.tolist()
     values = picture.degrees / max(1, int(picture.degrees.max(initial=1)))
     low, high = "low degree", "high"
     if before is not None and after is not None:
@@ -71,7 +63,7 @@ def model_graph(
     if latest is not None:
         best = most_likely_states(model, latest)
         tips = [f"{label} {p:.2f}" for label, p in (best[i] for i in nodes)]
-    words = f"Graph of {title}: {model_words(model)}."
+    words = f"Graph of {loaded.title}: {model_words(model)}."
     if evidence:
         words += f" Observed: {evidence_words(model, evidence)}."
     if difference is not None:
@@ -79,7 +71,8 @@ def model_graph(
     kind = ("", "node", "edge")[len(selection)]
     edges = zip(picture.edges.tolist(), picture.strengths.tolist(), picture.styles, strict=True)
     return {
-        "token": f"{fingerprint}.{picture.centre}",
+        # With another token, the whole picture comes into view.
+        "token": f"{loaded.fingerprint}.{picture.centre}",
         "nodes": nodes,
         "names": [model.names[i] for i in nodes],
         "places": np.round(picture.places, 1).tolist(),
@@ -95,6 +88,6 @@ def model_graph(
             "high": high,
             "styles": () if difference is None else tuple(STATUS_WORDS.items()),
         },
-        "stretch": 1.0 if has_natural_positions else _SQUARE,
+        "stretch": 1.0 if loaded.keeps_shape else _SQUARE,
         "alt": words,
     }

@@ -6,12 +6,10 @@ not imported here.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,8 +18,8 @@ from graftviz.datasets import dataset_keys, model_path
 from graftviz.errors import InputError
 from graftviz.formats.models import read_model
 from graftviz.material import FINGERPRINT_DIGITS, UPLOAD, SourceCache
-from graftviz.model import PairwiseMRF
 from graftviz.narrative.phrases import plural
+from graftviz.player.models import Loaded
 from graftviz.player.recorders import RunRecorder
 from graftviz.ui.frame.jobs import EVERYTHING
 from graftviz.ui.frame.runs import SessionRun
@@ -60,37 +58,6 @@ class SourceOptions(GrowOptions):
     model: str = part("", _read_model, lambda text: {"model": text})
 
 
-@dataclass(frozen=True, eq=False)
-class Loaded:
-    """Model together with its title and positions.
-
-    Attributes
-    ----------
-    model : PairwiseMRF
-    title : str
-    notes : tuple of str
-        How its file was understood, or warnings about its data.
-    places : array, shape (n, 2), or None
-        Positions of the variables, 0 … 10000.
-    keeps_shape : bool
-        Whether these are positions as on a map.
-    steps : sequence of int or None
-        The step that activated each edge.
-    """
-
-    model: PairwiseMRF
-    title: str
-    notes: tuple[str, ...] = ()
-    places: np.ndarray | None = None
-    keeps_shape: bool = False
-    steps: tuple[int, ...] | None = None
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """Fingerprint of everything about the model."""
-        return fingerprint_of(self.model)
-
-
 def inner_query(text: str) -> dict[str, str]:
     """Return the parameters of an address that is a value of another: ``name=value;name=value``."""
     parts = (part.partition("=") for part in text.split(";") if part)
@@ -100,15 +67,6 @@ def inner_query(text: str) -> dict[str, str]:
 def inner_text(query: Mapping[str, str]) -> str:
     """Return the text that :func:`inner_query` reads."""
     return ";".join(f"{name}={text}" for name, text in query.items())
-
-
-def fingerprint_of(model: PairwiseMRF) -> str:
-    """Return a fingerprint of everything about a model."""
-    digest = hashlib.sha256()
-    for array in (model.cardinalities, model.edges, model.weights):
-        digest.update(np.ascontiguousarray(array).tobytes())
-    digest.update(json.dumps([model.names, model.labels]).encode())
-    return digest.hexdigest()[:FINGERPRINT_DIGITS]
 
 
 class ModelSource:

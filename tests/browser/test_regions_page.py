@@ -13,8 +13,8 @@ from waiting import eventually
 
 from graftviz.narrative.regions import bound_text
 from graftviz.player.assets import view_script
+from graftviz.player.models import grid_model
 from graftviz.regions import local_marginal
-from graftviz.ui.regions.models import grid_model
 
 pytestmark = pytest.mark.browser
 

@@ -11,17 +11,24 @@ from graftviz.learners.registry import learner_class
 from graftviz.narrative.inspection import METHOD_NAMES, answer_words, model_words
 from graftviz.narrative.phrases import short
 from graftviz.options import format_value, option_specs
+from graftviz.player.models import Loaded
 from graftviz.player.rehearsal import rehearse_inspection
 from graftviz.ui.boundary import bounded, guarded
 from graftviz.ui.controls import follow_value, replaceable, show_button, show_option
 from graftviz.ui.frame.header import Header, write_address
 from graftviz.ui.frame.learning_view import show_learners
-from graftviz.ui.frame.panels import show_awaiting_file, show_problem, show_until, show_warnings
+from graftviz.ui.frame.panels import (
+    show_awaiting_file,
+    show_problem,
+    show_slider,
+    show_until,
+    show_warnings,
+)
 from graftviz.ui.frame.view import INSPECT
 from graftviz.ui.grow.options import GrowOptions
 from graftviz.ui.inspect import results
 from graftviz.ui.inspect.state import InspectState, Shown
-from graftviz.ui.model_source import FILE, LEARNED, TRUE, Loaded, ModelSource
+from graftviz.ui.model_source import FILE, LEARNED, TRUE, ModelSource
 from graftviz.ui.upload import model_form
 from graftviz.ui.url_state import write_options_of
 from graftviz.ui.warm_up import WarmUp
@@ -110,21 +117,14 @@ def _show_step(source: ModelSource, prefix: str) -> None:
         return
     last = run.computed
     step = min(source.learned.values["step"] or last, last)
-    # A slider of another range is another slider, or it would fall back to its first position.
-    key = follow_value(f"{prefix}.step.{last}", step)
 
-    def choose() -> None:
-        chosen = st.session_state[key]
+    def choose(_: str, chosen: int) -> None:
         source.learned.values["step"] = 0 if run.ended and chosen == last else chosen
 
-    st.slider(
-        "Step of the run",
-        1,
-        last,
-        key=key,
-        on_change=guarded(choose),
-        help="Model after this step; the last step is the end of the run.",
-    )
+    help = "model after this step; the last step is the end of the run"
+    spec = source.learned.specs["step"]._replace(label="Step of the run", help=help)
+    # A slider of another range is another slider, or it would fall back to its first position.
+    show_slider(spec, step, choose, key=f"{prefix}.step.{last}", minimum=1, maximum=last)
 
 
 def show_file(source: ModelSource, prefix: str) -> None:

@@ -23,13 +23,14 @@ from graftviz.model import PairwiseMRF
 from graftviz.narrative.inspection import contradiction_words
 from graftviz.narrative.phrases import short
 from graftviz.player.inspect_records import model_graph
+from graftviz.player.models import Loaded
 from graftviz.player.recorders import to_json
 from graftviz.regions import LocalMarginal, local_marginal
 from graftviz.ui.frame.jobs import Job, Watching
 from graftviz.ui.frame.state import PageState
 from graftviz.ui.grow.state import GrowState, opened_grow_state
 from graftviz.ui.inspect.options import InspectOptions
-from graftviz.ui.model_source import LEARNED, TRUE, Loaded, ModelSource, SourceOptions
+from graftviz.ui.model_source import LEARNED, TRUE, ModelSource, SourceOptions
 from graftviz.ui.scheduler import Share
 from graftviz.ui.services import material, page_state, share
 from graftviz.ui.url_state import parse_options_of, write_options_of
@@ -401,11 +402,8 @@ class InspectState(PageState):
     def message(self, shown: Shown) -> str:
         """Return the JSON text that ``player/assets/inspect/inspect.js`` reads."""
         record = model_graph(
-            shown.model,
+            shown.loaded,
             shown.picture,
-            fingerprint=shown.loaded.fingerprint,
-            title=shown.loaded.title,
-            has_natural_positions=shown.loaded.keeps_shape,
             before=shown.before,
             after=shown.after,
             evidence=self.evidence,

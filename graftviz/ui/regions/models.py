@@ -1,30 +1,18 @@
-"""Models of the Regions page: a grid, a learned model, that of a run, or one from a file."""
+"""Learned models of the Regions page: those of data sets and of runs of the Grow page."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-
-import numpy as np
 import streamlit as st
 
 from graftviz.errors import InputError
-from graftviz.formats.model_records import ModelFile
-from graftviz.layout import static_layout
-from graftviz.learners.best_choice import BestChoice
-from graftviz.material import UPLOAD, Material, SourceCache
-from graftviz.model import PairwiseMRF
-from graftviz.regions.overview import promising_query
-from graftviz.runs import Run
-from graftviz.sampling.graphs import grid_graph
-from graftviz.sampling.ising import ising_grid
+from graftviz.material import UPLOAD
+from graftviz.player.models import ShownModel, learned_model, placed_model
 from graftviz.ui.frame.jobs import BUSY, LONGEST_WAIT, last_value
 from graftviz.ui.grow.options import GrowOptions
 from graftviz.ui.grow.state import GrowState, opened_grow_state
 from graftviz.ui.model_source import (
     ModelSource,
     SourceOptions,
-    fingerprint_of,
     inner_query,
     inner_text,
 )
@@ -32,117 +20,16 @@ from graftviz.ui.services import material, scheduler
 from graftviz.ui.url_state import parse_options_of
 from graftviz.ui.visits import clearable_cache
 
-MOST_VARIABLES = 3_000  # beyond, the region is too small to be seen
-_JOBS = 60  # kept of a model that is not shared
 _USUAL_RUN = "default"  # the link of a run whose address is empty
-
-
-@dataclass(frozen=True, eq=False)
-class ShownModel:
-    """Model together with its positions, title and default query.
-
-    Attributes
-    ----------
-    identity : str
-        Equal for equal models.
-    picture : str
-        Equal for models with the same graph at the same positions.
-    model : PairwiseMRF
-    positions : array, shape (n, 2)
-        0 … 10000, y downwards.
-    given : bool
-        Whether the positions come with the model, so that their aspect ratio is preserved.
-    usual_query : int
-        The query until one is chosen.
-    note : str
-        Sentences under the picture.
-    own : SourceCache or None
-        Cache of the results for an uploaded model, or a model learned from an uploaded table;
-        None for models whose results are shared.
-    """
-
-    identity: str
-    picture: str
-    model: PairwiseMRF
-    positions: np.ndarray
-    given: bool
-    usual_query: int
-    note: str = ""
-    own: SourceCache | None = None
-
-    @property
-    def fingerprint(self) -> str:
-        """Hash of an uploaded model, as in links."""
-        return self.identity.partition(":")[2]
-
-
-def grid_model(side: int, field: float, coupling: float, seed: int) -> ShownModel:
-    """Return an Ising grid; its picture does not depend on the strengths."""
-    positions = grid_graph(side, side).positions
-    assert positions is not None  # a grid has places
-    return ShownModel(
-        identity=f"grid:{side}:{field!r}:{coupling!r}:{seed}",
-        picture=f"grid:{side}:{seed}",
-        model=ising_grid(side, side, field=field, coupling=coupling, seed=seed),
-        positions=positions,
-        given=True,
-        usual_query=((side - 1) // 2) * (side + 1),  # in the middle
-    )
 
 
 @clearable_cache
 @st.cache_resource(show_spinner="Learning the model…", max_entries=24)
 def learned(data: str) -> ShownModel:
     """Return what best-choice edge grafting learns from a data set."""
-    found = last_value(_learning(material(data, 0)))
+    found = last_value(learned_model(material(data, 0)))
     assert found is not None  # the run has ended
     return found
-
-
-def _learning(material: Material) -> Iterator[ShownModel | None]:
-    run = Run(material.train, BestChoice(preset="best"), seed=0)
-    while run.advance():
-        yield None
-    identity, model = f"learned:{material.identity}", run.result().model
-    is_given = material.positions is not None
-    yield placed_model(identity, model, material.places, given=is_given)
-
-
-def uploaded_model(found: ModelFile) -> ShownModel:
-    """Return an uploaded model."""
-    identity, note = f"upload:{fingerprint_of(found.model)}", " ".join(found.notes)
-    return placed_model(identity, found.model, note=note, is_own=True)
-
-
-def placed_model(
-    identity: str,
-    model: PairwiseMRF,
-    places: np.ndarray | None = None,
-    *,
-    given: bool = False,
-    note: str = "",
-    is_own: bool = False,
-) -> ShownModel:
-    """Return a model at the places of its variables, or laid out by its edges.
-
-    Parameters
-    ----------
-    identity, model, given, note
-        See :class:`ShownModel`.
-    places : array, shape (n, 2), optional
-    is_own : bool
-        Whether its results belong to the session.
-
-    Raises
-    ------
-    InputError
-        When it is too large to be drawn.
-    """
-    check_size(model)
-    if places is None:
-        places = static_layout(model.n_variables, model.edges)
-    own = SourceCache(_JOBS) if is_own else None
-    return ShownModel(identity, identity, model, places, given, promising_query(model), note, own)
 
 
 def link_of_grow_page() -> str:
@@ -191,12 +78,3 @@ def _load(link: str, grow: GrowState | None) -> ShownModel:
         note=note,
         is_own=values["data"] == UPLOAD,
     )
-
-
-def check_size(model: PairwiseMRF) -> None:
-    """Raise :class:`InputError` for a model too large to be looked at."""
-    if model.n_variables > MOST_VARIABLES:
-        raise InputError(
-            f"This model has {model.n_variables:,} variables; the page draws at most "
-            f"{MOST_VARIABLES:,}. Use the command line: python -m graftviz local."
-        )

@@ -10,12 +10,13 @@ import streamlit as st
 from graftviz.errors import InputError
 from graftviz.formats.region_csv import region_csv
 from graftviz.material import UPLOAD
+from graftviz.player.models import ShownModel, uploaded_model
 from graftviz.ui.boundary import bounded, guarded
 from graftviz.ui.controls import help_text, show_button
 from graftviz.ui.frame.header import PageFile
 from graftviz.ui.frame.panels import show_settings, show_slider
 from graftviz.ui.frame.view import REGION
-from graftviz.ui.regions.models import ShownModel, link_of_grow_page, uploaded_model
+from graftviz.ui.regions.models import link_of_grow_page
 from graftviz.ui.regions.options import GRID, RUN, question_of
 from graftviz.ui.regions.state import RegionState, region, region_message
 from graftviz.ui.upload import model_form
@@ -115,7 +116,7 @@ def show_upload(state: RegionState) -> None:
         "Model: .uai (optionally with .names.json), .graphml, node-link .json, or a zipped result "
         "folder",
         _LIMIT,
-        lambda _, found: uploaded_model(found),
+        lambda _, found: uploaded_model(found.model, found.notes),
         "Upload a model",
         "Files stay on this server. Larger models: `python -m graftviz local MODEL --query NAME`.",
     )

@@ -12,6 +12,7 @@ import numpy as np
 from graftviz.errors import InputError
 from graftviz.material import UPLOAD
 from graftviz.narrative.phrases import plural, short
+from graftviz.player.models import ShownModel, grid_model
 from graftviz.player.recorders import to_json
 from graftviz.player.region_records import (
     Grown,
@@ -29,8 +30,6 @@ from graftviz.ui.frame.jobs import BUSY, LONGEST_WAIT, Job, shared_job
 from graftviz.ui.frame.state import OptionsPage
 from graftviz.ui.frame.view import Mailbox, whole_number
 from graftviz.ui.regions.models import (
-    ShownModel,
-    grid_model,
     learned,
     link_of_grow_page,
     model_of_run,

@@ -1,0 +1,173 @@
+"""Models with what a view shows of them: positions, titles and notes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from graftviz.errors import InputError
+from graftviz.layout import static_layout
+from graftviz.learners.best_choice import BestChoice
+from graftviz.material import FINGERPRINT_DIGITS, UPLOAD, Material, SourceCache
+from graftviz.model import PairwiseMRF
+from graftviz.regions.overview import promising_query
+from graftviz.runs import Run
+from graftviz.sampling.graphs import grid_graph
+from graftviz.sampling.ising import ising_grid
+
+MOST_VARIABLES = 3_000  # beyond, a region is too small to be seen
+_JOBS = 60  # kept of a model that is not shared
+
+
+@dataclass(frozen=True, eq=False)
+class Loaded:
+    """Model together with its title and positions.
+
+    Attributes
+    ----------
+    model : PairwiseMRF
+    title : str
+    notes : tuple of str
+        How its file was understood, or warnings about its data.
+    places : array, shape (n, 2), or None
+        Positions of the variables, 0 … 10000.
+    keeps_shape : bool
+        Whether these are positions as on a map.
+    steps : sequence of int or None
+        The step that activated each edge.
+    """
+
+    model: PairwiseMRF
+    title: str
+    notes: tuple[str, ...] = ()
+    places: np.ndarray | None = None
+    keeps_shape: bool = False
+    steps: tuple[int, ...] | None = None
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Fingerprint of everything about the model."""
+        return fingerprint_of(self.model)
+
+
+def fingerprint_of(model: PairwiseMRF) -> str:
+    """Return a fingerprint of everything about a model."""
+    digest = hashlib.sha256()
+    for array in (model.cardinalities, model.edges, model.weights):
+        digest.update(np.ascontiguousarray(array).tobytes())
+    digest.update(json.dumps([model.names, model.labels]).encode())
+    return digest.hexdigest()[:FINGERPRINT_DIGITS]
+
+
+@dataclass(frozen=True, eq=False)
+class ShownModel:
+    """Model together with its positions, title and default query.
+
+    Attributes
+    ----------
+    identity : str
+        Equal for equal models.
+    picture : str
+        Equal for models with the same graph at the same positions.
+    model : PairwiseMRF
+    positions : array, shape (n, 2)
+        0 … 10000, y downwards.
+    given : bool
+        Whether the positions come with the model, so that their aspect ratio is preserved.
+    usual_query : int
+        The query until one is chosen.
+    note : str
+        Sentences under the picture.
+    own : SourceCache or None
+        Cache of the results for an uploaded model, or a model learned from an uploaded table;
+        None for models whose results are shared.
+    """
+
+    identity: str
+    picture: str
+    model: PairwiseMRF
+    positions: np.ndarray
+    given: bool
+    usual_query: int
+    note: str = ""
+    own: SourceCache | None = None
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of an uploaded model, as in links."""
+        return self.identity.partition(":")[2]
+
+
+def grid_model(side: int, field: float, coupling: float, seed: int) -> ShownModel:
+    """Return an Ising grid; its picture does not depend on the strengths."""
+    positions = grid_graph(side, side).positions
+    assert positions is not None  # a grid has places
+    return ShownModel(
+        identity=f"grid:{side}:{field!r}:{coupling!r}:{seed}",
+        picture=f"grid:{side}:{seed}",
+        model=ising_grid(side, side, field=field, coupling=coupling, seed=seed),
+        positions=positions,
+        given=True,
+        usual_query=((side - 1) // 2) * (side + 1),  # in the middle
+    )
+
+
+def learned_model(material: Material) -> Iterator[ShownModel | None]:
+    """Learn from a data set with the preset best; yield None after every step, the model last."""
+    run = Run(material.train, BestChoice(preset="best"), seed=0)
+    while run.advance():
+        yield None
+    identity, model = f"learned:{material.identity}", run.result().model
+    is_given = material.positions is not None
+    yield placed_model(identity, model, material.places, given=is_given)
+
+
+def uploaded_model(model: PairwiseMRF, notes: Sequence[str] = ()) -> ShownModel:
+    """Return an uploaded model."""
+    identity = f"{UPLOAD}:{fingerprint_of(model)}"
+    return placed_model(identity, model, note=" ".join(notes), is_own=True)
+
+
+def placed_model(
+    identity: str,
+    model: PairwiseMRF,
+    places: np.ndarray | None = None,
+    *,
+    given: bool = False,
+    note: str = "",
+    is_own: bool = False,
+) -> ShownModel:
+    """Return a model at the places of its variables, or laid out by its edges.
+
+    Parameters
+    ----------
+    identity, model, given, note
+        See :class:`ShownModel`.
+    places : array, shape (n, 2), optional
+    is_own : bool
+        Whether its results belong to the session.
+
+    Raises
+    ------
+    InputError
+        When it is too large to be drawn.
+    """
+    check_size(model)
+    if places is None:
+        places = static_layout(model.n_variables, model.edges)
+    own = SourceCache(_JOBS) if is_own else None
+    return ShownModel(identity, identity, model, places, given, promising_query(model), note, own)
+
+
+def check_size(model: PairwiseMRF) -> None:
+    """Raise :class:`InputError` for a model too large to be looked at."""
+    if model.n_variables > MOST_VARIABLES:
+        raise InputError(
+            f"This model has {model.n_variables:,} variables; the page draws at most "
+            f"{MOST_VARIABLES:,}. Use the command line: python -m graftviz local."
+        )
