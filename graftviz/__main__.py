@@ -105,7 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except InputError as error:
         return _fail(reworded(str(error), _flag), REFUSED)
     except MemoryError:
-        return _fail("There is not enough memory for this; ask for less.", REFUSED)
+        return _fail("There is not enough memory for this; reduce the size.", REFUSED)
     except OSError as error:
         reason = error.strerror or "unknown error"
         if output.error is not None:

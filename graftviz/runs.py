@@ -318,7 +318,7 @@ def _check_branch(learner: Learner, branch: Branch) -> None:
         raise InputError(f"A run cannot branch at step {branch.at}; steps count from 0.")
     if type(branch.learner) is not type(learner):
         raise InputError(
-            f"A run of {learner.title} can only go on as {learner.title} with other options, "
+            f"A run of {learner.title} can only continue as {learner.title} with other options, "
             f"not as {branch.learner.title}."
         )
 

@@ -238,7 +238,7 @@ def test_another_pseudo_count_takes_over_in_mid_run():
 
 def test_more_edges_than_pairs_are_refused():
     table = noisy_copies(0)
-    with pytest.raises(InputError, match="22 edges were asked for, but 7 variables have only 21"):
+    with pytest.raises(InputError, match="22 edges were requested, but 7 variables have only 21"):
         ChowLiu(max_edges=22).check(table)
 
 

@@ -379,7 +379,7 @@ def test_more_edges_than_there_are_pairs_are_refused(name):
         lambda t: next(make(name, max_edges=46).steps(t)),
     ):
         with pytest.raises(
-            InputError, match="46 edges were asked for, but 10 variables have only 45"
+            InputError, match="46 edges were requested, but 10 variables have only 45"
         ):
             refused(table)
     make(name, max_edges=45).check(table)

@@ -452,7 +452,7 @@ def test_other_options_take_over_in_mid_run(change):
 
 
 def test_more_edges_than_pairs_are_refused():
-    with pytest.raises(InputError, match="106 edges were asked for, but 15 variables have only"):
+    with pytest.raises(InputError, match="106 edges were requested, but 15 variables have only"):
         NodewiseL1(max_edges=106).check(TABLE)
 
 

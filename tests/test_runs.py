@@ -183,13 +183,13 @@ REFUSED = {
     "fractional truth": ({"truth": np.array([[0.5, 1]])}, "whole numbers"),
     "too many edges": (
         {"learner": EdgeGrafting(max_edges=37)},
-        "37 edges were asked for, but 9 variables have only 36 pairs",
+        "37 edges were requested, but 9 variables have only 36 pairs",
     ),
     "too many edges later": (
         {"learner": EdgeGrafting(), "branch": Branch(1, EdgeGrafting(max_edges=37))},
-        "37 edges were asked for",
+        "37 edges were requested",
     ),
-    "branch to another learner": ({"branch": Branch(1, Barren())}, "can only go on as Scripted"),
+    "branch to another learner": ({"branch": Branch(1, Barren())}, "can only continue as Scripted"),
     "branch before the start": ({"branch": Branch(-1, ScriptedLearner())}, "count from 0"),
     "negative seed": ({"seed": -1}, "at least 0"),
     "fractional seed": ({"seed": 0.5}, "whole number"),

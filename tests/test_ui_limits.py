@@ -204,7 +204,7 @@ def test_no_page_is_open_where_the_server_is_full(
     monkeypatch.setattr(services, "limits", lambda: Limits(clients=1))
     app = page_at(page).run()
     assert not app.exception
-    assert "as many as this server serves at once" in sentences(app)
+    assert "the limit of this server" in sentences(app)
     assert list(app.main)[-1].type == "warning", "nothing of the page follows"
 
 
@@ -218,7 +218,7 @@ def test_a_full_server_says_so_and_opens_the_page_once_somebody_has_left(
     monkeypatch.setattr(services, "limits", lambda: Limits(clients=1))
     app = page_at("", data="karate").run()
     assert not app.exception
-    assert sentences(app).startswith("1 page is open here, as many as this server serves at once.")
+    assert sentences(app).startswith("1 page is open, the limit of this server.")
     assert "grow" not in app.session_state
     crowd.left(first)
     run_while(app, lambda: app.get("progress"))

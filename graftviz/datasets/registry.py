@@ -35,7 +35,7 @@ def _network(key: str) -> tuple[DiscreteTable, np.ndarray]:
 
 _DIGITS = (
     "1,797 handwritten digits of 8 × 8 pixels, from scikit-learn. Every pixel is a variable; the "
-    "learner does not know which pixels are neighbours, yet most edges it finds join pixels that "
+    "learner has no information on their positions, but most learned edges join pixels that "
     "are close together. "
 )
 _BUILT_IN = {

@@ -231,7 +231,7 @@ def _check_grid(raw: RawTable, times: int, series: int, longest_gap: int, most: 
     if cells > _SMALL and cells > (longest_gap + 1) * raw.n_rows:
         raise InputError(
             f"{raw.title}: {raw.n_rows:,} values are too few for {times:,} times of {series:,} "
-            "series; leave out series or times with gaps."
+            "series; remove series or times with gaps."
         )
     _check_cells(raw.title, cells, most)
 
@@ -423,7 +423,7 @@ def _interpolate(
                 )
                 raise InputError(
                     f"{series.title}: series {quoted(series.names[column])} {what} from "
-                    f"{_moment(series, start)[3:]} on; leave out the series or these times."
+                    f"{_moment(series, start)[3:]} on; remove the series or these times."
                 )
         values[hole, column] = np.interp(rows[hole], rows[~hole], values[~hole, column])
     return values

@@ -229,7 +229,7 @@ class MarkovNetwork(DensityMixin, BaseEstimator):
             row, column = np.argwhere(np.isnan(array))[0].tolist()
             raise InputError(
                 f"Row {row + 1}, column {column + 1} of X holds NaN, a missing value; fill it in, "
-                'or drop such rows (missing="drop"), or make missing a state of its own '
+                'or drop such rows (missing="drop"), or make missing a separate state '
                 '(missing="state").'
             )
         return array

@@ -111,5 +111,5 @@ def _matched(first: PairwiseMRF, second: PairwiseMRF) -> tuple[np.ndarray, str]:
         return indices, ""
     return indices, (
         f"{shared:,} variables are in both models by name; {missing[0]:,} are only in the first, "
-        f"{missing[1]:,} only in the second, and edges of these last are left out."
+        f"{missing[1]:,} only in the second, and edges of these are ignored."
     )

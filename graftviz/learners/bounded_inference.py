@@ -83,8 +83,8 @@ class BoundedInference(Learner):
     title: ClassVar[str] = "Bounded inference"
     idea: ClassVar[str] = (
         "Adds the edge with the largest likelihood gradient as long as inference stays within a "
-        "bound: a treewidth, a circuit size, sweeps or seconds. For models that must be quick to "
-        "ask, with exact likelihoods and a proof of their width."
+        "bound: a treewidth, a circuit size, sweeps or seconds. For models with cheap inference, "
+        "exact likelihoods and a proven width."
     )
     source: ClassVar[str] = (
         "Das Gupta, Srinivasan, Sharma and Greiner, “Learning Markov networks with bounded "

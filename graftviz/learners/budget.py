@@ -18,7 +18,7 @@ def checked_budget(max_edges: int | None, n: int) -> int:
         return possible
     if max_edges > possible:
         raise InputError(
-            f"{max_edges:,} edges were asked for, but {n:,} variables have only {possible:,} "
-            f"pairs; ask for at most {possible:,}, or give no limit."
+            f"{max_edges:,} edges were requested, but {n:,} variables have only {possible:,} "
+            f"pairs; request at most {possible:,}, or give no limit."
         )
     return int(max_edges)

@@ -69,8 +69,8 @@ class ChowLiu(Learner):
 
     pseudo_count: float = option(
         0.0,
-        "imaginary rows, spread evenly over all states, that are added to the data; they keep "
-        "combinations never seen from being ruled out",
+        "pseudo-rows, spread evenly over all states, added to the data; they give unseen "
+        "combinations a positive probability",
         label="Pseudo-count",
         minimum=0.0,
         maximum=1_000_000.0,

@@ -31,7 +31,7 @@ class FeatureGrafting(FeatureOptions):
     title: ClassVar[str] = "Feature grafting"
     idea: ClassVar[str] = (
         "Activates one joint state of one pair per step, the one with the largest gradient, so "
-        "edges may stay partially active. The ancestor of edge grafting, to see what groups buy."
+        "edges may stay partially active. The predecessor of edge grafting, without groups."
     )
     source: ClassVar[str] = "Thesis, algorithm 5 (grafting: Perkins et al. 2003; Lee et al. 2006)"
     pseudocode: ClassVar[tuple[CodeLine, ...]] = (
@@ -40,7 +40,7 @@ class FeatureGrafting(FeatureOptions):
         CodeLine("score", 1, "s = |b(a, b) − p_D(a, b)| of every inactive feature"),
         CodeLine("best", 1, "f* = the feature with the largest s"),
         CodeLine("activate", 1, "if s(f*) > λ: activate f*"),
-        CodeLine("refit", 2, "optimise all active weights, with price λ|w| + λ₂w² each"),
+        CodeLine("refit", 2, "optimise all active weights, with penalty λ|w| + λ₂w² each"),
         CodeLine("stop", 1, "else stop"),
     )
 

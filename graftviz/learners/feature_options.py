@@ -50,12 +50,12 @@ class FeatureOptions(Learner):
 
     lam: float | None = option(
         None,
-        "λ: the size of the gradient that a feature must exceed, and its price per unit of weight",
+        "λ: the gradient that a feature must exceed, and the penalty of its absolute weight",
         label="λ",
         above=0.0,
         maximum=1.0,
         scale="log",
-        none_means="the largest score that noise alone gives one of all features",
+        none_means="the largest score of all features under noise alone",
     )
     lam2: float | None = option(
         None,

@@ -26,8 +26,8 @@ class FirstHit(GraftingOptions):
     name: ClassVar[str] = "first-hit"
     title: ClassVar[str] = "First hit"
     idea: ClassVar[str] = (
-        "Tests edges in random order and activates the first one above λ. Fast and careless: "
-        "the baseline that shows what the reservoir is good for."
+        "Tests edges in random order and activates the first one above λ. Fast but "
+        "inaccurate: the baseline that shows the benefit of the reservoir."
     )
     source: ClassVar[str] = "Best-choice edge grafting, section 3.1"
     pseudocode: ClassVar[tuple[CodeLine, ...]] = (

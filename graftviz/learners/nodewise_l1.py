@@ -54,8 +54,8 @@ class NodewiseL1(Learner):
     title: ClassVar[str] = "Nodewise group-ℓ₁"
     idea: ClassVar[str] = (
         "Regresses every variable on all others with a penalty per neighbour, and lowers λ step by "
-        "step. The usual way to learn a graph: sees through indirect dependence, at the price of "
-        "looking at every pair at every λ."
+        "step. The usual way to learn a graph: accounts for indirect dependence, at the cost of "
+        "using every pair at every λ."
     )
     source: ClassVar[str] = "Ravikumar, Wainwright and Lafferty (2010); Jalali et al. (2011)"
     pseudocode: ClassVar[tuple[CodeLine, ...]] = (
@@ -74,18 +74,18 @@ class NodewiseL1(Learner):
         above=0.0,
         maximum=1.0,
         scale="log",
-        none_means="what noise alone exceeds in about one pair",
+        none_means="the score that noise exceeds in about one pair",
     )
     path: int = option(
         12,
-        "how many values of λ lead from the largest useful one down to the last",
+        "number of values of λ from the largest useful one down to the last",
         label="Path length",
         minimum=1,
         maximum=1000,
     )
     rule: str = option(
         "or",
-        "how the two estimates of an edge decide: by the smaller norm (and), the larger (or), or "
+        "combination of the two estimates of an edge: the smaller norm (and), the larger (or), or "
         "their mean",
         label="Rule",
         choices=("and", "or", "mean"),

@@ -125,7 +125,7 @@ class ResponseScorer:
             self.stopped = (
                 f"With {network.n_edges:,} edges the Bethe Hessian is no longer positive definite "
                 f"(found at {network.names[node]}): belief propagation is unstable here, and "
-                "linear response says nothing about further edges. More λ₂ or another score go on."
+                "linear response cannot score further edges. Increase λ₂ or use another score."
             )
 
 

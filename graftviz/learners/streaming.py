@@ -279,8 +279,8 @@ class _Stream:
             )
             if search.reservoir_size and plan.limit > 1:
                 self._notes.append(
-                    f"Nothing violated in the first {self._limit:,} tests; testing went on to the "
-                    f"first hit, test {search.tests_logged:,}."
+                    f"Nothing violated in the first {self._limit:,} tests; testing continued to "
+                    f"the first hit, test {search.tests_logged:,}."
                 )
         return ended
 

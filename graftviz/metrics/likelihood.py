@@ -225,15 +225,15 @@ def _check_table(model: PairwiseMRF, table: DiscreteTable) -> None:
     if table.n_variables != model.n_variables:
         raise InputError(
             f"The rows have {table.n_variables:,} variables and the model has "
-            f"{model.n_variables:,}; measure rows of the variables that were learned."
+            f"{model.n_variables:,}; use rows of the variables of the model."
         )
     more = np.flatnonzero(table.cardinalities != model.cardinalities)
     if len(more):
         i = int(more[0])
         raise InputError(
             f"Variable {table.names[i]!r} has {table.cardinalities[i]} states in these rows and "
-            f"{model.cardinalities[i]} in the model, which may never have seen one of them; code "
-            "both alike, with a row of every state among those that are learned from."
+            f"{model.cardinalities[i]} in the model; code both alike, with every state among the "
+            "training rows."
         )
 
 
@@ -243,8 +243,8 @@ def _impossible(model: PairwiseMRF, states: np.ndarray, row: int) -> InputError:
         if model.node_weights(i)[state] == -np.inf:
             return InputError(
                 f"Row {row + 1} has probability zero under this model: state "
-                f"{model.labels[i][state]!r} of {model.names[i]!r} was never seen when it was "
-                "learned; learn with smoothing, or leave such rows out."
+                f"{model.labels[i][state]!r} of {model.names[i]!r} is not in the training "
+                "rows; learn with smoothing, or remove such rows."
             )
     return InputError(
         f"Row {row + 1} has probability zero under this model, so its likelihood is no number; "

@@ -54,7 +54,7 @@ def reasons_for_difference(
         Settings of preset best.
     """
     owner = f"{name[:1].upper()}{name[1:]} scores raw correlation"
-    rule = "Best scores what a pair adds to the active edges"
+    rule = "Best scores the improvement by a pair given the active edges"
     wrong, indirect = (0, 0) if truth is None else false_edges(other, truth)
     text = f"{owner}, so indirectly connected pairs also pass. {rule}."
     if truth is not None and indirect:

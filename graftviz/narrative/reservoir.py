@@ -29,8 +29,8 @@ def simulation_words(simulation: RankSimulation, size: int) -> str:
         )
     return (
         f"A single draw ranks {_top(simulation, 0)} of all {simulation.pairs:,} pairs on average "
-        "(first hit goes on drawing until an edge scores above λ, so it ranks higher: see the "
-        f"ranks in a run). The best of {size} draws ranks "
+        "(first hit continues drawing until an edge scores above λ, so it ranks higher: see "
+        f"the ranks in a run). The best of {size} draws ranks "
         f"{_top(simulation, at)} ({share_words(simulation.lowest[at])} to "
         f"{share_words(simulation.highest[at])} in {trials}); scoring all pairs, as edge "
         f"grafting does, can gain at most the remaining {share_words(simulation.mean[at])}."

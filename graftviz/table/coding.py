@@ -164,7 +164,7 @@ def missing_error(title: str, total: int, place: str, name: str) -> InputError:
     are = "values are missing, the first" if total > 1 else "value is missing,"
     return InputError(
         f"{title}: {total} {are} in {place}, column {quoted(name)}; fill it in, "
-        'or drop such rows (missing="drop"), or make missing a state of its own '
+        'or drop such rows (missing="drop"), or make missing a separate state '
         '(missing="state").'
     )
 
@@ -175,7 +175,7 @@ def dropped_note(title: str, left: int, rows: int, least_rows: int) -> str:
     if left < least_rows:
         raise InputError(
             f"{title}: dropping the {dropped} with missing values leaves {left}, too few to "
-            'learn from; make missing a state of its own (missing="state").'
+            'learn from; make missing a separate state (missing="state").'
         )
     return f"{title}: dropped {dropped} with missing values."
 
@@ -246,8 +246,8 @@ def _check_wide(title: str, wide: Sequence[_Column], rules: Rules) -> None:
             also = f" (also: {_listed(others)})" if others else ""
             raise InputError(
                 f"{title}: column {quoted(column.name)} has {count} numbers, {limit}{also}; bin "
-                'them (continuous="bin"), or raise max_states if each number is a state of its '
-                "own."
+                'them (continuous="bin"), or raise max_states if each number is a '
+                "separate state."
             )
 
 

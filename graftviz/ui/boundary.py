@@ -109,7 +109,7 @@ def page_boundary() -> Iterator[None]:
         with foreground.page():
             yield
     except Exception as error:  # noqa: BLE001 (where they end)
-        advice = "Reload it to go on where it was."
+        advice = "Reload it to continue."
         st.error(plain(notices.sentence(error, "The rest of this page", advice)))
 
 
@@ -180,7 +180,7 @@ def file_builder(build: Callable[[], T]) -> Callable[[], T]:
         try:
             return build()
         except Exception as error:
-            sentence = notices.sentence(error, "A file that was asked for", "Nothing else changed.")
+            sentence = notices.sentence(error, "The requested file", "Nothing else changed.")
             notices.pending.append(sentence)
             raise
 

@@ -104,7 +104,7 @@ def _show_compiling(engine: WarmUp) -> None:
         f"Compiling the engine, about {COMPILE_SECONDS} s, once per installation · "
         f"{engine.seconds:.0f} s so far",
     )
-    st.caption("The page opens by itself. Later starts take seconds.")
+    st.caption("The page opens automatically. Later starts take seconds.")
     if engine.seconds > PATIENCE:
         st.caption(
             "This takes unusually long. The page can be opened without waiting: then the first "

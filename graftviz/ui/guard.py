@@ -129,7 +129,7 @@ class Guard:
         client = client_of(scope)
         if not self._is_allowed(host):
             warn(log, client, "Refused the host '%s'; --server.allowedHosts lists names.", host)
-            sentence = "This server does not go by that name; see --server.allowedHosts."
+            sentence = "This is not a name of this server; see --server.allowedHosts."
             return PlainTextResponse(f"{sentence}\n", 400)
         reads = scope["type"] == "http" and scope["method"] in ("GET", "HEAD", "OPTIONS")
         if not reads and origin is not None and origin.partition("://")[2] != host:
@@ -202,7 +202,9 @@ class UploadAccounts:
         try:
             limits = self._limits()
         except InputError as error:
-            raise Refused(503, "The limits of this server are wrong; its pages say how.") from error
+            raise Refused(
+                503, "The limits of this server are invalid; its pages show the error."
+            ) from error
         most = min(limits.upload_memory, limits.session_uploads)
         if size > most * MB + FRAME:
             raise Refused(413, f"The file is larger than {most} MB; upload a smaller one.")

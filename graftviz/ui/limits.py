@@ -31,32 +31,28 @@ class Limits:
     """Limits of time, memory and numbers; 1 MB is 10⁶ bytes."""
 
     ask_seconds: float = _limit(
-        20.0, "s", "engine time of a run beyond which a client is asked first", 0.0, 1e6
+        20.0, "s", "engine time above which a run requires confirmation", 0.0, 1e6
     )
     ask_memory: float = _limit(
-        2000.0, "MB", "memory of a run beyond which a client is asked first", 0.0, 1e6
+        2000.0, "MB", "memory above which a run requires confirmation", 0.0, 1e6
     )
-    run_seconds: float = _limit(
-        7200.0, "s", "engine time beyond which a run is refused: it belongs elsewhere", 0.0, 1e9
-    )
-    run_memory: float = _limit(
-        8000.0, "MB", "memory beyond which a run is refused: it belongs elsewhere", 0.0, 1e6
-    )
+    run_seconds: float = _limit(7200.0, "s", "engine time above which a run is refused", 0.0, 1e9)
+    run_memory: float = _limit(8000.0, "MB", "memory above which a run is refused", 0.0, 1e6)
     kept_runs: int = _limit(
-        3, "runs", "runs the Grow page keeps for a client, the one on show included", 2, 100
+        3, "runs", "runs the Grow page keeps for a client, including the shown one", 2, 100
     )
     kept_racers: int = _limit(
         12, "runs", "runs the Race page, and the Prune page, keeps for a client", 6, 100
     )
     kept_memory: float = _limit(
-        60.0, "MB", "records a page keeps of a client's runs; beyond it, those on show", 0.0, 1e6
+        60.0, "MB", "records a page keeps of a client's runs, besides those of shown runs", 0.0, 1e6
     )
     upload_memory: int = _limit(100, "MB", "largest file a client may upload", 1, 100)
     session_uploads: int = _limit(
-        200, "MB", "uploaded files of one session, stored and under way", 1, 1_000_000
+        200, "MB", "uploaded files of one session, stored and in transfer", 1, 1_000_000
     )
     server_uploads: int = _limit(
-        1000, "MB", "uploaded files of all sessions, stored and under way", 1, 1_000_000
+        1000, "MB", "uploaded files of all sessions, stored and in transfer", 1, 1_000_000
     )
     readers: int = _limit(
         0, "processes", "uploads read at the same time; 0: one per two usable cores", 0, 16
@@ -74,28 +70,24 @@ class Limits:
     gone_seconds: float = _limit(
         60.0,
         "s",
-        "how long runs of a client who has gone, and uploaded files that no page refers to, are "
-        "kept; runs are computed again for a client who is back later",
+        "how long runs of disconnected clients, and uploaded files that no page refers to, are "
+        "kept; later, runs are computed again for a client that reconnects",
         0.0,
         1e6,
     )
-    clients: int = _limit(
-        100, "clients", "open pages at once; a further one is refused for the moment", 1, 10_000
-    )
+    clients: int = _limit(100, "clients", "largest number of pages open at once", 1, 10_000)
     total_memory: float = _limit(
         0.0,
         "MB",
-        "memory of the server's process, near which new runs are refused while the others go on; "
-        "0: what the machine has",
+        "memory of the server's process near which new runs are refused; 0: the memory of the "
+        "machine",
         0.0,
         1e7,
     )
     engine_threads: int = _limit(
         0, "threads", "threads that learn; 0: one per core the process may use", 0, 1024
     )
-    slice_seconds: float = _limit(
-        0.02, "s", "how long one client is served before it is another one's turn", 0.001, 1.0
-    )
+    slice_seconds: float = _limit(0.02, "s", "length of a time slice of one client", 0.001, 1.0)
 
     def __post_init__(self) -> None:
         check_options(self)

@@ -104,5 +104,7 @@ def greeting(address: str | None, url: str) -> str:
         lines.append("  and at every other address of this machine.")
     own = numeric_address(address or "::")
     if not (address == "localhost" or (own is not None and own.is_loopback)):
-        lines.append("  Anyone who can reach it can use it: it has no password (docs/serving.md).")
+        lines.append(
+            "  It has no password: all clients that can connect can use it (docs/serving.md)."
+        )
     return "\n".join([*lines, "", ""])

@@ -48,8 +48,8 @@ def register_visit() -> Visit:
     if _VISIT_KEY not in st.session_state and visits().here >= most:
         pages = "1 page is" if most == 1 else f"{most:,} pages are"
         st.warning(
-            f"{pages} open here, as many as this server serves at once. Load this page again in a "
-            "minute, or run graftviz on a machine of your own: it is the same program."
+            f"{pages} open, the limit of this server. Reload this page in a minute, or run "
+            "graftviz on your own machine."
         )
         st.stop()
     context = get_script_run_ctx()

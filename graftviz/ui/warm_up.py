@@ -66,9 +66,8 @@ class WarmUp:
             # The first run that needs the kernel meets the error as well and says so.
             reference = log_exception(log, "Compiling ahead failed")
             self.failure = self.failure or (
-                "A part of the engine could not be compiled ahead. What needs it will be compiled "
-                "when it is used, or say why not; the server's log has the details under "
-                f"reference {reference}."
+                "A part of the engine could not be compiled in advance. It will be compiled at its "
+                f"first use; the server's log has the details under reference {reference}."
             )
 
 

@@ -51,7 +51,7 @@ def until_converged(paper: int, small: int) -> Mapping[str, tuple[Panel, ...]]:
 
 
 _THREE_SIZES = three_n((200, 400, 600), (50, 100))
-ONE_SEED = "One sample and one seed per size, as far as the paper says; --seed draws others."
+ONE_SEED = "One sample and one seed per size, as far as the paper states; --seed draws others."
 CACHED = "Figures of the same runs share cached results if they use the same folder."
 MORE_SEEDS = "Three samples of other graphs; the figure shows the first, the verdict is their mean."
 LAZY = (
@@ -59,7 +59,7 @@ LAZY = (
     "the paper's cost away; its tests and tables are counted as the paper's algorithm makes them. "
     "Times are processor seconds, of the fastest of three runs where these are short."
 )
-T_MAX = "The paper asks for t_max ≪ n and gives no number: n / 4."
+T_MAX = "The paper states t_max ≪ n without a number; here n / 4."
 
 _FASTER = Claim(
     "Best-choice is much faster than exhaustive edge grafting.", judged.faster_than_edge_grafting()
@@ -108,7 +108,7 @@ EXPERIMENTS = (
                 quality.better_with_alpha("objective"),
             ),
             Claim(
-                "First hit reaches the edge limit soonest, with a worse objective.",
+                "First hit reaches the edge limit first, with a worse objective.",
                 quality.quick_but_poor("objective"),
             ),
             _GAP_GROWS,
@@ -149,7 +149,7 @@ EXPERIMENTS = (
                 quality.better_with_alpha("recall"),
             ),
             Claim(
-                "First hit reaches the edge limit soonest, with the worst edges.",
+                "First hit reaches the edge limit first, with the worst edges.",
                 quality.quick_but_poor("recall"),
             ),
         ),

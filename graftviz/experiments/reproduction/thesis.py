@@ -24,8 +24,8 @@ _THESIS = "Thesis, chapter 3"
 _METHODS = all_methods("thesis")
 _SIZES = three_n((50, 100, 150, 200), (40, 60, 80))
 _LOST = (
-    "The thesis asks for t_max ≪ n and O(n) edges: t_max = n / 4 and 3n edges. All pairs queue up "
-    "at the start, and the first filling goes on until the reservoir is full."
+    "The thesis states t_max ≪ n and O(n) edges; here t_max = n / 4 and 3n edges. All pairs are "
+    "queued at the start, and the first filling continues until the reservoir is full."
 )
 _FASTER = Claim(
     "Online edge grafting is faster than edge grafting.", judged.faster_than_edge_grafting()
@@ -36,7 +36,7 @@ _CORRELATED = Claim(
     quality.objective_and_nlpl_fall_together(),
 )
 _FIRST_HIT = Claim(
-    "First hit reaches its edges soonest, and fits poorly.", quality.quick_but_poor("objective")
+    "First hit reaches its edges first, and fits poorly.", quality.quick_but_poor("objective")
 )
 
 
@@ -127,7 +127,7 @@ EXPERIMENTS = (
             ),
             _GAP_GROWS,
             Claim(
-                "First hit reaches its edges soonest, with the worst recall.",
+                "First hit reaches its edges first, with the worst recall.",
                 quality.quick_but_poor("recall"),
             ),
         ),

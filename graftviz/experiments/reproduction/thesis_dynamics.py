@@ -48,14 +48,14 @@ _SMALLER = (
     "2.5); systems above 400 series, and 12,500 rows (figure 2.2)."
 )
 _ROWS_LOST = (
-    "How many rows the thesis learns from here is not stated: 1,000, and as many held out. Noise "
+    "The thesis does not state the number of rows: here 1,000, and as many held out. Noise "
     "is added to the targets in training, X″ and X‴, but not to X′."
 )
 _SHARES_LOST = "The shares of seeds are missing in our copy of the text: 10 %, 20 % and 50 % here."
 _SILENT = (
     "The thesis does not state the treatment of series that are not a parent of any seed. Here "
     "they get the parents with the largest gradient of their own error (grafted) or common parents "
-    "of the seeds (common), which uses their data as little as the thesis does."
+    "of the seeds (common), without using their data, as in the thesis."
 )
 _NO_GRID = (
     "The thesis's data, pick-ups plus drop-offs of New York's yellow taxis from January to May "

@@ -186,9 +186,9 @@ class SessionRun(Job[bytes]):
         except InputError as error:
             answer = {"error": str(error)}
         except Exception:  # noqa: BLE001 (logged with a reference)
-            reference = log_exception(log, "A question ended with an unexpected error")
+            reference = log_exception(log, "A query ended with an unexpected error")
             answer = {
-                "error": "This question cannot be answered; the server's log has the details under "
+                "error": "This query failed; the server's log has the details under "
                 f"reference {reference}."
             }
         return to_json({"question": dict(question), "answer": answer})
