@@ -168,3 +168,10 @@ def error_words(points: Sequence[TradeOff], measure: str) -> str:
         f"{first}; the largest error is {worst.log_partition_error:.2g} % at "
         f"{setting_words(worst, measure)}."
     )
+
+
+def previous_run_words(bound: float, measure: str, edges: int, nll: float | None) -> str:
+    """Describe the run that was shown before: bound, edges, and quality if it is available."""
+    quality = "" if nll is None else f", held-out NLL {nll:.3f}"
+    text = f"Previous run, τ = {amount(bound, measure)} ({MEASURES[measure]})"
+    return f"{text}: {plural(edges, 'edge')}{quality}."

@@ -12,7 +12,7 @@ from graftviz.complexity import Complexity, junction_tree_of
 from graftviz.errors import InputError
 from graftviz.inference.exact import plan_elimination
 from graftviz.layout import layout_near
-from graftviz.learners.bounded_inference import BoundedInference
+from graftviz.learners.bounded_inference import MEASURES, BoundedInference
 from graftviz.metrics import nll
 from graftviz.model import PairwiseMRF
 from graftviz.narrative.budget import (
@@ -20,6 +20,7 @@ from graftviz.narrative.budget import (
     bounded_start_words,
     bounded_step_words,
     nothing_fits_words,
+    previous_run_words,
 )
 from graftviz.runs import Run
 from graftviz.table import DiscreteTable
@@ -128,6 +129,53 @@ def budget_graph(
         "names": list(names),
         "positions": np.rint(positions).astype(int).tolist(),
         "given": has_natural_positions,
+    }
+
+
+def run_record(
+    title: str,
+    budget: Budget,
+    found: BoundedProgress,
+    *,
+    failure: str = "",
+    before: tuple[Budget, BoundedProgress] | None = None,
+) -> dict[str, Any]:
+    """Return a run without its steps.
+
+    Parameters
+    ----------
+    title : str
+        Title of the data set.
+    budget : Budget
+    found : BoundedProgress
+    failure : str
+        Reason if the run stopped before its end.
+    before : (Budget, BoundedProgress), optional
+        The previous run on the same data, which is drawn as a ghost.
+    """
+    measure, bound = MEASURES[budget.measure], amount(budget.bound, budget.measure)
+    return {
+        "tau": budget.bound,
+        "tauText": bound,
+        "measure": measure,
+        "whole": BOUNDS[budget.measure].whole,
+        "title": f"{title}: {measure} ≤ {bound}",
+        "done": bool(found.stop or failure),
+        "stop": failure or found.stop,
+        "infeasible": found.infeasible,
+        "ghost": None if before is None else _ghost(*before, budget.measure),
+    }
+
+
+def _ghost(budget: Budget, found: BoundedProgress, measure: str) -> dict[str, Any]:
+    """Return edges, values of R if the measure is the same, and a sentence."""
+    is_alike = budget.measure == measure
+    return {
+        "edges": [step["edge"] for step in found.steps[1:]],
+        "course": [step["value"] for step in found.steps] if is_alike else [0.0],
+        "words": previous_run_words(
+            budget.bound, budget.measure, len(found.steps) - 1, found.steps[-1]["nll"]
+        ),
     }
 
 

@@ -13,6 +13,7 @@ from graftviz.dynamics import (
     DynamicsResult,
     LinearSystem,
     NodeStep,
+    ScalableStructure,
     TimeSeries,
     prediction_error,
     residual_deviation,
@@ -21,6 +22,7 @@ from graftviz.dynamics import (
 from graftviz.dynamics.measuring import Plan, learning
 from graftviz.dynamics.prepared import PreparedSeries
 from graftviz.dynamics.solving import SolverOptions
+from graftviz.errors import InputError
 from graftviz.narrative.dynamics import end_words, row_words, start_words, wiring_words
 
 DIGITS = 5
@@ -148,6 +150,52 @@ def series_record(
         "times": list(times),
         "first": train.n_rows + test.n_rows - len(seen) + 1,
     }
+
+
+def learning_record(
+    material: PreparedSeries, plan: Plan, found: RunProgress, *, node: int | None, failure: str = ""
+) -> dict[str, Any]:
+    """Return a run without its steps.
+
+    Parameters
+    ----------
+    material : PreparedSeries
+    plan : Plan
+    found : RunProgress
+    node : int or None
+        Selected series.
+    failure : str
+        Reason if the run stopped before its end.
+    """
+    learner = plan.learner
+    return {
+        "title": f"{material.title}: {learner.title.lower()}",
+        "seeded": isinstance(learner, ScalableStructure),
+        "code": [line._asdict() for line in learner.pseudocode],
+        "opening": found.opening,
+        "closing": failure or found.closing,
+        "notes": [] if found.result is None else list(found.result.notes),
+        "done": bool(found.closing or failure),
+        "node": node,
+    }
+
+
+def prediction_record(
+    material: PreparedSeries, found: RunProgress, node: int | None, horizon: int
+) -> dict[str, Any] | None:
+    """Return the record of a predicted series; None until the system is learned.
+
+    By default, it is the series with the largest variance.
+    """
+    if found.result is None:
+        return None
+    train = material.train
+    if node is None:
+        node = int(train.values.std(axis=0).argmax())
+    try:
+        return series_record(found.result.system, train, material.test, node, horizon)
+    except InputError as error:
+        return {"node": node, "problem": str(error)}
 
 
 def numbers(values: np.ndarray) -> list[float]:

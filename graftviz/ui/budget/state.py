@@ -12,12 +12,16 @@ import streamlit as st
 
 from graftviz.datasets.networks import DENSE, dense_network
 from graftviz.layout import level_layout
-from graftviz.learners.bounded_inference import MEASURES, BoundedInference
+from graftviz.learners.bounded_inference import BoundedInference
 from graftviz.material import Material, prepare
 from graftviz.model import PairwiseMRF
-from graftviz.narrative.budget import amount
-from graftviz.narrative.phrases import plural
-from graftviz.player.budget_records import BoundedProgress, bounded_run, budget_graph
+from graftviz.player.budget_records import (
+    BoundedProgress,
+    Budget,
+    bounded_run,
+    budget_graph,
+    run_record,
+)
 from graftviz.table import DiscreteTable
 from graftviz.tradeoff import BOUNDS, MeasuredPath, measuring_path
 from graftviz.ui.budget.options import PLACES, RESETS, BudgetOptions, slider_of
@@ -103,6 +107,11 @@ class Shown(NamedTuple):
     options: BudgetOptions
     source: BudgetMaterial
 
+    @property
+    def budget(self) -> Budget:
+        """Measure of complexity, and its bound."""
+        return Budget(self.options.complexity, self.options.tau)
+
 
 class BudgetState(RunPage[BudgetOptions, Shown, BoundedProgress]):
     """Choices of one session, and the runs they led to."""
@@ -157,20 +166,10 @@ class BudgetState(RunPage[BudgetOptions, Shown, BoundedProgress]):
 
     def message_parts(self, shown: Shown, found: BoundedProgress, failure: str) -> dict[str, Any]:
         """Return the parts of a message other than steps and graph."""
-        options = shown.options
-        measure, bound = MEASURES[options.complexity], amount(options.tau, options.complexity)
-        run = {
-            "tau": options.tau,
-            "tauText": bound,
-            "measure": measure,
-            "whole": BOUNDS[options.complexity].whole,
-            "title": f"{shown.source.material.title}: {measure} ≤ {bound}",
-            "done": bool(found.stop or failure),
-            "stop": failure or found.stop,
-            "infeasible": found.infeasible,
-            "ghost": self._ghost_record(options),
-        }
-        return {"run": run}
+        before, ghost = self.before, self.ghost
+        title = shown.source.material.title
+        previous = (before.budget, ghost) if before is not None and ghost is not None else None
+        return {"run": run_record(title, shown.budget, found, failure=failure, before=previous)}
 
     @property
     def ghost(self) -> BoundedProgress | None:
@@ -179,24 +178,6 @@ class BudgetState(RunPage[BudgetOptions, Shown, BoundedProgress]):
         if before is None or shown is None or before.source.identity != shown.source.identity:
             return None
         return self.job_of(before).latest
-
-    def _ghost_record(self, options: BudgetOptions) -> dict[str, Any] | None:
-        """Return the run before: edges, values of R if the measure is the same, and a sentence."""
-        ghost = self.ghost
-        if ghost is None or self.before is None:
-            return None
-        before = self.before.options
-        nll = ghost.steps[-1]["nll"]
-        quality = "" if nll is None else f", held-out NLL {nll:.3f}"
-        is_alike = before.complexity == options.complexity
-        return {
-            "edges": [step["edge"] for step in ghost.steps[1:]],
-            "course": [step["value"] for step in ghost.steps] if is_alike else [0.0],
-            "words": (
-                f"Previous run, τ = {amount(before.tau, before.complexity)} "
-                f"({MEASURES[before.complexity]}): {plural(len(ghost.steps) - 1, 'edge')}{quality}."
-            ),
-        }
 
     # ------------------------------------------------------------------------------- the charts
 

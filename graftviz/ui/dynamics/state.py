@@ -42,8 +42,9 @@ from graftviz.narrative.phrases import plural
 from graftviz.player.dynamics_records import (
     RunProgress,
     influence_graph,
+    learning_record,
+    prediction_record,
     run_progress,
-    series_record,
 )
 from graftviz.ui.dynamics.options import (
     OF_SYSTEM,
@@ -270,35 +271,11 @@ class DynamicsState(RunPage[DynamicsOptions, Shown, RunProgress]):
 
     def message_parts(self, shown: Shown, found: RunProgress, failure: str) -> dict[str, Any]:
         """Return the parts of a message other than steps and graph."""
-        learner = shown.plan.learner
-        course = {
-            "title": f"{shown.source.title}: {learner.title.lower()}",
-            "seeded": isinstance(learner, ScalableStructure),
-            "code": [line._asdict() for line in learner.pseudocode],
-            "opening": found.opening,
-            "closing": failure or found.closing,
-            "notes": [] if found.result is None else list(found.result.notes),
-            "done": bool(found.closing or failure),
-            "node": self.node,
+        material, node = shown.source, self.node
+        return {
+            "run": learning_record(material, shown.plan, found, node=node, failure=failure),
+            "series": prediction_record(material, found, node, self.options.horizon),
         }
-        return {"run": course, "series": self._series(shown.source, found)}
-
-    def _series(self, material: PreparedSeries, found: RunProgress) -> dict[str, Any] | None:
-        """Return the record of the predicted series; None until the system is learned.
-
-        By default, it is the series with the largest variance.
-        """
-        if found.result is None:
-            return None
-        train, node = material.train, self.node
-        if node is None:
-            node = int(train.values.std(axis=0).argmax())
-        try:
-            return series_record(
-                found.result.system, train, material.test, node, self.options.horizon
-            )
-        except InputError as error:
-            return {"node": node, "problem": str(error)}
 
     def notes(self) -> tuple[str, ...]:
         """Return notes on the settings: what was filled in, what was clipped."""
