@@ -38,7 +38,7 @@ elif __name__ == "__main__":
         initial_sidebar_state=240,
     )
     with page_boundary():
-        limits()  # says what is wrong with them, if anything
+        limits()  # shows errors in the limits, if any
         follow_teaching()
         show_presenter()
         register_visit()

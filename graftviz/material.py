@@ -106,7 +106,7 @@ class Material:
 
     @cached_property
     def counts(self) -> PairCounts:
-        """The training rows, ready to be counted: rules for options look at their margins."""
+        """The training rows, prepared for counting: rules for options use their margins."""
         return PairCounts(self.train)
 
     @cached_property
@@ -126,7 +126,7 @@ def uploaded_table(identity: str) -> str:
 
 
 def prepare(data: DataSet, seed: int) -> Material:
-    """Hold out the rows the data set asks for, chosen by `seed`, and gather the rest."""
+    """Hold out the data set's share of rows, chosen by `seed`, and collect the rest."""
     table = data.table
     train, test = table, None
     if data.test_fraction:
@@ -161,10 +161,10 @@ def default_options(
     ----------
     cls : type
     suggested : mapping
-        What suits the data; it was found with the paper's method, so it is left aside where
-        another preset or a learner without presets has rules of its own.
+        Values that suit the data, chosen with the paper's method and therefore ignored if
+        another preset, or a learner without presets, is used.
     preset : str, optional
-        The one that was chosen; pages open with the paper's method, because it teaches the
+        The selected one; pages open with the paper's method, because it teaches the
         algorithm.
     """
     values = {spec.name: spec.default for spec in option_specs(cls)}

@@ -26,7 +26,7 @@ state = grow_state()
 follow_address(state, "grow")
 
 header = Header("grow")
-# Places first: what appears above the player must not move it, or the browser starts it anew.
+# Containers first: an element added above the player would move it, and make it reload.
 above = st.container()
 with above:
     show_upload(state)

@@ -1,4 +1,4 @@
-"""Inspect: any model, learned or loaded, can be questioned."""
+"""Inspect: graph, marginals and posteriors of learned or loaded models."""
 
 import streamlit as st
 

@@ -1,4 +1,4 @@
-"""Lessons: prepared states with questions for a class, and what the words mean."""
+"""Lessons: prepared states with questions for a class, and a glossary."""
 
 import streamlit as st
 

@@ -22,7 +22,7 @@ state = race_state(opened_grow_state())
 follow_address(state, "race")
 
 header = Header("race")
-# Places first: what appears above the race must not move it, or the browser starts it anew.
+# Containers first: an element added above the race would move it, and make it reload.
 above = st.container()
 with above:
     show_upload(state)

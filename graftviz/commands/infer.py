@@ -130,7 +130,7 @@ def _settings(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _memory(arguments: argparse.Namespace) -> int | None:
-    """Return the memory for tables in bytes; None stands for most of the free memory."""
+    """Return the memory for tables in bytes; None means most of the free memory."""
     if arguments.max_memory is None:
         return None
     allowed = parse_size(arguments.max_memory, "--max-memory")

@@ -15,8 +15,8 @@ from graftviz.arrays import read_only
 from graftviz.dynamics.series import TimeSeries
 
 DAYS = 28
-_STAY = 0.4  # share of the people who are still there an hour later
-_WALK = 0.5  # share of those who have walked to a nearby place
+_STAY = 0.4  # share of people in the same place an hour later
+_WALK = 0.5  # share of people who have moved to a nearby place
 _REACH = 3  # number of nearby places that people walk to
 _SPREAD = 0.3  # standard deviation of the input, as a share of the size of the place
 _KILOMETRE = 1.0 / 111.0  # degrees, near the equator

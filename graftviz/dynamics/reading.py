@@ -365,7 +365,7 @@ def _on_grid(
 
 
 def _clean(series: TimeSeries, missing: str, longest_gap: int, constant: str) -> TimeSeries:
-    """Return the series with gaps filled and constant series treated as the options say."""
+    """Return the series with gaps filled and constant series treated according to the options."""
     values, notes = series.values, list(series.notes)
     holes = np.isnan(values)
     if holes.any():

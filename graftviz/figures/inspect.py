@@ -361,7 +361,7 @@ def _number(value: float, decimals: int = 2) -> str:
 
 
 def _compact(figure: go.Figure, height: int) -> go.Figure:
-    """Apply the style of figures without title, for panels with a heading of their own."""
+    """Apply the style of figures without title, for panels that have a heading."""
     figure = finish(figure, "", height)
     figure.update_layout(title=None, margin={"l": 10, "r": 20, "t": 10, "b": 50}, font={"size": 14})
     figure.update_xaxes(automargin=True)

@@ -1,4 +1,4 @@
-"""Runs told in words: what a step did and why, and why an edge is there or is not."""
+"""Sentences on runs: steps with their reasons, and reasons for edges and missing edges."""
 
 from graftviz.narrative.answers import node_facts, why_edge, why_not
 from graftviz.narrative.steps import learner_at, outcome_words, step_words

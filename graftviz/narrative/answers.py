@@ -25,13 +25,13 @@ from graftviz.runs import Run
 from graftviz.trace import PASSED, VERDICT_WORDS, Step
 
 _FEW_STATES = 6  # label pairs named per edge
-_FAINT = 0.2  # weights below this share of the largest are not worth naming
+_FAINT = 0.2  # weights below this share of the largest are not named
 
 
 class _Test(NamedTuple):
     """One test of a pair: in which step, with which score and verdict.
 
-    The score is None where it was not significant: what was compared with λ is no score then.
+    The score is None if it was not significant: the value compared with λ is not a score then.
     """
 
     t: int
@@ -75,7 +75,7 @@ def node_facts(run: Run, i: int, t: int) -> dict[str, Any]:
 
 
 def why_edge(run: Run, i: int, j: int, t: int) -> dict[str, Any]:
-    """Explain an edge that is active after step `t`: since when, and what it says about states.
+    """Explain an edge that is active after step `t`: its activation and its effect on states.
 
     Raises
     ------
@@ -91,7 +91,7 @@ def why_edge(run: Run, i: int, j: int, t: int) -> dict[str, Any]:
     since = history.activated_in(int(history.ids_at(t)[at]))
     model = history.state_at(t).model
     weights = model.edge_weights(at)
-    # Of single features the weights say themselves what they are about; a shift of rows and columns
+    # Weights of single features are shown as fitted; a shift of rows and columns
     # would spread them over cells that are not active.
     by_feature = isinstance(run.learner, FeatureOptions)
     cells = history.active_cells_at(t)[at] if by_feature else None
@@ -125,7 +125,7 @@ def why_edge(run: Run, i: int, j: int, t: int) -> dict[str, Any]:
 
 
 def why_not(run: Run, i: int, j: int, t: int) -> dict[str, Any]:
-    """Explain why a pair is not active after step `t`: its score then, and how its tests went.
+    """Explain why a pair is not active after step `t`: its score and the results of its tests.
 
     Raises
     ------
@@ -169,7 +169,7 @@ def why_not(run: Run, i: int, j: int, t: int) -> dict[str, Any]:
 
 
 def _absent(run: Run, i: int, j: int, t: int, why: Absence) -> dict[str, Any]:
-    """Return the answer of a learner that has its own way of leaving pairs out."""
+    """Return the answer for a learner with specific reasons to exclude pairs."""
     return {
         "t": t,
         "names": [run.table.names[i], run.table.names[j]],
@@ -232,7 +232,7 @@ def _tests(run: Run, i: int, j: int, t: int) -> list[_Test]:
 
 def _times_tested(run: Run, i: int, j: int, t: int) -> int:
     if isinstance(run.learner, ChowLiu):
-        return 1  # a walk down the sorted pairs looks at each once
+        return 1  # the sorted pairs are visited once each
     return len(_tests(run, i, j, t)) + sum(_scores_all(step) for step in run.steps[:t])
 
 
@@ -260,7 +260,7 @@ def _reason(run: Run, i: int, j: int, t: int, tests: list[_Test]) -> str:
         )
     last = tests[-1]
     often = {1: "once", 2: "twice, last"}.get(len(tests), f"{len(tests):,} times, last")
-    # Score and threshold, after the colon of a verdict, follow in a sentence of their own.
+    # Score and threshold, after the colon of a verdict, follow in a separate sentence.
     verdict = VERDICT_WORDS[last.verdict].partition(":")[0]
     text = f"It was tested {often} in step {last.t}, where it {verdict}"
     for later in run.steps[last.t - 1 : t]:

@@ -1,4 +1,4 @@
-"""Commands that repeat on the command line what the app shows."""
+"""Commands that reproduce the run of a page on the command line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FLAGS = {"max_states": "--max-states"}  # of reading; the others are called lik
 def learn_command(
     data: str, learner: Learner, seed: int, reading: Mapping[str, Any], file: str = "TABLE.csv"
 ) -> str:
-    """Return the command that learns what a page would.
+    """Return the command that performs the run of a page.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def learn_command(
     reading : mapping
         How an upload is read, where that differs from the defaults.
     file : str
-        What stands for an upload.
+        Placeholder for an uploaded file.
     """
     words = ["python", "-m", "graftviz", "learn", file if data == "upload" else data]
     words += ["--out", "results", "--learner", learner.name]

@@ -55,7 +55,7 @@ def partly(active: int, possible: int) -> str:
 
 
 def counts_of(history: History, i: int, j: int, t: int) -> tuple[int, int]:
-    """Return how many features of an edge are active after step `t`, of how many."""
+    """Return the numbers of active and of all features of an edge after step `t`."""
     sizes = history.start.cardinalities
     possible = int(sizes[i] * sizes[j])
     taken = history.features[: history.feature_counts[t - 1] if t else 0]

@@ -47,7 +47,7 @@ GLOSSARY = tuple(
 
 
 def glossary_records() -> list[dict[str, Any]]:
-    """Return what the player needs to explain the terms that occur in the words of its steps."""
+    """Return the definitions of the terms that occur in the sentences of the player's steps."""
     return [
         {
             "name": term.name,

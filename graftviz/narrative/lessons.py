@@ -1,4 +1,4 @@
-"""Lessons for a class: what to look at in a prepared state of the app, and questions about it.
+"""Lessons for a class: prepared states of the app with instructions and questions.
 
 The texts are in ``texts/<language>/lessons.toml``. Every number of an answer is computed by
 ``tests/test_lessons.py``.
@@ -43,7 +43,7 @@ _VIEWS: Mapping[str, tuple[str, ...]] = {
 
 
 class Question(NamedTuple):
-    """A question to the class, with its answer."""
+    """Question with its answer."""
 
     question: str
     answer: str

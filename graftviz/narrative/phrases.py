@@ -1,4 +1,4 @@
-"""Small pieces of English: numbers, counts, names and lists."""
+"""Formatting of numbers, counts, names and lists as English text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def score(value: float) -> str:
 
 
 def score_line(text: str, test: ActivationTest | None) -> str:
-    """Add the formula of the score in use to a line of pseudo-code that tells of it."""
+    """Add the formula of the used score to a line of pseudo-code about it."""
     if test is None or test.score not in FORMULAS:
         return text
     name = f"{text}, {FORMULAS[test.score]}"
@@ -58,7 +58,7 @@ def listed(items: Sequence[str], total: int | None = None) -> str:
     items : sequence of str
         At least one; those beyond the first `LONGEST_LIST` need not be given.
     total : int, optional
-        How many there are; the number of `items` if left out.
+        Total number; by default the number of `items`.
     """
     total = len(items) if total is None else total
     if total > LONGEST_LIST:

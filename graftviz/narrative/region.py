@@ -17,7 +17,7 @@ from graftviz.narrative.phrases import plural
 from graftviz.regions import RegionStep, grow_region, region_model
 from graftviz.runs import Run
 
-MAX_SIZE = 16  # nodes: more are hard to see in a graph
+MAX_SIZE = 16  # nodes; larger regions are hard to recognise in a graph
 SMALLEST_TOLERANCE = 1e-4
 _SAYS_LITTLE, _VACUOUS = 0.5, 0.99  # bounds from here on are of little use; vacuous
 _PATIENCE = 8  # nodes added in a row that did not make the bound smaller
@@ -50,7 +50,7 @@ def certified_region(
     ----------
     run : Run
     i, t : int
-        The last step of a run that has ended stands for the model it ended with.
+        The last step of an ended run means its final model.
     cut : {"drop", "mean-field"}
         Treatment of the edges that leave the region.
     tolerance : float
@@ -121,7 +121,7 @@ def rounded_up(bound: float) -> str:
 
 
 def _answer(model: PairwiseMRF, i: int, cut: str, tolerance: float) -> _Answered:
-    """Grow the region, and answer in the one with the smallest bound that exact inference can."""
+    """Grow the region, and use the size of smallest bound with feasible exact inference."""
     steps = _grown(model, i, cut, tolerance)
     best = min(steps, key=lambda step: step.bound)
     # If the bound is of little use, the largest region is the best guess.

@@ -160,7 +160,7 @@ def coefficient_words(c: float, radius: int | None, tolerance: float) -> str:
     ----------
     c : float
     radius : int or None
-        Distance from which on everything may be cut off for `tolerance`, by c alone; None if c
+        Distance beyond which edges may be cut for `tolerance`, from c alone; None if c
         gives no such distance.
     tolerance : float
     """

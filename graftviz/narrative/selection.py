@@ -41,7 +41,7 @@ def unknown_minima(path: LamPath) -> list[str]:
 
 
 def stability_words(found: EdgeStability, edges: np.ndarray) -> str:
-    """Return how many of the edges of a run are stable, in Markdown."""
+    """Return the number of stable edges of a run as a Markdown sentence."""
     shares = found.frequency_of(edges)
     stable, rare = int((shares >= STABLE).sum()), int((shares < 0.5).sum())
     faint = f", {rare:,} in fewer than half of them (faint in the graph)" if rare else ""

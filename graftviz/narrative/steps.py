@@ -1,4 +1,4 @@
-"""One or two sentences for every step and for the end: what was done and why, with its numbers."""
+"""Sentences that describe steps and the end of a run, with reasons and numbers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def learner_at(run: Run, t: int) -> Learner:
 
 
 def step_words(step: Step, learner: Learner, names: Sequence[str]) -> str:
-    """Say in a sentence or two what a step did and why.
+    """Describe a step and its reason in one or two sentences.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def outcome_words(outcome: Outcome) -> str:
 
 
 def _limit(step: Step, *, count: int = 1) -> str:
-    """Write what a score had to exceed: "λ = 0.001", "κ = 3 times its noise"."""
+    """Return the threshold of a score as text: "λ = 0.001", "κ = 3 times its noise"."""
     if step.test is None:
         return "its threshold" if count == 1 else "their threshold"
     return step.test.words if count == 1 else step.test.words.replace("its", "their")

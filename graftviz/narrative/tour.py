@@ -42,7 +42,7 @@ class Stop(NamedTuple):
     ----------
     title, text : str
     lit : str
-        CSS selector of what is lit.
+        CSS selector of the highlighted element.
     in_player : bool
         Whether that is a part of the player, or of the page around it.
     task : Task or None

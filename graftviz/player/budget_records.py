@@ -41,7 +41,7 @@ class BoundedProgress:
     steps : tuple of dict
         The records of the steps; the first is the model without edges.
     stop : str
-        Why it ended; empty while it goes on.
+        Stop reason; empty before the end.
     infeasible : int or None
         Pairs found to exceed τ when the run had ended, those tried last included.
     point : TradeOff or None

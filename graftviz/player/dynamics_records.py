@@ -37,11 +37,11 @@ class RunProgress:
     Attributes
     ----------
     opening : str
-        What is about to happen.
+        Sentence shown before the first step.
     steps : tuple of dict
         The records of the rows.
     closing : str
-        How it ended; empty while it goes on.
+        Sentence shown at the end; empty before.
     result : DynamicsResult or None
         Once it has ended.
     """

@@ -1,4 +1,4 @@
-"""Models with what a view shows of them: positions, titles and notes."""
+"""Models with their positions, titles and notes for a view."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from graftviz.runs import Run
 from graftviz.sampling.graphs import grid_graph
 from graftviz.sampling.ising import ising_grid
 
-MOST_VARIABLES = 3_000  # beyond, a region is too small to be seen
+MOST_VARIABLES = 3_000  # beyond, a region is too small to recognise
 _JOBS = 60  # kept of a model that is not shared
 
 
@@ -165,7 +165,7 @@ def placed_model(
 
 
 def check_size(model: PairwiseMRF) -> None:
-    """Raise :class:`InputError` for a model too large to be looked at."""
+    """Raise :class:`InputError` for a model too large to be drawn."""
     if model.n_variables > MOST_VARIABLES:
         raise InputError(
             f"This model has {model.n_variables:,} variables; the page draws at most "

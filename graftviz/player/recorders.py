@@ -83,11 +83,11 @@ class Recorder:
         raise NotImplementedError
 
     def answer(self, question: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Answer a question about a node, an edge or a pair at a computed step."""
+        """Answer a query of a node, an edge or a pair at a computed step."""
         raise InputError(f"This page has no queries of kind {question.get('kind')!r}.")
 
     def result(self) -> Result:
-        """Return what has been learned so far."""
+        """Return the records learned so far."""
         return self.run.result()
 
 
@@ -156,7 +156,7 @@ class RunRecorder(Recorder):
         return outcome_record(self.run) or {}
 
     def answer(self, question: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Answer a question of the player; answers with a region are cached."""
+        """Answer a query of the player; answers with a region are cached."""
         if "region" not in question:
             return answer(self.run, question)
         if not compiled.is_set():
@@ -254,7 +254,7 @@ def preset_title(learner: Learner) -> str:
 
 
 def change_in_words(learner: Learner, branch: Branch) -> str:
-    """Return what a branch changes, e.g. ``"α 0.2, λ 0.005"``."""
+    """Return the options changed by a branch as text, e.g. ``"α 0.2, λ 0.005"``."""
     changed = [
         f"{spec.label} {format_value(getattr(branch.learner, spec.name))}"
         for spec in option_specs(learner)

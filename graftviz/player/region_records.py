@@ -285,7 +285,7 @@ def region_record(
 
 
 def coefficient_record(influence: Influence | None, tolerance: float) -> dict[str, Any]:
-    """Return c of the whole model, and what it says; empty until it has been computed."""
+    """Return c of the whole model with its sentence; empty until it has been computed."""
     if influence is None:
         return {"c": None, "words": ""}
     c = influence.coefficient
@@ -296,7 +296,7 @@ def coefficient_record(influence: Influence | None, tolerance: float) -> dict[st
 def best_step(steps: Sequence[AnsweredStep]) -> int:
     """Return the step with the smallest bound, the last of several; the last step if none has one.
 
-    A larger region may have a larger bound; what a smaller one has proven still holds.
+    A larger region may have a larger bound; the bound of a smaller one remains valid.
     """
     proven = [(step.bound, -k) for k, step in enumerate(steps) if step.bound is not None]
     return -min(proven)[1] if proven else len(steps) - 1

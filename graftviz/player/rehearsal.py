@@ -1,4 +1,4 @@
-"""Runs on small data that compile the kernels behind each view, the most likely first."""
+"""Runs on small data that compile the kernels of each view, the most likely first."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ Job = Callable[[], Any]
 
 
 def first_jobs() -> list[Job]:
-    """Return the jobs that compile what the page shows first: the paper's best-choice run.
+    """Return the jobs that compile the kernels of the default run: best-choice with preset paper.
 
     A link may open it on any data, so what draws rows comes first.
     """
@@ -64,7 +64,7 @@ def first_jobs() -> list[Job]:
 
 
 def later_jobs() -> list[Job]:
-    """Return the jobs that compile the rest of what the page may use, what is likeliest first."""
+    """Return the jobs that compile further kernels of the page, the most likely first."""
     best, others = BestChoice(preset="best"), list(_others())
     learners = [best, *others]
     return [
@@ -96,7 +96,7 @@ def _others() -> Iterator[Learner]:
 
 
 def _rehearse(learner: Learner, *, knows_truth: bool = False) -> None:
-    """Do once, on a few rows, whatever the page does with a run."""
+    """Perform all operations of the page on a run, once and on a few rows."""
     material = prepare(small_data(knows_truth=knows_truth), seed=0)
     run = Run(material.train, learner, test=material.test, truth=material.truth)
     recorder = RunRecorder(run, material, "warm-up")

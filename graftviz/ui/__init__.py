@@ -1,1 +1,1 @@
-"""The only room that knows Streamlit: player component, scheduler, controls, URL state."""
+"""Streamlit app: pages, views, scheduler, controls and URL state."""

@@ -32,7 +32,7 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 _NOTICES = "boundary.notices"
 _MAX_LOGGED = 50
-_READING = 10.0  # seconds a fragment says something for, however often it is drawn meanwhile
+_READING = 10.0  # seconds for which a fragment shows a sentence, however often it is drawn
 _drawn_part: ContextVar[str] = ContextVar("drawn_part", default="")  # empty: the page itself
 
 

@@ -33,7 +33,7 @@ def show_figure(figure: go.Figure, key: str, alt: str, **options: Any) -> Any:
     Returns
     -------
     object
-        What ``st.plotly_chart`` returns: the selection, where `options` ask for one.
+        The return value of ``st.plotly_chart``: the selection, if `options` request one.
     """
     name = key.replace("_", "-")
     event = st.plotly_chart(

@@ -124,7 +124,7 @@ def show_options(
     ordered = list(specs)
     _show_in_rows([spec for spec in ordered if not spec.advanced], show)
     if advanced := [spec for spec in ordered if spec.advanced]:
-        # Built when it is open only: a page with many visitors spends much of its time on controls.
+        # Built only if it is open: with many clients, controls take much of the processor time.
         folded = st.expander(more, key=f"{prefix}.{more}", on_change="rerun")
         if folded.open:
             with folded:

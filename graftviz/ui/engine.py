@@ -1,4 +1,4 @@
-"""Compilation of the engine for all pages, and the notices shown meanwhile."""
+"""Compilation of the engine for all pages, with its notices."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def warm_up() -> WarmUp:
 
 @st.cache_resource(show_spinner=False)
 def page_warm_up(page: str) -> WarmUp:
-    """Return the compilation of the kernels of one page, for visitors who open it first."""
+    """Return the compilation of the kernels of a page that is opened first."""
     return WarmUp([_PAGES[page]])
 
 

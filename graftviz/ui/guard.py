@@ -3,7 +3,7 @@
 Streamlit checks origins, too, but before it refuses a connection it requests this machine's
 address from a server on the internet, and blocks all sessions meanwhile.
 
-This module knows the ASGI protocol and nothing of Streamlit.
+This module uses the ASGI protocol only, without Streamlit.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from graftviz.errors import InputError
 from graftviz.ui.limits import Limits
 from graftviz.ui.logs import client_address, client_of, numeric_address, warn
 
-PRIVATE = "/_stcore/metrics"  # how many sessions there are is the concern of this machine
+PRIVATE = "/_stcore/metrics"  # the number of sessions is available on this machine only
 POLICY_VIOLATION = 1008  # before a websocket has been accepted, it is answered by 403
 MB = 10**6
 FRAME = 100_000  # bytes that a request may have beyond its file: boundary, name, kind
@@ -54,7 +54,7 @@ def headers(page: str) -> dict[str, str]:
     Parameters
     ----------
     page : str
-        Streamlit's HTML. The few scripts that stand in it are allowed by their hashes.
+        Streamlit's HTML. The few inline scripts are allowed by their hashes.
     """
     digests = [hashlib.sha256(text.encode()).digest() for text in _INLINE_SCRIPT.findall(page)]
     allowed = "".join(f" 'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
@@ -305,7 +305,7 @@ class _Upload:
         Refused
             If a limit is exceeded, or the client sends too slowly (408).
         ClientDisconnect
-            If there is no more to receive, and the upload is not complete.
+            If the request ends before the upload is complete.
         """
         allowed = PATIENCE + self.received / LEAST_RATE - (self.clock() - self.began)
         try:

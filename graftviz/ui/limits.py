@@ -1,4 +1,4 @@
-"""Limits of the server, per visitor and in total, with one optional file.
+"""Limits of the server, per client and in total, with one optional file.
 
 ``.streamlit/limits.toml``, beside Streamlit's own settings, or the file that the environment
 variable ``GRAFTVIZ_LIMITS`` names. Every entry is optional; one that is wrong is refused in a

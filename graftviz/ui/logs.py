@@ -20,7 +20,7 @@ from typing import Any
 
 from graftviz.wording import escaped
 
-MOST_CHARACTERS = 200  # of a piece of foreign text
+MOST_CHARACTERS = 200  # of a text from a client
 MOST_IN_A_LINE = 1000  # characters of a line of another package
 MOST_TRACEBACK_LINES = 200
 LINES = 10  # per minute, client and cause
@@ -94,7 +94,7 @@ class LineLimit:
             return self._lines[key] <= LINES
 
     def take_left_out(self) -> list[tuple[str, str, int]]:
-        """Begin the next minute if this one is over; return client, cause and lines left out."""
+        """Begin the next minute if this one is over; return client, cause and omitted lines."""
         with self._lock:
             now = self._clock()
             if now - self._began < SECONDS:
@@ -111,7 +111,7 @@ def printable(text: object, most: int = MOST_CHARACTERS) -> str:
 
     Characters that are not printable (line ends, escape sequences, surrogates, marks that change
     the direction of writing) are written as ``\x1b`` or ``\u202e``, session ids are removed, and
-    what is longer than `most` characters is cut.
+    text longer than `most` characters is cut.
     """
     whole = str(text)
     # Escaping only lengthens the text, and an id that begins before the cut must be found.
@@ -165,7 +165,7 @@ def warn(log: logging.Logger, client: str, message: str, *texts: object) -> None
 
 
 def report_left_out() -> None:
-    """Log how many lines were left out in the minute that has ended."""
+    """Log the number of omitted lines of the last minute."""
     for client, cause, lines in _limit.take_left_out():
         _own_log.warning(
             "Left out %d lines within %.0f s like: %s (%s)", lines, SECONDS, cause, client
@@ -211,7 +211,7 @@ def _message(record: logging.LogRecord) -> str:
 
 
 def _traceback(text: str) -> str:
-    """Return a traceback with its lines marked, so that none looks like a line of the log."""
+    """Return a traceback with marked lines, so that none can be confused with a line of the log."""
     lines = text.split("\n")
     if (left_out := len(lines) - MOST_TRACEBACK_LINES) > 0:
         lines[MOST_TRACEBACK_LINES // 4 : -MOST_TRACEBACK_LINES * 3 // 4] = [

@@ -1,6 +1,6 @@
 """Source of a model: a run, the true model of a data set, or a file.
 
-Settings that cannot be used leave the model on show unchanged, with a sentence on why. Streamlit is
+Invalid settings leave the shown model unchanged, with a sentence that explains why. Streamlit is
 not imported here.
 """
 
@@ -29,7 +29,7 @@ from graftviz.ui.url_state import LinkReader, part
 
 LEARNED, TRUE, FILE = "learned", "true", "file"
 _FINGERPRINT = re.compile(rf"[0-9a-f]{{{FINGERPRINT_DIGITS}}}")
-PATIENCE = 0.8  # seconds to wait for a run before the page says that it is learning
+PATIENCE = 0.8  # seconds to wait for a run before the page shows its progress
 
 
 def _read_model(link: LinkReader, values: Mapping[str, Any]) -> str:
@@ -75,7 +75,7 @@ class ModelSource:
     Parameters
     ----------
     learned : GrowState
-        Settings and runs of its own.
+        Its own settings and runs.
     neighbour : callable
         Returns the state of the Grow page in this session, or None: its run is used if it has
         the same settings, instead of learning again.

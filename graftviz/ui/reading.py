@@ -38,7 +38,7 @@ def read_files(
     kind : str
         Key of :data:`graftviz.sandbox.readers.KINDS`.
     files : iterable of (str, binary file or None)
-        The role of each file; files that were not uploaded are left out.
+        The role of each uploaded file.
     options : mapping, optional
         Arguments of the reader.
 

@@ -1,4 +1,4 @@
-"""Limits of a run: when to ask for confirmation, when to refuse, and what to offer instead."""
+"""Limits of a run: confirmation, refusal, and alternatives."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def judge(table: DiscreteTable, *learners: Learner) -> Verdict:
             f"{size_text(granted.run_memory * _MEGABYTE)} per run. Not started."
         )
     if (refusal := _no_room(text, peak)) and visits().forget(all_of_them=True):
-        # The runs of those who have gone make room for those who are here.
+        # Runs of disconnected clients are evicted first.
         refusal = _no_room(text, added + (resident_bytes() or 0))
     if refusal:
         return Verdict(refusal=refusal)

@@ -21,7 +21,7 @@ from graftviz.ui.limits import limits
 from graftviz.ui.logs import log_exception, logged
 
 TIDY_SECONDS = 5.0  # between two releases of freed memory, while there is work
-FAIR_TURN = 4  # so many slices hold one that is given by time alone
+FAIR_TURN = 4  # one of this many slices is assigned by time alone
 LOOK_SECONDS = 0.005  # while steps that no client waits for give way to pages
 LOOKS = 10  # before such steps have their turn all the same
 log = logging.getLogger(__name__)
@@ -134,7 +134,7 @@ class Scheduler:
     tasks take turns. So clients with work differ by at most about one slice per thread, for steps
     of any length. Clients that wait for a result take precedence over runs computed ahead, and
     so do pages being drawn, for a twentieth of a second; every fourth slice is assigned by time
-    alone, so that runs ahead progress too. A task is never advanced by two threads at once.
+    alone, so that steps ahead progress too. A task is never advanced by two threads at once.
     Threads start with the first task, sleep while there is nothing to do, and end with
     :meth:`close`.
 
@@ -158,9 +158,9 @@ class Scheduler:
         self._slice_seconds = limits().slice_seconds if slice_seconds is None else slice_seconds
         self._change = threading.Condition()
         self._waiting: set[Share] = set()  # open shares with a queue
-        self._running: dict[Task, bool] = {}  # task → whether it was submitted again meanwhile
+        self._running: dict[Task, bool] = {}  # task → submitted again during its slice
         self._turn = 0
-        self._clock = 0.0  # what the client that was served last had had by then
+        self._clock = 0.0  # time of the client that was served last
         self._pages = pages
         self._tidied = 0.0
         self._threads: list[threading.Thread] = []
@@ -195,7 +195,7 @@ class Scheduler:
     def hold(self, share: Share, *, closed: bool) -> None:
         """Give the tasks of a client no turns while its share is closed.
 
-        A slice that has begun ends by itself.
+        A started slice is not interrupted.
         """
         with self._change:
             share.closed = closed
@@ -266,7 +266,7 @@ class Scheduler:
                     self._change.wait()
                 elif is_by_need and self._pages.at_work and not turn.is_urgent and looks < LOOKS:
                     looks += 1
-                    self._change.wait(LOOK_SECONDS)  # or less: what is submitted may be urgent
+                    self._change.wait(LOOK_SECONDS)  # or less, as a task may be urgent
                 else:
                     self._begin(turn.task, turn.share)
                     return turn
@@ -282,7 +282,7 @@ class Scheduler:
         share.working += 1
 
     def _next_turn(self, is_by_need: bool) -> Turn | None:
-        """Return whose turn it is, by need or by time alone; None while no task may begin."""
+        """Return the next task, by urgency or by time alone; None if no task may begin."""
         lanes = {task.lane for task in self._running} - {None}
         turns = []
         for share in self._waiting:

@@ -1,4 +1,4 @@
-"""The server of the app: Streamlit's own, behind a guard, and the greeting at its start."""
+"""Server of the app: Streamlit's server behind a guard, and the message at its start."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ def _leave_names_to_the_guard() -> None:
 
 @asynccontextmanager
 async def announced(_app: Any) -> AsyncIterator[None]:
-    """Say where the app is, and open it where there is a screen, as Streamlit would.
+    """Print the URL of the app, and open it if there is a screen, as Streamlit does.
 
-    The engine begins to be compiled now, so that the first visitor waits for less of it; a process
-    that reads uploads is started; and from now on, sessions end when their time is over.
+    Compilation of the engine starts here, so that the first client waits less; a process
+    that reads uploads is started, and from now on, expired sessions are ended.
 
-    Streamlit's own words are switched off in ``config.toml``: for a server that listens under all
-    addresses it would ask a server on the internet for the one that is seen from there.
+    Streamlit's message is disabled in ``config.toml``: for a server that listens on all
+    addresses it would request its external address from a server on the internet.
     """
     address, port = config.get_option("server.address"), config.get_option("server.port")
     url = where(address, port)
@@ -68,7 +68,7 @@ async def announced(_app: Any) -> AsyncIterator[None]:
     sys.stdout.flush()
     leave_pages_to_app()
     share_uploaded_bytes()
-    configure_allocator()  # before threads are there that take memory from places of their own
+    configure_allocator()  # before threads exist, which would use separate memory arenas
     with suppress(InputError):  # limits that cannot be used are reported on every page
         worker_pool().start()
     filter_foreign_text()

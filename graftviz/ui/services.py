@@ -36,14 +36,14 @@ def material(key: str, seed: int) -> Material:
     show_spinner=False, scope="session", on_release=lambda visit: visits().left(visit)
 )
 def _connection() -> Visit:
-    """Return the visit of this session; called anew when its connection broke and is back."""
+    """Return the visit of this session; called again after a reconnection."""
     visit: Visit = st.session_state.setdefault(_VISIT_KEY, Visit(scheduler().share()))
     visits().register(visit)
     return visit
 
 
 def register_visit() -> Visit:
-    """Return the visit of this session; when there are too many, say so and show no page."""
+    """Return the visit of this session; show a warning and stop if there are too many."""
     most = limits().clients
     if _VISIT_KEY not in st.session_state and visits().here >= most:
         pages = "1 page is" if most == 1 else f"{most:,} pages are"
@@ -54,7 +54,7 @@ def register_visit() -> Visit:
         st.stop()
     context = get_script_run_ctx()
     if context and exists() and not get_instance().is_active_session(context.session_id):
-        st.stop()  # the page was closed, and its script goes on
+        st.stop()  # the page was closed while its script runs
     return _connection()
 
 

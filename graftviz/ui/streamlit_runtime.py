@@ -77,7 +77,7 @@ def _shared_copy(file: UploadedFile, _memo: object) -> UploadedFile:
 
 
 def end_expired_sessions() -> int:
-    """End the sessions that Streamlit keeps beyond their time; return how many those were.
+    """End the expired sessions that Streamlit still keeps; return their number.
 
     Streamlit itself looks for them only when another page is closed, and then drops them without
     ending them.
@@ -95,8 +95,8 @@ def end_expired_sessions() -> int:
 class UnusedFiles:
     """Uploaded files that no widget of their session refers to, and since when.
 
-    These are files sent to the endpoint by other clients than the page, files of widgets that are
-    gone, and files of sessions that have ended.
+    These are files sent to the endpoint by other clients than the page, files of removed
+    widgets, and files of sessions that have ended.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ class UnusedFiles:
     since: dict[tuple[str, str], float] = field(default_factory=dict)
 
     def release(self, seconds: float) -> int:
-        """Remove files that have been unused for so long; return how many those were.
+        """Remove files that have been unused for `seconds`; return their number.
 
         Files of sessions that no longer exist are removed at once. Others must have been found
         unused by an earlier call: a page refers to a file only after it was stored.
@@ -164,7 +164,7 @@ def _size(file: UploadedFileRec) -> int:
 
 
 def leave_pages_to_app() -> None:
-    """Let app.py alone decide which pages there are, also when a page is the first to be opened.
+    """Let only app.py define the pages, also when another page is opened first.
 
     Without this, Streamlit takes the files in the folder `pages` for the pages of the app.
     """
@@ -189,7 +189,7 @@ async def end_closed_sessions(
     while True:
         await asyncio.sleep(every)
         report_left_out()
-        # If the limits are invalid, every page says why, and there are neither runs nor uploads.
+        # If the limits are invalid, every page shows the error, and runs and uploads are disabled.
         with logged(log, "Closed sessions could not be ended"), suppress(InputError):
             if end_expired_sessions() + unused.release(limits().gone_seconds):
                 await asyncio.to_thread(free_memory)

@@ -34,7 +34,7 @@ def teaching_query() -> dict[str, str]:
 def follow_teaching() -> None:
     """Take over the parameters of the address for teaching; call once a run, before the page.
 
-    A message from the browser may carry an address that is a moment old: a value counts only if it
+    A message from the browser may contain an outdated URL: a value counts only if it
     differs from the previous one. Going to another page empties the address, which must not end
     the mode.
     """

@@ -80,7 +80,7 @@ class UploadForm(NamedTuple):
         expected : str
             Fingerprint of the upload that a link requires; empty if any will do.
         shown : str
-            What the view shows meanwhile, such as "run"; empty for nothing.
+            Noun for the view shown until then, such as "run"; empty for none.
         is_open : bool
             Whether the expander is open at first.
         reading : mapping
@@ -264,7 +264,7 @@ def model_form(
     caption: str = "",
     help: str | None = None,
 ) -> UploadForm:
-    """Return the form for an uploaded model: the one that was uploaded last.
+    """Return the form for an uploaded model: the last uploaded one.
 
     Parameters
     ----------

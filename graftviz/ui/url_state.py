@@ -1,7 +1,7 @@
 """Settings of pages as options of dataclasses, and their query parameters.
 
 A setting that is no single option, such as the options of the chosen learner, is a :func:`part` of
-the dataclass with a reader and a writer of its own. A link contains what differs from the defaults.
+the dataclass with a reader and a writer. A link contains values that differ from the defaults.
 An invalid parameter costs one sentence, and its default is used.
 """
 
@@ -190,7 +190,7 @@ def parse_options_of(cls: type, query: Mapping[str, str]) -> tuple[dict[str, Any
     values : dict
         Option → value, of all options.
     complaints : tuple of str
-        One sentence for each thing that cannot be used.
+        One sentence for each invalid part.
     """
     parts = _parts_of(cls)
     link = LinkReader(query, {k: n for each in parts.values() for k, n in each.longest.items()})

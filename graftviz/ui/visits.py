@@ -1,6 +1,6 @@
 """Registry of open pages, and caches that are cleared when a session, or all of them, have ended.
 
-A connection that breaks looks like a tab that was closed. So computing stops at once, what was
+A broken connection cannot be distinguished from a closed tab. So computing stops at once, what was
 computed stays in memory for a while, and is then released: the same settings give the same run
 again. Values made from an upload live as long as their source. Values of all sessions are cached by
 ``st.cache_resource`` under :func:`clearable_cache`, and cleared while no session is open.
@@ -31,7 +31,7 @@ class Work(Protocol):
     """Computations of a page in one session."""
 
     def revoke(self) -> None:
-        """Stop computing; what was computed stays."""
+        """Stop computing, and keep the results."""
 
     def forget(self) -> None:
         """Release all results that can be computed again."""
@@ -115,7 +115,7 @@ class Visits:
         with self._lock:
             self._here.discard(visit)
             self._gone[visit] = self._clock()
-            visit.share.close()  # its script may go on for a while, and begin something
+            visit.share.close()  # its script may continue for a while, and start work
         visit.revoke()
 
     def forget(self, *, all_of_them: bool = False) -> int:

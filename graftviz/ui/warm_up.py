@@ -16,14 +16,14 @@ log = logging.getLogger(__name__)
 
 
 class WarmUp:
-    """Jobs done one after the other on a thread of their own.
+    """Jobs that run one after the other in a background thread.
 
     Parameters
     ----------
     first : iterable of callable
-        What the page cannot open without.
+        Jobs required before the page opens.
     later : iterable of callable
-        What is done behind the open page.
+        Jobs that run after the page has opened.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class WarmUp:
     finished : threading.Event
         Set when all jobs are done; one that fails does not keep the others from being done.
     failure : str
-        What a page says when a job failed; empty if none has.
+        Sentence for pages about a failed job; empty if none has failed.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class WarmUp:
         except InputError:
             pass  # options that do not go together: nothing to compile
         except Exception:  # noqa: BLE001 (logged with a reference)
-            # The first run that needs the kernel meets the error as well and says so.
+            # The first run that needs the kernel reports the error as well.
             reference = log_exception(log, "Compiling ahead failed")
             self.failure = self.failure or (
                 "A part of the engine could not be compiled in advance. It will be compiled at its "
@@ -73,10 +73,10 @@ class WarmUp:
 
 @lru_cache(maxsize=1)
 def _freeze() -> None:
-    """Leave what was loaded until here out of later collections: it stays for good.
+    """Exclude all current objects from later garbage collections.
 
-    They would be a tenth of a second longer. Only once: later there are runs of visitors as well,
-    and what is frozen with them is never freed.
+    Collections are a tenth of a second shorter without them. This is done only once, before any run,
+    since frozen objects are never freed.
     """
     gc.collect()
     gc.freeze()

@@ -63,7 +63,7 @@ def _kind(part: BoundedPart) -> str:
 def compare_at_cost(
     ours: Points, others: Points, cost: str, value: str, *, scale: str
 ) -> CostComparison:
-    """Compare every model of `ours` with the best value of `others` at no more than its cost.
+    """Compare every model of `ours` with the best value of `others` at most at its cost.
 
     Values of `others` are interpolated linearly between models, in the logarithm of the cost if
     `scale` is "log". Lower is better for both.

@@ -23,7 +23,7 @@ from graftviz.sampling import ising_model
 
 SOURCE = "cora"
 POSITIVE = "Neural_Networks"
-LARGEST_DEGREE = 14  # the paper says 15; its 4,325 edges need degrees below 15
+LARGEST_DEGREE = 14  # the paper states 15; its 4,325 edges need degrees below 15
 COUPLING = 1.0
 _DECIDED = 1e-9  # marginals at most this much above 1/2 give the label −1
 

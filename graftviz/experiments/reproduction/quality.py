@@ -96,7 +96,7 @@ def quick_but_poor(quantity: str) -> Judge:
 
 
 def small_loss_by_alpha() -> Judge:
-    """Judge that α matters less for the objective than for recall."""
+    """Judge that α has less effect on the objective than on recall."""
 
     def judge(results: Results) -> Verdict:
         met, phrases, numbers = [], [], {}

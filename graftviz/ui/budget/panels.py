@@ -73,7 +73,7 @@ def _show_points(state: BudgetState) -> None:
 
 
 def budget_files(state: BudgetState) -> list[PageFile]:
-    """Return the files of the run on show; none before there is one."""
+    """Return the files of the shown run; none before there is one."""
     job, shown = state.run, state.shown
     if job is None or shown is None:
         return []

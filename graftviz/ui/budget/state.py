@@ -102,7 +102,7 @@ class Compared(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """Settings of the run on show, and its data."""
+    """Settings and data of the shown run."""
 
     options: BudgetOptions
     source: BudgetMaterial
@@ -173,7 +173,7 @@ class BudgetState(RunPage[BudgetOptions, Shown, BoundedProgress]):
 
     @property
     def ghost(self) -> BoundedProgress | None:
-        """How the run before ended, as far as it went; None if its data were others."""
+        """State of the previous run; None if its data were different."""
         before, shown = self.before, self.shown
         if before is None or shown is None or before.source.identity != shown.source.identity:
             return None
@@ -182,14 +182,14 @@ class BudgetState(RunPage[BudgetOptions, Shown, BoundedProgress]):
     # ------------------------------------------------------------------------------- the charts
 
     def ladder(self, options: BudgetOptions) -> list[float]:
-        """Return the bounds whose models are compared, the one on show first."""
+        """Return the bounds of the compared models, that of the shown run first."""
         others = [tau for tau in BOUNDS[options.complexity].ladder if tau != options.tau]
         return [options.tau, *others]
 
     def compared(self) -> Compared:
-        """Return what the charts compare.
+        """Return the models of the charts.
 
-        What is missing is begun, two at a time: the run on show first, then the other bounds from
+        Missing ones are started, two at a time: the shown run first, then the other bounds from
         the smallest on, then the path.
         """
         shown = self.shown

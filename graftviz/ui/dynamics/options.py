@@ -184,7 +184,7 @@ def seeds_of(options: DynamicsOptions, n: int) -> int:
 
 
 def learner_of(options: DynamicsOptions, n: int, name: str | None = None) -> DynamicsLearner:
-    """Return the learner that settings lead to, for n series.
+    """Return the learner of the settings for n series.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ def learner_of(options: DynamicsOptions, n: int, name: str | None = None) -> Dyn
 
 
 def plan_of(options: DynamicsOptions, material: PreparedSeries, name: str | None = None) -> Plan:
-    """Return the run that settings lead to, or that of another learner.
+    """Return the run of the settings, or of another learner.
 
     Parents that are not available, of an unknown truth or a file that was not uploaded,
     are those of sparsity inducing learning.

@@ -105,7 +105,7 @@ def show_messages(state: DynamicsState) -> None:
 
 
 def dynamics_files(state: DynamicsState) -> list[PageFile]:
-    """Return the files of the run on show; none before there is one."""
+    """Return the files of the shown run; none before there is one."""
     if state.shown is None:
         return []
 
@@ -116,21 +116,21 @@ def dynamics_files(state: DynamicsState) -> list[PageFile]:
 
 
 def build_result(state: DynamicsState) -> str:
-    """Return result.json of the run on show."""
+    """Return result.json of the shown run."""
     assert state.shown is not None
     train, test = state.shown.source.train, state.shown.source.test
     return dynamics_json(final_result(state), rows=train.n_rows, rows_test=test.n_rows)
 
 
 def final_result(state: DynamicsState) -> DynamicsResult:
-    """Wait for the end of the run on show, and return its result.
+    """Wait for the end of the shown run, and return its result.
 
     Raises
     ------
     InputError
         When it has not ended.
     """
-    assert state.run is not None  # there is a run on show
+    assert state.run is not None  # a run is shown
     found = state.run.value(_PATIENCE)
     if found.result is None:
         raise InputError(state.run.failure or "The run has not ended yet; try again.")

@@ -62,7 +62,7 @@ from graftviz.ui.frame.live import RunPage
 from graftviz.ui.run_limits import Verdict
 from graftviz.ui.visits import clearable_cache
 
-MOST_SERIES = 1_000  # beyond, neither picture nor matrix has a pixel for every series
+MOST_SERIES = 1_000  # beyond, a series has less than a pixel in picture and matrix
 _MATERIALS, _JOBS = 4, 60  # kept of files, and of each material they made
 _SYSTEM = (*OF_SYSTEM, "seed")
 RACE = ("dense", "enforcing", "inducing", "scalable")
@@ -81,7 +81,7 @@ class UploadedSeries:
     positions : float array, shape (n, 2), or None
     parents : tuple of n tuples of int, or None
     own : SourceCache
-        Materials made of them, by the share of the rows that is held out.
+        Materials of them by held-out share of the rows.
     """
 
     series: TimeSeries
@@ -172,7 +172,7 @@ _survey = shared_job(_regressing, 12)
 def survey(
     material: PreparedSeries, learner: ScalableStructure, seed: int
 ) -> Job[AllRegressions | None]:
-    """Return the regressions of all series, which neither k nor seeds change."""
+    """Return the regressions of all series, which are independent of k and seeds."""
     plain = replace(learner, parents=None, seeds=1.0, seed_choice="random", unspoken="common")
     return _survey(material, plain, seed)
 
@@ -181,7 +181,7 @@ def survey(
 
 
 class Shown(NamedTuple):
-    """The run on show, and what led to it."""
+    """The shown run with its settings and data."""
 
     options: DynamicsOptions
     source: PreparedSeries
@@ -252,7 +252,7 @@ class DynamicsState(RunPage[DynamicsOptions, Shown, RunProgress]):
 
     @property
     def node(self) -> int | None:
-        """The series that was clicked, if the data on show have it."""
+        """The clicked series, if the shown data contain it."""
         node = self.values["node"]
         exists = self.shown is not None and node is not None and node < self.shown.source.n
         return int(node) if exists else None
@@ -278,7 +278,7 @@ class DynamicsState(RunPage[DynamicsOptions, Shown, RunProgress]):
         }
 
     def notes(self) -> tuple[str, ...]:
-        """Return notes on the settings: what was filled in, what was clipped."""
+        """Return notes on settings that were filled in or clipped."""
         if self.shown is None:
             return ()
         options, material, plan = self.shown
@@ -299,9 +299,9 @@ class DynamicsState(RunPage[DynamicsOptions, Shown, RunProgress]):
     # ----------------------------------------------------------------------- curves and the race
 
     def compared(self) -> Compared:
-        """Return what is known of the four methods, of other k and of other |S|.
+        """Return the available results of the four methods, of other k and of other |S|.
 
-        What is missing is begun once the run on show has ended: the methods one by one, so that
+        Missing results are computed after the end of the shown run: the methods one by one, so that
         their times can be compared, then the regressions, then what follows from them.
         """
         job, shown = self.run, self.shown
@@ -320,7 +320,7 @@ class DynamicsState(RunPage[DynamicsOptions, Shown, RunProgress]):
         return compared._replace(race=results, missing=why)
 
     def _race(self, shown: Shown) -> list[Plan]:
-        """Return the plans of the four methods; those that would take too long are left out."""
+        """Return the plans of the four methods, without those that would take too long."""
         plans = []
         for name in RACE:
             try:

@@ -60,7 +60,7 @@ class Tool(NamedTuple):
 class Header:
     """Row at the top of a page, which is shown when the object is created.
 
-    Title, headline and help are there at once; files and link follow when the page has something
+    Title, headline and help are shown at once; files and link follow when the page has something
     to show. The content of a menu is built only while the menu is open.
 
     Parameters
@@ -138,9 +138,9 @@ class Header:
         Parameters
         ----------
         query : callable
-            Return the query parameters of what is shown.
+            Return the query parameters of the shown state.
         note : str
-            One sentence about what the link opens.
+            Sentence that describes the target of the link.
         """
         if self._link.open:
             with self._link:
@@ -206,6 +206,6 @@ def follow_address(state: PageState, page: str, *, is_new: bool = False) -> None
 
 
 def write_address(state: PageState) -> None:
-    """Write what a page shows into the address, unless it is there."""
+    """Write the state of a page into the URL if it has changed."""
     if (link := {**state.link(), **teaching_query()}) != st.query_params.to_dict():
         st.query_params.from_dict(link)

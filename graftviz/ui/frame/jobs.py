@@ -18,7 +18,7 @@ from graftviz.ui.visits import clearable_cache
 BUSY = "The server is too busy to finish this now; try again later."
 LONGEST_WAIT = 300.0  # seconds; a first run on a busy machine may have to be compiled
 EVERYTHING = 1 << 60
-_AT_ONCE = 0.3  # seconds in which the end is awaited before the page goes on without it
+_AT_ONCE = 0.3  # seconds to wait for the end before the page continues
 _FIRST_VALUE = 20.0  # seconds that a page waits for the first value before it shows a notice
 _lock = threading.Lock()
 P = ParamSpec("P")
@@ -34,7 +34,7 @@ class Job(Generic[T]):
     Parameters
     ----------
     values : iterator
-        Should yield often, since the engine threads are shared; None stands for no value yet.
+        Should yield often, since the engine threads are shared; None means no value yet.
     share : Share
         Queue of the client that the job is computed for.
     token : str
@@ -206,7 +206,7 @@ class Watching:
 
 
 def await_first(job: Job[Any]) -> None:
-    """Wait for the first value of a job, and a moment for its end."""
+    """Wait for the first value of a job, and briefly for its end."""
     job.wait_for_end(_AT_ONCE)
     job.wait(1, _FIRST_VALUE)
 
@@ -233,7 +233,7 @@ def shared_job(
     """Return a function of source and settings that returns the job of these.
 
     Equal arguments give the same job. Jobs of an uploaded source belong to its session and live as
-    long as the source; all others are shared between sessions. Each counts as a client of its own.
+    long as the source; all others are shared between sessions. Each counts as a client.
 
     Parameters
     ----------
@@ -245,7 +245,7 @@ def shared_job(
     lane : Hashable, optional
         Jobs of the same lane are never advanced at the same time.
     begins : bool
-        Whether a job is started at once, and goes on until its end.
+        Whether a job is started at once, and continues until its end.
     """
     shared = clearable_cache(SourceCache(most))
 

@@ -60,18 +60,18 @@ class LearningPage(OptionsPage[S]):
     share : Share
         Queue of the runs.
     places : collection of str
-        Options that the browser writes into the address by itself, such as the step.
+        Options that the browser writes into the URL, such as the step.
 
     Attributes
     ----------
     shown : DataOptions or None
-        Settings of the runs on show, which the address contains.
+        Settings of the shown runs, which the URL contains.
     material : Material or None
-        Data of the runs on show.
+        Data of the shown runs.
     uploaded : callable or None
         ``uploaded(seed)`` returns the material of the uploaded file.
     is_beyond : bool
-        Whether question or problem are about the cost of the runs.
+        Whether question or problem refer to the cost of the runs.
     """
 
     shown: S | None
@@ -222,7 +222,7 @@ class LearningPage(OptionsPage[S]):
 
 
 class Entry(NamedTuple):
-    """One of several runs on show.
+    """One of several shown runs.
 
     Attributes
     ----------
@@ -252,7 +252,7 @@ class SideBySidePage(LearningPage[S]):
     first_credit : int
         Number of steps of every run that are computed before the first request.
     entries : tuple of Entry
-        The runs on show.
+        The shown runs.
     token, header_json : str
         Identifier of these runs, and the header sent to the browser.
     """
@@ -269,7 +269,7 @@ class SideBySidePage(LearningPage[S]):
 
     @property
     def front(self) -> str:
-        """Name of the run that is computed first; empty if that does not matter."""
+        """Name of the run that is computed first; empty for any."""
         return ""
 
     def _show_runs(self, wanted: tuple[Wanted, ...], material: Material) -> None:
@@ -297,7 +297,7 @@ class SideBySidePage(LearningPage[S]):
         raise NotImplementedError
 
     def place(self) -> Mapping[str, Any]:
-        """Return the part of a message that says what the view shows of the runs."""
+        """Return the part of a message that describes the shown runs."""
         raise NotImplementedError
 
     def forget(self) -> None:

@@ -15,21 +15,21 @@ from graftviz.ui.frame.state import OptionsPage
 from graftviz.ui.frame.view import Mailbox, MountedView, whole_number
 
 P = TypeVar("P")  # values of a job, with records of the steps so far as `steps`
-S = TypeVar("S")  # settings and data that lead to a run, the data as `source`
+S = TypeVar("S")  # settings and data of a run, the data as `source`
 T = TypeVar("T")
 
 
 class RunPage(OptionsPage[T], Generic[T, S, P]):
     """State of a page that shows one job, which follows the settings.
 
-    A job that fails before its first value gives way to what was on show before.
+    If a job fails before its first value, the previous job is shown again.
     """
 
     shown: S | None
     before: S | None
 
     def job_of(self, shown: S) -> Job[P]:
-        """Return the job of what is to be shown; equal settings have the same."""
+        """Return the job of the settings; equal settings have the same job."""
         raise NotImplementedError
 
     def graph(self, shown: S) -> dict[str, Any]:
@@ -41,14 +41,14 @@ class RunPage(OptionsPage[T], Generic[T, S, P]):
         raise NotImplementedError
 
     def refresh(self) -> None:
-        """Make the run on show follow the settings; where they cannot be used, it stays."""
+        """Update the shown run to the settings; if they are invalid, it is unchanged."""
         if self.shown is not None and _has_failed(self.job_of(self.shown)):
             self.shown, self.before = self.before, None
         super().refresh()
 
     @property
     def run(self) -> Job[P] | None:
-        """The job on show, started unless it has ended; None before there is any."""
+        """The shown job, started unless it has ended; None before there is one."""
         if self.shown is None:
             return None
         job = self.job_of(self.shown)
@@ -56,7 +56,7 @@ class RunPage(OptionsPage[T], Generic[T, S, P]):
         return job
 
     def is_on_show(self, found: S) -> bool:
-        """Return whether the job of `found` is the one on show."""
+        """Return whether the job of `found` is shown."""
         return self.shown is not None and self.job_of(self.shown) is self.job_of(found)
 
     def _show(self, found: S) -> None:

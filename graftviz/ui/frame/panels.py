@@ -63,14 +63,14 @@ def show_awaiting_file(what: str, *, place: str) -> None:
 
 
 def show_question(question: str, suffix: str, agree: Callable[[], None], place: str = "") -> None:
-    """Show a question before a long computation, with a button that confirms.
+    """Show the confirmation of a long computation, with a button.
 
     Parameters
     ----------
     question : str
         Empty: no question is shown.
     suffix : str
-        Sentence about the view shown meanwhile.
+        Sentence about the view shown until then.
     agree : callable
     place : str
         Prefix of the keys of box and button.

@@ -22,10 +22,10 @@ from graftviz.ui.limits import limits
 from graftviz.ui.logs import log_exception
 from graftviz.ui.scheduler import Share
 
-_AT_ONCE = 0.5  # seconds that new runs may take to arrive in one piece
-_MORE_STEPS = 0.25  # seconds to wait for steps that were asked for and are not there yet
+_AT_ONCE = 0.5  # seconds to wait for a complete new run
+_MORE_STEPS = 0.25  # seconds to wait for requested steps
 
-# A message to the browser stays well under the server's limit; the player asks for the rest.
+# A message to the browser is well below the server's limit; the player requests the rest.
 MAX_FEED_CHARACTERS = 4_000_000
 log = logging.getLogger(__name__)
 FORGOTTEN = "This run was released while the page was idle; reload the page to restore it."
@@ -148,7 +148,7 @@ class SessionRun(Job[bytes]):
 
     @contextmanager
     def _at_work(self) -> Iterator[None]:
-        """Lock the recorder; release the memory afterwards if the run was removed meanwhile."""
+        """Lock the recorder; release the memory afterwards if the run has been removed."""
         try:
             with self._lock:
                 yield
@@ -179,7 +179,7 @@ class SessionRun(Job[bytes]):
         )
 
     def answer_json(self, question: Mapping[str, Any]) -> str:
-        """Return the answer to a question of the player, or a sentence with the error."""
+        """Return the answer to a query of the player, or a sentence with the error."""
         try:
             with self._at_work():
                 answer = self.recorder.answer(question)
@@ -233,7 +233,7 @@ def _json(requests: Iterable[tuple[SessionRun, int, int]]) -> str:
 
 
 def _wait(targets: list[tuple[SessionRun, int]], seconds: float) -> None:
-    """Wait for the steps that are wanted, but not longer than `seconds` for all of them."""
+    """Wait for the requested steps, but not longer than `seconds` for all of them."""
     until = time.monotonic() + seconds
     for run, steps in targets:
         run.wait(steps, max(0.0, until - time.monotonic()))
@@ -260,7 +260,7 @@ class RunStore:
         return run
 
     def show(self, shown: Collection[SessionRun | None], most: int) -> None:
-        """Pause all runs that are not on show, and evict those beyond the limits.
+        """Pause all runs that are not shown, and evict those beyond the limits.
 
         Also evicted are runs of uploaded tables that were replaced by another.
 

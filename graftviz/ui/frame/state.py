@@ -26,7 +26,7 @@ class PageState:
     Parameters
     ----------
     places : collection of str
-        Parameters of the address that the browser writes by itself, such as the step.
+        Parameters that the browser writes into the URL, such as the step.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ class OptionsPage(PageState, Generic[T]):
     cls : type
         Dataclass whose fields are options; see :mod:`graftviz.options`.
     places : collection of str
-        Options that the browser writes into the address by itself, such as the step.
+        Options that the browser writes into the URL, such as the step.
 
     Attributes
     ----------
@@ -136,7 +136,7 @@ class OptionsPage(PageState, Generic[T]):
     jobs : Watching
         Jobs that this session needs.
     shown, before : object or None
-        What the view shows, and what it showed before.
+        The shown settings, and the previous ones.
     uploaded : object or None
         The data that were uploaded last.
     """
@@ -224,7 +224,7 @@ class OptionsPage(PageState, Generic[T]):
         self._name_upload()
 
     def put_back(self) -> None:
-        """Return to the files on show; the latest upload could not be used."""
+        """Return to the previous files; the latest upload could not be used."""
         self.uploaded = self._uploaded_on_show
         self.values["fingerprint"] = ""
         self._name_upload()
@@ -251,7 +251,7 @@ class OptionsPage(PageState, Generic[T]):
         self.jobs.leave()
 
     def forget(self) -> None:
-        """Release what is not shared; it is computed again when the page is opened."""
+        """Release results that are not shared; they are computed again when the page is opened."""
         self.revoke()
         for source in (self.uploaded, self._uploaded_on_show):
             if source is not None:
@@ -259,7 +259,7 @@ class OptionsPage(PageState, Generic[T]):
         self.shown = self.before = None
 
     def _load(self) -> Any:
-        """Return what the settings lead to; None while a file or a confirmation is awaited.
+        """Return the result of the settings; None while a file or a confirmation is missing.
 
         Raises
         ------

@@ -137,7 +137,7 @@ INSPECT = MountedView("inspect")
 
 
 def json_object(parts: Mapping[str, str | None]) -> str:
-    """Return a JSON object of members that are JSON texts; members that are None are left out."""
+    """Return a JSON object of members that are JSON texts, without members that are None."""
     pairs = (f'"{name}":{text}' for name, text in parts.items() if text is not None)
     return "{" + ",".join(pairs) + "}"
 

@@ -1,1 +1,1 @@
-"""The Grow page: the live player and what stands around it."""
+"""Grow page: the live player with its controls and files."""

@@ -174,7 +174,7 @@ def _panel(state: GrowState, plan: PathPlan, work: Job[LamPath]) -> None:
 
 def _show_points(state: GrowState, plan: PathPlan, work: Job[LamPath]) -> None:
     """Show the computed part of a path; a point of a complete one can be clicked."""
-    is_complete = work.ended  # read once, as the work goes on meanwhile
+    is_complete = work.ended  # read once, because the job continues
     if work.failure:
         st.warning(plain(work.failure))
     path = work.latest
@@ -211,7 +211,7 @@ def _show_offers(
                 state.choose("significance", 0.0)
             state.choose("lam", point.lam)
             _set_open(False)
-            st.rerun()  # of the page: by itself only the panel would run again
+            st.rerun()  # of the page, because otherwise only the panel would run again
 
 
 def _show_advice(path: LamPath) -> None:

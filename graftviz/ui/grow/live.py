@@ -18,21 +18,21 @@ from graftviz.ui.grow.state import GrowState
 from graftviz.ui.scheduler import foreground
 from graftviz.wording import plain
 
-LEARN_AT_ONCE = 0.25  # seconds a changed run may take to arrive in one piece
-LEARN_TO_THE_END = 0.6  # the same, when it is the end that is being looked at
+LEARN_AT_ONCE = 0.25  # seconds to wait for a complete changed run
+LEARN_TO_THE_END = 0.6  # the same if the end is shown
 FIRST_STEP = 1.0  # seconds to wait for the first step, and with it the header
 MORE_STEPS = 0.1  # seconds to wait for requested steps that are not there yet
 # While more other pages are drawn, pages do not wait for all of a changed run, which is computed no
 # further ahead of its player than this, so that all sessions have the first steps soon.
 CROWD = 2
 AHEAD_IN_A_CROWD = 24  # steps
-AHEAD = 2  # times what is requested is computed, so that the next request is answered at once
+AHEAD = 2  # multiple of the request that is computed, so that the next one is answered at once
 
 
 @st.fragment
 @bounded
 def live_player(state: GrowState) -> None:
-    """Show the run on show; messages of the player run this again, and nothing else."""
+    """Show the current run; messages of the player rerun only this fragment."""
     run = state.run
     if run is None:
         return

@@ -67,7 +67,7 @@ def _compared_options(state: GrowState) -> str:
 def _main_options_first(cls: type) -> list[OptionSpec]:
     """Return a learner's option specs: preset, own first option, λ and edge budget, then the rest.
 
-    The rest counts as advanced, so that the controls that matter fit into a small window.
+    The rest counts as advanced, so that the main controls fit into a small window.
     """
     specs = own_options_first(cls)
     own = [spec.name for spec in specs if spec.name != PRESET and not spec.advanced]

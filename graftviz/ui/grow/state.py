@@ -40,9 +40,9 @@ class GrowState(LearningPage[GrowOptions]):
     ----------
     run : SessionRun or None
     ghost : SessionRun or None
-        The run to show beside it: the one `run` branched from, or else the one before.
+        The run shown beside it: the one from which `run` branched, or else the previous one.
     paths : dict
-        Jobs of paths over λ, by what determines them.
+        Jobs of paths over λ by their settings.
     """
 
     resets: ClassVar = {
@@ -104,7 +104,7 @@ class GrowState(LearningPage[GrowOptions]):
     # ----------------------------------------------------------------------------------- the run
 
     def _find_wanted(self, material: Material) -> tuple[Wanted, ...]:
-        """Return the run in front, and the one that it is compared with or branched from."""
+        """Return the main run, and the one with which it is compared or from which it branched."""
         learner, branch = self.learner(self.own), self.values["branch"]
         if self.values["compare"]:
             if getattr(learner, "preset", None) == BEST:
@@ -140,7 +140,7 @@ class GrowState(LearningPage[GrowOptions]):
         beside = None if base is None else base.recorder
         run = self._run_of(plan, material, partial(RunRecorder, beside=beside))
         if base is None and self.run is not None and self.run is not run:
-            self.run.revoke()  # it stays on show beside the new one
+            self.run.revoke()  # it is shown beside the new one
         self.run, self.ghost = run, base or self.run
         self._runs.show((self.run, self.ghost), limits().kept_runs)
         # The first picture needs a few steps; a change of options is shown as a whole.
@@ -154,7 +154,7 @@ class GrowState(LearningPage[GrowOptions]):
         return None if material is None else fewer_edges(material.train, self.learner(self.own))
 
     def command(self) -> str:
-        """Return the command that learns what the page would."""
+        """Return the command that performs the run of the page."""
         options = self.options
         return learn_command(options.data, self.learner(self.own), options.seed, options.reading)
 

@@ -72,14 +72,14 @@ def _read_second(link: LinkReader, _: Mapping[str, Any]) -> SourceOptions | None
 
 def _write_second(source: SourceOptions) -> dict[str, str]:
     query = write_options_of(SourceOptions, vars(source))
-    query.setdefault("data", source.data)  # the default alone would leave nothing to write
+    query.setdefault("data", source.data)  # the default alone would give an empty file
     ordered = dict(sorted(query.items(), key=lambda item: item[0] != "model"))
     return {"with": inner_text(ordered)}
 
 
 @dataclass(frozen=True)
 class InspectOptions(SourceOptions):
-    """Settings of the page: the model, and what is shown of it.
+    """Settings of the page: model, selection and evidence.
 
     Attributes
     ----------

@@ -48,9 +48,9 @@ def inspect_warm_up() -> WarmUp:
 
 
 def show_sources(state: InspectState, *, has_uploader: bool = True) -> None:
-    """Show the controls of the model that is inspected, and of the one it is compared with.
+    """Show the controls of the inspected model and of the comparison model.
 
-    Without `has_uploader` the file of the first model is uploaded elsewhere on the page.
+    Without `has_uploader` the file of the first model is uploaded in another part of the page.
     """
     st.markdown("**Model**")
     if state.can_take_grow:
@@ -173,7 +173,7 @@ def _show_learning(state: InspectState) -> None:
 @st.fragment
 @bounded
 def show_inspection(state: InspectState) -> None:
-    """Show the model in a fragment of its own, so that events rerun nothing else."""
+    """Show the model in a separate fragment, so that events rerun nothing else."""
     state.settle()
     is_answered = state.answer()
     shown = state.shown()

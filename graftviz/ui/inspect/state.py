@@ -42,7 +42,7 @@ T = TypeVar("T")
 
 
 class Shown(NamedTuple):
-    """Model, drawing and marginals on show.
+    """Shown model, drawing and marginals.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class InspectState(PageState):
     Attributes
     ----------
     first, second : ModelSource
-        The model that is inspected, and the one it is compared with.
+        The inspected model, and the comparison model.
     compares : bool
         Whether there is one to compare with.
     selection : tuple of int
@@ -159,7 +159,7 @@ class InspectState(PageState):
 
     @property
     def can_take_grow(self) -> bool:
-        """Whether the Grow page shows another run than the one that is inspected."""
+        """Whether the Grow page shows another run than the inspected one."""
         near = self._neighbour()
         if near is None or near.shown is None:
             return False
@@ -240,7 +240,7 @@ class InspectState(PageState):
 
     @property
     def sources(self) -> tuple[ModelSource, ...]:
-        """The sources of the models on show."""
+        """The sources of the shown models."""
         return (self.first, self.second) if self.compares else (self.first,)
 
     @property
@@ -390,7 +390,7 @@ class InspectState(PageState):
         return picture.with_information(beliefs, difference)
 
     def shown(self) -> Shown | None:
-        """Return the model on show with its drawing and marginals; None without a model."""
+        """Return the shown model with its drawing and marginals; None without a model."""
         if self.loaded is None:
             return None
         difference, trouble = self.difference()

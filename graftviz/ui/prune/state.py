@@ -82,7 +82,7 @@ class PruneState(SideBySidePage[PruneOptions]):
 
     @property
     def runs(self) -> Mapping[str, SessionRun]:
-        """Rule → run on show."""
+        """Shown run by rule."""
         return {entry.name: entry.run for entry in self.entries if entry.run is not None}
 
     def _find_wanted(self, material: Material) -> tuple[Wanted, ...]:

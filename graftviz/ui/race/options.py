@@ -96,7 +96,7 @@ class RaceOptions(DataOptions):
     ----------
     racers : tuple of LearnerChoice
     at : float
-        Position on the axis; infinity is the end, whatever that is on this machine.
+        Position on the axis; infinity is the end, which depends on the machine.
     """
 
     edges: int | None = option(

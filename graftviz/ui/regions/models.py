@@ -39,7 +39,7 @@ def link_of_grow_page() -> str:
 
 
 def model_of_run(link: str) -> ShownModel:
-    """Return the model of a run, which is repeated unless it is the one on the Grow page.
+    """Return the model of a run, which is repeated unless it is the run of the Grow page.
 
     Raises
     ------

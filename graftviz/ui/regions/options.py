@@ -47,7 +47,7 @@ class RegionOptions:
     fingerprint : str
         Fingerprint of the uploaded model; empty otherwise.
     run : str
-        Address of a run on the Grow page, if its model is on show.
+        URL of a run on the Grow page, if its model is shown.
     """
 
     data: str = option(

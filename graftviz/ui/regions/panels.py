@@ -129,7 +129,7 @@ def show_upload(state: RegionState) -> None:
 
 
 def region_files(state: RegionState) -> list[PageFile]:
-    """Return the files of the region on show; none before there is one."""
+    """Return the files of the shown region; none before there is one."""
     if state.shown is None:
         return []
     shown, question = state.shown, question_of(state.options, state.query)

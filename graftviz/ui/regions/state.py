@@ -47,7 +47,7 @@ from graftviz.ui.regions.options import (
     rule_choices,
 )
 
-AT_ONCE = 1.0  # seconds a region may take to arrive in one piece
+AT_ONCE = 1.0  # seconds to wait for a complete region
 MORE = 0.15  # seconds to wait for parts that were requested and are not there yet
 FIELDS = np.linspace(0.0, LARGEST_FIELD, 25).tolist()
 COUPLINGS = np.linspace(0.0, LARGEST_COUPLING, 21).tolist()
@@ -84,7 +84,7 @@ heat_map = shared_job(_mapping, 32, begins=True)
 
 
 class RegionState(OptionsPage[RegionOptions]):
-    """Choices of one session, and the model on show.
+    """Settings of a session, and the shown model.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ class RegionState(OptionsPage[RegionOptions]):
             self.values["run"] = link_of_grow_page()
 
     def forget(self) -> None:
-        """Release what was computed for a model of this session."""
+        """Release results computed for a model of this session."""
         if self.shown is not None and self.shown.own is not None:
             self.shown.own.clear()
         super().forget()
@@ -158,7 +158,7 @@ class RegionState(OptionsPage[RegionOptions]):
 
     @property
     def query(self) -> int:
-        """The query in the model on show."""
+        """The query in the shown model."""
         chosen = self.values["query"]
         assert self.shown is not None
         n = self.shown.model.n_variables
@@ -210,7 +210,7 @@ class RegionState(OptionsPage[RegionOptions]):
 
 
 def region_message(state: RegionState, shown: ShownModel, mail: Mailbox) -> str:
-    """Return, as JSON, what the browser should know now; see the Regions page in docs/player.md.
+    """Return the message for the browser as JSON; see the Regions page in docs/player.md.
 
     ``graph`` is only sent when it is another one than last time or asked for, ``map`` likewise;
     ``pending`` names the parts that are still computed and have to be requested again.
@@ -251,7 +251,7 @@ def region_message(state: RegionState, shown: ShownModel, mail: Mailbox) -> str:
         )
         mail.picture = shown.picture
     if not need.get("parts"):
-        # While a hand drags the strengths, only the region itself follows it.
+        # While the strengths are dragged, only the region is updated.
         pending += ["whole", "rules"]
         return to_json(message)
     answers = whole(shown)
@@ -301,7 +301,7 @@ def _curves(
 def _map_part(
     options: RegionOptions, shown: ShownModel, mail: Mailbox, pending: list[str]
 ) -> dict[str, Any]:
-    """Return the point on show, c there, and the map around it if the browser lacks it."""
+    """Return the shown point with its c, and the map around it if the browser lacks it."""
     job = influence(shown)
     job.wait_for_end(AT_ONCE)
     coefficient = coefficient_record(job.latest, options.tolerance)

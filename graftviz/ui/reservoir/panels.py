@@ -23,7 +23,7 @@ from graftviz.ui.reservoir.options import ReservoirOptions
 from graftviz.wording import plain
 
 _PREFIX = "reservoir"
-_BESIDE_THE_SCORES = ("alpha", "step")  # shown where one sees what they do
+_BESIDE_THE_SCORES = ("alpha", "step")  # shown beside the figures they affect
 
 
 def show_choices(state: OptionsPage[ReservoirOptions]) -> None:
@@ -90,7 +90,7 @@ def show_activation(state: OptionsPage[ReservoirOptions], steps: tuple[RankedSte
 
 
 def reservoir_files(options: ReservoirOptions, steps: Sequence[RankedStep]) -> list[PageFile]:
-    """Return the files of the run on show."""
+    """Return the files of the shown run."""
     names = load_dataset(options.data).table.names
     label = "Reservoirs of all steps (CSV)"
     return [PageFile("reservoir.csv", label, lambda: reservoirs_csv(names, steps))]
