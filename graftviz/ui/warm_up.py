@@ -75,8 +75,8 @@ class WarmUp:
 def _freeze() -> None:
     """Exclude all current objects from later garbage collections.
 
-    Collections are a tenth of a second shorter without them. This is done only once, before any run,
-    since frozen objects are never freed.
+    Collections are a tenth of a second shorter without them. This is done only once, before any
+    run, since frozen objects are never freed.
     """
     gc.collect()
     gc.freeze()

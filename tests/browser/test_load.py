@@ -1,6 +1,6 @@
-"""A short load test and soak of the served app, and what becomes of a visitor's run meanwhile.
+"""A short load test and soak of the served app.
 
-No browser is needed: these visitors speak to the server that the pages of the other tests share.
+No browser is needed: the clients use the server of the other browser tests.
 The bounds are for disasters; what a quiet machine does is in docs/load.md.
 """
 
@@ -19,11 +19,11 @@ from typing import Any
 import pytest
 from waiting import PATIENCE
 
-from tests.load import mixed_use, report, server, visitors
-from tests.load.mixed_use import PAGES, PageVisitor, Usage
+from tests.load import clients, mixed_use, report, server
+from tests.load.clients import Player
+from tests.load.mixed_use import PAGES, PageClient, Usage
 from tests.load.phases import closed, opened, run_phase, soak
 from tests.load.server import listening_process, memory_bytes, with_descendants
-from tests.load.visitors import Player
 from tests.load.wire import Wire
 
 LEFT_BEHIND = 15e6  # bytes that a run may leave behind for as long as its visit is kept
@@ -32,9 +32,9 @@ LONG = {"data": "scale-free-200", "alpha": "1", "lam": "0.0005", "max_edges": "2
 
 
 @pytest.fixture(autouse=True)
-def patient_visitors(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Visitors complain of what never comes, not of a machine that is busy."""
-    monkeypatch.setattr(visitors, "PATIENCE_SECONDS", PATIENCE)
+def patient_clients(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clients wait longer, because the machine may be busy."""
+    monkeypatch.setattr(clients, "PATIENCE_SECONDS", PATIENCE)
 
 
 def process_of(address: str) -> int:
@@ -56,16 +56,16 @@ def test_six_who_play_at_once_are_served_alike(address: str) -> None:
             await closed(players)
 
     measured = run(test)
-    paces = [met.pace for met in measured.met]
+    paces = [client.pace for client in measured.players]
     assert min(paces) > 0.3 * statistics.median(paces) > 0.3
-    assert not [trouble for met in measured.met for trouble in met.trouble]
-    trips = [trip for met in measured.met for trip in met.round_trips]
+    assert not [trouble for client in measured.players for trouble in client.trouble]
+    trips = [trip for client in measured.players for trip in client.round_trips]
     assert report.share_of(trips, 0.5) < 10.0
     told = report.goal_table(report.goals_of([measured])) + report.phase_table([measured])
     assert "| playing | 6 |" in told
 
 
-def test_visitors_who_come_and_go_leave_little_behind(address: str) -> None:
+def test_clients_that_come_and_go_leave_little_memory(address: str) -> None:
     process = process_of(address)
     course: list[tuple[float, int]] = []
 
@@ -109,11 +109,11 @@ def test_a_page_that_opens_too_late_does_not_end_a_soak(monkeypatch: pytest.Monk
 
 def test_one_session_can_use_every_page(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mixed_use, "PAUSE_SECONDS", (0.05, 0.1))
-    visitor = PageVisitor(address, 3)
-    run(partial(visitor.see_every_page, uploads=False))
-    assert visitor.usage.trouble == []
-    assert visitor.usage.pages == visitor.usage.changes == len(PAGES)
-    assert visitor.usage.messages > len(PAGES)
+    client = PageClient(address, 3)
+    run(partial(client.see_every_page, uploads=False))
+    assert client.usage.trouble == []
+    assert client.usage.pages == client.usage.changes == len(PAGES)
+    assert client.usage.messages > len(PAGES)
 
 
 @pytest.mark.parametrize(("end", "is_met"), [(575e6, True), (576e6, False), (90e6, True)])

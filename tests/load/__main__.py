@@ -18,10 +18,11 @@ from graftviz.ui.limits import limits
 from graftviz.ui.streamlit_runtime import LOOK_SECONDS
 from tests.browser.served_app import served_app
 from tests.load import mixed_use, report
+from tests.load.clients import Player
 from tests.load.phases import (
     PHASES,
     SETTLE_SECONDS,
-    Measured,
+    PhaseResult,
     calm,
     closed,
     opened,
@@ -30,7 +31,6 @@ from tests.load.phases import (
 )
 from tests.load.server import listening_process, memory_bytes
 from tests.load.tables import large_table
-from tests.load.visitors import Player
 from tests.load.wire import LOOPBACK
 
 AS_SERVED = {
@@ -51,27 +51,32 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.load", description=__doc__)
-    parser.add_argument("--address", help="of an app that runs here; left out, one is started")
+    parser.add_argument(
+        "--address", help="URL of a running app on this machine (default: start one)"
+    )
     parser.add_argument("--clients", type=_whole(1, MOST_CLIENTS), default=30)
-    parser.add_argument("--seconds", type=_number(1.0, MOST_SECONDS), default=20.0, help="a phase")
+    parser.add_argument(
+        "--seconds", type=_number(1.0, MOST_SECONDS), default=20.0, help="per phase"
+    )
     parser.add_argument("--phase", choices=(*PHASES, "all"), default="all")
     parser.add_argument(
-        "--soak", type=_number(0.0, MOST_SOAK), default=0.0, help="instead: so many seconds"
+        "--soak",
+        type=_number(0.0, MOST_SOAK),
+        default=0.0,
+        help="seconds of a soak, instead of phases",
     )
     parser.add_argument(
         "--mixed-use",
         type=_number(0.0, MOST_SOAK),
         default=0.0,
         metavar="SECONDS",
-        help="instead: visitors use all pages for so long; the server is started by the ordinary "
-        "command",
+        help="use all pages for this time, instead of phases; the server has default settings",
     )
     parser.add_argument("--no-settle", action="store_true", help="do not wait for memory to return")
     parser.add_argument(
         "--out",
         type=Path,
-        help="write what was found as Markdown; of a file with the marks of this test, what stands "
-        "between them",
+        help="write the results as Markdown, in a file with marks between them",
     )
     return parser
 
@@ -112,7 +117,7 @@ def _server(address: str | None, *, ordinary: bool) -> Iterator[str]:
     elif urllib.parse.urlsplit(address).hostname in LOOPBACK:
         yield address
     else:
-        sys.exit("The load test speaks to a server on this machine only.")
+        sys.exit("The load test connects to a server on this machine only.")
 
 
 async def _test(options: argparse.Namespace, address: str) -> int:
@@ -149,17 +154,17 @@ async def _loaded(
 ) -> tuple[list[str], list[report.Goal]]:
     chosen = PHASES if options.phase == "all" else (options.phase,)
     large = large_table() if "mixed" in chosen else b""
-    phases: list[Measured] = []
+    phases: list[PhaseResult] = []
     end = None
     for phase in chosen:
         print(f"{options.clients} clients: {phase} …", flush=True)
-        visitors = await opened(address, options.clients)
+        players = await opened(address, options.clients)
         try:
-            phases.append(await run_phase(phase, visitors, process, options.seconds, large))
+            phases.append(await run_phase(phase, players, process, options.seconds, large))
         finally:
-            await closed(visitors)
+            await closed(players)
         if not options.no_settle:
-            # Only those who are there should be counted in what the next phase takes.
+            # Data of disconnected clients should not count for the next phase.
             print("All have left …", flush=True)
             await asyncio.sleep(limits().gone_seconds + SETTLE_SECONDS)
     if not options.no_settle:
@@ -181,9 +186,9 @@ async def _soaked(
         course.append((seconds, held))
         print(f"{seconds:7.0f} s  {held / 1e6:6.0f} MB", flush=True)
 
-    met = await soak(address, process, options.clients, options.soak, note)
-    lines = [report.experience_line(met) + "\n", report.course_table(course)]
-    troubles = sum(len(one.trouble) for one in met)
+    clients = await soak(address, process, options.clients, options.soak, note)
+    lines = [report.soak_line(clients) + "\n", report.course_table(course)]
+    troubles = sum(len(one.trouble) for one in clients)
     goals = [
         report.soak_goal(course),
         report.Goal("soak: every client gets an answer", f"{troubles} did not", not troubles),

@@ -1,4 +1,4 @@
-"""Phase of mixed use: visitors of all nine pages for a long time, with the server's memory."""
+"""Phase of mixed use: clients on all nine pages for a long time, with the server's memory."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from streamlit import config
 
 from graftviz.ui.limits import limits
 from graftviz.ui.streamlit_runtime import LOOK_SECONDS
+from tests.load.clients import gathered
 from tests.load.server import memory_bytes
 from tests.load.tables import (
     graphml_model,
@@ -23,7 +24,6 @@ from tests.load.tables import (
     table_of_size,
     zipped_model,
 )
-from tests.load.visitors import gathered
 from tests.load.wire import Wire
 
 PAGES = (
@@ -37,8 +37,8 @@ PAGES = (
     "inspect",
     "lessons",
 )
-PAUSE_SECONDS = (0.5, 2.5)  # between two actions of a visitor
-VISIT_PAGES = 12  # before a visitor leaves, and returns as a new session
+PAUSE_SECONDS = (0.5, 2.5)  # between two actions of a client
+VISIT_PAGES = 12  # before a client leaves, and returns as a new session
 PATIENCE = 240.0  # seconds for one run of a page, large uploads included
 SAMPLE_SECONDS = 30.0
 SETTLE_SECONDS = 20.0
@@ -64,7 +64,7 @@ Query = Mapping[str, str]
 
 @dataclass
 class Usage:
-    """Counts of what one visitor did.
+    """Counts of the actions of one client.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class Usage:
 
 @lru_cache(maxsize=1)
 def tables() -> tuple[File, ...]:
-    """Return tables of 1 to 20 MB, as CSV and parquet; made once for all visitors."""
+    """Return tables of 1 to 20 MB, as CSV and parquet; generated once for all clients."""
     csv = [(f"{mb}.csv", table_of_size(mb * _MB)) for mb in (1, 5, 20)]
     return (*csv, *((f"{mb}.parquet", parquet_table(mb * _MB, mb)) for mb in (1, 4)))
 
@@ -150,7 +150,7 @@ _UPLOADERS: Mapping[str, tuple[str, Query, Callable[[], tuple[File, ...]]]] = {
     "dynamics": ("dynamics.series", {"data": "upload"}, series),
     "inspect": ("inspect.first.files", {"model": "0123456789abcdef"}, models),
 }
-# Sliders that every visitor moves: page → key and positions.
+# Sliders that clients move: page → key and positions.
 _SLIDERS: Mapping[str, tuple[str, tuple[float, ...]]] = {
     "": ("option.alpha", (0.3, 0.5, 0.8, 1.0)),
     "reservoir": ("reservoir.reservoir", (5, 12, 25, 60)),
@@ -159,14 +159,14 @@ _SLIDERS: Mapping[str, tuple[str, tuple[float, ...]]] = {
 }
 
 
-class PageVisitor:
-    """Visitor who goes from page to page, changes controls, plays and uploads.
+class PageClient:
+    """Client that goes from page to page, changes controls, plays and uploads.
 
     Parameters
     ----------
     address : str
     seed : int
-        Of all random decisions.
+        Seed of all random decisions.
     """
 
     def __init__(self, address: str, seed: int) -> None:
@@ -178,12 +178,12 @@ class PageVisitor:
         self._about: dict[str, Any] = {}  # the latest message of the view, without its records
 
     async def use_pages(self, until: float) -> None:
-        """Use random pages in session after session until then (of ``time.monotonic``)."""
+        """Use random pages in session after session until a time of ``time.monotonic``."""
         while time.monotonic() < until:
             await self._in_a_session(self._random_steps(until))
 
     async def see_every_page(self, *, uploads: bool = True) -> None:
-        """Open each page once in one session, then upload files on each that takes them."""
+        """Open each page once in one session, then upload files on each page with an uploader."""
         steps = [(page, False) for page in PAGES]
         steps += [(page, True) for page in _UPLOADERS if uploads]
         await self._in_a_session(iter(steps))
@@ -195,7 +195,7 @@ class PageVisitor:
             yield self._chance.choice(PAGES), self._chance.random() < 0.4
 
     async def _in_a_session(self, steps: Iterator[tuple[str, bool]]) -> None:
-        """Open a session, take the steps (page, uploads a file), and close it."""
+        """Open a session, perform the steps (page, uploads a file), and close it."""
         first = self._chance.choice(PAGES)
         self._wire = Wire(self._address, links(self._chance)[first], first)
         self.usage.sessions += 1
@@ -235,10 +235,10 @@ class PageVisitor:
         self.usage.changes += 1
 
     async def _upload(self, page: str) -> None:
-        """Upload a file, look at it, replace it, and remove it."""
+        """Upload a file, wait, replace it, and remove it."""
         key, query, files = _UPLOADERS[page]
         await self._wire.go(page, query)
-        for _ in range(20):  # while the page waits for its engine it has no uploader
+        for _ in range(20):  # a page has no uploader while its engine is compiled
             if key in self._wire.widgets:
                 break
             await self._pause()
@@ -263,7 +263,7 @@ class PageVisitor:
             await self._wire.finished(PATIENCE)
 
     async def _watch(self, times: int) -> None:
-        """Ask for what the view lacks, some times with a pause in between."""
+        """Request missing data of the view, several times with pauses."""
         for _ in range(times):
             await self._pause()
             while not self._wire.messages.empty():
@@ -286,7 +286,7 @@ class PageVisitor:
         }
 
     def _events(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield what the view of the page on show would send: name and value."""
+        """Yield the events that the view of the current page would send: name and value."""
         about, page = self._about, self._wire.page
         wants = [[run, ready + 1, _STEPS_REQUESTED] for run, ready in self._ready.items()]
         if page == "" and isinstance(about.get("run"), str):
@@ -320,10 +320,10 @@ async def sessions_expired() -> None:
 
 async def warmed_up(address: str) -> None:
     """Use each page and each uploader once, and wait until that session has expired."""
-    visitor = PageVisitor(address, 1_000)
-    await visitor.see_every_page()
-    if visitor.usage.trouble:
-        raise TimeoutError(f"The pages did not open: {visitor.usage.trouble}")
+    client = PageClient(address, 1_000)
+    await client.see_every_page()
+    if client.usage.trouble:
+        raise TimeoutError(f"The pages did not open: {client.usage.trouble}")
     await sessions_expired()
 
 
@@ -334,7 +334,7 @@ async def mixed_use(
     seconds: float,
     note: Callable[[float, int], None],
 ) -> list[Usage]:
-    """Let visitors use all pages for some time, then wait until their sessions have expired.
+    """Use all pages for some time, then wait until the sessions have expired.
 
     Parameters
     ----------
@@ -342,13 +342,13 @@ async def mixed_use(
     process : int
         Process id of the server.
     clients : int
-        Number of visitors at the same time.
+        Number of concurrent clients.
     seconds : float
     note : callable
         Called with seconds and bytes about every half minute, and once at the end.
     """
     began = time.monotonic()
-    visitors = [PageVisitor(address, seed) for seed in range(clients)]
+    users = [PageClient(address, seed) for seed in range(clients)]
 
     async def sample() -> None:
         while True:
@@ -356,11 +356,11 @@ async def mixed_use(
             await asyncio.sleep(min(SAMPLE_SECONDS, max(1.0, seconds / 10)))
 
     sampling = asyncio.create_task(sample())
-    troubles = await gathered([partial(one.use_pages, began + seconds) for one in visitors])
+    troubles = await gathered([partial(one.use_pages, began + seconds) for one in users])
     if not troubles:
         await sessions_expired()
     sampling.cancel()
     for trouble in troubles:
         raise trouble
     note(time.monotonic() - began, memory_bytes(process))
-    return [one.usage for one in visitors]
+    return [one.usage for one in users]

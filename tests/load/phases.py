@@ -9,51 +9,51 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 
-from tests.load.server import Gauge
-from tests.load.tables import table_of_size
-from tests.load.visitors import (
+from tests.load.clients import (
     UPLOADED_BYTES,
-    Experience,
     Learner,
+    Measurements,
     Player,
     Uploader,
     gathered,
 )
+from tests.load.server import Gauge
+from tests.load.tables import table_of_size
 
 PHASES = ("playing", "dragging", "mixed", "uploads")
-REST_SECONDS = 2.0  # between two phases, so that one does not pay for the other
-SETTLE_SECONDS = 20.0  # after the visitors have left, on top of what the server keeps their runs
-CALM = 0.1  # cores; below, the server is done with whatever it did on its own
-LOOK_SECONDS = 40.0  # soak: how long a run is played
+REST_SECONDS = 2.0  # between two phases, so that they do not affect each other
+SETTLE_SECONDS = 20.0  # after the clients have left, besides the time the server keeps their runs
+CALM = 0.1  # cores; below, the server is idle
+LOOK_SECONDS = 40.0  # soak: time for which a run is played
 UPLOADERS = 10  # of thirty clients, in the phase uploads
 LARGE_UPLOAD_BYTES = 20_000_000
-TABS = 3  # soak: runs after which a visitor closes the tab and opens another
+TABS = 3  # soak: runs after which a client closes the tab and opens another
 
 
 @dataclass
-class Measured:
-    """What a phase came to.
+class PhaseResult:
+    """Measurements of a phase.
 
     Attributes
     ----------
     phase : str
     seconds : float
-    met : list of Experience
-        Of those who played or dragged.
-    others : list of Experience
-        Of those who learned or uploaded.
+    players : list of Measurements
+        Of clients that played or dragged.
+    others : list of Measurements
+        Of clients that learned or uploaded.
     memory : int
-        Most bytes the server held.
+        Peak memory of the server in bytes.
     cores, own_cores : float
-        How busy the server and this test were.
+        Mean numbers of busy cores of the server and of this test.
     received : int
-        Bytes that the visitors were sent.
+        Bytes sent to the clients.
     """
 
     phase: str
     seconds: float
-    met: list[Experience]
-    others: list[Experience]
+    players: list[Measurements]
+    others: list[Measurements]
     memory: int
     cores: float
     own_cores: float
@@ -61,7 +61,7 @@ class Measured:
 
 
 async def calm(process: int, seconds: float = 600.0) -> None:
-    """Wait until the server has nothing to do: after its start it gets its engine ready."""
+    """Wait until the server is idle: after its start it compiles its engine."""
     until = time.monotonic() + seconds
     quiet = 0
     while quiet < 5 and time.monotonic() < until:
@@ -71,41 +71,41 @@ async def calm(process: int, seconds: float = 600.0) -> None:
 
 
 async def opened(address: str, clients: int) -> list[Player]:
-    """Open a page for each of the visitors, a few at a time as people do."""
-    visitors = [Player(address, seed) for seed in range(clients)]
+    """Open the pages of all clients, a few at a time."""
+    players = [Player(address, seed) for seed in range(clients)]
     for k in range(0, clients, 5):
-        some = visitors[k : k + 5]
+        some = players[k : k + 5]
         _raise_first(await gathered([one.wire.open for one in some]))
         _raise_first(await gathered([one.open for one in some]))
-    return visitors
+    return players
 
 
-async def closed(visitors: list[Player]) -> None:
+async def closed(clients: list[Player]) -> None:
     """Close the pages."""
-    await gathered([one.close for one in visitors])
+    await gathered([one.close for one in clients])
 
 
 async def run_phase(
-    phase: str, visitors: list[Player], process: int, seconds: float, large: bytes
-) -> Measured:
-    """Let visitors do for some seconds what a phase is about.
+    phase: str, clients: list[Player], process: int, seconds: float, large: bytes
+) -> PhaseResult:
+    """Run a phase for some seconds.
 
     Parameters
     ----------
     phase : {"playing", "dragging", "mixed", "uploads"}
-    visitors : list of Player
-        With their pages open. In the mixed phase the last two close theirs, and are replaced by
-        one who learns `large` and one who uploads; in the phase uploads a third of them close
-        theirs, and are replaced by clients that upload 20 MB.
+    clients : list of Player
+        With open pages. In the phase mixed the last two are closed and replaced by one client that
+        learns from `large` and one that uploads; in the phase uploads a third of them is
+        replaced by clients that upload 20 MB.
     process : int
-        Number of the server's process.
+        Process id of the server.
     seconds : float
     large : bytes
         The table of many variables.
     """
-    address = f"http://{visitors[0].wire.host}:{visitors[0].wire.port}/"
-    for one in visitors:
-        one.met = Experience()
+    address = f"http://{clients[0].wire.host}:{clients[0].wire.port}/"
+    for one in clients:
+        one.measured = Measurements()
     until = time.monotonic() + seconds
     others: list[Player] = []
     doing: list[Callable[[], Awaitable[None]]]
@@ -113,20 +113,20 @@ async def run_phase(
         learner = Learner(address, 1, large)
         uploader = Uploader(address, 2, table_of_size(UPLOADED_BYTES))
         others = [learner, uploader]
-        players = visitors[: max(1, len(visitors) - 2)]
-        await closed(visitors[len(players) :])
+        players = clients[: max(1, len(clients) - 2)]
+        await closed(clients[len(players) :])
         _raise_first(await gathered([one.wire.open for one in others]))
         _raise_first(await gathered([one.open for one in others]))
         until = time.monotonic() + seconds
         doing = [
             *(partial(one.play, until) for one in players),
             lambda: learner.learn(until),
-            lambda: uploader.bring(until),
+            lambda: uploader.upload_repeatedly(until),
         ]
     elif phase == "uploads":
-        uploaders = max(1, len(visitors) * UPLOADERS // 30)
-        players = visitors[: max(1, len(visitors) - uploaders)]
-        await closed(visitors[len(players) :])
+        uploaders = max(1, len(clients) * UPLOADERS // 30)
+        players = clients[: max(1, len(clients) - uploaders)]
+        await closed(clients[len(players) :])
         table = table_of_size(LARGE_UPLOAD_BYTES)
         sources = [Uploader(address, 100 + k, table) for k in range(uploaders)]
         others = [*sources]
@@ -135,13 +135,13 @@ async def run_phase(
         until = time.monotonic() + seconds
         doing = [
             *(partial(one.play, until) for one in players),
-            *(partial(one.bring, until) for one in sources),
+            *(partial(one.upload_repeatedly, until) for one in sources),
         ]
     elif phase == "dragging":
-        players = visitors
+        players = clients
         doing = [lambda one=one: one.drag(until) for one in players]
     else:
-        players = visitors
+        players = clients
         doing = [lambda one=one: one.play(until) for one in players]
     gauge, began, worked = Gauge(process), time.monotonic(), _own_seconds()
     before = sum(one.wire.received for one in [*players, *others])
@@ -150,11 +150,11 @@ async def run_phase(
     watching.cancel()
     gauge.read()
     passed = time.monotonic() - began
-    measured = Measured(
+    measured = PhaseResult(
         phase,
         passed,
-        [one.met for one in players],
-        [one.met for one in others],
+        [one.measured for one in players],
+        [one.measured for one in others],
         gauge.most,
         gauge.load,
         (_own_seconds() - worked) / passed,
@@ -188,23 +188,23 @@ async def soak(
     seconds: float,
     note: Callable[[float, int], None],
     look: float = LOOK_SECONDS,
-) -> list[Experience]:
-    """Let visitors come, play runs and go, one after the other, for a long time.
+) -> list[Measurements]:
+    """Play runs in one session after the other for a long time.
 
     Parameters
     ----------
     address : str
     process : int
     clients : int
-        How many are there at any time.
+        Number of concurrent clients.
     seconds : float
     note : callable
-        Told the seconds so far and the server's memory, some two hundred times in all.
+        Called with the seconds so far and the server's memory, about two hundred times.
     look : float
-        How long each run is played.
+        Seconds for which each run is played.
     """
     until = time.monotonic() + seconds
-    met: list[Experience] = []
+    found: list[Measurements] = []
 
     async def watch() -> None:
         gauge = Gauge(process)
@@ -216,23 +216,23 @@ async def soak(
     async def one_after_the_other(number: int) -> None:
         tab = 0
         while time.monotonic() < until:
-            visitor = Player(address, number + 100 * tab)
+            client = Player(address, number + 100 * tab)
             tab += 1
-            met.append(visitor.met)
+            found.append(client.measured)
             try:
-                await visitor.wire.open()
-                await visitor.open()
+                await client.wire.open()
+                await client.open()
                 for _ in range(TABS):
-                    await visitor.play(min(until, time.monotonic() + look))
+                    await client.play(min(until, time.monotonic() + look))
                     if time.monotonic() < until:
-                        await visitor.another_run()
+                        await client.another_run()
             except TimeoutError:
-                visitor.met.trouble.append("the page did not open")
+                client.measured.trouble.append("the page did not open")
             finally:
-                await visitor.close()
+                await client.close()
 
     watching = asyncio.create_task(watch())
     troubles = await gathered([lambda k=k: one_after_the_other(k) for k in range(clients)])
     watching.cancel()
     _raise_first(troubles)
-    return met
+    return found

@@ -8,21 +8,21 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.load.clients import Measurements
 from tests.load.mixed_use import Usage
-from tests.load.phases import Measured
-from tests.load.visitors import Experience
+from tests.load.phases import PhaseResult
 
 ROUND_TRIPS = {"playing": 0.2, "mixed": 0.2, "uploads": 0.25}  # seconds, p95
 DRAG = 1.0  # seconds, p95
 SHARE = 0.8  # of the median's pace, the slowest client
 MEMORY = 1.0e9  # bytes, at thirty clients
-RETURN = 0.10  # of the start: what may remain when all have left
-GROWTH = 0.05  # of the memory after the first quarter: what a soak may end above it
-AFTER_USE = 0.15  # of the memory after warm-up: what may remain when all sessions have expired
+RETURN = 0.10  # of the start: largest growth of memory when all clients have left
+GROWTH = 0.05  # of the memory after the first quarter: largest growth to the end of a soak
+AFTER_USE = 0.15  # of the memory after warm-up: largest growth when all sessions have expired
 
 
 class Goal(NamedTuple):
-    """Something that was wanted, and what it came to."""
+    """Goal of a test, with its result."""
 
     text: str
     found: str
@@ -30,7 +30,7 @@ class Goal(NamedTuple):
 
 
 def share_of(values: Iterable[float], share: float) -> float:
-    """Return the value that `share` of all do not exceed; NaN of none."""
+    """Return the quantile of values at `share`; NaN without values."""
     ordered = sorted(values)
     if not ordered:
         return float("nan")
@@ -38,28 +38,28 @@ def share_of(values: Iterable[float], share: float) -> float:
 
 
 def goals_of(
-    phases: Sequence[Measured], start: int | None = None, end: int | None = None
+    phases: Sequence[PhaseResult], start: int | None = None, end: int | None = None
 ) -> list[Goal]:
-    """Return the goals that these phases, and the memory before and after, say something about."""
+    """Return the goals of phases and of the memory before and after."""
     goals = []
     for one in phases:
         if one.phase in ROUND_TRIPS:
             limit = ROUND_TRIPS[one.phase]
-            trips = [t for met in one.met for t in met.round_trips]
+            trips = [t for client in one.players for t in client.round_trips]
             p95 = share_of(trips, 0.95)
             text = f"{one.phase}: round trip p95 ≤ {1000 * limit:.0f} ms"
             # A client that has all steps sends no request.
             met = p95 <= limit or not trips
             goals.append(Goal(text, f"{1000 * p95:.0f} ms", met))
-            paces = [met.pace for met in one.met]
+            paces = [client.pace for client in one.players]
             share = min(paces) / max(statistics.median(paces), 1e-9)
             text = f"{one.phase}: the slowest client has at least {SHARE:.0%} of the median's pace"
             goals.append(Goal(text, f"{share:.0%}", share >= SHARE))
         if one.phase == "dragging":
-            p95 = share_of((t for met in one.met for t in met.drags), 0.95)
+            p95 = share_of((t for client in one.players for t in client.drags), 0.95)
             text = f"dragging: α answered within {DRAG:g} s, p95"
             goals.append(Goal(text, f"{p95:.2f} s", p95 <= DRAG))
-        troubles = sum(len(met.trouble) for met in [*one.met, *one.others])
+        troubles = sum(len(client.trouble) for client in [*one.players, *one.others])
         goals.append(
             Goal(f"{one.phase}: every client gets an answer", f"{troubles} did not", not troubles)
         )
@@ -96,9 +96,9 @@ def usage_goal(usage: Sequence[Usage]) -> Goal:
 
 
 def usage_line(usage: Sequence[Usage]) -> str:
-    """Return a sentence about what visitors did on all pages."""
+    """Return a sentence on the actions of clients on all pages."""
     return (
-        f"{len(usage)} visitors opened {sum(one.pages for one in usage):,} pages in "
+        f"{len(usage)} clients opened {sum(one.pages for one in usage):,} pages in "
         f"{sum(one.sessions for one in usage):,} sessions, changed "
         f"{sum(one.changes for one in usage):,} controls, sent "
         f"{sum(one.messages for one in usage):,} events from views and uploaded "
@@ -116,7 +116,7 @@ def course_levels(course: Sequence[tuple[float, int]]) -> tuple[float, float]:
 
 
 def write(path: Path, text: str, test: str) -> None:
-    """Write a text to a file, or between the marks ``<!-- measured: TEST -->`` and end it has."""
+    """Write a text to a file, or between its marks ``<!-- measured: TEST -->`` and end."""
     mark, end = f"<!-- measured: {test} -->\n", "<!-- end -->"
     page = path.read_text(encoding="utf-8") if path.exists() else ""
     before, found, rest = page.partition(mark)
@@ -125,8 +125,8 @@ def write(path: Path, text: str, test: str) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-def phase_table(phases: Sequence[Measured]) -> str:
-    """Return what was measured, a row a phase, as Markdown."""
+def phase_table(phases: Sequence[PhaseResult]) -> str:
+    """Return the measurements as a Markdown table, one row per phase."""
     head = (
         "phase", "clients", "seconds", "steps/s min / median / max", "round trip p50 / p95",
         "α p50 / p95", "stalls", "dry", "memory", "server", "test", "sent",
@@ -134,16 +134,16 @@ def phase_table(phases: Sequence[Measured]) -> str:
     return table(head, [_row(one) for one in phases])
 
 
-def others_table(phases: Sequence[Measured]) -> str:
-    """Return what those met who learned something large, or uploaded."""
+def others_table(phases: Sequence[PhaseResult]) -> str:
+    """Return the measurements of clients that learned a large model or uploaded, as Markdown."""
     rows = []
     for one in phases:
-        for met in one.others:
-            ups = met.uploads
+        for client in one.others:
+            ups = client.uploads
             size = 20 if one.phase == "uploads" else 5
-            what = "learns n = 2,000" if met.learned else f"uploads {size} MB"
+            what = "learns n = 2,000" if client.learned else f"uploads {size} MB"
             read = f"{max(ups):.1f} s" if ups else "not within the phase"
-            rows.append((what, str(len(ups)), read, str(met.learned) if met.learned else "–"))
+            rows.append((what, str(len(ups)), read, str(client.learned) if client.learned else "–"))
     if not rows:
         return ""
     return table(("beside the players", "files read", "slowest", "steps learned"), rows)
@@ -156,7 +156,7 @@ def goal_table(goals: Sequence[Goal]) -> str:
 
 
 def course_table(course: Sequence[tuple[float, int]], rows: int = 12) -> str:
-    """Return the course of memory in about so many rows, as Markdown."""
+    """Return the course of memory as a Markdown table of about `rows` rows."""
     step = max(1, len(course) // rows)
     chosen = [*course[::step]]
     if chosen[-1] != course[-1]:
@@ -171,28 +171,28 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def machine() -> str:
-    """Return what the test ran on, in words."""
+    """Return a sentence on the machine of the test."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return (
-        f"Server and visitors shared {cores} cores; load average over the last minute "
+        f"Server and clients shared {cores} cores; load average over the last minute "
         f"{os.getloadavg()[0]:.1f}."
     )
 
 
-def _row(one: Measured) -> tuple[str, ...]:
-    paces = [met.pace for met in one.met]
-    trips = [t for met in one.met for t in met.round_trips]
-    drags = [t for met in one.met for t in met.drags]
-    played = sum(met.seconds for met in one.met)
-    dry = sum(met.stalled_seconds for met in one.met)
+def _row(one: PhaseResult) -> tuple[str, ...]:
+    paces = [client.pace for client in one.players]
+    trips = [t for client in one.players for t in client.round_trips]
+    drags = [t for client in one.players for t in client.drags]
+    played = sum(client.seconds for client in one.players)
+    dry = sum(client.stalled_seconds for client in one.players)
     return (
         one.phase,
-        str(len(one.met) + len(one.others)),
+        str(len(one.players) + len(one.others)),
         f"{one.seconds:.0f}",
         f"{min(paces):.1f} / {statistics.median(paces):.1f} / {max(paces):.1f}" if played else "–",
         f"{_ms(trips, 0.5)} / {_ms(trips, 0.95)} ms" if trips else "–",
         f"{share_of(drags, 0.5):.2f} / {share_of(drags, 0.95):.2f} s" if drags else "–",
-        str(sum(met.stalls for met in one.met)) if played else "–",
+        str(sum(client.stalls for client in one.players)) if played else "–",
         f"{dry / played:.0%}" if played else "–",
         _mb(one.memory),
         f"{one.cores:.2f} cores",
@@ -209,12 +209,12 @@ def _mb(held: float) -> str:
     return f"{held / 1e6:.0f} MB"
 
 
-def experience_line(met: Sequence[Experience]) -> str:
-    """Return a sentence about many visitors one after the other."""
-    trips = [t for one in met for t in one.round_trips]
-    steps = sum(one.steps for one in met)
-    troubles = sum(len(one.trouble) for one in met)
+def soak_line(clients: Sequence[Measurements]) -> str:
+    """Return a sentence on the sessions of a soak."""
+    trips = [t for one in clients for t in one.round_trips]
+    steps = sum(one.steps for one in clients)
+    troubles = sum(len(one.trouble) for one in clients)
     return (
-        f"{len(met)} visits played {steps:,} steps; round trip p50 / p95 {_ms(trips, 0.5)} / "
+        f"{len(clients)} visits played {steps:,} steps; round trip p50 / p95 {_ms(trips, 0.5)} / "
         f"{_ms(trips, 0.95)} ms; {troubles} requests without an answer."
     )

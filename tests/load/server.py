@@ -12,12 +12,12 @@ _MEMORY_LINES = (("smaps_rollup", "Pss:"), ("status", "VmRSS:"))  # the first th
 
 
 def listening_process(port: int) -> int:
-    """Return the number of the process that listens on a port of this machine.
+    """Return the id of the process that listens on a port of this machine.
 
     Raises
     ------
     LookupError
-        When none does that this user may look into.
+        If this user has no process that listens there.
     """
     sockets = set()
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
@@ -30,15 +30,15 @@ def listening_process(port: int) -> int:
             if any(os.readlink(link) in sockets for link in (process / "fd").iterdir()):
                 return int(process.name)
         except OSError:
-            continue  # it has ended, or belongs to somebody else
+            continue  # it has ended, or belongs to another user
     raise LookupError(f"no process of this user listens on port {port}")
 
 
 def with_descendants(process: int) -> list[int]:
-    """Return the ids of a process and of all processes below it."""
+    """Return the ids of a process and of its descendants."""
     children: dict[int, list[int]] = {}
     for entry in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):  # it has ended meanwhile
+        with suppress(OSError):  # it has ended
             children.setdefault(int(_stat(int(entry.name))[1]), []).append(int(entry.name))
     found = [process]
     for one in found:
@@ -74,7 +74,7 @@ def _own_bytes(process: int) -> int:
 
 
 def processor_seconds(process: int) -> float:
-    """Return how long a process has been working, on all cores together."""
+    """Return the processor time of a process on all cores."""
     numbers = _stat(process)
     return (int(numbers[11]) + int(numbers[12])) / _TICKS
 
@@ -85,7 +85,7 @@ def _stat(process: int) -> list[str]:
 
 
 class Gauge:
-    """Memory and processor of a process over a while.
+    """Course of memory and processor time of a process.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class Gauge:
         self._worked = processor_seconds(process)
 
     def read(self) -> int:
-        """Return the memory now, and remember it."""
+        """Return the current memory, and record it."""
         held = memory_bytes(self.process)
         self.course.append((time.monotonic() - self._began, held))
         return held

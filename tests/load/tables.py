@@ -1,4 +1,4 @@
-"""Files that visitors upload: tables, series and models."""
+"""Uploaded files: tables, series and models."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Connection of a visitor: Streamlit's messages over a websocket, as sent by its page in a browser.
+"""Connection of a client: Streamlit's messages over a websocket, as sent by a page in a browser.
 
-A visitor keeps what a page keeps: which controls there are, what was set by hand, which messages
-need not be sent twice, and which fragment shows the view.
+A client stores the state of a page: its controls, their changed values, the hashes of known
+messages, and the fragment of the view.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ class Wire:
     address : str
         ``http://127.0.0.1:8501/``
     query : mapping
-        What stands behind the ``?`` of the page's address.
+        Query parameters of the page's URL.
     page : str
         Name of the page in the address; empty for the first.
 
     Attributes
     ----------
     session : str
-        What the server calls the session.
+        Id of the session on the server.
     messages : asyncio.Queue
-        What the view was sent, parsed, in order.
+        Messages to the view, parsed, in order.
     news : asyncio.Event
         Set with every message for the view.
     widgets : dict
@@ -66,7 +66,7 @@ class Wire:
     def __init__(self, address: str, query: Mapping[str, str], page: str = "") -> None:
         parts = urllib.parse.urlsplit(address)
         if parts.hostname not in LOOPBACK:
-            raise ValueError(f"Only a server on this machine is asked, not {parts.hostname}.")
+            raise ValueError(f"Only servers on this machine are allowed, not {parts.hostname}.")
         self.host, self.port = str(parts.hostname), parts.port or 8501
         self.query = urllib.parse.urlencode(query)
         self.page = page
@@ -90,7 +90,7 @@ class Wire:
         self.pages: dict[str, str] = {}
 
     async def open(self, *, again: bool = False) -> None:
-        """Open the page; `again`: take the session up that the connection was lost of."""
+        """Open the page; `again`: reconnect to the session of the lost connection."""
         # What Streamlit's page sends as sub-protocols: its own, a token, and the session it had.
         protocols = ["streamlit", "PLACEHOLDER", self.session] if again else ["streamlit"]
         self._socket = await connect(
@@ -105,7 +105,7 @@ class Wire:
         await self.rerun()
 
     async def first_message(self, seconds: float = 600.0) -> dict[str, Any]:
-        """Return what the view is sent first; while the engine is compiled the page asks again."""
+        """Return the first message to the view; request it again while the engine is compiled."""
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             await self.finished()
@@ -124,12 +124,12 @@ class Wire:
             await asyncio.gather(self._reader, return_exceptions=True)
 
     async def rerun(self) -> None:
-        """Let the page run with the controls as they are."""
+        """Run the page with the current values of its controls."""
         self._finished.clear()
         await self._send_state(fragment="")
 
     async def go(self, page: str, query: Mapping[str, str]) -> None:
-        """Go to a page, as a click on its name or on a link to it does; wait for its end."""
+        """Go to a page, as a click on its name or on a link does; wait until it has run."""
         self.page, self.query = page, urllib.parse.urlencode(query)
         self._hash = self.pages.get(page, "")
         self.widgets.clear()
@@ -186,7 +186,7 @@ class Wire:
         )
 
     async def upload(self, key: str, name: str, data: bytes) -> None:
-        """Bring a file, as the page's own uploader does; what it replaces is deleted there."""
+        """Upload a file as the page's uploader does; a replaced file is deleted."""
         urls = await self.file_urls(name)
         if key in self._set:
             for old in self._set[key].file_uploader_state_value.uploaded_file_info:
@@ -282,7 +282,7 @@ class Wire:
     async def _read(self, socket: ClientConnection) -> None:
         try:
             await self._read_all(socket)
-        finally:  # whatever waits finds the connection lost
+        finally:  # waiting coroutines raise an error
             self._finished.set()
             self.news.set()
 
@@ -291,7 +291,7 @@ class Wire:
             self.received += len(data)
             message = ForwardMsg.FromString(data)  # type: ignore[arg-type]
             if message.WhichOneof("type") == "ref_hash":
-                # What was sent before is only named.
+                # A message that was sent before is referenced by its hash.
                 if message.ref_hash not in self._cached_messages:
                     continue
                 message = self._cached_messages[message.ref_hash]

@@ -1,7 +1,6 @@
-"""Actions of visitors: play a run, drag α, learn a large model, upload a file; and their results.
+"""Clients of a load test that play runs, drag α, learn a large model or upload files.
 
-A visitor measures what somebody would notice, as cheaply as it can: they share the machine with the
-server they measure.
+Clients share the machine with the server they measure, so they use little processor time.
 """
 
 from __future__ import annotations
@@ -16,41 +15,41 @@ from typing import Any
 from tests.load.wire import Wire
 
 DATA = "scale-free-200"
-SPEED = 12.0  # steps a second, the player's own pace
+SPEED = 12.0  # steps per second, as in the player
 # The requests of the player, see graftviz/player/assets/player/player.js and shared/requests.js.
 AHEAD_SECONDS = 1.5
 FETCH_STEPS = 36
-PAUSE_SECONDS = 0.2  # before what did not come is asked for again
+PAUSE_SECONDS = 0.2  # before missing steps are requested again
 PATIENCE_SECONDS = 4.0
 TICK = 0.08
-DRAG_PAUSE = 1.0  # seconds somebody looks at a new run before the slider moves again
+DRAG_PAUSE = 1.0  # seconds between the first step of a run and the next change of α
 UPLOADED_BYTES = 5_000_000
-OPENING_ALPHA = 0.75  # what the page opens with
+OPENING_ALPHA = 0.75  # default of the page
 ALPHAS = tuple(round(0.05 * k, 2) for k in range(4, 20))
 
 
 @dataclass
-class Experience:
-    """What one visitor met.
+class Measurements:
+    """Measurements of one client.
 
     Attributes
     ----------
     steps : int
-        Steps that were played.
+        Number of steps played.
     seconds : float
         Time spent playing.
     round_trips, drags, uploads : list of float
-        Seconds from asking for steps until they came, from moving α until the new run's first
-        step came, and from choosing a file until the page had read it.
+        Seconds from a request of steps to their arrival, from a change of α to the first step of
+        the new run, and from the choice of a file until the page has read it.
     stalls : int
-        How often there was nothing to play before the end of the run.
+        Number of interruptions of playback before the end of a run.
     stalled_seconds : float
     learned : int
-        Steps of the large run that came.
+        Number of received steps of the large run.
     runs : int
-        Runs that were begun.
+        Number of runs begun.
     trouble : list of str
-        What went wrong.
+        One sentence per failure.
     """
 
     steps: int = 0
@@ -66,24 +65,24 @@ class Experience:
 
     @property
     def pace(self) -> float:
-        """Steps a second while playing."""
+        """Steps per second while playing."""
         return self.steps / self.seconds if self.seconds else 0.0
 
 
 class Player:
-    """Somebody at the Grow page.
+    """Client of the Grow page.
 
     Parameters
     ----------
     address : str
     seed : int
-        Decides which runs they look at; different visitors have different ones.
+        Seed of the run and of changes of α; clients have different ones.
     data : str
     """
 
     def __init__(self, address: str, seed: int, data: str = DATA) -> None:
         self.wire = Wire(address, {"data": data, "seed": str(seed)})
-        self.met = Experience()
+        self.measured = Measurements()
         self.run = ""
         self.ready = 0
         self._seed = seed
@@ -92,7 +91,7 @@ class Player:
         self._p = 0.0
         self._ended = False
         self._is_dry = False
-        self._lacks_header = ""  # token of a run that the view has not been introduced to
+        self._lacks_header = ""  # token of a run whose header is missing
 
     async def open(self) -> None:
         """Open the page and wait for its first run."""
@@ -106,8 +105,8 @@ class Player:
         await self.wire.close()
 
     async def play(self, until: float) -> None:
-        """Play runs, one after the other, until then (of ``time.monotonic``)."""
-        request_time, due = 0.0, 0.0  # 0: nothing is request_time for
+        """Play runs, one after the other, until a time of ``time.monotonic``."""
+        request_time, due = 0.0, 0.0  # 0: no request is pending
         before = time.monotonic()
         while (now := time.monotonic()) < until:
             self._advance(now - before)
@@ -119,10 +118,10 @@ class Player:
             while not self.wire.messages.empty():
                 grew = self._take(self.wire.messages.get_nowait())
                 if request_time and grew is not None:
-                    self.met.round_trips.append(time.monotonic() - request_time)
+                    self.measured.round_trips.append(time.monotonic() - request_time)
                     request_time, due = 0.0, now + (0.0 if grew >= FETCH_STEPS else PAUSE_SECONDS)
             if request_time and now - request_time > PATIENCE_SECONDS:
-                self.met.trouble.append(f"no answer within {PATIENCE_SECONDS:g} s")
+                self.measured.trouble.append(f"no answer within {PATIENCE_SECONDS:g} s")
                 request_time = 0.0
             needs_steps = self.ready - self._p < AHEAD_SECONDS * SPEED and not self._ended
             if needs_steps and not request_time and now >= due:
@@ -131,15 +130,15 @@ class Player:
             await self._rest(TICK)
 
     async def drag(self, until: float) -> None:
-        """Move α, wait for the new run's first step, look at it for a moment, and again."""
+        """Change α, wait for the first step of the new run and a pause, and repeat."""
         while time.monotonic() < until:
             began = time.monotonic()
             await self.another_run()
-            self.met.drags.append(time.monotonic() - began)
+            self.measured.drags.append(time.monotonic() - began)
             await asyncio.sleep(DRAG_PAUSE)
 
     async def another_run(self) -> None:
-        """Move α and wait for the first step of the run that follows."""
+        """Change α and wait for the first step of the new run."""
         self._alpha = self._chance.choice([alpha for alpha in ALPHAS if alpha != self._alpha])
         await self._begin(self.wire.slide("option.alpha", self._alpha))
 
@@ -155,12 +154,12 @@ class Player:
             try:
                 message = await asyncio.wait_for(self.wire.messages.get(), PATIENCE_SECONDS)
             except TimeoutError:
-                self.met.trouble.append(f"no new run within {PATIENCE_SECONDS:g} s")
+                self.measured.trouble.append(f"no new run within {PATIENCE_SECONDS:g} s")
                 return
             self._take(message)
             if self._lacks_header or (self.run != before and self.ready == 0 and not self._ended):
                 await self._ask()
-        self.met.runs += 1
+        self.measured.runs += 1
 
     def _empty(self) -> None:
         while not self.wire.messages.empty():
@@ -173,7 +172,7 @@ class Player:
         await self.wire.trigger("need", need)
 
     async def _rest(self, seconds: float) -> None:
-        """Wait, but no longer than until a message comes."""
+        """Wait until a message arrives, at most for `seconds`."""
         if not self.wire.messages.empty():
             return
         self.wire.news.clear()
@@ -183,25 +182,25 @@ class Player:
             return
 
     def _advance(self, seconds: float) -> None:
-        """Let the picture move on."""
+        """Advance the playhead."""
         before = self._p
         self._p = min(float(self.ready), before + SPEED * seconds)
-        self.met.seconds += seconds
-        self.met.steps += int(self._p) - int(before)
+        self.measured.seconds += seconds
+        self.measured.steps += int(self._p) - int(before)
         is_dry = self._p >= self.ready and not self._ended
         if is_dry:
-            self.met.stalled_seconds += seconds
-            self.met.stalls += not self._is_dry
+            self.measured.stalled_seconds += seconds
+            self.measured.stalls += not self._is_dry
         self._is_dry = is_dry
 
     def _take(self, message: dict[str, Any]) -> int | None:
-        """Take a message over; return how many steps it brought, None if it is about none."""
+        """Apply a message; return the number of its new steps, None for a message without steps."""
         if message.get("header"):
             self._lacks_header = ""
             self.run = message["run"]
             self.ready, self._p, self._ended, self._is_dry = 0, 0.0, False, False
         elif message["run"] != self.run:
-            # The page was patient in vain with the first step, and believes us to know the run.
+            # The page sent this run without its header, after waiting for the first step.
             self._lacks_header = message["run"]
         feed = message.get("feed")
         if not feed or feed["run"] != self.run:
@@ -214,51 +213,51 @@ class Player:
 
 
 class Learner(Player):
-    """Somebody who brings a large table and lets all of it be learned."""
+    """Client that uploads a large table and learns from it until the end."""
 
     def __init__(self, address: str, seed: int, table: bytes) -> None:
         super().__init__(address, seed)
         self._table = table
 
     async def learn(self, until: float) -> None:
-        """Bring the table, agree to what it takes, and take what comes."""
+        """Upload the table, confirm the run, and receive its steps."""
         began = time.monotonic()
         await self.wire.set("choose.data", string_value="Your own data…")
         await self.wire.finished()
         await self.wire.upload("upload.table", "large.csv", self._table)
         await self.wire.finished()
-        self.met.uploads.append(time.monotonic() - began)
+        self.measured.uploads.append(time.monotonic() - began)
         if "run_anyway" in self.wire.widgets:
             await self.wire.press("run_anyway")
         while time.monotonic() < until:
             while not self.wire.messages.empty():
                 self._take(self.wire.messages.get_nowait())
-            self.met.learned = self.ready
+            self.measured.learned = self.ready
             if not self._ended:
                 await self._ask()
             await asyncio.sleep(1.0)
 
 
 class Uploader(Player):
-    """Somebody who brings a file of five megabytes, and then another."""
+    """Client that uploads a table repeatedly."""
 
     def __init__(self, address: str, seed: int, table: bytes) -> None:
         super().__init__(address, seed)
         self._table = table
 
-    async def bring(self, until: float) -> None:
-        """Bring the file, wait until the page has read it, rest, and again."""
+    async def upload_repeatedly(self, until: float) -> None:
+        """Upload the file, wait until the page has read it and a pause, and repeat."""
         await self.wire.set("choose.data", string_value="Your own data…")
         await self.wire.finished()
         while time.monotonic() < until:
             began = time.monotonic()
             await self.wire.upload("upload.table", "five.csv", self._table)
             await self.wire.finished()
-            self.met.uploads.append(time.monotonic() - began)
+            self.measured.uploads.append(time.monotonic() - began)
             await asyncio.sleep(5.0)
 
 
 async def gathered(doing: list[Callable[[], Awaitable[None]]]) -> list[BaseException]:
-    """Let all do something at the same time; return what stopped some of them."""
+    """Run coroutine functions concurrently; return their exceptions."""
     ended = await asyncio.gather(*(do() for do in doing), return_exceptions=True)
     return [error for error in ended if isinstance(error, BaseException)]
