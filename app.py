@@ -7,8 +7,8 @@ import streamlit as st
 from graftviz.ui.boundary import page_boundary
 from graftviz.ui.limits import limits
 from graftviz.ui.server import announced, middleware
-from graftviz.ui.services import register_visit
 from graftviz.ui.teaching import follow_teaching, show_presenter
+from graftviz.ui.visits import register_visit
 
 ASSETS = Path(__file__).parent / "graftviz" / "ui" / "assets"
 

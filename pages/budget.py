@@ -11,7 +11,7 @@ from graftviz.ui.frame.live import live_run
 from graftviz.ui.frame.panels import show_notices
 from graftviz.ui.frame.view import BUDGET
 from graftviz.ui.run_files import RUN_NOTE
-from graftviz.ui.services import page_state
+from graftviz.ui.visits import page_state
 
 engine = enter_page("budget")
 state = page_state("budget", BudgetState)

@@ -15,7 +15,7 @@ from graftviz.ui.frame.header import Header, follow_address, write_address
 from graftviz.ui.frame.live import live_run
 from graftviz.ui.frame.view import DYNAMICS
 from graftviz.ui.run_files import RUN_NOTE
-from graftviz.ui.services import page_state
+from graftviz.ui.visits import page_state
 
 engine = enter_page("dynamics")
 state = page_state("dynamics", DynamicsState)

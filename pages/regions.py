@@ -14,7 +14,7 @@ from graftviz.ui.regions.panels import (
     show_upload,
 )
 from graftviz.ui.regions.state import RegionState
-from graftviz.ui.services import page_state
+from graftviz.ui.visits import page_state
 
 engine = enter_page("regions")
 state = page_state("regions", RegionState)

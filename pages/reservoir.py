@@ -14,7 +14,7 @@ from graftviz.ui.reservoir.panels import (
     show_run,
     show_simulation,
 )
-from graftviz.ui.services import page_state
+from graftviz.ui.visits import page_state
 
 engine = enter_page("reservoir")
 state = page_state("reservoir", lambda: OptionsPage(ReservoirOptions))

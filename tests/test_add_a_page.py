@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 import graftviz.ui
 from graftviz import texts
-from graftviz.ui.services import material
+from graftviz.ui.visits import material
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "docs" / "add_a_page.md").read_text(encoding="utf-8")

@@ -224,8 +224,8 @@ BROKEN = {
         "race must not import grow",
     ),
     "shared by pages": (
-        {"graftviz.ui.services": "from graftviz.ui.lessons import show_lessons"},
-        "services must not import lessons",
+        {"graftviz.ui.visits": "from graftviz.ui.lessons import show_lessons"},
+        "visits must not import lessons",
     ),
     "for types only": (
         {"graftviz.trace": "if TYPE_CHECKING:\n    import graftviz.metrics"},

@@ -18,7 +18,7 @@ from graftviz.errors import InputError
 from graftviz.learners.registry import learner_class, learner_names
 from graftviz.narrative.command_line import learn_command
 from graftviz.options import option_specs
-from graftviz.ui import limits as limits_module, run_limits, services
+from graftviz.ui import limits as limits_module, run_limits, visits as visits_module
 from graftviz.ui.limits import VARIABLE, Limits, limits, read_limits
 from graftviz.ui.run_limits import Verdict, fewer_edges, judge
 from graftviz.ui.scheduler import Scheduler
@@ -181,9 +181,9 @@ def test_a_script_that_goes_on_after_its_page_was_closed_is_no_visit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     crowd, connected = Visits(60.0), False
-    monkeypatch.setattr(services, "visits", lambda: crowd)
+    monkeypatch.setattr(visits_module, "visits", lambda: crowd)
     runtime = SimpleNamespace(is_active_session=lambda _: connected)
-    monkeypatch.setattr(services, "get_instance", lambda: runtime)
+    monkeypatch.setattr(visits_module, "get_instance", lambda: runtime)
     app = page_at("", data="karate").run()
     assert not app.exception
     assert crowd.here == 0
@@ -200,8 +200,8 @@ def test_no_page_is_open_where_the_server_is_full(
 ) -> None:
     crowd, first = Visits(60.0), Visit(Scheduler(threads=1).share())
     crowd.register(first)
-    monkeypatch.setattr(services, "visits", lambda: crowd)
-    monkeypatch.setattr(services, "limits", lambda: Limits(clients=1))
+    monkeypatch.setattr(visits_module, "visits", lambda: crowd)
+    monkeypatch.setattr(visits_module, "limits", lambda: Limits(clients=1))
     app = page_at(page).run()
     assert not app.exception
     assert "the limit of this server" in sentences(app)
@@ -214,8 +214,8 @@ def test_a_full_server_says_so_and_opens_the_page_once_somebody_has_left(
 ) -> None:
     crowd, first = Visits(60.0), Visit(Scheduler(threads=1).share())
     crowd.register(first)
-    monkeypatch.setattr(services, "visits", lambda: crowd)
-    monkeypatch.setattr(services, "limits", lambda: Limits(clients=1))
+    monkeypatch.setattr(visits_module, "visits", lambda: crowd)
+    monkeypatch.setattr(visits_module, "limits", lambda: Limits(clients=1))
     app = page_at("", data="karate").run()
     assert not app.exception
     assert sentences(app).startswith("1 page is open, the limit of this server.")

@@ -30,8 +30,8 @@ from graftviz.ui.regions.models import (
 )
 from graftviz.ui.regions.state import RegionState
 from graftviz.ui.scheduler import Task
-from graftviz.ui.services import scheduler
 from graftviz.ui.url_state import UploadOptions, default_values
+from graftviz.ui.visits import scheduler
 
 
 class Idle:

@@ -25,9 +25,9 @@ from graftviz.player.rehearsal import first_jobs, later_jobs, rehearse_reservoir
 from graftviz.ranks import RankSimulation, ranked_steps, simulated_ranks
 from graftviz.table import DiscreteTable
 from graftviz.ui import engine as engine_module
+from graftviz.ui.engine import WarmUp
 from graftviz.ui.frame.runs import Plan, new_run
 from graftviz.ui.reservoir import jobs as reservoir_jobs
-from graftviz.ui.warm_up import WarmUp
 from tests.app_pages import page_at
 from tests.compiled import signatures
 

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import gc
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+
 import streamlit as st
 
+from graftviz.errors import InputError
 from graftviz.player.rehearsal import (
     Job,
     first_jobs,
@@ -16,7 +24,7 @@ from graftviz.player.rehearsal import (
     rehearse_reservoir,
 )
 from graftviz.ui.boundary import bounded
-from graftviz.ui.warm_up import WarmUp
+from graftviz.ui.logs import log_exception
 from graftviz.wording import plain
 
 _PAGES = {
@@ -31,6 +39,74 @@ LONG_SECONDS = 20.0  # a start from the cache is faster
 QUIET_SECONDS = 1.2  # a start from the cache ends before, without a notice
 PATIENCE = 3 * COMPILE_SECONDS  # seconds after which the page can be opened without waiting
 _GOES_ON = "engine.goes_on"
+log = logging.getLogger(__name__)
+
+
+class WarmUp:
+    """Jobs that run one after the other in a background thread.
+
+    Parameters
+    ----------
+    first : iterable of callable
+        Jobs required before the page opens.
+    later : iterable of callable
+        Jobs that run after the page has opened.
+
+    Attributes
+    ----------
+    ready : threading.Event
+        Set when the first jobs are done, or one has failed: the page opens in either case.
+    finished : threading.Event
+        Set when all jobs are done; one that fails does not keep the others from being done.
+    failure : str
+        Sentence for pages about a failed job; empty if none has failed.
+    """
+
+    def __init__(
+        self, first: Iterable[Callable[[], object]], later: Iterable[Callable[[], object]] = ()
+    ) -> None:
+        self._first, self._later = tuple(first), tuple(later)
+        self._began = time.monotonic()
+        self.failure = ""
+        self.ready = threading.Event()
+        self.finished = threading.Event()
+        threading.Thread(target=self._do_all, name="graftviz-warm-up", daemon=True).start()
+
+    @property
+    def seconds(self) -> float:
+        """How long it has been going on."""
+        return time.monotonic() - self._began
+
+    def _do_all(self) -> None:
+        for jobs, done in ((self._first, self.ready), (self._later, self.finished)):
+            for job in jobs:
+                self._do(job)
+            _freeze()
+            done.set()
+
+    def _do(self, job: Callable[[], object]) -> None:
+        try:
+            job()
+        except InputError:
+            pass  # options that do not go together: nothing to compile
+        except Exception:  # noqa: BLE001 (logged with a reference)
+            # The first run that needs the kernel reports the error as well.
+            reference = log_exception(log, "Compiling ahead failed")
+            self.failure = self.failure or (
+                "A part of the engine could not be compiled in advance. It will be compiled at its "
+                f"first use; the server's log has the details under reference {reference}."
+            )
+
+
+@lru_cache(maxsize=1)
+def _freeze() -> None:
+    """Exclude all current objects from later garbage collections.
+
+    Collections are a tenth of a second shorter without them. This is done only once, before any
+    run, since frozen objects are never freed.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def every_job() -> list[Job]:

@@ -23,7 +23,7 @@ PLAYER_STEPS = 40  # of the first run of `player_runs`
 ROOT = FOLDER.parent.parent
 COMPILE_ALL = """
 from graftviz.ui.engine import every_job
-from graftviz.ui.warm_up import WarmUp
+from graftviz.ui.engine import WarmUp
 
 # Backwards, as some tests go through the same jobs at the same time: they meet halfway.
 WarmUp(every_job()[::-1]).finished.wait()

@@ -12,8 +12,7 @@ from weakref import WeakSet
 from graftviz.errors import InputError
 from graftviz.material import SourceCache
 from graftviz.ui.scheduler import Share, foreground
-from graftviz.ui.services import scheduler
-from graftviz.ui.visits import clearable_cache
+from graftviz.ui.visits import clearable_cache, scheduler
 
 BUSY = "The server is too busy to finish this now; try again later."
 LONGEST_WAIT = 300.0  # seconds; a first run on a busy machine may have to be compiled

@@ -18,8 +18,8 @@ from graftviz.ui.grow.options import BranchPoint, GrowOptions, has_presets, opti
 from graftviz.ui.limits import limits
 from graftviz.ui.run_limits import fewer_edges
 from graftviz.ui.scheduler import Share
-from graftviz.ui.services import material, opened_state, page_state, share
 from graftviz.ui.url_state import BEST, LearnerChoice
+from graftviz.ui.visits import material, opened_state, page_state, share
 
 COMPARED_OPTIONS = ("alpha", "reservoir", "max_edges")  # the rest is left to the preset
 LENDS_PLACES = 3.0  # seconds to wait for the layout of the run that another is compared with

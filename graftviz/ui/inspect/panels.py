@@ -15,6 +15,7 @@ from graftviz.player.models import Loaded
 from graftviz.player.rehearsal import rehearse_inspection
 from graftviz.ui.boundary import bounded, guarded
 from graftviz.ui.controls import follow_value, replaceable, show_button, show_option
+from graftviz.ui.engine import WarmUp
 from graftviz.ui.frame.header import Header, write_address
 from graftviz.ui.frame.learning_view import show_learners
 from graftviz.ui.frame.panels import (
@@ -31,7 +32,6 @@ from graftviz.ui.inspect.state import InspectState, Shown
 from graftviz.ui.model_source import FILE, LEARNED, TRUE, ModelSource
 from graftviz.ui.upload import model_form
 from graftviz.ui.url_state import write_options_of
-from graftviz.ui.warm_up import WarmUp
 from graftviz.wording import plain, reworded
 
 _KINDS = {LEARNED: "Learned", TRUE: "Truth", FILE: "File"}

@@ -32,8 +32,8 @@ from graftviz.ui.grow.state import GrowState, opened_grow_state
 from graftviz.ui.inspect.options import InspectOptions
 from graftviz.ui.model_source import LEARNED, TRUE, ModelSource, SourceOptions
 from graftviz.ui.scheduler import Share
-from graftviz.ui.services import material, page_state, share
 from graftviz.ui.url_state import parse_options_of, write_options_of
+from graftviz.ui.visits import material, page_state, share
 
 PATIENCE = 1.2  # seconds to wait for marginals before the page shows a notice
 _MOST_JOBS = 12

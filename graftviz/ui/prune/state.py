@@ -17,8 +17,8 @@ from graftviz.ui.frame.learning import Entry, Load, SideBySidePage, Wanted
 from graftviz.ui.frame.runs import SessionRun
 from graftviz.ui.prune.options import PruneOptions
 from graftviz.ui.scheduler import Share
-from graftviz.ui.services import material, page_state, share
 from graftviz.ui.url_state import LearnerChoice
+from graftviz.ui.visits import material, page_state, share
 
 # Some exchanges, of a few edges each, make three runs that can be watched and compared in class.
 PAGE_DEFAULTS = MappingProxyType({"exchanges": 20})

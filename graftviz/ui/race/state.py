@@ -18,8 +18,8 @@ from graftviz.racing import AXES, Race, distinct_names
 from graftviz.ui.frame.learning import Entry, LearningPage, Load, SideBySidePage, Wanted
 from graftviz.ui.race.options import END, LINE_UP, MOST_RACERS, RaceOptions
 from graftviz.ui.scheduler import Share
-from graftviz.ui.services import material, page_state, share
 from graftviz.ui.url_state import LearnerChoice
+from graftviz.ui.visits import material, page_state, share
 
 # Few enough that it matters which edges a racer takes: with many more, all of them come to take
 # whatever violates, and end with the same graph.

@@ -16,9 +16,8 @@ from graftviz.ui.model_source import (
     inner_query,
     inner_text,
 )
-from graftviz.ui.services import material, scheduler
 from graftviz.ui.url_state import parse_options_of
-from graftviz.ui.visits import clearable_cache
+from graftviz.ui.visits import clearable_cache, material, scheduler
 
 _USUAL_RUN = "default"  # the link of a run whose address is empty
 
