@@ -25,12 +25,11 @@ from graftviz.table import DiscreteTable
 
 UPLOAD = "upload"  # key of uploaded data, in place of that of a data set
 FINGERPRINT_DIGITS = 16
-_JOBS = 60  # kept of an uploaded table
 # Several edges per step are easier to follow.
 _PAGE_DEFAULTS = {"alpha": 0.75}
 PAGE_PRESET = "paper"
-T = TypeVar("T")
 _LIKE_THE_PAPER = (PAGE_PRESET, "thesis", "authors")
+T = TypeVar("T")
 
 
 class SourceCache:
@@ -42,10 +41,10 @@ class SourceCache:
     Parameters
     ----------
     most : int
-        Number of entries.
+        Number of entries; the default suits the jobs on one uploaded source.
     """
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int = 60) -> None:
         self._most = most
         self._lock = threading.RLock()  # to make one may take another
         self._values: dict[Hashable, Any] = {}
@@ -148,7 +147,7 @@ def prepare(data: DataSet, seed: int) -> Material:
         suggested=MappingProxyType(dict(data.suggested)),
         warnings=table.warnings,
         fingerprint=fingerprint,
-        own=SourceCache(_JOBS) if data.key == UPLOAD else None,
+        own=SourceCache() if data.key == UPLOAD else None,
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graftviz.complexity import Complexity, junction_tree_of
+from graftviz.complexity import junction_tree_of
 from graftviz.errors import InputError
 from graftviz.inference.exact import plan_elimination
 from graftviz.layout import layout_near
@@ -227,7 +227,7 @@ def bounded_step(
         "norm": _number(complexity.gradient_norm),
         "inference": complexity.inference,
         "nll": _number(nll),
-        "words": _words(edge, complexity, before, names),
+        "words": bounded_step_words(edge, complexity, before["value"], names),
         **tree,
     }
 
@@ -286,12 +286,6 @@ def _closest_clique(clique: set[int], earlier: Sequence[set[int]]) -> int:
     ranked = [(-len(clique & other), len(other), k) for k, other in enumerate(earlier)]
     best = min(ranked, default=(0, 0, -1))
     return best[2] if best[0] < 0 else -1
-
-
-def _words(
-    edge: tuple[int, int], complexity: Complexity, before: Mapping[str, Any], names: Sequence[str]
-) -> str:
-    return bounded_step_words(edge, complexity, before["value"], names)
 
 
 def _number(value: float | None) -> float | None:

@@ -21,7 +21,6 @@ from graftviz.sampling.graphs import grid_graph
 from graftviz.sampling.ising import ising_grid
 
 MOST_VARIABLES = 3_000  # beyond, a region is too small to recognise
-_JOBS = 60  # kept of a model that is not shared
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +159,7 @@ def placed_model(
     check_size(model)
     if places is None:
         places = static_layout(model.n_variables, model.edges)
-    own = SourceCache(_JOBS) if is_own else None
+    own = SourceCache() if is_own else None
     return ShownModel(identity, identity, model, places, given, promising_query(model), note, own)
 
 

@@ -244,7 +244,7 @@ def show_upload(state: LearningPage[Any]) -> None:
     )
     form.show(
         state.accept,
-        expected="" if state.uploaded else state.values["fingerprint"],
+        expected=state.expected,
         shown="table" if state.uploaded is not None else "",
         is_open=state.uploaded is None,
         reading={**default_values(UploadOptions), **state.values["reading"]},

@@ -63,7 +63,7 @@ from graftviz.ui.run_limits import Verdict
 from graftviz.ui.visits import clearable_cache
 
 MOST_SERIES = 1_000  # beyond, a series has less than a pixel in picture and matrix
-_MATERIALS, _JOBS = 4, 60  # kept of files, and of each material they made
+_MATERIALS = 4  # kept of uploaded files
 _SYSTEM = (*OF_SYSTEM, "seed")
 RACE = ("dense", "enforcing", "inducing", "scalable")
 TOO_LONG = "No curves over k and |S|: regressing each of these series takes too long."
@@ -116,7 +116,7 @@ class UploadedSeries:
                 f"{MOST_SERIES:,}. Upload fewer, or use python -m graftviz dynamics."
             )
         identity = f"{UPLOAD}:{self.fingerprint}"
-        more = {"parents": self.parents, "own": SourceCache(_JOBS)}
+        more = {"parents": self.parents, "own": SourceCache()}
         return prepare_series(identity, title, series, held_out, self.positions, **more)
 
 
