@@ -7,6 +7,7 @@ import json
 import re
 import threading
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from graftviz.ui import run_limits
 from graftviz.ui.controls import AUTO
 from graftviz.ui.frame.jobs import EVERYTHING
 from graftviz.ui.grow import analysis
-from graftviz.ui.grow.analysis import stability_json
+from graftviz.ui.grow.analysis import clicked_point, stability_json
 from graftviz.ui.limits import Limits
 from graftviz.ui.run_files import build_edges, build_file
 
@@ -662,3 +663,22 @@ def test_a_link_to_uploaded_data_asks_for_the_same_table() -> None:
     assert sentences(app) == ""
     assert state_of(app).material.fingerprint == fingerprint
     assert state_of(app).values["options"] == {"alpha": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("data", "is_point"),
+    [
+        ([0.5], True),
+        ({"0": 0.5}, True),
+        ([0.4], False),
+        ([None], False),
+        ({}, False),
+        (None, False),
+    ],
+)
+def test_a_click_on_the_path_selects_a_point_or_nothing(data: Any, is_point: bool) -> None:
+    point = SimpleNamespace(lam=0.5)
+    path: Any = SimpleNamespace(points=(point,))
+    event = {"selection": {"points": [{"customdata": data}]}}
+    assert clicked_point(path, event) is (point if is_point else None)
+    assert clicked_point(path, {"selection": {"points": [{"customdata": {"1": 0.5}}]}}) is None

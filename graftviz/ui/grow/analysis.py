@@ -189,7 +189,7 @@ def _show_points(state: GrowState, plan: PathPlan, work: Job[LamPath]) -> None:
         key = "path_chart" if is_complete else "path_so_far"
         event = show_figure(path_figure(path), key, path_words(path), **clickable)
         with buttons:
-            _show_offers(state, plan, path, _clicked(path, event) if is_complete else None)
+            _show_offers(state, plan, path, clicked_point(path, event) if is_complete else None)
         if is_complete:
             _show_advice(path)
     if not is_complete and buttons.button("Cancel", key="path_cancel"):
@@ -224,13 +224,13 @@ def _show_advice(path: LamPath) -> None:
         st.warning(sentence)
 
 
-def _clicked(path: LamPath, event: Any) -> PathPoint | None:
+def clicked_point(path: LamPath, event: Any) -> PathPoint | None:
     """Return the point of the path that was clicked in its figure."""
     for point in event.get("selection", {}).get("points", []) if event else []:
-        data = point.get("customdata") or [math.nan]
-        lam = float(data["0"] if isinstance(data, dict) else data[0])
+        data = point.get("customdata") or [None]
+        lam = data.get("0") if isinstance(data, dict) else data[0]
         for entry in path.points:
-            if math.isclose(entry.lam, lam, rel_tol=1e-12):
+            if lam is not None and math.isclose(entry.lam, float(lam), rel_tol=1e-12):
                 return entry
     return None
 
