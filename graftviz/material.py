@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from graftviz.counts import PairCounts
-from graftviz.datasets import DataSet
+from graftviz.datasets import DataSet, suggest_lam
 from graftviz.errors import InputError
 from graftviz.learners.base import Learner
 from graftviz.learners.chow_liu import ChowLiu
@@ -25,6 +25,8 @@ from graftviz.table import DiscreteTable
 
 UPLOAD = "upload"  # key of uploaded data, in place of that of a data set
 FINGERPRINT_DIGITS = 16
+TEST_FRACTION = 0.1  # of an uploaded table
+LEAST_ROWS_TO_HOLD_OUT = 50
 # Several edges per step are easier to follow.
 _PAGE_DEFAULTS = {"alpha": 0.75}
 PAGE_PRESET = "paper"
@@ -149,6 +151,42 @@ def prepare(data: DataSet, seed: int) -> Material:
         fingerprint=fingerprint,
         own=SourceCache() if data.key == UPLOAD else None,
     )
+
+
+class Upload:
+    """Accepted table; calling it returns the material for a seed.
+
+    Parameters
+    ----------
+    data : DataSet
+    fingerprint : str
+    """
+
+    def __init__(self, data: DataSet, fingerprint: str) -> None:
+        self.data = data
+        self.fingerprint = fingerprint
+        self._latest = SourceCache(1)
+
+    def __call__(self, seed: int) -> Material:
+        """Return the material, its held-out rows chosen by `seed`: the same for the same seed."""
+        return self._latest.get(seed, lambda: prepare(self.data, seed))
+
+
+def uploaded_data(
+    name: str, table: DiscreteTable, truth: np.ndarray | None, positions: np.ndarray | None
+) -> Upload:
+    """Return an uploaded table; rows are held out if there are enough."""
+    data = DataSet(
+        key=UPLOAD,
+        title=f"{name} · {table.n_variables} variables, {table.n_rows:,} rows",
+        table=table,
+        truth=truth,
+        positions=positions,
+        description="",
+        suggested={"lam": suggest_lam(table)},
+        test_fraction=TEST_FRACTION if table.n_rows >= LEAST_ROWS_TO_HOLD_OUT else 0.0,
+    )
+    return Upload(data, table.fingerprint[:FINGERPRINT_DIGITS])
 
 
 def default_options(

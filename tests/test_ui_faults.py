@@ -28,6 +28,7 @@ from graftviz.formats.graphml import model_graphml
 from graftviz.formats.uploads import read_uploaded_model
 from graftviz.learners import registry
 from graftviz.learners.base import Learner
+from graftviz.material import Upload
 from graftviz.runs import learn
 from graftviz.table import DiscreteTable
 from graftviz.trace import Outcome, Step
@@ -37,7 +38,7 @@ from graftviz.ui.dynamics.state import source
 from graftviz.ui.frame.runs import SessionRun
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.scheduler import Scheduler
-from graftviz.ui.upload import Upload, read_upload
+from graftviz.ui.upload import read_upload
 from graftviz.ui.url_state import UploadOptions, default_values
 
 PACKAGE = Path(graftviz.__file__).parent

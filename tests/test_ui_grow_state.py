@@ -16,7 +16,7 @@ from graftviz.datasets import DataSet
 from graftviz.errors import InputError
 from graftviz.learners.base import Learner
 from graftviz.learners.best_choice import BestChoice
-from graftviz.material import UPLOAD, Material, prepare
+from graftviz.material import UPLOAD, Material, Upload, prepare
 from graftviz.table import DiscreteTable
 from graftviz.ui import run_limits
 from graftviz.ui.frame import runs
@@ -28,7 +28,6 @@ from graftviz.ui.grow.options import BranchPoint
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.limits import Limits
 from graftviz.ui.scheduler import Scheduler
-from graftviz.ui.upload import Upload
 
 FIRST, SECOND = "scale-free-60", "karate"  # the rows below have these names
 

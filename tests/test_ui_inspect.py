@@ -24,7 +24,7 @@ from graftviz.inference import infer
 from graftviz.inspection import answers, compare_models, mutual_informations
 from graftviz.inspection.answers import AUTOMATIC, METHODS, Answer, answer_steps
 from graftviz.learners.registry import learner_class, learner_names
-from graftviz.material import prepare
+from graftviz.material import Upload, prepare
 from graftviz.model import PairwiseMRF
 from graftviz.options import option_specs
 from graftviz.player.models import Loaded, fingerprint_of
@@ -36,7 +36,6 @@ from graftviz.ui.inspect.results import matching_rows, model_files, state_names
 from graftviz.ui.inspect.state import InspectState, Shown
 from graftviz.ui.model_source import FILE, TRUE, SourceOptions
 from graftviz.ui.scheduler import Scheduler
-from graftviz.ui.upload import Upload
 from graftviz.ui.url_state import UploadOptions, parse_options_of, write_options_of
 
 LEARNERS = [learner_class(name) for name in learner_names()]

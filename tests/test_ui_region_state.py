@@ -10,9 +10,10 @@ from graftviz.formats.uploads import read_uploaded_model
 from graftviz.material import UPLOAD
 from graftviz.model import PairwiseMRF
 from graftviz.player.models import ShownModel, check_size, grid_model, uploaded_model
+from graftviz.player.region_records import named_rules, rule_choices
 from graftviz.regions.overview import promising_query
 from graftviz.ui.frame.jobs import Job
-from graftviz.ui.regions.options import GRID, RUN, RegionOptions, named_rules, rule_choices
+from graftviz.ui.regions.options import GRID, RUN
 from graftviz.ui.regions.state import RegionState
 from graftviz.ui.scheduler import Scheduler
 
@@ -250,10 +251,9 @@ def test_the_first_query_is_one_about_which_something_can_be_promised() -> None:
 @pytest.mark.parametrize("expansion", ["greedy", "random", "norm"])
 @pytest.mark.parametrize("cut", ["drop", "mean-field"])
 def test_four_rules_are_compared_and_the_chosen_one_is_among_them(expansion: str, cut: str) -> None:
-    options = RegionOptions(expansion=expansion, cut=cut)
-    choices = rule_choices(options)
+    choices = rule_choices(expansion, cut)
     assert len(set(choices)) == 4
     assert (expansion, cut) in choices
-    names = named_rules(options)
+    names = named_rules(expansion, cut)
     assert list(names) == list(choices)
     assert len({rule["name"] for rule in names.values()}) == 4

@@ -10,8 +10,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from graftviz import material
 from graftviz.formats.model_records import ModelFile
-from graftviz.material import UPLOAD, Material, SourceCache
+from graftviz.material import UPLOAD, Material, SourceCache, Upload
 from graftviz.player.models import ShownModel, grid_model, uploaded_model
 from graftviz.player.region_records import Question
 from graftviz.sampling.ising import ising_grid
@@ -44,7 +45,7 @@ class Idle:
         pass
 
 
-def brought() -> upload.Upload:
+def brought() -> Upload:
     rng = np.random.default_rng(1)
     lines = ["a,b,c,d,e", *(",".join(map(str, row)) for row in rng.integers(0, 2, size=(80, 5)))]
     file = io.BytesIO("\n".join(lines).encode())
@@ -80,12 +81,12 @@ def test_a_table_is_prepared_once_and_nothing_holds_it_afterwards(
     made: list[weakref.ref[Material]] = []
 
     def preparing(*given: object) -> Material:
-        material = prepare(*given)
-        made.append(weakref.ref(material))
-        return material
+        prepared = prepare(*given)
+        made.append(weakref.ref(prepared))
+        return prepared
 
-    prepare = upload.prepare
-    monkeypatch.setattr(upload, "prepare", preparing)
+    prepare = material.prepare
+    monkeypatch.setattr(material, "prepare", preparing)
     state = page()
     state.choose("data", UPLOAD)
     state.accept(brought())

@@ -44,6 +44,7 @@ DIGITS = 7
 MOST_ENTRIES = 200_000_000
 MOST_BYTES = 700_000_000
 MOST_REGION_BYTES = 100_000_000
+RULES = {"greedy": "greedy", "random": "random", "norm": "strongest edge"}  # of expansion
 
 
 class Question(NamedTuple):
@@ -82,6 +83,24 @@ class AnsweredStep(NamedTuple):
         """Whether there is a bound, but as written it excludes no probability from 0 to 1."""
         furthest = np.maximum(self.marginal, 1.0 - self.marginal).max()
         return self.bound is not None and float(bound_text(self.bound)) >= float(furthest)
+
+
+def rule_choices(expansion: str, cut: str) -> tuple[tuple[str, str], ...]:
+    """Return expansion and cut of the four rules that are compared, which include these."""
+    other = cut if expansion != "greedy" else "drop"
+    return (("greedy", "drop"), ("greedy", "mean-field"), ("random", other), ("norm", other))
+
+
+def named_rules(expansion: str, cut: str) -> dict[tuple[str, str], dict[str, Any]]:
+    """Return key, name and number of the same rules, by expansion and cut."""
+    return {
+        (expansion, cut): {
+            "key": f"{expansion}:{cut}",
+            "name": RULES[expansion] + (", mean field" if cut == "mean-field" else ""),
+            "index": index,
+        }
+        for index, (expansion, cut) in enumerate(rule_choices(expansion, cut))
+    }
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from graftviz.datasets import positions_from_names, read_positions, read_truth
 from graftviz.dynamics import TimeSeries, read_parents, read_series
 from graftviz.errors import InputError
 from graftviz.formats.model_records import ModelFile
-from graftviz.formats.uploads import read_uploaded_model
+from graftviz.formats.uploads import MOST_CHARACTERS, read_uploaded_model
 from graftviz.model import PairwiseMRF
 from graftviz.sandbox.frames import Packed
 from graftviz.table import DiscreteTable, read_table
@@ -88,12 +88,25 @@ def read_table_upload(files: Sequence[UploadedFile], options: Mapping[str, Any])
     """
     streams = {file.role: file.stream() for file in files}
     table = read_table(streams["table"], **options)
+    _check_lengths(table)
     truth = read_truth(streams["truth"], table.names) if "truth" in streams else None
     if "places" in streams:
         positions: np.ndarray | None = read_positions(streams["places"], table.names)
     else:
         positions = positions_from_names(table.names)
     return TableUpload(table, truth, positions)
+
+
+def _check_lengths(table: DiscreteTable) -> None:
+    """Refuse names and labels that are too long to display."""
+    for name, labels in zip(table.names, table.labels, strict=True):
+        longest = max((name, *labels), key=len)
+        if len(longest) > MOST_CHARACTERS:
+            what = "name" if longest is name else "value"
+            raise InputError(
+                f"Column {name[:20]!r} has a {what} of {len(longest):,} characters; the maximum is "
+                f"{MOST_CHARACTERS:,}. Shorten it, or remove the column."
+            )
 
 
 def _pack_table(upload: TableUpload) -> Packed:

@@ -8,14 +8,12 @@ from typing import Any, BinaryIO, NamedTuple
 
 import streamlit as st
 
-from graftviz.datasets import DataSet, suggest_lam
 from graftviz.errors import InputError
 from graftviz.formats.model_records import ModelFile
 from graftviz.formats.models import may_be_model
-from graftviz.material import FINGERPRINT_DIGITS, UPLOAD, Material, SourceCache, prepare
+from graftviz.material import FINGERPRINT_DIGITS, UPLOAD, Upload, uploaded_data
 from graftviz.options import OptionSpec, option_specs
 from graftviz.sandbox.readers import TableUpload
-from graftviz.table import DiscreteTable
 from graftviz.ui.controls import show_button, show_options
 from graftviz.ui.frame.learning import LearningPage
 from graftviz.ui.limits import limits
@@ -23,9 +21,6 @@ from graftviz.ui.reading import read_files, read_once
 from graftviz.ui.url_state import UploadOptions, default_values
 from graftviz.wording import advised_arguments, plain, reworded
 
-TEST_FRACTION = 0.1
-LEAST_ROWS_TO_HOLD_OUT = 50
-MOST_CHARACTERS = 1000  # of a name or label
 _FILES = (
     ("table", "Table (CSV or parquet)", ["csv", "tsv", "txt", "data", "parquet", "pq"]),
     ("truth", "True edges, optional (CSV: source, target)", ["csv"]),
@@ -159,25 +154,6 @@ def show_uploaders(prefix: str, uploaders: Sequence[tuple[str, str, list[str]]])
 # ------------------------------------------------------------------------------------------ tables
 
 
-class Upload:
-    """Accepted table; calling it returns the material for a seed.
-
-    Parameters
-    ----------
-    data : DataSet
-    fingerprint : str
-    """
-
-    def __init__(self, data: DataSet, fingerprint: str) -> None:
-        self.data = data
-        self.fingerprint = fingerprint
-        self._latest = SourceCache(1)
-
-    def __call__(self, seed: int) -> Material:
-        """Return the material, its held-out rows chosen by `seed`: the same for the same seed."""
-        return self._latest.get(seed, lambda: prepare(self.data, seed))
-
-
 def read_upload(
     file: BinaryIO,
     truth: BinaryIO | None,
@@ -200,33 +176,7 @@ def read_upload(
     header = {"auto": "auto", "yes": True, "no": False}[options["header"]]
     files = (("table", file), ("truth", truth), ("places", places))
     upload: TableUpload = read_files("table", files, {**options, "header": header})
-    table = upload.table
-    name = getattr(file, "name", "") or "The file"
-    _check_lengths(table)
-    holds_out = table.n_rows >= LEAST_ROWS_TO_HOLD_OUT
-    data = DataSet(
-        key=UPLOAD,
-        title=f"{name} · {table.n_variables} variables, {table.n_rows:,} rows",
-        table=table,
-        truth=upload.truth,
-        positions=upload.positions,
-        description="",
-        suggested={"lam": suggest_lam(table)},
-        test_fraction=TEST_FRACTION if holds_out else 0.0,
-    )
-    return Upload(data, table.fingerprint[:FINGERPRINT_DIGITS])
-
-
-def _check_lengths(table: DiscreteTable) -> None:
-    """Refuse names and labels that are too long to display."""
-    for name, labels in zip(table.names, table.labels, strict=True):
-        longest = max((name, *labels), key=len)
-        if len(longest) > MOST_CHARACTERS:
-            what = "name" if longest is name else "value"
-            raise InputError(
-                f"Column {name[:20]!r} has a {what} of {len(longest):,} characters; the maximum is "
-                f"{MOST_CHARACTERS:,}. Shorten it, or remove the column."
-            )
+    return uploaded_data(getattr(file, "name", "") or "The file", *upload)
 
 
 def show_upload(state: LearningPage[Any]) -> None:

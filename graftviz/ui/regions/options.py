@@ -9,7 +9,7 @@ from typing import Any
 from graftviz.datasets import dataset_title
 from graftviz.material import UPLOAD
 from graftviz.options import check_options, option
-from graftviz.player.region_records import Question
+from graftviz.player.region_records import RULES, Question
 from graftviz.ui.url_state import LinkReader, fingerprint_part, part, seed_option, step_option
 
 GRID = "ising-grid"
@@ -29,7 +29,6 @@ RESETS = {
     **dict.fromkeys(("side", "query"), ("step", "state")),
 }
 _LONGEST_RUN = 600  # characters of an address on the Grow page
-_RULES = {"greedy": "greedy", "random": "random", "norm": "strongest edge"}
 
 
 def _read_run(link: LinkReader, values: Mapping[str, Any]) -> str:
@@ -109,7 +108,7 @@ class RegionOptions:
         "the neighbour that is added next: the one that gives the smallest bound, a random one, or "
         "the one with the strongest edge into the region",
         label="Expansion rule",
-        choices=tuple(_RULES),
+        choices=tuple(RULES),
         titles=("greedy: smallest bound", "random", "strongest edge"),
     )
     cut: str = option(
@@ -139,21 +138,3 @@ def question_of(options: RegionOptions, query: int) -> Question:
     return Question(
         query, options.expansion, options.cut, options.tolerance, options.size, options.seed
     )
-
-
-def rule_choices(options: RegionOptions) -> tuple[tuple[str, str], ...]:
-    """Return expansion and cut of the four rules, which include the chosen one."""
-    cut = options.cut if options.expansion != "greedy" else "drop"
-    return (("greedy", "drop"), ("greedy", "mean-field"), ("random", cut), ("norm", cut))
-
-
-def named_rules(options: RegionOptions) -> dict[tuple[str, str], dict[str, Any]]:
-    """Return key, name and number of the same rules, by expansion and cut."""
-    return {
-        (expansion, cut): {
-            "key": f"{expansion}:{cut}",
-            "name": _RULES[expansion] + (", mean field" if cut == "mean-field" else ""),
-            "index": index,
-        }
-        for index, (expansion, cut) in enumerate(rule_choices(options))
-    }

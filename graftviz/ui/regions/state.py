@@ -23,7 +23,9 @@ from graftviz.player.region_records import (
     curve_record,
     graph_record,
     growing,
+    named_rules,
     region_record,
+    rule_choices,
 )
 from graftviz.regions.overview import Influence, coefficient_map, influence_of
 from graftviz.ui.frame.jobs import BUSY, LONGEST_WAIT, Job, shared_job
@@ -42,9 +44,7 @@ from graftviz.ui.regions.options import (
     RESETS,
     RUN,
     RegionOptions,
-    named_rules,
     question_of,
-    rule_choices,
 )
 
 AT_ONCE = 1.0  # seconds to wait for a complete region
@@ -191,7 +191,7 @@ class RegionState(OptionsPage[RegionOptions]):
     def choose_rule(self, rule: Mapping[str, Any]) -> bool:
         """Choose the rule of a curve."""
         expansion, _, cut = str(rule.get("key")).partition(":")
-        is_rule = (expansion, cut) in rule_choices(self.options)
+        is_rule = (expansion, cut) in rule_choices(self.options.expansion, self.options.cut)
         if is_rule:
             self.choose("expansion", expansion)
             self.choose("cut", cut)
@@ -223,6 +223,7 @@ def region_message(state: RegionState, shown: ShownModel, mail: Mailbox) -> str:
     if growth.latest is None:
         raise InputError(growth.failure or BUSY)
     pending = [] if growth.ended else ["region"]
+    rules = named_rules(question.expansion, question.cut)
     message: dict[str, Any] = {
         "token": f"{shown.identity}:{question}",
         "visit": state.visit,
@@ -237,7 +238,7 @@ def region_message(state: RegionState, shown: ShownModel, mail: Mailbox) -> str:
                 influence=influence(shown).latest,
                 failure=growth.failure,
             ),
-            "rule": named_rules(state.options)[question.expansion, question.cut],
+            "rule": rules[question.expansion, question.cut],
             "done": growth.ended,
             "note": shown.note,
             "at": state.options.step,
@@ -264,7 +265,7 @@ def region_message(state: RegionState, shown: ShownModel, mail: Mailbox) -> str:
         truth = None if found.exact is None else found.exact[state.query]
     if not answers.ended:
         pending.append("whole")
-    message["rules"] = _curves(state.options, shown, question, truth, until)
+    message["rules"] = _curves(shown, question, rules, truth, until)
     if message["rules"] is None:
         pending.append("rules")
     return to_json(message)
@@ -276,24 +277,21 @@ def _wait(job: Job[Any], until: float) -> bool:
 
 
 def _curves(
-    options: RegionOptions,
     shown: ShownModel,
     question: Question,
+    rules: Mapping[tuple[str, str], Mapping[str, Any]],
     truth: np.ndarray | None,
     until: float,
 ) -> list[dict[str, Any]] | None:
     """Return the curves of all rules; None until they are known."""
     settings = question._replace(tolerance=0.0)
-    jobs = {
-        (expansion, cut): region(shown, settings._replace(expansion=expansion, cut=cut))
-        for expansion, cut in rule_choices(options)
-    }
+    # All jobs begin before the first is awaited.
+    jobs = [region(shown, settings._replace(expansion=e, cut=c)) for e, c in rules]
     curves = []
-    for choice, rule in named_rules(options).items():
-        job = jobs[choice]
+    for job, (choice, rule) in zip(jobs, rules.items(), strict=True):
         if not _wait(job, until) or job.latest is None:
             return None
-        chosen = choice == (options.expansion, options.cut)
+        chosen = choice == (question.expansion, question.cut)
         curves.append(curve_record(**rule, steps=job.latest.steps, truth=truth, chosen=chosen))
     return curves
 
