@@ -136,7 +136,7 @@ def test_every_data_set_can_be_chosen(key: str) -> None:
 
 @pytest.mark.parametrize("name", learner_names())
 def test_every_learner_can_be_chosen(name: str) -> None:
-    app = open_app()
+    app = open_app(data="survey")
     app.selectbox(key="choose.learner").set_value(name).run()
     assert not app.exception
     assert sentences(app) == ""

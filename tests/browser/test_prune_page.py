@@ -111,7 +111,7 @@ def test_another_rule_is_chosen_in_the_table_and_a_link_shows_it_again(prune: An
 def test_what_was_chosen_stays_chosen_when_the_page_speaks_before_it_hears_of_it(
     prune: Any,
 ) -> None:
-    page = prune(f"{QUICK}&step=2")
+    page = prune(f"{QUICK}&step=2", offline=False)  # a page of its own, which stays held up
     socket = HeldSocket(page)
     page.reload()
     eventually(page, lambda: page.locator(".gv-prune-body:not([hidden])").count())
