@@ -481,27 +481,6 @@ def test_a_run_without_memory_is_refused_with_the_numbers(
     assert state_of(app).run is before
 
 
-BAD_LINKS = {
-    "data": ({"data": "mars"}, "Option data must be one of "),
-    "learner": ({"learner": "guess"}, "Option learner must be one of "),
-    "range": ({"alpha": "7"}, "Option alpha must be at least 0"),
-    "text": ({"seed": "x"}, "Option seed must be a whole number"),
-    "key": ({"colour": "red"}, "Unknown setting 'colour'"),
-    "branch": ({"branch": "soon"}, "A branch is written as step:option=value"),
-    "old preset": ({"preset": "default"}, "default is now called paper"),
-    "comparison": ({"compare": "worst"}, "A run can be compared with best"),
-    "fingerprint": ({"data": "upload", "fingerprint": "?"}, "is not a fingerprint"),
-}
-
-
-@pytest.mark.parametrize(("query", "sentence"), BAD_LINKS.values(), ids=BAD_LINKS)
-def test_a_bad_link_costs_a_sentence(query: dict[str, str], sentence: str) -> None:
-    app = open_app(**query)
-    assert sentence in sentences(app)
-    if query.get("data") != "upload":
-        assert state_of(app).run is not None
-
-
 def test_what_a_link_says_is_shown_as_text() -> None:
     app = open_app(data="![a](http://example.com/a.png) $x$ :red[b]")
     assert "![a](http://example.com/a.png) $x$ :red[b]" in sentences(app)

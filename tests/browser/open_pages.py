@@ -93,9 +93,12 @@ class PageFactory:
         *,
         dark: bool = False,
         reduced_motion: bool = False,
+        touch: bool = False,
         **context: Any,
     ) -> Any:
         """Return a page of the given size; one of its own if options of its context are given."""
+        if touch:
+            context["has_touch"] = True
         page = self.pages.new(**context) if context else self.pages.take()
         (self._others if context else self._reusable).append(page)
         page.set_viewport_size({"width": width, "height": height})

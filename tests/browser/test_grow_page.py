@@ -353,7 +353,7 @@ def test_the_replay_opens_without_the_app(grow: Any, open_page: Any, tmp_path: P
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_it_fits_a_phone(grow: Any, dark: bool) -> None:
-    page = grow(width=390, height=844, dark=dark, has_touch=True)
+    page = grow(width=390, height=844, dark=dark, touch=True)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     press(page, "Play")
     eventually(page, lambda: step(page) >= 2)

@@ -248,7 +248,7 @@ def test_destroying_leaves_nothing_behind(finished: Any) -> None:
 def test_two_fingers_zoom_and_one_pans_once_the_graph_has_the_focus(
     open_page: Any, show_html: Any, player_runs: list[Any], until: Any
 ) -> None:
-    page = open_page(390, 844, has_touch=True)
+    page = open_page(390, 844, touch=True)
     show_html(page, served_page(player_runs))
     page.evaluate("server.open('run-1', {step: 5})")
     until(page, "player.shown === 5 && player.raf === 0")
