@@ -160,9 +160,7 @@ def test_what_is_said_is_true(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_regions_have_the_documented_keys() -> None:
     text = (Path(__file__).resolve().parent.parent / "docs" / "player.md").read_text("utf-8")
-    table = (
-        text.split("`region`, an object of its own")[1].split("| --- | --- |")[1].split("\n\n")[0]
-    )
+    table = text.split("has an object `region`")[1].split("| --- | --- |")[1].split("\n\n")[0]
     keys = {key for line in table.splitlines() for key in re.findall(r"`(\w+)`", line[:40])}
     run = finished(LEARNERS["paper"], dependent_table())
     assert set(certified_region(run, 0, 2)) == keys
