@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable
 from pathlib import Path
 
+from streamlit.components.v2.component_manager import BidiComponentManager
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest, app_test
 from waiting import wait_until
@@ -33,9 +35,19 @@ def run_while(app: AppTest, is_waiting: Callable[[], object]) -> AppTest:
     return app
 
 
+@functools.cache
+def installed_components() -> BidiComponentManager:
+    """Return the components that the installed distributions have for Streamlit."""
+    manager = BidiComponentManager()
+    manager.discover_and_register_components(start_file_watching=False)
+    return manager
+
+
 def page_at(page: str, /, **query: str) -> AppTest:
     """Return the page of this name, "" for the first one, not yet run."""
     app = AppTest.from_file(APP, default_timeout=120)
+    # Looking for installed components is most of the work of opening a page.
+    app._bidi_component_manager = installed_components()
     if page:
         app.switch_page(f"pages/{page}.py")
     for name, text in query.items():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from app_pages import open_page, sentences
 from streamlit.testing.v1 import AppTest
 from waiting import wait_until
@@ -56,23 +55,6 @@ def test_another_bound_learns_again_and_keeps_the_run_before() -> None:
     # The same bound of other data is another run, without the one before: other variables.
     app.selectbox[0].set_value("dense-16").run()
     assert shown(app)["run"]["ghost"] is None
-
-
-@pytest.mark.parametrize(
-    ("query", "told"),
-    [
-        ({"bound": "2.5"}, "whole number from 1 to 8"),
-        ({"bound": "99"}, "whole number from 1 to 8"),
-        ({"complexity": "beauty"}, "complexity"),
-        ({"data": "nothing"}, "nothing"),
-        ({"lam2": "-1"}, "lam2"),
-        ({"colour": "red"}, "colour"),
-    ],
-)
-def test_a_link_that_makes_no_sense_costs_a_sentence(query: dict[str, str], told: str) -> None:
-    app = open_page("budget", **{"data": "survey", "bound": "1", **query})
-    assert told in sentences(app)
-    assert shown(app)["run"]["steps"]
 
 
 def test_a_bound_below_every_model_is_said_and_the_next_choice_learns_again() -> None:

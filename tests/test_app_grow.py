@@ -137,7 +137,7 @@ def test_every_data_set_can_be_chosen(key: str) -> None:
 
 @pytest.mark.parametrize("name", learner_names())
 def test_every_learner_can_be_chosen(name: str) -> None:
-    app = open_app()
+    app = open_app(data="survey")
     app.selectbox(key="choose.learner").set_value(name).run()
     assert not app.exception
     assert sentences(app) == ""
@@ -480,27 +480,6 @@ def test_a_run_without_memory_is_refused_with_the_numbers(
     assert size_text(1_000_000) in sentences(app)
     assert not [button for button in app.button if button.key == "player.run_anyway"]
     assert state_of(app).run is before
-
-
-BAD_LINKS = {
-    "data": ({"data": "mars"}, "Option data must be one of "),
-    "learner": ({"learner": "guess"}, "Option learner must be one of "),
-    "range": ({"alpha": "7"}, "Option alpha must be at least 0"),
-    "text": ({"seed": "x"}, "Option seed must be a whole number"),
-    "key": ({"colour": "red"}, "Unknown setting 'colour'"),
-    "branch": ({"branch": "soon"}, "A branch is written as step:option=value"),
-    "old preset": ({"preset": "default"}, "default is now called paper"),
-    "comparison": ({"compare": "worst"}, "A run can be compared with best"),
-    "fingerprint": ({"data": "upload", "fingerprint": "?"}, "is not a fingerprint"),
-}
-
-
-@pytest.mark.parametrize(("query", "sentence"), BAD_LINKS.values(), ids=BAD_LINKS)
-def test_a_bad_link_costs_a_sentence(query: dict[str, str], sentence: str) -> None:
-    app = open_app(**query)
-    assert sentence in sentences(app)
-    if query.get("data") != "upload":
-        assert state_of(app).run is not None
 
 
 def test_what_a_link_says_is_shown_as_text() -> None:

@@ -72,23 +72,6 @@ def test_what_cannot_be_used_costs_a_sentence_and_not_the_runs() -> None:
     assert query_of(app) == {"exchanges": "1"}
 
 
-def test_a_bad_link_costs_a_sentence_for_each_thing_in_it() -> None:
-    app = open_page(
-        "prune",
-        exchanges="1",
-        data="atlantis",
-        heuristic="guess",
-        beta="-3",
-        branch="2:alpha=1",
-        huh="1",
-    )
-    told = sentences(app)
-    for word in ("atlantis", "heuristic", "beta", "'branch'", "'huh'"):
-        assert word in told, word
-    assert query_of(app) == {"exchanges": "1"}
-    assert state_of(app).runs
-
-
 def test_data_may_be_brought_and_wrong_files_are_told_about() -> None:
     app = open_page("prune", data="upload", exchanges="1")
     assert not state_of(app).runs

@@ -92,18 +92,6 @@ def test_racers_are_added_and_removed() -> None:
     assert sentences(app) == ""
 
 
-def test_a_bad_link_costs_sentences_and_nothing_else() -> None:
-    app = open_race(
-        data="karate", r1="nobody", r2="first-hit:lam=minus", axis="miles", at="soon", x="1"
-    )
-    told = sentences(app)
-    for words in ("nobody", "minus", "miles", "soon", "'x'"):
-        assert words in told
-    finish(app)
-    assert [entry.name for entry in state_of(app).entries] == ["First hit"]
-    assert query_of(app) == {"data": "karate", "r1": "first-hit"}
-
-
 def test_a_learner_that_refuses_its_options_does_not_stop_the_others() -> None:
     app = open_race(
         data="karate",

@@ -147,24 +147,6 @@ def test_every_data_set_is_learned_and_asked(data: str) -> None:
     assert len(picture["region"]["labels"]) == len(picture["region"]["steps"][0]["marginal"])
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        {"side": "1"},
-        {"t1": "-1", "t2": "inf", "seed": "x"},
-        {"tolerance": "0", "size": "1000", "step": "-3"},
-        {"data": "<b>", "cut": "knife", "expansion": "' or 1"},
-        {"query": "99999999999999999999", "state": "many", "y": "z"},
-    ],
-)
-def test_an_address_that_cannot_be_used_costs_sentences_only(query: dict[str, str]) -> None:
-    app = open_page("regions", **query)
-    assert len(app.warning) == 1
-    assert len(app.warning[0].value.split("\n\n")) == len(query)
-    assert query_of(app) == {}
-    assert told_region(app)["steps"]
-
-
 def told_region(app: AppTest) -> dict[str, Any]:
     """Return the region alone, without what takes longer."""
     state = state_of(app)

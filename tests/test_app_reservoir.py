@@ -65,24 +65,6 @@ def test_controls_change_the_picture_and_the_address() -> None:
 @pytest.mark.parametrize(
     "query",
     [
-        {"n": "0"},
-        {"n": "-5", "largest": "1e9", "trials": "0"},
-        {"reservoir": "nan", "alpha": "inf", "seed": "-1"},
-        {"data": "<b>", "step": "' or 1", "x": "y"},
-        {"logarithmic": "2"},
-    ],
-)
-def test_an_address_that_cannot_be_used_costs_sentences_only(query: dict[str, str]) -> None:
-    app = open_page("reservoir", **query)
-    assert len(app.warning) == 1
-    assert len(app.warning[0].value.split("\n\n")) == len(query)
-    assert len(charts(app)) == 3
-    assert query_of(app) == {}
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
         {"n": "2", "largest": "1000", "trials": "1"},
         {"reservoir": "1", "tests": "1", "data": "karate"},
         {"step": "99999", "alpha": "1", "data": "karate"},

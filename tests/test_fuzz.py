@@ -148,7 +148,7 @@ def test_time_ends_a_campaign() -> None:
     campaign = Campaign(["good"], 3, module="tests.fuzz.faulty")
     campaign.run(3.0)
     assert campaign.records["good"].inputs > 0
-    assert 3.0 <= campaign.seconds < 8.0
+    assert 3.0 <= campaign.seconds < 60.0
 
 
 def test_a_finding_is_made_smaller_and_saved(tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ def test_a_finding_is_made_smaller_and_saved(tmp_path: Path) -> None:
 
 def digest(kind: str) -> str:
     """Return a digest of the first inputs of a kind."""
-    cases = "".join(repr(case_of(kind, 5, number)) for number in range(40))
+    cases = "".join(repr(case_of(kind, 5, number)) for number in range(12))
     return hashlib.sha256(cases.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -182,8 +182,9 @@ def test_an_input_follows_from_kind_seed_and_number() -> None:
         text=True,
         check=True,
     )
-    assert other.stdout.split() == [digest(kind) for kind in KINDS]
-    assert len({digest(kind) for kind in KINDS}) == len(KINDS)
+    digests = [digest(kind) for kind in KINDS]
+    assert other.stdout.split() == digests
+    assert len(set(digests)) == len(KINDS)
 
 
 @pytest.mark.parametrize("kind", KINDS)

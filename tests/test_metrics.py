@@ -62,7 +62,7 @@ def test_edge_metrics_are_the_ratios_of_sets(found, truth):
 
 @pytest.mark.parametrize(
     ("cardinalities", "rows"),
-    [([2, 3, 4, 2, 5, 1], 700), ([1, 1], 3), ([2] * 9, 513), ([300, 2, 3], 90), ([6, 5, 7], 1)],
+    [([2, 3, 4, 2, 5, 1], 700), ([1, 1], 3), ([2] * 9, 513), ([300, 2, 3], 20), ([6, 5, 7], 1)],
 )
 def test_nlpl_equals_its_plain_twin(cardinalities, rows):
     rng = np.random.default_rng(3)

@@ -62,9 +62,9 @@ def check_models(count, seed):
 
 
 def test_the_true_error_never_exceeds_the_bound():
-    """Two thousand models, two to four states, weak to strong, all expansions and both cuts."""
-    ratios = check_models(2_000, seed=20)
-    assert len(ratios) > 4_000
+    """Hundreds of models, two to four states, weak to strong, all expansions and both cuts."""
+    ratios = check_models(600, seed=20)
+    assert len(ratios) > 1_200
     assert ratios.max() > 0.99  # the bound is met: it could not be smaller
     assert (ratios > 0.1).mean() > 0.2
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -84,14 +85,14 @@ def readers(folder: Path) -> dict[str, Callable[[bytes], object]]:
 def test_no_damage_ends_the_process(tmp_path: Path, kind: str, how: str) -> None:
     whole = SMALL_PARQUET[kind]
     contents = [whole, *mutations(whole, 300, seed=len(whole))]
-    # All bits through one reader each: opening and checking are the same for all.
+    # Bits all over the file through one reader each: checking is the same for all.
     if (kind, how) in (
         ("numbers and text", "table"),
         ("decimals and dates", "table"),
         ("times and bytes", "chunks"),
         ("long series", "series"),
     ):
-        contents += bit_flips(whole)
+        contents += itertools.islice(bit_flips(whole), 0, None, 3)
     assert count_aborts(contents, readers(tmp_path)[how]) == []
 
 

@@ -248,13 +248,6 @@ def test_what_cannot_be_used_of_a_link_costs_one_sentence(key: str) -> None:
     assert {**values, "second": None} == vars(InspectOptions(data="grid-8x8"))
 
 
-@given(st.dictionaries(st.sampled_from((*OWN_KEYS, "data", "step", "x")), st.text(max_size=40)))
-def test_no_link_raises(query: dict[str, str]) -> None:
-    values, complaints = parse_options_of(InspectOptions, query)
-    assert all(len(sentence) < 600 for sentence in complaints)
-    write_options_of(InspectOptions, values)
-
-
 # Sources
 
 

@@ -98,9 +98,3 @@ def test_what_cannot_be_used_costs_a_sentence(query: dict[str, str], words: str)
 def test_a_bad_racer_does_not_keep_the_good_ones_out() -> None:
     settings, _ = parsed({"r1": "nobody", "r2": "first-hit:max_edges=5"})
     assert settings.racers == (LearnerChoice("first-hit", {"max_edges": 5}),)
-
-
-@given(st.dictionaries(st.text(max_size=12), st.text(max_size=80), max_size=6))
-def test_no_address_breaks_it(query: dict[str, str]) -> None:
-    settings, _ = parsed(query)
-    assert parsed(written(settings)) == (settings, ())

@@ -9,15 +9,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from open_pages import PageFactory, Pages, no_browser
 from sample_records import sample_run
 from served_app import served_app, strangers
 from served_player import served_page
 from waiting import AT_REST, PATIENCE, eventually, jump_to
 
+try:
+    from playwright.sync_api import sync_playwright
+except ImportError:  # everything but the browser tests runs without it
+    sync_playwright = None
+
 FOLDER = Path(__file__).resolve().parent
 # What needs much of the engine; the word after `test_`.
 LATE = ("add", "app", "arena", "bench", "chunked", "cluster", "docs", "estimator", "readme")
 LATE += ("fuzz", "reproduce", "served", "ui")
+DRIVER, PAGES = pytest.StashKey[Any](), pytest.StashKey[Any]()
 COMPILER = pytest.StashKey[subprocess.Popen[bytes]]()
 PLAYER_STEPS = 40  # of the first run of `player_runs`
 ROOT = FOLDER.parent.parent
@@ -31,71 +38,6 @@ WarmUp(every_job()[::-1]).finished.wait()
 COMPILING = 400_000  # ms the very first start may take
 # Streamlit looks for its own addresses below the page's first, and then where they are.
 ITS_OWN = "console: Failed to load resource: the server responded with a status of 404"
-LOCAL = ("http://127.0.0.1:", "ws://127.0.0.1:", "https://127.0.0.1:", "wss://127.0.0.1:")
-LOCAL += ("file:", "data:", "blob:", "about:")
-
-
-class PageFactory:
-    """Opens pages in the test's browser and remembers what went wrong in them.
-
-    Attributes
-    ----------
-    troubles : list of str
-        Console errors, uncaught exceptions, dialogs, and requests that left the machine.
-    requests : list of str
-        The address of every request and websocket.
-    """
-
-    def __init__(self, browser: Any) -> None:
-        self.browser = browser
-        self.contexts: list[Any] = []
-        self.troubles: list[str] = []
-        self.requests: list[str] = []
-
-    def __call__(
-        self,
-        width: int = 1400,
-        height: int = 900,
-        *,
-        dark: bool = False,
-        reduced_motion: bool = False,
-        touch: bool = False,
-        **more: Any,
-    ) -> Any:
-        """Return a new page of the given size in a context of its own, which `more` is said of."""
-        context = self.browser.new_context(
-            viewport={"width": width, "height": height},
-            color_scheme="dark" if dark else "light",
-            reduced_motion="reduce" if reduced_motion else "no-preference",
-            has_touch=touch,
-            **more,
-        )
-        self.contexts.append(context)
-        context.set_default_timeout(PATIENCE * 1000)
-        page = context.new_page()
-        page.on("console", self._on_console)
-        page.on("pageerror", lambda error: self.troubles.append(f"uncaught: {error}"))
-        page.on("dialog", self._on_dialog)
-        page.on("request", lambda request: self._on_request(request.url))
-        page.on("websocket", lambda socket: self._on_request(socket.url))
-        return page
-
-    def _on_console(self, message: Any) -> None:
-        if message.type == "error":
-            self.troubles.append(f"console: {message.text}")
-
-    def _on_dialog(self, dialog: Any) -> None:
-        self.troubles.append(f"dialog: {dialog.message}")
-        dialog.dismiss()
-
-    def _on_request(self, url: str) -> None:
-        self.requests.append(url)
-        if not url.startswith(LOCAL):
-            self.troubles.append(f"request: {url}")
-
-    def close(self) -> None:
-        for context in self.contexts:
-            context.close()
 
 
 @pytest.hookimpl(trylast=True)
@@ -160,12 +102,49 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     assert strangers(log) == []
 
 
+def _of_folder(request: pytest.FixtureRequest, key: pytest.StashKey[Any], start: Any) -> Any:
+    """Return what the tests of this folder share; it is ended after the last of them.
+
+    Playwright keeps an event loop running in this thread, and tests of other folders start theirs.
+    """
+    folder = next(node for node in request.node.listchain() if node.path == FOLDER)
+    if key not in folder.stash:
+        folder.stash[key], end = start()
+        folder.addfinalizer(end)
+    return folder.stash[key]
+
+
+@pytest.fixture(scope="module")
+def driver(request: pytest.FixtureRequest) -> Any:
+    """Playwright."""
+    if sync_playwright is None:
+        no_browser("Playwright is not installed")
+
+    def start() -> tuple[Any, Callable[[], None]]:
+        started = sync_playwright().start()
+        return started, started.stop
+
+    return _of_folder(request, DRIVER, start)
+
+
+@pytest.fixture(scope="module")
+def pages(request: pytest.FixtureRequest, driver: Any) -> Pages:
+    """The browser that the tests of this folder share."""
+
+    def start() -> tuple[Pages, Callable[[], None]]:
+        pages = Pages(driver)
+        return pages, pages.browser.close
+
+    found: Pages = _of_folder(request, PAGES, start)
+    return found
+
+
 @pytest.fixture
-def open_page(browser: Any) -> Iterator[PageFactory]:
+def open_page(request: pytest.FixtureRequest, pages: Pages) -> Iterator[PageFactory]:
     """Factory of pages; fails the test when one of them had trouble."""
-    factory = PageFactory(browser)
+    factory, failed = PageFactory(pages), request.session.testsfailed
     yield factory
-    factory.close()
+    factory.close(keep=request.session.testsfailed == failed)
     assert not factory.troubles, factory.troubles
 
 

@@ -345,8 +345,7 @@ def test_the_replay_opens_without_the_app(grow: Any, open_page: Any, tmp_path: P
         press(page, "Web page of this run (needs no server)")
     replay = tmp_path / "replay.html"
     download.value.save_as(replay)
-    offline = open_page()
-    offline.context.set_offline(True)
+    offline = open_page(offline=True)
     offline.goto(replay.as_uri())
     offline.locator(".gv-player .gv-body:not([hidden])").wait_for()
     assert "Karate club" in heading(offline)

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import urllib.parse
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -42,7 +43,9 @@ def process_of(address: str) -> int:
 
 
 def run(test: Callable[[], Awaitable[Any]], seconds: float = 300.0) -> Any:
-    return asyncio.run(asyncio.wait_for(test(), seconds))
+    """Run a test in a thread, as Playwright keeps an event loop running in this one."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, asyncio.wait_for(test(), seconds)).result()
 
 
 def test_six_who_play_at_once_are_served_alike(address: str) -> None:
@@ -102,7 +105,10 @@ def test_a_page_that_opens_too_late_does_not_end_a_soak(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(Wire, "open", too_late)
     nowhere = "http://127.0.0.1:1/"
-    met = run(lambda: soak(nowhere, os.getpid(), 2, 2.0, lambda _seconds, _held: None))
+    for seconds in (0.3, 3.0, 30.0):  # more than two of these tabs can be opened in
+        met = run(partial(soak, nowhere, os.getpid(), 2, seconds, lambda _seconds, _held: None))
+        if len(met) > 2:
+            break
     assert len(met) > 2, "the next tab is opened"
     assert all(one.trouble == ["the page did not open"] for one in met)
 

@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from open_pages import Pages
 from waiting import eventually
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -87,8 +88,10 @@ def network_log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
-def browser_arguments(network_log: Path) -> list[str]:
-    return [*QUIET, f"--log-net-log={network_log}"]
+def pages(driver: Any, network_log: Path) -> Iterator[Pages]:
+    pages = Pages(driver, [*QUIET, f"--log-net-log={network_log}"])
+    yield pages
+    pages.browser.close()
 
 
 @pytest.fixture

@@ -13,11 +13,6 @@ pytestmark = pytest.mark.browser
 COMPILING = 400_000  # ms the very first start may take
 
 
-@pytest.fixture(scope="module")
-def log(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    return tmp_path_factory.mktemp("app") / "server.log"
-
-
 def alpha(page: Any) -> Any:
     # The accessible name goes on with the text of the help beside it.
     return page.get_by_role("slider", name=re.compile("^α"))
@@ -28,17 +23,13 @@ def wait_for_figures(page: Any) -> None:
     page.locator(".js-plotly-plot").nth(2).wait_for()
 
 
-def test_the_first_link_of_a_server_leads_into_the_app(browser: Any, address: str) -> None:
-    # Streamlit asks for its settings below the page's own path first, and the browser notes that
-    # there are none: hence a page that forgives what the others do not.
-    page = browser.new_page(viewport={"width": 1400, "height": 900})
-    page.goto(f"{address}reservoir?data=karate&alpha=0.2&step=10")
+def test_the_first_link_of_a_server_leads_into_the_app(opener: Any) -> None:
+    page = opener("reservoir?data=karate&alpha=0.2&step=10", "text=eligible, and")()
     wait_for_figures(page)
     assert page.get_by_role("link", name="Grow").is_visible()
     assert page.title() == "Reservoir · graftviz"
     eventually(page, lambda: alpha(page).input_value() == "0.2")
     assert page.evaluate("location.search") == "?data=karate&alpha=0.2&step=10"
-    page.close()
 
 
 @pytest.mark.parametrize("width", [1400, 390])

@@ -17,14 +17,13 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import numpy as np
 from streamlit.components.v2.bidi_component.main import _make_trigger_id
-from streamlit.components.v2.component_manager import BidiComponentManager
 
 from tests.app_pages import page_at, query_of, run_while
 from tests.golden.links import LINKS
 
 _EVERYTHING = 100_000  # records
 _PATIENCE = 120.0  # seconds until a page must have sent all
-_PAUSE = 0.5  # seconds before the first question; each of the next takes half as long again
+_PAUSE = 0.1  # seconds before the first question; each of the next takes half as long again
 _SHORTER = {"prune": "exchanges=5"}  # links in place of the page's own defaults
 _CHART_FIELDS = ("type", "x", "y", "z")
 
@@ -62,8 +61,6 @@ class OpenPage:
             "" if self._name == "grow" else self._name,
             **dict(parse_qsl(self._link, keep_blank_values=True)),
         )
-        # Looking for installed components is most of the work of opening a page.
-        app._bidi_component_manager = _installed_components()
         return run_while(app, lambda: app.get("progress"))
 
     def message(self) -> dict[str, Any]:
@@ -226,10 +223,3 @@ def _addresses(name: str) -> dict[str, Any]:
         address = _query_text(query_of(app).items())
         found[link] = {"address": address, "complains": bool(app.warning or app.error)}
     return found
-
-
-@functools.cache
-def _installed_components() -> Any:
-    manager = BidiComponentManager()
-    manager.discover_and_register_components(start_file_watching=False)
-    return manager
