@@ -49,15 +49,10 @@ def answer(page: Any) -> str:
 
 def place(page: Any, row: int, column: int, side: int = 8) -> tuple[float, float]:
     """Return where a node of the grid lies in the window."""
-    box = page.locator(".gv-stage canvas").bounding_box()
-    view = {"width": box["width"], "height": box["height"]}
-    margin = min(max(min(view.values()) * 0.05, 14), 34)
-    wide = min(view["width"] - 2 * margin, 1.25 * (view["height"] - 2 * margin))
-    high = min(view["height"] - 2 * margin, 1.25 * (view["width"] - 2 * margin))
-    return (
-        box["x"] + view["width"] / 2 + wide * (column / (side - 1) - 0.5),
-        box["y"] + view["height"] / 2 + high * (row / (side - 1) - 0.5),
-    )
+    canvas = page.locator(".gv-stage canvas")
+    box = canvas.bounding_box()
+    x, y = canvas.evaluate("({ graph }, i) => graph.at[i]", row * side + column)
+    return box["x"] + x, box["y"] + y
 
 
 def test_it_plays_by_itself_steps_and_stands_still(regions: Any) -> None:

@@ -1,44 +1,32 @@
 // The complexity R of the model and its bound τ, now and step by step.
 
-import { approach, Chart, stairs, wholeTicks } from "../shared/chart.js";
-import { clamp, css, format, h, integer, mix, plural, replaceChildren } from "../shared/core.js";
+import { Chart, stairs, wholeTicks } from "../shared/chart.js";
+import { clamp, css, format, h, integer, lerp, mix, plural, replaceChildren, smooth } from "../shared/core.js";
 import { saveButton } from "../shared/save_picture.js";
 
 /** A value as a share of τ; 0 if it is unknown. */
 const shareOf = (value, { run }) => (value ?? 0) / run.tau;
 
 class Gauge extends Chart {
-  level = 0;
-
   constructor(app) {
     super(app, "gv-budget-gauge");
   }
 
-  get target() {
-    const { log, shown } = this.app;
-    return clamp(shareOf(log.steps[shown].value, log), 0, 1.1);
-  }
-
-  get moving() {
-    return this.app.log !== null && this.level !== this.target;
-  }
-
-  advance(seconds) {
-    this.level = approach(this.level, this.target, this.app.still ? 1 : 1 - Math.exp(-10 * seconds), 1e-3);
-  }
-
   paint(context, palette) {
-    const { tau, whole } = this.app.log.run;
+    const { log, shown, part } = this.app;
+    const { tau, whole } = log.run;
+    const [before, now] = [log.steps[Math.max(0, shown - 1)], log.steps[shown]].map(({ value }) => shareOf(value, log));
+    const level = clamp(lerp(before, now, smooth(part)), 0, 1.1);
     const [left, width, top, height] = [2, this.surface.width - 28, 4, 20];
     context.beginPath();
     context.roundRect(left, top, width, height, 6);
     context.fillStyle = css(mix(palette.background, palette.text, 0.1));
     context.fill();
-    const isFull = this.level > 0.999;
+    const isFull = level > 0.999;
     context.save();
     context.clip();
     context.beginPath();
-    context.rect(left, top, width * this.level, height);
+    context.rect(left, top, width * level, height);
     context.fillStyle = css(isFull ? palette.wrong : palette.region, palette.dark ? 0.85 : 0.8);
     context.fill();
     // Stripes mark a value at the bound, besides the colour.
@@ -78,7 +66,7 @@ class Course extends Chart {
     this.line(course(before), css(palette.muted, 0.7), 2, [5, 4]);
     this.line(course(values), css(palette.region, 0.45), 2.4);
     this.line(course(values.slice(0, shown + 1)), css(palette.region), 3.2);
-    this.level(1, css(palette.text), 1.6, [6, 4]);
+    level(1, css(palette.text), 1.6, [6, 4]);
     this.dot(...course(values)[2 * shown], 5.5, css(palette.step), css(palette.text));
     this.below(wholeTicks(0, last, (this.plot.right - this.plot.left) / 90), "", (k) => (k === 0 ? "step 0" : String(k)));
   }
@@ -99,14 +87,6 @@ export class BudgetGauge {
 
   destroy() {
     for (const chart of this.charts) chart.destroy();
-  }
-
-  get moving() {
-    return this.gauge.moving;
-  }
-
-  advance(seconds) {
-    this.gauge.advance(seconds);
   }
 
   draw() {

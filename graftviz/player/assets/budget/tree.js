@@ -1,6 +1,6 @@
 // The junction tree: cliques as boxes near their variables, the widest highlighted.
 
-import { clamp, css, h, lerp, mix, plural, shorten } from "../shared/core.js";
+import { clamp, css, h, lerp, mix, plural, shorten, smooth } from "../shared/core.js";
 import { legendKey, WHOLE_PLANE } from "../shared/graph.js";
 import { BudgetPlane } from "./graph.js";
 
@@ -42,7 +42,7 @@ export class BudgetTree extends BudgetPlane {
     this.margins = ["w", "h"].map((side) => 4 + Math.max(...this.boxes.map((box) => box[side])));
     this.places = at.map((place, c) => {
       const start = before && from[c] >= 0 ? before.at[from[c]] : place;
-      return place.map((x, k) => lerp(start[k], x, this.entry));
+      return place.map((x, k) => lerp(start[k], x, smooth(this.app.part)));
     });
     super.project();
   }
@@ -94,7 +94,7 @@ export class BudgetTree extends BudgetPlane {
   describe() {
     const { log, shown } = this.app;
     const { cliques, lit, width, at } = log.steps[shown];
-    if (!this.places) this.fit(at, WHOLE_PLANE);
+    if (!this.places) this.fit(at, { box: WHOLE_PLANE });
     const widest = `widest: ${plural(cliques[lit].length, "variable")} (width ${width})`;
     this.count.textContent = `${plural(cliques.length, "clique")} · ${widest}`;
     this.canvas.setAttribute("aria-label", `Junction tree of ${plural(cliques.length, "clique")}; ${widest}.`);

@@ -1,10 +1,9 @@
 // The influence network: an arrow from each parent to its series; seeds are squares.
 
-import { clamp, h, integer, plural, replaceChildren, shorten } from "../shared/core.js";
+import { clamp, h, integer, listed, plural, replaceChildren, shorten, smooth } from "../shared/core.js";
 import { Graph, legendKey, lit } from "../shared/graph.js";
 import { turned } from "../shared/keys.js";
 
-export const DYNAMICS_ENTRY = 0.45; // seconds of the animation of a row
 const NETWORK_MOST = 700; // largest number of arrows drawn, the strongest ones
 const NETWORK_ROOM = 40; // px between nodes from which on all names are shown
 const NETWORK_SPARE = 3; // rejected candidates shown, besides the chosen ones
@@ -16,14 +15,6 @@ export class DynamicsNetwork extends Graph {
     this.count = h("span", { class: "gv-count" });
     this.silent = h("p", { class: "gv-muted gv-dynamics-silent", dir: "auto", hidden: true });
     this.element = this.card("gv-dynamics-network", "Influence network", "network");
-  }
-
-  project() {
-    const { width, height } = this.surface;
-    this.margins = [clamp(width * 0.07, 24, 56), clamp(height * 0.07, 22, 34)];
-    this.stretch = this.app.log.graph.given ? 1.3 : 2;
-    super.project();
-    this.unit = clamp(0.16 * this.spacing, 2.4, 8.5 * this.app.type);
   }
 
   // ------------------------------------------------------------------------------------- pointer
@@ -54,10 +45,6 @@ export class DynamicsNetwork extends Graph {
     if (app.log) app.choose(turned(app.chosen ?? -1, step, app.log.n));
   }
 
-  get moving() {
-    return !this.app.still && this.app.age < DYNAMICS_ENTRY;
-  }
-
   // ------------------------------------------------------------------------------------- drawing
 
   /** Evidence for the selected series, unless it is a seed or no seed is driven by it. */
@@ -83,7 +70,7 @@ export class DynamicsNetwork extends Graph {
   }
 
   arrows(palette, hasEvidence) {
-    const { log, shown, chosen, entry } = this.app;
+    const { log, shown, chosen, part } = this.app;
     const edges = this.visible();
     const crowd = clamp(260 / Math.max(edges.length, 1), 0.22, 0.8);
     return edges.map(({ source, target, size, value, born }) => {
@@ -91,7 +78,7 @@ export class DynamicsNetwork extends Graph {
       const isOwn = !hasEvidence && (target === chosen || source === chosen);
       const width = (0.7 + 2.6 * clamp(Math.abs(size) / log.full, 0.08, 1)) * Math.min(1, this.unit / 4.5);
       const alpha = chosen === null ? (isNew ? 1 : crowd) : isOwn ? (target === chosen ? 1 : 0.5) : 0.09;
-      const arrow = { arrow: [source, target], width, grow: isNew ? entry : 1 };
+      const arrow = { arrow: [source, target], width, grow: isNew ? smooth(part) : 1 };
       return [isNew && lit(palette, { ...arrow, head: false }, 3.8), { ...arrow, line: value < 0 ? palette.repel : palette.attract, alpha }].flat();
     });
   }
@@ -143,10 +130,9 @@ export class DynamicsNetwork extends Graph {
     this.count.hidden = total <= NETWORK_MOST;
     this.describeKeys();
     const silent = log.unspoken(shown).map((i) => log.name(i));
-    const more = silent.length > NETWORK_LISTED ? ` and ${silent.length - NETWORK_LISTED} more` : "";
     this.silent.hidden = silent.length === 0;
     this.silent.title = silent.join(", ");
-    this.silent.textContent = `Series without a seed: ${silent.slice(0, NETWORK_LISTED).map((name) => shorten(name, 24)).join(", ")}${more}.`;
+    this.silent.textContent = `Series without a seed: ${listed(silent.map((name) => shorten(name, 24)), NETWORK_LISTED)}.`;
     this.canvas.setAttribute("aria-label",
       `Influence network of ${plural(log.n, "series", "series")}: ${plural(total, "arrow")}, ${plural(Math.min(shown, log.ready), "row")} learned, `
       + `${plural(log.seeds.filter(({ born }) => born <= shown).length, "seed")}.`);
@@ -155,9 +141,6 @@ export class DynamicsNetwork extends Graph {
   describeKeys() {
     const { log } = this.app;
     const hasEvidence = this.evidence !== null;
-    const state = `${hasEvidence} ${log.run.seeded} ${log.truth !== null}`;
-    if (state === this.keyState) return;
-    this.keyState = state;
     const line = (kind, words) => legendKey(`gv-line gv-dynamics-${kind}`, words);
     const taken = "two-step ancestor: chosen";
     const chosen = log.truth ? [line("taken gv-dynamics-right", `${taken}, true`), line("taken gv-dynamics-wrong", "chosen, false")] : [line("taken", taken)];

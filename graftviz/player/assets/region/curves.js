@@ -2,7 +2,7 @@
 
 import { Chart, wholeTicks } from "../shared/chart.js";
 import { boundText, brief, clamp, css, h, writeOver } from "../shared/core.js";
-import { RACER_MARKS, racerSample } from "../shared/marks.js";
+import { drawMark, racerSample } from "../shared/marks.js";
 
 const CURVE_FLOOR = 1e-7; // errors below are rounding
 
@@ -75,25 +75,12 @@ export class RegionCurves extends Chart {
     const every = Math.ceil(bounds.length / 16);
     bounds.forEach((bound, k) => {
       if (k % every !== 0 && k !== bounds.length - 1) return;
-      this.mark(context, palette, index, this.x(k + 1), bound === null ? strip * (0.25 + 0.17 * index) : this.y(bound), chosen ? 0.72 : 0.5, bound === null);
+      const [fill, rim] = bound === null ? [palette.background, colour] : [colour, palette.background];
+      drawMark(context, index, this.x(k + 1), bound === null ? strip * (0.25 + 0.17 * index) : this.y(bound), fill, rim, chosen ? 0.72 : 0.5);
     });
     // A ring around the smallest bound of the chosen rule: larger is not always better.
     const best = bounds.lastIndexOf(Math.min(...bounds.filter((bound) => bound !== null)));
     if (chosen && best >= 0 && best < bounds.length - 1) this.dot(this.x(best + 1), this.y(bounds[best]), 8, null, css(palette.text), 1.8);
-  }
-
-  mark(context, palette, index, x, y, scale, isHollow) {
-    const colours = [css(palette.racers[index]), css(palette.background)];
-    if (isHollow) colours.reverse();
-    const shape = new Path2D(RACER_MARKS[index]);
-    context.save();
-    context.translate(x, y);
-    context.scale(scale, scale);
-    [context.fillStyle, context.strokeStyle] = colours;
-    context.fill(shape);
-    context.lineWidth = isHollow ? 2.2 : 1.4;
-    context.stroke(shape);
-    context.restore();
   }
 
   describe() {

@@ -132,6 +132,18 @@ export class Chart {
     }
   }
 
+  /** Write upwards beside a plot, in the middle of its height. */
+  aside(text, x, middle) {
+    const { context } = this;
+    context.save();
+    context.translate(x, middle);
+    context.rotate(-Math.PI / 2);
+    context.textAlign = "center";
+    context.fillStyle = css(this.palette.muted);
+    context.fillText(text, 0, 0);
+    context.restore();
+  }
+
   // ------------------------------------------------------------------------------ lines and marks
 
   /** Begin a path through points; null is a gap. */
