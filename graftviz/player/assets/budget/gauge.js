@@ -37,9 +37,7 @@ class Gauge extends Chart {
     context.fillStyle = css(palette.text);
     context.fillRect(left + width - 1.5, top - 4, 3, height + 8);
     context.font = this.app.font(12.5, "600");
-    context.textAlign = "left";
-    context.textBaseline = "middle";
-    context.fillText("τ", left + width + 7, top + height / 2);
+    this.write("τ", left + width + 12, top + height / 2, { colour: palette.text });
   }
 }
 
@@ -66,7 +64,7 @@ class Course extends Chart {
     this.line(course(before), css(palette.muted, 0.7), 2, [5, 4]);
     this.line(course(values), css(palette.region, 0.45), 2.4);
     this.line(course(values.slice(0, shown + 1)), css(palette.region), 3.2);
-    level(1, css(palette.text), 1.6, [6, 4]);
+    this.level(1, css(palette.text), 1.6, [6, 4]);
     this.dot(...course(values)[2 * shown], 5.5, css(palette.step), css(palette.text));
     this.below(wholeTicks(0, last, (this.plot.right - this.plot.left) / 90), "", (k) => (k === 0 ? "step 0" : String(k)));
   }

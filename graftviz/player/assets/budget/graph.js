@@ -1,7 +1,7 @@
 // The graph under a bound: newest edge, widest clique, edges of the previous run.
 
 import { clamp, h, integer, mix, plural, smooth } from "../shared/core.js";
-import { Graph, legendKey, lit, WHOLE_PLANE } from "../shared/graph.js";
+import { Graph, legendKey, lineKey, lit, WHOLE_PLANE } from "../shared/graph.js";
 
 const BUDGET_NAME_ROOM = 42; // px between nodes from which on all names are shown
 
@@ -25,7 +25,7 @@ export class BudgetPlane extends Graph {
 export class BudgetGraph extends BudgetPlane {
   constructor(app) {
     super(app, "node", "Graph", "graph", [legendKey("gv-line gv-line-step", "new"), legendKey("gv-budget-lit", "widest clique")]);
-    this.ghostKey = legendKey("gv-line gv-line-missing", "previous run");
+    this.ghostKey = lineKey("previous run", "muted", { style: "dotted" });
     this.legend.append(this.ghostKey);
   }
 

@@ -89,9 +89,7 @@ export class DynamicsMatrix extends Chart {
       if (newest !== null) frame(left, top + newest * unit, side, unit, palette.rim, 2.2);
       if (chosen !== null) frame(left, top + chosen * unit, side, unit, palette.primary, 2.2);
       if (this.cell) frame(left + this.cell.u * unit, top + this.cell.i * unit, unit, unit, palette.text, 1.5);
-      context.fillStyle = css(palette.muted);
-      context.textAlign = "center";
-      context.fillText(kind === "true" ? "true A: from →" : log.truth ? "learned A: from →" : "from →", left + side / 2, top - 6);
+      this.write(kind === "true" ? "true A: from →" : log.truth ? "learned A: from →" : "from →", left + side / 2, top - 10);
       this.aside("← to", left - 7, top + side / 2);
     }
   }

@@ -1,7 +1,7 @@
 // The influence network: an arrow from each parent to its series; seeds are squares.
 
 import { clamp, h, integer, listed, plural, replaceChildren, shorten, smooth } from "../shared/core.js";
-import { Graph, legendKey, lit } from "../shared/graph.js";
+import { Graph, legendKey, lineKey, lit } from "../shared/graph.js";
 import { turned } from "../shared/keys.js";
 
 const NETWORK_MOST = 700; // largest number of arrows drawn, the strongest ones
@@ -141,11 +141,11 @@ export class DynamicsNetwork extends Graph {
   describeKeys() {
     const { log } = this.app;
     const hasEvidence = this.evidence !== null;
-    const line = (kind, words) => legendKey(`gv-line gv-dynamics-${kind}`, words);
     const taken = "two-step ancestor: chosen";
-    const chosen = log.truth ? [line("taken gv-dynamics-right", `${taken}, true`), line("taken gv-dynamics-wrong", "chosen, false")] : [line("taken", taken)];
-    const keys = hasEvidence ? [line("voice", "drives this seed"), ...chosen, line("passed", "not chosen")]
-      : [line("plus", "positive"), line("minus", "negative"), legendKey("gv-dynamics-loop", "drives itself")];
+    const dashed = { style: "dashed" };
+    const chosen = log.truth ? [lineKey(`${taken}, true`, "right", dashed), lineKey("chosen, false", "wrong", dashed)] : [lineKey(taken, "text", dashed)];
+    const keys = hasEvidence ? [lineKey("drives this seed", "region"), ...chosen, lineKey("not chosen", "muted", { style: "dotted", width: 2 })]
+      : [lineKey("positive", "attract"), lineKey("negative", "repel"), legendKey("gv-dynamics-loop", "drives itself")];
     const seeds = log.run.seeded ? [legendKey("gv-dynamics-seed", "seed"), legendKey("gv-dynamics-unspoken", "series without a seed")] : [];
     replaceChildren(this.legend, ...keys, ...seeds, this.count, this.silent);
   }

@@ -2,7 +2,7 @@
 
 import { Chart } from "../shared/chart.js";
 import { clamp, css, format, h, integer, isolated, percent, plural, shorten, ticks } from "../shared/core.js";
-import { legendKey } from "../shared/graph.js";
+import { legendKey, lineKey } from "../shared/graph.js";
 
 export class DynamicsSeries extends Chart {
   constructor(app) {
@@ -10,9 +10,9 @@ export class DynamicsSeries extends Chart {
     this.title = h("h3", { dir: "auto" });
     this.readout = h("span", { class: "gv-count gv-dynamics-readout", dir: "auto" });
     this.words = h("p", { class: "gv-muted" });
-    const keys = { "gv-line gv-dynamics-seen": "observed", "gv-line gv-dynamics-said": "prediction", "gv-dynamics-band": "±2 residual standard deviations" };
+    const keys = [lineKey("observed", "text", { width: 2 }), lineKey("prediction", "objective", { style: "dashed" }), legendKey("gv-dynamics-band", "±2 residual standard deviations")];
     this.card("gv-dynamics-series", "Prediction", "prediction", [this.title, this.readout],
-      h("div", { class: "gv-legend" }, Object.entries(keys).map(([sample, words]) => legendKey(sample, words))), this.words);
+      h("div", { class: "gv-legend" }, keys), this.words);
     this.at = null;
     this.on("pointermove", (x) => { if (this.series) this.pointTo(Math.round(this.valueAt(x))); });
     this.on("pointerleave", () => this.pointTo(null));

@@ -1,11 +1,12 @@
 // The graph of a finished model. The server decides which nodes are drawn; they are numbered here as drawn.
 
 import { isolated, shorten, viridis } from "../shared/core.js";
-import { boxOf, Graph, legendKey, Ramp } from "../shared/graph.js";
+import { boxOf, Graph, legendKey, lineKey, Ramp } from "../shared/graph.js";
 import { turned } from "../shared/keys.js";
 
 const INSPECT_ARROWS = { ArrowRight: 1, ArrowLeft: -1 };
 const INSPECT_FEW = 45; // up to this many nodes, all names are shown where they find room
+const INSPECT_STYLES = { common: ["plain"], lost: ["leaving", { style: "dashed" }], gained: ["arriving", { style: "dotted" }] };
 const INSPECT_CROWD = { edges: 300, near: 40, thin: 150 }; // edges from which on they are paler, or thinner
 
 export class InspectGraph extends Graph {
@@ -40,7 +41,7 @@ export class InspectGraph extends Graph {
     const ramp = new Ramp();
     ramp.set(low, high);
     this.legend.replaceChildren(ramp.element,
-      ...styles.map(([style, words]) => legendKey(`gv-line gv-line-${style}`, words)),
+      ...styles.map(([style, words]) => lineKey(words, ...INSPECT_STYLES[style])),
       ...(data.region.length ? [legendKey("gv-inspect-region", "in the region")] : []));
   }
 

@@ -69,12 +69,8 @@ export class PruneRanking extends Chart {
       context.rect(bar.left - 1, top - 1, width + 2, bottom - top + 2);
       this.stroke(css(palette.primary), 2);
     });
-    context.fillStyle = css(palette.muted);
-    context.textBaseline = "alphabetic";
-    context.textAlign = "left";
-    context.fillText("edges in the model", left, bottom + 14 * type);
-    context.textAlign = "right";
-    if (entering >= 0) context.fillText("added", right, bottom + 14 * type);
+    this.write("edges in the model", left, bottom + 9 * type, { align: "left" });
+    if (entering >= 0) this.write("added", right, bottom + 9 * type, { align: "right" });
     return undefined;
   }
 
@@ -129,7 +125,10 @@ export class PruneStrip extends Chart {
     const [low, high] = [Math.min(values[0], ...centres), Math.max(values.at(-1), ...centres)];
     this.axes([14, 14 * type, 12 * type, 40], [low, high], [0, 1]);
     const { x, plot: { top, bottom } } = this;
-    this.drawAxis(context, palette, ticks(low, high, 6));
+    for (const value of ticks(low, high, 6)) {
+      this.line([[x(value), top], [x(value), bottom + 4]], css(palette.hairline), 1);
+      this.write(tickText(value), x(value), this.surface.height - 9 * type);
+    }
     const fall = smooth(clamp(part * 1.4 - 0.2, 0, 1));
     const tick = 6 * type;
     const isTied = centres.length < parameters;
@@ -144,18 +143,6 @@ export class PruneStrip extends Chart {
     return undefined;
   }
 
-  drawAxis(context, palette, values) {
-    const { top, bottom } = this.plot;
-    context.textAlign = "center";
-    context.textBaseline = "middle";
-    context.fillStyle = css(palette.muted);
-    for (const value of values) {
-      const at = Math.round(this.x(value)) + 0.5;
-      this.line([[at, top], [at, bottom + 4]], css(palette.hairline), 1);
-      context.fillText(tickText(value), at, this.surface.height - 9 * this.app.type);
-    }
-  }
-
   /** A disc per centre, its area the number of parameters, with its value where there is room. */
   drawCentres(context, palette, { centres, sizes }, fall, colours) {
     const { type } = this.app;
@@ -166,14 +153,13 @@ export class PruneStrip extends Chart {
       this.dot(this.x(centre), bottom, (2.5 + 5 * Math.sqrt(sizes[k] / most)) * type, css(colours[k % 2]), css(palette.background), 1.5);
     });
     context.font = this.app.font(11, "600");
-    context.fillStyle = css(palette.text);
     let free = -Infinity;
     for (const centre of centres) {
       const text = tickText(Number(centre.toFixed(2)));
       const half = context.measureText(text).width / 2;
       const at = clamp(this.x(centre), half + 1, this.surface.width - half - 1);
       if (at - half < free + 4) continue;
-      context.fillText(text, at, bottom + 16 * type);
+      this.write(text, at, bottom + 16 * type, { colour: palette.text });
       free = at + half;
     }
     context.globalAlpha = 1;

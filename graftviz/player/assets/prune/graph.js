@@ -1,7 +1,7 @@
 // The graph: edges of the tree drawn double, removed ones red and dashed, added ones green and wide.
 
 import { clamp, format, h, integer, lerp, listed, plural, shorten, smooth } from "../shared/core.js";
-import { Graph, legendKey } from "../shared/graph.js";
+import { Graph, lineKey } from "../shared/graph.js";
 import { pairKey } from "./log.js";
 
 const PRUNE_GONE = 0.5; // opacity of a removed edge, while its exchange is shown
@@ -14,9 +14,9 @@ export class PruneGraph extends Graph {
   constructor(app) {
     super(app);
     this.chosen = h("p", { class: "gv-prune-chosen", dir: "auto", hidden: true });
-    const kinds = { tree: "Chow–Liu tree", edge: "other edge", leaving: "removed", arriving: "added" };
-    this.element = this.card("gv-prune-graph", "Graph", "graph", { below: this.chosen,
-      keys: Object.entries(kinds).map(([kind, words]) => legendKey(`gv-line gv-line-${kind}`, words)) });
+    this.element = this.card("gv-prune-graph", "Graph", "graph", { below: this.chosen, keys: [
+      lineKey("Chow–Liu tree", "text", { style: "double", width: 6 }), lineKey("other edge", "plain", { width: 2 }),
+      lineKey("removed", "leaving", { style: "dashed" }), lineKey("added", "arriving", { width: 6 })] });
   }
 
   /** Edges at the shown step: of the tree, others, those that leave, those that arrive. */

@@ -10,7 +10,7 @@ import { PruneLog } from "./log.js";
 
 class PrunePlayer extends RunsView {
   constructor(host, callbacks) {
-    super(host, callbacks, "gv-prune", "Forced pruning", { key: "prune", speed: 1, change: 1.1, ahead: 200 });
+    super(host, callbacks, "gv-prune", "Forced pruning", { speedKey: "prune.speed", speed: 1, change: 1.1, ahead: 200 });
     this.pointed = null; // a pair under the pointer
     this.node = -1; // the selected variable
     this.graph = new PruneGraph(this);

@@ -1,7 +1,7 @@
 // The graphs of all racers side by side, every variable at the same place in each.
 
 import { clamp, decimals, h, integer, isolated, lineSample, mix, plural, replaceChildren } from "../shared/core.js";
-import { Graph, legendKey } from "../shared/graph.js";
+import { Graph, lineKey } from "../shared/graph.js";
 import { racerSample, racerWords } from "../shared/marks.js";
 
 /** The graph of one racer; all share the camera and what is pointed at. */
@@ -94,27 +94,22 @@ export class RaceGraphs {
 
   setRace(log) {
     this.destroy();
-    this.shown = "";
     this.tiles = log.tracks.map((racer) => new RaceTile(this.app, racer, this));
     this.grid.dataset.racers = log.tracks.length;
     this.grid.replaceChildren(...this.tiles.map((tile) => tile.element));
     this.agreedCount = h("b");
-    const kinds = log.truth ? { right: "true", wrong: "false", haze: "true, missing" } : { plain: "edge" };
+    const kinds = log.truth ? [lineKey("true", "right"), lineKey("false", "wrong", { style: "dashed" }), lineKey("true, missing", "muted", { width: 1 })] : [lineKey("edge", "plain")];
     replaceChildren(this.keys,
       log.tracks.length > 1 && h("span", { class: "gv-key" }, lineSample("agreed"), "all racers have it ", this.agreedCount),
-      ...Object.entries(kinds).map(([kind, words]) => legendKey(lineSample(kind), words)), this.tiles[0]?.tools("race"));
+      ...kinds, this.tiles[0]?.tools("race"));
   }
 
   destroy() {
     for (const tile of this.tiles) tile.destroy();
   }
 
-  /** Draw all tiles, unless nothing has changed. */
   draw() {
-    const { log, palette, places } = this.app;
-    const shown = JSON.stringify([places, log.running.length, this.camera, palette, this.tiles.map(({ hover, surface: { width, height, ratio } }) => [hover, width, height, ratio]), devicePixelRatio]);
-    if (shown === this.shown) return;
-    this.shown = shown;
+    const { log, places } = this.app;
     this.agreed = log.running.length > 1 ? log.agreed(places) : new Set();
     this.agreedCount.textContent = integer(this.agreed.size);
     for (const tile of this.tiles) tile.draw();

@@ -4,9 +4,9 @@ import { integer, plural } from "../shared/core.js";
 import { countUpTo, TrackLog, TracksLog } from "../shared/log.js";
 
 export const RACE_AXES = {
-  seconds: { choice: "seconds", words: "engine seconds", title: "Engine time, on each racer's own clock" },
-  tests: { choice: "tests", words: "edge tests", title: "Edge tests made" },
-  edges: { choice: "edges", words: "edges", title: "Edges taken" },
+  seconds: { words: "engine seconds", title: "Engine time, on each racer's own clock" },
+  tests: { words: "edge tests", title: "Edge tests made" },
+  edges: { words: "edges", title: "Edges taken" },
 };
 const RACE_MEASURES = [["recall", "recall", 1], ["nlpl_test", "held-out NLPL", -1], ["objective", "objective", -1], ["edges", "edges", 1]];
 

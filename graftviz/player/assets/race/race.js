@@ -18,15 +18,14 @@ const RACE_SCALES = [["linear", "linear", "Equal steps"], ["log", "log", "Logari
 /** A step of it is a cost on the axis, and its speed the duration of the race. */
 class RacePlayer extends RunsView {
   constructor(host, callbacks) {
-    super(host, callbacks, "gv-race", "Race of learning runs", { key: "race", speed: 20, ahead: 600 });
-    this.speedKey = "race.duration";
+    super(host, callbacks, "gv-race", "Race of learning runs", { speedKey: "race.duration", speed: 20, ahead: 600 });
     this.axis = "tests";
     this.places = []; // the shown moment of every racer
     this.scales = { seconds: "linear", tests: "log", edges: "linear", ...remembered.get("race.scales", {}) };
     this.graphs = new RaceGraphs(this);
     this.curves = new RaceCurves(this);
     this.table = new RaceTable(this);
-    this.axisChoice = new Choice("Advance by", Object.entries(RACE_AXES).map(([key, { choice, title }]) => [key, choice, title]), this.axis, (axis) => this.setAxis(axis));
+    this.axisChoice = new Choice("Advance by", Object.entries(RACE_AXES).map(([key, { title }]) => [key, key, title]), this.axis, (axis) => this.setAxis(axis));
     this.scaleChoice = new Choice("Scale of the axis", RACE_SCALES, this.scale, (scale) => this.setScale(scale));
     this.transport = new Transport(this, { words: RACE_WORDS, speeds: RACE_DURATIONS, scale: this,
       more: h("span", { class: "gv-race-axis" }, h("span", { class: "gv-muted" }, "by"), this.axisChoice.element, this.scaleChoice.element) });

@@ -1,7 +1,7 @@
 // The graph around the query: the region, its cut edges, and the candidates.
 
 import { boundText, brief, clamp, hatching, mix, plural, smooth, viridis, writeOver } from "../shared/core.js";
-import { Graph, legendKey, Ramp } from "../shared/graph.js";
+import { Graph, legendKey, lineKey, Ramp } from "../shared/graph.js";
 
 const JOIN_SHARE = 0.4; // of the animation of an added node, until it is there; then a flash fades
 const NAME_ROOM = 56; // px between nodes from which on all names are shown
@@ -22,7 +22,7 @@ export class RegionGraph extends Graph {
     this.feltKey = key("felt", "outside (darker: more influence on the query)", "Upper bound on the influence of a variable on the query");
     this.element = this.card("gv-region-graph", "Graph", "region", { keys: [
       key("query", "query", "The variable whose marginal is computed"), key("inside", "in the region", "Only these variables are used"),
-      key("cut", "cut edges", "Edges that leave the region: dropped, or replaced by a field"), this.ramp.element, this.plainKey, this.noneKey, this.feltKey] });
+      lineKey("cut edges", "wrong", { style: "dashed", title: "Edges that leave the region: dropped, or replaced by a field" }), this.ramp.element, this.plainKey, this.noneKey, this.feltKey] });
   }
 
   setGraph(graph) {

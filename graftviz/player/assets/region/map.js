@@ -1,7 +1,7 @@
 // Dobrushin's coefficient c over both strengths, the area where c < 1, and the current point, which
 // can be dragged.
 
-import { clamp, css, h, lerp, ticks, viridis, writeOver } from "../shared/core.js";
+import { clamp, css, h, lerp, ticks, viridis } from "../shared/core.js";
 import { Chart } from "../shared/chart.js";
 import { legendKey, Ramp } from "../shared/graph.js";
 import { attachKeys } from "../shared/keys.js";
@@ -153,9 +153,7 @@ export class RegionMap extends Chart {
     this.line(edge, "#000", 4.5);
     this.line(edge, "#fff", 2);
     context.font = this.app.font(12, "600");
-    context.textAlign = "right";
-    context.textBaseline = "middle";
-    writeOver(context, ON_MAP, "c < 1: influence decays", right - 8, Math.min(bottom - 12, edge.at(-1)[1] + 16 * this.app.type));
+    this.write("c < 1: influence decays", right - 8, Math.min(bottom - 12, edge.at(-1)[1] + 16 * this.app.type), { align: "right", colour: ON_MAP.text, rim: ON_MAP });
   }
 
   /** The value of T₂ at which c, which grows with T₂, passes 1 for the value of T₁ with number j. */

@@ -15,7 +15,7 @@ const REGION_PATIENCE = 1000; // most ms between requests for parts still being 
 
 class RegionPlayer extends StepView {
   constructor(host, callbacks) {
-    super(host, callbacks, "gv-region", "Growing region", { key: "region", speed: 2, change: 1.1, patience: REGION_PATIENCE });
+    super(host, callbacks, "gv-region", "Growing region", { speedKey: "region.speed", speed: 2, change: 1.1, patience: REGION_PATIENCE });
     this.state = 0;
     this.whole = this.rules = null;
     this.pending = [];

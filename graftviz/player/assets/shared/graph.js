@@ -70,6 +70,10 @@ export function legendKey(sample, words, title) {
   return h("span", { class: "gv-key", title }, typeof sample === "string" ? h("i", { class: sample, "aria-hidden": "true" }) : sample, words);
 }
 
+/** An entry of a legend for lines: their colour by its name, and how they are drawn. */
+export const lineKey = (words, colour, { style = "solid", width = 3, title } = {}) =>
+  legendKey(h("i", { class: "gv-line", style: `border-top: ${width}px ${style} var(--gv-${colour})`, "aria-hidden": "true" }), words, title);
+
 /** An entry of a legend for a scale of colours, with the words of its ends; `kind` is the class of its sample. */
 export class Ramp {
   constructor(words = "", title = null, kind = "gv-ramp") {

@@ -6,12 +6,12 @@ import { View } from "./view.js";
 
 const STILL_RATE = 1; // steps per second with reduced motion
 
-/** A subclass has a `transport`, and a `log` with `ready`, the number of available steps, and `last`. */
+/** A subclass has a `transport`, and a `log` with `ready`, the number of available steps, `last` and `finished`. */
 export class StepView extends View {
   /** `change`: seconds of the animation of a step, or less at a high speed; `patience`: see Requests. */
-  constructor(host, callbacks, kind, label, { key, speed, change = 0.01, patience }) {
+  constructor(host, callbacks, kind, label, { speedKey, speed, change = 0.01, patience }) {
     super(host, callbacks, kind, label);
-    this.speedKey = `${key}.speed`;
+    this.speedKey = speedKey;
     this.speed = speed;
     this.change = change;
     this.shown = 0; // the step that all panels show
@@ -34,8 +34,9 @@ export class StepView extends View {
   }
 
   goTo(step) {
-    if (step !== this.shown) this.age = Infinity;
-    this.shown = this.p = clamp(step, 0, this.log.ready);
+    const to = clamp(step, 0, this.log.ready);
+    if (to !== this.shown) this.age = Infinity;
+    this.shown = this.p = to;
   }
 
   /** Open at a step; null: play from the start, or with reduced motion show the end. */
@@ -62,7 +63,7 @@ export class StepView extends View {
   }
 
   stepBy(steps) {
-    this.seek(this.shown + steps);
+    this.seek((Number.isFinite(this.wanted) ? this.wanted : this.shown) + steps);
   }
 
   /** Show a step now, or as soon as it is here; Infinity: the end. */
