@@ -157,7 +157,7 @@ def test_a_bound_that_says_nothing_is_said_to(regions: Any) -> None:
 
 def test_bounds_are_written_alike_in_both_languages(browser_page: Any) -> None:
     values = [0.0, 1.0, 0.999, 0.00987, 0.0101, 0.5, 0.123456, 1e-3, 9.99e-4, 1e-5, 3.21e-7]
-    script = view_script("region").replace("return { mount };", "return { boundText };")
+    script = view_script("region").replace("return { mount, host };", "return { boundText };")
     browser_page.goto("about:blank")
     written = browser_page.evaluate(f"{script} {json.dumps(values)}.map(GraftvizRegion.boundText)")
     for value, text in zip(values, written, strict=True):

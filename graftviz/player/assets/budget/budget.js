@@ -80,4 +80,13 @@ class BudgetPlayer extends FedView {
   }
 }
 
+/** See shared/mount.js. */
+export const host = {
+  key: "token",
+  once: "graph",
+  missing: () => ({ from: 0 }),
+  messages: { need: ({ from }) => ({ from }), moved: ({ step }) => ({ step }) },
+  place: ({ step }) => ({ step }),
+};
+
 export const mount = (host, callbacks = {}) => new BudgetPlayer(host, callbacks);

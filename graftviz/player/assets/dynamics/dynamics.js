@@ -113,4 +113,13 @@ class DynamicsPlayer extends FedView {
   }
 }
 
+/** See shared/mount.js. */
+export const host = {
+  key: "token",
+  once: "graph",
+  missing: () => ({ from: 0 }),
+  messages: { need: ({ from }) => ({ from }), moved: ({ step, node, from }) => ({ step, node, from }) },
+  place: ({ step, node }) => ({ step, node }),
+};
+
 export const mount = (host, callbacks = {}) => new DynamicsPlayer(host, callbacks);

@@ -4,24 +4,18 @@ import { isolated, shorten, viridis } from "../shared/core.js";
 import { boxOf, Graph, legendKey, lineKey, Ramp } from "../shared/graph.js";
 import { turned } from "../shared/keys.js";
 
-const INSPECT_ARROWS = { ArrowRight: 1, ArrowLeft: -1 };
 const INSPECT_FEW = 45; // up to this many nodes, all names are shown where they find room
 const INSPECT_STYLES = { common: ["plain"], lost: ["leaving", { style: "dashed" }], gained: ["arriving", { style: "dotted" }] };
 const INSPECT_CROWD = { edges: 300, near: 40, thin: 150 }; // edges from which on they are paler, or thinner
 
 export class InspectGraph extends Graph {
   near = 6;
+  isSideways = true;
   unitRange = [0.3, 3, 15];
 
   constructor(app) {
     super(app);
     this.element = this.card("gv-inspect-graph", "Graph", "graph");
-    this.canvas.addEventListener("keydown", (event) => {
-      const step = INSPECT_ARROWS[event.key];
-      if (!step || event.shiftKey || event.ctrlKey || event.metaKey || event.altKey || !this.data) return;
-      this.turn(step);
-      event.preventDefault();
-    });
   }
 
   show(data) {
@@ -85,6 +79,7 @@ export class InspectGraph extends Graph {
 
   /** By keyboard: on by falling degree, from the chosen node. */
   turn(step) {
+    if (!this.data) return;
     const now = this.chosen ? this.byDegree.indexOf(this.chosen.i) : -1;
     const k = this.byDegree[turned(now, step, this.byDegree.length)];
     this.pick(k);

@@ -2,6 +2,7 @@
 
 import { clamp, format, h, integer, lerp, listed, plural, shorten, smooth } from "../shared/core.js";
 import { Graph, lineKey } from "../shared/graph.js";
+import { degreesOf } from "../shared/log.js";
 import { pairKey } from "./log.js";
 
 const PRUNE_GONE = 0.5; // opacity of a removed edge, while its exchange is shown
@@ -23,11 +24,12 @@ export class PruneGraph extends Graph {
   groups() {
     const { log, shown, runs } = this.app;
     const groups = { tree: [], other: [], leaving: [], arriving: [] };
-    for (const { i, j, born, died } of log.edges) {
-      if (born > shown || died < shown || (died === shown && shown === 0)) continue;
-      const kind = died === shown ? "leaving" : born === shown && shown > 0 ? "arriving" : runs.tree.has(pairKey(i, j)) ? "tree" : "other";
-      groups[kind].push([i, j]);
-    }
+    log.pairs.forEach((pair, e) => {
+      const [born, died] = [log.born[e], log.died[e]];
+      if (born > shown || died < shown) return;
+      const kind = died === shown ? "leaving" : born === shown && shown > 0 ? "arriving" : runs.tree.has(pairKey(...pair)) ? "tree" : "other";
+      groups[kind].push(pair);
+    });
     return groups;
   }
 
@@ -37,8 +39,7 @@ export class PruneGraph extends Graph {
     const thick = clamp(9 / Math.sqrt(runs.n) + 0.5, 0.8, 2.6) * type;
     const { tree, other, leaving, arriving } = this.groups();
     const [going, coming] = [clamp(part * 1.6, 0, 1), smooth(clamp(part * 1.6 - 0.6, 0, 1))];
-    const degrees = new Uint16Array(runs.n);
-    for (const i of [tree, other, arriving].flat(2)) degrees[i]++;
+    const degrees = degreesOf([...tree, ...other, ...arriving], runs.n);
     const marked = [tree, other, leaving, arriving].flat().filter((pair) => pair.includes(node));
     const chosen = [this.hover, node].filter((i) => i >= 0);
     const disc = { fill: palette.text, size: (i) => unit * (0.85 + 0.12 * Math.sqrt(degrees[i])), width: 1.5 };
@@ -84,7 +85,7 @@ export class PruneGraph extends Graph {
 
   fact(i) {
     const { log, shown } = this.app;
-    return plural(log.edges.filter((edge) => (edge.i === i || edge.j === i) && edge.born <= shown && shown < edge.died).length, "edge");
+    return plural(log.pairsAt(shown).filter((pair) => pair.includes(i)).length, "edge");
   }
 
   /** The edges of the selected variable, those that contribute most first. */

@@ -14,9 +14,9 @@ class PruneTrack extends TrackLog {
   }
 
   absorb(record, t) {
-    const entering = new Set(record.added.map(([i, j]) => this.key(i, j)));
+    const entering = new Set(record.added.map((pair) => this.key(...pair)));
     // Edges of the tree that the start does not contain are removed.
-    const leaving = t > 1 ? record.removed : this.activeAt(0).map((e) => [this.sources[e], this.targets[e]]).filter(([i, j]) => !entering.has(this.key(i, j)));
+    const leaving = t > 1 ? record.removed : this.pairsAt(0).filter((pair) => !entering.has(this.key(...pair)));
     for (const [i, j] of leaving) this.remove(i, j, t);
     for (const [i, j] of record.added) this.add(i, j, t);
     const before = this.at(t - 1);
@@ -35,12 +35,8 @@ class PruneTrack extends TrackLog {
     return this.records[Math.min(t, this.ready) - 1] ?? null;
   }
 
-  get edges() {
-    return this.sources.map((i, e) => ({ i, j: this.targets[e], born: this.born[e], died: this.died[e] }));
-  }
-
   edgesAt(t) {
-    return this.activeAt(t).length;
+    return this.pairsAt(t).length;
   }
 }
 

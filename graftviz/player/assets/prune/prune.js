@@ -129,4 +129,12 @@ class PrunePlayer extends RunsView {
   }
 }
 
+/** See shared/mount.js. */
+export const host = {
+  key: "token",
+  once: "header",
+  messages: { need: (wants) => ({ wants }), heuristic: (key) => ({ key }), moved: (step) => ({ step }) },
+  place: (step) => ({ step: step === 0 ? null : step }),
+};
+
 export const mount = (host, callbacks = {}) => new PrunePlayer(host, callbacks);

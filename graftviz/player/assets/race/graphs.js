@@ -2,6 +2,7 @@
 
 import { clamp, decimals, h, integer, isolated, lineSample, mix, plural, replaceChildren } from "../shared/core.js";
 import { Graph, lineKey } from "../shared/graph.js";
+import { degreesOf } from "../shared/log.js";
 import { racerSample, racerWords } from "../shared/marks.js";
 
 /** The graph of one racer; all share the camera and what is pointed at. */
@@ -28,14 +29,8 @@ class RaceTile extends Graph {
     return this.app.places[this.racer.index];
   }
 
-  /** Edges of the racer at the shown place, as pairs. */
-  edges() {
-    const { sources, targets } = this.racer;
-    return [...sources.keys()].filter((e) => this.racer.isActive(e, this.place)).map((e) => [sources[e], targets[e]]);
-  }
-
   fact(i) {
-    return `${plural(this.edges().filter((pair) => pair.includes(i)).length, "edge")} here`;
+    return `${plural(this.racer.pairsAt(this.place).filter((pair) => pair.includes(i)).length, "edge")} here`;
   }
 
   /** Point to a variable in all tiles; the tooltip is in this one. */
@@ -49,9 +44,8 @@ class RaceTile extends Graph {
   scene(palette) {
     const { racer, graphs } = this;
     const { log } = this.app;
-    const edges = this.edges();
-    const degrees = new Uint16Array(log.n);
-    for (const i of edges.flat()) degrees[i]++;
+    const edges = racer.pairsAt(this.place);
+    const degrees = degreesOf(edges, log.n);
     const key = ([i, j]) => racer.key(i, j);
     const held = new Set(edges.map(key));
     const agreed = edges.filter((pair) => graphs.agreed.has(key(pair)));

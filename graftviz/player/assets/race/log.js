@@ -112,7 +112,7 @@ export class RaceLog extends TracksLog {
 
   /** Keys of the pairs that are edges of every racer at its moment in `places`. */
   agreed(places) {
-    const [first, ...others] = this.running.map((racer) => new Set(racer.activeAt(places[racer.index]).map((e) => racer.key(racer.sources[e], racer.targets[e]))));
+    const [first, ...others] = this.running.map((racer) => new Set(racer.pairsAt(places[racer.index]).map((pair) => racer.key(...pair))));
     return new Set([...first].filter((key) => others.every((keys) => keys.has(key))));
   }
 

@@ -154,4 +154,12 @@ class RacePlayer extends RunsView {
   }
 }
 
+/** See shared/mount.js. */
+export const host = {
+  key: "race",
+  once: "header",
+  messages: { need: (wants) => ({ wants }), moved: ({ axis, at }) => ({ axis, at }) },
+  place: ({ axis, at }) => ({ axis: axis === "tests" ? null : axis, at: at === 0 ? null : at }),
+};
+
 export const mount = (host, callbacks = {}) => new RacePlayer(host, callbacks);

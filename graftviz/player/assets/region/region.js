@@ -151,4 +151,15 @@ class RegionPlayer extends StepView {
   }
 }
 
+/** See shared/mount.js. */
+export const host = {
+  key: "token",
+  once: "graph",
+  missing: ({ pending }) => ({ parts: pending }),
+  messages: {
+    need: (wants) => wants, ask: (query) => ({ query }), rule: (key) => ({ key }), strengths: (point) => point, moved: (place) => place,
+  },
+  place: (place) => place,
+};
+
 export const mount = (host, callbacks = {}) => new RegionPlayer(host, callbacks);

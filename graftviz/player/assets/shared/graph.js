@@ -96,7 +96,7 @@ export const lit = (palette, layer, wider = 0) => [
  *
  *   edges: [[i, j], …]     lines; `grow`, how much of them is drawn, from the share `origin` on
  *   arrow: [i, j]          a curved arrow, or a ring where i = j; `grow`, and `head`: whether it has one
- *   nodes: [i, …]          outlines; `size`, a radius in px or a function; `shape`
+ *   nodes: [i, …]          outlines; `size`, a radius in px or a function; `shape`, by name or a function
  *   crosses: [[i, j], …]   crosses in the middle of edges; `arm`, in px
  *   names: [i, …]          names in order of importance, where they find room, and `always` those of a few;
  *                          `spots(i, half, high)`: centres of the text to try; `isApart`: nodes are not covered
@@ -339,7 +339,8 @@ export class Graph {
   }
 
   addNode(context, i, { size = this.unit, shape = "disc" }) {
-    SHAPES[shape](context, ...this.at[i], typeof size === "function" ? size(i) : size);
+    const outline = SHAPES[shape] ?? shape;
+    outline(context, ...this.at[i], typeof size === "function" ? size(i) : size, i);
   }
 
   addCross(context, pair, { arm }) {

@@ -57,10 +57,22 @@ export class EdgeLog {
     return this.born[edge] <= t && t < this.died[edge];
   }
 
-  /** The edges that are active after step t. */
-  activeAt(t) {
-    return [...this.sources.keys()].filter((edge) => this.isActive(edge, t));
+  /** The edges that are active after step t, as pairs. */
+  pairsAt(t) {
+    return this.pairs.filter((_, edge) => this.isActive(edge, t));
   }
+
+  /** All edges as pairs. */
+  get pairs() {
+    return this.sources.map((i, edge) => [i, this.targets[edge]]);
+  }
+}
+
+/** How many of some pairs each of n nodes is in. */
+export function degreesOf(pairs, n) {
+  const degrees = new Uint16Array(n);
+  for (const i of pairs.flat()) degrees[i]++;
+  return degrees;
 }
 
 /** Steps of a computation on a graph, the first `start` of which come before step 1. */
