@@ -19,7 +19,8 @@ globalThis.sent = [];
 globalThis.Library = {
   style: "",
   host: {
-    key: "token", once: "header", messages: { moved: (step) => ({ step }) }, place: (step) => ({ step }),
+    key: "token", once: "header",
+    messages: { moved: (step) => ({ step }) }, place: (step) => ({ step }),
   },
   mount: (place, callbacks) => {
     const view = { callbacks, shown: [], gone: false, refresh() {} };
