@@ -1,7 +1,8 @@
 // The graph under a bound: newest edge, widest clique, edges of the previous run.
 
 import { clamp, h, integer, mix, plural, smooth } from "../shared/core.js";
-import { Graph, legendKey, lineKey, lit, WHOLE_PLANE } from "../shared/graph.js";
+import { Graph, lit, WHOLE_PLANE } from "../shared/graph.js";
+import { legendKey, lineKey } from "../shared/legend.js";
 
 const BUDGET_NAME_ROOM = 42; // px between nodes from which on all names are shown
 

@@ -1,7 +1,8 @@
 // The junction tree: cliques as boxes near their variables, the widest highlighted.
 
 import { clamp, css, h, lerp, mix, plural, shorten, smooth } from "../shared/core.js";
-import { legendKey, lit, WHOLE_PLANE } from "../shared/graph.js";
+import { lit, WHOLE_PLANE } from "../shared/graph.js";
+import { legendKey } from "../shared/legend.js";
 import { BudgetPlane } from "./graph.js";
 
 const BUDGET_LONGEST = 4; // largest number of lines in a box

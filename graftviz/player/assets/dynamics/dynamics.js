@@ -17,7 +17,6 @@ class DynamicsPlayer extends FedView {
     const moved = (place) => callbacks.moved({ ...place, from: this.log.known });
     super(host, { ...callbacks, moved }, "gv-dynamics", "System learned row by row", { speedKey: "dynamics.speed", speed: 8, change: 0.45 });
     this.chosen = null; // the series that was clicked
-    this.hover = -1;
     this.series = null;
     this.network = new DynamicsNetwork(this);
     this.matrix = new DynamicsMatrix(this);
@@ -37,7 +36,6 @@ class DynamicsPlayer extends FedView {
     this.log = new DynamicsLog(this.picture, run);
     if (isOther) {
       this.chosen = null;
-      this.hover = -1;
       this.network.fit(this.picture.positions, { isGiven: this.picture.given });
     }
     this.matrix.pointTo(null);
@@ -87,12 +85,6 @@ class DynamicsPlayer extends FedView {
     if (this.chosen === null || !this.series || this.series.node === this.chosen) return;
     this.sentPlace = null;
     this.sendPlace();
-  }
-
-  pointTo(node) {
-    if (node === this.hover) return;
-    this.hover = node;
-    this.wake();
   }
 
   // ---------------------------------------------------------------------- words and messages

@@ -2,8 +2,8 @@
 
 import { Chart } from "../shared/chart.js";
 import { brief, clamp, css, diverging, format, h, integer, isolated, plural, replaceChildren, shorten } from "../shared/core.js";
-import { Ramp } from "../shared/graph.js";
 import { attachKeys } from "../shared/keys.js";
+import { Ramp } from "../shared/legend.js";
 
 const MATRIX_GAP = 26; // px between two matrices
 const MATRIX_EDGE = 18; // px for the labels at the edges

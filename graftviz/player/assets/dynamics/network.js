@@ -1,8 +1,9 @@
 // The influence network: an arrow from each parent to its series; seeds are squares.
 
 import { clamp, h, integer, listed, plural, replaceChildren, shorten, smooth } from "../shared/core.js";
-import { Graph, legendKey, lineKey, lit } from "../shared/graph.js";
+import { Graph, lit } from "../shared/graph.js";
 import { turned } from "../shared/keys.js";
+import { legendKey, lineKey } from "../shared/legend.js";
 
 const NETWORK_MOST = 700; // largest number of arrows drawn, the strongest ones
 const NETWORK_ROOM = 40; // px between nodes from which on all names are shown
@@ -18,10 +19,6 @@ export class DynamicsNetwork extends Graph {
   }
 
   // ------------------------------------------------------------------------------------- pointer
-
-  pointed(node) {
-    this.app.pointTo(node);
-  }
 
   fact(node) {
     const { log, shown } = this.app;
@@ -96,7 +93,7 @@ export class DynamicsNetwork extends Graph {
   }
 
   nodes(palette) {
-    const { log, shown, chosen, hover } = this.app;
+    const { log, shown, chosen } = this.app;
     const newest = shown > 0 && chosen === null ? [log.rows[shown - 1].node] : [];
     const halo = { size: this.unit * 1.75 + 2, width: 1.2 };
     const discs = Array.from({ length: log.n }, (_, i) => {
@@ -104,7 +101,7 @@ export class DynamicsNetwork extends Graph {
       const kind = log.kindOf(i);
       const [shape, share, colour] = kind === "seed" ? ["square", 0.92, palette.text]
         : kind === "unspoken" ? [isLearned ? "diamond" : "disc", isLearned ? 1.25 : 1, palette.precision] : ["disc", 1, palette.plain];
-      const look = isLearned ? { fill: i === hover ? palette.primary : colour, line: palette.background }
+      const look = isLearned ? { fill: i === this.hover ? palette.primary : colour, line: palette.background }
         : { fill: palette.background, line: kind === "seed" ? palette.text : palette.faint };
       return { nodes: [i], shape, size: share * this.unit, width: 1.5, ...look };
     });
@@ -113,9 +110,9 @@ export class DynamicsNetwork extends Graph {
   }
 
   namesOf(found) {
-    const { log, shown, chosen, hover } = this.app;
+    const { log, shown, chosen } = this.app;
     const newest = shown > 0 ? log.rows[shown - 1] : null;
-    const always = [chosen, hover, chosen === null && newest ? newest.node : null].filter((i) => i !== null && i >= 0);
+    const always = [chosen, this.hover, chosen === null && newest ? newest.node : null].filter((i) => i !== null && i >= 0);
     const near = found ? [...found.voters, ...found.ranked.filter(({ taken }) => taken).map(({ u }) => u)]
       : log.rowOf(chosen ?? newest?.node ?? 0, shown)?.parents ?? [];
     return { names: [...near.slice(0, 14), ...(this.spacing >= NETWORK_ROOM ? log.graph.names.keys() : [])], always, size: 11.5 };

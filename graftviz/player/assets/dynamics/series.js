@@ -2,7 +2,8 @@
 
 import { Chart } from "../shared/chart.js";
 import { clamp, css, format, h, integer, isolated, percent, plural, shorten, ticks } from "../shared/core.js";
-import { legendKey, lineKey } from "../shared/graph.js";
+import { attachKeys, turned } from "../shared/keys.js";
+import { legendKey, lineKey } from "../shared/legend.js";
 
 export class DynamicsSeries extends Chart {
   constructor(app) {
@@ -14,8 +15,9 @@ export class DynamicsSeries extends Chart {
     this.card("gv-dynamics-series", "Prediction", "prediction", [this.title, this.readout],
       h("div", { class: "gv-legend" }, keys), this.words);
     this.at = null;
+    attachKeys(this.canvas, this);
     this.on("pointermove", (x) => { if (this.series) this.pointTo(Math.round(this.valueAt(x))); });
-    this.on("pointerleave", () => this.pointTo(null));
+    this.on("pointerleave blur", () => this.leave());
   }
 
   /** The series to draw; null until its row and the system are learned. */
@@ -70,6 +72,17 @@ export class DynamicsSeries extends Chart {
     if (series?.problem) return series.problem;
     if (chosen !== null && series && series.node !== chosen) return "Predicting…";
     return log.finished ? "Shown once its row is learned." : "Shown once all rows are learned.";
+  }
+
+  /** By keyboard: the next or previous point in time. */
+  turn(step) {
+    if (!this.series) return;
+    this.pointTo(turned(this.at ?? -1, step, this.series.seen.length));
+    this.app.say(this.readout.textContent);
+  }
+
+  leave() {
+    this.pointTo(null);
   }
 
   pointTo(at) {

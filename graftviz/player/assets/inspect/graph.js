@@ -1,8 +1,9 @@
 // The graph of a finished model. The server decides which nodes are drawn; they are numbered here as drawn.
 
 import { isolated, shorten, viridis } from "../shared/core.js";
-import { boxOf, Graph, legendKey, lineKey, Ramp } from "../shared/graph.js";
+import { boxOf, Graph } from "../shared/graph.js";
 import { turned } from "../shared/keys.js";
+import { legendKey, lineKey, Ramp } from "../shared/legend.js";
 
 const INSPECT_FEW = 45; // up to this many nodes, all names are shown where they find room
 const INSPECT_STYLES = { common: ["plain"], lost: ["leaving", { style: "dashed" }], gained: ["arriving", { style: "dotted" }] };

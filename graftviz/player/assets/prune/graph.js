@@ -1,8 +1,9 @@
 // The graph: edges of the tree drawn double, removed ones red and dashed, added ones green and wide.
 
 import { clamp, format, h, integer, lerp, listed, plural, shorten, smooth } from "../shared/core.js";
-import { Graph, lineKey } from "../shared/graph.js";
-import { degreesOf } from "../shared/log.js";
+import { Graph } from "../shared/graph.js";
+import { lineKey } from "../shared/legend.js";
+import { degreesOf } from "../shared/tracks_log.js";
 import { pairKey } from "./log.js";
 
 const PRUNE_GONE = 0.5; // opacity of a removed edge, while its exchange is shown

@@ -1,7 +1,7 @@
 // Runs of forced pruning: edges after each step, and exchanges.
 
 import { integer, percent, shorten } from "../shared/core.js";
-import { TrackLog, TracksLog } from "../shared/log.js";
+import { TrackLog, TracksLog } from "../shared/tracks_log.js";
 
 export const pairKey = (i, j) => (i < j ? `${i},${j}` : `${j},${i}`);
 

@@ -1,9 +1,10 @@
 // The graphs of all racers side by side, every variable at the same place in each.
 
 import { clamp, decimals, h, integer, isolated, lineSample, mix, plural, replaceChildren } from "../shared/core.js";
-import { Graph, lineKey } from "../shared/graph.js";
-import { degreesOf } from "../shared/log.js";
+import { Graph } from "../shared/graph.js";
+import { lineKey } from "../shared/legend.js";
 import { racerSample, racerWords } from "../shared/marks.js";
+import { degreesOf } from "../shared/tracks_log.js";
 
 /** The graph of one racer; all share the camera and what is pointed at. */
 class RaceTile extends Graph {

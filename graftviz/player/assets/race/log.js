@@ -1,7 +1,8 @@
 // Records of all racers, and the moment shown of each as a function of axis and position.
 
 import { integer, plural } from "../shared/core.js";
-import { countUpTo, TrackLog, TracksLog } from "../shared/log.js";
+import { countUpTo } from "../shared/log.js";
+import { TrackLog, TracksLog } from "../shared/tracks_log.js";
 
 export const RACE_AXES = {
   seconds: { words: "engine seconds", title: "Engine time, on each racer's own clock" },

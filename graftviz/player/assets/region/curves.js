@@ -2,7 +2,7 @@
 
 import { Chart, wholeTicks } from "../shared/chart.js";
 import { boundText, brief, clamp, css, h } from "../shared/core.js";
-import { lineKey } from "../shared/graph.js";
+import { lineKey } from "../shared/legend.js";
 import { drawMark, racerSample } from "../shared/marks.js";
 
 const CURVE_FLOOR = 1e-7; // errors below are rounding

@@ -1,7 +1,8 @@
 // The graph around the query: the region, its cut edges, and the candidates.
 
 import { boundText, brief, clamp, hatching, mix, plural, smooth, viridis, writeOver } from "../shared/core.js";
-import { Graph, legendKey, lineKey, Ramp } from "../shared/graph.js";
+import { Graph } from "../shared/graph.js";
+import { legendKey, lineKey, Ramp } from "../shared/legend.js";
 
 const JOIN_SHARE = 0.4; // of the animation of an added node, until it is there; then a flash fades
 const NAME_ROOM = 56; // px between nodes from which on all names are shown

@@ -3,8 +3,8 @@
 
 import { clamp, css, h, lerp, ticks, viridis } from "../shared/core.js";
 import { Chart } from "../shared/chart.js";
-import { legendKey, Ramp } from "../shared/graph.js";
 import { attachKeys } from "../shared/keys.js";
+import { legendKey, Ramp } from "../shared/legend.js";
 import { saveButton } from "../shared/save_picture.js";
 
 const MAP_LOST = 2500; // ms after which a reply to a dragged point counts as lost

@@ -1,6 +1,6 @@
 // View of steps: the playhead and its movement.
 
-import { clamp } from "./core.js";
+import { clamp, h } from "./core.js";
 import { Requests } from "./requests.js";
 import { View } from "./view.js";
 
@@ -23,6 +23,18 @@ export class StepView extends View {
 
   address() {
     return this.shown;
+  }
+
+  /** The sentence of the shown place, `more` elements, and what is said at the end. */
+  buildWords(...more) {
+    this.words = h("p", { class: "gv-sentence", dir: "auto" });
+    this.stop = h("p", { class: "gv-muted", dir: "auto" });
+    return h("div", { class: "gv-words" }, this.words, more, this.stop);
+  }
+
+  /** What is shown, for screen readers. */
+  sentence() {
+    return [this.words, this.stop].map(({ textContent }) => textContent).filter(Boolean).join(" ");
   }
 
   get isAtRest() {

@@ -123,18 +123,6 @@ export class View {
     return h("div", { class: `gv-head ${kind}` }, title, this.under, ...more, this.note);
   }
 
-  /** The sentence of the shown place, `more` elements, and what is said at the end. */
-  buildWords(...more) {
-    this.words = h("p", { class: "gv-sentence", dir: "auto" });
-    this.stop = h("p", { class: "gv-muted", dir: "auto" });
-    return h("div", { class: "gv-words" }, this.words, more, this.stop);
-  }
-
-  /** What is shown, for screen readers. */
-  sentence() {
-    return [this.words, this.stop].map(({ textContent }) => textContent).filter(Boolean).join(" ");
-  }
-
   /** The shown place for the playback bar: the words around it, and the state in a second line. */
   placeWords() {
     const { log, shown } = this;
