@@ -67,12 +67,12 @@ export class BudgetTree extends BudgetPlane {
     return [
       { edges: links.filter((pair) => !isHeld(pair)), line: palette.muted, alpha: 0.8, width: 2 },
       { edges: links.filter(isHeld), line: palette.primary, width: 4 },
-      order.map((c) => this.box(palette, c, !chosen.has(c) ? null : hover ? palette.primary : palette.region)),
+      order.map((c) => this.boxLayers(palette, c, !chosen.has(c) ? null : hover ? palette.primary : palette.region)),
     ];
   }
 
   /** Layers of a box with its words; those of the newest edge are lit up. */
-  box(palette, c, colour) {
+  boxLayers(palette, c, colour) {
     const { edge, cliques } = this.app.log.steps[this.app.shown];
     const { lines, w, h: half } = this.boxes[c];
     const box = { nodes: [c], shape: (context, x, y) => context.roundRect(x - w, y - half, 2 * w, 2 * half, 7) };
