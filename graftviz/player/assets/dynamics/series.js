@@ -11,7 +11,8 @@ export class DynamicsSeries extends Chart {
     this.title = h("h3", { dir: "auto" });
     this.readout = h("span", { class: "gv-count gv-dynamics-readout", dir: "auto" });
     this.words = h("p", { class: "gv-muted" });
-    const keys = [lineKey("observed", "text", { width: 2 }), lineKey("prediction", "objective", { style: "dashed" }), legendKey("gv-dynamics-band", "±2 residual standard deviations")];
+    const keys = [lineKey("observed", "text", { width: 2 }), lineKey("prediction", "objective", { style: "dashed" }),
+      legendKey("gv-dynamics-band", "±2 residual standard deviations")];
     this.card("gv-dynamics-series", "Prediction", "prediction", [this.title, this.readout],
       h("div", { class: "gv-legend" }, keys), this.words);
     this.at = null;

@@ -93,7 +93,8 @@ export class RaceGraphs {
     this.grid.dataset.racers = log.tracks.length;
     this.grid.replaceChildren(...this.tiles.map((tile) => tile.element));
     this.agreedCount = h("b");
-    const kinds = log.truth ? [lineKey("true", "right"), lineKey("false", "wrong", { style: "dashed" }), lineKey("true, missing", "muted", { width: 1 })] : [lineKey("edge", "plain")];
+    const kinds = !log.truth ? [lineKey("edge", "plain")]
+      : [lineKey("true", "right"), lineKey("false", "wrong", { style: "dashed" }), lineKey("true, missing", "muted", { width: 1 })];
     replaceChildren(this.keys,
       log.tracks.length > 1 && h("span", { class: "gv-key" }, lineSample("agreed"), "all racers have it ", this.agreedCount),
       ...kinds, this.tiles[0]?.tools("race"));

@@ -11,7 +11,8 @@ import { RaceTable } from "./table.js";
 
 const RACE_END = "end"; // a place in addresses and messages
 const RACE_PAUSE = { playing: 0.12, still: 0.5 }; // s between changes of words and numbers
-const RACE_WORDS = { start: "Restart", back: "Back to the previous change", next: "Forward to the next change", track: "Position in the race", speed: "Duration of playback" };
+const RACE_WORDS = { start: "Restart", back: "Back to the previous change", next: "Forward to the next change",
+  track: "Position in the race", speed: "Duration of playback" };
 const RACE_DURATIONS = [5, 10, 20, 40, 80].map((seconds) => [seconds, `in ${seconds} s`]); // from start to finish
 const RACE_SCALES = [["linear", "linear", "Equal steps"], ["log", "log", "Logarithmic: shows the beginning in detail"]];
 

@@ -23,7 +23,8 @@ export class RegionGraph extends Graph {
     this.feltKey = key("felt", "outside (darker: more influence on the query)", "Upper bound on the influence of a variable on the query");
     this.element = this.card("gv-region-graph", "Graph", "region", { keys: [
       key("query", "query", "The variable whose marginal is computed"), key("inside", "in the region", "Only these variables are used"),
-      lineKey("cut edges", "wrong", { style: "dashed", title: "Edges that leave the region: dropped, or replaced by a field" }), this.ramp.element, this.plainKey, this.noneKey, this.feltKey] });
+      lineKey("cut edges", "wrong", { style: "dashed", title: "Edges that leave the region: dropped, or replaced by a field" }),
+      this.ramp.element, this.plainKey, this.noneKey, this.feltKey] });
   }
 
   setGraph(graph) {

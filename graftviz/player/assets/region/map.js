@@ -153,7 +153,8 @@ export class RegionMap extends Chart {
     this.line(edge, "#000", 4.5);
     this.line(edge, "#fff", 2);
     context.font = this.app.font(12, "600");
-    this.write("c < 1: influence decays", right - 8, Math.min(bottom - 12, edge.at(-1)[1] + 16 * this.app.type), { align: "right", colour: ON_MAP.text, rim: ON_MAP });
+    const below = Math.min(bottom - 12, edge.at(-1)[1] + 16 * this.app.type);
+    this.write("c < 1: influence decays", right - 8, below, { align: "right", colour: ON_MAP.text, rim: ON_MAP });
   }
 
   /** The value of T₂ at which c, which grows with T₂, passes 1 for the value of T₁ with number j. */

@@ -108,7 +108,8 @@ class RegionPlayer extends StepView {
     const { log, shown } = this;
     const { bound } = log.steps[shown];
     const text = bound === null ? "no bound" : `bound ±${boundText(bound)}`;
-    return { before: "", now: String(shown + 1), after: ` of ${log.last === null ? `${log.ready + 1}+` : log.last + 1} nodes`, state: this.isAtEnd ? `${text} · finished` : text };
+    const total = log.last === null ? `${log.ready + 1}+` : log.last + 1;
+    return { before: "", now: String(shown + 1), after: ` of ${total} nodes`, state: this.isAtEnd ? `${text} · finished` : text };
   }
 
   get keys() {
