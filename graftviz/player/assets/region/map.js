@@ -154,7 +154,8 @@ export class RegionMap extends Chart {
     this.line(edge, "#fff", 2);
     context.font = this.app.font(12, "600");
     const below = Math.min(bottom - 12, edge.at(-1)[1] + 16 * this.app.type);
-    this.write("c < 1: influence decays", right - 8, below, { align: "right", colour: ON_MAP.text, rim: ON_MAP });
+    const words = ["c < 1: influence decays", "c < 1"].find((text) => context.measureText(text).width < right - left - 16) ?? "";
+    this.write(words, right - 8, below, { align: "right", colour: ON_MAP.text, rim: ON_MAP });
   }
 
   /** The value of T₂ at which c, which grows with T₂, passes 1 for the value of T₁ with number j. */
