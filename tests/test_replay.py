@@ -26,7 +26,7 @@ SCRIPT = re.compile(r'<script(?: type="([^"]*)" id="run")?>(.*?)</script>', re.D
 ASSETS = Path(assets.__file__).parent / "assets"
 SCRIPTS = sorted(ASSETS.rglob("*.js"))
 VIEWS = ("player", "race", "region", "prune", "budget", "dynamics", "inspect")
-ENTRIES = [f"{view}/{script}.js" for view in VIEWS for script in (view, "mount")]
+ENTRIES = ["shared/mount.js", *(f"{view}/{view}.js" for view in VIEWS)]
 ENTRIES += ["player/replay.js"]
 
 
@@ -225,7 +225,7 @@ def test_every_export_is_imported() -> None:
     }
     for path, text in zip(SCRIPTS, texts, strict=True):
         exported = set(re.findall(r"^export (?:class|const|function|let) (\w+)", text, re.M))
-        assert exported - {"mount"} <= imported, path.name
+        assert exported - {"mount", "host", "mountedBy"} <= imported, path.name
 
 
 def test_no_class_declares_a_method_twice() -> None:
@@ -239,7 +239,7 @@ def test_no_class_declares_a_method_twice() -> None:
 
 def test_the_player_stays_small_enough_to_travel() -> None:
     size = len(assets.view_script("player").encode()) + len(assets.view_style("player").encode())
-    assert size < 175_000
+    assert size < 176_000
 
 
 def test_styles_do_not_leak_out_of_the_player() -> None:

@@ -31,7 +31,7 @@ class Scene(NamedTuple):
 _BODY = ".gv-player .gv-body:not([hidden])"
 SCENES: dict[str, Scene] = {
     "grow.png": Scene("?step=41", _BODY),
-    "race.png": Scene("race?at=end&axis=tests", ".gv-race-table", height=1000),
+    "race.png": Scene("race?at=end&axis=tests", ".gv-race .gv-racers"),
     "reservoir.png": Scene("reservoir", ".st-key-reservoir_scores .js-plotly-plot", height=960),
     "regions.png": Scene("regions", ".gv-region-body", height=1010),
     "prune.png": Scene("prune?step=3", ".gv-prune-body"),

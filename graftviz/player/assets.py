@@ -1,7 +1,7 @@
 """JavaScript and CSS of the views, bundled from the modules in ``assets/`` once per process.
 
-``assets/shared`` is common to all views; each view has a folder with its modules, its style sheet
-and ``mount.js``, its host inside Streamlit.
+``assets/shared`` is common to all views; each view has a folder with its modules and its style
+sheet.
 """
 
 from __future__ import annotations
@@ -80,10 +80,15 @@ def _glossary() -> str:
 
 @cache
 def view_script(view: str) -> str:
-    """Return the script of a view, which defines ``Graftviz{View}`` with a function `mount`."""
+    """Return the script of a view, which defines ``Graftviz{View}`` with `mount` and `host`."""
     data = _glossary() if view == "player" else ""
-    body = f'"use strict";\n{data}{bundle(f"{view}/{view}.js")}return {{ mount }};\n'
+    body = f'"use strict";\n{data}{bundle(f"{view}/{view}.js")}return {{ mount, host }};\n'
     return f"globalThis.Graftviz{view.title()} = (() => {{\n{body}}})();\n"
+
+
+def host_script(view: str) -> str:
+    """Return the script of the component that shows a view inside Streamlit."""
+    return f'{bundle("shared/mount.js")}export default mountedBy("Graftviz{view.title()}");\n'
 
 
 @cache

@@ -22,12 +22,12 @@ from graftviz.narrative.budget import (
     nothing_fits_words,
     previous_run_words,
 )
+from graftviz.player.plain import number, placed_nodes
 from graftviz.runs import Run
 from graftviz.table import DiscreteTable
 from graftviz.trace import Step
 from graftviz.tradeoff import BOUNDS, TradeOff, measuring
 
-DIGITS = 6
 # Entries of tables up to which the likelihood is computed after every step, not only at the end.
 _QUICK_ENTRIES = 300_000
 
@@ -126,9 +126,7 @@ def budget_graph(
     """
     return {
         "id": key,
-        "names": list(names),
-        "positions": np.rint(positions).astype(int).tolist(),
-        "given": has_natural_positions,
+        **placed_nodes(names, positions, has_natural_positions=has_natural_positions),
     }
 
 
@@ -190,14 +188,14 @@ def start_step(
     value = 0.0 if budget.measure == "treewidth" else None
     return {
         "edge": None,
-        "value": _number(value),
+        "value": number(value),
         "told": "–" if value is None else amount(value, budget.measure),
         "width": 0,
         "infeasible": 0,
         "new": 0,
         "norm": None,
         "inference": "",
-        "nll": _number(nll),
+        "nll": number(nll),
         "words": bounded_start_words(n, budget.measure, budget.bound),
         **tree_record(n, np.zeros((0, 2), dtype=np.int64), np.arange(n), positions, None, None),
     }
@@ -219,14 +217,14 @@ def bounded_step(
     )
     return {
         "edge": list(edge),
-        "value": _number(complexity.value),
+        "value": number(complexity.value),
         "told": amount(complexity.value, complexity.measure),
         "width": complexity.width,
         "infeasible": complexity.infeasible,
         "new": complexity.newly_infeasible,
-        "norm": _number(complexity.gradient_norm),
+        "norm": number(complexity.gradient_norm),
         "inference": complexity.inference,
-        "nll": _number(nll),
+        "nll": number(nll),
         "words": bounded_step_words(edge, complexity, before["value"], names),
         **tree,
     }
@@ -286,9 +284,3 @@ def _closest_clique(clique: set[int], earlier: Sequence[set[int]]) -> int:
     ranked = [(-len(clique & other), len(other), k) for k, other in enumerate(earlier)]
     best = min(ranked, default=(0, 0, -1))
     return best[2] if best[0] < 0 else -1
-
-
-def _number(value: float | None) -> float | None:
-    if value is None or not np.isfinite(value):
-        return None
-    return float(f"{value:.{DIGITS}g}")

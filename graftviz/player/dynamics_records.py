@@ -24,6 +24,7 @@ from graftviz.dynamics.prepared import PreparedSeries
 from graftviz.dynamics.solving import SolverOptions
 from graftviz.errors import InputError
 from graftviz.narrative.dynamics import end_words, row_words, start_words, wiring_words
+from graftviz.player.plain import placed_nodes
 
 DIGITS = 5
 BAND = 2.0  # residual standard deviations on either side of a prediction
@@ -89,9 +90,7 @@ def influence_graph(
     """
     return {
         "id": key,
-        "names": list(names),
-        "positions": np.rint(positions).astype(int).tolist(),
-        "given": has_natural_positions,
+        **placed_nodes(names, positions, has_natural_positions=has_natural_positions),
         "sizes": numbers(np.where(sizes > 0.0, sizes, 1.0)),
         "truth": None if truth is None else matrix_rows(truth),
     }

@@ -6,8 +6,8 @@ The page shows three runs that differ only in the deletion rule. The header hold
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,10 +18,12 @@ from graftviz.learners.forced_pruning import HEURISTICS, ForcedPruning
 from graftviz.material import Material
 from graftviz.narrative.phrases import plural
 from graftviz.narrative.pruning import exchange_step
+from graftviz.player import plain
 from graftviz.runs import Run
 from graftviz.search.contributions import contributions_of
 
-DIGITS = 7
+number = partial(plain.number, digits=7)
+numbers = partial(plain.numbers, digits=7)
 MOST_RANKED = 400  # maximum number of edges of a ranking, those of smallest contribution
 MOST_ON_A_RING = 40  # variables; their names find room there, and no edge runs through a node
 MOST_TICKS = 2000  # maximum number of parameters on the strip, evenly selected
@@ -47,9 +49,11 @@ def prune_header(
     return {
         "token": token,
         "title": material.title,
-        "names": list(material.train.names),
-        "positions": np.rint(_places(material)).astype(int).tolist(),
-        "given": material.positions is not None,
+        **plain.placed_nodes(
+            material.train.names,
+            _places(material),
+            has_natural_positions=material.positions is not None,
+        ),
         "tree": np.sort(material.tree, axis=1).tolist(),
         "runs": [
             {"run": run, "heuristic": rule, "name": HEURISTICS[rule]} for rule, run in runs.items()
@@ -75,7 +79,7 @@ def _places(material: Material) -> np.ndarray:
 def prune_head(run: Run, token: str) -> dict[str, Any]:
     """Return the header of a run after its first step: its token and its initial likelihood."""
     first = run.steps[0].exchange if run.steps else None
-    return {"run": token, "before": None if first is None else _number(first.before)}
+    return {"run": token, "before": None if first is None else number(first.before)}
 
 
 def prune_record(run: Run, t: int, rows: Rows) -> dict[str, Any]:
@@ -111,22 +115,22 @@ def prune_record(run: Run, t: int, rows: Rows) -> dict[str, Any]:
         "edges": step.edges,
         "tree": exchange.tree,
         "removed": exchange.removed.tolist(),
-        "contributions": _numbers(exchange.contributions),
+        "contributions": numbers(exchange.contributions),
         "added": exchange.added.tolist(),
-        "gains": _numbers(exchange.gains),
-        "before": _number(exchange.before),
-        "after": _number(exchange.after),
-        "best": _number(exchange.best),
+        "gains": numbers(exchange.gains),
+        "before": number(exchange.before),
+        "after": number(exchange.after),
+        "best": number(exchange.best),
         "tries": exchange.tries,
         "accepted": exchange.accepted,
         "fallback": exchange.fallback,
-        "recall": _number(metrics.recall),
-        "precision": _number(metrics.precision),
+        "recall": number(metrics.recall),
+        "precision": number(metrics.precision),
         "rank": _ranking(run, t, rows),
         "parameters": len(order),
-        "values": _numbers(exchange.values[shown]),
+        "values": numbers(exchange.values[shown]),
         "which": exchange.assignment[shown].tolist(),
-        "centres": _numbers(exchange.centres),
+        "centres": numbers(exchange.centres),
         "sizes": np.bincount(exchange.assignment, minlength=len(exchange.centres)).tolist(),
     }
 
@@ -149,16 +153,6 @@ def _ranking(run: Run, t: int, rows: Rows) -> list[list[float]]:
     _, contributions = contributions_of(model, rows)
     least = np.argsort(contributions.total, kind="stable")[:MOST_RANKED]
     return [
-        [int(i), int(j), _number(contribution) or 0.0]
+        [int(i), int(j), number(contribution) or 0.0]
         for (i, j), contribution in zip(model.edges[least], contributions.total[least], strict=True)
     ]
-
-
-def _number(value: float | None) -> float | None:
-    if value is None or not math.isfinite(value):
-        return None
-    return float(f"{value:.{DIGITS}g}")
-
-
-def _numbers(values: np.ndarray) -> list[float | None]:
-    return [_number(value) for value in values.tolist()]

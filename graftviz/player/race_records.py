@@ -6,14 +6,13 @@ and infinities become None.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from graftviz.material import Material
-from graftviz.player.records import DIGITS
+from graftviz.player.plain import number
 from graftviz.racing import Course, Moment, step_moment
 from graftviz.runs import Run
 
@@ -102,4 +101,4 @@ def _moment(moment: Moment) -> dict[str, Any]:
 def _plain(value: int | float | None) -> int | float | None:
     if value is None or isinstance(value, int):
         return value
-    return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else None
+    return number(value)

@@ -6,8 +6,7 @@ digits; NaN and infinities become None.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -26,10 +25,10 @@ from graftviz.narrative.judging import activation_test
 from graftviz.narrative.phrases import score_line
 from graftviz.narrative.region import certified_region, region_settings
 from graftviz.options import option_specs
+from graftviz.player.plain import number, numbers
 from graftviz.runs import Run
 from graftviz.trace import ActivationTest, ReservoirView, Step
 
-DIGITS = 6
 # A key frame is due if this share of the edges is new, and at least after n / 20 new edges. A run
 # of 3n edges has sixty to eighty key frames, most of them at its beginning.
 FRAME_SHARE = 1 / 8
@@ -84,7 +83,7 @@ def run_header(
     lam = getattr(learner, "lam", None) if test is None else test.lam
     places: Sequence[Any] | None = None
     if positions is not None:
-        places = [[_number(x), _number(y)] for x, y in positions]
+        places = [[number(x), number(y)] for x, y in positions]
     elif run.truth is not None and _has_skeleton(run):
         places = _skeleton(n, run.truth.tobytes())
     return {
@@ -103,10 +102,10 @@ def run_header(
         "layout": GrowingLayout(n).start().reshape(-1).tolist() if places is None else None,
         "truth": None if run.truth is None else run.truth.tolist(),
         "possible": n * (n - 1) // 2,
-        "lam": _number(lam),
+        "lam": number(lam),
         "threshold": None if test is None else _threshold(test),
         "rows": {"train": table.n_rows, "test": 0 if run.test is None else run.test.n_rows},
-        "start": {"objective": _number(objective), "nlpl": _number(start.nlpl_test)},
+        "start": {"objective": number(objective), "nlpl": number(start.nlpl_test)},
         "branch": None if branch is None else dict(branch),
         "note": note,
     }
@@ -128,15 +127,15 @@ def step_record(run: Run, t: int, layout: GrowingLayout | None = None) -> dict[s
     step, metrics = run.steps[t - 1], run.metrics[t - 1]
     record = {
         "t": t,
-        "activated": [[e.source, e.target, _number(e.score)] for e in step.activated],
+        "activated": [[e.source, e.target, number(e.score)] for e in step.activated],
         "features": _feature_counts(step),
         "removed": step.removed.tolist(),
         "edges": step.edges,
-        "objective": _number(step.objective),
-        "kkt": _number(step.kkt_residual),
-        "recall": _number(metrics.recall),
-        "precision": _number(metrics.precision),
-        "nlpl": _number(metrics.nlpl_test),
+        "objective": number(step.objective),
+        "kkt": number(step.kkt_residual),
+        "recall": number(metrics.recall),
+        "precision": number(metrics.precision),
+        "nlpl": number(metrics.nlpl_test),
         "reservoir": None if step.reservoir is None else _reservoir(step, step.reservoir),
         "replaced": step.replaced.tolist(),
         "dropped": step.dropped.tolist(),
@@ -149,7 +148,7 @@ def step_record(run: Run, t: int, layout: GrowingLayout | None = None) -> dict[s
         "tables": step.tables_counted,
         "hubs": step.hubs.tolist(),
         "weights": _changed_norms(step),
-        "seconds": _number(step.seconds.total),
+        "seconds": number(step.seconds.total),
         "complexity": None if step.complexity is None else _complexity(step.complexity),
         "lines": list(step.lines),
         "words": step_words(step, learner_at(run, t), run.table.names),
@@ -174,23 +173,23 @@ def outcome_record(run: Run) -> dict[str, Any] | None:
         "steps": len(run.steps),
         "stop_reason": outcome.stop_reason,
         "converged": outcome.converged,
-        "objective": _number(outcome.objective),
-        "kkt": _number(outcome.kkt_residual),
-        "seconds": _number(outcome.seconds.total),
+        "objective": number(outcome.objective),
+        "kkt": number(outcome.kkt_residual),
+        "seconds": number(outcome.seconds.total),
         "certificate": {
             "scored": certificate.scored,
             "possible": certificate.possible,
-            "worst_score": _number(certificate.worst_score),
-            "threshold": _number(certificate.threshold),
+            "worst_score": number(certificate.worst_score),
+            "threshold": number(certificate.threshold),
             "symbol": certificate.symbol,
             "unit": certificate.unit,
         },
         "edges": len(outcome.history.ids_at(len(outcome.history.counts))),
         "dropped": outcome.dropped_at_the_end.tolist(),
-        "recall": _number(final.recall),
-        "precision": _number(final.precision),
-        "nlpl": _number(final.nlpl_test),
-        "bp_restart_gap": _number(outcome.bp_restart_gap),
+        "recall": number(final.recall),
+        "precision": number(final.precision),
+        "nlpl": number(final.nlpl_test),
+        "bp_restart_gap": number(outcome.bp_restart_gap),
     }
 
 
@@ -250,21 +249,10 @@ def _index(question: Mapping[str, Any], key: str) -> int:
     return value
 
 
-def _number(value: Any) -> int | float | None:
-    """Return a finite float of `DIGITS` significant digits, or None."""
-    if value is None or not math.isfinite(value):
-        return None
-    return float(f"{float(value):.{DIGITS}g}")
-
-
-def _numbers(values: Iterable[float]) -> list[int | float | None]:
-    return [_number(value) for value in values]
-
-
 def _plain(value: Any) -> Any:
     """Return nested data with rounded floats."""
     if isinstance(value, float):
-        return _number(value)
+        return number(value)
     if isinstance(value, dict):
         return {key: _plain(entry) for key, entry in value.items()}
     if isinstance(value, list):
@@ -278,7 +266,7 @@ def _options(learner: Learner) -> dict[str, Any]:
     for spec in option_specs(learner):
         value = getattr(learner, spec.name)
         if not spec.advanced or value != spec.default:
-            values[spec.name] = _number(value) if spec.kind == "float" else value
+            values[spec.name] = number(value) if spec.kind == "float" else value
     return values
 
 
@@ -286,9 +274,9 @@ def _threshold(test: ActivationTest) -> dict[str, Any]:
     """Return the threshold of the scores in the records, and the significance level."""
     return {
         "symbol": "λ",
-        "value": _number(test.lam),
+        "value": number(test.lam),
         "score": test.score,
-        "significance": _number(test.significance),
+        "significance": number(test.significance),
     }
 
 
@@ -321,10 +309,10 @@ def _reservoir(step: Step, view: ReservoirView) -> dict[str, Any]:
     taken = [place[edge.source, edge.target] for edge in step.activated]
     return {
         "edges": edges,
-        "scores": _numbers(view.scores.tolist()),
-        "mean": _number(view.mean),
-        "tau": _number(view.tau),
-        "max": _number(view.maximum),
+        "scores": numbers(view.scores.tolist()),
+        "mean": number(view.mean),
+        "tau": number(view.tau),
+        "max": number(view.maximum),
         "capacity": view.capacity,
         "taken": taken,
         "skipped": [place[i, j] for i, j in step.skipped_adjacent.tolist()],
@@ -334,8 +322,8 @@ def _reservoir(step: Step, view: ReservoirView) -> dict[str, Any]:
 def _complexity(complexity: Complexity) -> dict[str, Any]:
     return {
         "measure": complexity.measure,
-        "value": _number(complexity.value),
-        "bound": _number(complexity.bound),
+        "value": number(complexity.value),
+        "bound": number(complexity.bound),
         "infeasible": complexity.infeasible,
         "newly_infeasible": complexity.newly_infeasible,
         "width": complexity.width,
@@ -357,4 +345,4 @@ def _changed_norms(step: Step) -> list[list[Any]]:
     pairs = [history.activations[e] for e in changes.edges.tolist()]
     shapes = history.start.cardinalities[np.array(pairs)]
     norms = zero_sum_norms(shapes, changes.edge_weights)
-    return [[i, j, _number(norm)] for (i, j), norm in zip(pairs, norms.tolist(), strict=True)]
+    return [[i, j, number(norm)] for (i, j), norm in zip(pairs, norms.tolist(), strict=True)]

@@ -30,6 +30,7 @@ from graftviz.narrative.regions import (
     stop_words,
     truth_words,
 )
+from graftviz.player.plain import number, numbers, placed_nodes
 from graftviz.regions import (
     RegionStep,
     grow_region,
@@ -205,11 +206,9 @@ def graph_record(
     """
     return {
         "id": key,
-        "names": list(model.names),
-        "positions": np.rint(positions).astype(int).tolist(),
+        **placed_nodes(model.names, positions, has_natural_positions=has_natural_positions),
         "edges": model.edges.tolist(),
         "norms": numbers(np.where(np.isfinite(norms := model.edge_norms()), norms, 0.0), 3),
-        "given": has_natural_positions,
     }
 
 
@@ -247,11 +246,11 @@ def step_records(
         records.append(
             {
                 "added": int(step.added),
-                "bound": _number(bound),
+                "bound": number(bound, DIGITS),
                 "certified": bound is not None and not is_useless,
                 "boundary": step.boundary.tolist(),
                 "candidates": step.candidates.tolist(),
-                "bounds": [_number(b) for b in bounds_of(step.candidate_bounds)],
+                "bounds": [number(b, DIGITS) for b in bounds_of(step.candidate_bounds)],
                 "marginal": numbers(answered.marginal, 10),
                 "best": best,
                 "head": headline(used.bound, size, n, is_exact=is_exact, is_useless=is_useless),
@@ -342,22 +341,13 @@ def curve_record(
     errors = (
         None
         if truth is None
-        else [_number(float(np.abs(answered.marginal - truth).max())) for answered in steps]
+        else [number(float(np.abs(answered.marginal - truth).max()), DIGITS) for answered in steps]
     )
     return {
         "key": key,
         "name": name,
         "index": index,
         "chosen": chosen,
-        "bounds": [_number(answered.bound) for answered in steps],
+        "bounds": [number(answered.bound, DIGITS) for answered in steps],
         "errors": errors,
     }
-
-
-def _number(value: float | None, digits: int = DIGITS) -> float | None:
-    return None if value is None else float(f"{value:.{digits}g}")
-
-
-def numbers(values: np.ndarray, digits: int) -> list[float]:
-    """Return numbers rounded to some significant digits."""
-    return [float(f"{value:.{digits}g}") for value in values.tolist()]

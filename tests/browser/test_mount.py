@@ -18,6 +18,10 @@ globalThis.views = [];
 globalThis.sent = [];
 globalThis.Library = {
   style: "",
+  host: {
+    key: "token", once: "header",
+    messages: { moved: (step) => ({ step }) }, place: (step) => ({ step }),
+  },
   mount: (place, callbacks) => {
     const view = { callbacks, shown: [], gone: false, refresh() {} };
     view.show = ({ number }) => view.shown.push(number);
@@ -29,10 +33,7 @@ globalThis.Library = {
 </script>
 <script type="module">
 GLUE
-const render = mountedBy({
-  library: "Library", key: "token", once: "header",
-  messages: { moved: (step) => ({ step }) }, place: (step) => ({ step }),
-});
+const render = mountedBy("Library");
 globalThis.patience = PATIENCE;
 globalThis.at = (place, number) => render({
   parentElement: document.getElementById(place),

@@ -65,10 +65,10 @@ def test_it_plays_to_the_end_and_says_why_it_ended(prune: Any, steps: list[Any])
     eventually(page, lambda: "finished" in position(page))
     told = page.locator(".gv-words").inner_text()
     assert "Reached the limit of 4 exchanges." in told
-    rows = page.locator(".gv-prune-table tbody tr")
+    rows = page.locator(".gv-racers tbody tr")
     assert rows.count() == 3
     eventually(page, lambda: "%" in rows.nth(2).inner_text())
-    assert "greedy" in page.locator(".gv-prune-table .gv-chosen").inner_text()
+    assert "greedy" in page.locator(".gv-racers .gv-chosen").inner_text()
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
@@ -94,9 +94,9 @@ def test_steps_mark_what_leaves_and_what_arrives(prune: Any, steps: list[Any]) -
 def test_another_rule_is_chosen_in_the_table_and_a_link_shows_it_again(prune: Any) -> None:
     page = prune(f"{QUICK}&step=2")
     eventually(page, at_step(page, 2))
-    page.locator(".gv-prune-table").get_by_role("button", name="MCMC").click()
+    page.locator(".gv-racers").get_by_role("button", name="MCMC").click()
     eventually(page, lambda: "heuristic=mcmc" in search(page))
-    eventually(page, lambda: "MCMC" in page.locator(".gv-prune-table .gv-chosen").inner_text())
+    eventually(page, lambda: "MCMC" in page.locator(".gv-racers .gv-chosen").inner_text())
     words = page.locator(".gv-words .gv-sentence")
     eventually(page, lambda: "the last state of" in words.inner_text())
     page.keyboard.press("ArrowRight")
@@ -118,7 +118,7 @@ def test_what_was_chosen_stays_chosen_when_the_page_speaks_before_it_hears_of_it
     eventually(page, at_step(page, 2))
     page.wait_for_timeout(1000)  # until it has nothing more to ask
     socket.hold_after_run()
-    page.locator(".gv-prune-table").get_by_role("button", name="MCMC").click()
+    page.locator(".gv-racers").get_by_role("button", name="MCMC").click()
     eventually(page, lambda: socket.is_holding)
     # The list in the side bar still says "greedy", and goes along with where the visitor moves to.
     before = socket.sent
@@ -126,10 +126,10 @@ def test_what_was_chosen_stays_chosen_when_the_page_speaks_before_it_hears_of_it
     eventually(page, lambda: socket.sent > before)
     page.wait_for_timeout(300)
     socket.let_go()
-    eventually(page, lambda: "MCMC" in page.locator(".gv-prune-table .gv-chosen").inner_text())
+    eventually(page, lambda: "MCMC" in page.locator(".gv-racers .gv-chosen").inner_text())
     eventually(page, at_step(page, 3))
     page.wait_for_timeout(1000)
-    assert "MCMC" in page.locator(".gv-prune-table .gv-chosen").inner_text()
+    assert "MCMC" in page.locator(".gv-racers .gv-chosen").inner_text()
     assert "heuristic=mcmc" in search(page)
 
 
@@ -150,5 +150,5 @@ def test_a_sampler_that_fell_back_says_so(prune: Any) -> None:
     page = prune(f"{QUICK}&heuristic=rejection&tries=1&step=2")
     eventually(page, at_step(page, 2))
     eventually(page, lambda: "Fallback" in page.locator(".gv-prune-fallback").inner_text())
-    row = page.locator(".gv-prune-table tr", has_text="rejection")
+    row = page.locator(".gv-racers tr", has_text="rejection")
     assert row.inner_text().endswith("0 of 1\t1 of 1")

@@ -57,7 +57,7 @@ def same_race_in_python() -> Race:
 
 
 def position(page: Any) -> str:
-    return " ".join(page.locator(".gv-race-position").inner_text().split())
+    return " ".join(page.locator(".gv-position").inner_text().split())
 
 
 def share(page: Any) -> int:
@@ -66,7 +66,7 @@ def share(page: Any) -> int:
 
 
 def leader(page: Any) -> str:
-    return str(page.locator(".gv-race-leader").inner_text()).replace("\u00a0", " ")
+    return str(page.locator(".gv-race .gv-sentence").inner_text()).replace("\u00a0", " ")
 
 
 def press(page: Any, name: str) -> None:
@@ -86,7 +86,7 @@ def pause(page: Any) -> None:
 
 def table(page: Any) -> dict[str, list[str]]:
     """Return heading → cells of the table of standings."""
-    heads = page.locator(".gv-race-table thead th").all_inner_texts()
+    heads = page.locator(".gv-racers thead th").all_inner_texts()
     rows = [row.locator("th, td").all_inner_texts() for row in page.locator("tbody tr").all()]
     return {head: [row[k].strip() for row in rows] for k, head in enumerate(heads)}
 

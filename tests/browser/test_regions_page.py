@@ -49,15 +49,10 @@ def answer(page: Any) -> str:
 
 def place(page: Any, row: int, column: int, side: int = 8) -> tuple[float, float]:
     """Return where a node of the grid lies in the window."""
-    box = page.locator(".gv-stage canvas").bounding_box()
-    view = {"width": box["width"], "height": box["height"]}
-    margin = min(max(min(view.values()) * 0.05, 14), 34)
-    wide = min(view["width"] - 2 * margin, 1.25 * (view["height"] - 2 * margin))
-    high = min(view["height"] - 2 * margin, 1.25 * (view["width"] - 2 * margin))
-    return (
-        box["x"] + view["width"] / 2 + wide * (column / (side - 1) - 0.5),
-        box["y"] + view["height"] / 2 + high * (row / (side - 1) - 0.5),
-    )
+    canvas = page.locator(".gv-stage canvas")
+    box = canvas.bounding_box()
+    x, y = canvas.evaluate("({ graph }, i) => graph.at[i]", row * side + column)
+    return box["x"] + x, box["y"] + y
 
 
 def test_it_plays_by_itself_steps_and_stands_still(regions: Any) -> None:
@@ -161,7 +156,7 @@ def test_a_bound_that_says_nothing_is_said_to(regions: Any) -> None:
 
 def test_bounds_are_written_alike_in_both_languages(browser_page: Any) -> None:
     values = [0.0, 1.0, 0.999, 0.00987, 0.0101, 0.5, 0.123456, 1e-3, 9.99e-4, 1e-5, 3.21e-7]
-    script = view_script("region").replace("return { mount };", "return { boundText };")
+    script = view_script("region").replace("return { mount, host };", "return { boundText };")
     browser_page.goto("about:blank")
     written = browser_page.evaluate(f"{script} {json.dumps(values)}.map(GraftvizRegion.boundText)")
     for value, text in zip(values, written, strict=True):

@@ -25,7 +25,8 @@ class Missing extends StepView {
 }
 globalThis.requests = 0;
 const need = () => { requests += 1; };
-globalThis.view = new Missing(here, { need }, "gv-test", "Test", { key: "test", speed: 1 });
+const options = { speedKey: "test.speed", speed: 1 };
+globalThis.view = new Missing(here, { need }, "gv-test", "Test", options);
 view.wake();
 </script>"""
 

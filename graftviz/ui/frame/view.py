@@ -16,7 +16,7 @@ from typing import Any
 
 import streamlit as st
 
-from graftviz.player.assets import bundle, view_script, view_style
+from graftviz.player.assets import host_script, view_script, view_style
 from graftviz.ui.boundary import guarded
 
 Trigger = Callable[[Mapping[str, Any]], None]
@@ -74,7 +74,7 @@ class MountedView:
         )
         return (
             st.components.v2.component(f"graftviz_{self.name}_library", js=library),
-            st.components.v2.component(f"graftviz_{self.name}", js=bundle(f"{self.name}/mount.js")),
+            st.components.v2.component(f"graftviz_{self.name}", js=host_script(self.name)),
         )
 
     @property
@@ -98,7 +98,7 @@ class MountedView:
         Parameters
         ----------
         message : str
-            JSON, for the host of the view (``mount.js``).
+            JSON, for the host of the view (``shared/mount.js``).
         callbacks : mapping
             Name of a message from the view → function called with it before the fragment that
             shows the view runs again. A message "need" is stored in :attr:`mail` until the next

@@ -1,6 +1,5 @@
 // A model under a bound on inference: shown step, movement, and messages to the server.
 
-import { h } from "../shared/core.js";
 import { FedView } from "../shared/fed_view.js";
 import { KEYS_GRAPH, KEYS_MOVE, KEYS_PLAY } from "../shared/keys_help.js";
 import { Transport } from "../shared/transport.js";
@@ -11,7 +10,7 @@ import { BudgetTree } from "./tree.js";
 
 class BudgetPlayer extends FedView {
   constructor(host, callbacks) {
-    super(host, callbacks, "gv-budget-view", "Model under a bound", { key: "budget", speed: 4 });
+    super(host, callbacks, "gv-budget-view", "Model under a bound", { speedKey: "budget.speed", speed: 4, change: 0.5 });
     this.hover = null; // {node} or {clique} under the pointer
     this.ghost = null;
     this.graph = new BudgetGraph(this);
@@ -19,10 +18,8 @@ class BudgetPlayer extends FedView {
     this.gauge = new BudgetGauge(this);
     this.transport = new Transport(this);
     this.panels = [this.graph, this.tree, this.gauge, this.transport];
-    this.words = h("p", { class: "gv-sentence", dir: "auto" });
-    this.stop = h("p", { class: "gv-muted", dir: "auto" });
     this.assembleLayout("Loading the first edge…", "gv-budget-body", [this.graph.element, this.tree.element], [
-      this.buildHead(), h("div", { class: "gv-words" }, this.words, this.stop), this.gauge.element]);
+      this.buildHead(), this.buildWords(), this.gauge.element]);
   }
 
   // ----------------------------------------------------------------------------------- messages
@@ -49,7 +46,7 @@ class BudgetPlayer extends FedView {
 
   stateWords() {
     const { log, shown } = this;
-    return shown === log.last ? "finished" : `width ${log.steps[shown].width}`;
+    return this.isAtEnd ? "finished" : `width ${log.steps[shown].width}`;
   }
 
   // ------------------------------------------------------------------------------------ pointing
@@ -64,8 +61,7 @@ class BudgetPlayer extends FedView {
   litClique() {
     const { log, shown, hover } = this;
     const { cliques, lit } = log.steps[shown];
-    if (hover && hover.node !== undefined) return [hover.node];
-    return (hover && cliques[hover.clique]) || cliques[lit];
+    return hover?.node === undefined ? cliques[hover?.clique ?? lit] : [hover.node];
   }
 
   // ---------------------------------------------------------------------- words and messages
@@ -73,20 +69,24 @@ class BudgetPlayer extends FedView {
   write() {
     const { log, shown } = this;
     const step = log.steps[shown];
-    if (this.hover && this.hover.clique >= step.cliques.length) this.hover = null;
+    if (this.hover?.clique >= step.cliques.length) this.hover = null;
     this.headline.textContent = log.run.title;
     this.words.textContent = step.words;
-    this.stop.textContent = shown === log.last ? log.run.stop : "";
-  }
-
-  sentence() {
-    return [this.words.textContent, this.stop.textContent].filter(Boolean).join(" ");
+    this.stop.textContent = this.isAtEnd ? log.run.stop : "";
   }
 
   address() {
-    const { log, shown } = this;
-    return { step: log.finished && shown >= log.ready ? null : shown };
+    return { step: this.isAtEnd ? null : this.shown };
   }
 }
+
+/** See shared/mount.js. */
+export const host = {
+  key: "token",
+  once: "graph",
+  missing: () => ({ from: 0 }),
+  messages: { need: ({ from }) => ({ from }), moved: ({ step }) => ({ step }) },
+  place: ({ step }) => ({ step }),
+};
 
 export const mount = (host, callbacks = {}) => new BudgetPlayer(host, callbacks);

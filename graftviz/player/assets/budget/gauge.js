@@ -1,44 +1,32 @@
 // The complexity R of the model and its bound τ, now and step by step.
 
-import { approach, Chart, stairs, wholeTicks } from "../shared/chart.js";
-import { clamp, css, format, h, integer, mix, plural, replaceChildren } from "../shared/core.js";
+import { Chart, stairs, wholeTicks } from "../shared/chart.js";
+import { clamp, css, format, h, integer, lerp, mix, plural, replaceChildren, smooth } from "../shared/core.js";
 import { saveButton } from "../shared/save_picture.js";
 
 /** A value as a share of τ; 0 if it is unknown. */
 const shareOf = (value, { run }) => (value ?? 0) / run.tau;
 
 class Gauge extends Chart {
-  level = 0;
-
   constructor(app) {
     super(app, "gv-budget-gauge");
   }
 
-  get target() {
-    const { log, shown } = this.app;
-    return clamp(shareOf(log.steps[shown].value, log), 0, 1.1);
-  }
-
-  get moving() {
-    return this.app.log !== null && this.level !== this.target;
-  }
-
-  advance(seconds) {
-    this.level = approach(this.level, this.target, this.app.still ? 1 : 1 - Math.exp(-10 * seconds), 1e-3);
-  }
-
   paint(context, palette) {
-    const { tau, whole } = this.app.log.run;
+    const { log, shown, part } = this.app;
+    const { tau, whole } = log.run;
+    const [before, now] = [log.steps[Math.max(0, shown - 1)], log.steps[shown]].map(({ value }) => shareOf(value, log));
+    const level = clamp(lerp(before, now, smooth(part)), 0, 1.1);
     const [left, width, top, height] = [2, this.surface.width - 28, 4, 20];
     context.beginPath();
     context.roundRect(left, top, width, height, 6);
     context.fillStyle = css(mix(palette.background, palette.text, 0.1));
     context.fill();
-    const isFull = this.level > 0.999;
+    const isFull = level > 0.999;
     context.save();
     context.clip();
     context.beginPath();
-    context.rect(left, top, width * this.level, height);
+    context.rect(left, top, width * level, height);
     context.fillStyle = css(isFull ? palette.wrong : palette.region, palette.dark ? 0.85 : 0.8);
     context.fill();
     // Stripes mark a value at the bound, besides the colour.
@@ -49,9 +37,7 @@ class Gauge extends Chart {
     context.fillStyle = css(palette.text);
     context.fillRect(left + width - 1.5, top - 4, 3, height + 8);
     context.font = this.app.font(12.5, "600");
-    context.textAlign = "left";
-    context.textBaseline = "middle";
-    context.fillText("τ", left + width + 7, top + height / 2);
+    this.write("τ", left + width + 12, top + height / 2, { colour: palette.text });
   }
 }
 
@@ -99,14 +85,6 @@ export class BudgetGauge {
 
   destroy() {
     for (const chart of this.charts) chart.destroy();
-  }
-
-  get moving() {
-    return this.gauge.moving;
-  }
-
-  advance(seconds) {
-    this.gauge.advance(seconds);
   }
 
   draw() {

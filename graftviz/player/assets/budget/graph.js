@@ -1,9 +1,9 @@
 // The graph under a bound: newest edge, widest clique, edges of the previous run.
 
 import { clamp, h, integer, mix, plural, smooth } from "../shared/core.js";
-import { Graph, legendKey, lit, WHOLE_PLANE } from "../shared/graph.js";
+import { Graph, lit, WHOLE_PLANE } from "../shared/graph.js";
+import { legendKey, lineKey } from "../shared/legend.js";
 
-const BUDGET_ENTRY = 0.5; // seconds of the animation of an added edge
 const BUDGET_NAME_ROOM = 42; // px between nodes from which on all names are shown
 
 /** Base of the graph and the junction tree, which fill the same plane; `item` names what the nodes are. */
@@ -21,36 +21,19 @@ export class BudgetPlane extends Graph {
   pointed(i) {
     this.app.pointTo(i < 0 ? null : { [this.item]: i });
   }
-
-  get moving() {
-    return !this.app.still && this.app.age < BUDGET_ENTRY;
-  }
-
-  /** Progress of the animation, 0 … 1. */
-  get entry() {
-    return this.app.still ? 1 : smooth(clamp(this.app.age / BUDGET_ENTRY, 0, 1));
-  }
 }
 
 export class BudgetGraph extends BudgetPlane {
   constructor(app) {
-    const ghostKey = legendKey("gv-line gv-line-missing", "previous run");
-    super(app, "node", "Graph", "graph", [legendKey("gv-line gv-line-step", "new"), legendKey("gv-budget-lit", "widest clique"), ghostKey]);
-    this.ghostKey = ghostKey;
+    super(app, "node", "Graph", "graph", [legendKey("gv-line gv-line-step", "new"), legendKey("gv-budget-lit", "widest clique")]);
+    this.ghostKey = lineKey("previous run", "muted", { style: "dotted" });
+    this.legend.append(this.ghostKey);
   }
 
   fact(node) {
     const { log, shown } = this.app;
     const degree = log.steps.slice(1, shown + 1).filter(({ edge }) => edge.includes(node)).length;
     return `${plural(degree, "neighbour")} · in ${plural(log.holders(node, shown).length, "clique")}`;
-  }
-
-  project() {
-    const { width, height } = this.surface;
-    this.margins = [clamp(width * 0.09, 26, 60), clamp(height * 0.07, 18, 34)];
-    super.project();
-    this.spacing = 0.62 * Math.sqrt((width * height) / this.at.length) * this.camera.zoom;
-    this.unit = clamp(0.15 * this.spacing, 3.2, 9 * this.app.type);
   }
 
   scene(palette) {
@@ -62,7 +45,7 @@ export class BudgetGraph extends BudgetPlane {
     const isOwn = new Set(own.map(String));
     const strong = new Set(step.cliques[step.lit].length > 1 || hover ? clique : []);
     const colour = hover ? palette.primary : palette.region;
-    const newest = { edges: own.slice(-1), grow: this.entry, width: 2.4, cap: "round" };
+    const newest = { edges: own.slice(-1), grow: smooth(this.app.part), width: 2.4, cap: "round" };
     const disc = { line: palette.background, width: 2 };
     const nodes = [...log.graph.names.keys()];
     return [
@@ -80,7 +63,7 @@ export class BudgetGraph extends BudgetPlane {
   describe() {
     const { log, shown, ghost } = this.app;
     const step = log.steps[shown];
-    if (this.places !== log.graph.positions) this.fit(log.graph.positions, WHOLE_PLANE);
+    if (this.places !== log.graph.positions) this.fit(log.graph.positions, { box: WHOLE_PLANE });
     this.ghostKey.hidden = !ghost;
     this.count.textContent = `${plural(shown, "edge")} of ${integer(log.pairs)} pairs`;
     const widest = step.cliques[step.lit].map((i) => log.name(i)).join(", ");

@@ -1,7 +1,8 @@
 // The junction tree: cliques as boxes near their variables, the widest highlighted.
 
-import { clamp, css, h, lerp, mix, plural, shorten } from "../shared/core.js";
-import { legendKey, WHOLE_PLANE } from "../shared/graph.js";
+import { clamp, css, h, lerp, mix, plural, shorten, smooth } from "../shared/core.js";
+import { lit, WHOLE_PLANE } from "../shared/graph.js";
+import { legendKey } from "../shared/legend.js";
 import { BudgetPlane } from "./graph.js";
 
 const BUDGET_LONGEST = 4; // largest number of lines in a box
@@ -42,7 +43,7 @@ export class BudgetTree extends BudgetPlane {
     this.margins = ["w", "h"].map((side) => 4 + Math.max(...this.boxes.map((box) => box[side])));
     this.places = at.map((place, c) => {
       const start = before && from[c] >= 0 ? before.at[from[c]] : place;
-      return place.map((x, k) => lerp(start[k], x, this.entry));
+      return place.map((x, k) => lerp(start[k], x, smooth(this.app.part)));
     });
     super.project();
   }
@@ -58,43 +59,41 @@ export class BudgetTree extends BudgetPlane {
 
   scene(palette) {
     const { log, shown, hover } = this.app;
-    const { cliques, links, lit } = log.steps[shown];
+    const { cliques, links, lit: widest } = log.steps[shown];
     const held = hover?.node === undefined ? [] : log.holders(hover.node, shown);
-    const chosen = new Set(hover ? [...held, hover.clique] : cliques[lit].length > 1 ? [lit] : []);
+    const chosen = new Set(hover ? [...held, hover.clique] : cliques[widest].length > 1 ? [widest] : []);
     const isHeld = ([a, b]) => held.includes(a) && held.includes(b);
     const order = [...cliques.keys()].sort((a, b) => chosen.has(a) - chosen.has(b));
     return [
       { edges: links.filter((pair) => !isHeld(pair)), line: palette.muted, alpha: 0.8, width: 2 },
       { edges: links.filter(isHeld), line: palette.primary, width: 4 },
-      ...order.map((c) => (context) => this.drawBox(context, palette, c, !chosen.has(c) ? null : hover ? palette.primary : palette.region)),
+      order.map((c) => this.boxLayers(palette, c, !chosen.has(c) ? null : hover ? palette.primary : palette.region)),
     ];
   }
 
-  drawBox(context, palette, c, colour) {
+  /** Layers of a box with its words; those of the newest edge are lit up. */
+  boxLayers(palette, c, colour) {
     const { edge, cliques } = this.app.log.steps[this.app.shown];
     const { lines, w, h: half } = this.boxes[c];
+    const box = { nodes: [c], shape: (context, x, y) => context.roundRect(x - w, y - half, 2 * w, 2 * half, 7) };
     const [x, y] = this.at[c];
-    const isNew = edge !== null && edge.every((i) => cliques[c].includes(i));
-    context.beginPath();
-    context.roundRect(x - w, y - half, 2 * w, 2 * half, 7);
-    for (const [rim, width] of [...(isNew ? [[palette.rim, 9.5], [palette.step, 7.5]] : []), [colour ?? palette.muted, 2 * (colour ? 2.6 : 1.3)]]) {
-      context.lineWidth = width;
-      context.strokeStyle = css(rim);
-      context.stroke();
-    }
-    context.fillStyle = css(colour ? mix(palette.background, colour, palette.dark ? 0.42 : 0.26) : palette.background);
-    context.fill();
-    context.font = this.app.font(this.size / this.app.type, "500");
-    context.textAlign = "center";
-    context.textBaseline = "middle";
-    context.fillStyle = css(palette.text);
-    lines.forEach((line, k) => context.fillText(line, x, y + (k - (lines.length - 1) / 2) * this.size * 1.18 + 0.5));
+    const words = (context) => {
+      context.font = this.app.font(this.size / this.app.type, "500");
+      context.textAlign = "center";
+      context.textBaseline = "middle";
+      context.fillStyle = css(palette.text);
+      lines.forEach((line, k) => context.fillText(line, x, y + (k - (lines.length - 1) / 2) * this.size * 1.18 + 0.5));
+    };
+    return [
+      edge?.every((i) => cliques[c].includes(i)) && lit(palette, { ...box, width: 7.5 }),
+      { ...box, line: colour ?? palette.muted, width: colour ? 5.2 : 2.6 },
+      { ...box, fill: colour ? mix(palette.background, colour, palette.dark ? 0.42 : 0.26) : palette.background }, words];
   }
 
   describe() {
     const { log, shown } = this.app;
     const { cliques, lit, width, at } = log.steps[shown];
-    if (!this.places) this.fit(at, WHOLE_PLANE);
+    if (!this.places) this.fit(at, { box: WHOLE_PLANE });
     const widest = `widest: ${plural(cliques[lit].length, "variable")} (width ${width})`;
     this.count.textContent = `${plural(cliques.length, "clique")} · ${widest}`;
     this.canvas.setAttribute("aria-label", `Junction tree of ${plural(cliques.length, "clique")}; ${widest}.`);

@@ -1,6 +1,5 @@
 // A system learned row by row: shown row, selected series, and messages to the server.
 
-import { clamp, h, smooth } from "../shared/core.js";
 import { FedView } from "../shared/fed_view.js";
 import { KEYS_GRAPH, KEYS_MOVE, KEYS_PLAY } from "../shared/keys_help.js";
 import { REQUEST_PATIENCE } from "../shared/requests.js";
@@ -8,7 +7,7 @@ import { Transport } from "../shared/transport.js";
 import { DynamicsEvidence } from "./evidence.js";
 import { DynamicsLog } from "./log.js";
 import { DynamicsMatrix } from "./matrix.js";
-import { DYNAMICS_ENTRY, DynamicsNetwork } from "./network.js";
+import { DynamicsNetwork } from "./network.js";
 import { DynamicsSeries } from "./series.js";
 
 const DYNAMICS_TRIES = 4; // messages without the prediction after which it is not requested any more
@@ -16,9 +15,8 @@ const DYNAMICS_TRIES = 4; // messages without the prediction after which it is n
 class DynamicsPlayer extends FedView {
   constructor(host, callbacks) {
     const moved = (place) => callbacks.moved({ ...place, from: this.log.known });
-    super(host, { ...callbacks, moved }, "gv-dynamics", "System learned row by row", { key: "dynamics", speed: 8 });
+    super(host, { ...callbacks, moved }, "gv-dynamics", "System learned row by row", { speedKey: "dynamics.speed", speed: 8, change: 0.45 });
     this.chosen = null; // the series that was clicked
-    this.hover = -1;
     this.series = null;
     this.network = new DynamicsNetwork(this);
     this.matrix = new DynamicsMatrix(this);
@@ -26,10 +24,8 @@ class DynamicsPlayer extends FedView {
     this.window = new DynamicsSeries(this);
     this.transport = new Transport(this);
     this.panels = [this.network, this.matrix, this.evidence, this.window, this.transport];
-    this.words = h("p", { class: "gv-sentence", dir: "auto" });
-    this.stop = h("p", { class: "gv-muted gv-dynamics-stop", dir: "auto" });
     this.assembleLayout("Loading the first row…", "gv-dynamics-body", this.network.element, [
-      this.buildHead(), h("div", { class: "gv-words" }, this.words, this.stop),
+      this.buildHead(), this.buildWords(),
       this.evidence.element, this.matrix.element, this.window.element]);
   }
 
@@ -40,10 +36,9 @@ class DynamicsPlayer extends FedView {
     this.log = new DynamicsLog(this.picture, run);
     if (isOther) {
       this.chosen = null;
-      this.hover = -1;
-      this.network.fit(this.picture.positions);
+      this.network.fit(this.picture.positions, { isGiven: this.picture.given });
     }
-    this.matrix.clear();
+    this.matrix.pointTo(null);
   }
 
   receive({ run, series }, isVisit) {
@@ -69,13 +64,8 @@ class DynamicsPlayer extends FedView {
   // ------------------------------------------------------------------------------------ movement
 
   stateWords() {
-    const { log, shown } = this;
-    if (log.finished && shown === log.ready) return "complete";
-    return shown === log.ready ? "learning…" : "";
-  }
-
-  get entry() {
-    return this.still ? 1 : smooth(clamp(this.age / Math.min(DYNAMICS_ENTRY, 0.9 / this.speed), 0, 1));
+    if (this.isAtEnd) return "complete";
+    return this.shown === this.log.ready ? "learning…" : "";
   }
 
   // ------------------------------------------------------------------------------------ choosing
@@ -97,30 +87,31 @@ class DynamicsPlayer extends FedView {
     this.sendPlace();
   }
 
-  pointTo(node) {
-    if (node === this.hover) return;
-    this.hover = node;
-    this.wake();
-  }
-
   // ---------------------------------------------------------------------- words and messages
 
   write() {
-    const { log: { run, rows, last }, shown } = this;
+    const { log: { run, rows }, shown } = this;
     this.headline.textContent = run.title;
     this.words.textContent = shown === 0 ? run.opening : rows[shown - 1].words;
-    this.stop.textContent = shown === last ? run.closing : "";
+    this.stop.textContent = this.isAtEnd ? run.closing : "";
   }
 
   sentence() {
-    return [this.words.textContent, this.stop.textContent, this.chosen === null ? "" : this.evidence.summary].filter(Boolean).join(" ");
+    return `${super.sentence()} ${this.evidence.summary}`;
   }
 
   address() {
-    const { log, shown, chosen } = this;
-    const step = (log.finished && shown >= log.ready) || this.playing ? null : shown;
-    return { step, node: chosen };
+    return { step: this.isAtEnd || this.playing ? null : this.shown, node: this.chosen };
   }
 }
+
+/** See shared/mount.js. */
+export const host = {
+  key: "token",
+  once: "graph",
+  missing: () => ({ from: 0 }),
+  messages: { need: ({ from }) => ({ from }), moved: ({ step, node, from }) => ({ step, node, from }) },
+  place: ({ step, node }) => ({ step, node }),
+};
 
 export const mount = (host, callbacks = {}) => new DynamicsPlayer(host, callbacks);

@@ -75,7 +75,8 @@ export class DynamicsLog extends StepLog {
   evidence(j, k) {
     const voters = this.seeds.filter(({ born, parents }) => born <= k && parents.has(j));
     const row = this.rowOf(j, k);
-    const taken = new Set(row ? row.parents : []);
+    const taken = new Set(row?.parents);
+    const missed = this.truth && row ? [...this.truth[j].keys()].filter((u) => !taken.has(u)) : [];
     const ranked = [];
     if (voters.length) {
       for (let u = 0; u < this.n; u++) {
@@ -85,6 +86,6 @@ export class DynamicsLog extends StepLog {
       }
       ranked.sort((a, b) => b.score - a.score || a.u - b.u);
     }
-    return { j, voters: voters.map(({ node }) => node), ranked, row };
+    return { j, voters: voters.map(({ node }) => node), ranked, row, missed };
   }
 }

@@ -3,6 +3,7 @@
 import { Chart } from "../shared/chart.js";
 import { brief, clamp, css, diverging, format, h, integer, isolated, plural, replaceChildren, shorten } from "../shared/core.js";
 import { attachKeys } from "../shared/keys.js";
+import { Ramp } from "../shared/legend.js";
 
 const MATRIX_GAP = 26; // px between two matrices
 const MATRIX_EDGE = 18; // px for the labels at the edges
@@ -12,11 +13,9 @@ export class DynamicsMatrix extends Chart {
   constructor(app) {
     super(app, "gv-dynamics-matrix-stage");
     this.read = h("p", { class: "gv-muted gv-dynamics-read", dir: "auto" });
-    this.notes = h("p", { class: "gv-muted gv-dynamics-read", dir: "auto", hidden: true });
-    this.low = h("span");
-    this.high = h("span");
-    const ramp = h("span", { class: "gv-key", title: "Standardised coefficients" }, this.low, h("i", { class: "gv-dynamics-ramp", "aria-hidden": "true" }), this.high);
-    this.card("gv-dynamics-matrix", "Matrix A", "matrix", [h("h3", {}, "Matrix A"), ramp], this.read, this.notes);
+    this.notes = h("p", { class: "gv-muted", dir: "auto" });
+    this.ramp = new Ramp("", "Standardised coefficients", "gv-dynamics-ramp");
+    this.card("gv-dynamics-matrix", "Matrix A", "matrix", [h("h3", {}, "Matrix A"), this.ramp.element], this.read, this.notes);
     attachKeys(this.canvas, this);
     this.on("pointermove", (x, y) => this.pointTo(this.find(x, y)));
     this.on("pointerleave", () => this.pointTo(null));
@@ -24,100 +23,87 @@ export class DynamicsMatrix extends Chart {
       const cell = this.find(x, y);
       if (cell) app.choose(cell.i);
     });
-    this.learned = h("canvas");
-    this.true = h("canvas");
     this.cell = null;
-    this.clear();
-  }
-
-  clear() {
-    this.built = { log: null, shown: -1, palette: null };
-    this.pointTo(null);
+    this.built = {};
   }
 
   // ------------------------------------------------------------------------------------ pictures
 
-  /** One pixel for each entry, or for a few; only new rows are drawn. */
-  build() {
-    const { log, shown, palette } = this.app;
-    const { built } = this;
-    const isSame = built.log === log && built.palette === palette && built.full === log.full;
-    if (isSame && built.shown === shown) return;
-    const from = isSame && built.shown < shown ? built.shown : 0;
-    if (from === 0) {
-      // Setting the size of a canvas clears it.
-      for (const canvas of [this.learned, this.true]) canvas.width = canvas.height = Math.min(log.n, MATRIX_LINES);
-      this.begun = new Set();
-      if (log.truth) log.truth.forEach((row, i) => this.fillRow(this.true, i, [...row], log.n <= MATRIX_LINES));
+  /** The picture of the learned and of the true matrix, with one pixel for each entry, or for a few. */
+  get pictures() {
+    const { log, palette } = this.app;
+    const { known } = log;
+    if (this.built.log !== log || this.built.known !== known || this.built.palette !== palette) {
+      const learned = log.rows.map(({ node, parents, weights }) => [node, parents.map((u, p) => [u, log.sized(node, u, weights[p])])]);
+      const rows = { learned, true: log.truth && [...log.truth.entries()] };
+      this.built = { log, known, palette, learned: this.picture(rows.learned), true: rows.true && this.picture(rows.true) };
     }
-    for (const row of log.rows.slice(from, shown)) {
-      const line = this.lineOf(row.node);
-      this.fillRow(this.learned, row.node, row.parents.map((u, p) => [u, log.sized(row.node, u, row.weights[p])]), !this.begun.has(line));
-      this.begun.add(line);
+    return this.built;
+  }
+
+  picture(rows) {
+    const { log, palette } = this.app;
+    const lines = this.lineOf(log.n);
+    const canvas = h("canvas", { width: lines, height: lines });
+    const context = canvas.getContext("2d");
+    context.fillStyle = css(palette.background);
+    context.fillRect(0, 0, lines, lines);
+    for (const [i, entries] of rows) {
+      for (const [u, size] of entries) {
+        context.fillStyle = css(diverging(clamp(size / log.full, -1, 1), palette));
+        context.fillRect(this.lineOf(u), this.lineOf(i), 1, 1);
+      }
     }
-    this.built = { log, shown, palette, full: log.full };
+    return canvas;
   }
 
   lineOf(i) {
     return Math.floor((i * Math.min(this.app.log.n, MATRIX_LINES)) / this.app.log.n);
   }
 
-  /** Draw a row; clear its line first unless other rows share it. */
-  fillRow(canvas, i, entries, isClear) {
-    const { palette, log } = this.app;
-    const context = canvas.getContext("2d");
-    if (isClear) {
-      context.fillStyle = css(palette.background);
-      context.fillRect(0, this.lineOf(i), canvas.width, 1);
-    }
-    for (const [u, size] of entries) {
-      context.fillStyle = css(diverging(clamp(size / log.full, -1, 1), palette));
-      context.fillRect(this.lineOf(u), this.lineOf(i), 1, 1);
-    }
-  }
-
   /** Left, top and side of each matrix. */
   frames() {
     const { width, height } = this.surface;
-    const two = this.app.log.truth !== null;
-    const space = two ? (width - 8 - MATRIX_GAP) / 2 : width - 8;
+    const kinds = this.app.log.truth ? ["learned", "true"] : ["learned"];
     const edge = MATRIX_EDGE * this.app.type;
+    const space = (width - 8 - MATRIX_GAP * (kinds.length - 1)) / kinds.length;
     const side = Math.max(20, Math.min(space - edge, height - edge - 3));
-    const left = (k) => (width - (two ? 2 * (side + edge) + MATRIX_GAP : side + edge)) / 2 + edge + k * (side + edge + MATRIX_GAP);
-    return [[left(0), edge, side, "learned"], ...(two ? [[left(1), edge, side, "true"]] : [])];
+    const start = (width - kinds.length * (side + edge) - MATRIX_GAP * (kinds.length - 1)) / 2 + edge;
+    return kinds.map((kind, k) => [start + k * (side + edge + MATRIX_GAP), edge, side, kind]);
   }
 
   paint(context, palette) {
-    this.build();
     const { log, shown, chosen } = this.app;
     context.imageSmoothingEnabled = false;
-    for (const [left, top, side, name] of this.frames()) {
+    for (const [left, top, side, kind] of this.frames()) {
       const unit = side / log.n;
       const frame = (x, y, width, height, colour, line) => {
         context.beginPath();
         context.rect(x - line / 2, y - line / 2, width + line, height + line);
         this.stroke(css(colour), line);
       };
-      // Rows not learned yet are striped.
-      context.beginPath();
-      context.rect(left, top, side, side);
-      this.hatch(left, left + side, top, top + side, 9, css(palette.hairline));
-      context.drawImage(name === "true" ? this.true : this.learned, left, top, side, side);
+      context.drawImage(this.pictures[kind], left, top, side, side);
+      if (kind === "learned") this.coverUnlearned(context, left, top, side);
       frame(left, top, side, side, palette.faint, 1);
       const newest = shown > 0 && shown !== log.last ? log.rows[shown - 1].node : null;
       if (newest !== null) frame(left, top + newest * unit, side, unit, palette.rim, 2.2);
       if (chosen !== null) frame(left, top + chosen * unit, side, unit, palette.primary, 2.2);
       if (this.cell) frame(left + this.cell.u * unit, top + this.cell.i * unit, unit, unit, palette.text, 1.5);
-      context.fillStyle = css(palette.muted);
-      context.textBaseline = "alphabetic";
-      context.textAlign = "center";
-      context.fillText(name === "true" ? "true A: from →" : log.truth ? "learned A: from →" : "from →", left + side / 2, top - 6);
-      context.save();
-      context.translate(left - 7, top + side / 2);
-      context.rotate(-Math.PI / 2);
-      context.fillText("← to", 0, 0);
-      context.restore();
+      this.write(kind === "true" ? "true A: from →" : log.truth ? "learned A: from →" : "from →", left + side / 2, top - 10);
+      this.aside("← to", left - 7, top + side / 2);
     }
+  }
+
+  /** Stripes over rows that are not learned yet. */
+  coverUnlearned(context, left, top, side) {
+    const { log, shown, palette } = this.app;
+    const lines = this.lineOf(log.n);
+    const learned = new Set(log.rows.slice(0, shown).map(({ node }) => this.lineOf(node)));
+    context.beginPath();
+    for (let line = 0; line < lines; line++) if (!learned.has(line)) context.rect(left, top + (line * side) / lines, side, side / lines);
+    context.fillStyle = css(palette.background);
+    context.fill();
+    this.hatch(left, left + side, top, top + side, 9, css(palette.hairline));
   }
 
   // ------------------------------------------------------------------------------------- pointer
@@ -155,21 +141,17 @@ export class DynamicsMatrix extends Chart {
     }
     const { u, i } = this.cell;
     const row = log.rowOf(i, shown);
-    const at = row ? row.parents.indexOf(u) : -1;
-    const value = row ? (at < 0 ? "0" : format(row.weights[at])) : "not learned yet";
-    const truth = log.graph.truth && log.graph.truth[i];
-    const place = truth ? truth[0].indexOf(u) : -1;
-    const known = truth ? ` · true ${place < 0 ? "0" : format(truth[1][place])}` : "";
+    const value = row ? format(row.weights[row.parents.indexOf(u)] ?? 0) : "not learned yet";
+    const [sources, values] = log.graph.truth?.[i] ?? [];
+    const known = sources ? ` · true ${format(values[sources.indexOf(u)] ?? 0)}` : "";
     replaceChildren(this.read, isolated(shorten(log.name(u), 24)), " → ", isolated(shorten(log.name(i), 24)), `: ${value}${known}`);
   }
 
   describe() {
     const { log, shown } = this.app;
-    this.low.textContent = `−${brief(log.full)}`;
-    this.high.textContent = `+${brief(log.full)}`;
+    this.ramp.set(`−${brief(log.full)}`, `+${brief(log.full)}`);
     this.describeCell();
     this.notes.textContent = shown === log.last ? log.run.notes.join(" ") : "";
-    this.notes.hidden = this.notes.textContent === "";
     this.holder.classList.toggle("gv-dynamics-two", log.truth !== null);
     this.describeAs(`Matrix of ${integer(log.n)} targets by ${integer(log.n)} sources, ${plural(Math.min(shown, log.ready), "row")} learned with ${plural(log.edgesAt(shown), "entry", "entries")}`
       + `${log.truth ? "; the true matrix beside it" : ""}.`);

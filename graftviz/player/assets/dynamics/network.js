@@ -1,10 +1,10 @@
 // The influence network: an arrow from each parent to its series; seeds are squares.
 
-import { clamp, h, integer, plural, replaceChildren, shorten } from "../shared/core.js";
-import { Graph, legendKey, lit } from "../shared/graph.js";
+import { clamp, h, integer, listed, plural, replaceChildren, shorten, smooth } from "../shared/core.js";
+import { Graph, lit } from "../shared/graph.js";
 import { turned } from "../shared/keys.js";
+import { legendKey, lineKey } from "../shared/legend.js";
 
-export const DYNAMICS_ENTRY = 0.45; // seconds of the animation of a row
 const NETWORK_MOST = 700; // largest number of arrows drawn, the strongest ones
 const NETWORK_ROOM = 40; // px between nodes from which on all names are shown
 const NETWORK_SPARE = 3; // rejected candidates shown, besides the chosen ones
@@ -18,19 +18,7 @@ export class DynamicsNetwork extends Graph {
     this.element = this.card("gv-dynamics-network", "Influence network", "network");
   }
 
-  project() {
-    const { width, height } = this.surface;
-    this.margins = [clamp(width * 0.07, 24, 56), clamp(height * 0.07, 22, 34)];
-    this.stretch = this.app.log.graph.given ? 1.3 : 2;
-    super.project();
-    this.unit = clamp(0.16 * this.spacing, 2.4, 8.5 * this.app.type);
-  }
-
   // ------------------------------------------------------------------------------------- pointer
-
-  pointed(node) {
-    this.app.pointTo(node);
-  }
 
   fact(node) {
     const { log, shown } = this.app;
@@ -52,10 +40,6 @@ export class DynamicsNetwork extends Graph {
   turn(step) {
     const { app } = this;
     if (app.log) app.choose(turned(app.chosen ?? -1, step, app.log.n));
-  }
-
-  get moving() {
-    return !this.app.still && this.app.age < DYNAMICS_ENTRY;
   }
 
   // ------------------------------------------------------------------------------------- drawing
@@ -83,7 +67,7 @@ export class DynamicsNetwork extends Graph {
   }
 
   arrows(palette, hasEvidence) {
-    const { log, shown, chosen, entry } = this.app;
+    const { log, shown, chosen, part } = this.app;
     const edges = this.visible();
     const crowd = clamp(260 / Math.max(edges.length, 1), 0.22, 0.8);
     return edges.map(({ source, target, size, value, born }) => {
@@ -91,7 +75,7 @@ export class DynamicsNetwork extends Graph {
       const isOwn = !hasEvidence && (target === chosen || source === chosen);
       const width = (0.7 + 2.6 * clamp(Math.abs(size) / log.full, 0.08, 1)) * Math.min(1, this.unit / 4.5);
       const alpha = chosen === null ? (isNew ? 1 : crowd) : isOwn ? (target === chosen ? 1 : 0.5) : 0.09;
-      const arrow = { arrow: [source, target], width, grow: isNew ? entry : 1 };
+      const arrow = { arrow: [source, target], width, grow: isNew ? smooth(part) : 1 };
       return [isNew && lit(palette, { ...arrow, head: false }, 3.8), { ...arrow, line: value < 0 ? palette.repel : palette.attract, alpha }].flat();
     });
   }
@@ -109,7 +93,7 @@ export class DynamicsNetwork extends Graph {
   }
 
   nodes(palette) {
-    const { log, shown, chosen, hover } = this.app;
+    const { log, shown, chosen } = this.app;
     const newest = shown > 0 && chosen === null ? [log.rows[shown - 1].node] : [];
     const halo = { size: this.unit * 1.75 + 2, width: 1.2 };
     const discs = Array.from({ length: log.n }, (_, i) => {
@@ -117,7 +101,7 @@ export class DynamicsNetwork extends Graph {
       const kind = log.kindOf(i);
       const [shape, share, colour] = kind === "seed" ? ["square", 0.92, palette.text]
         : kind === "unspoken" ? [isLearned ? "diamond" : "disc", isLearned ? 1.25 : 1, palette.precision] : ["disc", 1, palette.plain];
-      const look = isLearned ? { fill: i === hover ? palette.primary : colour, line: palette.background }
+      const look = isLearned ? { fill: i === this.hover ? palette.primary : colour, line: palette.background }
         : { fill: palette.background, line: kind === "seed" ? palette.text : palette.faint };
       return { nodes: [i], shape, size: share * this.unit, width: 1.5, ...look };
     });
@@ -126,9 +110,9 @@ export class DynamicsNetwork extends Graph {
   }
 
   namesOf(found) {
-    const { log, shown, chosen, hover } = this.app;
+    const { log, shown, chosen } = this.app;
     const newest = shown > 0 ? log.rows[shown - 1] : null;
-    const always = [chosen, hover, chosen === null && newest ? newest.node : null].filter((i) => i !== null && i >= 0);
+    const always = [chosen, this.hover, chosen === null && newest ? newest.node : null].filter((i) => i !== null && i >= 0);
     const near = found ? [...found.voters, ...found.ranked.filter(({ taken }) => taken).map(({ u }) => u)]
       : log.rowOf(chosen ?? newest?.node ?? 0, shown)?.parents ?? [];
     return { names: [...near.slice(0, 14), ...(this.spacing >= NETWORK_ROOM ? log.graph.names.keys() : [])], always, size: 11.5 };
@@ -143,10 +127,9 @@ export class DynamicsNetwork extends Graph {
     this.count.hidden = total <= NETWORK_MOST;
     this.describeKeys();
     const silent = log.unspoken(shown).map((i) => log.name(i));
-    const more = silent.length > NETWORK_LISTED ? ` and ${silent.length - NETWORK_LISTED} more` : "";
     this.silent.hidden = silent.length === 0;
     this.silent.title = silent.join(", ");
-    this.silent.textContent = `Series without a seed: ${silent.slice(0, NETWORK_LISTED).map((name) => shorten(name, 24)).join(", ")}${more}.`;
+    this.silent.textContent = `Series without a seed: ${listed(silent.map((name) => shorten(name, 24)), NETWORK_LISTED)}.`;
     this.canvas.setAttribute("aria-label",
       `Influence network of ${plural(log.n, "series", "series")}: ${plural(total, "arrow")}, ${plural(Math.min(shown, log.ready), "row")} learned, `
       + `${plural(log.seeds.filter(({ born }) => born <= shown).length, "seed")}.`);
@@ -155,14 +138,11 @@ export class DynamicsNetwork extends Graph {
   describeKeys() {
     const { log } = this.app;
     const hasEvidence = this.evidence !== null;
-    const state = `${hasEvidence} ${log.run.seeded} ${log.truth !== null}`;
-    if (state === this.keyState) return;
-    this.keyState = state;
-    const line = (kind, words) => legendKey(`gv-line gv-dynamics-${kind}`, words);
     const taken = "two-step ancestor: chosen";
-    const chosen = log.truth ? [line("taken gv-dynamics-right", `${taken}, true`), line("taken gv-dynamics-wrong", "chosen, false")] : [line("taken", taken)];
-    const keys = hasEvidence ? [line("voice", "drives this seed"), ...chosen, line("passed", "not chosen")]
-      : [line("plus", "positive"), line("minus", "negative"), legendKey("gv-dynamics-loop", "drives itself")];
+    const dashed = { style: "dashed" };
+    const chosen = log.truth ? [lineKey(`${taken}, true`, "right", dashed), lineKey("chosen, false", "wrong", dashed)] : [lineKey(taken, "text", dashed)];
+    const keys = hasEvidence ? [lineKey("drives this seed", "region"), ...chosen, lineKey("not chosen", "muted", { style: "dotted", width: 2 })]
+      : [lineKey("positive", "attract"), lineKey("negative", "repel"), legendKey("gv-dynamics-loop", "drives itself")];
     const seeds = log.run.seeded ? [legendKey("gv-dynamics-seed", "seed"), legendKey("gv-dynamics-unspoken", "series without a seed")] : [];
     replaceChildren(this.legend, ...keys, ...seeds, this.count, this.silent);
   }

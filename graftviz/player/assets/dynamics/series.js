@@ -2,6 +2,8 @@
 
 import { Chart } from "../shared/chart.js";
 import { clamp, css, format, h, integer, isolated, percent, plural, shorten, ticks } from "../shared/core.js";
+import { attachKeys, turned } from "../shared/keys.js";
+import { legendKey, lineKey } from "../shared/legend.js";
 
 export class DynamicsSeries extends Chart {
   constructor(app) {
@@ -9,12 +11,14 @@ export class DynamicsSeries extends Chart {
     this.title = h("h3", { dir: "auto" });
     this.readout = h("span", { class: "gv-count gv-dynamics-readout", dir: "auto" });
     this.words = h("p", { class: "gv-muted" });
-    const key = (sample, text) => h("span", { class: "gv-key" }, h("i", { class: sample, "aria-hidden": "true" }), text);
-    const keys = h("div", { class: "gv-legend" }, key("gv-line gv-dynamics-seen", "observed"), key("gv-line gv-dynamics-said", "prediction"), key("gv-dynamics-band", "±2 residual standard deviations"));
-    this.card("gv-dynamics-series", "Prediction", "prediction", [this.title, this.readout], keys, this.words);
+    const keys = [lineKey("observed", "text", { width: 2 }), lineKey("prediction", "objective", { style: "dashed" }),
+      legendKey("gv-dynamics-band", "±2 residual standard deviations")];
+    this.card("gv-dynamics-series", "Prediction", "prediction", [this.title, this.readout],
+      h("div", { class: "gv-legend" }, keys), this.words);
     this.at = null;
+    attachKeys(this.canvas, this);
     this.on("pointermove", (x) => { if (this.series) this.pointTo(Math.round(this.valueAt(x))); });
-    this.on("pointerleave", () => this.pointTo(null));
+    this.on("pointerleave blur", () => this.leave());
   }
 
   /** The series to draw; null until its row and the system are learned. */
@@ -69,6 +73,17 @@ export class DynamicsSeries extends Chart {
     if (series?.problem) return series.problem;
     if (chosen !== null && series && series.node !== chosen) return "Predicting…";
     return log.finished ? "Shown once its row is learned." : "Shown once all rows are learned.";
+  }
+
+  /** By keyboard: the next or previous point in time. */
+  turn(step) {
+    if (!this.series) return;
+    this.pointTo(turned(this.at ?? -1, step, this.series.seen.length));
+    this.app.say(this.readout.textContent);
+  }
+
+  leave() {
+    this.pointTo(null);
   }
 
   pointTo(at) {

@@ -1,25 +1,22 @@
 // The graph of a finished model. The server decides which nodes are drawn; they are numbered here as drawn.
 
-import { clamp, h, isolated, shorten, viridis } from "../shared/core.js";
-import { boxOf, Graph, legendKey } from "../shared/graph.js";
+import { isolated, shorten, viridis } from "../shared/core.js";
+import { boxOf, Graph } from "../shared/graph.js";
 import { turned } from "../shared/keys.js";
+import { legendKey, lineKey, Ramp } from "../shared/legend.js";
 
-const INSPECT_ARROWS = { ArrowRight: 1, ArrowLeft: -1 };
 const INSPECT_FEW = 45; // up to this many nodes, all names are shown where they find room
+const INSPECT_STYLES = { common: ["plain"], lost: ["leaving", { style: "dashed" }], gained: ["arriving", { style: "dotted" }] };
 const INSPECT_CROWD = { edges: 300, near: 40, thin: 150 }; // edges from which on they are paler, or thinner
 
 export class InspectGraph extends Graph {
   near = 6;
+  isSideways = true;
+  unitRange = [0.3, 3, 15];
 
   constructor(app) {
     super(app);
     this.element = this.card("gv-inspect-graph", "Graph", "graph");
-    this.canvas.addEventListener("keydown", (event) => {
-      const step = INSPECT_ARROWS[event.key];
-      if (!step || event.shiftKey || event.ctrlKey || event.metaKey || event.altKey || !this.data) return;
-      this.turn(step);
-      event.preventDefault();
-    });
   }
 
   show(data) {
@@ -30,24 +27,17 @@ export class InspectGraph extends Graph {
     this.byDegree = [...data.nodes.keys()].sort((a, b) => data.degrees[b] - data.degrees[a] || a - b);
     const { selected } = data;
     this.chosen = selected && { ...selected, i: this.number.get(selected.i), j: this.number.get(selected.j) };
+    this.most = Math.max(1, ...data.degrees);
     this.stretch = data.stretch;
     if (isOther) this.fit(data.places);
     else [this.places, this.box] = [data.places, boxOf(data.places)];
     this.canvas.setAttribute("aria-label", data.alt);
     const { low, high, styles } = data.legend;
-    this.legend.replaceChildren(h("span", { class: "gv-key" }, low, h("i", { class: "gv-ramp", "aria-hidden": "true" }), high),
-      ...styles.map(([style, words]) => legendKey(`gv-line gv-line-${style}`, words)),
+    const ramp = new Ramp();
+    ramp.set(low, high);
+    this.legend.replaceChildren(ramp.element,
+      ...styles.map(([style, words]) => lineKey(words, ...INSPECT_STYLES[style])),
       ...(data.region.length ? [legendKey("gv-inspect-region", "in the region")] : []));
-  }
-
-  project() {
-    const { width, height } = this.surface;
-    const { degrees } = this.data;
-    const margin = clamp(Math.min(width, height) * 0.07, 18, 44);
-    this.margins = [margin, margin];
-    super.project();
-    this.unit = clamp(0.2 * Math.sqrt((width * height) / Math.max(1, degrees.length)), 3, 15) * Math.min(2, Math.sqrt(this.camera.zoom));
-    this.most = Math.max(1, ...degrees);
   }
 
   sizeOf(k) {
@@ -90,6 +80,7 @@ export class InspectGraph extends Graph {
 
   /** By keyboard: on by falling degree, from the chosen node. */
   turn(step) {
+    if (!this.data) return;
     const now = this.chosen ? this.byDegree.indexOf(this.chosen.i) : -1;
     const k = this.byDegree[turned(now, step, this.byDegree.length)];
     this.pick(k);

@@ -19,4 +19,7 @@ class InspectView extends View {
   }
 }
 
+/** See shared/mount.js. */
+export const host = { key: "token", messages: { picked: (picked) => picked } };
+
 export const mount = (host, callbacks = {}) => new InspectView(host, callbacks);

@@ -366,4 +366,28 @@ class Player extends View {
 // What the papers call the options.
 const SYMBOLS = { alpha: "α", lam: "λ", lam2: "λ₂", reservoir: "|R|", t_max: "t_max", max_edges: "edges ≤", max_features: "features ≤", hub_threshold: "ĉ" };
 
+/** See shared/mount.js. */
+export const host = {
+  key: "run",
+  once: "header",
+  missing: () => ({ from: 1, count: 0 }),
+  messages: {
+    need: (from, count) => ({ from, count }), ask: (question) => question, beside: (run, from) => ({ run, from }),
+    branch: (t) => ({ t }), moved: (t) => ({ t }),
+  },
+  place: (t) => ({ step: t > 0 ? t : null }),
+  show(view, { run, header, step, feed, ghost, answer, stability, late }, before) {
+    if (run !== before) {
+      const load = (some) => view.load(some, { step: before === null ? step : null, playing: view.playing });
+      // The run to compare with is completed, or loaded first, so that it becomes the ghost.
+      if (ghost && ghost.header.run !== before) load(ghost.header);
+      if (ghost) view.feed(ghost.feed);
+      load(header);
+    }
+    for (const some of [feed, late]) if (some) view.feed(some);
+    if (stability) view.stabilise(stability);
+    if (answer) view.answer(answer);
+  },
+};
+
 export const mount = (host, callbacks = {}) => new Player(host, callbacks);

@@ -1,7 +1,9 @@
 // The graph: edges of the tree drawn double, removed ones red and dashed, added ones green and wide.
 
-import { clamp, format, h, integer, lerp, plural, shorten, smooth } from "../shared/core.js";
-import { Graph, legendKey } from "../shared/graph.js";
+import { clamp, format, h, integer, lerp, listed, plural, shorten, smooth } from "../shared/core.js";
+import { Graph } from "../shared/graph.js";
+import { lineKey } from "../shared/legend.js";
+import { degreesOf } from "../shared/tracks_log.js";
 import { pairKey } from "./log.js";
 
 const PRUNE_GONE = 0.5; // opacity of a removed edge, while its exchange is shown
@@ -9,62 +11,41 @@ const PRUNE_NAMED = 40; // up to this many variables, all names are shown
 const PRUNE_OWN = 6; // edges of the selected variable that are listed
 
 export class PruneGraph extends Graph {
+  unitRange = [0.16, 2.4, 6];
+
   constructor(app) {
     super(app);
-    this.sentence = h("p", { class: "gv-sentence", dir: "auto" });
-    this.stop = h("p", { class: "gv-muted", dir: "auto" });
-    this.fallback = h("p", { class: "gv-prune-fallback", dir: "auto" });
     this.chosen = h("p", { class: "gv-prune-chosen", dir: "auto", hidden: true });
-    this.words = h("div", { class: "gv-words" }, this.sentence, this.fallback, this.stop);
-    const kinds = { tree: "Chow–Liu tree", edge: "other edge", leaving: "removed", arriving: "added" };
-    this.element = this.card("gv-prune-graph", "Graph", "graph", { below: this.chosen,
-      keys: Object.entries(kinds).map(([kind, words]) => legendKey(`gv-line gv-line-${kind}`, words)) });
-  }
-
-  setRuns(all) {
-    this.surface.context.font = `500 12.5px ${this.app.palette.font}`;
-    this.longest = Math.max(...all.header.names.map((name) => this.surface.context.measureText(shorten(name, 16)).width));
-    this.fit(all.header.positions);
-  }
-
-  /** Place the variables; maps and grids nearly keep their aspect ratio. */
-  project() {
-    const { all, type } = this.app;
-    this.stretch = all.header.given ? 1.2 : 2.2;
-    this.margins = all.n <= PRUNE_NAMED ? [Math.min(this.longest * type + 14, this.surface.width * 0.24), 30] : [18, 18];
-    this.unit = clamp(24 / Math.sqrt(all.n), 2.2, 6) * type;
-    super.project();
-  }
-
-  name(i) {
-    return this.app.all.name(i);
+    this.element = this.card("gv-prune-graph", "Graph", "graph", { below: this.chosen, keys: [
+      lineKey("Chow–Liu tree", "text", { style: "double", width: 6 }), lineKey("other edge", "plain", { width: 2 }),
+      lineKey("removed", "leaving", { style: "dashed" }), lineKey("added", "arriving", { width: 6 })] });
   }
 
   /** Edges at the shown step: of the tree, others, those that leave, those that arrive. */
   groups() {
-    const { log, shown, all } = this.app;
+    const { log, shown, runs } = this.app;
     const groups = { tree: [], other: [], leaving: [], arriving: [] };
-    for (const { i, j, born, died } of log.edges) {
-      if (born > shown || died < shown || (died === shown && shown === 0)) continue;
-      const kind = died === shown ? "leaving" : born === shown && shown > 0 ? "arriving" : all.tree.has(pairKey(i, j)) ? "tree" : "other";
-      groups[kind].push([i, j]);
-    }
+    log.pairs.forEach((pair, e) => {
+      const [born, died] = [log.born[e], log.died[e]];
+      if (born > shown || died < shown) return;
+      const kind = died === shown ? "leaving" : born === shown && shown > 0 ? "arriving" : runs.tree.has(pairKey(...pair)) ? "tree" : "other";
+      groups[kind].push(pair);
+    });
     return groups;
   }
 
   scene(palette) {
     const { app, unit } = this;
-    const { all, part, node, pointed, type } = app;
-    const thick = clamp(9 / Math.sqrt(all.n) + 0.5, 0.8, 2.6) * type;
+    const { runs, part, node, pointed, type } = app;
+    const thick = clamp(9 / Math.sqrt(runs.n) + 0.5, 0.8, 2.6) * type;
     const { tree, other, leaving, arriving } = this.groups();
     const [going, coming] = [clamp(part * 1.6, 0, 1), smooth(clamp(part * 1.6 - 0.6, 0, 1))];
-    const degrees = new Uint16Array(all.n);
-    for (const i of [tree, other, arriving].flat(2)) degrees[i]++;
+    const degrees = degreesOf([...tree, ...other, ...arriving], runs.n);
     const marked = [tree, other, leaving, arriving].flat().filter((pair) => pair.includes(node));
     const chosen = [this.hover, node].filter((i) => i >= 0);
     const disc = { fill: palette.text, size: (i) => unit * (0.85 + 0.12 * Math.sqrt(degrees[i])), width: 1.5 };
     const nodes = [...degrees.keys()];
-    const ofTree = (edges) => edges.filter(([i, j]) => all.tree.has(pairKey(i, j)));
+    const ofTree = (edges) => edges.filter(([i, j]) => runs.tree.has(pairKey(i, j)));
     const cross = { crosses: leaving, arm: 3 + 1.6 * thick, cap: "round" };
     return [
       { edges: marked, line: palette.primary, alpha: 0.45, width: 2.4 * thick + 6 },
@@ -78,18 +59,9 @@ export class PruneGraph extends Graph {
       coming > 0 && { edges: ofTree(arriving), grow: coming, line: palette.background, width: thick },
       pointed && { edges: [pointed], line: palette.primary, width: thick + 3, dash: [2, 4] },
       { ...disc, nodes: nodes.filter((i) => !chosen.includes(i)), line: palette.background }, { ...disc, nodes: chosen, line: palette.primary },
-      { names: [node, ...(pointed ?? []), ...(all.n <= PRUNE_NAMED ? nodes.sort((a, b) => degrees[b] - degrees[a]) : [])].filter((i) => i >= 0),
-        always: this.hover < 0 ? [] : [this.hover], size: 12.5, longest: 16, spots: (i, half, high) => [this.outwards(i, half, high)] },
+      { names: [node, ...(pointed ?? []), ...(runs.n <= PRUNE_NAMED ? nodes.sort((a, b) => degrees[b] - degrees[a]) : [])].filter((i) => i >= 0),
+        always: this.hover < 0 ? [] : [this.hover], longest: 16 },
     ];
-  }
-
-  /** A place for a name away from the middle, where the edges are. */
-  outwards(i, half, high) {
-    const { width, height } = this.surface;
-    const [x, y] = this.at[i];
-    const [dx, dy] = [x / width - 0.5, y / height - 0.5];
-    const far = Math.hypot(dx, dy) || 1;
-    return [x + (dx / far) * (this.unit * 1.3 + half + 3), y + (dy / far) * (this.unit * 1.3 + high * 0.63)];
   }
 
   // --------------------------------------------------------------------------- pointer and words
@@ -114,7 +86,7 @@ export class PruneGraph extends Graph {
 
   fact(i) {
     const { log, shown } = this.app;
-    return plural(log.edges.filter((edge) => (edge.i === i || edge.j === i) && edge.born <= shown && shown < edge.died).length, "edge");
+    return plural(log.pairsAt(shown).filter((pair) => pair.includes(i)).length, "edge");
   }
 
   /** The edges of the selected variable, those that contribute most first. */
@@ -123,27 +95,19 @@ export class PruneGraph extends Graph {
     this.chosen.hidden = node < 0;
     if (node < 0) return;
     const own = (log.at(shown)?.rank ?? []).filter(([i, j]) => i === node || j === node).sort((a, b) => b[2] - a[2]);
-    const listed = own.slice(0, PRUNE_OWN).map(([i, j, worth]) => `${shorten(this.name(i === node ? j : i), 24)} ${format(worth)}`).join(" · ");
-    const more = own.length > PRUNE_OWN ? ` · and ${own.length - PRUNE_OWN} more` : "";
-    this.chosen.textContent = `${shorten(this.name(node), 40)}: ${own.length ? `contributions of its edges in nats per row: ${listed}${more}` : "no edges ranked"}`;
+    const names = listed(own.map(([i, j, worth]) => `${shorten(this.name(i === node ? j : i), 24)} ${format(worth)}`), PRUNE_OWN, " · ");
+    this.chosen.textContent = `${shorten(this.name(node), 40)}: ${own.length ? `contributions of its edges in nats per row: ${names}` : "no edges ranked"}`;
   }
 
   describe() {
     const { app, canvas } = this;
-    const { log, shown, all } = app;
-    const record = log.at(shown);
-    this.sentence.textContent = record ? record.words : app.opening();
-    const notes = record ? [...record.notes] : [];
-    if (record?.fallback) notes.unshift("Fallback.");
-    this.fallback.textContent = notes.join(" ");
+    const { log, shown, runs } = app;
     this.describeNode();
-    const isEnd = log.finished && shown === log.ready;
-    this.stop.textContent = isEnd ? log.trouble || log.outcome.stop_reason : "";
     const { tree, leaving, arriving } = this.groups();
-    const kept = tree.length + arriving.filter(([i, j]) => all.tree.has(pairKey(i, j))).length;
+    const kept = tree.length + arriving.filter(([i, j]) => runs.tree.has(pairKey(i, j))).length;
     const keys = (pairs) => pairs.map(([i, j]) => pairKey(i, j)).join(" ");
     [canvas.dataset.leaving, canvas.dataset.arriving] = [keys(leaving), keys(arriving)];
-    canvas.setAttribute("aria-label", `${plural(all.n, "variable")}, ${plural(log.edgesAt(shown), "edge")}, `
+    canvas.setAttribute("aria-label", `${plural(runs.n, "variable")}, ${plural(log.edgesAt(shown), "edge")}, `
       + `${plural(kept, "of them", "of them")} in the Chow–Liu tree; ${integer(leaving.length)} removed (red), ${integer(arriving.length)} added (green)`);
   }
 }

@@ -1,28 +1,18 @@
 // Forced pruning: shown run and step, and messages to the server.
 
-import { clamp, format, h, integer, plural } from "../shared/core.js";
+import { decimals, format, h, integer, plural } from "../shared/core.js";
 import { KEYS_GRAPH, KEYS_MOVE, KEYS_PLAY } from "../shared/keys_help.js";
-import { StepView } from "../shared/step_view.js";
+import { RunsView } from "../shared/runs_view.js";
 import { Transport } from "../shared/transport.js";
-import { PruneCurves } from "./curves.js";
+import { PruneCurves, PruneRanking, PruneStrip } from "./charts.js";
 import { PruneGraph } from "./graph.js";
 import { PruneLog } from "./log.js";
-import { PruneRanking } from "./ranking.js";
-import { PruneStrip } from "./strip.js";
 
-const PRUNE_CHANGE = 1.1; // s of the animation of an exchange
-const PRUNE_AHEAD = 200; // steps of every run to load beyond the shown one
-
-class PrunePlayer extends StepView {
+class PrunePlayer extends RunsView {
   constructor(host, callbacks) {
-    super(host, callbacks, "gv-prune", "Forced pruning", { key: "prune", speed: 1 });
-    this.all = null;
+    super(host, callbacks, "gv-prune", "Forced pruning", { speedKey: "prune.speed", speed: 1, change: 1.1, ahead: 200 });
     this.pointed = null; // a pair under the pointer
     this.node = -1; // the selected variable
-    this.build();
-  }
-
-  build() {
     this.graph = new PruneGraph(this);
     this.ranking = new PruneRanking(this);
     this.strip = new PruneStrip(this);
@@ -31,73 +21,43 @@ class PrunePlayer extends StepView {
     this.panels = [this.graph, this.ranking, this.strip, this.curves, this.transport];
     this.badge = h("span", { class: "gv-badge" });
     this.truth = h("p", { class: "gv-prune-truth", dir: "auto" });
+    this.fallback = h("p", { class: "gv-prune-fallback", dir: "auto" });
     this.assembleLayout("Loading the exchanges…", "gv-prune-body", this.graph.element, [
-      this.buildHead("gv-prune-head", this.badge, this.truth), this.graph.words, this.ranking.element, this.strip.element, this.curves.element]);
+      this.buildHead("gv-prune-head", this.badge, this.truth), this.buildWords(this.fallback), this.ranking.element, this.strip.element, this.curves.element]);
   }
 
   // ----------------------------------------------------------------------------------- messages
 
-  show({ header, heuristic, visit, step, feeds, failures, replies }) {
-    const isFirst = this.all === null;
+  begin(header) {
+    this.isOther = this.runs !== null && header.title !== this.runs.header.title;
+    this.runs = new PruneLog(header);
+    this.node = -1;
+    this.under.textContent = [header.title, ...header.facts].join(" · ");
+    this.graph.fit(header.positions, { isGiven: header.given });
+    this.curves.setRuns(this.runs);
+  }
+
+  receive({ header, heuristic, visit, step }, { isFirst, wasAtEnd }) {
     const isVisit = isFirst || visit !== this.visit;
-    const isOther = header && !isFirst && header.title !== this.all.header.title;
-    const wasAtEnd = !isFirst && this.log.finished && this.shown === this.log.ready;
-    if (header) {
-      this.all = new PruneLog(header);
-      this.requests.reset();
-      this.node = -1;
-      this.graph.setRuns(this.all);
-      this.curves.setRuns(this.all);
-      this.under.textContent = [header.title, ...header.facts].join(" · ");
-      this.note.textContent = header.note;
-    }
-    const isNews = this.all.feed({ feeds, failures });
-    if (replies) this.requests.replied(isNews);
-    const track = this.all.of(heuristic);
+    this.visit = visit;
+    const track = this.runs.of(heuristic);
     if (track !== this.log) {
       this.log = track;
       this.transport.setRun(track);
       this.pointed = null;
-      if (isVisit || isOther) this.begin(isVisit ? step : 0);
+      if (isVisit || (header && this.isOther)) this.open(isVisit ? step : 0);
       else this.wanted = wasAtEnd && header ? Infinity : this.wanted ?? this.shown;
-    } else if (isVisit) this.begin(step);
-    this.visit = visit;
-    this.reveal();
-    this.reachWanted();
-    this.changed();
+    } else if (isVisit) this.open(step);
+    if (isVisit) this.sentPlace = JSON.stringify(step);
   }
 
-  /** Show a requested step; a new run plays by itself, unless motion is reduced. */
-  begin(step) {
-    this.shown = this.p = 0;
-    this.age = Infinity;
-    this.wanted = step || null;
-    this.sentPlace = JSON.stringify(step);
-    this.playing = !step && !this.still;
+  /** A run plays by itself, unless motion is reduced. */
+  open(step) {
+    super.open(step || (this.still ? 0 : null));
   }
 
-  /** Go to the wanted step, as far as it is loaded. */
-  reachWanted() {
-    if (this.wanted === null) {
-      if (this.shown > this.log.ready) this.goTo(this.log.ready);
-      return;
-    }
-    this.goTo(Math.min(this.wanted, this.log.ready)); // also for a run that has fewer steps so far
-    if (this.log.finished || this.shown === this.wanted) this.wanted = null;
-  }
-
-  seek(step, play = false) {
-    super.seek(step, play);
-    if (!this.log || this.log.finished || step <= this.log.ready) return;
-    this.wanted = step;
-    this.wake();
-  }
-
-  /** Request missing steps ahead of the shown one. */
-  demand() {
-    const far = this.wanted === Infinity ? this.log.ready + PRUNE_AHEAD : Math.max(this.shown, this.wanted ?? 0) + PRUNE_AHEAD;
-    const wants = this.all.tracks.filter((track) => !track.finished && track.ready < far).map((track) => [track.run, track.ready + 1, far - track.ready]);
-    if (wants.length) this.requests.send(wants);
+  placeOf() {
+    return this.shown;
   }
 
   chooseHeuristic(key) {
@@ -124,23 +84,11 @@ class PrunePlayer extends StepView {
       ["In the ranking", [["↓ ↑ or n p", "next, previous edge"]]]];
   }
 
-  // ----------------------------------------------------------------------------------- movement
-
-  /** Progress of the animation, 0 … 1. */
-  get part() {
-    return this.still ? 1 : clamp(this.age / Math.min(PRUNE_CHANGE, 0.85 / this.speed), 0, 1);
-  }
-
-  get moving() {
-    const isWaiting = this.playing && this.shown >= this.log.ready && this.part === 1;
-    return (this.playing && !isWaiting) || this.part < 1 || this.transport.moving;
-  }
-
   // ---------------------------------------------------------------------- words and messages
 
   opening() {
-    const { log, all } = this;
-    const tree = `The Chow–Liu tree: the maximum-information spanning tree (${plural(all.header.tree.length, "edge")}).`;
+    const { log, runs } = this;
+    const tree = `The Chow–Liu tree: the maximum-information spanning tree (${plural(runs.header.tree.length, "edge")}).`;
     if (log.trouble) return log.trouble;
     if (log.finished && log.ready === 0) return log.outcome.stop_reason;
     return `${tree} ${log.ready ? "Random edges are added next." : "Fitting the start…"}`;
@@ -148,8 +96,8 @@ class PrunePlayer extends StepView {
 
   stateWords() {
     const { log, shown } = this;
-    if (log.finished && shown === log.ready) return "finished";
-    return !log.finished && shown === log.ready ? "learning…" : "";
+    if (this.isAtEnd) return "finished";
+    return shown === log.ready ? "learning…" : "";
   }
 
   title(record) {
@@ -162,26 +110,31 @@ class PrunePlayer extends StepView {
   }
 
   write() {
-    const record = this.log.at(this.shown);
+    const { log } = this;
+    const record = log.at(this.shown);
     const isBest = record !== null && (record.kind === "best" || record.sum.bestStep === record.t);
     const isCompared = record !== null && (record.recall !== null || record.precision !== null);
     this.headline.textContent = this.title(record);
     this.badge.textContent = isBest ? "✓ best so far" : record ? `PLL ${format(record.best - record.after)} below the best` : "";
     this.badge.className = `gv-badge ${isBest ? "gv-good" : ""}`;
     this.badge.hidden = !record;
-    this.truth.textContent = isCompared ? `Compared with the true edges: recall ${shareText(record.recall)}, precision ${shareText(record.precision)}` : "";
+    this.truth.textContent = isCompared ? `Compared with the true edges: recall ${decimals(record.recall, 2)}, precision ${decimals(record.precision, 2)}` : "";
+    this.words.textContent = record ? record.words : this.opening();
+    this.fallback.textContent = [record?.fallback ? "Fallback." : "", ...(record?.notes ?? [])].filter(Boolean).join(" ");
+    this.stop.textContent = this.isAtEnd ? log.trouble || log.outcome.stop_reason : "";
   }
 
   sentence() {
-    return `${this.headline.textContent}. ${this.graph.words.textContent} ${this.graph.fallback.textContent}`;
-  }
-
-  get isAtRest() {
-    return !this.playing && this.wanted === null;
+    return `${this.headline.textContent}. ${super.sentence()} ${this.fallback.textContent}`;
   }
 }
 
-/** A share with two digits, where there is one. */
-const shareText = (share) => (share === null ? "–" : share.toFixed(2));
+/** See shared/mount.js. */
+export const host = {
+  key: "token",
+  once: "header",
+  messages: { need: (wants) => ({ wants }), heuristic: (key) => ({ key }), moved: (step) => ({ step }) },
+  place: (step) => ({ step: step === 0 ? null : step }),
+};
 
 export const mount = (host, callbacks = {}) => new PrunePlayer(host, callbacks);

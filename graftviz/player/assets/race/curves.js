@@ -1,7 +1,7 @@
 // Objective, recall, precision and held-out NLPL of all racers over what they cost.
 
 import { Chart, paddedRange, stairs } from "../shared/chart.js";
-import { clamp, css, h, ticks, tickText } from "../shared/core.js";
+import { clamp, css, decimals, h, ticks, tickText } from "../shared/core.js";
 import { drawMark, RACER_DASHES, racerWords } from "../shared/marks.js";
 import { saveButton } from "../shared/save_picture.js";
 import { RACE_AXES } from "./log.js";
@@ -31,30 +31,29 @@ class RaceChart extends Chart {
 
   paint(context, palette) {
     const { app, racers, about: { name, range } } = this;
-    const { axis, value, places } = app;
+    const { axis, cost, places } = app;
     const [low, high] = range ?? paddedRange(racers.flatMap(({ moments }) => moments.map((moment) => moment[name])));
-    this.axes([46, 9, 8, 33], [0, 1], [low, high]);
+    this.axes([46, 9, 8, 18], [0, 1], [low, high]);
     const { x } = this;
-    this.x = (cost) => x(clamp(app.share(cost), 0, 1));
+    this.x = (value) => x(clamp(app.share(value), 0, 1));
     this.grid(ticks(low, high, 3));
     this.below(app.axisTicks(), RACE_AXES[axis].words, shortNumber);
-    this.upright(value);
-    const colours = palette.racers;
+    this.upright(cost);
     const ends = racers.map((racer) => {
       const k = places[racer.index];
       const passed = racer.moments.slice(0, k + 1).map((moment, m) => [racer.costs[axis][m], moment[name]]).filter(([, number]) => number !== null);
       // A racer stays where its last step left it until its next one is paid for.
-      if (passed.length && !racer.isAtEnd(k)) passed.push([Math.max(value, passed.at(-1)[0]), passed.at(-1)[1]]);
-      const points = stairs(passed.map(([cost, number]) => [this.x(cost), this.y(number)]));
-      this.line(points, css(colours[racer.index % 6]), 2, RACER_DASHES[racer.index % 6]);
-      return [racer.index, points.at(-1)];
+      if (passed.length && !racer.isAtEnd(k)) passed.push([Math.max(cost, passed.at(-1)[0]), passed.at(-1)[1]]);
+      const points = stairs(passed.map(([value, number]) => [this.x(value), this.y(number)]));
+      this.line(points, css(palette.racers[racer.index]), 2, RACER_DASHES[racer.index]);
+      return points.at(-1);
     });
-    for (const [index, end] of ends) if (end) drawMark(context, index, ...end, colours[index % 6], palette.background);
+    ends.forEach((end, k) => end && drawMark(context, racers[k].index, ...end, palette.racers[racers[k].index], palette.background));
   }
 
   describe() {
     const { places } = this.app;
-    const words = this.panel.comparable(this.about.name).map(({ name, index, moments }) => `${name} ${moments[places[index]][this.about.name]?.toFixed(3) ?? "–"}`);
+    const words = this.panel.comparable(this.about.name).map(({ title, index, moments }) => `${title} ${decimals(moments[places[index]][this.about.name])}`);
     this.describeAs(`${this.about.title}: ${words.join(", ")}`);
   }
 }
@@ -80,7 +79,7 @@ export class RaceCurves {
 
   /** Samples and names of all racers, which on the page stand at their graphs. */
   legend() {
-    return this.app.graphs.tiles.map(({ racer, element }) => [element.querySelector("svg"), racerWords(racer.name)]);
+    return this.app.graphs.tiles.map(({ racer, element }) => [element.querySelector("svg"), racerWords(racer.title)]);
   }
 
   /** Racers whose values of a measure can be compared: of objectives only those of the same kind. */
@@ -100,7 +99,7 @@ export class RaceCurves {
     const apart = log.running.filter((racer) => !this.comparable("objective").includes(racer));
     this.note.hidden = apart.length === 0;
     this.note.textContent = apart.length === 0 ? ""
-      : `Not shown, because they minimise another objective: ${apart.map((racer) => `${racer.name} (${racer.objective})`).join(", ")}.`;
+      : `Not shown, because they minimise another objective: ${apart.map((racer) => `${racer.title} (${racer.objective})`).join(", ")}.`;
     for (const chart of this.charts) chart.describe();
   }
 }

@@ -1,12 +1,15 @@
 // The graphs of all racers side by side, every variable at the same place in each.
 
-import { clamp, h, integer, isolated, lineSample, mix, plural, replaceChildren } from "../shared/core.js";
-import { Graph, legendKey } from "../shared/graph.js";
+import { clamp, decimals, h, integer, isolated, lineSample, mix, plural, replaceChildren } from "../shared/core.js";
+import { Graph } from "../shared/graph.js";
+import { lineKey } from "../shared/legend.js";
 import { racerSample, racerWords } from "../shared/marks.js";
+import { degreesOf } from "../shared/tracks_log.js";
 
 /** The graph of one racer; all share the camera and what is pointed at. */
 class RaceTile extends Graph {
   margins = [10, 10];
+  unitRange = [0.3, 1.5, 4.5];
 
   constructor(app, racer, graphs) {
     super(app);
@@ -17,30 +20,18 @@ class RaceTile extends Graph {
     this.badge = h("span", { class: "gv-badge gv-good", hidden: true }, "✓", h("span", { class: "gv-race-done" }, " done"));
     this.trouble = h("p", { class: "gv-message", dir: "auto" });
     this.element = h("div", { class: "gv-card gv-race-tile" },
-      h("header", {}, racerSample(racer.index), h("h3", { dir: "auto", title: racer.name }, isolated(racerWords(racer.name)))),
+      h("header", {}, racerSample(racer.index), h("h3", { dir: "auto", title: racer.title }, isolated(racerWords(racer.title)))),
       h("p", { class: "gv-race-numbers" }, this.numbers, this.badge), this.trouble, this.holder);
-    const { positions, given } = app.log.header;
-    // Maps and grids keep their shape within reason; other layouts may fill a wide tile.
-    this.stretch = given ? 1.2 : 2.2;
-    this.fit(positions);
-  }
-
-  name(i) {
-    return this.app.log.header.names[i];
+    const { positions, given } = app.runs.header;
+    this.fit(positions, { isGiven: given });
   }
 
   get place() {
     return this.app.places[this.racer.index];
   }
 
-  /** Edges of the racer at the shown place, as pairs. */
-  edges() {
-    const { sources, targets } = this.racer;
-    return [...sources.keys()].filter((e) => this.racer.isActive(e, this.place)).map((e) => [sources[e], targets[e]]);
-  }
-
   fact(i) {
-    return `${plural(this.edges().filter((pair) => pair.includes(i)).length, "edge")} here`;
+    return `${plural(this.racer.pairsAt(this.place).filter((pair) => pair.includes(i)).length, "edge")} here`;
   }
 
   /** Point to a variable in all tiles; the tooltip is in this one. */
@@ -54,24 +45,21 @@ class RaceTile extends Graph {
   scene(palette) {
     const { racer, graphs } = this;
     const { log } = this.app;
-    const edges = this.edges();
-    const degrees = new Uint16Array(log.n);
-    for (const i of edges.flat()) degrees[i]++;
+    const edges = racer.pairsAt(this.place);
+    const degrees = degreesOf(edges, log.n);
     const key = ([i, j]) => racer.key(i, j);
     const held = new Set(edges.map(key));
     const agreed = edges.filter((pair) => graphs.agreed.has(key(pair)));
     const isTrue = (pair) => log.truth.has(key(pair));
     const thin = clamp(16 / Math.sqrt(log.n), 0.9, 2);
-    const base = clamp(22 / Math.sqrt(log.n), 1.3, 3.4);
-    this.unit = base;
     const plain = { alpha: 0.9, width: thin };
     return [
       log.truth && { edges: log.header.truth.filter((pair) => !held.has(key(pair))), line: palette.muted, alpha: palette.dark ? 0.3 : 0.26, width: 0.7 },
       { edges: agreed, line: palette.muted, width: thin + 5 }, { edges: agreed, line: mix(palette.background, palette.text, 0.16), width: thin + 3.6 },
       log.truth ? [{ ...plain, edges: edges.filter(isTrue), line: palette.right },
         { ...plain, edges: edges.filter((pair) => !isTrue(pair)), line: palette.wrong, dash: [4, 2.5] }] : { ...plain, edges, line: palette.plain },
-      { nodes: [...degrees.keys()], size: (i) => base * (1 + 0.16 * Math.sqrt(degrees[i])), fill: palette.text, alpha: 0.88 },
-      this.hover >= 0 && { nodes: [this.hover], size: base + 6, line: palette.primary, width: 2.2 },
+      { nodes: [...degrees.keys()], size: (i) => this.unit * (0.8 + 0.16 * Math.sqrt(degrees[i])), fill: palette.text, alpha: 0.88 },
+      this.hover >= 0 && { nodes: [this.hover], size: this.unit + 6, line: palette.primary, width: 2.2 },
     ];
   }
 
@@ -81,11 +69,11 @@ class RaceTile extends Graph {
     const moment = racer.moments[place];
     this.badge.hidden = !racer.takesPart || !racer.isAtEnd(place);
     this.trouble.textContent = racer.trouble;
-    const parts = moment ? [plural(moment.edges, "edge"), truth && `recall ${score(moment.recall)}`, truth && `precision ${score(moment.precision)}`]
+    const parts = moment ? [plural(moment.edges, "edge"), truth && `recall ${decimals(moment.recall, 2)}`, truth && `precision ${decimals(moment.precision, 2)}`]
       : ["waiting for its first step"];
     this.numbers.hidden = !moment && racer.trouble !== "";
     this.numbers.textContent = parts.filter(Boolean).join(" · ");
-    this.canvas.setAttribute("aria-label", `Graph of ${racer.name}: ${this.numbers.textContent}`);
+    this.canvas.setAttribute("aria-label", `Graph of ${racer.title}: ${this.numbers.textContent}`);
   }
 }
 
@@ -96,32 +84,28 @@ export class RaceGraphs {
     this.camera = { zoom: 1, x: 0, y: 0 };
     this.grid = h("div", { class: "gv-race-graphs" });
     this.keys = h("div", { class: "gv-legend gv-race-keys" });
-    this.element = h("section", { class: "gv-saved", "aria-label": "Graphs" }, this.grid, this.keys);
+    this.element = h("section", { class: "gv-race-all gv-saved", "aria-label": "Graphs" }, this.grid, this.keys);
   }
 
   setRace(log) {
     this.destroy();
-    this.shown = "";
-    this.tiles = log.racers.map((racer) => new RaceTile(this.app, racer, this));
-    this.grid.dataset.racers = log.racers.length;
+    this.tiles = log.tracks.map((racer) => new RaceTile(this.app, racer, this));
+    this.grid.dataset.racers = log.tracks.length;
     this.grid.replaceChildren(...this.tiles.map((tile) => tile.element));
     this.agreedCount = h("b");
-    const kinds = log.truth ? { right: "true", wrong: "false", haze: "true, missing" } : { plain: "edge" };
+    const kinds = !log.truth ? [lineKey("edge", "plain")]
+      : [lineKey("true", "right"), lineKey("false", "wrong", { style: "dashed" }), lineKey("true, missing", "muted", { width: 1 })];
     replaceChildren(this.keys,
-      log.racers.length > 1 && h("span", { class: "gv-key" }, lineSample("agreed"), "all racers have it ", this.agreedCount),
-      ...Object.entries(kinds).map(([kind, words]) => legendKey(lineSample(kind), words)), this.tiles[0]?.tools("race"));
+      log.tracks.length > 1 && h("span", { class: "gv-key" }, lineSample("agreed"), "all racers have it ", this.agreedCount),
+      ...kinds, this.tiles[0]?.tools("race"));
   }
 
   destroy() {
     for (const tile of this.tiles) tile.destroy();
   }
 
-  /** Draw all tiles, unless nothing has changed. */
   draw() {
-    const { log, palette, places } = this.app;
-    const shown = JSON.stringify([places, log.running.length, this.camera, palette, this.tiles.map(({ hover, surface: { width, height, ratio } }) => [hover, width, height, ratio]), devicePixelRatio]);
-    if (shown === this.shown) return;
-    this.shown = shown;
+    const { log, places } = this.app;
     this.agreed = log.running.length > 1 ? log.agreed(places) : new Set();
     this.agreedCount.textContent = integer(this.agreed.size);
     for (const tile of this.tiles) tile.draw();
@@ -131,5 +115,3 @@ export class RaceGraphs {
     for (const tile of this.tiles) tile.describe();
   }
 }
-
-const score = (x) => (x === null || x === undefined ? "–" : x.toFixed(2));

@@ -1,12 +1,13 @@
 // Records of all racers, and the moment shown of each as a function of axis and position.
 
 import { integer, plural } from "../shared/core.js";
-import { countUpTo, EdgeLog } from "../shared/log.js";
+import { countUpTo } from "../shared/log.js";
+import { TrackLog, TracksLog } from "../shared/tracks_log.js";
 
 export const RACE_AXES = {
-  seconds: { choice: "seconds", words: "engine seconds", title: "Engine time, on each racer's own clock" },
-  tests: { choice: "tests", words: "edge tests", title: "Edge tests made" },
-  edges: { choice: "edges", words: "edges", title: "Edges taken" },
+  seconds: { words: "engine seconds", title: "Engine time, on each racer's own clock" },
+  tests: { words: "edge tests", title: "Edge tests made" },
+  edges: { words: "edges", title: "Edges taken" },
 };
 const RACE_MEASURES = [["recall", "recall", 1], ["nlpl_test", "held-out NLPL", -1], ["objective", "objective", -1], ["edges", "edges", 1]];
 
@@ -15,64 +16,42 @@ export function costText(axis, value) {
   return axis === "tests" ? plural(Math.floor(value), "edge test") : plural(Math.floor(value), "edge");
 }
 
-class RacerLog extends EdgeLog {
-  head = null;
+class RacerLog extends TrackLog {
   moments = []; // 0: without edges; t: after step t; the last one, once it has ended: its end
   costs = { seconds: [], tests: [], edges: [] };
-  ready = 0; // steps that are here
-  ended = false;
-  yardstick = "";
-
-  constructor({ run, name, problem }, index, n) {
-    super(n);
-    Object.assign(this, { run, name, index, trouble: problem || "" });
-  }
 
   /** Whether there is anything to show: a racer that was refused has no part in the race. */
   get takesPart() {
     return this.moments.length > 0;
   }
 
-  /** Whether nothing will follow. */
-  get complete() {
-    return this.ended || this.trouble !== "";
+  /** Name of the objective, and what decides whether two objectives can be compared. */
+  get objective() {
+    return this.outcome?.objective_name ?? this.head.objective;
   }
 
-  feed(head, { from, records, outcome }) {
-    if (head && !this.head) {
-      this.head = head;
-      this.yardstick = head.yardstick;
-      this.objective = head.objective;
-      this.push(head.start);
-    }
-    if (!this.head) return false;
-    const before = this.moments.length;
-    records.forEach((record, k) => {
-      if ((record.t ?? from + k) === this.ready + 1) this.absorb(record);
-    });
-    if (outcome && !this.ended && this.ready >= outcome.steps) {
-      this.ended = true;
-      this.yardstick = outcome.yardstick;
-      this.objective = outcome.objective_name;
-      for (const [i, j] of outcome.dropped) this.remove(i, j, this.moments.length);
-      this.push(outcome);
-    }
-    return this.moments.length > before;
+  get yardstick() {
+    return (this.outcome ?? this.head).yardstick;
   }
 
-  absorb(record) {
-    this.ready++;
-    const at = this.moments.length;
-    for (const [i, j] of record.removed) this.remove(i, j, at);
-    for (const [i, j] of record.activated) this.add(i, j, at);
+  begin({ start }) {
+    this.push(start);
+  }
+
+  absorb(record, t) {
+    for (const [i, j] of record.removed) this.remove(i, j, t);
+    for (const [i, j] of record.activated) this.add(i, j, t);
     this.push(record);
+  }
+
+  end(outcome) {
+    for (const [i, j] of outcome.dropped) this.remove(i, j, this.moments.length);
+    this.push(outcome);
   }
 
   push(moment) {
     this.moments.push(moment);
-    for (const [axis, costs] of Object.entries(this.costs)) {
-      costs.push(Math.max(costs.length ? costs[costs.length - 1] : 0, moment[axis] ?? 0));
-    }
+    for (const [axis, costs] of Object.entries(this.costs)) costs.push(Math.max(costs.at(-1) ?? 0, moment[axis] ?? 0));
   }
 
   /** The last moment that cost no more than `value`. */
@@ -80,107 +59,77 @@ class RacerLog extends EdgeLog {
     return Math.max(0, countUpTo(this.costs[axis], value) - 1);
   }
 
-  last(axis) {
-    return this.costs[axis].length ? this.costs[axis][this.costs[axis].length - 1] : 0;
-  }
-
   isAtEnd(k) {
-    return this.ended && k === this.moments.length - 1;
+    return this.outcome !== null && k === this.moments.length - 1;
   }
 }
 
-export class RaceLog {
-  constructor(header) {
-    this.header = header;
-    this.n = header.names.length;
-    this.racers = header.racers.map((racer, index) => new RacerLog(racer, index, this.n));
-    const keyed = (pairs) => new Set(pairs.map(([i, j]) => (i < j ? i * this.n + j : j * this.n + i)));
-    this.truth = header.truth ? keyed(header.truth) : null;
-  }
+/** The race along one of its axes; as a log of steps its places are costs. */
+export class RaceLog extends TracksLog {
+  axis = "tests";
 
-  feed({ head, feed }) {
-    let news = false;
-    for (const racer of this.racers) {
-      if (racer.run === feed.run) news = racer.feed(head, feed) || news;
-    }
-    return news;
+  constructor(header) {
+    super(header, header.racers, RacerLog);
+    const [first] = this.tracks;
+    this.truth = header.truth ? new Set(header.truth.map(([i, j]) => first.key(i, j))) : null;
   }
 
   get running() {
-    return this.racers.filter((racer) => racer.takesPart);
+    return this.tracks.filter((racer) => racer.takesPart);
   }
 
-  get complete() {
-    return this.racers.every((racer) => racer.complete);
+  get finished() {
+    return this.tracks.every((racer) => racer.finished);
   }
 
-  /** Whether nothing will follow after these moments; a racer that failed stays where it was. */
-  isOver(places) {
-    return this.running.length > 0 && this.complete
-      && this.running.every((racer) => places[racer.index] === racer.moments.length - 1);
+  /** The cost up to which all racers are known; at the end, the cost of the last one. */
+  get ready() {
+    const last = ({ costs }) => costs[this.axis].at(-1) ?? 0;
+    return this.finished ? Math.max(0, ...this.tracks.map(last)) : Math.min(...this.tracks.filter((racer) => !racer.finished).map(last));
   }
 
-  /** As far as all racers are known. */
-  frontier(axis) {
-    const open = this.racers.filter((racer) => !racer.complete);
-    return open.length ? Math.min(...open.map((racer) => racer.last(axis))) : Infinity;
+  get last() {
+    return this.finished ? this.ready : null;
   }
 
   /** The cost at which the last racer is where it has come to so far. */
-  finish(axis) {
-    return Math.max(0, ...this.running.map((racer) => racer.last(axis)));
+  get farthest() {
+    return Math.max(0, ...this.running.map(({ costs }) => costs[this.axis].at(-1)));
   }
 
   /** The smallest cost of any racer's first step: where a logarithmic axis turns linear. */
-  least(axis) {
-    const first = this.running.map((racer) => racer.costs[axis].find((cost) => cost > 0)).filter(Boolean);
+  get least() {
+    const first = this.running.map(({ costs }) => costs[this.axis].find((cost) => cost > 0)).filter(Boolean);
     return first.length ? Math.min(...first) : 1;
   }
 
-  /** The next cost at which any racer advances, forwards (1) or backwards (−1). */
-  next(axis, value, direction) {
-    let best = direction > 0 ? Infinity : 0;
-    for (const racer of this.running) {
-      const costs = racer.costs[axis];
-      const k = racer.at(axis, value);
-      if (direction > 0) {
-        if (k + 1 < costs.length) best = Math.min(best, costs[k + 1]);
-        continue;
-      }
-      let before = k;
-      while (before > 0 && costs[before] >= value) before--;
-      best = Math.max(best, costs[before] < value ? costs[before] : 0);
-    }
-    return Number.isFinite(best) ? best : value;
+  /** The next cost at which any racer advances, forwards (1) or backwards (−1); the same cost if there is none. */
+  next(value, direction) {
+    const costs = this.running.map((racer) => racer.costs[this.axis]);
+    const nearest = direction > 0 ? costs.map((all) => all.find((cost) => cost > value)) : costs.map((all) => all.findLast((cost) => cost < value));
+    const known = nearest.filter((cost) => cost !== undefined);
+    return known.length ? Math[direction > 0 ? "min" : "max"](...known) : value;
   }
 
   /** Keys of the pairs that are edges of every racer at its moment in `places`. */
   agreed(places) {
-    const counts = new Map();
-    for (const racer of this.running) {
-      const k = places[racer.index];
-      for (const e of racer.activeAt(k)) {
-        const key = racer.key(racer.sources[e], racer.targets[e]);
-        counts.set(key, (counts.get(key) ?? 0) + 1);
-      }
-    }
-    const all = this.running.length;
-    return new Set([...counts].filter(([, count]) => count === all).map(([key]) => key));
+    const [first, ...others] = this.running.map((racer) => new Set(racer.pairsAt(places[racer.index]).map((pair) => racer.key(...pair))));
+    return new Set([...first].filter((key) => others.every((keys) => keys.has(key))));
   }
 
   /** What the race is led by: the first measure that is known of everybody. */
   get measure() {
     return RACE_MEASURES.find(([name]) => {
       if (name === "objective") return new Set(this.running.map((racer) => racer.yardstick)).size === 1;
-      return this.running.every(({ moments }) => moments[moments.length - 1][name] !== null);
+      return this.running.every(({ moments }) => moments.at(-1)[name] !== null);
     });
   }
 
   /** One sentence: who leads at these moments. */
-  sentence(axis, value, places) {
+  sentence(value, places, isOver) {
     const { running } = this;
     if (running.length === 0) return "No racer has made a step yet.";
-    const after = `after ${costText(axis, value)}`;
+    const after = `after ${costText(this.axis, value)}`;
     const moments = running.map((racer) => racer.moments[places[racer.index]]);
     if (moments.every((moment) => moment.edges === 0)) return `No racer has an edge yet ${after}.`;
     const [name, words, sign] = this.measure;
@@ -190,9 +139,9 @@ export class RaceLog {
     const shown = moments[scores.indexOf(best)][name];
     const number = `${words} ${name === "edges" ? integer(shown) : shown.toFixed(2)} ${after}`;
     if (first.length === running.length && running.length > 1) return `All are level: ${number}.`;
-    const names = first.map((racer) => racer.name);
+    const names = first.map((racer) => racer.title);
     const who = names.length > 3 ? `${integer(names.length)} of ${integer(running.length)} racers`
-      : names.length > 1 ? `${names.slice(0, -1).join(", ")} and ${names[names.length - 1]}` : names[0];
-    return `${who} ${this.isOver(places) ? "win" : "lead"}${names.length > 1 ? "" : "s"}: ${number}.`;
+      : names.length > 1 ? `${names.slice(0, -1).join(", ")} and ${names.at(-1)}` : names[0];
+    return `${who} ${isOver ? "win" : "lead"}${names.length > 1 ? "" : "s"}: ${number}.`;
   }
 }

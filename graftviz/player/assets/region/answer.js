@@ -1,6 +1,6 @@
 // The estimate from the region with its bound as error bar, beside exact inference and BP.
 
-import { boundText, brief, clamp, css, h, hatching, isolated, lerp, plural, replaceChildren, shorten, ticks } from "../shared/core.js";
+import { boundText, brief, clamp, css, h, hatching, isolated, lerp, plural, replaceChildren, shorten, smooth, ticks } from "../shared/core.js";
 import { Chart } from "../shared/chart.js";
 import { drawMark } from "../shared/marks.js";
 import { saveButton } from "../shared/save_picture.js";
@@ -10,7 +10,6 @@ const ANSWER_ROWS = ["local", "exact", "bp"];
 export class RegionAnswer extends Chart {
   constructor(app) {
     super(app, "gv-answer-chart");
-    this.domain = null; // eased range of the axis
     this.question = h("h3", { dir: "auto" });
     this.choice = h("select", { "aria-label": "State", change: () => app.chooseState(Number(this.choice.value)) });
     this.numbers = {};
@@ -37,19 +36,19 @@ export class RegionAnswer extends Chart {
     return [[null, `State: ${this.app.log.region.labels[this.app.state]}`]];
   }
 
-  /** Probabilities of the chosen state, from the best region up to the shown step, and its bound (null: vacuous). */
-  facts() {
-    const { log, shown, state, whole } = this.app;
-    const size = log.steps[shown].best + 1;
+  /** Probabilities of the chosen state, from the best region up to a step, and its bound (null: vacuous). */
+  facts(k = this.app.shown) {
+    const { log, state, whole } = this.app;
+    const size = log.steps[k].best + 1;
     const step = log.steps[size - 1];
-    const exact = whole && whole.exact ? whole.exact[state] : null;
+    const exact = whole?.exact?.[state] ?? null;
     const error = exact === null ? null : Math.abs(step.marginal[state] - exact);
-    return { step, size, local: step.marginal[state], bound: step.certified ? step.bound : null, exact, bp: whole && whole.bp ? whole.bp[state] : null, error };
+    return { step, size, local: step.marginal[state], bound: step.certified ? step.bound : null, exact, bp: whole?.bp?.[state] ?? null, error };
   }
 
   /** Range of the axis: all values and the error bar; 0 … 1 while the bound is vacuous. */
-  target() {
-    const { local, bound, exact, bp } = this.facts();
+  range(k) {
+    const { local, bound, exact, bp } = this.facts(k);
     if (bound === null) return [0, 1];
     const seen = [local - bound, local + bound, exact ?? local, bp ?? local];
     const [low, high] = [Math.max(0, Math.min(...seen)), Math.min(1, Math.max(...seen))];
@@ -57,24 +56,12 @@ export class RegionAnswer extends Chart {
     return [Math.max(0, low - margin), Math.min(1, high + margin)];
   }
 
-  get moving() {
-    return this.domain !== null && !this.app.still && this.domain.some((x, k) => Math.abs(x - this.goal[k]) > 1e-3 * (this.goal[1] - this.goal[0]));
-  }
-
-  advance(seconds) {
-    if (!this.app.log) return;
-    this.goal = this.target();
-    if (this.domain === null || this.app.still) this.domain = this.goal.slice();
-    const f = 1 - Math.exp(-9 * seconds);
-    this.domain = this.domain.map((x, k) => lerp(x, this.goal[k], f));
-    if (!this.moving) this.domain = this.goal.slice();
-  }
-
   paint(context, palette) {
-    if (!this.domain) return;
+    const { shown, part } = this.app;
     const { local, bound, exact, bp } = this.facts();
-    const [low, high] = this.domain;
-    this.axes([10, 10, 0, 20], this.domain, [0, 1]);
+    const before = this.range(Math.max(0, shown - 1));
+    const [low, high] = this.range(shown).map((end, k) => lerp(before[k], end, smooth(part)));
+    this.axes([10, 10, 0, 20], [low, high], [0, 1]);
     const { left, right, bottom } = this.plot;
     const row = bottom / ANSWER_ROWS.length;
     const at = (p) => clamp(this.x(p), left, right);

@@ -1,8 +1,9 @@
 // Bound and actual error against the size of the region, for all expansion rules.
 
 import { Chart, wholeTicks } from "../shared/chart.js";
-import { boundText, brief, clamp, css, h, writeOver } from "../shared/core.js";
-import { RACER_MARKS, racerSample } from "../shared/marks.js";
+import { boundText, brief, clamp, css, h } from "../shared/core.js";
+import { lineKey } from "../shared/legend.js";
+import { drawMark, racerSample } from "../shared/marks.js";
 
 const CURVE_FLOOR = 1e-7; // errors below are rounding
 
@@ -12,9 +13,8 @@ export class RegionCurves extends Chart {
     this.keys = h("div", { class: "gv-legend gv-region-rules", role: "group", "aria-label": "Expansion rules" });
     this.errorName = h("span");
     this.note = h("p", { class: "gv-muted gv-answer-note" });
-    const sample = (kind) => h("i", { class: `gv-line gv-region-${kind}`, "aria-hidden": "true" });
     this.card("gv-region-curves", "Bound and error against size", "rules",
-      [h("h3", {}, "Comparison of expansion rules"), h("span", { class: "gv-count" }, sample("solid"), " bound ", sample("dotted"), this.errorName)], this.note);
+      [h("h3", {}, "Comparison of expansion rules"), lineKey("bound", "muted"), lineKey(this.errorName, "muted", { style: "dotted" })], this.note);
     this.holder.before(this.keys);
     this.on("click", (x) => app.seek(Math.round(this.valueAt(x)) - 1));
   }
@@ -47,9 +47,7 @@ export class RegionCurves extends Chart {
     this.below(wholeTicks(1, sizes, 10), "nodes in the region");
     for (const rule of [...rules].sort((a, b) => a.chosen - b.chosen)) this.drawRule(context, palette, rule, strip);
     this.level(tolerance, css(palette.rim), 1.4, [6, 4]);
-    context.textAlign = "left";
-    context.textBaseline = "bottom";
-    writeOver(context, palette, "tolerance", this.plot.left + 6, this.y(tolerance) - 2, palette.muted);
+    this.write("tolerance", this.plot.left + 6, this.y(tolerance) - 2, { align: "left", base: "bottom", rim: palette });
     this.plot.top = 0;
     this.upright(app.shown + 1);
   }
@@ -61,9 +59,7 @@ export class RegionCurves extends Chart {
     context.fillStyle = css(palette.muted, 0.1);
     context.fill();
     this.hatch(left, right, 0, strip, 7, css(palette.muted, 0.35));
-    context.textAlign = "right";
-    context.textBaseline = "middle";
-    writeOver(context, palette, "vacuous bound", right - 6, strip / 2, palette.muted);
+    this.write("vacuous bound", right - 6, strip / 2, { align: "right", rim: palette });
   }
 
   drawRule(context, palette, { index, chosen, bounds, errors }, strip) {
@@ -75,32 +71,19 @@ export class RegionCurves extends Chart {
     const every = Math.ceil(bounds.length / 16);
     bounds.forEach((bound, k) => {
       if (k % every !== 0 && k !== bounds.length - 1) return;
-      this.mark(context, palette, index, this.x(k + 1), bound === null ? strip * (0.25 + 0.17 * index) : this.y(bound), chosen ? 0.72 : 0.5, bound === null);
+      const [fill, rim] = bound === null ? [palette.background, colour] : [colour, palette.background];
+      drawMark(context, index, this.x(k + 1), bound === null ? strip * (0.25 + 0.17 * index) : this.y(bound), fill, rim, chosen ? 0.72 : 0.5);
     });
     // A ring around the smallest bound of the chosen rule: larger is not always better.
     const best = bounds.lastIndexOf(Math.min(...bounds.filter((bound) => bound !== null)));
     if (chosen && best >= 0 && best < bounds.length - 1) this.dot(this.x(best + 1), this.y(bounds[best]), 8, null, css(palette.text), 1.8);
   }
 
-  mark(context, palette, index, x, y, scale, isHollow) {
-    const colours = [css(palette.racers[index]), css(palette.background)];
-    if (isHollow) colours.reverse();
-    const shape = new Path2D(RACER_MARKS[index]);
-    context.save();
-    context.translate(x, y);
-    context.scale(scale, scale);
-    [context.fillStyle, context.strokeStyle] = colours;
-    context.fill(shape);
-    context.lineWidth = isHollow ? 2.2 : 1.4;
-    context.stroke(shape);
-    context.restore();
-  }
-
   describe() {
     const { shown, rules, whole, log } = this.app;
     for (const [k, rule] of this.rules.entries()) this.keys.children[k]?.setAttribute("aria-pressed", String(rule.chosen));
     // The bound holds for every state, so its curve is compared with the largest error.
-    this.errorName.textContent = log.region.labels.length > 2 ? " largest actual error of a state" : " actual error";
+    this.errorName.textContent = log.region.labels.length > 2 ? "largest actual error of a state" : "actual error";
     const isUnknown = whole?.done && rules?.every((rule) => rule.errors === null);
     this.note.textContent = isUnknown ? "The actual errors are unknown." : rules ? "" : "Comparing the rules…";
     this.note.hidden = this.note.textContent === "";

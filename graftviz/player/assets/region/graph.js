@@ -1,11 +1,10 @@
 // The graph around the query: the region, its cut edges, and the candidates.
 
-import { boundText, brief, clamp, h, hatching, mix, plural, smooth, viridis, writeOver } from "../shared/core.js";
-import { Graph, legendKey } from "../shared/graph.js";
-import { turned } from "../shared/keys.js";
+import { boundText, brief, clamp, hatching, mix, plural, smooth, viridis, writeOver } from "../shared/core.js";
+import { Graph } from "../shared/graph.js";
+import { legendKey, lineKey, Ramp } from "../shared/legend.js";
 
-const JOIN_SECONDS = 0.45; // animation of an added node
-const FLASH_SECONDS = 1.1;
+const JOIN_SHARE = 0.4; // of the animation of an added node, until it is there; then a flash fades
 const NAME_ROOM = 56; // px between nodes from which on all names are shown
 const LABEL_ROOM = 23; // px between nodes from which on the bound of every candidate is shown
 const BOUNDS_SHOWN = [3, 60]; // numbers of bounds without and with that room
@@ -13,33 +12,30 @@ const WIDTHS = 5; // of edges outside the region
 const LEVELS = 5; // of influence on the query
 
 export class RegionGraph extends Graph {
+  unitRange = [0.27, 2.2, 13];
+
   constructor(app) {
     super(app);
     const key = (kind, words, title) => legendKey(`gv-region-key gv-region-${kind}`, words, title);
-    this.low = h("span");
-    this.high = h("span");
-    this.ramp = h("span", { class: "gv-key", title: "Bound if this neighbour is added to the region" },
-      "candidate: bound if added ", this.low, h("i", { class: "gv-ramp", "aria-hidden": "true" }), this.high);
+    this.ramp = new Ramp("candidate: bound if added ", "Bound if this neighbour is added to the region");
     this.plainKey = key("rim", "candidate", "Neighbour of the region");
     this.noneKey = key("vacuous", "candidate: vacuous bound", "The bound stays vacuous if this neighbour is added to the region");
     this.feltKey = key("felt", "outside (darker: more influence on the query)", "Upper bound on the influence of a variable on the query");
     this.element = this.card("gv-region-graph", "Graph", "region", { keys: [
       key("query", "query", "The variable whose marginal is computed"), key("inside", "in the region", "Only these variables are used"),
-      key("cut", "cut edges", "Edges that leave the region: dropped, or replaced by a field"), this.ramp, this.plainKey, this.noneKey, this.feltKey] });
+      lineKey("cut edges", "wrong", { style: "dashed", title: "Edges that leave the region: dropped, or replaced by a field" }),
+      this.ramp.element, this.plainKey, this.noneKey, this.feltKey] });
   }
 
   setGraph(graph) {
-    this.graph = graph;
-    this.fit(graph.positions);
-  }
-
-  project() {
-    const { graph, surface } = this;
-    const margin = clamp(Math.min(surface.width, surface.height) * 0.05, 14, 34) + (graph.names.length <= 60 && !graph.given ? 24 : 0);
-    this.margins = [margin, margin];
-    this.stretch = graph.given ? 1.25 : 1.5;
-    super.project();
-    this.unit = clamp(0.27 * this.spacing, 2.2, 13 * this.app.type);
+    const neighbours = graph.names.map(() => []);
+    for (const [i, j] of graph.edges) {
+      neighbours[i].push(j);
+      neighbours[j].push(i);
+    }
+    const strengths = new Map(graph.edges.map((pair, e) => [pair, graph.norms[e]]));
+    this.graph = { ...graph, neighbours, strengths, largest: Math.max(1e-12, ...graph.norms) };
+    this.fit(graph.positions, { isGiven: graph.given });
   }
 
   // ------------------------------------------------------------------------------------ pointing
@@ -50,12 +46,10 @@ export class RegionGraph extends Graph {
     this.app.ask(i);
   }
 
-  /** By keyboard: the next or previous variable; Enter queries it. */
+  /** By keyboard: the next or previous variable, first the query; Enter queries it. */
   turn(step) {
-    if (!this.graph || !this.app.log) return;
-    const i = turned(this.hover < 0 ? this.app.log.region.query : this.hover, step, this.graph.names.length);
-    this.pointTo(i, ...this.at[i]);
-    this.app.say(this.tip.text.replace("click", "press Enter"));
+    if (this.hover < 0 && this.app.log) this.hover = this.app.log.region.query;
+    super.turn(step);
   }
 
   enter() {
@@ -68,24 +62,19 @@ export class RegionGraph extends Graph {
     const place = candidates.indexOf(i);
     if (i === log.region.query) return "query";
     if (log.has(i, shown)) return `in the region since step ${log.joined[i]}`;
-    if (place < 0) return "outside the region · click to query";
+    if (place < 0) return "outside the region · click or press Enter to query";
     if (!log.region.asksAll) return "candidate; this rule does not compute its bound";
     return bounds[place] === null ? "candidate; the bound stays vacuous if added" : `candidate; bound if added: ${boundText(bounds[place])}`;
   }
 
   // ------------------------------------------------------------------------------------- drawing
 
-  /** Whether the animation of the newest node runs. */
-  get moving() {
-    return !this.app.still && this.app.age < FLASH_SECONDS;
-  }
-
   scene(palette) {
-    const { log, shown, still, age } = this.app;
+    const { log, shown, part } = this.app;
     const { unit, graph } = this;
     const { added, boundary } = log.steps[shown];
     const { query } = log.region;
-    const entry = still || shown === 0 ? 1 : smooth(clamp(age / JOIN_SECONDS, 0, 1));
+    const entry = shown === 0 ? 1 : smooth(clamp(part / JOIN_SHARE, 0, 1));
     const inside = log.steps.slice(0, shown + 1).map((step) => step.added);
     const [inner, others] = [true, false].map((isInner) => graph.edges.filter(([i, j]) => (log.has(i, shown) && log.has(j, shown)) === isInner));
     const fresh = (i, j) => entry < 1 && (i === added || j === added);
@@ -93,7 +82,7 @@ export class RegionGraph extends Graph {
     const wide = Math.min(this.spacing * 0.92, 6.5 * unit, 54 * this.app.type);
     const body = mix(palette.background, palette.objective, palette.dark ? 0.34 : 0.2);
     const band = { line: body, width: wide, cap: "round" };
-    const left = still || shown === 0 ? 0 : 1 - clamp(age / FLASH_SECONDS, 0, 1);
+    const left = shown === 0 ? 0 : 1 - part;
     return [
       { ...band, edges: inner.filter(([i, j]) => !fresh(i, j)) },
       { ...band, edges: log.from[added] < 0 ? [] : [[log.from[added], added]], grow: entry, origin: 0 },
@@ -167,12 +156,11 @@ export class RegionGraph extends Graph {
     const { log, shown } = this.app;
     const step = log.steps[shown];
     const some = step.bounds.some((b) => b !== null);
-    this.ramp.hidden = !log.steps.some(({ bounds }) => bounds.some((b) => b !== null));
+    this.ramp.element.hidden = !log.steps.some(({ bounds }) => bounds.some((b) => b !== null));
     this.plainKey.hidden = log.region.asksAll;
     this.feltKey.hidden = !log.region.influence;
     this.noneKey.hidden = !log.region.asksAll || !log.steps.some(({ bounds }) => bounds.some((b) => b === null));
-    this.low.textContent = brief(log.most);
-    this.high.textContent = brief(log.least);
+    this.ramp.set(brief(log.most), brief(log.least));
     const left = `${plural(step.candidates.length, "candidate")}${some || !step.candidates.length ? "" : ", all with vacuous bounds"}`;
     this.canvas.setAttribute("aria-label",
       `Graph of ${plural(log.n, "variable")}; ${shown + 1} of them in the region around ${log.name(log.region.query)}; ${left}. ${step.words}`);

@@ -1,16 +1,13 @@
 // Steps of a growing region: order of the nodes, cut edges, bounds.
 
 import { clamp } from "../shared/core.js";
+import { StepLog } from "../shared/log.js";
 
-export class RegionLog {
+export class RegionLog extends StepLog {
   constructor(graph, region) {
-    this.graph = graph;
+    super(graph, region, 1); // step 0 is the query alone
     this.region = region;
-    this.steps = region.steps;
-    this.n = graph.names.length;
-    this.last = region.done ? this.steps.length - 1 : null;
-    this.ready = this.steps.length - 1;
-    this.finished = region.done;
+    this.take({ from: 0, ...region });
     this.joined = new Int32Array(this.n).fill(1 << 30);
     this.from = new Int32Array(this.n).fill(-1); // the neighbour through which a node was added
     this.steps.forEach((step, k) => {
@@ -32,13 +29,5 @@ export class RegionLog {
   promise(bound) {
     const span = Math.log(this.most / this.least);
     return span > 1e-9 ? clamp(Math.log(this.most / Math.max(bound, this.least)) / span, 0, 1) : 1;
-  }
-
-  name(i) {
-    return this.graph.names[i];
-  }
-
-  edgesAt(k) {
-    return k + 1;
   }
 }

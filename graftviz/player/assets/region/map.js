@@ -1,17 +1,16 @@
 // Dobrushin's coefficient c over both strengths, the area where c < 1, and the current point, which
 // can be dragged.
 
-import { clamp, css, h, lerp, ticks, viridis, writeOver } from "../shared/core.js";
+import { clamp, css, h, lerp, ticks, viridis } from "../shared/core.js";
 import { Chart } from "../shared/chart.js";
-import { legendKey } from "../shared/graph.js";
 import { attachKeys } from "../shared/keys.js";
+import { legendKey, Ramp } from "../shared/legend.js";
 import { saveButton } from "../shared/save_picture.js";
 
 const MAP_LOST = 2500; // ms after which a reply to a dragged point counts as lost
 const MAP_STEPS = 40; // key presses from one end of the map to the other
 const MAP_KEYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
-const MAP_STRIPES = { apart: 8, width: 1.3, shade: 0.55 }; // px, where c ≥ 1
-const MAP_SHADES = 256;
+const MAP_STRIPES = 8; // px between stripes, where c ≥ 1
 const ON_MAP = { background: [0, 0, 0], text: [255, 255, 255] }; // colours of words on the map
 
 const strength = (value) => Number(value.toFixed(2));
@@ -24,14 +23,14 @@ export class RegionMap extends Chart {
     this.held = null; // the dragged position, until the server has replied
     this.value = h("b");
     this.words = h("p", { class: "gv-muted gv-map-words" });
-    this.top = h("span");
-    this.legend = h("div", { class: "gv-legend" }, h("span", { class: "gv-key" }, "c = 0", h("i", { class: "gv-ramp", "aria-hidden": "true" }), this.top),
-      legendKey("gv-region-key gv-region-vacuous", "c ≥ 1"));
+    this.ramp = new Ramp();
+    this.legend = h("div", { class: "gv-legend" }, this.ramp.element, legendKey("gv-region-key gv-region-vacuous", "c ≥ 1"));
     this.element = h("section", { class: "gv-card gv-region-coupling", "aria-label": "Decay of influence" },
       h("header", {}, h("h3", {}, "Does influence decay?"), h("span", { class: "gv-count" }, "c = ", this.value), saveButton(app, "strengths")),
       h("div", { class: "gv-map-body" }, this.holder, h("div", { class: "gv-map-side" }, this.words, this.legend)));
     attachKeys(this.canvas, this);
-    this.listen();
+    this.canvas.addEventListener("keydown", (event) => this.key(event));
+    this.on("pointerdown pointermove pointerup pointercancel", (x, y, event) => this.follow(x, y, event));
   }
 
   destroy() {
@@ -39,22 +38,14 @@ export class RegionMap extends Chart {
     super.destroy();
   }
 
-  listen() {
-    const { canvas } = this;
-    const follow = (event, done) => {
-      if (!this.dragging) return;
-      this.dragging = !done;
-      this.move(event.type === "pointercancel" ? this.held : this.strengthsAt(event.offsetX, event.offsetY), done);
-    };
-    canvas.addEventListener("keydown", (event) => this.key(event));
-    canvas.addEventListener("pointerdown", (event) => {
-      if (event.button !== 0 || !this.point) return;
+  follow(x, y, { type, button, pointerId }) {
+    if (type === "pointerdown" && button === 0 && this.point) {
       this.dragging = true;
-      canvas.setPointerCapture(event.pointerId);
-      follow(event, false);
-    });
-    canvas.addEventListener("pointermove", (event) => follow(event, false));
-    for (const type of ["pointerup", "pointercancel"]) canvas.addEventListener(type, (event) => follow(event, true));
+      this.canvas.setPointerCapture(pointerId);
+    }
+    if (!this.dragging) return;
+    this.dragging = type === "pointerdown" || type === "pointermove";
+    this.move(type === "pointercancel" ? this.held : this.strengthsAt(x, y), !this.dragging);
   }
 
   /** Move the point; `done`: it was let go. */
@@ -103,7 +94,6 @@ export class RegionMap extends Chart {
 
   setMap(map) {
     this.map = map;
-    this.field = null;
     this.most = map ? Math.max(1.2, ...map.c.flat()) : null;
   }
 
@@ -112,7 +102,7 @@ export class RegionMap extends Chart {
     this.value.textContent = coefficient.c === null ? "…" : coefficient.c.toFixed(2);
     this.words.textContent = coefficient.words;
     this.holder.hidden = this.legend.hidden = point === null;
-    if (this.map) this.top.textContent = this.most.toFixed(1);
+    if (this.map) this.ramp.set("c = 0", this.most.toFixed(1));
   }
 
   /** The shown strengths: those of the dragged point, or else of the region. */
@@ -133,11 +123,9 @@ export class RegionMap extends Chart {
     const { left, right, top, bottom } = this.plot;
     this.grid(ticks(0, most2, 4));
     this.below(ticks(0, most1, 4), "fields, T₁");
-    this.title(context, palette);
-    if (this.map) {
-      context.drawImage(this.painted(), left, top, right - left, bottom - top);
-      this.paintLimit(context);
-    } else {
+    this.aside("couplings, T₂", 13, (top + bottom) / 2);
+    if (this.map) this.paintMap(context);
+    else {
       context.fillStyle = css(palette.hairline);
       context.fillRect(left, top, right - left, bottom - top);
       this.message("Computing the map…");
@@ -148,69 +136,34 @@ export class RegionMap extends Chart {
     this.stroke("#fff", 2.4);
   }
 
-  /** c as a picture, made once for every size: striped where it is 1 or more, with a line where it passes 1. */
-  painted() {
-    const { surface: { ratio }, plot: { left, right, top, bottom } } = this;
-    const [width, height] = [right - left, bottom - top].map((size) => Math.round(size * ratio));
-    if (this.field?.width === width && this.field.height === height) return this.field;
-    this.field = h("canvas", { width, height });
-    const context = this.field.getContext("2d");
-    const image = context.createImageData(width, height);
-    const colours = Array.from({ length: MAP_SHADES }, (_, k) => viridis(k / (MAP_SHADES - 1)));
-    const c = this.interpolated(width, height);
-    for (let at = 0; at < c.length; at++) {
-      const [x, y] = [at % width, Math.floor(at / width)];
-      const slope = Math.hypot(c[at] - c[x ? at - 1 : at + 1], c[at] - c[y ? at - width : at + width]);
-      const far = Math.abs(c[at] - 1) / Math.max(slope, 1e-9) / ratio; // px to where c = 1
-      const isStriped = c[at] >= 1 && (x + y) % Math.round(MAP_STRIPES.apart * ratio) < MAP_STRIPES.width * ratio;
-      const colour = colours[Math.round(clamp(c[at] / this.most, 0, 1) * (MAP_SHADES - 1))];
-      for (let m = 0; m < 3; m++) image.data[4 * at + m] = far < 1.3 ? 255 : far < 2.6 ? 0 : colour[m] * (isStriped ? MAP_STRIPES.shade : 1);
-      image.data[4 * at + 3] = 255;
-    }
-    context.putImageData(image, 0, 0);
-    return this.field;
-  }
-
-  /** c at every pixel, interpolated; row 0 on top, where T₂ is largest. */
-  interpolated(width, height) {
-    const { t1, t2, c } = this.map;
-    /** The cell that a pixel lies in, and how far. */
-    const cell = (share, cells) => {
-      const k = Math.min(Math.floor(share * cells), cells - 1);
-      return [k, share * cells - k];
-    };
-    const columns = Array.from({ length: width }, (_, x) => cell(x / Math.max(1, width - 1), t1.length - 1));
-    const values = new Float32Array(width * height);
-    for (let y = 0; y < height; y++) {
-      const [i, r] = cell(1 - y / Math.max(1, height - 1), t2.length - 1);
-      columns.forEach(([j, s], x) => {
-        values[y * width + x] = lerp(lerp(c[i][j], c[i][j + 1], s), lerp(c[i + 1][j], c[i + 1][j + 1], s), r);
-      });
-    }
-    return values;
-  }
-
-  /** Label the side of the line where influence decays, at its right end. */
-  paintLimit(context) {
-    const { t2, c } = this.map;
-    const row = c.findIndex((values) => values.at(-1) >= 1);
-    if (row < 0) return;
+  /** Colours of c, between whose values the browser interpolates; stripes and a line where c passes 1. */
+  paintMap(context) {
+    const { map: { t1, t2, c }, plot: { left, right, top, bottom } } = this;
+    const picture = h("canvas", { width: t1.length, height: t2.length });
+    const pixels = picture.getContext("2d");
+    c.toReversed().forEach((row, y) => row.forEach((value, x) => {
+      pixels.fillStyle = css(viridis(value / this.most));
+      pixels.fillRect(x, y, 1, 1);
+    }));
+    context.drawImage(picture, 0.5, 0.5, t1.length - 1, t2.length - 1, left, top, right - left, bottom - top);
+    if (!c.some((row) => row.some((value) => value >= 1))) return;
+    const edge = t1.map((t, j) => [this.x(t), this.y(this.limit(j))]);
+    this.path([[left, top], ...edge, [right, top]]);
+    this.hatch(left, right, top, bottom, MAP_STRIPES, "rgba(0,0,0,0.5)", 1.3);
+    this.line(edge, "#000", 4.5);
+    this.line(edge, "#fff", 2);
     context.font = this.app.font(12, "600");
-    context.textAlign = "right";
-    context.textBaseline = "middle";
-    writeOver(context, ON_MAP, "c < 1: influence decays", this.plot.right - 8, Math.min(this.plot.bottom - 12, this.y(t2[Math.max(0, row - 1)]) + 16 * this.app.type));
+    const below = Math.min(bottom - 12, edge.at(-1)[1] + 16 * this.app.type);
+    const words = ["c < 1: influence decays", "c < 1"].find((text) => context.measureText(text).width < right - left - 16) ?? "";
+    this.write(words, right - 8, below, { align: "right", colour: ON_MAP.text, rim: ON_MAP });
   }
 
-  /** Name of the vertical axis. */
-  title(context, palette) {
-    context.save();
-    context.translate(9, (this.plot.top + this.plot.bottom) / 2);
-    context.rotate(-Math.PI / 2);
-    context.textAlign = "center";
-    context.textBaseline = "middle";
-    context.fillStyle = css(palette.muted);
-    context.fillText("couplings, T₂", 0, 0);
-    context.restore();
+  /** The value of T₂ at which c, which grows with T₂, passes 1 for the value of T₁ with number j. */
+  limit(j) {
+    const { t2, c } = this.map;
+    const above = c.findIndex((row) => row[j] >= 1);
+    if (above <= 0) return above < 0 ? t2.at(-1) : t2[0];
+    return lerp(t2[above - 1], t2[above], (1 - c[above - 1][j]) / (c[above][j] - c[above - 1][j]));
   }
 
   describe() {

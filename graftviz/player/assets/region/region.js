@@ -4,39 +4,33 @@ import { boundText, clamp, h } from "../shared/core.js";
 import { KEYS_GRAPH, KEYS_MOVE, KEYS_PLAY } from "../shared/keys_help.js";
 import { REQUEST_PATIENCE } from "../shared/requests.js";
 import { StepView } from "../shared/step_view.js";
+import { Transport } from "../shared/transport.js";
 import { RegionAnswer } from "./answer.js";
 import { RegionCurves } from "./curves.js";
 import { RegionGraph } from "./graph.js";
 import { RegionLog } from "./log.js";
 import { RegionMap } from "./map.js";
-import { RegionTransport } from "./transport.js";
 
 const REGION_PATIENCE = 1000; // most ms between requests for parts still being computed
 
 class RegionPlayer extends StepView {
   constructor(host, callbacks) {
-    super(host, callbacks, "gv-region", "Growing region", { key: "region", speed: 2, patience: REGION_PATIENCE });
+    super(host, callbacks, "gv-region", "Growing region", { speedKey: "region.speed", speed: 2, change: 1.1, patience: REGION_PATIENCE });
     this.state = 0;
     this.whole = this.rules = null;
     this.pending = [];
-    this.build();
-  }
-
-  build() {
     this.graph = new RegionGraph(this);
     this.answer = new RegionAnswer(this);
     this.curves = new RegionCurves(this);
     this.map = new RegionMap(this);
-    this.transport = new RegionTransport(this);
+    this.transport = new Transport(this);
     this.panels = [this.graph, this.answer, this.curves, this.map, this.transport];
     this.badge = h("span", { class: "gv-badge" });
-    this.words = h("p", { class: "gv-sentence", dir: "auto" });
-    this.stop = h("span");
     this.toBest = h("button", { type: "button", class: "gv-link", hidden: true, click: () => this.seek(this.log.best) });
     this.assembleLayout("Loading the region…", "gv-region-body", this.graph.element, [
-      this.buildHead("gv-region-head", this.badge),
-      h("div", { class: "gv-words" }, this.words, h("p", { class: "gv-muted", dir: "auto" }, this.stop, " ", this.toBest)),
+      this.buildHead("gv-region-head", this.badge), this.buildWords(),
       this.answer.element, this.curves.element, this.map.element]);
+    this.words.parentElement.append(this.toBest);
     this.under.className = "";
   }
 
@@ -44,8 +38,7 @@ class RegionPlayer extends StepView {
 
   show(message) {
     const { token, graph, region, whole, rules, map, mapId, point, coefficient, pending, visit, page } = message;
-    const isFirst = this.log === null;
-    if (graph) this.graph.setGraph(this.prepared(graph));
+    if (graph) this.graph.setGraph(graph);
     const isKnown = token === this.token;
     if (!isKnown) this.whole = this.rules = null;
     this.whole = whole ?? this.whole;
@@ -54,7 +47,7 @@ class RegionPlayer extends StepView {
     this.mapId = mapId;
     this.map.setPoint(point, coefficient);
     this.sentPlace = JSON.stringify({ step: region.at, state: region.chosen });
-    this.take(token, region, isFirst || visit !== this.visit);
+    this.take(token, region, this.log === null || visit !== this.visit);
     this.visit = visit;
     if (page !== this.page) this.expects = false;
     this.page = page;
@@ -66,37 +59,19 @@ class RegionPlayer extends StepView {
     this.changed();
   }
 
-  prepared(graph) {
-    const neighbours = graph.names.map(() => []);
-    for (const [i, j] of graph.edges) {
-      neighbours[i].push(j);
-      neighbours[j].push(i);
-    }
-    const strengths = new Map(graph.edges.map((pair, e) => [pair, graph.norms[e]]));
-    return { ...graph, neighbours, strengths, largest: Math.max(1e-12, ...graph.norms) };
-  }
-
   /** Show a region: at the step of a link, from the start for a new query, or at the same step as before. */
   take(token, region, isVisit) {
-    const before = this.log;
-    const log = new RegionLog(this.graph.graph, region);
-    const wasAtEnd = before !== null && before.finished && this.shown === before.ready;
+    const { log } = this;
     const isNews = token !== this.token;
-    const begins = isVisit ? region.at === null : before.region.query !== region.query;
-    this.log = log;
+    const wasAtEnd = log !== null && this.isAtEnd && isNews && !this.playing;
+    this.log = new RegionLog(this.graph.graph, region);
     this.token = token;
     this.state = clamp(region.state, 0, region.labels.length - 1);
-    this.transport.setRun(log);
-    if (isNews) this.answer.setRegion(log);
-    if (begins) this.wanted = this.still ? Infinity : null;
-    else if (isVisit) this.wanted = region.at;
-    else if (isNews && wasAtEnd && !this.playing) this.wanted = Infinity;
-    if (isVisit || begins) {
-      this.goTo(0);
-      this.playing = this.wanted === null;
-    } else this.goTo(Math.min(this.shown, log.ready));
-    if (this.wanted !== null) this.goTo(Math.min(this.wanted, log.ready));
-    if (region.done) this.wanted = null;
+    this.transport.setRun(this.log);
+    if (isNews) this.answer.setRegion(this.log);
+    if (isVisit || log.region.query !== region.query) this.open(isVisit ? region.at : null);
+    else if (wasAtEnd) this.wanted = Infinity;
+    this.reachWanted();
   }
 
   /** Request pending parts, but not while the point is being dragged. */
@@ -121,7 +96,6 @@ class RegionPlayer extends StepView {
 
   chooseState(state) {
     this.state = state;
-    this.answer.domain = null;
     this.changed();
     this.sendPlace();
   }
@@ -130,11 +104,12 @@ class RegionPlayer extends StepView {
     this.expect(() => this.callbacks.rule(key));
   }
 
-  stateWords() {
+  placeWords() {
     const { log, shown } = this;
     const { bound } = log.steps[shown];
     const text = bound === null ? "no bound" : `bound ±${boundText(bound)}`;
-    return shown === log.last ? `${text} · finished` : text;
+    const total = log.last === null ? `${log.ready + 1}+` : log.last + 1;
+    return { before: "", now: String(shown + 1), after: ` of ${total} nodes`, state: this.isAtEnd ? `${text} · finished` : text };
   }
 
   get keys() {
@@ -151,19 +126,18 @@ class RegionPlayer extends StepView {
     const used = log.steps[step.best]; // what a smaller region has proven still holds
     const met = used.certified && used.bound <= log.region.tolerance;
     this.badge.textContent = met ? "✓ certified" : used.certified ? "growing" : "✗ not certified";
-    if (used.certified && !met && shown === log.last) this.badge.textContent = "tolerance not reached";
+    if (used.certified && !met && this.isAtEnd) this.badge.textContent = "tolerance not reached";
     this.badge.className = `gv-badge ${met ? "gv-good" : used.certified ? "" : "gv-bad"}`;
     this.under.textContent = step.sub;
     this.note.textContent = log.region.note;
     this.words.textContent = step.words;
-    this.stop.textContent = shown === log.last ? log.region.stop : "";
-    this.toBest.hidden = shown !== log.last || log.best === log.last;
+    this.stop.textContent = this.isAtEnd ? log.region.stop : "";
+    this.toBest.hidden = !this.isAtEnd || log.best === log.last;
     this.toBest.textContent = `Show size ${log.best + 1}`;
-    this.answer.goal = this.answer.target();
   }
 
   sentence() {
-    return `${this.headline.textContent}. ${this.words.textContent}`;
+    return `${this.headline.textContent}. ${super.sentence()}`;
   }
 
   address() {
@@ -177,5 +151,16 @@ class RegionPlayer extends StepView {
     else super.sendPlace();
   }
 }
+
+/** See shared/mount.js. */
+export const host = {
+  key: "token",
+  once: "graph",
+  missing: ({ pending }) => ({ parts: pending }),
+  messages: {
+    need: (wants) => wants, ask: (query) => ({ query }), rule: (key) => ({ key }), strengths: (point) => point, moved: (place) => place,
+  },
+  place: (place) => place,
+};
 
 export const mount = (host, callbacks = {}) => new RegionPlayer(host, callbacks);

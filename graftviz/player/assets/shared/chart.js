@@ -1,6 +1,6 @@
 // Chart on a canvas: its card, scales, axes, lines and marks, and the pointer on it.
 
-import { clamp, css, h, lerp, Surface, ticks, tickText } from "./core.js";
+import { clamp, css, h, lerp, Surface, ticks, tickText, writeOver } from "./core.js";
 import { saveButton } from "./save_picture.js";
 
 const CHART_ROW = 15; // px between rows of text below a plot
@@ -95,31 +95,24 @@ export class Chart {
 
   /** Draw horizontal lines at some values, with the values for which there is room to their left. */
   grid(values, text = tickText) {
-    const { context, palette, plot } = this;
-    context.textAlign = "right";
-    context.textBaseline = "middle";
-    context.fillStyle = css(palette.muted);
+    const { palette, plot } = this;
     let last = Infinity;
     for (const value of values) {
       const at = Math.round(this.y(value)) + 0.5;
       this.line([[plot.left, at], [plot.right, at]], css(palette.hairline), 1);
       const place = clamp(at, plot.top + 2, plot.bottom - 2);
       if (Math.abs(place - last) < 0.75 * CHART_ROW * this.app.type) continue;
-      context.fillText(text(value), plot.left - 6, place);
+      this.write(text(value), plot.left - 6, place, { align: "right" });
       last = place;
     }
   }
 
   /** Write values of the horizontal axis, those for which there is room, and its name at the right or below. */
   below(values, name = "", text = tickText) {
-    const { context, palette, plot } = this;
+    const { context, plot } = this;
     const row = CHART_ROW * this.app.type;
     const isApart = plot.bottom + 2 * row <= this.surface.height;
-    context.textBaseline = "alphabetic";
-    context.fillStyle = css(palette.muted);
-    context.textAlign = "right";
-    context.fillText(name, plot.right, plot.bottom + (isApart ? 2 * row : row));
-    context.textAlign = "center";
+    this.write(name, plot.right, plot.bottom + (isApart ? 2 * row : row), { align: "right", base: "alphabetic" });
     const end = isApart || !name ? plot.right + 8 : plot.right - context.measureText(name).width - 8;
     let free = plot.left - 14;
     for (const value of values) {
@@ -127,9 +120,29 @@ export class Chart {
       const half = context.measureText(words).width / 2;
       const at = clamp(this.x(value), plot.left - 6 + half, plot.right + 8 - half);
       if (at - half < free + 8 || at + half > end) continue;
-      context.fillText(words, at, plot.bottom + row);
+      this.write(words, at, plot.bottom + row, { base: "alphabetic" });
       free = at + half;
     }
+  }
+
+  /** Write upwards beside a plot, in the middle of its height. */
+  aside(text, x, middle) {
+    const { context } = this;
+    context.save();
+    context.translate(x, middle);
+    context.rotate(-Math.PI / 2);
+    this.write(text, 0, 0, { base: "alphabetic" });
+    context.restore();
+  }
+
+  /** Write at a place; `rim` is the palette of what is written over. */
+  write(text, x, y, { align = "center", base = "middle", colour = this.palette.muted, rim = null } = {}) {
+    const { context } = this;
+    context.textAlign = align;
+    context.textBaseline = base;
+    context.fillStyle = css(colour);
+    if (rim) writeOver(context, rim, text, x, y, colour);
+    else context.fillText(text, x, y);
   }
 
   // ------------------------------------------------------------------------------ lines and marks
@@ -193,10 +206,6 @@ export class Chart {
 
   /** Words in the middle, in place of a chart. */
   message(text) {
-    const { context, palette } = this;
-    context.textAlign = "center";
-    context.textBaseline = "middle";
-    context.fillStyle = css(palette.muted);
-    context.fillText(text, this.surface.width / 2, this.surface.height / 2);
+    this.write(text, this.surface.width / 2, this.surface.height / 2);
   }
 }

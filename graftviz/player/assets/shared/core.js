@@ -31,8 +31,13 @@ export function boundText(bound) {
   const unit = 10 ** (Math.floor(Math.log10(bound)) - 1);
   return brief(Math.min(1, Math.ceil(bound / unit - 1e-9) * unit));
 }
+/** A number with so many decimals; "–" if there is none. */
+export const decimals = (x, digits = 3) => (isMissing(x) ? "–" : x.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits }));
 export const integer = (x) => (x === null || x === undefined ? "–" : Math.round(x).toLocaleString("en"));
 export const plural = (n, one, many = `${one}s`) => `${integer(n)} ${n === 1 ? one : many}`;
+
+/** The first of some words, and how many more there are. */
+export const listed = (words, most, mark = ", ") => words.slice(0, most).join(mark) + (words.length > most ? ` and ${words.length - most} more` : "");
 
 export function percent(part, whole) {
   if (!whole) return "0\u00a0%";

@@ -32,9 +32,8 @@ export class FedView extends StepView {
     this.log.run = run;
     this.log.take(run);
     this.receive(message, isVisit);
-    if (isNews || isVisit) this.open(run, isVisit);
-    if (this.wanted !== null) this.goTo(Math.min(this.wanted, this.log.ready));
-    if (run.done) this.wanted = null;
+    if (isNews || isVisit) this.open(isVisit ? run.at ?? (this.opensAtEnd(run) ? Infinity : null) : null);
+    else this.reachWanted();
     this.reveal();
     this.tries = run.steps.length ? 0 : this.tries + 1;
     this.requests.replied(run.steps.length > 0);
@@ -50,21 +49,7 @@ export class FedView extends StepView {
     return false;
   }
 
-  /** Open a new run: at its start, at the step of a link, or with reduced motion at its end. */
-  open(run, isVisit) {
-    const isAtEnd = isVisit && run.at === null && this.opensAtEnd(run);
-    this.wanted = isVisit && run.at !== null ? run.at : this.still || isAtEnd ? Infinity : null;
-    this.goTo(0);
-    this.playing = this.wanted === null;
-  }
-
   demand() {
     if (!this.isComplete) this.requests.send({ from: this.log.known });
-  }
-
-  roll(seconds) {
-    super.roll(seconds);
-    // The end may be reached before it is known to be one.
-    if (!this.playing) this.changed();
   }
 }

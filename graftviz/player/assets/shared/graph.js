@@ -65,11 +65,6 @@ export function boxOf(places) {
 
 export const WHOLE_PLANE = { x: 5000, y: 5000, w: 10000, h: 10000 };
 
-/** An entry of a legend: a sample, given as element or class, and words. */
-export function legendKey(sample, words, title) {
-  return h("span", { class: "gv-key", title }, typeof sample === "string" ? h("i", { class: sample, "aria-hidden": "true" }) : sample, words);
-}
-
 /** The layers that light up what is new: a rim, and inside it the colour of new items. */
 export const lit = (palette, layer, wider = 0) => [
   { ...layer, line: palette.rim, width: layer.width + wider + 2 }, { ...layer, line: palette.step, width: layer.width + wider }];
@@ -80,7 +75,7 @@ export const lit = (palette, layer, wider = 0) => [
  *
  *   edges: [[i, j], …]     lines; `grow`, how much of them is drawn, from the share `origin` on
  *   arrow: [i, j]          a curved arrow, or a ring where i = j; `grow`, and `head`: whether it has one
- *   nodes: [i, …]          outlines; `size`, a radius in px or a function; `shape`
+ *   nodes: [i, …]          outlines; `size`, a radius in px or a function; `shape`, by name or a function
  *   crosses: [[i, j], …]   crosses in the middle of edges; `arm`, in px
  *   names: [i, …]          names in order of importance, where they find room, and `always` those of a few;
  *                          `spots(i, half, high)`: centres of the text to try; `isApart`: nodes are not covered
@@ -94,10 +89,10 @@ export class Graph {
   at = []; // places of the nodes in the card, px
   hover = -1; // the node pointed at
   pair = null; // the pair pointed at, where pairs can be
-  margins = [20, 20]; // px around the places, across and down
-  stretch = 1.5; // how much further one direction may be stretched than the other
+  margins = null; // px around the places, across and down; null: by the size of the card
+  stretch = 2; // how much further one direction may be stretched than the other
   near = 14; // px of the pointer around a node
-  unit = 4; // px, radius of a usual node
+  unitRange = [0.16, 2.4, 8.5]; // of a usual node: share of the gap between nodes, and least and most px
   named = new Set(); // nodes whose names are shown
 
   constructor(app) {
@@ -142,9 +137,11 @@ export class Graph {
   // ------------------------------------------------------------------------------ places, camera
 
   /** Take the places of another graph, and show all of it. */
-  fit(places, box = boxOf(places)) {
+  fit(places, { box = boxOf(places), isGiven = false } = {}) {
     this.places = places;
     this.box = box;
+    // Maps and grids keep their shape within reason.
+    if (isGiven) this.stretch = 1.25;
     this.gap = gapOf(places);
     this.at = [];
     this.hover = -1;
@@ -156,13 +153,15 @@ export class Graph {
   project() {
     const { width, height } = this.surface;
     const { zoom, x, y } = this.camera;
-    const [across, down] = this.margins;
+    const [across, down] = this.margins ?? [clamp(0.07 * width, 24, 56), clamp(0.07 * height, 22, 34)];
     let [sx, sy] = [(width - 2 * across) / this.box.w, (height - 2 * down) / this.box.h];
     sx = Math.min(sx, this.stretch * sy);
     sy = Math.min(sy, this.stretch * sx);
     this.spacing = this.gap * Math.sqrt(sx * sy) * zoom;
     this.screen = ([a, b]) => [width / 2 + x + (a - this.box.x) * sx * zoom, height / 2 + y + (b - this.box.y) * sy * zoom];
     this.at = this.places.map(this.screen);
+    const [share, least, most] = this.unitRange;
+    this.unit = clamp(share * this.spacing, least, most * this.app.type); // px
   }
 
   /** Zoom around a place in the picture, given in px; else around its middle. */
@@ -319,7 +318,8 @@ export class Graph {
   }
 
   addNode(context, i, { size = this.unit, shape = "disc" }) {
-    SHAPES[shape](context, ...this.at[i], typeof size === "function" ? size(i) : size);
+    const outline = SHAPES[shape] ?? shape;
+    outline(context, ...this.at[i], typeof size === "function" ? size(i) : size, i);
   }
 
   addCross(context, pair, { arm }) {
@@ -355,10 +355,10 @@ export class Graph {
     return ink(context, { fill: style.line, alpha: style.alpha });
   }
 
-  /** Above a node, or below it. */
+  /** Above a node or below it, first of all away from the middle, where the edges are. */
   aboveOrBelow(i, high) {
     const [x, y] = this.at[i];
-    const far = this.sizeOf(i) + high / 2 + 3;
+    const far = (this.sizeOf(i) + high / 2 + 3) * (y < this.surface.height / 2 ? 1 : -1);
     return [[x, y - far], [x, y + far]];
   }
 

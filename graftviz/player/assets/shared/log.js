@@ -57,9 +57,14 @@ export class EdgeLog {
     return this.born[edge] <= t && t < this.died[edge];
   }
 
-  /** The edges that are active after step t. */
-  activeAt(t) {
-    return [...this.sources.keys()].filter((edge) => this.isActive(edge, t));
+  /** The edges that are active after step t, as pairs. */
+  pairsAt(t) {
+    return this.pairs.filter((_, edge) => this.isActive(edge, t));
+  }
+
+  /** All edges as pairs. */
+  get pairs() {
+    return this.sources.map((i, edge) => [i, this.targets[edge]]);
   }
 }
 

@@ -4,7 +4,7 @@ import { css, drawing } from "./core.js";
 
 export const RACER_DASHES = [[], [7, 3], [2, 2.5], [9, 3, 2, 3], [1.5, 4], [14, 4]];
 // Marks in a box from −5 to 5: disc, square, triangle, diamond, cross, star.
-export const RACER_MARKS = [
+const RACER_MARKS = [
   "M4.4 0A4.4 4.4 0 1 1 -4.4 0A4.4 4.4 0 1 1 4.4 0Z",
   "M-4 -4H4V4H-4Z",
   "M0 -5.200L5 4H-5Z",
@@ -29,12 +29,13 @@ export function racerSample(index) {
   return sample;
 }
 
-export function drawMark(context, index, x, y, colour, background) {
+export function drawMark(context, index, x, y, colour, rim, scale = 1) {
   context.save();
   context.translate(x, y);
+  context.scale(scale, scale);
   const shape = new Path2D(RACER_MARKS[index % 6]);
   context.lineWidth = 2.5;
-  context.strokeStyle = css(background);
+  context.strokeStyle = css(rim);
   context.stroke(shape);
   context.fillStyle = css(colour);
   context.fill(shape);

@@ -1,6 +1,6 @@
 // Between Streamlit and a view: Streamlit calls the default export again and again with new data;
 // the view is made once and stays. Its script comes from a component of its own (see frame/view.py).
-// What differs from view to view is in `mount.js` of each view, which imports this.
+// What differs from view to view is in `host`, which the script of each view exports.
 //
 // When messages of two runs of the page meet, Streamlit takes a component out of the page and puts it
 // in again somewhere else. Its view waits for that for a while, and goes on where it was.
@@ -97,9 +97,8 @@ const returning = (globalThis.graftvizReturning ??= (() => {
 const decode = (bytes) => JSON.parse(new TextDecoder().decode(bytes));
 
 /**
- * One view in the page. Its `kind` says what is particular about it:
+ * One view in the page. `host` in its script says what is particular about it:
  *
- *   library    global name of its script
  *   key        key of messages in both directions that names what is shown
  *   once       optional: key of the part of a message that is sent once; it belongs to `graphId`, else to `key`
  *   missing    optional: what else to send where that part is missing, from the message
@@ -108,8 +107,8 @@ const decode = (bytes) => JSON.parse(new TextDecoder().decode(bytes));
  *   show       optional: shows a message, from the view, the message, and what was shown before
  */
 class Host {
-  constructor(kind) {
-    this.kind = kind;
+  constructor(library) {
+    this.library = library;
     this.path = location.pathname;
     this.generation = 0;
     this.view = null;
@@ -172,8 +171,7 @@ class Host {
   }
 
   mount() {
-    const { kind } = this;
-    const library = globalThis[kind.library];
+    const library = globalThis[this.library];
     if (!library) {
       this.timer ??= setTimeout(() => {
         this.timer = undefined;
@@ -181,6 +179,8 @@ class Host {
       }, LIBRARY_RETRY);
       return false;
     }
+    this.kind = library.host;
+    const { kind } = this;
     const callbacks = Object.entries(kind.messages).map(([name, valueOf]) => [
       name, (...values) => this.send(name, { ...this.about, ...valueOf(...values) }, name === "moved" ? kind.place(...values) : null)]);
     const [style, place] = [document.createElement("style"), document.createElement("div")];
@@ -236,19 +236,19 @@ class Host {
 }
 
 /** The host of a mount point: the one that is there, one that lost its place, or else a new one. */
-function hostOf(kind, root) {
+function hostOf(library, root) {
   let host = HOSTS.get(root);
   if (!host) {
-    host = (WITHOUT_PLACE.get(kind.library) ?? new Host(kind)).moveTo(root);
+    host = (WITHOUT_PLACE.get(library) ?? new Host(library)).moveTo(root);
     HOSTS.set(root, host);
   }
-  if (WITHOUT_PLACE.get(kind.library) === host) WITHOUT_PLACE.delete(kind.library);
+  if (WITHOUT_PLACE.get(library) === host) WITHOUT_PLACE.delete(library);
   return host;
 }
 
-export const mountedBy = (kind) => (component) => {
+export const mountedBy = (library) => (component) => {
   const root = component.parentElement;
-  const host = hostOf(kind, root);
+  const host = hostOf(library, root);
   const generation = ++host.generation;
   host.latest = component;
   host.receive(component.data ? decode(component.data) : null);
@@ -256,7 +256,7 @@ export const mountedBy = (kind) => (component) => {
     // Also called for a render that has been superseded: only the latest one gives up its place.
     if (host.generation !== generation) return;
     HOSTS.delete(root);
-    WITHOUT_PLACE.set(kind.library, host);
+    WITHOUT_PLACE.set(library, host);
     const giveUp = () => {
       if (host.generation !== generation) return;
       if (rest.isBusy && location.pathname === host.path) {
@@ -264,7 +264,7 @@ export const mountedBy = (kind) => (component) => {
         setTimeout(giveUp, PATIENCE);
         return;
       }
-      if (WITHOUT_PLACE.get(kind.library) === host) WITHOUT_PLACE.delete(kind.library);
+      if (WITHOUT_PLACE.get(library) === host) WITHOUT_PLACE.delete(library);
       host.destroy();
     };
     setTimeout(giveUp, PATIENCE);

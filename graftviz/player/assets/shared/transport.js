@@ -1,16 +1,19 @@
 // Play, step, scrub: the buttons, the timeline, the speed, and the keys.
 
-import { button, clamp, h, icon, plural, remembered, replaceChildren } from "./core.js";
+import { button, clamp, h, icon, remembered, replaceChildren } from "./core.js";
 import { KeysHelp } from "./keys_help.js";
 
-const SPEEDS = [0.5, 1, 2, 4, 8, 16, 32];
+const SPEEDS = [0.5, 1, 2, 4, 8, 16, 32].map((speed) => [speed, `${speed} /s`]);
+const WORDS = { start: "To the start", back: "Step back", next: "Step forward", track: "Step", speed: "Speed in steps per second" };
 
-const WORDS = { start: "To the start", back: "Step back", next: "Step forward", track: "Step" };
-
-/** The playback bar. A subclass may have other words, other controls and another scale. */
+/**
+ * The playback bar. Options: other `words`, other `speeds` ([[speed, text], …]), `more` controls, and a
+ * `scale`, the place of a share of the timeline and back, {valueAt, share}; without it, places are steps.
+ */
 export class Transport {
-  constructor(app, words = WORDS) {
+  constructor(app, { words = WORDS, speeds = SPEEDS, more = [], scale = null } = {}) {
     this.app = app;
+    this.scale = scale;
     this.extent = 1; // steps the timeline spans, eased while the end is open
     this.dragging = false;
     const act = (label, name, key, run) => button(label, icon(name), run, { title: `${label} (${key})` });
@@ -30,20 +33,20 @@ export class Transport {
     this.help = new KeysHelp(app.keys);
     this.element = h("div", { class: "gv-transport", role: "group", "aria-label": "Playback" },
       h("div", { class: "gv-buttons" }, this.toStart, this.back, this.play, this.next, this.toEnd),
-      this.track, this.text, this.controls(), this.help.dialog);
+      this.track, this.text, more, this.controls(words.speed, speeds), this.help.dialog);
     this.listen();
   }
 
   /** The elements to the right of the timeline. */
-  controls() {
+  controls(label, speeds) {
     const { app } = this;
     this.branch = app.callbacks.branch
       ? h("button", { type: "button", class: "gv-branch", title: "Continue from this step with other options",
         click: () => app.branchHere() }, icon("branch"), "Branch here") : null;
-    this.speed = h("select", { "aria-label": "Speed in steps per second", change: () => this.chooseSpeed() },
-      SPEEDS.map((v) => h("option", { value: v }, `${v} /s`)));
+    this.speed = h("select", { "aria-label": label, change: () => this.chooseSpeed() },
+      speeds.map(([value, text]) => h("option", { value }, text)));
     const chosen = remembered.get(app.speedKey, app.speed);
-    if (SPEEDS.includes(chosen)) app.speed = chosen;
+    if (speeds.some(([value]) => value === chosen)) app.speed = chosen;
     this.speed.value = String(app.speed);
     return [h("label", { class: "gv-speed" }, this.speed), this.help.button, this.branch];
   }
@@ -87,7 +90,7 @@ export class Transport {
 
   /** Move to a place of the timeline, given as a share of its length. */
   seekShare(share) {
-    this.app.seek(Math.round(share * this.extent));
+    this.app.seek(this.scale ? this.scale.valueAt(share) : Math.round(share * this.extent));
   }
 
   /** Whether a key press is meant for the player. */
@@ -129,6 +132,7 @@ export class Transport {
 
   /** Steps the timeline should span: all of them, or a little more than is known so far. */
   goal(log) {
+    if (this.scale) return this.extent;
     return log.last === null ? Math.max(24, Math.ceil(log.ready * 1.12)) : Math.max(log.last, 1);
   }
 
@@ -144,23 +148,22 @@ export class Transport {
     return !this.dragging && this.extent !== this.goal(this.app.log);
   }
 
-  draw() {
-    const { log, p } = this.app;
-    const share = (t) => clamp(t / this.extent, 0, 1);
-    this.drawTrack(share(p), share(log.ready), log.last === null);
-    if (!this.mark.hidden) this.mark.style.left = `calc((100% - 16px) * ${share(log.branchStep)})`;
+  /** Share of the timeline up to a place. */
+  share(place) {
+    return clamp(this.scale ? this.scale.share(place) : place / this.extent, 0, 1);
   }
 
-  /** Draw the timeline: shares of its length that are passed and known, and whether its end is open. */
-  drawTrack(passed, known, isOpen) {
-    this.filled.style.transform = `scaleX(${passed})`;
-    this.buffered.style.transform = `scaleX(${known})`;
-    this.thumb.style.left = `calc((100% - 16px) * ${passed})`;
-    this.track.classList.toggle("gv-open", isOpen);
+  draw() {
+    const { log, p } = this.app;
+    this.filled.style.transform = `scaleX(${this.share(p)})`;
+    this.buffered.style.transform = `scaleX(${this.share(log.ready)})`;
+    this.thumb.style.left = `calc((100% - 16px) * ${this.share(p)})`;
+    this.track.classList.toggle("gv-open", log.last === null);
+    if (!this.mark.hidden) this.mark.style.left = `calc((100% - 16px) * ${this.share(log.branchStep)})`;
   }
 
   /** Show whether it plays, and which buttons have nothing to do. */
-  describeButtons(playing, { atStart, atEnd, isEmpty = false }) {
+  describeButtons(playing, { atStart, atEnd, isEmpty }) {
     const label = playing ? "Pause" : "Play";
     if (this.playing !== playing) {
       this.playing = playing;
@@ -176,14 +179,11 @@ export class Transport {
   describe() {
     const { app } = this;
     const { log, shown, playing } = app;
-    const total = log.last === null ? `${log.ready}+` : String(log.last);
-    const edges = log.edgesAt(shown);
-    const state = app.stateWords();
-    replaceChildren(this.text, h("span", {}, "step ", h("b", {}, shown), ` of ${total}`),
-      h("span", {}, plural(edges, "edge") + (state && ` · ${state}`)));
+    const { before, now, after, state } = app.placeWords();
+    replaceChildren(this.text, h("span", {}, before, h("b", {}, now), after), h("span", {}, state));
     this.describeButtons(playing, { atStart: shown === 0, atEnd: log.finished && shown >= log.ready, isEmpty: log.last === 0 });
-    this.track.setAttribute("aria-valuenow", String(shown));
-    this.track.setAttribute("aria-valuemax", String(log.last ?? log.ready));
-    this.track.setAttribute("aria-valuetext", `step ${shown} of ${total}, ${plural(edges, "edge")}`);
+    this.track.setAttribute("aria-valuenow", String(this.scale ? Math.round(100 * this.share(shown)) : shown));
+    this.track.setAttribute("aria-valuemax", String(this.scale ? 100 : log.last ?? log.ready));
+    this.track.setAttribute("aria-valuetext", [before + now + after, state].filter(Boolean).join(", "));
   }
 }

@@ -1,6 +1,6 @@
 // Base of all views: a root that follows theme and visibility, frames on demand, sentences for screen readers.
 
-import { clamp, h, readPalette, remembered } from "./core.js";
+import { clamp, h, plural, readPalette, remembered } from "./core.js";
 import { Layout } from "./layout.js";
 import { Requests } from "./requests.js";
 
@@ -11,8 +11,7 @@ const VIEW_SAY = { playing: 3000, still: 350 }; // ms before the next sentence f
 
 /**
  * A subclass fills `panels` in its constructor and calls `assemble`. It may define `demand`, which requests
- * what is missing, `write`, which writes its own words, `sentence`, the same for screen readers, and
- * `address`, the shown place.
+ * what is missing, `write`, which writes its own words, and `address`, the shown place.
  */
 export class View {
   constructor(host, callbacks, kind, label) {
@@ -122,6 +121,13 @@ export class View {
     this.note = h("p", { class: "gv-note", dir: "auto" });
     const title = badge ? h("div", { class: "gv-title" }, this.headline, badge) : this.headline;
     return h("div", { class: `gv-head ${kind}` }, title, this.under, ...more, this.note);
+  }
+
+  /** The shown place for the playback bar: the words around it, and the state in a second line. */
+  placeWords() {
+    const { log, shown } = this;
+    const state = [plural(log.edgesAt(shown), "edge"), this.stateWords()].filter(Boolean).join(" · ");
+    return { before: "step ", now: String(shown), after: ` of ${log.last === null ? `${log.ready}+` : log.last}`, state };
   }
 
   /** Something other than the moving playhead changed. */

@@ -1,0 +1,37 @@
+"""Parts that records of several views share: rounded numbers, and the nodes of a graph."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+DIGITS = 6
+
+
+def number(value: float | None, digits: int = DIGITS) -> float | None:
+    """Return a number of some significant digits; None for None, NaN and infinities."""
+    if value is None or not math.isfinite(value):
+        return None
+    return float(f"{float(value):.{digits}g}")
+
+
+def numbers(values: Iterable[float], digits: int = DIGITS) -> list[float | None]:
+    """Return numbers of some significant digits; None for NaN and infinities."""
+    return [number(value, digits) for value in values]
+
+
+def placed_nodes(
+    names: Sequence[str], positions: np.ndarray, *, has_natural_positions: bool
+) -> dict[str, Any]:
+    """Return the variables of a graph and their positions, 0 … 10000, y downwards.
+
+    Natural positions (a grid, a map) keep their aspect ratio.
+    """
+    return {
+        "names": list(names),
+        "positions": np.rint(positions).astype(int).tolist(),
+        "given": has_natural_positions,
+    }
