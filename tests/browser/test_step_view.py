@@ -25,7 +25,7 @@ class Missing extends StepView {
 }
 globalThis.requests = 0;
 const need = () => { requests += 1; };
-globalThis.view = new Missing(here, { need }, "gv-test", "Test", { key: "test", speed: 1 });
+globalThis.view = new Missing(here, { need }, "gv-test", "Test", { speedKey: "test", speed: 1 });
 view.wake();
 </script>"""
 

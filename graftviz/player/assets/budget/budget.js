@@ -11,7 +11,7 @@ import { BudgetTree } from "./tree.js";
 
 class BudgetPlayer extends FedView {
   constructor(host, callbacks) {
-    super(host, callbacks, "gv-budget-view", "Model under a bound", { key: "budget", speed: 4 });
+    super(host, callbacks, "gv-budget-view", "Model under a bound", { speedKey: "budget.speed", speed: 4 });
     this.hover = null; // {node} or {clique} under the pointer
     this.ghost = null;
     this.graph = new BudgetGraph(this);

@@ -16,7 +16,7 @@ const DYNAMICS_TRIES = 4; // messages without the prediction after which it is n
 class DynamicsPlayer extends FedView {
   constructor(host, callbacks) {
     const moved = (place) => callbacks.moved({ ...place, from: this.log.known });
-    super(host, { ...callbacks, moved }, "gv-dynamics", "System learned row by row", { key: "dynamics", speed: 8 });
+    super(host, { ...callbacks, moved }, "gv-dynamics", "System learned row by row", { speedKey: "dynamics.speed", speed: 8 });
     this.chosen = null; // the series that was clicked
     this.hover = -1;
     this.series = null;

@@ -1,12 +1,13 @@
 // The growing graph: where nodes are, how they look, what is selected, and the legend.
 
+import { approach } from "../shared/chart.js";
 import { clamp, format, h, integer, isolated, lerp, lineSample, mix, plural, remembered, replaceChildren, shorten, smooth, viridis } from "../shared/core.js";
 import { boxOf, gapOf, Graph, WHOLE_PLANE } from "../shared/graph.js";
 import { turned } from "../shared/keys.js";
 import { EdgeLayer } from "./edges.js";
 import { RegionLayer } from "./region_layer.js";
 
-const GLIDE_SECONDS = 0.7;
+const GLIDE_RATE = 12; // 1/s: how fast nodes close in on their places
 const COLOUR_LEVELS = 32;
 const FEW = 40; // up to this many nodes, all names are shown
 const NAMED_LONGER = 2.5; // degrees that a name on show counts more, so that names do not flicker
@@ -24,12 +25,11 @@ export class GraphView extends Graph {
 
   // -------------------------------------------------------------------------------- a new run
 
-  setRun(log, keepPlaces) {
-    const before = keepPlaces && this.world ? this.world.slice() : null;
+  setRun(log, ghost) {
+    const isOther = !this.world || !ghost || this.world.length !== 2 * log.n;
     this.log = log;
-    this.world = new Float32Array(2 * log.n);
+    if (isOther) this.world = this.goal();
     this.radius = new Float32Array(log.n);
-    this.offset = null;
     this.byDegree = Array.from({ length: log.n }, (_, i) => i);
     this.named.clear();
     this.edges.setRun(log);
@@ -38,48 +38,25 @@ export class GraphView extends Graph {
     // Given places keep their shape; a growing layout fills a square, and its nodes may crowd.
     const given = log.header.positions?.length ? log.header.positions : null;
     [this.box, this.gap, this.stretch] = given ? [boxOf(given), gapOf(given), 1] : [WHOLE_PLANE, Infinity, 1.5];
-    if (before) this.glideFrom(before);
     this.buildLegend();
   }
 
-  /** Let nodes travel from where they are now instead of jumping when their targets change. */
-  keepPlaces(change) {
-    if (!this.log || this.log.header.positions) return change();
-    const before = this.placeNodes(this.app.p).slice();
-    const result = change();
-    this.offset = null;
-    this.glideFrom(before);
-    return result;
+  /** Places of the nodes at the playhead, one number after another. */
+  goal() {
+    return this.log.positions(this.app.p, new Float32Array(2 * this.log.n));
   }
 
-  glideFrom(before) {
-    if (this.app.still || before.length !== this.world.length) return;
-    const target = this.log.positions(this.app.p, new Float32Array(this.world.length));
-    const offset = before.map((x, k) => x - target[k]);
-    if (offset.some((d) => Math.abs(d) > 2)) {
-      this.offset = offset;
-      this.glide = 0;
-    }
-  }
-
+  /** Nodes glide to their places, which may change with every record and run. */
   advance(seconds) {
     this.region.advance(seconds);
-    if (!this.offset) return;
-    this.glide += seconds / GLIDE_SECONDS;
-    if (this.glide >= 1) this.offset = null;
+    const goal = this.goal();
+    const share = this.app.progress(GLIDE_RATE, seconds);
+    this.world = this.world.map((x, k) => approach(x, goal[k], share, 2));
+    this.isGliding = this.world.some((x, k) => x !== goal[k]);
   }
 
   get moving() {
-    return this.offset !== null || this.region.moving;
-  }
-
-  placeNodes(p) {
-    this.log.positions(p, this.world);
-    if (this.offset) {
-      const left = 1 - smooth(clamp(this.glide, 0, 1));
-      for (let k = 0; k < this.world.length; k++) this.world[k] += this.offset[k] * left;
-    }
-    return this.world;
+    return this.isGliding || this.region.moving;
   }
 
   project() {
@@ -87,8 +64,7 @@ export class GraphView extends Graph {
     const { width, height } = this.surface;
     const margin = clamp(Math.min(width, height) * 0.06, 16, 40);
     this.margins = [margin, margin];
-    const world = this.placeNodes(p);
-    this.places = this.byDegree.map((_, i) => [world[2 * i], world[2 * i + 1]]);
+    this.places = this.byDegree.map((_, i) => [this.world[2 * i], this.world[2 * i + 1]]);
     super.project();
     const [before, after] = [Math.floor(p + 1e-6), Math.ceil(p - 1e-6)];
     this.before = before;

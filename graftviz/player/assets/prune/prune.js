@@ -15,7 +15,7 @@ const PRUNE_AHEAD = 200; // steps of every run to load beyond the shown one
 
 class PrunePlayer extends StepView {
   constructor(host, callbacks) {
-    super(host, callbacks, "gv-prune", "Forced pruning", { key: "prune", speed: 1 });
+    super(host, callbacks, "gv-prune", "Forced pruning", { speedKey: "prune.speed", speed: 1 });
     this.all = null;
     this.pointed = null; // a pair under the pointer
     this.node = -1; // the selected variable
@@ -74,23 +74,6 @@ class PrunePlayer extends StepView {
     this.wanted = step || null;
     this.sentPlace = JSON.stringify(step);
     this.playing = !step && !this.still;
-  }
-
-  /** Go to the wanted step, as far as it is loaded. */
-  reachWanted() {
-    if (this.wanted === null) {
-      if (this.shown > this.log.ready) this.goTo(this.log.ready);
-      return;
-    }
-    this.goTo(Math.min(this.wanted, this.log.ready)); // also for a run that has fewer steps so far
-    if (this.log.finished || this.shown === this.wanted) this.wanted = null;
-  }
-
-  seek(step, play = false) {
-    super.seek(step, play);
-    if (!this.log || this.log.finished || step <= this.log.ready) return;
-    this.wanted = step;
-    this.wake();
   }
 
   /** Request missing steps ahead of the shown one. */
@@ -174,10 +157,6 @@ class PrunePlayer extends StepView {
 
   sentence() {
     return `${this.headline.textContent}. ${this.graph.words.textContent} ${this.graph.fallback.textContent}`;
-  }
-
-  get isAtRest() {
-    return !this.playing && this.wanted === null;
   }
 }
 

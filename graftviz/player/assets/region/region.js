@@ -15,7 +15,7 @@ const REGION_PATIENCE = 1000; // most ms between requests for parts still being 
 
 class RegionPlayer extends StepView {
   constructor(host, callbacks) {
-    super(host, callbacks, "gv-region", "Growing region", { key: "region", speed: 2, patience: REGION_PATIENCE });
+    super(host, callbacks, "gv-region", "Growing region", { speedKey: "region.speed", speed: 2, patience: REGION_PATIENCE });
     this.state = 0;
     this.whole = this.rules = null;
     this.pending = [];
@@ -95,8 +95,7 @@ class RegionPlayer extends StepView {
       this.goTo(0);
       this.playing = this.wanted === null;
     } else this.goTo(Math.min(this.shown, log.ready));
-    if (this.wanted !== null) this.goTo(Math.min(this.wanted, log.ready));
-    if (region.done) this.wanted = null;
+    this.reachWanted();
   }
 
   /** Request pending parts, but not while the point is being dragged. */

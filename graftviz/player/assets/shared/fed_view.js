@@ -33,8 +33,7 @@ export class FedView extends StepView {
     this.log.take(run);
     this.receive(message, isVisit);
     if (isNews || isVisit) this.open(run, isVisit);
-    if (this.wanted !== null) this.goTo(Math.min(this.wanted, this.log.ready));
-    if (run.done) this.wanted = null;
+    this.reachWanted();
     this.reveal();
     this.tries = run.steps.length ? 0 : this.tries + 1;
     this.requests.replied(run.steps.length > 0);
