@@ -1,30 +1,25 @@
 // The complexity R of the model and its bound τ, now and step by step.
 
-import { approach, Chart, stairs, wholeTicks } from "../shared/chart.js";
-import { clamp, css, format, h, integer, mix, plural, replaceChildren } from "../shared/core.js";
+import { Chart, stairs, wholeTicks } from "../shared/chart.js";
+import { clamp, css, Eased, format, h, integer, mix, plural, replaceChildren } from "../shared/core.js";
 import { saveButton } from "../shared/save_picture.js";
 
 /** A value as a share of τ; 0 if it is unknown. */
 const shareOf = (value, { run }) => (value ?? 0) / run.tau;
 
 class Gauge extends Chart {
-  level = 0;
-
   constructor(app) {
     super(app, "gv-budget-gauge");
-  }
-
-  get target() {
-    const { log, shown } = this.app;
-    return clamp(shareOf(log.steps[shown].value, log), 0, 1.1);
+    this.filling = new Eased(app, 10, () => 1e-3);
   }
 
   get moving() {
-    return this.app.log !== null && this.level !== this.target;
+    return this.filling.moving;
   }
 
   advance(seconds) {
-    this.level = approach(this.level, this.target, this.app.still ? 1 : 1 - Math.exp(-10 * seconds), 1e-3);
+    const { log, shown } = this.app;
+    this.filling.advance([clamp(shareOf(log.steps[shown].value, log), 0, 1.1)], seconds);
   }
 
   paint(context, palette) {
@@ -34,11 +29,12 @@ class Gauge extends Chart {
     context.roundRect(left, top, width, height, 6);
     context.fillStyle = css(mix(palette.background, palette.text, 0.1));
     context.fill();
-    const isFull = this.level > 0.999;
+    const [filling] = this.filling.values;
+    const isFull = filling > 0.999;
     context.save();
     context.clip();
     context.beginPath();
-    context.rect(left, top, width * this.level, height);
+    context.rect(left, top, width * filling, height);
     context.fillStyle = css(isFull ? palette.wrong : palette.region, palette.dark ? 0.85 : 0.8);
     context.fill();
     // Stripes mark a value at the bound, besides the colour.

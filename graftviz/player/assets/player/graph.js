@@ -1,7 +1,6 @@
 // The growing graph: where nodes are, how they look, what is selected, and the legend.
 
-import { approach } from "../shared/chart.js";
-import { clamp, format, h, integer, isolated, lerp, lineSample, mix, plural, remembered, replaceChildren, shorten, smooth, viridis } from "../shared/core.js";
+import { clamp, Eased, format, h, integer, isolated, lerp, lineSample, mix, plural, remembered, replaceChildren, shorten, smooth, viridis } from "../shared/core.js";
 import { boxOf, gapOf, Graph, WHOLE_PLANE } from "../shared/graph.js";
 import { turned } from "../shared/keys.js";
 import { EdgeLayer } from "./edges.js";
@@ -18,6 +17,7 @@ export class GraphView extends Graph {
   constructor(app) {
     super(app);
     this.show = { right: true, wrong: true, missing: true, stability: true, ...remembered.get("show", {}) };
+    this.world = new Eased(app, GLIDE_RATE, () => 2); // places of the nodes: x0, y0, x1, y1, …
     this.edges = new EdgeLayer(this);
     this.region = new RegionLayer(this);
     this.element = this.card("", "Graph", "graph", { below: app.region.caption });
@@ -26,9 +26,8 @@ export class GraphView extends Graph {
   // -------------------------------------------------------------------------------- a new run
 
   setRun(log, ghost) {
-    const isOther = !this.world || !ghost || this.world.length !== 2 * log.n;
     this.log = log;
-    if (isOther) this.world = this.goal();
+    if (!ghost) this.world.values = null;
     this.radius = new Float32Array(log.n);
     this.byDegree = Array.from({ length: log.n }, (_, i) => i);
     this.named.clear();
@@ -41,30 +40,22 @@ export class GraphView extends Graph {
     this.buildLegend();
   }
 
-  /** Places of the nodes at the playhead, one number after another. */
-  goal() {
-    return this.log.positions(this.app.p, new Float32Array(2 * this.log.n));
-  }
-
   /** Nodes glide to their places, which may change with every record and run. */
   advance(seconds) {
     this.region.advance(seconds);
-    const goal = this.goal();
-    const share = this.app.progress(GLIDE_RATE, seconds);
-    this.world = this.world.map((x, k) => approach(x, goal[k], share, 2));
-    this.isGliding = this.world.some((x, k) => x !== goal[k]);
+    this.world.advance(this.log.positions(this.app.p), seconds);
   }
 
   get moving() {
-    return this.isGliding || this.region.moving;
+    return this.world.moving || this.region.moving;
   }
 
   project() {
-    const { log, app: { p } } = this;
+    const { log, app: { p }, world: { values } } = this;
     const { width, height } = this.surface;
     const margin = clamp(Math.min(width, height) * 0.06, 16, 40);
     this.margins = [margin, margin];
-    this.places = this.byDegree.map((_, i) => [this.world[2 * i], this.world[2 * i + 1]]);
+    this.places = this.byDegree.map((_, i) => [values[2 * i], values[2 * i + 1]]);
     super.project();
     const [before, after] = [Math.floor(p + 1e-6), Math.ceil(p - 1e-6)];
     this.before = before;
@@ -168,17 +159,12 @@ export class GraphView extends Graph {
     const light = [...new Set(this.edges.fresh.flatMap((e) => this.edges.pair(e)))];
     const top = Math.log2(1 + this.degreeLimit);
     this.byDegree.sort((a, b) => now.degrees[a] - now.degrees[b] || a - b);
-    // Nodes of one colour are drawn at once, and so are those that are equally far dimmed.
-    const looks = new Map();
-    for (const i of this.byDegree) {
-      const level = Math.round((Math.log2(1 + this.degreeOf(i)) / top) * COLOUR_LEVELS);
-      const key = level * 64 + Math.round(region.opacity(i) * 63);
-      if (looks.has(key)) looks.get(key).push(i);
-      else looks.set(key, [i]);
-    }
+    const level = (i) => Math.round((Math.log2(1 + this.degreeOf(i)) / top) * COLOUR_LEVELS);
     const grey = mix(palette.background, palette.text, 0.3);
-    const discs = [...looks].map(([key, nodes]) => ({ nodes, size: wider(0), alpha: (key & 63) / 63, line: palette.outline, width: unit > 3 ? 1.1 : 0.7,
-      fill: key < 64 ? grey : viridis(0.04 + (0.93 * (key >> 6)) / COLOUR_LEVELS) }));
+    // Nodes of one colour are drawn at once, and so are those that are equally far dimmed.
+    const looks = Map.groupBy(this.byDegree, (i) => `${level(i)} ${region.opacity(i).toFixed(2)}`);
+    const discs = [...looks.values()].map((nodes) => ({ nodes, size: wider(0), alpha: region.opacity(nodes[0]), line: palette.outline, width: unit > 3 ? 1.1 : 0.7,
+      fill: level(nodes[0]) ? viridis(0.04 + (0.93 * level(nodes[0])) / COLOUR_LEVELS) : grey }));
     const hubs = this.byDegree.map((i) => [i, lerp(then.hubs[i], now.hubs[i], part) * region.opacity(i)]).filter(([, share]) => share > 0);
     const marked = selection ? [selection.i, selection.j].filter((i) => i !== undefined) : [];
     return [{ nodes: light, size: wider(unit * 0.55 + 3), fill: palette.rim }, { nodes: light, size: wider(unit * 0.55 + 2), fill: palette.step }, discs,
@@ -234,7 +220,7 @@ export class GraphView extends Graph {
     const { count, right, topDegree, dropped, partial } = log.snapshot(shown);
     const gone = dropped + (log.record(shown)?.removed?.length ?? 0);
     const missing = log.truth ? log.truth.size - right : 0;
-    this.partialKey.hidden = log.features.every((history) => history === null);
+    this.partialKey.hidden = log.features.every(({ steps }) => steps.length === 0);
     this.goneKey.hidden = log.gone + log.dropped.size === 0;
     this.stableKey.hidden = !log.stability;
     for (const [kind, value] of Object.entries({ partial, gone, right, wrong: count - right, missing })) tallies[kind].textContent = integer(value);

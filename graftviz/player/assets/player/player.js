@@ -1,7 +1,6 @@
 // The player: shown run and step, the moving playhead, and messages to the server.
 
-import { approach } from "../shared/chart.js";
-import { clamp, h, plural } from "../shared/core.js";
+import { approach, clamp, h, plural } from "../shared/core.js";
 import { KEYS_OF_PLAYER } from "../shared/keys_help.js";
 import { Requests } from "../shared/requests.js";
 import { StepView } from "../shared/step_view.js";
@@ -31,10 +30,6 @@ class Player extends StepView {
     this.rolled = 0; // steps that were played since the last whole one, where it moves in whole steps
     this.selection = null;
     this.besides = new Requests(this, "beside", { soon: 500, tries: 10 });
-    this.build();
-  }
-
-  build() {
     this.questions = new Questions(this);
     this.region = new RegionPanel(this);
     this.graph = new GraphView(this);

@@ -1,6 +1,6 @@
 // The estimate from the region with its bound as error bar, beside exact inference and BP.
 
-import { boundText, brief, clamp, css, h, hatching, isolated, lerp, plural, replaceChildren, shorten, ticks } from "../shared/core.js";
+import { boundText, brief, clamp, css, Eased, h, hatching, isolated, plural, replaceChildren, shorten, ticks } from "../shared/core.js";
 import { Chart } from "../shared/chart.js";
 import { drawMark } from "../shared/marks.js";
 import { saveButton } from "../shared/save_picture.js";
@@ -10,7 +10,7 @@ const ANSWER_ROWS = ["local", "exact", "bp"];
 export class RegionAnswer extends Chart {
   constructor(app) {
     super(app, "gv-answer-chart");
-    this.domain = null; // eased range of the axis
+    this.domain = new Eased(app, 9); // range of the axis
     this.question = h("h3", { dir: "auto" });
     this.choice = h("select", { "aria-label": "State", change: () => app.chooseState(Number(this.choice.value)) });
     this.numbers = {};
@@ -58,23 +58,17 @@ export class RegionAnswer extends Chart {
   }
 
   get moving() {
-    return this.domain !== null && !this.app.still && this.domain.some((x, k) => Math.abs(x - this.goal[k]) > 1e-3 * (this.goal[1] - this.goal[0]));
+    return this.domain.moving;
   }
 
   advance(seconds) {
-    if (!this.app.log) return;
-    this.goal = this.target();
-    if (this.domain === null || this.app.still) this.domain = this.goal.slice();
-    const f = 1 - Math.exp(-9 * seconds);
-    this.domain = this.domain.map((x, k) => lerp(x, this.goal[k], f));
-    if (!this.moving) this.domain = this.goal.slice();
+    this.domain.advance(this.target(), seconds);
   }
 
   paint(context, palette) {
-    if (!this.domain) return;
     const { local, bound, exact, bp } = this.facts();
-    const [low, high] = this.domain;
-    this.axes([10, 10, 0, 20], this.domain, [0, 1]);
+    const [low, high] = this.domain.values;
+    this.axes([10, 10, 0, 20], [low, high], [0, 1]);
     const { left, right, bottom } = this.plot;
     const row = bottom / ANSWER_ROWS.length;
     const at = (p) => clamp(this.x(p), left, right);

@@ -120,7 +120,7 @@ class RegionPlayer extends StepView {
 
   chooseState(state) {
     this.state = state;
-    this.answer.domain = null;
+    this.answer.domain.values = null;
     this.changed();
     this.sendPlace();
   }
@@ -158,7 +158,6 @@ class RegionPlayer extends StepView {
     this.stop.textContent = shown === log.last ? log.region.stop : "";
     this.toBest.hidden = shown !== log.last || log.best === log.last;
     this.toBest.textContent = `Show size ${log.best + 1}`;
-    this.answer.goal = this.answer.target();
   }
 
   sentence() {
