@@ -132,6 +132,7 @@ def sample_run(
             "pseudocode": [{"key": k, "indent": i, "text": t} for k, i, t in PSEUDOCODE],
         },
         "seed": seed, "names": names, "labels": labels, "positions": places,
+        "layout": None if positions else _frame(xy),
         "truth": [list(e) for e in truth] if truth_known else None,
         "possible": possible, "lam": lam, "rows": {"train": 19_000, "test": test_rows},
         "start": {"objective": 1.6 * n, "nlpl": 1.61 * n if test_rows else None},

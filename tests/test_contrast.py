@@ -253,6 +253,6 @@ def test_what_may_share_a_colour_differs_in_form() -> None:
     for forms in (json.loads(dashes[1]), re.findall(r'"(.*?)"', shapes[1])):
         assert len(forms) == len(racers("light")) == len(racers("dark"))
         assert all(one != other for one, other in combinations(forms, 2))
-    assert "dash: dotted ?? (kind === 1 ? [dash, gap] : [])" in EDGES
+    assert 'dash: dotted ?? (kind === "wrong" ? [dash, gap] : [])' in EDGES
     assert re.search(r"edges: leaving, .*dash: \[7, 5\]", PRUNE)
     assert "crosses: leaving" in PRUNE

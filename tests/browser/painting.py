@@ -7,10 +7,11 @@ from typing import Any
 _WATCH = """() => {
   globalThis.painted = [];
   const own = CanvasRenderingContext2D.prototype;
-  for (const kind of ["fillText", "stroke"]) {
+  for (const kind of ["fillText", "drawImage"]) {
     const { [kind]: paint } = own;
     own[kind] = function (...what) {
-      if (!this.canvas.isConnected) painted.push(kind === "stroke" ? this.strokeStyle : what[0]);
+      const text = kind === "fillText" ? what[0] : decodeURIComponent(what[0].src ?? "");
+      if (!this.canvas.isConnected) painted.push(text);
       return paint.apply(this, what);
     };
   }
@@ -18,7 +19,7 @@ _WATCH = """() => {
 
 
 def watch_painting(page: Any) -> None:
-    """From now on remember the texts, and the colours of lines, that saved pictures have."""
+    """From now on remember the texts and the images that saved pictures have."""
     page.evaluate(_WATCH)
 
 

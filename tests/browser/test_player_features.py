@@ -60,7 +60,7 @@ def test_partial_edges_are_counted_at_every_step(page: Any, until: Any, run: Run
             step.active_edges().tolist(), told.tolist(), strict=True
         ):
             edge = f"player.log.edgeAt({i}, {j}, {step.index})"
-            counts = page.evaluate(f"player.log.featuresAt({edge}, {step.index})")
+            counts = page.evaluate(f"player.log.features[{edge}].at({step.index})")
             assert counts == {"active": active, "possible": possible}
     assert len(seen) > 2
     last = len(run.steps)
@@ -74,7 +74,8 @@ def test_partial_edges_are_counted_at_every_step(page: Any, until: Any, run: Run
 
 def test_a_partial_edge_is_drawn_with_gaps(page: Any, until: Any, run: Run) -> None:
     """Along the line of a partial edge the paint is broken; where all is active it is not."""
-    page.evaluate("player.log.features[0] = {t: [1], active: [9], possible: 9}")
+    page.evaluate("player.log.features[0].steps = [1]")
+    page.evaluate("player.log.features[0].values = [{active: 9, possible: 9}]")
     last = len(run.steps)
     show(page, until, last)
     page.evaluate("player.log.cache.clear()")
@@ -89,7 +90,7 @@ def test_a_partial_edge_is_drawn_with_gaps(page: Any, until: Any, run: Run) -> N
         " return gaps; })()"
     )
     whole = page.evaluate(broken)
-    page.evaluate("player.log.features[0].active[0] = 3")
+    page.evaluate("player.log.features[0].values[0].active = 3")
     page.evaluate("player.log.cache.clear()")
     assert page.evaluate(broken) > whole + 40
 

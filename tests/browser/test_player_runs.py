@@ -116,12 +116,12 @@ def test_what_comes_late_completes_the_ghost(finished: Any, until: Any) -> None:
 def test_nodes_glide_from_old_places_to_new(finished: Any, until: Any) -> None:
     finished.evaluate("player.seek(20)")
     until(finished, AT_REST)
-    old = finished.evaluate("[...player.graph.world]")
+    old = finished.evaluate("[...player.graph.world.values]")
     finished.evaluate("server.open('run-2', {step: 20})")
     until(finished, "player.log.header.run === 'run-2'")
     assert finished.evaluate("player.graph.moving")
     until(finished, "!player.graph.moving")
-    new = finished.evaluate("[...player.graph.world]")
+    new = finished.evaluate("[...player.graph.world.values]")
     assert max(abs(a - b) for a, b in zip(old, new, strict=True)) > 300
 
 

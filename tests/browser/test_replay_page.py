@@ -148,6 +148,7 @@ def big_run(n: int, steps: int, edges_a_step: int) -> Any:
     rng = np.random.default_rng(0)
     header |= {"names": [f"v{i}" for i in range(n)], "labels": [["0", "1"]] * n, "truth": None}
     header["possible"] = n * (n - 1) // 2
+    header["layout"] = rng.integers(0, 10000, 2 * n).tolist()
     pairs = {(min(p), max(p)) for p in rng.integers(0, n, (3 * steps * edges_a_step, 2)).tolist()}
     pairs = [[i, j] for i, j in sorted(pairs) if i != j]
     pairs = [pairs[k] for k in rng.permutation(len(pairs))[: steps * edges_a_step]]

@@ -1,4 +1,4 @@
-// The certified region of the chosen node: settings, cached results and their display.
+// The certified region of the chosen node: settings and display.
 
 import { boundText, Choice, h, isolated, remembered, replaceChildren, shorten } from "../shared/core.js";
 import { BoundChart } from "./bound_chart.js";
@@ -10,10 +10,6 @@ const REGION_CUTS = [
 ];
 const REGION_TOLERANCES = [0.1, 0.01, 0.001];
 const REGION_STANDARD = { on: true, cut: "drop", tolerance: 0.01 };
-const REGIONS_KEPT = 500;
-export const REGION_ASK_MS = 400; // between questions while playing
-const REGION_PATIENCE = 3000; // ms without an answer before asking again
-const REGION_TRIES = 3;
 const REGION_LAG = 5; // steps a region may lie behind the shown one and still be lit; more at high speed
 
 export class RegionPanel {
@@ -22,9 +18,6 @@ export class RegionPanel {
     const { on, cut, tolerance } = { ...REGION_STANDARD, ...remembered.get("region", {}) };
     this.settings = { on: on !== false, cut: REGION_CUTS.some(([key]) => key === cut) ? cut : REGION_STANDARD.cut,
       tolerance: REGION_TOLERANCES.includes(tolerance) ? tolerance : REGION_STANDARD.tolerance };
-    this.known = new Map(); // by node, step and settings
-    this.notice = ""; // why there is none yet
-    this.last = null; // the latest one shown: stands in until the next one has come
     this.preview = null; // how many nodes of it to light, when not all
     this.build();
   }
@@ -65,87 +58,28 @@ export class RegionPanel {
   }
 
   setRun() {
-    this.known.clear();
-    this.last = null;
     this.preview = null;
   }
 
-  // ---------------------------------------------------------------------------- asking, knowing
+  // ---------------------------------------------------------------------------- which, and what
 
-  /** The last step stands for the final fit, once that is available. */
-  key(i, t, { cut, tolerance } = this.settings) {
-    const { log } = this.app;
-    return `${i} ${t} ${log.finished && t === log.last} ${cut} ${tolerance}`;
-  }
-
-  keyOf({ i, t, region }) {
-    return this.key(i, t, region);
-  }
-
+  /** The node whose region is asked for, or null. */
   get node() {
     const { selection } = this.app;
     return this.offered && this.settings.on && selection && selection.kind === "node" ? selection.i : null;
   }
 
-  /** What a question about the chosen node should ask for besides, if anything. */
-  wish(t) {
-    const { node, settings } = this;
-    return node === null || this.known.has(this.key(node, t)) ? null : { cut: settings.cut, tolerance: settings.tolerance };
-  }
-
-  /** A question has been sent: its answer may get lost. */
-  asked(question) {
-    clearTimeout(this.patience);
-    this.waiting = Boolean(question.region);
-    if (!this.waiting) return;
-    const key = this.keyOf(question);
-    this.tries = key === this.pending ? this.tries + 1 : 1;
-    this.pending = key;
-    if (this.tries < REGION_TRIES) this.askAgain();
-  }
-
-  /** Ask the same once more after a while. */
-  askAgain() {
-    this.patience = setTimeout(() => {
-      this.waiting = false;
-      this.app.asked = null;
-      this.app.askSoon();
-    }, REGION_PATIENCE);
-  }
-
-  receive({ question, answer }) {
-    if (!question || !question.region) return;
-    // An answer may come twice, the second time when the next question is already on its way.
-    if (this.keyOf(question) === this.pending) {
-      clearTimeout(this.patience);
-      this.waiting = false;
-    }
-    const region = answer && answer.region;
-    if (!region) return;
-    this.notice = region.again ? region.error : "";
-    if (region.again) {
-      clearTimeout(this.patience);
-      return this.askAgain();
-    }
-    if (this.known.size >= REGIONS_KEPT) this.known.delete(this.known.keys().next().value);
-    const found = { ...region, ...question.region, node: question.i, t: question.t };
-    this.known.set(this.keyOf(question), found);
-    const lag = (other) => Math.abs(this.app.shown - other.t);
-    if (this.isWanted(found) && (!this.isWanted(this.last) || lag(found) <= lag(this.last))) this.last = found;
-  }
-
-  /** Whether a region is one of the chosen node, grown as asked for. */
-  isWanted(region) {
+  /** What a question about the node asks for besides. */
+  get wish() {
     const { cut, tolerance } = this.settings;
-    return region !== null && region.node === this.node && region.cut === cut && region.tolerance === tolerance;
+    return { cut, tolerance };
   }
 
   /** Region to describe: that of the shown step, or the previous one while it is loading; null without one. */
   current() {
-    const { app, node } = this;
-    const found = node === null ? null : this.known.get(this.key(node, app.shown)) ?? this.last;
-    this.last = this.isWanted(found) ? found : null;
-    return this.last && { region: this.last, fresh: this.last.t === app.shown };
+    const { app, settings: { cut, tolerance } } = this;
+    const region = this.node === null ? null : app.questions.find()?.region ?? null;
+    return region?.cut === cut && region.tolerance === tolerance ? { region, fresh: region.t === app.shown } : null;
   }
 
   /** The region to light, unless it is too far from the shown step to be true to the picture. */
@@ -178,7 +112,7 @@ export class RegionPanel {
     this.bars.hidden = this.chart.element.hidden = !usable && !coming;
     this.content.classList.toggle("gv-region-coming", coming);
     if (!usable) {
-      this.say(shown ? "none" : "", shown ? shown.region.error : this.notice || "Growing the region…", "");
+      this.say(shown && !shown.region.again ? "none" : "", shown ? shown.region.error : "Growing the region…", "");
       return;
     }
     const step = settled ? "" : `Step ${usable.t}: `;
@@ -201,7 +135,6 @@ export class RegionPanel {
   }
 
   destroy() {
-    clearTimeout(this.patience);
     this.chart.destroy();
   }
 }

@@ -1,7 +1,7 @@
 // Objective, recall and precision, held-out NLPL as stacked small charts with one common axis.
 
-import { approach, Chart, paddedRange } from "../shared/chart.js";
-import { Choice, clamp, css, h, integer, lerp, lineSample, remembered, ticks } from "../shared/core.js";
+import { Chart, paddedRange } from "../shared/chart.js";
+import { Choice, clamp, css, Eased, h, integer, lerp, lineSample, remembered, ticks } from "../shared/core.js";
 import { saveButton } from "../shared/save_picture.js";
 
 const CHARTS = [
@@ -15,6 +15,7 @@ class CurveChart extends Chart {
   constructor(panel, about, isLast) {
     super(panel.app, isLast ? "gv-curve gv-curve-last" : "gv-curve");
     Object.assign(this, { panel, about, isLast });
+    this.up = new Eased(this.app, 7);
     const { series, title, unit } = about;
     this.values = series.map(([name, colour]) => {
       const [value, before] = [h("b"), h("span", { class: "gv-before" })];
@@ -31,10 +32,10 @@ class CurveChart extends Chart {
   paint(context, palette) {
     const { panel, about, isLast } = this;
     const { log, p } = this.app;
-    const [across, up] = [panel.horizontal(), panel.vertical(about)];
-    this.axes([48, 14, 7, isLast ? 20 : 6], [across.low, across.high], [up.low, up.high]);
-    this.grid(ticks(up.low, up.high, 3));
-    if (isLast) this.below(ticks(across.low, across.high, 5).filter((v) => panel.axis === "seconds" || Number.isInteger(v)), AXIS_TEXT[panel.axis]);
+    const [across, up] = [panel.across.values, this.up.values];
+    this.axes([48, 14, 7, isLast ? 20 : 6], across, up);
+    this.grid(ticks(...up, 3));
+    if (isLast) this.below(ticks(...across, 5).filter((v) => panel.axis === "seconds" || Number.isInteger(v)), AXIS_TEXT[panel.axis]);
     if (log.branchStep !== null && log.ready >= log.branchStep) this.upright(log.abscissa(panel.axis, log.branchStep), 0.55, [2, 3]);
     for (const [name, colour] of about.series) {
       const ink = palette[colour] ?? palette.text;
@@ -96,10 +97,10 @@ export class CurvesPanel {
     ], this.axis, (value) => {
       this.axis = value;
       remembered.set("axis", value);
-      this.domains.clear();
+      this.across.values = null;
       app.wake();
     });
-    this.domains = new Map(); // eased axis ranges, by name
+    this.across = new Eased(app, 7); // range of the common axis
     this.body = h("div", { class: "gv-curves-body" });
     this.ghostName = h("span");
     this.ghostKey = h("span", { class: "gv-key", hidden: true }, lineSample("ghost"), this.ghostName);
@@ -120,7 +121,7 @@ export class CurvesPanel {
     const wanted = CHARTS.filter(({ series }) => known[series[0][0]]);
     if (wanted.length === this.charts.length && wanted.every((about, k) => about === this.charts[k].about)) return;
     this.destroy();
-    this.domains.clear();
+    this.across.values = null;
     this.body.dataset.charts = wanted.length;
     this.charts = wanted.map((about, k) => new CurveChart(this, about, k === wanted.length - 1));
     this.body.replaceChildren(...this.charts.map(({ element }) => element));
@@ -132,28 +133,14 @@ export class CurvesPanel {
 
   // --------------------------------------------------------------------------------------- axes
 
-  /** Eased range of an axis, so that new records widen it smoothly; the first range is taken at once. */
-  range(name, [low, high]) {
-    let range = this.domains.get(name);
-    if (!range || this.app.still) {
-      range = { low, high };
-      this.domains.set(name, range);
-    }
-    range.to = [low, high];
-    return range;
-  }
-
+  /** Ranges widen smoothly with new records. */
   advance(seconds) {
-    const share = 1 - Math.exp(-7 * seconds);
-    for (const range of this.domains.values()) {
-      const [low, high] = range.to;
-      const near = 0.001 * Math.abs(high - low);
-      Object.assign(range, { low: approach(range.low, low, share, near), high: approach(range.high, high, share, near) });
-    }
+    this.across.advance(this.horizontal(), seconds);
+    for (const chart of this.charts) chart.up.advance(this.vertical(chart.about), seconds);
   }
 
   get moving() {
-    return [...this.domains.values()].some((r) => r.low !== r.to[0] || r.high !== r.to[1]);
+    return [this.across, ...this.charts.map(({ up }) => up)].some(({ moving }) => moving);
   }
 
   logs(name) {
@@ -162,12 +149,12 @@ export class CurvesPanel {
 
   horizontal() {
     const ends = this.logs().map((log) => Math.max(log.abscissa(this.axis, log.ready), this.axis === "steps" ? log.last ?? 0 : 0));
-    return this.range(`x ${this.axis}`, [0, Math.max(...ends) || 1]);
+    return [0, Math.max(...ends) || 1];
   }
 
-  vertical({ title, range, series }) {
+  vertical({ range, series }) {
     const values = () => series.flatMap(([name]) => this.logs(name).flatMap((log) => Array.from({ length: log.ready + 1 }, (_, t) => log.curve(name, t))));
-    return this.range(title, range ?? paddedRange(values()));
+    return range ?? paddedRange(values());
   }
 
   // ---------------------------------------------------------------------------- the run beside it

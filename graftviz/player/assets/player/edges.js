@@ -3,7 +3,6 @@
 import { clamp, lerp } from "../shared/core.js";
 import { lit } from "../shared/graph.js";
 
-const KINDS = ["right", "wrong", "plain"];
 const DOTS = 4000; // drawn for all missing edges together
 const FAINTEST = 0.1; // opacity of an edge that no subsample found
 const SURE_LEVELS = 7;
@@ -41,8 +40,7 @@ export class EdgeLayer {
   }
 
   kindOf(e) {
-    if (!this.log.truth) return 2;
-    return this.log.isTrue(...this.pair(e)) ? 0 : 1;
+    return { true: "right", false: "wrong", null: "plain" }[this.log.isTrue(...this.pair(e))];
   }
 
   width(e) {
@@ -67,39 +65,38 @@ export class EdgeLayer {
   /** Edges at playhead `p`, on the way from step `before` to the shown one. */
   layers(palette, p, before) {
     const { log, view } = this;
-    const { now, show, region } = view;
-    const { selection } = view.app;
-    const buckets = new Map(); // edges of one look, which are drawn at once
+    const { now, show, region, app: { selection } } = view;
     const gone = [];
+    const steady = [];
     this.fresh = [];
     for (let e = 0; e < log.made[now.t]; e++) {
-      const kind = this.kindOf(e);
-      if (kind !== 2 && !show[KINDS[kind]]) continue;
+      if (show[this.kindOf(e)] === false) continue;
       // Taken out in the shown step, or by the final fit: fading, and marked while it is shown.
       const isDropped = log.isDropped(e, now.t);
       if (isDropped || (log.died[e] >= before && log.died[e] <= now.t)) gone.push(e);
       if (isDropped || log.died[e] <= now.t) continue;
       // Lit while it arrives or grows and while its step is shown, fading as the next one comes.
       if (log.grewAt(e, now.t) >= before) this.fresh.push(e);
-      if (log.born[e] > before) continue;
-      const isNear = region.holds(e) ?? (!selection || this.touches(e, selection));
-      const level = Math.min(Math.round(this.width(e) * WIDTH_LEVELS), 63);
-      const key = (((kind * 64 + level) * 8 + this.sureness(e)) * 2 + log.isPartial(e, now.t)) * 2 + isNear;
-      if (buckets.has(key)) buckets.get(key).push(e);
-      else buckets.set(key, [e]);
+      if (log.born[e] <= before) steady.push(e);
     }
-    const looks = [...buckets].sort((a, b) => (a[0] & 1) - (b[0] & 1)).map(([key, edges]) => (
-      this.look(palette, edges, ((key >> 5) & 63) / WIDTH_LEVELS, (key & 1 ? ACTIVE : ASIDE) * this.opacity((key >> 2) & 7))));
-    return [looks, gone.map((e) => this.leaving(palette, e, p, before)), this.fresh.map((e) => this.arriving(palette, e, p, before)), this.chosen(palette)];
+    const isNear = (e) => region.holds(e) ?? (!selection || this.touches(e, selection));
+    const level = (e) => Math.round(this.width(e) * WIDTH_LEVELS);
+    // Edges of one look are drawn at once.
+    const looks = Map.groupBy(steady, (e) => [isNear(e), this.kindOf(e), level(e), this.sureness(e), log.isPartial(e, now.t)].join());
+    const steadies = [...looks.values()].sort(([a], [b]) => isNear(a) - isNear(b)).map((edges) => {
+      const [e] = edges;
+      return this.look(palette, edges, level(e) / WIDTH_LEVELS, (isNear(e) ? ACTIVE : ASIDE) * this.opacity(this.sureness(e)));
+    });
+    return [steadies, gone.map((e) => this.leaving(palette, e, p, before)), this.fresh.map((e) => this.arriving(palette, e, p, before)), this.chosen(palette)];
   }
 
   /** Edges of one look, all partial or none: false ones are dashed, of partial ones every gap holds a dot. */
   look(palette, edges, width, alpha) {
     const kind = this.kindOf(edges[0]);
     const dash = 6 + 2 * width;
-    const gap = kind === 1 ? 3 + 1.5 * width : 2 + 0.7 * width;
+    const gap = kind === "wrong" ? 3 + 1.5 * width : 2 + 0.7 * width;
     const dotted = this.log.isPartial(edges[0], this.view.now.t) ? [dash, gap, 1.2 + 0.3 * width, gap] : null;
-    return { edges: edges.map((e) => this.pair(e)), line: palette[KINDS[kind]], alpha, width: Math.max(width, 0.5), dash: dotted ?? (kind === 1 ? [dash, gap] : []) };
+    return { edges: edges.map((e) => this.pair(e)), line: palette[kind], alpha, width: Math.max(width, 0.5), dash: dotted ?? (kind === "wrong" ? [dash, gap] : []) };
   }
 
   arriving(palette, e, p, before) {

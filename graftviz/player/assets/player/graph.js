@@ -1,12 +1,12 @@
 // The growing graph: where nodes are, how they look, what is selected, and the legend.
 
-import { clamp, format, h, integer, isolated, lerp, lineSample, mix, plural, remembered, replaceChildren, shorten, smooth, viridis } from "../shared/core.js";
+import { clamp, Eased, format, h, integer, isolated, lerp, lineSample, mix, plural, remembered, replaceChildren, shorten, smooth, viridis } from "../shared/core.js";
 import { boxOf, gapOf, Graph, WHOLE_PLANE } from "../shared/graph.js";
 import { turned } from "../shared/keys.js";
 import { EdgeLayer } from "./edges.js";
 import { RegionLayer } from "./region_layer.js";
 
-const GLIDE_SECONDS = 0.7;
+const GLIDE_RATE = 12; // 1/s: how fast nodes close in on their places
 const COLOUR_LEVELS = 32;
 const FEW = 40; // up to this many nodes, all names are shown
 const NAMED_LONGER = 2.5; // degrees that a name on show counts more, so that names do not flicker
@@ -17,6 +17,7 @@ export class GraphView extends Graph {
   constructor(app) {
     super(app);
     this.show = { right: true, wrong: true, missing: true, stability: true, ...remembered.get("show", {}) };
+    this.world = new Eased(app, GLIDE_RATE, () => 2); // places of the nodes: x0, y0, x1, y1, …
     this.edges = new EdgeLayer(this);
     this.region = new RegionLayer(this);
     this.element = this.card("", "Graph", "graph", { below: app.region.caption });
@@ -24,12 +25,10 @@ export class GraphView extends Graph {
 
   // -------------------------------------------------------------------------------- a new run
 
-  setRun(log, keepPlaces) {
-    const before = keepPlaces && this.world ? this.world.slice() : null;
+  setRun(log, ghost) {
     this.log = log;
-    this.world = new Float32Array(2 * log.n);
+    if (!ghost) this.world.values = null;
     this.radius = new Float32Array(log.n);
-    this.offset = null;
     this.byDegree = Array.from({ length: log.n }, (_, i) => i);
     this.named.clear();
     this.edges.setRun(log);
@@ -38,57 +37,25 @@ export class GraphView extends Graph {
     // Given places keep their shape; a growing layout fills a square, and its nodes may crowd.
     const given = log.header.positions?.length ? log.header.positions : null;
     [this.box, this.gap, this.stretch] = given ? [boxOf(given), gapOf(given), 1] : [WHOLE_PLANE, Infinity, 1.5];
-    if (before) this.glideFrom(before);
     this.buildLegend();
   }
 
-  /** Let nodes travel from where they are now instead of jumping when their targets change. */
-  keepPlaces(change) {
-    if (!this.log || this.log.header.positions) return change();
-    const before = this.placeNodes(this.app.p).slice();
-    const result = change();
-    this.offset = null;
-    this.glideFrom(before);
-    return result;
-  }
-
-  glideFrom(before) {
-    if (this.app.still || before.length !== this.world.length) return;
-    const target = this.log.positions(this.app.p, new Float32Array(this.world.length));
-    const offset = before.map((x, k) => x - target[k]);
-    if (offset.some((d) => Math.abs(d) > 2)) {
-      this.offset = offset;
-      this.glide = 0;
-    }
-  }
-
+  /** Nodes glide to their places, which may change with every record and run. */
   advance(seconds) {
     this.region.advance(seconds);
-    if (!this.offset) return;
-    this.glide += seconds / GLIDE_SECONDS;
-    if (this.glide >= 1) this.offset = null;
+    this.world.advance(this.log.positions(this.app.p), seconds);
   }
 
   get moving() {
-    return this.offset !== null || this.region.moving;
-  }
-
-  placeNodes(p) {
-    this.log.positions(p, this.world);
-    if (this.offset) {
-      const left = 1 - smooth(clamp(this.glide, 0, 1));
-      for (let k = 0; k < this.world.length; k++) this.world[k] += this.offset[k] * left;
-    }
-    return this.world;
+    return this.world.moving || this.region.moving;
   }
 
   project() {
-    const { log, app: { p } } = this;
+    const { log, app: { p }, world: { values } } = this;
     const { width, height } = this.surface;
     const margin = clamp(Math.min(width, height) * 0.06, 16, 40);
     this.margins = [margin, margin];
-    const world = this.placeNodes(p);
-    this.places = this.byDegree.map((_, i) => [world[2 * i], world[2 * i + 1]]);
+    this.places = this.byDegree.map((_, i) => [values[2 * i], values[2 * i + 1]]);
     super.project();
     const [before, after] = [Math.floor(p + 1e-6), Math.ceil(p - 1e-6)];
     this.before = before;
@@ -192,17 +159,12 @@ export class GraphView extends Graph {
     const light = [...new Set(this.edges.fresh.flatMap((e) => this.edges.pair(e)))];
     const top = Math.log2(1 + this.degreeLimit);
     this.byDegree.sort((a, b) => now.degrees[a] - now.degrees[b] || a - b);
-    // Nodes of one colour are drawn at once, and so are those that are equally far dimmed.
-    const looks = new Map();
-    for (const i of this.byDegree) {
-      const level = Math.round((Math.log2(1 + this.degreeOf(i)) / top) * COLOUR_LEVELS);
-      const key = level * 64 + Math.round(region.opacity(i) * 63);
-      if (looks.has(key)) looks.get(key).push(i);
-      else looks.set(key, [i]);
-    }
+    const level = (i) => Math.round((Math.log2(1 + this.degreeOf(i)) / top) * COLOUR_LEVELS);
     const grey = mix(palette.background, palette.text, 0.3);
-    const discs = [...looks].map(([key, nodes]) => ({ nodes, size: wider(0), alpha: (key & 63) / 63, line: palette.outline, width: unit > 3 ? 1.1 : 0.7,
-      fill: key < 64 ? grey : viridis(0.04 + (0.93 * (key >> 6)) / COLOUR_LEVELS) }));
+    // Nodes of one colour are drawn at once, and so are those that are equally far dimmed.
+    const looks = Map.groupBy(this.byDegree, (i) => `${level(i)} ${region.opacity(i).toFixed(2)}`);
+    const discs = [...looks.values()].map((nodes) => ({ nodes, size: wider(0), alpha: region.opacity(nodes[0]), line: palette.outline, width: unit > 3 ? 1.1 : 0.7,
+      fill: level(nodes[0]) ? viridis(0.04 + (0.93 * level(nodes[0])) / COLOUR_LEVELS) : grey }));
     const hubs = this.byDegree.map((i) => [i, lerp(then.hubs[i], now.hubs[i], part) * region.opacity(i)]).filter(([, share]) => share > 0);
     const marked = selection ? [selection.i, selection.j].filter((i) => i !== undefined) : [];
     return [{ nodes: light, size: wider(unit * 0.55 + 3), fill: palette.rim }, { nodes: light, size: wider(unit * 0.55 + 2), fill: palette.step }, discs,
@@ -258,7 +220,7 @@ export class GraphView extends Graph {
     const { count, right, topDegree, dropped, partial } = log.snapshot(shown);
     const gone = dropped + (log.record(shown)?.removed?.length ?? 0);
     const missing = log.truth ? log.truth.size - right : 0;
-    this.partialKey.hidden = log.features.every((history) => history === null);
+    this.partialKey.hidden = log.features.every(({ steps }) => steps.length === 0);
     this.goneKey.hidden = log.gone + log.dropped.size === 0;
     this.stableKey.hidden = !log.stability;
     for (const [kind, value] of Object.entries({ partial, gone, right, wrong: count - right, missing })) tallies[kind].textContent = integer(value);

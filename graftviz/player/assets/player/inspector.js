@@ -7,7 +7,6 @@ let inspectors = 0;
 export class InspectorPanel {
   constructor(app) {
     this.app = app;
-    this.answer = null;
     const listId = `gv-names-${++inspectors}`;
     const field = (label) => h("input", { list: listId, "aria-label": label, placeholder: label, autocomplete: "off", spellcheck: "false" });
     this.first = field("variable");
@@ -25,7 +24,6 @@ export class InspectorPanel {
   }
 
   setRun(log) {
-    this.answer = null;
     this.byName = new Map(log.header.names.map((name, i) => [name.trim(), i]));
     replaceChildren(this.list, log.header.names.map((name) => h("option", { value: name })));
   }
@@ -52,14 +50,6 @@ export class InspectorPanel {
     this.message.textContent = text;
   }
 
-  /** Keep an answer if it is about what is selected now. */
-  receive({ question, answer }) {
-    const { selection } = this.app;
-    if (!selection || !question || !answer || question.i !== selection.i || (question.j ?? null) !== (selection.j ?? null)) return;
-    this.answer = { kind: question.kind, ...answer };
-    this.describe();
-  }
-
   describe() {
     const { app } = this;
     const { log, selection, shown } = app;
@@ -67,7 +57,6 @@ export class InspectorPanel {
     this.element.classList.toggle("gv-chosen", selection !== null);
     app.region.describe();
     if (!selection) {
-      this.answer = null;
       this.heading.replaceChildren();
       replaceChildren(this.body, h("p", { class: "gv-muted" },
         "Click a node or an edge. Shift-click a second node to see why there is, or is not, an edge."));
@@ -76,11 +65,13 @@ export class InspectorPanel {
     this.message.textContent = "";
     const kind = app.questionKind(selection);
     const known = kind === "node" ? log.nodeFacts(selection.i, shown) : log[`${kind}Facts`](selection.i, selection.j, shown);
-    const answer = this.answer && this.answer.kind === kind ? this.answer : null;
+    const found = app.questions.find();
+    const answer = found?.question.kind === kind ? found.answer : null;
+    const isOld = answer && answer.t !== shown;
     // Numbers of another step would contradict the picture: while they differ, the log's come first.
-    const facts = answer && answer.t !== shown ? { ...answer, ...known } : { ...known, ...answer };
+    const facts = isOld ? { ...answer, ...known } : { ...known, ...answer };
     const build = { node: nodeView, edge: edgeView, pair: pairView }[kind];
-    const stale = answer && answer.t !== shown ? h("p", { class: "gv-muted" }, `Details as of step ${answer.t}.`) : null;
+    const stale = isOld ? h("p", { class: "gv-muted" }, `Details as of step ${answer.t}.`) : null;
     const more = answer || app.callbacks.ask ? null
       : h("p", { class: "gv-muted" }, "Open this run in the app for probabilities, weights and scores at any step.");
     // The region is updated separately: its controls must keep the focus from step to step.

@@ -1,15 +1,17 @@
 // The client-side log of one run: everything any panel shows is a function of it and the playhead.
 
-import { clamp, format, lerp } from "../shared/core.js";
-import { countUpTo, EdgeLog } from "../shared/log.js";
+import { format, lerp } from "../shared/core.js";
+import { countUpTo, EdgeLog, History } from "../shared/log.js";
 
 export class RunLog extends EdgeLog {
   records = [null]; // by t; holes where a message got lost
   ready = 0; // records 1…ready are all here
   outcome = null;
   scores = []; // per edge
-  norms = []; // per edge: {t: […], norm: […]}
-  features = []; // per edge: null, or {t: […], active: […], possible} of one with features of its own
+  norms = []; // per edge: its weight norm
+  features = []; // per edge: {active, possible} of one that got single features
+  limits = new History(); // what a score must exceed
+  frames = new History(); // layout key frames
   made = [0]; // activations up to and with step t
   counts = [0]; // active edges after step t
   dropped = new Set(); // edges that the final fit took out
@@ -21,9 +23,9 @@ export class RunLog extends EdgeLog {
   constructor(header) {
     super(header.names.length);
     this.header = header;
-    this.frames = header.layout ? [{ t: 0, xy: header.layout }] : []; // layout key frames
+    if (header.layout) this.frames.push(0, header.layout);
+    this.limits.push(0, header.threshold ?? { symbol: "λ", value: header.lam });
     this.truth = header.truth ? new Set(header.truth.map(([i, j]) => this.key(i, j))) : null;
-    this.limits = [[0, header.threshold ?? { symbol: "λ", value: header.lam }]]; // from step … on
   }
 
   name(i) {
@@ -32,7 +34,7 @@ export class RunLog extends EdgeLog {
 
   /** What a score must exceed in step t: {symbol, value}; a branch may change it. */
   limitAt(t) {
-    return this.limits.findLast(([from]) => from <= Math.max(t, 1))[1];
+    return this.limits.at(Math.max(t, 1));
   }
 
   get finished() {
@@ -49,24 +51,19 @@ export class RunLog extends EdgeLog {
   }
 
   feed(from, records, outcome) {
-    const before = this.ready;
     records.forEach((record, k) => {
       const t = record.t ?? from + k;
       if (t >= 1 && !this.records[t]) this.records[t] = record;
     });
     while (this.records[this.ready + 1]) this.absorb(this.records[this.ready + 1]);
-    if (outcome && !this.outcome) {
-      this.outcome = outcome;
-      this.cache.clear();
-    }
+    this.outcome ??= outcome;
+    this.cache.clear();
     if (this.finished && this.dropped.size === 0) {
       for (const [i, j] of this.outcome.dropped ?? []) {
         const edge = this.edgeAt(i, j, this.last);
         if (edge >= 0) this.dropped.add(edge);
       }
     }
-    if (this.ready !== before) this.cache.clear();
-    return this.ready !== before;
   }
 
   absorb(record) {
@@ -80,28 +77,16 @@ export class RunLog extends EdgeLog {
     for (const [i, j, score] of record.activated) {
       if (!this.add(i, j, t)) continue;
       this.scores.push(score);
-      this.norms.push({ t: [], norm: [] });
-      this.features.push(null);
+      this.norms.push(new History());
+      this.features.push(new History());
       count++;
     }
-    for (const [i, j, active, possible] of record.features ?? []) {
-      const edge = this.latest(i, j);
-      if (edge < 0) continue;
-      const history = (this.features[edge] ??= { t: [], active: [], possible });
-      history.t.push(t);
-      history.active.push(active);
-    }
+    for (const [i, j, active, possible] of record.features ?? []) this.features[this.latest(i, j)]?.push(t, { active, possible });
+    for (const [i, j, norm] of record.weights) this.norms[this.latest(i, j)]?.push(t, norm);
     this.made.push(this.sources.length);
     this.counts.push(count);
-    for (const [i, j, norm] of record.weights) {
-      const history = this.norms[this.latest(i, j)];
-      if (history) {
-        history.t.push(t);
-        history.norm.push(norm);
-      }
-    }
-    if (record.threshold) this.limits.push([t, record.threshold]);
-    if (record.layout) this.frames.push({ t, xy: record.layout });
+    if (record.threshold) this.limits.push(t, record.threshold);
+    if (record.layout) this.frames.push(t, record.layout);
     if (record.reservoir) this.scoreTop = Math.max(this.scoreTop, record.reservoir.max);
   }
 
@@ -137,28 +122,18 @@ export class RunLog extends EdgeLog {
   }
 
   normAt(edge, t) {
-    const history = this.norms[edge];
-    const count = countUpTo(history.t, t);
-    return count ? history.norm[count - 1] : 0;
+    return this.norms[edge].at(t) ?? 0;
   }
 
-  /** How many features of an edge are active after step t, of how many; null: it is active as a whole. */
-  featuresAt(edge, t) {
-    const history = this.features[edge];
-    const count = history ? countUpTo(history.t, t) : 0;
-    return count ? { active: history.active[count - 1], possible: history.possible } : null;
-  }
-
+  /** Whether only some of an edge's features are active. */
   isPartial(edge, t) {
-    const counts = this.featuresAt(edge, t);
-    return counts !== null && counts.active < counts.possible;
+    const counts = this.features[edge].at(t);
+    return counts !== undefined && counts.active < counts.possible;
   }
 
   /** The latest step up to t that made an edge, or added a feature to it. */
   grewAt(edge, t) {
-    const history = this.features[edge];
-    const count = history ? countUpTo(history.t, t) : 0;
-    return count ? history.t[count - 1] : this.born[edge];
+    return this.features[edge].since(t) ?? this.born[edge];
   }
 
   /** Degrees, weight norms, hubs and their maxima after step t; kept for the latest steps asked. */
@@ -204,25 +179,14 @@ export class RunLog extends EdgeLog {
     return lives.find((edge) => this.isActive(edge, t)) ?? -1;
   }
 
-  /** Node places at the (continuous) playhead into `out`: x0, y0, x1, y1, … in 0…10000. */
-  positions(p, out) {
-    const fixed = this.header.positions;
-    if (fixed) {
-      for (let i = 0; i < this.n; i++) {
-        out[2 * i] = fixed[i][0];
-        out[2 * i + 1] = fixed[i][1];
-      }
-    } else if (this.frames.length === 0) {
-      sunflower(this.n, out);
-    } else {
-      let k = 0;
-      while (k + 1 < this.frames.length && this.frames[k + 1].t <= p) k++;
-      const a = this.frames[k];
-      const b = this.frames[Math.min(k + 1, this.frames.length - 1)];
-      const f = b.t > a.t ? clamp((p - a.t) / (b.t - a.t), 0, 1) : 0;
-      for (let m = 0; m < 2 * this.n; m++) out[m] = lerp(a.xy[m], b.xy[m], f);
-    }
-    return out;
+  /** Places of the nodes at the (continuous) playhead: x0, y0, x1, y1, … in 0…10000. */
+  positions(p) {
+    const { header, frames: { steps, values } } = this;
+    if (header.positions) return Float32Array.from(header.positions.flat());
+    const k = countUpTo(steps, p) - 1;
+    const next = Math.min(k + 1, steps.length - 1);
+    const f = next > k ? (p - steps[k]) / (steps[next] - steps[k]) : 0;
+    return Float32Array.from(values[k], (x, m) => lerp(x, values[next][m], f));
   }
 
   /** The value of one curve after step t; step 0 is the model without edges. */
@@ -262,7 +226,7 @@ export class RunLog extends EdgeLog {
       score_at_activation: this.scores[edge],
       found: this.timesFound(i, j),
       dropped: this.isDropped(edge, t),
-      features: this.featuresAt(edge, t),
+      features: this.features[edge].at(t),
       again: this.lives.get(this.key(i, j)).indexOf(edge) > 0,
     };
   }
@@ -301,14 +265,5 @@ export class RunLog extends EdgeLog {
     }
     if (later !== undefined) words.push(`It is activated later, in step ${this.born[later]}.`);
     return { ...facts, words: words.join(" ") };
-  }
-}
-
-/** An even spread over a disc, for the moment before any layout is known. */
-function sunflower(n, out) {
-  for (let i = 0; i < n; i++) {
-    const radius = 4300 * Math.sqrt((i + 0.5) / n);
-    out[2 * i] = 5000 + radius * Math.cos(2.399963 * i);
-    out[2 * i + 1] = 5000 + radius * Math.sin(2.399963 * i);
   }
 }

@@ -1,14 +1,16 @@
 // The player: shown run and step, the moving playhead, and messages to the server.
 
-import { clamp, h, plural } from "../shared/core.js";
+import { approach, clamp, h, plural } from "../shared/core.js";
 import { KEYS_OF_PLAYER } from "../shared/keys_help.js";
+import { Requests } from "../shared/requests.js";
+import { StepView } from "../shared/step_view.js";
 import { Transport } from "../shared/transport.js";
-import { View } from "../shared/view.js";
-import { REGION_ASK_MS, RegionPanel } from "./certified_region.js";
+import { RegionPanel } from "./certified_region.js";
 import { CurvesPanel } from "./curves.js";
 import { GraphView } from "./graph.js";
 import { InspectorPanel } from "./inspector.js";
 import { RunLog } from "./log.js";
+import { Questions } from "./questions.js";
 import { ReservoirPanel } from "./reservoir.js";
 import { WordsPanel } from "./words.js";
 
@@ -16,25 +18,19 @@ const AHEAD_SECONDS = 1.5; // of playing that should be here beyond the shown st
 const FETCH_SECONDS = 3; // of playing that a request is for
 const FETCH_STEPS = [24, 400]; // least and most of a request
 const STEP_RATE = 11; // 1/s: how fast the playhead closes in on a step that was jumped to
-const BESIDE_MS = 500; // between requests for the rest of the run shown beside; then twice that, …
-const BESIDE_TRIES = 6;
+const FAR = 40; // steps of a long way that the playhead moves over
 const PATIENT_MS = 700; // how long the old run stays while the new one has not reached the step
 
-class Player extends View {
+/** The playhead `p` moves to the shown step, and step t is complete at p = t. */
+class Player extends StepView {
   constructor(host, callbacks) {
-    super(host, callbacks, "gv-grow", "Player of a learning run");
+    super(host, callbacks, "gv-grow", "Player of a learning run", { speedKey: "speed", speed: 4 });
     this.ghost = null;
     this.next = null; // a run that is loading: {log, step, playing, at}
-    this.p = 0; // playhead, continuous; step t is complete at p = t
-    this.shown = 0; // the step that all panels show
-    this.goal = null; // a requested step that has not arrived yet
-    this.speedKey = "speed";
-    this.speed = 4;
+    this.rolled = 0; // steps that were played since the last whole one, where it moves in whole steps
     this.selection = null;
-    this.build();
-  }
-
-  build() {
+    this.besides = new Requests(this, "beside", { soon: 500, tries: 10 });
+    this.questions = new Questions(this);
     this.region = new RegionPanel(this);
     this.graph = new GraphView(this);
     this.reservoir = new ReservoirPanel(this);
@@ -74,16 +70,14 @@ class Player extends View {
     const log = waiting || [this.log, this.ghost].find((some) => some && some.header.run === run);
     if (!log) return;
     const before = log.ready;
-    const take = () => log.feed(from, records || [], outcome || null);
-    if (log === this.log) this.graph.keepPlaces(take);
-    else take();
-    if (log === this.ghost) {
-      if (records && records.length) this.besideTries = 0;
-      return this.changed();
+    log.feed(from, records || [], outcome || null);
+    const isNews = log.ready > before;
+    if (log === this.ghost) this.besides.replied(isNews);
+    else {
+      this.requests.replied(isNews);
+      if (waiting) this.considerNext();
+      else this.reachWanted();
     }
-    this.requests.replied(log.ready > before);
-    if (waiting) this.considerNext();
-    else this.reachGoal();
     this.changed();
   }
 
@@ -98,7 +92,7 @@ class Player extends View {
   /** Where a loading run should open: the step asked for, or the place the last one was left at. */
   openingStep({ log, step }) {
     const atEnd = this.log !== null && this.log.finished && this.shown === this.log.last;
-    const wanted = step ?? this.goal ?? (atEnd ? Infinity : this.shown);
+    const wanted = step ?? this.wanted ?? (atEnd ? Infinity : this.shown);
     return log.last === null ? wanted : Math.min(wanted, log.last);
   }
 
@@ -126,38 +120,19 @@ class Player extends View {
       this.selection = null;
       this.graph.resetCamera();
     }
+    this.questions.setRun();
+    this.besides.reset();
     this.next = null;
     this.root.classList.remove("gv-outdated");
     this.log = log;
-    this.shown = Math.min(target, log.ready);
+    this.wanted = target;
+    this.reachWanted();
     this.p = this.shown;
-    this.goal = target > log.ready && !log.finished ? target : null;
     this.playing = playing;
     this.reveal();
     this.writeHead(log.header);
-    this.region.setRun();
-    this.graph.setRun(log, related);
-    this.reservoir.setRun(log);
-    this.words.setRun(log);
-    this.inspector.setRun(log);
-    this.curves.setRun(log, this.ghost);
-    this.transport.setRun(log);
-    this.besideTries = 0;
-    this.completeGhost();
+    for (const panel of this.panels) panel.setRun(log, this.ghost);
     this.changed();
-  }
-
-  /** Ask for what is missing of the run this one belongs beside; other ghosts stay as they are. */
-  completeGhost() {
-    clearTimeout(this.timers.beside);
-    const { ghost, log, callbacks } = this;
-    const belongs = ghost && (log.header.beside || (log.header.branch && log.header.branch.run === ghost.header.run));
-    if (!belongs || ghost.finished || !callbacks.beside || this.besideTries >= BESIDE_TRIES) return;
-    this.timers.beside = setTimeout(() => {
-      callbacks.beside(ghost.header.run, ghost.ready + 1);
-      this.besideTries++;
-      this.completeGhost();
-    }, BESIDE_MS * 2 ** this.besideTries);
   }
 
   writeHead({ title, learner, note, branch, seed }) {
@@ -172,52 +147,20 @@ class Player extends View {
 
   // ---------------------------------------------------------------------------------- transport
 
-  toggle() {
-    if (!this.log) return;
-    if (this.playing) this.pause();
-    else {
-      if (this.log.finished && this.shown >= this.log.ready) this.show(0);
-      this.goal = null;
-      this.playing = true;
-      this.changed();
-    }
-  }
-
   pause() {
     this.playing = false;
     this.changed();
   }
 
-  stepBy(count) {
-    if (!this.log) return;
-    this.playing = false;
-    this.seek((this.goal === null || this.goal === Infinity ? this.shown : this.goal) + count);
-  }
-
-  /** Show step t, now or as soon as it has arrived; Infinity is the end of the run. */
+  /** Show step t, now or as soon as it has arrived; Infinity is the end of the run, where playing stops. */
   seek(t) {
-    if (!this.log) return;
-    const last = this.log.last ?? Infinity;
-    const target = clamp(t, 0, last);
-    if (t === Infinity) this.playing = false;
-    this.goal = target > this.log.ready ? target : null;
-    this.show(Math.min(target, this.log.ready));
+    super.seek(t, this.playing && t !== Infinity);
   }
 
-  show(t) {
-    this.shown = t;
-    // A far jump need not pass by everything between.
-    if (Math.abs(this.p - t) > 40) this.p = t + 40 * Math.sign(this.p - t);
-    if (this.still) this.p = t;
-    this.changed();
-  }
-
-  reachGoal() {
-    if (this.goal === null) return;
-    if (this.log.finished) this.goal = Math.min(this.goal, this.log.last);
-    const t = Math.min(this.goal, this.log.ready);
-    if (this.goal <= this.log.ready) this.goal = null;
-    if (t !== this.shown) this.show(t);
+  goTo(step) {
+    const { p } = this;
+    super.goTo(step);
+    if (!this.still) this.p = clamp(p, this.shown - FAR, this.shown + FAR);
   }
 
   branchHere() {
@@ -229,7 +172,7 @@ class Player extends View {
     const { log } = this;
     if (this.next) return "learning…";
     if (log.last !== null) return log.finished && this.shown === log.last ? (log.outcome.converged ? "converged" : "finished") : "";
-    if (this.goal !== null || (this.playing && this.p >= log.ready)) return "learning…";
+    if (this.wanted !== null || (this.playing && this.p >= log.ready)) return "learning…";
     return "";
   }
 
@@ -237,10 +180,8 @@ class Player extends View {
 
   select(selection) {
     this.selection = selection;
-    this.inspector.answer = null;
+    this.questions.begin();
     this.inspector.describe();
-    this.asked = null;
-    this.askSoon();
     this.wake();
   }
 
@@ -252,53 +193,14 @@ class Player extends View {
     return kind === "node" ? "node" : this.log.edgeAt(i, j, this.shown) >= 0 ? "edge" : "pair";
   }
 
-  /** Ask about the selection at the shown step: promptly at rest, about once a second in motion. */
-  askSoon() {
-    const { region } = this;
-    if (!this.selection || !this.callbacks.ask || this.timers.ask) return;
-    const first = !this.asked;
-    this.timers.ask = setTimeout(() => {
-      this.timers.ask = 0;
-      const { selection, shown, log, region } = this;
-      if (!selection || !log) return;
-      // The latest question counts: while playing, the next one waits for the answer to the last.
-      if (this.playing && region.waiting && !first) return;
-      const question = { run: log.header.run, kind: this.questionKind(selection), i: selection.i, t: shown };
-      if (selection.j !== undefined) question.j = selection.j;
-      const text = JSON.stringify(question);
-      const wish = region.wish(shown);
-      // An available region is not requested again, nor is the same question sent twice.
-      if (text === this.asked?.text && (!wish || JSON.stringify(wish) === this.asked.wish)) return;
-      this.asked = { text, wish: JSON.stringify(wish) };
-      if (wish) question.region = wish;
-      region.asked(question);
-      this.callbacks.ask(question);
-    }, first ? 0 : !this.playing ? 180 : region.node === null ? 1200 : REGION_ASK_MS);
-  }
-
   answer(message) {
-    const { question } = message;
-    if (!this.log || !question || (question.run ?? this.log.header.run) !== this.log.header.run) return;
-    this.region.receive(message);
-    this.inspector.receive(message);
-    this.askSoon();
+    if (!this.log) return;
+    this.questions.receive(message);
+    this.inspector.describe();
     this.wake();
   }
 
-  // ----------------------------------------------------------------------------- messages
-
-  changed() {
-    super.changed();
-    this.askSoon();
-  }
-
-  get isAtRest() {
-    return !this.playing && this.goal === null;
-  }
-
-  address() {
-    return this.shown;
-  }
+  // ------------------------------------------------------------------------------------- words
 
   /** The shown step in words, for screen readers. */
   sentence() {
@@ -322,44 +224,52 @@ class Player extends View {
     return rolling || this.p !== this.shown || this.panels.some((panel) => panel.moving);
   }
 
-  advance(seconds) {
+  /** Playing goes on from the shown step once a jump to it has been completed. */
+  get isRolling() {
     const gap = this.shown - this.p;
-    // Playing goes on from the shown step once a jump to it has been completed.
-    const there = gap >= -0.01 && gap <= 1;
-    if (this.playing && there && !this.transport.dragging) this.roll(seconds);
-    else {
-      this.p = Math.abs(gap) < 0.004 ? this.shown : this.p + gap * (1 - Math.exp(-STEP_RATE * seconds));
-    }
+    return this.playing && gap >= -0.01 && gap <= 1 && !this.transport.dragging;
+  }
+
+  advance(seconds) {
+    if (!this.isRolling) this.p = approach(this.p, this.shown, this.progress(STEP_RATE, seconds), 0.004);
     super.advance(seconds);
   }
 
-  /** Request records before they run out, and none while there are enough. */
+  roll(seconds) {
+    if (!this.isRolling) return;
+    const { ready, finished } = this.log;
+    this.rolled += seconds * this.speed;
+    const way = this.still ? Math.floor(this.rolled) : this.rolled;
+    this.rolled -= way;
+    this.p = Math.min(this.p + way, ready);
+    const shown = Math.ceil(this.p - 1e-9);
+    const isEnd = this.p >= ready && finished;
+    if (isEnd) this.playing = false;
+    if (shown === this.shown && !isEnd) return;
+    this.shown = shown;
+    this.changed();
+  }
+
   demand() {
-    const { log, p, goal, playing } = this.next ? { ...this.next, p: 0, goal: this.openingStep(this.next) } : this;
+    this.demandRecords();
+    this.demandGhost();
+    this.questions.demand();
+  }
+
+  /** Request records before they run out, and none while there are enough. */
+  demandRecords() {
+    const { log, p, wanted, playing } = this.next ? { ...this.next, p: 0, wanted: this.openingStep(this.next) } : this;
     if (log.finished) return;
     const [least, most] = FETCH_STEPS;
-    const isFar = goal !== null && goal > log.ready;
-    const needed = isFar ? goal : p + Math.max(playing ? AHEAD_SECONDS * this.speed : 0, 6);
+    const isFar = wanted !== null && wanted > log.ready;
+    const needed = isFar ? wanted : p + Math.max(playing ? AHEAD_SECONDS * this.speed : 0, 6);
     if (log.ready < needed) this.requests.send(log.ready + 1, isFar ? most : clamp(Math.ceil(FETCH_SECONDS * this.speed), least, most));
   }
 
-  roll(seconds) {
-    const limit = this.log.ready;
-    if (this.still) {
-      this.carry = Math.min((this.carry || 0) + seconds * this.speed, limit - this.shown);
-      const whole = Math.floor(this.carry);
-      this.carry -= whole;
-      this.p = this.shown + whole;
-    } else {
-      this.p = Math.min(this.p + seconds * this.speed, limit);
-    }
-    const shown = this.still ? this.p : Math.ceil(this.p - 1e-9);
-    const ended = this.p >= limit && this.log.finished;
-    if (ended) this.playing = false;
-    if (shown !== this.shown || ended) {
-      this.shown = shown;
-      this.changed();
-    }
+  /** Request what is missing of the run this one belongs beside; other ghosts stay as they are. */
+  demandGhost() {
+    const { ghost, log: { header: { beside, branch } } } = this;
+    if (ghost && !ghost.finished && (beside || branch?.run === ghost.header.run)) this.besides.send(ghost.header.run, ghost.ready + 1);
   }
 }
 

@@ -1,6 +1,6 @@
 // How the certified region looks in the graph: lit ground under its nodes and edges, bars where edges are cut.
 
-import { css, lerp, mix } from "../shared/core.js";
+import { css, Eased, mix } from "../shared/core.js";
 
 const GLOW_RATE = 9; // 1/s: how fast a node lights up or goes dark
 const REVEAL_RATE = 26; // nodes per second in which a new region grows
@@ -10,42 +10,42 @@ const OUTSIDE = 0.42; // opacity of nodes outside the region
 export class RegionLayer {
   constructor(view) {
     this.view = view;
+    this.eased = new Eased(view.app, GLOW_RATE, () => 0.02); // how far all others are dimmed, and how bright each node is, 0…1
     this.clear(0);
   }
 
   clear(n) {
-    this.glow = new Float32Array(n);
-    this.light = 0; // how far all others are dimmed, 0…1
-    this.reveal = 0;
+    this.eased.values = new Float32Array(n + 1);
+    this.take();
+    this.reveal = 0; // nodes that are lit
     this.of = null; // the node the reveal belongs to
     this.verdict = null;
+  }
+
+  take() {
+    const { values } = this.eased;
+    [this.light, this.glow] = [values[0], values.subarray(1)];
   }
 
   get shown() {
     return this.view.app.region.lit;
   }
 
-  /** Let the glow of every node and the dimming approach what the region asks for. */
+  /** Light up the nodes of the region one after another, and dim all others. */
   advance(seconds) {
-    const { still, region: { preview } } = this.view.app;
+    const { app } = this.view;
     const { shown } = this;
     if (shown) {
-      if (this.of !== shown.node) this.reveal = 1;
+      const more = app.still ? shown.size : seconds * REVEAL_RATE;
+      this.reveal = Math.min((this.of === shown.node ? this.reveal : 1) + more, shown.size);
       this.verdict = shown.verdict;
     }
     this.of = shown ? shown.node : null;
-    const inside = new Set(shown ? shown.nodes.slice(0, preview ?? Math.min(Math.floor(this.reveal), shown.size)) : []);
-    if (shown) this.reveal = still ? Infinity : Math.min(this.reveal + seconds * REVEAL_RATE, shown.size);
-    const f = still ? 1 : 1 - Math.exp(-GLOW_RATE * seconds);
-    this.moving = Boolean(shown) && this.reveal < shown.size;
-    const approach = (now, goal) => {
-      if (Math.abs(goal - now) < 0.02) return goal;
-      const next = lerp(now, goal, f);
-      this.moving ||= next !== goal;
-      return next;
-    };
-    this.glow = this.glow.map((glow, i) => approach(glow, Number(inside.has(i))));
-    this.light = approach(this.light, shown ? 1 : 0);
+    const goals = this.eased.values.map((_, k) => Number(k === 0 && shown !== null));
+    for (const i of shown ? shown.nodes.slice(0, app.region.preview ?? Math.floor(this.reveal)) : []) goals[i + 1] = 1;
+    this.eased.advance(goals, seconds);
+    this.take();
+    this.moving = this.eased.moving || (shown !== null && this.reveal < shown.size);
   }
 
   /** Opacity of a node: those outside the region step back. */

@@ -1,7 +1,7 @@
 // The reservoir at the moment of choice: sorted scores, μ, τ_α, max, and what became of each edge.
 
-import { approach, Chart } from "../shared/chart.js";
-import { Choice, clamp, css, format, h, integer, isolated, lerp, percent, plural, remembered, replaceChildren, shorten, smooth, ticks, tickText } from "../shared/core.js";
+import { Chart } from "../shared/chart.js";
+import { Choice, clamp, css, Eased, format, h, integer, isolated, lerp, percent, plural, remembered, replaceChildren, shorten, smooth, ticks, tickText } from "../shared/core.js";
 import { attachKeys, turned } from "../shared/keys.js";
 import { Tip } from "../shared/tip.js";
 
@@ -13,7 +13,7 @@ export class ReservoirPanel extends Chart {
   constructor(app) {
     super(app, "gv-reservoir-chart");
     this.hover = -1;
-    this.top = 0; // upper end of the score axis, eased
+    this.top = new Eased(app, 6, ([goal]) => 0.002 * goal); // upper end of the score axis
     this.fit = remembered.get("reservoirFit", "run");
     this.size = h("span", { class: "gv-count" });
     this.choice = new Choice("Score axis", [
@@ -49,7 +49,7 @@ export class ReservoirPanel extends Chart {
   }
 
   setRun() {
-    this.top = 0;
+    this.top.values = null;
     this.leave();
   }
 
@@ -138,13 +138,11 @@ export class ReservoirPanel extends Chart {
   }
 
   advance(seconds) {
-    if (!this.app.log) return;
-    const goal = this.goal();
-    this.top = approach(this.top || goal, goal, this.app.still ? 1 : 1 - Math.exp(-6 * seconds), 0.002 * goal);
+    this.top.advance([this.goal()], seconds);
   }
 
   get moving() {
-    return this.app.log !== null && this.top !== this.goal();
+    return this.top.moving;
   }
 
   paint(context, palette) {
@@ -153,14 +151,15 @@ export class ReservoirPanel extends Chart {
     if (this.picture.hidden) return;
     const view = this.viewAt(shown);
     const { capacity } = view ?? this.viewAt(1) ?? { capacity: 1 };
-    this.axes([46, 88 * type, 8, 20], [0, capacity], [0, this.top]);
+    const [top] = this.top.values;
+    this.axes([46, 88 * type, 8, 20], [0, capacity], [0, top]);
     const { left, right } = this.plot;
     const { y } = this;
-    this.y = (score) => y(clamp(score, 0, this.top));
+    this.y = (score) => y(clamp(score, 0, top));
     // The best ranks decide, so they get more room than the long tail.
     const power = capacity <= 50 ? 1 : 0.62;
     this.x = (rank) => left + (right - left) * (Math.min(rank, capacity) / capacity) ** power;
-    this.grid(ticks(0, this.top, 3));
+    this.grid(ticks(0, top, 3));
     this.below(RANKS.filter((rank) => rank <= capacity).map((rank) => rank - 0.5), "", (at) => (at < 1 ? "best" : String(at + 0.5)));
     if (!view) return;
     const past = (p < shown && this.viewAt(shown - 1)) || view;

@@ -1,6 +1,6 @@
 // Chart on a canvas: its card, scales, axes, lines and marks, and the pointer on it.
 
-import { clamp, css, h, lerp, Surface, ticks, tickText, writeOver } from "./core.js";
+import { clamp, css, h, Surface, ticks, tickText, writeOver } from "./core.js";
 import { saveButton } from "./save_picture.js";
 
 const CHART_ROW = 15; // px between rows of text below a plot
@@ -22,12 +22,6 @@ export function paddedRange(values) {
 
 /** Points of a line that keeps each value until the next one. */
 export const stairs = (points) => points.flatMap((point, k) => (k ? [[point[0], points[k - 1][1]], point] : [point]));
-
-/** A value on its way to a goal, which it reaches once it is near. */
-export function approach(value, goal, share, near) {
-  const next = lerp(value, goal, share);
-  return Math.abs(next - goal) < near ? goal : next;
-}
 
 /** A subclass defines `paint`, which calls `axes` first. */
 export class Chart {

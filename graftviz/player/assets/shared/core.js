@@ -4,6 +4,33 @@ export const clamp = (x, low, high) => Math.min(high, Math.max(low, x));
 export const lerp = (a, b, f) => a + (b - a) * f;
 export const smooth = (f) => f * f * (3 - 2 * f);
 
+/** A value on its way to a goal, which it reaches once it is near. */
+export function approach(value, goal, share, near) {
+  const next = lerp(value, goal, share);
+  return Math.abs(next - goal) < near ? goal : next;
+}
+
+const spanOf = (values) => Math.max(...values) - Math.min(...values) || Math.abs(values[0]);
+
+/** Numbers on their way to goals, which they reach once they are as near as `near(goals)`. */
+export class Eased {
+  values = null;
+  moving = false;
+
+  /** `rate`, in 1/s: how fast they close in. */
+  constructor(app, rate, near = (goals) => 1e-3 * spanOf(goals)) {
+    Object.assign(this, { app, rate, near });
+  }
+
+  /** Go on for some seconds; the first goals are reached at once. */
+  advance(goals, seconds) {
+    const share = this.app.progress(this.rate, seconds);
+    const near = this.near(goals);
+    this.values = this.values ? goals.map((goal, k) => approach(this.values[k], goal, share, near)) : goals;
+    this.moving = this.values.some((value, k) => value !== goals[k]);
+  }
+}
+
 const withMinus = (text) => text.replaceAll("-", "−");
 const isMissing = (x) => x === null || x === undefined || !Number.isFinite(x);
 

@@ -11,6 +11,27 @@ export function countUpTo(values, value) {
   return low;
 }
 
+/** Values of something that changes at some steps. */
+export class History {
+  steps = [];
+  values = [];
+
+  push(t, value) {
+    this.steps.push(t);
+    this.values.push(value);
+  }
+
+  /** The value after step t, or undefined before the first one. */
+  at(t) {
+    return this.values[countUpTo(this.steps, t) - 1];
+  }
+
+  /** The step of the last change up to step t, or undefined before the first one. */
+  since(t) {
+    return this.steps[countUpTo(this.steps, t) - 1];
+  }
+}
+
 /** Edges in the order in which they were added; one that was removed and came back is there twice. */
 export class EdgeLog {
   sources = [];

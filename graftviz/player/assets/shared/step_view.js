@@ -18,7 +18,7 @@ export class StepView extends View {
     this.p = 0; // playhead, continuous
     this.age = Infinity; // seconds since the shown step was reached
     this.wanted = null; // a step to show once it has arrived
-    this.requests = new Requests(this, patience);
+    this.requests = new Requests(this, "need", { longest: patience });
   }
 
   address() {
@@ -75,6 +75,7 @@ export class StepView extends View {
   }
 
   stepBy(steps) {
+    this.playing = false;
     this.seek((Number.isFinite(this.wanted) ? this.wanted : this.shown) + steps);
   }
 

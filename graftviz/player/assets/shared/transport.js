@@ -1,6 +1,6 @@
 // Play, step, scrub: the buttons, the timeline, the speed, and the keys.
 
-import { button, clamp, h, icon, remembered, replaceChildren } from "./core.js";
+import { approach, button, clamp, h, icon, remembered, replaceChildren } from "./core.js";
 import { KeysHelp } from "./keys_help.js";
 
 const SPEEDS = [0.5, 1, 2, 4, 8, 16, 32].map((speed) => [speed, `${speed} /s`]);
@@ -137,11 +137,7 @@ export class Transport {
   }
 
   advance(seconds) {
-    if (this.dragging) return;
-    const goal = this.goal(this.app.log);
-    if (this.app.still) this.extent = goal;
-    this.extent += (goal - this.extent) * (1 - Math.exp(-8 * seconds));
-    if (Math.abs(goal - this.extent) < 0.02) this.extent = goal;
+    if (!this.dragging) this.extent = approach(this.extent, this.goal(this.app.log), this.app.progress(8, seconds), 0.02);
   }
 
   get moving() {

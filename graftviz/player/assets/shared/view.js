@@ -59,6 +59,11 @@ export class View {
     return this.motion.matches;
   }
 
+  /** The share of the way to a goal that is made in some seconds: all of it where nothing should move. */
+  progress(rate, seconds) {
+    return this.still ? 1 : 1 - Math.exp(-rate * seconds);
+  }
+
   // ----------------------------------------------------------------------------------- movement
 
   /** The window, or the tab, is visible again. */
