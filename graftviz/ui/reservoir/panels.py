@@ -64,7 +64,6 @@ def show_run(options: ReservoirOptions) -> tuple[RankedStep, ...]:
 def show_activation(state: OptionsPage[ReservoirOptions], steps: tuple[RankedStep, ...]) -> None:
     """Show the reservoir of one step and the edges selected by α."""
     options = state.options
-    st.subheader("Edges selected by α", anchor=False)
     left, right = st.columns([1, 2], gap="medium")
     step = steps[min(options.step, len(steps)) - 1]
     view = step.reservoir
