@@ -24,11 +24,16 @@ from graftviz.wording import plain
 
 _PREFIX = "reservoir"
 _BESIDE_THE_SCORES = ("alpha", "step")  # shown where one sees what they do
+_ADVANCED = ("n", "largest", "trials", "seed")
 
 
 def show_choices(state: OptionsPage[ReservoirOptions]) -> None:
     """Show the controls of the side bar."""
-    specs = [spec for name, spec in state.specs.items() if name not in _BESIDE_THE_SCORES]
+    specs = [
+        spec._replace(advanced=name in _ADVANCED)
+        for name, spec in state.specs.items()
+        if name not in _BESIDE_THE_SCORES
+    ]
     show_options(specs, state.values, state.choose, prefix=_PREFIX)
 
 
