@@ -37,6 +37,8 @@ def test_options_make_other_runs_and_a_link_gives_them_back() -> None:
     token = state_of(app).token
     app.number_input("prune.option.exchange").set_value(3).run()
     app.selectbox("prune.option.heuristic").set_value("mcmc").run()
+    app.session_state["prune.option.Advanced"] = True
+    app.run()
     app.number_input("prune.option.seed").set_value(7).run()
     assert not app.exception
     assert state_of(app).token != token

@@ -45,6 +45,8 @@ def test_controls_change_the_picture_and_the_address() -> None:
     after = [chart.proto.spec for chart in charts(app)]
     assert after[:2] == before[:2]  # α asks the same reservoirs, nothing is learned again
     assert after[2] != before[2]
+    app.session_state["reservoir.Advanced"] = True
+    app.run()
     app.number_input(key="reservoir.n").set_value(50).run()
     assert "of all 1,225 pairs" in texts(app)
     app.slider(key="reservoir.reservoir").set_value(5).run()

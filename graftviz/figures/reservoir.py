@@ -13,7 +13,7 @@ from graftviz.ranks import RankedStep, RankSimulation
 from graftviz.search.activation import Activation
 from graftviz.trace import ReservoirView
 
-_HEIGHT = 480
+_HEIGHT = 310  # all three fit into the window of a laptop
 _FEW = 12  # edges that each get a tick
 _SHADE = "rgba(0, 114, 178, 0.22)"
 _BAND = "rgba(0, 158, 115, 0.18)"
@@ -217,6 +217,6 @@ def _finish(figure: go.Figure, title: str) -> go.Figure:
     """Apply the style of half-page figures, with the legend below."""
     figure = finish(figure, title, _HEIGHT)
     figure.update_layout(
-        title={"text": title}, margin={"l": 70, "r": 20, "t": 60, "b": 130}, legend=_LEGEND_BELOW
+        title={"text": title}, margin={"l": 70, "r": 20, "t": 44, "b": 110}, legend=_LEGEND_BELOW
     )
     return figure

@@ -75,6 +75,6 @@ def show_presenter() -> None:
             on_click=guarded(present),
             args=(not is_on,),
         )
-    st.html(_ASSETS / "presenter_switch.css")
+    st.html(_ASSETS / "page.css")
     if is_on:
         st.html(_ASSETS / "presenter.css")

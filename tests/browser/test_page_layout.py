@@ -1,93 +1,203 @@
-"""Layout of the pages: a large picture, its sentence and the playback bar, nothing covered."""
+"""Layout of all pages at the sizes of a laptop, a tablet and a phone, and when presented."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import pytest
 from waiting import eventually
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
-PICTURE = {
-    "": ".gv-stage",
-    "regions": ".gv-stage",
-    "prune?data=survey": ".gv-stage",
-    "inspect?data=survey": ".gv-stage",
-    "budget": ".gv-main",
-    "dynamics": ".gv-main",
-}
-PLAYERS = [page for page in PICTURE if not page.startswith("inspect")]
-LEAST_SHARE = 0.40  # of the window, for the picture
+LAPTOP, TABLET, PHONE = (1400, 900), (1024, 768), (390, 844)
+LEAST_SHARE = 0.40  # of the window, for the main picture or the main views together
 LEAST_PRESENTED = 0.65
 WIDEST_SIDEBAR = 240  # px
 UNDER_HEADER = 50  # px
+MENUS = ("Download", "Link", "Help")
 
 
-def box_of(page: Any, selector: str) -> dict[str, float]:
-    """Return the place of the first element, once the layout has come to rest."""
-    element = page.locator(selector).first
-    element.wait_for()
-    before: list[Any] = []
+class Contract(NamedTuple):
+    """What a page shows.
 
-    def is_at_rest() -> bool:
-        before.append(element.bounding_box())
-        return len(before) > 1 and before[-1] == before[-2]
+    Attributes
+    ----------
+    picture : str
+        Selector of the main picture, or of the main views; empty if there is none.
+    sentence : str
+        Selector of the sentence; empty if there is none.
+    has_bar : bool
+        Whether it has a playback bar, and panels beside the picture.
+    scrolls : bool
+        Whether there is more below the view.
+    """
 
-    eventually(page, is_at_rest)
-    return dict(before[-1])
-
-
-def share(page: Any, selector: str) -> float:
-    """Return the share of the window that an element covers."""
-    box, window = box_of(page, selector), page.viewport_size
-    return float(box["width"] * box["height"] / (window["width"] * window["height"]))
-
-
-def is_in_window(page: Any, selector: str) -> bool:
-    box, window = box_of(page, selector), page.viewport_size
-    fits_across = box["x"] >= 0 and box["x"] + box["width"] <= window["width"]
-    return fits_across and UNDER_HEADER <= box["y"] <= window["height"] - box["height"] + 0.5
+    picture: str
+    sentence: str = ".gv-sentence"
+    has_bar: bool = True
+    scrolls: bool = False
 
 
-def test_charts_keep_their_places_after_the_first_step(opener: Any) -> None:
-    page = opener("", ".gv-player-body:not([hidden])")()
+PAGES = {
+    "": Contract(".gv-stage"),
+    "race": Contract(".gv-race-tile, .gv-race-charts > .gv-card", ".gv-race-leader", scrolls=True),
+    "reservoir": Contract(".js-plotly-plot", "", has_bar=False, scrolls=True),
+    "regions": Contract(".gv-stage"),
+    "prune?data=survey": Contract(".gv-stage"),
+    "budget": Contract(".gv-main > .gv-card", scrolls=True),
+    "dynamics": Contract(".gv-main > .gv-card", scrolls=True),
+    "inspect?data=survey": Contract(
+        ".gv-stage", ".st-key-inspect_method", has_bar=False, scrolls=True
+    ),
+    "lessons": Contract("", "", has_bar=False, scrolls=True),
+}
+BOXES = """(elements) => elements.map((element) => {
+  const { left, top, right, bottom } = element.getBoundingClientRect();
+  const wide = element.scrollWidth - element.clientWidth;
+  return { left, top, right, bottom, wide, tall: element.scrollHeight - element.clientHeight };
+}).filter((box) => box.right > box.left && box.bottom > box.top)"""
+
+
+class Measures:
+    """Places of the parts of a page, once they have come to rest."""
+
+    def __init__(self, page: Any, contract: Contract) -> None:
+        selectors = {
+            "document": "html",
+            "main": "[data-testid=stMain]",
+            "sidebar": "[data-testid=stSidebar]",
+            "menu": ".st-key-page_menu",
+            "picture": contract.picture,
+            "sentence": contract.sentence,
+            "bar": ".gv-transport",
+            "layout": ".gv-layout",
+            "side": ".gv-side",
+            "curves": ".gv-curves",
+        }
+        before: list[Any] = []
+
+        def is_at_rest() -> bool:
+            page.wait_for_timeout(150)
+            found = {
+                part: page.locator(selector).evaluate_all(BOXES) if selector else []
+                for part, selector in selectors.items()
+            }
+            before.append(found)
+            is_whole = found["menu"] or found["picture"]
+            return bool(is_whole) and len(before) > 1 and before[-1] == before[-2]
+
+        eventually(page, is_at_rest)
+        self._found = before[-1]
+        self.width, self.height = page.viewport_size.values()
+
+    def __getattr__(self, part: str) -> list[dict[str, float]]:
+        return list(self._found[part])
+
+    def share(self) -> float:
+        """Return the share of the window that the pictures cover."""
+        area = 0.0
+        for box in self.picture:
+            across = min(box["right"], self.width) - max(box["left"], 0.0)
+            area += across * max(min(box["bottom"], self.height) - max(box["top"], 0.0), 0.0)
+        return area / (self.width * self.height)
+
+    def is_in_window(self, part: str) -> bool:
+        box = self._found[part][0]
+        fits_across = box["left"] >= 0 and box["right"] <= self.width
+        return fits_across and box["top"] >= UNDER_HEADER and box["bottom"] <= self.height + 0.5
+
+    def nothing_scrolls_across(self) -> bool:
+        parts = ("document", "main", "layout", "side")
+        return all(box["wide"] <= 0 for part in parts for box in self._found[part])
+
+    def nothing_is_under_the_bar(self) -> bool:
+        bar = self.bar[0]["top"] + 0.5
+        return all(box["bottom"] <= bar for part in ("layout", "side") for box in self._found[part])
+
+
+@pytest.fixture
+def measured(opener: Any) -> Any:
+    """Open a page; return it, and the function that measures it once it is as expected."""
+
+    def open_and_measure(
+        name: str, size: tuple[int, int], query: str = ""
+    ) -> tuple[Any, Callable[..., Measures]]:
+        contract = PAGES[name]
+        shown = f"{contract.picture or '.st-key-page_menu'} >> nth=0"
+        width, height = size
+        open_it = opener(name + query, shown)
+        page = open_it(width=width, height=height, touch=size == PHONE, reduced_motion=True)
+
+        def measure(is_so: Callable[[Measures], bool] = lambda _: True) -> Measures:
+            def found() -> Measures | None:
+                measures = Measures(page, contract)
+                return measures if is_so(measures) else None
+
+            measures: Measures = eventually(page, found)
+            return measures
+
+        return page, measure
+
+    return open_and_measure
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_windows_of_a_laptop_and_a_tablet(measured: Any, name: str) -> None:
+    contract = PAGES[name]
+    page, measure = measured(name, LAPTOP)
+    found = measure(lambda m: not contract.picture or m.share() >= LEAST_SHARE)
+    assert all(box["right"] - box["left"] <= WIDEST_SIDEBAR for box in found.sidebar)
+    assert contract.scrolls or found.main[0]["tall"] <= 0
+    if found.curves:
+        assert found.curves[0]["bottom"] <= found.bar[0]["top"]
+    for width, height in (LAPTOP, TABLET):
+        page.set_viewport_size({"width": width, "height": height})
+        found = measure(lambda m, width=width: m.width == width and m.nothing_scrolls_across())
+        menu = found.menu[0]
+        assert width - menu["right"] == pytest.approx(15, abs=1)
+        assert menu["top"] == pytest.approx(57, abs=1)
+        assert menu["bottom"] - menu["top"] < 40, "one row"
+        for label in MENUS:
+            assert page.locator(".st-key-page_menu").get_by_role("button", name=label).is_visible()
+        if contract.has_bar:
+            assert found.is_in_window("sentence")
+            assert found.is_in_window("bar")
+            assert found.nothing_is_under_the_bar()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_window_of_a_phone(measured: Any, name: str) -> None:
+    contract = PAGES[name]
+    _, measure = measured(name, PHONE)
+    found = measure(Measures.nothing_scrolls_across)
+    assert found.menu[0]["bottom"] - found.menu[0]["top"] < 40, "one row"
+    assert found.menu[0]["right"] <= PHONE[0]
+    if contract.has_bar:
+        assert found.is_in_window("bar")
+        assert found.bar[0]["bottom"] - found.bar[0]["top"] < 140
+        assert found.nothing_is_under_the_bar()
+        if ".gv-stage" in contract.picture or ".gv-main" in contract.picture:
+            assert found.picture[0]["bottom"] <= found.sentence[0]["top"] < found.bar[0]["top"]
+
+
+@pytest.mark.parametrize("name", [name for name, contract in PAGES.items() if contract.sentence])
+def test_presenting_leaves_picture_sentence_and_bar(measured: Any, name: str) -> None:
+    contract = PAGES[name]
+    _, measure = measured(name, LAPTOP, f"{'&' if '?' in name else '?'}present=1")
+    found = measure(lambda m: m.share() >= LEAST_PRESENTED)
+    assert not found.sidebar
+    assert not found.menu
+    assert found.sentence[0]["tall"] <= 1, "nothing is cut off"
+    assert found.is_in_window("sentence")
+    assert not contract.has_bar or found.is_in_window("bar")
+
+
+def test_charts_keep_their_places_after_the_first_step(measured: Any) -> None:
+    page, measure = measured("", LAPTOP)
     places = []
     for key in ("Home", "ArrowRight"):
         page.keyboard.press(key)
         eventually(page, lambda: page.locator(".gv-words h3").inner_text() != "")
-        places.append([box_of(page, part)["y"] for part in (".gv-reservoir", ".gv-curves")])
+        places.append(measure().curves[0]["top"])
     assert places[0] == pytest.approx(places[1], abs=2)
-
-
-@pytest.mark.parametrize("name", PICTURE)
-def test_picture_sentence_and_bar_have_their_places(opener: Any, name: str) -> None:
-    picture = PICTURE[name]
-    page = opener(name, picture)()
-    eventually(page, lambda: share(page, picture) >= LEAST_SHARE)
-    assert box_of(page, "[data-testid=stSidebar]")["width"] <= WIDEST_SIDEBAR
-    is_player = name in PLAYERS
-    parts = (".gv-main", ".gv-sentence", ".gv-transport") if is_player else (picture,)
-    for width, height in ((1400, 900), (1024, 768)):
-        page.set_viewport_size({"width": width, "height": height})
-        for part in parts:
-            eventually(page, lambda part=part: is_in_window(page, part))
-        if is_player:
-            side, bar = box_of(page, ".gv-side"), box_of(page, ".gv-transport")
-            assert side["y"] + side["height"] <= bar["y"], "the bar covers no panel"
-    page.set_viewport_size({"width": 390, "height": 844})
-    eventually(page, lambda: page.evaluate("document.documentElement.scrollWidth") <= 390)
-    assert box_of(page, picture)["width"] <= 390
-    if is_player:
-        assert box_of(page, ".gv-main")["y"] < box_of(page, ".gv-sentence")["y"]
-        assert is_in_window(page, ".gv-transport")
-
-
-@pytest.mark.parametrize("name", ["?present=1", "regions?present=1", "prune?data=survey&present=1"])
-def test_presenting_leaves_picture_sentence_and_bar(opener: Any, name: str) -> None:
-    page = opener(name, ".gv-stage")()
-    eventually(page, lambda: share(page, ".gv-stage") >= LEAST_PRESENTED)
-    assert not page.get_by_test_id("stSidebar").is_visible()
-    assert is_in_window(page, ".gv-sentence")
-    assert is_in_window(page, ".gv-transport")
-    assert not page.locator("[class*=curves]").first.is_visible()

@@ -188,7 +188,7 @@ def show_inspection(state: InspectState) -> None:
         INSPECT.show(state.message(shown), {"picked": state.pick})
         if shown.picture.note:
             st.caption(plain(shown.picture.note))
-    with panel:
+    with panel, st.container(gap="small", key="inspect_panel"):
         with st.container(gap=None):
             st.markdown(f"**{plain(shown.loaded.title)}**")
             st.caption(plain(" ".join((f"{model_words(shown.model)}.", *shown.loaded.notes))))
@@ -248,7 +248,9 @@ def _show_evidence(state: InspectState, shown: Shown) -> None:
 
 def _show_method(state: InspectState) -> None:
     """Show the inference method and its accuracy."""
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    with st.container(
+        horizontal=True, vertical_alignment="center", gap="small", key="inspect_method"
+    ):
         if state.problem:
             show_problem(reworded(state.problem, _control))
         else:

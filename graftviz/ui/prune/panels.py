@@ -8,7 +8,7 @@ from graftviz.ui.frame.learning_view import show_data, show_learner_options
 from graftviz.ui.prune.state import PruneState
 
 _FIRST = ("edges", "exchange", "heuristic", "clusters")
-_THEN = ("beta", "exchanges")
+_THEN = ("beta",)
 _LEFT_OUT = ("max_edges",)  # the same as edges
 
 
@@ -23,5 +23,6 @@ def show_pruning_choices(state: PruneState, *, is_ready: bool) -> None:
         for name, spec in specs.items()
         if name not in (*_FIRST, *_THEN, *_LEFT_OUT)
     ]
-    groups = (first, [*then, state.specs["seed"], *rest])
+    seed = state.specs["seed"]._replace(advanced=True)
+    groups = (first, [*then, *rest, seed])
     show_learner_options(state, groups, "prune.option", is_ready=is_ready)

@@ -12,7 +12,7 @@ from graftviz.formats.region_csv import region_csv
 from graftviz.material import UPLOAD
 from graftviz.player.models import ShownModel, uploaded_model
 from graftviz.ui.boundary import bounded, guarded
-from graftviz.ui.controls import help_text, show_button
+from graftviz.ui.controls import help_text, show_button, show_options
 from graftviz.ui.frame.header import PageFile
 from graftviz.ui.frame.panels import show_settings, show_slider
 from graftviz.ui.frame.view import REGION
@@ -76,9 +76,6 @@ def show_model_choice(state: RegionState) -> None:
                 minimum=float(spec.minimum or 0.0),
                 maximum=float(spec.maximum or 1.0),
             )
-        for column, name in zip(st.columns(2), ("side", "seed"), strict=True):
-            with column:
-                show_settings(state, _PREFIX, name)
 
 
 def show_growth_choices(state: RegionState) -> None:
@@ -87,9 +84,13 @@ def show_growth_choices(state: RegionState) -> None:
         return
     _show_query(state, state.shown)
     show_settings(state, _PREFIX, "tolerance", "size")
-    show_settings(state, _PREFIX, "expansion", "cut", as_buttons=True)
-    if state.options.data != GRID and state.options.expansion == "random":
-        show_settings(state, _PREFIX, "seed")
+    names = ["expansion", "cut"]
+    if state.options.data == GRID:
+        names += ["side", "seed"]
+    elif state.options.expansion == "random":
+        names += ["seed"]
+    advanced = [state.specs[name]._replace(advanced=True) for name in names]
+    show_options(advanced, state.values, state.choose, prefix=_PREFIX)
 
 
 def _show_query(state: RegionState, shown: ShownModel) -> None:

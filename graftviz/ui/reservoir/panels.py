@@ -24,11 +24,16 @@ from graftviz.wording import plain
 
 _PREFIX = "reservoir"
 _BESIDE_THE_SCORES = ("alpha", "step")  # shown beside the figures they affect
+_ADVANCED = ("n", "largest", "trials", "seed")
 
 
 def show_choices(state: OptionsPage[ReservoirOptions]) -> None:
     """Show the controls of the side bar."""
-    specs = [spec for name, spec in state.specs.items() if name not in _BESIDE_THE_SCORES]
+    specs = [
+        spec._replace(advanced=name in _ADVANCED)
+        for name, spec in state.specs.items()
+        if name not in _BESIDE_THE_SCORES
+    ]
     show_options(specs, state.values, state.choose, prefix=_PREFIX)
 
 
@@ -64,7 +69,6 @@ def show_run(options: ReservoirOptions) -> tuple[RankedStep, ...]:
 def show_activation(state: OptionsPage[ReservoirOptions], steps: tuple[RankedStep, ...]) -> None:
     """Show the reservoir of one step and the edges selected by α."""
     options = state.options
-    st.subheader("Edges selected by α", anchor=False)
     left, right = st.columns([1, 2], gap="medium")
     step = steps[min(options.step, len(steps)) - 1]
     view = step.reservoir

@@ -3,7 +3,7 @@
 import { h } from "./core.js";
 
 const LAYOUT_LEAST = 360; // px, height of the picture in a short window, where the page scrolls
-const LAYOUT_BELOW = 26; // px below the bar: margins of the page
+const LAYOUT_BELOW = 18; // px: the gap above the bar, and the margin of the page below it
 
 export class Layout {
   constructor(view, main, side, bar) {

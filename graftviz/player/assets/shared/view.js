@@ -2,7 +2,6 @@
 
 import { clamp, h, plural, readPalette, remembered } from "./core.js";
 import { Layout } from "./layout.js";
-import { Requests } from "./requests.js";
 
 const VIEW_TYPE = 14.5; // px, of the style sheet's type
 const VIEW_LONGEST_FRAME = 0.1; // s; a sleeping tab wakes to a huge gap
@@ -21,7 +20,6 @@ export class View {
     this.type = 1; // how much larger than usual type is
     this.panels = [];
     this.timers = {};
-    this.requests = new Requests(this);
     this.raf = 0;
     this.root = h("section", { class: `gv-player ${kind}`, "aria-label": label, tabindex: "-1" });
     host.append(this.root);
