@@ -1,4 +1,4 @@
-"""What the container's files serve, to whom, and what a stranger gets: from a clean directory."""
+"""The server of the container files, from a clean directory: served pages and refused requests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from containerfile import read_recipe
 from waiting import wait_until
 
 from graftviz.ui.guard import headers
-from tests.browser.served_app import START, free_port, served_app, strangers
+from tests.browser.served_app import START, foreign_hosts, free_port, served_app
 from tests.load.wire import Wire
 
 HANDSHAKE = {
@@ -140,7 +140,7 @@ def test_under_each_of_its_names_a_page_loads_and_connects(served: Served, name:
 
 def test_refusing_asks_nobody_else(served: Served) -> None:
     assert served.ask("/_stcore/stream", **HANDSHAKE, Origin=ELSEWHERE).status == 403
-    assert strangers(served.log) == []
+    assert foreign_hosts(served.log) == []
 
 
 def token_of(served: Served) -> dict[str, str]:

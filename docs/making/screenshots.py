@@ -85,7 +85,7 @@ def _settled(page: Page) -> bytes:
 
 
 def _words(page: Page) -> str:
-    """Return what can be read: that of views stands in roots of their own."""
+    """Return the visible text of the page, including that of views, which have shadow roots."""
     parts = ("body", ".gv-player")
     return "\n".join(text for part in parts for text in page.locator(part).all_inner_texts())
 

@@ -187,7 +187,7 @@ class RaceRecorder(Recorder):
         return super().advance()
 
     def header(self) -> Mapping[str, Any]:
-        """Return what is known after the first step."""
+        """Return the header of the run; call it after the first step."""
         return racer_header(
             self.course(),
             run=self.token,
@@ -243,7 +243,7 @@ def to_json(value: object) -> str:
 
 
 def preset_title(learner: Learner) -> str:
-    """Return what people call a learner by its preset: "the paper's method"."""
+    """Return the name of a learner with its preset, such as "the paper's method"."""
     titles = {
         "paper": "the paper's method",
         "thesis": "the thesis' method",

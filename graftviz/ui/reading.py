@@ -59,7 +59,7 @@ def read_files(
 def read_once(
     key: str, files: Iterable[Any | None], options: tuple[Any, ...], read: Callable[[], T]
 ) -> T:
-    """Return what `read` returned, or raise what it raised, for the same files and options.
+    """Return the result of `read`, or raise its error again, for the same files and options.
 
     Parameters
     ----------

@@ -35,10 +35,10 @@ _accounts = UploadAccounts(StreamlitFiles(), limits)
 
 
 def middleware() -> list[Middleware]:
-    """Return what stands between the network and Streamlit.
+    """Return the middleware in front of Streamlit.
 
-    Names the server goes by are taken out of Streamlit's options: its websocket would compare with
-    them too, and lock out numbers, ``localhost`` and the machine's own name.
+    The allowed hosts are removed from Streamlit's options: its websocket would check them too, and
+    refuse numeric addresses, ``localhost`` and the machine's own name.
     """
     page = Path(get_static_dir(), "index.html").read_text(encoding="utf-8")
     hosts = list(config.get_option(_HOSTS))

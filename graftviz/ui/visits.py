@@ -227,7 +227,7 @@ def register_visit() -> Visit:
 
 
 def share() -> Share:
-    """Return what this session has of the engine."""
+    """Return this session's share of the engine."""
     return register_visit().share
 
 

@@ -48,7 +48,7 @@ def _script() -> str:
 
 
 def serious_findings(page: Any) -> list[str]:
-    """Return what keeps people out of a page as it is now, shadow roots included."""
+    """Return the accessibility violations of a page, shadow roots included."""
     # By the browser itself, which no content policy of the page forbids.
     if not page.evaluate("globalThis.axe !== undefined"):
         page.evaluate(_script())

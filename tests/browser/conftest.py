@@ -1,4 +1,4 @@
-"""Pages for browser tests. A page that complains or reaches out of this machine fails its test."""
+"""Pages for browser tests. An error on a page or a connection to another machine fails its test."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from open_pages import PageFactory, Pages, no_browser
 from sample_records import sample_run
-from served_app import served_app, strangers
+from served_app import foreign_hosts, served_app
 from served_player import served_page
 from waiting import AT_REST, PATIENCE, eventually, jump_to
 
@@ -99,11 +99,11 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with served_app(log) as url:
         yield url
     assert "Traceback" not in log.read_text(errors="replace")
-    assert strangers(log) == []
+    assert foreign_hosts(log) == []
 
 
 def _of_folder(request: pytest.FixtureRequest, key: pytest.StashKey[Any], start: Any) -> Any:
-    """Return what the tests of this folder share; it is ended after the last of them.
+    """Return an object that the tests of this folder share; it is closed after the last of them.
 
     Playwright keeps an event loop running in this thread, and tests of other folders start theirs.
     """

@@ -1,4 +1,4 @@
-"""What a server sends a page, kept back for a while: the page acts on what it knew before."""
+"""Delay of messages to a page, which meanwhile acts on older data."""
 
 from __future__ import annotations
 

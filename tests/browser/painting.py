@@ -1,4 +1,4 @@
-"""What a view paints into a picture that it saves."""
+"""Record of the drawing calls of a view that saves a picture."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def served_app(
 ) -> Iterator[str]:
     """Serve the app of `folder` and yield its address.
 
-    What it prints goes to `log`, and whom it speaks to is written down for `strangers`.
+    Its output goes to `log`, and its connections are recorded for `foreign_hosts`.
     """
     port = free_port()
     server = start_server(port, log, folder=folder, options=options, environment=environment)
@@ -60,7 +60,7 @@ def start_server(
     command = [sys.executable, "-m", "streamlit", "run", "app.py", *options]
     command += ["--server.port", str(port)]
     paths = [str(AUDITED), *filter(None, [os.environ.get("PYTHONPATH")])]
-    watched = {"PYTHONPATH": os.pathsep.join(paths), "GRAFTVIZ_SPOKEN_TO": str(_record(log))}
+    watched = {"PYTHONPATH": os.pathsep.join(paths), "GRAFTVIZ_CONNECTIONS": str(_record(log))}
     with log.open("ab") as output:
         return subprocess.Popen(
             command,
@@ -71,15 +71,15 @@ def start_server(
         )
 
 
-def strangers(log: Path) -> list[str]:
-    """Return whom the server with this log turned to, or whose address it asked for; not itself."""
+def foreign_hosts(log: Path) -> list[str]:
+    """Return the hosts that the server with this log connected to or resolved, except its own."""
     record = _record(log)
     lines = record.read_text(encoding="utf-8").splitlines() if record.exists() else []
     return [line for line in lines if _NAME.search(line) or not _ITSELF.search(line)]
 
 
 def _record(log: Path) -> Path:
-    return log.with_suffix(".spoken_to")
+    return log.with_suffix(".connections")
 
 
 def free_port() -> int:

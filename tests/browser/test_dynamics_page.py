@@ -47,7 +47,7 @@ def text_of(page: Any, part: str) -> str:
 
 
 def bars_of(page: Any) -> list[str]:
-    """Return what the bars say; nothing while they are not laid out: then words run together."""
+    """Return the texts of the bars; empty before the layout is complete."""
     bars: list[str] = page.locator(".gv-dynamics-bars li").all_inner_texts()
     return bars if all(re.match(r"x\d+\s", bar) for bar in bars) else []
 

@@ -75,7 +75,7 @@ def to_the_end(page: Any) -> int:
 
 
 def position(page: Any) -> str:
-    """Return what is said about the shown step; not how many steps are ready by now."""
+    """Return the text of the shown step, without the number of computed steps."""
     text = " ".join(page.locator(".gv-position").inner_text().split())
     return re.sub(r" of \d+\+?", "", text)
 

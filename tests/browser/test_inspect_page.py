@@ -44,7 +44,7 @@ def heading(page: Any, text: str) -> Any:
 
 
 def picture(graph: Any) -> str:
-    """Return what is on the canvas."""
+    """Return the picture on the canvas."""
     data: str = graph.evaluate("(canvas) => canvas.toDataURL()")
     return data
 

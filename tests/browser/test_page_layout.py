@@ -19,7 +19,7 @@ MENUS = ("Download", "Link", "Help")
 
 
 class Contract(NamedTuple):
-    """What a page shows.
+    """Elements of a page.
 
     Attributes
     ----------

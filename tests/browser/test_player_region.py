@@ -38,9 +38,9 @@ def chosen(finished: Any, until: Any) -> Any:
 
 
 def region_at(page: Any, t: int) -> list[int]:
-    """Return what `REPLY` lets the region be."""
-    told = page.evaluate(f"player.log.nodeFacts({NODE}, {t}).partners.map(p => p.node)")
-    return sorted([NODE, *told])
+    """Return the nodes of the region in `REPLY`."""
+    partners = page.evaluate(f"player.log.nodeFacts({NODE}, {t}).partners.map(p => p.node)")
+    return sorted([NODE, *partners])
 
 
 def test_a_chosen_node_lights_its_region(chosen: Any) -> None:

@@ -53,7 +53,7 @@ def step(page: Any) -> int:
 
 
 def shown(page: Any) -> tuple[str, str, str]:
-    """Return what is said about the run, the shown step, and in words what it did."""
+    """Return the texts of the run, of the shown step, and its description."""
     return (
         page.locator(".gv-head").inner_text(),
         re.sub(r" of \d+\+?", "", " ".join(page.locator(".gv-position").inner_text().split())),

@@ -25,7 +25,7 @@ _USUAL_RUN = "default"  # the link of a run whose address is empty
 @clearable_cache
 @st.cache_resource(show_spinner="Learning the model…", max_entries=24)
 def learned(data: str) -> ShownModel:
-    """Return what best-choice edge grafting learns from a data set."""
+    """Return the result of best-choice edge grafting on a data set."""
     found = last_value(learned_model(material(data, 0)))
     assert found is not None  # the run has ended
     return found

@@ -1,9 +1,9 @@
-"""Whom a process speaks to: Python runs this first where the folder is on its path."""
+"""Record of the connections of a process; Python runs this first if the folder is on its path."""
 
 import os
 import sys
 
-RECORD = os.environ["GRAFTVIZ_SPOKEN_TO"]
+RECORD = os.environ["GRAFTVIZ_CONNECTIONS"]
 PLACE_OF_ADDRESS = {
     "socket.connect": 1,
     "socket.sendto": 1,

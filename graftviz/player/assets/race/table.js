@@ -1,4 +1,4 @@
-// The numbers of all racers at the shown place; once all have arrived, the best of each column.
+// The numbers of all racers at the shown place; once all have finished, the best of each column.
 
 import { decimals, h } from "../shared/core.js";
 import { RacerTable } from "../shared/racer_table.js";
