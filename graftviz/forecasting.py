@@ -163,7 +163,7 @@ def forecast(
         If the table cannot be counted within its ``max_memory``.
     """
     size = _size_of(table)
-    held = resident_bytes() or PROGRAM_BYTES
+    held = resident_bytes()
     start = [
         Part("program", max(held - (size.code_bytes if size.loaded else 0), PROGRAM_BYTES), 0.0)
     ]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import re
 from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import pyarrow
 
 from graftviz.errors import InputError
@@ -28,22 +28,19 @@ _CONTAINER = (
 _HEAP = ((-8, 2), (-3, 1 << 17), (-1, 1 << 17))
 
 
-def free_bytes() -> int | None:
-    """Return the number of bytes that this process can still allocate; None if unknown.
+def free_bytes() -> int:
+    """Return the number of bytes that this process can still allocate.
 
     Memory of cached files counts as free. In a container its limit applies.
     """
-    available = _line_of("/proc/meminfo", "MemAvailable:")
-    if available is None:
-        return _free_pages()
     in_containers = [_container_free(*paths) for paths in _CONTAINER]
-    limits = [available, *(free for free in in_containers if free is not None)]
-    return max(min(limits), 0)
+    available = psutil.virtual_memory().available
+    return max(min([available, *(free for free in in_containers if free is not None)]), 0)
 
 
-def resident_bytes() -> int | None:
-    """Return the resident memory of this process in bytes; None if unknown."""
-    return _line_of("/proc/self/status", "VmRSS:")
+def resident_bytes() -> int:
+    """Return the resident memory of this process in bytes."""
+    return int(psutil.Process().memory_info().rss)
 
 
 def configure_allocator() -> None:
@@ -99,25 +96,8 @@ def size_text(size: float) -> str:
     return f"{size:.0f} bytes"
 
 
-def _line_of(path: str, label: str) -> int | None:
-    """Return the value, in bytes, of a line in kB of a file in /proc."""
-    try:
-        text = Path(path).read_text(encoding="ascii", errors="replace")
-        line = next(line for line in text.splitlines() if line.startswith(label))
-        return 1024 * int(line.split()[1])
-    except (OSError, StopIteration, ValueError, IndexError):
-        return None
-
-
 def _container_free(limit: str, usage: str) -> int | None:
     try:
         return int(Path(limit).read_text()) - int(Path(usage).read_text())
     except (OSError, ValueError):  # no such file, or "max": no limit
-        return None
-
-
-def _free_pages() -> int | None:
-    try:
-        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, ValueError):  # Windows has none, macOS no such name
         return None

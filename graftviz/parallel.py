@@ -27,23 +27,21 @@ Item = TypeVar("Item")
 Value = TypeVar("Value")
 
 _MOST_JOBS = 10_000
-_ALIGNMENT = 64  # bytes: arrays that are unpacked in place start at cache lines
 _LARGEST_COPIED = 10_000  # bytes: larger arrays are memory-mapped by processes of this machine
 
 
 class Parcel(NamedTuple):
-    """Layout of content packed by :func:`pack`.
+    """Pickled object without its arrays.
 
     Attributes
     ----------
     key : str
-        Digest of the content, by which a process recognises content that it has unpacked.
-    ends : tuple of int
-        End of each part of the content: the pickle, then its out-of-band arrays.
+        Digest of the content, by which a process recognises an object that it has unpacked.
+    head : bytes
     """
 
     key: str
-    ends: tuple[int, ...]
+    head: bytes
 
 
 _last_unpacked: dict[str, Any] = {}  # the object that this process unpacked last, by key
@@ -103,11 +101,11 @@ def parallel_map(
     if getattr(backend, "supports_sharedmem", False):
         calls = [joblib.delayed(_call)(function, shared, k, item) for k, item in enumerate(tasks)]
     else:
-        # The content is a separate array argument: joblib memory-maps it for processes of this
-        # machine, and its Dask backend scatters it.
-        parcel, content = pack(shared)
+        # Each array is an argument: joblib memory-maps arguments for processes of this machine,
+        # and its Dask backend scatters them.
+        parcel, arrays = pack(shared)
         calls = [
-            joblib.delayed(_unpack_and_call)(function, parcel, content, k, item)
+            joblib.delayed(_unpack_and_call)(function, parcel, k, item, *arrays)
             for k, item in enumerate(tasks)
         ]
     results = pool(calls)
@@ -118,42 +116,30 @@ def parallel_map(
     return _in_order(results, tasks, on_done)
 
 
-def pack(value: Any) -> tuple[Parcel, np.ndarray]:
-    """Return `value` as one read-only array of bytes: its pickle, followed by its arrays."""
-    arrays: list[pickle.PickleBuffer] = []
-    head = pickle.dumps(value, protocol=5, buffer_callback=arrays.append)
-    parts = [memoryview(head), *(array.raw() for array in arrays)]
-    ends: list[int] = []
-    for part in parts:
-        ends.append(_starts(ends)[-1] + part.nbytes)
-    content = np.zeros(ends[-1], dtype=np.uint8)
-    for part, start, end in zip(parts, _starts(ends), ends, strict=False):
-        content[start:end] = np.frombuffer(part, dtype=np.uint8)
-    content.flags.writeable = False
-    return Parcel(hashlib.sha256(content.data).hexdigest(), tuple(ends)), content
+def pack(value: Any) -> tuple[Parcel, list[np.ndarray]]:
+    """Return an object as its pickle and the bytes of its arrays."""
+    buffers: list[pickle.PickleBuffer] = []
+    head = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
+    arrays = [np.asarray(buffer.raw(), dtype=np.uint8) for buffer in buffers]
+    digest = hashlib.sha256(head)
+    for array in arrays:
+        array.flags.writeable = False
+        digest.update(array.data)
+    return Parcel(digest.hexdigest(), head), arrays
 
 
-def unpack(parcel: Parcel, content: np.ndarray) -> Any:
-    """Return the packed object, with read-only arrays that share the memory of `content`.
+def unpack(parcel: Parcel, *arrays: np.ndarray) -> Any:
+    """Return the packed object, with read-only arrays that share the memory of `arrays`.
 
     Each process caches the object that it unpacked last.
     """
     with _unpack_lock:  # workers of a Dask cluster may run several threads
         if parcel.key not in _last_unpacked:
             _last_unpacked.clear()
-            frozen = np.asarray(content).view()
-            frozen.flags.writeable = False
-            head, *arrays = (
-                frozen[start:end].data
-                for start, end in zip(_starts(parcel.ends), parcel.ends, strict=False)
-            )
-            _last_unpacked[parcel.key] = pickle.loads(head, buffers=arrays)
+            for array in arrays:
+                array.flags.writeable = False
+            _last_unpacked[parcel.key] = pickle.loads(parcel.head, buffers=arrays)
         return _last_unpacked[parcel.key]
-
-
-def _starts(ends: Sequence[int]) -> list[int]:
-    """Return the start of each part and the start of a further one."""
-    return [0, *(-(-end // _ALIGNMENT) * _ALIGNMENT for end in ends)]
 
 
 def _call(
@@ -165,11 +151,11 @@ def _call(
 def _unpack_and_call(
     function: Callable[[Any, Item], Value],
     parcel: Parcel,
-    content: np.ndarray,
     k: int,
     item: Item,
+    *arrays: np.ndarray,
 ) -> tuple[int, Value]:
-    return k, function(unpack(parcel, content), item)
+    return k, function(unpack(parcel, *arrays), item)
 
 
 def _in_order(

@@ -78,11 +78,12 @@ def test_the_table_is_sent_once_and_unpacked_once_by_each_worker(client, sent):
     before = client.run(received_from_workers)
     seen = parallel_map(look, items, shared=Counted(table))
     assert [s.total for s in seen] == [int(table.codes[k].sum()) for k in items]
-    _, content = pack(Counted(table))
-    assert sent == [content.nbytes]
-    # Workers have it from each other, and no one more than once.
+    _, arrays = pack(Counted(table))
+    size = sum(array.nbytes for array in arrays)
+    assert 0.99 * size <= sum(sent) <= size
+    # Workers receive it from each other, at most once each.
     for worker, received in client.run(received_from_workers).items():
-        assert received - before[worker] <= 1.01 * content.nbytes
+        assert received - before[worker] <= 1.01 * size
     processes = {s.process for s in seen}
     assert processes <= workers(client)
     assert len({(s.process, s.unpacked) for s in seen}) == len(processes)
@@ -106,8 +107,8 @@ def test_the_tuning_grid_gives_the_numbers_of_one_process(client, sent):
     done: list[tuple[int, int]] = []
     spread = tuning_grid(train, learner, grid, **facts, on_done=lambda *counts: done.append(counts))
     assert done == [(k, 18) for k in range(1, 19)]
-    assert len(sent) == 1
-    assert train.codes.nbytes + test.codes.nbytes <= sent[0]
+    codes = train.codes.nbytes + test.codes.nbytes
+    assert codes <= sum(sent) < 2 * codes
     assert [p._replace(seconds=0.0) for p in spread.points] == [
         p._replace(seconds=0.0) for p in serial.points
     ]
@@ -123,7 +124,7 @@ def test_subsamples_give_the_stability_of_one_process(client, sent):
     np.testing.assert_array_equal(spread.edges, serial.edges)
     np.testing.assert_array_equal(spread.counts, serial.counts)
     assert len(spread.edges) > 0
-    assert len(sent) == 1
+    assert table.codes.nbytes <= sum(sent) < 2 * table.codes.nbytes
 
 
 def test_a_grid_search_gives_the_scores_of_one_process(client):

@@ -63,7 +63,8 @@ def test_a_search_travels_to_other_processes(solver):
     options = dynamics.SparsityInducing(solver=solver)
     one, two = options.solver_of(known.before, 3), options.solver_of(known.before[:-1], 3)
     search = Search(known, one, two, 3)
-    there = unpack(*pack(search))
+    parcel, arrays = pack(search)
+    there = unpack(parcel, *arrays)
     for here, sent in zip(
         search_rows(search, range(8), None), search_rows(there, range(8), None), strict=True
     ):

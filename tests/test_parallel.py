@@ -94,7 +94,8 @@ def test_a_number_of_jobs_that_is_none_is_refused(jobs):
 def test_packing_and_unpacking_gives_the_same_back(sizes, dtype):
     rng = np.random.default_rng(len(sizes))
     arrays = [rng.integers(0, 200, size).astype(dtype) for size in sizes]
-    again = unpack(*pack({"arrays": arrays, "words": "as they were"}))
+    parcel, packed = pack({"arrays": arrays, "words": "as they were"})
+    again = unpack(parcel, *packed)
     assert again["words"] == "as they were"
     for array, copy in zip(arrays, again["arrays"], strict=True):
         assert copy.dtype == array.dtype
@@ -104,7 +105,8 @@ def test_packing_and_unpacking_gives_the_same_back(sizes, dtype):
 
 
 def test_a_parcel_is_known_by_its_content(table):
-    parcel, content = pack(table)
-    assert unpack(parcel, content) is unpack(*pack(table))
+    parcel, arrays = pack(table)
+    assert unpack(parcel, *arrays) is unpack(parcel, *pack(table)[1])
+    assert parcel == pack(table)[0]
     assert parcel.key != pack(table.rows(slice(1, None)))[0].key
-    assert np.shares_memory(unpack(parcel, content).codes, content)
+    assert any(np.shares_memory(unpack(parcel, *arrays).codes, array) for array in arrays)

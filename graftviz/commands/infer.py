@@ -134,7 +134,7 @@ def _memory(arguments: argparse.Namespace) -> int | None:
     if arguments.max_memory is None:
         return None
     allowed = parse_size(arguments.max_memory, "--max-memory")
-    program = (resident_bytes() or 0) + _KERNELS
+    program = resident_bytes() + _KERNELS
     if allowed <= program:
         raise InputError(
             f"--max-memory allows {size_text(allowed)}, but the program alone takes "

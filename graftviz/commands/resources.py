@@ -37,26 +37,24 @@ class RunLimits(NamedTuple):
 
     Attributes
     ----------
-    memory : int or None
-        Largest memory of the process; None if neither the user nor the system defines it.
+    memory : int
+        Largest memory of the process.
     is_user_set : bool
         Whether the user set `memory`.
-    total : int or None
+    total : int
         Memory available to this process in total.
     seconds : float
     """
 
-    memory: int | None
+    memory: int
     is_user_set: bool
-    total: int | None
+    total: int
     seconds: float
 
     @property
-    def left(self) -> int | None:
+    def left(self) -> int:
         """Memory the run may still allocate after the engine is loaded."""
-        if self.memory is None:
-            return None
-        return max(self.memory - (resident_bytes() or 0) - _ENGINE, 0)
+        return max(self.memory - resident_bytes() - _ENGINE, 0)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -94,13 +92,12 @@ def limits(arguments: argparse.Namespace) -> RunLimits:
     """
     if not arguments.max_seconds > 0:
         raise InputError(f"--max-seconds must be above 0, not {arguments.max_seconds:g}.")
-    held, free = resident_bytes() or 0, free_bytes()
-    total = None if free is None else held + free
+    held, free = resident_bytes(), free_bytes()
+    total = held + free
     if arguments.max_memory is not None:
         limit = parse_size(arguments.max_memory, "--max-memory")
         return RunLimits(limit, True, total, arguments.max_seconds)
-    usual = None if free is None else held + int(_SHARE * free)
-    return RunLimits(usual, False, total, arguments.max_seconds)
+    return RunLimits(held + int(_SHARE * free), False, total, arguments.max_seconds)
 
 
 def read(arguments: argparse.Namespace, path: str, reading: dict[str, Any]) -> DiscreteTable:
@@ -111,9 +108,9 @@ def read(arguments: argparse.Namespace, path: str, reading: dict[str, Any]) -> D
     like = reading.get("like")
     in_chunks = chunk_bytes(extent.columns or (len(like.names) if like is not None else 1))
     # Reading in chunks needs memory too, and a small table needs less as a whole.
-    if not arguments.chunked and (left is None or needed <= max(left, in_chunks)):
+    if not arguments.chunked and needed <= max(left, in_chunks):
         return read_table(path, **reading, max_bytes=_MOST_BYTES)
-    for_counts = None if left is None else max(left - in_chunks, left // 2)
+    for_counts = max(left - in_chunks, left // 2)
     rules = {
         key: reading[key] for key in ("missing", "max_states", "header", "like") if key in reading
     }
@@ -148,13 +145,9 @@ def confirm(arguments: argparse.Namespace, learning: Run, *, runs: int = 1) -> i
     allowed = limits(arguments)
     cache, needs = _fit_cache(learning.table, learning.learner, allowed.memory)
     needs = dataclasses.replace(needs, seconds=needs.seconds * runs)
-    most = (
-        allowed.total
-        if not allowed.is_user_set
-        else min(allowed.memory or 0, allowed.total or 2**62)
-    )
+    most = min(allowed.memory, allowed.total) if allowed.is_user_set else allowed.total
     sentence = " ".join([needs.sentence, *needs.assumptions])
-    if most is not None and needs.peak_bytes > most:
+    if needs.peak_bytes > most:
         bound = (
             "--max-memory allows" if allowed.is_user_set and most == allowed.memory else "available"
         )
@@ -163,7 +156,7 @@ def confirm(arguments: argparse.Namespace, learning: Run, *, runs: int = 1) -> i
             f"{_suggestion(learning, most)}."
         )
     reasons = []
-    if allowed.memory is not None and needs.peak_bytes > allowed.memory:
+    if needs.peak_bytes > allowed.memory:
         reasons.append(f"more than {size_text(allowed.memory)}, {_SHARE:.0%} of the free memory")
     if needs.seconds > allowed.seconds:
         reasons.append(f"more than --max-seconds {allowed.seconds:g}")
@@ -181,11 +174,11 @@ def confirm(arguments: argparse.Namespace, learning: Run, *, runs: int = 1) -> i
     return cache
 
 
-def _fit_cache(table: DiscreteTable, learner: Learner, most: int | None) -> tuple[int, Forecast]:
+def _fit_cache(table: DiscreteTable, learner: Learner, most: int) -> tuple[int, Forecast]:
     """Return the limit of the pair cache with which a run fits into `most`, and its forecast."""
     cache = DEFAULT_CACHE_BYTES
     needs = forecast(table, learner, cache_bytes=cache)
-    if most is not None and needs.peak_bytes > most:
+    if needs.peak_bytes > most:
         pairs = sum(part.bytes for part in needs.parts if part.name == "pair counts")
         room = min(cache, int(pairs)) - (needs.peak_bytes - most)
         cache = max(room, _LEAST_CACHE)
@@ -193,9 +186,9 @@ def _fit_cache(table: DiscreteTable, learner: Learner, most: int | None) -> tupl
     return cache, needs
 
 
-def _fits_in_memory(table: ChunkedTable, left: int | None) -> bool:
+def _fits_in_memory(table: ChunkedTable, left: int) -> bool:
     codes = table.n_rows * table.n_variables
-    return left is None or codes <= _HELD_OUT_SHARE * left
+    return codes <= _HELD_OUT_SHARE * left
 
 
 def _chunked_note(table: ChunkedTable, needed: int) -> str:
@@ -212,10 +205,10 @@ def _chunked_note(table: ChunkedTable, needed: int) -> str:
     )
 
 
-def _suggestion(learning: Run, most: int | None) -> str:
+def _suggestion(learning: Run, most: int) -> str:
     """Suggest how to reduce the needs of a run; `most` is the available memory in bytes."""
     learner = learning.learner
-    if most is not None and most < PROGRAM_BYTES:
+    if most < PROGRAM_BYTES:
         return f"allow more than the {size_text(PROGRAM_BYTES)} of the program alone"
     offers = []
     if learner.name == "edge-grafting":

@@ -133,7 +133,7 @@ def check_settings(
     # The recorded draws and the returned rows are two arrays of one byte per cell.
     drawn = max(rows, _LEAST_DRAWS * (chains or 0))
     needed, free = 2 * drawn * model.n_variables, free_bytes()
-    if free is not None and needed > free:
+    if needed > free:
         raise InputError(
             f"{drawn:,} draws of {model.n_variables:,} variables take {size_text(needed)}, "
             f"and {size_text(free)} are free; draw fewer rows or take fewer chains."

@@ -30,7 +30,6 @@ ROW_UNIT = 512
 _CHUNK_BYTES = 2**25
 _LEAST_CHUNK, _MOST_CHUNK = 4096, 2**20
 _SHARE = 0.8  # default share of the free memory for counts
-_UNKNOWN_MEMORY = 4 * 10**9  # used if the system does not report the free memory
 
 
 class ChunkedTable(DiscreteTable):
@@ -315,8 +314,7 @@ def open_table(
     rules = checked_rules(missing, max_states, "reject", BINS)
     source = Source(place, file_extent(place), checked_header(header), expected)
     if max_memory is None:
-        free = free_bytes()
-        max_memory = _UNKNOWN_MEMORY if free is None else int(_SHARE * free)
+        max_memory = int(_SHARE * free_bytes())
     return _open(source, rules, like, max_memory, chunk_rows)
 
 

@@ -57,7 +57,7 @@ def judge(table: DiscreteTable, *learners: Learner) -> Verdict:
         )
     if (refusal := _no_room(text, peak)) and visits().forget(all_of_them=True):
         # Runs of disconnected clients are evicted first.
-        refusal = _no_room(text, added + (resident_bytes() or 0))
+        refusal = _no_room(text, added + resident_bytes())
     if refusal:
         return Verdict(refusal=refusal)
     beyond = []
@@ -87,14 +87,14 @@ def fewer_edges(table: DiscreteTable, learner: Learner) -> int | None:
 
 def _no_room(text: str, peak_bytes: int) -> str:
     """Explain that memory is insufficient for a run; empty if it suffices."""
-    free, held = free_bytes(), resident_bytes() or 0
+    free, held = free_bytes(), resident_bytes()
     total = limits().total_memory * _MEGABYTE
     if total and peak_bytes > total:
         return (
             f"{text} The server uses {size_text(held)}; its limit is {size_text(total)}. Not "
             "started. Try again later, or reduce the run."
         )
-    if free is not None and peak_bytes > held + free:
+    if peak_bytes > held + free:
         return (
             f"{text} Only {size_text(held + free)} are available. Not started. Set an edge budget, "
             "use fewer variables, or a learner that counts only the pairs it tests, such as "

@@ -91,9 +91,9 @@ def plan_elimination(
 
 
 def plan_for(
-    model: PairwiseMRF, allowed: int | None, order: Sequence[int] | np.ndarray | None = None
+    model: PairwiseMRF, allowed: int, order: Sequence[int] | np.ndarray | None = None
 ) -> EliminationPlan:
-    """Return the plan for a model without evidence; `allowed` is in bytes, None: no limit."""
+    """Return the plan for a model without evidence; `allowed` is the memory limit in bytes."""
     if order is None:
         scopes = best_scopes(model)
     else:
@@ -110,8 +110,7 @@ def plan_for(
     messages = np.rint(scopes.clique_sizes / states).astype(np.int64)
     # Potentials and their marginals are stored in the same array.
     fixed = 2 * len(model.weights)
-    most = np.inf if allowed is None else allowed / _ENTRY - fixed
-    layout = lay_out(scopes.parent, messages, most)
+    layout = lay_out(scopes.parent, messages, allowed / _ENTRY - fixed)
     scopes.order.flags.writeable = False
     return EliminationPlan(
         order=scopes.order,
@@ -126,12 +125,11 @@ def plan_for(
     )
 
 
-def allowed_bytes(max_memory: int | None) -> int | None:
+def allowed_bytes(max_memory: int | None) -> int:
     """Return the memory limit of tables: `max_memory`, or most of the free memory."""
     if max_memory is not None:
         return max_memory
-    free = free_bytes()
-    return None if free is None else int(SHARE * free)
+    return int(SHARE * free_bytes())
 
 
 def refuse_if_too_large(plan: EliminationPlan, max_memory: int | None) -> None:
@@ -148,7 +146,7 @@ def refuse_if_too_large(plan: EliminationPlan, max_memory: int | None) -> None:
             f"Every elimination order that was tried reaches width {plan.width} or more, and a "
             f'clique of more than 2^{MOST_BITS:g} joint states; try method="bp".'
         )
-    if allowed is None or plan.bytes <= allowed:
+    if plan.bytes <= allowed:
         return
     bound = "(max_memory)" if max_memory is not None else f"({SHARE:.0%} of the free memory)"
     raise InputError(
