@@ -21,11 +21,11 @@ BAD_LINKS: tuple[tuple[str, dict[str, str], tuple[str, ...], dict[str, str]], ..
     ),
     (
         "",
-        {"branch": "soon", "preset": "default", "compare": "worst"},
+        {"branch": "soon", "preset": "other", "compare": "worst"},
         (
             "A branch is written as step:option=value",
             "A run can be compared with best",
-            "default is now called paper",
+            "preset must be",
         ),
         {},
     ),

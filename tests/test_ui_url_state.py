@@ -88,13 +88,6 @@ def test_a_comparison_that_means_nothing_costs_a_sentence(
     assert sentence in complaints[0]
 
 
-def test_an_older_links_preset_is_mapped_with_a_sentence() -> None:
-    settings, complaints = parsed({"preset": "default", "alpha": "0.5"})
-    assert settings.options == {"alpha": 0.5}
-    assert len(complaints) == 1
-    assert "now called paper" in complaints[0]
-
-
 NAMES = st.sampled_from(
     [
         "data",

@@ -11,10 +11,7 @@ import streamlit as st
 from graftviz.figures import figure_csv, figure_html
 from graftviz.ui.frame.header import PageFile, file_button
 
-_FILES = (
-    ("html", "Page (HTML, opens offline)", figure_html),
-    ("csv", "Data (CSV)", figure_csv),
-)
+_FILES = (("html", "Page (HTML, opens offline)", figure_html), ("csv", "Data (CSV)", figure_csv))
 
 
 def show_figure(figure: go.Figure, key: str, alt: str, **options: Any) -> Any:

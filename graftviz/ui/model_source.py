@@ -202,8 +202,7 @@ class ModelSource:
         title = f"True model of {_name(material.title)}"
         places = material.positions
         return self._cache.get(
-            (TRUE, key),
-            lambda: Loaded(read_model(path), title, (), places, places is not None),
+            (TRUE, key), lambda: Loaded(read_model(path), title, (), places, places is not None)
         )
 
     def _learned(self, patience: float) -> Loaded | None:

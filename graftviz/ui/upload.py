@@ -155,10 +155,7 @@ def show_uploaders(prefix: str, uploaders: Sequence[tuple[str, str, list[str]]])
 
 
 def read_upload(
-    file: BinaryIO,
-    truth: BinaryIO | None,
-    places: BinaryIO | None,
-    options: Mapping[str, Any],
+    file: BinaryIO, truth: BinaryIO | None, places: BinaryIO | None, options: Mapping[str, Any]
 ) -> Upload:
     """Read a table, and optionally its true edges and the positions of its variables.
 

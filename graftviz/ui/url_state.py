@@ -35,11 +35,6 @@ MAX_STEP = 10**9
 _MAX_TEXT = 60  # characters of a value; longer ones are refused before they are read
 _PART = "graftviz.part"
 T = TypeVar("T")
-# Values of old links, with the warning; the default of the page is used.
-_RENAMED = {
-    ("preset", "default"): "Old link: its preset default is now called paper. Unless the link sets "
-    "them, n/4 tests per step and at most 3n edges are used."
-}
 _FINGERPRINT = re.compile(r"[0-9a-f]{16,64}")
 _NO_UPLOAD = "applies to uploaded data only"
 
@@ -153,9 +148,6 @@ class LinkReader:
 
     def add_option(self, cls: type, spec: OptionSpec, text: str, values: dict[str, Any]) -> None:
         """Add the value of one option to `values`."""
-        if (spec.name, text.strip()) in _RENAMED:
-            self.complaints.append(_RENAMED[spec.name, text.strip()])
-            return
         try:
             values.update(parse_options(cls, {spec.name: text}))
         except InputError as error:
@@ -268,12 +260,7 @@ class UploadOptions:
         advanced=True,
     )
     bins: int = option(
-        BINS,
-        "Number of quantiles.",
-        label="Quantiles",
-        minimum=2,
-        maximum=256,
-        advanced=True,
+        BINS, "Number of quantiles.", label="Quantiles", minimum=2, maximum=256, advanced=True
     )
     max_states: int = option(
         MAX_STATES,

@@ -42,11 +42,7 @@ class DynamicsOptions:
         30, "number of series of the random system", label="Series", minimum=4, maximum=120
     )
     density: float = option(
-        0.1,
-        "share of non-zero entries of A",
-        label="Density",
-        minimum=0.02,
-        maximum=0.5,
+        0.1, "share of non-zero entries of A", label="Density", minimum=0.02, maximum=0.5
     )
     rows: int = option(
         600, "number of simulated time steps", label="Rows", minimum=50, maximum=5000

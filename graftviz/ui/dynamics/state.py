@@ -15,11 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import streamlit as st
 
-from graftviz.dynamics import (
-    DynamicsLearner,
-    ScalableStructure,
-    TimeSeries,
-)
+from graftviz.dynamics import DynamicsLearner, ScalableStructure, TimeSeries
 from graftviz.dynamics.all_regressions import AllRegressions, regress_all
 from graftviz.dynamics.measuring import (
     Counts,

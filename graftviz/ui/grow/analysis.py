@@ -13,12 +13,7 @@ from graftviz.figures import path_figure
 from graftviz.learners.base import Learner
 from graftviz.learners.grafting_options import settings_of
 from graftviz.narrative.comparison import quantity_rows, reasons_for_difference
-from graftviz.narrative.selection import (
-    best_points,
-    path_words,
-    stability_words,
-    unknown_minima,
-)
+from graftviz.narrative.selection import best_points, path_words, stability_words, unknown_minima
 from graftviz.player.recorders import preset_title, to_json
 from graftviz.selection import (
     EdgeStability,

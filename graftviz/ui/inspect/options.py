@@ -17,13 +17,7 @@ from typing import Any
 from graftviz.inspection.answers import AUTOMATIC, METHODS
 from graftviz.options import option
 from graftviz.ui.model_source import SourceOptions, inner_query, inner_text
-from graftviz.ui.url_state import (
-    LinkReader,
-    parse_options_of,
-    part,
-    whole_number,
-    write_options_of,
-)
+from graftviz.ui.url_state import LinkReader, parse_options_of, part, whole_number, write_options_of
 from graftviz.wording import quoted
 
 _LONGEST = 2_000

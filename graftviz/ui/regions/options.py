@@ -59,11 +59,7 @@ class RegionOptions:
     fingerprint: str = fingerprint_part()
     run: str = part("", _read_run, lambda text: {RUN: text}, {RUN: _LONGEST_RUN})
     side: int = option(
-        20,
-        "numbers of rows and columns of the grid",
-        label="Grid size",
-        minimum=2,
-        maximum=30,
+        20, "numbers of rows and columns of the grid", label="Grid size", minimum=2, maximum=30
     )
     t2: float = option(
         0.2,

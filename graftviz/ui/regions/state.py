@@ -31,11 +31,7 @@ from graftviz.regions.overview import Influence, coefficient_map, influence_of
 from graftviz.ui.frame.jobs import BUSY, LONGEST_WAIT, Job, shared_job
 from graftviz.ui.frame.state import OptionsPage
 from graftviz.ui.frame.view import Mailbox, whole_number
-from graftviz.ui.regions.models import (
-    learned,
-    link_of_grow_page,
-    model_of_run,
-)
+from graftviz.ui.regions.models import learned, link_of_grow_page, model_of_run
 from graftviz.ui.regions.options import (
     GRID,
     LARGEST_COUPLING,

@@ -45,11 +45,7 @@ class ReservoirOptions:
         maximum=MOST_DRAWS,
     )
     trials: int = option(
-        100,
-        "number of trials per reservoir size",
-        label="Trials",
-        minimum=1,
-        maximum=MOST_TRIALS,
+        100, "number of trials per reservoir size", label="Trials", minimum=1, maximum=MOST_TRIALS
     )
     seed: int = seed_option("random seed of the draws and of both runs")
     logarithmic: bool = option(
@@ -57,12 +53,7 @@ class ReservoirOptions:
         "logarithmic axis of ranks, on which the expected rank is nearly a straight line",
         label="Log axis",
     )
-    data: str = option(
-        DATA[0],
-        "data to learn from",
-        label="Data of the run",
-        choices=DATA,
-    )
+    data: str = option(DATA[0], "data to learn from", label="Data of the run", choices=DATA)
     tests: int = option(
         60,
         "edge tests between two activation steps of the run",
