@@ -9,12 +9,14 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from graftviz.counts import PairCounts
 from graftviz.datasets import DataSet, suggest_lam
+from graftviz.dynamics.prepared import PreparedSeries, prepare_series
+from graftviz.dynamics.series import TimeSeries
 from graftviz.errors import InputError
 from graftviz.learners.base import Learner
 from graftviz.learners.chow_liu import ChowLiu
@@ -27,10 +29,14 @@ UPLOAD = "upload"  # key of uploaded data, in place of that of a data set
 FINGERPRINT_DIGITS = 16
 TEST_FRACTION = 0.1  # of an uploaded table
 LEAST_ROWS_TO_HOLD_OUT = 50
+MOST_SERIES = 1_000  # beyond, a series has less than a pixel in picture and matrix
+_KEPT_DIVISIONS = 4  # of uploaded series
 # Several edges per step are easier to follow.
 _PAGE_DEFAULTS = {"alpha": 0.75}
 PAGE_PRESET = "paper"
 _LIKE_THE_PAPER = (PAGE_PRESET, "thesis", "authors")
+K = TypeVar("K", bound=Hashable)
+M = TypeVar("M")
 T = TypeVar("T")
 
 
@@ -153,28 +159,41 @@ def prepare(data: DataSet, seed: int) -> Material:
     )
 
 
-class Upload:
-    """Accepted table; calling it returns the material for a seed.
+class Upload(Generic[K, M]):
+    """Accepted upload; calling it returns its data with some rows held out.
 
     Parameters
     ----------
-    data : DataSet
     fingerprint : str
+        Hash of the files, shortened for links.
+    prepare : callable
+        Return the data for what decides the held-out rows.
+    most : int
+        Number of divisions of the rows that are kept.
+
+    Attributes
+    ----------
+    own : SourceCache
+        Cache of the prepared data: the same for the same held-out rows.
     """
 
-    def __init__(self, data: DataSet, fingerprint: str) -> None:
-        self.data = data
+    def __init__(self, fingerprint: str, prepare: Callable[[K], M], most: int = 1) -> None:
         self.fingerprint = fingerprint
-        self._latest = SourceCache(1)
+        self.own = SourceCache(most)
+        self._prepare = prepare
 
-    def __call__(self, seed: int) -> Material:
-        """Return the material, its held-out rows chosen by `seed`: the same for the same seed."""
-        return self._latest.get(seed, lambda: prepare(self.data, seed))
+    def __call__(self, choice: K) -> M:
+        """Return the data, the held-out rows decided by `choice`."""
+        return self.own.get(choice, lambda: self._prepare(choice))
+
+
+UploadedTable = Upload[int, Material]  # called with the seed that chooses the held-out rows
+UploadedSeries = Upload[float, PreparedSeries]  # called with the share of the held-out rows
 
 
 def uploaded_data(
     name: str, table: DiscreteTable, truth: np.ndarray | None, positions: np.ndarray | None
-) -> Upload:
+) -> UploadedTable:
     """Return an uploaded table; rows are held out if there are enough."""
     data = DataSet(
         key=UPLOAD,
@@ -186,7 +205,38 @@ def uploaded_data(
         suggested={"lam": suggest_lam(table)},
         test_fraction=TEST_FRACTION if table.n_rows >= LEAST_ROWS_TO_HOLD_OUT else 0.0,
     )
-    return Upload(data, table.fingerprint[:FINGERPRINT_DIGITS])
+    return Upload(table.fingerprint[:FINGERPRINT_DIGITS], lambda seed: prepare(data, seed))
+
+
+def uploaded_series(
+    series: TimeSeries,
+    positions: np.ndarray | None = None,
+    parents: tuple[tuple[int, ...], ...] | None = None,
+) -> UploadedSeries:
+    """Return uploaded series.
+
+    Parameters
+    ----------
+    series : TimeSeries
+    positions : float array, shape (n, 2), optional
+    parents : tuple of n tuples of int, optional
+    """
+    digest = hashlib.sha256(repr((series.names, series.values.shape, parents)).encode())
+    digest.update(series.values.tobytes())
+    digest.update(b"" if positions is None else positions.tobytes())
+    fingerprint = digest.hexdigest()[:FINGERPRINT_DIGITS]
+
+    def prepared(held_out: float) -> PreparedSeries:
+        if series.n_series > MOST_SERIES:
+            raise InputError(
+                f"{series.title} has {series.n_series:,} series; this page shows at most "
+                f"{MOST_SERIES:,}. Upload fewer, or use python -m graftviz dynamics."
+            )
+        title = f"{series.title} · {series.n_series:,} series, {series.n_rows:,} rows"
+        more = {"parents": parents, "own": SourceCache()}
+        return prepare_series(f"{UPLOAD}:{fingerprint}", title, series, held_out, positions, **more)
+
+    return Upload(fingerprint, prepared, _KEPT_DIVISIONS)
 
 
 def default_options(

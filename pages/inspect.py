@@ -2,11 +2,10 @@
 
 import streamlit as st
 
-from graftviz.ui.engine import engine_is_ready, enter_page
+from graftviz.ui.engine import engine_is_ready, enter_page, warm_up
 from graftviz.ui.frame.header import Header, follow_address
 from graftviz.ui.frame.view import INSPECT
 from graftviz.ui.inspect.panels import (
-    inspect_warm_up,
     show_file,
     show_inspection,
     show_messages,
@@ -14,8 +13,8 @@ from graftviz.ui.inspect.panels import (
 )
 from graftviz.ui.inspect.state import inspect_state
 
-engine = enter_page("inspect")
-inspect_warm_up()
+engine = enter_page("grow")  # the page opens while kernels of its own are compiled
+warm_up("inspect")
 state = inspect_state()
 follow_address(state, "inspect", is_new=state.loaded is None)
 

@@ -25,9 +25,10 @@ from graftviz.ui import run_limits
 from graftviz.ui.controls import AUTO
 from graftviz.ui.frame.jobs import EVERYTHING
 from graftviz.ui.grow import analysis
-from graftviz.ui.grow.analysis import clicked_point, stability_json
+from graftviz.ui.grow.analysis import clicked_point, path_of, stability_json
 from graftviz.ui.limits import Limits
 from graftviz.ui.run_files import build_edges, build_file
+from graftviz.ui.visits import clear_caches
 
 
 def open_app(**query: str) -> AppTest:
@@ -370,9 +371,8 @@ def test_a_path_over_lam_ends_in_one_click() -> None:
     app = open_app(data="survey")
     analyse(app, "path")
     assert not app.exception
-    [plan] = state_of(app).paths
-    assert plan.by_noise == 0
-    work = state_of(app).paths[plan]
+    work, by_noise = path_of(state_of(app))
+    assert by_noise == 0
     wait_for(app, work)
     assert app.get("plotly_chart")
     best = work.latest.best_by_ebic
@@ -386,21 +386,20 @@ def test_a_path_over_lam_ends_in_one_click() -> None:
     assert app.select_slider(key="option.lam").value == best.lam
     assert not app.get("plotly_chart"), "the panel closes"
     analyse(app, "path")
-    assert state_of(app).paths == {plan: work}, "the path is not learned again"
+    assert path_of(state_of(app))[0] is work, "the path is not learned again"
 
 
 def test_where_noise_decides_the_path_says_that_lam_matters_little() -> None:
     app = open_app(data="survey", preset="best")
     analyse(app, "path")
     assert "has little effect" in "".join(element.value for element in app.markdown)
-    [plan] = state_of(app).paths
-    assert plan.by_noise == 3
-    assert plan.learner.significance == 0
-    wait_for(app, state_of(app).paths[plan])
+    work, by_noise = path_of(state_of(app))
+    assert by_noise == 3
+    wait_for(app, work)
     app.button(key="path_take_held-out").click().run()
     query = query_of(app)
     assert query["significance"] == "0"
-    assert float(query["lam"]) == state_of(app).paths[plan].latest.best_by_nlpl.lam
+    assert float(query["lam"]) == work.latest.best_by_nlpl.lam
 
 
 def test_a_path_in_progress_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -414,6 +413,7 @@ def test_a_path_in_progress_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
                 assert goes_on.wait(60)
 
     monkeypatch.setattr(analysis, "lam_path_steps", halted)
+    clear_caches()
     app = open_app(data="survey")
     try:
         analyse(app, "path")
@@ -430,10 +430,10 @@ def test_a_path_in_progress_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_path_can_be_cancelled() -> None:
     app = open_app(data="scale-free-200")
     analyse(app, "path")
-    assert len(state_of(app).paths) == 1
+    work, _ = path_of(state_of(app))
     app.button(key="path_cancel").click().run()
     assert not app.exception
-    assert state_of(app).paths == {}
+    assert not work.has_credit
 
 
 def test_a_run_beyond_the_budget_is_asked_about_first(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ from graftviz import dynamics
 from graftviz.dynamics.measuring import Measured, measuring
 from graftviz.errors import InputError
 from graftviz.figures import prediction_figure
+from graftviz.material import MOST_SERIES, uploaded_series
 from graftviz.narrative.dynamics import curve_words, end_words, race_words
 from graftviz.player.dynamics_records import (
     influence_graph,
@@ -21,7 +22,7 @@ from graftviz.player.dynamics_records import (
     series_record,
 )
 from graftviz.ui.dynamics.options import DynamicsOptions, judge_system, plan_of
-from graftviz.ui.dynamics.state import MOST_SERIES, UploadedSeries, source
+from graftviz.ui.dynamics.state import source
 
 OPTIONS = DynamicsOptions(size=16, density=0.15, rows=200, parents=4, seeds=5, seed=2)
 
@@ -123,7 +124,7 @@ def test_what_is_too_large_is_refused_or_asked_about() -> None:
     assert "Too much to display" in judge_system(8_000, 10_000, dense).refusal
     many = dynamics.series_of(np.random.default_rng(0).normal(size=(6, MOST_SERIES + 1)))
     with pytest.raises(InputError, match="1,001 series"):
-        UploadedSeries(many).material(0.4)
+        uploaded_series(many)(0.4)
 
 
 def test_sentences_of_the_end_and_of_the_comparison() -> None:

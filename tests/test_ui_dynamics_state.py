@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from graftviz import dynamics
+from graftviz.material import uploaded_series
 from graftviz.ui.dynamics.options import DynamicsOptions, seeds_of
-from graftviz.ui.dynamics.state import RACE, TOO_LONG, DynamicsState, UploadedSeries, survey
+from graftviz.ui.dynamics.state import RACE, TOO_LONG, DynamicsState, survey
 from graftviz.ui.limits import Limits
 from graftviz.ui.visits import clear_caches
 
@@ -188,7 +189,7 @@ def test_what_is_forgotten_of_own_series_comes_back(scheduler: Idle) -> None:
     state = DynamicsState()
     series = dynamics.series_of(np.random.default_rng(0).normal(size=(40, 3)))
     state.choose("data", "upload")
-    state.accept(UploadedSeries(series))
+    state.accept(uploaded_series(series))
     state.choose("parents", 2)
     state.refresh()
     assert state.shown is not None
@@ -208,7 +209,7 @@ def test_a_file_with_equal_values_replaces_title_and_times(scheduler: Idle) -> N
     values = np.random.default_rng(0).normal(size=(40, 3))
     for title in ("first.csv", "second.csv"):
         series = dataclasses.replace(dynamics.series_of(values), title=title)
-        state.accept(UploadedSeries(series))
+        state.accept(uploaded_series(series))
         state.refresh()
         assert state.shown is not None
         assert state.shown.source.title.startswith(title)
@@ -240,7 +241,7 @@ def test_few_series_can_be_uploaded(scheduler: Idle, n: int) -> None:
     state = opened(data="upload")
     assert state.shown is None
     assert state.problem == ""
-    state.accept(UploadedSeries(series))
+    state.accept(uploaded_series(series))
     for _ in range(9):
         state.refresh()
         state.compared()

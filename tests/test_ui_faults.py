@@ -13,6 +13,7 @@ import time
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -28,7 +29,7 @@ from graftviz.formats.graphml import model_graphml
 from graftviz.formats.uploads import read_uploaded_model
 from graftviz.learners import registry
 from graftviz.learners.base import Learner
-from graftviz.material import Upload
+from graftviz.material import Upload, prepare
 from graftviz.runs import learn
 from graftviz.table import DiscreteTable
 from graftviz.trace import Outcome, Step
@@ -214,7 +215,9 @@ def test_a_name_without_end_is_refused_by_the_page() -> None:
 
 def test_what_is_brought_belongs_to_one_session() -> None:
     table = random_table(0, 4, 100)
-    kept = Upload(DataSet("upload", "t", table, None, None, ""), table.fingerprint)
+    kept = Upload(
+        table.fingerprint, partial(prepare, DataSet("upload", "t", table, None, None, ""))
+    )
     pool = Scheduler(threads=1)
     first, second = (GrowState(load, pool.share()) for _ in range(2))
     first.choose("data", "upload")

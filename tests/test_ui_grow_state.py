@@ -6,6 +6,7 @@ import gc
 import json
 import weakref
 from collections.abc import Iterator
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -173,7 +174,7 @@ def test_runs_of_a_replaced_upload_are_evicted(state: GrowState) -> None:
         codes = np.random.default_rng(k).integers(0, 2, size=(100, 4))
         table = DiscreteTable.from_codes(codes)
         data = DataSet(UPLOAD, "mine", table, None, None, "", {"lam": 0.02})
-        state.accept(Upload(data, table.fingerprint))
+        state.accept(Upload(table.fingerprint, partial(prepare, data)))
 
     def show(**seed: int) -> SessionRun:
         if seed:

@@ -8,6 +8,7 @@ import json
 import sys
 import weakref
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -335,10 +336,10 @@ def test_somebodys_own_table_is_borrowed_from_the_grow_page(
     assert state.loaded is None
     assert "Upload the same table on the Grow page" in state.first.problem
     grow.choose("data", "upload")
-    grow.accept(Upload(load_dataset("karate"), "f" * 16))
+    grow.accept(Upload("f" * 16, partial(prepare, load_dataset("karate"))))
     state.refresh()
     assert "is not the one of the link" in state.first.problem
-    grow.accept(Upload(load_dataset("karate"), "0123456789abcdef"))
+    grow.accept(Upload("0123456789abcdef", partial(prepare, load_dataset("karate"))))
     settled(state)
     assert state.first.problem == ""
     assert state.loaded is not None

@@ -12,7 +12,7 @@ import pytest
 
 from graftviz import material
 from graftviz.formats.model_records import ModelFile
-from graftviz.material import UPLOAD, Material, SourceCache, Upload
+from graftviz.material import UPLOAD, Material, SourceCache, UploadedSeries, UploadedTable
 from graftviz.player.models import ShownModel, grid_model, uploaded_model
 from graftviz.player.region_records import Question
 from graftviz.sampling.ising import ising_grid
@@ -20,7 +20,7 @@ from graftviz.ui import upload
 from graftviz.ui.dynamics import state as dynamics_state
 from graftviz.ui.dynamics.options import DynamicsOptions, plan_of
 from graftviz.ui.dynamics.panels import read_series_files
-from graftviz.ui.dynamics.state import UploadedSeries, source
+from graftviz.ui.dynamics.state import source
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.prune.state import PruneState
 from graftviz.ui.race.state import RaceState
@@ -45,7 +45,7 @@ class Idle:
         pass
 
 
-def brought() -> Upload:
+def brought() -> UploadedTable:
     rng = np.random.default_rng(1)
     lines = ["a,b,c,d,e", *(",".join(map(str, row)) for row in rng.integers(0, 2, size=(80, 5)))]
     file = io.BytesIO("\n".join(lines).encode())

@@ -79,6 +79,14 @@ class _Notices:
             )
         return self.logged[place]
 
+    @contextmanager
+    def catching(self, what: str, advice: str, show: Callable[[str], object]) -> Iterator[None]:
+        """Pass the sentence about an error in the enclosed block to `show`."""
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001 (where they end)
+            show(self.sentence(error, what, advice))
+
 
 def _notices() -> _Notices:
     """Return the notices of this session."""
@@ -105,12 +113,15 @@ def page_boundary() -> Iterator[None]:
     notices.shown.clear()
     for sentence in dict.fromkeys(current + notices.take_pending()):
         place.error(plain(sentence))
-    try:
-        with foreground.page():
-            yield
-    except Exception as error:  # noqa: BLE001 (where they end)
-        advice = "Reload it to continue."
-        st.error(plain(notices.sentence(error, "The rest of this page", advice)))
+    with (
+        notices.catching("The rest of this page", "Reload it to continue.", _show),
+        foreground.page(),
+    ):
+        yield
+
+
+def _show(sentence: str) -> None:
+    st.error(plain(sentence))
 
 
 def bounded(draw: Callable[P, T]) -> Callable[P, T | None]:
@@ -123,21 +134,18 @@ def bounded(draw: Callable[P, T]) -> Callable[P, T | None]:
 
     @functools.wraps(draw)
     def run(*args: P.args, **kwargs: P.kwargs) -> T | None:
-        notices = _notices()
+        notices, drawn = _notices(), None
         around = _drawn_part.set(part)
+        advice = "Reload the page to try again."
         try:
-            with foreground.page():
+            with notices.catching("This part of the page", advice, _show), foreground.page():
                 drawn = draw(*args, **kwargs)
-        except Exception as error:  # noqa: BLE001 (where they end)
-            drawn = None
-            advice = "Reload the page to try again."
-            st.error(plain(notices.sentence(error, "This part of the page", advice)))
         finally:
             _drawn_part.reset(around)
         until = dict.fromkeys(notices.take_pending(), monotonic() + _READING)
         notices.shown.setdefault(part, {}).update(until)
         for sentence in notices.shown_in(part):
-            st.error(plain(sentence))
+            _show(sentence)
         return drawn
 
     return run
@@ -158,12 +166,9 @@ def guarded(callback: Callable[..., object]) -> Callable[..., None]:
         context = get_script_run_ctx()
         if is_of_page and context is not None and context.fragment_ids_this_run:
             return
-        try:
+        notices = _notices()
+        with notices.catching("The last action", "The page is as before.", notices.pending.append):
             callback(*args, **kwargs)
-        except Exception as error:  # noqa: BLE001 (where they end)
-            notices = _notices()
-            advice = "The page is as before."
-            notices.pending.append(notices.sentence(error, "The last action", advice))
 
     return call
 

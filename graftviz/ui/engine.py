@@ -33,6 +33,7 @@ _PAGES = {
     "budget": rehearse_budget,
     "dynamics": rehearse_dynamics,
     "reservoir": rehearse_reservoir,
+    "inspect": rehearse_inspection,
 }
 COMPILE_SECONDS = 110  # until the page opens, measured on two busy cores
 LONG_SECONDS = 20.0  # a start from the cache is faster
@@ -111,25 +112,24 @@ def _freeze() -> None:
 
 def every_job() -> list[Job]:
     """Return the jobs that compile the kernels of all pages."""
-    return [*first_jobs(), *later_jobs(), *_PAGES.values(), rehearse_inspection]
+    return [*first_jobs(), *later_jobs(), *_PAGES.values()]
 
 
 @st.cache_resource(show_spinner=False)
-def warm_up() -> WarmUp:
-    """Return the compilation of the engine, which begins with the first call."""
+def warm_up(page: str = "") -> WarmUp:
+    """Return the compilation of the engine, or of the kernels of one page.
+
+    It begins with the first call.
+    """
+    if page:
+        return WarmUp([_PAGES[page]])
     return WarmUp(first_jobs(), [*later_jobs(), *_PAGES.values()])
-
-
-@st.cache_resource(show_spinner=False)
-def page_warm_up(page: str) -> WarmUp:
-    """Return the compilation of the kernels of a page that is opened first."""
-    return WarmUp([_PAGES[page]])
 
 
 def enter_page(page: str) -> WarmUp:
     """Return the compilation that a page waits for; it begins with the first visit."""
     engine = warm_up()
-    return page_warm_up(page) if page in _PAGES else engine
+    return warm_up(page) if page in _PAGES else engine
 
 
 def engine_is_ready(engine: WarmUp) -> bool:

@@ -11,7 +11,7 @@ import streamlit as st
 from graftviz.errors import InputError
 from graftviz.formats.model_records import ModelFile
 from graftviz.formats.models import may_be_model
-from graftviz.material import FINGERPRINT_DIGITS, UPLOAD, Upload, uploaded_data
+from graftviz.material import FINGERPRINT_DIGITS, UPLOAD, UploadedTable, uploaded_data
 from graftviz.options import OptionSpec, option_specs
 from graftviz.sandbox.readers import TableUpload
 from graftviz.ui.controls import show_button, show_options
@@ -64,7 +64,6 @@ class UploadForm(NamedTuple):
         is_open: bool = True,
         reading: Mapping[str, Any] = MappingProxyType({}),
         choose: Callable[[str, Any], Any] = lambda *_: None,
-        put_back: Callable[[], object] = lambda: None,
     ) -> None:
         """Show the form and its errors; the view stays as it is until an upload is accepted.
 
@@ -82,8 +81,6 @@ class UploadForm(NamedTuple):
             Values of the import options.
         choose : callable
             ``choose(name, value)`` sets an import option.
-        put_back : callable
-            Called when an upload is refused that no link requires.
         """
         if expected:
             st.info(
@@ -115,8 +112,6 @@ class UploadForm(NamedTuple):
         except InputError as error:
             note = f" Still showing the previous {shown}." if shown else ""
             self._show_refusal(str(error), note, choose)
-            if not expected:
-                put_back()
         else:
             accept(upload)
 
@@ -156,7 +151,7 @@ def show_uploaders(prefix: str, uploaders: Sequence[tuple[str, str, list[str]]])
 
 def read_upload(
     file: BinaryIO, truth: BinaryIO | None, places: BinaryIO | None, options: Mapping[str, Any]
-) -> Upload:
+) -> UploadedTable:
     """Read a table, and optionally its true edges and the positions of its variables.
 
     Parameters

@@ -14,7 +14,7 @@ from graftviz.dynamics.samples import load_sample
 from graftviz.errors import InputError
 from graftviz.figures import prediction_figure
 from graftviz.formats.dynamics_files import dynamics_json, matrix_csv
-from graftviz.material import UPLOAD
+from graftviz.material import UPLOAD, UploadedSeries, uploaded_series
 from graftviz.narrative.dynamics import curve_words, race_words
 from graftviz.sandbox.readers import SeriesUpload
 from graftviz.ui.chart import show_figure
@@ -28,7 +28,7 @@ from graftviz.ui.dynamics.options import (
     parent_count,
     seeds_of,
 )
-from graftviz.ui.dynamics.state import RACE, DynamicsState, UploadedSeries
+from graftviz.ui.dynamics.state import RACE, DynamicsState
 from graftviz.ui.frame.header import PageFile
 from graftviz.ui.frame.panels import show_notices, show_settings, show_slider, show_until
 from graftviz.ui.frame.view import DYNAMICS
@@ -161,7 +161,6 @@ def show_upload(state: DynamicsState) -> None:
         is_open=state.uploaded is None,
         reading={name: state.values[name] for name in OF_READING},
         choose=state.choose,
-        put_back=state.put_back,
     )
 
 
@@ -175,7 +174,7 @@ def read_series_files(files: Sequence[Any | None], options: Mapping[str, Any]) -
     """
     roles = [(role, file) for (role, _, _), file in zip(_FILES, files, strict=True)]
     upload: SeriesUpload = read_files("series", roles, {**options, "max_bytes": MOST_BYTES})
-    return UploadedSeries(*upload)
+    return uploaded_series(*upload)
 
 
 # ------------------------------------------------------------------------------------- the charts

@@ -6,16 +6,13 @@ curves over k and |S|, for which every series is regressed once.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import replace
 from typing import Any, NamedTuple
 
-import numpy as np
 import streamlit as st
 
-from graftviz.dynamics import DynamicsLearner, ScalableStructure, TimeSeries
+from graftviz.dynamics import DynamicsLearner, ScalableStructure
 from graftviz.dynamics.all_regressions import AllRegressions, regress_all
 from graftviz.dynamics.measuring import (
     Counts,
@@ -29,11 +26,10 @@ from graftviz.dynamics.measuring import (
 from graftviz.dynamics.prepared import (
     PreparedSeries,
     generated_series,
-    prepare_series,
     sampled_series,
 )
 from graftviz.errors import InputError
-from graftviz.material import FINGERPRINT_DIGITS, UPLOAD, SourceCache
+from graftviz.material import UPLOAD, UploadedSeries
 from graftviz.narrative.phrases import plural
 from graftviz.player.dynamics_records import (
     RunProgress,
@@ -58,62 +54,11 @@ from graftviz.ui.frame.live import RunPage
 from graftviz.ui.run_limits import Verdict
 from graftviz.ui.visits import clearable_cache
 
-MOST_SERIES = 1_000  # beyond, a series has less than a pixel in picture and matrix
-_MATERIALS = 4  # kept of uploaded files
 _SYSTEM = (*OF_SYSTEM, "seed")
 RACE = ("dense", "enforcing", "inducing", "scalable")
 TOO_LONG = "No curves over k and |S|: regressing each of these series takes too long."
 
 # -------------------------------------------------------------------------------------- the series
-
-
-@dataclass(frozen=True, eq=False)
-class UploadedSeries:
-    """Uploaded files, read and accepted.
-
-    Attributes
-    ----------
-    series : TimeSeries
-    positions : float array, shape (n, 2), or None
-    parents : tuple of n tuples of int, or None
-    own : SourceCache
-        Materials of them by held-out share of the rows.
-    """
-
-    series: TimeSeries
-    positions: np.ndarray | None = None
-    parents: tuple[tuple[int, ...], ...] | None = None
-    own: SourceCache = field(
-        default_factory=lambda: SourceCache(_MATERIALS), init=False, repr=False
-    )
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """Hash of the files, shortened for links."""
-        series, positions = self.series, self.positions
-        digest = hashlib.sha256(repr((series.names, series.values.shape, self.parents)).encode())
-        digest.update(series.values.tobytes())
-        digest.update(b"" if positions is None else positions.tobytes())
-        return digest.hexdigest()[:FINGERPRINT_DIGITS]
-
-    def material(self, held_out: float) -> PreparedSeries:
-        """Return the prepared series.
-
-        Raises
-        ------
-        InputError
-            For more series than can be shown, or too few rows to hold some out.
-        """
-        series = self.series
-        title = f"{series.title} · {series.n_series:,} series, {series.n_rows:,} rows"
-        if series.n_series > MOST_SERIES:
-            raise InputError(
-                f"{series.title} has {series.n_series:,} series; this page shows at most "
-                f"{MOST_SERIES:,}. Upload fewer, or use python -m graftviz dynamics."
-            )
-        identity = f"{UPLOAD}:{self.fingerprint}"
-        more = {"parents": self.parents, "own": SourceCache()}
-        return prepare_series(identity, title, series, held_out, self.positions, **more)
 
 
 def source(options: DynamicsOptions, files: UploadedSeries | None) -> PreparedSeries | None:
@@ -132,7 +77,7 @@ def source(options: DynamicsOptions, files: UploadedSeries | None) -> PreparedSe
     if files is None:
         return None
     with st.spinner("Loading the series…"):
-        return files.own.get(held_out, lambda: files.material(held_out))
+        return files(held_out)
 
 
 @clearable_cache

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 from graftviz.errors import InputError
 from graftviz.learners.base import Learner
 from graftviz.learners.registry import learner_class
-from graftviz.material import UPLOAD, Material, automatic_values, default_options
+from graftviz.material import UPLOAD, Material, UploadedTable, automatic_values, default_options
 from graftviz.player.recorders import Recorder, to_json
 from graftviz.runs import Run
 from graftviz.ui.frame.runs import Plan, RunStore, SessionRun, new_run
@@ -30,20 +30,28 @@ Load = Callable[[str, int], Material]
 MakeRecorder = Callable[[Run, Material, str], Recorder]
 
 
-class Wanted(NamedTuple):
-    """Run that the settings describe.
+class Entry(NamedTuple):
+    """One of the runs that the settings describe.
 
     Attributes
     ----------
-    plan : Plan or None
     name : str
+    plan : Plan or None
     problem : str
-        Why there is no plan; empty if there is one.
+        Why it cannot run; empty if it can.
+    run : SessionRun or None
+        None until it is shown.
     """
 
+    name: str
     plan: Plan | None
-    name: str = ""
     problem: str = ""
+    run: SessionRun | None = None
+
+    @property
+    def trouble(self) -> str:
+        """Why it did not start, or why it stopped before its end; empty if neither."""
+        return self.problem or (self.run.failure if self.run is not None else "")
 
 
 class LearningPage(OptionsPage[S]):
@@ -68,24 +76,22 @@ class LearningPage(OptionsPage[S]):
         Settings of the shown runs, which the URL contains.
     material : Material or None
         Data of the shown runs.
-    uploaded : callable or None
-        ``uploaded(seed)`` returns the material of the uploaded file.
     is_beyond : bool
         Whether question or problem refer to the cost of the runs.
     """
 
     shown: S | None
+    uploaded: UploadedTable | None
     lane: Hashable = None
 
     def __init__(self, cls: type[S], load: Load, share: Share, places: Collection[str]) -> None:
         super().__init__(cls, places)
         self.share = share
         self.material: Material | None = None
-        self.uploaded: Callable[[int], Material] | None = None
         self.is_beyond = False
         self._load_data = load
         self._runs = RunStore()
-        self._wanted: tuple[Wanted, ...] = ()
+        self._planned: tuple[Entry, ...] = ()
 
     def _write(self) -> dict[str, str]:
         values = dict(self.values)
@@ -161,27 +167,27 @@ class LearningPage(OptionsPage[S]):
 
     # ------------------------------------------------------------------------------------- runs
 
-    def _load(self) -> tuple[tuple[Wanted, ...], Material] | None:
+    def _load(self) -> tuple[tuple[Entry, ...], Material] | None:
         self.is_beyond = False
         material = self.current_material()
         if material is None:
             return None
-        wanted = self._find_wanted(material)
-        if wanted == self._wanted or self._may_begin_all(wanted, material):
-            return wanted, material
+        planned = self._find_entries(material)
+        if planned == self._planned or self._may_begin_all(planned, material):
+            return planned, material
         return None
 
-    def _show(self, found: tuple[tuple[Wanted, ...], Material]) -> None:
-        wanted, material = found
-        if wanted != self._wanted:
-            self._show_runs(wanted, material)
-        self._wanted, self.shown, self.material = wanted, self.options, material
+    def _show(self, found: tuple[tuple[Entry, ...], Material]) -> None:
+        planned, material = found
+        if planned != self._planned:
+            self._show_runs(planned, material)
+        self._planned, self.shown, self.material = planned, self.options, material
 
-    def _find_wanted(self, material: Material) -> tuple[Wanted, ...]:
+    def _find_entries(self, material: Material) -> tuple[Entry, ...]:
         """Return the runs that the settings describe; raises InputError if there is none."""
         raise NotImplementedError
 
-    def _show_runs(self, wanted: tuple[Wanted, ...], material: Material) -> None:
+    def _show_runs(self, planned: tuple[Entry, ...], material: Material) -> None:
         """Show these runs instead of the present ones."""
         raise NotImplementedError
 
@@ -190,11 +196,11 @@ class LearningPage(OptionsPage[S]):
         learner.check(material.train)
         return Plan(material.identity, learner, self.values["seed"], **more)
 
-    def _may_begin_all(self, wanted: tuple[Wanted, ...], material: Material) -> bool:
+    def _may_begin_all(self, planned: tuple[Entry, ...], material: Material) -> bool:
         """Return whether the new runs are within the limits or confirmed."""
-        plans = dict.fromkeys(one.plan for one in wanted if one.plan is not None)
+        plans = dict.fromkeys(one.plan for one in planned if one.plan is not None)
         new = [plan.learner for plan in plans if plan not in self._runs]
-        if new and not self._may_begin(wanted, judge(material.train, *new)):
+        if new and not self._may_begin(planned, judge(material.train, *new)):
             self.is_beyond = True
         return not self.is_beyond
 
@@ -215,31 +221,10 @@ class LearningPage(OptionsPage[S]):
 
     def forget(self) -> None:
         """Release all runs; they are computed again when the page is opened."""
-        self.revoke()
+        super().forget()
         self._runs.forget()
-        self.shown = self.material = None
-        self._wanted = ()
-
-
-class Entry(NamedTuple):
-    """One of several shown runs.
-
-    Attributes
-    ----------
-    name : str
-    run : SessionRun or None
-    problem : str
-        Why it could not start; empty if it did.
-    """
-
-    name: str
-    run: SessionRun | None
-    problem: str = ""
-
-    @property
-    def trouble(self) -> str:
-        """Why it did not start, or why it stopped before its end; empty if neither."""
-        return self.problem or (self.run.failure if self.run is not None else "")
+        self.material = None
+        self._planned = ()
 
 
 class SideBySidePage(LearningPage[S]):
@@ -272,8 +257,13 @@ class SideBySidePage(LearningPage[S]):
         """Name of the run that is computed first; empty for any."""
         return ""
 
-    def _show_runs(self, wanted: tuple[Wanted, ...], material: Material) -> None:
-        entries = tuple(self._entry(one, material) for one in wanted)
+    @property
+    def runs(self) -> Mapping[str, SessionRun]:
+        """The shown runs by name, without those that could not start."""
+        return {entry.name: entry.run for entry in self.entries if entry.run is not None}
+
+    def _show_runs(self, planned: tuple[Entry, ...], material: Material) -> None:
+        entries = tuple(self._started(entry, material) for entry in planned)
         token = secrets.token_hex(4)
         header = self._header(entries, token, material)  # first: an error changes nothing
         self.entries, self.token, self.header_json = entries, token, to_json(header)
@@ -282,13 +272,13 @@ class SideBySidePage(LearningPage[S]):
             if entry.run is not None:
                 entry.run.grant(self.first_credit)
 
-    def _entry(self, wanted: Wanted, material: Material) -> Entry:
-        if wanted.plan is None:
-            return Entry(wanted.name, None, wanted.problem)
+    def _started(self, entry: Entry, material: Material) -> Entry:
+        if entry.plan is None:
+            return entry
         try:
-            return Entry(wanted.name, self._run_of(wanted.plan, material, self.recorder))
+            return entry._replace(run=self._run_of(entry.plan, material, self.recorder))
         except InputError as error:
-            return Entry(wanted.name, None, str(error))
+            return entry._replace(problem=str(error))
 
     def _header(
         self, entries: tuple[Entry, ...], token: str, material: Material

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
@@ -16,7 +15,7 @@ from graftviz.ui.boundary import bounded
 from graftviz.ui.controls import PRESET, show_option, show_options
 from graftviz.ui.frame.learning import LearningPage, SideBySidePage
 from graftviz.ui.frame.runs import everything_so_far, requested_feeds
-from graftviz.ui.frame.view import Mailbox, MountedView, json_object
+from graftviz.ui.frame.view import Mailbox, MountedView, Trigger, json_object
 from graftviz.ui.url_state import LearnerOption
 
 
@@ -73,7 +72,7 @@ def show_runs(
     state: SideBySidePage[Any],
     view: MountedView,
     name: str,
-    chosen: Mapping[str, Callable[[Mapping[str, Any]], bool]],
+    chosen: Mapping[str, Trigger],
 ) -> None:
     """Show the runs of `state`; messages run this again, and nothing else of the page.
 
@@ -84,13 +83,8 @@ def show_runs(
     name : str
         Name of the token in messages.
     chosen : mapping
-        Name of a message from the view → function called with it. It returns whether the controls
-        of the page must follow.
+        Name of another message from the view → function called with it.
     """
-    mail = view.mail
-    if mail.wants_page:
-        mail.wants_page = False
-        st.rerun()
     if not state.entries:
         return
 
@@ -98,12 +92,7 @@ def show_runs(
         if message.get(name) == state.token:
             state.move(message)
 
-    def choose(act: Callable[[Mapping[str, Any]], bool], message: Mapping[str, Any]) -> None:
-        mail.wants_page = act(message)
-
-    callbacks = {key: partial(choose, act) for key, act in chosen.items()}
-    view.show(runs_message(state, mail, name), {"moved": moved, **callbacks})
-    mail.sent = state.token
+    view.show(lambda: runs_message(state, view.mail, name), {"moved": moved, **chosen})
 
 
 def runs_message(state: SideBySidePage[Any], mail: Mailbox, name: str) -> str:
@@ -113,8 +102,8 @@ def runs_message(state: SideBySidePage[Any], mail: Mailbox, name: str) -> str:
     requested.
     """
     need = mail.need if mail.need.get(name) == state.token else None
-    runs = {entry.run.token: entry.run for entry in state.entries if entry.run is not None}
-    failures = {token: run.failure for token, run in runs.items() if run.failure}
+    runs = list(state.runs.values())
+    failures = {run.token: run.failure for run in runs if run.failure}
     message: dict[str, str | None] = {
         name: json.dumps(state.token),
         "failures": to_json(failures),
@@ -122,8 +111,9 @@ def runs_message(state: SideBySidePage[Any], mail: Mailbox, name: str) -> str:
         **{key: to_json(value) for key, value in state.place().items()},
     }
     if mail.sent != state.token or (need is not None and need.get("header")):
-        message |= {"header": state.header_json, "feeds": everything_so_far(runs.values())}
+        message |= {"header": state.header_json, "feeds": everything_so_far(runs)}
     else:
         wants = None if need is None else need.get("wants")
-        message["feeds"] = requested_feeds(runs.values(), wants)
+        message["feeds"] = requested_feeds(runs, wants)
+    mail.sent = state.token
     return json_object(message)

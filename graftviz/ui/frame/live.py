@@ -90,7 +90,7 @@ def live_run(state: RunPage[Any, Any, Any], view: MountedView) -> None:
         view.mail.need = place  # which steps the browser has
         state.move(place)
 
-    view.show(run_message(state, view.mail), {"moved": move})
+    view.show(lambda: run_message(state, view.mail), {"moved": move})
 
 
 def run_message(state: RunPage[Any, Any, Any], mail: Mailbox) -> str:

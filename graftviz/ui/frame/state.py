@@ -153,7 +153,6 @@ class OptionsPage(PageState, Generic[T]):
         self.shown: Any = None
         self.before: Any = None
         self.uploaded: Any = None
-        self._uploaded_on_show: Any = None
 
     @property
     def options(self) -> T:
@@ -223,12 +222,6 @@ class OptionsPage(PageState, Generic[T]):
         self.uploaded = uploaded
         self._name_upload()
 
-    def put_back(self) -> None:
-        """Return to the previous files; the latest upload could not be used."""
-        self.uploaded = self._uploaded_on_show
-        self.values["fingerprint"] = ""
-        self._name_upload()
-
     def _name_upload(self) -> None:
         """Add the fingerprint of the uploaded files to the link."""
         if self.values["data"] == UPLOAD and self.uploaded is not None:
@@ -253,9 +246,9 @@ class OptionsPage(PageState, Generic[T]):
     def forget(self) -> None:
         """Release results that are not shared; they are computed again when the page is opened."""
         self.revoke()
-        for source in (self.uploaded, self._uploaded_on_show):
-            if source is not None:
-                source.own.clear()
+        for source in (self.uploaded, self.shown):
+            if (own := getattr(source, "own", None)) is not None:
+                own.clear()
         self.shown = self.before = None
 
     def _load(self) -> Any:
@@ -270,5 +263,3 @@ class OptionsPage(PageState, Generic[T]):
 
     def _show(self, found: Any) -> None:
         self.shown = found
-        if self.values["data"] == UPLOAD:
-            self._uploaded_on_show = self.uploaded

@@ -19,7 +19,7 @@ import streamlit as st
 from graftviz.player.assets import host_script, view_script, view_style
 from graftviz.ui.boundary import guarded
 
-Trigger = Callable[[Mapping[str, Any]], None]
+Trigger = Callable[[Mapping[str, Any]], object]
 _MAX_COUNT = 100_000
 
 
@@ -92,19 +92,23 @@ class MountedView:
         mail: Mailbox = st.session_state.setdefault(f"{self.name}.mail", Mailbox())
         return mail
 
-    def show(self, message: str, callbacks: Mapping[str, Trigger]) -> None:
-        """Show the view with a message.
+    def show(self, write: Callable[[], str], callbacks: Mapping[str, Trigger]) -> None:
+        """Show the view with a message; call in a fragment, which runs again with its messages.
 
         Parameters
         ----------
-        message : str
-            JSON, for the host of the view (``shared/mount.js``).
+        write : callable
+            Return the message as JSON, for the host of the view (``shared/mount.js``).
         callbacks : mapping
-            Name of a message from the view → function called with it before the fragment that
-            shows the view runs again. A message "need" is stored in :attr:`mail` until the next
-            call of :meth:`show`.
+            Name of a message from the view → function called with it before the fragment runs
+            again. It returns true if the controls of the page must follow. A message "need" is
+            stored in :attr:`mail` until the next call of :meth:`show`.
         """
         mail = self.mail
+        if mail.wants_page:
+            mail.wants_page = False
+            st.rerun()
+        message = write()
         mail.need, mail.question, mail.beside = {}, {}, {}
         triggers = {"need": lambda need: setattr(mail, "need", need), **callbacks}
         self._components[1](
@@ -122,7 +126,7 @@ class MountedView:
             # Nothing is left of the component when its message comes after the page was left.
             value = (st.session_state.get(self.key) or {}).get(name)
             if isinstance(value, Mapping):
-                callback(value)
+                self.mail.wants_page |= callback(value) is True
 
         return call
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -12,6 +13,7 @@ from graftviz.errors import InputError
 from graftviz.figures import path_figure
 from graftviz.learners.base import Learner
 from graftviz.learners.grafting_options import settings_of
+from graftviz.material import Material
 from graftviz.narrative.comparison import quantity_rows, reasons_for_difference
 from graftviz.narrative.selection import best_points, path_words, stability_words, unknown_minima
 from graftviz.player.recorders import preset_title, to_json
@@ -27,7 +29,7 @@ from graftviz.selection.stability import SUBSAMPLES
 from graftviz.ui.boundary import bounded, guarded
 from graftviz.ui.chart import show_figure
 from graftviz.ui.frame.header import Tool
-from graftviz.ui.frame.jobs import Job
+from graftviz.ui.frame.jobs import Job, shared_job
 from graftviz.ui.frame.panels import show_until
 from graftviz.ui.frame.runs import SessionRun
 from graftviz.ui.grow.options import option_names
@@ -90,23 +92,11 @@ def _show_difference(run: SessionRun, ghost: SessionRun) -> None:
 # ----------------------------------------------------------------------------------- path over λ
 
 
-class PathPlan(NamedTuple):
-    """Data and options that determine a path.
+def _learned_path(material: Material, learner: Learner, seed: int) -> Iterator[LamPath]:
+    return lam_path_steps(material.train, learner, truth=material.truth, seed=seed, every_step=True)
 
-    Attributes
-    ----------
-    material : str
-    learner : Learner
-        With the plain test, in which λ decides.
-    seed : int
-    by_noise : float
-        κ of the chosen learner; 0 if λ decides there as well.
-    """
 
-    material: str
-    learner: Learner
-    seed: int
-    by_noise: float
+_path = shared_job(_learned_path, 20)
 
 
 def path_tool(state: GrowState) -> Tool | None:
@@ -129,8 +119,10 @@ def show_path(state: GrowState) -> None:
     _set_open(False)
 
 
-def path_of(state: GrowState) -> tuple[PathPlan, Job[LamPath]] | None:
-    """Return the path of the learner that the controls describe, and its job; None without data.
+def path_of(state: GrowState) -> tuple[Job[LamPath], float] | None:
+    """Return the path of the learner that the controls describe, and its κ; None without data.
+
+    The path has the plain test (κ = 0), in which λ decides.
 
     Raises
     ------
@@ -144,30 +136,24 @@ def path_of(state: GrowState) -> tuple[PathPlan, Job[LamPath]] | None:
     learner, by_noise = with_plain_test(
         state.learner(state.own), material.counts, keeps_budget=has_budget
     )
-    plan = PathPlan(material.identity, learner, state.values["seed"], by_noise)
-    if plan not in state.paths:
-        steps = lam_path_steps(
-            material.train, learner, truth=material.truth, seed=plan.seed, every_step=True
-        )
-        state.keep_path(plan, Job(steps, state.share))
-    return plan, state.paths[plan]
+    return _path(material, learner, state.values["seed"]), by_noise
 
 
 @st.dialog("Choose λ", width="large", on_dismiss=guarded(lambda: _set_open(False)))
 @bounded
-def _panel(state: GrowState, plan: PathPlan, work: Job[LamPath]) -> None:
-    if plan.by_noise > 0:
+def _panel(state: GrowState, work: Job[LamPath], by_noise: float) -> None:
+    if by_noise > 0:
         st.markdown(
-            f"With κ = {plan.by_noise:g} the threshold is set by the sampling noise, and **λ has "
+            f"With κ = {by_noise:g} the threshold is set by the sampling noise, and **λ has "
             "little effect**. This path uses the test of the paper (κ = 0); using a λ from it also "
             "sets κ = 0."
         )
     if not work.ended:
         state.jobs.turn_to(work)
-    show_until(lambda: work.ended, lambda: _show_points(state, plan, work))
+    show_until(lambda: work.ended, lambda: _show_points(state, work, by_noise))
 
 
-def _show_points(state: GrowState, plan: PathPlan, work: Job[LamPath]) -> None:
+def _show_points(state: GrowState, work: Job[LamPath], by_noise: float) -> None:
     """Show the computed part of a path; a point of a complete one can be clicked."""
     is_complete = work.ended  # read once, because the job continues
     if work.failure:
@@ -184,17 +170,18 @@ def _show_points(state: GrowState, plan: PathPlan, work: Job[LamPath]) -> None:
         key = "path_chart" if is_complete else "path_so_far"
         event = show_figure(path_figure(path), key, path_words(path), **clickable)
         with buttons:
-            _show_offers(state, plan, path, clicked_point(path, event) if is_complete else None)
+            clicked = clicked_point(path, event) if is_complete else None
+            _show_offers(state, path, by_noise, clicked)
         if is_complete:
             _show_advice(path)
     if not is_complete and buttons.button("Cancel", key="path_cancel"):
-        state.drop_path(plan)
+        state.jobs.leave()
         _set_open(False)
         st.rerun()
 
 
 def _show_offers(
-    state: GrowState, plan: PathPlan, path: LamPath, clicked: PathPoint | None
+    state: GrowState, path: LamPath, by_noise: float, clicked: PathPoint | None
 ) -> None:
     offers = [(name, point) for name, point in best_points(path) if not path.ends_at(point)]
     if clicked is not None:
@@ -202,7 +189,7 @@ def _show_offers(
     for name, point in offers:
         short = name.removesuffix(" NLPL")
         if st.button(f"Use λ = {point.lam:g} ({short})", key=f"path_take_{short}", type="primary"):
-            if plan.by_noise > 0:
+            if by_noise > 0:
                 state.choose("significance", 0.0)
             state.choose("lam", point.lam)
             _set_open(False)

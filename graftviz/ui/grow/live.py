@@ -38,17 +38,18 @@ def live_player(state: GrowState) -> None:
         return
     mail = PLAYER.mail
 
-    def branch(wish: Mapping[str, Any]) -> None:
-        if wish.get("run") == run.token:
+    def branch(wish: Mapping[str, Any]) -> bool:
+        is_of_run = wish.get("run") == run.token
+        if is_of_run:
             state.begin_branch(whole_number(wish.get("t"), 0))
-            mail.wants_page = True
+        return is_of_run
 
     def moved(place: Mapping[str, Any]) -> None:
         if place.get("run") == run.token:
             state.values["step"] = whole_number(place.get("t"), 0)
 
     PLAYER.show(
-        grow_message(state, run, mail),
+        lambda: grow_message(state, run, mail),
         {
             "ask": lambda question: setattr(mail, "question", question),
             "beside": lambda wish: setattr(mail, "beside", wish),
@@ -58,9 +59,6 @@ def live_player(state: GrowState) -> None:
     )
     if run.failure:
         st.error(plain(run.failure))
-    if mail.wants_page:
-        mail.wants_page = False
-        st.rerun()
 
 
 def grow_message(state: GrowState, run: SessionRun, mail: Mailbox) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, ClassVar
 
@@ -10,9 +10,8 @@ from graftviz.material import PAGE_PRESET, Material
 from graftviz.narrative.command_line import learn_command
 from graftviz.player.recorders import RunRecorder
 from graftviz.runs import Branch
-from graftviz.selection import LamPath
-from graftviz.ui.frame.jobs import EVERYTHING, Job
-from graftviz.ui.frame.learning import LearningPage, Load, Wanted, with_choice
+from graftviz.ui.frame.jobs import EVERYTHING
+from graftviz.ui.frame.learning import Entry, LearningPage, Load, with_choice
 from graftviz.ui.frame.runs import SessionRun
 from graftviz.ui.grow.options import BranchPoint, GrowOptions, has_presets, option_names
 from graftviz.ui.limits import limits
@@ -41,8 +40,6 @@ class GrowState(LearningPage[GrowOptions]):
     run : SessionRun or None
     ghost : SessionRun or None
         The run shown beside it: the one from which `run` branched, or else the previous one.
-    paths : dict
-        Jobs of paths over λ by their settings.
     """
 
     resets: ClassVar = {
@@ -55,7 +52,6 @@ class GrowState(LearningPage[GrowOptions]):
         super().__init__(GrowOptions, load, share, places=("step",))
         self.run: SessionRun | None = None
         self.ghost: SessionRun | None = None
-        self.paths: dict[Hashable, Job[LamPath]] = {}
 
     # --------------------------------------------------------------------------------- settings
 
@@ -103,7 +99,7 @@ class GrowState(LearningPage[GrowOptions]):
 
     # ----------------------------------------------------------------------------------- the run
 
-    def _find_wanted(self, material: Material) -> tuple[Wanted, ...]:
+    def _find_entries(self, material: Material) -> tuple[Entry, ...]:
         """Return the main run, and the one with which it is compared or from which it branched."""
         learner, branch = self.learner(self.own), self.values["branch"]
         if self.values["compare"]:
@@ -116,8 +112,8 @@ class GrowState(LearningPage[GrowOptions]):
             change = Branch(branch.at, self.learner(self.choice))
             plan = self._plan(learner, material, branch=change, beside=beside)
         else:
-            return (Wanted(self._plan(learner, material)),)
-        return Wanted(plan), Wanted(beside)
+            return (Entry("", self._plan(learner, material)),)
+        return Entry("", plan), Entry("beside", beside)
 
     def _by_preset(self, preset: str) -> Any:
         return self.learner(LearnerChoice(self.values["learner"], self._method(preset)))
@@ -128,8 +124,8 @@ class GrowState(LearningPage[GrowOptions]):
         options = {name: chosen[name] for name in COMPARED_OPTIONS if name in chosen}
         return options if preset == PAGE_PRESET else {**options, "preset": preset}
 
-    def _show_runs(self, wanted: tuple[Wanted, ...], material: Material) -> None:
-        plan = wanted[0].plan
+    def _show_runs(self, planned: tuple[Entry, ...], material: Material) -> None:
+        plan = planned[0].plan
         assert plan is not None
         is_compared = plan.beside is not None and plan.branch is None
         is_first = self.run is None and not is_compared
@@ -161,20 +157,7 @@ class GrowState(LearningPage[GrowOptions]):
     def forget(self) -> None:
         """Release all runs; they are computed again when the page is opened."""
         super().forget()
-        self.paths.clear()
         self.run = self.ghost = None
-
-    def keep_path(self, plan: Hashable, path: Job[LamPath]) -> None:
-        """Compute a path over λ; others are paused, and the oldest are removed."""
-        self.paths[plan] = path
-        self.jobs.turn_to(path)
-        for old in list(self.paths)[: -limits().kept_runs]:
-            del self.paths[old]
-
-    def drop_path(self, plan: Hashable) -> None:
-        """Stop the computation of a path and remove it."""
-        self.jobs.leave()
-        self.paths.pop(plan, None)
 
 
 def _has_places(material: Material) -> bool:

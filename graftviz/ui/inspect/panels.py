@@ -12,10 +12,9 @@ from graftviz.narrative.inspection import METHOD_NAMES, answer_words, model_word
 from graftviz.narrative.phrases import short
 from graftviz.options import format_value, option_specs
 from graftviz.player.models import Loaded
-from graftviz.player.rehearsal import rehearse_inspection
 from graftviz.ui.boundary import bounded, guarded
 from graftviz.ui.controls import follow_value, replaceable, show_button, show_option
-from graftviz.ui.engine import WarmUp
+from graftviz.ui.engine import warm_up
 from graftviz.ui.frame.header import Header, write_address
 from graftviz.ui.frame.learning_view import show_learners
 from graftviz.ui.frame.panels import (
@@ -36,12 +35,6 @@ from graftviz.wording import plain, reworded
 
 _KINDS = {LEARNED: "Learned", TRUE: "Truth", FILE: "File"}
 _MOST_MB = 100
-
-
-@st.cache_resource(show_spinner=False)
-def inspect_warm_up() -> WarmUp:
-    """Return the compilation of the kernels of the page; it begins with the first call."""
-    return WarmUp([rehearse_inspection])
 
 
 # ----------------------------------------------------------------------------------- the models
@@ -185,7 +178,7 @@ def show_inspection(state: InspectState) -> None:
     show_warnings(state.complaints)
     graph, panel = st.columns([2, 1], gap="small")
     with graph:
-        INSPECT.show(state.message(shown), {"picked": state.pick})
+        INSPECT.show(lambda: state.message(shown), {"picked": state.pick})
         if shown.picture.note:
             st.caption(plain(shown.picture.note))
     with panel, st.container(gap="small", key="inspect_panel"):
@@ -203,7 +196,7 @@ def show_inspection(state: InspectState) -> None:
 
 
 def _show_waiting() -> None:
-    is_compiling = not inspect_warm_up().finished.is_set()
+    is_compiling = not warm_up("inspect").finished.is_set()
     why = " Compiling the engine first (once per installation)." if is_compiling else ""
     st.caption(f"Computing marginals…{why}")
 

@@ -13,8 +13,7 @@ from graftviz.learners.forced_pruning import HEURISTICS, ForcedPruning
 from graftviz.material import Material
 from graftviz.player.prune_records import prune_header
 from graftviz.player.recorders import PruneRecorder
-from graftviz.ui.frame.learning import Entry, Load, SideBySidePage, Wanted
-from graftviz.ui.frame.runs import SessionRun
+from graftviz.ui.frame.learning import Entry, Load, SideBySidePage
 from graftviz.ui.prune.options import PruneOptions
 from graftviz.ui.scheduler import Share
 from graftviz.ui.url_state import LearnerChoice
@@ -80,16 +79,8 @@ class PruneState(SideBySidePage[PruneOptions]):
 
     # --------------------------------------------------------------------------------- the runs
 
-    @property
-    def runs(self) -> Mapping[str, SessionRun]:
-        """Shown run by rule."""
-        return {entry.name: entry.run for entry in self.entries if entry.run is not None}
-
-    def _find_wanted(self, material: Material) -> tuple[Wanted, ...]:
-        return tuple(
-            Wanted(self._plan(self._learner(heuristic), material), heuristic)
-            for heuristic in HEURISTICS
-        )
+    def _find_entries(self, material: Material) -> tuple[Entry, ...]:
+        return tuple(Entry(rule, self._plan(self._learner(rule), material)) for rule in HEURISTICS)
 
     def _learner(self, heuristic: str) -> ForcedPruning:
         return ForcedPruning(**{**self.learner_options(self.choice), "heuristic": heuristic})

@@ -116,9 +116,8 @@ def build_race_html(state: RaceState) -> str:
 
 def _finished(state: RaceState) -> Race | None:
     until = time.monotonic() + PATIENCE
-    runs = [entry.run for entry in state.entries if entry.run is not None]
-    for run in runs:
+    for run in state.runs.values():
         run.grant()
-    for run in runs:
+    for run in state.runs.values():
         run.wait_for_end(max(0.0, until - time.monotonic()))
     return state.race()

@@ -15,7 +15,7 @@ from graftviz.options import format_value, option_specs
 from graftviz.player.race_records import race_header
 from graftviz.player.recorders import RaceRecorder
 from graftviz.racing import AXES, Race, distinct_names
-from graftviz.ui.frame.learning import Entry, LearningPage, Load, SideBySidePage, Wanted
+from graftviz.ui.frame.learning import Entry, LearningPage, Load, SideBySidePage
 from graftviz.ui.race.options import END, LINE_UP, MOST_RACERS, RaceOptions
 from graftviz.ui.scheduler import Share
 from graftviz.ui.url_state import LearnerChoice
@@ -138,35 +138,33 @@ class RaceState(SideBySidePage[RaceOptions]):
 
     # ---------------------------------------------------------------------------------- the race
 
-    def _find_wanted(self, material: Material) -> tuple[Wanted, ...]:
+    def _find_entries(self, material: Material) -> tuple[Entry, ...]:
         """Return the runs of the racers; a racer that is refused has a sentence instead."""
         pairs = zip(self.racers, self.names(), strict=True)
-        wanted = tuple(self._wanted_of(racer, name, material) for racer, name in pairs)
-        if not any(one.plan for one in wanted):
-            raise InputError(" ".join(dict.fromkeys(one.problem for one in wanted)))
-        return wanted
+        entries = tuple(self._entry(racer, name, material) for racer, name in pairs)
+        if not any(entry.plan for entry in entries):
+            raise InputError(" ".join(dict.fromkeys(entry.problem for entry in entries)))
+        return entries
 
-    def _wanted_of(self, racer: LearnerChoice, name: str, material: Material) -> Wanted:
+    def _entry(self, racer: LearnerChoice, name: str, material: Material) -> Entry:
         try:
             learner = self.learner(racer)
             automatic_values(learner, material)  # raises if options do not go together
-            return Wanted(self._plan(learner, material), name)
+            return Entry(name, self._plan(learner, material))
         except InputError as error:
-            return Wanted(None, name, str(error))
+            return Entry(name, None, str(error))
 
     def race_again(self) -> None:
         """Run all racers again: the same edges, with newly measured engine seconds."""
         self._runs.clear()
-        self._wanted = ()
+        self._planned = ()
 
     def race(self) -> Race | None:
         """Return the computed part of the race; None before the first step."""
         courses = [
-            entry.run.recorder.course(entry.name)
-            for entry in self.entries
-            if entry.run is not None
-            and entry.run.header_json is not None
-            and isinstance(entry.run.recorder, RaceRecorder)
+            run.recorder.course(name)
+            for name, run in self.runs.items()
+            if run.header_json is not None and isinstance(run.recorder, RaceRecorder)
         ]
         return Race(tuple(courses)) if courses else None
 
@@ -175,7 +173,7 @@ class RaceState(SideBySidePage[RaceOptions]):
     ) -> Mapping[str, Any]:
         racers = [
             {"run": run and run.token, "name": name, "problem": problem}
-            for name, run, problem in entries
+            for name, _, problem, run in entries
         ]
         budget = self.budget()
         assert budget is not None  # there are data

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
-
 import streamlit as st
 
-from graftviz.errors import InputError
 from graftviz.formats.region_csv import region_csv
 from graftviz.material import UPLOAD
 from graftviz.player.models import ShownModel, uploaded_model
@@ -20,7 +16,6 @@ from graftviz.ui.regions.models import link_of_grow_page
 from graftviz.ui.regions.options import GRID, RUN, question_of
 from graftviz.ui.regions.state import RegionState, region, region_message
 from graftviz.ui.upload import model_form
-from graftviz.wording import plain
 
 PATIENCE = 60.0  # seconds a download waits for the region
 _PREFIX = "region"
@@ -31,29 +26,16 @@ _LIMIT = 50  # MB
 @bounded
 def live_region(state: RegionState) -> None:
     """Show the region of `state`; its messages run this again, and nothing else of the page."""
-    mail = REGION.mail
-    if mail.wants_page:
-        mail.wants_page = False
-        st.rerun()
     state.refresh()
-    if state.shown is None:
+    shown = state.shown
+    if shown is None:
         return
-    try:
-        message = region_message(state, state.shown, mail)
-    except InputError as error:
-        st.error(plain(str(error)))
-        return
-
-    def choice(choose: Callable[[Mapping[str, Any]], bool]) -> Callable[[Mapping[str, Any]], None]:
-        """Let the controls of the page follow a choice in the view, where they must."""
-        return lambda value: setattr(mail, "wants_page", choose(value))
-
     REGION.show(
-        message,
+        lambda: region_message(state, shown, REGION.mail),
         {
-            "ask": choice(state.ask),
-            "rule": choice(state.choose_rule),
-            "strengths": choice(state.drag),
+            "ask": state.ask,
+            "rule": state.choose_rule,
+            "strengths": state.drag,
             "moved": state.move,
         },
     )

@@ -101,12 +101,6 @@ class RegionState(OptionsPage[RegionOptions]):
         if name == "data" and value == RUN:
             self.values["run"] = link_of_grow_page()
 
-    def forget(self) -> None:
-        """Release results computed for a model of this session."""
-        if self.shown is not None and self.shown.own is not None:
-            self.shown.own.clear()
-        super().forget()
-
     # -------------------------------------------------------------------------------- the model
 
     def _load(self) -> ShownModel | None:
