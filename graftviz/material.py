@@ -107,9 +107,9 @@ class Material:
     own: SourceCache | None = None
 
     @property
-    def is_uploaded(self) -> bool:
-        """Whether the data were uploaded."""
-        return bool(uploaded_table(self.identity))
+    def name(self) -> str:
+        """The name of the data set: its title without sizes."""
+        return self.title.split(" · ")[0]
 
     @cached_property
     def counts(self) -> PairCounts:

@@ -84,7 +84,7 @@ def test_a_link_opens_a_node_with_evidence_and_the_controls_change_it() -> None:
     assert charts(app)[0] == "inspect_node"
     assert state_of(app).first.run.wait(10**9, COMPILING)
     app.run()
-    steps = f"inspect.first.step.{state_of(app).first.run.computed}"
+    steps = f"inspect.first.{state_of(app).first.run.computed}.step"
     assert app.slider(key=steps).value == 20
     assert app.button(key="inspect.forget.0").label == "member 1 = 1 ✕"
     before = variables(app)["posterior: most likely"].tolist()

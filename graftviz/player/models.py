@@ -15,6 +15,7 @@ from graftviz.layout import static_layout
 from graftviz.learners.best_choice import BestChoice
 from graftviz.material import FINGERPRINT_DIGITS, UPLOAD, Material, SourceCache
 from graftviz.model import PairwiseMRF
+from graftviz.player.recorders import Recorder
 from graftviz.regions.overview import promising_query
 from graftviz.runs import Run
 from graftviz.sampling.graphs import grid_graph
@@ -52,6 +53,40 @@ class Loaded:
     def fingerprint(self) -> str:
         """Fingerprint of everything about the model."""
         return fingerprint_of(self.model)
+
+
+def recorded_model(recorder: Recorder, step: int) -> Loaded:
+    """Return the model after a step of a run; that of the last step is the model of its end.
+
+    Raises
+    ------
+    InputError
+        When the run has no such step.
+    """
+    run, material = recorder.run, recorder.material
+    if step == len(run.steps) and run.outcome is not None:
+        model, history = run.outcome.model(), run.outcome.history
+        recorded, where = len(history.counts), f"end of the run, step {step}"
+    elif step < 1:
+        raise InputError("This run has no steps yet.")
+    else:
+        taken = run.steps[step - 1]
+        model, history, recorded, where = taken.model(), taken.history, step, f"step {step}"
+    places = material.positions
+    if places is None and recorder.header_json:
+        places = json.loads(recorder.header_json)["positions"]
+    if places is None:
+        places = recorder.places
+    preset = getattr(run.learner, "preset", None)
+    learner = run.learner.title if preset is None else f"{run.learner.title} ({preset})"
+    return Loaded(
+        model=model,
+        title=" · ".join((material.name, learner, where)),
+        notes=material.warnings,
+        places=None if places is None else np.reshape(places, (-1, 2)),
+        keeps_shape=material.positions is not None,
+        steps=tuple(history.activated_in(e) for e in history.ids_at(recorded).tolist()),
+    )
 
 
 def fingerprint_of(model: PairwiseMRF) -> str:

@@ -154,6 +154,7 @@ def show_option(
     disabled: bool = False,
     title: Callable[[Any], str] | None = None,
     as_buttons: bool = False,
+    drag: bool = False,
 ) -> None:
     """Show the control of one option.
 
@@ -170,9 +171,11 @@ def show_option(
         Return the text of a choice. Default: that of the option.
     as_buttons : bool
         Whether choices are a row of buttons instead of a list.
+    drag : bool
+        Whether a number is a slider with small steps.
     """
     key = f"{prefix}.{spec.name}"
-    kind = widget_for(spec)
+    kind = "slider" if drag else widget_for(spec)
     shown = float(value) if spec.kind == "float" and value is not None else value
     if shown is None and kind != "number":  # to these None would be nothing chosen
         shown = AUTO
@@ -180,7 +183,9 @@ def show_option(
 
     def change() -> None:
         chosen = st.session_state[key]
-        on_change(spec.name, None if chosen == AUTO else chosen)
+        # A slider that was replaced by one of another range may still report its last value.
+        if not (drag and chosen == value):
+            on_change(spec.name, None if chosen == AUTO else chosen)
 
     common: dict[str, Any] = {
         "label": spec.label,
@@ -218,8 +223,8 @@ def show_option(
                 **common,
             )
         case "slider":
-            is_whole = spec.kind == "int"
-            step = 1.0 if is_whole else slider_step(spec.minimum or 0.0, spec.maximum or 0.0)
+            small = 0.01 if drag else slider_step(spec.minimum or 0.0, spec.maximum or 0.0)
+            step = 1.0 if spec.kind == "int" else small
             decimals = max(0, -math.floor(math.log10(step)))
             st.slider(**_range(spec, step, f"%.{decimals}f"), **common)
         case "number":

@@ -6,21 +6,17 @@ not imported here.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
-
-import numpy as np
 
 from graftviz.datasets import dataset_keys, model_path
 from graftviz.errors import InputError
 from graftviz.formats.models import read_model
 from graftviz.material import FINGERPRINT_DIGITS, UPLOAD, SourceCache
 from graftviz.narrative.phrases import plural
-from graftviz.player.models import Loaded
-from graftviz.player.recorders import RunRecorder
+from graftviz.player.models import Loaded, recorded_model
 from graftviz.ui.frame.jobs import EVERYTHING
 from graftviz.ui.frame.runs import SessionRun
 from graftviz.ui.grow.options import GrowOptions
@@ -199,7 +195,7 @@ class ModelSource:
             raise InputError(f"No true model is available for {key}.")
         material = self.learned.current_material()
         assert material is not None  # the data have a model, so they are not uploaded
-        title = f"True model of {_name(material.title)}"
+        title = f"True model of {material.name}"
         places = material.positions
         return self._cache.get(
             (TRUE, key), lambda: Loaded(read_model(path), title, (), places, places is not None)
@@ -226,7 +222,7 @@ class ModelSource:
             self.warning = f"No step {step:,}: the run has {steps}. Showing its end."
             self.learned.values["step"] = 0
         at = min(step or run.computed, run.computed)
-        return self._cache.get((run.token, at, run.ended), lambda: _of_run(run, at))
+        return self._cache.get((run.token, at, run.ended), lambda: recorded_model(run.recorder, at))
 
     def _borrow_table(self) -> None:
         """Learn from the table uploaded on the Grow page."""
@@ -245,38 +241,3 @@ class ModelSource:
         self.learned.uploaded = near.uploaded
         if not expected:
             self.learned.values.update(fingerprint=fingerprint, reading=near.values["reading"])
-
-
-def _of_run(run: SessionRun, step: int) -> Loaded:
-    """Return the model after a step of a run, or at its end."""
-    recorder = run.recorder
-    assert isinstance(recorder, RunRecorder)  # the only kind of the Grow page
-    learning, material = recorder.run, recorder.material
-    if run.ended and step == run.computed and learning.outcome is not None:
-        model, history = learning.outcome.model(), learning.outcome.history
-        recorded, where = len(history.counts), f"end of the run, step {step}"
-    elif step < 1:
-        raise InputError("This run has no steps yet.")
-    else:
-        taken = learning.steps[step - 1]
-        model, history, recorded, where = taken.model(), taken.history, step, f"step {step}"
-    places: Any = material.positions
-    if places is None and run.header_json:
-        places = json.loads(run.header_json)["positions"]
-    if places is None:
-        places = recorder.places
-    preset = getattr(learning.learner, "preset", None)
-    learner = learning.learner.title if preset is None else f"{learning.learner.title} ({preset})"
-    return Loaded(
-        model=model,
-        title=" · ".join((_name(material.title), learner, where)),
-        notes=material.warnings,
-        places=None if places is None else np.reshape(places, (-1, 2)),
-        keeps_shape=material.positions is not None,
-        steps=tuple(history.activated_in(e) for e in history.ids_at(recorded).tolist()),
-    )
-
-
-def _name(title: str) -> str:
-    """Return the part of a data set's title that is its name."""
-    return title.split(" · ")[0]

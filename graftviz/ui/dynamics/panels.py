@@ -18,7 +18,7 @@ from graftviz.material import UPLOAD, UploadedSeries, uploaded_series
 from graftviz.narrative.dynamics import curve_words, race_words
 from graftviz.sandbox.readers import SeriesUpload
 from graftviz.ui.chart import show_figure
-from graftviz.ui.controls import show_options
+from graftviz.ui.controls import show_option, show_options
 from graftviz.ui.dynamics.options import (
     MOST_PARENTS,
     OF_LEARNING,
@@ -30,7 +30,7 @@ from graftviz.ui.dynamics.options import (
 )
 from graftviz.ui.dynamics.state import RACE, DynamicsState
 from graftviz.ui.frame.header import PageFile
-from graftviz.ui.frame.panels import show_notices, show_settings, show_slider, show_until
+from graftviz.ui.frame.panels import show_notices, show_settings, show_until
 from graftviz.ui.frame.view import DYNAMICS
 from graftviz.ui.reading import read_files
 from graftviz.ui.upload import UploadForm, show_uploaders
@@ -92,9 +92,8 @@ def show_choices(state: DynamicsState) -> None:
 
 def _show_count(state: DynamicsState, name: str, value: int, most: int) -> None:
     """Show k or |S| as a slider up to the number of series, one slider for each number."""
-    end = max(most, 2)
-    key = f"{_PREFIX}.{most}.{name}"
-    show_slider(state.specs[name], min(value, end), state.choose, key=key, minimum=1, maximum=end)
+    spec = state.specs[name]._replace(minimum=1, maximum=max(most, 2))
+    show_option(spec, value, state.choose, prefix=f"{_PREFIX}.{most}", drag=True)
 
 
 def show_messages(state: DynamicsState) -> None:

@@ -1,4 +1,4 @@
-"""Panels that pages share: notices above the view, charts that grow, and sliders for dragging."""
+"""Panels that pages share: notices above the view, settings, and charts that grow."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from typing import Any
 
 import streamlit as st
 
-from graftviz.options import OptionSpec
-from graftviz.ui.boundary import bounded, guarded
-from graftviz.ui.controls import OnChange, follow_value, help_text, show_option
+from graftviz.ui.boundary import bounded
+from graftviz.ui.controls import show_button, show_option
 from graftviz.ui.frame.state import OptionsPage
 from graftviz.ui.frame.view import MountedView
 from graftviz.wording import plain
@@ -78,9 +77,7 @@ def show_question(question: str, suffix: str, agree: Callable[[], None], place: 
     if question:
         with st.container(border=True, key=f"{place}question"):
             st.warning(plain(question + suffix))
-            st.button(
-                "Run anyway", key=f"{place}run_anyway", type="primary", on_click=guarded(agree)
-            )
+            show_button("Run anyway", f"{place}run_anyway", agree, type="primary")
 
 
 def show_settings(state: OptionsPage[Any], prefix: str, *names: str, **how: Any) -> None:
@@ -115,26 +112,3 @@ def _show_again(has_ended: Callable[[], bool], show: Callable[[], object]) -> No
     if has_ended():
         st.rerun()
     show()
-
-
-def show_slider(
-    spec: OptionSpec, value: float, on_change: OnChange, *, key: str, minimum: float, maximum: float
-) -> None:
-    """Show a slider with small steps, for dragging; whole numbers where the bounds are such."""
-    follow_value(key, value)
-
-    def change() -> None:
-        # A slider that was replaced may still report its last value.
-        if (chosen := st.session_state[key]) != value:
-            on_change(spec.name, chosen)
-
-    step = 1 if isinstance(maximum, int) else 0.01
-    st.slider(
-        spec.label,
-        minimum,
-        maximum,
-        step=step,
-        key=key,
-        help=help_text(spec),
-        on_change=guarded(change),
-    )

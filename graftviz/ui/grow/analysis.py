@@ -28,6 +28,7 @@ from graftviz.selection import (
 from graftviz.selection.stability import SUBSAMPLES
 from graftviz.ui.boundary import bounded, guarded
 from graftviz.ui.chart import show_figure
+from graftviz.ui.controls import show_button
 from graftviz.ui.frame.header import Tool
 from graftviz.ui.frame.jobs import Job, shared_job
 from graftviz.ui.frame.panels import show_until
@@ -283,7 +284,7 @@ def _show_stability(run: SessionRun, work: Job[EdgeStability]) -> None:
     left = f" · about {work.seconds / done * (SUBSAMPLES - done):.0f} s left" if done else ""
     with st.container(horizontal=True, vertical_alignment="center", key="stability_progress"):
         st.progress(done / SUBSAMPLES, f"Learning from random halves: {done} of {SUBSAMPLES}{left}")
-        st.button("Cancel", key="stability_cancel", on_click=guarded(_cancel), args=(run,))
+        show_button("Cancel", "stability_cancel", _cancel, run)
 
 
 def _cancel(run: SessionRun) -> None:

@@ -11,8 +11,7 @@ import streamlit as st
 from graftviz.learners.registry import learner_class
 from graftviz.narrative.tour import tour_records
 from graftviz.options import OptionSpec, format_value, option_specs
-from graftviz.ui.boundary import guarded
-from graftviz.ui.controls import PRESET, own_options_first
+from graftviz.ui.controls import PRESET, own_options_first, show_button
 from graftviz.ui.frame.header import Tool
 from graftviz.ui.frame.learning_view import (
     preset_first,
@@ -83,13 +82,8 @@ def show_grow_notices(state: GrowState) -> None:
         return
     budget = state.smaller()
     if budget is not None:
-        st.button(
-            f"With at most {budget:,} edges",
-            key="fewer_edges",
-            help="Fits the limits of this server.",
-            on_click=guarded(state.choose),
-            args=("max_edges", budget),
-        )
+        label, about = f"With at most {budget:,} edges", "Fits the limits of this server."
+        show_button(label, "fewer_edges", state.choose, "max_edges", budget, help=about)
     st.caption("Or on your own machine, without limits:")
     st.code(state.command(), language=None, wrap_lines=True)
 
@@ -111,8 +105,7 @@ def show_branch_bar(state: GrowState) -> None:
                 f"**Branching from step {branch.at}:** change an option. It applies from step "
                 f"{branch.at} on; both curves are shown."
             )
-        end = guarded(state.choose)
-        st.button("End the branch", key="end_branch", on_click=end, args=("branch", None))
+        show_button("End the branch", "end_branch", state.choose, "branch", None)
 
 
 def tools(state: GrowState) -> list[Tool]:

@@ -20,7 +20,6 @@ from graftviz.ui.frame.learning_view import show_learners
 from graftviz.ui.frame.panels import (
     show_awaiting_file,
     show_problem,
-    show_slider,
     show_until,
     show_warnings,
 )
@@ -115,9 +114,10 @@ def _show_step(source: ModelSource, prefix: str) -> None:
         source.learned.values["step"] = 0 if run.ended and chosen == last else chosen
 
     help = "model after this step; the last step is the end of the run"
-    spec = source.learned.specs["step"]._replace(label="Step of the run", help=help)
+    spec = source.learned.specs["step"]
+    spec = spec._replace(label="Step of the run", help=help, minimum=1, maximum=last)
     # A slider of another range is another slider, or it would fall back to its first position.
-    show_slider(spec, step, choose, key=f"{prefix}.step.{last}", minimum=1, maximum=last)
+    show_option(spec, step, choose, prefix=f"{prefix}.{last}", drag=True)
 
 
 def show_file(source: ModelSource, prefix: str) -> None:

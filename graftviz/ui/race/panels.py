@@ -12,7 +12,7 @@ from graftviz.formats.race_csv import race_csv
 from graftviz.learners.registry import learner_class
 from graftviz.racing import Race
 from graftviz.ui.boundary import guarded
-from graftviz.ui.controls import own_options_first, show_option
+from graftviz.ui.controls import own_options_first, show_button, show_option
 from graftviz.ui.frame.header import PageFile
 from graftviz.ui.frame.learning_view import (
     preset_first,
@@ -63,24 +63,14 @@ def _show_racers(state: RaceState) -> None:
         help="The options of the selected racer are shown below.",
     )
     with st.container(horizontal=True, gap="small"):
-        st.button(
-            "Add",
-            key="race.add",
-            on_click=guarded(state.add),
-            disabled=len(names) >= MOST_RACERS,
-            help=f"Adds a copy of the selected racer. At most {MOST_RACERS} racers.",
-        )
-        st.button(
-            "Remove", key="race.remove", on_click=guarded(state.remove), disabled=len(names) == 1
-        )
-        st.button(
-            "Race again",
-            key="race.again",
-            on_click=guarded(state.race_again),
-            help="Runs all racers again and measures their times again.",
-        )
+        about = f"Adds a copy of the selected racer. At most {MOST_RACERS} racers."
+        is_full = len(names) >= MOST_RACERS
+        show_button("Add", "race.add", state.add, disabled=is_full, help=about)
+        show_button("Remove", "race.remove", state.remove, disabled=len(names) == 1)
+        about = "Runs all racers again and measures their times again."
+        show_button("Race again", "race.again", state.race_again, help=about)
         if state.racers != LINE_UP:
-            st.button("Default line-up", key="race.line_up", on_click=guarded(state.line_up))
+            show_button("Default line-up", "race.line_up", state.line_up)
 
 
 def show_race_messages(state: RaceState) -> None:

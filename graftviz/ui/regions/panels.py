@@ -10,7 +10,7 @@ from graftviz.player.models import ShownModel, uploaded_model
 from graftviz.ui.boundary import bounded, guarded
 from graftviz.ui.controls import help_text, show_button, show_options
 from graftviz.ui.frame.header import PageFile
-from graftviz.ui.frame.panels import show_settings, show_slider
+from graftviz.ui.frame.panels import show_settings
 from graftviz.ui.frame.view import REGION
 from graftviz.ui.regions.models import link_of_grow_page
 from graftviz.ui.regions.options import GRID, RUN, question_of
@@ -48,16 +48,7 @@ def show_model_choice(state: RegionState) -> None:
     if options.data == RUN and link_of_grow_page() not in ("", options.run):
         show_button("Use the current run", "newest", state.choose, "data", RUN)
     if options.data == GRID:
-        for name in ("t2", "t1"):
-            spec = state.specs[name]
-            show_slider(
-                spec,
-                float(state.values[name]),
-                state.choose,
-                key=f"{_PREFIX}.{name}",
-                minimum=float(spec.minimum or 0.0),
-                maximum=float(spec.maximum or 1.0),
-            )
+        show_settings(state, _PREFIX, "t2", "t1", drag=True)
 
 
 def show_growth_choices(state: RegionState) -> None:
