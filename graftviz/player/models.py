@@ -72,7 +72,7 @@ def recorded_model(recorder: Recorder, step: int) -> Loaded:
     else:
         taken = run.steps[step - 1]
         model, history, recorded, where = taken.model(), taken.history, step, f"step {step}"
-    places = material.positions
+    places: np.ndarray | list[int] | None = material.positions
     if places is None and recorder.header_json:
         places = json.loads(recorder.header_json)["positions"]
     if places is None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterator
-from contextlib import AbstractContextManager
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar
 from weakref import WeakSet
 
@@ -134,7 +133,7 @@ class Job(Generic[T]):
         """Compute values until about `until`; return whether there is credit for more."""
         began = time.perf_counter()
         try:
-            with self._at_work():
+            with self._lock:
                 was_urgent = self.urgent
                 while self.has_credit:
                     self._advance()
@@ -166,9 +165,6 @@ class Job(Generic[T]):
     def _keep(self, value: T) -> None:
         self.latest = value
         self.computed += 1
-
-    def _at_work(self) -> AbstractContextManager[Any]:
-        return self._lock
 
     def _notify(self) -> None:
         with self._news:

@@ -6,7 +6,6 @@ import json
 import logging
 import time
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,9 +74,8 @@ class _Forgotten:
 class SessionRun(Job[bytes]):
     """Job that keeps all its values: records of the steps of a run.
 
-    Engine threads write under the run's lock; readers of the log need no lock, because entries are
-    only appended and never changed. The memory of a removed run is released by the thread that
-    holds the lock, so that a page which removes a run does not wait for a long step.
+    Engine threads write under the run's lock; readers of the records need no lock, because entries
+    are only appended and never changed.
 
     Parameters
     ----------
@@ -100,7 +98,6 @@ class SessionRun(Job[bytes]):
         self.recorder = recorder
         self.delivered = 0
         self.stability: Job[EdgeStability] | None = None
-        self._is_forgotten = False
         self._records: list[bytes] = []  # UTF-8: one α would make text of twice the size
         self._awaited = 1  # the first step includes the header
 
@@ -127,34 +124,15 @@ class SessionRun(Job[bytes]):
     def forget(self) -> None:
         """Release all memory of the run; only its name remains.
 
-        A running step is finished first, and its memory is released when it ends.
+        A running step is not waited for; it is dropped when it ends.
         """
         self.revoke()
-        self._is_forgotten, self.failure = True, FORGOTTEN
-        self._release()
+        self.failure = FORGOTTEN
+        self.recorder = _Forgotten()  # type: ignore[assignment]
+        self.stability = self.latest = None
+        # A reader may still use the old list: it is replaced, not cleared.
+        self._values, self._records, self.computed = iter(()), [], 0
         self._notify()
-
-    def _release(self) -> None:
-        """Release all memory, unless another thread holds the run and will do so."""
-        if not self._lock.acquire(blocking=False):
-            return
-        try:
-            self.recorder = _Forgotten()  # type: ignore[assignment]
-            self.stability = self.latest = None
-            # A reader may still use the old list: it is replaced, not cleared.
-            self._values, self._records, self.computed = iter(()), [], 0
-        finally:
-            self._lock.release()
-
-    @contextmanager
-    def _at_work(self) -> Iterator[None]:
-        """Lock the recorder; release the memory afterwards if the run has been removed."""
-        try:
-            with self._lock:
-                yield
-        finally:
-            if self._is_forgotten:
-                self._release()
 
     def feed_json(self, start: int, count: int, *, whole: bool = False) -> str:
         """Return the computed records of `start` … `start` + `count` − 1, and the outcome.
@@ -181,7 +159,7 @@ class SessionRun(Job[bytes]):
     def answer_json(self, question: Mapping[str, Any]) -> str:
         """Return the answer to a query of the player, or a sentence with the error."""
         try:
-            with self._at_work():
+            with self._lock:
                 answer = self.recorder.answer(question)
         except InputError as error:
             answer = {"error": str(error)}
@@ -195,12 +173,13 @@ class SessionRun(Job[bytes]):
 
     def result(self) -> Result:
         """Return the result of the computed steps."""
-        with self._at_work():
+        with self._lock:
             return self.recorder.result()
 
     def _keep(self, value: bytes) -> None:
-        self._records.append(value)
-        super()._keep(value)
+        if not self.ended:  # else it was removed during the step
+            self._records.append(value)
+            super()._keep(value)
 
 
 def everything_so_far(runs: Iterable[SessionRun]) -> str:
