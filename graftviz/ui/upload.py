@@ -64,6 +64,7 @@ class UploadForm(NamedTuple):
         is_open: bool = True,
         reading: Mapping[str, Any] = MappingProxyType({}),
         choose: Callable[[str, Any], Any] = lambda *_: None,
+        put_back: Callable[[], object] = lambda: None,
     ) -> None:
         """Show the form and its errors; the view stays as it is until an upload is accepted.
 
@@ -81,6 +82,8 @@ class UploadForm(NamedTuple):
             Values of the import options.
         choose : callable
             ``choose(name, value)`` sets an import option.
+        put_back : callable
+            Called when an upload is refused that no link requires.
         """
         if expected:
             st.info(
@@ -112,6 +115,8 @@ class UploadForm(NamedTuple):
         except InputError as error:
             note = f" Still showing the previous {shown}." if shown else ""
             self._show_refusal(str(error), note, choose)
+            if not expected:
+                put_back()
         else:
             accept(upload)
 

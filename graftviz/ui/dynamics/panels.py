@@ -160,6 +160,7 @@ def show_upload(state: DynamicsState) -> None:
         is_open=state.uploaded is None,
         reading={name: state.values[name] for name in OF_READING},
         choose=state.choose,
+        put_back=state.put_back,
     )
 
 

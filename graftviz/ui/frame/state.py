@@ -153,6 +153,7 @@ class OptionsPage(PageState, Generic[T]):
         self.shown: Any = None
         self.before: Any = None
         self.uploaded: Any = None
+        self._uploaded_on_show: Any = None
 
     @property
     def options(self) -> T:
@@ -222,6 +223,12 @@ class OptionsPage(PageState, Generic[T]):
         self.uploaded = uploaded
         self._name_upload()
 
+    def put_back(self) -> None:
+        """Return to the previous files; the latest upload could not be used."""
+        self.uploaded = self._uploaded_on_show
+        self.values["fingerprint"] = ""
+        self._name_upload()
+
     def _name_upload(self) -> None:
         """Add the fingerprint of the uploaded files to the link."""
         if self.values["data"] == UPLOAD and self.uploaded is not None:
@@ -263,3 +270,5 @@ class OptionsPage(PageState, Generic[T]):
 
     def _show(self, found: Any) -> None:
         self.shown = found
+        if self.values["data"] == UPLOAD:
+            self._uploaded_on_show = self.uploaded
