@@ -4,8 +4,8 @@ from pathlib import Path
 
 import streamlit as st
 
+from graftviz.serving.limits import limits
 from graftviz.ui.boundary import page_boundary
-from graftviz.ui.limits import limits
 from graftviz.ui.server import announced, middleware
 from graftviz.ui.teaching import follow_teaching, show_presenter
 from graftviz.ui.visits import register_visit

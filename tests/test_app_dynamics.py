@@ -14,10 +14,10 @@ from waiting import wait_until
 from graftviz.dynamics.city import city_positions, city_series
 from graftviz.dynamics.samples import positions_csv, series_csv
 from graftviz.formats.dynamics_files import matrix_csv
+from graftviz.serving.limits import Limits
 from graftviz.ui.dynamics.panels import build_result, final_result
 from graftviz.ui.frame.live import run_message
 from graftviz.ui.frame.view import Mailbox
-from graftviz.ui.limits import Limits
 
 SMALL = {"size": "12", "rows": "120", "parents": "3", "seeds": "3"}
 

@@ -21,12 +21,12 @@ from graftviz.learners.registry import learner_class, learner_names
 from graftviz.learners.settings import OBJECTIVE_NAMES, OBJECTIVES, SCORES
 from graftviz.memory import size_text
 from graftviz.selection import LamPath, lam_path_steps
+from graftviz.serving.limits import Limits
 from graftviz.ui import run_limits
 from graftviz.ui.controls import AUTO
 from graftviz.ui.frame.jobs import EVERYTHING
 from graftviz.ui.grow import analysis
 from graftviz.ui.grow.analysis import clicked_point, path_of, stability_json
-from graftviz.ui.limits import Limits
 from graftviz.ui.run_files import build_edges, build_file
 from graftviz.ui.visits import clear_caches
 

@@ -19,12 +19,12 @@ from graftviz.player.models import ShownModel
 from graftviz.player.region_records import Grown, Question, growing
 from graftviz.sampling import random_model
 from graftviz.sampling.graphs import grid_graph
+from graftviz.serving.scheduler import Scheduler
 from graftviz.ui.frame.jobs import Job
 from graftviz.ui.frame.view import Mailbox
 from graftviz.ui.regions import state as region_state
 from graftviz.ui.regions.options import LEARNED
 from graftviz.ui.regions.state import region_message
-from graftviz.ui.scheduler import Scheduler
 
 AT_ONCE = 0.05  # seconds, in place of the page's
 

@@ -18,7 +18,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from streamlit import config
 
-from graftviz.ui.limits import VARIABLE, Limits, read_limits
+from graftviz.serving.limits import VARIABLE, Limits, read_limits
 from tests.load.__main__ import AS_SERVED
 
 ROOT = Path(__file__).resolve().parent.parent

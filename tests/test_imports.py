@@ -30,7 +30,7 @@ RANKS: tuple[tuple[str, ...], ...] = (
     ("narrative", "material"),
     ("player",),
     ("formats", "figures"),
-    ("sandbox",),
+    ("sandbox", "serving"),
     ("graftviz", "experiments", "estimator", "commands", "__main__", "ui"),
     ("app", "pages"),
 )

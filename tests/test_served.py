@@ -18,7 +18,7 @@ import pytest
 from containerfile import read_recipe
 from waiting import wait_until
 
-from graftviz.ui.guard import headers
+from graftviz.serving.guard import headers
 from tests.browser.served_app import START, foreign_hosts, free_port, served_app
 from tests.load.wire import Wire
 

@@ -13,8 +13,8 @@ from waiting import wait_until
 
 from graftviz.errors import InputError
 from graftviz.material import SourceCache
+from graftviz.serving.scheduler import Scheduler, Task
 from graftviz.ui.frame.jobs import Job, shared_job
-from graftviz.ui.scheduler import Scheduler, Task
 from graftviz.ui.visits import clear_caches
 
 

@@ -10,11 +10,11 @@ import pytest
 from graftviz.errors import InputError
 from graftviz.learners.bounded_inference import MEASURES
 from graftviz.player.budget_records import BoundedProgress
+from graftviz.serving.scheduler import Scheduler, Share
 from graftviz.tradeoff import BOUNDS, MeasuredPath
 from graftviz.ui.budget.options import BudgetOptions, slider_of
 from graftviz.ui.budget.state import AT_ONCE, BudgetState, Shown
 from graftviz.ui.frame.jobs import Job
-from graftviz.ui.scheduler import Scheduler, Share
 
 
 class Idle(Scheduler):

@@ -18,8 +18,8 @@ from streamlit.runtime.memory_session_storage import MemorySessionStorage
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
+from graftviz.serving.guard import LEAST_FILE
 from graftviz.ui import boundary, server
-from graftviz.ui.guard import LEAST_FILE
 from graftviz.ui.server import announced
 from graftviz.ui.streamlit_runtime import (
     StreamlitFiles,

@@ -13,9 +13,9 @@ import pytest
 
 from graftviz import dynamics
 from graftviz.material import uploaded_series
+from graftviz.serving.limits import Limits
 from graftviz.ui.dynamics.options import DynamicsOptions, seeds_of
 from graftviz.ui.dynamics.state import RACE, TOO_LONG, DynamicsState, survey
-from graftviz.ui.limits import Limits
 from graftviz.ui.visits import clear_caches
 
 

@@ -31,6 +31,7 @@ from graftviz.learners import registry
 from graftviz.learners.base import Learner
 from graftviz.material import Upload, prepare
 from graftviz.runs import learn
+from graftviz.serving.scheduler import Scheduler
 from graftviz.table import DiscreteTable
 from graftviz.trace import Outcome, Step
 from graftviz.ui.dynamics.options import DynamicsOptions
@@ -38,7 +39,6 @@ from graftviz.ui.dynamics.panels import read_series_files
 from graftviz.ui.dynamics.state import source
 from graftviz.ui.frame.runs import SessionRun
 from graftviz.ui.grow.state import GrowState
-from graftviz.ui.scheduler import Scheduler
 from graftviz.ui.upload import read_upload
 from graftviz.ui.url_state import UploadOptions, default_values
 
@@ -175,10 +175,10 @@ def test_an_upload_is_written_nowhere(tmp_path: Path) -> None:
     assert found == [str(tmp_path / "heard")], "writing is heard of"
     series = b"a,b\n" + b"".join(b"%d,%d\n" % (k % 3, k % 5) for k in range(30))
     with what_is_written() as found:
-        read_upload(brought("../../t.csv", csv_of(BAD_NAMES)), None, None, READING)
-        read_series_files([brought("/etc/s.csv", series), None, None], {})
+        read_upload([("table", brought("../../t.csv", csv_of(BAD_NAMES)))], READING)
+        read_series_files([("series", brought("/etc/s.csv", series))], {})
         with pytest.raises(InputError):
-            read_upload(brought("t.csv", b"a,b\n1\n"), None, None, READING)
+            read_upload([("table", brought("t.csv", b"a,b\n1\n"))], READING)
     # What the process that reads prints goes to the null device; it cannot write files itself.
     assert set(found) <= {os.devnull}
 
@@ -194,8 +194,8 @@ def test_a_model_is_read_in_memory() -> None:
 
 def test_two_sessions_with_the_same_series_do_not_see_each_others_file_names() -> None:
     series = b"a,b\n" + b"".join(b"%d,%d\n" % (k % 3, k % 5) for k in range(60))
-    mine = read_series_files([brought("mine.csv", series), None, None], {})
-    other = read_series_files([brought("secret.csv", series), None, None], {})
+    mine = read_series_files([("series", brought("mine.csv", series))], {})
+    other = read_series_files([("series", brought("secret.csv", series))], {})
     assert mine.fingerprint == other.fingerprint
     options = DynamicsOptions(data="upload")
     for files, is_secret in ((other, True), (mine, False)):
@@ -210,7 +210,7 @@ def test_a_name_without_end_is_refused_by_the_page() -> None:
         b"x" * 100_000 + b",b\n" + b"0,1\n1,0\n" * 40,
     ):
         with pytest.raises(InputError, match="characters"):
-            read_upload(brought("t.csv", content), None, None, READING)
+            read_upload([("table", brought("t.csv", content))], READING)
 
 
 def test_what_is_brought_belongs_to_one_session() -> None:

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from graftviz.ui.scheduler import Foreground
+from graftviz.serving.scheduler import Foreground
 
 
 def test_a_part_of_a_page_is_no_other_page() -> None:

@@ -18,6 +18,8 @@ from graftviz.errors import InputError
 from graftviz.learners.base import Learner
 from graftviz.learners.best_choice import BestChoice
 from graftviz.material import UPLOAD, Material, Upload, prepare
+from graftviz.serving.limits import Limits
+from graftviz.serving.scheduler import Scheduler
 from graftviz.table import DiscreteTable
 from graftviz.ui import run_limits
 from graftviz.ui.frame import runs
@@ -27,8 +29,6 @@ from graftviz.ui.grow import live, state as grow_state
 from graftviz.ui.grow.live import grow_message
 from graftviz.ui.grow.options import BranchPoint
 from graftviz.ui.grow.state import GrowState
-from graftviz.ui.limits import Limits
-from graftviz.ui.scheduler import Scheduler
 
 FIRST, SECOND = "scale-free-60", "karate"  # the rows below have these names
 

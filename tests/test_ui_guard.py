@@ -12,7 +12,7 @@ import pytest
 from streamlit import config
 from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
-from graftviz.ui.guard import Guard, headers
+from graftviz.serving.guard import Guard, headers
 from graftviz.ui.server import greeting, middleware, where
 
 PAGE = "<html><script>let a = 1</script><script src='x.js'></script></html>"

@@ -30,13 +30,13 @@ from graftviz.model import PairwiseMRF
 from graftviz.options import option_specs
 from graftviz.player.models import Loaded, fingerprint_of
 from graftviz.player.rehearsal import rehearse_inspection
+from graftviz.serving.scheduler import Scheduler
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.inspect import state as inspect_state
 from graftviz.ui.inspect.options import InspectOptions
 from graftviz.ui.inspect.results import matching_rows, model_files, state_names
 from graftviz.ui.inspect.state import InspectState, Shown
 from graftviz.ui.model_source import FILE, TRUE, SourceOptions
-from graftviz.ui.scheduler import Scheduler
 from graftviz.ui.url_state import UploadOptions, parse_options_of, write_options_of
 
 LEARNERS = [learner_class(name) for name in learner_names()]

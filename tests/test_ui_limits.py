@@ -18,10 +18,11 @@ from graftviz.errors import InputError
 from graftviz.learners.registry import learner_class, learner_names
 from graftviz.narrative.command_line import learn_command
 from graftviz.options import option_specs
-from graftviz.ui import limits as limits_module, run_limits, visits as visits_module
-from graftviz.ui.limits import VARIABLE, Limits, limits, read_limits
+from graftviz.serving import limits as limits_module
+from graftviz.serving.limits import VARIABLE, Limits, limits, read_limits
+from graftviz.serving.scheduler import Scheduler
+from graftviz.ui import run_limits, visits as visits_module
 from graftviz.ui.run_limits import Verdict, fewer_edges, judge
-from graftviz.ui.scheduler import Scheduler
 from graftviz.ui.visits import Visit, Visits
 
 ROOT = Path(__file__).resolve().parent.parent

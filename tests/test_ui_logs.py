@@ -11,8 +11,8 @@ from hypothesis import given, strategies as st
 from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
 
 from graftviz.sandbox import pool
-from graftviz.ui import guard, logs
-from graftviz.ui.logs import (
+from graftviz.serving import guard, logs
+from graftviz.serving.logs import (
     LINES,
     MOST_CHARACTERS,
     MOST_IN_A_LINE,

@@ -17,14 +17,14 @@ from graftviz.player import prune_records
 from graftviz.player.prune_records import prune_head, prune_outcome, prune_record
 from graftviz.player.recorders import PruneRecorder, to_json
 from graftviz.runs import Run
+from graftviz.serving.limits import Limits
+from graftviz.serving.scheduler import Scheduler
 from graftviz.table import DiscreteTable
 from graftviz.ui.frame import learning, runs as session_runs
 from graftviz.ui.frame.state import REMEMBERED_LINKS, OptionsPage
 from graftviz.ui.frame.view import whole_number
-from graftviz.ui.limits import Limits
 from graftviz.ui.prune.options import PruneOptions
 from graftviz.ui.prune.state import PruneState
-from graftviz.ui.scheduler import Scheduler
 
 
 @pytest.fixture(scope="module")

@@ -16,13 +16,13 @@ from graftviz.learners.base import Learner
 from graftviz.learners.first_hit import FirstHit
 from graftviz.material import Material, prepare
 from graftviz.player import recorders
+from graftviz.serving.limits import Limits
+from graftviz.serving.scheduler import Scheduler
 from graftviz.table import DiscreteTable
 from graftviz.ui import run_limits
 from graftviz.ui.frame import learning, runs
-from graftviz.ui.limits import Limits
 from graftviz.ui.race.options import LINE_UP, MOST_RACERS
 from graftviz.ui.race.state import EDGES_A_VARIABLE, RaceState
-from graftviz.ui.scheduler import Scheduler
 
 REFUSED = "best-choice:score=linear-response,objective=pseudo-likelihood"
 

@@ -12,10 +12,10 @@ from graftviz.model import PairwiseMRF
 from graftviz.player.models import ShownModel, check_size, grid_model, uploaded_model
 from graftviz.player.region_records import named_rules, rule_choices
 from graftviz.regions.overview import promising_query
+from graftviz.serving.scheduler import Scheduler
 from graftviz.ui.frame.jobs import Job
 from graftviz.ui.regions.options import GRID, RUN
 from graftviz.ui.regions.state import RegionState
-from graftviz.ui.scheduler import Scheduler
 
 
 def uploaded(files: dict[str, bytes]) -> ShownModel:

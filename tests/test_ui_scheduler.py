@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 from waiting import wait_until
 
-from graftviz.ui.scheduler import FAIR_TURN, Foreground, Scheduler
+from graftviz.serving.scheduler import FAIR_TURN, Foreground, Scheduler
 
 
 class Counter:
@@ -128,7 +128,7 @@ class Timed:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr("graftviz.ui.scheduler.time", clock)
+    monkeypatch.setattr("graftviz.serving.scheduler.time", clock)
     return clock
 
 
@@ -221,7 +221,7 @@ def test_of_a_client_what_is_waited_for_comes_first() -> None:
 
 def test_a_tidy_up_follows_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
     tidied = threading.Event()
-    monkeypatch.setattr("graftviz.ui.scheduler.release_freed_memory", tidied.set)
+    monkeypatch.setattr("graftviz.serving.scheduler.release_freed_memory", tidied.set)
     pool = Scheduler(threads=1)
     assert not tidied.is_set()
     pool.share().submit(Counter(2))
@@ -271,8 +271,8 @@ def test_no_error_ends_an_engine_thread(
     def tidy() -> None:
         raise ArithmeticError("tidy")
 
-    monkeypatch.setattr("graftviz.ui.scheduler.TIDY_SECONDS", 0.0)
-    monkeypatch.setattr("graftviz.ui.scheduler.release_freed_memory", tidy)
+    monkeypatch.setattr("graftviz.serving.scheduler.TIDY_SECONDS", 0.0)
+    monkeypatch.setattr("graftviz.serving.scheduler.release_freed_memory", tidy)
     pool = Scheduler(threads=1)
     before = engine_threads()
     hopeless, sound = Hopeless(1), Counter(10)
@@ -403,7 +403,7 @@ def pages() -> Iterator[Foreground]:
 def test_steps_that_nobody_waits_for_give_way_to_pages(
     pages: Foreground, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("graftviz.ui.scheduler.LOOKS", 10**9)
+    monkeypatch.setattr("graftviz.serving.scheduler.LOOKS", 10**9)
     pool = Scheduler(threads=1, slice_seconds=0.005, pages=pages)
     ahead = Counter(3)
     pool.share().submit(ahead)

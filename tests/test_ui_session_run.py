@@ -12,9 +12,9 @@ from waiting import wait_until
 
 from graftviz.errors import InputError
 from graftviz.player.recorders import Recorder, to_json
+from graftviz.serving.scheduler import Scheduler
 from graftviz.ui.frame import runs
 from graftviz.ui.frame.runs import SessionRun
-from graftviz.ui.scheduler import Scheduler
 
 
 class Told(Recorder):

@@ -16,6 +16,7 @@ from graftviz.material import UPLOAD, Material, SourceCache, UploadedSeries, Upl
 from graftviz.player.models import ShownModel, grid_model, uploaded_model
 from graftviz.player.region_records import Question
 from graftviz.sampling.ising import ising_grid
+from graftviz.serving.scheduler import Task
 from graftviz.ui import upload
 from graftviz.ui.dynamics import state as dynamics_state
 from graftviz.ui.dynamics.options import DynamicsOptions, plan_of
@@ -30,7 +31,6 @@ from graftviz.ui.regions.models import (
     model_of_run,
 )
 from graftviz.ui.regions.state import RegionState
-from graftviz.ui.scheduler import Task
 from graftviz.ui.url_state import UploadOptions, default_values
 from graftviz.ui.visits import scheduler
 
@@ -49,7 +49,7 @@ def brought() -> UploadedTable:
     rng = np.random.default_rng(1)
     lines = ["a,b,c,d,e", *(",".join(map(str, row)) for row in rng.integers(0, 2, size=(80, 5)))]
     file = io.BytesIO("\n".join(lines).encode())
-    return upload.read_upload(file, None, None, default_values(UploadOptions))
+    return upload.read_upload([("table", file)], default_values(UploadOptions))
 
 
 def nothing_built_in(key: str, seed: int) -> Material:
@@ -106,7 +106,7 @@ def test_a_table_is_prepared_once_and_nothing_holds_it_afterwards(
 
 def series() -> UploadedSeries:
     rows = b"".join(b"%d,%d\n" % (k * k % 7, k % 5) for k in range(60))
-    return read_series_files([io.BytesIO(b"a,b\n" + rows), None, None], {})
+    return read_series_files([("series", io.BytesIO(b"a,b\n" + rows))], {})
 
 
 def test_what_is_learned_of_own_series_stays_with_them() -> None:

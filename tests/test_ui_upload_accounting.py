@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from graftviz.errors import InputError
-from graftviz.ui import logs
-from graftviz.ui.guard import (
+from graftviz.serving import logs
+from graftviz.serving.guard import (
     FRAME,
     LEAST_FILE,
     LEAST_RATE,
@@ -21,8 +21,8 @@ from graftviz.ui.guard import (
     UploadAccounting,
     UploadAccounts,
 )
-from graftviz.ui.limits import Limits
-from graftviz.ui.logs import LineLimit
+from graftviz.serving.limits import Limits
+from graftviz.serving.logs import LineLimit
 
 PART = MB // 2
 LIMITS = Limits(upload_memory=10, session_uploads=20, server_uploads=30)

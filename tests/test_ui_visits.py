@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 
+from graftviz.serving.scheduler import Scheduler
 from graftviz.ui import streamlit_runtime, visits as visits_module
 from graftviz.ui.frame.jobs import Job
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.prune.state import PruneState
 from graftviz.ui.race.state import RaceState
 from graftviz.ui.reservoir import jobs as reservoir_jobs
-from graftviz.ui.scheduler import Scheduler
 from graftviz.ui.streamlit_runtime import UnusedFiles, end_closed_sessions
 from graftviz.ui.visits import Visit, Visits, clear_caches
 

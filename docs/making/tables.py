@@ -4,7 +4,7 @@ A page marks the place of a table by ``<!-- options: KIND NAME … -->`` and ``<
 
 - ``learner chow-liu`` and ``dynamics dense``: the fields of the learner's dataclass;
 - ``infer tolerance max_sweeps``: these arguments of :func:`graftviz.infer`;
-- ``limits``: the fields of :class:`graftviz.ui.limits.Limits`;
+- ``limits``: the fields of :class:`graftviz.serving.limits.Limits`;
 - ``local``: the arguments of :func:`graftviz.local_marginal`.
 """
 
@@ -23,7 +23,7 @@ from graftviz.inference import infer
 from graftviz.learners.registry import learner_class
 from graftviz.options import OptionSpec, format_value, option_specs
 from graftviz.regions import local_marginal
-from graftviz.ui.limits import Limits
+from graftviz.serving.limits import Limits
 
 _MARKED = re.compile(r"(<!-- options: ([^\n]+?) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 _OBJECTS = ("model", "method", "query")  # not options

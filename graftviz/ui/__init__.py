@@ -1,1 +1,1 @@
-"""Streamlit app: pages, views, scheduler, controls and URL state."""
+"""Streamlit app: pages, views, controls, URL state and server."""

@@ -23,8 +23,8 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.state import SessionState
 
 from graftviz.errors import InputError
-from graftviz.ui.logs import log_exception
-from graftviz.ui.scheduler import foreground
+from graftviz.serving.logs import log_exception
+from graftviz.serving.scheduler import foreground
 from graftviz.wording import plain
 
 P = ParamSpec("P")

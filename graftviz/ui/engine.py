@@ -23,8 +23,8 @@ from graftviz.player.rehearsal import (
     rehearse_regions,
     rehearse_reservoir,
 )
+from graftviz.serving.logs import log_exception
 from graftviz.ui.boundary import bounded
-from graftviz.ui.logs import log_exception
 from graftviz.wording import plain
 
 _PAGES = {

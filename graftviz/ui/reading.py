@@ -13,8 +13,8 @@ from graftviz.errors import InputError
 from graftviz.sandbox.pool import BusyError, WorkerPool
 from graftviz.sandbox.readers import UploadedFile
 from graftviz.sandbox.worker import Limits
-from graftviz.ui.limits import limits
-from graftviz.ui.scheduler import foreground
+from graftviz.serving.limits import limits
+from graftviz.serving.scheduler import foreground
 
 T = TypeVar("T")
 
@@ -57,7 +57,10 @@ def read_files(
 
 
 def read_once(
-    key: str, files: Iterable[Any | None], options: tuple[Any, ...], read: Callable[[], T]
+    key: str,
+    files: Iterable[tuple[str, Any | None]],
+    options: tuple[Any, ...],
+    read: Callable[[], T],
 ) -> T:
     """Return the result of `read`, or raise its error again, for the same files and options.
 
@@ -65,7 +68,7 @@ def read_once(
     ----------
     key : str
         Name of the reading within the session.
-    files : iterable of uploaded file or None
+    files : iterable of (str, uploaded file or None)
     options : tuple
         Anything else that decides the result.
     read : callable
@@ -75,7 +78,7 @@ def read_once(
     InputError
         When the files are refused; a file that is refused is not read again either.
     """
-    identity = (*(file.file_id if file else None for file in files), *options)
+    identity = (*(file.file_id if file else None for _, file in files), *options)
     if st.session_state.get(key, (None,))[0] != identity:
         value, refusal = None, ""
         with st.spinner("Reading the file…"):

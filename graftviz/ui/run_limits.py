@@ -8,8 +8,8 @@ from typing import NamedTuple
 from graftviz.forecasting import duration_text, forecast
 from graftviz.learners.base import Learner
 from graftviz.memory import free_bytes, resident_bytes, size_text
+from graftviz.serving.limits import limits
 from graftviz.table import DiscreteTable
-from graftviz.ui.limits import limits
 from graftviz.ui.visits import visits
 
 _MEGABYTE = 1e6

@@ -17,10 +17,10 @@ from streamlit.file_util import get_static_dir
 
 from graftviz.errors import InputError
 from graftviz.memory import configure_allocator
+from graftviz.serving.guard import Guard, UploadAccounting, UploadAccounts
+from graftviz.serving.limits import limits
+from graftviz.serving.logs import filter_foreign_text, numeric_address
 from graftviz.ui.engine import warm_up
-from graftviz.ui.guard import Guard, UploadAccounting, UploadAccounts
-from graftviz.ui.limits import limits
-from graftviz.ui.logs import filter_foreign_text, numeric_address
 from graftviz.ui.reading import worker_pool
 from graftviz.ui.streamlit_runtime import (
     StreamlitFiles,

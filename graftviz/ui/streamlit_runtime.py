@@ -22,10 +22,10 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.uploaded_file_manager import UploadedFile, UploadedFileRec
 
 from graftviz.errors import InputError
+from graftviz.serving.guard import LEAST_FILE
+from graftviz.serving.limits import limits
+from graftviz.serving.logs import logged, report_left_out
 from graftviz.ui.boundary import add_notice
-from graftviz.ui.guard import LEAST_FILE
-from graftviz.ui.limits import limits
-from graftviz.ui.logs import logged, report_left_out
 from graftviz.ui.visits import free_memory, visits
 
 LOOK_SECONDS = 2.0
@@ -35,7 +35,7 @@ REPEAT_SECONDS = 1.0  # at least, between two runs of a page that show why uploa
 
 
 class StreamlitFiles:
-    """Uploaded files, as :class:`~graftviz.ui.guard.UploadAccounts` sees them."""
+    """Uploaded files, as :class:`~graftviz.serving.guard.UploadAccounts` sees them."""
 
     def __init__(self) -> None:
         self._shown: dict[str, float] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 import streamlit as st
 
@@ -14,13 +14,14 @@ from graftviz.formats.models import may_be_model
 from graftviz.material import FINGERPRINT_DIGITS, UPLOAD, UploadedTable, uploaded_data
 from graftviz.options import OptionSpec, option_specs
 from graftviz.sandbox.readers import TableUpload
+from graftviz.serving.limits import limits
 from graftviz.ui.controls import show_button, show_options
 from graftviz.ui.frame.learning import LearningPage
-from graftviz.ui.limits import limits
 from graftviz.ui.reading import read_files, read_once
 from graftviz.ui.url_state import UploadOptions, default_values
 from graftviz.wording import advised_arguments, plain, reworded
 
+Files = Sequence[tuple[str, Any]]  # role, and file or None
 _FILES = (
     ("table", "Table (CSV or parquet)", ["csv", "tsv", "txt", "data", "parquet", "pq"]),
     ("truth", "True edges, optional (CSV: source, target)", ["csv"]),
@@ -38,7 +39,8 @@ class UploadForm(NamedTuple):
     what : str
         Noun for the upload, such as "table".
     show_files : callable
-        Show the uploaders; return the files, the required one first, None for missing ones.
+        Show the uploaders; return pairs of role and file, the required file first, None for missing
+        ones.
     read : callable
         ``read(files, options)`` returns the upload, which has a `fingerprint`.
     title, caption : str
@@ -49,8 +51,8 @@ class UploadForm(NamedTuple):
 
     prefix: str
     what: str
-    show_files: Callable[[], Sequence[Any]]
-    read: Callable[[Sequence[Any], Mapping[str, Any]], Any]
+    show_files: Callable[[], Files]
+    read: Callable[[Files, Mapping[str, Any]], Any]
     title: str = ""
     caption: str = ""
     specs: Sequence[OptionSpec] = ()
@@ -97,7 +99,7 @@ class UploadForm(NamedTuple):
             if self.specs:
                 more = "Import options"
                 show_options(self.specs, reading, choose, prefix=self.prefix, more=more)
-            is_uploaded = bool(files and files[0])
+            is_uploaded = bool(files and files[0][1])
             label, key = f"Use a different {self.what}", f"{self.prefix}.any_file"
             any_file = bool(expected and is_uploaded) and st.checkbox(label, key=key)
         if not is_uploaded:
@@ -108,7 +110,7 @@ class UploadForm(NamedTuple):
             if expected and not any_file and upload.fingerprint != expected[:FINGERPRINT_DIGITS]:
                 same_options = ", with the same import options" if self.specs else ""
                 raise InputError(
-                    f"{files[0].name} is not the {self.what} of the link (fingerprint "
+                    f"{files[0][1].name} is not the {self.what} of the link (fingerprint "
                     f"{upload.fingerprint}, not {expected[:FINGERPRINT_DIGITS]}). Upload that "
                     f"{self.what}{same_options}."
                 )
@@ -135,8 +137,8 @@ class UploadForm(NamedTuple):
                 show_button(f"{labels[name]}: {value}", key, choose, name, value)
 
 
-def show_uploaders(prefix: str, uploaders: Sequence[tuple[str, str, list[str]]]) -> list[Any]:
-    """Show uploaders of one file each side by side; return the files, None before an upload.
+def show_uploaders(prefix: str, uploaders: Sequence[tuple[str, str, list[str]]]) -> Files:
+    """Show uploaders of one file each side by side; return roles and files.
 
     Parameters
     ----------
@@ -146,7 +148,7 @@ def show_uploaders(prefix: str, uploaders: Sequence[tuple[str, str, list[str]]])
     """
     most = limits().upload_memory
     return [
-        column.file_uploader(label, kinds, key=f"{prefix}.{role}", max_upload_size=most)
+        (role, column.file_uploader(label, kinds, key=f"{prefix}.{role}", max_upload_size=most))
         for column, (role, label, kinds) in zip(st.columns(len(uploaders)), uploaders, strict=True)
     ]
 
@@ -154,14 +156,13 @@ def show_uploaders(prefix: str, uploaders: Sequence[tuple[str, str, list[str]]])
 # ------------------------------------------------------------------------------------------ tables
 
 
-def read_upload(
-    file: BinaryIO, truth: BinaryIO | None, places: BinaryIO | None, options: Mapping[str, Any]
-) -> UploadedTable:
+def read_upload(files: Files, options: Mapping[str, Any]) -> UploadedTable:
     """Read a table, and optionally its true edges and the positions of its variables.
 
     Parameters
     ----------
-    file, truth, places : binary file with a ``name``
+    files : sequence of (role, file)
+        Table, truth and places.
     options : mapping
         Of :class:`UploadOptions`.
 
@@ -171,9 +172,8 @@ def read_upload(
         For anything that cannot be used.
     """
     header = {"auto": "auto", "yes": True, "no": False}[options["header"]]
-    files = (("table", file), ("truth", truth), ("places", places))
     upload: TableUpload = read_files("table", files, {**options, "header": header})
-    return uploaded_data(getattr(file, "name", "") or "The file", *upload)
+    return uploaded_data(getattr(files[0][1], "name", "") or "The file", *upload)
 
 
 def show_upload(state: LearningPage[Any]) -> None:
@@ -184,7 +184,7 @@ def show_upload(state: LearningPage[Any]) -> None:
         "upload",
         "table",
         lambda: show_uploaders("upload", _FILES),
-        lambda files, reading: read_upload(files[0], files[1], files[2], reading),
+        read_upload,
         "Your own data",
         "Columns are variables, rows are samples; any labels. Files stay on this server.",
         option_specs(UploadOptions),
@@ -227,7 +227,7 @@ def model_form(
         See :class:`UploadForm`.
     """
 
-    def show_files() -> list[Any]:
+    def show_files() -> Files:
         files = st.file_uploader(
             label,
             ["uai", "graphml", "xml", "json", "zip"],
@@ -236,12 +236,13 @@ def model_form(
             max_upload_size=min(most_mb, limits().upload_memory),
             help=help,
         )
-        return _latest_model(f"{prefix}.files", files)
+        return [("model", file) for file in _latest_model(f"{prefix}.files", files)]
 
-    def read(files: Sequence[Any], _: Mapping[str, Any]) -> Any:
-        models = [file.name for file in files if not file.name.lower().endswith(".names.json")]
-        name = models[0] if len(models) == 1 else "Result folder"
-        return make(name, read_files("model", (("model", file) for file in files)))
+    def read(files: Files, _: Mapping[str, Any]) -> Any:
+        names = [file.name for _, file in files]
+        models = [name for name in names if not name.lower().endswith(".names.json")]
+        title = models[0] if len(models) == 1 else "Result folder"
+        return make(title, read_files("model", files))
 
     return UploadForm(prefix, "model", show_files, read, title, caption)
 

@@ -164,16 +164,6 @@ class LinkReader:
         return (*self.complaints, *unknown)
 
 
-def whole_number(minimum: int, maximum: int) -> Callable[[str], int | None]:
-    """Return a reader of a whole number of at most ten digits."""
-
-    def read(text: str) -> int | None:
-        is_number = re.fullmatch(r"\d{1,10}", text, re.ASCII)
-        return int(text) if is_number and minimum <= int(text) <= maximum else None
-
-    return read
-
-
 def parse_options_of(cls: type, query: Mapping[str, str]) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Parse the address of a page whose settings are the options of one dataclass.
 

@@ -24,9 +24,9 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from graftviz.datasets import load_dataset
 from graftviz.material import Material, prepare
 from graftviz.memory import release_freed_memory
-from graftviz.ui.limits import limits
-from graftviz.ui.logs import logged
-from graftviz.ui.scheduler import Scheduler, Share
+from graftviz.serving.limits import limits
+from graftviz.serving.logs import logged
+from graftviz.serving.scheduler import Scheduler, Share
 
 log = logging.getLogger(__name__)
 _clears: list[Callable[[], None]] = []

@@ -20,7 +20,7 @@ import pytest
 from served_app import free_port
 from waiting import eventually
 
-from graftviz.ui.guard import headers
+from graftviz.serving.guard import headers
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SITE = ROOT / "docs" / "serving" / "nginx.conf"

@@ -12,10 +12,10 @@ from painting import painted, watch_painting
 from graftviz.datasets import load_dataset
 from graftviz.material import prepare
 from graftviz.player.assets import view_script, view_style
+from graftviz.serving.scheduler import Scheduler
 from graftviz.ui.frame.learning_view import runs_message
 from graftviz.ui.frame.view import Mailbox
 from graftviz.ui.prune.state import PruneState
-from graftviz.ui.scheduler import Scheduler
 
 pytestmark = pytest.mark.browser
 

@@ -13,8 +13,8 @@ from waiting import eventually
 from graftviz.datasets import load_dataset
 from graftviz.material import prepare
 from graftviz.racing import COLUMNS, Race, column_results
+from graftviz.serving.scheduler import Scheduler
 from graftviz.ui.race.state import RaceState
-from graftviz.ui.scheduler import Scheduler
 
 pytestmark = pytest.mark.browser
 

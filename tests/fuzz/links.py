@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 from graftviz.datasets import dataset_keys
 from graftviz.learners.registry import learner_class, learner_names
 from graftviz.options import option_specs
+from graftviz.serving.scheduler import Scheduler
 from graftviz.ui.budget.options import BudgetOptions
 from graftviz.ui.budget.state import BudgetState
 from graftviz.ui.dynamics.options import DynamicsOptions
@@ -24,7 +25,6 @@ from graftviz.ui.race.state import RaceState
 from graftviz.ui.regions.options import RegionOptions
 from graftviz.ui.regions.state import RegionState
 from graftviz.ui.reservoir.options import ReservoirOptions
-from graftviz.ui.scheduler import Scheduler
 from graftviz.ui.url_state import UploadOptions
 from tests.fuzz.cases import NUMBERS, Case, hostile_text
 

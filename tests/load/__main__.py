@@ -14,7 +14,7 @@ from pathlib import Path
 
 from streamlit import config
 
-from graftviz.ui.limits import limits
+from graftviz.serving.limits import limits
 from graftviz.ui.streamlit_runtime import LOOK_SECONDS
 from tests.browser.served_app import served_app
 from tests.load import mixed_use, report

@@ -12,7 +12,7 @@ from typing import Any
 
 from streamlit import config
 
-from graftviz.ui.limits import limits
+from graftviz.serving.limits import limits
 from graftviz.ui.streamlit_runtime import LOOK_SECONDS
 from tests.load.clients import gathered
 from tests.load.server import memory_bytes

@@ -15,7 +15,7 @@ from graftviz.forecasting import duration_text
 from graftviz.material import UPLOAD
 from graftviz.memory import size_text
 from graftviz.options import check_options, option, option_of, option_specs
-from graftviz.ui.limits import limits
+from graftviz.serving.limits import limits
 from graftviz.ui.run_limits import Verdict
 from graftviz.ui.url_state import fingerprint_part, seed_option, step_option
 

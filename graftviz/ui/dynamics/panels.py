@@ -33,7 +33,7 @@ from graftviz.ui.frame.header import PageFile
 from graftviz.ui.frame.panels import show_notices, show_settings, show_until
 from graftviz.ui.frame.view import DYNAMICS
 from graftviz.ui.reading import read_files
-from graftviz.ui.upload import UploadForm, show_uploaders
+from graftviz.ui.upload import Files, UploadForm, show_uploaders
 from graftviz.wording import plain
 
 MOST_BYTES = 100_000_000
@@ -164,7 +164,7 @@ def show_upload(state: DynamicsState) -> None:
     )
 
 
-def read_series_files(files: Sequence[Any | None], options: Mapping[str, Any]) -> UploadedSeries:
+def read_series_files(files: Files, options: Mapping[str, Any]) -> UploadedSeries:
     """Read a file of series, with optional files of positions and of parents.
 
     Raises
@@ -172,8 +172,7 @@ def read_series_files(files: Sequence[Any | None], options: Mapping[str, Any]) -
     InputError
         For anything that cannot be used.
     """
-    roles = [(role, file) for (role, _, _), file in zip(_FILES, files, strict=True)]
-    upload: SeriesUpload = read_files("series", roles, {**options, "max_bytes": MOST_BYTES})
+    upload: SeriesUpload = read_files("series", files, {**options, "max_bytes": MOST_BYTES})
     return uploaded_series(*upload)
 
 

@@ -10,7 +10,7 @@ from weakref import WeakSet
 
 from graftviz.errors import InputError
 from graftviz.material import SourceCache
-from graftviz.ui.scheduler import Share, foreground
+from graftviz.serving.scheduler import Share, foreground
 from graftviz.ui.visits import clearable_cache, scheduler
 
 BUSY = "The server is too busy to finish this now; try again later."

@@ -12,11 +12,11 @@ from graftviz.learners.registry import learner_class
 from graftviz.material import UPLOAD, Material, UploadedTable, automatic_values, default_options
 from graftviz.player.recorders import Recorder, to_json
 from graftviz.runs import Run
+from graftviz.serving.limits import limits
+from graftviz.serving.scheduler import Share
 from graftviz.ui.frame.runs import Plan, RunStore, SessionRun, new_run
 from graftviz.ui.frame.state import OptionsPage
-from graftviz.ui.limits import limits
 from graftviz.ui.run_limits import judge
-from graftviz.ui.scheduler import Share
 from graftviz.ui.url_state import (
     DataOptions,
     LearnerChoice,

@@ -15,11 +15,11 @@ from graftviz.material import Material, uploaded_table
 from graftviz.player.recorders import Recorder, to_json
 from graftviz.runs import Branch, Result, Run
 from graftviz.selection import EdgeStability
+from graftviz.serving.limits import limits
+from graftviz.serving.logs import log_exception
+from graftviz.serving.scheduler import Share
 from graftviz.ui.frame.jobs import EVERYTHING, Job
 from graftviz.ui.frame.view import whole_number
-from graftviz.ui.limits import limits
-from graftviz.ui.logs import log_exception
-from graftviz.ui.scheduler import Share
 
 _AT_ONCE = 0.5  # seconds to wait for a complete new run
 _MORE_STEPS = 0.25  # seconds to wait for requested steps

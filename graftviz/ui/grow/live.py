@@ -9,13 +9,13 @@ from typing import Any
 
 import streamlit as st
 
+from graftviz.serving.scheduler import foreground
 from graftviz.ui.boundary import bounded
 from graftviz.ui.frame.jobs import EVERYTHING
 from graftviz.ui.frame.runs import SessionRun
 from graftviz.ui.frame.view import PLAYER, Mailbox, json_object, whole_number
 from graftviz.ui.grow.analysis import stability_json
 from graftviz.ui.grow.state import GrowState
-from graftviz.ui.scheduler import foreground
 from graftviz.wording import plain
 
 LEARN_AT_ONCE = 0.25  # seconds to wait for a complete changed run

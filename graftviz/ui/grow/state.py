@@ -10,13 +10,13 @@ from graftviz.material import PAGE_PRESET, Material
 from graftviz.narrative.command_line import learn_command
 from graftviz.player.recorders import RunRecorder
 from graftviz.runs import Branch
+from graftviz.serving.limits import limits
+from graftviz.serving.scheduler import Share
 from graftviz.ui.frame.jobs import EVERYTHING
 from graftviz.ui.frame.learning import Entry, LearningPage, Load, with_choice
 from graftviz.ui.frame.runs import SessionRun
 from graftviz.ui.grow.options import BranchPoint, GrowOptions, has_presets, option_names
-from graftviz.ui.limits import limits
 from graftviz.ui.run_limits import fewer_edges
-from graftviz.ui.scheduler import Share
 from graftviz.ui.url_state import BEST, LearnerChoice
 from graftviz.ui.visits import material, opened_state, page_state, share
 

@@ -17,11 +17,10 @@ from typing import Any
 from graftviz.inspection.answers import AUTOMATIC, METHODS
 from graftviz.options import option
 from graftviz.ui.model_source import SourceOptions, inner_query, inner_text
-from graftviz.ui.url_state import LinkReader, parse_options_of, part, whole_number, write_options_of
+from graftviz.ui.url_state import LinkReader, parse_options_of, part, write_options_of
 from graftviz.wording import quoted
 
 _LONGEST = 2_000
-_LARGEST = 9_999_999
 _NUMBER = r"(\d{1,7})"
 
 
@@ -31,8 +30,10 @@ def _read_selection(link: LinkReader, _: Mapping[str, Any]) -> tuple[int, ...]:
         ends = sorted({int(end) for end in found.groups()}) if found else []
         return tuple(ends) if len(ends) == 2 else None
 
-    rule = "A node is given by its number, not by {}; ignored."
-    node = link.take("node", None, whole_number(0, _LARGEST), rule)
+    def number(text: str) -> int | None:
+        return int(text) if re.fullmatch(_NUMBER, text, re.ASCII) else None
+
+    node = link.take("node", None, number, "A node is given by its number, not by {}; ignored.")
     edge = link.take("edge", None, read, "An edge is written as 3-7, not {}; ignored.")
     if node is not None and edge is not None:
         link.complaints.append("A link selects a node or an edge; the edge is ignored.")

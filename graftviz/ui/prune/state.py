@@ -13,9 +13,9 @@ from graftviz.learners.forced_pruning import HEURISTICS, ForcedPruning
 from graftviz.material import Material
 from graftviz.player.prune_records import prune_header
 from graftviz.player.recorders import PruneRecorder
+from graftviz.serving.scheduler import Share
 from graftviz.ui.frame.learning import Entry, Load, SideBySidePage
 from graftviz.ui.prune.options import PruneOptions
-from graftviz.ui.scheduler import Share
 from graftviz.ui.url_state import LearnerChoice
 from graftviz.ui.visits import material, page_state, share
 

@@ -15,9 +15,9 @@ from graftviz.options import format_value, option_specs
 from graftviz.player.race_records import race_header
 from graftviz.player.recorders import RaceRecorder
 from graftviz.racing import AXES, Race, distinct_names
+from graftviz.serving.scheduler import Share
 from graftviz.ui.frame.learning import Entry, LearningPage, Load, SideBySidePage
 from graftviz.ui.race.options import END, LINE_UP, MOST_RACERS, RaceOptions
-from graftviz.ui.scheduler import Share
 from graftviz.ui.url_state import LearnerChoice
 from graftviz.ui.visits import material, page_state, share
 

@@ -32,7 +32,7 @@ _SESSION = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNOREC
 # Packages that log text from clients. Loggers of graftviz that do so call `warn`.
 _PACKAGES = (
     *("streamlit", "uvicorn", "starlette", "websockets", "asyncio"),
-    *("graftviz.ui", "graftviz.sandbox"),
+    *("graftviz.ui", "graftviz.serving", "graftviz.sandbox"),
 )
 # Loggers that do not exist before the first connection.
 _LATER = ("uvicorn.error", "uvicorn.access", "websockets.server")
@@ -187,7 +187,7 @@ class ForeignText(logging.Filter):
         """Change the record in place; return whether it may be logged."""
         if getattr(record, "is_printable", False):
             return True
-        is_limited = not record.name.startswith("graftviz.ui")
+        is_limited = not record.name.startswith(("graftviz.ui", "graftviz.serving"))
         if is_limited and not _is_admitted("any client", f"{record.name}, line {record.lineno}"):
             return False
         record.msg, record.args = printable(_message(record), MOST_IN_A_LINE), None

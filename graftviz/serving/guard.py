@@ -29,8 +29,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
 from graftviz.errors import InputError
-from graftviz.ui.limits import Limits
-from graftviz.ui.logs import client_address, client_of, numeric_address, warn
+from graftviz.serving.limits import Limits
+from graftviz.serving.logs import client_address, client_of, numeric_address, warn
 
 PRIVATE = "/_stcore/metrics"  # the number of sessions is available on this machine only
 POLICY_VIOLATION = 1008  # before a websocket has been accepted, it is answered by 403

@@ -17,8 +17,8 @@ from typing import NamedTuple, Protocol
 from joblib import cpu_count
 
 from graftviz.memory import release_freed_memory
-from graftviz.ui.limits import limits
-from graftviz.ui.logs import log_exception, logged
+from graftviz.serving.limits import limits
+from graftviz.serving.logs import log_exception, logged
 
 TIDY_SECONDS = 5.0  # between two releases of freed memory, while there is work
 FAIR_TURN = 4  # one of this many slices is assigned by time alone
