@@ -1,4 +1,4 @@
-"""What all tests share: a deterministic hypothesis profile, and their order in processes."""
+"""Shared set-up of all tests: a deterministic hypothesis profile and the order in processes."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ BROWSER_TESTS = "tests/browser/"
 
 
 class FilesAndBrowser(LoadFileScheduling):
-    """Every file to one process, and all files that drive a browser to the same one.
+    """Scheduler that runs each file in one process, and all browser tests in the same one.
 
-    Two browsers at a time would only wait for each other, and what waits fails on slow machines.
+    Two browsers at a time slow each other down, and tests time out on slow machines.
     """
 
     def _split_scope(self, nodeid: str) -> str:
@@ -31,13 +31,13 @@ class FilesAndBrowser(LoadFileScheduling):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FilesAndBrowser:
-    """Say what goes to which process of ``-n 2``, in the order of collection."""
+    """Return the scheduler of ``-n 2``; files run in the order of collection."""
     config.option.loadscopereorder = False
     return FilesAndBrowser(config, log)
 
 
 class _References(logging.Handler):
-    """Keeps what the app's boundary logs."""
+    """Logging handler that stores the records of the app's error boundary."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -49,13 +49,13 @@ class _References(logging.Handler):
 
 @pytest.fixture
 def references() -> list[logging.LogRecord]:
-    """What the app logged with a reference in this test; a test that expects it clears it."""
+    """Log records of the app with a reference; a test that expects records clears them."""
     return []
 
 
 @pytest.fixture(autouse=True)
 def _no_unexpected_errors(references: list[logging.LogRecord]) -> Iterator[None]:
-    """Fail a test in which a page met an unexpected error: the page itself stays calm."""
+    """Fail a test in which a page caught an unexpected error, as the page only shows a sentence."""
     handler = _References()
     handler.records = references
     boundary = logging.getLogger("graftviz.ui.boundary")

@@ -32,14 +32,14 @@ class Recipe(NamedTuple):
 
     @property
     def server_options(self) -> list[str]:
-        """What the server is started with, but its port."""
+        """Options of the server's command, without its port."""
         words = shlex.split(self.command.split(" run app.py ")[1])
         k = words.index("--server.port")
         return words[:k] + words[k + 2 :]
 
     @property
     def environment(self) -> dict[str, str]:
-        """What its ENV instructions set."""
+        """Environment variables set by the ENV instructions."""
         return dict(word.split("=", 1) for text in self.all_of("ENV") for word in text.split())
 
     def copy_to(self, folder: Path) -> None:

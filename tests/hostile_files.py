@@ -1,7 +1,7 @@
-"""Files that mean no good, each made when it is asked for; none is kept in the repository.
+"""Hostile files, generated when a test needs them; none is stored in the repository.
 
-``TABLES``, ``SERIES``, ``MODELS`` and ``PAIRS`` hold what is brought as a table, as time series, as
-a model, and as true edges or places of the variables a and b: what it is → file name, content.
+``TABLES``, ``SERIES``, ``MODELS`` and ``PAIRS`` are uploaded as a table, time series, a model,
+and true edges or positions of the variables a and b: description → file name, content.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ def log_partition(model: PairwiseMRF, evidence: dict[int, int] | None = None) ->
 
 
 def largest_gap(beliefs, nodes, edges) -> float:
-    """How far beliefs are from given marginals at most."""
+    """Return the largest difference between beliefs and given marginals."""
     gaps = [np.abs(a - b).max() for a, b in zip(beliefs.node, nodes, strict=True)]
     gaps += [np.abs(a - b).max() for a, b in zip(beliefs.edge, edges, strict=True)]
     return max(gaps)

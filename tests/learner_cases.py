@@ -104,7 +104,7 @@ RUNS = [(name, case) for name in NAMES for case in (CASES if name in GRAFTING el
 
 
 class Recorded(NamedTuple):
-    """A drained run; `models` were asked for while their step was the newest."""
+    """A finished run; each of `models` was computed while its step was the newest."""
 
     table: DiscreteTable
     learner: Learner
@@ -116,7 +116,7 @@ class Recorded(NamedTuple):
 def make(name: str, **options: Any) -> Learner:
     """Return a learner with those of the options that it has.
 
-    Grafting ones are as in the paper, unless a preset is asked for.
+    Grafting learners are those of the paper, unless `options` contain a preset.
     """
     cls = learner_class(name)
     if issubclass(cls, GraftingOptions) and "preset" not in options:
@@ -217,7 +217,7 @@ class PlainScore(NamedTuple):
     multiple: float
 
     def effective(self, lam: float, significance: float) -> float:
-        """What a learner compares with λ: the score, if it is as significant as asked for."""
+        """Return the value that is compared with λ: the score, reduced if it is not significant."""
         if significance == 0.0 or self.multiple > significance:
             return self.value
         return min(self.value, lam * self.multiple / significance)

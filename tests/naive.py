@@ -111,7 +111,7 @@ class FullQueue:
     """Best-choice's queue, reservoir and frozen list, with every pair of the queue in a dict.
 
     priority(i, j) = base − h_i − h_j, smallest first; base is 0, or 1 − s/λ for a pair that came
-    back from the frozen list. Which of several equal pairs comes first is left to whoever asks,
+    back from the frozen list. Which of several equal pairs comes first is decided by the caller,
     except that *stored* pairs (drawn before, or between two hubs) precede the others.
     """
 
@@ -320,8 +320,8 @@ def bethe_log_partition(model, nodes, edges):  # type: ignore[no-untyped-def]
 class PenalisedLikelihood:
     """L(w) + λ Σ_g d_g ‖w_g‖ + λ₂ ‖w‖² over the penalised groups, group by group (BC eq. 2).
 
-    A group is a node (i,) or an edge (i, j). L(w) = log Z − Σ_g ⟨w_g, p_D(g)⟩; whoever asks says
-    what log Z and the model's marginals are.
+    A group is a node (i,) or an edge (i, j). L(w) = log Z − Σ_g ⟨w_g, p_D(g)⟩; log Z and
+    the model's marginals are arguments.
     """
 
     def __init__(self, codes, sizes, edges, lam, lam2, square_root=False, nodes=False):  # type: ignore[no-untyped-def]
@@ -696,7 +696,7 @@ class PenalisedPseudoLikelihood:
         return total
 
     def objective(self, model):  # type: ignore[no-untyped-def]
-        """What the fit minimises."""
+        """Return the objective of the fit."""
         total = self.loss(model)
         for weights, _, price, lam2 in self.groups(model):
             total += price * np.linalg.norm(weights) + lam2 * np.sum(weights**2)
@@ -826,8 +826,8 @@ def feature_scores(codes, sizes, node_beliefs, pair_beliefs):  # type: ignore[no
 def feature_grafting(codes, sizes, lam, lam2, most=10_000):  # type: ignore[no-untyped-def]
     """Feature grafting by the book, for the Bethe likelihood with free nodes: features in order.
 
-    Every edge then has the data's margins at its ends whatever the others do, so it may be fitted
-    as a model of two variables on its own, exactly.
+    Every edge then has the data's margins at its ends regardless of other edges, so it is fitted
+    exactly, as a model of two variables.
     """
     margins = [
         np.bincount(x, minlength=size) / len(x) for x, size in zip(codes, sizes, strict=True)
@@ -1083,7 +1083,7 @@ def min_fill(sizes, edges):  # type: ignore[no-untyped-def]
 
 
 def table_lives(parent, bounds):  # type: ignore[no-untyped-def]
-    """What lives at each moment of a junction tree's passes: sets of (kind, place).
+    """Return the live tables at each moment of a junction tree's passes: sets of (kind, place).
 
     Up: message k is written while its children's are read. Down, segment by segment: messages
     within all but the last segment are written again; then belief k is read with the messages of
@@ -1153,7 +1153,7 @@ def pseudo_losses(model, codes):  # type: ignore[no-untyped-def]
 
 
 def best_gain(model, codes, i, j, lam2, contrasts):  # type: ignore[no-untyped-def]
-    """What a pair's own parameters gain in mean log pseudo-likelihood, by a general optimiser.
+    """Return the gain in mean log pseudo-likelihood of a pair's parameters, by a general optimiser.
 
     Fitted is the gain minus λ₂ Σ t² with the table C_i t C_jᵀ; returned is the gain.
     """

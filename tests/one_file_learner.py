@@ -1,7 +1,7 @@
-"""Run in a process of its own, by test_add_a_learner.py: a learner that lies in one file elsewhere.
+"""Script of test_add_a_learner.py: check a learner in a file outside the package.
 
 The registry looks at every module of the package graftviz.learners; here that package is given a
-second folder before anything has asked the registry. Arguments: that folder, the learner's name,
+second folder before the registry is read. Arguments: that folder, the learner's name,
 and the command line that its page shows.
 """
 
@@ -38,7 +38,7 @@ def controls() -> None:
 
 
 def promised(name: str) -> None:
-    """What the page says of the learner beside its flags and controls."""
+    """Check the statements of the tutorial about the learner's results."""
     table, cls = gv.load_dataset("survey").table, learner_class(name)
     paper = {"preset": "paper", "lam": 0.009}
     everyone = gv.learn(table, cls(players=55, **paper))

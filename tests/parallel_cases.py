@@ -12,7 +12,7 @@ from graftviz.table import DiscreteTable
 
 
 class Seen(NamedTuple):
-    """Where a task ran, how often a table had been unpacked there by then, and what it found."""
+    """Process of a task, number of tables unpacked there so far, and result."""
 
     process: int
     unpacked: int

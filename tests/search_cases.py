@@ -1,4 +1,4 @@
-"""What the tests of the search share: tables, and beliefs that have nothing to do with them."""
+"""Shared data of the search tests: tables, and beliefs that are independent of them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def random_beliefs(rng, cardinalities):
 
 
 def scoring_by(search, beliefs, unit=COUNT):
-    """What a search needs to score by these beliefs; it sees when they are changed in place."""
+    """Return the scoring of a search by these beliefs; later changes in place take effect."""
     return belief_scoring(search.counts.packed, beliefs, unit)
 
 

@@ -1,4 +1,4 @@
-"""What the tests of tables share."""
+"""Shared helpers of the table tests."""
 
 from __future__ import annotations
 

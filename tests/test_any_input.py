@@ -1,4 +1,4 @@
-"""Whatever is brought, typed or linked: taken, or refused in one sentence; never another error."""
+"""Any upload, text or link is accepted or refused in one sentence; there is no other error."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ VALUES = TEXTS | ODD
 
 
 def at_most(examples: int) -> settings:
-    """Return settings for a slow test: few examples, but as many as are asked for to explore."""
+    """Return settings for a slow test: few examples, except in the profile that explores."""
     profile = settings.get_profile(settings.get_current_profile_name())
     return settings(
         max_examples=max(examples, profile.max_examples)

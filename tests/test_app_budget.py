@@ -18,7 +18,7 @@ def state_of(app: AppTest) -> Any:
 
 
 def shown(app: AppTest, mail: Mailbox | None = None) -> dict[str, Any]:
-    """Return what the browser is told of the run on show, once it has ended."""
+    """Return the message to the browser about the shown run, once it has ended."""
     state = state_of(app)
     state.run.wait_for_end(60)
     return json.loads(run_message(state, mail or Mailbox()))  # type: ignore[no-any-return]

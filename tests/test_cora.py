@@ -121,7 +121,7 @@ def test_a_file_chooses_between_tables_and_a_folder_of_two_does_not(tmp_path: Pa
 
 
 class Program:
-    """What an array never asks for: a call of anything at all."""
+    """Object whose pickle calls an arbitrary function, which the pickle of an array never does."""
 
     def __init__(self, call: object, *arguments: object) -> None:
         self.call, self.arguments = call, arguments

@@ -1,4 +1,4 @@
-"""What the documentation says is what there is: pages, tables, commands, pictures, links."""
+"""The documentation agrees with the project: pages, tables, commands, pictures, links."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_an_hour_names_lessons_that_there_are():
 
 
 def structure(svg: str) -> list[tuple[str, str]]:
-    """What is drawn, but not where: tags and words, numbers in words left out."""
+    """Return the elements of a drawing without their positions: tags, and texts without numbers."""
     elements = ET.fromstring(svg).iter()
     return [(e.tag, re.sub(r"[\d.]+", "#", e.text or "").strip()) for e in elements]
 

@@ -1,4 +1,4 @@
-"""``graftviz dynamics``: the files it promises, one sentence for what is wrong, and exit codes."""
+"""``graftviz dynamics``: documented files, one sentence per error, and exit codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the cost of learning a linear dynamical system grows: minutes, so nightly."""
+"""Growth of the cost of learning a linear dynamical system: takes minutes, so nightly."""
 
 from __future__ import annotations
 

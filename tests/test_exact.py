@@ -53,7 +53,7 @@ def listed(model: PairwiseMRF, evidence: dict[int, int]) -> tuple[np.ndarray | N
 
 
 def margin(joint: np.ndarray, *kept: int) -> np.ndarray:
-    """Sum out all axes but those kept, in the order in which they are named."""
+    """Sum out all axes but the given ones, and return these in the given order."""
     summed = joint.sum(axis=tuple(k for k in range(joint.ndim) if k not in kept))
     return summed if len(kept) == 1 or kept[0] < kept[1] else summed.T
 

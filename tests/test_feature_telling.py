@@ -1,4 +1,4 @@
-"""What is told of single features: sentences, records, answers and files."""
+"""Sentences, records, answers and files about single features."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the grafting learners relate: reductions, branches, presets, the hub rule, plain twins."""
+"""Relations between the grafting learners: reductions, branches, presets, hub rule, plain twins."""
 
 from __future__ import annotations
 

@@ -44,13 +44,13 @@ def plain(run: Recorded, model):
 
 
 def tolerance(run: Recorded) -> float:
-    """Rounding of single precision, where conditionals are kept."""
+    """Return the rounding error of scores: conditionals are stored in single precision."""
     return 1e-3 if settings_of(run).score == "pseudo-likelihood" else 1e-5
 
 
 @every_run
 def test_the_certificate_stands_up_to_scoring_all_pairs_again(name, case):
-    """Where κ decides, a score is told as what it is of the threshold, times κ."""
+    """If κ decides, the certificate's score is in multiples of κ / λ."""
     run = recorded(name, case)
     test, certificate = run.steps[0].test, run.outcome.certificate
     unit = test.significance / test.lam if test.significance else 1.0

@@ -1,4 +1,4 @@
-"""Random graphs have the edges they promise, random potentials the spread."""
+"""Random graphs have the documented edges, random potentials the documented spread."""
 
 from __future__ import annotations
 

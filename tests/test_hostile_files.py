@@ -1,4 +1,4 @@
-"""Files that mean no good: refused in one sentence, soon and within bounds, or shown as text."""
+"""Hostile files are refused in one sentence within time and memory limits, or shown as text."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def test_nothing_is_unpickled(
 
 @pytest.fixture(scope="module")
 def learned() -> Result:
-    """A model whose names and labels mean no good."""
+    """Result whose names and labels are hostile."""
     table = read_table(brought("t.csv", csv_of(BAD_NAMES)))
     assert table.names == BAD_NAMES
     return gv.learn(table, gv.ChowLiu(), seed=0)

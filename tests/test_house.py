@@ -1,4 +1,4 @@
-"""The house is kept: what lies where, how long a file is, what is required, what is promised."""
+"""Rules of the repository: folders, lengths of files, requirements, public names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be asked of a finished model, against definitions written out plainly."""
+"""Queries of a finished model agree with plain definitions."""
 
 from __future__ import annotations
 

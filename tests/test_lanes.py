@@ -1,4 +1,4 @@
-"""Lanes do what numpy does with short arrays, whatever chunks they are made of."""
+"""Lanes compute the same as numpy with short arrays, for any size of chunks."""
 
 from __future__ import annotations
 

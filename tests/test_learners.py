@@ -1,4 +1,4 @@
-"""What every learner of the registry promises, whatever it does."""
+"""Contract of every learner of the registry."""
 
 from __future__ import annotations
 

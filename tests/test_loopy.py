@@ -127,7 +127,7 @@ def test_notes_distinguish_small_and_large_residuals():
 
 
 def recorded(residuals: list[float], **settings: float) -> list[tuple[int, int, float]]:
-    """What is asked of a sweep that ends with the given residuals, one per stretch."""
+    """Return the arguments of the calls of a sweep that ends with the given residuals."""
     asked = []
 
     def sweep(done: int, most: int, tolerance: float, damping: float) -> tuple[int, float]:

@@ -1,4 +1,4 @@
-"""What is said about runs: the sentences carry the step's own numbers, the answers are true."""
+"""Sentences about runs contain the step's own numbers, and answers are correct."""
 
 from __future__ import annotations
 

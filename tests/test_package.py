@@ -1,4 +1,4 @@
-"""The public face: names that are promised, a quick start, and a place for compiled kernels."""
+"""The public package: exported names, a quick start, and the cache of compiled kernels."""
 
 from __future__ import annotations
 

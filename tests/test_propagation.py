@@ -111,7 +111,7 @@ CHAIN = (((0, 1), COUPLING), ((1, 2), WHISPER), ((2, 3), COUPLING))
 def test_a_tiny_number_that_decides_a_belief_counts_as_a_change(order):
     """The message 1 → 2 moves in its 12th digit only, but the field at 2 is such that this matters.
 
-    Whoever measures changes absolutely stops before node 3 has heard of it.
+    A criterion of absolute changes would stop before the change reaches node 3.
     """
     fields = [[3.0, 0.0], [0.0, 0.0], [0.0, 26.0], [0.0, 0.0]]
     model = PairwiseMRF.from_tables(fields, dict(CHAIN[k] for k in order))

@@ -1,4 +1,4 @@
-"""What the README shows is what happens."""
+"""Examples of the README run and print what it shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records of a run: strict JSON, the keys docs/player.md promises, and enough to redraw the run."""
+"""Records of a run: strict JSON with the keys of docs/player.md, sufficient to redraw the run."""
 
 from __future__ import annotations
 

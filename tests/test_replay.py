@@ -1,4 +1,4 @@
-"""The standalone replay page: complete, self-contained, and deaf to whatever the data say."""
+"""The standalone replay page: complete, self-contained, and safe with any text of the data."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ CITY = CitySize(3, 3, 6, 10_000)
 
 
 def ignore(done):
-    """Tell nobody how far it is."""
+    """Ignore the progress."""
 
 
 # --- the city -----------------------------------------------------------------------------------

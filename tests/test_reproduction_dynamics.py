@@ -45,7 +45,7 @@ K = SETUP.parents
 
 
 def ignore(done):
-    """Tell nobody how far it is."""
+    """Ignore the progress."""
 
 
 # --- noise --------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The papers' figures: every line can be told apart, and the menu moves all of them."""
+"""The papers' figures: all lines are distinguishable, and the menu updates all of them."""
 
 from __future__ import annotations
 

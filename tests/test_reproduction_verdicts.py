@@ -1,4 +1,4 @@
-"""Judges tell what held from what did not, on made-up curves whose answer is known."""
+"""Verdicts are correct for made-up curves whose verdict is known."""
 
 from __future__ import annotations
 

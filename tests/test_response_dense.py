@@ -32,7 +32,7 @@ def first_edges(arrays, m):
 
 
 def largest_gap(response, arrays):
-    """How far all covariances are from the plain twin's."""
+    """Return the largest difference between the covariances and the plain twin's."""
     nodes, tables = tables_of(arrays)
     twin = naive.linear_response(nodes, arrays[2], tables)
     offsets, worst = arrays[0], 0.0

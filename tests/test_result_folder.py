@@ -39,7 +39,7 @@ posix = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork and SIGKI
 
 
 def model(kind: str) -> PairwiseMRF:
-    """Return a model whose names and weights both tell of which run it is."""
+    """Return a model whose names and weights both identify its run."""
     weight = {"old": 1.0, "new": 2.0, "other": 3.0}[kind]
     return PairwiseMRF.from_tables(
         [np.full(2, weight), np.zeros(2)],

@@ -42,7 +42,7 @@ def pairs_of(search, slots):
 
 
 def places(search):
-    """Where the engine keeps what, from its lists."""
+    """Return the pairs in each list of the engine."""
     state, stored = search.state, range(search.counts.store.pairs.size[0])
     everything = pairs_of(search, stored)
     n = search.counts.n_variables
@@ -245,7 +245,7 @@ def test_all_pairs_of_forty_variables_are_drawn_once(hubs, batch):
 
 
 def test_hubs_that_appear_when_the_remainder_is_known():
-    """What a late hub draws is not drawn again from the list of the remainder."""
+    """Pairs drawn for a late hub are not drawn again from the list of the remainder."""
     table = random_table(1, 40, 30)
     beliefs = random_beliefs(np.random.default_rng(1), table.cardinalities)
     threshold = 10.0

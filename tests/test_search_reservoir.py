@@ -35,7 +35,7 @@ def started(seed, *, n=9, capacity=10, threshold=EVERYTHING, limit=None, **optio
 
 
 def held(search):
-    """What is in R, {pair: score}."""
+    """Return the reservoir as {pair: score}."""
     size = search.reservoir_size
     edges = search.edges(search.state.reservoir_slots[:size]).tolist()
     found = dict(zip(map(tuple, edges), search.state.reservoir_keys[:size].tolist(), strict=True))

@@ -1,4 +1,4 @@
-"""Scores of pairs: kernels, plain twins, and the formulas told to people are one and the same."""
+"""Scores of pairs: kernels, plain twins and the documented formulas agree."""
 
 from __future__ import annotations
 

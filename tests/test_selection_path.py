@@ -46,7 +46,7 @@ def small_table() -> DiscreteTable:
 
 
 def numbers(path: LamPath) -> list[tuple]:
-    """All that a path says, in a form that can be compared."""
+    """Return the content of a path in a form that can be compared."""
     return [(*point[:-1], point.model.weights.tobytes()) for point in path.points]
 
 

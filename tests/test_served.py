@@ -65,10 +65,10 @@ def files_of(folder: Path) -> dict[str, int]:
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """The container's files, served with its options by the interpreter at hand.
+    """Serve the container's files with its options by this interpreter.
 
-    Its address is left out: within a container it is all of them, here it is the default. A name
-    it goes by is said as the container is told it.
+    Its address is omitted: all addresses within a container, the default here. The name of the host
+    is set as in the container.
     """
     recipe = read_recipe()
     folder = tmp_path_factory.mktemp("graftviz")

@@ -1,4 +1,4 @@
-"""Tree-reweighted passing: a bound for whatever messages, exact on trees, BP where ρ is one."""
+"""Tree-reweighted passing: a bound for any messages, exact on trees, equal to BP if ρ is one."""
 
 from __future__ import annotations
 
@@ -237,7 +237,7 @@ def test_a_variable_with_one_possible_state_closes_no_cycle():
 
 
 def test_hubs_settle():
-    """What all neighbours answer at once must not throw a hub back and forth."""
+    """Simultaneous messages of all neighbours must not make the belief of a hub oscillate."""
     rng = np.random.default_rng(0)
     n = 400
     pairs = [(0, j) for j in range(1, n)] + [(j, j + 1) for j in range(1, n - 1)]

@@ -1,4 +1,4 @@
-"""Work behind a page: in slices, stopped and gone on with, its latest value kept."""
+"""Background work of a page: runs in slices, can stop and resume, stores its latest value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a visitor of the Budget page has in hand: links, the run on show, the one before."""
+"""Session state of the Budget page: links, the shown run, the previous run."""
 
 from __future__ import annotations
 

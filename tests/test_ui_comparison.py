@@ -1,4 +1,4 @@
-"""What is said about two runs on the same data agrees with a plain count."""
+"""Comparisons of two runs on the same data agree with a plain count."""
 
 from __future__ import annotations
 

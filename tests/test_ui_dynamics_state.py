@@ -1,4 +1,4 @@
-"""What a visitor of the Dynamics page has in hand: choices, the run on show, what is compared."""
+"""Session state of the Dynamics page: choices, the shown run, comparisons."""
 
 from __future__ import annotations
 

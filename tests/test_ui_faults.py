@@ -1,4 +1,4 @@
-"""What breaks while somebody watches: learners, clocks, files; and nobody else hears of it."""
+"""Faults during a session: learners, clocks, files; other sessions are not affected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages at work are counted by thread, without those that wait, whatever ends them."""
+"""Running pages are counted by thread, without waiting ones, and however they end."""
 
 from __future__ import annotations
 

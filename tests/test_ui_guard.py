@@ -1,4 +1,4 @@
-"""The guard before the app: names, origins, headers, and what is said at the start."""
+"""The guard before the app: host names, origins, headers, and messages at the start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Limits: every entry optional, a wrong one refused in a sentence; and what is said and offered."""
+"""Limits: entries are optional, wrong ones are refused in a sentence; notices and offers."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def test_the_command_learns_what_the_page_would(tmp_path: Path) -> None:
 
 @pytest.fixture
 def newcomer() -> Iterator[None]:
-    """A session nobody has seen before: to Streamlit, all pages of these tests are one session."""
+    """Start a new session: for Streamlit, all pages of these tests belong to one session."""
     clear_session_resource_cache(APP_TEST_SESSION)
     yield
     clear_session_resource_cache(APP_TEST_SESSION)

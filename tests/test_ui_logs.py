@@ -50,7 +50,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 @pytest.fixture
 def written() -> Iterator[io.StringIO]:
-    """What loggers of these tests, and of the module, write."""
+    """Output of the loggers of these tests and of the module."""
     stream = io.StringIO()
     handler = logging.StreamHandler(stream)
     loggers = [logging.getLogger(n) for n in ("foreign.test", "uvicorn.test", logs.__name__)]

@@ -1,4 +1,4 @@
-"""What the Prune page has in hand: its records, its ring, its links, and what is refused."""
+"""Session state of the Prune page: records, ring, links, and refused settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the Regions page computes is what the engine says, and what is too large is refused."""
+"""The Regions page computes the same as the engine and refuses models that are too large."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a visitor of the Regions page has in hand: links, queries, models that cannot be used."""
+"""Session state of the Regions page: links, queries, unusable models."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ class Clock:
 
 
 class Timed:
-    """A task that takes as long as it is told, whatever a slice is, until its clock says enough."""
+    """Task with steps of a given length, independent of slices, until its clock reaches a limit."""
 
     lane = None
     urgent = False
@@ -254,7 +254,7 @@ def test_an_error_ends_one_run_and_nothing_else(
 
 
 class Hopeless(Broken):
-    """Whatever it is asked ends in an error."""
+    """Task whose methods all raise an error."""
 
     @property
     def urgent(self) -> bool:  # type: ignore[override]

@@ -1,4 +1,4 @@
-"""What a visitor brought is prepared once, stays with the visitor, and goes with the visitor."""
+"""Uploaded data are prepared once, stay as long as their session, and are released with it."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ def test_a_failing_job_is_logged_and_neither_locks_the_page_nor_stops_the_others
 
 
 def page_of_engine(engine):
-    """What a page does with its engine; Streamlit runs the source by itself."""
+    """Show a page that needs an engine; Streamlit runs this source separately."""
     import streamlit as st  # noqa: PLC0415
 
     from graftviz.ui.engine import engine_is_ready  # noqa: PLC0415

@@ -23,15 +23,15 @@ _LONG_FIELDS = ("crc", "packed", "size", "external", "offset")
 
 @dataclass
 class Entry:
-    """A file of an archive; what is not None overrides a field of the central directory.
+    """File of an archive, with values that override fields of its headers.
 
     Attributes
     ----------
     name, data : bytes
     method, flags : int
-        Of both headers, unless `central` says otherwise.
+        Of both headers, unless overridden by `central`.
     central, local : dict
-        Field → value that is written whatever is right.
+        Field → value that is written instead of the correct one.
     """
 
     name: bytes

@@ -396,7 +396,7 @@ class Campaign:
 
     @property
     def findings(self) -> list[Finding]:
-        """All that are remembered, the first of every cause first."""
+        """All stored findings: the first of each cause, then the others."""
         every = [finding for record in self.records.values() for finding in record.findings]
         seen: set[tuple[str, str]] = set()
         first: list[Finding] = []

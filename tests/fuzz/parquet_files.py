@@ -94,7 +94,7 @@ def flipped(content: bytes, at: int, bit: int) -> bytes:
 def _with_fields(
     rng: Random, content: bytes, fields: tuple[tuple[int, int, bool], ...], most: int
 ) -> bytes:
-    """Replace numbers and texts; the length of the footer is kept right."""
+    """Replace numbers and texts of the footer and update its length."""
     chosen = sorted((fields[rng.randrange(len(fields))] for _ in range(most)), reverse=True)
     footer = len(content) - 8 - _footer_length(content)
     moved = 0

@@ -1,4 +1,4 @@
-"""Files of result folders as JSON values: numbers, names and graphs, whatever the notation."""
+"""Files of result folders as JSON values: numbers, names and graphs, independent of notation."""
 
 from __future__ import annotations
 
