@@ -21,72 +21,38 @@ except ImportError:  # everything but the browser tests runs without it
     sync_playwright = None
 
 FOLDER = Path(__file__).resolve().parent
-# What needs much of the engine; the word after `test_`.
-LATE = ("add", "app", "arena", "bench", "chunked", "cluster", "docs", "estimator", "readme")
-LATE += ("fuzz", "reproduce", "served", "ui")
 DRIVER, PAGES = pytest.StashKey[Any](), pytest.StashKey[Any]()
-COMPILER = pytest.StashKey[subprocess.Popen[bytes]]()
 PLAYER_STEPS = 40  # of the first run of `player_runs`
 ROOT = FOLDER.parent.parent
 COMPILE_ALL = """
-from graftviz.ui.engine import every_job
-from graftviz.ui.engine import WarmUp
+import sys
+from graftviz.ui.engine import WarmUp, every_job
 
-# Backwards, as some tests go through the same jobs at the same time: they meet halfway.
-WarmUp(every_job()[::-1]).finished.wait()
+WarmUp(every_job()[:: int(sys.argv[1])]).finished.wait()
 """
 COMPILING = 400_000  # ms the very first start may take
 # Streamlit looks for its own addresses below the page's first, and then where they are.
 ITS_OWN = "console: Failed to load resource: the server responded with a status of 404"
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put last what needs all of the engine: by then it has been compiled beside the others.
-
-    Of two processes, one begins with the browser: it waits while the engine is compiled.
-    """
-
-    def lateness(item: pytest.Item) -> int:
-        if FOLDER in item.path.parents:
-            return -1 if _is_one_of_several(item.config) else 2
-        return int(item.path.stem.split("_")[1] in LATE)
-
-    items.sort(key=lateness)
-
-
-def _is_one_of_several(config: pytest.Config) -> bool:
-    return hasattr(config, "workerinput")
-
-
-def _begin_to_compile(config: pytest.Config) -> subprocess.Popen[bytes]:
-    compiler = subprocess.Popen([sys.executable, "-c", COMPILE_ALL], cwd=ROOT)
-    config.stash[COMPILER] = compiler
-    return compiler
-
-
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Begin to compile the engine, if a test of this folder will be run by this process."""
-    config = session.config
-    if config.option.collectonly or _is_one_of_several(config):
+    """Compile the engine before the tests, so that neither pages nor processes wait for it.
+
+    Two compilers work from both ends of the list of jobs and meet halfway. The first of several
+    processes starts them; the others wait, as no test runs before all have collected theirs.
+    """
+    is_first = getattr(session.config, "workerinput", {"workerid": "gw0"})["workerid"] == "gw0"
+    if session.config.option.collectonly or not is_first:
         return
     if any(FOLDER in item.path.parents for item in session.items):
-        _begin_to_compile(config)
-
-
-def pytest_unconfigure(config: pytest.Config) -> None:
-    """Leave no compiler behind when the tests end before it does."""
-    compiler = config.stash.get(COMPILER, None)
-    if compiler is not None and compiler.poll() is None:
-        compiler.terminate()
-        compiler.wait()
-
-
-@pytest.fixture(scope="session", autouse=True)
-def compiled_engine(pytestconfig: pytest.Config) -> None:
-    """Wait until the engine is in its cache on disk, so that no page waits for a compiler."""
-    compiler = pytestconfig.stash.get(COMPILER, None) or _begin_to_compile(pytestconfig)
-    assert compiler.wait(timeout=1200) == 0
+        command = [sys.executable, "-c", COMPILE_ALL]
+        compilers = [subprocess.Popen([*command, step], cwd=ROOT) for step in ("1", "-1")]
+        try:
+            assert [compiler.wait(1200) for compiler in compilers] == [0, 0]
+        finally:
+            for compiler in compilers:
+                compiler.kill()
 
 
 @pytest.fixture(scope="session")
