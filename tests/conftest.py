@@ -10,30 +10,33 @@ from typing import Any
 import pytest
 from hypothesis import settings
 from xdist.scheduler import LoadFileScheduling
+from xdist.workermanage import WorkerController
 
 # The same examples in every run. `--hypothesis-profile=explore` looks further.
 settings.register_profile("certain", derandomize=True, deadline=None)
 settings.register_profile("explore", max_examples=1000, deadline=None)
 settings.load_profile("certain")
 
-BROWSER_TESTS = "tests/browser/"
 
+class FilesFromBothEnds(LoadFileScheduling):
+    """Scheduler that runs each file in one process, taking files from both ends of the list.
 
-class FilesAndBrowser(LoadFileScheduling):
-    """Scheduler that runs each file in one process, and all browser tests in the same one.
-
-    Two browsers at a time slow each other down, and tests time out on slow machines.
+    The first process begins with the browser tests, the others at the end of the list. So two
+    browsers run at a time only after all other tests, which balances the processes: browsers slow
+    each other down, and tests time out on slow machines.
     """
 
-    def _split_scope(self, nodeid: str) -> str:
-        return BROWSER_TESTS if nodeid.startswith(BROWSER_TESTS) else super()._split_scope(nodeid)
+    def _assign_work_unit(self, node: WorkerController) -> None:
+        if node is not self.nodes[0]:
+            self.workqueue.move_to_end(next(reversed(self.workqueue)), last=False)
+        super()._assign_work_unit(node)
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FilesAndBrowser:
-    """Return the scheduler of ``-n 2``; files run in the order of collection."""
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FilesFromBothEnds:
+    """Return the scheduler of ``-n 2``."""
     config.option.loadscopereorder = False
-    return FilesAndBrowser(config, log)
+    return FilesFromBothEnds(config, log)
 
 
 class _References(logging.Handler):
