@@ -695,5 +695,5 @@ def test_after_the_warm_up_nothing_is_left_to_compile() -> None:
     for method in METHODS:
         for evidence in ({}, {1: 2, 4: 0}):
             assert list(answer_steps(other, evidence, method))
-    assert list(inspect_state.region_steps(other, {4: 1}, 2))
+    assert list(inspect_state._certifying(Loaded(other, ""), ((4, 1),), 2))
     assert signatures() == before

@@ -185,8 +185,7 @@ def test_a_link_opened_while_the_engine_compiles_says_so_whatever_its_data(
         asked.append("karate")
         return deque(simulated_ranks(*options), maxlen=1).pop()
 
-    for attribute in ("warm_up", "page_warm_up"):
-        monkeypatch.setattr(engine_module, attribute, lambda *_page: engine)
+    monkeypatch.setattr(engine_module, "warm_up", lambda *_page: engine)
     if name != "reservoir":
         monkeypatch.setattr(f"graftviz.ui.{name}.state.material", load)
     monkeypatch.setattr(reservoir_jobs, "simulation", simulation)
