@@ -185,6 +185,15 @@ def format_value(value: Any) -> str:
     return short if float(short) == value else repr(value)
 
 
+def option_words(owner: Any, values: Mapping[str, Any]) -> list[str]:
+    """Return label and value of the options in `values`, such as ``"α 0.5"``."""
+    return [
+        f"{spec.label} {format_value(values[spec.name])}"
+        for spec in option_specs(owner)
+        if spec.name in values
+    ]
+
+
 def _kind_of(annotation: Any, choices: tuple[str, ...]) -> Kind:
     if choices:
         return "choice"

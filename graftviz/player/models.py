@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -40,6 +40,8 @@ class Loaded:
         Whether these are positions as on a map.
     steps : sequence of int or None
         The step that activated each edge.
+    own : SourceCache
+        Cache of the results for the model.
     """
 
     model: PairwiseMRF
@@ -48,11 +50,17 @@ class Loaded:
     places: np.ndarray | None = None
     keeps_shape: bool = False
     steps: tuple[int, ...] | None = None
+    own: SourceCache = field(default_factory=SourceCache, init=False, repr=False)
 
     @cached_property
     def fingerprint(self) -> str:
         """Fingerprint of everything about the model."""
         return fingerprint_of(self.model)
+
+    @property
+    def identity(self) -> str:
+        """Equal for equal models."""
+        return self.fingerprint
 
 
 def recorded_model(recorder: Recorder, step: int) -> Loaded:

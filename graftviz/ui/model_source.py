@@ -25,6 +25,7 @@ from graftviz.ui.url_state import LinkReader, part
 
 LEARNED, TRUE, FILE = "learned", "true", "file"
 _FINGERPRINT = re.compile(rf"[0-9a-f]{{{FINGERPRINT_DIGITS}}}")
+_MODELS = 4  # kept, so that one can return to a step
 PATIENCE = 0.8  # seconds to wait for a run before the page shows its progress
 
 
@@ -100,7 +101,7 @@ class ModelSource:
         self.problem = self.warning = self.learning = ""
         self._neighbour = neighbour
         self._file: Loaded | None = None
-        self._cache = SourceCache(1)
+        self._cache = SourceCache(_MODELS)
 
     # ----------------------------------------------------------------------------------- settings
 
@@ -176,6 +177,8 @@ class ModelSource:
     def forget(self) -> None:
         """Release runs and models except an uploaded one; `refresh` restores them."""
         self.learned.forget()
+        if self._file is not None:
+            self._file.own.clear()
         self.loaded = None
         self._cache.clear()
 

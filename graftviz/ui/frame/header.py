@@ -184,8 +184,9 @@ def file_button(file: PageFile, key: str, *, is_quiet: bool = False) -> None:
 def follow_address(state: PageState, page: str, *, is_new: bool = False) -> None:
     """Apply the address of a page to its state.
 
-    Opening another page empties the address, which must not undo earlier choices there. A link
-    from another page counts even if this page has written the same address before.
+    An empty address does not undo earlier choices, as opening another page empties it, unless it
+    comes from the history. A link from another page counts even if this page has written the same
+    address before.
 
     Parameters
     ----------
@@ -198,11 +199,10 @@ def follow_address(state: PageState, page: str, *, is_new: bool = False) -> None
     st.session_state["page"] = page
     query = without_teaching(st.query_params.to_dict())
     comes_from_another = before not in (None, page)
-    if query or is_new or not comes_from_another:
-        context = get_script_run_ctx()
-        goes_back = context is not None and context.is_history_navigation
-        follows_link = comes_from_another and bool(query)
-        state.follow(query, is_navigation=goes_back or follows_link)
+    context = get_script_run_ctx()
+    goes_back = context is not None and context.is_history_navigation
+    if query or is_new or (goes_back and not comes_from_another):
+        state.follow(query, is_navigation=goes_back or (comes_from_another and bool(query)))
 
 
 def write_address(state: PageState) -> None:

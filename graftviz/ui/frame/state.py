@@ -162,13 +162,6 @@ class OptionsPage(PageState, Generic[T]):
 
     # --------------------------------------------------------------------------------- settings
 
-    def follow(self, query: Mapping[str, str], *, is_navigation: bool = False) -> bool:
-        """Apply an address, unless it is the empty one after a visit of another page."""
-        if query or is_navigation:
-            return super().follow(query, is_navigation=is_navigation)
-        self._is_opened = True
-        return False
-
     def choose(self, name: str, value: Any) -> None:
         """Set one option, and set back those that depend on it."""
         self.values[name] = value

@@ -10,7 +10,7 @@ import streamlit as st
 
 from graftviz.learners.registry import learner_class
 from graftviz.narrative.tour import tour_records
-from graftviz.options import OptionSpec, format_value, option_specs
+from graftviz.options import OptionSpec, option_words
 from graftviz.ui.controls import PRESET, own_options_first, show_button
 from graftviz.ui.frame.header import Tool
 from graftviz.ui.frame.learning_view import (
@@ -93,10 +93,7 @@ def show_branch_bar(state: GrowState) -> None:
     branch = state.values["branch"]
     if branch is None:
         return
-    labels = {spec.name: spec.label for spec in option_specs(learner_class(state.choice.learner))}
-    changes = ", ".join(
-        f"{labels[name]} {format_value(value)}" for name, value in branch.options.items()
-    )
+    changes = ", ".join(option_words(learner_class(state.choice.learner), branch.options))
     with st.container(border=True, horizontal=True, vertical_alignment="center"):
         if changes:
             st.markdown(f"**Branch:** {changes} from step {branch.at}")

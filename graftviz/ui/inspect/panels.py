@@ -10,7 +10,7 @@ from graftviz.inspection.answers import METHODS
 from graftviz.learners.registry import learner_class
 from graftviz.narrative.inspection import METHOD_NAMES, answer_words, model_words
 from graftviz.narrative.phrases import short
-from graftviz.options import format_value, option_specs
+from graftviz.options import option_words
 from graftviz.player.models import Loaded
 from graftviz.ui.boundary import bounded, guarded
 from graftviz.ui.controls import follow_value, replaceable, show_button, show_option
@@ -93,8 +93,7 @@ def _show_source(source: ModelSource, prefix: str, *, has_uploader: bool = True)
     show_learners(learned, prefix, "Learner")
     _show_step(source, prefix)
     settings = learned.options
-    labels = {spec.name: spec.label for spec in option_specs(learner_class(settings.learner))}
-    chosen = [f"{labels[name]} {format_value(value)}" for name, value in settings.options.items()]
+    chosen = option_words(learner_class(settings.learner), settings.options)
     chosen += [f"seed {settings.seed}"] if settings.seed else []
     chosen += [] if settings.branch is None else [f"branch from step {settings.branch.at}"]
     chosen += ["preset best"] if settings.compare else []

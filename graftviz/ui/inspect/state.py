@@ -18,7 +18,7 @@ from graftviz.inference import Beliefs
 from graftviz.inspection import GraphPicture, ModelDifference
 from graftviz.inspection.answers import AUTOMATIC, Answer, answer_steps
 from graftviz.inspection.picture import MOST_NODES
-from graftviz.material import Material, SourceCache
+from graftviz.material import Material
 from graftviz.model import PairwiseMRF
 from graftviz.narrative.inspection import contradiction_words
 from graftviz.narrative.phrases import short
@@ -27,7 +27,7 @@ from graftviz.player.models import Loaded
 from graftviz.player.recorders import to_json
 from graftviz.regions import LocalMarginal, local_marginal
 from graftviz.serving.scheduler import Share
-from graftviz.ui.frame.jobs import Job, Watching
+from graftviz.ui.frame.jobs import Job, Watching, shared_job
 from graftviz.ui.frame.state import PageState
 from graftviz.ui.grow.state import GrowState, opened_grow_state
 from graftviz.ui.inspect.options import InspectOptions
@@ -36,9 +36,20 @@ from graftviz.ui.url_state import parse_options_of, write_options_of
 from graftviz.ui.visits import material, page_state, share
 
 PATIENCE = 1.2  # seconds to wait for marginals before the page shows a notice
-_MOST_JOBS = 12
-_MOST_PICTURES = 9
 T = TypeVar("T")
+Evidence = tuple[tuple[int, int], ...]  # state by variable
+
+
+def _answering(loaded: Loaded, evidence: Evidence, method: str) -> Iterator[Answer | None]:
+    return answer_steps(loaded.model, dict(evidence), method)
+
+
+def _certifying(loaded: Loaded, evidence: Evidence, query: int) -> Iterator[LocalMarginal]:
+    yield local_marginal(loaded.model, query, evidence=dict(evidence))
+
+
+_answer = shared_job(_answering, 1)
+_region = shared_job(_certifying, 1)
 
 
 class Shown(NamedTuple):
@@ -118,11 +129,8 @@ class InspectState(PageState):
         self.after: Answer | None = None
         self.other: Answer | None = None
         self.jobs = Watching()
-        self._share = share
         self._neighbour = neighbour
-        self._answers = SourceCache(_MOST_JOBS)
         self._regions: dict[Hashable, Job[LocalMarginal]] = {}
-        self._pictures = SourceCache(_MOST_PICTURES)
         self._variables: tuple[Any, ...] | None = None
 
     # ------------------------------------------------------------------------------ the address
@@ -329,22 +337,16 @@ class InspectState(PageState):
 
     def _begin(self, loaded: Loaded, evidence: Mapping[int, int]) -> Job[Answer | None]:
         """Return the job on the marginals of a model given evidence, begun now or before."""
-
-        def start() -> Job[Answer | None]:
-            steps = answer_steps(loaded.model, dict(evidence), self.method)
-            return Job(steps, self._share)
-
-        key = loaded.fingerprint, tuple(sorted(evidence.items())), self.method
-        job = self._answers.get(key, start)
+        job = _answer(loaded, _sorted(evidence), self.method)
         self.jobs.begin(job)
         return job
 
     def certify(self) -> None:
         """Begin to grow a certified region around the selected node."""
         if self.loaded is not None and self.node is not None:
-            steps = region_steps(self.loaded.model, dict(self.evidence), self.node)
-            self._regions[self._region_key] = Job(steps, self._share)
-            self.jobs.begin(self._regions[self._region_key])
+            job = _region(self.loaded, _sorted(self.evidence), self.node)
+            self._regions[self._region_key] = job
+            self.jobs.begin(job)
 
     @property
     def region(self) -> Job[LocalMarginal] | None:
@@ -354,7 +356,7 @@ class InspectState(PageState):
     @property
     def _region_key(self) -> Hashable:
         fingerprint = None if self.loaded is None else self.loaded.fingerprint
-        return fingerprint, tuple(sorted(self.evidence.items())), self.node
+        return fingerprint, _sorted(self.evidence), self.node
 
     def difference(self) -> tuple[ModelDifference | None, str]:
         """Return the difference of the second model, or why there is none."""
@@ -375,14 +377,14 @@ class InspectState(PageState):
         places = loaded.places
         if places is None and self.compares and other is not None:
             places = other.places if other.model.names == loaded.model.names else None
-        picture = self._pictures.get(
-            (loaded.fingerprint, centre),
+        picture = loaded.own.get(
+            ("picture", centre),
             lambda: inspection.graph_picture(loaded.model, places, centre),
         )
         if difference is not None and other is not None:
             places = picture.places if places is None else places
-            picture = self._pictures.get(
-                (loaded.fingerprint, centre, other.fingerprint),
+            picture = loaded.own.get(
+                ("picture", centre, other.fingerprint),
                 lambda: inspection.difference_picture(n, difference, places, centre),
             )
         answers = [self.before] if difference is None else [self.before, self.other]
@@ -422,8 +424,7 @@ class InspectState(PageState):
     def forget(self) -> None:
         """Release runs, models and answers; they are computed again when the page is opened."""
         self.jobs.leave()
-        for cache in (self._answers, self._regions, self._pictures):
-            cache.clear()
+        self._regions.clear()
         for source in (self.first, self.second):
             source.forget()
         self.before = self.after = self.other = None
@@ -435,13 +436,10 @@ def _result(job: Job[T | None] | None) -> T | None:
     return job.latest if job is not None and job.finished else None
 
 
+def _sorted(evidence: Mapping[int, int]) -> Evidence:
+    return tuple(sorted(evidence.items()))
+
+
 def inspect_state() -> InspectState:
     """Return the state of the Inspect page in this session."""
     return page_state("inspect", lambda: InspectState(material, share(), opened_grow_state))
-
-
-def region_steps(
-    model: PairwiseMRF, evidence: Mapping[int, int], query: int
-) -> Iterator[LocalMarginal]:
-    """Compute a local marginal with its bound."""
-    yield local_marginal(model, query, evidence=evidence)

@@ -11,7 +11,7 @@ from graftviz.errors import InputError
 from graftviz.learners.base import Learner
 from graftviz.learners.registry import learner_class
 from graftviz.material import Material, automatic_values
-from graftviz.options import format_value, option_specs
+from graftviz.options import option_specs, option_words
 from graftviz.player.race_records import race_header
 from graftviz.player.recorders import RaceRecorder
 from graftviz.racing import AXES, Race, distinct_names
@@ -182,12 +182,8 @@ class RaceState(SideBySidePage[RaceOptions]):
 
 def _name(racer: LearnerChoice) -> str:
     cls = learner_class(racer.learner)
-    chosen = [
-        f"{spec.label} {format_value(racer.options[spec.name])}"
-        for spec in option_specs(cls)
-        if racer.options.get(spec.name) is not None
-    ]
-    return " · ".join([cls.title, *chosen])
+    chosen = {name: value for name, value in racer.options.items() if value is not None}
+    return " · ".join([cls.title, *option_words(cls, chosen)])
 
 
 def race_state(beside: LearningPage[Any] | None) -> RaceState:
