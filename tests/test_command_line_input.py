@@ -166,6 +166,7 @@ def test_arguments_in_place_of_working_ones(
         if not word.startswith("-"):
             run([command, *words[:i], TEXTS[kind], *words[i + 1 :]], capsys)
     run([command, *words, TEXTS[kind]], capsys)
+    run([command, *words, f"--{TEXTS[kind]}"], capsys)
     run([TEXTS[kind], *words], capsys)
 
 
@@ -192,6 +193,7 @@ def test_numbers_are_refused_by_their_option(capsys: pytest.CaptureFixture[str])
         ("--test-fraction", "nan", "'nan' is not a number"),
         ("--truth", "x" * 300, "is longer than the name of a file can be"),
         ("--max-memory", "9" * 400, "--max-memory needs a size such as 500M or 4G"),
+        ("--max-memory", "9" * 400 + "G", "--max-memory needs a size such as 500M or 4G"),
     ):
         capsys.readouterr()
         with contextlib.suppress(SystemExit):
@@ -222,7 +224,7 @@ def process(*arguments: str, output: str) -> tuple[int, str]:
 @pytest.mark.parametrize("output", [">/dev/full", ">&-"])
 @pytest.mark.parametrize(
     "arguments",
-    [["--help"], ["learn", "--help"], ["reproduce", "list"], ["local", *BASE["local"]]],
+    [["--help"], *([command, *BASE[command]] for command in ("learn", "infer", "local"))],
     ids=" ".join,
 )
 def test_output_that_fails_is_one_sentence(output: str, arguments: list[str]) -> None:

@@ -17,7 +17,6 @@ from graftviz.commands import COMMANDS
 from graftviz.datasets import read_positions, read_truth
 from graftviz.dynamics import read_parents
 from graftviz.dynamics.reading import read_series
-from graftviz.errors import InputError
 from graftviz.formats.uai_evidence import read_evidence
 from graftviz.formats.uai_results import read_mar
 from graftviz.formats.uploads import read_uploaded_model
@@ -25,7 +24,6 @@ from graftviz.table import open_table, read_table
 from tests.fuzz.cases import Case, upload
 from tests.fuzz.links import follow_everywhere
 from tests.fuzz.models import small_model
-from tests.fuzz.parquet_files import flipped
 from tests.fuzz.requests import send_request
 from tests.fuzz.tables import NAMES
 
@@ -40,17 +38,6 @@ class Complaints(tuple[str, ...]):
 
 def _table(case: Case) -> object:
     return read_table(upload(*case.files[0]), **case.options)
-
-
-def _flips(case: Case) -> object:
-    """Read a table once for every byte, each time with one bit of it flipped."""
-    name, content = case.files[0]
-    accepted = 0
-    for at in range(len(content)):
-        with contextlib.suppress(InputError):
-            read_table(upload(name, flipped(content, at, case.options["bit"])))
-            accepted += 1
-    return accepted
 
 
 def _chunked(case: Case) -> object:
@@ -162,7 +149,6 @@ def _streams(is_full: bool) -> Iterator[io.BytesIO]:
 
 TARGETS: Mapping[str, Callable[[Case], Any]] = {
     "table": _table,
-    "flips": _flips,
     "chunked": _chunked,
     "series": _series,
     "truth": _truth,
