@@ -5,12 +5,7 @@ import streamlit as st
 from graftviz.ui.engine import engine_is_ready, enter_page, warm_up
 from graftviz.ui.frame.header import Header, follow_address
 from graftviz.ui.frame.view import INSPECT
-from graftviz.ui.inspect.panels import (
-    show_file,
-    show_inspection,
-    show_messages,
-    show_sources,
-)
+from graftviz.ui.inspect.panels import show_file, show_inspection, show_messages, show_sources
 from graftviz.ui.inspect.state import inspect_state
 
 engine = enter_page("grow")  # the page opens while kernels of its own are compiled

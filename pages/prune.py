@@ -4,7 +4,7 @@ import streamlit as st
 
 from graftviz.ui.engine import engine_is_ready, enter_page
 from graftviz.ui.frame.header import Header, follow_address, write_address
-from graftviz.ui.frame.learning_view import show_runs
+from graftviz.ui.frame.live import show_runs
 from graftviz.ui.frame.panels import show_notices
 from graftviz.ui.frame.view import PRUNE
 from graftviz.ui.prune.panels import show_pruning_choices

@@ -4,15 +4,10 @@ import streamlit as st
 
 from graftviz.ui.engine import engine_is_ready, enter_page, show_engine
 from graftviz.ui.frame.header import Header, follow_address, write_address
-from graftviz.ui.frame.learning_view import show_runs
+from graftviz.ui.frame.live import show_runs
 from graftviz.ui.frame.view import RACE
 from graftviz.ui.grow.state import opened_grow_state
-from graftviz.ui.race.panels import (
-    COMPILING,
-    race_files,
-    show_race_choices,
-    show_race_messages,
-)
+from graftviz.ui.race.panels import COMPILING, race_files, show_race_choices, show_race_messages
 from graftviz.ui.race.state import race_state
 from graftviz.ui.run_files import RUN_NOTE
 from graftviz.ui.upload import show_upload

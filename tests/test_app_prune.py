@@ -9,7 +9,7 @@ from app_pages import open_page, query_of, sentences
 from streamlit.testing.v1 import AppTest
 
 from graftviz.learners.forced_pruning import HEURISTICS
-from graftviz.ui.frame.learning_view import runs_message
+from graftviz.ui.frame.live import runs_message
 from graftviz.ui.frame.view import Mailbox
 
 

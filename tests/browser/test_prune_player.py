@@ -13,7 +13,7 @@ from graftviz.datasets import load_dataset
 from graftviz.material import prepare
 from graftviz.player.assets import view_script, view_style
 from graftviz.serving.scheduler import Scheduler
-from graftviz.ui.frame.learning_view import runs_message
+from graftviz.ui.frame.live import runs_message
 from graftviz.ui.frame.view import Mailbox
 from graftviz.ui.prune.state import PruneState
 

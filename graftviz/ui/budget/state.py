@@ -26,7 +26,7 @@ from graftviz.table import DiscreteTable
 from graftviz.tradeoff import BOUNDS, MeasuredPath, measuring_path
 from graftviz.ui.budget.options import PLACES, RESETS, BudgetOptions, slider_of
 from graftviz.ui.frame.jobs import Job, shared_job
-from graftviz.ui.frame.live import RunPage
+from graftviz.ui.frame.state import RunPage
 from graftviz.ui.visits import clearable_cache, material
 
 AT_ONCE = 2  # models of the charts that are learned side by side

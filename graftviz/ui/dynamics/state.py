@@ -23,11 +23,7 @@ from graftviz.dynamics.measuring import (
     measuring,
     measuring_curves,
 )
-from graftviz.dynamics.prepared import (
-    PreparedSeries,
-    generated_series,
-    sampled_series,
-)
+from graftviz.dynamics.prepared import PreparedSeries, generated_series, sampled_series
 from graftviz.errors import InputError
 from graftviz.material import UPLOAD, UploadedSeries
 from graftviz.narrative.phrases import plural
@@ -50,7 +46,7 @@ from graftviz.ui.dynamics.options import (
     seeds_of,
 )
 from graftviz.ui.frame.jobs import Job, shared_job
-from graftviz.ui.frame.live import RunPage
+from graftviz.ui.frame.state import RunPage
 from graftviz.ui.run_limits import Verdict
 from graftviz.ui.visits import clearable_cache
 

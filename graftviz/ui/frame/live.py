@@ -1,76 +1,22 @@
-"""Pages whose view shows the steps of one job, and the fragment that sends them."""
+"""Fragments that show the runs of a page in its view, and the messages they send to the browser."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import streamlit as st
 
-from graftviz.errors import InputError
 from graftviz.player.recorders import to_json
 from graftviz.ui.boundary import bounded
-from graftviz.ui.frame.jobs import Job, await_first
-from graftviz.ui.frame.state import OptionsPage
-from graftviz.ui.frame.view import Mailbox, MountedView, whole_number
+from graftviz.ui.frame.jobs import await_first
+from graftviz.ui.frame.learning import SideBySidePage
+from graftviz.ui.frame.runs import everything_so_far, requested_feeds
+from graftviz.ui.frame.state import RunPage
+from graftviz.ui.frame.view import Mailbox, MountedView, Trigger, json_object, whole_number
 
-P = TypeVar("P")  # values of a job, with records of the steps so far as `steps`
-S = TypeVar("S")  # settings and data of a run, the data as `source`
-T = TypeVar("T")
-
-
-class RunPage(OptionsPage[T], Generic[T, S, P]):
-    """State of a page that shows one job, which follows the settings.
-
-    If a job fails before its first value, the previous job is shown again.
-    """
-
-    shown: S | None
-    before: S | None
-
-    def job_of(self, shown: S) -> Job[P]:
-        """Return the job of the settings; equal settings have the same job."""
-        raise NotImplementedError
-
-    def graph(self, shown: S) -> dict[str, Any]:
-        """Return the graph for the browser."""
-        raise NotImplementedError
-
-    def message_parts(self, shown: S, found: P, failure: str) -> dict[str, Any]:
-        """Return the parts of a message other than the steps; "run" is that of the run."""
-        raise NotImplementedError
-
-    def refresh(self) -> None:
-        """Update the shown run to the settings; if they are invalid, it is unchanged."""
-        if self.shown is not None and _has_failed(self.job_of(self.shown)):
-            self.shown, self.before = self.before, None
-        super().refresh()
-
-    @property
-    def run(self) -> Job[P] | None:
-        """The shown job, started unless it has ended; None before there is one."""
-        if self.shown is None:
-            return None
-        job = self.job_of(self.shown)
-        self.jobs.begin(job)
-        return job
-
-    def is_on_show(self, found: S) -> bool:
-        """Return whether the job of `found` is shown."""
-        return self.shown is not None and self.job_of(self.shown) is self.job_of(found)
-
-    def _show(self, found: S) -> None:
-        job = self.job_of(found)
-        if _has_failed(job):
-            raise InputError(job.failure)
-        if not self.is_on_show(found):
-            self.before = self.shown
-            self.jobs.leave()
-        super()._show(found)
-
-
-def _has_failed(job: Job[Any]) -> bool:
-    return bool(job.failure) and job.latest is None
+# ----------------------------------------------------------------------------------- one job
 
 
 @st.fragment
@@ -116,3 +62,56 @@ def run_message(state: RunPage[Any, Any, Any], mail: Mailbox) -> str:
         message["graph"] = state.graph(shown)
         mail.picture = picture
     return to_json(message)
+
+
+# --------------------------------------------------------------------------- runs side by side
+
+
+@st.fragment
+@bounded
+def show_runs(
+    state: SideBySidePage[Any], view: MountedView, name: str, chosen: Mapping[str, Trigger]
+) -> None:
+    """Show the runs of `state`; messages run this again, and nothing else of the page.
+
+    Parameters
+    ----------
+    state : SideBySidePage
+    view : MountedView
+    name : str
+        Name of the token in messages.
+    chosen : mapping
+        Name of another message from the view → function called with it.
+    """
+    if not state.entries:
+        return
+
+    def moved(message: Mapping[str, Any]) -> None:
+        if message.get(name) == state.token:
+            state.move(message)
+
+    view.show(lambda: runs_message(state, view.mail, name), {"moved": moved, **chosen})
+
+
+def runs_message(state: SideBySidePage[Any], mail: Mailbox, name: str) -> str:
+    """Return, as JSON, the next message to the view; see docs/player.md.
+
+    It has the header and all records for new runs, and otherwise the records that the view has
+    requested.
+    """
+    need = mail.need if mail.need.get(name) == state.token else None
+    runs = list(state.runs.values())
+    failures = {run.token: run.failure for run in runs if run.failure}
+    message: dict[str, str | None] = {
+        name: json.dumps(state.token),
+        "failures": to_json(failures),
+        "replies": json.dumps(need is not None),
+        **{key: to_json(value) for key, value in state.place().items()},
+    }
+    if mail.sent != state.token or (need is not None and need.get("header")):
+        message |= {"header": state.header_json, "feeds": everything_so_far(runs)}
+    else:
+        wants = None if need is None else need.get("wants")
+        message["feeds"] = requested_feeds(runs, wants)
+    mail.sent = state.token
+    return json_object(message)

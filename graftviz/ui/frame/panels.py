@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import streamlit as st
 
+from graftviz.learners.registry import learner_class
+from graftviz.options import OptionSpec, option_specs
 from graftviz.ui.boundary import bounded
-from graftviz.ui.controls import show_button, show_option
+from graftviz.ui.controls import PRESET, show_button, show_option, show_options
+from graftviz.ui.frame.learning import LearningPage
 from graftviz.ui.frame.state import OptionsPage
 from graftviz.ui.frame.view import MountedView
+from graftviz.ui.url_state import LearnerOption
 from graftviz.wording import plain
 
 _POLL = 0.6  # seconds between two updates of what grows
@@ -112,3 +116,50 @@ def _show_again(has_ended: Callable[[], bool], show: Callable[[], object]) -> No
     if has_ended():
         st.rerun()
     show()
+
+
+# ------------------------------------------------------- controls of pages that learn from a table
+
+
+def show_data(state: LearningPage[Any], prefix: str, *, disabled: bool = False) -> None:
+    """Show the list of data sets."""
+    material = state.current_material()
+    spec = state.specs["data"]
+    if material is not None and material.description:
+        spec = spec._replace(help=material.description)
+    show_option(spec, state.values["data"], state.choose, prefix=prefix, disabled=disabled)
+
+
+def show_learners(
+    state: LearningPage[Any], prefix: str, label: str, *, disabled: bool = False
+) -> None:
+    """Show the list of learners."""
+    learner = state.choice.learner
+    cls = learner_class(learner)
+    (spec,) = option_specs(LearnerOption)
+    spec = spec._replace(label=label, help=f"{cls.idea} ({cls.source})")
+    show_option(spec, learner, state.choose, prefix=prefix, disabled=disabled)
+
+
+def show_learner_options(
+    state: LearningPage[Any],
+    groups: Iterable[Sequence[OptionSpec]],
+    prefix: str,
+    *,
+    is_ready: bool,
+    **more: Any,
+) -> None:
+    """Show options of the learner, and the seed, in groups.
+
+    Automatic values are computed once the engine is ready; earlier they would wait for it. `more`
+    are arguments of :func:`show_options`.
+    """
+    values = {**state.learner_options(state.choice), "seed": state.values["seed"]}
+    automatic = state.automatic(state.choice) if is_ready else {}
+    for group in groups:
+        show_options(group, values, state.choose, prefix=prefix, automatic=automatic, **more)
+
+
+def preset_first(specs: Sequence[OptionSpec]) -> tuple[list[OptionSpec], list[OptionSpec]]:
+    """Return the preset, which decides about many other options, and the others."""
+    return [s for s in specs if s.name == PRESET], [s for s in specs if s.name != PRESET]

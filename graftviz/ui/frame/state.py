@@ -11,12 +11,14 @@ from typing import Any, ClassVar, Generic, TypeVar
 from graftviz.errors import InputError
 from graftviz.material import UPLOAD
 from graftviz.options import option_specs
-from graftviz.ui.frame.jobs import Watching
+from graftviz.ui.frame.jobs import Job, Watching
 from graftviz.ui.frame.view import whole_number
 from graftviz.ui.run_limits import Verdict
 from graftviz.ui.url_state import default_values, parse_options_of, write_options_of
 
 REMEMBERED_LINKS = 50
+P = TypeVar("P")  # values of a job, with records of the steps so far as `steps`
+S = TypeVar("S")  # settings and data of a run, the data as `source`
 T = TypeVar("T")
 
 
@@ -265,3 +267,57 @@ class OptionsPage(PageState, Generic[T]):
         self.shown = found
         if self.values["data"] == UPLOAD:
             self._uploaded_on_show = self.uploaded
+
+
+class RunPage(OptionsPage[T], Generic[T, S, P]):
+    """State of a page that shows one job, which follows the settings.
+
+    If a job fails before its first value, the previous job is shown again.
+    """
+
+    shown: S | None
+    before: S | None
+
+    def job_of(self, shown: S) -> Job[P]:
+        """Return the job of the settings; equal settings have the same job."""
+        raise NotImplementedError
+
+    def graph(self, shown: S) -> dict[str, Any]:
+        """Return the graph for the browser."""
+        raise NotImplementedError
+
+    def message_parts(self, shown: S, found: P, failure: str) -> dict[str, Any]:
+        """Return the parts of a message other than the steps; "run" is that of the run."""
+        raise NotImplementedError
+
+    def refresh(self) -> None:
+        """Update the shown run to the settings; if they are invalid, it is unchanged."""
+        if self.shown is not None and _has_failed(self.job_of(self.shown)):
+            self.shown, self.before = self.before, None
+        super().refresh()
+
+    @property
+    def run(self) -> Job[P] | None:
+        """The shown job, started unless it has ended; None before there is one."""
+        if self.shown is None:
+            return None
+        job = self.job_of(self.shown)
+        self.jobs.begin(job)
+        return job
+
+    def is_on_show(self, found: S) -> bool:
+        """Return whether the job of `found` is shown."""
+        return self.shown is not None and self.job_of(self.shown) is self.job_of(found)
+
+    def _show(self, found: S) -> None:
+        job = self.job_of(found)
+        if _has_failed(job):
+            raise InputError(job.failure)
+        if not self.is_on_show(found):
+            self.before = self.shown
+            self.jobs.leave()
+        super()._show(found)
+
+
+def _has_failed(job: Job[Any]) -> bool:
+    return bool(job.failure) and job.latest is None

@@ -13,13 +13,13 @@ from graftviz.narrative.tour import tour_records
 from graftviz.options import OptionSpec, option_words
 from graftviz.ui.controls import PRESET, own_options_first, show_button
 from graftviz.ui.frame.header import Tool
-from graftviz.ui.frame.learning_view import (
+from graftviz.ui.frame.panels import (
     preset_first,
     show_data,
     show_learner_options,
     show_learners,
+    show_notices,
 )
-from graftviz.ui.frame.panels import show_notices
 from graftviz.ui.frame.view import PLAYER
 from graftviz.ui.grow.analysis import compare_tool, path_tool, stability_tool
 from graftviz.ui.grow.state import GrowState

@@ -16,9 +16,9 @@ from graftviz.ui.boundary import bounded, guarded
 from graftviz.ui.controls import follow_value, replaceable, show_button, show_option
 from graftviz.ui.engine import warm_up
 from graftviz.ui.frame.header import Header, write_address
-from graftviz.ui.frame.learning_view import show_learners
 from graftviz.ui.frame.panels import (
     show_awaiting_file,
+    show_learners,
     show_problem,
     show_until,
     show_warnings,

@@ -378,8 +378,7 @@ class InspectState(PageState):
         if places is None and self.compares and other is not None:
             places = other.places if other.model.names == loaded.model.names else None
         picture = loaded.own.get(
-            ("picture", centre),
-            lambda: inspection.graph_picture(loaded.model, places, centre),
+            ("picture", centre), lambda: inspection.graph_picture(loaded.model, places, centre)
         )
         if difference is not None and other is not None:
             places = picture.places if places is None else places

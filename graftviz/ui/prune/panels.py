@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from graftviz.learners.forced_pruning import ForcedPruning
 from graftviz.options import option_specs
-from graftviz.ui.frame.learning_view import show_data, show_learner_options
+from graftviz.ui.frame.panels import show_data, show_learner_options
 from graftviz.ui.prune.state import PruneState
 
 _FIRST = ("edges", "exchange", "heuristic", "clusters")

@@ -14,13 +14,14 @@ from graftviz.racing import Race
 from graftviz.ui.boundary import guarded
 from graftviz.ui.controls import own_options_first, show_button, show_option
 from graftviz.ui.frame.header import PageFile
-from graftviz.ui.frame.learning_view import (
+from graftviz.ui.frame.panels import (
     preset_first,
     show_data,
     show_learner_options,
     show_learners,
+    show_notices,
+    show_warnings,
 )
-from graftviz.ui.frame.panels import show_notices, show_warnings
 from graftviz.ui.frame.view import RACE
 from graftviz.ui.race.options import LINE_UP, MOST_RACERS
 from graftviz.ui.race.state import RaceState

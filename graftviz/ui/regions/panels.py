@@ -32,12 +32,7 @@ def live_region(state: RegionState) -> None:
         return
     REGION.show(
         lambda: region_message(state, shown, REGION.mail),
-        {
-            "ask": state.ask,
-            "rule": state.choose_rule,
-            "strengths": state.drag,
-            "moved": state.move,
-        },
+        {"ask": state.ask, "rule": state.choose_rule, "strengths": state.drag, "moved": state.move},
     )
 
 
