@@ -23,7 +23,7 @@ header = Header("reservoir")
 with st.sidebar:
     show_choices(state)
 
-show_warnings(state.complaints)
+above = st.container()
 if engine_is_ready(engine):
     options = state.options
     simulated, seen = st.columns(2, gap="medium")
@@ -32,7 +32,10 @@ if engine_is_ready(engine):
     with seen:
         steps = show_run(options)
     if steps:
+        state.check_step(len(steps))
         show_activation(state, steps)
         header.show_files(lambda: reservoir_files(options, steps))
     header.show_link(state.link, "Opens this view, anywhere graftviz runs.")
     write_address(state)
+with above:
+    show_warnings(state.complaints)

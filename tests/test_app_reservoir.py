@@ -69,7 +69,6 @@ def test_controls_change_the_picture_and_the_address() -> None:
     [
         {"n": "2", "largest": "1000", "trials": "1"},
         {"reservoir": "1", "tests": "1", "data": "karate"},
-        {"step": "99999", "alpha": "1", "data": "karate"},
         {"reservoir": "100", "tests": "5000", "data": "karate", "step": "1"},
     ],
 )

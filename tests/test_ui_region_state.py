@@ -131,8 +131,6 @@ def test_a_query_or_state_the_model_does_not_have_is_left_out_in_words() -> None
     assert state.options.query is None
     assert state.options.state is None
     assert ["0 … 8" in state.complaints[0], "No state 5" in state.complaints[1]] == [True, True]
-    state = opened(side="3", size="4", step="4")
-    assert (state.options.step, len(state.complaints)) == (None, 1)
     assert opened(side="3", size="4", step="3", state="1").complaints == ()
 
 

@@ -19,6 +19,7 @@ from graftviz.narrative.phrases import plural
 from graftviz.player.models import Loaded, recorded_model
 from graftviz.ui.frame.jobs import EVERYTHING
 from graftviz.ui.frame.runs import SessionRun
+from graftviz.ui.frame.state import no_step_words
 from graftviz.ui.grow.options import GrowOptions
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.url_state import LinkReader, part
@@ -221,8 +222,7 @@ class ModelSource:
             self.learning = f"Learning this model: {plural(run.computed, 'step')} so far."
             return None
         if step > run.computed:
-            steps = plural(run.computed, "step")
-            self.warning = f"No step {step:,}: the run has {steps}. Showing its end."
+            self.warning = no_step_words(step, run.computed)
             self.learned.values["step"] = 0
         at = min(step or run.computed, run.computed)
         return self._cache.get((run.token, at, run.ended), lambda: recorded_model(run.recorder, at))

@@ -163,6 +163,10 @@ class BudgetState(RunPage[BudgetOptions, Shown, BoundedProgress]):
         is_known = data.positions is not None
         return budget_graph(data.train.names, places, data.identity, has_natural_positions=is_known)
 
+    def last_step(self, found: BoundedProgress) -> int:
+        """Return the number of added edges; step 0 is the model without edges."""
+        return len(found.steps) - 1
+
     def message_parts(self, shown: Shown, found: BoundedProgress, failure: str) -> dict[str, Any]:
         """Return the parts of a message other than steps and graph."""
         before, ghost = self.before, self.ghost

@@ -26,7 +26,6 @@ from graftviz.dynamics.measuring import (
 from graftviz.dynamics.prepared import PreparedSeries, generated_series, sampled_series
 from graftviz.errors import InputError
 from graftviz.material import UPLOAD, UploadedSeries
-from graftviz.narrative.phrases import plural
 from graftviz.player.dynamics_records import (
     RunProgress,
     influence_graph,
@@ -173,17 +172,12 @@ class DynamicsState(RunPage[DynamicsOptions, Shown, RunProgress]):
         return run(shown.source, shown.plan)
 
     def _show(self, found: Shown) -> None:
-        """Show a run; ignore a series or step of a link that does not exist, with a sentence."""
+        """Show a run; ignore a series of a link that does not exist, with a sentence."""
         super()._show(found)
         options, n = self.options, found.source.n
         if self.is_from_link and options.node is not None and options.node >= n:
             self.ignore("node", f"No series {options.node}: the series are 0 … {n - 1}; ignored.")
-        if self.is_from_link and options.step is not None and options.step > n:
-            self.ignore(
-                "step",
-                f"No step {options.step}: the run has {plural(n, 'step')}, one per series; "
-                "ignored.",
-            )
+        self.check_step(n)  # one step per series
 
     # ------------------------------------------------------------------------------- the view
 
@@ -205,6 +199,10 @@ class DynamicsState(RunPage[DynamicsOptions, Shown, RunProgress]):
             sizes=material.train.values.std(axis=0),
             truth=material.truth,
         )
+
+    def last_step(self, found: RunProgress) -> int:
+        """Return the number of learned rows."""
+        return len(found.steps)
 
     def message_parts(self, shown: Shown, found: RunProgress, failure: str) -> dict[str, Any]:
         """Return the parts of a message other than steps and graph."""

@@ -290,6 +290,13 @@ class SideBySidePage(LearningPage[S]):
         """Return the part of a message that describes the shown runs."""
         raise NotImplementedError
 
+    def check_place(self) -> bool:
+        """Replace a place of a link by the end if runs that have ended do not have it.
+
+        Return whether it did, so that a sentence about it must be shown.
+        """
+        raise NotImplementedError
+
     def forget(self) -> None:
         """Release all runs; they are computed again when the page is opened."""
         super().forget()

@@ -36,7 +36,11 @@ def live_run(state: RunPage[Any, Any, Any], view: MountedView) -> None:
         view.mail.need = place  # which steps the browser has
         state.move(place)
 
-    view.show(lambda: run_message(state, view.mail), {"moved": move})
+    view.show(
+        lambda: run_message(state, view.mail),
+        {"moved": move},
+        lambda: job.ended and state.check_step(state.last_step(job.latest)),
+    )
 
 
 def run_message(state: RunPage[Any, Any, Any], mail: Mailbox) -> str:
@@ -90,7 +94,11 @@ def show_runs(
         if message.get(name) == state.token:
             state.move(message)
 
-    view.show(lambda: runs_message(state, view.mail, name), {"moved": moved, **chosen})
+    view.show(
+        lambda: runs_message(state, view.mail, name),
+        {"moved": moved, **chosen},
+        state.check_place,
+    )
 
 
 def runs_message(state: SideBySidePage[Any], mail: Mailbox, name: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from graftviz.errors import InputError
 from graftviz.material import UPLOAD
+from graftviz.narrative.phrases import plural
 from graftviz.options import option_specs
 from graftviz.ui.frame.jobs import Job, Watching
 from graftviz.ui.frame.view import whole_number
@@ -178,6 +179,23 @@ class OptionsPage(PageState, Generic[T]):
         self.values[name] = self._defaults()[name]
         self.complaints += (why,)
 
+    def check_step(self, last: int, what: str = "run") -> bool:
+        """Replace a step of a link by the last one if it does not exist; return whether it did.
+
+        Parameters
+        ----------
+        last : int
+            The last step of what is shown, which has ended.
+        what : str
+            Noun for that.
+        """
+        step = self.values["step"]
+        if not self.is_from_link or step == self._defaults()["step"] or step <= last:
+            return False
+        self.values["step"] = last
+        self.complaints += (no_step_words(step, last, what),)
+        return True
+
     def move(self, place: Mapping[str, Any]) -> None:
         """Record the place that the browser shows; the page itself does not change."""
         for name in self._places & set(place):
@@ -286,6 +304,10 @@ class RunPage(OptionsPage[T], Generic[T, S, P]):
         """Return the graph for the browser."""
         raise NotImplementedError
 
+    def last_step(self, found: P) -> int:
+        """Return the number of the last step of a job that has ended."""
+        raise NotImplementedError
+
     def message_parts(self, shown: S, found: P, failure: str) -> dict[str, Any]:
         """Return the parts of a message other than the steps; "run" is that of the run."""
         raise NotImplementedError
@@ -321,3 +343,8 @@ class RunPage(OptionsPage[T], Generic[T, S, P]):
 
 def _has_failed(job: Job[Any]) -> bool:
     return bool(job.failure) and job.latest is None
+
+
+def no_step_words(step: int, last: int, what: str = "run") -> str:
+    """Return the sentence about a step after the last one, whose place the last one takes."""
+    return f"No step {step:,}: the {what} has {plural(last, 'step')}. Showing its end."

@@ -92,7 +92,12 @@ class MountedView:
         mail: Mailbox = st.session_state.setdefault(f"{self.name}.mail", Mailbox())
         return mail
 
-    def show(self, write: Callable[[], str], callbacks: Mapping[str, Trigger]) -> None:
+    def show(
+        self,
+        write: Callable[[], str],
+        callbacks: Mapping[str, Trigger],
+        check_place: Callable[[], bool] = lambda: False,
+    ) -> None:
         """Show the view with a message; call in a fragment, which runs again with its messages.
 
         Parameters
@@ -103,12 +108,18 @@ class MountedView:
             Name of a message from the view → function called with it before the fragment runs
             again. It returns true if the controls of the page must follow. A message "need" is
             stored in :attr:`mail` until the next call of :meth:`show`.
+        check_place : callable
+            Return whether a place of a link does not exist and was replaced, so that the page must
+            show a sentence about it.
         """
         mail = self.mail
         if mail.wants_page:
             mail.wants_page = False
             st.rerun()
         message = write()
+        if check_place():
+            mail.sent = mail.picture = mail.map = ""  # the message is not sent
+            st.rerun()
         mail.need, mail.question, mail.beside = {}, {}, {}
         triggers = {"need": lambda need: setattr(mail, "need", need), **callbacks}
         self._components[1](

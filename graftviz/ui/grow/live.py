@@ -56,6 +56,7 @@ def live_player(state: GrowState) -> None:
             "branch": branch,
             "moved": moved,
         },
+        lambda: run.ended and state.check_step(run.computed),
     )
     if run.failure:
         st.error(plain(run.failure))

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from graftviz.material import PAGE_PRESET, Material
 from graftviz.narrative.command_line import learn_command
+from graftviz.narrative.phrases import plural
 from graftviz.player.recorders import RunRecorder
 from graftviz.runs import Branch
 from graftviz.serving.limits import limits
@@ -98,6 +99,17 @@ class GrowState(LearningPage[GrowOptions]):
         return self.values["branch"] is None and has_presets(self.values["learner"])
 
     # ----------------------------------------------------------------------------------- the run
+
+    def check_step(self, last: int, what: str = "run") -> bool:
+        """Replace a step of a link that does not exist; ignore a branch at such a step."""
+        branch, changes = self.values["branch"], super().check_step(last, what)
+        if self.is_from_link and branch is not None and branch.at > last:
+            steps = plural(last, "step")
+            self.ignore(
+                "branch", f"No step {branch.at:,} to branch from: the run has {steps}; ignored."
+            )
+            return True
+        return changes
 
     def _find_entries(self, material: Material) -> tuple[Entry, ...]:
         """Return the main run, and the one with which it is compared or from which it branched."""

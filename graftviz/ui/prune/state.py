@@ -44,6 +44,11 @@ class PruneState(SideBySidePage[PruneOptions]):
         """Return rule and step, and the number of the link that set them."""
         return {"heuristic": self.heuristic, "visit": self.visit, "step": self.values["step"]}
 
+    def check_place(self) -> bool:
+        """Replace a step of a link that the shown run does not have."""
+        run = self.runs.get(self.heuristic)
+        return run is not None and run.ended and self.check_step(run.computed)
+
     # --------------------------------------------------------------------------------- settings
 
     def choose(self, name: str, value: Any) -> None:

@@ -24,6 +24,7 @@ from graftviz.ui.visits import material, page_state, share
 # Few enough that it matters which edges a racer takes: with many more, all of them come to take
 # whatever violates, and end with the same graph.
 EDGES_A_VARIABLE = 2
+_ROUNDED = 1 + 1e-5  # positions in links have six digits
 
 
 class RaceState(SideBySidePage[RaceOptions]):
@@ -57,6 +58,22 @@ class RaceState(SideBySidePage[RaceOptions]):
         """Return axis and position, with which the view opens."""
         at = self.values["at"]
         return {"place": {"axis": self.values["axis"], "at": END if math.isinf(at) else at}}
+
+    def check_place(self) -> bool:
+        """Replace a position of a link behind the end; seconds differ between machines."""
+        at, axis = self.values["at"], self.values["axis"]
+        if not self.is_from_link or axis == "seconds" or not 0 < at < math.inf:
+            return False
+        have_ended = all(entry.run is None or entry.run.ended for entry in self.entries)
+        race = self.race() if have_ended else None
+        end = math.inf if race is None else race.finish(axis)
+        if at <= end * _ROUNDED:
+            return False
+        self.ignore(
+            "at", f"No position {at:,.6g}: the race has {end:,.0f} {AXES[axis]}. Showing its end."
+        )
+        self.values["at"] = math.inf
+        return True
 
     def move(self, place: Mapping[str, Any]) -> None:
         """Record the axis and the position that the browser shows."""

@@ -33,6 +33,7 @@ def live_region(state: RegionState) -> None:
     REGION.show(
         lambda: region_message(state, shown, REGION.mail),
         {"ask": state.ask, "rule": state.choose_rule, "strengths": state.drag, "moved": state.move},
+        state.check_place,
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from graftviz.errors import InputError
 from graftviz.material import UPLOAD
-from graftviz.narrative.phrases import plural, short
+from graftviz.narrative.phrases import short
 from graftviz.player.models import ShownModel, grid_model
 from graftviz.player.recorders import to_json
 from graftviz.player.region_records import (
@@ -117,7 +117,7 @@ class RegionState(OptionsPage[RegionOptions]):
         return self._of_run[1]
 
     def _show(self, found: ShownModel) -> None:
-        """Show a model; ignore a query, state or step that does not exist, with a sentence."""
+        """Show a model; ignore a query or state that does not exist, with a sentence."""
         super()._show(found)
         options, model = self.options, found.model
         n = model.n_variables
@@ -137,12 +137,6 @@ class RegionState(OptionsPage[RegionOptions]):
                     f"No state {options.state}: {short(model.names[self.query])} has the "
                     f"states 0 … {states - 1}; ignored.",
                 )
-        if options.step is not None and options.step >= options.size and self.is_from_link:
-            self.ignore(
-                "step",
-                f"No step {options.step}: a region of at most {plural(options.size, 'node')} ends "
-                f"at step {options.size - 1}; ignored.",
-            )
 
     # -------------------------------------------------------------------------------- the query
 
@@ -153,6 +147,14 @@ class RegionState(OptionsPage[RegionOptions]):
         assert self.shown is not None
         n = self.shown.model.n_variables
         return self.shown.usual_query if chosen is None or chosen >= n else int(chosen)
+
+    def check_place(self) -> bool:
+        """Replace a step of a link that the finished region does not have."""
+        assert self.shown is not None
+        growth = region(self.shown, question_of(self.options, self.query))
+        if not growth.ended or growth.latest is None:
+            return False
+        return self.check_step(len(growth.latest.steps) - 1, "region")
 
     def set_query(self, text: str) -> None:
         """Set the query from a number or a name; report an unknown one."""
