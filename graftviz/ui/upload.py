@@ -121,6 +121,8 @@ class UploadForm(NamedTuple):
                 put_back()
         else:
             accept(upload)
+            if self.title and is_open:
+                st.rerun()  # the panel is no longer in the way of the results
 
     def _show_refusal(self, sentence: str, note: str, choose: Callable[[str, Any], Any]) -> None:
         """Show why a file is refused, with a button for each import option that is advised."""

@@ -1,0 +1,69 @@
+"""Uploads on every page that takes one: its panel, the previous results, and the link."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from app_pages import add_files, open_page, query_of, sentences
+from streamlit.testing.v1 import AppTest
+
+from graftviz.formats.uai import uai_text
+from graftviz.sampling import random_model
+from graftviz.sampling.graphs import grid_graph
+
+TABLE = b"a,b,c\n" + b"0,0,1\n1,1,0\n1,1,1\n0,1,0\n" * 20
+MODEL = uai_text(random_model(grid_graph(3, 3).edges, [2] * 9, edge_sigma=0.3)).encode()
+_VALUES = np.random.default_rng(0).normal(size=(60, 3)).round(3)
+SERIES = "\n".join(["a,b,c", *(",".join(map(str, row)) for row in _VALUES)]).encode()
+# Page → query of a quick view, key of the choice of data, and a file.
+PAGES: dict[str, tuple[dict[str, str], str, tuple[str, bytes]]] = {
+    "grow": ({"data": "karate", "learner": "chow-liu"}, "choose.data", ("mine.csv", TABLE)),
+    "race": ({"data": "karate", "r1": "chow-liu"}, "race.data", ("mine.csv", TABLE)),
+    "prune": ({"exchanges": "1"}, "prune.data", ("mine.csv", TABLE)),
+    "regions": ({"side": "4"}, "region.data", ("mine.uai", MODEL)),
+    "dynamics": ({"size": "8", "rows": "60"}, "dynamics.data", ("mine.csv", SERIES)),
+}
+
+
+def opened(page: str, **query: str) -> AppTest:
+    return open_page("" if page == "grow" else page, **query)
+
+
+def panel_is_open(app: AppTest) -> bool:
+    """Return whether the panel with the uploaders is unfolded."""
+    (panel,) = [one for one in app.main.expander if one.get("file_uploader")]
+    return bool(panel.proto.expanded)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_panel_of_an_upload_closes_once_its_file_is_used(page: str) -> None:
+    app = opened(page, data="upload")
+    assert panel_is_open(app)
+    add_files(app, PAGES[page][2])
+    app.run()
+    assert sentences(app) == ""
+    assert "fingerprint" in query_of(app)
+    assert not panel_is_open(app)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_previous_results_are_faded_until_a_file_is_uploaded(page: str) -> None:
+    query, key, file = PAGES[page]
+    app = opened(page, **query)
+    assert not app.info
+    app.selectbox(key=key).set_value("upload").run()
+    assert "Still showing the previous" in app.info[0].value
+    assert any("opacity" in html.value for html in app.get("html"))
+    add_files(app, file)
+    app.run()
+    assert not app.info
+    assert not any("opacity" in html.value for html in app.get("html"))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_link_to_an_upload_says_that_it_asks_for_the_file(page: str) -> None:
+    app = opened(page, data="upload")
+    add_files(app, PAGES[page][2])
+    app.session_state[f"{page}.link"] = True
+    app.run()
+    assert any("It asks for the uploaded file." in text.value for text in app.caption)
