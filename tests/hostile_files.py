@@ -6,6 +6,7 @@ and true edges or positions of the variables a and b: description → file name,
 
 from __future__ import annotations
 
+import functools
 import io
 import json
 import struct
@@ -65,9 +66,14 @@ def parquet_of(table: pa.Table, **options: object) -> bytes:
     return file.getvalue()
 
 
+def sixty_million_zeros() -> pa.Array:
+    return pa.DictionaryArray.from_arrays(np.zeros(60_000_000, dtype=np.int8), [0])
+
+
+@functools.cache
 def many_rows_of_nothing() -> bytes:
     """Return a few kilobytes that stand for two columns of sixty million numbers each."""
-    column = pa.array(np.zeros(60_000_000, dtype=np.int8)).dictionary_encode()
+    column = sixty_million_zeros()
     return parquet_of(pa.table({"a": column, "b": column}))
 
 
@@ -79,8 +85,7 @@ def wide_cells() -> bytes:
 
 def long_lists() -> bytes:
     """Return two rows whose lists hold thirty million numbers."""
-    values = pa.array(np.zeros(60_000_000, dtype=np.int8)).dictionary_encode()
-    lists = pa.ListArray.from_arrays([0, 30_000_000, 60_000_000], values)
+    lists = pa.ListArray.from_arrays([0, 30_000_000, 60_000_000], sixty_million_zeros())
     return parquet_of(pa.table({"a": lists, "b": pa.array([0, 1])}))
 
 
@@ -92,6 +97,7 @@ def deflated(files: Mapping[str, bytes]) -> bytes:
     return archive.getvalue()
 
 
+@functools.cache
 def zeros(megabytes: int) -> bytes:
     """Return an archive with one model file of `megabytes` of zeros, made without holding them."""
     packer = zlib.compressobj(9, zlib.DEFLATED, -15)

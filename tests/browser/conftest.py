@@ -28,7 +28,9 @@ COMPILE_ALL = """
 import sys
 from graftviz.ui.engine import WarmUp, every_job
 
-WarmUp(every_job()[:: int(sys.argv[1])]).finished.wait()
+jobs = every_job()
+half = len(jobs) // 2
+WarmUp(jobs[:half] if sys.argv[1] == "first" else jobs[: half - 1 : -1]).finished.wait()
 """
 COMPILING = 400_000  # ms the very first start may take
 # Streamlit looks for its own addresses below the page's first, and then where they are.
@@ -39,7 +41,7 @@ ITS_OWN = "console: Failed to load resource: the server responded with a status 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Compile the engine before the tests, so that neither pages nor processes wait for it.
 
-    Two compilers work from both ends of the list of jobs and meet halfway. The first of several
+    Two compilers work from both ends of the list of jobs to its middle. The first of several
     processes starts them; the others wait, as no test runs before all have collected theirs.
     """
     is_first = getattr(session.config, "workerinput", {"workerid": "gw0"})["workerid"] == "gw0"
@@ -47,7 +49,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         return
     if any(FOLDER in item.path.parents for item in session.items):
         command = [sys.executable, "-c", COMPILE_ALL]
-        compilers = [subprocess.Popen([*command, step], cwd=ROOT) for step in ("1", "-1")]
+        compilers = [subprocess.Popen([*command, half], cwd=ROOT) for half in ("first", "last")]
         try:
             assert [compiler.wait(1200) for compiler in compilers] == [0, 0]
         finally:
