@@ -27,9 +27,9 @@ above = st.container()
 if engine_is_ready(engine):
     options = state.options
     simulated, seen = st.columns(2, gap="medium")
-    with simulated:
+    with simulated, st.container(gap="xxsmall"):
         show_simulation(options)
-    with seen:
+    with seen, st.container(gap="xxsmall"):
         steps = show_run(options)
     if steps:
         state.check_step(len(steps))

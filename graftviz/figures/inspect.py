@@ -223,7 +223,7 @@ def degree_figure(model: PairwiseMRF, i: int | None = None) -> go.Figure:
             showlegend=False,
         )
     note = f" ({plural(isolated, 'isolated node')})" if isolated else ""
-    ticks = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000]
+    ticks = [1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000]
     most = float(degrees.max(initial=1)), float(counts[connected].max(initial=1))
     figure.update_xaxes(
         type="log",

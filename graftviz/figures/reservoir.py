@@ -13,7 +13,7 @@ from graftviz.ranks import RankedStep, RankSimulation
 from graftviz.search.activation import Activation
 from graftviz.trace import ReservoirView
 
-_HEIGHT = 310  # all three fit into the window of a laptop
+_HEIGHT = 296  # all three fit into the window of a laptop
 _FEW = 12  # edges that each get a tick
 _SHADE = "rgba(0, 114, 178, 0.22)"
 _BAND = "rgba(0, 158, 115, 0.18)"
@@ -79,7 +79,7 @@ def rank_figure(
         where = "middle left" if logarithmic else "top left"
         _mark(figure, float(pairs), 1.0 / pairs, "edge grafting", "diamond", where)
     figure.update_xaxes(type="log", title_text="|R|, draws in the reservoir", dtick=1)
-    figure.update_yaxes(title_text="best rank, share of all pairs", tickformat=".3~%")
+    figure.update_yaxes(title_text="best rank, share", tickformat=".3~%")
     if logarithmic:
         figure.update_yaxes(type="log", dtick=1, range=[log10(0.4 / pairs), 0.15])
     else:
@@ -168,25 +168,24 @@ def activation_figure(view: ReservoirView, picked: Activation, names: Sequence[s
             hovertemplate="%{text}<br>score %{y:.4g}<extra></extra>",
         )
     figure.add_hrect(y0=picked.tau, y1=picked.maximum, fillcolor=_BAND, line_width=0, layer="below")
-    near_top = picked.tau - picked.mean > 0.5 * (picked.maximum - picked.mean)
     lines = [
-        ("max", picked.maximum, GREEN, "solid", True),
-        ("τ<sub>α</sub>", picked.tau, GREEN, "dash", not near_top),
-        ("μ, the mean", picked.mean, GREY, "dot", False),
+        ("max", picked.maximum, GREEN, "solid", "bottom"),
+        ("τ<sub>α</sub>", picked.tau, GREEN, "dash", "middle"),
+        ("μ, the mean", picked.mean, GREY, "dot", "top"),
     ]
     if picked.maximum - picked.mean <= 1e-9 * picked.maximum:
-        lines = [("max = τ<sub>α</sub> = μ", picked.maximum, GREEN, "solid", True)]
-    for text, height, color, dash, above in lines:
+        lines = [("max = τ<sub>α</sub> = μ", picked.maximum, GREEN, "solid", "bottom")]
+    for text, height, color, dash, anchor in lines:
         figure.add_hline(y=height, line={"color": color, "dash": dash, "width": 2})
         figure.add_annotation(
             text=text,
             x=1.0,
             xref="x domain",
-            xanchor="right",
+            xanchor="left" if anchor == "middle" else "right",
             y=height,
-            yanchor="bottom" if above else "top",
+            yanchor=anchor,
             showarrow=False,
-            font={"size": 17},
+            font={"size": 14},
         )
     figure.update_xaxes(
         title_text="edges in the reservoir, best first",
@@ -217,6 +216,6 @@ def _finish(figure: go.Figure, title: str) -> go.Figure:
     """Apply the style of half-page figures, with the legend below."""
     figure = finish(figure, title, _HEIGHT)
     figure.update_layout(
-        title={"text": title}, margin={"l": 70, "r": 20, "t": 44, "b": 110}, legend=_LEGEND_BELOW
+        title={"text": title}, margin={"l": 70, "r": 32, "t": 44, "b": 110}, legend=_LEGEND_BELOW
     )
     return figure

@@ -138,8 +138,9 @@ def _show_in_rows(specs: list[OptionSpec], show: Callable[[OptionSpec], None]) -
     for spec in sorted(rest, key=lambda spec: widget_for(spec) not in ("slider", "steps")):
         show(spec)
     for k in range(0, len(small), 2):
-        columns = st.columns(2, vertical_alignment="bottom")
-        for column, spec in zip(columns, small[k : k + 2], strict=False):
+        row = small[k : k + 2]
+        columns = st.columns(len(row), vertical_alignment="bottom")
+        for column, spec in zip(columns, row, strict=True):
             with column:
                 show(spec)
 

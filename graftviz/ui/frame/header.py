@@ -79,7 +79,9 @@ class Header:
         ):
             st.markdown(f"**{page.title()}** · {headline or text.headline}", width="stretch")
             with st.container(horizontal=True, gap="small", width="content", key="page_menu"):
-                self.tools = st.container(horizontal=True, width="content", gap="small")
+                self.tools = st.container(
+                    horizontal=True, vertical_alignment="center", width="content", gap="small"
+                )
                 self._files = self._menu("Download")
                 self._link = self._menu("Link")
                 opens_help = st.button("Help", key=f"{page}.help", type="tertiary")

@@ -10,7 +10,13 @@ import streamlit as st
 from graftviz.learners.registry import learner_class
 from graftviz.options import OptionSpec, option_specs
 from graftviz.ui.boundary import bounded
-from graftviz.ui.controls import PRESET, show_button, show_option, show_options
+from graftviz.ui.controls import (
+    PRESET,
+    own_options_first,
+    show_button,
+    show_option,
+    show_options,
+)
 from graftviz.ui.frame.learning import LearningPage
 from graftviz.ui.frame.state import OptionsPage
 from graftviz.ui.frame.view import MountedView
@@ -160,6 +166,16 @@ def show_learner_options(
         show_options(group, values, state.choose, prefix=prefix, automatic=automatic, **more)
 
 
-def preset_first(specs: Sequence[OptionSpec]) -> tuple[list[OptionSpec], list[OptionSpec]]:
-    """Return the preset, which decides about many other options, and the others."""
-    return [s for s in specs if s.name == PRESET], [s for s in specs if s.name != PRESET]
+def main_options_first(
+    cls: type, seed: OptionSpec, *more: str
+) -> tuple[list[OptionSpec], list[OptionSpec]]:
+    """Return the preset, which decides about many other options, and the others with the seed.
+
+    Of the others only the learner's own first option, λ, and those named in `more` are not
+    advanced, so that the main controls fit into a small window.
+    """
+    specs = own_options_first(cls)
+    own = [spec.name for spec in specs if spec.name != PRESET and not spec.advanced]
+    main = (*own[:1], "lam", *more)
+    others = [s._replace(advanced=s.name not in main) for s in (*specs, seed) if s.name != PRESET]
+    return [s for s in specs if s.name == PRESET], sorted(others, key=lambda spec: spec.advanced)

@@ -10,11 +10,11 @@ import streamlit as st
 
 from graftviz.learners.registry import learner_class
 from graftviz.narrative.tour import tour_records
-from graftviz.options import OptionSpec, option_words
-from graftviz.ui.controls import PRESET, own_options_first, show_button
+from graftviz.options import option_words
+from graftviz.ui.controls import PRESET, show_button
 from graftviz.ui.frame.header import Tool
 from graftviz.ui.frame.panels import (
-    preset_first,
+    main_options_first,
     show_data,
     show_learner_options,
     show_learners,
@@ -37,14 +37,13 @@ COMPILING = (
 def show_choices(state: GrowState, *, is_ready: bool) -> None:
     """Show data set, learner, its options and the seed."""
     is_branch = state.values["branch"] is not None
-    seed = state.specs["seed"]._replace(advanced=True)
     show_data(state, "choose", disabled=is_branch)
     show_learners(state, "choose", "Learner", disabled=is_branch)
     if state.values["compare"]:
         st.caption(_compared_options(state))
     show_learner_options(
         state,
-        preset_first([*_main_options_first(learner_class(state.choice.learner)), seed]),
+        main_options_first(learner_class(state.choice.learner), state.specs["seed"], "max_edges"),
         "option",
         is_ready=is_ready,
         disabled=("seed", PRESET) if is_branch else (),
@@ -61,18 +60,6 @@ def _compared_options(state: GrowState) -> str:
         f"These are the options of preset {preset} (dashed). Of them, preset best (solid) uses "
         f"only {shared}."
     )
-
-
-def _main_options_first(cls: type) -> list[OptionSpec]:
-    """Return a learner's option specs: preset, own first option, λ and edge budget, then the rest.
-
-    The rest counts as advanced, so that the main controls fit into a small window.
-    """
-    specs = own_options_first(cls)
-    own = [spec.name for spec in specs if spec.name != PRESET and not spec.advanced]
-    main = (PRESET, *own[:1], "lam", "max_edges")
-    specs = [spec._replace(advanced=spec.name not in main) for spec in specs]
-    return sorted(specs, key=lambda spec: spec.advanced)
 
 
 def show_grow_notices(state: GrowState) -> None:

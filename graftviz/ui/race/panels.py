@@ -12,10 +12,10 @@ from graftviz.formats.race_csv import race_csv
 from graftviz.learners.registry import learner_class
 from graftviz.racing import Race
 from graftviz.ui.boundary import guarded
-from graftviz.ui.controls import own_options_first, show_button, show_option
+from graftviz.ui.controls import show_button, show_option
 from graftviz.ui.frame.header import PageFile
 from graftviz.ui.frame.panels import (
-    preset_first,
+    main_options_first,
     show_data,
     show_learner_options,
     show_learners,
@@ -35,16 +35,19 @@ COMPILING = (
 
 
 def show_race_choices(state: RaceState, *, is_ready: bool) -> None:
-    """Show data, seed, edge budget, and the racers, one of them with its options."""
+    """Show data, edge budget, and the racers, one of them with its options; and the seed."""
     show_data(state, "race")
-    for name, automatic in (("edges", state.budget() if is_ready else None), ("seed", None)):
-        show_option(
-            state.specs[name], state.values[name], state.choose, prefix="race", automatic=automatic
-        )
+    show_option(
+        state.specs["edges"],
+        state.values["edges"],
+        state.choose,
+        prefix="race",
+        automatic=state.budget() if is_ready else None,
+    )
     _show_racers(state)
     show_learners(state, "race", f"Learner of racer {state.chosen + 1}")
     learner = state.choice.learner
-    groups = preset_first(own_options_first(learner_class(learner)))
+    groups = main_options_first(learner_class(learner), state.specs["seed"])
     show_learner_options(state, groups, f"race.option.{learner}", is_ready=is_ready)
 
 

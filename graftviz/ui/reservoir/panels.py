@@ -74,7 +74,7 @@ def show_activation(state: OptionsPage[ReservoirOptions], steps: tuple[RankedSte
     view = step.reservoir
     picked = activation(view.edges, view.scores, options.alpha)
     words = activation_words(picked, len(view.scores), options.alpha)
-    with left:
+    with left, st.container(gap="xxsmall"):
         show_settings(state, _PREFIX, "alpha")
         if len(steps) > 1:
             within = state.specs["step"]._replace(maximum=len(steps))
@@ -88,7 +88,7 @@ def show_activation(state: OptionsPage[ReservoirOptions], steps: tuple[RankedSte
             )
         )
         st.markdown(plain(words))
-    with right:
+    with right, st.container(gap="xxsmall"):
         names = load_dataset(options.data).table.names
         show_figure(activation_figure(view, picked, names), key="reservoir_scores", alt=words)
 

@@ -26,7 +26,7 @@ class DynamicsPlayer extends FedView {
     this.panels = [this.network, this.matrix, this.evidence, this.window, this.transport];
     this.assembleLayout("Loading the first row…", "gv-dynamics-body", this.network.element, [
       this.buildHead(), this.buildWords(),
-      this.evidence.element, this.matrix.element, this.window.element]);
+      this.evidence.element, this.matrix.element, this.window.element, this.evidence.algorithm]);
   }
 
   // ----------------------------------------------------------------------------------- messages

@@ -21,15 +21,16 @@ export class DynamicsEvidence {
     this.foot = h("p", { class: "gv-muted", dir: "auto" });
     this.close = button("Clear selection", icon("close"), () => app.choose(null));
     this.close.classList.add("gv-dynamics-close");
-    this.code = h("ol", { class: "gv-code", "aria-label": "Pseudo-code" });
+    this.code = h("ol", { class: "gv-code" });
     this.element = h("section", { class: "gv-card gv-dynamics-evidence", "aria-label": "Parents of a series" },
-      h("header", {}, this.title, this.count, this.close), this.lead, this.list, this.foot, this.code);
+      h("header", {}, this.title, this.count, this.close), this.lead, this.list, this.foot);
+    this.algorithm = h("section", { class: "gv-card gv-algorithm", "aria-label": "Algorithm" }, h("h3", {}, "Algorithm"), this.code);
   }
 
   describe() {
     const { log, shown, chosen } = this.app;
     this.close.hidden = chosen === null;
-    this.describeCode(log, shown, chosen);
+    this.describeCode(log, shown);
     const found = chosen === null ? null : log.evidence(chosen, shown);
     const { lead, lines = [], foot = "" } = found ? this.facts(log, found) : { lead: log.run.seeded
       ? "Click a series in the network or the matrix to see which seeds it drives, and their two-step ancestors."
@@ -42,9 +43,8 @@ export class DynamicsEvidence {
     this.summary = found ? `${log.name(chosen)}: ${lead} ${foot}` : "";
   }
 
-  /** While no series is selected, the pseudo-code with the lines run for the shown row. */
-  describeCode(log, shown, chosen) {
-    this.code.hidden = chosen !== null;
+  /** The pseudo-code with the lines run for the shown row. */
+  describeCode(log, shown) {
     const ran = shown > 0 ? log.rows[shown - 1].lines : [];
     this.code.replaceChildren(...log.run.code.map(({ key, indent, text }) => (
       h("li", { class: ran.includes(key) ? "gv-ran" : null, style: `--gv-indent: ${indent}` }, text))));

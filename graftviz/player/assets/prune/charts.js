@@ -100,7 +100,7 @@ export class PruneRanking extends Chart {
     const { log, shown, runs, pointed, pointedWorth } = this.app;
     const record = log.at(shown);
     const list = (pairs, worth) => listed(pairs.map(([i, j], k) => `${runs.pair(i, j)} ${format(worth[k])}`), PRUNE_LISTED, " · ");
-    this.count.textContent = pointed ? `${runs.pair(...pointed)}: ${format(pointedWorth)}` : "nats per row, square-root scale";
+    this.count.textContent = pointed ? `${runs.pair(...pointed)}: ${format(pointedWorth)}` : "nats per row, √ scale";
     const [removed, added] = record?.kind === "exchange" ? [list(record.removed, record.contributions), list(record.added, record.gains)] : [null, null];
     this.out.textContent = removed === null ? "" : `× removed: ${removed || "none"}`;
     this.into.textContent = added === null ? "" : `+ added: ${added || "none"}`;

@@ -32,7 +32,7 @@ class PrunePlayer extends RunsView {
     this.isOther = this.runs !== null && header.title !== this.runs.header.title;
     this.runs = new PruneLog(header);
     this.node = -1;
-    this.under.textContent = [header.title, ...header.facts].join(" · ");
+    this.under.textContent = this.under.title = [header.title, ...header.facts].join(" · ");
     this.graph.fit(header.positions, { isGiven: header.given });
     this.curves.setRuns(this.runs);
   }

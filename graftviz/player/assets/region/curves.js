@@ -14,7 +14,8 @@ export class RegionCurves extends Chart {
     this.errorName = h("span");
     this.note = h("p", { class: "gv-muted gv-answer-note" });
     this.card("gv-region-curves", "Bound and error against size", "rules",
-      [h("h3", {}, "Comparison of expansion rules"), lineKey("bound", "muted"), lineKey(this.errorName, "muted", { style: "dotted" })], this.note);
+      [h("h3", {}, "Comparison of expansion rules")], this.note);
+    this.lines = [lineKey("bound", "muted"), lineKey(this.errorName, "muted", { style: "dotted" })];
     this.holder.before(this.keys);
     this.on("click", (x) => app.seek(Math.round(this.valueAt(x)) - 1));
   }
@@ -29,7 +30,7 @@ export class RegionCurves extends Chart {
     this.keys.replaceChildren(...this.rules.map((rule) => h("button", {
       type: "button", class: "gv-key", "aria-pressed": String(rule.chosen), title: rule.chosen ? "Current rule" : "Use this rule",
       click: () => { if (!rule.chosen) this.app.chooseRule(rule.key); },
-    }, racerSample(rule.index), rule.name)));
+    }, racerSample(rule.index), rule.name)), ...this.lines);
   }
 
   paint(context, palette) {
