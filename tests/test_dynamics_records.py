@@ -156,5 +156,5 @@ def test_a_figure_marks_the_choice_and_draws_what_does_not_depend_on_it() -> Non
     assert figure.layout.shapes[0].x0 == 2
     unknown = [replace(point, recall=None) for point in points]
     without = prediction_figure(unknown, "seeds", chosen=2, other=5)
-    assert [trace.name for trace in without.data] == ["Scalable: PredError"]
+    assert [trace.name for trace in without.data] == ["Scalable structure: PredError"]
     assert prediction_figure([], "seeds", chosen=2, other=5, level=level).data

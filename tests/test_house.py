@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from graftviz._version import __version__
+from graftviz.dynamics import LEARNERS as DYNAMICS_LEARNERS
+from graftviz.learners.registry import learner_class, learner_names
 
 ROOT = Path(__file__).resolve().parent.parent
 TOP_LEVEL = {
@@ -169,6 +171,45 @@ def test_all_but_kernels_is_annotated() -> None:
         for path in paths
     }
     assert {path: names for path, names in found.items() if names} == {}
+
+
+LEARNER_ROOMS = ("graftviz/learners/", "graftviz/dynamics/")
+
+
+def names_of_learners(tree: ast.AST) -> list[str]:
+    """Return the places that depend on concrete learners: class checks, and tables of names."""
+    learners = [*map(learner_class, learner_names()), *DYNAMICS_LEARNERS.values()]
+    classes = {cls.__name__ for cls in learners}
+    names = {cls.name for cls in learners}
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("isinstance", "issubclass"):
+            checked = {part.id for part in ast.walk(node.args[1]) if isinstance(part, ast.Name)}
+            found += [f"{name}, line {node.lineno}" for name in sorted(checked & classes)]
+        elif isinstance(node, ast.Dict):
+            keys = {key.value for key in node.keys if isinstance(key, ast.Constant)}
+            if len(keys & names) > 1:
+                found.append(f"table of names, line {node.lineno}")
+    return found
+
+
+def test_learners_describe_themselves(tracked: list[Path]) -> None:
+    assert names_of_learners(ast.parse("isinstance(learner, Learner | ChowLiu)"))
+    assert names_of_learners(ast.parse("{'chow-liu': 1, 'first-hit': 2}"))
+    found = {
+        str(path): names_of_learners(ast.parse(text_of(path)))
+        for path in tracked
+        if path.suffix == ".py"
+        and str(path).startswith("graftviz/")
+        and not str(path).startswith(LEARNER_ROOMS)
+    }
+    # An experiment compares learners that it names.
+    sweeps = "graftviz/experiments/"
+    rest = {
+        path: [place for place in places if not ("table" in place and path.startswith(sweeps))]
+        for path, places in found.items()
+    }
+    assert {path: places for path, places in rest.items() if places} == {}
 
 
 def test_version_is_the_one_of_the_changelog() -> None:

@@ -25,6 +25,7 @@ from graftviz.dynamics import (
     read_parents,
     read_series,
     simulate,
+    takes_parents,
 )
 from graftviz.dynamics.reading import LONGEST_GAP
 from graftviz.dynamics.solving import SolverOptions
@@ -158,7 +159,7 @@ def _learner(
     learner: DynamicsLearner, arguments: argparse.Namespace, names: tuple[str, ...] | None
 ) -> DynamicsLearner:
     """Return the learner with the parents of the file, which need the names of the series."""
-    if not isinstance(learner, SparsityEnforcing):
+    if not takes_parents(learner):
         if arguments.parents is not None:
             raise InputError(
                 f"--parents is for --learner enforcing; {learner.name} finds the parents itself."

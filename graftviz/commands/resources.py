@@ -211,8 +211,8 @@ def _suggestion(learning: Run, most: int) -> str:
     if most < PROGRAM_BYTES:
         return f"allow more than the {size_text(PROGRAM_BYTES)} of the program alone"
     offers = []
-    if learner.name == "edge-grafting":
-        offers.append("use --learner best-choice, which counts only the pairs it tests")
+    if learner.smaller:
+        offers.append(f"use --learner {learner.smaller}")
     if getattr(learner, "max_edges", None) is None:
         offers.append("set an edge budget with --max-edges")
     else:

@@ -40,6 +40,8 @@ from .reading import (
 from .registry import (
     LEARNERS as LEARNERS,
     dynamics_learner as dynamics_learner,
+    has_seeds as has_seeds,
+    takes_parents as takes_parents,
 )
 from .scalable import (
     ScalableStructure as ScalableStructure,

@@ -120,6 +120,9 @@ class DynamicsLearner(ABC):
         Name shown to users.
     idea : str
         Short description of the method and of its use.
+    opening : str
+        Description of the start of a run; ``{k}`` stands for the number of parents and ``{seeds}``
+        for the seeds.
     source : str
         Reference.
     pseudocode : tuple of CodeLine
@@ -128,6 +131,7 @@ class DynamicsLearner(ABC):
     name: ClassVar[str] = ""
     title: ClassVar[str] = ""
     idea: ClassVar[str] = ""
+    opening: ClassVar[str] = ""
     source: ClassVar[str] = ""
     pseudocode: ClassVar[tuple[CodeLine, ...]] = ()
 

@@ -37,6 +37,9 @@ class Dense(DynamicsLearner):
         "Least squares of every series on all series, by one singular value decomposition. Fast "
         "for few series; with many it overfits, and its cost is cubic in their number."
     )
+    opening: ClassVar[str] = (
+        "Least squares of every series on all series, by one singular value decomposition."
+    )
     source: ClassVar[str] = "Thesis, section 2.1.1, algorithm 1"
     pseudocode: ClassVar[tuple[CodeLine, ...]] = (
         CodeLine("svd", 0, "U, Σ, V = SVD(X′)"),

@@ -36,6 +36,7 @@ class SparsityEnforcing(DynamicsLearner):
         "Least squares of every series on specified parents. For systems with a known structure, "
         "and as the last stage of the learners that find the structure."
     )
+    opening: ClassVar[str] = "Least squares of every series on its given parents."
     source: ClassVar[str] = "Thesis, section 2.1.2, algorithm 2"
     pseudocode: ClassVar[tuple[CodeLine, ...]] = (
         CodeLine("parents", 0, "for each i: Nᵢ = its parents in the adjacency"),

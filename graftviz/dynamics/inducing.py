@@ -29,6 +29,10 @@ class SparsityInducing(SolverOptions):
         "Regresses every series on all others with an ℓ₁ penalty and selects the k strongest as "
         "its parents. The most accurate of the sparse learners; its cost is quadratic in n."
     )
+    opening: ClassVar[str] = (
+        "Every series is regressed on all series with an ℓ₁ penalty; the {k} strongest become its "
+        "parents."
+    )
     source: ClassVar[str] = "Thesis, section 2.1.3, algorithms 3 and 2"
     pseudocode: ClassVar[tuple[CodeLine, ...]] = (
         CodeLine("descend", 0, "for each i: minimise ½ mean (X″ᵢ − Ãᵢ X′)² + λ‖Ãᵢ‖₁ by SGD"),

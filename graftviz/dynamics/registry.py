@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeGuard
+
 from graftviz.dynamics.base import DynamicsLearner
 from graftviz.dynamics.dense import Dense
 from graftviz.dynamics.enforcing import SparsityEnforcing
@@ -25,3 +27,13 @@ def dynamics_learner(name: str) -> type[DynamicsLearner]:
     if name not in LEARNERS:
         raise InputError(f"There is no learner {name!r}; the learners are {', '.join(LEARNERS)}.")
     return LEARNERS[name]
+
+
+def has_seeds(learner: DynamicsLearner) -> TypeGuard[ScalableStructure]:
+    """Return whether a learner regresses seeds only and infers the other rows from these."""
+    return isinstance(learner, ScalableStructure)
+
+
+def takes_parents(learner: DynamicsLearner) -> TypeGuard[SparsityEnforcing]:
+    """Return whether a learner requires the parents of every series."""
+    return isinstance(learner, SparsityEnforcing)

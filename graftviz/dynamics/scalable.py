@@ -43,6 +43,10 @@ class ScalableStructure(SolverOptions):
         "Regresses a few seed series, one and two steps ahead, and infers the parents of the other "
         "series from the seeds they drive. For many series, where regressing all takes too long."
     )
+    opening: ClassVar[str] = (
+        "First, {seeds} (squares) are regressed one and two steps ahead. Then the parents of the "
+        "other series are inferred from these."
+    )
     source: ClassVar[str] = "Thesis, section 2.2, algorithms 4 and 2"
     pseudocode: ClassVar[tuple[CodeLine, ...]] = (
         CodeLine("seeds", 0, "S = a subset of the series"),

@@ -8,14 +8,12 @@ from typing import Literal
 
 import plotly.graph_objects as go
 
+from graftviz.dynamics import LEARNERS
 from graftviz.dynamics.measuring import Measured
 from graftviz.figures.style import BLUE, GREEN, VERMILION, finish
 
 _HEIGHT = 360
-_LOOKS = {
-    "scalable": ("Scalable", BLUE, "solid", "circle"),
-    "inducing": ("Inducing", VERMILION, "dash", "diamond"),
-}
+_LOOKS = ((BLUE, "solid", "circle"), (VERMILION, "dash", "diamond"))  # of the learners, last first
 _RECALL = ("StructRec", GREEN, "dot", "square")
 
 
@@ -46,10 +44,11 @@ def prediction_figure(
         title, axis = f"Held-out PredError against |S|, with k = {other}", "|S| (seeds)"
     place = attrgetter(field)
     figure = go.Figure()
-    for learner, (name, colour, dash, symbol) in _LOOKS.items():
+    for learner in reversed(LEARNERS):
         mine = sorted((p for p in points if p.learner == learner), key=place)
         if not mine:
             continue
+        name, colour, dash, symbol = _look(learner)
         label = f"{name}: PredError"
         places = [place(point) for point in mine]
         errors = [point.pred_error_test for point in mine]
@@ -65,7 +64,7 @@ def prediction_figure(
                 chosen,
             )
     if level is not None:
-        name, colour, dash, _ = _LOOKS[level.learner]
+        name, colour, dash, _ = _look(level.learner)
         reach, value = sorted(map(place, points)), level.pred_error_test
         figure.add_trace(
             go.Scatter(
@@ -90,6 +89,12 @@ def prediction_figure(
         hovermode="closest",
     )
     return figure
+
+
+def _look(learner: str) -> tuple[str, str, str, str]:
+    """Return title, colour, dash and symbol of a learner."""
+    place = [*reversed(LEARNERS)].index(learner)
+    return LEARNERS[learner].title, *_LOOKS[place % len(_LOOKS)]
 
 
 def _line(

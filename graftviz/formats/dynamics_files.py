@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from graftviz._version import __version__
-from graftviz.dynamics import DynamicsResult, LinearSystem, ScalableStructure
+from graftviz.dynamics import DynamicsResult, LinearSystem, has_seeds
 from graftviz.formats.json_values import json_value
 from graftviz.formats.result_json import peak_memory_mb
 from graftviz.options import option_specs
@@ -21,7 +21,7 @@ def dynamics_record(result: DynamicsResult, *, rows: int, rows_test: int | None)
     seeds.
     """
     learner, names = result.learner, result.system.names
-    has_seeds = isinstance(learner, ScalableStructure)
+    seeded = has_seeds(learner)
     record = {
         "learner": learner.name,
         "options": {spec.name: getattr(learner, spec.name) for spec in option_specs(learner)},
@@ -33,8 +33,8 @@ def dynamics_record(result: DynamicsResult, *, rows: int, rows_test: int | None)
         "pred_error_test": result.pred_error_test,
         "spectral_radius": result.system.spectral_radius,
         "seconds": result.seconds,
-        "seeds": [names[i] for i in result.seeds] if has_seeds else None,
-        "unspoken": [names[i] for i in result.unspoken] if has_seeds else None,
+        "seeds": [names[i] for i in result.seeds] if seeded else None,
+        "unspoken": [names[i] for i in result.unspoken] if seeded else None,
         "entries": int(result.system.coefficients.nnz),
         "intercept": result.system.intercept.tolist() if learner.centre else None,
         "work": result.work._asdict(),

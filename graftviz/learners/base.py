@@ -10,9 +10,10 @@ from typing import Any, ClassVar, NamedTuple
 
 from graftviz.counts import PairCounts
 from graftviz.errors import InputError
+from graftviz.learners.cost import Part, TableSize, every_pair
 from graftviz.options import check_options, option_specs, plain_value
 from graftviz.table import DiscreteTable
-from graftviz.trace import Outcome, Step
+from graftviz.trace import ActivationTest, Outcome, Step
 
 
 class CodeLine(NamedTuple):
@@ -38,6 +39,16 @@ class Learner(ABC):
     source : str
         Paper and algorithm.
     pseudocode : tuple of CodeLine
+    sentences : str
+        Kind of the sentences about its steps, see :mod:`graftviz.narrative.steps`.
+    has_budget : bool
+        Whether `edge_budget` is a limit, not the number of edges of every model.
+    by_score : bool
+        Whether an edge or a feature is activated if its score is above a threshold.
+    by_feature : bool
+        Whether it activates single features instead of edges.
+    smaller : str
+        Learner that does the same in less memory, and why; empty if there is none.
     """
 
     name: ClassVar[str] = ""
@@ -45,6 +56,11 @@ class Learner(ABC):
     idea: ClassVar[str] = ""
     source: ClassVar[str] = ""
     pseudocode: ClassVar[tuple[CodeLine, ...]] = ()
+    sentences: ClassVar[str] = ""
+    has_budget: ClassVar[bool] = True
+    by_score: ClassVar[bool] = False
+    by_feature: ClassVar[bool] = False
+    smaller: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -59,6 +75,35 @@ class Learner(ABC):
             raise InputError(
                 f"There is only one variable, {table.names[0]!r}; an edge needs at least two."
             )
+        self.edge_budget(table.n_variables)
+
+    def edge_budget(self, n: int) -> int:
+        """Return the largest number of edges allowed among n variables.
+
+        Raises
+        ------
+        InputError
+            If the budget exceeds the number of pairs.
+        """
+        return checked_budget(getattr(self, "max_edges", None), n)
+
+    def activation_test(self, counts: PairCounts) -> ActivationTest | None:
+        """Return the test that activates edges or features; None for learners without one."""
+        return None
+
+    def cost(self, size: TableSize, cache_bytes: int, notes: list[str]) -> list[Part]:
+        """Return the parts of the memory and time of a run.
+
+        Parameters
+        ----------
+        size : TableSize
+        cache_bytes : int
+            Limit of the pair cache.
+        notes : list of str
+            Assumptions are appended, as sentences.
+        """
+        notes.append(f"The cost of {self.title} is unknown; it is assumed to count all pairs.")
+        return every_pair(size, cache_bytes)
 
     def for_rehearsal(self) -> Learner:
         """Return the learner without options that require data of a certain size.
@@ -100,3 +145,22 @@ def checked_seed(seed: int) -> int:
     if number < 0:
         raise InputError(f"The seed must be at least 0; got {number}.")
     return number
+
+
+def checked_budget(max_edges: int | None, n: int) -> int:
+    """Return the largest number of edges allowed among `n` variables; None allows every pair.
+
+    Raises
+    ------
+    InputError
+        If the budget exceeds the number of pairs.
+    """
+    possible = n * (n - 1) // 2
+    if max_edges is None:
+        return possible
+    if max_edges > possible:
+        raise InputError(
+            f"{max_edges:,} edges were requested, but {n:,} variables have only {possible:,} "
+            f"pairs; request at most {possible:,}, or give no limit."
+        )
+    return int(max_edges)

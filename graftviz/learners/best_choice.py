@@ -9,11 +9,27 @@ from typing import Any, ClassVar, NamedTuple
 
 from graftviz.counts import PairCounts
 from graftviz.learners.base import CodeLine, Learner
+from graftviz.learners.cost import (
+    LOGGED_TEST,
+    SLOT,
+    TEST,
+    Part,
+    TableSize,
+    assumed_edges,
+    fits,
+    pair_counts,
+    score_seconds,
+)
 from graftviz.learners.grafting_options import GraftingOptions
+from graftviz.learners.settings import methods
 from graftviz.learners.streaming import StreamPlan, stream_steps
 from graftviz.options import option
 from graftviz.table import DiscreteTable
 from graftviz.trace import Outcome, Step
+
+_LAST_ROUNDS = 8  # rounds of tests of all pairs at the end of a run with pruning
+_HUBS = 35e-9  # seconds per stored pair in a step with the hub rule
+_RESERVOIR_EDGE = 0.5e-6  # seconds per edge of the reservoir in a step
 
 _MOST_SCREENED = 500_000  # so many pairs are counted in a fraction of a second
 
@@ -57,6 +73,7 @@ class BestChoice(GraftingOptions):
         "the reservoir in each step. Nearly edge grafting's choices for a fraction of its tests."
     )
     source: ClassVar[str] = "Best-choice edge grafting, algorithms 2–4"
+    sentences: ClassVar[str] = "reservoir"
     pseudocode: ClassVar[tuple[CodeLine, ...]] = (
         CodeLine("reorganise", 0, "hubs H = {i : degree/(n−1) > ĉ}: move their edges up"),
         CodeLine("fill", 0, "first step: test until R is full (or the cap is reached)"),
@@ -194,6 +211,30 @@ class BestChoice(GraftingOptions):
             few = n * (n - 1) // 2 <= _MOST_SCREENED
             return self.preset == "best" and few and not self.full_queue
         return self.screening and not self.full_queue
+
+    def cost(self, size: TableSize, cache_bytes: int, notes: list[str]) -> list[Part]:
+        """Return the parts of the memory and time of a run."""
+        budget = self.edge_budget(size.n)
+        edges, chosen = assumed_edges(size, budget, notes), methods(self, has_rows=size.has_rows)
+        plan = self.plan(size.n)
+        steps = math.ceil(edges / (1 + 14 * (1 - plan.alpha)))
+        tests = min(plan.first_limit, plan.capacity * 1.5) + steps * plan.limit
+        counted = min(size.possible, tests)
+        if budget >= size.possible or plan.full_queue:
+            # Near the end all pairs are tested repeatedly for a violating one.
+            rounds = _LAST_ROUNDS if chosen.refit else 1
+            counted, tests = size.possible, max(tests, rounds * size.possible)
+        elif counted < size.possible:
+            notes.append("If few pairs violate, more pairs are tested, up to all of them.")
+        held = steps * plan.capacity
+        hubs = _HUBS * counted / 2 * steps if plan.hubs else 0.0
+        per_test = TEST + score_seconds(size, chosen.score, edges)
+        return [
+            pair_counts(size, counted, SLOT, cache_bytes),
+            Part("record of the steps", 16 * held + LOGGED_TEST * tests, 0.0),
+            Part("search", 0.0, tests * per_test + hubs + held * _RESERVOIR_EDGE),
+            *fits(size, chosen, edges, steps),
+        ]
 
     def steps(
         self, table: DiscreteTable, *, seed: int = 0

@@ -15,10 +15,14 @@ from typing import ClassVar
 from graftviz.errors import InputError
 from graftviz.learners.base import CodeLine, Learner, checked_seed
 from graftviz.learners.bounded_run import BoundedRun
-from graftviz.learners.budget import checked_budget
+from graftviz.learners.cost import Part, TableSize, every_pair
 from graftviz.options import option
 from graftviz.table import DiscreteTable
 from graftviz.trace import Outcome, Step
+
+_TYPICAL_WIDTH = 3
+_PAIR_MARGINAL = 5e-9  # seconds per entry of a clique and state of another variable
+_CLIQUE_FIT = 1.5e-6  # seconds per joint state of an edge in a fit
 
 # Choices of the complexity → their names.
 MEASURES = MappingProxyType(
@@ -90,6 +94,7 @@ class BoundedInference(Learner):
         "Das Gupta, Srinivasan, Sharma and Greiner, “Learning Markov networks with bounded "
         "inference complexity”, algorithm 1"
     )
+    sentences: ClassVar[str] = "bound"
     pseudocode: ClassVar[tuple[CodeLine, ...]] = (
         CodeLine("start", 0, "E = ∅; w_V = argmax ℓ(w); C = all pairs"),
         CodeLine("loop", 0, "repeat"),
@@ -164,7 +169,6 @@ class BoundedInference(Learner):
     def check(self, table: DiscreteTable) -> None:
         """Raise :class:`InputError` if the table and the options are incompatible."""
         super().check(table)
-        self.edge_budget(table.n_variables)
         if self.complexity == "approximation-error" and self.inference == "exact":
             raise InputError(
                 "Exact inference has no error to bound. Use inference=bp or trbp with "
@@ -177,19 +181,28 @@ class BoundedInference(Learner):
             return self.inference
         return "bp" if self.complexity == "bp-sweeps" else "trbp"
 
-    def edge_budget(self, n: int) -> int:
-        """Return the largest number of edges allowed among n variables.
-
-        Raises
-        ------
-        InputError
-            If the budget exceeds the number of pairs.
-        """
-        return checked_budget(self.max_edges, n)
-
     def for_rehearsal(self) -> Learner:
         """Return the learner without options that require data of a certain size."""
         return replace(self, bound=None, max_edges=None)
+
+    def cost(self, size: TableSize, cache_bytes: int, notes: list[str]) -> list[Part]:
+        """Return the parts of the memory and time of a run."""
+        width = _TYPICAL_WIDTH
+        if self.complexity == "treewidth" and self.bound is not None:
+            width = min(int(self.bound), size.n - 1)
+        else:
+            notes.append(f"Cliques of {width + 1} variables are assumed.")
+        states = size.states
+        edges = min(self.edge_budget(size.n), max(width * size.n, 1))
+        entries = min(states ** (width + 1) * size.n, float(self.exact_limit))
+        per_step = edges * size.cells / 2 + size.n * states
+        marginals = edges * size.n * entries * states * _PAIR_MARGINAL
+        return [
+            *every_pair(size, cache_bytes),
+            Part("gradients", 50.0 * size.n**2, marginals),
+            Part("cliques", 8 * entries * (3 + states), edges * edges * states**2 * _CLIQUE_FIT),
+            Part("record of the steps", 8 * edges * per_step, 0.0),
+        ]
 
     def steps(
         self, table: DiscreteTable, *, seed: int = 0

@@ -18,8 +18,8 @@ from graftviz.fitting.network import ActiveNetwork
 from graftviz.fitting.penalty import Penalty
 from graftviz.history import History
 from graftviz.learners.base import CodeLine, Learner
-from graftviz.learners.budget import checked_budget
 from graftviz.learners.clock import Clock
+from graftviz.learners.cost import Part, TableSize, every_pair
 from graftviz.learners.grafting import budget_reason
 from graftviz.options import option
 from graftviz.search.spanning import best_exchange, information_of_row, next_edge
@@ -58,6 +58,7 @@ class ChowLiu(Learner):
         "most likely of all trees. The baseline without cycles: exact, and done in no time."
     )
     source: ClassVar[str] = "Chow and Liu (1968), maximum spanning tree by Kruskal's algorithm"
+    sentences: ClassVar[str] = "tree"
     pseudocode: ClassVar[tuple[CodeLine, ...]] = (
         CodeLine("count", 0, "I = mutual information of every pair of variables"),
         CodeLine("sort", 0, "sort the pairs by decreasing I"),
@@ -83,20 +84,9 @@ class ChowLiu(Learner):
         none_means="until all variables are joined, or no information is left",
     )
 
-    def check(self, table: DiscreteTable) -> None:
-        """Raise :class:`InputError` if `table` is too small or has too few pairs."""
-        super().check(table)
-        self.edge_budget(table.n_variables)
-
-    def edge_budget(self, n: int) -> int:
-        """Return the largest number of edges allowed among n variables.
-
-        Raises
-        ------
-        InputError
-            If the budget exceeds the number of pairs.
-        """
-        return checked_budget(self.max_edges, n)
+    def cost(self, size: TableSize, cache_bytes: int, notes: list[str]) -> list[Part]:
+        """Return the parts of the memory and time of a run."""
+        return every_pair(size, cache_bytes)
 
     def steps(
         self, table: DiscreteTable, *, seed: int = 0

@@ -9,6 +9,16 @@ from typing import ClassVar
 import numpy as np
 
 from graftviz.learners.base import CodeLine, Learner
+from graftviz.learners.cost import (
+    SCAN,
+    SCANNED_SLOT,
+    Part,
+    TableSize,
+    assumed_edges,
+    fits,
+    pair_counts,
+    score_seconds,
+)
 from graftviz.learners.grafting import (
     PRUNE_ROUNDS,
     GraftingRun,
@@ -17,9 +27,12 @@ from graftviz.learners.grafting import (
     scored_edges,
 )
 from graftviz.learners.grafting_options import GraftingOptions
+from graftviz.learners.settings import methods
 from graftviz.search.exhaustive import ExhaustiveSearch
 from graftviz.table import DiscreteTable
 from graftviz.trace import NO_PAIRS, Outcome, Step
+
+_CHANGED = 0.02  # share of pairs that a scan scores again
 
 _ROWS_AT_ONCE = 64
 
@@ -41,6 +54,8 @@ class EdgeGrafting(GraftingOptions):
         "The reference that best-choice approximates."
     )
     source: ClassVar[str] = "Best-choice edge grafting, algorithm 1"
+    sentences: ClassVar[str] = "best of all"
+    smaller: ClassVar[str] = "best-choice, which counts only the pairs it tests"
     pseudocode: ClassVar[tuple[CodeLine, ...]] = (
         CodeLine("count", 0, "count the pair tables of all pairs"),
         CodeLine("loop", 0, "repeat"),
@@ -50,6 +65,19 @@ class EdgeGrafting(GraftingOptions):
         CodeLine("refit", 2, "re-optimise all active weights"),
         CodeLine("stop", 1, "else stop"),
     )
+
+    def cost(self, size: TableSize, cache_bytes: int, notes: list[str]) -> list[Part]:
+        """Return the parts of the memory and time of a run."""
+        edges = assumed_edges(size, self.edge_budget(size.n), notes)
+        chosen = methods(self, has_rows=size.has_rows)
+        per_score = score_seconds(size, chosen.score, edges)
+        per_look = SCAN if chosen.score == "belief" else SCAN + _CHANGED * per_score
+        scans = edges * size.possible * per_look + 2 * size.possible * per_score
+        return [
+            pair_counts(size, size.possible, SCANNED_SLOT, cache_bytes, growth=1.0),
+            Part("scans", 0.0, scans),
+            *fits(size, chosen, edges, edges, is_dense=True),
+        ]
 
     def steps(
         self, table: DiscreteTable, *, seed: int = 0

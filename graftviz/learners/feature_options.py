@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -19,10 +19,23 @@ from graftviz.counts import PairCounts
 from graftviz.fitting.noise import feature_noise
 from graftviz.fitting.penalty import Penalty
 from graftviz.learners.base import Learner
-from graftviz.learners.budget import checked_budget
+from graftviz.learners.cost import (
+    SCAN,
+    SCANNED_SLOT,
+    Part,
+    TableSize,
+    assumed_edges,
+    fits,
+    pair_counts,
+    score_seconds,
+)
+from graftviz.learners.settings import PRESETS
 from graftviz.options import option
-from graftviz.table import DiscreteTable
 from graftviz.trace import ActivationTest
+
+_FEATURES = 4  # assumed number of active features per edge
+_FEATURE_FIT = 5e-6  # seconds per cell of the edge of a new feature, in the following fit
+_FEATURE_STEP = 130e-9  # seconds per cell of an edge, in a single step of its features
 
 _SCORE = "feature"  # |∂L/∂w_k| of the Bethe likelihood
 _FALLBACK_LAM = 1e-3  # if no variable varies, so that there is no noise
@@ -46,7 +59,18 @@ class FeatureSettings(NamedTuple):
 
 @dataclass(frozen=True)
 class FeatureOptions(Learner):
-    """Options of every learner that activates single features under the ℓ₁ objective."""
+    """Options of every learner that activates single features under the ℓ₁ objective.
+
+    Attributes
+    ----------
+    one_step : bool
+        Whether the active weights take one step after an activation instead of a full fit.
+    """
+
+    sentences: ClassVar[str] = "feature"
+    by_score: ClassVar[bool] = True
+    by_feature: ClassVar[bool] = True
+    one_step: ClassVar[bool] = False
 
     lam: float | None = option(
         None,
@@ -81,20 +105,27 @@ class FeatureOptions(Learner):
         none_means="until no remaining feature passes the test",
     )
 
-    def check(self, table: DiscreteTable) -> None:
-        """Raise :class:`InputError` if `table` is too small or has too few pairs."""
-        super().check(table)
-        self.edge_budget(table.n_variables)
+    def cost(self, size: TableSize, cache_bytes: int, notes: list[str]) -> list[Part]:
+        """Return the parts of the memory and time of a run."""
+        edges = assumed_edges(size, self.edge_budget(size.n), notes)
+        steps = min(_FEATURES * edges, size.possible * size.cells)
+        if self.max_features is not None:
+            steps = min(steps, self.max_features)
+            edges = min(edges, int(steps))
+        else:
+            notes.append(f"{_FEATURES} active features an edge are assumed.")
+        looks = size.possible * score_seconds(size, "belief", edges) * 2
+        per_cell = edges / 2 * _FEATURE_STEP if self.one_step else _FEATURE_FIT
+        return [
+            pair_counts(size, size.possible, SCANNED_SLOT, cache_bytes, growth=1.0),
+            Part("scans", 0.0, steps * size.possible * SCAN + looks),
+            Part("steps of features", 0.0, steps * size.cells * per_cell),
+            *fits(size, PRESETS["paper"], edges, steps),
+        ]
 
-    def edge_budget(self, n: int) -> int:
-        """Return the largest number of edges allowed among n variables.
-
-        Raises
-        ------
-        InputError
-            If the budget exceeds the number of pairs.
-        """
-        return checked_budget(self.max_edges, n)
+    def activation_test(self, counts: PairCounts) -> ActivationTest:
+        """Return the test that activates features."""
+        return self.settings(counts).test
 
     def settings(self, counts: PairCounts) -> FeatureSettings:
         """Return the options with automatic values resolved for the counted data."""

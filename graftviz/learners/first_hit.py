@@ -7,10 +7,24 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from graftviz.learners.base import CodeLine, Learner
+from graftviz.learners.cost import (
+    LOGGED_TEST,
+    SLOT,
+    TEST,
+    Part,
+    TableSize,
+    assumed_edges,
+    fits,
+    pair_counts,
+    score_seconds,
+)
 from graftviz.learners.grafting_options import GraftingOptions
+from graftviz.learners.settings import methods
 from graftviz.learners.streaming import StreamPlan, stream_steps
 from graftviz.table import DiscreteTable
 from graftviz.trace import Outcome, Step
+
+_HIT_EVERY = 0.05  # tests between two violating edges, per variable
 
 
 @dataclass(frozen=True)
@@ -30,6 +44,7 @@ class FirstHit(GraftingOptions):
         "inaccurate: the baseline that shows the benefit of the reservoir."
     )
     source: ClassVar[str] = "Best-choice edge grafting, section 3.1"
+    sentences: ClassVar[str] = "first hit"
     pseudocode: ClassVar[tuple[CodeLine, ...]] = (
         CodeLine("loop", 0, "repeat"),
         CodeLine("refill", 1, "if all were drawn: start over with those that failed"),
@@ -56,6 +71,24 @@ class FirstHit(GraftingOptions):
             full_queue=False,
             screening=False,
         )
+
+    def cost(self, size: TableSize, cache_bytes: int, notes: list[str]) -> list[Part]:
+        """Return the parts of the memory and time of a run."""
+        budget = self.edge_budget(size.n)
+        edges, chosen = assumed_edges(size, budget, notes), methods(self, has_rows=size.has_rows)
+        wait = max(_HIT_EVERY * size.n, 1.0)
+        tests = 2.0 * size.possible
+        if budget < size.possible:
+            tests = min(size.possible, wait * edges)
+            if tests < size.possible:
+                notes.append(f"From one hit to the next {wait:,.0f} tests are assumed.")
+        counted = min(size.possible, tests)
+        return [
+            pair_counts(size, counted, SLOT, cache_bytes),
+            Part("record of the steps", LOGGED_TEST * tests, 0.0),
+            Part("search", 0.0, tests * (TEST + score_seconds(size, chosen.score, edges))),
+            *fits(size, chosen, edges, edges),
+        ]
 
     def steps(
         self, table: DiscreteTable, *, seed: int = 0

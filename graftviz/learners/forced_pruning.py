@@ -17,12 +17,16 @@ import numpy as np
 
 from graftviz.counts import PairCounts
 from graftviz.errors import InputError
-from graftviz.learners.base import CodeLine, Learner, checked_seed
-from graftviz.learners.budget import checked_budget
+from graftviz.learners.base import CodeLine, Learner, checked_budget, checked_seed
+from graftviz.learners.cost import Part, TableSize, every_pair
 from graftviz.learners.exchange_run import ExchangeRun
 from graftviz.options import option
 from graftviz.table import DiscreteTable
 from graftviz.trace import Outcome, Step
+
+_ROW_TERM = 6e-9  # seconds per row and state, or side of an edge, in a pass over the rows
+_ROW_PRODUCT = 0.3e-9  # seconds per row and pair of columns in a sum of products
+_PASSES = 14  # passes over the rows per exchange and its fit
 
 # Deletion rules: choice → its name.
 HEURISTICS = MappingProxyType({"greedy": "greedy", "rejection": "rejection", "mcmc": "MCMC"})
@@ -66,6 +70,8 @@ class ForcedPruning(Learner):
         "models of a chosen size with few distinct weights."
     )
     source: ClassVar[str] = "Abdelatty, Sahoo and Roy, “Structure learning using forced pruning”"
+    sentences: ClassVar[str] = "exchange"
+    has_budget: ClassVar[bool] = False
     pseudocode: ClassVar[tuple[CodeLine, ...]] = (
         CodeLine("start", 0, "P = Chow–Liu tree ∪ random other edges, M in all"),
         CodeLine("loop", 0, "repeat"),
@@ -255,6 +261,21 @@ class ForcedPruning(Learner):
     def for_rehearsal(self) -> Learner:
         """Return the learner without options that require data of a certain size."""
         return replace(self, edges=None, max_edges=None, exchange=None, clusters=None)
+
+    def cost(self, size: TableSize, cache_bytes: int, notes: list[str]) -> list[Part]:
+        """Return the parts of the memory and time of a run."""
+        edges = self.edge_budget(size.n)
+        exchanges = self.exchanges if self.exchange_size(edges) else 0
+        runs = (1 + exchanges) * (1 + self.restarts)
+        states, free = float(size.sizes.sum()), float((size.sizes - 1).sum())
+        per_pass = size.rows * (states + 2 * edges * (size.states - 1)) * _ROW_TERM
+        products = size.rows * free**2 * _ROW_PRODUCT
+        return [
+            *every_pair(size, cache_bytes),
+            Part("conditionals of the rows", 4 * size.rows * states, runs * _PASSES * per_pass),
+            Part("columns for gains", 8 * size.rows * free + 16 * free**2, runs * products),
+            Part("record of the steps", runs * 8 * (states + edges * size.cells), 0.0),
+        ]
 
     def steps(
         self, table: DiscreteTable, *, seed: int = 0

@@ -39,6 +39,7 @@ class GraftingLight(FeatureOptions):
         "optimisation step in between, so that it chooses at unfinished weights."
     )
     source: ClassVar[str] = "Thesis, section 3.2.2 (Zhu, Lao and Xing, 2010)"
+    one_step: ClassVar[bool] = True
     pseudocode: ClassVar[tuple[CodeLine, ...]] = (
         CodeLine("count", 0, "count p_D(i=a, j=b) of all features"),
         CodeLine("loop", 0, "repeat"),

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from graftviz.counts import PairCounts
 from graftviz.learners.base import Learner
-from graftviz.learners.budget import checked_budget
 from graftviz.learners.settings import OBJECTIVES, SCORES, Settings, methods, resolve
 from graftviz.options import option
-from graftviz.table import DiscreteTable
+from graftviz.trace import ActivationTest
 
 
 def settings_of(learner: Learner, counts: PairCounts) -> Settings | None:
@@ -27,6 +26,8 @@ def settings_of(learner: Learner, counts: PairCounts) -> Settings | None:
 @dataclass(frozen=True)
 class GraftingOptions(Learner):
     """Options of every learner that activates whole edges under the group-ℓ₁ objective."""
+
+    by_score: ClassVar[bool] = True
 
     score: str | None = option(
         None,
@@ -112,14 +113,13 @@ class GraftingOptions(Learner):
         super().__post_init__()
         methods(self)  # rejects combinations that are invalid on any data
 
-    def check(self, table: DiscreteTable) -> None:
-        """Raise :class:`InputError` if `table` is too small or has too few pairs."""
-        super().check(table)
-        self.edge_budget(table.n_variables)
-
     def settings(self, counts: PairCounts, *, has_rows: bool = True) -> Settings:
         """Return the options with automatic values resolved for the counted data."""
         return resolve(self, counts, has_rows=has_rows)
+
+    def activation_test(self, counts: PairCounts) -> ActivationTest:
+        """Return the test that activates edges."""
+        return self.settings(counts).test
 
     def automatic(self, counts: PairCounts, *, has_rows: bool = True) -> dict[str, Any]:
         """Return the values that rules and the preset give to options, by name."""
@@ -134,13 +134,3 @@ class GraftingOptions(Learner):
         }
         budget = self.edge_budget(counts.n_variables)
         return values if budget == counts.tables_possible else {**values, "max_edges": budget}
-
-    def edge_budget(self, n: int) -> int:
-        """Return the largest number of edges allowed among n variables.
-
-        Raises
-        ------
-        InputError
-            If the budget exceeds the number of pairs.
-        """
-        return checked_budget(self.max_edges, n)

@@ -14,7 +14,6 @@ from typing import ClassVar
 
 from graftviz.errors import InputError
 from graftviz.learners.base import CodeLine, Learner
-from graftviz.learners.budget import checked_budget
 from graftviz.learners.nodewise_path import PathRun
 from graftviz.options import option
 from graftviz.table import DiscreteTable
@@ -58,6 +57,7 @@ class NodewiseL1(Learner):
         "using every pair at every λ."
     )
     source: ClassVar[str] = "Ravikumar, Wainwright and Lafferty (2010); Jalali et al. (2011)"
+    sentences: ClassVar[str] = "path"
     pseudocode: ClassVar[tuple[CodeLine, ...]] = (
         CodeLine("count", 0, "s = ‖pᵢpⱼᵀ − p_D‖ / d of all pairs; λ starts at the largest"),
         CodeLine("lower", 0, "for each λ of the path, downwards"),
@@ -128,17 +128,6 @@ class NodewiseL1(Learner):
                 "The regressions read all rows many times, so a table in chunks is not enough; use "
                 "a learner that needs pair counts only, such as chow-liu, or fewer rows."
             )
-        self.edge_budget(table.n_variables)
-
-    def edge_budget(self, n: int) -> int:
-        """Return the largest number of edges allowed among n variables.
-
-        Raises
-        ------
-        InputError
-            If the budget exceeds the number of pairs.
-        """
-        return checked_budget(self.max_edges, n)
 
     def steps(
         self, table: DiscreteTable, *, seed: int = 0

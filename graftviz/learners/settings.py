@@ -31,8 +31,8 @@ _SMALL_LAM_TO_NOISE = 1.0
 _FALLBACK_LAM = 1e-3  # if no variable varies, so that there is no noise
 
 
-class Preset(NamedTuple):
-    """Values of a preset for options left automatic."""
+class Methods(NamedTuple):
+    """Score, objective and tests of a run, or those of a preset; see :class:`Settings`."""
 
     score: str
     objective: str
@@ -41,13 +41,13 @@ class Preset(NamedTuple):
 
 
 PRESETS = {
-    "best": Preset("pseudo-likelihood", PSEUDO_LIKELIHOOD, 3.0, True),
-    "paper": Preset("belief", BETHE, 0.0, False),
-    "thesis": Preset("belief", BETHE, 0.0, False),
-    "authors": Preset("belief", BETHE, 0.0, False),
+    "best": Methods("pseudo-likelihood", PSEUDO_LIKELIHOOD, 3.0, True),
+    "paper": Methods("belief", BETHE, 0.0, False),
+    "thesis": Methods("belief", BETHE, 0.0, False),
+    "authors": Methods("belief", BETHE, 0.0, False),
 }
 # If the rows stay in a file, only counts are available.
-_BEST_BY_COUNTS = Preset("linear-response", BETHE, 3.0, False)
+_BEST_BY_COUNTS = Methods("linear-response", BETHE, 3.0, False)
 
 
 class Settings(NamedTuple):
@@ -81,15 +81,6 @@ class Settings(NamedTuple):
     def test(self) -> ActivationTest:
         """The activation test C₂."""
         return ActivationTest(self.score, self.lam, self.significance)
-
-
-class Methods(NamedTuple):
-    """Score, objective and tests of a run; see :class:`Settings`."""
-
-    score: str
-    objective: str
-    significance: float
-    refit: bool
 
 
 def methods(options: Any, *, has_rows: bool = True) -> Methods:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from graftviz.errors import InputError
 from graftviz.history import History
-from graftviz.learners.bounded_inference import BoundedInference
-from graftviz.learners.chow_liu import ChowLiu
-from graftviz.learners.feature_options import FeatureOptions
-from graftviz.learners.forced_pruning import ForcedPruning
-from graftviz.learners.nodewise_l1 import NodewiseL1
 from graftviz.model import zero_sum
 from graftviz.narrative.baselines import Absence, path_absence, tree_absence
 from graftviz.narrative.bounded import bounded_absence
@@ -26,6 +22,18 @@ from graftviz.trace import PASSED, VERDICT_WORDS, Step
 
 _FEW_STATES = 6  # label pairs named per edge
 _FAINT = 0.2  # weights below this share of the largest are not named
+
+
+# Sentences of a learner → why a pair is not active; learners that test pairs have none.
+_ABSENCES: Mapping[str, Callable[[Run, Any, int, int, int], Absence]] = {
+    "tree": tree_absence,
+    "path": path_absence,
+    "exchange": lambda run, _, i, j, t: exchange_absence(run, i, j, t),
+    "bound": bounded_absence,
+    "feature": lambda run, _, i, j, t: feature_absence(
+        run, history_at(run, t), i, j, t, activation_test(run, t)
+    ),
+}
 
 
 class _Test(NamedTuple):
@@ -93,7 +101,7 @@ def why_edge(run: Run, i: int, j: int, t: int) -> dict[str, Any]:
     weights = model.edge_weights(at)
     # Weights of single features are shown as fitted; a shift of rows and columns
     # would spread them over cells that are not active.
-    by_feature = isinstance(run.learner, FeatureOptions)
+    by_feature = run.learner.by_feature
     cells = history.active_cells_at(t)[at] if by_feature else None
     centred = zero_sum(weights)
     interaction = weights if by_feature else centred
@@ -138,17 +146,10 @@ def why_not(run: Run, i: int, j: int, t: int) -> dict[str, Any]:
     if _position(history, i, j, t) is not None:
         raise InputError(f"{pair(run.table.names, i, j)} is active at step {t}.")
     learner = learner_at(run, t)
-    if isinstance(learner, ChowLiu):
-        return _absent(run, i, j, t, tree_absence(run, learner, i, j, t))
-    if isinstance(learner, NodewiseL1):
-        return _absent(run, i, j, t, path_absence(run, learner, i, j, t))
-    if isinstance(learner, ForcedPruning):
-        return _absent(run, i, j, t, exchange_absence(run, i, j, t))
-    if isinstance(learner, BoundedInference):
-        return _absent(run, i, j, t, bounded_absence(run, learner, i, j, t))
+    explain = _ABSENCES.get(learner.sentences)
+    if explain is not None:
+        return _absent(run, i, j, t, explain(run, learner, i, j, t))
     test = activation_test(run, t)
-    if isinstance(learner, FeatureOptions):
-        return _absent(run, i, j, t, feature_absence(run, history, i, j, t, test))
     tests = _tests(run, i, j, t)
     last = tests[-1] if tests else None
     judged = judge(score_of(run, history, i, j, t, test), test, t)
@@ -231,7 +232,7 @@ def _tests(run: Run, i: int, j: int, t: int) -> list[_Test]:
 
 
 def _times_tested(run: Run, i: int, j: int, t: int) -> int:
-    if isinstance(run.learner, ChowLiu):
+    if run.learner.sentences == "tree":
         return 1  # the sorted pairs are visited once each
     return len(_tests(run, i, j, t)) + sum(_scores_all(step) for step in run.steps[:t])
 

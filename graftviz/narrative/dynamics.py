@@ -9,14 +9,6 @@ from graftviz.dynamics import LEARNERS, DynamicsLearner, NodeStep
 from graftviz.dynamics.measuring import Measured
 from graftviz.narrative.phrases import listed, plural, short
 
-_OPENINGS = {
-    "dense": "Least squares of every series on all series, by one singular value decomposition.",
-    "enforcing": "Least squares of every series on its given parents.",
-    "inducing": "Every series is regressed on all series with an ℓ₁ penalty; the {k} strongest "
-    "become its parents.",
-    "scalable": "First, {seeds} (squares) are regressed one and two steps ahead. Then the parents "
-    "of the other series are inferred from these.",
-}
 _UNSPOKEN = {
     "graft": "its parents are chosen greedily by gradient",
     "regress": "it is regressed itself, as seeds are",
@@ -36,7 +28,7 @@ def start_words(learner: DynamicsLearner, parents: int, seeds: int, wiring: str 
         Sentence about the source of given parents.
     """
     strongest = "one" if parents == 1 else str(parents)
-    opening = _OPENINGS[learner.name].format(k=strongest, seeds=plural(seeds, "seed"))
+    opening = learner.opening.format(k=strongest, seeds=plural(seeds, "seed"))
     return " ".join(filter(None, ["No rows of A learned yet.", wiring, opening]))
 
 
@@ -106,7 +98,7 @@ def race_words(race: Sequence[Measured]) -> str:
     The last sentence is about the parents that sparsity enforcing uses.
     """
     finders = [one for one in race if not one.wiring]
-    if len(finders) < len(_OPENINGS) - 1:
+    if len(finders) < len(LEARNERS) - 1:
         return ""
     note = " ".join(_wiring_source(one.wiring) for one in race if one.wiring)
     best = min(finders, key=lambda one: one.pred_error_test)

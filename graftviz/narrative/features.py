@@ -8,7 +8,6 @@ import numpy as np
 
 from graftviz.history import History
 from graftviz.learners.feature_options import FeatureOptions
-from graftviz.learners.grafting_light import GraftingLight
 from graftviz.narrative.baselines import Absence
 from graftviz.narrative.phrases import pair, plural, score, short
 from graftviz.runs import Run
@@ -27,7 +26,7 @@ def feature_step(step: Step, learner: FeatureOptions, names: Sequence[str]) -> l
         f"{counted} {plural(step.tests, kind)}; the largest gradient, {score(feature.score)} of "
         f"{where}, is above {step.test.words}, so this feature was activated"
     )
-    if isinstance(learner, GraftingLight):
+    if learner.one_step:
         chosen += ", and all active weights took one step"
     edge = pair(names, feature.source, feature.target)
     active, possible = counts_of(step.history, feature.source, feature.target, step.index)

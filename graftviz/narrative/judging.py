@@ -10,8 +10,6 @@ from graftviz.counts import PairCounts
 from graftviz.history import History
 from graftviz.inference import infer
 from graftviz.inference.response import linear_response
-from graftviz.learners.feature_options import FeatureOptions
-from graftviz.learners.grafting_options import GraftingOptions
 from graftviz.narrative.phrases import score
 from graftviz.narrative.steps import learner_at
 from graftviz.runs import Run
@@ -58,9 +56,8 @@ def activation_test(run: Run, t: int) -> ActivationTest:
         if test is not None:
             return test
     learner = learner_at(run, t)
-    if isinstance(learner, GraftingOptions | FeatureOptions):
-        return learner.settings(PairCounts(run.table)).test
-    return ActivationTest("belief", float(getattr(learner, "lam", None) or 0.0))
+    test = learner.activation_test(PairCounts(run.table)) if learner.by_score else None
+    return test or ActivationTest("belief", float(getattr(learner, "lam", None) or 0.0))
 
 
 def score_of(run: Run, history: History, i: int, j: int, t: int, test: ActivationTest) -> PairScore:

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from graftviz.learners.base import Learner
 from graftviz.learners.best_choice import BestChoice
-from graftviz.learners.bounded_inference import BoundedInference
-from graftviz.learners.chow_liu import ChowLiu
-from graftviz.learners.edge_grafting import EdgeGrafting
-from graftviz.learners.feature_options import FeatureOptions
-from graftviz.learners.first_hit import FirstHit
-from graftviz.learners.forced_pruning import ForcedPruning
-from graftviz.learners.grafting_options import GraftingOptions
-from graftviz.learners.nodewise_l1 import NodewiseL1
 from graftviz.narrative.baselines import path_step, tree_step
 from graftviz.narrative.bounded import bounded_step
 from graftviz.narrative.features import feature_step
@@ -46,30 +39,8 @@ def step_words(step: Step, learner: Learner, names: Sequence[str]) -> str:
     names : sequence of str
         Names of the variables.
     """
-    if isinstance(learner, BestChoice) and step.reservoir is not None:
-        sentences = [
-            _filling(step, step.reservoir)
-            if step.index == 1
-            else _testing(step, step.reservoir, names),
-            _choosing(step, learner, step.reservoir, names),
-        ]
-    elif isinstance(learner, EdgeGrafting):
-        sentences = [_scoring_all(step, names)]
-    elif isinstance(learner, FirstHit):
-        sentences = [_first_violation(step, names)]
-    elif isinstance(learner, ChowLiu):
-        sentences = [tree_step(step, names)]
-    elif isinstance(learner, NodewiseL1):
-        sentences = [path_step(step, names)]
-    elif isinstance(learner, ForcedPruning):
-        sentences = exchange_step(step, names)
-    elif isinstance(learner, BoundedInference):
-        sentences = bounded_step(step, names)
-    elif isinstance(learner, FeatureOptions):
-        sentences = feature_step(step, learner, names)
-    else:
-        sentences = [f"{_activated(step, names)} activated."]
-    if len(step.removed) and not isinstance(learner, NodewiseL1 | ForcedPruning):
+    sentences = _SENTENCES.get(learner.sentences, _plain_step)(step, learner, names)
+    if len(step.removed) and learner.sentences not in _NAMES_REMOVED:
         sentences.insert(0, _removed(step, names))
     budget = _budget(step, learner)
     if budget is not None and step.edges >= budget:
@@ -143,9 +114,7 @@ def _removed(step: Step, names: Sequence[str]) -> str:
 
 def _budget(step: Step, learner: Learner) -> int | None:
     """Return the edge budget if one was set."""
-    if not isinstance(
-        learner, GraftingOptions | ChowLiu | NodewiseL1 | FeatureOptions | BoundedInference
-    ):
+    if not learner.has_budget:
         return None
     n = step.history.start.n_variables
     budget = learner.edge_budget(n)
@@ -279,3 +248,31 @@ def _first_violation(step: Step, names: Sequence[str]) -> str:
         found = f"Tested {plural(step.tests, 'pair')} until one violated: {edge}"
     verdict = f"its score {score(chosen.score)} is above {_limit(step)}"
     return f"{found}; {verdict}, so it was activated."
+
+
+def _reservoir_step(step: Step, learner: Any, names: Sequence[str]) -> list[str]:
+    """Return the sentences about a step that fills the reservoir and chooses from it."""
+    if step.reservoir is None:
+        return _plain_step(step, learner, names)
+    tests = _filling(step, step.reservoir)
+    if step.index > 1:
+        tests = _testing(step, step.reservoir, names)
+    return [tests, _choosing(step, learner, step.reservoir, names)]
+
+
+def _plain_step(step: Step, _learner: Any, names: Sequence[str]) -> list[str]:
+    """Return the sentence about a step of a learner without sentences of its own."""
+    return [f"{_activated(step, names)} activated."]
+
+
+_NAMES_REMOVED = ("path", "exchange")  # sentences that name the removed edges themselves
+_SENTENCES: Mapping[str, Callable[[Step, Any, Sequence[str]], list[str]]] = {
+    "reservoir": _reservoir_step,
+    "best of all": lambda step, _, names: [_scoring_all(step, names)],
+    "first hit": lambda step, _, names: [_first_violation(step, names)],
+    "feature": feature_step,
+    "tree": lambda step, _, names: [tree_step(step, names)],
+    "path": lambda step, _, names: [path_step(step, names)],
+    "exchange": lambda step, _, names: exchange_step(step, names),
+    "bound": lambda step, _, names: bounded_step(step, names),
+}

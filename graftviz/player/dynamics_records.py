@@ -13,8 +13,8 @@ from graftviz.dynamics import (
     DynamicsResult,
     LinearSystem,
     NodeStep,
-    ScalableStructure,
     TimeSeries,
+    has_seeds,
     prediction_error,
     residual_deviation,
     several_steps,
@@ -169,7 +169,7 @@ def learning_record(
     learner = plan.learner
     return {
         "title": f"{material.title}: {learner.title.lower()}",
-        "seeded": isinstance(learner, ScalableStructure),
+        "seeded": has_seeds(learner),
         "code": [line._asdict() for line in learner.pseudocode],
         "opening": found.opening,
         "closing": failure or found.closing,

@@ -16,8 +16,6 @@ from graftviz.complexity import Complexity
 from graftviz.errors import InputError
 from graftviz.layout import GrowingLayout, static_layout
 from graftviz.learners.base import CodeLine, Learner
-from graftviz.learners.feature_options import FeatureOptions
-from graftviz.learners.grafting_options import GraftingOptions
 from graftviz.model import zero_sum_norms
 from graftviz.narrative import learner_at, node_facts, step_words, why_edge, why_not
 from graftviz.narrative.features import counts_of
@@ -78,8 +76,7 @@ def run_header(
     table = run.table
     n = table.n_variables
     learner = learner_at(run, len(run.steps))
-    by_score = isinstance(learner, GraftingOptions | FeatureOptions)
-    test = activation_test(run, len(run.steps)) if by_score else None
+    test = activation_test(run, len(run.steps)) if learner.by_score else None
     lam = getattr(learner, "lam", None) if test is None else test.lam
     places: Sequence[Any] | None = None
     if positions is not None:

@@ -13,11 +13,10 @@ import numpy as np
 
 from graftviz.datasets import load_dataset
 from graftviz.datasets.networks import dense_network
-from graftviz.dynamics import LEARNERS, dynamics_learner
+from graftviz.dynamics import LEARNERS, dynamics_learner, has_seeds
 from graftviz.dynamics.all_regressions import regress_all
 from graftviz.dynamics.measuring import Counts, Plan, measuring_curves
 from graftviz.dynamics.prepared import generated_series
-from graftviz.dynamics.scalable import ScalableStructure
 from graftviz.dynamics.solving import SolverOptions
 from graftviz.errors import InputError
 from graftviz.inspection.answers import METHODS, answer_steps
@@ -177,7 +176,7 @@ def rehearse_dynamics() -> None:
         learner = cls(**(sparse if issubclass(cls, SolverOptions) else {}))
         wiring = "truth" if name == "enforcing" else ""
         deque(run_progress(small, Plan(learner, 0, wiring)), maxlen=0)
-        if isinstance(learner, ScalableStructure):
+        if has_seeds(learner):
             counts = Counts(learner, (1, 2), (1, 2))
             for regressions in filter(None, regress_all(small.train, learner)):
                 deque(measuring_curves(small, regressions, counts), maxlen=0)

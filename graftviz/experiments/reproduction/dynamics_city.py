@@ -10,7 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graftviz import dynamics
-from graftviz.dynamics import DynamicsLearner, DynamicsResult, ScalableStructure, TimeSeries
+from graftviz.dynamics import (
+    DynamicsLearner,
+    DynamicsResult,
+    TimeSeries,
+    has_seeds,
+)
 from graftviz.dynamics.solving import SolverOptions
 from graftviz.errors import InputError
 from graftviz.experiments.reproduction.data import Data
@@ -141,7 +146,7 @@ class CityPart(Part):
     def work(self) -> int:
         """Approximate number of regressed series."""
         n = self.size.side**2
-        if not isinstance(self.learner, ScalableStructure):
+        if not has_seeds(self.learner):
             return n
         return max(round(self.learner.seeds * n), 1)
 

@@ -11,7 +11,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from graftviz import dynamics
-from graftviz.dynamics import ScalableStructure, Transitions
+from graftviz.dynamics import ScalableStructure, Transitions, has_seeds
 from graftviz.experiments.reproduction.data import Data
 from graftviz.experiments.reproduction.dobrushin import model_seed
 from graftviz.experiments.reproduction.dynamics_methods import (
@@ -113,7 +113,7 @@ class GrowthPart(Part):
     @property
     def work(self) -> int:
         """Approximate amount of work: proportional to n², or to n for few seeds."""
-        looks_at_all = not isinstance(self.method.learner, ScalableStructure)
+        looks_at_all = not has_seeds(self.method.learner)
         return self.n * max(self.n, 10) // 10 if looks_at_all else self.n
 
     def settings(self, data: Data) -> dict[str, Any]:
@@ -213,7 +213,7 @@ class GrowthStudy(Study):
             for n in sizes.n
             for number in range(sizes.repeats)
             for method in sizes.methods
-            if n <= sizes.most_whole or isinstance(method.learner, ScalableStructure)
+            if n <= sizes.most_whole or has_seeds(method.learner)
         ]
 
     def needs(self) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from graftviz.dynamics import (
     SparsityInducing,
     TimeSeries,
     Transitions,
+    takes_parents,
 )
 from graftviz.figures.reproduction import Look, scale_look
 from graftviz.figures.reproduction_dynamics import SpreadLine
@@ -85,7 +86,7 @@ def options_of(learner: DynamicsLearner) -> dict[str, Any]:
 
 def with_true_parents(learner: DynamicsLearner, truth: LinearSystem) -> DynamicsLearner:
     """Return the learner, with the parents of `truth` if it is sparsity enforcing."""
-    if not isinstance(learner, SparsityEnforcing):
+    if not takes_parents(learner):
         return learner
     parents = tuple(tuple(truth.parents(i).tolist()) for i in range(truth.n_series))
     return replace(learner, adjacency=parents)

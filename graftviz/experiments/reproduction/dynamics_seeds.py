@@ -10,7 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from graftviz import dynamics
-from graftviz.dynamics import ScalableStructure, SparsityInducing
+from graftviz.dynamics import ScalableStructure, SparsityInducing, has_seeds
 from graftviz.dynamics.seeds import CHOICES
 from graftviz.experiments.reproduction.data import Data
 from graftviz.experiments.reproduction.dobrushin import model_seed
@@ -248,7 +248,7 @@ def city_errors(results: Results) -> Runs:
     whole = None
     for part, result in city_results(results):
         error = float(result["test"]["1"])
-        if isinstance(part.learner, ScalableStructure):
+        if has_seeds(part.learner):
             found.setdefault(part.name, {}).setdefault(part.learner.seeds, []).append(error)
         else:
             whole = error

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import plotly.graph_objects as go
 
-from graftviz.dynamics import Dense, ScalableStructure, SparsityInducing
+from graftviz.dynamics import Dense, ScalableStructure, SparsityInducing, has_seeds
 from graftviz.experiments.reproduction.dynamics_city import (
     HORIZONS,
     CityPart,
@@ -149,7 +149,7 @@ class SweepStudy(CityStudy):
         ahead = (f"test_{steps}" for steps in HORIZONS)
         yield ("method", "share_of_seeds", "draw", *keys, *ahead)
         for part, found in city_results(results):
-            share = part.learner.seeds if isinstance(part.learner, ScalableStructure) else None
+            share = part.learner.seeds if has_seeds(part.learner) else None
             tests = (found["test"][str(steps)] for steps in HORIZONS)
             yield (part.name, share, part.draw, *(found[key] for key in keys), *tests)
 
@@ -190,7 +190,7 @@ def errors(
         if part.name != name:
             continue
         learner = part.learner
-        share = learner.seeds if isinstance(learner, ScalableStructure) else 0.0
+        share = learner.seeds if has_seeds(learner) else 0.0
         x = float(result["parents"]) if axis == "parents" else share
         error = result["test"][str(steps)]
         found.setdefault(x, []).append(float("inf") if error is None else float(error))

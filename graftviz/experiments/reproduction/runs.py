@@ -100,8 +100,8 @@ class Panel(NamedTuple):
         """Return the method's learner with the edge budget of this panel."""
         n = self.size.nodes
         edges = self.edges
-        if edges is None and isinstance(method.learner, BestChoice):
-            edges = math.comb(n, 2)  # the presets of the papers set a budget otherwise
+        if edges is None and method.learner.edge_budget(n) < math.comb(n, 2):
+            edges = math.comb(n, 2)  # a preset of the papers would set a budget
         most = None if edges is None else min(edges, math.comb(n, 2))
         budget: dict[str, Any] = {"max_edges": most}
         return dataclasses.replace(method.learner, **budget)

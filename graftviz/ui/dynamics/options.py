@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from graftviz.dynamics import LEARNERS, DynamicsLearner, ScalableStructure, SparsityEnforcing
+from graftviz.dynamics import (
+    LEARNERS,
+    DynamicsLearner,
+    ScalableStructure,
+    takes_parents,
+)
 from graftviz.dynamics.measuring import Plan
 from graftviz.dynamics.prepared import PreparedSeries
 from graftviz.dynamics.reading import LONGEST_GAP
@@ -214,12 +219,12 @@ def plan_of(options: DynamicsOptions, material: PreparedSeries, name: str | None
         When options do not go together, or there are too few rows for them.
     """
     plan = Plan(learner_of(options, material.n, name), options.seed)
-    if isinstance(plan.learner, SparsityEnforcing):
+    if takes_parents(plan.learner):
         is_known = {"truth": material.truth, "file": material.parents}.get(options.wiring, True)
         wiring = "inducing" if is_known is None else options.wiring
         source = learner_of(options, material.n, wiring) if wiring in LEARNERS else None
         plan = plan._replace(wiring=wiring, source=source)
-    if not isinstance(plan.costly, SparsityEnforcing):
+    if not takes_parents(plan.costly):
         plan.costly.check(material.train)
     return plan
 

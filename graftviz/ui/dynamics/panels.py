@@ -45,9 +45,8 @@ _FILES = (
 )
 _PATIENCE = 120.0  # seconds a download waits for the end of the run
 _PARENTS_OF = {
+    **{name: f"parents from {cls.title.lower()}" for name, cls in LEARNERS.items()},
     "truth": "true parents",
-    "inducing": "parents from sparsity inducing",
-    "scalable": "parents from scalable structure",
     "file": "parents from the file",
 }
 # Column of the comparison: field of a measurement, and its format.

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from graftviz.dynamics import DynamicsLearner, ScalableStructure
+from graftviz.dynamics import DynamicsLearner, ScalableStructure, has_seeds
 from graftviz.dynamics.all_regressions import AllRegressions, regress_all
 from graftviz.dynamics.measuring import (
     Counts,
@@ -274,7 +274,7 @@ class DynamicsState(RunPage[DynamicsOptions, Shown, RunProgress]):
             learner = plan_of(options, material, ScalableStructure.name).learner
         except InputError as error:
             return Compared(missing=f"No curves: {error}")
-        assert isinstance(learner, ScalableStructure)  # by its name
+        assert has_seeds(learner)  # by its name
         if shown.verdict(replace(learner, seeds=float(n))) != Verdict():
             return Compared(missing=TOO_LONG)
         regressions = survey(material, learner, seed)
