@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import pytest
 
 from graftviz.errors import InputError
 from graftviz.table import read_table
+
+
+def upload(name: str, content: bytes) -> io.BytesIO:
+    """Return a binary file object that has a name, as uploads have."""
+    file = io.BytesIO(content)
+    file.name = name
+    return file
 
 
 def refusal(source: Any, **options: Any) -> str:

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pytest
 from hostile_files import BAD_NAMES, parquet_of
 from hypothesis import HealthCheck, example, given, settings, strategies as st
+from table_cases import upload
 
 import graftviz as gv
 from graftviz.datasets import read_positions, read_truth
@@ -82,12 +83,6 @@ def taken_or_refused() -> Iterator[None]:
     assert told is None or (0 < len(told) < 1000 and "\n" not in told)
 
 
-def brought(name: str, content: bytes) -> Any:
-    file = io.BytesIO(content)
-    file.name = name
-    return file
-
-
 @st.composite
 def tables(draw: st.DrawFn) -> list[list[str]]:
     """Return a line of names and lines of labels, a few different ones in every column."""
@@ -113,10 +108,10 @@ def written(lines: list[list[str]]) -> bytes:
 def test_a_table_of_any_text_is_learned_and_written_and_read_back(lines: list[list[str]]) -> None:
     table = None
     with taken_or_refused():
-        table = read_table(brought("t.csv", written(lines)), missing="state", header=True)
+        table = read_table(upload("t.csv", written(lines)), missing="state", header=True)
     if table is None:
         return
-    again = read_table(brought("t.csv", table_csv(table)), missing="state", header=True, like=table)
+    again = read_table(upload("t.csv", table_csv(table)), missing="state", header=True, like=table)
     np.testing.assert_array_equal(again.codes, table.codes)
     run = Run(table, gv.ChowLiu(), seed=0)
     while run.advance():
@@ -264,13 +259,13 @@ def read_any(name: str, content: bytes, folder: Any) -> None:
             path.write_bytes(content)
             read_mar(path)
         case "s.csv":
-            read_series(brought(name, content))
+            read_series(upload(name, content))
         case "pairs.csv":
-            read_truth(brought(name, content), ("a", "b"))
+            read_truth(upload(name, content), ("a", "b"))
         case "places.csv":
-            read_positions(brought(name, content), ("a", "b"))
+            read_positions(upload(name, content), ("a", "b"))
         case _:
-            read_table(brought(name, content), missing="state")
+            read_table(upload(name, content), missing="state")
 
 
 def test_a_file_without_a_name_in_an_archive_is_passed_over() -> None:

@@ -20,6 +20,7 @@ import pyarrow as pa
 import pytest
 from hostile_files import BAD_NAMES, MODELS, PAIRS, SERIES, TABLES, csv_of
 from hostile_tables import SERIES_CORPUS, TABLE_CORPUS
+from table_cases import upload
 
 import graftviz as gv
 from graftviz.datasets import read_positions, read_truth
@@ -53,18 +54,12 @@ CASES = [
 WELCOME = {"hostile names and labels", "5,000 columns", "a billion as a state", "prototypes"}
 
 
-def brought(name: str, content: bytes) -> Any:
-    file = io.BytesIO(content)
-    file.name = name
-    return file
-
-
 READERS: dict[str, Callable[[str, bytes], Any]] = {
-    "table": lambda name, content: read_table(brought(name, content), missing="state"),
-    "series": lambda name, content: read_series(brought(name, content), max_bytes=MOST_BYTES),
+    "table": lambda name, content: read_table(upload(name, content), missing="state"),
+    "series": lambda name, content: read_series(upload(name, content), max_bytes=MOST_BYTES),
     "model": lambda name, content: read_uploaded_model({name: content}),
-    "truth": lambda name, content: read_truth(brought(name, content), ("a", "b")),
-    "places": lambda name, content: read_positions(brought(name, content), ("a", "b")),
+    "truth": lambda name, content: read_truth(upload(name, content), ("a", "b")),
+    "places": lambda name, content: read_positions(upload(name, content), ("a", "b")),
 }
 
 
@@ -164,7 +159,7 @@ def test_nothing_is_unpickled(
 @pytest.fixture(scope="module")
 def learned() -> Result:
     """Result whose names and labels are hostile."""
-    table = read_table(brought("t.csv", csv_of(BAD_NAMES)))
+    table = read_table(upload("t.csv", csv_of(BAD_NAMES)))
     assert table.names == BAD_NAMES
     return gv.learn(table, gv.ChowLiu(), seed=0)
 

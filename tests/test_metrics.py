@@ -35,16 +35,6 @@ def random_model(seed: int, cardinalities: list[int], density: float = 0.5) -> P
     )
 
 
-def drain(learner, table, seed=0):
-    generator = learner.steps(table, seed=seed)
-    steps = []
-    while True:
-        try:
-            steps.append(next(generator))
-        except StopIteration as stop:
-            return steps, stop.value
-
-
 @given(edge_lists, edge_lists)
 def test_edge_metrics_are_the_ratios_of_sets(found, truth):
     result = recall_precision_f1(found, np.array(truth, dtype=np.int64).reshape(-1, 2))
@@ -116,7 +106,7 @@ def test_overflowing_weights_are_refused():
 def test_observing_step_by_step_equals_measuring_each_model(per_step):
     table = random_table(11, 12, 600)
     truth = np.array([[0, 1], [2, 5], [3, 9], [4, 11]])
-    steps, outcome = drain(ScriptedLearner(max_edges=40, per_step=per_step), table, seed=8)
+    run = drain(table, ScriptedLearner(max_edges=40, per_step=per_step), seed=8)
     observer = MetricsObserver(steps[0].history.start, table, truth)
 
     def whole(model: PairwiseMRF) -> StepMetrics:
@@ -134,7 +124,7 @@ def test_observing_step_by_step_equals_measuring_each_model(per_step):
 
 def test_steps_may_be_left_out_but_not_taken_back():
     table = random_table(1, 8, 200)
-    steps, _ = drain(ScriptedLearner(), table)
+    steps = drain(table, ScriptedLearner()).steps
     observer = MetricsObserver(steps[0].history.start, table, np.array([[0, 1]]))
     observer.observe(steps[0])
     jumped = observer.observe(steps[4])
@@ -147,7 +137,7 @@ def test_steps_may_be_left_out_but_not_taken_back():
 
 def test_nothing_is_measured_where_nothing_is_known():
     table = random_table(1, 5, 20)
-    steps, _ = drain(ScriptedLearner(), table)
+    steps = drain(table, ScriptedLearner()).steps
     observer = MetricsObserver(steps[0].history.start)
     assert observer.start == observer.observe(steps[0]) == StepMetrics(None, None, None, None)
 

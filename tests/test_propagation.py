@@ -7,6 +7,7 @@ import itertools
 import naive
 import numpy as np
 import pytest
+from inference_cases import largest_gap
 
 from graftviz.errors import InputError
 from graftviz.inference import infer
@@ -52,12 +53,6 @@ def random_loops(seed: int, n: int, scale: float, density: float = 0.5, states: 
         [rng.normal(0, scale, size) for size in sizes],
         {(i, j): rng.normal(0, scale, (sizes[i], sizes[j])) for i, j in pairs},
     )
-
-
-def largest_gap(beliefs, nodes, edges) -> float:
-    gaps = [np.abs(a - b).max() for a, b in zip(beliefs.node, nodes, strict=True)]
-    gaps += [np.abs(a - b).max() for a, b in zip(beliefs.edge, edges, strict=True)]
-    return max(gaps)
 
 
 def assert_sound(beliefs) -> None:

@@ -23,7 +23,7 @@ from hostile_tables import (
     repeated,
 )
 from pyarrow import csv as arrow_csv, parquet
-from table_cases import refusal
+from table_cases import refusal, upload
 
 from graftviz.dynamics import read_series, reading
 from graftviz.errors import InputError
@@ -39,12 +39,6 @@ from graftviz.table import (
 from graftviz.table.coding import Rules, code_table
 from graftviz.table.raw import from_frame
 from graftviz.wording import quoted
-
-
-def upload(content: bytes, name: str = "t.parquet") -> Any:
-    file = io.BytesIO(content)
-    file.name = name
-    return file
 
 
 def read_as_frame(content: bytes, **options: Any) -> DiscreteTable:
@@ -74,8 +68,10 @@ def readers(folder: Path) -> dict[str, Callable[[bytes], object]]:
         return read_or_refuse
 
     return {
-        "table": refused(lambda content: read_table(upload(content), missing="state")),
-        "series": refused(lambda content: read_series(upload(content), missing="interpolate")),
+        "table": refused(lambda content: read_table(upload("t.parquet", content), missing="state")),
+        "series": refused(
+            lambda content: read_series(upload("t.parquet", content), missing="interpolate")
+        ),
         "chunks": refused(read_chunks),
     }
 
@@ -116,7 +112,7 @@ def test_labels_are_those_of_python_objects(
     content = parquet_of(pa.table({"a": column, "b": other}), row_group_size=17)
     expected = read_as_frame(content)
     monkeypatch.setattr(parquet_files, "_MOST_ROWS", [40, 7, 1][seed])
-    table = read_table(upload(content), missing="state")
+    table = read_table(upload("t.parquet", content), missing="state")
     assert table.labels == expected.labels
     assert table.fingerprint == expected.fingerprint
 
@@ -131,7 +127,7 @@ def test_many_numbers_are_binned_alike(monkeypatch: pytest.MonkeyPatch, kind: st
     expected = read_as_frame(content, continuous="bin")
     monkeypatch.setattr(arrow, "_MANY", 10)  # texts are parsed without an object each
     monkeypatch.setattr(parquet_files, "_MOST_ROWS", 100)
-    table = read_table(upload(content), continuous="bin")
+    table = read_table(upload("t.parquet", content), continuous="bin")
     assert table.fingerprint == expected.fingerprint
 
 
@@ -156,7 +152,7 @@ def test_texts_parsed_at_once_have_the_labels_of_texts_parsed_one_by_one(
 
     def outcome() -> object:
         try:
-            table = read_table(upload(content, "t.csv"), missing="state")
+            table = read_table(upload("t.csv", content), missing="state")
         except InputError as error:
             return str(error)
         return table.labels, table.codes.tolist()
@@ -172,28 +168,28 @@ def test_text_in_pieces_is_the_text_as_a_whole(monkeypatch: pytest.MonkeyPatch, 
     content = end.join([*lines, ""]).encode()
     wrong = end.join([*lines, "1", "2,x"]).encode()
     missing = end.join([*lines, ",x", "2,x"]).encode()
-    whole = read_table(upload(content, "t.csv"))
+    whole = read_table(upload("t.csv", content))
     for size in (16, 50, 333):
         monkeypatch.setattr(delimited, "_PIECE", size)
         monkeypatch.setattr(delimited, "_SMALL_PIECE", 16)
-        assert read_table(upload(content, "t.csv")).fingerprint == whole.fingerprint
-        assert "line 202 has 1 field" in refusal(upload(wrong, "t.csv"))
-        assert "line 202, column 'a'" in refusal(upload(missing, "t.csv"))
+        assert read_table(upload("t.csv", content)).fingerprint == whole.fingerprint
+        assert "line 202 has 1 field" in refusal(upload("t.csv", wrong))
+        assert "line 202, column 'a'" in refusal(upload("t.csv", missing))
 
 
 def test_a_quotation_mark_inside_a_field_does_not_move_the_ends_of_records(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     content = b'a,b\n5"x,"p\nq"\n6"y,"r\ns"\n' * 1 + b'5"x,"p\nq"\n' * 20
-    whole = read_table(upload(content, "t.csv"))
+    whole = read_table(upload("t.csv", content))
     monkeypatch.setattr(delimited, "_PIECE", 8)
-    assert read_table(upload(content, "t.csv")).fingerprint == whole.fingerprint
+    assert read_table(upload("t.csv", content)).fingerprint == whole.fingerprint
 
 
 def test_the_number_of_different_values_is_limited_by_max_bytes() -> None:
     dates = pa.array(np.arange(200_000).astype("datetime64[D]"))
     content = parquet_of(pa.table({"when": dates, "b": repeated(pa.array([0, 1]), 200_000)}))
-    sentence = refusal(upload(content), max_bytes=4_000_000)
+    sentence = refusal(upload("t.parquet", content), max_bytes=4_000_000)
     assert "would take more than 34 MB of memory (column 'when' has" in sentence
     assert "use fewer rows or columns" in sentence
 
@@ -211,7 +207,7 @@ def test_too_many_values_of_series_are_refused_before_they_are_read(
     monkeypatch.setattr(files, "read_delimited", None)
     monkeypatch.setattr(parquet_files.Parquet, "batches", None)
     with pytest.raises(InputError, match="more than the maximum of"):
-        read_series(upload(content, f"t.{suffix}"), max_bytes=10_000_000)
+        read_series(upload(f"t.{suffix}", content), max_bytes=10_000_000)
 
 
 def test_fewer_rows_than_claimed_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -275,7 +271,7 @@ def test_long_names_and_values_are_shortened(
 )
 def test_long_names_and_values_of_series_are_shortened(text: str) -> None:
     with pytest.raises(InputError) as refused:
-        read_series(upload(text.encode(), "s.csv"))
+        read_series(upload("s.csv", text.encode()))
     assert len(str(refused.value)) < 500
     assert "n" * 90 not in str(refused.value)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import io
 import itertools
 import json
 import os
@@ -20,6 +19,7 @@ from typing import Any, ClassVar
 import pytest
 from fakes import ScriptedLearner, random_table
 from hostile_files import BAD_NAMES, csv_of
+from table_cases import upload
 from test_ui_grow_state import load
 
 import graftviz
@@ -163,22 +163,16 @@ def what_is_written() -> Iterator[list[str]]:
         _written = None
 
 
-def brought(name: str, content: bytes) -> Any:
-    file = io.BytesIO(content)
-    file.name = name
-    return file
-
-
 def test_an_upload_is_written_nowhere(tmp_path: Path) -> None:
     with what_is_written() as found:
         (tmp_path / "heard").write_text("")
     assert found == [str(tmp_path / "heard")], "writing is heard of"
     series = b"a,b\n" + b"".join(b"%d,%d\n" % (k % 3, k % 5) for k in range(30))
     with what_is_written() as found:
-        read_upload([("table", brought("../../t.csv", csv_of(BAD_NAMES)))], READING)
-        read_series_files([("series", brought("/etc/s.csv", series))], {})
+        read_upload([("table", upload("../../t.csv", csv_of(BAD_NAMES)))], READING)
+        read_series_files([("series", upload("/etc/s.csv", series))], {})
         with pytest.raises(InputError):
-            read_upload([("table", brought("t.csv", b"a,b\n1\n"))], READING)
+            read_upload([("table", upload("t.csv", b"a,b\n1\n"))], READING)
     # What the process that reads prints goes to the null device; it cannot write files itself.
     assert set(found) <= {os.devnull}
 
@@ -194,8 +188,8 @@ def test_a_model_is_read_in_memory() -> None:
 
 def test_two_sessions_with_the_same_series_do_not_see_each_others_file_names() -> None:
     series = b"a,b\n" + b"".join(b"%d,%d\n" % (k % 3, k % 5) for k in range(60))
-    mine = read_series_files([("series", brought("mine.csv", series))], {})
-    other = read_series_files([("series", brought("secret.csv", series))], {})
+    mine = read_series_files([("series", upload("mine.csv", series))], {})
+    other = read_series_files([("series", upload("secret.csv", series))], {})
     assert mine.fingerprint == other.fingerprint
     options = DynamicsOptions(data="upload")
     for files, is_secret in ((other, True), (mine, False)):
@@ -210,7 +204,7 @@ def test_a_name_without_end_is_refused_by_the_page() -> None:
         b"x" * 100_000 + b",b\n" + b"0,1\n1,0\n" * 40,
     ):
         with pytest.raises(InputError, match="characters"):
-            read_upload([("table", brought("t.csv", content))], READING)
+            read_upload([("table", upload("t.csv", content))], READING)
 
 
 def test_what_is_brought_belongs_to_one_session() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any, NamedTuple, TypeVar
@@ -80,13 +79,6 @@ def random_for(kind: str, seed: int, number: int) -> Random:
 def encoded(text: str) -> bytes:
     """Return text as UTF-8, lone surrogates as the three bytes that no decoder accepts."""
     return text.encode("utf-8", "surrogatepass")
-
-
-def upload(name: str, content: bytes) -> io.BytesIO:
-    """Return a binary file object that has a name, as uploads have."""
-    file = io.BytesIO(content)
-    file.name = name
-    return file
 
 
 def hostile_text(rng: Random) -> str:

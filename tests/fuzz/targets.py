@@ -21,11 +21,12 @@ from graftviz.formats.uai_evidence import read_evidence
 from graftviz.formats.uai_results import read_mar
 from graftviz.formats.uploads import read_uploaded_model
 from graftviz.table import open_table, read_table
-from tests.fuzz.cases import Case, upload
+from tests.fuzz.cases import Case
 from tests.fuzz.links import follow_everywhere
 from tests.fuzz.models import small_model
 from tests.fuzz.requests import send_request
 from tests.fuzz.tables import NAMES
+from tests.table_cases import upload
 
 # Loading what a command needs is no part of its time.
 for _name in COMMANDS:
