@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from fakes import ScriptedLearner, random_table
 from hypothesis import given, strategies as st
+from learner_cases import drain
 
 from graftviz.history import Changes, History
 from graftviz.metrics import (
@@ -107,19 +108,19 @@ def test_observing_step_by_step_equals_measuring_each_model(per_step):
     table = random_table(11, 12, 600)
     truth = np.array([[0, 1], [2, 5], [3, 9], [4, 11]])
     run = drain(table, ScriptedLearner(max_edges=40, per_step=per_step), seed=8)
-    observer = MetricsObserver(steps[0].history.start, table, truth)
+    observer = MetricsObserver(run.steps[0].history.start, table, truth)
 
     def whole(model: PairwiseMRF) -> StepMetrics:
         nlpl = negative_log_pseudo_likelihood(model, table)
         return StepMetrics(*recall_precision_f1(model.edges, truth), nlpl)
 
-    assert observer.start == whole(steps[0].history.start)
-    for step in steps:
+    assert observer.start == whole(run.steps[0].history.start)
+    for step in run.steps:
         seen, expected = observer.observe(step), whole(step.model())
         assert seen[:3] == expected[:3]
         assert seen.nlpl_test == pytest.approx(expected.nlpl_test, rel=1e-9)
-    final = whole(outcome.model())
-    assert observer.observe_history(outcome.history) == pytest.approx(final, rel=1e-9)
+    final = whole(run.outcome.model())
+    assert observer.observe_history(run.outcome.history) == pytest.approx(final, rel=1e-9)
 
 
 def test_steps_may_be_left_out_but_not_taken_back():
