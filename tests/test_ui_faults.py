@@ -32,7 +32,7 @@ from graftviz.learners.base import Learner
 from graftviz.material import Upload, prepare
 from graftviz.runs import learn
 from graftviz.serving.scheduler import Scheduler
-from graftviz.table import DiscreteTable
+from graftviz.table import DiscreteTable, TableOptions
 from graftviz.trace import Outcome, Step
 from graftviz.ui.dynamics.options import DynamicsOptions
 from graftviz.ui.dynamics.panels import read_series_files
@@ -40,10 +40,10 @@ from graftviz.ui.dynamics.state import source
 from graftviz.ui.frame.runs import SessionRun
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.upload import read_upload
-from graftviz.ui.url_state import UploadOptions, default_values
+from graftviz.ui.url_state import default_values
 
 PACKAGE = Path(graftviz.__file__).parent
-READING = default_values(UploadOptions)
+READING = default_values(TableOptions)
 
 
 @dataclass(frozen=True)

@@ -31,13 +31,14 @@ from graftviz.options import option_specs
 from graftviz.player.models import Loaded, fingerprint_of
 from graftviz.player.rehearsal import rehearse_inspection
 from graftviz.serving.scheduler import Scheduler
+from graftviz.table import TableOptions
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.inspect import state as inspect_state
 from graftviz.ui.inspect.options import InspectOptions
 from graftviz.ui.inspect.results import matching_rows, model_files, state_names
 from graftviz.ui.inspect.state import InspectState, Shown
 from graftviz.ui.model_source import FILE, TRUE, SourceOptions
-from graftviz.ui.url_state import UploadOptions, parse_options_of, write_options_of
+from graftviz.ui.url_state import parse_options_of, write_options_of
 
 LEARNERS = [learner_class(name) for name in learner_names()]
 SOON = 300.0  # seconds; a first answer on a busy machine may have to be compiled
@@ -188,7 +189,7 @@ OWN_KEYS = ("model", "node", "edge", "evidence", "method", "with")
 
 
 def test_no_option_has_the_name_of_a_key_of_the_page() -> None:
-    names = {spec.name for cls in (*LEARNERS, UploadOptions) for spec in option_specs(cls)}
+    names = {spec.name for cls in (*LEARNERS, TableOptions) for spec in option_specs(cls)}
     assert not names & set(OWN_KEYS)
 
 

@@ -17,6 +17,7 @@ from graftviz.player.models import ShownModel, grid_model, uploaded_model
 from graftviz.player.region_records import Question
 from graftviz.sampling.ising import ising_grid
 from graftviz.serving.scheduler import Task
+from graftviz.table import TableOptions
 from graftviz.ui import upload
 from graftviz.ui.dynamics import state as dynamics_state
 from graftviz.ui.dynamics.options import DynamicsOptions, plan_of
@@ -31,7 +32,7 @@ from graftviz.ui.regions.models import (
     model_of_run,
 )
 from graftviz.ui.regions.state import RegionState
-from graftviz.ui.url_state import UploadOptions, default_values
+from graftviz.ui.url_state import default_values
 from graftviz.ui.visits import scheduler
 
 
@@ -49,7 +50,7 @@ def brought() -> UploadedTable:
     rng = np.random.default_rng(1)
     lines = ["a,b,c,d,e", *(",".join(map(str, row)) for row in rng.integers(0, 2, size=(80, 5)))]
     file = io.BytesIO("\n".join(lines).encode())
-    return upload.read_upload([("table", file)], default_values(UploadOptions))
+    return upload.read_upload([("table", file)], default_values(TableOptions))
 
 
 def nothing_built_in(key: str, seed: int) -> Material:

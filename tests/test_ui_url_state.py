@@ -10,8 +10,9 @@ from hypothesis import given, strategies as st
 from graftviz.learners.registry import learner_class
 from graftviz.material import UPLOAD
 from graftviz.options import OptionSpec, option_specs
+from graftviz.table import TableOptions
 from graftviz.ui.grow.options import BranchPoint, GrowOptions, has_presets
-from graftviz.ui.url_state import MAX_SEED, UploadOptions, parse_options_of, write_options_of
+from graftviz.ui.url_state import MAX_SEED, parse_options_of, write_options_of
 
 
 def parsed(query: dict[str, str]) -> tuple[GrowOptions, tuple[str, ...]]:
@@ -62,7 +63,7 @@ def settings_values(draw: st.DrawFn) -> GrowOptions:
         branch=branch,
         compare=draw(st.booleans()) if branch is None and has_presets(learner) else False,
         fingerprint=draw(fingerprints) if data == UPLOAD else "",
-        reading=draw(options_of(UploadOptions)) if data == UPLOAD else {},
+        reading=draw(options_of(TableOptions)) if data == UPLOAD else {},
     )
 
 
@@ -113,7 +114,7 @@ def test_any_link_gives_usable_settings(query: dict[str, Any]) -> None:
     settings, complaints = parsed(query)
     cls = learner_class(settings.learner)
     cls(**settings.options)
-    UploadOptions(**settings.reading)
+    TableOptions(**settings.reading)
     if settings.branch is not None:
         cls(**{**settings.options, **settings.branch.options})
     assert all(text.endswith((".", "used.")) and "\n" not in text for text in complaints)

@@ -6,8 +6,10 @@ import argparse
 import math
 import os
 from pathlib import Path
+from typing import Any
 
 from graftviz.errors import InputError
+from graftviz.options import option_specs
 from graftviz.wording import quoted
 
 _MOST_DIGITS = 40
@@ -64,6 +66,23 @@ def path(text: str) -> Path:
         return checked_path(text)
     except InputError as error:
         raise argparse.ArgumentTypeError(str(error).rstrip(".")) from None
+
+
+def add_options(group: argparse._ArgumentGroup, cls: type) -> None:
+    """Add a flag for every option of a dataclass: choices and whole numbers."""
+    for spec in option_specs(cls):
+        values = {"choices": spec.choices} if spec.choices else {"type": integer, "metavar": "N"}
+        group.add_argument(
+            f"--{spec.name.replace('_', '-')}",
+            default=spec.default,
+            help=f"{spec.help} (default: {spec.default})",
+            **values,
+        )
+
+
+def chosen_options(arguments: argparse.Namespace, cls: type) -> dict[str, Any]:
+    """Return the values of the flags of :func:`add_options`."""
+    return {spec.name: getattr(arguments, spec.name) for spec in option_specs(cls)}
 
 
 def checked_path(text: str) -> Path:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import Literal
 
 from graftviz.commands import public
-from graftviz.commands.arguments import integer, number, path
+from graftviz.commands.arguments import add_options, chosen_options, integer, number, path
 from graftviz.commands.folder import create_folder
 from graftviz.commands.option_line import option_line
 from graftviz.commands.progress import progress
@@ -27,7 +26,7 @@ from graftviz.dynamics import (
     simulate,
     takes_parents,
 )
-from graftviz.dynamics.reading import LONGEST_GAP
+from graftviz.dynamics.reading import SeriesOptions
 from graftviz.dynamics.solving import SolverOptions
 from graftviz.errors import InputError
 from graftviz.formats.dynamics_files import dynamics_json, matrix_csv
@@ -88,30 +87,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     held_out.add_argument("--test", type=path, metavar="FILE", help="held-out rows")
     reading = parser.add_argument_group("reading")
-    reading.add_argument("--layout", choices=("auto", "wide", "long"), default="auto")
+    add_options(reading, SeriesOptions)
     reading.add_argument(
         "--time",
         metavar="COLUMN",
         help="the column of times, or none (default: the first, if it looks like times)",
-    )
-    reading.add_argument(
-        "--missing",
-        choices=("reject", "interpolate"),
-        default="reject",
-        help="missing values: refuse, or interpolate short gaps linearly (default: reject)",
-    )
-    reading.add_argument(
-        "--longest-gap",
-        type=integer,
-        default=LONGEST_GAP,
-        metavar="N",
-        help=f"longest gap to interpolate, in values (default: {LONGEST_GAP})",
-    )
-    reading.add_argument(
-        "--constant",
-        choices=("reject", "drop", "keep"),
-        default="reject",
-        help="constant series: refuse, drop, or keep (default: reject)",
     )
 
 
@@ -121,7 +101,7 @@ def run(arguments: argparse.Namespace) -> int:
     options = parse_options(cls, public.settings(arguments.set, "--set", "parents=15"))
     learner = _learner(cls(**options), arguments, names=None)
     checked_seed(arguments.seed)
-    series = _read(arguments, arguments.series, arguments.constant)
+    series = _read(arguments, arguments.series)
     train, test = _divided(arguments, series)
     learner = _learner(learner, arguments, names=train.names)
     learner.check(train)
@@ -176,17 +156,9 @@ def _learner(
     )
 
 
-def _read(
-    arguments: argparse.Namespace, path: Path, constant: Literal["reject", "drop", "keep"]
-) -> TimeSeries:
-    return read_series(
-        path,
-        layout=arguments.layout,
-        time=arguments.time,
-        missing=arguments.missing,
-        longest_gap=arguments.longest_gap,
-        constant=constant,
-    )
+def _read(arguments: argparse.Namespace, path: Path, **changed: str) -> TimeSeries:
+    reading = {**chosen_options(arguments, SeriesOptions), **changed}
+    return read_series(path, time=arguments.time, **reading)
 
 
 def _divided(
@@ -194,7 +166,7 @@ def _divided(
 ) -> tuple[TimeSeries, TimeSeries | None]:
     if arguments.test is not None:
         # Only the training rows decide which series are constant: a short test may not vary.
-        return series, _read(arguments, arguments.test, "keep").selected(series.names)
+        return series, _read(arguments, arguments.test, constant="keep").selected(series.names)
     if arguments.test_fraction == 0.0:
         return series, None
     return series.split(arguments.test_fraction)

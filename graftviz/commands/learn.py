@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from graftviz.commands import public, resources, selection
-from graftviz.commands.arguments import integer, number, path
+from graftviz.commands.arguments import add_options, chosen_options, integer, number, path
 from graftviz.commands.folder import create_folder
 from graftviz.commands.option_line import option_line
 from graftviz.commands.progress import progress
@@ -43,7 +43,7 @@ from graftviz.narrative.steps import outcome_words
 from graftviz.options import OptionSpec, option_specs, parse_options
 from graftviz.player.records import recorded_run
 from graftviz.runs import Result, Run
-from graftviz.table import BINS, MAX_STATES, DiscreteTable
+from graftviz.table import DiscreteTable, TableOptions
 
 NAME = "learn"
 INTERRUPTED = 130
@@ -107,39 +107,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     selection.add_arguments(parser)
     resources.add_arguments(parser)
-    reading = parser.add_argument_group("reading")
-    reading.add_argument(
-        "--missing",
-        choices=("reject", "drop", "state"),
-        default="reject",
-        help="missing values: refuse, drop their rows, or treat as a state (default: reject)",
-    )
-    reading.add_argument(
-        "--continuous",
-        choices=("reject", "bin"),
-        default="reject",
-        help="continuous columns: refuse, or bin by quantiles (default: reject)",
-    )
-    reading.add_argument(
-        "--bins",
-        type=integer,
-        default=BINS,
-        metavar="N",
-        help=f"number of quantile bins (default: {BINS})",
-    )
-    reading.add_argument(
-        "--max-states",
-        type=integer,
-        default=MAX_STATES,
-        metavar="N",
-        help=f"columns with more distinct values are continuous (default: {MAX_STATES})",
-    )
-    reading.add_argument(
-        "--header",
-        choices=("auto", "yes", "no"),
-        default="auto",
-        help="whether the first line contains the names (default: auto)",
-    )
+    add_options(parser.add_argument_group("reading"), TableOptions)
     public.add_arguments(parser)
 
 
@@ -211,13 +179,7 @@ def _learner(arguments: argparse.Namespace) -> Learner:
 
 
 def _read(arguments: argparse.Namespace) -> LearningData:
-    reading = {
-        "missing": arguments.missing,
-        "continuous": arguments.continuous,
-        "bins": arguments.bins,
-        "max_states": arguments.max_states,
-        "header": {"auto": "auto", "yes": True, "no": False}[arguments.header],
-    }
+    reading = TableOptions(**chosen_options(arguments, TableOptions)).arguments()
     test = None
     dataset = public.read(arguments)
     if arguments.table in dataset_keys() and not Path(arguments.table).exists():

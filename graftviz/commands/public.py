@@ -10,8 +10,9 @@ from pathlib import Path
 from graftviz.datasets import DataSet, public_names, public_reader
 from graftviz.errors import InputError
 from graftviz.options import OptionSpec, option_specs, parse_options
+from graftviz.table import TableOptions
 
-_FOR_TABLES = ("missing", "continuous", "bins", "max_states", "header", "chunked")
+_FOR_TABLES = (*(spec.name for spec in option_specs(TableOptions)), "chunked")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

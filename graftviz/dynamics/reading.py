@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import dataclass
 from functools import partial
 from typing import BinaryIO, Literal, NamedTuple
 
@@ -15,6 +16,7 @@ from graftviz.dynamics.plain_csv import read_plain_csv
 from graftviz.dynamics.series import TimeSeries, series_of
 from graftviz.dynamics.times import looks_like_times, positions, read_times
 from graftviz.errors import InputError
+from graftviz.options import option
 from graftviz.table.arrow import numeric_column
 from graftviz.table.files import read_file
 from graftviz.table.raw import RawColumn, RawTable, check_names, from_frame, look_up
@@ -30,6 +32,41 @@ _SMALL = 1_000_000  # grids of this size are always built, for precise messages 
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
 
 Layout = Literal["auto", "wide", "long"]
+
+
+@dataclass(frozen=True)
+class SeriesOptions:
+    """Options for reading a file, as flags of the command and in the form for uploads."""
+
+    layout: str = option(
+        "auto",
+        "one column per series (wide), or the columns time, series and value (long)",
+        label="Layout",
+        choices=("auto", "wide", "long"),
+        advanced=True,
+    )
+    missing: str = option(
+        "reject",
+        "missing values: refuse, or interpolate short gaps linearly",
+        label="Missing values",
+        choices=("reject", "interpolate"),
+        advanced=True,
+    )
+    longest_gap: int = option(
+        LONGEST_GAP,
+        "longest gap to interpolate, in values",
+        label="Longest gap",
+        minimum=1,
+        maximum=1000,
+        advanced=True,
+    )
+    constant: str = option(
+        "reject",
+        "constant series: refuse, drop, or keep",
+        label="Constant series",
+        choices=("reject", "drop", "keep"),
+        advanced=True,
+    )
 
 
 class _Grid(NamedTuple):

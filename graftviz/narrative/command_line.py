@@ -9,8 +9,6 @@ from typing import Any
 from graftviz.learners.base import Learner
 from graftviz.options import format_value, option_specs
 
-_FLAGS = {"max_states": "--max-states"}  # of reading; the others are called like their option
-
 
 def learn_command(
     data: str, learner: Learner, seed: int, reading: Mapping[str, Any], file: str = "TABLE.csv"
@@ -37,5 +35,5 @@ def learn_command(
     if seed:
         words += ["--seed", str(seed)]
     for name, value in reading.items():
-        words += [_FLAGS.get(name, f"--{name}"), format_value(value)]
+        words += [f"--{name.replace('_', '-')}", format_value(value)]
     return shlex.join(words)

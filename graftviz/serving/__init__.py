@@ -1,1 +1,1 @@
-"""Parts of the server that are independent of Streamlit."""
+"""Parts of the server that are independent of Streamlit: limits, scheduler, guard and logs."""

@@ -25,7 +25,7 @@ from graftviz.table.batches import Extent, file_extent
 from graftviz.table.chunked import ChunkedTable, open_table
 from graftviz.table.discrete import MAX_CARDINALITY, DiscreteTable, default_names
 from graftviz.table.labels import MISSING_STATES, MISSING_TOKENS
-from graftviz.table.reading import BINS, MAX_BYTES, MAX_STATES, read_table
+from graftviz.table.reading import BINS, MAX_BYTES, MAX_STATES, TableOptions, read_table
 
 __all__ = [
     "BINS",
@@ -37,6 +37,7 @@ __all__ = [
     "ChunkedTable",
     "DiscreteTable",
     "Extent",
+    "TableOptions",
     "default_names",
     "file_extent",
     "open_table",

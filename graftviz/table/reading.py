@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from typing import Any, BinaryIO, Literal
 
 import numpy as np
 import pandas as pd
 
 from graftviz.errors import InputError
+from graftviz.options import option
 from graftviz.table.arrow import numeric_column
 from graftviz.table.coding import Rules, code_like, code_table
 from graftviz.table.discrete import MAX_CARDINALITY, DiscreteTable
@@ -19,6 +21,49 @@ from graftviz.wording import quoted
 MAX_STATES = 32
 MAX_BYTES = 100_000_000
 BINS = 4
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """Options for reading a file, as flags of commands and in the form for uploads."""
+
+    missing: str = option(
+        "reject",
+        "missing values: refuse, drop their rows, or treat as a state",
+        label="Missing values",
+        choices=("reject", "drop", "state"),
+        advanced=True,
+    )
+    continuous: str = option(
+        "reject",
+        "columns with many distinct numbers: refuse, or divide into quantiles",
+        label="Continuous columns",
+        choices=("reject", "bin"),
+        advanced=True,
+    )
+    bins: int = option(
+        BINS, "number of quantiles", label="Quantiles", minimum=2, maximum=256, advanced=True
+    )
+    max_states: int = option(
+        MAX_STATES,
+        "columns with more distinct values are continuous",
+        label="Most states",
+        minimum=2,
+        maximum=65535,
+        advanced=True,
+    )
+    header: str = option(
+        "auto",
+        "whether the first line of a text file contains the names",
+        label="Names in the first line",
+        choices=("auto", "yes", "no"),
+        advanced=True,
+    )
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of :func:`read_table`."""
+        header = {"auto": "auto", "yes": True, "no": False}[self.header]
+        return {**vars(self), "header": header}
 
 
 def read_table(

@@ -15,10 +15,11 @@ from graftviz.material import FINGERPRINT_DIGITS, UPLOAD, UploadedTable, uploade
 from graftviz.options import OptionSpec, option_specs
 from graftviz.sandbox.readers import TableUpload
 from graftviz.serving.limits import limits
+from graftviz.table import TableOptions
 from graftviz.ui.controls import show_button, show_options
 from graftviz.ui.frame.learning import LearningPage
 from graftviz.ui.reading import read_files, read_once
-from graftviz.ui.url_state import UploadOptions, default_values
+from graftviz.ui.url_state import default_values
 from graftviz.wording import advised_arguments, plain, reworded
 
 Files = Sequence[tuple[str, Any]]  # role, and file or None
@@ -166,15 +167,14 @@ def read_upload(files: Files, options: Mapping[str, Any]) -> UploadedTable:
     files : sequence of (role, file)
         Table, truth and places.
     options : mapping
-        Of :class:`UploadOptions`.
+        Of :class:`TableOptions`.
 
     Raises
     ------
     InputError
         For anything that cannot be used.
     """
-    header = {"auto": "auto", "yes": True, "no": False}[options["header"]]
-    upload: TableUpload = read_files("table", files, {**options, "header": header})
+    upload: TableUpload = read_files("table", files, TableOptions(**options).arguments())
     return uploaded_data(getattr(files[0][1], "name", "") or "The file", *upload)
 
 
@@ -189,14 +189,14 @@ def show_upload(state: LearningPage[Any]) -> None:
         read_upload,
         "Your own data",
         "Columns are variables, rows are samples; any labels. Files stay on this server.",
-        option_specs(UploadOptions),
+        option_specs(TableOptions),
     )
     form.show(
         state.accept,
         expected=state.expected,
         shown="table" if state.uploaded is not None else "",
         is_open=state.uploaded is None,
-        reading={**default_values(UploadOptions), **state.values["reading"]},
+        reading={**default_values(TableOptions), **state.values["reading"]},
         choose=state.choose,
     )
 

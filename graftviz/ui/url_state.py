@@ -26,7 +26,7 @@ from graftviz.options import (
     option_specs,
     parse_options,
 )
-from graftviz.table.reading import BINS, MAX_STATES
+from graftviz.table import TableOptions
 from graftviz.wording import quoted
 
 BEST = "best"
@@ -231,44 +231,6 @@ def step_option() -> Any:
     return option(None, help, label="Step", minimum=0, none_means="the last step")
 
 
-@dataclass(frozen=True)
-class UploadOptions:
-    """Options for reading an uploaded file; see :func:`graftviz.table.read_table`."""
-
-    missing: str = option(
-        "reject",
-        "Empty cells: raise an error, drop their rows, or treat missing as a state.",
-        label="Missing values",
-        choices=("reject", "drop", "state"),
-        advanced=True,
-    )
-    continuous: str = option(
-        "reject",
-        "Columns with many distinct numbers: raise an error, or divide them into quantiles.",
-        label="Continuous columns",
-        choices=("reject", "bin"),
-        advanced=True,
-    )
-    bins: int = option(
-        BINS, "Number of quantiles.", label="Quantiles", minimum=2, maximum=256, advanced=True
-    )
-    max_states: int = option(
-        MAX_STATES,
-        "A column with more distinct values counts as continuous.",
-        label="Most states",
-        minimum=2,
-        maximum=65535,
-        advanced=True,
-    )
-    header: str = option(
-        "auto",
-        "Whether the first line of a text file contains the column names.",
-        label="Names in the first line",
-        choices=("auto", "yes", "no"),
-        advanced=True,
-    )
-
-
 def data_option(first: str) -> Any:
     """Declare the data to learn from; `first` is the default."""
     keys = sorted(dataset_keys(), key=lambda key: key != first)
@@ -293,8 +255,8 @@ def fingerprint_part() -> Any:
 
 def _read_reading(link: LinkReader, values: Mapping[str, Any]) -> dict[str, Any]:
     if values["data"] == UPLOAD:
-        return link.take_options(UploadOptions)
-    link.ignore(default_values(UploadOptions), _NO_UPLOAD)
+        return link.take_options(TableOptions)
+    link.ignore(default_values(TableOptions), _NO_UPLOAD)
     return {}
 
 

@@ -13,6 +13,7 @@ from graftviz.datasets import dataset_keys
 from graftviz.learners.registry import learner_class, learner_names
 from graftviz.options import option_specs
 from graftviz.serving.scheduler import Scheduler
+from graftviz.table import TableOptions
 from graftviz.ui.budget.options import BudgetOptions
 from graftviz.ui.budget.state import BudgetState
 from graftviz.ui.dynamics.options import DynamicsOptions
@@ -25,7 +26,6 @@ from graftviz.ui.race.state import RaceState
 from graftviz.ui.regions.options import RegionOptions
 from graftviz.ui.regions.state import RegionState
 from graftviz.ui.reservoir.options import ReservoirOptions
-from graftviz.ui.url_state import UploadOptions
 from tests.fuzz.cases import NUMBERS, Case, hostile_text
 
 _VALID = (
@@ -63,7 +63,7 @@ _CODES = (
 
 @functools.cache
 def _keys() -> tuple[str, ...]:
-    pages = (BudgetOptions, DynamicsOptions, RegionOptions, ReservoirOptions, UploadOptions)
+    pages = (BudgetOptions, DynamicsOptions, RegionOptions, ReservoirOptions, TableOptions)
     classes = (*pages, *map(learner_class, learner_names()))
     found = {spec.name for cls in classes for spec in option_specs(cls)}
     found |= set(re.findall(r"(?:^|&)(\w+)=", "&".join(_VALID))) | {"present", "tour"}

@@ -54,7 +54,7 @@ class BudgetMaterial:
 
     @property
     def judged(self) -> DiscreteTable:
-        """The held-out rows; where none are, those that were learned from."""
+        """The held-out rows; where there are none, the training rows."""
         return self.material.test or self.material.train
 
     @cached_property

@@ -12,7 +12,7 @@ from graftviz.dynamics import (
 )
 from graftviz.dynamics.measuring import Plan
 from graftviz.dynamics.prepared import PreparedSeries
-from graftviz.dynamics.reading import LONGEST_GAP
+from graftviz.dynamics.reading import SeriesOptions
 from graftviz.dynamics.samples import sample_keys
 from graftviz.dynamics.seeds import seed_count
 from graftviz.dynamics.solving import SolverOptions
@@ -115,35 +115,10 @@ class DynamicsOptions:
     two_hop_tolerance: float = option_of(ScalableStructure, "two_hop_tolerance")
     max_passes: int = option_of(SolverOptions, "max_passes")
     centre: bool = option_of(DynamicsLearner, "centre")
-    layout: str = option(
-        "auto",
-        "layout of the file: one column per series, or the columns time, series and value",
-        label="Layout",
-        choices=("auto", "wide", "long"),
-        advanced=True,
-    )
-    missing: str = option(
-        "reject",
-        "missing values: raise an error, or fill short gaps by linear interpolation",
-        label="Missing values",
-        choices=("reject", "interpolate"),
-        advanced=True,
-    )
-    longest_gap: int = option(
-        LONGEST_GAP,
-        "largest number of consecutive values to fill",
-        label="Longest gap",
-        minimum=1,
-        maximum=1000,
-        advanced=True,
-    )
-    constant: str = option(
-        "reject",
-        "constant series: raise an error, drop them, or keep them",
-        label="Constant series",
-        choices=("reject", "drop", "keep"),
-        advanced=True,
-    )
+    layout: str = option_of(SeriesOptions, "layout")
+    missing: str = option_of(SeriesOptions, "missing")
+    longest_gap: int = option_of(SeriesOptions, "longest_gap")
+    constant: str = option_of(SeriesOptions, "constant")
     step: int | None = step_option()
     node: int | None = option(
         None,
@@ -158,7 +133,7 @@ class DynamicsOptions:
 
 
 OF_SYSTEM = ("size", "density", "rows", "noise")
-OF_READING = ("layout", "missing", "longest_gap", "constant")
+OF_READING = tuple(spec.name for spec in option_specs(SeriesOptions))
 OF_LEARNING = (
     *("seed_choice", "unspoken", "lam", "solver", "path", "tolerance", "max_passes"),
     *("two_hop_tolerance", "centre"),

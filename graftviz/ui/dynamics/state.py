@@ -62,7 +62,7 @@ def source(options: DynamicsOptions, files: UploadedSeries | None) -> PreparedSe
     Raises
     ------
     InputError
-        When sizes make no sense, or too few rows are left to learn from.
+        When sizes make no sense, or there are too few training rows.
     """
     held_out = options.held_out
     if options.data != UPLOAD:

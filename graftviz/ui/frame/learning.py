@@ -14,13 +14,13 @@ from graftviz.player.recorders import Recorder, to_json
 from graftviz.runs import Run
 from graftviz.serving.limits import limits
 from graftviz.serving.scheduler import Share
+from graftviz.table import TableOptions
 from graftviz.ui.frame.runs import Plan, RunStore, SessionRun, new_run
 from graftviz.ui.frame.state import OptionsPage
 from graftviz.ui.run_limits import judge
 from graftviz.ui.url_state import (
     DataOptions,
     LearnerChoice,
-    UploadOptions,
     default_values,
     write_options_of,
 )
@@ -103,7 +103,7 @@ class LearningPage(OptionsPage[S]):
 
     def choose(self, name: str, value: Any) -> None:
         """Set an option of the page, of the import or of the learner; None is its default."""
-        reading, defaults = default_values(UploadOptions), self._defaults()
+        reading, defaults = default_values(TableOptions), self._defaults()
         if name in reading:
             name, value = "reading", with_choice(self.values["reading"], name, value, reading)
         if name not in defaults:
