@@ -186,9 +186,9 @@ def format_value(value: Any) -> str:
 
 
 def option_words(owner: Any, values: Mapping[str, Any]) -> list[str]:
-    """Return label and value of the options in `values`, such as ``"α 0.5"``."""
+    """Return label and value of the options in `values`, such as ``"α 0.5"``; choices by name."""
     return [
-        f"{spec.label} {format_value(values[spec.name])}"
+        f"{spec.label} {spec.title_of(format_value(values[spec.name]))}"
         for spec in option_specs(owner)
         if spec.name in values
     ]

@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 from graftviz.formats.uai import uai_text
 from graftviz.sampling import random_model
 from graftviz.sampling.graphs import grid_graph
+from graftviz.serving.limits import limits
 
 TABLE = b"a,b,c\n" + b"0,0,1\n1,1,0\n1,1,1\n0,1,0\n" * 20
 MODEL = uai_text(random_model(grid_graph(3, 3).edges, [2] * 9, edge_sigma=0.3)).encode()
@@ -67,3 +68,20 @@ def test_the_link_to_an_upload_says_that_it_asks_for_the_file(page: str) -> None
     app.session_state[f"{page}.link"] = True
     app.run()
     assert any("It asks for the uploaded file." in text.value for text in app.caption)
+
+
+def test_the_link_to_an_inspected_file_says_so_too() -> None:
+    app = opened("inspect", data="survey", learner="chow-liu")
+    app.segmented_control(key="inspect.first.kind").set_value("file").run()
+    add_files(app, ("mine.uai", MODEL))
+    app.session_state["inspect.link"] = True
+    app.run()
+    assert any("It asks for the uploaded file." in text.value for text in app.caption)
+
+
+def test_all_files_may_have_the_same_size() -> None:
+    most = set()
+    for page in (*PAGES, "inspect"):
+        app = opened(page, **({"model": "0" * 16} if page == "inspect" else {"data": "upload"}))
+        most |= {uploader.proto.max_upload_size_mb for uploader in app.get("file_uploader")}
+    assert most == {limits().upload_memory}

@@ -128,7 +128,7 @@ def test_what_is_too_large_is_refused_or_asked_about() -> None:
 
 
 def test_sentences_of_the_end_and_of_the_comparison() -> None:
-    assert end_words(0.5, 1.0, ["a", "b"]).endswith(
+    assert end_words(0.5, ["a", "b"]).endswith(
         "a and b are not parents of any seed (fitted from own data)."
     )
     dense = Measured("dense", 0.1, 0.3, 9, seconds=2.0)

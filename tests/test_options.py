@@ -18,6 +18,7 @@ from graftviz.options import (
     format_value,
     option,
     option_specs,
+    option_words,
     parse_options,
     plain_value,
 )
@@ -248,3 +249,16 @@ def test_titles_of_choices_are_complete_and_different(name: str) -> None:
     for spec in option_specs(learner_class(name)):
         assert len(spec.titles) in (0, len(spec.choices)), spec.name
         assert len({spec.title_of(choice) for choice in spec.choices}) == len(spec.choices)
+
+
+@pytest.mark.parametrize(
+    ("learner", "values", "words"),
+    [
+        ("forced-pruning", {"heuristic": "mcmc"}, "MCMC"),
+        ("bounded-inference", {"complexity": "bp-sweeps"}, "number of BP sweeps"),
+        ("best-choice", {"alpha": 0.5}, "0.5"),
+    ],
+)
+def test_choices_are_written_by_name(learner: str, values: dict[str, Any], words: str) -> None:
+    (text,) = option_words(learner_class(learner), values)
+    assert text.endswith(f" {words}")

@@ -80,9 +80,12 @@ def _parents(step: NodeStep, names: Sequence[str]) -> str:
     return f"{plural(count, 'parent')} ({listed(strongest, count)})"
 
 
-def end_words(pred_error: float | None, seconds: float, unspoken: Sequence[str]) -> str:
-    """Report the time and prediction error of a finished run, and series without a seed."""
-    sentence = f"Finished in {seconds:.2g} s."
+def end_words(pred_error: float | None, unspoken: Sequence[str]) -> str:
+    """Report the prediction error of a finished run, and series without a seed.
+
+    Its time is in the comparison of methods, which measures all of them alike.
+    """
+    sentence = "Finished."
     if pred_error is not None:
         sentence += f" PredError on the held-out rows: {pred_error:.3f}."
     if unspoken:

@@ -69,7 +69,7 @@ def run_progress(material: PreparedSeries, plan: Plan) -> Iterator[RunProgress]:
             progress = replace(progress, steps=(*progress.steps, record))
         elif step is not None:
             left_out = [names[i] for i in step.unspoken]
-            closing = end_words(step.pred_error_test, step.seconds, left_out)
+            closing = end_words(step.pred_error_test, left_out)
             progress = replace(progress, closing=closing, result=step)
         yield progress
 

@@ -16,7 +16,7 @@ from graftviz.learners.feature_options import FeatureOptions
 from graftviz.learners.grafting_options import settings_of
 from graftviz.learners.settings import OBJECTIVE_NAMES
 from graftviz.material import Material
-from graftviz.options import format_value, option_specs
+from graftviz.options import option_words
 from graftviz.player.prune_records import prune_head, prune_outcome, prune_record
 from graftviz.player.race_records import racer_header, racer_outcome, racer_record
 from graftviz.player.records import answer, outcome_record, run_header, step_record
@@ -255,9 +255,6 @@ def preset_title(learner: Learner) -> str:
 
 def change_in_words(learner: Learner, branch: Branch) -> str:
     """Return the options changed by a branch as text, e.g. ``"α 0.2, λ 0.005"``."""
-    changed = [
-        f"{spec.label} {format_value(getattr(branch.learner, spec.name))}"
-        for spec in option_specs(learner)
-        if getattr(branch.learner, spec.name) != getattr(learner, spec.name)
-    ]
-    return ", ".join(changed) or "unchanged"
+    before, after = (vars(one) for one in (learner, branch.learner))
+    changed = {name: value for name, value in after.items() if value != before.get(name)}
+    return ", ".join(option_words(learner, changed)) or "unchanged"

@@ -263,7 +263,7 @@ def _options(learner: Learner) -> dict[str, Any]:
     for spec in option_specs(learner):
         value = getattr(learner, spec.name)
         if not spec.advanced or value != spec.default:
-            values[spec.name] = number(value) if spec.kind == "float" else value
+            values[spec.name] = number(value) if spec.kind == "float" else spec.title_of(value)
     return values
 
 

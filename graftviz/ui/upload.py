@@ -207,7 +207,6 @@ def show_upload(state: LearningPage[Any]) -> None:
 def model_form(
     prefix: str,
     label: str,
-    most_mb: int,
     make: Callable[[str, ModelFile], Any],
     title: str = "",
     caption: str = "",
@@ -221,8 +220,6 @@ def model_form(
         Of the keys of the form.
     label, help : str
         Of the uploader.
-    most_mb : int
-        Maximum size of a file; less if the server allows less.
     make : callable
         ``make(title, file)`` returns the upload; called once per upload.
     title, caption : str
@@ -235,7 +232,7 @@ def model_form(
             ["uai", "graphml", "xml", "json", "zip"],
             accept_multiple_files=True,
             key=f"{prefix}.files",
-            max_upload_size=min(most_mb, limits().upload_memory),
+            max_upload_size=limits().upload_memory,
             help=help,
         )
         return [("model", file) for file in _latest_model(f"{prefix}.files", files)]

@@ -88,7 +88,7 @@ def clicked_row(page: Any, row: int, of: int) -> Any:
 def test_it_plays_to_the_end_and_a_click_tells_the_evidence(dynamics: Any) -> None:
     page = dynamics()
     eventually(page, lambda: position(page) == (12, 12))
-    assert "Finished in" in words_of(page)
+    assert "Finished." in words_of(page)
     assert "12 rows learned" in label_of(page, "matrix-stage")
     assert "the true matrix beside it" in label_of(page, "matrix-stage")
     eventually(page, lambda: "held-out values" in text_of(page, "series"))

@@ -134,7 +134,9 @@ class Header:
                 for file in listed:
                     file_button(file, f"{self._page}.download.{file.name}", is_quiet=True)
 
-    def show_link(self, query: Callable[[], Mapping[str, str]], note: str) -> None:
+    def show_link(
+        self, query: Callable[[], Mapping[str, str]], note: str, *, of_file: bool = False
+    ) -> None:
         """Fill the menu Link.
 
         Parameters
@@ -143,11 +145,15 @@ class Header:
             Return the query parameters of the shown state.
         note : str
             Sentence that describes the target of the link.
+        of_file : bool
+            Whether the link shows an uploaded file although it has no key "fingerprint".
         """
         if self._link.open:
             with self._link:
                 link = query()
-                own_file = " It asks for the uploaded file." if "fingerprint" in link else ""
+                own_file = (
+                    " It asks for the uploaded file." if of_file or "fingerprint" in link else ""
+                )
                 st.caption(note + own_file)
                 page = urlsplit(st.context.url or _HOME)
                 address = page._replace(query=urlencode(link), fragment="").geturl()

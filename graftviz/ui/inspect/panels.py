@@ -33,7 +33,6 @@ from graftviz.ui.url_state import write_options_of
 from graftviz.wording import plain, reworded
 
 _KINDS = {LEARNED: "Learned", TRUE: "Truth", FILE: "File"}
-_MOST_MB = 100
 
 
 # ----------------------------------------------------------------------------------- the models
@@ -124,7 +123,6 @@ def show_file(source: ModelSource, prefix: str) -> None:
     form = model_form(
         prefix,
         "UAI (with .names.json), GraphML, node-link JSON, or all files of a result folder",
-        _MOST_MB,
         lambda title, file: Loaded(file.model, title, file.notes),
         help="Result folders are written by the command learn: upload all files together, or as "
         "one ZIP archive. A graph whose edges have a numeric attribute weight is read as an Ising "
@@ -173,7 +171,9 @@ def show_inspection(state: InspectState) -> None:
         return
     header = Header("inspect")
     header.show_files(lambda: results.model_files(shown))
-    header.show_link(state.link, "Opens this model with this selection and evidence.")
+    of_file = any(source.kind == FILE for source in state.sources)
+    note = "Opens this model with this selection and evidence."
+    header.show_link(state.link, note, of_file=of_file)
     show_warnings(state.complaints)
     graph, panel = st.columns([2, 1], gap="small")
     with graph:

@@ -19,7 +19,6 @@ from graftviz.ui.upload import model_form
 
 PATIENCE = 60.0  # seconds a download waits for the region
 _PREFIX = "region"
-_LIMIT = 50  # MB
 
 
 @st.fragment
@@ -85,7 +84,6 @@ def show_upload(state: RegionState) -> None:
         _PREFIX,
         "Model: .uai (optionally with .names.json), .graphml, node-link .json, or a zipped result "
         "folder",
-        _LIMIT,
         lambda _, found: uploaded_model(found.model, found.notes),
         "Upload a model",
         "Files stay on this server. Larger models: `python -m graftviz local MODEL --query NAME`.",

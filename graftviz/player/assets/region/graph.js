@@ -136,7 +136,7 @@ export class RegionGraph extends Graph {
       for (const m of order.slice(0, most).reverse()) {
         const [x, y] = this.at[candidates[m]];
         context.font = `${m === order[0] ? 700 : 500} ${size}px ${palette.font}`;
-        writeOver(context, palette, brief(bounds[m]), x, y + this.unit + size * 0.62);
+        writeOver(context, palette, boundText(bounds[m]), x, y + this.unit + size * 0.62);
       }
     };
   }
