@@ -61,14 +61,14 @@ _BUILT_IN = {
         title="Handwritten digits · 64 pixels, 2 grey levels",
         description=_DIGITS + "A pixel is light or dark.",
         load=lambda: (digits_table(2), None),
-        suggested={"lam": 0.013},
+        suggested={"lam": 0.025},
         test_fraction=0.2,
     ),
     "digits-4": _BuiltIn(
         title="Handwritten digits · 64 pixels, 4 grey levels",
         description=_DIGITS + "A pixel is white, light, dark or black.",
         load=lambda: (digits_table(4), None),
-        suggested={"lam": 0.005},
+        suggested={"lam": 0.007},
         test_fraction=0.2,
     ),
 }
