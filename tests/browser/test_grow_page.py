@@ -410,5 +410,5 @@ def test_a_chosen_node_shows_its_certified_region_at_every_step(grow: Any) -> No
     wait_for_player(page)
     inspector.get_by_label("variable").fill("pet")
     press(page, "Why (not)?")
-    eventually(page, lambda: switch.get_attribute("aria-checked") == "false")
+    eventually(page, lambda: not switch.is_checked())
     assert not headline.is_visible()

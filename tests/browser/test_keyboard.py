@@ -148,7 +148,7 @@ def test_a_picture_is_saved(finished: Any, until: Any) -> None:
     assert data.startswith(b"\x89PNG")
     width = int.from_bytes(data[16:20], "big")
     assert width >= 3 * page.evaluate("player.curves.body.clientWidth")
-    until(page, "player.curves.charts[0].surface.ratio === devicePixelRatio")
+    until(page, "player.curves.parts[0].ratio === devicePixelRatio")
     # One that cannot be drawn leaves the view as it was.
     page.evaluate(
         "() => { const [panel] = player.panels, { draw } = panel;"
@@ -157,4 +157,4 @@ def test_a_picture_is_saved(finished: Any, until: Any) -> None:
     )
     page.locator(".gv-curves .gv-save").press("Enter")
     until(page, "player.panels[0].draw.name === 'draw'")
-    until(page, "player.curves.charts[0].surface.ratio === devicePixelRatio")
+    until(page, "player.curves.parts[0].ratio === devicePixelRatio")

@@ -131,11 +131,11 @@ def test_steps_are_the_same_forwards_and_backwards(finished: Any, until: Any) ->
     # On the way to a step its numbers are those of the step; only lines are between places.
     said, told = finished.evaluate(
         """() => {
-          const { canvas, context } = player.reservoir.surface;
+          const { canvas, context } = player.reservoir;
           const said = [];
           context.fillText = (text) => said.push(text);
           player.seek(18);
-          player.p = 17.4;
+          player.age = 0.1;
           player.reservoir.draw();
           delete context.fillText;
           return [said, canvas.getAttribute("aria-label")];
@@ -166,7 +166,7 @@ def test_positions_never_jump_while_playing(finished: Any, until: Any) -> None:
     smooth = [leap for seconds, leap in finished.evaluate("leaps") if seconds < 0.04]
     assert max(leap for _, leap in finished.evaluate("leaps")) > 0
     assert all(leap < 2000 for leap in smooth), "a fifth of the picture in one frame"
-    goal = finished.evaluate("[...player.log.positions(player.p)]")
+    goal = finished.evaluate("[...player.log.positions(player.shown)]")
     assert finished.evaluate("[...player.graph.world.values]") == pytest.approx(goal, abs=0.01)
 
 
@@ -194,7 +194,7 @@ def test_reduced_motion_moves_in_whole_steps(
     page.evaluate("server.open('run-1', {step: 0, playing: true}), player.setSpeed(32)")
     page.evaluate(
         "globalThis.playheads = []; const a = player.draw.bind(player);"
-        "player.draw = () => { playheads.push(player.p); a(); }; 0"
+        "player.draw = () => { playheads.push(player.head, player.moment); a(); }; 0"
     )
     until(page, f"player.shown === {STEPS} && !player.playing")
     assert page.evaluate("playheads.every(Number.isInteger)")

@@ -45,7 +45,7 @@ def page(browser_page: Any, show_html: Any, until: Any, run: tuple[Any, Any, Any
 
 def show(page: Any, until: Any, t: int) -> None:
     page.evaluate(f"player.seek({t})")
-    until(page, f"player.p === {t}")
+    until(page, "player.raf === 0")
 
 
 def test_an_edge_is_away_between_leaving_and_coming_back(

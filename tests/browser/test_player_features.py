@@ -46,7 +46,7 @@ def page(browser_page: Any, show_html: Any, until: Any, run: Run) -> Any:
 
 def show(page: Any, until: Any, t: int) -> None:
     page.evaluate(f"player.seek({t})")
-    until(page, f"player.p === {t}")
+    until(page, "player.raf === 0")
 
 
 def test_partial_edges_are_counted_at_every_step(page: Any, until: Any, run: Run) -> None:

@@ -114,7 +114,7 @@ def test_playing_asks_a_few_times_a_second_and_stays_labelled(chosen: Any, until
 
 def test_it_can_be_put_away_and_stays_away(chosen: Any, until: Any) -> None:
     switch = chosen.get_by_role("switch", name="Certified region")
-    assert switch.get_attribute("aria-checked") == "true"
+    assert switch.is_checked()
     switch.focus()
     chosen.keyboard.press("Tab")  # the keyboard is in use: the space bar belongs to the switch
     switch.focus()
@@ -122,7 +122,7 @@ def test_it_can_be_put_away_and_stays_away(chosen: Any, until: Any) -> None:
     until(chosen, AT_REST)
     assert chosen.evaluate("player.graph.region.light") == 0
     assert chosen.evaluate(LIT) == []
-    assert switch.get_attribute("aria-checked") == "false"
+    assert not switch.is_checked()
     assert switch.evaluate("node => node.getRootNode().activeElement === node")
     assert not chosen.is_visible(".gv-region-content")
     chosen.evaluate("server.asked.length = 0, player.stepBy(-1)")

@@ -1,13 +1,13 @@
-// The tour of the Grow page: a light on a real control, and a card beside it. It sends nothing to the
-// server and blocks nothing. Its texts are in narrative/tour.py.
+// The tour of the Grow page: a highlighted control, and a card beside it. It sends nothing to the server
+// and blocks no control. Its texts are in narrative/tour.py.
 //
-// The button is a component, which Streamlit may mount anew at any time; light and card stand in the
-// page itself and outlive that, until the page is left.
+// The button is a component, which Streamlit may mount again at any time; highlight and card are elements
+// of the page itself, until the page is left.
 
 const TAKEN = "graftviz.tour"; // for as long as this tab is open
 const PATIENCE = 1500; // ms without its button before the page counts as left
 const [MARGIN, GAP] = [10, 14]; // px
-const HEADER = 56; // px; it hides the page under it
+const HEADER = 56; // px; it covers the page
 const SCROLLED = "[data-testid=stMain]";
 const NARROW = 640; // px; there the card lies along an edge of the window
 const STYLE = `
@@ -32,6 +32,16 @@ button.next { color: var(--background); background: var(--primary); border-color
 button[hidden] { display: none; }
 @media (prefers-reduced-motion: reduce) { .light { transition: none; } }
 `;
+const LIGHT_AND_CARD = `
+<div class="light"></div>
+<section class="card" role="dialog" aria-labelledby="title" aria-describedby="text" tabindex="-1" data-player-keys>
+  <div class="count"></div><h2 id="title"></h2><p id="text"></p><p class="hint"></p><p class="task" aria-live="polite"></p>
+  <div class="buttons">
+    <button type="button" class="end">End</button><span></span>
+    <button type="button" class="back">Back</button><button type="button" class="next">Next</button>
+  </div>
+</section>
+`;
 const BUTTON_STYLE = `
 button { font: 400 0.875rem/1.6 var(--st-font, sans-serif); min-height: 2.2rem; padding: 0.1rem 0.65rem; cursor: pointer; white-space: nowrap;
   color: var(--st-text-color); background: var(--st-background-color); border: 1px solid var(--st-border-color); border-radius: var(--st-button-radius, 0.5rem); }
@@ -40,24 +50,12 @@ button:hover { border-color: var(--st-primary-color); }
 button:focus-visible { outline: 2.5px solid var(--st-primary-color); outline-offset: 2px; }
 `;
 
-const make = (tag, name, text = "") => {
-  const node = document.createElement(tag);
-  if (name) node.className = name;
-  node.textContent = text;
-  return node;
-};
-const press = (name, text, click) => {
-  const node = make("button", name, text);
-  node.type = "button";
-  node.addEventListener("click", click);
-  return node;
-};
 const session = {
   get taken() { try { return sessionStorage.getItem(TAKEN) !== null; } catch { return false; } },
   take() { try { sessionStorage.setItem(TAKEN, "1"); } catch { /* then it is offered once more */ } },
 };
 
-/** The player, which is drawn in a shadow root of its own; it may be another one after any run. */
+/** The player, which is in a shadow root of its own and may be replaced at any run. */
 const player = () => {
   for (const node of document.querySelectorAll(".st-key-player_view *")) {
     const found = node.shadowRoot?.querySelector(".gv-player");
@@ -89,27 +87,16 @@ class Tour {
   get isUnderWay() { return this.at >= 0; }
 
   build() {
-    this.host = make("div");
+    this.host = document.createElement("div");
     const root = this.host.attachShadow({ mode: "open" });
-    const style = make("style", "", STYLE);
-    this.light = make("div", "light");
-    this.card = make("section", "card");
-    for (const [name, value] of Object.entries({ role: "dialog", "aria-labelledby": "title", "aria-describedby": "text", tabindex: "-1", "data-player-keys": "" })) this.card.setAttribute(name, value);
-    this.count = make("div", "count");
-    this.title = make("h2");
-    this.title.id = "title";
-    this.text = make("p");
-    this.text.id = "text";
-    this.hint = make("p");
-    this.task = make("p", "task");
-    this.task.setAttribute("aria-live", "polite");
-    this.back = press("back", "Back", () => this.go(this.at - 1));
-    this.next = press("next", "Next", () => this.go(this.at + 1));
-    const buttons = make("div", "buttons");
-    buttons.append(press("end", "End", () => this.end()), make("span"), this.back, this.next);
-    this.card.append(this.count, this.title, this.text, this.hint, this.task, buttons);
-    root.append(style, this.light, this.card);
-    // A card that moves away between press and release would swallow the click.
+    root.innerHTML = `<style>${STYLE}</style>${LIGHT_AND_CARD}`;
+    const part = (selector) => root.querySelector(selector);
+    [this.light, this.card, this.count, this.hint, this.task] = [".light", ".card", ".count", ".hint", ".task"].map(part);
+    [this.title, this.text, this.back, this.next] = ["#title", "#text", ".back", ".next"].map(part);
+    part(".end").addEventListener("click", () => this.end());
+    this.back.addEventListener("click", () => this.go(this.at - 1));
+    this.next.addEventListener("click", () => this.go(this.at + 1));
+    // A click would be lost if the card moved between press and release.
     this.card.addEventListener("pointerdown", () => { this.isPressed = true; });
     for (const type of ["pointerup", "pointercancel"]) window.addEventListener(type, () => { this.isPressed = false; }, true);
   }
@@ -160,7 +147,7 @@ class Tour {
     this.end();
   }
 
-  /** Every frame: what is lit may have moved, or be another node than a moment ago. */
+  /** Follow the highlighted control in every frame: it may have moved or been replaced. */
   follow() {
     if (!this.isUnderWay) return;
     this.raf = requestAnimationFrame(this.frame);
@@ -169,7 +156,7 @@ class Tour {
     const target = place?.querySelector(stop.lit) ?? null;
     this.dress();
     this.notice(stop, stop.in_player ? place : target);
-    // In a narrow window the side bar is folded away: then the way to it is lit.
+    // In a narrow window the side bar is closed: then the button that opens it is highlighted.
     const isFolded = target !== null && !isSeen(target);
     const lit = isFolded ? document.querySelector("[data-testid=stExpandSidebarButton]") : target;
     this.hint.textContent = isFolded && lit ? "Open the side bar with the highlighted button." : "";
@@ -181,7 +168,7 @@ class Tour {
     this.place(lit);
   }
 
-  /** Scroll to what is lit: to the middle, or in a narrow window to the top, as the card is below. */
+  /** Scroll to the highlighted control: to the middle, or in a narrow window to the top, above the card. */
   bring(lit) {
     const behavior = this.still.matches ? "auto" : "smooth";
     const page = lit.getRootNode().host?.closest(SCROLLED) ?? lit.closest(SCROLLED);
@@ -200,7 +187,6 @@ class Tour {
       this.before ??= watched.textContent;
       isDone = watched.textContent !== this.before;
     }
-    // A task that is fulfilled from the start counts as done.
     if (!isDone) return;
     this.isDone = true;
     this.task.classList.add("done");
@@ -217,9 +203,11 @@ class Tour {
     const size = [Math.min(box.right + 4, innerWidth - 3) - left, Math.min(box.bottom + 4, innerHeight - 3) - top];
     Object.assign(this.light.style, { left: `${left}px`, top: `${top}px`, width: `${Math.max(size[0], 0)}px`, height: `${Math.max(size[1], 0)}px` });
     const clamped = (x, y) => [Math.min(Math.max(x, MARGIN), Math.max(right, MARGIN)), Math.min(Math.max(y, MARGIN), Math.max(bottom, MARGIN))];
-    const places = [[box.right + GAP, box.top], [box.left - card.width - GAP, box.top], [box.left, box.bottom + GAP], [box.left, box.top - card.height - GAP], [right, bottom], [right, MARGIN], [MARGIN, bottom]];
+    const places = [[box.right + GAP, box.top], [box.left - card.width - GAP, box.top], [box.left, box.bottom + GAP],
+      [box.left, box.top - card.height - GAP], [right, bottom], [right, MARGIN], [MARGIN, bottom]];
     // The place that hides least of the highlighted control; the first of equal ones.
-    const hidden = ([x, y]) => Math.max(0, Math.min(x + card.width, box.right) - Math.max(x, box.left)) * Math.max(0, Math.min(y + card.height, box.bottom) - Math.max(y, box.top));
+    const overlap = (start, size, from, to) => Math.max(0, Math.min(start + size, to) - Math.max(start, from));
+    const hidden = ([x, y]) => overlap(x, card.width, box.left, box.right) * overlap(y, card.height, box.top, box.bottom);
     const best = places.map(([x, y]) => clamped(x, y)).reduce((one, other) => (hidden(other) < hidden(one) ? other : one));
     this.putCard(...best);
   }
@@ -229,7 +217,7 @@ class Tour {
     Object.assign(this.card.style, { left: `${x}px`, top: `${y}px` });
   }
 
-  /** Take over the colours of the page, which may change at any time. */
+  /** Copy the colours of the page, which may change at any time. */
   dress() {
     const button = [...this.buttons].at(-1);
     if (!button) return;
@@ -246,14 +234,15 @@ class Tour {
     }
   }
 
-  /** Stand at a mount point; returns what leaves it again. */
+  /** Mount the button; return the function that removes it. */
   mount(root, { stops, start }) {
     this.stops = stops;
     clearTimeout(this.leaving);
     let button = root.querySelector("button");
     if (!button) {
-      button = press("", "", () => this.begin());
-      root.append(make("style", "", BUTTON_STYLE), button);
+      root.append(document.createRange().createContextualFragment(`<style>${BUTTON_STYLE}</style><button type="button"></button>`));
+      button = root.querySelector("button");
+      button.addEventListener("click", () => this.begin());
     }
     this.buttons.add(button);
     this.dressButtons();

@@ -1,7 +1,7 @@
 // A model under a bound on inference: shown step, movement, and messages to the server.
 
 import { FedView } from "../shared/fed_view.js";
-import { KEYS_GRAPH, KEYS_MOVE, KEYS_PLAY } from "../shared/keys_help.js";
+import { graphKeys } from "../shared/keys_help.js";
 import { Transport } from "../shared/transport.js";
 import { BudgetGauge } from "./gauge.js";
 import { BudgetGraph } from "./graph.js";
@@ -16,7 +16,7 @@ class BudgetPlayer extends FedView {
     this.graph = new BudgetGraph(this);
     this.tree = new BudgetTree(this);
     this.gauge = new BudgetGauge(this);
-    this.transport = new Transport(this);
+    this.transport = new Transport(this, { keys: [["In the graph", graphKeys()], ["In the junction tree", graphKeys("clique")]] });
     this.panels = [this.graph, this.tree, this.gauge, this.transport];
     this.assembleLayout("Loading the first edge…", "gv-budget-body", [this.graph.element, this.tree.element], [
       this.buildHead(), this.buildWords(), this.gauge.element]);
@@ -37,16 +37,8 @@ class BudgetPlayer extends FedView {
     return this.log.finished;
   }
 
-  get keys() {
-    return [["Everywhere", [...KEYS_PLAY, ...KEYS_MOVE]], ["In the graph", KEYS_GRAPH],
-      ["In the junction tree", KEYS_GRAPH.map(([keys, text]) => [keys, text.replace("variable", "clique")])]];
-  }
-
-  // ------------------------------------------------------------------------------------ movement
-
   stateWords() {
-    const { log, shown } = this;
-    return this.isAtEnd ? "finished" : `width ${log.steps[shown].width}`;
+    return this.isAtEnd ? "finished" : `width ${this.log.steps[this.shown].width}`;
   }
 
   // ------------------------------------------------------------------------------------ pointing

@@ -17,7 +17,7 @@ class Gauge extends Chart {
     const { tau, whole } = log.run;
     const [before, now] = [log.steps[Math.max(0, shown - 1)], log.steps[shown]].map(({ value }) => shareOf(value, log));
     const level = clamp(lerp(before, now, smooth(part)), 0, 1.1);
-    const [left, width, top, height] = [2, this.surface.width - 28, 4, 20];
+    const [left, width, top, height] = [2, this.width - 28, 4, 20];
     context.beginPath();
     context.roundRect(left, top, width, height, 6);
     context.fillStyle = css(mix(palette.background, palette.text, 0.1));
@@ -30,7 +30,7 @@ class Gauge extends Chart {
     context.fillStyle = css(isFull ? palette.wrong : palette.region, palette.dark ? 0.85 : 0.8);
     context.fill();
     // Stripes mark a value at the bound, besides the colour.
-    if (isFull) this.hatch(left, left + width, top, top + height, 9, css(palette.background, 0.35), 2);
+    if (isFull) this.hatch(css(palette.background, 0.35), 9, 2);
     context.restore();
     context.fillStyle = css(palette.background);
     for (let k = 1; whole && k < tau; k++) context.fillRect(left + (width * k) / tau - 1, top, 2, height);
@@ -76,19 +76,11 @@ export class BudgetGauge {
     this.title = h("h3");
     this.now = h("span", { class: "gv-budget-now" });
     this.facts = h("dl", { class: "gv-budget-facts" });
-    this.ghostLine = h("p", { class: "gv-muted gv-budget-before", hidden: true });
-    this.charts = [(this.gauge = new Gauge(app)), (this.course = new Course(app))];
+    this.ghostLine = h("p", { class: "gv-small gv-budget-before", hidden: true });
+    this.parts = [(this.gauge = new Gauge(app)), (this.course = new Course(app))];
     this.element = h("section", { class: "gv-card gv-budget", "aria-label": "Complexity and bound" },
       h("div", { class: "gv-budget-side" }, h("header", {}, this.title, this.now, saveButton(app, "budget")), this.gauge.holder, this.facts, this.ghostLine),
       h("div", { class: "gv-budget-history" }, h("h4", {}, "By step: τ dashed, share of pairs excluded by τ shaded"), this.course.holder));
-  }
-
-  destroy() {
-    for (const chart of this.charts) chart.destroy();
-  }
-
-  draw() {
-    for (const chart of this.charts) chart.draw();
   }
 
   describe() {
@@ -99,7 +91,8 @@ export class BudgetGauge {
     replaceChildren(this.now, h("b", {}, told), ` (limit τ = ${tauText})`);
     const fact = (term, value, title) => h("div", { title }, h("dt", {}, term), h("dd", {}, value));
     replaceChildren(this.facts,
-      fact("pairs excluded by τ", `${integer(infeasible)} of ${integer(log.pairs - shown)}`, "Inactive pairs found to exceed τ; the others were not tested, fit, or have zero gradient"),
+      fact("pairs excluded by τ", `${integer(infeasible)} of ${integer(log.pairs - shown)}`,
+        "Inactive pairs found to exceed τ; the others were not tested, fit, or have zero gradient"),
       fact("‖∇ₑℓ‖", format(norm), "Gradient norm of the newest edge"),
       fact("held-out NLL", nll?.toFixed(3) ?? "–", "Negative log-likelihood of held-out rows, nats per row"));
     this.ghostLine.hidden = !ghost;

@@ -51,7 +51,8 @@ export class BudgetGraph extends BudgetPlane {
     return [
       { edges: (ghost?.edges ?? []).filter((pair) => !isOwn.has(String(pair))), line: palette.muted, alpha: 0.75, width: 1.6, dash: [1.6, 5] },
       // The clique: bands between all its variables, edges and fill-in alike.
-      { edges: clique.flatMap((i, k) => clique.slice(k + 1).map((j) => [i, j])), line: mix(palette.background, colour, palette.dark ? 0.32 : 0.2), width: 2.9 * unit, cap: "round" },
+      { edges: clique.flatMap((i, k) => clique.slice(k + 1).map((j) => [i, j])),
+        line: mix(palette.background, colour, palette.dark ? 0.32 : 0.2), width: 2.9 * unit, cap: "round" },
       { edges: own.slice(0, -1), line: palette.text, alpha: 0.7, width: clamp(unit * 0.28, 1.3, 2.6) },
       lit(palette, newest, 6.1), { ...newest, line: palette.text, alpha: 0.9 },
       { ...disc, nodes: nodes.filter((i) => !strong.has(i)), size: 0.9 * unit, fill: palette.plain },
@@ -67,7 +68,6 @@ export class BudgetGraph extends BudgetPlane {
     this.ghostKey.hidden = !ghost;
     this.count.textContent = `${plural(shown, "edge")} of ${integer(log.pairs)} pairs`;
     const widest = step.cliques[step.lit].map((i) => log.name(i)).join(", ");
-    this.canvas.setAttribute("aria-label",
-      `Graph of ${plural(log.n, "variable")} with ${plural(shown, "edge")}. Widest clique: ${widest}.`);
+    this.describeAs(`Graph of ${plural(log.n, "variable")} with ${plural(shown, "edge")}. Widest clique: ${widest}.`);
   }
 }

@@ -12,7 +12,7 @@ const BUDGET_LINE = 12; // characters of a line
 
 export class BudgetTree extends BudgetPlane {
   constructor(app) {
-    super(app, "clique", "Junction tree", "junction-tree", [legendKey(null, "box = clique; hover to highlight it in the graph")]);
+    super(app, "clique", "Junction tree", "junction-tree", [legendKey("gv-budget-clique", "clique; hover to highlight it in the graph")]);
     this.boxes = [];
   }
 
@@ -30,7 +30,7 @@ export class BudgetTree extends BudgetPlane {
   /** Boxes: lines, and half of width and height; they move from the place of the clique they grew from. */
   project() {
     const { log, shown, type } = this.app;
-    const { width, height, context } = this.surface;
+    const { width, height, context } = this;
     const { cliques, from, at } = log.steps[shown];
     const before = log.steps[shown - 1];
     this.size = clamp(Math.sqrt((width * height) / cliques.length) * 0.13, 9, 12 * type);
@@ -96,6 +96,6 @@ export class BudgetTree extends BudgetPlane {
     if (!this.places) this.fit(at, { box: WHOLE_PLANE });
     const widest = `widest: ${plural(cliques[lit].length, "variable")} (width ${width})`;
     this.count.textContent = `${plural(cliques.length, "clique")} · ${widest}`;
-    this.canvas.setAttribute("aria-label", `Junction tree of ${plural(cliques.length, "clique")}; ${widest}.`);
+    this.describeAs(`Junction tree of ${plural(cliques.length, "clique")}; ${widest}.`);
   }
 }

@@ -1,7 +1,7 @@
 // A system learned row by row: shown row, selected series, and messages to the server.
 
 import { FedView } from "../shared/fed_view.js";
-import { KEYS_GRAPH, KEYS_MOVE, KEYS_PLAY } from "../shared/keys_help.js";
+import { graphKeys, KEY_CLEAR, turnKeys } from "../shared/keys_help.js";
 import { REQUEST_PATIENCE } from "../shared/requests.js";
 import { Transport } from "../shared/transport.js";
 import { DynamicsEvidence } from "./evidence.js";
@@ -22,7 +22,8 @@ class DynamicsPlayer extends FedView {
     this.matrix = new DynamicsMatrix(this);
     this.evidence = new DynamicsEvidence(this);
     this.window = new DynamicsSeries(this);
-    this.transport = new Transport(this);
+    this.transport = new Transport(this, { keys: [["In the network", graphKeys("series")],
+      ["In the matrix", [turnKeys("row"), KEY_CLEAR]], ["In the prediction", [turnKeys("point in time")]]] });
     this.panels = [this.network, this.matrix, this.evidence, this.window, this.transport];
     this.assembleLayout("Loading the first row…", "gv-dynamics-body", this.network.element, [
       this.buildHead(), this.buildWords(),
@@ -53,19 +54,6 @@ class DynamicsPlayer extends FedView {
 
   get isComplete() {
     return this.log.finished && (this.series !== null || this.tries >= DYNAMICS_TRIES);
-  }
-
-  get keys() {
-    return [["Everywhere", [...KEYS_PLAY, ...KEYS_MOVE]], ["In the network", KEYS_GRAPH.map(([keys, text]) => [keys, text.replace("variable", "series")])],
-      ["In the matrix", [["↓ ↑ or n p", "next, previous row"], ["Esc", "clear selection"]]],
-      ["In the prediction", [["↓ ↑ or n p", "next, previous point in time"]]]];
-  }
-
-  // ------------------------------------------------------------------------------------ movement
-
-  stateWords() {
-    if (this.isAtEnd) return "complete";
-    return this.shown === this.log.ready ? "learning…" : "";
   }
 
   // ------------------------------------------------------------------------------------ choosing

@@ -1,6 +1,6 @@
 // Evidence for the parents of a series: the seeds it drives, and the scores of candidate parents.
 
-import { button, format, h, icon, integer, isolated, listed, plural, shorten } from "../shared/core.js";
+import { button, codeLines, format, h, icon, integer, isolated, listed, plural, shorten } from "../shared/core.js";
 
 const EVIDENCE_MOST = 12; // candidates that are listed
 const EVIDENCE_NAMED = 4; // seeds, or missed parents, that are named
@@ -16,7 +16,7 @@ export class DynamicsEvidence {
     this.app = app;
     this.title = h("h3", { dir: "auto" });
     this.count = h("span", { class: "gv-count" });
-    this.lead = h("p", { class: "gv-dynamics-lead", dir: "auto" });
+    this.lead = h("p", { dir: "auto" });
     this.list = h("ol", { class: "gv-dynamics-bars" });
     this.foot = h("p", { class: "gv-muted", dir: "auto" });
     this.close = button("Clear selection", icon("close"), () => app.choose(null));
@@ -46,8 +46,7 @@ export class DynamicsEvidence {
   /** The pseudo-code with the lines run for the shown row. */
   describeCode(log, shown) {
     const ran = shown > 0 ? log.rows[shown - 1].lines : [];
-    this.code.replaceChildren(...log.run.code.map(({ key, indent, text }) => (
-      h("li", { class: ran.includes(key) ? "gv-ran" : null, style: `--gv-indent: ${indent}` }, text))));
+    this.code.replaceChildren(...codeLines(log.run.code, ran));
   }
 
   facts(log, found) {

@@ -12,10 +12,10 @@ const MATRIX_LINES = 240; // pixel lines; in larger matrices several rows share 
 export class DynamicsMatrix extends Chart {
   constructor(app) {
     super(app, "gv-dynamics-matrix-stage");
-    this.read = h("p", { class: "gv-muted gv-dynamics-read", dir: "auto" });
+    this.read = h("p", { class: "gv-small gv-dynamics-read", dir: "auto" });
     this.notes = h("p", { class: "gv-muted", dir: "auto" });
     this.ramp = new Ramp("", "Standardised coefficients", "gv-dynamics-ramp");
-    this.card("gv-dynamics-matrix", "Matrix A", "matrix", [h("h3", {}, "Matrix A"), this.ramp.element], this.read, this.notes);
+    this.card("gv-dynamics-matrix", "Matrix A", "matrix", [h("h3", {}, "Matrix A"), this.ramp.element], this.holder, this.read, this.notes);
     attachKeys(this.canvas, this);
     this.on("pointermove", (x, y) => this.pointTo(this.find(x, y)));
     this.on("pointerleave", () => this.pointTo(null));
@@ -63,7 +63,7 @@ export class DynamicsMatrix extends Chart {
 
   /** Left, top and side of each matrix. */
   frames() {
-    const { width, height } = this.surface;
+    const { width, height } = this;
     const kinds = this.app.log.truth ? ["learned", "true"] : ["learned"];
     const edge = MATRIX_EDGE * this.app.type;
     const space = (width - 8 - MATRIX_GAP * (kinds.length - 1)) / kinds.length;
@@ -103,7 +103,7 @@ export class DynamicsMatrix extends Chart {
     for (let line = 0; line < lines; line++) if (!learned.has(line)) context.rect(left, top + (line * side) / lines, side, side / lines);
     context.fillStyle = css(palette.background);
     context.fill();
-    this.hatch(left, left + side, top, top + side, 9, css(palette.hairline));
+    this.hatch(css(palette.hairline), 9);
   }
 
   // ------------------------------------------------------------------------------------- pointer
@@ -153,7 +153,7 @@ export class DynamicsMatrix extends Chart {
     this.describeCell();
     this.notes.textContent = shown === log.last ? log.run.notes.join(" ") : "";
     this.holder.classList.toggle("gv-dynamics-two", log.truth !== null);
-    this.describeAs(`Matrix of ${integer(log.n)} targets by ${integer(log.n)} sources, ${plural(Math.min(shown, log.ready), "row")} learned with ${plural(log.edgesAt(shown), "entry", "entries")}`
-      + `${log.truth ? "; the true matrix beside it" : ""}.`);
+    this.describeAs(`Matrix of ${integer(log.n)} targets by ${integer(log.n)} sources, ${plural(Math.min(shown, log.ready), "row")} `
+      + `learned with ${plural(log.edgesAt(shown), "entry", "entries")}${log.truth ? "; the true matrix beside it" : ""}.`);
   }
 }

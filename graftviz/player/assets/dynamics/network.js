@@ -130,8 +130,7 @@ export class DynamicsNetwork extends Graph {
     this.silent.hidden = silent.length === 0;
     this.silent.title = silent.join(", ");
     this.silent.textContent = `Series without a seed: ${listed(silent.map((name) => shorten(name, 24)), NETWORK_LISTED)}.`;
-    this.canvas.setAttribute("aria-label",
-      `Influence network of ${plural(log.n, "series", "series")}: ${plural(total, "arrow")}, ${plural(Math.min(shown, log.ready), "row")} learned, `
+    this.describeAs(`Influence network of ${plural(log.n, "series", "series")}: ${plural(total, "arrow")}, ${plural(Math.min(shown, log.ready), "row")} learned, `
       + `${plural(log.seeds.filter(({ born }) => born <= shown).length, "seed")}.`);
   }
 

@@ -10,10 +10,10 @@ export class DynamicsSeries extends Chart {
     super(app, "gv-dynamics-window");
     this.title = h("h3", { dir: "auto" });
     this.readout = h("span", { class: "gv-count gv-dynamics-readout", dir: "auto" });
-    this.words = h("p", { class: "gv-muted" });
+    this.words = h("p", { class: "gv-small" });
     const keys = [lineKey("observed", "text", { width: 2 }), lineKey("prediction", "objective", { style: "dashed" }),
       legendKey("gv-dynamics-band", "±2 residual standard deviations")];
-    this.card("gv-dynamics-series", "Prediction", "prediction", [this.title, this.readout],
+    this.card("gv-dynamics-series", "Prediction", "prediction", [this.title, this.readout], this.holder,
       h("div", { class: "gv-legend" }, keys), this.words);
     this.at = null;
     attachKeys(this.canvas, this);
@@ -95,9 +95,9 @@ export class DynamicsSeries extends Chart {
 
   describeMoment() {
     const { series, at } = this;
-    if (!series) this.readout.textContent = "";
-    else if (at === null || at >= series.seen.length) this.readout.textContent = `${plural(series.seen.length, "held-out value")}, ${this.ahead(series)}`;
-    else this.readout.textContent = `${this.moment(series, at)}: ${format(series.seen[at])}, predicted ${format(series.predicted[at])} ± ${format(series.band)}`;
+    const all = () => `${plural(series.seen.length, "held-out value")}, ${this.ahead(series)}`;
+    const one = () => `${this.moment(series, at)}: ${format(series.seen[at])}, predicted ${format(series.predicted[at])} ± ${format(series.band)}`;
+    this.readout.textContent = !series ? "" : at === null || at >= series.seen.length ? all() : one();
   }
 
   ahead({ horizon }) {
@@ -114,7 +114,7 @@ export class DynamicsSeries extends Chart {
     this.words.textContent = series
       ? `Band: ±2 residual standard deviations of the training rows; it contains ${percent(series.inside, 1)} of the held-out values. `
         + `PredError of all series ${this.ahead(series)}: ${format(series.error)}.` : "";
-    this.describeAs(series
-      ? `${log.name(series.node)}: ${plural(series.seen.length, "held-out value")} and predictions, ${percent(series.inside, 1)} within the band.` : this.waiting());
+    const text = () => `${log.name(series.node)}: ${plural(series.seen.length, "held-out value")} and predictions, ${percent(series.inside, 1)} within the band.`;
+    this.describeAs(series ? text() : this.waiting());
   }
 }

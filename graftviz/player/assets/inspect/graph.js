@@ -1,6 +1,6 @@
-// The graph of a finished model. The server decides which nodes are drawn; they are numbered here as drawn.
+// The graph of a finished model, of the nodes that the server selects; here they are numbered in the order drawn.
 
-import { isolated, shorten, viridis } from "../shared/core.js";
+import { pairWords, shorten, viridis } from "../shared/core.js";
 import { boxOf, Graph } from "../shared/graph.js";
 import { turned } from "../shared/keys.js";
 import { legendKey, lineKey, Ramp } from "../shared/legend.js";
@@ -31,7 +31,7 @@ export class InspectGraph extends Graph {
     this.stretch = data.stretch;
     if (isOther) this.fit(data.places);
     else [this.places, this.box] = [data.places, boxOf(data.places)];
-    this.canvas.setAttribute("aria-label", data.alt);
+    this.describeAs(data.alt);
     const { low, high, styles } = data.legend;
     const ramp = new Ramp();
     ramp.set(low, high);
@@ -60,8 +60,7 @@ export class InspectGraph extends Graph {
   }
 
   wordsForPair(pair) {
-    const [one, other] = pair.map((k) => isolated(shorten(this.name(k), 40)));
-    return [one, " – ", other];
+    return pairWords(pair.map((k) => this.name(k)));
   }
 
   /** Report a click: on a node, on a pair, or on nothing. */
@@ -78,7 +77,7 @@ export class InspectGraph extends Graph {
     if (this.data) this.pick(-1);
   }
 
-  /** By keyboard: on by falling degree, from the chosen node. */
+  /** By keyboard: the next or previous node by degree. */
   turn(step) {
     if (!this.data) return;
     const now = this.chosen ? this.byDegree.indexOf(this.chosen.i) : -1;
@@ -118,7 +117,7 @@ export class InspectGraph extends Graph {
     const { chosen, pair: hovered, ends } = this;
     const node = chosen?.j === undefined ? chosen?.i : undefined;
     const isNear = (pair) => node === undefined || pair.includes(node);
-    // Or a hub would vanish under its own edges, and small nodes under all of them.
+    // Dense edges are paler, because they would hide hubs and small nodes.
     const isCrowded = ends.length > INSPECT_CROWD.edges || (node !== undefined && ends.filter(isNear).length > INSPECT_CROWD.near);
     const thickest = ends.length > INSPECT_CROWD.thin ? 2.2 : 4;
     const styles = { common: [node === undefined ? palette.plain : palette.text, []], lost: [palette.leaving, [8, 5]], gained: [palette.arriving, [2, 4]] };
@@ -133,7 +132,7 @@ export class InspectGraph extends Graph {
     });
   }
 
-  /** Names of what is chosen, observed and near it; then of the busiest nodes that find room. */
+  /** Names of the selected node, of observed nodes and neighbours, then of nodes by degree. */
   namesOf(marked, observed) {
     const { nodes, observed: states } = this.data;
     const near = this.chosen?.j === undefined && this.chosen ? this.ends.filter((pair) => pair.includes(this.chosen.i)).flat() : [];

@@ -65,6 +65,7 @@ export class BoundChart extends Chart {
   }
 
   describe() {
+    if (!this.region) return;
     const { bounds, nodes } = this.region;
     const size = this.size ?? this.region.size;
     const bound = bounds[size - 1];

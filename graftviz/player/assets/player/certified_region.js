@@ -10,7 +10,7 @@ const REGION_CUTS = [
 ];
 const REGION_TOLERANCES = [0.1, 0.01, 0.001];
 const REGION_STANDARD = { on: true, cut: "drop", tolerance: 0.01 };
-const REGION_LAG = 5; // steps a region may lie behind the shown one and still be lit; more at high speed
+const REGION_LAG = 5; // largest distance in steps of a region that is highlighted from the shown step; more at high speed
 
 export class RegionPanel {
   constructor(app) {
@@ -18,7 +18,7 @@ export class RegionPanel {
     const { on, cut, tolerance } = { ...REGION_STANDARD, ...remembered.get("region", {}) };
     this.settings = { on: on !== false, cut: REGION_CUTS.some(([key]) => key === cut) ? cut : REGION_STANDARD.cut,
       tolerance: REGION_TOLERANCES.includes(tolerance) ? tolerance : REGION_STANDARD.tolerance };
-    this.preview = null; // how many nodes of it to light, when not all
+    this.preview = null; // number of its nodes to highlight; null: all
     this.build();
   }
 
@@ -30,9 +30,8 @@ export class RegionPanel {
   build() {
     const { app } = this;
     const change = (name) => (value) => this.change({ [name]: value });
-    this.toggle = h("button", { type: "button", class: "gv-switch", role: "switch", "aria-checked": String(this.settings.on),
-      title: "Show a certified bound on the marginal of this node from a small region around it",
-      click: () => this.change({ on: !this.settings.on }) }, h("i", { "aria-hidden": "true" }), "Certified region");
+    const toggle = h("label", { class: "gv-switch", title: "Show a certified bound on the marginal of this node from a small region around it" },
+      h("input", { type: "checkbox", role: "switch", checked: this.settings.on, change: ({ target }) => this.change({ on: target.checked }) }), "Certified region");
     const tolerances = REGION_TOLERANCES.map((value) => [value, `±${value}`, `Grow the region until the bound is at most ${value}`]);
     const tolerance = new Choice("Tolerance", tolerances, this.settings.tolerance, change("tolerance"));
     const cut = new Choice("Treatment of cut edges", REGION_CUTS, this.settings.cut, change("cut"));
@@ -44,14 +43,14 @@ export class RegionPanel {
       this.preview = size;
       app.wake();
     });
+    this.parts = [this.chart];
     this.content = h("div", { class: "gv-region-content" }, this.headline, this.details, h("div", { class: "gv-columns" }, this.bars, this.chart.element),
       h("div", { class: "gv-region-choices" }, h("span", {}, "tolerance:", tolerance.element), h("span", {}, "cut edges:", cut.element)));
-    this.element = h("section", { class: "gv-region", "aria-label": "Certified region", hidden: true }, this.toggle, this.content);
+    this.element = h("section", { class: "gv-region", "aria-label": "Certified region", hidden: true }, toggle, this.content);
   }
 
   change(settings) {
     Object.assign(this.settings, settings);
-    this.toggle.setAttribute("aria-checked", String(this.settings.on));
     remembered.set("region", this.settings);
     this.preview = null;
     this.app.changed();
@@ -63,13 +62,13 @@ export class RegionPanel {
 
   // ---------------------------------------------------------------------------- which, and what
 
-  /** The node whose region is asked for, or null. */
+  /** The node whose region is requested, or null. */
   get node() {
     const { selection } = this.app;
     return this.offered && this.settings.on && selection && selection.kind === "node" ? selection.i : null;
   }
 
-  /** What a question about the node asks for besides. */
+  /** The settings of the region in a question about the node. */
   get wish() {
     const { cut, tolerance } = this.settings;
     return { cut, tolerance };
@@ -82,7 +81,7 @@ export class RegionPanel {
     return region?.cut === cut && region.tolerance === tolerance ? { region, fresh: region.t === app.shown } : null;
   }
 
-  /** The region to light, unless it is too far from the shown step to be true to the picture. */
+  /** The region to highlight; null if it belongs to a step too far from the shown one. */
   get lit() {
     const { app } = this;
     const shown = this.current();
@@ -100,14 +99,14 @@ export class RegionPanel {
     this.content.hidden = !settings.on;
     this.caption.hidden = this.node === null;
     if (this.caption.hidden) return;
-    // A sentence that changes with every step would drown everything else that is read aloud.
+    // Screen readers would read a sentence that changes with every step all the time.
     this.headline.setAttribute("aria-live", app.playing ? "off" : "polite");
     const shown = this.current();
     const usable = shown && !shown.region.error ? shown.region : null;
     // In motion every other answer is of a step just past: to fade with each of them would flicker.
     const settled = shown && shown.fresh && !app.playing;
     this.content.classList.toggle("gv-region-old", Boolean(shown && !shown.fresh && !app.playing));
-    // What is about to be replaced keeps its place: the page should not jump with every choice.
+    // Bars that will be replaced stay in the layout, so that the page does not move.
     const coming = !usable && !shown && this.bars.childElementCount > 0;
     this.bars.hidden = this.chart.element.hidden = !usable && !coming;
     this.content.classList.toggle("gv-region-coming", coming);
@@ -129,17 +128,9 @@ export class RegionPanel {
     }
     this.details.textContent = words;
   }
-
-  draw() {
-    this.chart.draw();
-  }
-
-  destroy() {
-    this.chart.destroy();
-  }
 }
 
-/** Bars of the region's marginal, with the interval it certifies, beside what BP says. */
+/** Bars of the region's marginal with the certified interval, and marks of the result of BP. */
 function regionBars({ marginal, bound, bp, exact, verdict }, labels) {
   const vacuous = verdict === "none";
   const rows = marginal.slice(0, 24).map((value, k) => {

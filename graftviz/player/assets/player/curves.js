@@ -1,13 +1,15 @@
 // Objective, recall and precision, held-out NLPL as stacked small charts with one common axis.
 
 import { Chart, paddedRange } from "../shared/chart.js";
-import { Choice, clamp, css, Eased, h, integer, lerp, lineSample, remembered, ticks } from "../shared/core.js";
+import { Choice, clamp, css, Eased, h, integer, lerp, setParts, ticks } from "../shared/core.js";
+import { legendKey, lineKey, lineSample } from "../shared/legend.js";
 import { saveButton } from "../shared/save_picture.js";
 
 const CHARTS = [
   { title: "Objective", unit: "nats per row", series: [["objective", "objective"]] },
-  { title: "Recall and precision", series: [["recall", "recall"], ["precision", "precision"]], unit: "of true edges found · of found edges true", range: [0, 1] },
-  { title: "NLPL on held-out rows", unit: "nats per row", series: [["nlpl", "nlpl"]] },
+  { title: "Recall and precision", series: [["recall", "right"], ["precision", "precision", { style: "dashed" }]],
+    unit: "of true edges found · of found edges true", range: [0, 1] },
+  { title: "NLPL on held-out rows", unit: "nats per row", series: [["nlpl", "text"]] },
 ];
 const AXIS_TEXT = { steps: "steps", edges: "active edges", seconds: "engine seconds" };
 
@@ -17,10 +19,10 @@ class CurveChart extends Chart {
     Object.assign(this, { panel, about, isLast });
     this.up = new Eased(this.app, 7);
     const { series, title, unit } = about;
-    this.values = series.map(([name, colour]) => {
+    this.values = series.map(([name, colour, look]) => {
       const [value, before] = [h("b"), h("span", { class: "gv-before" })];
       const label = series.length > 1 ? `${name} ` : "";
-      return { name, value, before, node: h("span", { class: "gv-key" }, lineSample(colour), label, value, before) };
+      return { name, value, before, node: legendKey(lineSample(colour, look), [label, value, before]) };
     });
     const heading = series.length > 1 ? null : h("span", { class: "gv-curve-title", title: unit }, title);
     this.element = h("div", {}, h("div", { class: "gv-readout" }, heading, this.values.map(({ node }) => node)), this.holder);
@@ -29,23 +31,35 @@ class CurveChart extends Chart {
     this.on("click", (x) => this.app.seek(this.stepAt(x)));
   }
 
+  /** The range of the values widens smoothly with new records. */
+  advance(seconds) {
+    const { range, series } = this.about;
+    const values = (log, name) => Array.from({ length: log.ready + 1 }, (_, t) => log.curve(name, t));
+    const all = () => series.flatMap(([name]) => this.panel.logs(name).flatMap((log) => values(log, name)));
+    this.up.advance(range ?? paddedRange(all()), seconds);
+  }
+
+  get moving() {
+    return this.up.moving;
+  }
+
   paint(context, palette) {
     const { panel, about, isLast } = this;
-    const { log, p } = this.app;
+    const { log, moment } = this.app;
     const [across, up] = [panel.across.values, this.up.values];
     this.axes([48, 14, 7, isLast ? 20 : 6], across, up);
     this.grid(ticks(...up, 3));
     if (isLast) this.below(ticks(...across, 5).filter((v) => panel.axis === "seconds" || Number.isInteger(v)), AXIS_TEXT[panel.axis]);
     if (log.branchStep !== null && log.ready >= log.branchStep) this.upright(log.abscissa(panel.axis, log.branchStep), 0.55, [2, 3]);
-    for (const [name, colour] of about.series) {
-      const ink = palette[colour] ?? palette.text;
+    for (const [name, colour, look] of about.series) {
+      const ink = palette[colour];
       if (panel.isCompared(name)) this.line(this.points(panel.ghost, name, 0, panel.ghost.ready), css(ink, 0.8), 1.4, [5, 4]);
-      this.line(this.points(log, name, Math.floor(p), log.ready), css(ink, 0.28), 1.5);
-      const passed = this.points(log, name, 0, p);
-      this.line(passed, css(ink), 2.2, name === "precision" ? [6, 3] : []);
+      this.line(this.points(log, name, Math.floor(moment), log.ready), css(ink, 0.28), 1.5);
+      const passed = this.points(log, name, 0, moment);
+      this.line(passed, css(ink), 2.2, look ? [6, 3] : []);
       if (passed.length) this.dot(...passed.at(-1), 3.6, css(ink));
     }
-    this.upright(this.between(log, p));
+    this.upright(this.between(log, moment));
     if (panel.hover !== null) this.upright(log.abscissa(panel.axis, panel.hover), 0.5, [3, 3]);
   }
 
@@ -74,8 +88,9 @@ class CurveChart extends Chart {
     return best;
   }
 
-  describe(t) {
+  describe() {
     const { log } = this.app;
+    const t = this.panel.described;
     const words = this.values.map(({ name, value, before }) => {
       const number = readout(log.curve(name, Math.min(t, log.ready)));
       const old = this.panel.isCompared(name) ? this.panel.ghostValue(name, t) : null;
@@ -91,26 +106,23 @@ export class CurvesPanel {
   constructor(app) {
     this.app = app;
     this.hover = null; // a step
-    this.axis = remembered.get("axis", "steps");
     this.choice = new Choice("Horizontal axis", [
       ["steps", "steps"], ["edges", "edges"], ["seconds", "seconds", "Engine seconds"],
-    ], this.axis, (value) => {
-      this.axis = value;
-      remembered.set("axis", value);
+    ], "steps", () => {
       this.across.values = null;
       app.wake();
-    });
+    }, "axis");
     this.across = new Eased(app, 7); // range of the common axis
     this.body = h("div", { class: "gv-curves-body" });
     this.ghostName = h("span");
-    this.ghostKey = h("span", { class: "gv-key", hidden: true }, lineSample("ghost"), this.ghostName);
+    this.ghostKey = lineKey(this.ghostName, "muted", { style: "dashed", width: 2 });
     this.element = h("section", { class: "gv-card gv-curves", "aria-label": "Curves" },
       h("header", {}, h("h3", {}, "Curves"), this.choice.element, saveButton(app, "curves")), this.body, this.ghostKey);
-    this.charts = [];
+    this.parts = []; // the charts
   }
 
-  destroy() {
-    for (const chart of this.charts) chart.destroy();
+  get axis() {
+    return this.choice.value;
   }
 
   setRun(log, ghost) {
@@ -119,16 +131,10 @@ export class CurvesPanel {
     this.hover = null;
     const known = { objective: true, recall: log.truth !== null, nlpl: log.header.rows.test > 0 };
     const wanted = CHARTS.filter(({ series }) => known[series[0][0]]);
-    if (wanted.length === this.charts.length && wanted.every((about, k) => about === this.charts[k].about)) return;
-    this.destroy();
+    if (wanted.length === this.parts.length && wanted.every((about, k) => about === this.parts[k].about)) return;
     this.across.values = null;
     this.body.dataset.charts = wanted.length;
-    this.charts = wanted.map((about, k) => new CurveChart(this, about, k === wanted.length - 1));
-    this.body.replaceChildren(...this.charts.map(({ element }) => element));
-  }
-
-  draw() {
-    for (const chart of this.charts) chart.draw();
+    setParts(this, this.body, wanted.map((about, k) => new CurveChart(this, about, k === wanted.length - 1)));
   }
 
   // --------------------------------------------------------------------------------------- axes
@@ -136,11 +142,10 @@ export class CurvesPanel {
   /** Ranges widen smoothly with new records. */
   advance(seconds) {
     this.across.advance(this.horizontal(), seconds);
-    for (const chart of this.charts) chart.up.advance(this.vertical(chart.about), seconds);
   }
 
   get moving() {
-    return [this.across, ...this.charts.map(({ up }) => up)].some(({ moving }) => moving);
+    return this.across.moving;
   }
 
   logs(name) {
@@ -150,11 +155,6 @@ export class CurvesPanel {
   horizontal() {
     const ends = this.logs().map((log) => Math.max(log.abscissa(this.axis, log.ready), this.axis === "steps" ? log.last ?? 0 : 0));
     return [0, Math.max(...ends) || 1];
-  }
-
-  vertical({ range, series }) {
-    const values = () => series.flatMap(([name]) => this.logs(name).flatMap((log) => Array.from({ length: log.ready + 1 }, (_, t) => log.curve(name, t))));
-    return range ?? paddedRange(values());
   }
 
   // ---------------------------------------------------------------------------- the run beside it
@@ -199,21 +199,22 @@ export class CurvesPanel {
 
   // -------------------------------------------------------------------------------------- hover
 
+  /** The step whose values are written. */
+  get described() {
+    return this.hover ?? this.app.shown;
+  }
+
   point(t) {
     if (t === this.hover) return;
     this.hover = t;
-    this.describe();
+    for (const panel of [this, ...this.parts]) panel.describe();
     this.app.wake();
   }
 
   describe() {
-    const { log, shown } = this.app;
-    const t = this.hover ?? shown;
-    if (this.ghost) {
-      const at = this.isAtEnds(t) ? "at its end" : `at as many ${this.measure}`;
-      this.ghostName.textContent = [`${log.header.beside || "previous run"}, ${at}`, this.difference()].filter(Boolean).join("; ");
-    }
-    for (const chart of this.charts) chart.describe(t);
+    if (!this.ghost) return;
+    const at = this.isAtEnds(this.described) ? "at its end" : `at as many ${this.measure}`;
+    this.ghostName.textContent = [`${this.app.log.header.beside || "previous run"}, ${at}`, this.difference()].filter(Boolean).join("; ");
   }
 }
 

@@ -1,7 +1,8 @@
-// How edges look: active, new, taken out, missing, and how surely they were found.
+// Edges of the growing graph: active, new, removed and missing ones, and their stability.
 
 import { clamp, lerp } from "../shared/core.js";
 import { lit } from "../shared/graph.js";
+import { lineBorder } from "../shared/legend.js";
 
 const DOTS = 4000; // drawn for all missing edges together
 const FAINTEST = 0.1; // opacity of an edge that no subsample found
@@ -9,9 +10,10 @@ const SURE_LEVELS = 7;
 const ACTIVE = 0.82; // opacity of an edge
 const ASIDE = 0.16; // opacity of an edge that does not touch the selection
 const MISSING = 0.75; // opacity of a missing edge
-const HAZE = 0.3; // opacity of missing edges where there are too many to dot
-const GONE = 0.75; // opacity of an edge that was taken out in the shown step
+const HAZE = 0.3; // opacity of missing edges that are too many for dotted lines
+const GONE = 0.75; // opacity of an edge that was removed in the shown step
 const WIDTH_LEVELS = 2.5; // per px
+export const MISSING_LINE = { style: "dotted" };
 
 export class EdgeLayer {
   constructor(view) {
@@ -28,15 +30,16 @@ export class EdgeLayer {
     return (this.pairs[e] ??= [this.log.sources[e], this.log.targets[e]]);
   }
 
-  /** True edges not found yet. Every dot costs, so many long lines get sparser ones, or become thin lines. */
+  /** True edges not found yet. Dots take time to draw: many long lines have fewer dots, or are thin lines. */
   missing(palette) {
     const { at, now, region } = this.view;
     const edges = this.log.header.truth.filter(([i, j]) => this.log.edgeAt(i, j, now.t) < 0);
     const length = edges.reduce((sum, [i, j]) => sum + Math.abs(at[i][0] - at[j][0]) + Math.abs(at[i][1] - at[j][1]), 0);
     const period = Math.max(5, length / DOTS);
     const haze = period > 10;
-    this.missingSample.classList.toggle("gv-line-haze", haze);
-    return { edges, line: palette.muted, alpha: (haze ? HAZE : MISSING) * (1 - 0.6 * region.light), ...(haze ? { width: 0.8 } : { width: 1.6, dash: [1.6, period - 1.6] }) };
+    this.missingSample.style = lineBorder("muted", haze ? { width: 1 } : MISSING_LINE);
+    const look = haze ? { alpha: HAZE, width: 0.8 } : { alpha: MISSING, width: 1.6, dash: [1.6, period - 1.6] };
+    return { edges, line: palette.muted, ...look, alpha: look.alpha * (1 - 0.6 * region.light) };
   }
 
   kindOf(e) {
@@ -51,7 +54,7 @@ export class EdgeLayer {
     return base * (0.45 + 1.75 * Math.sqrt(strength));
   }
 
-  /** How surely an edge was found, in levels; the highest where that is unknown or not to be shown. */
+  /** Level of an edge's stability; the highest one where it is unknown or not shown. */
   sureness(e) {
     const { log } = this;
     if (!this.view.show.stability || !log.stability || !log.stability.of) return SURE_LEVELS;
@@ -62,7 +65,7 @@ export class EdgeLayer {
     return FAINTEST + (1 - FAINTEST) * (level / SURE_LEVELS) ** 1.5;
   }
 
-  /** Edges at playhead `p`, on the way from step `before` to the shown one. */
+  /** Layers of the edges at a moment `p` between step `before` and the shown one. */
   layers(palette, p, before) {
     const { log, view } = this;
     const { now, show, region, app: { selection } } = view;
@@ -71,11 +74,11 @@ export class EdgeLayer {
     this.fresh = [];
     for (let e = 0; e < log.made[now.t]; e++) {
       if (show[this.kindOf(e)] === false) continue;
-      // Taken out in the shown step, or by the final fit: fading, and marked while it is shown.
+      // Removed in the shown step, or by the final fit: fading, and marked while the step is shown.
       const isDropped = log.isDropped(e, now.t);
       if (isDropped || (log.died[e] >= before && log.died[e] <= now.t)) gone.push(e);
       if (isDropped || log.died[e] <= now.t) continue;
-      // Lit while it arrives or grows and while its step is shown, fading as the next one comes.
+      // Highlighted while it appears or gets a feature and while that step is shown, fading with the next one.
       if (log.grewAt(e, now.t) >= before) this.fresh.push(e);
       if (log.born[e] <= before) steady.push(e);
     }
@@ -95,8 +98,9 @@ export class EdgeLayer {
     const kind = this.kindOf(edges[0]);
     const dash = 6 + 2 * width;
     const gap = kind === "wrong" ? 3 + 1.5 * width : 2 + 0.7 * width;
-    const dotted = this.log.isPartial(edges[0], this.view.now.t) ? [dash, gap, 1.2 + 0.3 * width, gap] : null;
-    return { edges: edges.map((e) => this.pair(e)), line: palette[kind], alpha, width: Math.max(width, 0.5), dash: dotted ?? (kind === "wrong" ? [dash, gap] : []) };
+    const isPartial = this.log.isPartial(edges[0], this.view.now.t);
+    return { edges: edges.map((e) => this.pair(e)), line: palette[kind], alpha, width: Math.max(width, 0.5),
+      dash: isPartial ? [dash, gap, 1.2 + 0.3 * width, gap] : kind === "wrong" ? [dash, gap] : [] };
   }
 
   arriving(palette, e, p, before) {
@@ -108,7 +112,7 @@ export class EdgeLayer {
     return [glow, (isNew || light > 0.5) && this.look(palette, [e], this.width(e), isNew ? part : 1)];
   }
 
-  /** An edge on its way out: the edge it was, as far as it is still there, then dashes with a cross. */
+  /** Layers of a removed edge: the edge, fading, then dashes with a cross. */
   leaving(palette, e, p, before) {
     const { log } = this;
     const { now, part } = this.view;

@@ -1,15 +1,16 @@
-// The growing graph: where nodes are, how they look, what is selected, and the legend.
+// The growing graph: places and looks of the nodes, the selection, and the legend.
 
-import { clamp, Eased, format, h, integer, isolated, lerp, lineSample, mix, plural, remembered, replaceChildren, shorten, smooth, viridis } from "../shared/core.js";
+import { clamp, Eased, format, h, integer, lerp, mix, pairWords, plural, remembered, replaceChildren, smooth, viridis } from "../shared/core.js";
 import { boxOf, gapOf, Graph, WHOLE_PLANE } from "../shared/graph.js";
 import { turned } from "../shared/keys.js";
-import { EdgeLayer } from "./edges.js";
+import { legendKey, lineSample, Ramp } from "../shared/legend.js";
+import { EdgeLayer, MISSING_LINE } from "./edges.js";
 import { RegionLayer } from "./region_layer.js";
 
 const GLIDE_RATE = 12; // 1/s: how fast nodes close in on their places
 const COLOUR_LEVELS = 32;
 const FEW = 40; // up to this many nodes, all names are shown
-const NAMED_LONGER = 2.5; // degrees that a name on show counts more, so that names do not flicker
+const NAMED_LONGER = 2.5; // added to the degrees of nodes whose names are shown, so that names do not flicker
 
 export class GraphView extends Graph {
   near = 7;
@@ -20,6 +21,7 @@ export class GraphView extends Graph {
     this.world = new Eased(app, GLIDE_RATE, () => 2); // places of the nodes: x0, y0, x1, y1, …
     this.edges = new EdgeLayer(this);
     this.region = new RegionLayer(this);
+    this.parts = [this.region];
     this.element = this.card("", "Graph", "graph", { below: app.region.caption });
   }
 
@@ -42,26 +44,24 @@ export class GraphView extends Graph {
 
   /** Nodes glide to their places, which may change with every record and run. */
   advance(seconds) {
-    this.region.advance(seconds);
-    this.world.advance(this.log.positions(this.app.p), seconds);
+    this.world.advance(this.log.positions(this.app.moment), seconds);
   }
 
   get moving() {
-    return this.world.moving || this.region.moving;
+    return this.world.moving;
   }
 
   project() {
-    const { log, app: { p }, world: { values } } = this;
-    const { width, height } = this.surface;
+    const { log, app: { shown, part }, world: { values } } = this;
+    const { width, height } = this;
     const margin = clamp(Math.min(width, height) * 0.06, 16, 40);
     this.margins = [margin, margin];
     this.places = this.byDegree.map((_, i) => [values[2 * i], values[2 * i + 1]]);
     super.project();
-    const [before, after] = [Math.floor(p + 1e-6), Math.ceil(p - 1e-6)];
-    this.before = before;
-    this.now = log.snapshot(clamp(after, 0, log.ready));
-    this.then = log.snapshot(clamp(before, 0, log.ready));
-    this.part = after > before ? smooth(p - before) : 1;
+    this.before = part < 1 ? shown - 1 : shown;
+    this.now = log.snapshot(shown);
+    this.then = log.snapshot(this.before);
+    this.part = smooth(part);
     const room = Math.min(width, height * 1.3) / 620;
     const roomy = clamp(66 / Math.sqrt(log.n), 2.3, 8.5) * clamp(room, 0.62, 1.25) * this.camera.zoom ** 0.4;
     // On a crowded map nodes must not cover each other.
@@ -103,7 +103,7 @@ export class GraphView extends Graph {
     this.app.select(null);
   }
 
-  /** By keyboard: the next or the last variable, in the order of the table. */
+  /** By keyboard: the next or the previous variable, in the order of the table. */
   turn(step) {
     const { app } = this;
     const i = turned(app.selection ? app.selection.i : -1, step, this.log.n);
@@ -111,7 +111,7 @@ export class GraphView extends Graph {
     this.say(this.wordsFor(i));
   }
 
-  /** By keyboard: the next or the last edge, of the chosen variable if there is one. */
+  /** By keyboard: the next or the previous edge, of the selected variable if there is one. */
   turnEdge(step) {
     const { app } = this;
     const pair = this.nextPair(step, this.pairs(), app.selection);
@@ -132,7 +132,7 @@ export class GraphView extends Graph {
     const fact = edge < 0 ? " · not active" : ` · since step ${log.born[edge]} · weight ${format(log.normAt(edge, shown))}`;
     const times = log.timesFound(i, j);
     const found = times === null ? "" : ` · in ${times} of ${log.stability.of} subsamples`;
-    return [h("b", {}, isolated(shorten(log.name(i), 30)), " – ", isolated(shorten(log.name(j), 30))), fact + status + found];
+    return [h("b", {}, pairWords([log.name(i), log.name(j)], 30)), fact + status + found];
   }
 
   // ---------------------------------------------------------------------------------- drawing
@@ -140,7 +140,7 @@ export class GraphView extends Graph {
   scene(palette) {
     const { app, log, region } = this;
     return [region.ground(palette), log.truth && this.show.missing && this.edges.missing(palette),
-      this.edges.layers(palette, app.p, this.before), region.cuts(palette), this.nodes(palette), this.names()];
+      this.edges.layers(palette, app.moment, this.before), region.cuts(palette), this.nodes(palette), this.names()];
   }
 
   /** End of the colour scale: a power of two, so that colours of nodes seldom change during a run. */
@@ -163,8 +163,8 @@ export class GraphView extends Graph {
     const grey = mix(palette.background, palette.text, 0.3);
     // Nodes of one colour are drawn at once, and so are those that are equally far dimmed.
     const looks = Map.groupBy(this.byDegree, (i) => `${level(i)} ${region.opacity(i).toFixed(2)}`);
-    const discs = [...looks.values()].map((nodes) => ({ nodes, size: wider(0), alpha: region.opacity(nodes[0]), line: palette.outline, width: unit > 3 ? 1.1 : 0.7,
-      fill: level(nodes[0]) ? viridis(0.04 + (0.93 * level(nodes[0])) / COLOUR_LEVELS) : grey }));
+    const discs = [...looks.values()].map((nodes) => ({ nodes, size: wider(0), alpha: region.opacity(nodes[0]),
+      line: palette.outline, width: unit > 3 ? 1.1 : 0.7, fill: level(nodes[0]) ? viridis(0.04 + (0.93 * level(nodes[0])) / COLOUR_LEVELS) : grey }));
     const hubs = this.byDegree.map((i) => [i, lerp(then.hubs[i], now.hubs[i], part) * region.opacity(i)]).filter(([, share]) => share > 0);
     const marked = selection ? [selection.i, selection.j].filter((i) => i !== undefined) : [];
     return [{ nodes: light, size: wider(unit * 0.55 + 3), fill: palette.rim }, { nodes: light, size: wider(unit * 0.55 + 2), fill: palette.step }, discs,
@@ -173,7 +173,7 @@ export class GraphView extends Graph {
       this.hover >= 0 && { nodes: [this.hover], size: wider(2.5), line: palette.text, width: 2 }];
   }
 
-  /** Names of what is pointed at and selected, of its neighbours or region, and of the largest nodes. */
+  /** Names of the nodes pointed at and selected, of their neighbours or region, and of the largest nodes. */
   names() {
     const { app, log, now, unit, camera: { zoom }, named } = this;
     const { selection, region: { lit: region } } = app;
@@ -192,26 +192,25 @@ export class GraphView extends Graph {
 
   buildLegend() {
     this.tallies = Object.fromEntries(["gone", "partial", "right", "wrong", "missing", "stability"].map((kind) => [kind, h("b")]));
-    const entry = (kind, text, sample = lineSample(kind), title = `Show or hide: ${text}`) => {
+    const entry = (kind, text, sample, title = `Show or hide: ${text}`) => {
       const node = h("button", { type: "button", class: "gv-key", "aria-pressed": String(this.show[kind]), title, click: () => {
         this.show[kind] = !this.show[kind];
         node.setAttribute("aria-pressed", String(this.show[kind]));
         remembered.set("show", this.show);
-        this.wake();
+        this.app.wake();
       } }, sample, `${text} `, this.tallies[kind]);
       return node;
     };
-    const key = (title, ...parts) => h("span", { class: "gv-key", title }, ...parts);
-    const sample = (kind, ...content) => h("i", { class: `gv-${kind}`, "aria-hidden": "true" }, ...content);
-    this.edges.missingSample = lineSample("missing");
-    this.degreeTop = h("span");
-    this.partialKey = key("Only some pairs of states of this edge are active", lineSample("partial"), "partially active ", this.tallies.partial);
-    this.goneKey = key("Removed after it had been an edge", sample("cross", "×"), "removed ", this.tallies.gone);
-    this.stableKey = entry("stability", "found in", sample("fade"), "The fainter an edge, the fewer subsamples found it. Click to draw all edges alike.");
-    replaceChildren(this.legend,
-      this.log.truth && [entry("right", "true"), entry("wrong", "false"), entry("missing", "missing", this.edges.missingSample)],
-      key("Activated in this step", lineSample("step"), "new"), this.partialKey, this.goneKey, this.stableKey,
-      key(null, sample("hub"), "hub"), key(null, "degree 0", sample("ramp"), this.degreeTop));
+    this.edges.missingSample = lineSample("muted", MISSING_LINE);
+    this.degrees = new Ramp("degree ");
+    this.partialKey = legendKey("gv-line gv-line-partial", ["partially active ", this.tallies.partial], "Only some pairs of states of this edge are active");
+    this.goneKey = legendKey(h("i", { class: "gv-cross" }, "×"), ["removed ", this.tallies.gone], "Removed after it had been an edge");
+    this.stableKey = entry("stability", "found in", h("i", { class: "gv-fade" }),
+      "The fainter an edge, the fewer subsamples found it. Click to draw all edges alike.");
+    const ofTruth = () => [entry("right", "true", lineSample("right")), entry("wrong", "false", lineSample("wrong", { style: "dashed" })),
+      entry("missing", "missing", this.edges.missingSample)];
+    replaceChildren(this.legend, this.log.truth && ofTruth(), legendKey("gv-line gv-line-step", "new", "Activated in this step"),
+      this.partialKey, this.goneKey, this.stableKey, legendKey("gv-hub", "hub"), this.degrees.element);
   }
 
   /** Numbers in the legend and the description, once per shown step. */
@@ -225,10 +224,9 @@ export class GraphView extends Graph {
     this.stableKey.hidden = !log.stability;
     for (const [kind, value] of Object.entries({ partial, gone, right, wrong: count - right, missing })) tallies[kind].textContent = integer(value);
     if (log.stability) tallies.stability.textContent = `0 … ${integer(log.stability.of)} subsamples`;
-    this.degreeTop.textContent = String(this.degreeLimit);
+    this.degrees.set("0", String(this.degreeLimit));
     const left = (partial ? `, ${partial} of them partially active` : "") + (gone ? `; ${plural(gone, "edge")} removed` : "");
     const truth = log.truth ? `, ${right} of them true, ${missing} true edges missing` : "";
-    this.canvas.setAttribute("aria-label",
-      `Graph after step ${shown}: ${plural(log.n, "variable")}, ${plural(count, "edge")}${truth}${left}; largest degree ${topDegree}.`);
+    this.describeAs(`Graph after step ${shown}: ${plural(log.n, "variable")}, ${plural(count, "edge")}${truth}${left}; largest degree ${topDegree}.`);
   }
 }

@@ -1,6 +1,6 @@
 // The selected node, edge or pair at the shown step: data of the log at once, then the full answer.
 
-import { button, clamp, css, diverging, format, h, icon, integer, isolated, luminance, plural, replaceChildren, shorten } from "../shared/core.js";
+import { button, clamp, css, diverging, format, h, icon, integer, isolated, luminance, pairWords, plural, replaceChildren, shorten } from "../shared/core.js";
 
 let inspectors = 0;
 
@@ -44,7 +44,7 @@ export class InspectorPanel {
     else app.selectPair(i, j);
   }
 
-  /** Show what is wrong with a question; the answer to the last one goes. */
+  /** Show what is wrong with a question, in place of the last answer. */
   refuse(text) {
     this.app.select(null);
     this.message.textContent = text;
@@ -68,7 +68,7 @@ export class InspectorPanel {
     const found = app.questions.find();
     const answer = found?.question.kind === kind ? found.answer : null;
     const isOld = answer && answer.t !== shown;
-    // Numbers of another step would contradict the picture: while they differ, the log's come first.
+    // Numbers of another step would contradict the picture: those of the log come first while they differ.
     const facts = isOld ? { ...answer, ...known } : { ...known, ...answer };
     const build = { node: nodeView, edge: edgeView, pair: pairView }[kind];
     const stale = isOld ? h("p", { class: "gv-muted" }, `Details as of step ${answer.t}.`) : null;
@@ -80,8 +80,6 @@ export class InspectorPanel {
     replaceChildren(this.body, rest, stale, more);
   }
 }
-
-const namesOf = ([a, b]) => [isolated(shorten(a, 40)), " – ", isolated(shorten(b, 40))];
 
 function heading(content, ...tags) {
   return h("div", { class: "gv-heading" }, h("b", { dir: "auto" }, content),
@@ -137,7 +135,7 @@ function nodeView(facts, app) {
 
 function edgeView(facts, app) {
   const parts = [
-    heading(namesOf(facts.names), `since step ${facts.since}`, `weight norm ${format(facts.norm)}`,
+    heading(pairWords(facts.names), `since step ${facts.since}`, `weight norm ${format(facts.norm)}`,
       facts.score_at_activation !== undefined && `chosen with score ${format(facts.score_at_activation)}`,
       facts.tests !== undefined && `tested ${plural(facts.tests, "time")}`, truthTag(facts.truth),
       foundTag(facts, app.log), featuresTag(facts), facts.again && "came back", facts.dropped && "removed by the final fit"),
@@ -186,7 +184,7 @@ const foundTag = ({ found }, log) => ((found ?? null) === null ? null : `in ${fo
 const featuresTag = ({ features }) => features && `${integer(features.active)} of ${plural(features.possible, "feature")} active`;
 
 function pairView(facts, app) {
-  const parts = [heading(namesOf(facts.names), "not active", truthTag(facts.truth), foundTag(facts, app.log),
+  const parts = [heading(pairWords(facts.names), "not active", truthTag(facts.truth), foundTag(facts, app.log),
     facts.tests !== undefined && (facts.tests ? `tested ${plural(facts.tests, "time")}` : "never tested"))];
   if (facts.score !== undefined && facts.score !== null) {
     const { score, threshold } = facts;

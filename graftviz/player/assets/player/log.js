@@ -1,21 +1,21 @@
-// The client-side log of one run: everything any panel shows is a function of it and the playhead.
+// The log of one run in the browser: panels show functions of it and of the playhead.
 
 import { format, lerp } from "../shared/core.js";
 import { countUpTo, EdgeLog, History } from "../shared/log.js";
 
 export class RunLog extends EdgeLog {
-  records = [null]; // by t; holes where a message got lost
-  ready = 0; // records 1…ready are all here
+  records = [null]; // by t; with holes after lost messages
+  ready = 0; // the last step up to which all records are available
   outcome = null;
   scores = []; // per edge
   norms = []; // per edge: its weight norm
   features = []; // per edge: {active, possible} of one that got single features
-  limits = new History(); // what a score must exceed
+  limits = new History(); // limits that a score must exceed
   frames = new History(); // layout key frames
   made = [0]; // activations up to and with step t
   counts = [0]; // active edges after step t
-  dropped = new Set(); // edges that the final fit took out
-  gone = 0; // edges taken out so far
+  dropped = new Set(); // edges that the final fit removed
+  gone = 0; // edges removed so far
   stability = null; // {of, counts: key of a pair → subsamples that found it}
   cache = new Map();
   scoreTop = 0;
@@ -32,7 +32,7 @@ export class RunLog extends EdgeLog {
     return this.header.names[i] ?? `variable ${i}`;
   }
 
-  /** What a score must exceed in step t: {symbol, value}; a branch may change it. */
+  /** The limit that a score must exceed in step t: {symbol, value}; a branch may change it. */
   limitAt(t) {
     return this.limits.at(Math.max(t, 1));
   }
@@ -90,7 +90,7 @@ export class RunLog extends EdgeLog {
     if (record.reservoir) this.scoreTop = Math.max(this.scoreTop, record.reservoir.max);
   }
 
-  /** Whether the final fit took an edge out, and the end is what step t is. */
+  /** Whether step t is the end, and the final fit removed an edge. */
   isDropped(edge, t) {
     return this.dropped.has(edge) && this.finished && t === this.last;
   }
@@ -100,13 +100,13 @@ export class RunLog extends EdgeLog {
     return (this.counts[t] ?? 0) - (this.finished && t === this.last ? this.dropped.size : 0);
   }
 
-  /** Take how often each pair was found over subsamples. */
+  /** Set how often each pair was found in subsamples. */
   setStability(found) {
     const counts = new Map(found.edges.map(([i, j, count]) => [this.key(i, j), count]));
     this.stability = { of: found.of, rows: found.rows, counts };
   }
 
-  /** In how many subsamples a pair was found; null when that is not known. */
+  /** Number of subsamples in which a pair was found; null if it is unknown. */
   timesFound(i, j) {
     return this.stability && this.stability.of ? this.stability.counts.get(this.key(i, j)) ?? 0 : null;
   }
@@ -116,7 +116,7 @@ export class RunLog extends EdgeLog {
     this.feed(1, other.records.slice(1, upTo + 1), null);
   }
 
-  /** Where this run leaves the one it continues, if it continues one. */
+  /** The step at which this run branches off another one, or null. */
   get branchStep() {
     return this.header.branch ? this.header.branch.t : null;
   }
@@ -136,7 +136,7 @@ export class RunLog extends EdgeLog {
     return this.features[edge].since(t) ?? this.born[edge];
   }
 
-  /** Degrees, weight norms, hubs and their maxima after step t; kept for the latest steps asked. */
+  /** Degrees, weight norms, hubs and their maxima after step t; cached for the latest steps. */
   snapshot(t) {
     const kept = this.cache.get(t);
     if (kept) return kept;
@@ -201,7 +201,7 @@ export class RunLog extends EdgeLog {
     return axis === "edges" ? this.records[t].edges : this.records[t].seconds;
   }
 
-  // ------------------------------------------------------------ what the log itself can answer
+  // ------------------------------------------------------- facts about nodes, edges and pairs
 
   nodeFacts(i, t) {
     const { degrees, norms, hubs, active } = this.snapshot(t);
@@ -231,7 +231,7 @@ export class RunLog extends EdgeLog {
     };
   }
 
-  /** What the records say about an inactive pair: its appearances in the reservoir. */
+  /** Facts about an inactive pair: its appearances in the reservoir. */
   pairFacts(i, j, t) {
     const key = this.key(i, j);
     const facts = { t, names: [this.name(i), this.name(j)], truth: this.isTrue(i, j), threshold: this.limitAt(t).value, found: this.timesFound(i, j) };

@@ -1,7 +1,7 @@
 // The player: shown run and step, the moving playhead, and messages to the server.
 
-import { approach, clamp, h, plural } from "../shared/core.js";
-import { KEYS_OF_PLAYER } from "../shared/keys_help.js";
+import { clamp, h, plural } from "../shared/core.js";
+import { graphKeys, turnKeys } from "../shared/keys_help.js";
 import { Requests } from "../shared/requests.js";
 import { StepView } from "../shared/step_view.js";
 import { Transport } from "../shared/transport.js";
@@ -14,20 +14,16 @@ import { Questions } from "./questions.js";
 import { ReservoirPanel } from "./reservoir.js";
 import { WordsPanel } from "./words.js";
 
-const AHEAD_SECONDS = 1.5; // of playing that should be here beyond the shown step
-const FETCH_SECONDS = 3; // of playing that a request is for
+const AHEAD_SECONDS = 1.5; // of playback that should be available beyond the shown step
+const FETCH_SECONDS = 3; // of playback in a request
 const FETCH_STEPS = [24, 400]; // least and most of a request
-const STEP_RATE = 11; // 1/s: how fast the playhead closes in on a step that was jumped to
-const FAR = 40; // steps of a long way that the playhead moves over
 const PATIENT_MS = 700; // how long the old run stays while the new one has not reached the step
 
-/** The playhead `p` moves to the shown step, and step t is complete at p = t. */
 class Player extends StepView {
   constructor(host, callbacks) {
-    super(host, callbacks, "gv-grow", "Player of a learning run", { speedKey: "speed", speed: 4 });
+    super(host, callbacks, "gv-grow", "Player of a learning run", { speedKey: "speed", speed: 4, change: 0.8 });
     this.ghost = null;
     this.next = null; // a run that is loading: {log, step, playing, at}
-    this.rolled = 0; // steps that were played since the last whole one, where it moves in whole steps
     this.selection = null;
     this.besides = new Requests(this, "beside", { soon: 500, tries: 10 });
     this.questions = new Questions(this);
@@ -37,15 +33,13 @@ class Player extends StepView {
     this.curves = new CurvesPanel(this);
     this.words = new WordsPanel(this);
     this.inspector = new InspectorPanel(this);
-    this.transport = new Transport(this);
+    this.transport = new Transport(this, { keys: [
+      ["In the graph", [...graphKeys(), ["e, shift e", "next, previous edge of the selected variable"]]],
+      ["In the reservoir", [turnKeys("candidate")]]] });
     this.assembleLayout("Waiting for the run…", "gv-player-body", this.graph.element, [
       h("div", { class: "gv-column" }, this.buildHead(), this.words.element, this.inspector.element, this.words.algorithm),
       h("div", { class: "gv-column" }, this.reservoir.element, this.curves.element)]);
     this.panels = [this.graph, this.region, this.reservoir, this.curves, this.words, this.inspector, this.transport];
-  }
-
-  get keys() {
-    return KEYS_OF_PLAYER;
   }
 
   // ------------------------------------------------------------------------------ runs, records
@@ -89,14 +83,14 @@ class Player extends StepView {
     this.changed();
   }
 
-  /** Where a loading run should open: the step asked for, or the place the last one was left at. */
+  /** The step at which a loading run opens: the requested one, or the shown one. */
   openingStep({ log, step }) {
     const atEnd = this.log !== null && this.log.finished && this.shown === this.log.last;
     const wanted = step ?? this.wanted ?? (atEnd ? Infinity : this.shown);
     return log.last === null ? wanted : Math.min(wanted, log.last);
   }
 
-  /** Switch to the loading run once it has what should be shown, or after a little patience. */
+  /** Switch to the loading run once that step is available, or after some time. */
   considerNext() {
     const { next } = this;
     if (!next) return;
@@ -127,7 +121,6 @@ class Player extends StepView {
     this.log = log;
     this.wanted = target;
     this.reachWanted();
-    this.p = this.shown;
     this.playing = playing;
     this.reveal();
     this.writeHead(log.header);
@@ -152,15 +145,9 @@ class Player extends StepView {
     this.changed();
   }
 
-  /** Show step t, now or as soon as it has arrived; Infinity is the end of the run, where playing stops. */
+  /** Show step t, now or as soon as it is available; Infinity is the end of the run, where playback stops. */
   seek(t) {
     super.seek(t, this.playing && t !== Infinity);
-  }
-
-  goTo(step) {
-    const { p } = this;
-    super.goTo(step);
-    if (!this.still) this.p = clamp(p, this.shown - FAR, this.shown + FAR);
   }
 
   branchHere() {
@@ -217,38 +204,7 @@ class Player extends StepView {
     if (this.log && before !== JSON.stringify(this.palette)) this.inspector.describe();
   }
 
-  // ----------------------------------------------------------------------------------- movement
-
-  get moving() {
-    const rolling = this.playing && this.p < this.log.ready;
-    return rolling || this.p !== this.shown || this.panels.some((panel) => panel.moving);
-  }
-
-  /** Playing goes on from the shown step once a jump to it has been completed. */
-  get isRolling() {
-    const gap = this.shown - this.p;
-    return this.playing && gap >= -0.01 && gap <= 1 && !this.transport.dragging;
-  }
-
-  advance(seconds) {
-    if (!this.isRolling) this.p = approach(this.p, this.shown, this.progress(STEP_RATE, seconds), 0.004);
-    super.advance(seconds);
-  }
-
-  roll(seconds) {
-    if (!this.isRolling) return;
-    const { ready, finished } = this.log;
-    this.rolled += seconds * this.speed;
-    const way = this.still ? Math.floor(this.rolled) : this.rolled;
-    this.rolled -= way;
-    this.p = Math.min(this.p + way, ready);
-    const shown = Math.ceil(this.p - 1e-9);
-    const isEnd = this.p >= ready && finished;
-    if (isEnd) this.playing = false;
-    if (shown === this.shown && !isEnd) return;
-    this.shown = shown;
-    this.changed();
-  }
+  // ----------------------------------------------------------------------------------- requests
 
   demand() {
     this.demandRecords();
@@ -256,7 +212,7 @@ class Player extends StepView {
     this.questions.demand();
   }
 
-  /** Request records before they run out, and none while there are enough. */
+  /** Request records before the playhead reaches the last one. */
   demandRecords() {
     const { log, p, wanted, playing } = this.next ? { ...this.next, p: 0, wanted: this.openingStep(this.next) } : this;
     if (log.finished) return;
@@ -266,15 +222,17 @@ class Player extends StepView {
     if (log.ready < needed) this.requests.send(log.ready + 1, isFar ? most : clamp(Math.ceil(FETCH_SECONDS * this.speed), least, most));
   }
 
-  /** Request what is missing of the run this one belongs beside; other ghosts stay as they are. */
+  /** Request the missing records of a run that is compared with this one, or from which it branches off. */
   demandGhost() {
     const { ghost, log: { header: { beside, branch } } } = this;
     if (ghost && !ghost.finished && (beside || branch?.run === ghost.header.run)) this.besides.send(ghost.header.run, ghost.ready + 1);
   }
 }
 
-// What the papers call the options.
-const SYMBOLS = { alpha: "α", lam: "λ", lam2: "λ₂", reservoir: "|R|", t_max: "t_max", max_edges: "edges ≤", max_features: "features ≤", hub_threshold: "ĉ" };
+// Symbols of the options in the papers.
+const SYMBOLS = {
+  alpha: "α", lam: "λ", lam2: "λ₂", reservoir: "|R|", t_max: "t_max", max_edges: "edges ≤", max_features: "features ≤", hub_threshold: "ĉ",
+};
 
 /** See shared/mount.js. */
 export const host = {

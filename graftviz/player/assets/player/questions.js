@@ -1,4 +1,4 @@
-// Questions about the selected node, edge or pair at the shown step, and their answers, which are kept.
+// Requests for details of the selected node, edge or pair at the shown step, and a cache of their answers.
 
 import { Requests } from "../shared/requests.js";
 
@@ -12,15 +12,15 @@ export class Questions {
     this.setRun();
   }
 
-  /** Forget the answers: they are about another run. */
+  /** Clear the cache, whose answers belong to another run. */
   setRun() {
     this.answers = new Map(); // by key of the question: {question, answer, region}
     this.begin();
   }
 
-  /** Another selection: the question about it need not wait for the answer to the last one. */
+  /** Begin with another selection: its request does not wait for the reply to the last one. */
   begin() {
-    this.last = null; // the latest answer about the selection, which stands in until the next one has come
+    this.last = null; // the latest answer about the selection, shown until the next one is available
     this.requests.reset();
   }
 
@@ -34,13 +34,13 @@ export class Questions {
     return question;
   }
 
-  /** The last step stands for the final fit, once that is available. */
+  /** Key of a question in the cache: answers for the last step change with the final fit. */
   keyOf({ kind, i, j, t, region }) {
     const { log } = this.app;
     return [kind, i, j, t, log.finished && t === log.last, region?.cut, region?.tolerance].join();
   }
 
-  /** Ask what is asked now, unless that is answered. */
+  /** Send the current question, unless its answer is cached. */
   demand() {
     const { current } = this;
     if (current && !this.answers.has(this.keyOf(current)) && this.requests.send(current)) this.sent = this.keyOf(current);
@@ -53,7 +53,7 @@ export class Questions {
     const found = { question, answer, region };
     const key = this.keyOf(question);
     const isDone = !region?.again;
-    // An answer may come twice, the second time when the next question is already on its way.
+    // An answer may arrive twice, the second time after the next question was sent.
     if (key === this.sent) this.requests.replied(isDone);
     if (this.answers.size >= ANSWERS_KEPT) this.answers.delete(this.answers.keys().next().value);
     if (isDone) this.answers.set(key, found);
@@ -63,7 +63,7 @@ export class Questions {
     if (isSame && (!this.last || lag(found) <= lag(this.last))) this.last = found;
   }
 
-  /** The answer to what is asked now, or else the last one about the selection; null without one. */
+  /** The answer to the current question, or else the last one about the selection; null without one. */
   find() {
     const { current } = this;
     const found = current && this.answers.get(this.keyOf(current));

@@ -1,10 +1,10 @@
-// How the certified region looks in the graph: lit ground under its nodes and edges, bars where edges are cut.
+// The certified region in the graph: a coloured area under its nodes and edges, bars across cut edges.
 
 import { css, Eased, mix } from "../shared/core.js";
 
 const GLOW_RATE = 9; // 1/s: how fast a node lights up or goes dark
 const REVEAL_RATE = 26; // nodes per second in which a new region grows
-const CUT_MARKS = 150; // more would hide what they mark
+const CUT_MARKS = 150; // largest number of bars, which would cover the graph
 const OUTSIDE = 0.42; // opacity of nodes outside the region
 
 export class RegionLayer {
@@ -31,7 +31,7 @@ export class RegionLayer {
     return this.view.app.region.lit;
   }
 
-  /** Light up the nodes of the region one after another, and dim all others. */
+  /** Highlight the nodes of the region one after another, and dim all others. */
   advance(seconds) {
     const { app } = this.view;
     const { shown } = this;
@@ -48,28 +48,28 @@ export class RegionLayer {
     this.moving = this.eased.moving || (shown !== null && this.reveal < shown.size);
   }
 
-  /** Opacity of a node: those outside the region step back. */
+  /** Opacity of a node: those outside the region are dimmed. */
   opacity(i) {
     return 1 - (1 - OUTSIDE) * this.light * (1 - this.glow[i]);
   }
 
-  /** How much farther out the ring of the chosen node lies, for the lit ground to end inside it. */
+  /** Additional radius of the ring around the selected node, which encloses the coloured area. */
   get margin() {
     return this.light * (0.4 * this.view.unit + 3);
   }
 
-  /** Whether an edge lies inside, or null where no region is on show. */
+  /** Whether an edge lies inside, or null if no region is shown. */
   holds(e) {
     return this.light < 0.5 ? null : this.view.edges.pair(e).every((i) => this.glow[i] > 0.5);
   }
 
-  /** Colour of rim and cuts, and how strongly it fills: a region that proves nothing is grey and all but empty. */
+  /** Colour of rim and cuts, and opacity of the area: a region with a vacuous bound is grey and nearly transparent. */
   tone(palette) {
     const strength = { certified: 0.3, bounded: 0.17 }[this.verdict];
     return strength ? [palette.region, palette.dark ? strength + 0.1 : strength] : [palette.muted, 0.07];
   }
 
-  /** Radius of the lit ground around a node. */
+  /** Radius of the coloured area around a node. */
   reach(i) {
     return this.view.radius[i] + this.view.unit * 0.75 + 3.5;
   }
@@ -80,7 +80,7 @@ export class RegionLayer {
     return now.active.filter((e) => !log.isDropped(e, now.t)).map((e) => edges.pair(e)).filter(holds);
   }
 
-  /** One lit shape: discs under the nodes, bands under the edges between them, and a rim around both. */
+  /** The area: discs under the nodes, bands under the edges between them, and a rim around both. */
   ground(palette) {
     if (this.light <= 0) return [];
     const { unit, app } = this.view;
@@ -92,7 +92,7 @@ export class RegionLayer {
       { nodes, size: (i) => this.reach(i) * this.glow[i] + rim, fill: colour }]);
   }
 
-  /** A bar across every edge that leaves the region, where it leaves. */
+  /** A bar across every edge that leaves the region, at the border of the area. */
   cuts(palette) {
     if (this.light < 0.5) return [];
     const { at, app: { type } } = this.view;

@@ -1,4 +1,4 @@
-// The page of replay.html: unpack the run that stands in the file, mount the player, switch the theme.
+// The page of replay.html: unpack the run in the file, mount the player, switch the theme.
 
 import { remembered } from "../shared/core.js";
 import { mount } from "./player.js";
@@ -21,7 +21,7 @@ async function openReplay() {
   document.getElementById("theme").addEventListener("click", (event) => {
     if (event.detail) event.currentTarget.blur(); // the space bar is the player's
     const other = root.dataset.theme === "dark" ? "light" : "dark";
-    // Back at the system's own, the page follows it again.
+    // With the theme of the system, the page follows its changes again.
     remembered.set("theme", other === system() ? null : other);
     follow();
     player.refresh();

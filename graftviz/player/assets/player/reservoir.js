@@ -1,8 +1,9 @@
-// The reservoir at the moment of choice: sorted scores, μ, τ_α, max, and what became of each edge.
+// The reservoir when edges are chosen: sorted scores, μ, τ_α, max, and which edges were activated or skipped.
 
 import { Chart } from "../shared/chart.js";
-import { Choice, clamp, css, Eased, format, h, integer, isolated, lerp, percent, plural, remembered, replaceChildren, shorten, smooth, ticks, tickText } from "../shared/core.js";
+import { Choice, clamp, css, Eased, format, h, integer, lerp, pairWords, percent, plural, replaceChildren, smooth, ticks, tickText } from "../shared/core.js";
 import { attachKeys, turned } from "../shared/keys.js";
+import { legendKey } from "../shared/legend.js";
 import { Tip } from "../shared/tip.js";
 
 const RANKS = [1, 10, 50, 100, 200, 500, 1000, 5000];
@@ -14,29 +15,25 @@ export class ReservoirPanel extends Chart {
     super(app, "gv-reservoir-chart");
     this.hover = -1;
     this.top = new Eased(app, 6, ([goal]) => 0.002 * goal); // upper end of the score axis
-    this.fit = remembered.get("reservoirFit", "run");
     this.size = h("span", { class: "gv-count" });
     this.choice = new Choice("Score axis", [
       ["run", "run", "One score axis for the whole run, so that heights can be compared between steps"],
       ["step", "step", "Scale the score axis to the shown step"],
-    ], this.fit, (value) => {
-      this.fit = value;
-      remembered.set("reservoirFit", value);
-      app.wake();
-    });
+    ], "run", () => app.wake(), "reservoirFit");
     this.key = h("div", { class: "gv-legend" },
-      h("span", { class: "gv-key" }, h("i", { class: "gv-mark gv-mark-taken" }), "activated ", (this.taken = h("b"))),
-      h("span", { class: "gv-key", title: "Above τ, but shares a variable with an edge activated in the same step" },
-        h("i", { class: "gv-mark gv-mark-skipped" }), "skipped ", (this.skipped = h("b"))),
+      legendKey("gv-mark gv-mark-taken", ["activated ", (this.taken = h("b"))]),
+      legendKey("gv-mark gv-mark-skipped", ["skipped ", (this.skipped = h("b"))],
+        "Above τ, but shares a variable with an edge activated in the same step"),
       (this.replaced = this.listKey("replaced")), (this.dropped = this.listKey("dropped")),
-      (this.noise = h("span", { class: "gv-key", hidden: true, title: "Every score must also exceed κ times its own sampling noise, which differs between pairs and is not drawn" })));
+      (this.noise = legendKey(null, null,
+        "Every score must also exceed κ times its own sampling noise, which differs between pairs and is not drawn")));
     this.none = h("p", { class: "gv-muted", hidden: true }, "This learner has no reservoir.");
     this.bar = h("div", { class: "gv-stack", "aria-hidden": "true" });
     this.sizes = h("div", { class: "gv-legend gv-sizes" });
-    this.work = h("p", { class: "gv-work" });
-    this.card("gv-reservoir", "Reservoir", "reservoir", [h("h3", {}, "Reservoir"), this.size, this.choice.element], this.none, this.bar, this.sizes, this.work);
+    this.work = h("p", { class: "gv-small gv-work" });
     this.picture = h("div", {}, this.holder, this.key);
-    this.none.after(this.picture);
+    this.card("gv-reservoir", "Reservoir", "reservoir", [h("h3", {}, "Reservoir"), this.size, this.choice.element],
+      this.none, this.picture, this.bar, this.sizes, this.work);
     this.tip = new Tip(this.holder);
     attachKeys(this.canvas, this);
     this.on("pointermove", (x, y) => this.pointTo(this.bars?.findIndex((bar) => x >= bar.left && x < bar.right) ?? -1, x, y));
@@ -77,27 +74,25 @@ export class ReservoirPanel extends Chart {
     this.fillList(this.dropped, record?.dropped ?? [], `No longer above ${symbol} after the previous refit`);
     this.describeSizes(record, view);
     this.describeAs(view
-      ? `Reservoir of ${view.edges.length} edges; mean score ${format(view.mean)}, threshold τ ${format(view.tau)}, maximum ${format(view.max)}; ${view.taken.length} activated, ${view.skipped.length} skipped as adjacent.`
+      ? `Reservoir of ${view.edges.length} edges; mean score ${format(view.mean)}, threshold τ ${format(view.tau)}, `
+        + `maximum ${format(view.max)}; ${view.taken.length} activated, ${view.skipped.length} skipped as adjacent.`
       : "No reservoir at this step.");
     this.leave();
   }
 
-  pair([i, j], length) {
-    return [i, j].map((k) => isolated(shorten(this.app.log.name(k), length)));
+  pairWords(pair, longest) {
+    return pairWords(pair.map((i) => this.app.log.name(i)), longest);
   }
 
   fillList(key, pairs, explanation) {
     key.number.textContent = integer(pairs.length);
     key.disabled = pairs.length === 0;
-    const names = pairs.slice(0, 12).map((pair) => {
-      const [one, other] = this.pair(pair, 24);
-      return h("span", {}, one, " – ", other);
-    });
+    const names = pairs.slice(0, 12).map((pair) => h("span", {}, this.pairWords(pair, 24)));
     const more = pairs.length > 12 ? h("span", {}, `and ${pairs.length - 12} more`) : null;
     replaceChildren(key.list, h("em", {}, explanation), names, more);
   }
 
-  /** Where all pairs are, as one bar; and how much of the work an exhaustive search would do. */
+  /** Write the numbers of pairs by state, as one bar, and the share of pair tables counted so far. */
   describeSizes(record, view) {
     const { possible } = this.app.log.header;
     this.bar.hidden = this.sizes.hidden = this.app.log.last === 0;
@@ -106,7 +101,7 @@ export class ReservoirPanel extends Chart {
       ? [["active", record.edges], ["reservoir", held], ["queue", record.queue], ["frozen", record.frozen], ["unseen", record.unseen]]
       : [["unseen", possible]];
     const sum = () => parts.reduce((total, [, size]) => total + size, 0);
-    // Learners without a queue have no place but this for pairs that are not active.
+    // Learners without a queue do not report the states of inactive pairs.
     if (possible > sum()) parts.push(["inactive", possible - sum()]);
     const total = sum() || 1;
     replaceChildren(this.bar, parts.map(([name, size]) => {
@@ -115,7 +110,7 @@ export class ReservoirPanel extends Chart {
       return piece;
     }));
     replaceChildren(this.sizes, parts.filter(([name, size]) => size > 0 || name !== "reservoir").map(([name, size]) =>
-      h("span", { class: "gv-key" }, h("i", { class: `gv-mark gv-part-${name}` }), `${name} `, h("b", {}, integer(size)))));
+      legendKey(`gv-mark gv-part-${name}`, [`${name} `, h("b", {}, integer(size))])));
     if (!record) {
       this.work.textContent = `${plural(possible, "pair")} possible.`;
       return;
@@ -129,11 +124,11 @@ export class ReservoirPanel extends Chart {
 
   // ----------------------------------------------------------------------------------- drawing
 
-  /** Upper end the axis should have: the largest score known, or that of the shown step. */
+  /** Upper end of the axis: the largest score so far, or that of the shown step. */
   goal() {
     const { log, shown } = this.app;
     const view = (log.record(shown) || log.record(1))?.reservoir;
-    const top = this.fit === "step" && view ? view.max : log.scoreTop;
+    const top = this.choice.value === "step" && view ? view.max : log.scoreTop;
     return Math.max(top, (log.limitAt(shown).value ?? 0) * 1.5, 1e-12) * 1.12;
   }
 
@@ -146,7 +141,7 @@ export class ReservoirPanel extends Chart {
   }
 
   paint(context, palette) {
-    const { p, shown, type } = this.app;
+    const { part, shown, type } = this.app;
     this.bars = null;
     if (this.picture.hidden) return;
     const view = this.viewAt(shown);
@@ -156,23 +151,24 @@ export class ReservoirPanel extends Chart {
     const { left, right } = this.plot;
     const { y } = this;
     this.y = (score) => y(clamp(score, 0, top));
-    // The best ranks decide, so they get more room than the long tail.
+    // Edges are chosen from the best ranks, which are drawn wider than the others.
     const power = capacity <= 50 ? 1 : 0.62;
     this.x = (rank) => left + (right - left) * (Math.min(rank, capacity) / capacity) ** power;
     this.grid(ticks(0, top, 3));
     this.below(RANKS.filter((rank) => rank <= capacity).map((rank) => rank - 0.5), "", (at) => (at < 1 ? "best" : String(at + 0.5)));
     if (!view) return;
-    const past = (p < shown && this.viewAt(shown - 1)) || view;
-    const f = smooth(clamp((p - shown + 1) * 2, 0, 1));
+    const past = (part < 1 && this.viewAt(shown - 1)) || view;
+    const f = smooth(clamp(part * 2, 0, 1));
     const heights = view.scores.map((score, rank) => this.y(lerp(past.scores[rank] ?? 0, score, f)));
     const [mean, tau, max] = ["mean", "tau", "max"].map((name) => lerp(past[name], view[name], f));
     context.fillStyle = css(palette.text, palette.dark ? 0.12 : 0.07);
     context.fillRect(left, this.y(max), right - left, Math.max(this.y(tau) - this.y(max), 1));
     this.drawBars(context, palette, view, heights);
     const { symbol, value: limit } = this.app.log.limitAt(shown);
-    // Lines may be on their way; the numbers beside them are those of the step.
+    // Lines may be in motion; the numbers beside them are those of the step.
     this.drawLevels(context, palette, [
-      ["max", max, format(view.max), [], 1.4], ["τ", tau, format(view.tau), [7, 3], 2], ["μ", mean, format(view.mean), [2, 3], 1.6], [symbol, limit, tickText(limit), [1, 3], 1.2],
+      ["max", max, format(view.max), [], 1.4], ["τ", tau, format(view.tau), [7, 3], 2], ["μ", mean, format(view.mean), [2, 3], 1.6],
+      [symbol, limit, tickText(limit), [1, 3], 1.2],
     ].filter(([, value]) => value !== null && value !== undefined));
     if (this.y(tau) - this.y(max) <= 15) return;
     context.font = this.app.font(12, "italic");
@@ -200,12 +196,11 @@ export class ReservoirPanel extends Chart {
       context.fillStyle = colour;
       context.fill();
       if (kind === SKIPPED) {
-        const { left, right, bottom } = this.plot;
-        this.hatch(left, right, this.plot.top, bottom, 5, css(palette.muted, 0.9), 1.4);
+        this.hatch(css(palette.muted, 0.9), 5, 1.4);
         outline(kind, 1);
         this.stroke(css(palette.muted, 0.9), 1);
       }
-      // Outlines help wide bars; round narrow ones they would be all there is to see.
+      // Narrow bars have no outline, which would cover them.
       if (kind === TAKEN && this.bars[0]?.right - this.bars[0]?.left > 9) this.stroke(css(palette.rim), 1);
     }
     const pointed = this.bars[this.hover];
@@ -218,7 +213,7 @@ export class ReservoirPanel extends Chart {
   drawLevels(context, palette, levels) {
     const { right, bottom } = this.plot;
     const row = 14 * this.app.type;
-    // Labels keep their order and a line's distance, pushed down from the top, then up from below.
+    // Labels are at least one line apart and in order: moved down from the top, then up from below.
     const places = levels.map(([, value]) => this.y(value));
     for (let k = 1; k < places.length; k++) places[k] = Math.max(places[k], places[k - 1] + row);
     for (let k = places.length - 1; k >= 0; k--) places[k] = Math.min(places[k], bottom + 3 - (places.length - 1 - k) * row);
@@ -238,20 +233,20 @@ export class ReservoirPanel extends Chart {
 
   // -------------------------------------------------------------------------------------- hover
 
-  /** By keyboard: the next or the last candidate. */
+  /** By keyboard: the next or the previous candidate. */
   turn(step) {
     if (!this.bars?.length) return;
     const k = turned(this.hover, step, this.bars.length);
-    this.pointTo(k, this.bars[k].left, this.surface.height / 2);
-    this.app.say(this.tip.text);
+    this.pointTo(k, this.bars[k].left, this.height / 2);
+    this.app.say(this.tip.element.textContent);
   }
 
   pointTo(k, x, y) {
     if (k !== this.hover) this.app.wake();
     this.hover = k;
     if (k < 0) return this.tip.hide();
-    const [one, other] = this.pair(this.view.edges[k], 30);
-    return this.tip.show(x, y, h("b", {}, one, " – ", other), ` · place ${k + 1} · score ${format(this.view.scores[k])}${FATES[this.bars[k].fate]}`);
+    const fact = ` · place ${k + 1} · score ${format(this.view.scores[k])}${FATES[this.bars[k].fate]}`;
+    return this.tip.show(x, y, h("b", {}, this.pairWords(this.view.edges[k], 30)), fact);
   }
 
   leave() {

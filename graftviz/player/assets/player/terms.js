@@ -1,5 +1,5 @@
-// Terms of the glossary in the words of a step: the first of each is a button that opens what it means.
-// GLOSSARY stands in front of the script; see assets.py.
+// Terms of the glossary in the words of a step: the first occurrence of each is a button that opens its definition.
+// GLOSSARY is defined before this script; see assets.py.
 
 import { button, h, icon, replaceChildren } from "../shared/core.js";
 
@@ -13,8 +13,8 @@ const CUTS = [23, 29]; // where sentences may cut a long name
 export class Terms {
   constructor(app, panel) {
     this.app = app;
-    this.open = null; // the button whose term is explained
-    this.names = null; // matches names that a term could be seen in
+    this.open = null; // the button whose definition is open
+    this.names = null; // matches names that contain a term
     this.seen = new Set();
     this.text = h("div", { role: "status" });
     this.note = h("div", { class: "gv-term-note", hidden: true }, this.text,
@@ -34,7 +34,7 @@ export class Terms {
     });
   }
 
-  /** Names and labels are not terms: text that may be part of one is not linked. */
+  /** Take the names and labels of a run, in which terms are not linked. */
   setRun({ header: { names, labels } }) {
     const known = new Set([...names, ...labels.flat()].map(String).filter((name) => name.search(TERM) >= 0));
     for (const name of [...known]) for (const cut of CUTS) known.add(name.slice(0, cut));
@@ -74,7 +74,7 @@ export class Terms {
 
   explain(node, { name, meaning, formula, read }) {
     this.close();
-    // A step that is being read about should not go by.
+    // Playback stops while a definition is read.
     this.app.pause();
     this.open = node;
     node.setAttribute("aria-expanded", "true");
@@ -87,7 +87,7 @@ export class Terms {
     this.note.style.top = `${(isAbove ? word.top - note.height - GAP : word.bottom + GAP) - panel.top}px`;
   }
 
-  /** Put the definition away; with `back`, the term it was about gets the focus again. */
+  /** Close the definition; with `back`, its term gets the focus again. */
   close(back = false) {
     const node = this.open;
     if (!node) return;

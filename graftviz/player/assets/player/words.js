@@ -1,6 +1,6 @@
 // The step in words, the pseudo-code beside it, and how the run ended.
 
-import { format, h, integer, plural, replaceChildren, shorten, tickText } from "../shared/core.js";
+import { codeLines, format, h, integer, plural, replaceChildren, shorten, tickText } from "../shared/core.js";
 import { Terms } from "./terms.js";
 
 export class WordsPanel {
@@ -21,37 +21,26 @@ export class WordsPanel {
 
   setRun(log) {
     this.terms.setRun(log);
-    const lines = log.header.learner.pseudocode || [];
-    this.lines = lines.map(({ key, indent, text }) => {
-      const node = h("li", {}, h("span", {}, text));
-      node.style.setProperty("--gv-indent", String(indent));
-      return { key, node };
-    });
-    this.algorithm.hidden = lines.length === 0;
-    replaceChildren(this.code, this.lines.map((line) => line.node));
+    this.lines = log.header.learner.pseudocode || [];
+    this.algorithm.hidden = this.lines.length === 0;
   }
 
   describe() {
     const { log, shown } = this.app;
     const record = log.record(shown);
-    const ran = new Set(record ? record.lines : []);
-    for (const { key, node } of this.lines) {
-      node.classList.toggle("gv-ran", ran.has(key));
-      if (ran.has(key)) node.setAttribute("aria-current", "step");
-      else node.removeAttribute("aria-current");
-    }
+    this.code.replaceChildren(...codeLines(this.lines, record?.lines ?? []));
     const ended = log.finished && shown === log.last;
     this.title.textContent = record ? `Step ${shown}` : "Before the first step";
     this.showWords(record ? record.words : this.beginning(log, ended), record ? record.notes : [], log, ended);
   }
 
-  /** Write the words anew where they have changed: a definition that is open stays open otherwise. */
+  /** Write the words if they have changed; otherwise an open definition stays open. */
   showWords(words, notes, log, ended) {
     const text = JSON.stringify([words, notes, ended && [log.outcome, log.header.objective]]);
     if (text === this.shownWords) return;
     this.shownWords = text;
     this.terms.begin();
-    // The sentence is read first, so its words come before those of the end.
+    // Terms are linked in the sentence first, which is read before the words of the end.
     replaceChildren(this.sentence, this.terms.link(words));
     replaceChildren(this.notes, notes.map((note) => h("li", { dir: "auto" }, this.terms.link(note))));
     this.describeOutcome(log, ended);
@@ -71,7 +60,7 @@ export class WordsPanel {
     this.title.textContent = outcome.steps ? `Finished after ${plural(outcome.steps, "step")}` : "Finished without any step";
     this.badge.textContent = outcome.converged ? "✓ converged" : "stopped at a limit";
     this.badge.classList.toggle("gv-good", outcome.converged);
-    // A reason to stop may have given the certificate's numbers already.
+    // The reason to stop may contain the numbers of the certificate already.
     const isSaid = outcome.converged && outcome.stop_reason.includes(integer(outcome.certificate.scored));
     replaceChildren(this.outcome,
       h("p", {}, this.terms.link(outcome.stop_reason)),
@@ -81,7 +70,7 @@ export class WordsPanel {
   }
 }
 
-/** One sentence saying what was checked about the edges (or features) that are not in the model. */
+/** A sentence about the check of edges (or features) that are not in the model. */
 function certificateWords({ scored, possible, worst_score: worst, threshold, symbol = "λ", unit = "edge" }) {
   if (possible === 0) return `No inactive ${unit} is left.`;
   if (scored === 0) return `None of the ${plural(possible, `inactive ${unit}`)} was scored at the final weights.`;
@@ -93,7 +82,7 @@ function certificateWords({ scored, possible, worst_score: worst, threshold, sym
   return `${who}; the largest score, ${format(worst)}, ${verdict} ${symbol}\u00a0=\u00a0${tickText(threshold)}.`;
 }
 
-/** Which edges the final fit took out. */
+/** A sentence about the edges that the final fit removed. */
 function droppedWords(log) {
   const pairs = log.outcome.dropped ?? [];
   if (pairs.length === 0) return null;
@@ -102,7 +91,7 @@ function droppedWords(log) {
   return `The final fit removed ${plural(pairs.length, "edge")} (× in the graph): ${named.join(", ")}${more}.`;
 }
 
-/** How far the end can be trusted, in a line: optimality, and belief propagation on the model. */
+/** A sentence about optimality, and about belief propagation on the final model. */
 function trustWords({ kkt, bp_restart_gap: gap }, objective) {
   const fitted = `Weights are optimal up to ${format(kkt)} (KKT residual)`;
   if (gap === null || gap === undefined) return `${fitted}.`;

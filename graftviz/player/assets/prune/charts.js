@@ -17,7 +17,7 @@ export class PruneRanking extends Chart {
     this.out = h("p", { class: "gv-prune-out", dir: "auto" });
     this.into = h("p", { class: "gv-prune-in", dir: "auto" });
     this.bars = [];
-    this.card("gv-prune-ranking", "Edge contributions", "ranking", [h("h3", {}, "Edge contributions"), this.count], this.out, this.into);
+    this.card("gv-prune-ranking", "Edge contributions", "ranking", [h("h3", {}, "Edge contributions"), this.count], this.holder, this.out, this.into);
     attachKeys(this.canvas, this);
     this.on("pointermove", (x) => this.point(this.bars.findIndex(({ left }) => x >= left && x < left + this.step)));
     this.on("pointerleave blur", () => this.leave());
@@ -114,7 +114,7 @@ export class PruneStrip extends Chart {
   constructor(app) {
     super(app, "gv-prune-strip");
     this.count = h("span", { class: "gv-count" });
-    this.card("gv-prune-tying", "Tied parameters", "parameters", [h("h3", {}, "Tied parameters"), this.count]);
+    this.card("gv-prune-tying", "Tied parameters", "parameters", [h("h3", {}, "Tied parameters"), this.count], this.holder);
   }
 
   paint(context, palette) {
@@ -127,7 +127,7 @@ export class PruneStrip extends Chart {
     const { x, plot: { top, bottom } } = this;
     for (const value of ticks(low, high, 6)) {
       this.line([[x(value), top], [x(value), bottom + 4]], css(palette.hairline), 1);
-      this.write(tickText(value), x(value), this.surface.height - 9 * type);
+      this.write(tickText(value), x(value), this.height - 9 * type);
     }
     const fall = smooth(clamp(part * 1.4 - 0.2, 0, 1));
     const tick = 6 * type;
@@ -157,7 +157,7 @@ export class PruneStrip extends Chart {
     for (const centre of centres) {
       const text = tickText(Number(centre.toFixed(2)));
       const half = context.measureText(text).width / 2;
-      const at = clamp(this.x(centre), half + 1, this.surface.width - half - 1);
+      const at = clamp(this.x(centre), half + 1, this.width - half - 1);
       if (at - half < free + 4) continue;
       this.write(text, at, bottom + 16 * type, { colour: palette.text });
       free = at + half;
@@ -181,12 +181,12 @@ export class PruneCurves extends Chart {
     super(app, "gv-prune-curve");
     this.table = new RacerTable("rule", ["PLL", "best (step)", "accepted", "fallbacks"]);
     this.card("gv-prune-curves", "Pseudo-likelihood by exchange", "rules",
-      [h("h3", {}, "Three deletion rules"), h("span", { class: "gv-count" }, "training PLL, nats per row")], this.table.table);
+      [h("h3", {}, "Three deletion rules"), h("span", { class: "gv-count" }, "training PLL, nats per row")], this.holder, this.table.table);
     this.on("click", (x) => app.seek(Math.round(this.valueAt(x))));
   }
 
   setRuns(runs) {
-    this.table.setRows(runs.tracks, ({ heuristic }) => this.app.chooseHeuristic(heuristic));
+    this.table.setRows(runs.tracks, (track) => { if (track !== this.app.log) this.app.callbacks.heuristic(track.heuristic); });
   }
 
   paint(context, palette) {
@@ -230,6 +230,7 @@ export class PruneCurves extends Chart {
       cells[2].title = tries ? `${integer(accepted)} of ${plural(tries, "drawn subset")} so far` : "No draws";
       cells[3].classList.toggle("gv-prune-warned", Boolean(fallbacks));
     }
-    this.describeAs(this.table.rows.map(({ track, cells }) => `${track.title}: ${cells[0].textContent}, best ${cells[1].textContent}, accepted ${cells[2].textContent}`).join("; "));
+    this.describeAs(this.table.rows.map(({ track, cells: [pll, best, accepted] }) => (
+      `${track.title}: ${pll.textContent}, best ${best.textContent}, accepted ${accepted.textContent}`)).join("; "));
   }
 }

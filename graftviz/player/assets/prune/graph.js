@@ -50,7 +50,8 @@ export class PruneGraph extends Graph {
     return [
       { edges: marked, line: palette.primary, alpha: 0.45, width: 2.4 * thick + 6 },
       { edges: other, line: palette.plain, alpha: 0.75, width: 1.1 * thick },
-      ...tree.flatMap((pair) => [{ edges: [pair], line: palette.text, alpha: 0.9, width: 2.4 * thick + 1.2 }, { edges: [pair], line: palette.background, width: 1.1 * thick }]),
+      tree.map((pair) => [{ edges: [pair], line: palette.text, alpha: 0.9, width: 2.4 * thick + 1.2 },
+        { edges: [pair], line: palette.background, width: 1.1 * thick }]),
       // Removed: fading, dashed, and crossed through; faint as long as the exchange is shown.
       { edges: leaving, line: palette.leaving, alpha: lerp(1, PRUNE_GONE, going), width: lerp(3.2, 1.9, going) * thick, dash: [7, 5] },
       { ...cross, line: palette.background, width: 5.5 }, { ...cross, line: palette.leaving, width: 2.6 },
@@ -107,7 +108,7 @@ export class PruneGraph extends Graph {
     const kept = tree.length + arriving.filter(([i, j]) => runs.tree.has(pairKey(i, j))).length;
     const keys = (pairs) => pairs.map(([i, j]) => pairKey(i, j)).join(" ");
     [canvas.dataset.leaving, canvas.dataset.arriving] = [keys(leaving), keys(arriving)];
-    canvas.setAttribute("aria-label", `${plural(runs.n, "variable")}, ${plural(log.edgesAt(shown), "edge")}, `
+    this.describeAs(`${plural(runs.n, "variable")}, ${plural(log.edgesAt(shown), "edge")}, `
       + `${plural(kept, "of them", "of them")} in the Chow–Liu tree; ${integer(leaving.length)} removed (red), ${integer(arriving.length)} added (green)`);
   }
 }

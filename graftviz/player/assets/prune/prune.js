@@ -1,7 +1,7 @@
 // Forced pruning: shown run and step, and messages to the server.
 
 import { decimals, format, h, integer, plural } from "../shared/core.js";
-import { KEYS_GRAPH, KEYS_MOVE, KEYS_PLAY } from "../shared/keys_help.js";
+import { graphKeys, turnKeys } from "../shared/keys_help.js";
 import { RunsView } from "../shared/runs_view.js";
 import { Transport } from "../shared/transport.js";
 import { PruneCurves, PruneRanking, PruneStrip } from "./charts.js";
@@ -17,7 +17,7 @@ class PrunePlayer extends RunsView {
     this.ranking = new PruneRanking(this);
     this.strip = new PruneStrip(this);
     this.curves = new PruneCurves(this);
-    this.transport = new Transport(this);
+    this.transport = new Transport(this, { keys: [["In the graph", [...graphKeys(), ["Enter", "select it"]]], ["In the ranking", [turnKeys("edge")]]] });
     this.panels = [this.graph, this.ranking, this.strip, this.curves, this.transport];
     this.badge = h("span", { class: "gv-badge" });
     this.truth = h("p", { class: "gv-prune-truth", dir: "auto" });
@@ -60,10 +60,6 @@ class PrunePlayer extends RunsView {
     return this.shown;
   }
 
-  chooseHeuristic(key) {
-    if (key !== this.log.heuristic) this.callbacks.heuristic(key);
-  }
-
   pointTo(pair, worth = null) {
     if (String(pair) === String(this.pointed)) return;
     this.pointed = pair;
@@ -79,11 +75,6 @@ class PrunePlayer extends RunsView {
     this.wake();
   }
 
-  get keys() {
-    return [["Everywhere", [...KEYS_PLAY, ...KEYS_MOVE]], ["In the graph", [...KEYS_GRAPH, ["Enter", "select it"]]],
-      ["In the ranking", [["↓ ↑ or n p", "next, previous edge"]]]];
-  }
-
   // ---------------------------------------------------------------------- words and messages
 
   opening() {
@@ -92,12 +83,6 @@ class PrunePlayer extends RunsView {
     if (log.trouble) return log.trouble;
     if (log.finished && log.ready === 0) return log.outcome.stop_reason;
     return `${tree} ${log.ready ? "Random edges are added next." : "Fitting the start…"}`;
-  }
-
-  stateWords() {
-    const { log, shown } = this;
-    if (this.isAtEnd) return "finished";
-    return shown === log.ready ? "learning…" : "";
   }
 
   title(record) {

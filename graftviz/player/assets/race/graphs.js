@@ -1,12 +1,12 @@
 // The graphs of all racers side by side, every variable at the same place in each.
 
-import { clamp, decimals, h, integer, isolated, lineSample, mix, plural, replaceChildren } from "../shared/core.js";
+import { clamp, decimals, h, integer, isolated, mix, plural, replaceChildren, setParts } from "../shared/core.js";
 import { Graph } from "../shared/graph.js";
-import { lineKey } from "../shared/legend.js";
+import { legendKey, lineKey } from "../shared/legend.js";
 import { racerSample, racerWords } from "../shared/marks.js";
 import { degreesOf } from "../shared/tracks_log.js";
 
-/** The graph of one racer; all share the camera and what is pointed at. */
+/** The graph of one racer; all share the camera and the variable pointed at. */
 class RaceTile extends Graph {
   margins = [10, 10];
   unitRange = [0.3, 1.5, 4.5];
@@ -36,7 +36,7 @@ class RaceTile extends Graph {
 
   /** Point to a variable in all tiles; the tooltip is in this one. */
   pointed(i) {
-    for (const tile of this.graphs.tiles) {
+    for (const tile of this.graphs.parts) {
       tile.hover = i;
       if (tile !== this) tile.tip.hide();
     }
@@ -69,18 +69,18 @@ class RaceTile extends Graph {
     const moment = racer.moments[place];
     this.badge.hidden = !racer.takesPart || !racer.isAtEnd(place);
     this.trouble.textContent = racer.trouble;
-    const parts = moment ? [plural(moment.edges, "edge"), truth && `recall ${decimals(moment.recall, 2)}`, truth && `precision ${decimals(moment.precision, 2)}`]
-      : ["waiting for its first step"];
+    const ofTruth = () => [`recall ${decimals(moment.recall, 2)}`, `precision ${decimals(moment.precision, 2)}`];
+    const parts = moment ? [plural(moment.edges, "edge"), ...(truth ? ofTruth() : [])] : ["waiting for its first step"];
     this.numbers.hidden = !moment && racer.trouble !== "";
-    this.numbers.textContent = parts.filter(Boolean).join(" · ");
-    this.canvas.setAttribute("aria-label", `Graph of ${racer.title}: ${this.numbers.textContent}`);
+    this.numbers.textContent = parts.join(" · ");
+    this.describeAs(`Graph of ${racer.title}: ${this.numbers.textContent}`);
   }
 }
 
 export class RaceGraphs {
   constructor(app) {
     this.app = app;
-    this.tiles = [];
+    this.parts = []; // a tile for every racer
     this.camera = { zoom: 1, x: 0, y: 0 };
     this.grid = h("div", { class: "gv-race-graphs" });
     this.keys = h("div", { class: "gv-legend gv-race-keys" });
@@ -88,30 +88,19 @@ export class RaceGraphs {
   }
 
   setRace(log) {
-    this.destroy();
-    this.tiles = log.tracks.map((racer) => new RaceTile(this.app, racer, this));
     this.grid.dataset.racers = log.tracks.length;
-    this.grid.replaceChildren(...this.tiles.map((tile) => tile.element));
+    setParts(this, this.grid, log.tracks.map((racer) => new RaceTile(this.app, racer, this)));
     this.agreedCount = h("b");
     const kinds = !log.truth ? [lineKey("edge", "plain")]
       : [lineKey("true", "right"), lineKey("false", "wrong", { style: "dashed" }), lineKey("true, missing", "muted", { width: 1 })];
     replaceChildren(this.keys,
-      log.tracks.length > 1 && h("span", { class: "gv-key" }, lineSample("agreed"), "all racers have it ", this.agreedCount),
-      ...kinds, this.tiles[0]?.tools("race"));
-  }
-
-  destroy() {
-    for (const tile of this.tiles) tile.destroy();
+      log.tracks.length > 1 && legendKey("gv-line gv-line-agreed", ["all racers have it ", this.agreedCount]),
+      ...kinds, this.parts[0]?.tools("race"));
   }
 
   draw() {
     const { log, places } = this.app;
     this.agreed = log.running.length > 1 ? log.agreed(places) : new Set();
     this.agreedCount.textContent = integer(this.agreed.size);
-    for (const tile of this.tiles) tile.draw();
-  }
-
-  describe() {
-    for (const tile of this.tiles) tile.describe();
   }
 }

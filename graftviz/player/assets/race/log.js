@@ -20,12 +20,12 @@ class RacerLog extends TrackLog {
   moments = []; // 0: without edges; t: after step t; the last one, once it has ended: its end
   costs = { seconds: [], tests: [], edges: [] };
 
-  /** Whether there is anything to show: a racer that was refused has no part in the race. */
+  /** Whether it has anything to show: a racer that was refused has nothing. */
   get takesPart() {
     return this.moments.length > 0;
   }
 
-  /** Name of the objective, and what decides whether two objectives can be compared. */
+  /** Name of the objective. Those of racers with the same `yardstick` can be compared. */
   get objective() {
     return this.outcome?.objective_name ?? this.head.objective;
   }
@@ -92,7 +92,7 @@ export class RaceLog extends TracksLog {
     return this.finished ? this.ready : null;
   }
 
-  /** The cost at which the last racer is where it has come to so far. */
+  /** The largest cost of the last available step of any racer. */
   get farthest() {
     return Math.max(0, ...this.running.map(({ costs }) => costs[this.axis].at(-1)));
   }
@@ -117,7 +117,7 @@ export class RaceLog extends TracksLog {
     return new Set([...first].filter((key) => others.every((keys) => keys.has(key))));
   }
 
-  /** What the race is led by: the first measure that is known of everybody. */
+  /** The measure of the leader: the first one that is available for all racers. */
   get measure() {
     return RACE_MEASURES.find(([name]) => {
       if (name === "objective") return new Set(this.running.map((racer) => racer.yardstick)).size === 1;
@@ -125,7 +125,7 @@ export class RaceLog extends TracksLog {
     });
   }
 
-  /** One sentence: who leads at these moments. */
+  /** A sentence about the leader at these moments. */
   sentence(value, places, isOver) {
     const { running } = this;
     if (running.length === 0) return "No racer has made a step yet.";

@@ -1,7 +1,7 @@
 // The race: shown place on the chosen axis, movement, and messages to the server.
 
 import { Choice, clamp, h, remembered, ticks } from "../shared/core.js";
-import { KEYS_GRAPH, KEYS_MOVE, KEYS_PLAY } from "../shared/keys_help.js";
+import { graphKeys } from "../shared/keys_help.js";
 import { RunsView } from "../shared/runs_view.js";
 import { Transport } from "../shared/transport.js";
 import { RaceCurves } from "./curves.js";
@@ -16,7 +16,7 @@ const RACE_WORDS = { start: "Restart", back: "Back to the previous change", next
 const RACE_DURATIONS = [5, 10, 20, 40, 80].map((seconds) => [seconds, `in ${seconds} s`]); // from start to finish
 const RACE_SCALES = [["linear", "linear", "Equal steps"], ["log", "log", "Logarithmic: shows the beginning in detail"]];
 
-/** A step of it is a cost on the axis, and its speed the duration of the race. */
+/** A step of this view is a cost on the axis, and its speed is the duration of the race. */
 class RacePlayer extends RunsView {
   constructor(host, callbacks) {
     super(host, callbacks, "gv-race", "Race of learning runs", { speedKey: "race.duration", speed: 20, ahead: 600 });
@@ -28,7 +28,7 @@ class RacePlayer extends RunsView {
     this.table = new RaceTable(this);
     this.axisChoice = new Choice("Advance by", Object.entries(RACE_AXES).map(([key, { title }]) => [key, key, title]), this.axis, (axis) => this.setAxis(axis));
     this.scaleChoice = new Choice("Scale of the axis", RACE_SCALES, this.scale, (scale) => this.setScale(scale));
-    this.transport = new Transport(this, { words: RACE_WORDS, speeds: RACE_DURATIONS, scale: this,
+    this.transport = new Transport(this, { keys: [["In a graph", graphKeys()]], words: RACE_WORDS, speeds: RACE_DURATIONS, scale: this,
       more: h("span", { class: "gv-race-axis" }, h("span", { class: "gv-muted" }, "by"), this.axisChoice.element, this.scaleChoice.element) });
     this.panels = [this.graphs, this.curves, this.table, this.transport];
     this.assembleLayout("Waiting for the race…", "gv-race-body", [this.graphs.element, this.table.element],
@@ -56,17 +56,13 @@ class RacePlayer extends RunsView {
     return this.places[racer.index] ?? 0;
   }
 
-  get keys() {
-    return [["Everywhere", [...KEYS_PLAY.filter(([keys]) => !keys.startsWith("shift")), ...KEYS_MOVE]], ["In a graph", KEYS_GRAPH]];
-  }
-
   // ------------------------------------------------------------------------------- axis, places
 
   get scale() {
     return this.scales[this.axis];
   }
 
-  /** What the axis spans: all of the race, or a little more than is known so far. */
+  /** Length of the axis: all of the race, or some more than is available so far. */
   get extent() {
     return (this.log.farthest || 1) * (this.log.finished ? 1 : 1.12);
   }
@@ -103,9 +99,11 @@ class RacePlayer extends RunsView {
 
   // ----------------------------------------------------------------------------------- movement
 
-  /** Move to the next or the previous change. */
+  /** Move over so many changes, forwards or backwards. */
   stepBy(steps) {
-    this.seek(this.log.next(this.shown, Math.sign(steps)));
+    let place = this.shown;
+    for (let k = 0; k < Math.abs(steps); k++) place = this.log.next(place, Math.sign(steps));
+    this.seek(place);
   }
 
   roll(seconds) {
@@ -124,10 +122,9 @@ class RacePlayer extends RunsView {
     this.place();
   }
 
-  /** Find the moment of every racer at the playhead; with reduced motion, at the shown place. */
+  /** Find the moment of every racer. */
   place() {
-    this.cost = this.still ? this.shown : this.p;
-    this.places = this.runs.tracks.map((racer) => racer.at(this.axis, this.cost));
+    this.places = this.runs.tracks.map((racer) => racer.at(this.axis, this.head));
   }
 
   // ----------------------------------------------------------------------------- messages

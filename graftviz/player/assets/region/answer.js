@@ -3,7 +3,6 @@
 import { boundText, brief, clamp, css, h, hatching, isolated, lerp, plural, replaceChildren, shorten, smooth, ticks } from "../shared/core.js";
 import { Chart } from "../shared/chart.js";
 import { drawMark } from "../shared/marks.js";
-import { saveButton } from "../shared/save_picture.js";
 
 const ANSWER_ROWS = ["local", "exact", "bp"];
 
@@ -20,9 +19,9 @@ export class RegionAnswer extends Chart {
       return h("div", { class: "gv-answer-row", style: `grid-row:${row + 1}` }, this.names[key], this.numbers[key]);
     });
     this.verdict = h("p", { class: "gv-answer-verdict" });
-    this.note = h("p", { class: "gv-muted gv-answer-note" });
-    this.element = h("section", { class: "gv-card gv-answer", "aria-label": "Estimate" },
-      h("header", {}, this.question, this.choice, saveButton(app, "answer", () => this.legend())), h("div", { class: "gv-answer-rows" }, cells, this.holder), this.verdict, this.note);
+    this.note = h("p", { class: "gv-small" });
+    this.card("gv-answer", "Estimate", "answer", [this.question, this.choice],
+      h("div", { class: "gv-answer-rows" }, cells, this.holder), this.verdict, this.note);
   }
 
   setRegion(log) {
@@ -73,7 +72,7 @@ export class RegionAnswer extends Chart {
       context.fillStyle = style;
       context.fillRect(from, row * above, to - from, row * (below - above));
     };
-    if (bound === null) fill(hatching(context, palette, 7), left, right, 0.2, 0.8);
+    if (bound === null) fill(hatching(context, css(palette.muted), { apart: 7 }), left, right, 0.2, 0.8);
     else {
       const ends = [local - bound, local + bound].map(at);
       fill(css(palette.objective, 0.13), ...ends, 0, ANSWER_ROWS.length);
@@ -101,7 +100,9 @@ export class RegionAnswer extends Chart {
     }
     this.verdict.textContent = error === null ? (whole?.done ? "" : "Running exact inference on the whole graph…") : this.judge(bound, error);
     this.note.textContent = whole ? [whole.exactNote, whole.bpNote].filter(Boolean).join(" ") : "";
-    this.describeAs(`Probability of ${labels[state]}: from the region ${probability(local, bound)}${bound === null ? " without a guarantee" : ` plus or minus ${boundText(bound)}`}, exact ${probability(exact, bound)}, belief propagation ${probability(bp, bound)}.`);
+    const guarantee = bound === null ? "without a guarantee" : `plus or minus ${boundText(bound)}`;
+    this.describeAs(`Probability of ${labels[state]}: from the region ${probability(local, bound)} ${guarantee}, `
+      + `exact ${probability(exact, bound)}, belief propagation ${probability(bp, bound)}.`);
   }
 
   judge(bound, error) {

@@ -12,11 +12,10 @@ export class RegionCurves extends Chart {
     super(app, "gv-region-curve");
     this.keys = h("div", { class: "gv-legend gv-region-rules", role: "group", "aria-label": "Expansion rules" });
     this.errorName = h("span");
-    this.note = h("p", { class: "gv-muted gv-answer-note" });
+    this.note = h("p", { class: "gv-small" });
     this.card("gv-region-curves", "Bound and error against size", "rules",
-      [h("h3", {}, "Comparison of expansion rules")], this.note);
+      [h("h3", {}, "Comparison of expansion rules")], this.keys, this.holder, this.note);
     this.lines = [lineKey("bound", "muted"), lineKey(this.errorName, "muted", { style: "dotted" })];
-    this.holder.before(this.keys);
     this.on("click", (x) => app.seek(Math.round(this.valueAt(x)) - 1));
   }
 
@@ -59,7 +58,7 @@ export class RegionCurves extends Chart {
     context.rect(left, 0, right - left, strip);
     context.fillStyle = css(palette.muted, 0.1);
     context.fill();
-    this.hatch(left, right, 0, strip, 7, css(palette.muted, 0.35));
+    this.hatch(css(palette.muted, 0.35), 7);
     this.write("vacuous bound", right - 6, strip / 2, { align: "right", rim: palette });
   }
 

@@ -1,6 +1,6 @@
 // The graph around the query: the region, its cut edges, and the candidates.
 
-import { boundText, brief, clamp, hatching, mix, plural, smooth, viridis, writeOver } from "../shared/core.js";
+import { boundText, brief, clamp, css, hatching, mix, plural, smooth, viridis, writeOver } from "../shared/core.js";
 import { Graph } from "../shared/graph.js";
 import { legendKey, lineKey, Ramp } from "../shared/legend.js";
 
@@ -125,7 +125,8 @@ export class RegionGraph extends Graph {
     const { log, shown } = this.app;
     const { candidates, bounds } = log.steps[shown];
     const order = [...bounds.keys()].filter((m) => bounds[m] !== null).sort((a, b) => bounds[a] - bounds[b]);
-    const vacuous = log.region.asksAll ? hatching(this.surface.context, palette) : palette.background;
+    const stripes = () => hatching(this.context, css(palette.muted), { ground: css(palette.background) });
+    const vacuous = log.region.asksAll ? stripes() : palette.background;
     const size = clamp(this.unit * 1.35, 10, 14 * this.app.type);
     const most = BOUNDS_SHOWN[Number(this.spacing >= LABEL_ROOM)];
     return (context) => {
@@ -162,7 +163,6 @@ export class RegionGraph extends Graph {
     this.noneKey.hidden = !log.region.asksAll || !log.steps.some(({ bounds }) => bounds.some((b) => b === null));
     this.ramp.set(brief(log.most), brief(log.least));
     const left = `${plural(step.candidates.length, "candidate")}${some || !step.candidates.length ? "" : ", all with vacuous bounds"}`;
-    this.canvas.setAttribute("aria-label",
-      `Graph of ${plural(log.n, "variable")}; ${shown + 1} of them in the region around ${log.name(log.region.query)}; ${left}. ${step.words}`);
+    this.describeAs(`Graph of ${plural(log.n, "variable")}; ${shown + 1} of them in the region around ${log.name(log.region.query)}; ${left}. ${step.words}`);
   }
 }

@@ -5,9 +5,8 @@ import { clamp, css, h, lerp, ticks, viridis } from "../shared/core.js";
 import { Chart } from "../shared/chart.js";
 import { attachKeys } from "../shared/keys.js";
 import { legendKey, Ramp } from "../shared/legend.js";
-import { saveButton } from "../shared/save_picture.js";
+import { Requests } from "../shared/requests.js";
 
-const MAP_LOST = 2500; // ms after which a reply to a dragged point counts as lost
 const MAP_STEPS = 40; // key presses from one end of the map to the other
 const MAP_KEYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
 const MAP_STRIPES = 8; // px between stripes, where c ≥ 1
@@ -21,21 +20,17 @@ export class RegionMap extends Chart {
     this.map = null;
     this.point = null;
     this.held = null; // the dragged position, until the server has replied
+    this.requests = new Requests(app, "strengths", { soon: 0 });
     this.value = h("b");
-    this.words = h("p", { class: "gv-muted gv-map-words" });
+    this.words = h("p", { class: "gv-small gv-map-words" });
     this.ramp = new Ramp();
-    this.legend = h("div", { class: "gv-legend" }, this.ramp.element, legendKey("gv-region-key gv-region-vacuous", "c ≥ 1"));
-    this.element = h("section", { class: "gv-card gv-region-coupling", "aria-label": "Decay of influence" },
-      h("header", {}, h("h3", {}, "Does influence decay?"), h("span", { class: "gv-count" }, "c = ", this.value), saveButton(app, "strengths")),
-      h("div", { class: "gv-map-body" }, this.holder, h("div", { class: "gv-map-side" }, this.words, this.legend)));
+    this.keys = h("div", { class: "gv-legend" }, this.ramp.element, legendKey("gv-region-key gv-region-vacuous", "c ≥ 1"));
+    this.card("gv-region-coupling", "Decay of influence", "strengths",
+      [h("h3", {}, "Does influence decay?"), h("span", { class: "gv-count" }, "c = ", this.value)],
+      h("div", { class: "gv-map-body" }, this.holder, h("div", { class: "gv-map-side" }, this.words, this.keys)));
     attachKeys(this.canvas, this);
     this.canvas.addEventListener("keydown", (event) => this.key(event));
     this.on("pointerdown pointermove pointerup pointercancel", (x, y, event) => this.follow(x, y, event));
-  }
-
-  destroy() {
-    clearTimeout(this.timer);
-    super.destroy();
   }
 
   follow(x, y, { type, button, pointerId }) {
@@ -48,10 +43,9 @@ export class RegionMap extends Chart {
     this.move(type === "pointercancel" ? this.held : this.strengthsAt(x, y), !this.dragging);
   }
 
-  /** Move the point; `done`: it was let go. */
+  /** Move the point; `done`: it was released. */
   move(held, done) {
     [this.held, this.done] = [held, done];
-    this.pass();
     this.app.wake();
   }
 
@@ -64,32 +58,21 @@ export class RegionMap extends Chart {
     this.move(this.place.map((t, k) => strength(clamp(t + (direction[k] * most[k]) / MAP_STEPS, 0, most[k]))), true);
   }
 
-  /** One request at a time: while a reply is pending, only the newest position is kept. */
-  pass() {
-    if (this.held === null || this.asked) return;
-    if (this.sent && this.held.join() === this.sent.join() && !this.done) return;
-    const { done, held: [t1, t2] } = this;
-    this.asked = true;
-    this.done = false;
-    this.sent = this.held;
-    const send = () => this.app.callbacks.strengths({ t1, t2, done });
-    if (done) this.app.expect(send);
-    else send();
-    // Messages may get lost when many are sent: send the position again.
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => {
-      this.asked = false;
-      this.sent = null;
-      this.done = this.done || done || !this.dragging;
-      this.pass();
-    }, MAP_LOST);
+  /** Send the position, but while a reply is pending only the newest one. */
+  advance() {
+    if (this.held === null) return;
+    const [t1, t2] = this.held;
+    const { done } = this;
+    const place = [t1, t2, done].join();
+    if (place === this.answered || !this.requests.send({ t1, t2, done })) return;
+    this.sent = place;
+    if (done) this.app.expect();
   }
 
   replied() {
-    clearTimeout(this.timer);
-    this.asked = false;
-    if (this.done || this.dragging) this.pass();
-    else this.held = null;
+    this.requests.replied(true);
+    this.answered = this.sent;
+    if (this.held && [...this.held, true].join() === this.sent) this.held = this.answered = null;
   }
 
   setMap(map) {
@@ -101,7 +84,7 @@ export class RegionMap extends Chart {
     this.point = point;
     this.value.textContent = coefficient.c === null ? "…" : coefficient.c.toFixed(2);
     this.words.textContent = coefficient.words;
-    this.holder.hidden = this.legend.hidden = point === null;
+    this.holder.hidden = this.keys.hidden = point === null;
     if (this.map) this.ramp.set("c = 0", this.most.toFixed(1));
   }
 
@@ -136,7 +119,7 @@ export class RegionMap extends Chart {
     this.stroke("#fff", 2.4);
   }
 
-  /** Colours of c, between whose values the browser interpolates; stripes and a line where c passes 1. */
+  /** Colours of c, which the browser interpolates, and a line where c is 1, with stripes above it. */
   paintMap(context) {
     const { map: { t1, t2, c }, plot: { left, right, top, bottom } } = this;
     const picture = h("canvas", { width: t1.length, height: t2.length });
@@ -149,7 +132,7 @@ export class RegionMap extends Chart {
     if (!c.some((row) => row.some((value) => value >= 1))) return;
     const edge = t1.map((t, j) => [this.x(t), this.y(this.limit(j))]);
     this.path([[left, top], ...edge, [right, top]]);
-    this.hatch(left, right, top, bottom, MAP_STRIPES, "rgba(0,0,0,0.5)", 1.3);
+    this.hatch("rgba(0,0,0,0.5)", MAP_STRIPES, 1.3);
     this.line(edge, "#000", 4.5);
     this.line(edge, "#fff", 2);
     context.font = this.app.font(12, "600");
@@ -168,6 +151,7 @@ export class RegionMap extends Chart {
 
   describe() {
     const { point } = this;
-    this.describeAs(point === null ? "" : `c for strengths of fields up to ${point.t1} and couplings up to ${point.t2}: ${this.value.textContent}. ${this.words.textContent}`);
+    this.describeAs(point === null ? ""
+      : `c for strengths of fields up to ${point.t1} and couplings up to ${point.t2}: ${this.value.textContent}. ${this.words.textContent}`);
   }
 }

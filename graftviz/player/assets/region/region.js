@@ -1,7 +1,7 @@
 // The growing region: shown step, movement, and messages to the server.
 
 import { boundText, clamp, h } from "../shared/core.js";
-import { KEYS_GRAPH, KEYS_MOVE, KEYS_PLAY } from "../shared/keys_help.js";
+import { graphKeys } from "../shared/keys_help.js";
 import { REQUEST_PATIENCE } from "../shared/requests.js";
 import { StepView } from "../shared/step_view.js";
 import { Transport } from "../shared/transport.js";
@@ -23,7 +23,8 @@ class RegionPlayer extends StepView {
     this.answer = new RegionAnswer(this);
     this.curves = new RegionCurves(this);
     this.map = new RegionMap(this);
-    this.transport = new Transport(this);
+    this.transport = new Transport(this, { keys: [["In the graph", [...graphKeys(), ["Enter", "query this variable"]]],
+      ["In the map of c", [["arrows", "decrease or increase fields (← →) and couplings (↓ ↑)"]]]] });
     this.panels = [this.graph, this.answer, this.curves, this.map, this.transport];
     this.badge = h("span", { class: "gv-badge" });
     this.toBest = h("button", { type: "button", class: "gv-link", hidden: true, click: () => this.seek(this.log.best) });
@@ -76,22 +77,29 @@ class RegionPlayer extends StepView {
 
   /** Request pending parts, but not while the point is being dragged. */
   demand() {
-    const isBusy = this.map.dragging || this.map.asked || this.expects;
-    if (this.pending.length && !isBusy) this.requests.send({ parts: this.pending });
+    if (this.pending.length && !this.map.dragging && !this.isBusy) this.requests.send({ parts: this.pending });
   }
 
   ask(i) {
     if (i === this.log.region.query) this.seek(0, !this.still);
-    else this.expect(() => this.callbacks.ask(i));
+    else {
+      this.expect();
+      this.callbacks.ask(i);
+    }
   }
 
-  // Send what changes the controls of the page too. Until these have followed, nothing else is sent:
-  // a message carries the state of all controls, and an old one would undo the change.
-  expect(send) {
+  /**
+   * Send nothing until the controls of the page have followed a message that changes them: every message
+   * carries the state of all controls, and an old one would undo the change.
+   */
+  expect() {
     this.expects = true;
     clearTimeout(this.timers.expects);
     this.timers.expects = setTimeout(() => { this.expects = false; this.wake(); }, REQUEST_PATIENCE);
-    send();
+  }
+
+  get isBusy() {
+    return this.expects || this.map.requests.sentAt !== null;
   }
 
   chooseState(state) {
@@ -101,7 +109,8 @@ class RegionPlayer extends StepView {
   }
 
   chooseRule(key) {
-    this.expect(() => this.callbacks.rule(key));
+    this.expect();
+    this.callbacks.rule(key);
   }
 
   placeWords() {
@@ -112,18 +121,13 @@ class RegionPlayer extends StepView {
     return { before: "", now: String(shown + 1), after: ` of ${total} nodes`, state: this.isAtEnd ? `${text} · finished` : text };
   }
 
-  get keys() {
-    return [["Everywhere", [...KEYS_PLAY, ...KEYS_MOVE]], ["In the graph", [...KEYS_GRAPH, ["Enter", "query this variable"]]],
-      ["In the map of c", [["arrows", "decrease or increase fields (← →) and couplings (↓ ↑)"]]]];
-  }
-
   // ---------------------------------------------------------------------- words and messages
 
   write() {
     const { log, shown } = this;
     const step = log.steps[shown];
     this.headline.textContent = step.head;
-    const used = log.steps[step.best]; // what a smaller region has proven still holds
+    const used = log.steps[step.best]; // the bound of a smaller region remains valid
     const met = used.certified && used.bound <= log.region.tolerance;
     this.badge.textContent = met ? "✓ certified" : used.certified ? "growing" : "✗ not certified";
     if (used.certified && !met && this.isAtEnd) this.badge.textContent = "tolerance not reached";
@@ -147,7 +151,7 @@ class RegionPlayer extends StepView {
   }
 
   sendPlace() {
-    if (this.expects || this.map.asked) this.timers.moved = setTimeout(() => this.sendPlace(), REGION_PATIENCE / 3);
+    if (this.isBusy) this.timers.moved = setTimeout(() => this.sendPlace(), REGION_PATIENCE / 3);
     else super.sendPlace();
   }
 }

@@ -1,6 +1,6 @@
 // Chart on a canvas: its card, scales, axes, lines and marks, and the pointer on it.
 
-import { clamp, css, h, Surface, ticks, tickText, writeOver } from "./core.js";
+import { clamp, css, h, hatching, Picture, ticks, tickText, writeOver } from "./core.js";
 import { saveButton } from "./save_picture.js";
 
 const CHART_ROW = 15; // px between rows of text below a plot
@@ -24,20 +24,21 @@ export function paddedRange(values) {
 export const stairs = (points) => points.flatMap((point, k) => (k ? [[point[0], points[k - 1][1]], point] : [point]));
 
 /** A subclass defines `paint`, which calls `axes` first. */
-export class Chart {
+export class Chart extends Picture {
   constructor(app, kind) {
-    this.app = app;
-    this.holder = h("div", { class: `gv-chart ${kind}` });
-    this.surface = new Surface(this.holder, () => app.resized());
-    this.canvas = this.surface.canvas;
-    this.context = this.surface.context;
+    super(app, `gv-chart ${kind}`);
     this.canvas.setAttribute("role", "img");
   }
 
-  /** Put the chart into a card: with a header, whose last element saves a picture named `file`, and more below. */
-  card(kind, label, file, header, ...below) {
+  /** Make the card of the chart: with a header, whose last element saves a picture named `file`, and a body with its holder. */
+  card(kind, label, file, header, ...body) {
     this.element = h("section", { class: `gv-card ${kind}`, "aria-label": label },
-      h("header", {}, header, saveButton(this.app, file)), this.holder, below);
+      h("header", {}, header, saveButton(this.app, file, () => this.legend())), body);
+  }
+
+  /** Entries of a legend outside the card, for saved pictures: [[sample, words], …]. */
+  legend() {
+    return [];
   }
 
   /** Call `listener(x, y, event)` at events of the pointer, with its place in px of the canvas. */
@@ -54,16 +55,8 @@ export class Chart {
     return this.app.palette;
   }
 
-  describeAs(text) {
-    this.canvas.setAttribute("aria-label", text);
-  }
-
-  destroy() {
-    this.surface.destroy();
-  }
-
   draw() {
-    if (!this.app.log || !this.surface.begin()) return;
+    if (!this.app.log || !this.begin()) return;
     this.context.font = this.app.font(11.5);
     this.paint(this.context, this.palette);
   }
@@ -72,8 +65,7 @@ export class Chart {
 
   /** Set the plot, whose margins to the left and below grow with the type, and the scales of both axes. */
   axes([left, right, top, bottom], [x0, x1], [y0, y1]) {
-    const { width, height } = this.surface;
-    const { type } = this.app;
+    const { width, height, app: { type } } = this;
     this.plot = { left: left * type, right: width - right, top, bottom: height - bottom * type };
     this.x = scale(x0, x1, this.plot.left, this.plot.right);
     this.y = scale(y0, y1, this.plot.bottom, this.plot.top);
@@ -105,7 +97,7 @@ export class Chart {
   below(values, name = "", text = tickText) {
     const { context, plot } = this;
     const row = CHART_ROW * this.app.type;
-    const isApart = plot.bottom + 2 * row <= this.surface.height;
+    const isApart = plot.bottom + 2 * row <= this.height;
     this.write(name, plot.right, plot.bottom + (isApart ? 2 * row : row), { align: "right", base: "alphabetic" });
     const end = isApart || !name ? plot.right + 8 : plot.right - context.measureText(name).width - 8;
     let free = plot.left - 14;
@@ -129,7 +121,7 @@ export class Chart {
     context.restore();
   }
 
-  /** Write at a place; `rim` is the palette of what is written over. */
+  /** Write at a place; `rim` is the palette of the background, for words over lines. */
   write(text, x, y, { align = "center", base = "middle", colour = this.palette.muted, rim = null } = {}) {
     const { context } = this;
     context.textAlign = align;
@@ -184,22 +176,14 @@ export class Chart {
     if (rim) this.stroke(rim, width);
   }
 
-  /** Slanted lines inside the path. */
-  hatch(left, right, top, bottom, apart, colour, width = 1) {
-    const { context } = this;
-    context.save();
-    context.clip();
-    context.beginPath();
-    for (let x = left - (bottom - top); x < right; x += apart) {
-      context.moveTo(x, bottom);
-      context.lineTo(x + bottom - top, top);
-    }
-    this.stroke(colour, width);
-    context.restore();
+  /** Fill the path with slanted stripes. */
+  hatch(colour, apart, width = 1) {
+    this.context.fillStyle = hatching(this.context, colour, { apart, width });
+    this.context.fill();
   }
 
   /** Words in the middle, in place of a chart. */
   message(text) {
-    this.write(text, this.surface.width / 2, this.surface.height / 2);
+    this.write(text, this.width / 2, this.height / 2);
   }
 }

@@ -93,17 +93,28 @@ export function h(tag, attributes, ...children) {
   for (const [key, value] of Object.entries(attributes || {})) {
     if (value === null || value === undefined || value === false) continue;
     if (typeof value === "function") node.addEventListener(key, value);
+    else if (key === "style") node.style = value; // a policy for content may forbid the attribute
     else node.setAttribute(key, value === true ? "" : value);
   }
   node.append(...children.flat().filter((child) => child !== null && child !== undefined));
   return node;
 }
 
-/** Text from outside, kept apart from its surroundings whatever its writing direction. */
+/** Text from data, isolated from the writing direction of its surroundings. */
 export const isolated = (text, attributes) => h("bdi", attributes, String(text));
+
+/** The names of a pair. */
+export const pairWords = ([one, other], longest = 40) => [isolated(shorten(one, longest)), " – ", isolated(shorten(other, longest))];
 
 export function replaceChildren(node, ...children) {
   node.replaceChildren(...children.flat().filter((child) => child));
+}
+
+/** Give a panel other parts, whose elements fill a holder. */
+export function setParts(panel, holder, parts) {
+  for (const part of panel.parts) part.destroy();
+  panel.parts = parts;
+  holder.replaceChildren(...parts.map(({ element }) => element));
 }
 
 const ICONS = {
@@ -132,35 +143,33 @@ function svg(tag, attributes, ...children) {
 export const drawing = (viewBox, ...shapes) => svg("svg", { viewBox, "aria-hidden": "true" }, ...shapes.map((shape) => svg(...shape)));
 export const icon = (name) => drawing("0 0 24 24", ["path", { d: ICONS[name] }]);
 
-/** A short piece of line in a series' own colour and dash, for legends. */
-export function lineSample(kind) {
-  return h("i", { class: `gv-line gv-line-${kind}`, "aria-hidden": "true" });
-}
-
 export function button(label, content, onclick, extra) {
   const title = extra && extra.title ? extra.title : label;
   return h("button", { type: "button", "aria-label": label, click: onclick, ...extra, title }, content);
 }
 
-/** A row of buttons of which one is pressed; `choose(value)` reports a press. */
+/** A row of buttons of which one is pressed; `choose(value)` reports a press; under `key` the value is remembered. */
 export class Choice {
-  constructor(label, options, value, choose) {
+  constructor(label, options, value, choose, key = null) {
     this.buttons = new Map();
     this.element = h("div", { class: "gv-choice", role: "group", "aria-label": label });
-    for (const [key, text, title] of options) {
-      const choice = h("button", { type: "button", title, click: () => { this.set(key); choose(key); } }, text);
-      this.buttons.set(key, choice);
-      this.element.append(choice);
-    }
-    this.set(value);
+    const press = (pressed) => {
+      this.set(pressed);
+      if (key) remembered.set(key, pressed);
+      choose(pressed);
+    };
+    for (const [option, text, title] of options) this.buttons.set(option, h("button", { type: "button", title, click: () => press(option) }, text));
+    this.element.append(...this.buttons.values());
+    this.set(key ? remembered.get(key, value) : value);
   }
 
   set(value) {
+    this.value = value;
     for (const [key, node] of this.buttons) node.setAttribute("aria-pressed", String(key === value));
   }
 }
 
-/** Settings that outlive the page, where the browser lets us. */
+/** Settings that are stored in the browser, where it permits that. */
 export const remembered = {
   get(key, otherwise) {
     try {
@@ -208,20 +217,24 @@ function parseColour(text, context) {
 
 export const css = (c, alpha = 1) => `rgba(${c[0]},${c[1]},${c[2]},${alpha})`;
 
-/** A fill of thin stripes: what has no value, or proves nothing. */
-export function hatching(context, palette, apart = 5) {
+/** A fill of slanted stripes, for what has no value or no guarantee. */
+export function hatching(context, colour, { apart = 5, width = 1, ground = "transparent" } = {}) {
   const size = 2 * apart;
   const tile = h("canvas", { width: size, height: size });
   const stripes = tile.getContext("2d");
-  stripes.fillStyle = css(palette.background);
+  stripes.fillStyle = ground;
   stripes.fillRect(0, 0, size, size);
-  stripes.lineWidth = 2;
-  stripes.strokeStyle = css(palette.muted);
+  stripes.lineWidth = 2 * width;
+  stripes.strokeStyle = colour;
   stripes.stroke(new Path2D(`M${-size} ${size}L${size} ${-size}M0 ${size}L${size} 0M0 ${2 * size}L${2 * size} 0`));
   const pattern = context.createPattern(tile, "repeat");
   pattern.setTransform(new DOMMatrix().scale(0.5));
   return pattern;
 }
+
+/** Lines of pseudo-code, those that ran marked. */
+export const codeLines = (lines, ran) => lines.map(({ key, indent, text }) => (
+  h("li", { class: ran.includes(key) ? "gv-ran" : null, "aria-current": ran.includes(key) ? "step" : null, style: `--gv-indent: ${indent}` }, text)));
 
 /** Text with a rim in the colour of the background, which is readable over lines. */
 export function writeOver(context, palette, text, x, y, colour = palette.text) {
@@ -239,16 +252,16 @@ export const luminance = (c) => {
   return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 };
 
-// Okabe–Ito, darkened for white paper and lightened for dark paper where the original would be too dim.
+// Okabe–Ito, darkened on light and lightened on dark backgrounds where the original has too little contrast.
 // New items are bright: `step` inside a `rim` with contrast to the background.
 const ON_LIGHT = {
   step: [240, 168, 0], rim: [158, 98, 0], right: [0, 138, 100], wrong: [202, 84, 0], plain: [92, 104, 122],
-  objective: [0, 104, 168], recall: [0, 138, 100], precision: [176, 88, 142],
+  objective: [0, 104, 168], precision: [176, 88, 142],
   attract: [0, 114, 178], repel: [158, 72, 118], region: [0, 114, 178], leaving: [196, 38, 46], arriving: [0, 130, 84],
 };
 const ON_DARK = {
   step: [255, 190, 46], rim: [255, 190, 46], right: [38, 190, 146], wrong: [244, 130, 56], plain: [150, 164, 184],
-  objective: [98, 188, 240], recall: [38, 190, 146], precision: [222, 146, 190],
+  objective: [98, 188, 240], precision: [222, 146, 190],
   attract: [86, 180, 233], repel: [196, 90, 150], region: [86, 180, 233], leaving: [255, 122, 112], arriving: [64, 208, 150],
 };
 const RACERS_ON_LIGHT = [[0, 104, 168], [202, 84, 0], [0, 138, 100], [176, 88, 142], [92, 98, 110], [148, 108, 0]];
@@ -286,27 +299,33 @@ export function readPalette(root) {
   };
 }
 
-/** A canvas that fills its parent and draws in CSS pixels at the screen's own resolution. */
-export class Surface {
+/** A canvas that fills its holder and draws in CSS pixels at the screen's own resolution. */
+export class Picture {
   static fine = 1; // times the screen's resolution: more while a picture is saved
 
-  constructor(parent, changed) {
+  /** `kind` is the class of the holder. */
+  constructor(app, kind) {
+    this.app = app;
     this.canvas = h("canvas");
-    this.canvas.surface = this;
+    this.canvas.picture = this;
     this.context = this.canvas.getContext("2d");
     this.width = this.height = 0;
-    this.parent = parent;
-    parent.append(this.canvas);
+    this.holder = h("div", { class: kind }, this.canvas);
     this.observer = new ResizeObserver(() => {
-      if (this.measure()) changed();
+      if (this.measure()) app.resized();
     });
-    this.observer.observe(parent);
+    this.observer.observe(this.holder);
     this.measure();
   }
 
+  /** Set the text for screen readers. */
+  describeAs(text) {
+    this.canvas.setAttribute("aria-label", text);
+  }
+
   measure() {
-    const width = Math.floor(this.parent.clientWidth);
-    const height = Math.floor(this.parent.clientHeight);
+    const width = Math.floor(this.holder.clientWidth);
+    const height = Math.floor(this.holder.clientHeight);
     const ratio = this.wantedRatio;
     if (width === this.width && height === this.height && ratio === this.ratio) return false;
     [this.width, this.height, this.ratio] = [width, height, ratio];
@@ -316,7 +335,7 @@ export class Surface {
   }
 
   get wantedRatio() {
-    return clamp((window.devicePixelRatio || 1) * Surface.fine, 1, 3);
+    return clamp((window.devicePixelRatio || 1) * Picture.fine, 1, 3);
   }
 
   /** A cleared context, or null while there is nothing to draw on. */

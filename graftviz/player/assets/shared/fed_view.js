@@ -41,7 +41,7 @@ export class FedView extends StepView {
     return undefined;
   }
 
-  /** Take what else a message has. */
+  /** Take further parts of a message. */
   receive() {}
 
   /** Whether a followed link that names no step shows the end of the run. */

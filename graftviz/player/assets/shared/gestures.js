@@ -1,12 +1,11 @@
-// Pointer, wheel and touch on a graph: pan, zoom, point, choose. Returns the function that undoes it.
-// A view has panBy, zoomBy, resetCamera, pointAt (NaN: nowhere) and chooseAt; pressed, twiceAt and the
-// methods that keys.js calls are optional.
+// Pointer, wheel and touch on a graph: pan, zoom, point, choose.
 
 import { clamp } from "./core.js";
 import { attachKeys } from "./keys.js";
 
-export function attachGestures(view) {
-  const { canvas } = view.surface;
+/** Call the methods of a graph at gestures on its canvas, and at keys; return the function that ends this. */
+export function attachGestures(graph) {
+  const { canvas } = graph;
   const pointers = new Map();
   const abort = new AbortController();
   const on = (type, listener, options) => canvas.addEventListener(type, listener, { signal: abort.signal, ...options });
@@ -24,49 +23,49 @@ export function attachGestures(view) {
     moved = pointers.size > 1 ? 99 : 0;
     spread = 0;
     canvas.setPointerCapture(event.pointerId);
-    view.pressed?.();
+    graph.pointTo(-1);
   });
 
   on("pointermove", (event) => {
     const now = place(event);
     const last = pointers.get(event.pointerId);
     if (!last) {
-      if (event.pointerType !== "touch") view.pointAt(...now);
+      if (event.pointerType !== "touch") graph.pointAt(...now);
       return;
     }
     pointers.set(event.pointerId, now);
     moved += Math.hypot(now[0] - last[0], now[1] - last[1]);
     if (pointers.size === 1) {
       // A hand is never quite still: below 4 px it is a click, not a drag.
-      if (moved > 4) view.panBy(now[0] - last[0], now[1] - last[1]);
+      if (moved > 4) graph.panBy(now[0] - last[0], now[1] - last[1]);
       return;
     }
     const [a, b] = [...pointers.values()];
     const distance = Math.hypot(a[0] - b[0], a[1] - b[1]);
-    if (spread > 0 && distance > 0) view.zoomBy(distance / spread, (a[0] + b[0]) / 2, (a[1] + b[1]) / 2);
+    if (spread > 0 && distance > 0) graph.zoomBy(distance / spread, (a[0] + b[0]) / 2, (a[1] + b[1]) / 2);
     spread = distance;
   });
 
   const release = (event) => {
     const known = pointers.delete(event.pointerId);
     spread = 0;
-    if (known && event.type === "pointerup" && moved <= 4) view.chooseAt(...place(event), event.shiftKey);
+    if (known && event.type === "pointerup" && moved <= 4) graph.chooseAt(...place(event), event.shiftKey);
   };
   on("pointerup", release);
   on("pointercancel", release);
-  // A finger leaves when it lifts; what it has pointed to stays.
-  on("pointerleave", (event) => event.pointerType !== "touch" && view.pointAt(NaN, NaN));
+  // A finger leaves when it lifts: the tooltip of what it has pointed to stays.
+  on("pointerleave", (event) => event.pointerType !== "touch" && graph.pointAt(NaN, NaN));
   on("dblclick", (event) => {
     event.preventDefault();
-    view.twiceAt?.(...place(event), event.shiftKey);
+    graph.zoomBy(event.shiftKey ? 0.5 : 2, ...place(event));
   });
   on("wheel", (event) => {
     // Without a modifier key the page scrolls, also after a click on the graph.
     if (!event.ctrlKey && !event.metaKey) return;
     event.preventDefault();
     const unit = event.deltaMode === 1 ? 16 : 1;
-    view.zoomBy(Math.exp(-clamp(event.deltaY * unit, -120, 120) * 0.006), ...place(event));
+    graph.zoomBy(Math.exp(-clamp(event.deltaY * unit, -120, 120) * 0.006), ...place(event));
   }, { passive: false });
-  attachKeys(canvas, view, abort.signal);
+  attachKeys(canvas, graph, abort.signal);
   return () => abort.abort();
 }

@@ -1,6 +1,6 @@
 // Graph on a canvas: places of the nodes, camera, pointer, keys and tooltip, and a scene of layers.
 
-import { button, clamp, css, h, icon, isolated, lerp, shorten, Surface, writeOver } from "./core.js";
+import { button, clamp, css, h, icon, isolated, lerp, Picture, shorten, writeOver } from "./core.js";
 import { attachGestures } from "./gestures.js";
 import { turned } from "./keys.js";
 import { saveButton } from "./save_picture.js";
@@ -65,7 +65,7 @@ export function boxOf(places) {
 
 export const WHOLE_PLANE = { x: 5000, y: 5000, w: 10000, h: 10000 };
 
-/** The layers that light up what is new: a rim, and inside it the colour of new items. */
+/** Layers that highlight new items: a rim, and inside it the colour of new items. */
 export const lit = (palette, layer, wider = 0) => [
   { ...layer, line: palette.rim, width: layer.width + wider + 2 }, { ...layer, line: palette.step, width: layer.width + wider }];
 
@@ -81,14 +81,14 @@ export const lit = (palette, layer, wider = 0) => [
  *                          `spots(i, half, high)`: centres of the text to try; `isApart`: nodes are not covered
  *
  * and colours `fill` and `line`, `alpha`, `width`, `dash` and `cap`. It calls `fit` for its places, and
- * defines `fact(i)`, what the tooltip states about a node, and `choose(i)`, for a click on a node or on none.
+ * defines `fact(i)`, a fact about a node for the tooltip, and `choose(i)`, for a click on a node or on none.
  * Where edges can be pointed at, too, it defines `pairs()` and `wordsForPair(pair)`.
  */
-export class Graph {
+export class Graph extends Picture {
   camera = { zoom: 1, x: 0, y: 0 };
   at = []; // places of the nodes in the card, px
   hover = -1; // the node pointed at
-  pair = null; // the pair pointed at, where pairs can be
+  pair = null; // the pair pointed at, or null
   margins = null; // px around the places, across and down; null: by the size of the card
   stretch = 2; // how much further one direction may be stretched than the other
   near = 14; // px of the pointer around a node
@@ -96,18 +96,14 @@ export class Graph {
   named = new Set(); // nodes whose names are shown
 
   constructor(app) {
-    this.app = app;
-    this.holder = h("div", { class: "gv-stage" });
+    super(app, "gv-stage");
     this.legend = h("div", { class: "gv-legend" });
-    this.surface = new Surface(this.holder, () => app.resized());
-    this.canvas = this.surface.canvas;
-    this.canvas.graph = this; // for tests
     this.tip = new Tip(this.holder);
     this.release = attachGestures(this);
     this.canvas.addEventListener("blur", () => this.pointTo(-1));
   }
 
-  /** The card of the graph, with what stands above and below the picture, and the entries of its legend. */
+  /** The card of the graph, with elements above and below the picture, and the entries of its legend. */
   card(kind, label, name, { above = [], below = [], keys = [] } = {}) {
     this.legend.append(...keys);
     return h("section", { class: `gv-card gv-graph ${kind}`, "aria-label": label }, above, this.holder, below, h("footer", {}, this.legend, this.tools(name)));
@@ -123,11 +119,7 @@ export class Graph {
 
   destroy() {
     this.release();
-    this.surface.destroy();
-  }
-
-  wake() {
-    this.app.wake();
+    super.destroy();
   }
 
   name(i) {
@@ -151,8 +143,7 @@ export class Graph {
 
   /** Place the nodes in the card. */
   project() {
-    const { width, height } = this.surface;
-    const { zoom, x, y } = this.camera;
+    const { width, height, camera: { zoom, x, y } } = this;
     const [across, down] = this.margins ?? [clamp(0.07 * width, 24, 56), clamp(0.07 * height, 22, 34)];
     let [sx, sy] = [(width - 2 * across) / this.box.w, (height - 2 * down) / this.box.h];
     sx = Math.min(sx, this.stretch * sy);
@@ -165,28 +156,24 @@ export class Graph {
   }
 
   /** Zoom around a place in the picture, given in px; else around its middle. */
-  zoomBy(factor, px = this.surface.width / 2, py = this.surface.height / 2) {
+  zoomBy(factor, px = this.width / 2, py = this.height / 2) {
     const { camera } = this;
     const zoom = clamp(camera.zoom * factor, ...GRAPH_ZOOM);
     const f = zoom / camera.zoom;
-    const [cx, cy] = [this.surface.width / 2, this.surface.height / 2];
+    const [cx, cy] = [this.width / 2, this.height / 2];
     Object.assign(camera, { zoom, x: (px - cx) * (1 - f) + camera.x * f, y: (py - cy) * (1 - f) + camera.y * f });
-    this.wake();
+    this.app.wake();
   }
 
   panBy(dx, dy) {
     this.camera.x += dx;
     this.camera.y += dy;
-    this.wake();
+    this.app.wake();
   }
 
   resetCamera() {
     Object.assign(this.camera, { zoom: 1, x: 0, y: 0 });
-    this.wake();
-  }
-
-  twiceAt(x, y, shift) {
-    this.zoomBy(shift ? 0.5 : 2, x, y);
+    this.app.wake();
   }
 
   // ------------------------------------------------------------------------- pointer and keyboard
@@ -233,10 +220,6 @@ export class Graph {
     if (this.at.length) this.choose(this.nodeAt(x, y), x, y, shift);
   }
 
-  pressed() {
-    this.pointTo(-1);
-  }
-
   /** Without another meaning, a click shows the tooltip, also of a finger. */
   choose(i, x, y) {
     this.pointTo(i, x, y);
@@ -252,7 +235,7 @@ export class Graph {
     else this.tip.hide();
     if (!isOther) return;
     this.pointed?.(i);
-    this.wake();
+    this.app.wake();
   }
 
   wordsFor(i) {
@@ -267,7 +250,7 @@ export class Graph {
     this.say(this.wordsFor(i));
   }
 
-  /** Tell screen readers what a tooltip states. */
+  /** Have screen readers read the words of a tooltip. */
   say(words) {
     this.app.say(h("p", {}, ...words).textContent);
   }
@@ -287,7 +270,7 @@ export class Graph {
   // ------------------------------------------------------------------------------------- drawing
 
   draw() {
-    const context = this.surface.begin();
+    const context = this.begin();
     if (!context || !this.app.log || !this.places) return;
     this.project();
     for (const layer of this.scene(this.app.palette).flat(Infinity)) {
@@ -358,7 +341,7 @@ export class Graph {
   /** Above a node or below it, first of all away from the middle, where the edges are. */
   aboveOrBelow(i, high) {
     const [x, y] = this.at[i];
-    const far = (this.sizeOf(i) + high / 2 + 3) * (y < this.surface.height / 2 ? 1 : -1);
+    const far = (this.sizeOf(i) + high / 2 + 3) * (y < this.height / 2 ? 1 : -1);
     return [[x, y - far], [x, y + far]];
   }
 
@@ -366,16 +349,18 @@ export class Graph {
   beside(i, half, gap) {
     const [x, y] = this.at[i];
     const far = this.sizeOf(i) + half + gap;
-    return [[x + far + half < this.surface.width - 4 ? x + far : x - far, y]];
+    return [[x + far + half < this.width - 4 ? x + far : x - far, y]];
   }
 
   isInSight(i) {
     const [x, y] = this.at[i];
-    return x > -OUT_OF_SIGHT && y > -OUT_OF_SIGHT && x < this.surface.width + OUT_OF_SIGHT && y < this.surface.height + OUT_OF_SIGHT;
+    return x > -OUT_OF_SIGHT && y > -OUT_OF_SIGHT && x < this.width + OUT_OF_SIGHT && y < this.height + OUT_OF_SIGHT;
   }
 
-  paintNames(context, { names, always = [], text = (i) => this.name(i), size = 12, longest = 18, isApart = false, spots = (i, half, high) => this.aboveOrBelow(i, high) }) {
-    const { width, height } = this.surface;
+  paintNames(context, layer) {
+    const { names, always = [], text = (i) => this.name(i), size = 12, longest = 18, isApart = false } = layer;
+    const { spots = (i, half, high) => this.aboveOrBelow(i, high) } = layer;
+    const { width, height } = this;
     const high = 1.15 * size * this.app.type;
     const first = new Set(always);
     const taken = isApart ? this.at.map(([x, y], i) => [x, y, this.sizeOf(i)]) : [];

@@ -2,14 +2,17 @@
 
 import { button, h, icon } from "./core.js";
 
-export const KEYS_PLAY = [["space", "play, pause"], ["← →", "previous, next step"], ["shift ← →", "ten steps"], ["Home End", "first, last step"], ["?", "this table"]];
-export const KEYS_GRAPH = [["↓ ↑ or n p", "next, previous variable"], ["+ − 0", "zoom in, out, fit"], ["shift and arrows", "pan"], ["Esc", "clear selection"]];
-export const KEYS_MOVE = [["tab", "next figure or control"]];
+const KEYS_EVERYWHERE = [["space", "play, pause"], ["← →", "previous, next step"], ["shift ← →", "ten steps"],
+  ["Home End", "first, last step"], ["?", "this table"], ["tab", "next figure or control"]];
+export const KEY_CLEAR = ["Esc", "clear selection"];
 
-export const KEYS_OF_PLAYER = [["Everywhere", [...KEYS_PLAY, ...KEYS_MOVE]], ["In the graph", [...KEYS_GRAPH, ["e, shift e", "next, previous edge of the selected variable"]]],
-  ["In the reservoir", [["↓ ↑ or n p", "next, previous candidate"]]]];
+/** The keys that go through some items. */
+export const turnKeys = (item) => ["↓ ↑ or n p", `next, previous ${item}`];
 
-/** A dialog with groups of keys: [[title, [[keys, what they do], …]], …]. */
+/** The keys of a graph, whose nodes are called `item`. */
+export const graphKeys = (item = "variable") => [turnKeys(item), ["+ − 0", "zoom in, out, fit"], ["shift and arrows", "pan"], KEY_CLEAR];
+
+/** A dialog with groups of keys, besides those that act everywhere: [[title, [[keys, what they do], …]], …]. */
 export class KeysHelp {
   constructor(groups) {
     this.button = button("Keys", "?", () => this.show(), { title: "Keys (?)", class: "gv-keys-button", "aria-haspopup": "dialog" });
@@ -17,13 +20,9 @@ export class KeysHelp {
       h("dl", {}, rows.map(([keys, text]) => [h("dt", {}, h("kbd", {}, keys)), h("dd", {}, text)]).flat()));
     this.dialog = h("dialog", { class: "gv-keys", "aria-label": "Keys" },
       h("header", {}, h("h3", {}, "Keys"), button("Close", icon("close"), () => this.dialog.close())),
-      h("div", {}, groups.map(table)));
+      h("div", {}, [["Everywhere", KEYS_EVERYWHERE], ...groups].map(table)));
     // A click beside the table closes it, too.
     this.dialog.addEventListener("click", (event) => { if (event.target === this.dialog) this.dialog.close(); });
-  }
-
-  get isOpen() {
-    return this.dialog.open;
   }
 
   show() {

@@ -7,9 +7,14 @@ export function legendKey(sample, words, title) {
   return h("span", { class: "gv-key", title }, typeof sample === "string" ? h("i", { class: sample, "aria-hidden": "true" }) : sample, words);
 }
 
-/** An entry of a legend for lines: their colour by its name, and how they are drawn. */
-export const lineKey = (words, colour, { style = "solid", width = 3, title } = {}) =>
-  legendKey(h("i", { class: "gv-line", style: `border-top: ${width}px ${style} var(--gv-${colour})`, "aria-hidden": "true" }), words, title);
+/** The border of an element that looks like a line: its colour by its name, and how it is drawn. */
+export const lineBorder = (colour, { style = "solid", width = 3 } = {}) => `border-top: ${width}px ${style} var(--gv-${colour})`;
+
+/** A short piece of line, for legends. */
+export const lineSample = (colour, look) => h("i", { class: "gv-line", style: lineBorder(colour, look), "aria-hidden": "true" });
+
+/** An entry of a legend for lines. */
+export const lineKey = (words, colour, { title, ...look } = {}) => legendKey(lineSample(colour, look), words, title);
 
 /** An entry of a legend for a scale of colours, with the words of its ends; `kind` is the class of its sample. */
 export class Ramp {

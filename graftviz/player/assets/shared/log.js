@@ -32,7 +32,7 @@ export class History {
   }
 }
 
-/** Edges in the order in which they were added; one that was removed and came back is there twice. */
+/** Edges in the order in which they were added; one that was removed and added again is in it twice. */
 export class EdgeLog {
   sources = [];
   targets = [];
@@ -92,7 +92,7 @@ export class EdgeLog {
 /** Steps of a computation on a graph, the first `start` of which come before step 1. */
 export class StepLog {
   steps = [];
-  ready = 0; // the last step that is here
+  ready = 0; // the last available step
   last = null; // the last step, once it is known
   finished = false;
 
@@ -103,7 +103,7 @@ export class StepLog {
     this.n = graph.names.length;
   }
 
-  /** Append steps; those that are already here are unchanged. Return the new ones. */
+  /** Append steps that are new, and return them. */
   take({ from, steps, done }) {
     if (from > this.steps.length) return [];
     const fresh = steps.slice(this.steps.length - from);
@@ -114,7 +114,7 @@ export class StepLog {
     return fresh;
   }
 
-  /** Number of steps that are here. */
+  /** Number of available steps. */
   get known() {
     return this.steps.length;
   }

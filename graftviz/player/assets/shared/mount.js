@@ -1,9 +1,9 @@
-// Between Streamlit and a view: Streamlit calls the default export again and again with new data;
-// the view is made once and stays. Its script comes from a component of its own (see frame/view.py).
-// What differs from view to view is in `host`, which the script of each view exports.
+// Host of a view inside Streamlit, which calls the default export with new data at every run of the page;
+// the view is made once. Its script comes from a component of its own (see frame/view.py). What is
+// particular about a view is in `host`, which its script exports.
 //
-// When messages of two runs of the page meet, Streamlit takes a component out of the page and puts it
-// in again somewhere else. Its view waits for that for a while, and goes on where it was.
+// When messages of two runs of the page overlap, Streamlit may remove a component and mount it at another
+// place. A view without a place is kept for some time, and moved there.
 
 const HOSTS = new WeakMap(); // by mount point
 const WITHOUT_PLACE = (globalThis.graftvizWithoutPlace ??= new Map()); // hosts that were taken out, by kind
@@ -14,20 +14,19 @@ const RETURN = 60000; // ms a page that is connected again may take to show some
 const PATIENCE = 1500; // ms a view waits for a new mount point before the page counts as left
 
 /**
- * Whether the page rests. A message makes Streamlit run the fragment of its view. What the page is
- * about to show is dropped if that comes before it was sent, and where the page leads to another one,
- * nothing of that is shown: so messages wait until the page has come to rest, and a little longer,
- * since one run may follow another, and a click on a control starts a run only after a moment.
+ * Whether the page is idle. A message makes Streamlit run the fragment of its view, and cancels a run of
+ * the page that has not been sent yet, including a change to another page. Messages are therefore sent
+ * while the page is idle, and some time after its last run or gesture, since another run may follow.
  */
 const rest = (globalThis.graftvizRest ??= (() => {
   const [AFTER_GESTURE, AFTER_RUN, OUTDATED] = [700, 200, 250]; // ms
   const places = new Set(); // of the views
   let marking = 0;
   let until = 0;
-  let isOurs = false; // the run that goes on, or is about to
+  let isOurs = false; // whether a message of a view started the present or next run
   const runs = () => ["running", "rerunRequested"].includes(document.querySelector("[data-testid=stApp]")?.dataset.testScriptState);
   const later = (ms) => { until = Math.max(until, performance.now() + ms); };
-  /** Mark the views while the page runs for some time, since what they show may be about to change. */
+  /** Mark the views as outdated while the page runs for some time: their data may change. */
   const mark = () => {
     clearTimeout(marking);
     const isOutdated = runs() && !isOurs;
@@ -44,7 +43,7 @@ const rest = (globalThis.graftvizRest ??= (() => {
   new MutationObserver(onState).observe(document, { subtree: true, attributeFilter: ["data-test-script-state"] });
   const onGesture = (event) => {
     const path = event.composedPath();
-    // The page itself handles no keys; key presses there are for a view.
+    // The page itself handles no keys: a view handles those that are pressed there.
     const isForView = path.some((part) => part.classList?.contains("gv-place"))
       || [document.body, document.documentElement].includes(path[0]) || path[0].classList?.contains("stMain");
     if (!isForView) later(AFTER_GESTURE);
@@ -59,12 +58,12 @@ const rest = (globalThis.graftvizRest ??= (() => {
 })());
 
 /**
- * A server that was lost, and started again, is asked by Streamlit for the address that it wrote
- * last, without the place the visitor has moved to since. A server that was only out of reach has the
- * place and writes it itself. Where it does not, the page is opened anew at the address from before.
+ * After a restart of the server, Streamlit requests the address that the server wrote last, without the place
+ * to which the view has moved since. After an interrupted connection the server writes the right address by
+ * itself. If it does not, the page is loaded again at the address from before.
  */
 const returning = (globalThis.graftvizReturning ??= (() => {
-  let lost = null; // the address when the connection was
+  let lost = null; // the address at the loss of the connection
   const look = () => {
     if (lost === null) return;
     if (performance.now() > lost.until) {
@@ -73,7 +72,7 @@ const returning = (globalThis.graftvizReturning ??= (() => {
     }
     setTimeout(look, LOOK_AGAIN);
     const { pathname, search } = lost;
-    // Streamlit may have given the page another path, which does not matter; the visitor has not left.
+    // Streamlit may have changed the path of the page, which does not matter.
     if (!rest.isThere || location.search === search) return;
     lost = null;
     history.replaceState(history.state, "", pathname + search);
@@ -90,21 +89,19 @@ const returning = (globalThis.graftvizReturning ??= (() => {
   new MutationObserver(onState).observe(document, { subtree: true, attributeFilter: ["data-test-connection-state"] });
   // Other actions may change the address meanwhile.
   for (const type of ["pointerdown", "keydown"]) window.addEventListener(type, () => { lost = null; }, true);
-  // Without a server a view moves on by itself; a new server may first send another place.
+  // A view also moves without a server; a new server may first send another place.
   return { keep() { if (lost?.until === Infinity) lost.search = location.search; } };
 })());
 
-const decode = (bytes) => JSON.parse(new TextDecoder().decode(bytes));
-
 /**
- * One view in the page. `host` in its script says what is particular about it:
+ * One view in the page. `host` in its script has:
  *
- *   key        key of messages in both directions that names what is shown
- *   once       optional: key of the part of a message that is sent once; it belongs to `graphId`, else to `key`
- *   missing    optional: what else to send where that part is missing, from the message
- *   messages   callbacks of the view → what is sent to the server, from their arguments
- *   place      what the address says, from the arguments of `moved`
- *   show       optional: shows a message, from the view, the message, and what was shown before
+ *   key        key of messages in both directions whose value identifies the shown run or data
+ *   once       optional: key of the part of a message that is sent once for each `graphId`, else for each value of `key`
+ *   missing    optional: function from a message to further values of the request for that part
+ *   messages   callbacks of the view: functions from their arguments to the value that is sent
+ *   place      function from the arguments of `moved` to parameters of the address
+ *   show       optional: function that shows a message, of the view, the message, and the identity shown before
  */
 class Host {
   constructor(library) {
@@ -113,19 +110,11 @@ class Host {
     this.generation = 0;
     this.view = null;
     this.known = null; // identity of the part that is sent once
-    this.about = {}; // what the view shows
-    this.parts = []; // what it puts into the page
-    this.waiting = []; // messages for the view
-    this.unsent = []; // messages not delivered yet
+    this.about = {}; // the shown run or data, as `key` and its value
+    this.parts = []; // its elements in the page
+    this.waiting = []; // messages to the view
+    this.unsent = []; // messages to the server
     this.latest = null;
-  }
-
-  /** Take a place in the page: the first one, or another. */
-  moveTo(root) {
-    if (root === this.root) return this;
-    this.root = root;
-    root.append(...this.parts);
-    return this;
   }
 
   /**
@@ -143,7 +132,7 @@ class Host {
   /** Send the waiting messages, one at a time. */
   deliver() {
     if (this.gone || this.unsent.length === 0) return;
-    if (!this.isWithoutPlace && rest.isThere) {
+    if (![...WITHOUT_PLACE.values()].includes(this) && rest.isThere) {
       rest.end();
       const { name, value, place } = this.unsent.shift();
       if (place) this.writeAddress(place);
@@ -154,11 +143,7 @@ class Host {
     if (this.unsent.length > 0) this.delivery = setTimeout(() => this.deliver(), SEND_RETRY);
   }
 
-  get isWithoutPlace() {
-    return [...WITHOUT_PLACE.values()].includes(this);
-  }
-
-  /** Put what is shown into the address at once, without adding to the history; null is left out. */
+  /** Set parameters of the address without adding to the history; null removes one. */
   writeAddress(place) {
     if (location.pathname !== this.path) return;
     const url = new URL(location.href);
@@ -185,17 +170,13 @@ class Host {
       name, (...values) => this.send(name, { ...this.about, ...valueOf(...values) }, name === "moved" ? kind.place(...values) : null)]);
     const [style, place] = [document.createElement("style"), document.createElement("div")];
     style.textContent = library.style;
-    this.add(style, place);
+    for (const part of [style, place]) part.classList.add("gv-place");
+    this.parts.push(style, place);
+    this.root.append(style, place);
     rest.places.add(place);
     this.place = place;
     this.view = library.mount(place, Object.fromEntries(callbacks));
     return true;
-  }
-
-  add(...parts) {
-    for (const part of parts) part.classList.add("gv-place");
-    this.parts.push(...parts);
-    this.root.append(...parts);
   }
 
   receive(message) {
@@ -211,8 +192,7 @@ class Host {
     const identity = message.graphId ?? about[key];
     const before = this.known;
     if (once && identity !== before && !message[once]) {
-      // The server assumes that this view has that part, but this mount point is new. Streamlit ignores
-      // messages from within a render.
+      // The server has sent that part to another mount point. Streamlit ignores messages from within a render.
       setTimeout(() => {
         this.unsent.push({ name: "need", value: { ...about, [once]: true, ...missing?.(message) }, isOwn: true });
         this.deliver();
@@ -235,11 +215,13 @@ class Host {
   }
 }
 
-/** The host of a mount point: the one that is there, one that lost its place, or else a new one. */
+/** The host of a mount point: its own, one without a place, or else a new one. */
 function hostOf(library, root) {
   let host = HOSTS.get(root);
   if (!host) {
-    host = (WITHOUT_PLACE.get(library) ?? new Host(library)).moveTo(root);
+    host = WITHOUT_PLACE.get(library) ?? new Host(library);
+    if (host.root !== root) root.append(...host.parts);
+    host.root = root;
     HOSTS.set(root, host);
   }
   if (WITHOUT_PLACE.get(library) === host) WITHOUT_PLACE.delete(library);
@@ -251,7 +233,7 @@ export const mountedBy = (library) => (component) => {
   const host = hostOf(library, root);
   const generation = ++host.generation;
   host.latest = component;
-  host.receive(component.data ? decode(component.data) : null);
+  host.receive(component.data ? JSON.parse(new TextDecoder().decode(component.data)) : null);
   return () => {
     // Also called for a render that has been superseded: only the latest one gives up its place.
     if (host.generation !== generation) return;

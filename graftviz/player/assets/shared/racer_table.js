@@ -11,7 +11,7 @@ export class RacerTable {
       h("table", {}, h("thead", {}, h("tr", {}, this.heads)), this.body));
   }
 
-  /** Make rows {track, cells, row}; `choose(track)` reports a click on the name of a run, where that has a meaning. */
+  /** Make rows {track, cells, row}; `choose(track)` handles a click on the name of a run, if given. */
   setRows(tracks, choose = null) {
     this.rows = tracks.map((track) => {
       const name = [racerSample(track.index), isolated(racerWords(track.title))];

@@ -27,7 +27,7 @@ export class Requests {
     if (isNews) this.tried = 0;
   }
 
-  /** Request what is missing now, or wake the view when that is due; return whether it was requested. */
+  /** Send a request if one is due, else wake the view when it is; return whether it was sent. */
   send(...what) {
     const { view, name } = this;
     if (!view.callbacks[name] || document.hidden || this.tried >= this.tries) return false;

@@ -3,11 +3,11 @@
 import { StepView } from "./step_view.js";
 
 /**
- * A subclass defines `begin(header)`, which makes `runs`, a TracksLog; `receive(message)`, which goes to the
- * place of a message; and `placeOf(track)`, the shown step of a run.
+ * A subclass defines `begin(header)`, which makes `runs`, a TracksLog; `receive(message)`, which moves to the
+ * place in a message; and `placeOf(track)`, the shown step of a run.
  */
 export class RunsView extends StepView {
-  /** `ahead`: steps of every run that should be here beyond the shown one. */
+  /** `ahead`: steps of every run that should be available beyond the shown one. */
   constructor(host, callbacks, kind, label, { ahead, ...options }) {
     super(host, callbacks, kind, label, options);
     this.ahead = ahead;

@@ -1,21 +1,23 @@
-// A card's pictures as one PNG file, on the paper of the page: what it is of, the words around it, its legend.
+// The pictures of a card as one PNG file, with the title of the view, the words around them, and their legend.
 
-import { button, css, h, icon, Surface } from "./core.js";
+import { button, css, h, icon, Picture } from "./core.js";
+import { legendKey } from "./legend.js";
 
 const SAVE_FINE = 3; // pixels of the file for each pixel on the page
 const SAVE_MARGIN = 14; // px
-const SAVE_LEAST = 320; // px that what it is of may be wide
-const SAVE_WORDS = "h3, .gv-count, .gv-race-numbers, .gv-readout > *, .gv-answer-row > *, .gv-key";
+const SAVE_LEAST = 320; // px, least width of the title
+const SAVE_WORDS = "h3, h4, .gv-count, .gv-race-numbers, .gv-readout > *, .gv-answer-row > *, .gv-key";
 const SAVE_SAMPLES = ":is(.gv-key, .gv-count) > :is(i, svg), .gv-stack > i, svg.gv-racer-sample";
 const SAVE_PLACE = /^(--|inset|margin|position|left|right|top|bottom)/; // styles
 
 /** Button that saves the drawing of its card; `legend()` returns entries of a legend outside it, as [sample, words]. */
 export function saveButton(app, name, legend = () => []) {
-  const node = button("Save this picture (PNG)", icon("save"), () => savePicture(app, node.closest(".gv-card, .gv-saved"), name, legend()), { class: "gv-save" });
+  const save = () => savePicture(app, node.closest(".gv-card, .gv-saved"), name, legend());
+  const node = button("Save this picture (PNG)", icon("save"), save, { class: "gv-save" });
   return node;
 }
 
-/** A copy of an element without words and place, with all its styles of its own. */
+/** A copy of an element without text and position, with its computed styles as its own. */
 function copyOf(node) {
   const copy = node.cloneNode(false);
   const style = getComputedStyle(node);
@@ -24,7 +26,7 @@ function copyOf(node) {
   return copy;
 }
 
-/** An image of what stands beside words, as the browser shows it: of elements at places given as [element, left, top]. */
+/** An image of samples of legends as the browser shows them: [element, left, top] with the place in the page of the image's corner. */
 function imageOf(samples, width, height) {
   const copies = samples.map(([node, left, top]) => {
     const box = node.getBoundingClientRect();
@@ -35,11 +37,12 @@ function imageOf(samples, width, height) {
     return copy;
   });
   const content = new XMLSerializer().serializeToString(h("div", {}, copies));
-  const text = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"><foreignObject width="100%" height="100%">${content}</foreignObject></svg>`;
+  const text = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}">`
+    + `<foreignObject width="100%" height="100%">${content}</foreignObject></svg>`;
   return Object.assign(new Image(), { src: `data:image/svg+xml,${encodeURIComponent(text)}` });
 }
 
-/** The words of an element where they stand, line by line as on the page. */
+/** Draw the text of an element word by word at its places in the page. */
 function drawWords(context, node, left, top) {
   const walker = document.createTreeWalker(node, NodeFilter.SHOW_TEXT);
   const range = document.createRange();
@@ -63,21 +66,21 @@ function drawWords(context, node, left, top) {
   }
 }
 
-/** What stands above a picture, in the page: what it is of, how far the run has come, and a legend. */
-function headOf({ headline, under, leader, transport }, width, legend) {
-  const place = leader?.textContent ?? [...(transport?.text.children ?? [])].map((part) => part.textContent).join(" · ");
+/** The heading of a saved picture: title and place of the view, and a legend. */
+function headOf({ headline, under, transport }, width, legend) {
+  const place = [...(transport?.text.children ?? [])].map((part) => part.textContent).join(" · ");
   const [title, ...about] = [headline?.textContent, under?.textContent, place].filter(Boolean);
   const head = h("div", { class: "gv-picture-head" }, h("h3", {}, title), about.map((text) => h("p", {}, text)),
-    legend.map(([sample, words]) => h("p", {}, sample?.cloneNode(true), sample && " ", words)));
+    h("p", { class: "gv-legend" }, legend.map(([sample, words]) => legendKey(sample?.cloneNode(true), words))));
   head.style.width = `${width}px`;
   return head;
 }
 
 function savePicture(app, card, name, legend) {
-  const canvases = [...card.querySelectorAll("canvas")].filter((canvas) => canvas.surface && canvas.clientWidth > 1);
+  const canvases = [...card.querySelectorAll("canvas")].filter((canvas) => canvas.picture && canvas.clientWidth > 1);
   const measure = (fine) => {
-    Surface.fine = fine;
-    for (const canvas of canvases) canvas.surface.measure();
+    Picture.fine = fine;
+    for (const canvas of canvases) canvas.picture.measure();
   };
   measure(SAVE_FINE);
   try {
@@ -88,9 +91,10 @@ function savePicture(app, card, name, legend) {
   }
 
   function draw() {
-    for (const panel of app.panels) panel.draw?.();
-    // What the legend has struck out is not in the picture.
-    const stands = (node) => node.getBoundingClientRect().width && !getComputedStyle(node.closest(".gv-key") ?? node).textDecorationLine.includes("line-through");
+    for (const panel of app.everyPanel) panel.draw?.();
+    // Entries that are struck out in the legend are left out, as what they stand for is not drawn.
+    const isStruck = (node) => getComputedStyle(node.closest(".gv-key") ?? node).textDecorationLine.includes("line-through");
+    const stands = (node) => node.getBoundingClientRect().width && !isStruck(node);
     const [words, samples] = [SAVE_WORDS, SAVE_SAMPLES].map((which) => [...card.querySelectorAll(which)].filter(stands));
     const boxes = [...canvases, ...words, ...samples].map((node) => node.getBoundingClientRect());
     const [left, above] = ["left", "top"].map((side) => Math.min(...boxes.map((box) => box[side])) - SAVE_MARGIN);

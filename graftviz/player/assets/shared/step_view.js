@@ -1,12 +1,16 @@
 // View of steps: the playhead and its movement.
 
-import { clamp, h } from "./core.js";
+import { clamp, h, plural, remembered } from "./core.js";
 import { Requests } from "./requests.js";
 import { View } from "./view.js";
 
-const STILL_RATE = 1; // steps per second with reduced motion
+const STEP_SENT = 350; // ms of rest before the shown place is sent
+const STEP_SAY = { playing: 3000, still: 350 }; // ms before the next sentence for screen readers
 
-/** A subclass has a `transport`, and a `log` with `ready`, the number of available steps, `last` and `finished`. */
+/**
+ * A subclass has a `transport`, and a `log` with `ready`, the number of available steps, `last` and `finished`.
+ * It may define `write`, which writes its own words.
+ */
 export class StepView extends View {
   /** `change`: seconds of the animation of a step, or less at a high speed; `patience`: see Requests. */
   constructor(host, callbacks, kind, label, { speedKey, speed, change = 0.01, patience }) {
@@ -14,10 +18,11 @@ export class StepView extends View {
     this.speedKey = speedKey;
     this.speed = speed;
     this.change = change;
-    this.shown = 0; // the step that all panels show
+    this.playing = false;
+    this.shown = 0; // the step in all panels
     this.p = 0; // playhead, continuous
     this.age = Infinity; // seconds since the shown step was reached
-    this.wanted = null; // a step to show once it has arrived
+    this.wanted = null; // a step to show once it is available
     this.requests = new Requests(this, "need", { longest: patience });
   }
 
@@ -25,7 +30,7 @@ export class StepView extends View {
     return this.shown;
   }
 
-  /** The sentence of the shown place, `more` elements, and what is said at the end. */
+  /** The sentence of the shown place, `more` elements, and the reason to stop at the end. */
   buildWords(...more) {
     this.words = h("p", { class: "gv-sentence", dir: "auto" });
     this.stop = h("p", { class: "gv-muted", dir: "auto" });
@@ -35,10 +40,6 @@ export class StepView extends View {
   /** What is shown, for screen readers. */
   sentence() {
     return [this.words, this.stop].map(({ textContent }) => textContent).filter(Boolean).join(" ");
-  }
-
-  get isAtRest() {
-    return !this.playing && this.wanted === null;
   }
 
   get isAtEnd() {
@@ -59,7 +60,7 @@ export class StepView extends View {
     this.reachWanted();
   }
 
-  /** Go to the wanted step, as far as it is here. */
+  /** Go to the wanted step, or to the last one available. */
   reachWanted() {
     if (this.wanted === null && this.shown <= this.log.ready) return;
     this.goTo(Math.min(this.wanted ?? this.shown, this.log.ready));
@@ -70,6 +71,7 @@ export class StepView extends View {
     if (!this.log) return;
     if (!this.playing && this.isAtEnd) this.goTo(0);
     this.wanted = null;
+    this.p = this.shown;
     this.playing = !this.playing;
     this.changed();
   }
@@ -79,7 +81,7 @@ export class StepView extends View {
     this.seek((Number.isFinite(this.wanted) ? this.wanted : this.shown) + steps);
   }
 
-  /** Show a step now, or as soon as it is here; Infinity: the end. */
+  /** Show a step now, or as soon as it is available; Infinity: the end. */
   seek(step, play = false) {
     if (!this.log) return;
     const isNext = step === this.shown + 1 && step <= this.log.ready;
@@ -90,7 +92,66 @@ export class StepView extends View {
     this.changed();
   }
 
+  setSpeed(speed) {
+    this.speed = speed;
+    remembered.set(this.speedKey, speed);
+    this.wake();
+  }
+
+  /** The shown place for the playback bar: the words around it, and the state in a second line. */
+  placeWords() {
+    const { log, shown } = this;
+    const state = [plural(log.edgesAt(shown), "edge"), this.stateWords()].filter(Boolean).join(" · ");
+    return { before: "step ", now: String(shown), after: ` of ${log.last === null ? `${log.ready}+` : log.last}`, state };
+  }
+
+  /** The state of the run at the shown step. */
+  stateWords() {
+    if (this.isAtEnd) return "finished";
+    return this.shown >= this.log.ready ? "learning…" : "";
+  }
+
+  /** Something other than the moving playhead changed. */
+  changed() {
+    if (!this.log) return;
+    this.write();
+    for (const panel of this.everyPanel) panel.describe?.();
+    clearTimeout(this.timers.moved);
+    if (!this.playing && this.wanted === null) this.timers.moved = setTimeout(() => this.sendPlace(), STEP_SENT);
+    this.announce();
+    this.wake();
+  }
+
+  write() {}
+
+  /** Send the shown place, unless it was sent before. */
+  sendPlace() {
+    const place = this.address();
+    if (JSON.stringify(place) === this.sentPlace) return;
+    this.sentPlace = JSON.stringify(place);
+    this.callbacks.moved?.(place);
+  }
+
+  /** Have screen readers read the sentence that holds by then, no faster than it can be read out. */
+  announce() {
+    this.timers.live ||= setTimeout(() => {
+      this.timers.live = 0;
+      const text = this.sentence();
+      if (this.live.textContent !== text) this.live.textContent = text;
+    }, this.playing ? STEP_SAY.playing : STEP_SAY.still);
+  }
+
   // ----------------------------------------------------------------------------------- movement
+
+  /** The playhead as the playback bar shows it. */
+  get head() {
+    return this.still ? this.shown : this.p;
+  }
+
+  /** The place that pictures show: on the way from the step before to the shown one. */
+  get moment() {
+    return this.shown - 1 + this.part;
+  }
 
   /** Progress of the animation of the shown step, 0 … 1. */
   get part() {
@@ -98,22 +159,22 @@ export class StepView extends View {
   }
 
   get moving() {
-    return (this.playing && this.p < this.log.ready) || this.part < 1 || this.panels.some((panel) => panel.moving);
+    return (this.playing && this.p < this.log.ready) || this.part < 1 || super.moving;
   }
 
   advance(seconds) {
     this.age += seconds;
-    if (this.playing) this.roll(seconds);
+    if (this.playing && !this.transport.dragging) this.roll(seconds);
     super.advance(seconds);
   }
 
   roll(seconds) {
     const { log } = this;
-    this.p = Math.min(this.p + seconds * (this.still ? Math.min(this.speed, STILL_RATE) : this.speed), log.ready);
+    this.p = Math.min(this.p + seconds * this.speed, log.ready);
     const step = Math.floor(this.p);
     const isNext = step > this.shown;
     if (isNext) [this.shown, this.age] = [step, 0];
-    // The end may be reached before it is known to be one.
+    // The last step may be reached before the end of the run is known.
     if (step === log.last) this.playing = false;
     if (isNext || !this.playing) this.changed();
   }

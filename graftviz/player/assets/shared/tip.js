@@ -22,8 +22,4 @@ export class Tip {
   hide() {
     this.element.hidden = true;
   }
-
-  get text() {
-    return this.element.textContent;
-  }
 }

@@ -24,7 +24,7 @@ export class TrackLog extends EdgeLog {
     return this.header.names[i];
   }
 
-  /** The last step that is here. */
+  /** The last available step. */
   get ready() {
     return this.records.length;
   }
@@ -72,7 +72,7 @@ export class TracksLog {
     return this.header.names[i];
   }
 
-  /** Take records and failures of runs, which several tracks may share; return whether there is news. */
+  /** Take records and failures of runs, which several tracks may share; return whether anything is new. */
   feed({ feeds, failures }) {
     let isNews = false;
     for (const track of this.tracks) {
@@ -84,7 +84,7 @@ export class TracksLog {
     return isNews;
   }
 
-  /** What to request so that every track has its steps up to `far(track)`: [[run, from, count], …]. */
+  /** Requests for the steps of every track up to `far(track)`: [[run, from, count], …]. */
   wants(far) {
     const wants = new Map();
     for (const track of this.tracks) {

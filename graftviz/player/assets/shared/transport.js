@@ -7,11 +7,11 @@ const SPEEDS = [0.5, 1, 2, 4, 8, 16, 32].map((speed) => [speed, `${speed} /s`]);
 const WORDS = { start: "To the start", back: "Step back", next: "Step forward", track: "Step", speed: "Speed in steps per second" };
 
 /**
- * The playback bar. Options: other `words`, other `speeds` ([[speed, text], …]), `more` controls, and a
- * `scale`, the place of a share of the timeline and back, {valueAt, share}; without it, places are steps.
+ * The playback bar. Options: the `keys` of the view (see KeysHelp), other `words`, other `speeds`
+ * ([[speed, text], …]), `more` controls, and a `scale`, the place of a share of the timeline and back, {valueAt, share}; without it, places are steps.
  */
 export class Transport {
-  constructor(app, { words = WORDS, speeds = SPEEDS, more = [], scale = null } = {}) {
+  constructor(app, { keys = [], words = WORDS, speeds = SPEEDS, more = [], scale = null } = {}) {
     this.app = app;
     this.scale = scale;
     this.extent = 1; // steps the timeline spans, eased while the end is open
@@ -30,7 +30,7 @@ export class Transport {
     this.track = h("div", { class: "gv-track", role: "slider", tabindex: "0", "aria-label": words.track, "aria-valuemin": "0" },
       h("i", { class: "gv-rail" }), this.buffered, this.filled, this.mark, this.thumb);
     this.text = h("span", { class: "gv-position" });
-    this.help = new KeysHelp(app.keys);
+    this.help = new KeysHelp(keys);
     this.element = h("div", { class: "gv-transport", role: "group", "aria-label": "Playback" },
       h("div", { class: "gv-buttons" }, this.toStart, this.back, this.play, this.next, this.toEnd),
       this.track, this.text, more, this.controls(words.speed, speeds), this.help.dialog);
@@ -65,16 +65,11 @@ export class Transport {
         this.app.wake();
       });
     }
-    this.onKey = (event) => this.key(event);
-    document.addEventListener("keydown", this.onKey);
+    this.app.listen(document, "keydown", (event) => this.key(event));
     // A button pressed with the mouse keeps the focus; the space bar should then still play.
     this.app.root.addEventListener("pointerdown", () => { this.byKeyboard = false; });
     this.app.root.addEventListener("pointerenter", () => { this.over = true; });
     this.app.root.addEventListener("pointerleave", () => { this.over = false; });
-  }
-
-  destroy() {
-    document.removeEventListener("keydown", this.onKey);
   }
 
   chooseSpeed() {
@@ -95,7 +90,7 @@ export class Transport {
 
   /** Whether a key press is meant for the player. */
   concerns(event) {
-    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || this.help.isOpen) return false;
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || this.help.dialog.open) return false;
     const [target] = event.composedPath();
     const inside = event.composedPath().includes(this.app.root);
     if (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName || "")) return false;
@@ -130,7 +125,7 @@ export class Transport {
     if (log.header?.branch) this.mark.title = log.header.branch.text;
   }
 
-  /** Steps the timeline should span: all of them, or a little more than is known so far. */
+  /** Number of steps on the timeline: all of them, or some more than are available so far. */
   goal(log) {
     if (this.scale) return this.extent;
     return log.last === null ? Math.max(24, Math.ceil(log.ready * 1.12)) : Math.max(log.last, 1);
@@ -150,16 +145,17 @@ export class Transport {
   }
 
   draw() {
-    const { log, p } = this.app;
-    this.filled.style.transform = `scaleX(${this.share(p)})`;
+    const { log, head } = this.app;
+    this.filled.style.transform = `scaleX(${this.share(head)})`;
     this.buffered.style.transform = `scaleX(${this.share(log.ready)})`;
-    this.thumb.style.left = `calc((100% - 16px) * ${this.share(p)})`;
+    this.thumb.style.left = `calc((100% - 16px) * ${this.share(head)})`;
     this.track.classList.toggle("gv-open", log.last === null);
     if (!this.mark.hidden) this.mark.style.left = `calc((100% - 16px) * ${this.share(log.branchStep)})`;
   }
 
-  /** Show whether it plays, and which buttons have nothing to do. */
-  describeButtons(playing, { atStart, atEnd, isEmpty }) {
+  /** Show whether it plays, and which buttons have no effect. */
+  describeButtons() {
+    const { log, shown, playing, isAtEnd } = this.app;
     const label = playing ? "Pause" : "Play";
     if (this.playing !== playing) {
       this.playing = playing;
@@ -167,17 +163,18 @@ export class Transport {
       this.play.setAttribute("aria-label", label);
       this.play.title = `${label} (space)`;
     }
-    for (const [node, off] of [[this.toStart, atStart], [this.back, atStart], [this.next, atEnd], [this.toEnd, atEnd], [this.play, isEmpty]]) {
-      node.setAttribute("aria-disabled", String(off));
-    }
+    const disable = (isOff, ...buttons) => buttons.forEach((node) => node.setAttribute("aria-disabled", String(isOff)));
+    disable(shown === 0, this.toStart, this.back);
+    disable(isAtEnd, this.next, this.toEnd);
+    disable(log.last === 0, this.play);
   }
 
   describe() {
     const { app } = this;
-    const { log, shown, playing } = app;
+    const { log, shown } = app;
     const { before, now, after, state } = app.placeWords();
     replaceChildren(this.text, h("span", {}, before, h("b", {}, now), after), h("span", {}, state));
-    this.describeButtons(playing, { atStart: shown === 0, atEnd: log.finished && shown >= log.ready, isEmpty: log.last === 0 });
+    this.describeButtons();
     this.track.setAttribute("aria-valuenow", String(this.scale ? Math.round(100 * this.share(shown)) : shown));
     this.track.setAttribute("aria-valuemax", String(this.scale ? 100 : log.last ?? log.ready));
     this.track.setAttribute("aria-valuetext", [before + now + after, state].filter(Boolean).join(", "));

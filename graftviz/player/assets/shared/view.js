@@ -1,22 +1,19 @@
 // Base of all views: a root that follows theme and visibility, frames on demand, sentences for screen readers.
 
-import { clamp, h, plural, readPalette, remembered } from "./core.js";
+import { clamp, h, readPalette } from "./core.js";
 import { Layout } from "./layout.js";
 
 const VIEW_TYPE = 14.5; // px, of the style sheet's type
 const VIEW_LONGEST_FRAME = 0.1; // s; a sleeping tab wakes to a huge gap
-const VIEW_MOVED = 350; // ms of rest before the shown place is sent
-const VIEW_SAY = { playing: 3000, still: 350 }; // ms before the next sentence for screen readers
 
 /**
- * A subclass fills `panels` in its constructor and calls `assemble`. It may define `demand`, which requests
- * what is missing, `write`, which writes its own words, and `address`, the shown place.
+ * A subclass fills `panels` in its constructor and calls `assemble`. A panel may have `parts`, which are
+ * panels as well. A subclass may define `demand`, which requests what is missing.
  */
 export class View {
   constructor(host, callbacks, kind, label) {
     this.callbacks = callbacks;
-    this.log = null; // what is shown; no frames before it is there
-    this.playing = false;
+    this.log = null; // the shown data; nothing is drawn before
     this.type = 1; // how much larger than usual type is
     this.panels = [];
     this.timers = {};
@@ -25,22 +22,25 @@ export class View {
     host.append(this.root);
     this.motion = matchMedia("(prefers-reduced-motion: reduce)");
     this.live = h("p", { class: "gv-live", "aria-live": "polite" });
-    this.onVisible = () => { if (!document.hidden) this.becameVisible(); };
-    document.addEventListener("visibilitychange", this.onVisible);
-    this.schemes = matchMedia("(prefers-color-scheme: dark)");
-    this.onScheme = () => this.refresh();
-    this.schemes.addEventListener("change", this.onScheme);
+    this.listening = new AbortController();
+    this.listen(document, "visibilitychange", () => { if (!document.hidden) this.wake(); });
+    this.listen(matchMedia("(prefers-color-scheme: dark)"), "change", () => this.refresh());
     this.refresh();
   }
 
-  /** Put together what is shown: a sentence until `reveal` is called, then the parts. */
+  /** Listen to events outside the view until it is destroyed. */
+  listen(target, type, listener) {
+    target.addEventListener(type, listener, { signal: this.listening.signal });
+  }
+
+  /** Assemble the view: a sentence until `reveal` is called, then the parts. */
   assemble(waiting, kind, ...parts) {
     this.loading = h("p", { class: "gv-loading", role: "status" }, waiting);
     this.body = h("div", { class: `gv-body ${kind}`, hidden: true }, ...parts);
     this.root.append(this.loading, this.body, this.live);
   }
 
-  /** Put together a view of a main picture, panels beside it, and its playback bar. */
+  /** Assemble a view of a main picture, panels beside it, and its playback bar. */
   assembleLayout(waiting, kind, main, side) {
     this.layout = new Layout(this, main, side, this.transport.element);
     this.assemble(waiting, kind, this.layout.element, this.transport.element);
@@ -52,22 +52,17 @@ export class View {
     this.layout?.follow();
   }
 
-  /** No tweening: the reader asked for it. */
+  /** Whether the system requests reduced motion. */
   get still() {
     return this.motion.matches;
   }
 
-  /** The share of the way to a goal that is made in some seconds: all of it where nothing should move. */
+  /** The share of the way to a goal that is covered in some seconds: all of it with reduced motion. */
   progress(rate, seconds) {
     return this.still ? 1 : 1 - Math.exp(-rate * seconds);
   }
 
   // ----------------------------------------------------------------------------------- movement
-
-  /** The window, or the tab, is visible again. */
-  becameVisible() {
-    this.wake();
-  }
 
   wake() {
     if (!this.raf && !this.gone) this.raf = requestAnimationFrame((now) => this.frame(now));
@@ -84,8 +79,13 @@ export class View {
     if (moving) this.wake();
   }
 
+  /** Panels and their parts. */
+  get everyPanel() {
+    return this.panels.flatMap((panel) => [panel, ...(panel.parts ?? [])]);
+  }
+
   draw() {
-    for (const panel of this.panels) {
+    for (const panel of this.everyPanel) {
       try {
         panel.draw?.();
       } catch (error) {
@@ -98,7 +98,7 @@ export class View {
 
   /** Go on by so many seconds; called before every picture. */
   advance(seconds) {
-    for (const panel of this.panels) panel.advance?.(seconds);
+    for (const panel of this.everyPanel) panel.advance?.(seconds);
     this.demand();
   }
 
@@ -106,13 +106,7 @@ export class View {
 
   /** Whether another frame is wanted. */
   get moving() {
-    return this.playing || this.panels.some((panel) => panel.moving);
-  }
-
-  setSpeed(speed) {
-    this.speed = speed;
-    remembered.set(this.speedKey, speed);
-    this.wake();
+    return this.everyPanel.some((panel) => panel.moving);
   }
 
   // ------------------------------------------------------------------------- words, type, theme
@@ -126,51 +120,9 @@ export class View {
     return h("div", { class: `gv-head ${kind}` }, title, this.under, ...more, this.note);
   }
 
-  /** The shown place for the playback bar: the words around it, and the state in a second line. */
-  placeWords() {
-    const { log, shown } = this;
-    const state = [plural(log.edgesAt(shown), "edge"), this.stateWords()].filter(Boolean).join(" · ");
-    return { before: "step ", now: String(shown), after: ` of ${log.last === null ? `${log.ready}+` : log.last}`, state };
-  }
-
-  /** Something other than the moving playhead changed. */
-  changed() {
-    if (!this.log) return;
-    this.write();
-    for (const panel of this.panels) panel.describe();
-    clearTimeout(this.timers.moved);
-    if (this.isAtRest) this.timers.moved = setTimeout(() => this.sendPlace(), VIEW_MOVED);
-    this.announce(() => this.sentence());
-    this.wake();
-  }
-
-  write() {}
-
-  /** Whether the shown place is no place on the way to another one. */
-  get isAtRest() {
-    return !this.playing;
-  }
-
-  /** Send the shown place, unless it was sent before. */
-  sendPlace() {
-    const place = this.address();
-    if (JSON.stringify(place) === this.sentPlace) return;
-    this.sentPlace = JSON.stringify(place);
-    this.callbacks.moved?.(place);
-  }
-
-  /** Tell screen readers something at once. */
+  /** Have screen readers read a text at once. */
   say(text) {
     this.live.textContent = text;
-  }
-
-  /** Tell screen readers what `words` returns by then, no faster than it can be read out. */
-  announce(words) {
-    this.timers.live ||= setTimeout(() => {
-      this.timers.live = 0;
-      const text = words();
-      if (this.live.textContent !== text) this.live.textContent = text;
-    }, this.playing ? VIEW_SAY.playing : VIEW_SAY.still);
   }
 
   /** After a change of size: type grows with wide screens, in the pictures as well. */
@@ -196,9 +148,8 @@ export class View {
     this.layout?.destroy();
     cancelAnimationFrame(this.raf);
     for (const timer of Object.values(this.timers)) clearTimeout(timer);
-    document.removeEventListener("visibilitychange", this.onVisible);
-    this.schemes.removeEventListener("change", this.onScheme);
-    for (const panel of this.panels) panel.destroy?.();
+    this.listening.abort();
+    for (const panel of this.everyPanel) panel.destroy?.();
     this.root.remove();
   }
 }
