@@ -32,7 +32,7 @@ def click(page: Any, graph: Any, i: int, j: int | None = None) -> None:
     """Click a node, or the middle of an edge."""
     graph.scroll_into_view_if_needed()
     x, y = graph.evaluate(
-        "({ graph }, ends) => graph.middle(ends.map((i) => graph.number.get(i)))",
+        "({ picture }, ends) => picture.middle(ends.map((i) => picture.number.get(i)))",
         [i, i if j is None else j],
     )
     box = graph.bounding_box()
@@ -96,7 +96,7 @@ def test_an_edge_is_clicked_and_its_ends_can_be_gone_to(
 ) -> None:
     page = browser_page
     graph = open_inspect(page, address, CHOW_LIU)
-    i, j = graph.evaluate("({ graph }) => graph.data.edges")[0][:2]
+    i, j = graph.evaluate("({ picture }) => picture.data.edges")[0][:2]
     click(page, graph, i, j)
     until(page, f"location.search.includes('edge={i}-{j}')")
     page.locator(".st-key-inspect_edge .js-plotly-plot").wait_for(timeout=SOON)

@@ -51,7 +51,7 @@ def place(page: Any, row: int, column: int, side: int = 8) -> tuple[float, float
     """Return where a node of the grid lies in the window."""
     canvas = page.locator(".gv-stage canvas")
     box = canvas.bounding_box()
-    x, y = canvas.evaluate("({ graph }, i) => graph.at[i]", row * side + column)
+    x, y = canvas.evaluate("({ picture }, i) => picture.at[i]", row * side + column)
     return box["x"] + x, box["y"] + y
 
 

@@ -14,7 +14,7 @@ const DYNAMICS_TRIES = 4; // messages without the prediction after which it is n
 
 class DynamicsPlayer extends FedView {
   constructor(host, callbacks) {
-    const moved = (place) => callbacks.moved({ ...place, from: this.log.known });
+    const moved = (place) => callbacks.moved({ ...place, from: this.log.count });
     super(host, { ...callbacks, moved }, "gv-dynamics", "System learned row by row", { speedKey: "dynamics.speed", speed: 8, change: 0.45 });
     this.chosen = null; // the series that was clicked
     this.series = null;

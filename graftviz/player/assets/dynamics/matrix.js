@@ -32,11 +32,11 @@ export class DynamicsMatrix extends Chart {
   /** The picture of the learned and of the true matrix, with one pixel for each entry, or for a few. */
   get pictures() {
     const { log, palette } = this.app;
-    const { known } = log;
-    if (this.built.log !== log || this.built.known !== known || this.built.palette !== palette) {
+    const { count } = log;
+    if (this.built.log !== log || this.built.count !== count || this.built.palette !== palette) {
       const learned = log.rows.map(({ node, parents, weights }) => [node, parents.map((u, p) => [u, log.sized(node, u, weights[p])])]);
       const rows = { learned, true: log.truth && [...log.truth.entries()] };
-      this.built = { log, known, palette, learned: this.picture(rows.learned), true: rows.true && this.picture(rows.true) };
+      this.built = { log, count, palette, learned: this.picture(rows.learned), true: rows.true && this.picture(rows.true) };
     }
     return this.built;
   }
@@ -143,8 +143,8 @@ export class DynamicsMatrix extends Chart {
     const row = log.rowOf(i, shown);
     const value = row ? format(row.weights[row.parents.indexOf(u)] ?? 0) : "not learned yet";
     const [sources, values] = log.graph.truth?.[i] ?? [];
-    const known = sources ? ` · true ${format(values[sources.indexOf(u)] ?? 0)}` : "";
-    replaceChildren(this.read, isolated(shorten(log.name(u), 24)), " → ", isolated(shorten(log.name(i), 24)), `: ${value}${known}`);
+    const truth = sources ? ` · true ${format(values[sources.indexOf(u)] ?? 0)}` : "";
+    replaceChildren(this.read, isolated(shorten(log.name(u), 24)), " → ", isolated(shorten(log.name(i), 24)), `: ${value}${truth}`);
   }
 
   describe() {

@@ -69,7 +69,7 @@ export class RegionPanel {
   }
 
   /** The settings of the region in a question about the node. */
-  get wish() {
+  get options() {
     const { cut, tolerance } = this.settings;
     return { cut, tolerance };
   }

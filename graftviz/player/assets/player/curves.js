@@ -129,8 +129,8 @@ export class CurvesPanel {
     this.ghost = ghost;
     this.ghostKey.hidden = !ghost;
     this.hover = null;
-    const known = { objective: true, recall: log.truth !== null, nlpl: log.header.rows.test > 0 };
-    const wanted = CHARTS.filter(({ series }) => known[series[0][0]]);
+    const isMeasured = { objective: true, recall: log.truth !== null, nlpl: log.header.rows.test > 0 };
+    const wanted = CHARTS.filter(({ series }) => isMeasured[series[0][0]]);
     if (wanted.length === this.parts.length && wanted.every((about, k) => about === this.parts[k].about)) return;
     this.across.values = null;
     this.body.dataset.charts = wanted.length;

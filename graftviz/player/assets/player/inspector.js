@@ -64,12 +64,12 @@ export class InspectorPanel {
     }
     this.message.textContent = "";
     const kind = app.questionKind(selection);
-    const known = kind === "node" ? log.nodeFacts(selection.i, shown) : log[`${kind}Facts`](selection.i, selection.j, shown);
+    const logged = kind === "node" ? log.nodeFacts(selection.i, shown) : log[`${kind}Facts`](selection.i, selection.j, shown);
     const found = app.questions.find();
     const answer = found?.question.kind === kind ? found.answer : null;
     const isOld = answer && answer.t !== shown;
     // Numbers of another step would contradict the picture: those of the log come first while they differ.
-    const facts = isOld ? { ...answer, ...known } : { ...known, ...answer };
+    const facts = isOld ? { ...answer, ...logged } : { ...logged, ...answer };
     const build = { node: nodeView, edge: edgeView, pair: pairView }[kind];
     const stale = isOld ? h("p", { class: "gv-muted" }, `Details as of step ${answer.t}.`) : null;
     const more = answer || app.callbacks.ask ? null
@@ -188,12 +188,12 @@ function pairView(facts, app) {
     facts.tests !== undefined && (facts.tests ? `tested ${plural(facts.tests, "time")}` : "never tested"))];
   if (facts.score !== undefined && facts.score !== null) {
     const { score, threshold } = facts;
-    const known = (threshold ?? null) !== null;
-    const top = Math.max(score, known ? threshold : 0) * 1.15 || 1;
+    const hasThreshold = (threshold ?? null) !== null;
+    const top = Math.max(score, hasThreshold ? threshold : 0) * 1.15 || 1;
     const verdict = score > threshold ? "above: it violates" : "not above: it does not violate";
-    parts.push(h("div", { class: "gv-score" }, meter(score / top, known ? threshold / top : undefined),
+    parts.push(h("div", { class: "gv-score" }, meter(score / top, hasThreshold ? threshold / top : undefined),
       h("span", {}, `score in step ${facts.scored ?? facts.t} `, h("b", {}, format(score)),
-        known ? ` · tick: ${facts.symbol ?? app.log.limitAt(facts.t).symbol} = ${format(threshold)} (${verdict})` : "")));
+        hasThreshold ? ` · tick: ${facts.symbol ?? app.log.limitAt(facts.t).symbol} = ${format(threshold)} (${verdict})` : "")));
   }
   parts.push(h("p", { dir: "auto" }, facts.words));
   if (facts.last_test) {

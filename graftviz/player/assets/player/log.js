@@ -138,8 +138,8 @@ export class RunLog extends EdgeLog {
 
   /** Degrees, weight norms, hubs and their maxima after step t; cached for the latest steps. */
   snapshot(t) {
-    const kept = this.cache.get(t);
-    if (kept) return kept;
+    const cached = this.cache.get(t);
+    if (cached) return cached;
     const made = this.made[t];
     const active = [];
     const degrees = new Uint16Array(this.n);

@@ -25,7 +25,7 @@ class Player extends StepView {
     this.ghost = null;
     this.next = null; // a run that is loading: {log, step, playing, at}
     this.selection = null;
-    this.besides = new Requests(this, "beside", { soon: 500, tries: 10 });
+    this.ghostRequests = new Requests(this, "beside", { soon: 500, tries: 10 });
     this.questions = new Questions(this);
     this.region = new RegionPanel(this);
     this.graph = new GraphView(this);
@@ -66,7 +66,7 @@ class Player extends StepView {
     const before = log.ready;
     log.feed(from, records || [], outcome || null);
     const isNews = log.ready > before;
-    if (log === this.ghost) this.besides.replied(isNews);
+    if (log === this.ghost) this.ghostRequests.replied(isNews);
     else {
       this.requests.replied(isNews);
       if (waiting) this.considerNext();
@@ -115,7 +115,7 @@ class Player extends StepView {
       this.graph.resetCamera();
     }
     this.questions.setRun();
-    this.besides.reset();
+    this.ghostRequests.reset();
     this.next = null;
     this.root.classList.remove("gv-outdated");
     this.log = log;
@@ -225,7 +225,7 @@ class Player extends StepView {
   /** Request the missing records of a run that is compared with this one, or from which it branches off. */
   demandGhost() {
     const { ghost, log: { header: { beside, branch } } } = this;
-    if (ghost && !ghost.finished && (beside || branch?.run === ghost.header.run)) this.besides.send(ghost.header.run, ghost.ready + 1);
+    if (ghost && !ghost.finished && (beside || branch?.run === ghost.header.run)) this.ghostRequests.send(ghost.header.run, ghost.ready + 1);
   }
 }
 

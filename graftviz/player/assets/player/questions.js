@@ -30,7 +30,7 @@ export class Questions {
     if (!selection) return null;
     const question = { run: log.header.run, kind: this.app.questionKind(selection), i: selection.i, t: shown };
     if (selection.j !== undefined) question.j = selection.j;
-    if (region.node !== null) question.region = region.wish;
+    if (region.node !== null) question.region = region.options;
     return question;
   }
 

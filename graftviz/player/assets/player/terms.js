@@ -36,9 +36,9 @@ export class Terms {
 
   /** Take the names and labels of a run, in which terms are not linked. */
   setRun({ header: { names, labels } }) {
-    const known = new Set([...names, ...labels.flat()].map(String).filter((name) => name.search(TERM) >= 0));
-    for (const name of [...known]) for (const cut of CUTS) known.add(name.slice(0, cut));
-    this.names = known.size ? new RegExp(longestFirst(known).map(quoted).join("|"), "gu") : null;
+    const excluded = new Set([...names, ...labels.flat()].map(String).filter((name) => name.search(TERM) >= 0));
+    for (const name of [...excluded]) for (const cut of CUTS) excluded.add(name.slice(0, cut));
+    this.names = excluded.size ? new RegExp(longestFirst(excluded).map(quoted).join("|"), "gu") : null;
   }
 
   /** Begin the words of another step. */

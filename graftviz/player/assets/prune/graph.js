@@ -105,10 +105,10 @@ export class PruneGraph extends Graph {
     const { log, shown, runs } = app;
     this.describeNode();
     const { tree, leaving, arriving } = this.groups();
-    const kept = tree.length + arriving.filter(([i, j]) => runs.tree.has(pairKey(i, j))).length;
+    const inTree = tree.length + arriving.filter(([i, j]) => runs.tree.has(pairKey(i, j))).length;
     const keys = (pairs) => pairs.map(([i, j]) => pairKey(i, j)).join(" ");
     [canvas.dataset.leaving, canvas.dataset.arriving] = [keys(leaving), keys(arriving)];
     this.describeAs(`${plural(runs.n, "variable")}, ${plural(log.edgesAt(shown), "edge")}, `
-      + `${plural(kept, "of them", "of them")} in the Chow–Liu tree; ${integer(leaving.length)} removed (red), ${integer(arriving.length)} added (green)`);
+      + `${plural(inTree, "of them", "of them")} in the Chow–Liu tree; ${integer(leaving.length)} removed (red), ${integer(arriving.length)} added (green)`);
   }
 }

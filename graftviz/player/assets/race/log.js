@@ -107,8 +107,8 @@ export class RaceLog extends TracksLog {
   next(value, direction) {
     const costs = this.running.map((racer) => racer.costs[this.axis]);
     const nearest = direction > 0 ? costs.map((all) => all.find((cost) => cost > value)) : costs.map((all) => all.findLast((cost) => cost < value));
-    const known = nearest.filter((cost) => cost !== undefined);
-    return known.length ? Math[direction > 0 ? "min" : "max"](...known) : value;
+    const defined = nearest.filter((cost) => cost !== undefined);
+    return defined.length ? Math[direction > 0 ? "min" : "max"](...defined) : value;
   }
 
   /** Keys of the pairs that are edges of every racer at its moment in `places`. */

@@ -37,10 +37,10 @@ export class RaceTable extends RacerTable {
     const ended = this.app.log.running.filter(({ outcome }) => outcome);
     if (sign === 0 || ended.length < 2) return [];
     if (name === "objective" && new Set(ended.map((racer) => racer.yardstick)).size > 1) return [];
-    const known = ended.filter((racer) => this.valueOf(racer, column) !== null);
-    const scores = known.map((racer) => sign * Number(this.valueOf(racer, column).toFixed(digits)));
-    const first = known.filter((_, k) => scores[k] === Math.max(...scores));
-    return first.length === known.length ? [] : first;
+    const measured = ended.filter((racer) => this.valueOf(racer, column) !== null);
+    const scores = measured.map((racer) => sign * Number(this.valueOf(racer, column).toFixed(digits)));
+    const first = measured.filter((_, k) => scores[k] === Math.max(...scores));
+    return first.length === measured.length ? [] : first;
   }
 
   describe() {

@@ -13,9 +13,9 @@ export const wholeTicks = (first, last, count) => [first, ...ticks(first, last, 
 
 /** The range of some numbers, of which some may be null, with a margin. */
 export function paddedRange(values) {
-  const known = values.filter((value) => value !== null);
-  if (known.length === 0) return [0, 1];
-  const [low, high] = known.reduce(([a, b], x) => [Math.min(a, x), Math.max(b, x)], [Infinity, -Infinity]);
+  const numbers = values.filter((value) => value !== null);
+  if (numbers.length === 0) return [0, 1];
+  const [low, high] = numbers.reduce(([a, b], x) => [Math.min(a, x), Math.max(b, x)], [Infinity, -Infinity]);
   const margin = (high - low) * 0.08 || Math.abs(high) * 0.01 || 1;
   return [low - margin, high + margin];
 }

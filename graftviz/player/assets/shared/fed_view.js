@@ -6,7 +6,7 @@ const FED_PATIENCE = 700; // most ms between requests for further steps
 
 /**
  * A subclass defines `begin(run, isFirst)`, which makes the log of a new run, and `isComplete`, whether
- * all steps are known; `receive(message)` is optional. Its `log` has `run`, `known`, the number of steps
+ * all steps are known; `receive(message)` is optional. Its `log` has `run`, `count`, the number of steps
  * received, and `take`, which adds steps.
  */
 export class FedView extends StepView {
@@ -50,6 +50,6 @@ export class FedView extends StepView {
   }
 
   demand() {
-    if (!this.isComplete) this.requests.send({ from: this.log.known });
+    if (!this.isComplete) this.requests.send({ from: this.log.count });
   }
 }

@@ -47,9 +47,9 @@ export function attachGestures(graph) {
   });
 
   const release = (event) => {
-    const known = pointers.delete(event.pointerId);
+    const wasPressed = pointers.delete(event.pointerId);
     spread = 0;
-    if (known && event.type === "pointerup" && moved <= 4) graph.chooseAt(...place(event), event.shiftKey);
+    if (wasPressed && event.type === "pointerup" && moved <= 4) graph.chooseAt(...place(event), event.shiftKey);
   };
   on("pointerup", release);
   on("pointercancel", release);

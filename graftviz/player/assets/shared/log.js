@@ -115,7 +115,7 @@ export class StepLog {
   }
 
   /** Number of available steps. */
-  get known() {
+  get count() {
     return this.steps.length;
   }
 

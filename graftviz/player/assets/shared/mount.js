@@ -109,7 +109,7 @@ class Host {
     this.path = location.pathname;
     this.generation = 0;
     this.view = null;
-    this.known = null; // identity of the part that is sent once
+    this.identity = null; // identity of the part that is sent once
     this.about = {}; // the shown run or data, as `key` and its value
     this.parts = []; // its elements in the page
     this.waiting = []; // messages to the view
@@ -190,7 +190,7 @@ class Host {
     const { key, once, missing, show } = this.kind;
     const about = { [key]: message.run?.token ?? message[key] };
     const identity = message.graphId ?? about[key];
-    const before = this.known;
+    const before = this.identity;
     if (once && identity !== before && !message[once]) {
       // The server has sent that part to another mount point. Streamlit ignores messages from within a render.
       setTimeout(() => {
@@ -199,7 +199,7 @@ class Host {
       });
       return;
     }
-    this.known = identity;
+    this.identity = identity;
     this.about = about;
     if (show) show(this.view, message, before);
     else this.view.show(message);
