@@ -39,7 +39,7 @@ class OptionSpec(NamedTuple):
     help : str
         One line, with the paper's symbol if there is one.
     label : str
-        Short name for a control, e.g. ``"α (greed)"``.
+        Short name for a control, e.g. ``"λ₂"``.
     minimum, maximum : float or None
         Inclusive bounds, in the option's own unit.
     above : float or None
@@ -53,7 +53,7 @@ class OptionSpec(NamedTuple):
     none_means : str
         Meaning of ``None``; empty if ``None`` is not allowed.
     advanced : bool
-        Whether the control is shown under "more options".
+        Whether the control is shown under "Advanced".
     """
 
     name: str

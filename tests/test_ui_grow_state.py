@@ -338,13 +338,13 @@ def test_what_is_known_of_stability_goes_out_with_two_messages(
     pool.close()
 
 
-@pytest.mark.parametrize("is_crowded", [False, True])
-def test_in_a_crowd_a_changed_run_goes_on_as_far_as_its_player_asks(
-    monkeypatch: pytest.MonkeyPatch, is_crowded: bool
+@pytest.mark.parametrize("is_busy", [False, True])
+def test_while_pages_are_busy_a_changed_run_is_computed_as_far_as_requested(
+    monkeypatch: pytest.MonkeyPatch, is_busy: bool
 ) -> None:
-    pages = SimpleNamespace(at_work=live.CROWD + is_crowded)
+    pages = SimpleNamespace(at_work=live.BUSY_PAGES + is_busy)
     monkeypatch.setattr(live, "foreground", pages)
-    monkeypatch.setattr(live, "AHEAD_IN_A_CROWD", 0)
+    monkeypatch.setattr(live, "AHEAD_WHEN_BUSY", 0)
     pool = Scheduler(threads=1)
     share = pool.share()
     share.close()  # nothing is computed before it was said how far
@@ -355,7 +355,7 @@ def test_in_a_crowd_a_changed_run_goes_on_as_far_as_its_player_asks(
     run, mail = state.run, Mailbox()
     assert run is not None
     grow_message(state, run, mail)
-    assert run.has_credit is not is_crowded
+    assert run.has_credit is not is_busy
     share.open()
     mail.need = {"run": run.token, "from": 1, "count": 2}
     while run.computed < 2 and not run.ended:

@@ -56,8 +56,8 @@ class Recorder:
         self.material = material
         self.token = token
 
-    def texts(self) -> Iterator[bytes]:
-        """Compute the steps of the run and yield their records, as UTF-8."""
+    def records(self) -> Iterator[bytes]:
+        """Advance the run step by step, and yield each record as JSON in UTF-8."""
         goes_on, t = self.advance(), 0
         self.header_json = to_json(self.header())
         while goes_on:
@@ -87,7 +87,7 @@ class Recorder:
         raise InputError(f"This page has no queries of kind {question.get('kind')!r}.")
 
     def result(self) -> Result:
-        """Return the records learned so far."""
+        """Return the result of the steps so far."""
         return self.run.result()
 
 

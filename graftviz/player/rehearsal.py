@@ -100,7 +100,7 @@ def _rehearse(learner: Learner, *, knows_truth: bool = False) -> None:
     run = Run(material.train, learner, test=material.test, truth=material.truth)
     recorder = RunRecorder(run, material, "warm-up")
     automatic_values(learner, material)
-    steps = len(list(recorder.texts()))
+    steps = len(list(recorder.records()))
     recorder.answer({"kind": "node", "i": 0, "t": steps})
     recorder.answer({"kind": "pair", "i": 0, "j": 1, "t": 0})
     recorder.result()

@@ -22,8 +22,8 @@ from graftviz.serving.logs import log_exception, logged
 
 TIDY_SECONDS = 5.0  # between two releases of freed memory, while there is work
 FAIR_TURN = 4  # one of this many slices is assigned by time alone
-LOOK_SECONDS = 0.005  # while steps that no client waits for give way to pages
-LOOKS = 10  # before such steps have their turn all the same
+GIVE_WAY_SECONDS = 0.005  # for which steps that no client waits for give way to pages
+GIVE_WAY_TIMES = 10  # at most, in a row
 log = logging.getLogger(__name__)
 
 
@@ -90,7 +90,7 @@ class Share:
     Attributes
     ----------
     served : float
-        Engine seconds spent for this client, counted so that idle clients accumulate no credit.
+        Engine seconds spent for this client, counted so that idle clients do not save up time.
     closed : bool
         Whether its tasks are held until it is opened again.
     """
@@ -214,7 +214,7 @@ class Scheduler:
             thread.join(timeout)
 
     def _admit(self, share: Share) -> None:
-        """Give a share with tasks its turns; one that had none begins where the others are."""
+        """Let a share be served; after idling, its served time is raised to the clock."""
         if share.closed or not share.queue:
             return
         if share not in self._waiting and not share.working:
@@ -257,20 +257,24 @@ class Scheduler:
 
     def _take(self) -> Turn | None:
         """Wait for a task and take it out of its queue; None after the end."""
-        looks = 0
+        gave_way = 0
         with self._change:
             while not self._closed:
                 is_by_need = self._turn % FAIR_TURN != FAIR_TURN - 1
                 turn = self._next_turn(is_by_need)
                 if turn is None:
                     self._change.wait()
-                elif is_by_need and self._pages.at_work and not turn.is_urgent and looks < LOOKS:
-                    looks += 1
-                    self._change.wait(LOOK_SECONDS)  # or less, as a task may be urgent
+                elif self._gives_way(turn, is_by_need) and gave_way < GIVE_WAY_TIMES:
+                    gave_way += 1
+                    self._change.wait(GIVE_WAY_SECONDS)  # or less, as a task may be urgent
                 else:
                     self._begin(turn.task, turn.share)
                     return turn
         return None
+
+    def _gives_way(self, turn: Turn, is_by_need: bool) -> bool:
+        """Return whether a turn waits while pages are being drawn."""
+        return is_by_need and not turn.is_urgent and self._pages.at_work > 0
 
     def _begin(self, task: Task, share: Share) -> None:
         del share.queue[task]
@@ -292,7 +296,7 @@ class Scheduler:
                 turns.append(Turn([*urgent, *tasks][0], share, bool(urgent)))
 
         def rank(turn: Turn) -> tuple[bool, float]:
-            # A client another thread works for has had that slice already, as far as this goes.
+            # A slice in progress counts as served.
             had = turn.share.served + turn.share.working * self._slice_seconds
             return not turn.is_urgent, had
 

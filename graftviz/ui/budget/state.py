@@ -29,7 +29,7 @@ from graftviz.ui.frame.jobs import Job, shared_job
 from graftviz.ui.frame.state import RunPage
 from graftviz.ui.visits import clearable_cache, material
 
-AT_ONCE = 2  # models of the charts that are learned side by side
+MODELS_AT_A_TIME = 2  # models of the charts that are learned side by side
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +139,7 @@ class BudgetState(RunPage[BudgetOptions, Shown, BoundedProgress]):
         is_usual = name == "bound" and value == BOUNDS[self.values["complexity"]].usual
         super().choose(name, None if is_usual else value)
 
-    def _load(self) -> Shown:
+    def _resolve(self) -> Shown:
         options = self.options
         return Shown(options, source(options.data, options.seed))
 
@@ -202,7 +202,7 @@ class BudgetState(RunPage[BudgetOptions, Shown, BoundedProgress]):
         path = self.path_of(shown)
         jobs: list[Job[Any]] = [*runs, path]
         missing = [job for job in jobs if not job.ended]
-        for job in missing[:AT_ONCE]:
+        for job in missing[:MODELS_AT_A_TIME]:
             self.jobs.begin(job)
         finished = [job.latest for job in runs if job.ended and job.latest is not None]
         return Compared(finished, path.latest or MeasuredPath(), not missing)

@@ -155,7 +155,7 @@ class DynamicsState(RunPage[DynamicsOptions, Shown, RunProgress]):
     def __init__(self) -> None:
         super().__init__(DynamicsOptions, PLACES)
 
-    def _load(self) -> Shown | None:
+    def _resolve(self) -> Shown | None:
         options = self.options
         material = source(options, self.uploaded)
         if material is None:
@@ -171,9 +171,9 @@ class DynamicsState(RunPage[DynamicsOptions, Shown, RunProgress]):
         """Return the run of a plan."""
         return run(shown.source, shown.plan)
 
-    def _show(self, found: Shown) -> None:
+    def _adopt(self, found: Shown) -> None:
         """Show a run; ignore a series of a link that does not exist, with a sentence."""
-        super()._show(found)
+        super()._adopt(found)
         options, n = self.options, found.source.n
         if self.is_from_link and options.node is not None and options.node >= n:
             self.ignore("node", f"No series {options.node}: the series are 0 … {n - 1}; ignored.")

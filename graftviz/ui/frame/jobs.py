@@ -70,7 +70,7 @@ class Job(Generic[T]):
         self._values = values
         self._share = share
         self._lock = threading.Lock()
-        self._credit = threading.Lock()  # one session may resume a job while another pauses it
+        self._credit_lock = threading.Lock()  # one session may resume a job while another pauses it
         self._news = threading.Condition()
         self._target = 0
         self._awaited = 0
@@ -92,14 +92,14 @@ class Job(Generic[T]):
 
     def grant(self, target: int = EVERYTHING) -> None:
         """Allow the job to compute its values up to number `target`."""
-        with self._credit:
+        with self._credit_lock:
             self._target = max(self._target, target)
             if self.has_credit:
                 self._share.submit(self)
 
     def revoke(self) -> None:
         """Withdraw all credit; computed values remain."""
-        with self._credit:
+        with self._credit_lock:
             self._target = 0
             self._share.withdraw(self)
 
@@ -201,7 +201,7 @@ class Watching:
 
 
 def await_first(job: Job[Any]) -> None:
-    """Wait for the first value of a job, and briefly for its end."""
+    """Wait briefly for the end of a job, then longer for its first value."""
     job.wait_for_end(_AT_ONCE)
     job.wait(1, _FIRST_VALUE)
 

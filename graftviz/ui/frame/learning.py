@@ -167,28 +167,28 @@ class LearningPage(OptionsPage[S]):
 
     # ------------------------------------------------------------------------------------- runs
 
-    def _load(self) -> tuple[tuple[Entry, ...], Material] | None:
+    def _resolve(self) -> tuple[tuple[Entry, ...], Material] | None:
         self.is_beyond = False
         material = self.current_material()
         if material is None:
             return None
-        planned = self._find_entries(material)
+        planned = self._planned_runs(material)
         if planned == self._planned or self._may_begin_all(planned, material):
             return planned, material
         return None
 
-    def _show(self, found: tuple[tuple[Entry, ...], Material]) -> None:
+    def _adopt(self, found: tuple[tuple[Entry, ...], Material]) -> None:
         planned, material = found
         if planned != self._planned:
-            self._show_runs(planned, material)
+            self._start_runs(planned, material)
         self._planned, self.shown, self.material = planned, self.options, material
 
-    def _find_entries(self, material: Material) -> tuple[Entry, ...]:
+    def _planned_runs(self, material: Material) -> tuple[Entry, ...]:
         """Return the runs that the settings describe; raises InputError if there is none."""
         raise NotImplementedError
 
-    def _show_runs(self, planned: tuple[Entry, ...], material: Material) -> None:
-        """Show these runs instead of the present ones."""
+    def _start_runs(self, planned: tuple[Entry, ...], material: Material) -> None:
+        """Start these runs, and show them instead of the present ones."""
         raise NotImplementedError
 
     def _plan(self, learner: Learner, material: Material, **more: Any) -> Plan:
@@ -262,12 +262,12 @@ class SideBySidePage(LearningPage[S]):
         """The shown runs by name, without those that could not start."""
         return {entry.name: entry.run for entry in self.entries if entry.run is not None}
 
-    def _show_runs(self, planned: tuple[Entry, ...], material: Material) -> None:
+    def _start_runs(self, planned: tuple[Entry, ...], material: Material) -> None:
         entries = tuple(self._started(entry, material) for entry in planned)
         token = secrets.token_hex(4)
         header = self._header(entries, token, material)  # first: an error changes nothing
         self.entries, self.token, self.header_json = entries, token, to_json(header)
-        self._runs.show([entry.run for entry in entries], limits().kept_racers)
+        self._runs.keep_active([entry.run for entry in entries], limits().kept_racers)
         for entry in sorted(entries, key=lambda entry: entry.name != self.front):
             if entry.run is not None:
                 entry.run.grant(self.first_credit)

@@ -94,7 +94,7 @@ class SessionRun(Job[bytes]):
     """
 
     def __init__(self, recorder: Recorder, token: str, share: Share, lane: Hashable = None) -> None:
-        super().__init__(recorder.texts(), share, token, lane)
+        super().__init__(recorder.records(), share, token, lane)
         self.recorder = recorder
         self.delivered = 0
         self.stability: Job[EdgeStability] | None = None
@@ -112,7 +112,7 @@ class SessionRun(Job[bytes]):
         return sum(map(len, self._records))
 
     def ration(self, ahead: int) -> None:
-        """Allow the run to compute up to `ahead` steps beyond the last requested one."""
+        """Limit the credit, until the next `grant`, to `ahead` steps after the computed ones."""
         self._target = min(self._target, self.computed + ahead)
 
     def revoke(self) -> None:
@@ -238,7 +238,7 @@ class RunStore:
         self._runs[plan] = run
         return run
 
-    def show(self, shown: Collection[SessionRun | None], most: int) -> None:
+    def keep_active(self, shown: Collection[SessionRun | None], most: int) -> None:
         """Pause all runs that are not shown, and evict those beyond the limits.
 
         Also evicted are runs of uploaded tables that were replaced by another.

@@ -253,9 +253,9 @@ class OptionsPage(PageState, Generic[T]):
         """Make the view follow the settings; where they cannot be used, it stays as it is."""
         self.problem = self.question = ""
         try:
-            found = self._load()
+            found = self._resolve()
             if found is not None:
-                self._show(found)
+                self._adopt(found)
         except InputError as error:
             self.problem = str(error)
 
@@ -271,8 +271,8 @@ class OptionsPage(PageState, Generic[T]):
                 own.clear()
         self.shown = self.before = None
 
-    def _load(self) -> Any:
-        """Return the result of the settings; None while a file or a confirmation is missing.
+    def _resolve(self) -> Any:
+        """Return what the settings describe; None while a file or a confirmation is missing.
 
         Raises
         ------
@@ -281,7 +281,8 @@ class OptionsPage(PageState, Generic[T]):
         """
         raise NotImplementedError
 
-    def _show(self, found: Any) -> None:
+    def _adopt(self, found: Any) -> None:
+        """Take a result of `_resolve` as the shown one."""
         self.shown = found
         if self.values["data"] == UPLOAD:
             self._uploaded_on_show = self.uploaded
@@ -331,14 +332,14 @@ class RunPage(OptionsPage[T], Generic[T, S, P]):
         """Return whether the job of `found` is shown."""
         return self.shown is not None and self.job_of(self.shown) is self.job_of(found)
 
-    def _show(self, found: S) -> None:
+    def _adopt(self, found: S) -> None:
         job = self.job_of(found)
         if _has_failed(job):
             raise InputError(job.failure)
         if not self.is_on_show(found):
             self.before = self.shown
             self.jobs.leave()
-        super()._show(found)
+        super()._adopt(found)
 
 
 def _has_failed(job: Job[Any]) -> bool:

@@ -22,10 +22,10 @@ LEARN_AT_ONCE = 0.25  # seconds to wait for a complete changed run
 LEARN_TO_THE_END = 0.6  # the same if the end is shown
 FIRST_STEP = 1.0  # seconds to wait for the first step, and with it the header
 MORE_STEPS = 0.1  # seconds to wait for requested steps that are not there yet
-# While more other pages are drawn, pages do not wait for all of a changed run, which is computed no
-# further ahead of its player than this, so that all sessions have the first steps soon.
-CROWD = 2
-AHEAD_IN_A_CROWD = 24  # steps
+# If more than this many pages are being drawn, this one included, a page does not wait for all of a
+# changed run, and only so many steps are computed ahead: every session has its first steps soon.
+BUSY_PAGES = 2
+AHEAD_WHEN_BUSY = 24
 AHEAD = 2  # multiple of the request that is computed, so that the next one is answered at once
 
 
@@ -63,10 +63,7 @@ def live_player(state: GrowState) -> None:
 
 
 def grow_message(state: GrowState, run: SessionRun, mail: Mailbox) -> str:
-    """Return, as JSON, the next message to the player: a new run, or what it has requested.
-
-    See the Grow page in docs/player.md.
-    """
+    """Return, as JSON, the next message to the player; its parts are in docs/player.md."""
     need = mail.need if mail.need.get("run") == run.token else None
     answer = run.answer_json(mail.question) if mail.question.get("run") == run.token else None
     # Of two messages in a row a browser may show the last one only: an answer goes out with both.
@@ -74,13 +71,13 @@ def grow_message(state: GrowState, run: SessionRun, mail: Mailbox) -> str:
     message: dict[str, str | None] = {"run": json.dumps(run.token), "answer": answer}
     is_new = mail.sent != run.token
     if is_new or (need is not None and need.get("header")):
-        is_crowded = is_new and foreground.at_work > CROWD
-        until = time.monotonic() + (_patience(state) if is_new and not is_crowded else 0.0)
+        is_busy = is_new and foreground.at_work > BUSY_PAGES
+        until = time.monotonic() + (_patience(state) if is_new and not is_busy else 0.0)
         run.grant(1)  # a connection that broke may have stopped it before its first step
         run.wait_for_end(max(0.0, until - time.monotonic()))
         message |= _introduction(state, run, mail.sent if is_new else "", until)
-        if is_crowded:
-            run.ration(AHEAD_IN_A_CROWD)
+        if is_busy:
+            run.ration(AHEAD_WHEN_BUSY)
     elif need is None:
         message |= {"stability": _new_stability(run, mail), "late": _ghost_feed(state, mail)}
     else:

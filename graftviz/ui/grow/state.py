@@ -22,7 +22,7 @@ from graftviz.ui.url_state import BEST, LearnerChoice
 from graftviz.ui.visits import material, opened_state, page_state, share
 
 COMPARED_OPTIONS = ("alpha", "reservoir", "max_edges")  # the rest is left to the preset
-LENDS_PLACES = 3.0  # seconds to wait for the layout of the run that another is compared with
+_LAYOUT_WAIT = 3.0  # seconds to wait for the layout of the run that another is compared with
 _KEY = "grow"
 FIRST_CREDIT = 400  # steps computed before the first request
 
@@ -111,7 +111,7 @@ class GrowState(LearningPage[GrowOptions]):
             return True
         return changes
 
-    def _find_entries(self, material: Material) -> tuple[Entry, ...]:
+    def _planned_runs(self, material: Material) -> tuple[Entry, ...]:
         """Return the main run, and the one with which it is compared or from which it branched."""
         learner, branch = self.learner(self.own), self.values["branch"]
         if self.values["compare"]:
@@ -136,7 +136,7 @@ class GrowState(LearningPage[GrowOptions]):
         options = {name: chosen[name] for name in COMPARED_OPTIONS if name in chosen}
         return options if preset == PAGE_PRESET else {**options, "preset": preset}
 
-    def _show_runs(self, planned: tuple[Entry, ...], material: Material) -> None:
+    def _start_runs(self, planned: tuple[Entry, ...], material: Material) -> None:
         plan = planned[0].plan
         assert plan is not None
         is_compared = plan.beside is not None and plan.branch is None
@@ -144,13 +144,13 @@ class GrowState(LearningPage[GrowOptions]):
         base = None if plan.beside is None else self._run_of(plan.beside, material, RunRecorder)
         if base is not None and is_compared and not _has_places(material):
             base.grant()
-            base.wait_for_end(LENDS_PLACES)
+            base.wait_for_end(_LAYOUT_WAIT)
         beside = None if base is None else base.recorder
         run = self._run_of(plan, material, partial(RunRecorder, beside=beside))
         if base is None and self.run is not None and self.run is not run:
-            self.run.revoke()  # it is shown beside the new one
+            self.run.revoke()  # the ghost stays visible, and only hidden runs are paused below
         self.run, self.ghost = run, base or self.run
-        self._runs.show((self.run, self.ghost), limits().kept_runs)
+        self._runs.keep_active((self.run, self.ghost), limits().kept_runs)
         # The first picture needs a few steps; a change of options is shown as a whole.
         run.grant(max(FIRST_CREDIT, self.values["step"]) if is_first else EVERYTHING)
         if base is not None:

@@ -84,7 +84,7 @@ class PruneState(SideBySidePage[PruneOptions]):
 
     # --------------------------------------------------------------------------------- the runs
 
-    def _find_entries(self, material: Material) -> tuple[Entry, ...]:
+    def _planned_runs(self, material: Material) -> tuple[Entry, ...]:
         return tuple(Entry(rule, self._plan(self._learner(rule), material)) for rule in HEURISTICS)
 
     def _learner(self, heuristic: str) -> ForcedPruning:

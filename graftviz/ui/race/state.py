@@ -155,7 +155,7 @@ class RaceState(SideBySidePage[RaceOptions]):
 
     # ---------------------------------------------------------------------------------- the race
 
-    def _find_entries(self, material: Material) -> tuple[Entry, ...]:
+    def _planned_runs(self, material: Material) -> tuple[Entry, ...]:
         """Return the runs of the racers; a racer that is refused has a sentence instead."""
         pairs = zip(self.racers, self.names(), strict=True)
         entries = tuple(self._entry(racer, name, material) for racer, name in pairs)

@@ -103,7 +103,7 @@ class RegionState(OptionsPage[RegionOptions]):
 
     # -------------------------------------------------------------------------------- the model
 
-    def _load(self) -> ShownModel | None:
+    def _resolve(self) -> ShownModel | None:
         options = self.options
         if options.data == GRID:
             return grid_model(options.side, options.t1, options.t2, options.seed)
@@ -116,9 +116,9 @@ class RegionState(OptionsPage[RegionOptions]):
             self._of_run = options.run, model_of_run(options.run)
         return self._of_run[1]
 
-    def _show(self, found: ShownModel) -> None:
+    def _adopt(self, found: ShownModel) -> None:
         """Show a model; ignore a query or state that does not exist, with a sentence."""
-        super()._show(found)
+        super()._adopt(found)
         options, model = self.options, found.model
         n = model.n_variables
         if options.query is not None and options.query >= n:
