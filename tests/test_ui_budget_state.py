@@ -13,7 +13,7 @@ from graftviz.player.budget_records import BoundedProgress
 from graftviz.serving.scheduler import Scheduler, Share
 from graftviz.tradeoff import BOUNDS, MeasuredPath
 from graftviz.ui.budget.options import BudgetOptions, slider_of
-from graftviz.ui.budget.state import AT_ONCE, BudgetState, Shown
+from graftviz.ui.budget.state import MODELS_AT_A_TIME, BudgetState, Shown
 from graftviz.ui.frame.jobs import Job
 
 
@@ -175,7 +175,7 @@ def test_models_of_the_charts_are_learned_two_at_a_time(engine: Engine) -> None:
     looks = 0
     while not state.compared().is_complete:
         waiting = list(dict.fromkeys(engine.scheduler.submitted))
-        assert len(waiting) <= AT_ONCE
+        assert len(waiting) <= MODELS_AT_A_TIME
         engine.scheduler.submitted.clear()
         for work in waiting:
             work._target = 1 << 60  # type: ignore[attr-defined]
@@ -185,4 +185,4 @@ def test_models_of_the_charts_are_learned_two_at_a_time(engine: Engine) -> None:
     runs, path, _ = state.compared()
     assert len(runs) == len(state.ladder(BudgetOptions()))
     assert path is not None
-    assert looks >= len(state.ladder(BudgetOptions())) // AT_ONCE
+    assert looks >= len(state.ladder(BudgetOptions())) // MODELS_AT_A_TIME
