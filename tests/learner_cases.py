@@ -136,6 +136,20 @@ def drain(table: DiscreteTable, learner: Learner, seed: int = 0) -> Recorded:
         models.append(steps[-1].model())
 
 
+def branched(
+    data: DiscreteTable, learner: Learner, at: int, other: Learner, seed: int = 0
+) -> Recorded:
+    """Drain a run that is sent `other` after step `at`."""
+    generator = learner.steps(data, seed=seed)
+    steps, models = [next(generator)], []
+    while True:
+        models.append(steps[-1].model())
+        try:
+            steps.append(generator.send(other if len(steps) == at else None))
+        except StopIteration as stop:
+            return Recorded(data, other, steps, models, stop.value)
+
+
 @functools.cache
 def recorded(name: str, case: str, seed: int = 0) -> Recorded:
     """Return the run of a learner on one of the cases."""

@@ -8,10 +8,9 @@ import naive
 import networkx as nx
 import numpy as np
 import pytest
-from learner_cases import drain, mixed_table, picks, scale_free_table
+from learner_cases import branched, drain, picks, scale_free_table
 from sklearn.metrics import mutual_info_score
 
-from graftviz.errors import InputError
 from graftviz.inference import infer
 from graftviz.learners.chow_liu import ChowLiu
 from graftviz.narrative import outcome_words, step_words, why_edge, why_not
@@ -196,15 +195,6 @@ def test_empty_cells_stay_finite_and_pseudo_counts_soften_them():
         assert run.outcome.stop_reason == "Every pair of variables is active."
 
 
-def test_a_state_never_seen_is_practically_ruled_out():
-    table = mixed_table()
-    run = drain(table, ChowLiu())
-    beliefs = infer(run.outcome.model(), tolerance=1e-12)
-    for codes, belief in zip(table.codes, beliefs.node, strict=True):
-        shares = np.bincount(codes, minlength=len(belief)) / table.n_rows
-        assert np.allclose(belief, shares, atol=1e-9)
-
-
 def test_tests_are_the_pairs_looked_at():
     table = noisy_copies(4)
     run = drain(table, ChowLiu())
@@ -217,14 +207,7 @@ def test_tests_are_the_pairs_looked_at():
 
 def test_another_pseudo_count_takes_over_in_mid_run():
     table = noisy_copies(6)
-    generator = ChowLiu().steps(table)
-    next(generator)
-    steps = [generator.send(ChowLiu(pseudo_count=40.0))]
-    try:
-        while True:
-            steps.append(next(generator))
-    except StopIteration as stop:
-        outcome = stop.value
+    outcome = branched(table, ChowLiu(), 1, ChowLiu(pseudo_count=40.0)).outcome
     whole = drain(table, ChowLiu(pseudo_count=40.0))
     model = outcome.model()
     assert {tuple(edge) for edge in model.edges.tolist()} == set(picks(whole))
@@ -234,12 +217,6 @@ def test_another_pseudo_count_takes_over_in_mid_run():
         wanted = pair_counts(table, i, j) + 40.0 / np.prod(table.cardinalities[[i, j]])
         assert np.allclose(beliefs.edge[e], wanted / wanted.sum(), atol=1e-9)
     assert outcome.kkt_residual < 1e-9
-
-
-def test_more_edges_than_pairs_are_refused():
-    table = noisy_copies(0)
-    with pytest.raises(InputError, match="22 edges were requested, but 7 variables have only 21"):
-        ChowLiu(max_edges=22).check(table)
 
 
 # In words.

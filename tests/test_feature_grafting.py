@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
+from functools import partial
 
 import naive
 import numpy as np
 import pytest
-from learner_cases import Recorded, drain, mixed_table, picks, recorded, scale_free_table
+from learner_cases import Recorded, branched, drain, mixed_table, picks, recorded, scale_free_table
 
 from graftviz.counts import PairCounts
 from graftviz.errors import InputError
@@ -161,15 +162,16 @@ def test_the_final_fit_is_optimal_feature_by_feature(learner, case):
 
 
 @pytest.mark.parametrize(
-    ("table", "lam"),
+    ("make_table", "lam"),
     [
-        *((copied_table(seed), lam) for seed in range(3) for lam in (2e-3, 1e-2, 3e-2)),
-        (mixed_table(), 2e-3),
-        (scale_free_table(15, 3, 1000), 1e-2),
+        *((partial(copied_table, seed), lam) for seed in range(3) for lam in (2e-3, 1e-2, 3e-2)),
+        (mixed_table, 2e-3),
+        (partial(scale_free_table, 15, 3, 1000), 1e-2),
     ],
 )
-def test_light_and_full_reach_the_same_objective(table, lam):
+def test_light_and_full_reach_the_same_objective(make_table, lam):
     """And so does a fit with all features active: none left out would have lowered it."""
+    table = make_table()
     full = drain(table, FeatureGrafting(lam=lam, lam2=0.02))
     light = drain(table, GraftingLight(lam=lam, lam2=0.02))
     assert full.outcome.converged
@@ -315,22 +317,12 @@ def test_default_options_follow_from_rows_and_states_alone():
 @every_learner
 def test_other_options_take_over_in_mid_run(learner):
     table = copied_table(3)
-    generator = learner(lam=2e-2, lam2=0.02).steps(table)
-    steps = [next(generator) for _ in range(3)]
-    other = GraftingLight if learner is FeatureGrafting else FeatureGrafting
-    steps.append(generator.send(other(lam=0.5)))  # of another kind: nothing changes
-    assert steps[-1].test.lam == 2e-2
-    steps.append(generator.send(learner(lam=2e-3, lam2=0.05)))
-    assert steps[-1].test.lam == 2e-3
-    while True:
-        try:
-            steps.append(next(generator))
-        except StopIteration as stop:
-            outcome = stop.value
-            break
-    alone = drain(table, learner(lam=2e-3, lam2=0.05)).outcome
-    assert outcome.converged
-    assert outcome.objective == pytest.approx(alone.objective, abs=1e-10)
+    before, after = learner(lam=2e-2, lam2=0.02), learner(lam=2e-3, lam2=0.05)
+    run = branched(table, before, 4, after)
+    assert [step.test.lam for step in run.steps[:5]] == [2e-2] * 4 + [2e-3]
+    alone = drain(table, after).outcome
+    assert run.outcome.converged
+    assert run.outcome.objective == pytest.approx(alone.objective, abs=1e-10)
 
 
 @every_learner

@@ -11,8 +11,8 @@ import naive
 import numpy as np
 import pytest
 from learner_cases import (
-    Recorded,
     assert_optimal,
+    branched,
     drain,
     fingerprint,
     inactive_scores,
@@ -296,18 +296,6 @@ def test_numbers_of_numpy_give_the_run_of_the_same_numbers_of_python():
 # Branches.
 
 
-def branched(data, learner, at: int, other, seed: int = 0) -> Recorded:
-    """Drain a run that is sent `other` after step `at`."""
-    generator = learner.steps(data, seed=seed)
-    steps, models = [next(generator)], []
-    while True:
-        models.append(steps[-1].model())
-        try:
-            steps.append(generator.send(other if len(steps) == at else None))
-        except StopIteration as stop:
-            return Recorded(data, other, steps, models, stop.value)
-
-
 @pytest.mark.parametrize("at", [1, 4])
 def test_a_branch_follows_its_own_options_and_leaves_the_past_alone(at):
     data = scale_free_table(20, 5, 2000)
@@ -325,22 +313,6 @@ def test_a_branch_follows_its_own_options_and_leaves_the_past_alone(at):
     assert len(greedy.steps) < len(plain.steps)
     assert greedy.outcome.converged
     assert set(picks(greedy)) == set(picks(plain))
-
-
-def test_a_branch_to_the_same_options_is_no_branch():
-    data = scale_free_table(20, 5, 2000)
-    learner = BestChoice(lam=3e-3)
-    assert fingerprint(branched(data, learner, 3, replace(learner))) == (
-        fingerprint(drain(data, learner))
-    )
-
-
-def test_a_learner_of_another_kind_is_not_followed():
-    data = scale_free_table(20, 5, 2000)
-    learner = BestChoice(lam=3e-3)
-    assert fingerprint(branched(data, learner, 2, FirstHit(lam=1e-4))) == (
-        fingerprint(drain(data, learner))
-    )
 
 
 CHANGES = {

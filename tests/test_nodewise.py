@@ -8,11 +8,10 @@ import itertools
 import naive
 import numpy as np
 import pytest
-from learner_cases import drain, mixed_table, picks, scale_free_table
+from learner_cases import branched, drain, mixed_table, picks, scale_free_table
 from sklearn.linear_model import LogisticRegression
 
 from graftviz.counts import PairCounts
-from graftviz.errors import InputError
 from graftviz.fitting.independence import distances, noise_lam
 from graftviz.fitting.neighbourhoods import Neighbourhoods
 from graftviz.fitting.nodewise import _model, fit_intercept, solve_regression
@@ -399,61 +398,16 @@ def test_a_lambda_that_nothing_passes_gives_no_edge():
     assert run.outcome.model().n_edges == 0
 
 
-@pytest.mark.parametrize("states", [1, 3])
-def test_constant_columns_have_nothing_to_tell(states):
-    table = DiscreteTable.from_codes(np.zeros((20, 4), dtype=int), cardinalities=[states] * 4)
-    run = drain(table, NodewiseL1())
-    assert run.steps == []
-    assert run.outcome.converged
-    assert np.isfinite(run.outcome.model().weights).all()
-
-
-def test_states_never_seen_are_practically_ruled_out():
-    table = mixed_table()
-    outcome = drain(table, NodewiseL1(lam=2e-3)).outcome
-    history = outcome.history
-    beliefs = np.split(
-        history.state_at(len(history.counts)).node_beliefs, history.start.node_offsets[1:-1]
-    )
-    for codes, belief in zip(table.codes, beliefs, strict=True):
-        shares = np.bincount(codes, minlength=len(belief)) / table.n_rows
-        assert np.allclose(belief, shares, atol=1e-8)
-    assert np.isfinite(outcome.model().weights).all()
-
-
-def test_identical_columns_stay_finite():
-    column = np.random.default_rng(3).integers(0, 3, size=200)
-    table = DiscreteTable.from_codes(np.stack([column, column], axis=1))
-    run = drain(table, NodewiseL1(lam=1e-4))
-    assert picks(run) == [(0, 1)]
-    assert run.outcome.kkt_residual <= 1e-8
-    assert (np.argmax(run.outcome.model().edge_weights(0), axis=0) == np.arange(3)).all()
-    assert run.outcome.stop_reason == "Every pair of variables is active."
-
-
 @pytest.mark.parametrize("change", [{"lam": 2e-3}, {"lam2": 0.05}, {"lam": 2e-2}, {"rule": "and"}])
 def test_other_options_take_over_in_mid_run(change):
     before = NodewiseL1(lam=5e-3)
     after = dataclasses.replace(before, **change)
-    generator = before.steps(TABLE)
-    for _ in range(3):
-        next(generator)
-    try:
-        generator.send(after)
-        while True:
-            next(generator)
-    except StopIteration as stop:
-        outcome = stop.value
+    outcome = branched(TABLE, before, 3, after).outcome
     wanted = drain(TABLE, after).outcome
     assert outcome.certificate.threshold == after.lam
     assert outcome.objective == pytest.approx(wanted.objective, abs=1e-9)
     found = [{tuple(e) for e in end.model().edges.tolist()} for end in (outcome, wanted)]
     assert found[0] == found[1]
-
-
-def test_more_edges_than_pairs_are_refused():
-    with pytest.raises(InputError, match="106 edges were requested, but 15 variables have only"):
-        NodewiseL1(max_edges=106).check(TABLE)
 
 
 # In words.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import Any
 
 import pytest
@@ -14,21 +15,24 @@ from graftviz.learners.edge_grafting import EdgeGrafting
 from graftviz.learners.feature_grafting import FeatureGrafting
 from graftviz.learners.forced_pruning import ForcedPruning
 from graftviz.learners.grafting_options import settings_of
-from graftviz.material import automatic_values, prepare
+from graftviz.material import Material, automatic_values, prepare
 from graftviz.narrative.comparison import false_edges, quantity_rows, reasons_for_difference
 from graftviz.runs import Result, learn
 
-MATERIAL = prepare(load_dataset("karate"), 0)
+
+@functools.cache
+def material() -> Material:
+    return prepare(load_dataset("karate"), 0)
 
 
 def run(preset: str) -> Result:
     learner = BestChoice(preset=preset, lam=0.0035 if preset == "paper" else None)
-    return learn(MATERIAL.train, learner, seed=0, test=MATERIAL.test, truth=MATERIAL.truth)
+    return learn(material().train, learner, seed=0, test=material().test, truth=material().truth)
 
 
 def test_indirect_edges_are_false_ones_with_a_common_true_neighbour() -> None:
     result = run("paper")
-    true = {frozenset(pair) for pair in MATERIAL.truth.tolist()}
+    true = {frozenset(pair) for pair in material().truth.tolist()}
     false = [pair for pair in map(frozenset, result.model.edges.tolist()) if pair not in true]
     indirect = sum(
         any(
@@ -36,21 +40,23 @@ def test_indirect_edges_are_false_ones_with_a_common_true_neighbour() -> None:
         )
         for i, j in map(tuple, false)
     )
-    assert false_edges(result, MATERIAL.truth) == (len(false), indirect)
+    assert false_edges(result, material().truth) == (len(false), indirect)
     assert indirect > 0
 
 
 def test_best_explains_away_and_says_so() -> None:
     paper, best = run("paper"), run("best")
-    settings = settings_of(BestChoice(), MATERIAL.counts)
-    told = dict(reasons_for_difference("the paper's method", paper, best, MATERIAL.truth, settings))
+    settings = settings_of(BestChoice(), material().counts)
+    told = dict(
+        reasons_for_difference("the paper's method", paper, best, material().truth, settings)
+    )
     assert set(told) == {"Explains away", "Noise-based threshold", "Pruning"}
-    wrong, indirect = false_edges(paper, MATERIAL.truth)
+    wrong, indirect = false_edges(paper, material().truth)
     assert (
         f"The paper's method scores raw correlation: {indirect} of its {wrong} false edges"
         in (told["Explains away"])
     )
-    assert false_edges(best, MATERIAL.truth)[1] < indirect
+    assert false_edges(best, material().truth)[1] < indirect
     removed = sum(map(len, best.trace.outcome.history.removals))
     assert removed == 0 or f"Removed {removed} edge" in told["Pruning"]
     assert quantity_rows((paper, best)) == [
@@ -62,7 +68,7 @@ def test_best_explains_away_and_says_so() -> None:
 
 
 def test_without_truth_nothing_is_said_about_it() -> None:
-    result = learn(MATERIAL.train, BestChoice(preset="paper", lam=0.0035), test=MATERIAL.test)
+    result = learn(material().train, BestChoice(preset="paper", lam=0.0035), test=material().test)
     told = dict(reasons_for_difference("paper", result, result, None, None))
     assert set(told) == {"Explains away"}
     assert "indirectly connected pairs" in told["Explains away"]
@@ -72,8 +78,8 @@ def test_without_truth_nothing_is_said_about_it() -> None:
 def test_automatic_values_are_those_the_learner_uses() -> None:
     for preset in ("paper", "best"):
         learner = BestChoice(preset=preset)
-        known = automatic_values(learner, MATERIAL)
-        settings = learner.settings(MATERIAL.counts)
+        known = automatic_values(learner, material())
+        settings = learner.settings(material().counts)
         assert known["score"] == settings.score
         assert known["lam"] == settings.lam
         assert known["lam2"] == settings.penalty.lam2
@@ -99,6 +105,6 @@ def test_automatic_values_are_those_the_learner_uses() -> None:
 def test_the_automatic_value_is_the_same_whatever_is_chosen(
     learner: Learner, name: str, value: Any
 ) -> None:
-    automatic = automatic_values(learner, MATERIAL)
+    automatic = automatic_values(learner, material())
     chosen = dataclasses.replace(learner, **{name: value})
-    assert automatic_values(chosen, MATERIAL)[name] == automatic[name] != value
+    assert automatic_values(chosen, material())[name] == automatic[name] != value
