@@ -365,6 +365,8 @@ def test_what_is_forgotten_comes_back_with_all_that_was_chosen(state: InspectSta
     assert state.after is not None
     assert state.loaded is not None
     state.certify()
+    assert state.region is not None
+    assert state.region.wait_for_end(SOON), "the engine would hold the model until then"
     link, known, run = state.link(), state.loaded.fingerprint, state.first.run
     assert run is not None
     parts = (state.loaded, state.picture(None), run.recorder.run)

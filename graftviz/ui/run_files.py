@@ -17,10 +17,9 @@ from graftviz.formats.result_json import result_json
 from graftviz.formats.tables import edges_csv, trace_csv
 from graftviz.formats.uai import names_text, uai_text
 from graftviz.ui.frame.header import PageFile
-from graftviz.ui.frame.jobs import EVERYTHING
+from graftviz.ui.frame.jobs import DOWNLOAD_WAIT, EVERYTHING
 from graftviz.ui.frame.runs import SessionRun
 
-PATIENCE = 120.0  # seconds a download waits for the end of the run; then it holds the steps so far
 RUN_NOTE = "Unfinished runs are completed first."
 
 
@@ -33,8 +32,7 @@ def build_replay(run: SessionRun) -> str:
 
 def build_edges(run: SessionRun) -> str:
     """Return edges.csv, with the stability of each edge if it has been computed."""
-    work = run.stability
-    return edges_csv(run.result(), work.latest if work is not None and work.finished else None)
+    return edges_csv(run.result(), None if run.stability is None else run.stability.final)
 
 
 # Name of a file → label, and what it contains.
@@ -54,7 +52,7 @@ FILES: Mapping[str, tuple[str, Callable[[SessionRun], str | bytes]]] = {
 def build_file(run: SessionRun, name: str) -> bytes:
     """Let the run finish (or run out of patience) and return one of its files."""
     run.grant()
-    run.wait_for_end(PATIENCE)
+    run.wait_for_end(DOWNLOAD_WAIT)
     return as_bytes(FILES[name][1](run))
 
 

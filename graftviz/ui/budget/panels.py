@@ -16,7 +16,6 @@ from graftviz.ui.frame.header import PageFile
 from graftviz.ui.frame.panels import show_settings, show_until
 from graftviz.wording import plain
 
-PATIENCE = 60.0  # seconds a download waits for the run
 _PREFIX = "budget"
 
 
@@ -79,6 +78,4 @@ def budget_files(state: BudgetState) -> list[PageFile]:
         return []
     names = shown.source.material.train.names
     label = "Steps, one row per edge (CSV)"
-    return [
-        PageFile("budget.csv", label, lambda: bounded_steps_csv(names, job.value(PATIENCE).steps))
-    ]
+    return [PageFile("budget.csv", label, lambda: bounded_steps_csv(names, job.value().steps))]

@@ -43,7 +43,6 @@ _FILES = (
     ("places", "Positions, optional (CSV: series, lon, lat or x, y)", ["csv"]),
     ("parents", "Parents, optional (CSV: source, target)", ["csv"]),
 )
-_PATIENCE = 120.0  # seconds a download waits for the end of the run
 _PARENTS_OF = {
     **{name: f"parents from {cls.title.lower()}" for name, cls in LEARNERS.items()},
     "truth": "true parents",
@@ -129,7 +128,7 @@ def final_result(state: DynamicsState) -> DynamicsResult:
         When it has not ended.
     """
     assert state.run is not None  # a run is shown
-    found = state.run.value(_PATIENCE)
+    found = state.run.value()
     if found.result is None:
         raise InputError(state.run.failure or "The run has not ended yet; try again.")
     return found.result

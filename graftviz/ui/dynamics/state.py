@@ -244,7 +244,7 @@ class DynamicsState(RunPage[DynamicsOptions, Shown, RunProgress]):
             return Compared()
         race = [measure(shown.source, plan) for plan in self._race(shown)]
         missing = [one for one in race if not one.ended]
-        results = [one.latest for one in race if one.finished and one.latest is not None]
+        results = [one.final for one in race if one.final is not None]
         failures = " ".join(dict.fromkeys(one.failure for one in race if one.failure))
         if missing:
             if job.ended:

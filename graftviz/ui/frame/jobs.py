@@ -14,6 +14,7 @@ from graftviz.serving.scheduler import Share, foreground
 from graftviz.ui.visits import clearable_cache, scheduler
 
 BUSY = "The server is too busy to finish this now; try again later."
+DOWNLOAD_WAIT = 120.0  # seconds a download waits for the end; then it holds the values so far
 LONGEST_WAIT = 300.0  # seconds; a first run on a busy machine may have to be compiled
 EVERYTHING = 1 << 60
 _AT_ONCE = 0.3  # seconds to wait for the end before the page continues
@@ -116,7 +117,16 @@ class Job(Generic[T]):
         """Return whether the job ended within `timeout` seconds."""
         return self.wait(EVERYTHING, timeout)
 
-    def value(self, timeout: float) -> T:
+    def wait_until(self, moment: float) -> bool:
+        """Return whether the job ended before a moment of ``time.monotonic``."""
+        return self.wait_for_end(max(0.0, moment - time.monotonic()))
+
+    @property
+    def final(self) -> T | None:
+        """The last value; None before the end."""
+        return self.latest if self.finished else None
+
+    def value(self, timeout: float = DOWNLOAD_WAIT) -> T:
         """Return the value after at most `timeout` seconds, the last one unless more follow.
 
         Raises

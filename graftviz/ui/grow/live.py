@@ -74,7 +74,7 @@ def grow_message(state: GrowState, run: SessionRun, mail: Mailbox) -> str:
         is_busy = is_new and foreground.at_work > BUSY_PAGES
         until = time.monotonic() + (_patience(state) if is_new and not is_busy else 0.0)
         run.grant(1)  # a connection that broke may have stopped it before its first step
-        run.wait_for_end(max(0.0, until - time.monotonic()))
+        run.wait_until(until)
         message |= _introduction(state, run, mail.sent if is_new else "", until)
         if is_busy:
             run.ration(AHEAD_WHEN_BUSY)
@@ -136,7 +136,7 @@ def _beside(ghost: SessionRun | None, sent: str, until: float) -> str | None:
     if ghost is None:
         return None
     if ghost.has_credit:
-        ghost.wait_for_end(max(0.0, until - time.monotonic()))
+        ghost.wait_until(until)
     if ghost.header_json is None:
         return None
     first = ghost.delivered + 1 if ghost.token == sent else 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,7 +36,6 @@ from graftviz.ui.url_state import parse_options_of, write_options_of
 from graftviz.ui.visits import material, page_state, share
 
 PATIENCE = 1.2  # seconds to wait for marginals before the page shows a notice
-T = TypeVar("T")
 Evidence = tuple[tuple[int, int], ...]  # state by variable
 
 
@@ -321,9 +320,9 @@ class InspectState(PageState):
             partner = self.second.loaded if self.compares else None
             other = None if partner is None else self._begin(partner, {})
             jobs = [job for job in (before, after, other) if job is not None]
-            is_there = all(job.wait_for_end(max(0.0, until - time.monotonic())) for job in jobs)
-            self.before, self.other = _result(before), _result(other)
-            self.after = _result(after) if self.evidence else None
+            is_there = all(job.wait_until(until) for job in jobs)
+            self.before, self.other = before.final, None if other is None else other.final
+            self.after = after.final if self.evidence else None
             self.problem = before.failure or after.failure
             if self.before is not None and self.before.beliefs is None:
                 self.problem = (
@@ -428,11 +427,6 @@ class InspectState(PageState):
             source.forget()
         self.before = self.after = self.other = None
         self._remember({})  # an empty address keeps the settings
-
-
-def _result(job: Job[T | None] | None) -> T | None:
-    """Return the last value of a job; None before its end."""
-    return job.latest if job is not None and job.finished else None
 
 
 def _sorted(evidence: Mapping[int, int]) -> Evidence:

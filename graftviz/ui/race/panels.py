@@ -14,6 +14,7 @@ from graftviz.racing import Race
 from graftviz.ui.boundary import guarded
 from graftviz.ui.controls import show_button, show_option
 from graftviz.ui.frame.header import PageFile
+from graftviz.ui.frame.jobs import DOWNLOAD_WAIT
 from graftviz.ui.frame.panels import (
     main_options_first,
     show_data,
@@ -25,7 +26,6 @@ from graftviz.ui.frame.panels import (
 from graftviz.ui.frame.view import RACE
 from graftviz.ui.race.options import LINE_UP, MOST_RACERS
 from graftviz.ui.race.state import RaceState
-from graftviz.ui.run_files import PATIENCE
 from graftviz.wording import plain
 
 COMPILING = (
@@ -109,9 +109,9 @@ def build_race_html(state: RaceState) -> str:
 
 
 def _finished(state: RaceState) -> Race | None:
-    until = time.monotonic() + PATIENCE
+    until = time.monotonic() + DOWNLOAD_WAIT
     for run in state.runs.values():
         run.grant()
     for run in state.runs.values():
-        run.wait_for_end(max(0.0, until - time.monotonic()))
+        run.wait_until(until)
     return state.race()

@@ -17,7 +17,6 @@ from graftviz.ui.regions.options import GRID, RUN, question_of
 from graftviz.ui.regions.state import RegionState, region, region_message
 from graftviz.ui.upload import model_form
 
-PATIENCE = 60.0  # seconds a download waits for the region
 _PREFIX = "region"
 
 
@@ -104,7 +103,7 @@ def region_files(state: RegionState) -> list[PageFile]:
     labels = shown.model.labels[question.query]
 
     def build() -> str:
-        steps = region(shown, question).value(PATIENCE).steps
+        steps = region(shown, question).value().steps
         return region_csv(shown.model.names, labels, ((one.step, one.marginal) for one in steps))
 
     return [PageFile("region.csv", "Region, one row per variable (CSV)", build)]

@@ -28,7 +28,7 @@ from graftviz.player.region_records import (
     rule_choices,
 )
 from graftviz.regions.overview import Influence, coefficient_map, influence_of
-from graftviz.ui.frame.jobs import BUSY, LONGEST_WAIT, Job, shared_job
+from graftviz.ui.frame.jobs import BUSY, LONGEST_WAIT, shared_job
 from graftviz.ui.frame.state import OptionsPage
 from graftviz.ui.frame.view import Mailbox, whole_number
 from graftviz.ui.regions.models import learned, link_of_grow_page, model_of_run
@@ -210,7 +210,7 @@ def region_message(state: RegionState, shown: ShownModel, mail: Mailbox) -> str:
     need, question = mail.need, question_of(state.options, state.query)
     until = time.monotonic() + (MORE if need.get("parts") else AT_ONCE)
     growth = region(shown, question)
-    _wait(growth, until)
+    growth.wait_until(until)
     growth.wait(1, LONGEST_WAIT)  # without its first step there is nothing to show
     if growth.latest is None:
         raise InputError(growth.failure or BUSY)
@@ -249,7 +249,7 @@ def region_message(state: RegionState, shown: ShownModel, mail: Mailbox) -> str:
         return to_json(message)
     answers = whole(shown)
     state.jobs.turn_to(answers)
-    _wait(answers, until)
+    answers.wait_until(until)
     truth = None
     if (found := answers.latest) is not None:
         message["whole"] = {**found.record(state.query), "done": answers.ended}
@@ -261,11 +261,6 @@ def region_message(state: RegionState, shown: ShownModel, mail: Mailbox) -> str:
     if message["rules"] is None:
         pending.append("rules")
     return to_json(message)
-
-
-def _wait(job: Job[Any], until: float) -> bool:
-    """Return whether a job ends until a time of the monotonic clock."""
-    return job.wait_for_end(max(0.0, until - time.monotonic()))
 
 
 def _curves(
@@ -281,7 +276,7 @@ def _curves(
     jobs = [region(shown, settings._replace(expansion=e, cut=c)) for e, c in rules]
     curves = []
     for job, (choice, rule) in zip(jobs, rules.items(), strict=True):
-        if not _wait(job, until) or job.latest is None:
+        if not job.wait_until(until) or job.latest is None:
             return None
         chosen = choice == (question.expansion, question.cut)
         curves.append(curve_record(**rule, steps=job.latest.steps, truth=truth, chosen=chosen))
@@ -303,8 +298,8 @@ def _map_part(
     part["point"] = {"t1": options.t1, "t2": options.t2, "most": most}
     drawing = heat_map(grid_model(options.side, 1.0, 1.0, options.seed))
     if mail.map != part["mapId"] or mail.need.get("graph"):
-        if drawing.finished:
-            part["map"] = {"t1": FIELDS, "t2": COUPLINGS, "c": drawing.latest}
+        if drawing.final is not None:
+            part["map"] = {"t1": FIELDS, "t2": COUPLINGS, "c": drawing.final}
             mail.map = part["mapId"]
         else:
             pending.append("map")
