@@ -291,6 +291,8 @@ def test_a_link_opens_the_comparison() -> None:
     assert state.run.recorder.run.learner.preset == "best"
     assert state.ghost.recorder.run.learner.preset == "paper"
     assert "Back to the paper's method" in entries(app)
+    (told,) = (one.value for one in app.sidebar.caption if "preset best (solid)" in one.value)
+    assert told.startswith("These are the options of preset paper (dashed).")
 
 
 def test_both_runs_have_one_layout_where_nothing_else_decides_it() -> None:

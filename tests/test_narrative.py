@@ -211,6 +211,23 @@ def test_unknown_learners_are_told_plainly() -> None:
     assert score(run.steps[0].activated[0].score) in words
 
 
+@pytest.mark.parametrize(
+    ("value", "limit", "text"),
+    [
+        (0.0034952, 0.0035, "0.003495"),
+        (0.0035004, 0.0035, "0.0035004"),
+        (0.0035, 0.0035, "0.00350"),
+        (0.00348, 0.0035, "0.00348"),
+        (0.011, 0.0035, "0.0110"),
+        (-0.0034952, -0.0035, "−0.003495"),
+    ],
+)
+def test_a_score_is_written_on_its_side_of_the_threshold(
+    value: float, limit: float, text: str
+) -> None:
+    assert score(value, limit) == text
+
+
 def test_lists_and_long_names_are_cut() -> None:
     assert listed(["a"]) == "a"
     assert listed(["a", "b", "c", "d"]) == "a, b, c and d"

@@ -103,7 +103,7 @@ def judge(own: PairScore, test: ActivationTest, t: int) -> Judged:
     if value is None or multiple is None:
         words = f"At step {t} it has no score: {own.why_none}."
         return Judged(None, significance or test.lam, test.symbol, False, words)
-    value_text, limit = score(value), f"λ = {test.lam:g}"
+    value_text, limit = score(value, test.lam), f"λ = {test.lam:g}"
     is_large, is_significant = value > test.lam, multiple > significance
     if significance == 0.0:
         verdict = (
@@ -113,7 +113,7 @@ def judge(own: PairScore, test: ActivationTest, t: int) -> Judged:
         )
         words = f"At step {t} its score is {value_text}, {verdict}."
         return Judged(value, test.lam, "λ", is_large, words)
-    often = f"{score(multiple)} times its noise"
+    often = f"{score(multiple, significance)} times its noise"
     if is_significant and not is_large:
         words = (
             f"At step {t} its score is {value_text}, {often} but not above {limit}, so it does not "

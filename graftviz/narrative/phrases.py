@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from graftviz.trace import ActivationTest
@@ -17,9 +18,16 @@ FORMULAS = {
 }
 
 
-def score(value: float) -> str:
-    """Write a score with three significant digits, the zeros at the end included: 0.0110."""
-    return f"{'−' if value < 0 else ''}{abs(value):#.3g}"
+def score(value: float, limit: float = math.nan) -> str:
+    """Write a score with three significant digits, the zeros at the end included: 0.0110.
+
+    More digits are written where three do not show whether it is above or below `limit`.
+    """
+    side = value > limit, value < limit
+    texts = [f"{value:#.{digits}g}" for digits in range(3, 17)]
+    found = (text for text in texts if (float(text) > limit, float(text) < limit) == side)
+    text = next(found, texts[0])
+    return f"−{text[1:]}" if value < 0 else text
 
 
 def score_line(text: str, test: ActivationTest | None) -> str:

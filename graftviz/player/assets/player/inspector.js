@@ -1,6 +1,6 @@
 // The selected node, edge or pair at the shown step: data of the log at once, then the full answer.
 
-import { button, clamp, css, diverging, format, h, icon, integer, isolated, luminance, pairWords, plural, replaceChildren, shorten } from "../shared/core.js";
+import { button, clamp, css, diverging, format, formatBeside, h, icon, integer, isolated, luminance, pairWords, plural, replaceChildren, shorten, tickText } from "../shared/core.js";
 
 let inspectors = 0;
 
@@ -192,8 +192,8 @@ function pairView(facts, app) {
     const top = Math.max(score, hasThreshold ? threshold : 0) * 1.15 || 1;
     const verdict = score > threshold ? "above: it violates" : "not above: it does not violate";
     parts.push(h("div", { class: "gv-score" }, meter(score / top, hasThreshold ? threshold / top : undefined),
-      h("span", {}, `score in step ${facts.scored ?? facts.t} `, h("b", {}, format(score)),
-        hasThreshold ? ` · tick: ${facts.symbol ?? app.log.limitAt(facts.t).symbol} = ${format(threshold)} (${verdict})` : "")));
+      h("span", {}, `score in step ${facts.scored ?? facts.t} `, h("b", {}, hasThreshold ? formatBeside(score, threshold) : format(score)),
+        hasThreshold ? ` · tick: ${facts.symbol ?? app.log.limitAt(facts.t).symbol} = ${tickText(threshold)} (${verdict})` : "")));
   }
   parts.push(h("p", { dir: "auto" }, facts.words));
   if (facts.last_test) {

@@ -1,6 +1,6 @@
 // The step in words, the pseudo-code beside it, and how the run ended.
 
-import { codeLines, format, h, integer, plural, replaceChildren, shorten, tickText } from "../shared/core.js";
+import { codeLines, format, formatBeside, h, integer, plural, replaceChildren, shorten, tickText } from "../shared/core.js";
 import { Terms } from "./terms.js";
 
 export class WordsPanel {
@@ -79,7 +79,7 @@ function certificateWords({ scored, possible, worst_score: worst, threshold, sym
     : `${integer(scored)} of the ${integer(possible)} inactive ${unit}s were scored`;
   if (worst === null || worst === undefined) return `${who}.`;
   const verdict = worst <= threshold ? "is below" : "is still above";
-  return `${who}; the largest score, ${format(worst)}, ${verdict} ${symbol}\u00a0=\u00a0${tickText(threshold)}.`;
+  return `${who}; the largest score, ${formatBeside(worst, threshold)}, ${verdict} ${symbol}\u00a0=\u00a0${tickText(threshold)}.`;
 }
 
 /** A sentence about the edges that the final fit removed. */

@@ -52,6 +52,14 @@ export function brief(x, digits = 2) {
 }
 export const tickText = (x) => brief(x, 4);
 
+/** A number as `format` writes it, with more digits where three do not show on which side of a limit it is. */
+export function formatBeside(x, limit) {
+  const sideOf = (value) => Math.sign(value - limit);
+  const values = Array.from({ length: 14 }, (_, k) => Number(x.toPrecision(3 + k)));
+  const found = values.findIndex((value) => sideOf(value) === sideOf(x));
+  return found > 0 ? withMinus(String(values[found])) : format(x);
+}
+
 /** A bound on a probability with two digits, rounded up, so that it stays valid. */
 export function boundText(bound) {
   if (bound <= 0) return "0";
