@@ -588,22 +588,6 @@ def test_missing_values_are_read_when_it_is_said_how() -> None:
     assert state_of(app).run is not None
 
 
-@pytest.mark.parametrize(
-    ("row", "option", "value"),
-    [("\n,1,0,1,0", "missing", "drop"), ("\n,1,0,1,0", "missing", "state")],
-)
-def test_an_advised_import_option_is_one_click_away(row: str, option: str, value: str) -> None:
-    app = open_app(data="upload")
-    upload_of(app, "upload.table").upload("mine.csv", csv_table() + row.encode()).run()
-    app.button(key=f"upload.advised.{option}.{value}").click().run()
-    assert not app.exception
-    assert sentences(app) == ""
-    assert query_of(app)[option] == value
-    app.session_state["grow.link"] = True
-    app.run()
-    assert any("It asks for the uploaded file." in text.value for text in app.caption)
-
-
 def test_places_of_the_variables_put_them_on_a_map() -> None:
     app = open_app(data="upload")
     upload_of(app, "upload.table").upload("mine.csv", csv_table()).run()

@@ -207,16 +207,6 @@ def test_a_model_uploaded_later_replaces_the_first() -> None:
     assert fingerprints[0] != fingerprints[1]
 
 
-def test_results_from_before_are_faded_until_a_file_is_uploaded() -> None:
-    app = open_page("regions", side="6")
-    assert not app.info
-    app.selectbox(key="region.data").set_value("upload").run()
-    assert "Still showing the previous model, faded." in app.info[0].value
-    assert any("opacity" in html.value for html in app.get("html"))
-    app.selectbox(key="region.data").set_value("ising-grid").run()
-    assert not app.info
-
-
 def test_the_run_of_the_grow_page_is_asked_and_its_link_learns_it_again() -> None:
     app = open_page("regions", data="run")
     assert "has no run yet" in sentences(app)

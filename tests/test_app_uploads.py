@@ -61,6 +61,30 @@ def test_previous_results_are_faded_until_a_file_is_uploaded(page: str) -> None:
     assert not any("opacity" in html.value for html in app.get("html"))
 
 
+@pytest.mark.parametrize(
+    ("page", "key", "row", "option"),
+    [
+        ("grow", "upload", b",0,1\n", "missing=drop"),
+        ("race", "upload", b",0,1\n", "missing=state"),
+        ("prune", "upload", b"".join(b"0,1,%d.5\n" % k for k in range(200)), "continuous=bin"),
+        ("dynamics", "dynamics", b"1,,2\n1,1,1\n", "missing=interpolate"),
+    ],
+)
+def test_import_options_that_are_advised_are_one_click_away(
+    page: str, key: str, row: bytes, option: str
+) -> None:
+    app = opened(page, data="upload")
+    name, content = PAGES[page][2]
+    add_files(app, (name, content.rstrip() + b"\n" + row))
+    app.run()
+    assert sentences(app)
+    app.button(key=f"{key}.advised.{option.replace('=', '.')}").click().run()
+    assert sentences(app) == ""
+    chosen, value = option.split("=")
+    assert query_of(app)[chosen] == value
+    assert not panel_is_open(app)
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_the_link_to_an_upload_says_that_it_asks_for_the_file(page: str) -> None:
     app = opened(page, data="upload")
