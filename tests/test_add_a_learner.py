@@ -53,9 +53,9 @@ def test_the_learner_of_the_page_keeps_the_contract_and_has_flags_and_controls(t
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    told, contract = done.stdout.split("the contract follows")
-    assert "Tournament grafting: 10 edges among 11 variables" in told
-    assert "players=8" in told, "the options are in the help of learn"
+    output, contract = done.stdout.split("the contract follows")
+    assert "Tournament grafting: 10 edges among 11 variables" in output
+    assert "players=8" in output, "the options are in the help of learn"
     passed = re.search(r"(\d+) passed", contract)
     assert passed
     assert int(passed[1]) > 100

@@ -75,12 +75,12 @@ def at_most(examples: int) -> settings:
 @contextlib.contextmanager
 def taken_or_refused() -> Iterator[None]:
     """Let nothing out but what is no refusal in one sentence."""
-    told = None
+    sentences = None
     try:
         yield
     except InputError as refusal:
-        told = str(refusal)
-    assert told is None or (0 < len(told) < 1000 and "\n" not in told)
+        sentences = str(refusal)
+    assert sentences is None or (0 < len(sentences) < 1000 and "\n" not in sentences)
 
 
 @st.composite
@@ -203,17 +203,17 @@ ADDRESSES = st.dictionaries(
 @at_most(50)
 @given(ADDRESSES)
 def test_any_address_shows_something_on_every_page(query: dict[str, str]) -> None:
-    told: list[str] = []
+    sentences: list[str] = []
     # What was understood is written, and understood again without complaint.
     for cls in PAGES:
         values, complaints = parse_options_of(cls, query)
         assert parse_options_of(cls, write_options_of(cls, values)) == (values, ())
         page = OptionsPage(cls, places=("step",))
         page.follow(query)
-        told += [*complaints, *page.complaints]
+        sentences += [*complaints, *page.complaints]
         assert isinstance(page.options, cls)
         page.link()
-    assert all("\n" not in text and len(text) < 1200 for text in told)
+    assert all("\n" not in text and len(text) < 1200 for text in sentences)
 
 
 MODEL = PairwiseMRF.from_tables(

@@ -104,6 +104,6 @@ def test_inference_out_of_reach_is_named(contest, monkeypatch):
 )
 def test_what_cannot_be_is_refused(arguments, words, capsys, tmp_path):
     assert main(["arena", "--out", str(tmp_path / "out"), *arguments]) == 2
-    told = capsys.readouterr().err
-    assert words in told
-    assert told.count("\n") == 1
+    output = capsys.readouterr().err
+    assert words in output
+    assert output.count("\n") == 1

@@ -321,14 +321,14 @@ def test_the_command_prints_and_writes_three_files(few, tmp_path, capsys):
     assert [row["work"] for row in rows] == ["quick | work", "slow work", "learner"]
     assert float(rows[0]["ratio"]) == pytest.approx(2.5)
     assert 0 <= float(rows[2]["F1"]) <= 1
-    told = json.loads((tmp_path / "made" / "bench.json").read_text())
-    assert told["machine"]["Python"] == platform.python_version()
-    assert told["rows"][1]["goals"][1] == {
+    record = json.loads((tmp_path / "made" / "bench.json").read_text())
+    assert record["machine"]["Python"] == platform.python_version()
+    assert record["rows"][1]["goals"][1] == {
         **{"quantity": "seconds", "least": None, "wanted": 1.0},
         **{"measured": 3.0, "verdict": "missed"},
     }
-    assert told["rows"][2]["size"]["nodes"] == 8
-    whole = markdown + json.dumps(told)
+    assert record["rows"][2]["size"]["nodes"] == 8
+    whole = markdown + json.dumps(record)
     assert str(tmp_path) not in whole
     assert platform.node() not in whole.split()
 

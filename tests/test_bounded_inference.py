@@ -351,7 +351,7 @@ def test_steps_pairs_and_results_are_told():
     model = run.steps[-1].model()
     marginals = naive_bounded.pair_marginals(model)
     seen = naive_bounded.targets(table.codes, table.cardinalities.tolist(), 1.0)
-    told = set()
+    outcomes = set()
     for i, j in itertools.combinations(range(table.n_variables), 2):
         if [i, j] in model.edges.tolist():
             continue
@@ -362,8 +362,8 @@ def test_steps_pairs_and_results_are_told():
         fits = naive_bounded.width(6, [*model.edges.tolist(), (i, j)], order) <= 2
         passes = "above 2" in answer["words"]
         assert not (fits and passes)
-        told.add(passes)
-    assert told == {True, False}
+        outcomes.add(passes)
+    assert outcomes == {True, False}
     record = json.loads(result_json(learn(table, learner)))
     assert record["complexity"]["order"] == run.steps[-1].complexity.order.tolist()
     assert record["complexity"]["width"] <= record["complexity"]["bound"] == 2

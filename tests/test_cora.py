@@ -34,10 +34,10 @@ def directed() -> list[tuple[int, int]]:
 
 def as_python_2(content: object, protocol: int = 2) -> bytes:
     """Pickle with the names that Python 2 and numpy 1 had, where the protocol is theirs."""
-    told = pickle.dumps(content, protocol, fix_imports=True)
+    data = pickle.dumps(content, protocol, fix_imports=True)
     if protocol > 2:
-        return told
-    return told.replace(b"numpy._core.multiarray", b"numpy.core.multiarray")
+        return data
+    return data.replace(b"numpy._core.multiarray", b"numpy.core.multiarray")
 
 
 def write_planetoid(folder: Path, *, protocol: int = 2, **changed: bytes) -> Path:
@@ -155,8 +155,8 @@ def test_no_other_name_is_answered(call: object) -> None:
 
 def with_state(*state: object) -> bytes:
     """Return a pickle of an array whose state is another one."""
-    told = np.zeros((2, 2)).__reduce__()
-    return as_python_2(Given(told[0], told[1], state))
+    data = np.zeros((2, 2)).__reduce__()
+    return as_python_2(Given(data[0], data[1], state))
 
 
 class Given:

@@ -35,17 +35,17 @@ def path(series, tmp_path_factory):
 
 def learned(capsys, path, out, *arguments):
     assert main(["dynamics", str(path), "--out", str(out), *map(str, arguments)]) == 0
-    told = capsys.readouterr()
+    output = capsys.readouterr()
     record = json.loads((out / "result.json").read_text(), parse_constant=pytest.fail)
     with (out / "matrix.csv").open(newline="") as stream:
         (corner, *names), *rows = csv.reader(stream)
     assert (corner, [row[0] for row in rows]) == ("target", names)
-    return record, names, np.array([row[1:] for row in rows], dtype=float), told
+    return record, names, np.array([row[1:] for row in rows], dtype=float), output
 
 
 def test_the_files_hold_what_the_function_returns(series, path, tmp_path, capsys):
     given = ("--learner", "scalable", "--set", "parents=4", "--set", "seeds=0.25", "--seed", 3)
-    record, names, matrix, told = learned(capsys, path, tmp_path / "out", *given)
+    record, names, matrix, output = learned(capsys, path, tmp_path / "out", *given)
     train, test = series.split(0.2)
     learner = dynamics.ScalableStructure(parents=4, seeds=0.25)
     wanted = dynamics.learn(train, learner, seed=3, test=test)
@@ -61,7 +61,7 @@ def test_the_files_hold_what_the_function_returns(series, path, tmp_path, capsys
     assert record["seconds"] > 0.0
     assert record["unspoken"] == [series.names[i] for i in wanted.unspoken]
     assert record["unspoken"]
-    assert "series not covered by a seed" in told.out
+    assert "series not covered by a seed" in output.out
 
 
 def test_dense_on_all_rows_is_least_squares(series, path, tmp_path, capsys):
@@ -86,10 +86,10 @@ def test_parents_come_from_a_file_or_from_an_earlier_matrix(truth, path, tmp_pat
 
 def test_held_out_rows_may_have_a_file_of_their_own(path, tmp_path, capsys):
     given = ("--learner", "inducing", "--test", path)
-    record, _, _, told = learned(capsys, path, tmp_path / "out", *given)
+    record, _, _, output = learned(capsys, path, tmp_path / "out", *given)
     assert record["rows"] == record["rows_test"] == 600
     assert record["pred_error_test"] == pytest.approx(record["pred_error_train"])
-    assert told.err == ""
+    assert output.err == ""
 
 
 def test_held_out_rows_may_hold_still_and_come_in_another_order(series, path, tmp_path, capsys):
@@ -108,9 +108,9 @@ def test_held_out_rows_may_hold_still_and_come_in_another_order(series, path, tm
 def test_an_unstable_system_is_told_of_and_shown(tmp_path, capsys):
     file = tmp_path / "grows.csv"
     file.write_text("a,b\n" + "".join(f"{1.1**t},{0.5**t}\n" for t in range(30)))
-    record, _, _, told = learned(capsys, file, tmp_path / "out", "--learner", "dense")
+    record, _, _, output = learned(capsys, file, tmp_path / "out", "--learner", "dense")
     assert record["spectral_radius"] == pytest.approx(1.1)
-    assert "1.1000, above 1" in told.err
+    assert "1.1000, above 1" in output.err
 
 
 @pytest.mark.parametrize(
@@ -132,9 +132,9 @@ def test_an_unstable_system_is_told_of_and_shown(tmp_path, capsys):
 def test_refusals_are_one_sentence_and_leave_nothing(path, tmp_path, capsys, arguments, sentence):
     out = tmp_path / "out"
     assert main(["dynamics", str(path), "--out", str(out), *arguments]) == 2
-    told = capsys.readouterr().err
-    assert sentence in told
-    assert told.count("\n") == 1
+    output = capsys.readouterr().err
+    assert sentence in output
+    assert output.count("\n") == 1
     assert not out.exists()
 
 

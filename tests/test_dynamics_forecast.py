@@ -17,15 +17,15 @@ def truth():
 @pytest.mark.parametrize("horizon", [1, 2, 5])
 def test_a_forecast_sees_its_row_and_nothing_later(truth, horizon):
     values = np.random.default_rng(1).standard_normal((30, 6))
-    told = dynamics.several_steps(truth, values, horizon)
-    assert told.shape == (30 - horizon, 6)
-    assert not told.flags.writeable
+    predicted = dynamics.several_steps(truth, values, horizon)
+    assert predicted.shape == (30 - horizon, 6)
+    assert not predicted.flags.writeable
     power = np.linalg.matrix_power(truth.matrix, horizon)
     for t in (0, 3, 29 - horizon):
-        assert np.allclose(told[t], power @ values[t])
+        assert np.allclose(predicted[t], power @ values[t])
     changed = values.copy()
     changed[11:] = 0.0
-    assert np.array_equal(dynamics.several_steps(truth, changed, horizon)[:11], told[:11])
+    assert np.array_equal(dynamics.several_steps(truth, changed, horizon)[:11], predicted[:11])
 
 
 def test_one_step_is_several_of_one(truth):

@@ -45,11 +45,11 @@ def same(found, expected) -> None:
 def test_predictions_are_those_the_error_is_measured_on(series) -> None:
     system = dynamics.learn(series, dynamics.SparsityInducing(parents=4, centre=True)).system
     for horizon in (1, 3):
-        told = dynamics.several_steps(system, series.values, horizon)
+        predicted = dynamics.several_steps(system, series.values, horizon)
         seen = series.values[horizon:]
-        error = np.linalg.norm(told - seen) / np.linalg.norm(seen)
+        error = np.linalg.norm(predicted - seen) / np.linalg.norm(seen)
         assert error == pytest.approx(dynamics.prediction_error(system, series, steps=horizon))
-        assert not told.flags.writeable
+        assert not predicted.flags.writeable
     one = dynamics.one_step(system, series.values)
     np.testing.assert_array_equal(one, dynamics.several_steps(system, series.values, 1))
     with pytest.raises(InputError, match="1 to 1 steps"):

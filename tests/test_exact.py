@@ -125,10 +125,10 @@ def test_samples_have_the_distribution_of_the_model(seed):
     assert counts[expected == 0].sum() == 0
     # Pearson's statistic of the states that are likely enough, the others taken together.
     often = expected >= 5
-    told = np.append(counts[often], counts[~often].sum())
+    counted = np.append(counts[often], counts[~often].sum())
     wanted = np.append(expected[often], expected[~often].sum())
-    told, wanted = told[wanted > 1e-3], wanted[wanted > 1e-3]
-    statistic = float(((told - wanted) ** 2 / wanted).sum())
+    counted, wanted = counted[wanted > 1e-3], wanted[wanted > 1e-3]
+    statistic = float(((counted - wanted) ** 2 / wanted).sum())
     freedom = len(wanted) - 1
     assert statistic < freedom + 5 * np.sqrt(2 * freedom) + 5
 

@@ -361,9 +361,9 @@ def test_noise_is_the_spread_of_the_scores_of_independent_variables():
         margins = [np.bincount(x, minlength=3) / rows for x in codes]
         found += list(naive.feature_scores(codes, [3] * 6, margins, {}).values())
     shares = np.tile((0.5, 0.3, 0.2), 2)
-    told = feature_noise(rows * shares, np.array([0, 3, 6]), rows)
-    assert told == pytest.approx(np.sqrt(np.mean(np.square(found))), rel=0.05)
+    estimated = feature_noise(rows * shares, np.array([0, 3, 6]), rows)
+    assert estimated == pytest.approx(np.sqrt(np.mean(np.square(found))), rel=0.05)
     # A variable that never varies has no noise, and does not count.
     margins = np.concatenate([rows * shares, [rows, 0]])
-    assert feature_noise(margins, np.array([0, 3, 6, 8]), rows) == pytest.approx(told)
+    assert feature_noise(margins, np.array([0, 3, 6, 8]), rows) == pytest.approx(estimated)
     assert feature_noise(np.array([rows]), np.array([0, 1]), rows) == 0.0

@@ -97,13 +97,13 @@ def test_an_edge_shows_its_weights_as_fitted_and_which_are_active(run: Run) -> N
         step = run.steps[t - 1]
         model = step.model()
         for e, (i, j) in enumerate(step.active_edges().tolist()):
-            told = why_edge(run, i, j, t)
-            cells = np.array(told["active"])
+            reply = why_edge(run, i, j, t)
+            cells = np.array(reply["active"])
             assert np.array_equal(cells, step.history.active_cells_at(t)[e])
-            assert np.array_equal(np.array(told["weights"]), model.edge_weights(e))
-            assert not np.array(told["weights"])[~cells].any()
-            assert f"{np.count_nonzero(cells)} of its {cells.size}" in told["words"] or cells.all()
-            assert "nan" not in told["words"]
+            assert np.array_equal(np.array(reply["weights"]), model.edge_weights(e))
+            assert not np.array(reply["weights"])[~cells].any()
+            assert f"{np.count_nonzero(cells)} of its {cells.size}" in reply["words"] or cells.all()
+            assert "nan" not in reply["words"]
 
 
 def test_an_absent_pair_is_told_with_its_best_feature(run: Run) -> None:
@@ -112,15 +112,15 @@ def test_an_absent_pair_is_told_with_its_best_feature(run: Run) -> None:
         for i, j in ((0, 5), (1, 4), (2, 5)):
             if (i, j) in active:
                 continue
-            told = why_not(run, i, j, t)
+            reply = why_not(run, i, j, t)
             joint = np.zeros((3, 3))
             np.add.at(joint, (TABLE.codes[i], TABLE.codes[j]), 1 / TABLE.n_rows)
             gaps = np.abs(np.outer(joint.sum(axis=1), joint.sum(axis=0)) - joint)
-            assert told["score"] == pytest.approx(gaps.max(), abs=1e-9)
-            assert told["violates"] == (gaps.max() > run.learner.lam)
-            assert told["tests"] == t
+            assert reply["score"] == pytest.approx(gaps.max(), abs=1e-9)
+            assert reply["violates"] == (gaps.max() > run.learner.lam)
+            assert reply["tests"] == t
             a, b = np.unravel_index(int(gaps.argmax()), gaps.shape)
-            assert f"v{i} = {'abc'[a]} with v{j} = {'abc'[b]}" in told["words"]
+            assert f"v{i} = {'abc'[a]} with v{j} = {'abc'[b]}" in reply["words"]
 
 
 def test_records_have_the_documented_keys_and_count_features(run: Run) -> None:
@@ -164,8 +164,8 @@ def test_files_say_how_much_of_an_edge_is_active() -> None:
     rows = list(csv.reader(io.StringIO(edges_csv(result))))
     assert rows[0] == [*EDGE_COLUMNS, *FEATURE_COLUMNS]
     assert known(0).outcome is not None
-    told = [[int(row[-2]), int(row[-1])] for row in rows[1:]]
-    assert told == known(0).outcome.feature_counts().tolist()
+    reply = [[int(row[-2]), int(row[-1])] for row in rows[1:]]
+    assert reply == known(0).outcome.feature_counts().tolist()
     record = json.loads(json.dumps(result_record(result)))
     assert record["certificate"]["unit"] == "feature"
     assert len(record["certificate"]["worst_states"]) == 2

@@ -416,6 +416,6 @@ def test_a_score_just_below_its_limit_is_told_apart_from_it():
     worst = drain(table, EdgeGrafting(lam=4e-3)).outcome.certificate.worst_score
     lam = worst * (1 + 1e-7)
     run = drain(table, EdgeGrafting(lam=lam))
-    told = re.search(r", ([\d.e-]+)\)\.", run.outcome.stop_reason)
-    assert told
-    assert 0.999 * lam < float(told[1]) < lam
+    reported = re.search(r", ([\d.e-]+)\)\.", run.outcome.stop_reason)
+    assert reported
+    assert 0.999 * lam < float(reported[1]) < lam

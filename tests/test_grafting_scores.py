@@ -84,9 +84,9 @@ def test_what_was_tested_and_taken_was_scored_at_the_weights_of_the_step_before(
             continue
         scores = plain(run, models[step.index - 1])
         assert step.test == settings.test
-        told = [(edge[:2], edge.score) for edge in step.activated]
-        told += zip(map(tuple, step.tested.edges.tolist()), step.tested.scores, strict=True)
-        for pair, score in told:
+        reported = [(edge[:2], edge.score) for edge in step.activated]
+        reported += zip(map(tuple, step.tested.edges.tolist()), step.tested.scores, strict=True)
+        for pair, score in reported:
             wanted = scores[pair].effective(lam, significance)
             assert score == pytest.approx(wanted, rel=exact, abs=1e-3 * lam)
         assert all(edge.score > lam for edge in step.activated)

@@ -200,9 +200,9 @@ def test_architecture_page_shows_the_same_order() -> None:
 
 def test_architecture_page_says_what_lives_in_every_room() -> None:
     text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    told = set(re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE))
-    doors = {"graftviz", "app", "pages"}  # told of in words
-    assert told == {room for room in RANK_OF if not room.startswith("_")} - doors
+    listed = set(re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE))
+    doors = {"graftviz", "app", "pages"}  # described in sentences
+    assert listed == {room for room in RANK_OF if not room.startswith("_")} - doors
 
 
 # Each case: the sources of a small house, and what must be said about it.

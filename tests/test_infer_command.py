@@ -61,14 +61,14 @@ def test_exact_results_are_those_of_counting_all_joint_states(tmp_path, kind, ca
     model = KINDS[kind]
     assert infer(model, tmp_path, "--method", "exact", "--max-memory", "4G") == 0
     nodes, _, log_partition = naive.marginals(model)
-    for told, wanted in zip(read_mar(tmp_path / "out" / "marginals.MAR"), nodes, strict=True):
-        np.testing.assert_allclose(told, wanted, atol=1e-10)
+    for output, wanted in zip(read_mar(tmp_path / "out" / "marginals.MAR"), nodes, strict=True):
+        np.testing.assert_allclose(output, wanted, atol=1e-10)
     in_tens = read_pr(tmp_path / "out" / "partition.PR")
     assert in_tens == pytest.approx(log_partition / math.log(10), abs=1e-10)
-    told = capsys.readouterr().out
-    assert "exact: " in told
-    assert "width" in told
-    assert "marginals.MAR, partition.PR in " in told
+    output = capsys.readouterr().out
+    assert "exact: " in output
+    assert "width" in output
+    assert "marginals.MAR, partition.PR in " in output
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
         MANIFEST,
         "marginals.MAR",
@@ -115,11 +115,11 @@ def test_what_does_not_converge_is_written_and_said(tmp_path, capsys):
 
 
 def refusal(capsys):
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err.count("\n") == 1
-    assert "Traceback" not in told.err
-    return told.err
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert output.err.count("\n") == 1
+    assert "Traceback" not in output.err
+    return output.err
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -143,10 +143,10 @@ def test_an_impossible_model_is_refused(tmp_path, capsys):
 def test_too_wide_a_model_is_refused_with_the_numbers(tmp_path, capsys):
     model = random_tables(torus(20, 20), [2] * 400)
     assert infer(model, tmp_path, "--method", "exact", "--max-memory", "4G") == 2
-    told = refusal(capsys)
-    assert "at width " in told
-    assert " entries (" in told
-    assert "(--max-memory); try --method bp" in told
+    output = refusal(capsys)
+    assert "at width " in output
+    assert " entries (" in output
+    assert "(--max-memory); try --method bp" in output
     assert not (tmp_path / "out").exists()
 
 

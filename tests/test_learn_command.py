@@ -127,18 +127,18 @@ def test_the_same_seed_gives_the_same_run(tmp_path, table):
 
 
 @pytest.mark.parametrize(
-    ("preset", "told"),
+    ("preset", "words"),
     [
         ("paper", r"No pair scores above λ = 0\.9 \(best of 28: v\d – v\d, 0\.\d+\), so "),
         ("best", r"κ = 3 and λ = 0\.9 \(best of 28: v\d – v\d, [\d.]+ % of the threshold\)"),
     ],
 )
-def test_a_threshold_nothing_passes_names_the_best_pair(tmp_path, table, capsys, preset, told):
+def test_a_threshold_nothing_passes_names_the_best_pair(tmp_path, table, capsys, preset, words):
     options = ("--set", "lam=0.9", "--set", f"preset={preset}")
     assert learn(table, *options, "--out", tmp_path / "o") == 0
     result = result_of(tmp_path / "o")
     assert result["edges"] == 0
-    assert re.search(told, result["stop_reason"])
+    assert re.search(words, result["stop_reason"])
     assert (tmp_path / "o" / "edges.csv").read_text() == "source,target,weight_norm,step\n"
     assert result["stop_reason"] in capsys.readouterr().out
 
@@ -433,16 +433,16 @@ def test_budgets_that_mean_nothing_are_refused(tmp_path, table, capsys, argument
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "words"),
     [
         (["--jobs", 2], "--jobs has no effect without --choose-lam or --stability"),
         (["--lam-values", 5], "--lam-values has no effect without --choose-lam"),
         (["--stability-method", "stars"], "--stability-method has no effect without --stability"),
     ],
 )
-def test_options_without_their_company_are_refused(tmp_path, table, capsys, arguments, told):
+def test_options_without_their_company_are_refused(tmp_path, table, capsys, arguments, words):
     assert learn(table, *arguments, "--out", tmp_path / "o") == 2
-    assert told in capsys.readouterr().err
+    assert words in capsys.readouterr().err
 
 
 def test_a_misspelt_data_set_is_recognised(tmp_path, capsys):

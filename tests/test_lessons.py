@@ -205,11 +205,11 @@ def test_what_alpha_does() -> None:
     assert "One and four." in answer("alpha", 1)
     assert (greedy.edges, choosy.edges) == (231, 231)
     steps = [len(list(result.trace)) for result in (greedy, choosy)]
-    told = answer("alpha", 2)
-    assert f"{steps[1]} steps" in told
-    assert f"{steps[0]} steps" in told
-    assert f"{choosy.recall:.0%}".replace("%", " %") in told
-    assert f"{greedy.recall:.0%}".replace("%", " %") in told
+    printed = answer("alpha", 2)
+    assert f"{steps[1]} steps" in printed
+    assert f"{steps[0]} steps" in printed
+    assert f"{choosy.recall:.0%}".replace("%", " %") in printed
+    assert f"{greedy.recall:.0%}".replace("%", " %") in printed
     assert [r.edges for r in raced(settings_of("alpha", 2))] == [231] * 3
 
 
@@ -231,19 +231,19 @@ def test_why_the_reservoir() -> None:
     *_, found = simulated_ranks(options.n, options.largest, options.trials, options.seed)
     assert found is not None
     assert found.pairs == 79_800
-    told = answer("reservoir", 1)
+    printed = answer("reservoir", 1)
     assert 1 / (19 + 1) == 0.05
     assert 1 / (99 + 1) == 0.01
-    assert f"{options.reservoir} draws" in told
-    assert f"top {100 * found.mean[options.reservoir - 1]:.1f} %" in told
+    assert f"{options.reservoir} draws" in printed
+    assert f"top {100 * found.mean[options.reservoir - 1]:.1f} %" in printed
     ours = ranks_of(options, options.reservoir, options.tests)
     theirs = ranks_of(options, 1, 1)
-    told = answer("reservoir", 2)
-    assert f"rank is {np.median([s.rank for s in ours]):.3g}" in told
-    assert f"{np.median([s.rank for s in theirs]):.3g}." in told
+    printed = answer("reservoir", 2)
+    assert f"rank is {np.median([s.rank for s in ours]):.3g}" in printed
+    assert f"{np.median([s.rank for s in theirs]):.3g}." in printed
     best = sum(step.rank == 1 for step in ours)
-    assert f"In {best} of the {len(ours)} steps" in told
-    assert f"{options.tests} tests instead of {ours[0].inactive:,}" in told
+    assert f"In {best} of the {len(ours)} steps" in printed
+    assert f"{options.tests} tests instead of {ours[0].inactive:,}" in printed
 
 
 def test_what_a_hub_is() -> None:
@@ -253,27 +253,27 @@ def test_what_a_hub_is() -> None:
     degrees = steps[at - 2].model().degrees()
     hubs = steps[at - 1].hubs
     assert set(np.flatnonzero(degrees > degrees.mean())) == set(hubs)
-    told = answer("hub", 1)
-    assert told.startswith(f"{len(hubs)}, and two edges are enough")
+    printed = answer("hub", 1)
+    assert printed.startswith(f"{len(hubs)}, and two edges are enough")
     assert degrees[list(hubs)].min() == 2
-    assert f"is {degrees.mean():.1f}" in told
+    assert f"is {degrees.mean():.1f}" in printed
     assert settings_of("hub", 1).step == len(steps)
     truth = material("scale-free-60").truth
     assert truth is not None
     true_degrees = np.bincount(truth.ravel())
     ends = result.model.degrees()
     ours, theirs = int(np.argmax(ends)), int(np.argmax(true_degrees))
-    told = answer("hub", 2)
-    assert f"x{ours} with {ends[ours]} edges" in told
-    assert f"x{theirs}, with {true_degrees[theirs]}" in told
-    assert f"has {ends[theirs]}." in told
+    printed = answer("hub", 2)
+    assert f"x{ours} with {ends[ours]} edges" in printed
+    assert f"x{theirs}, with {true_degrees[theirs]}" in printed
+    assert f"has {ends[theirs]}." in printed
 
 
 def test_when_the_heuristic_hurts() -> None:
     for place, has_helped in ((0, False), (1, True)):
         settings = settings_of("heuristic", place)
         having, leaving = raced(settings)
-        told = answer("heuristic", place + 1)
+        printed = answer("heuristic", place + 1)
         assert having.edges == leaving.edges == settings.edges
         assert having.recall is not None
         assert leaving.recall is not None
@@ -285,7 +285,7 @@ def test_when_the_heuristic_hurts() -> None:
             f"{having.tests:,}",
             f"{leaving.tests:,}",
         )
-        assert all(number in told for number in numbers)
+        assert all(number in printed for number in numbers)
 
 
 def test_correlation_against_structure() -> None:
@@ -305,11 +305,13 @@ def test_correlation_against_structure() -> None:
     assert neighbours[9] & neighbours[14] == {0}
     false = edges_of(paper) - truth
     shared = [edge for edge in false if neighbours[edge[0]] & neighbours[edge[1]]]
-    told = answer("correlation", 2)
+    printed = answer("correlation", 2)
     question = BY_KEY["correlation"].questions[1].question
     assert f"{paper.edges} edges, {len(false)} of them false" in question
-    assert f"{len(shared)} of {len(false)}." in told
-    assert f"ends with {best.edges} edges, of which {len(edges_of(best) - truth)} is false" in told
+    assert f"{len(shared)} of {len(false)}." in printed
+    assert (
+        f"ends with {best.edges} edges, of which {len(edges_of(best) - truth)} is false" in printed
+    )
     assert pair not in edges_of(best)
     assert settings_of("correlation", 1).step == len(list(best.trace))
 
@@ -333,12 +335,12 @@ def test_when_a_bound_is_vacuous() -> None:
     assert coefficients[0] < 1 < coefficients[2] < coefficients[1]
     assert weak[-1] <= 0.01
     assert len(weak) < settings_of("vacuous", 0).size
-    told = answer("vacuous", 1)
+    printed = answer("vacuous", 1)
     assert min(strong) > 0.73
     assert round(strong[0], 2) == 0.75
     assert len(strong) == 16
-    assert f"c = {coefficients[1]:.1f}" in told
-    assert f"only {error:.3f}" in told
+    assert f"c = {coefficients[1]:.1f}" in printed
+    assert f"only {error:.3f}" in printed
     assert f"down to {stubborn[-1]:.3f}" in BY_KEY["vacuous"].questions[1].question
     assert f"c is {coefficients[2]:.1f}" in BY_KEY["vacuous"].questions[1].question
     options = settings_of("vacuous", 3)
@@ -352,10 +354,10 @@ def test_when_a_bound_is_vacuous() -> None:
 
 def test_lam_and_when_to_stop() -> None:
     many, few, none = (learned(settings_of("lam", place)) for place in range(3))
-    told = answer("lam", 1)
-    assert f"{many.edges} edges become {few.edges}." in told
-    assert f"from {two(many.precision)} to {two(few.precision)}" in told
-    assert f"from {two(many.recall)} to {two(few.recall)}" in told
+    printed = answer("lam", 1)
+    assert f"{many.edges} edges become {few.edges}." in printed
+    assert f"from {two(many.precision)} to {two(few.precision)}" in printed
+    assert f"from {two(many.recall)} to {two(few.recall)}" in printed
     assert [settings_of("lam", k).step for k in (0, 1)] == [len(list(r.trace)) for r in (many, few)]
     assert none.edges == 0
     assert "best of 1,770: " in none.stop_reason
@@ -368,21 +370,21 @@ def test_first_hit_against_best_choice() -> None:
     results = raced(settings_of("first-hit", 0))
     hit, ours, all_pairs = results
     assert [result.edges for result in results] == [120] * 3
-    told = answer("first-hit", 1)
-    assert all(f"{result.tests:,}" in told for result in results)
+    printed = answer("first-hit", 1)
+    assert all(f"{result.tests:,}" in printed for result in results)
     assert all_pairs.tests > 100 * ours.tests
-    told = answer("first-hit", 2)
+    printed = answer("first-hit", 2)
     wanted = edges_of(all_pairs)
     assert edges_of(ours) == wanted
-    assert f"first hit {len(edges_of(hit) & wanted)}." in told
-    assert f"{two(hit.recall)} against {two(ours.recall)}" in told
+    assert f"first hit {len(edges_of(hit) & wanted)}." in printed
+    assert f"{two(hit.recall)} against {two(ours.recall)}" in printed
 
 
 def bounded(options: BudgetOptions) -> BoundedProgress:
     source = BudgetMaterial(material(options.data))
     learner = BoundedInference(complexity=options.complexity, bound=options.tau)
-    *_, told = run_progress(source, learner)
-    return told
+    *_, printed = run_progress(source, learner)
+    return printed
 
 
 @pytest.mark.slow
@@ -393,12 +395,12 @@ def test_what_treewidth_buys() -> None:
     assert two_wide is not None
     assert wide is not None
     assert [p.edges for p in (tree, two_wide, wide)] == [10, 19, 40]
-    told = answer("treewidth", 1)
-    assert f"NLL {two_wide.nll:.3f} against {tree.nll:.3f}" in told
-    assert f"40 edges and {wide.nll:.3f}" in told
+    printed = answer("treewidth", 1)
+    assert f"NLL {two_wide.nll:.3f} against {tree.nll:.3f}" in printed
+    assert f"40 edges and {wide.nll:.3f}" in printed
     assert two_wide.nll < wide.nll < tree.nll
-    told = answer("treewidth", 2)
-    assert f"{two_wide.operations:,} with width 2, {wide.operations:,} with width 5" in told
+    printed = answer("treewidth", 2)
+    assert f"{two_wide.operations:,} with width 2, {wide.operations:,} with width 5" in printed
     assert round(wide.operations / two_wide.operations) == 16
 
 
@@ -412,13 +414,13 @@ def measured(options: DynamicsOptions) -> Measured:
 @pytest.mark.slow
 def test_seeds_of_a_dynamical_system() -> None:
     few, all_seeds, dense = (measured(settings_of("seeds", place)) for place in range(3))
-    told = answer("seeds", 1)
+    printed = answer("seeds", 1)
     assert few.recall is not None
     assert all_seeds.recall is not None
-    assert f"{few.recall:.0%}".replace("%", " %") in told
-    assert f"{all_seeds.recall:.0%}".replace("%", " %") in told
-    assert f"from {all_seeds.pred_error_test:.2f} to {few.pred_error_test:.2f}" in told
-    told = answer("seeds", 2)
+    assert f"{few.recall:.0%}".replace("%", " %") in printed
+    assert f"{all_seeds.recall:.0%}".replace("%", " %") in printed
+    assert f"from {all_seeds.pred_error_test:.2f} to {few.pred_error_test:.2f}" in printed
+    printed = answer("seeds", 2)
     assert (dense.entries, all_seeds.entries) == (900, 150)
-    assert f"{all_seeds.pred_error_test:.3f} against {dense.pred_error_test:.3f}" in told
-    assert f"{dense.pred_error_train:.3f} against {all_seeds.pred_error_train:.3f}" in told
+    assert f"{all_seeds.pred_error_test:.3f} against {dense.pred_error_test:.3f}" in printed
+    assert f"{dense.pred_error_train:.3f} against {all_seeds.pred_error_train:.3f}" in printed

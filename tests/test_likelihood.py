@@ -176,13 +176,13 @@ def test_cost_is_that_of_the_method_and_operations_have_no_noise():
 
 def test_time_is_the_median_and_nothing_compiles_within(monkeypatch):
     """The rehearsal comes first; of three times the middle one counts."""
-    told = iter([10.0, 10.3, 20.0, 20.1, 30.0, 30.2])
+    moments = iter([10.0, 10.3, 20.0, 20.1, 30.0, 30.2])
     done = []
     found = all_marginals(drawn(12, [2, 2])[0])
     monkeypatch.setattr(cost, "_compile_kernels", lambda method: done.append("rehearsed"))
     monkeypatch.setattr(cost, "all_marginals", lambda *_, **__: done.append("measured") or found)
     # The module's clock alone: threads of other tests may still be at work by the real one.
-    monkeypatch.setattr(cost, "time", SimpleNamespace(thread_time=lambda: next(told)))
+    monkeypatch.setattr(cost, "time", SimpleNamespace(thread_time=lambda: next(moments)))
     assert inference_cost(drawn(12, [2, 2])[0], repeats=3).seconds == pytest.approx(0.2)
     assert done == ["rehearsed", "measured", "measured", "measured"]
 

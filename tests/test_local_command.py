@@ -41,28 +41,28 @@ def answered(capsys, *arguments):
 
 
 def test_the_answer_is_that_of_the_function(model, path, capsys):
-    told = answered(capsys, path, "--query", 12, "--max-size", 9, "--tolerance", 0)
+    record = answered(capsys, path, "--query", 12, "--max-size", 9, "--tolerance", 0)
     wanted = gv.local_marginal(model, 12, max_size=9, tolerance=0.0)
     truth = gv.infer(model, "exact").node[12]
-    assert told["query"] == 12
-    assert told["name"] == "v12"
-    assert told["states"] == list(model.labels[12])
-    assert np.allclose(told["marginal"], wanted.marginal, atol=1e-12)
-    assert told["bound"] == pytest.approx(wanted.bound)
-    assert np.abs(np.array(told["marginal"]) - truth).max() <= told["bound"]
-    assert told["certified"] is True
-    assert told["reached_tolerance"] is False
-    assert told["nodes"] == wanted.nodes.tolist() == [row["added"] for row in told["history"]]
-    assert told["names"] == [model.names[i] for i in told["nodes"]]
-    assert (told["cut"], told["expansion"], told["method"]) == ("drop", "greedy", "exact")
-    assert [row["size"] for row in told["history"]] == list(range(1, 10))
-    assert [row["bound"] for row in told["history"]] == pytest.approx(
+    assert record["query"] == 12
+    assert record["name"] == "v12"
+    assert record["states"] == list(model.labels[12])
+    assert np.allclose(record["marginal"], wanted.marginal, atol=1e-12)
+    assert record["bound"] == pytest.approx(wanted.bound)
+    assert np.abs(np.array(record["marginal"]) - truth).max() <= record["bound"]
+    assert record["certified"] is True
+    assert record["reached_tolerance"] is False
+    assert record["nodes"] == wanted.nodes.tolist() == [row["added"] for row in record["history"]]
+    assert record["names"] == [model.names[i] for i in record["nodes"]]
+    assert (record["cut"], record["expansion"], record["method"]) == ("drop", "greedy", "exact")
+    assert [row["size"] for row in record["history"]] == list(range(1, 10))
+    assert [row["bound"] for row in record["history"]] == pytest.approx(
         [step.bound for step in wanted.history]
     )
 
 
 def test_options_reach_the_engine(model, path, capsys):
-    told = answered(
+    record = answered(
         capsys,
         *(path, "--query", "v12", "--cut", "mean-field", "--expansion", "random", "--seed", 3),
         *("--max-size", 6, "--tolerance", "1e-9", "--threshold", "0"),
@@ -70,9 +70,9 @@ def test_options_reach_the_engine(model, path, capsys):
     wanted = gv.local_marginal(
         model, 12, cut="mean-field", expansion="random", seed=3, max_size=6, tolerance=1e-9
     )
-    assert told["nodes"] == wanted.nodes.tolist()
-    assert told["bound"] == pytest.approx(wanted.bound)
-    assert (told["cut"], told["expansion"]) == ("mean-field", "random")
+    assert record["nodes"] == wanted.nodes.tolist()
+    assert record["bound"] == pytest.approx(wanted.bound)
+    assert (record["cut"], record["expansion"]) == ("mean-field", "random")
 
 
 def test_a_number_is_an_index_unless_only_a_name_fits(model, path, capsys, tmp_path):
@@ -86,21 +86,21 @@ def test_evidence_comes_from_a_file(model, path, capsys, tmp_path):
     file = tmp_path / "seen.evid"
     file.write_text("2 11 1 13 2\n")
     truth = gv.infer(model, "exact", evidence={11: 1, 13: 2}).node[12]
-    told = answered(capsys, path, "--query", 12, "--evidence", file)
-    assert np.abs(np.array(told["marginal"]) - truth).max() <= told["bound"]
-    assert told["evidence"] == {"11": 1, "13": 2}
+    record = answered(capsys, path, "--query", 12, "--evidence", file)
+    assert np.abs(np.array(record["marginal"]) - truth).max() <= record["bound"]
+    assert record["evidence"] == {"11": 1, "13": 2}
     assert answered(capsys, path, "--query", 11, "--evidence", file)["marginal"] == [0.0, 1.0, 0.0]
 
 
 def test_a_vacuous_bound_and_too_little_memory_are_no_failures(model, path, capsys):
-    told = answered(
+    record = answered(
         capsys, path, "--query", 12, "--max-size", 12, "--tolerance", 0, "--max-memory", "2K"
     )
-    assert (told["bound"], told["certified"], told["method"]) == (1.0, False, "bp")
+    assert (record["bound"], record["certified"], record["method"]) == (1.0, False, "bp")
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "sentence"),
     [
         (["--query", "25"], "25 is not one"),
         (["--query", "-1"], "-1 is not one"),
@@ -114,10 +114,10 @@ def test_a_vacuous_bound_and_too_little_memory_are_no_failures(model, path, caps
         (["--query", "12", "--evidence", "nowhere.evid"], "nowhere.evid cannot be read"),
     ],
 )
-def test_bad_questions_are_one_sentence_and_exit_two(path, capsys, arguments, told):
+def test_bad_questions_are_one_sentence_and_exit_two(path, capsys, arguments, sentence):
     assert main(["local", str(path), *arguments]) == 2
     captured = capsys.readouterr()
-    assert told in captured.err
+    assert sentence in captured.err
     assert captured.err.count("\n") == 1
     assert captured.out == ""
 

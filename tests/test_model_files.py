@@ -485,10 +485,10 @@ def test_commands_take_a_model_from_any_file(tmp_path, capsys, name):
         path.write_bytes(contents[name])
     for source in (path, tmp_path / "model.uai"):
         assert main(["local", str(source), "--query", "1"]) == 0
-    told = [
+    answers = [
         json.loads(part) for part in capsys.readouterr().out.replace("}\n{", "}\0{").split("\0")
     ]
-    assert told[0]["marginal"] == pytest.approx(told[1]["marginal"], abs=1e-12)
+    assert answers[0]["marginal"] == pytest.approx(answers[1]["marginal"], abs=1e-12)
 
 
 def test_commands_say_how_a_graph_from_elsewhere_was_understood(tmp_path, capsys):

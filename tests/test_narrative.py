@@ -100,7 +100,7 @@ def test_every_step_is_told_with_its_numbers(run: Run) -> None:
 
 def test_best_choice_names_mean_maximum_and_threshold() -> None:
     run = known("choosy")
-    told = 0
+    count = 0
     for step in run.steps:
         view = step.reservoir
         assert view is not None
@@ -111,14 +111,14 @@ def test_best_choice_names_mean_maximum_and_threshold() -> None:
                 f"with α = {run.learner.alpha:g} an edge needs at least τ = {score(view.tau)}"
                 in words
             )
-            told += 1
-    assert told > 3
+            count += 1
+    assert count > 3
     assert "with α = 1 only the best edge is taken" in words_of(known("best only"), 2)
     assert "with α = 0 every edge from the average" in words_of(known("greedy"), 1)
 
 
 @pytest.mark.parametrize(
-    ("learner", "told"),
+    ("learner", "sentence"),
     [
         (
             BestChoice(reservoir=2, **PAPER),
@@ -134,10 +134,10 @@ def test_best_choice_names_mean_maximum_and_threshold() -> None:
         ),
     ],
 )
-def test_first_step_says_why_the_filling_ended(learner: BestChoice, told: str) -> None:
+def test_first_step_says_why_the_filling_ended(learner: BestChoice, sentence: str) -> None:
     run = Run(TABLE, learner)
     run.advance()
-    assert told.format(tests=run.steps[0].tests) in words_of(run, 1)
+    assert sentence.format(tests=run.steps[0].tests) in words_of(run, 1)
 
 
 def test_last_step_says_that_the_budget_is_used_up() -> None:
@@ -165,7 +165,7 @@ def later_step(**changes: object) -> Step:
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "sentence"),
     [
         ({"hubs": np.array([4])}, "starting at the hub x4;"),
         ({"hubs": np.array([4, 7])}, "starting at the hubs x4 and x7;"),
@@ -180,13 +180,13 @@ def later_step(**changes: object) -> Step:
         ({"tests": 0}, "No pair was left to test"),
     ],
 )
-def test_variants_of_a_step(changes: dict[str, object], told: str) -> None:
-    assert told in step_words(later_step(**changes), LEARNERS["choosy"], TABLE.names)
+def test_variants_of_a_step(changes: dict[str, object], sentence: str) -> None:
+    assert sentence in step_words(later_step(**changes), LEARNERS["choosy"], TABLE.names)
 
 
 def test_verdicts_are_summed_up() -> None:
     tested = later_step().tested
-    for verdicts, told in (
+    for verdicts, sentence in (
         ([0, 0, 3, 3], "2 entered the reservoir."),
         ([0, 1, 1, 3], "3 entered the reservoir, 2 of them in place of weaker ones."),
         ([1, 3, 3, 3], "1 entered the reservoir in place of a weaker one."),
@@ -200,7 +200,7 @@ def test_verdicts_are_summed_up() -> None:
             verdicts=np.array(verdicts, dtype=np.int8),
         )
         words = step_words(later_step(tested=four, tests=4), LEARNERS["choosy"], TABLE.names)
-        assert words.startswith(f"Tested 4 pairs; {told}")
+        assert words.startswith(f"Tested 4 pairs; {sentence}")
 
 
 def test_unknown_learners_are_told_plainly() -> None:
@@ -283,18 +283,18 @@ def test_scores_are_those_the_learner_saw(learner: BestChoice) -> None:
         for (i, j), seen in zip(step.tested.edges.tolist(), step.tested.scores, strict=True):
             if len(step.removed):
                 continue
-            told = why_not(run, i, j, step.index - 1)
-            assert told["violates"] == (seen > test.lam)
-            if told["symbol"] == "λ":
-                assert told["threshold"] == test.lam
-                assert told["score"] == pytest.approx(seen, rel=1e-3, abs=1e-7)
+            answer = why_not(run, i, j, step.index - 1)
+            assert answer["violates"] == (seen > test.lam)
+            if answer["symbol"] == "λ":
+                assert answer["threshold"] == test.lam
+                assert answer["score"] == pytest.approx(seen, rel=1e-3, abs=1e-7)
             else:
-                assert told["threshold"] == test.significance
-                assert f"{score(told['score'])} times its noise" in told["words"]
-                if told["violates"]:
-                    assert f"its score is {score(seen)}" in told["words"] or seen > 0.1
+                assert answer["threshold"] == test.significance
+                assert f"{score(answer['score'])} times its noise" in answer["words"]
+                if answer["violates"]:
+                    assert f"its score is {score(seen)}" in answer["words"] or seen > 0.1
                 else:
-                    share = test.lam * told["score"] / test.significance
+                    share = test.lam * answer["score"] / test.significance
                     assert seen <= share * 1.001 + 1e-7
             compared += 1
     assert compared > 30
@@ -314,14 +314,14 @@ def test_pairs_are_explained_at_every_step(run: Run) -> None:
                 with pytest.raises(InputError, match=f"is active at step {t}"):
                     why_not(run, i, j, t)
                 continue
-            told = why_not(run, j, i, t)
-            assert told["names"] == [f"x{i}", f"x{j}"]
-            assert told["truth"] is None
-            end = "so it violates." if told["violates"] else "so it does not violate."
-            if told["score"] is None:
+            answer = why_not(run, j, i, t)
+            assert answer["names"] == [f"x{i}", f"x{j}"]
+            assert answer["truth"] is None
+            end = "so it violates." if answer["violates"] else "so it does not violate."
+            if answer["score"] is None:
                 assert asked_of(run, t).score == "linear-response"
                 end = "as belief propagation is unstable."
-            assert told["words"].endswith(end)
+            assert answer["words"].endswith(end)
             logged = [
                 (step.index, float(value))
                 for step in run.steps[:t]
@@ -329,12 +329,12 @@ def test_pairs_are_explained_at_every_step(run: Run) -> None:
                 if edge == [i, j]
             ]
             if isinstance(run.learner, EdgeGrafting):
-                assert told["tests"] == t
+                assert answer["tests"] == t
             else:
-                assert told["tests"] == len(logged)
-                assert (told["last_test"] is None) == (not logged)
+                assert answer["tests"] == len(logged)
+                assert (answer["last_test"] is None) == (not logged)
             if logged:
-                last = told["last_test"]
+                last = answer["last_test"]
                 assert last["t"] == logged[-1][0]
                 if last["score"] is None:
                     test = run.steps[last["t"] - 1].test
@@ -346,15 +346,15 @@ def test_pairs_are_explained_at_every_step(run: Run) -> None:
 
 
 def reasons(run: Run) -> str:
-    told = []
+    sentences = []
     for step in run.steps:
         groups = [step.replaced, step.dropped, step.skipped_adjacent]
         if step.reservoir is not None:
             groups.append(step.reservoir.edges)
         active = {tuple(edge) for edge in step.active_edges().tolist()}
         edges = {tuple(edge) for group in groups for edge in group.tolist()} - active
-        told += [why_not(run, i, j, step.index)["words"] for i, j in sorted(edges)]
-    return "\n".join(told)
+        sentences += [why_not(run, i, j, step.index)["words"] for i, j in sorted(edges)]
+    return "\n".join(sentences)
 
 
 def test_reasons_name_what_happened() -> None:
@@ -384,16 +384,16 @@ def test_edges_are_explained(run: Run) -> None:
     last = len(run.steps)
     for step in run.steps:
         for edge in step.activated:
-            told = why_edge(run, edge.target, edge.source, last)
-            assert told["since"] == step.index
-            assert told["score_at_activation"] == edge.score
-            assert score(edge.score) in told["words"]
-            weights = np.array(told["weights"])
+            answer = why_edge(run, edge.target, edge.source, last)
+            assert answer["since"] == step.index
+            assert answer["score_at_activation"] == edge.score
+            assert score(edge.score) in answer["words"]
+            weights = np.array(answer["weights"])
             np.testing.assert_allclose(weights.sum(axis=0), 0, atol=1e-9)
             np.testing.assert_allclose(weights.sum(axis=1), 0, atol=1e-9)
-            assert all(weight > 0 for _, _, weight in told["attract"])
-            assert all(weight < 0 for _, _, weight in told["repel"])
-            assert told["tests"] >= 1
+            assert all(weight > 0 for _, _, weight in answer["attract"])
+            assert all(weight < 0 for _, _, weight in answer["repel"])
+            assert answer["tests"] >= 1
             with pytest.raises(InputError, match="is not active"):
                 why_edge(run, edge.source, edge.target, step.index - 1)
 
@@ -407,11 +407,11 @@ def test_states_that_go_together_are_named() -> None:
     run = Run(table, EdgeGrafting(lam=0.01), truth=[(0, 1), (1, 2)])
     while run.advance():
         pass
-    told = why_edge(run, 0, 1, 1)
-    assert told["truth"] is True
-    assert {(x, y) for x, y, _ in told["attract"]} == {("no", "yes"), ("yes", "no")}
-    assert {(x, y) for x, y, _ in told["repel"]} == {("no", "no"), ("yes", "yes")}
-    assert "attracts sun = " in told["words"]
+    answer = why_edge(run, 0, 1, 1)
+    assert answer["truth"] is True
+    assert {(x, y) for x, y, _ in answer["attract"]} == {("no", "yes"), ("yes", "no")}
+    assert {(x, y) for x, y, _ in answer["repel"]} == {("no", "no"), ("yes", "yes")}
+    assert "attracts sun = " in answer["words"]
     assert why_not(run, 0, 2, 1)["truth"] is False
     assert why_not(run, 1, 2, 1)["truth"] is True
 
@@ -420,15 +420,15 @@ def test_nodes_are_described(run: Run) -> None:
     last = len(run.steps)
     degrees = run.steps[-1].degrees()
     for i in range(N):
-        told = node_facts(run, i, last)
-        assert told["degree"] == degrees[i] == len(told["partners"])
-        assert told["rank"] == 1 + (degrees > degrees[i]).sum()
-        assert sum(told["marginal"]) == pytest.approx(1)
+        answer = node_facts(run, i, last)
+        assert answer["degree"] == degrees[i] == len(answer["partners"])
+        assert answer["rank"] == 1 + (degrees > degrees[i]).sum()
+        assert sum(answer["marginal"]) == pytest.approx(1)
         # Node weights are not penalised, so beliefs match the data.
-        np.testing.assert_allclose(told["marginal"], told["data"], atol=1e-3)
-        norms = [partner["norm"] for partner in told["partners"]]
+        np.testing.assert_allclose(answer["marginal"], answer["data"], atol=1e-3)
+        norms = [partner["norm"] for partner in answer["partners"]]
         assert norms == sorted(norms, reverse=True)
-        assert told["hub"] == (i in run.steps[-1].hubs)
+        assert answer["hub"] == (i in run.steps[-1].hubs)
     assert node_facts(run, 0, 0)["partners"] == []
 
 
@@ -469,24 +469,24 @@ def test_the_test_of_significance_is_told_in_multiples_of_the_noise() -> None:
         r"κ = 3 and λ = [\d.e-]+ \(best of \d+: x\d+ – x\d+, [\d.]+ % of the threshold\)\.",
         run.outcome.stop_reason,
     )
-    told = why_not(run, 0, 11, len(run.steps))
-    assert told["symbol"] == "κ"
-    assert told["threshold"] == 3.0
+    answer = why_not(run, 0, 11, len(run.steps))
+    assert answer["symbol"] == "κ"
+    assert answer["threshold"] == 3.0
     assert re.search(
         r"its score is [\d.e-]+, [\d.]+ times its noise: not above κ = 3, so it does not violate",
-        told["words"],
+        answer["words"],
     )
 
 
 def test_a_significant_score_that_is_tiny_is_told_by_lambda() -> None:
     run = finished(EdgeGrafting(lam=0.02))
     found = [why_not(run, i, j, 0) for i, j in itertools.combinations(range(N), 2)]
-    tiny = [told for told in found if told["symbol"] == "λ"]
+    tiny = [answer for answer in found if answer["symbol"] == "λ"]
     assert tiny
-    for told in tiny:
-        assert not told["violates"]
-        assert told["score"] <= told["threshold"] == 0.02
-        assert "times its noise but not above λ = 0.02, so it does not violate" in told["words"]
+    for answer in tiny:
+        assert not answer["violates"]
+        assert answer["score"] <= answer["threshold"] == 0.02
+        assert "times its noise but not above λ = 0.02, so it does not violate" in answer["words"]
 
 
 def test_edges_that_were_taken_out_are_named() -> None:
@@ -505,8 +505,8 @@ def test_the_end_tells_what_the_final_fit_took_out() -> None:
     assert run.outcome is not None
     dropped = len(run.outcome.dropped_at_the_end)
     assert dropped > 0
-    told = "1 edge" if dropped == 1 else f"{dropped} edges"
-    assert f"The final fit removed {told}" in outcome_words(run.outcome)
+    removed = "1 edge" if dropped == 1 else f"{dropped} edges"
+    assert f"The final fit removed {removed}" in outcome_words(run.outcome)
     assert run.outcome.objective_name == "pseudo-likelihood"
 
 
@@ -520,8 +520,8 @@ def test_where_linear_response_ends_a_pair_has_no_score() -> None:
         tuple(edge) for edge in run.steps[-1].active_edges().tolist()
     }
     for i, j in sorted(inactive):
-        told = why_not(run, i, j, last)
-        assert told["score"] is None
-        assert not told["violates"]
-        assert f"At step {last} it has no score: linear response is undefined" in told["words"]
+        answer = why_not(run, i, j, last)
+        assert answer["score"] is None
+        assert not answer["violates"]
+        assert f"At step {last} it has no score: linear response is undefined" in answer["words"]
         assert why_not(run, i, j, 3)["score"] is not None

@@ -143,9 +143,9 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 sys.dont_write_bytecode = True
 """
     pytest.importorskip("resource")
-    told = kernels_run(tmp_path, limit)
-    assert told.count("could not be kept") == 1, "two kernels, one line"
-    assert "Traceback" not in told
+    output = kernels_run(tmp_path, limit)
+    assert output.count("could not be kept") == 1, "two kernels, one line"
+    assert "Traceback" not in output
     assert not list(tmp_path.rglob("*.nbc"))
 
 
@@ -156,8 +156,8 @@ def refuse(*args, **kwargs):
     raise OSError(30, "Read-only file system")
 tempfile.TemporaryFile = tempfile.mkdtemp = refuse
 """
-    told = kernels_run(tmp_path, nowhere, HOME="/nonexistent", TMPDIR="/nonexistent")
-    assert "cannot be kept on this machine" in told
+    output = kernels_run(tmp_path, nowhere, HOME="/nonexistent", TMPDIR="/nonexistent")
+    assert "cannot be kept on this machine" in output
 
 
 def test_damaged_kernels_are_compiled_again_and_replaced(tmp_path):

@@ -424,9 +424,9 @@ def test_what_changed_is_told_once():
     assert changes.nodes.tolist() == nodes
     assert changes.edges.tolist() == [0, 1, 2, 3]
     model = network.model()
-    told = np.concatenate([model.edge_weights(e).reshape(-1) for e in range(4)])
-    np.testing.assert_array_equal(changes.edge_weights, told)
-    told = np.concatenate([model.node_weights(i) for i in nodes])
-    np.testing.assert_array_equal(changes.node_weights, told)
+    expected = np.concatenate([model.edge_weights(e).reshape(-1) for e in range(4)])
+    np.testing.assert_array_equal(changes.edge_weights, expected)
+    expected = np.concatenate([model.node_weights(i) for i in nodes])
+    np.testing.assert_array_equal(changes.node_weights, expected)
     again = network.changes()
     assert len(again.nodes) == len(again.edges) == 0

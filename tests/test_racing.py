@@ -141,22 +141,24 @@ def test_winners_are_the_best_of_each_column_and_ties_share() -> None:
     better = MOMENT._replace(seconds=1.0, recall=0.9, objective=5.0, edges=4, tests=7)
     equal = better._replace(seconds=2.0, recall=0.90004, edges=4)
     worse = better._replace(seconds=3.0, recall=0.5, objective=6.0, edges=4)
-    told = {verdict.column.name: verdict for verdict in column_results(lanes(better, equal, worse))}
-    assert set(told) == {column.name for column in COLUMNS}
-    assert told["seconds"].winners == (0,)
-    assert told["recall"].winners == (0, 1), "what is written alike is equal"
-    assert told["objective"].winners == (0, 1)
-    assert told["tests"].winners == ()
-    assert "equal" in told["tests"].remark
-    assert told["nlpl_test"].winners == ()
+    verdicts = {
+        verdict.column.name: verdict for verdict in column_results(lanes(better, equal, worse))
+    }
+    assert set(verdicts) == {column.name for column in COLUMNS}
+    assert verdicts["seconds"].winners == (0,)
+    assert verdicts["recall"].winners == (0, 1), "what is written alike is equal"
+    assert verdicts["objective"].winners == (0, 1)
+    assert verdicts["tests"].winners == ()
+    assert "equal" in verdicts["tests"].remark
+    assert verdicts["nlpl_test"].winners == ()
 
 
 def test_different_objectives_have_no_winner() -> None:
     first = MOMENT._replace(objective=1.0, edges=1)
     race = lanes(first, first._replace(objective=0.5), yardsticks=("bethe", "pseudo"))
-    told = next(verdict for verdict in column_results(race) if verdict.column.name == "objective")
-    assert told.winners == ()
-    assert "different" in told.remark
+    verdict = next(one for one in column_results(race) if one.column.name == "objective")
+    assert verdict.winners == ()
+    assert "different" in verdict.remark
     assert race.measure == "edges", "neither recall nor NLPL nor comparable objectives are known"
 
 

@@ -261,16 +261,16 @@ def test_sentences_say_what_is_seen(
     runs: tuple[tuple[RankedStep, ...], tuple[RankedStep, ...]],
 ) -> None:
     simulation = finished(400, 100, 20)
-    told = simulation_words(simulation, 20)
-    assert "all 79,800 pairs" in told
-    assert f"ranks in the top {share_words(simulation.mean[19])}" in told
-    assert f"A single draw ranks in the top {share_words(simulation.mean[0])}" in told
-    assert "until an edge scores above λ" in told, "first hit is no random draw"
+    report = simulation_words(simulation, 20)
+    assert "all 79,800 pairs" in report
+    assert f"ranks in the top {share_words(simulation.mean[19])}" in report
+    assert f"A single draw ranks in the top {share_words(simulation.mean[0])}" in report
+    assert "until an edge scores above λ" in report, "first hit is no random draw"
     assert "First hit" not in simulation_words(simulation, 1)
-    told = run_words(*runs)
-    assert f"in {len(runs[1])} steps with the reservoir" in told
-    assert f"{sum(step.rank == 1 for step in runs[1])} of {len(runs[1])} steps" in told
-    assert "60 tests per step" in told
+    report = run_words(*runs)
+    assert f"in {len(runs[1])} steps with the reservoir" in report
+    assert f"{sum(step.rank == 1 for step in runs[1])} of {len(runs[1])} steps" in report
+    assert "60 tests per step" in report
     assert "No pair violates" in run_words((), ())
     alone = activation(np.array([[0, 1]]), np.array([0.5]), 0.3)
     assert "α has no effect" in activation_words(alone, 1, 0.3)

@@ -125,8 +125,8 @@ def test_records_are_enough_to_redraw_the_run() -> None:
         assert active == step.active_edges().tolist()
         assert len(active) == record["edges"]
         model = step.model()
-        told = [norms[i, j] for i, j in model.edges.tolist()]
-        np.testing.assert_allclose(told, model.edge_norms(), rtol=1e-5, atol=1e-9)
+        reply = [norms[i, j] for i, j in model.edges.tolist()]
+        np.testing.assert_allclose(reply, model.edge_norms(), rtol=1e-5, atol=1e-9)
 
 
 def test_reservoir_tells_which_edges_were_taken_and_which_skipped() -> None:
@@ -257,13 +257,13 @@ def test_answers_have_the_documented_keys() -> None:
         "pair (inactive)": {"kind": "pair", "i": i, "j": j, "t": 0},
     }
     for title, question in asked.items():
-        told = strict(answer(run, question))
-        check_types(told)
+        reply = strict(answer(run, question))
+        check_types(reply)
         listed = PLAYER.split(f"* {title}: `{{")[1].split("}`")[0]
         flat = re.sub(r"\{[^{}]*\}|\[[^\[\]]*\]", "", re.sub(r"\[[^\[\]]*\]", "", listed))
         keys = {part.split(":")[0].strip() for part in flat.split(",")}
-        assert set(told) == keys | {"t"}
-        assert told["t"] == question["t"]
+        assert set(reply) == keys | {"t"}
+        assert reply["t"] == question["t"]
 
 
 @pytest.mark.parametrize(
@@ -345,5 +345,5 @@ def test_a_run_without_steps_knows_its_test() -> None:
     header = run_header(run, title="")
     assert header["threshold"]["value"] == 0.9
     assert header["threshold"]["significance"] == 3.0
-    told = answer(run, {"kind": "pair", "i": 0, "j": 1, "t": 0})
-    assert not told["violates"]
+    reply = answer(run, {"kind": "pair", "i": 0, "j": 1, "t": 0})
+    assert not reply["violates"]

@@ -100,35 +100,35 @@ def test_no_answer_is_further_from_the_truth_than_its_bound(
         for t in some_steps(run):
             truth = true_marginals(model_at(run, t))
             for i in range(N):
-                told = certified_region(run, i, t, cut=cut, tolerance=tolerance)
-                marginal = np.array(told["marginal"])
+                reply = certified_region(run, i, t, cut=cut, tolerance=tolerance)
+                marginal = np.array(reply["marginal"])
                 assert abs(marginal.sum() - 1.0) < 1e-9
-                assert np.abs(marginal - truth[i]).max() <= told["bound"] + SLACK
-                assert len(told["nodes"]) <= most
-                assert told["bound"] == told["bounds"][told["size"] - 1]
-                assert told["bound"] == min(told["bounds"]) or told["verdict"] == "none"
-                assert (told["verdict"] == "certified") == (told["bound"] <= tolerance)
-                assert np.allclose(told["exact"], truth[i], atol=1e-6)
+                assert np.abs(marginal - truth[i]).max() <= reply["bound"] + SLACK
+                assert len(reply["nodes"]) <= most
+                assert reply["bound"] == reply["bounds"][reply["size"] - 1]
+                assert reply["bound"] == min(reply["bounds"]) or reply["verdict"] == "none"
+                assert (reply["verdict"] == "certified") == (reply["bound"] <= tolerance)
+                assert np.allclose(reply["exact"], truth[i], atol=1e-6)
 
 
 def test_the_region_follows_the_step(run: Run) -> None:
     for t in some_steps(run):
         edges = {tuple(edge) for edge in model_at(run, t).edges.tolist()}
         for i in range(N):
-            told = certified_region(run, i, t)
-            nodes = told["nodes"]
-            assert (told["node"], told["t"], nodes[0]) == (i, t, i)
-            assert len(set(nodes)) == len(nodes) == len(told["bounds"])
+            reply = certified_region(run, i, t)
+            nodes = reply["nodes"]
+            assert (reply["node"], reply["t"], nodes[0]) == (i, t, i)
+            assert len(set(nodes)) == len(nodes) == len(reply["bounds"])
             # Every node was joined with one that was there before.
             for at in range(1, len(nodes)):
                 assert any((min(a, nodes[at]), max(a, nodes[at])) in edges for a in nodes[:at])
             if t == 0:
-                assert told["headline"].startswith("Exact: this variable has no edges")
+                assert reply["headline"].startswith("Exact: this variable has no edges")
 
 
 def test_a_region_without_a_way_out_is_exact(run: Run) -> None:
-    told = [certified_region(run, i, t) for t in some_steps(run) for i in range(N)]
-    exact = [one for one in told if "no edge is cut" in one["headline"]]
+    reply = [certified_region(run, i, t) for t in some_steps(run) for i in range(N)]
+    exact = [one for one in reply if "no edge is cut" in one["headline"]]
     for one in exact:
         assert one["bound"] == 0.0
         assert np.allclose(one["marginal"], one["exact"], atol=1e-6)
@@ -142,18 +142,18 @@ def test_what_is_said_is_true(monkeypatch: pytest.MonkeyPatch) -> None:
         for t in some_steps(run):
             truth = true_marginals(model_at(run, t))
             for i in range(N):
-                told = certified_region(run, i, t, tolerance=0.02)
-                seen.add(told["verdict"])
-                number = re.search(r"to ±([\d.]+) with (\d+) of 9 variables", told["headline"])
+                reply = certified_region(run, i, t, tolerance=0.02)
+                seen.add(reply["verdict"])
+                number = re.search(r"to ±([\d.]+) with (\d+) of 9 variables", reply["headline"])
                 if number:
-                    assert told["bound"] <= float(number[1]) <= 1.1 * told["bound"] + 1e-6
-                    assert int(number[2]) == told["size"]
-                if told["verdict"] == "none":
-                    assert ("vacuous" in told["headline"]) == (told["bound"] > 0.99)
-                    assert min(told["bounds"]) >= 0.5
-                off = re.search(r"Actual error of the region: ([\d.e-]+)", told["words"])
+                    assert reply["bound"] <= float(number[1]) <= 1.1 * reply["bound"] + 1e-6
+                    assert int(number[2]) == reply["size"]
+                if reply["verdict"] == "none":
+                    assert ("vacuous" in reply["headline"]) == (reply["bound"] > 0.99)
+                    assert min(reply["bounds"]) >= 0.5
+                off = re.search(r"Actual error of the region: ([\d.e-]+)", reply["words"])
                 if off:
-                    error = np.abs(np.array(told["marginal"]) - truth[i]).max()
+                    error = np.abs(np.array(reply["marginal"]) - truth[i]).max()
                     assert float(off[1]) == pytest.approx(error, rel=0.06)
     assert {"certified", "bounded"} <= seen
 
@@ -174,18 +174,18 @@ def test_variables_that_decide_one_another_are_no_trouble() -> None:
         truth = true_marginals(model_at(run, t))
         for i in range(4):
             for cut in CUTS:
-                told = answer(run, {"kind": "node", "i": i, "t": t, "region": {"cut": cut}})
-                told = json.loads(json.dumps(told, allow_nan=False))["region"]
-                error = np.abs(np.array(told["marginal"]) - truth[i]).max()
-                assert error <= told["bound"] + 1e-5  # records have six digits
+                reply = answer(run, {"kind": "node", "i": i, "t": t, "region": {"cut": cut}})
+                reply = json.loads(json.dumps(reply, allow_nan=False))["region"]
+                error = np.abs(np.array(reply["marginal"]) - truth[i]).max()
+                assert error <= reply["bound"] + 1e-5  # records have six digits
 
 
 @pytest.mark.parametrize("wish", [None, [], {"cut": "saw"}, {"tolerance": "1"}, {"tolerance": 0}])
 def test_a_bad_wish_is_told_beside_what_is_known(wish: Any) -> None:
     run = finished(LEARNERS["paper"], dependent_table())
-    told = answer(run, {"kind": "node", "i": 2, "t": 3, "region": wish})
-    assert told["region"]["error"].endswith(".")
-    assert told["name"] == run.table.names[2]
+    reply = answer(run, {"kind": "node", "i": 2, "t": 3, "region": wish})
+    assert reply["region"]["error"].endswith(".")
+    assert reply["name"] == run.table.names[2]
     with pytest.raises(InputError):
         certified_region(run, 2, 3, **region_settings(wish))
 

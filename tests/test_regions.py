@@ -238,7 +238,7 @@ def test_hubs_work():
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "sentence"),
     [
         ({"query": 64}, "64 is not one"),
         ({"query": -1}, "-1 is not one"),
@@ -254,11 +254,11 @@ def test_hubs_work():
         ({"evidence": {1: 9}}, "9 is not one"),
     ],
 )
-def test_bad_questions_are_refused_with_one_sentence(options, told):
+def test_bad_questions_are_refused_with_one_sentence(options, sentence):
     arguments = {"query": 27, **options}
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=sentence):
         local_marginal(GRID, **arguments)
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=sentence):
         grow_region(GRID, **arguments)  # at once, before the first step is asked for
 
 

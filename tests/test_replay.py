@@ -31,7 +31,7 @@ ENTRIES += ["player/replay.js"]
 
 
 @pytest.fixture(scope="module")
-def told() -> Told:
+def output() -> Told:
     return sample_run(12, max_steps=6)
 
 
@@ -44,8 +44,8 @@ def data_of(page: str) -> dict[str, Any]:
     return json.loads(gzip.decompress(base64.b64decode(text)))
 
 
-def test_the_whole_run_stands_in_the_page(told: Told) -> None:
-    header, records, outcome = told
+def test_the_whole_run_stands_in_the_page(output: Told) -> None:
+    header, records, outcome = output
     data = data_of(replay_page(header, records, outcome))
     start = {name: pytest.approx(value, rel=1e-5) for name, value in header["start"].items()}
     assert data["header"] == {**header, "start": start}
@@ -61,14 +61,14 @@ def test_a_real_run_becomes_a_page() -> None:
     run = Run(gv.DiscreteTable.from_codes(coin), gv.BestChoice(max_edges=3), seed=0)
     while run.advance():
         pass
-    told = recorded_run(run, title="Coins")
-    data = data_of(replay_page(*told))
+    output = recorded_run(run, title="Coins")
+    data = data_of(replay_page(*output))
     assert data["header"]["title"] == "Coins"
     assert len(data["records"]) == len(run.steps) == data["outcome"]["steps"] >= 1
 
 
-def test_only_the_pages_own_script_and_style_may_run(told: Told) -> None:
-    page = replay_page(*told)
+def test_only_the_pages_own_script_and_style_may_run(output: Told) -> None:
+    page = replay_page(*output)
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
     assert policy is not None
     rules = dict(rule.strip().split(" ", 1) for rule in policy[1].split(";"))
@@ -83,8 +83,8 @@ def test_only_the_pages_own_script_and_style_may_run(told: Told) -> None:
         assert rules[name] == f"'sha256-{digest}'"
 
 
-def test_nothing_points_out_of_the_page(told: Told) -> None:
-    page = replay_page(*told)
+def test_nothing_points_out_of_the_page(output: Told) -> None:
+    page = replay_page(*output)
     links = re.findall(r"""(?:src|href|action)\s*=\s*["']([^"']*)""", page)
     assert all(link.startswith("data:") for link in links)
     assert set(re.findall(r"https?://[^\"'\s]*", page)) == {"http://www.w3.org/2000/svg"}
@@ -105,15 +105,15 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_text_of_the_data_stays_text(told: Told, text: str) -> None:
-    header, records, outcome = json.loads(json.dumps(told))
+def test_text_of_the_data_stays_text(output: Told, text: str) -> None:
+    header, records, outcome = json.loads(json.dumps(output))
     header["title"] = text
     header["names"] = [f"{text}{i}" for i in range(12)]
     header["labels"][0][0] = text
     records[0]["words"] = text
     outcome["stop_reason"] = text
     page = replay_page(header, records, outcome)
-    plain = replay_page(*told)
+    plain = replay_page(*output)
     for mark in ("<script", "</script", "<img", "<!--", "</title"):
         assert page.count(mark) == plain.count(mark)
     data = data_of(page)
@@ -130,8 +130,8 @@ def test_any_title_survives(title: str) -> None:
     ] == title  # fmt: skip
 
 
-def test_numbers_json_does_not_know_become_null(told: Told) -> None:
-    header, records, outcome = told
+def test_numbers_json_does_not_know_become_null(output: Told) -> None:
+    header, records, outcome = output
     odd = {**outcome, "kkt": math.nan, "bp_restart_gap": math.inf, "objective": -0.123456789}
     data = data_of(replay_page(header, records, odd))
     assert data["outcome"]["kkt"] is None
@@ -139,8 +139,8 @@ def test_numbers_json_does_not_know_become_null(told: Told) -> None:
     assert data["outcome"]["objective"] == pytest.approx(-0.123457)
 
 
-def test_an_interrupted_run_has_an_end(told: Told) -> None:
-    header, records, _ = told
+def test_an_interrupted_run_has_an_end(output: Told) -> None:
+    header, records, _ = output
     outcome = data_of(replay_page(header, records, None))["outcome"]
     assert outcome["steps"] == len(records)
     assert outcome["converged"] is False
@@ -148,8 +148,8 @@ def test_an_interrupted_run_has_an_end(told: Told) -> None:
     assert data_of(replay_page(header, [], None))["outcome"]["steps"] == 0
 
 
-def test_the_same_run_gives_the_same_page(told: Told) -> None:
-    assert replay_page(*told) == replay_page(*told)
+def test_the_same_run_gives_the_same_page(output: Told) -> None:
+    assert replay_page(*output) == replay_page(*output)
 
 
 @pytest.mark.slow

@@ -77,9 +77,9 @@ def shared(tmp_path_factory):
 def test_every_experiment_writes_figure_data_and_verdict(name, shared, given, capsys):
     assert run(name, shared, "--seed", "3", given=given) == 0
     check_results(name, shared, seed=3)
-    told = capsys.readouterr()
-    assert told.err == ""
-    assert all(claim.words in told.out for claim in experiment(name).claims)
+    output = capsys.readouterr()
+    assert output.err == ""
+    assert all(claim.words in output.out for claim in experiment(name).claims)
 
 
 def check_results(name, folder, *, seed=0, scale=REHEARSAL):
@@ -200,13 +200,13 @@ def test_a_damaged_or_foreign_kept_part_is_measured_again(tmp_path):
 
 def test_the_list_names_everything_with_what_it_needs_and_costs(capsys):
     assert main(["reproduce", "list"]) == 0
-    told = capsys.readouterr().out
+    output = capsys.readouterr().out
     for item in EXPERIMENTS:
-        assert re.search(rf"^{re.escape(item.name)}$", told, re.MULTILINE)
-        assert item.title in told
-        assert item.place in told
-        assert f"small about {item.cost[SMALL]}, paper about {item.cost[PAPER]}" in told
-    assert "needs --data: jester, yummly" in told
+        assert re.search(rf"^{re.escape(item.name)}$", output, re.MULTILINE)
+        assert item.title in output
+        assert item.place in output
+        assert f"small about {item.cost[SMALL]}, paper about {item.cost[PAPER]}" in output
+    assert "needs --data: jester, yummly" in output
 
 
 def test_the_list_holds_all_figures_of_papers_and_chapter():
@@ -231,16 +231,16 @@ def test_the_results_page_has_every_experiment_with_its_statements():
             rf"^### `{re.escape(item.name)}`.*?(?=^##|\Z)", page, re.DOTALL | re.MULTILINE
         )
         assert section, item.name
-        told = section[0].replace("\\|", "|")
-        assert [claim.words for claim in item.claims if claim.words not in told] == []
+        output = section[0].replace("\\|", "|")
+        assert [claim.words for claim in item.claims if claim.words not in output] == []
 
 
 def test_without_its_data_an_experiment_says_what_to_download(tmp_path, capsys):
     assert run("best-choice-fig7", tmp_path) == 2
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert "best-choice-fig7 was not run" in told.err
-    assert "--data jester=FILE yummly=FILE" in told.err
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert "best-choice-fig7 was not run" in output.err
+    assert "--data jester=FILE yummly=FILE" in output.err
     found = measured(tmp_path)
     assert (found["status"], found["held"]) == ("not run", None)
     assert found["sentence"].startswith("Not run. Data are missing")
@@ -296,10 +296,10 @@ def test_results_lie_beside_shared_parts_by_default(tmp_path, monkeypatch):
 def test_bad_requests_get_one_sentence(arguments, complaint, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(["reproduce", *arguments]) == 2
-    told = capsys.readouterr()
-    assert complaint in told.err
-    assert told.err.count("\n") == 1
-    assert "Traceback" not in told.err
+    output = capsys.readouterr()
+    assert complaint in output.err
+    assert output.err.count("\n") == 1
+    assert "Traceback" not in output.err
 
 
 @pytest.fixture(scope="module")

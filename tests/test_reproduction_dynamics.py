@@ -133,14 +133,14 @@ def test_dense_that_overfits_less_than_some_holds_in_part():
 
 def test_without_noise_known_parents_give_the_truth_and_noise_is_paired():
     parts = {method.name: NoisePart(SETUP, 1, method, 0) for method in SETUP.methods}
-    told = parts[ENFORCING].measure(Data(), ignore)
-    assert told[STRUCTURE] == [1.0] * 3
-    assert max(told[key][0] for key in (COEFFICIENTS, PREDICTION)) < 1e-12
-    assert told[COEFFICIENTS][0] < told[COEFFICIENTS][1] < told[COEFFICIENTS][2]
-    assert told == parts[ENFORCING].measure(Data(), ignore)
+    measured = parts[ENFORCING].measure(Data(), ignore)
+    assert measured[STRUCTURE] == [1.0] * 3
+    assert max(measured[key][0] for key in (COEFFICIENTS, PREDICTION)) < 1e-12
+    assert measured[COEFFICIENTS][0] < measured[COEFFICIENTS][1] < measured[COEFFICIENTS][2]
+    assert measured == parts[ENFORCING].measure(Data(), ignore)
     whole = parts[DENSE].measure(Data(), ignore)
     assert whole[PREDICTION][0] < 1e-12
-    assert whole[PREDICTION][2] > told[PREDICTION][2]
+    assert whole[PREDICTION][2] > measured[PREDICTION][2]
 
 
 def test_parts_of_other_systems_are_other_parts_and_more_systems_reuse_them():
@@ -231,9 +231,9 @@ def test_work_is_counted_as_the_table_states():
         if (part.method, part.factor) == (work.SCALABLE, "n"):
             result["structure"] *= part.multiple
     assert work.CLAIMS[3].judge(results).held == "partly"
-    told = {(row["method"], row["phase"], row["factor"]): row for row in study.summary(results)}
-    assert told[work.SCALABLE, "structure", "n"]["exponent"] == pytest.approx(2.0, abs=0.02)
-    assert told[work.SCALABLE, "structure", "n"]["stated"] == 1
+    measured = {(row["method"], row["phase"], row["factor"]): row for row in study.summary(results)}
+    assert measured[work.SCALABLE, "structure", "n"]["exponent"] == pytest.approx(2.0, abs=0.02)
+    assert measured[work.SCALABLE, "structure", "n"]["stated"] == 1
 
 
 # --- what all share -----------------------------------------------------------------------------

@@ -299,10 +299,10 @@ def test_answers_outside_of_a_local_bound_are_proven_wrong() -> None:
             result["positive"] = [value + 0.05 for value in result["positive"]]
             result["positive"][:2] = [0.5, 0.5]
     drop, mean_field = CoraLabels({}, "accuracy").summary(results)
-    for told in (drop, mean_field):
-        assert told["proven_wrong_of_global belief propagation"] == 2
-        assert told["proven_wrong_of_global mean field"] == 0
-        assert told["share_of_certain_labels"] == 1.0
+    for run_values in (drop, mean_field):
+        assert run_values["proven_wrong_of_global belief propagation"] == 2
+        assert run_values["proven_wrong_of_global mean field"] == 0
+        assert run_values["share_of_certain_labels"] == 1.0
     del results[next(part for part in results if part.method == "bp")]
     assert "proven_wrong_of_global belief propagation" not in str(
         CoraLabels({}, "accuracy").summary(results)

@@ -40,9 +40,9 @@ def test_one_pair_by_kernel_twin_and_formula(group_weight, states):
     dimension = scores.edge_dimension(*states, group_weight)
     twin = naive.belief_score(counts, belief_i, belief_j, WEIGHTS[group_weight])
     assert distance / dimension == pytest.approx(twin, rel=1e-12)
-    told = scores.belief_score(counts / rows, belief_i, belief_j, dimension)
-    assert told == pytest.approx(twin, rel=1e-12)
-    assert told <= math.sqrt(2) / dimension
+    formula = scores.belief_score(counts / rows, belief_i, belief_j, dimension)
+    assert formula == pytest.approx(twin, rel=1e-12)
+    assert formula <= math.sqrt(2) / dimension
 
 
 @pytest.mark.parametrize("unit", UNITS)

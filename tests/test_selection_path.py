@@ -258,14 +258,14 @@ def test_every_step_lets_callers_breathe_and_stop():
 
 
 def test_progress_is_told():
-    told = []
+    progress = []
     lam_path(
         small_table(),
         make("edge-grafting"),
         lams=[0.03, 0.02],
-        on_done=lambda done, of: told.append((done, of)),
+        on_done=lambda done, of: progress.append((done, of)),
     )
-    assert told == [(1, 2), (2, 2)]
+    assert progress == [(1, 2), (2, 2)]
 
 
 REFUSED = [

@@ -224,14 +224,14 @@ def test_every_step_lets_callers_breathe_and_stop():
 
 
 def test_progress_is_told():
-    told = []
+    progress = []
     edge_stability(
         small_table(),
         make("edge-grafting", **OPTIONS),
         subsamples=4,
-        on_done=lambda done, of: told.append((done, of)),
+        on_done=lambda done, of: progress.append((done, of)),
     )
-    assert told == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    assert progress == [(1, 4), (2, 4), (3, 4), (4, 4)]
 
 
 REFUSED = [

@@ -62,9 +62,9 @@ def test_the_rival_is_the_best_that_costs_no_more() -> None:
         cheap, dear = at_equal_cost([*bounded, *others, truth], "nll", cost)
         assert cheap == (bounded[0], others[0], 4.0)
         assert dear == (bounded[1], others[1], 0.5)
-    told = comparison_words((cheap, dear), "nll", "seconds", "treewidth")
-    assert "bounded inference is better at 2 of 2 bounds" in told
-    assert "τ = 1: 4.000 nats per row below" in told
+    text = comparison_words((cheap, dear), "nll", "seconds", "treewidth")
+    assert "bounded inference is better at 2 of 2 bounds" in text
+    assert "τ = 1: 4.000 nats per row below" in text
     assert at_equal_cost([bounded[0], others[2]])[0].other is None
     with pytest.raises(InputError, match="beauty"):
         at_equal_cost(bounded, "beauty")
@@ -72,7 +72,7 @@ def test_the_rival_is_the_best_that_costs_no_more() -> None:
 
 def test_words_about_log_z_name_best_and_worst_of_what_was_learned() -> None:
     models = [point("bounded", 3, 4.0, 1, 6.0), point("l1", 0.25, 5.0, 1, 9.0)]
-    told = error_words([*models, point("truth", 0, 1.0, 1, 20.0)], "treewidth")
-    assert "(τ = 3), TRBP's log Z has an error of 6 %" in told
-    assert "the largest error is 9 % at λ = 0.25" in told
+    text = error_words([*models, point("truth", 0, 1.0, 1, 20.0)], "treewidth")
+    assert "(τ = 3), TRBP's log Z has an error of 6 %" in text
+    assert "the largest error is 9 % at λ = 0.25" in text
     assert error_words([], "treewidth") == ""

@@ -29,9 +29,9 @@ def test_the_command_line_advises_its_own_flags(tmp_path, capsys, text, flag):
     path = tmp_path / "table.csv"
     path.write_text(text)
     assert main(["learn", str(path), "--out", str(tmp_path / "out")]) == 2
-    told = capsys.readouterr().err
-    assert flag in told
-    assert '="' not in told
+    shown = capsys.readouterr().err
+    assert flag in shown
+    assert '="' not in shown
     # What is advised is understood, so that something else is the matter now, if anything is.
     main(["learn", str(path), *flag.split(), "--out", str(tmp_path / "out")])
     assert flag not in capsys.readouterr().err
