@@ -225,7 +225,7 @@ class Source(Protocol):
 
     @property
     def own(self) -> SourceCache | None:
-        """Cache of the jobs of an uploaded source; None for sources whose jobs are shared."""
+        """Cache of the jobs of a source of one session; None if its jobs are shared."""
 
 
 def shared_job(
@@ -237,8 +237,8 @@ def shared_job(
 ) -> Callable[Concatenate[Source, P], Job[T]]:
     """Return a function of source and settings that returns the job of these.
 
-    Equal arguments give the same job. Jobs of an uploaded source belong to its session and live as
-    long as the source; all others are shared between sessions. Each counts as a client.
+    Equal arguments give the same job. Jobs of a source with a cache of its own, such as an upload,
+    live as long as it; all others are shared between sessions. Each counts as a client.
 
     Parameters
     ----------

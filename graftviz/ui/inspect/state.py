@@ -47,7 +47,7 @@ def _certifying(loaded: Loaded, evidence: Evidence, query: int) -> Iterator[Loca
     yield local_marginal(loaded.model, query, evidence=dict(evidence))
 
 
-_answer = shared_job(_answering, 1)
+_answer = shared_job(_answering, 1)  # every model has a cache of its own
 _region = shared_job(_certifying, 1)
 
 
