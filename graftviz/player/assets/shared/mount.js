@@ -2,11 +2,11 @@
 // the view is made once. Its script comes from a component of its own (see frame/view.py). What is
 // particular about a view is in `host`, which its script exports.
 //
-// When messages of two runs of the page overlap, Streamlit may remove a component and mount it at another
-// place. A view without a place is kept for some time, and moved there.
+// When messages of two runs of the page overlap, Streamlit may remove a component and mount it
+// elsewhere. A view without a mount point is kept for some time, and moved there.
 
 const HOSTS = new WeakMap(); // by mount point
-const WITHOUT_PLACE = (globalThis.graftvizWithoutPlace ??= new Map()); // hosts that were taken out, by kind
+const UNMOUNTED = (globalThis.graftvizUnmounted ??= new Map()); // hosts without a mount point, by name of the library
 const LIBRARY_RETRY = 25; // ms
 const SEND_RETRY = 30; // ms
 const LOOK_AGAIN = 200; // ms
@@ -18,9 +18,9 @@ const PATIENCE = 1500; // ms a view waits for a new mount point before the page 
  * the page that has not been sent yet, including a change to another page. Messages are therefore sent
  * while the page is idle, and some time after its last run or gesture, since another run may follow.
  */
-const rest = (globalThis.graftvizRest ??= (() => {
+const pageIdle = (globalThis.graftvizPageIdle ??= (() => {
   const [AFTER_GESTURE, AFTER_RUN, OUTDATED] = [700, 200, 250]; // ms
-  const places = new Set(); // of the views
+  const elements = new Set(); // of the views
   let marking = 0;
   let until = 0;
   let isOurs = false; // whether a message of a view started the present or next run
@@ -31,7 +31,7 @@ const rest = (globalThis.graftvizRest ??= (() => {
     clearTimeout(marking);
     const isOutdated = runs() && !isOurs;
     marking = setTimeout(() => {
-      for (const place of places) place.classList.toggle("gv-outdated", isOutdated);
+      for (const element of elements) element.classList.toggle("gv-outdated", isOutdated);
     }, isOutdated ? OUTDATED : 0);
   };
   const onState = () => {
@@ -50,10 +50,10 @@ const rest = (globalThis.graftvizRest ??= (() => {
   };
   for (const type of ["pointerdown", "click", "keydown", "input", "change"]) window.addEventListener(type, onGesture, true);
   return {
-    get isThere() { return !runs() && performance.now() >= until; },
+    get isIdle() { return !runs() && performance.now() >= until; },
     get isBusy() { return runs(); },
-    end() { isOurs = true; },
-    places,
+    beginOwnRun() { isOurs = true; },
+    elements,
   };
 })());
 
@@ -73,7 +73,7 @@ const returning = (globalThis.graftvizReturning ??= (() => {
     setTimeout(look, LOOK_AGAIN);
     const { pathname, search } = lost;
     // Streamlit may have changed the path of the page, which does not matter.
-    if (!rest.isThere || location.search === search) return;
+    if (!pageIdle.isIdle || location.search === search) return;
     lost = null;
     history.replaceState(history.state, "", pathname + search);
     location.reload();
@@ -118,7 +118,7 @@ class Host {
   }
 
   /**
-   * Send a message to the server once the page rests. A `place` is written into the address at once, and
+   * Send a message to the server once the page is idle. A `place` is written into the address at once, and
    * again with the message: a page that runs meanwhile writes the place from before.
    */
   send(name, value, place = null) {
@@ -132,8 +132,8 @@ class Host {
   /** Send the waiting messages, one at a time. */
   deliver() {
     if (this.gone || this.unsent.length === 0) return;
-    if (![...WITHOUT_PLACE.values()].includes(this) && rest.isThere) {
-      rest.end();
+    if (![...UNMOUNTED.values()].includes(this) && pageIdle.isIdle) {
+      pageIdle.beginOwnRun();
       const { name, value, place } = this.unsent.shift();
       if (place) this.writeAddress(place);
       // Through the latest render, whatever render the view was made in.
@@ -168,14 +168,14 @@ class Host {
     const { kind } = this;
     const callbacks = Object.entries(kind.messages).map(([name, valueOf]) => [
       name, (...values) => this.send(name, { ...this.about, ...valueOf(...values) }, name === "moved" ? kind.place(...values) : null)]);
-    const [style, place] = [document.createElement("style"), document.createElement("div")];
+    const [style, element] = [document.createElement("style"), document.createElement("div")];
     style.textContent = library.style;
-    for (const part of [style, place]) part.classList.add("gv-place");
-    this.parts.push(style, place);
-    this.root.append(style, place);
-    rest.places.add(place);
-    this.place = place;
-    this.view = library.mount(place, Object.fromEntries(callbacks));
+    for (const part of [style, element]) part.classList.add("gv-place");
+    this.parts.push(style, element);
+    this.root.append(style, element);
+    pageIdle.elements.add(element);
+    this.element = element;
+    this.view = library.mount(element, Object.fromEntries(callbacks));
     return true;
   }
 
@@ -210,21 +210,21 @@ class Host {
     clearTimeout(this.timer);
     clearTimeout(this.delivery);
     this.view?.destroy();
-    rest.places.delete(this.place);
+    pageIdle.elements.delete(this.element);
     for (const part of this.parts) part.remove();
   }
 }
 
-/** The host of a mount point: its own, one without a place, or else a new one. */
+/** The host of a mount point: its own, one without a mount point, or else a new one. */
 function hostOf(library, root) {
   let host = HOSTS.get(root);
   if (!host) {
-    host = WITHOUT_PLACE.get(library) ?? new Host(library);
+    host = UNMOUNTED.get(library) ?? new Host(library);
     if (host.root !== root) root.append(...host.parts);
     host.root = root;
     HOSTS.set(root, host);
   }
-  if (WITHOUT_PLACE.get(library) === host) WITHOUT_PLACE.delete(library);
+  if (UNMOUNTED.get(library) === host) UNMOUNTED.delete(library);
   return host;
 }
 
@@ -235,18 +235,18 @@ export const mountedBy = (library) => (component) => {
   host.latest = component;
   host.receive(component.data ? JSON.parse(new TextDecoder().decode(component.data)) : null);
   return () => {
-    // Also called for a render that has been superseded: only the latest one gives up its place.
+    // Also called for a render that has been superseded: only the latest one gives up its mount point.
     if (host.generation !== generation) return;
     HOSTS.delete(root);
-    WITHOUT_PLACE.set(library, host);
+    UNMOUNTED.set(library, host);
     const giveUp = () => {
       if (host.generation !== generation) return;
-      if (rest.isBusy && location.pathname === host.path) {
+      if (pageIdle.isBusy && location.pathname === host.path) {
         // The same page is still being made.
         setTimeout(giveUp, PATIENCE);
         return;
       }
-      if (WITHOUT_PLACE.get(library) === host) WITHOUT_PLACE.delete(library);
+      if (UNMOUNTED.get(library) === host) UNMOUNTED.delete(library);
       host.destroy();
     };
     setTimeout(giveUp, PATIENCE);
