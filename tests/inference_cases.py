@@ -30,6 +30,21 @@ def random_model(
     return PairwiseMRF.from_tables([rng.normal(0, 1, size) for size in sizes], tables)
 
 
+def shuffled_model(
+    seed: int, n: int, share: float = 0.4, *, scale: float = 1.0, names: tuple[str, ...] = ()
+) -> PairwiseMRF:
+    """A model of 1 to 4 states per variable whose edges are in random order."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 5, size=n)
+    pairs = [pair for pair in itertools.combinations(range(n), 2) if rng.random() < share]
+    rng.shuffle(pairs)
+    return PairwiseMRF.from_tables(
+        [scale * rng.normal(size=size) for size in sizes],
+        {(int(i), int(j)): scale * rng.normal(size=(sizes[i], sizes[j])) for i, j in pairs},
+        names=names,
+    )
+
+
 def random_tree(seed: int, *, scale: float = 1.0, zeros: float = 0.0, n: int = 6) -> PairwiseMRF:
     """A tree whose edges stand in no helpful order."""
     rng = np.random.default_rng(seed)

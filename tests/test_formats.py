@@ -16,6 +16,7 @@ import pandas as pd
 import pytest
 from fakes import ScriptedLearner, random_table
 from hypothesis import given, strategies as st
+from inference_cases import shuffled_model
 
 from graftviz._version import __version__
 from graftviz.errors import InputError
@@ -45,17 +46,6 @@ ODD_NAMES = (
 )
 
 
-def random_model(seed: int, n: int, scale: float = 1.0) -> PairwiseMRF:
-    rng = np.random.default_rng(seed)
-    sizes = rng.integers(1, 5, size=n)
-    pairs = [(i, j) for i in range(n) for j in range(i + 1, n) if rng.random() < 0.4]
-    rng.shuffle(pairs)
-    return PairwiseMRF.from_tables(
-        [scale * rng.normal(size=s) for s in sizes],
-        {(int(i), int(j)): scale * rng.normal(size=(sizes[i], sizes[j])) for i, j in pairs},
-    )
-
-
 def random_codes(model: PairwiseMRF, rows: int = 50) -> np.ndarray:
     rng = np.random.default_rng(1)
     return np.stack([rng.integers(0, s, size=rows) for s in model.cardinalities])
@@ -73,7 +63,7 @@ def odd_result() -> Result:
 
 @given(st.integers(0, 10_000), st.integers(1, 7), st.sampled_from([0.0, 1.0, 30.0]))
 def test_uai_gives_back_the_same_model(tmp_path_factory, seed, n, scale):
-    model = random_model(seed, n, scale)
+    model = shuffled_model(seed, n, scale=scale)
     path = tmp_path_factory.mktemp("uai") / "model.uai"
     write_uai(model, path)
     again = read_uai(path)
@@ -160,7 +150,7 @@ def test_a_malformed_uai_file_is_refused_in_one_sentence(tmp_path, content, sent
 
 @given(st.data())
 def test_a_damaged_uai_file_never_brings_anything_but_a_sentence(tmp_path_factory, data):
-    text = uai_text(random_model(3, 4))
+    text = uai_text(shuffled_model(3, 4))
     cut = data.draw(st.integers(0, len(text)))
     noise = data.draw(st.text("0123456789 .-eMx\n", max_size=4))
     path = tmp_path_factory.mktemp("uai") / "bad.uai"

@@ -9,6 +9,7 @@ import re
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
+from inference_cases import shuffled_model
 
 from graftviz.errors import InputError
 from graftviz.figures import change_figure, degree_figure, edge_figure, node_figure, norms_figure
@@ -45,18 +46,6 @@ from graftviz.regions import LocalMarginal
 seeds = st.integers(0, 10_000)
 
 
-def random_model(seed: int, n: int, share: float = 0.4, names: tuple[str, ...] = ()) -> PairwiseMRF:
-    rng = np.random.default_rng(seed)
-    sizes = rng.integers(1, 5, size=n)
-    pairs = [(i, j) for i in range(n) for j in range(i + 1, n) if rng.random() < share]
-    rng.shuffle(pairs)
-    return PairwiseMRF.from_tables(
-        [rng.normal(size=s) for s in sizes],
-        {(int(i), int(j)): rng.normal(size=(sizes[i], sizes[j])) for i, j in pairs},
-        names=names,
-    )
-
-
 def chain(n: int) -> PairwiseMRF:
     coupling = np.array([[1.0, 0.0], [0.0, 1.0]])
     return PairwiseMRF.from_tables(
@@ -69,7 +58,7 @@ def chain(n: int) -> PairwiseMRF:
 
 @given(seeds, st.integers(1, 8))
 def test_degree_ranks_count_who_has_more(seed, n):
-    model = random_model(seed, n)
+    model = shuffled_model(seed, n)
     degrees = model.degrees().tolist()
     assert degree_ranks(model).tolist() == [1 + sum(d > own for d in degrees) for own in degrees]
     values, counts = degree_counts(model)
@@ -79,7 +68,7 @@ def test_degree_ranks_count_who_has_more(seed, n):
 
 @given(seeds, st.integers(1, 8))
 def test_the_strongest_partner_is_joined_by_the_edge_of_largest_norm(seed, n):
-    model = random_model(seed, n)
+    model = shuffled_model(seed, n)
     norms = model.edge_norms()
     for i, e in enumerate(strongest_partners(model).tolist()):
         own = [k for k, edge in enumerate(model.edges.tolist()) if i in edge]
@@ -89,7 +78,7 @@ def test_the_strongest_partner_is_joined_by_the_edge_of_largest_norm(seed, n):
 
 @given(seeds)
 def test_information_and_entropy_are_what_their_formulas_say(seed):
-    model = random_model(seed, 6)
+    model = shuffled_model(seed, 6)
     beliefs = infer(model)
     for p, entropy in zip(beliefs.node, entropies(beliefs.node), strict=True):
         assert entropy == pytest.approx(-sum(x * math.log(x) for x in p if x > 0), abs=1e-12)
@@ -134,7 +123,7 @@ def test_total_variation_is_a_distance_from_0_to_1(seed):
 
 @given(seeds, seeds, st.integers(1, 7))
 def test_every_edge_of_either_model_is_told_once(first_seed, second_seed, n):
-    first, second = random_model(first_seed, n), random_model(second_seed, n)
+    first, second = shuffled_model(first_seed, n), shuffled_model(second_seed, n)
     found = compare_models(first, second)
     own, other = (set(map(tuple, model.edges.tolist())) for model in (first, second))
     by_status = {status: set() for status in (COMMON, LOST, GAINED)}
@@ -150,7 +139,7 @@ def test_every_edge_of_either_model_is_told_once(first_seed, second_seed, n):
 @given(seeds, st.integers(2, 6))
 def test_variables_are_matched_by_name_whatever_their_order(seed, n):
     names = tuple(f"v{i}" for i in range(n))
-    model = random_model(seed, n, names=names)
+    model = shuffled_model(seed, n, names=names)
     order = np.random.default_rng(seed).permutation(n)
     place = np.argsort(order)
     turned = PairwiseMRF.from_tables(
@@ -168,20 +157,20 @@ def test_variables_are_matched_by_name_whatever_their_order(seed, n):
 
 
 def test_it_is_said_how_variables_were_matched():
-    first = random_model(1, 5, names=tuple("abcde"))
-    assert "by number" in compare_models(first, random_model(2, 5)).note
-    partly = compare_models(first, random_model(3, 4, 1.0, names=tuple("abxy")))
+    first = shuffled_model(1, 5, names=tuple("abcde"))
+    assert "by number" in compare_models(first, shuffled_model(2, 5)).note
+    partly = compare_models(first, shuffled_model(3, 4, 1.0, names=tuple("abxy")))
     assert "2 variables are in both models by name; 3 are only in the first, 2" in partly.note
     assert {tuple(edge) for edge in partly.edges[partly.count(LOST) :].tolist()} <= {(0, 1)}
     with pytest.raises(InputError, match="nothing to compare"):
-        compare_models(first, random_model(2, 4))
+        compare_models(first, shuffled_model(2, 4))
 
 
 # Pictures
 
 
 def test_a_small_graph_is_drawn_whole():
-    model = random_model(4, 9)
+    model = shuffled_model(4, 9)
     picture = graph_picture(model)
     assert picture.nodes.tolist() == list(range(9))
     assert picture.edges.tolist() == model.edges.tolist()
@@ -242,7 +231,7 @@ def test_a_difference_is_drawn_with_the_degrees_of_the_first_model():
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_figures_hold_the_numbers_they_tell(seed):
-    model = random_model(seed, 5, 0.7)
+    model = shuffled_model(seed, 5, 0.7)
     before, after = infer(model), infer(model, evidence={0: 0})
     bars = node_figure(model, 1, before.node[1], after.node[1]).data
     assert np.allclose(bars[0].x, model.node_weights(1))
@@ -257,7 +246,7 @@ def test_figures_hold_the_numbers_they_tell(seed):
             assert signed.zmin == -signed.zmax  # the middle colour is zero
     degrees = degree_figure(model, 1)
     assert sum(degrees.data[0].y) == int((model.degrees() > 0).sum())
-    difference = compare_models(model, random_model(seed + 1, 5, 0.7))
+    difference = compare_models(model, shuffled_model(seed + 1, 5, 0.7))
     points = norms_figure(difference, model.names, "a", "b").data[1:]
     assert sum(len(trace.x) for trace in points) == len(difference.status)
     moved = change_figure(model, [Change(1, 0, 0.1, 0.5), Change(2, 0, 0.2, 0.6)]).data
