@@ -32,14 +32,12 @@ _BODY = ".gv-player .gv-body:not([hidden])"
 SCENES: dict[str, Scene] = {
     "grow.png": Scene("?step=41", _BODY),
     "race.png": Scene("race?at=end&axis=tests", ".gv-race .gv-racers"),
-    "reservoir.png": Scene("reservoir", ".st-key-reservoir_scores .js-plotly-plot", height=960),
-    "regions.png": Scene("regions", ".gv-region-body", height=1010),
+    "reservoir.png": Scene("reservoir", ".st-key-reservoir_scores .js-plotly-plot"),
+    "regions.png": Scene("regions", ".gv-region-body"),
     "prune.png": Scene("prune?step=3", ".gv-prune-body"),
     "budget.png": Scene("budget?step=20", ".gv-budget-body"),
     "dynamics.png": Scene("dynamics?data=city&node=9", ".gv-dynamics-body", height=1165),
-    "inspect.png": Scene(
-        "inspect?data=survey&evidence=0:1,5:0&node=3", ".gv-inspect canvas", height=880
-    ),
+    "inspect.png": Scene("inspect?data=survey&evidence=0:1,5:0&node=3", ".gv-inspect canvas"),
     "lessons.png": Scene("lessons", ".st-key-lesson_alpha", height=760),
     "tour.png": Scene("?step=41&tour=1", ".card", height=760, click=".card .next"),
 }
