@@ -204,7 +204,7 @@ def _mark(figure: go.Figure, x: float, y: float, text: str, symbol: str, text_pl
         mode="markers+text",
         text=[text],
         textposition=text_place,
-        textfont={"size": 16, "color": VERMILION},
+        textfont={"size": 14, "color": VERMILION},
         cliponaxis=False,
         marker={"symbol": symbol, "size": 13, "color": VERMILION},
         showlegend=False,

@@ -29,7 +29,7 @@ class Contract(NamedTuple):
     sentence : str
         Selector of the sentence; empty if there is none.
     panels : str
-        Selector of the panels that a laptop shows without scrolling.
+        Selector of what a laptop shows beside the picture without scrolling.
     has_bar : bool
         Whether it has a playback bar, and panels beside the picture.
     scrolls : bool
@@ -38,7 +38,7 @@ class Contract(NamedTuple):
 
     picture: str
     sentence: str = ".gv-sentence"
-    panels: str = ".gv-side > .gv-card:not(.gv-algorithm)"
+    panels: str = ".gv-side > .gv-card"
     has_bar: bool = True
     scrolls: bool = False
 
@@ -49,10 +49,14 @@ PAGES = {
         ".gv-race-tile, .gv-race-charts > .gv-card", panels=".gv-race-charts, .gv-race-standings"
     ),
     "reservoir": Contract(".js-plotly-plot", "", ".js-plotly-plot", has_bar=False),
-    "regions": Contract(".gv-stage"),
+    "regions": Contract(".gv-stage", panels=".gv-answer, .gv-region-curves, .gv-region-map"),
     "prune?data=survey": Contract(".gv-stage"),
     "budget": Contract(".gv-main > .gv-card", scrolls=True),
-    "dynamics": Contract(".gv-main > .gv-card", scrolls=True),
+    "dynamics": Contract(
+        ".gv-main > .gv-card",
+        panels=".gv-dynamics-evidence, .gv-dynamics-matrix, .gv-dynamics-window",
+        scrolls=True,
+    ),
     "inspect?data=survey": Contract(
         ".gv-stage", ".st-key-inspect_method", ".st-key-inspect_panel", has_bar=False, scrolls=True
     ),
@@ -116,9 +120,9 @@ class Measures:
         return fits_across and box["top"] >= UNDER_HEADER and box["bottom"] <= self.height + 0.5
 
     def panels_are_whole(self) -> bool:
-        """Return whether no panel goes below the playback bar, or below the window without one."""
-        lowest = self.bar[0]["top"] if self.bar else self.height
-        return bool(self.panels) and all(box["bottom"] <= lowest for box in self.panels)
+        """Return whether no panel goes below the layout, or below the window without one."""
+        lowest = self.layout[0]["bottom"] if self.layout else self.height
+        return bool(self.panels) and all(box["bottom"] <= lowest + 0.5 for box in self.panels)
 
     def nothing_scrolls_across(self) -> bool:
         parts = ("document", "main", "layout", "side")
