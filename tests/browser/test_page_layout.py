@@ -49,7 +49,7 @@ PAGES = {
         ".gv-race-tile, .gv-race-charts > .gv-card", panels=".gv-race-charts, .gv-race-standings"
     ),
     "reservoir": Contract(".js-plotly-plot", "", ".js-plotly-plot", has_bar=False),
-    "regions": Contract(".gv-stage", panels=".gv-answer, .gv-region-curves, .gv-region-map"),
+    "regions": Contract(".gv-stage", panels=".gv-answer, .gv-region-curves"),
     "prune?data=survey": Contract(".gv-stage"),
     "budget": Contract(".gv-main > .gv-card", scrolls=True),
     "dynamics": Contract(

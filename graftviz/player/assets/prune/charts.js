@@ -14,10 +14,8 @@ export class PruneRanking extends Chart {
   constructor(app) {
     super(app, "gv-prune-bars");
     this.count = h("span", { class: "gv-count" });
-    this.out = h("p", { class: "gv-prune-out", dir: "auto" });
-    this.into = h("p", { class: "gv-prune-in", dir: "auto" });
     this.bars = [];
-    this.card("gv-prune-ranking", "Edge contributions", "ranking", [h("h3", {}, "Edge contributions"), this.count], this.holder, this.out, this.into);
+    this.card("gv-prune-ranking", "Edge contributions", "ranking", [h("h3", {}, "Edge contributions"), this.count], this.holder);
     attachKeys(this.canvas, this);
     this.on("pointermove", (x) => this.point(this.bars.findIndex(({ left }) => x >= left && x < left + this.step)));
     this.on("pointerleave blur", () => this.leave());
@@ -102,8 +100,6 @@ export class PruneRanking extends Chart {
     const list = (pairs, worth) => listed(pairs.map(([i, j], k) => `${runs.pair(i, j)} ${format(worth[k])}`), PRUNE_LISTED, " · ");
     this.count.textContent = pointed ? `${runs.pair(...pointed)}: ${format(pointedWorth)}` : "nats per row, √ scale";
     const [removed, added] = record?.kind === "exchange" ? [list(record.removed, record.contributions), list(record.added, record.gains)] : [null, null];
-    this.out.textContent = removed === null ? "" : `× removed: ${removed || "none"}`;
-    this.into.textContent = added === null ? "" : `+ added: ${added || "none"}`;
     const ranked = record ? `${plural(record.rank.length, "edge")} by contribution.` : "No ranking in this step.";
     this.describeAs(removed === null ? ranked : `${ranked} Removed: ${removed}. Added: ${added}.`);
   }
