@@ -128,6 +128,9 @@ def test_it_plays_pauses_and_restarts(race: Callable[..., Any]) -> None:
     eventually(page, lambda: share(page) == 0)
     page.keyboard.press("ArrowRight")
     eventually(page, lambda: leader(page) != "Press play.")
+    one = position(page)
+    page.keyboard.press("Shift+ArrowRight")
+    eventually(page, lambda: position(page) != one)
     # Without a pointer: buttons are gone to and pressed, and the table of keys comes and goes.
     page.get_by_role("slider", name="Position in the race", exact=True).focus()
     page.keyboard.press("Shift+Tab")

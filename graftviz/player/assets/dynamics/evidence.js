@@ -19,8 +19,7 @@ export class DynamicsEvidence {
     this.lead = h("p", { dir: "auto" });
     this.list = h("ol", { class: "gv-dynamics-bars" });
     this.foot = h("p", { class: "gv-muted", dir: "auto" });
-    this.close = button("Clear selection", icon("close"), () => app.choose(null));
-    this.close.classList.add("gv-dynamics-close");
+    this.close = button("Clear selection", icon("close"), () => app.choose(null), { class: "gv-quiet" });
     this.code = h("ol", { class: "gv-code" });
     this.element = h("section", { class: "gv-card gv-dynamics-evidence", "aria-label": "Parents of a series" },
       h("header", {}, this.title, this.count, this.close), this.lead, this.list, this.foot);

@@ -9,7 +9,7 @@ export class DynamicsSeries extends Chart {
   constructor(app) {
     super(app, "gv-dynamics-window");
     this.title = h("h3", { dir: "auto" });
-    this.readout = h("span", { class: "gv-count gv-dynamics-readout", dir: "auto" });
+    this.readout = h("span", { class: "gv-count", dir: "auto" });
     this.words = h("p", { class: "gv-small" });
     const keys = [lineKey("observed", "text", { width: 2 }), lineKey("prediction", "objective", { style: "dashed" }),
       legendKey("gv-dynamics-band", "±2 residual standard deviations")];

@@ -9,26 +9,15 @@ const REGION_CUTS = [
   ["mean-field", "mean field", "Edges that leave the region are replaced by fields from a mean-field fit"],
 ];
 const REGION_TOLERANCES = [0.1, 0.01, 0.001];
-const REGION_STANDARD = { on: true, cut: "drop", tolerance: 0.01 };
 const REGION_LAG = 5; // largest distance in steps of a region that is highlighted from the shown step; more at high speed
 
 export class RegionPanel {
   constructor(app) {
     this.app = app;
-    const { on, cut, tolerance } = { ...REGION_STANDARD, ...remembered.get("region", {}) };
-    this.settings = { on: on !== false, cut: REGION_CUTS.some(([key]) => key === cut) ? cut : REGION_STANDARD.cut,
-      tolerance: REGION_TOLERANCES.includes(tolerance) ? tolerance : REGION_STANDARD.tolerance };
+    const stored = remembered.get("region", {});
+    this.settings = { on: stored.on !== false, cut: REGION_CUTS.some(([key]) => key === stored.cut) ? stored.cut : "drop",
+      tolerance: REGION_TOLERANCES.includes(stored.tolerance) ? stored.tolerance : 0.01 };
     this.preview = null; // number of its nodes to highlight; null: all
-    this.build();
-  }
-
-  /** Whether a server can be queried. */
-  get offered() {
-    return Boolean(this.app.callbacks.ask);
-  }
-
-  build() {
-    const { app } = this;
     const change = (name) => (value) => this.change({ [name]: value });
     const toggle = h("label", { class: "gv-switch", title: "Show a certified bound on the marginal of this node from a small region around it" },
       h("input", { type: "checkbox", role: "switch", checked: this.settings.on, change: ({ target }) => this.change({ on: target.checked }) }), "Certified region");
@@ -47,6 +36,11 @@ export class RegionPanel {
     this.content = h("div", { class: "gv-region-content" }, this.headline, this.details, h("div", { class: "gv-columns" }, this.bars, this.chart.element),
       h("div", { class: "gv-region-choices" }, h("span", {}, "tolerance:", tolerance.element), h("span", {}, "cut edges:", cut.element)));
     this.element = h("section", { class: "gv-region", "aria-label": "Certified region", hidden: true }, toggle, this.content);
+  }
+
+  /** Whether a server can be queried. */
+  get offered() {
+    return Boolean(this.app.callbacks.ask);
   }
 
   change(settings) {

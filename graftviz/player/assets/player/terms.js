@@ -59,17 +59,13 @@ export class Terms {
       const term = TERM_OF.get(found[0].toLowerCase());
       if (!term || this.seen.has(term) || taken.some(([from, to]) => start < to && from < end)) continue;
       this.seen.add(term);
-      nodes.push(text.slice(at, start), this.buttonOf(found[0], term));
+      const toggle = ({ currentTarget }) => (this.open === currentTarget ? this.close() : this.explain(currentTarget, term));
+      nodes.push(text.slice(at, start), h("button",
+        { type: "button", class: "gv-term", "aria-expanded": "false", title: "What does this mean?", click: toggle }, found[0]));
       at = end;
     }
     nodes.push(text.slice(at));
     return nodes;
-  }
-
-  buttonOf(text, term) {
-    const node = h("button", { type: "button", class: "gv-term", "aria-expanded": "false", title: "What does this mean?",
-      click: () => (this.open === node ? this.close() : this.explain(node, term)) }, text);
-    return node;
   }
 
   explain(node, { name, meaning, formula, read }) {

@@ -6,8 +6,9 @@ const FED_PATIENCE = 700; // most ms between requests for further steps
 
 /**
  * A subclass defines `begin(run, isFirst)`, which makes the log of a new run, and `isComplete`, whether
- * all steps are known; `receive(message)` is optional. Its `log` has `run`, `count`, the number of steps
- * received, and `take`, which adds steps.
+ * all steps are available. It may define `receive(message, isVisit)`, which takes further parts of a message,
+ * and `opensAtEnd(run)`, whether a followed link that names no step shows the end of the run. Its `log` has
+ * `run`, `count`, the number of available steps, and `take`, which adds steps.
  */
 export class FedView extends StepView {
   tries = 0; // consecutive messages without a step
@@ -31,22 +32,14 @@ export class FedView extends StepView {
     this.visit = visit;
     this.log.run = run;
     this.log.take(run);
-    this.receive(message, isVisit);
-    if (isNews || isVisit) this.open(isVisit ? run.at ?? (this.opensAtEnd(run) ? Infinity : null) : null);
+    this.receive?.(message, isVisit);
+    if (isNews || isVisit) this.open(isVisit ? run.at ?? (this.opensAtEnd?.(run) ? Infinity : null) : null);
     else this.reachWanted();
     this.reveal();
     this.tries = run.steps.length ? 0 : this.tries + 1;
     this.requests.replied(run.steps.length > 0);
     this.changed();
     return undefined;
-  }
-
-  /** Take further parts of a message. */
-  receive() {}
-
-  /** Whether a followed link that names no step shows the end of the run. */
-  opensAtEnd() {
-    return false;
   }
 
   demand() {

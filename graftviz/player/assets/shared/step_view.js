@@ -114,15 +114,13 @@ export class StepView extends View {
   /** Something other than the moving playhead changed. */
   changed() {
     if (!this.log) return;
-    this.write();
+    this.write?.();
     for (const panel of this.everyPanel) panel.describe?.();
     clearTimeout(this.timers.moved);
     if (!this.playing && this.wanted === null) this.timers.moved = setTimeout(() => this.sendPlace(), STEP_SENT);
     this.announce();
     this.wake();
   }
-
-  write() {}
 
   /** Send the shown place, unless it was sent before. */
   sendPlace() {

@@ -9,7 +9,10 @@ export function degreesOf(pairs, n) {
   return degrees;
 }
 
-/** One of several runs on the same data: its records in order, and the edges that they add and remove. */
+/**
+ * One of several runs on the same data: its records in order, and the edges that they add and remove.
+ * A subclass defines `absorb(record, t)`, and may define `begin(head)` and `end(outcome)`.
+ */
 export class TrackLog extends EdgeLog {
   records = []; // of step t at t − 1
   head = null; // data known after the first step
@@ -41,7 +44,7 @@ export class TrackLog extends EdgeLog {
   /** Append records, which `absorb` takes; return whether there were new ones. */
   feed({ head, feed: { from, records, outcome } }) {
     const before = [this.ready, this.finished].join();
-    if (!this.head && head) this.begin(head);
+    if (!this.head && head) this.begin?.(head);
     this.head ??= head;
     records.forEach((record, k) => {
       if (from + k !== this.ready + 1) return;
@@ -50,14 +53,10 @@ export class TrackLog extends EdgeLog {
     });
     if (outcome && !this.outcome && outcome.steps === this.ready) {
       this.outcome = outcome;
-      this.end(outcome);
+      this.end?.(outcome);
     }
     return [this.ready, this.finished].join() !== before;
   }
-
-  begin() {}
-
-  end() {}
 }
 
 /** Several runs on the same data. */

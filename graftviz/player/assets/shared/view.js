@@ -99,10 +99,8 @@ export class View {
   /** Go on by so many seconds; called before every picture. */
   advance(seconds) {
     for (const panel of this.everyPanel) panel.advance?.(seconds);
-    this.demand();
+    this.demand?.();
   }
-
-  demand() {}
 
   /** Whether another frame is wanted. */
   get moving() {
