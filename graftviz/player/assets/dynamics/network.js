@@ -14,7 +14,7 @@ export class DynamicsNetwork extends Graph {
   constructor(app) {
     super(app);
     this.count = h("span", { class: "gv-count" });
-    this.silent = h("p", { class: "gv-muted gv-dynamics-silent", dir: "auto", hidden: true });
+    this.silent = h("p", { class: "gv-muted", dir: "auto", hidden: true });
     this.element = this.card("gv-dynamics-network", "Influence network", "network");
   }
 

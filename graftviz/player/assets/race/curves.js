@@ -66,7 +66,7 @@ export class RaceCurves {
     this.app = app;
     this.parts = []; // the charts
     this.grid = h("div", { class: "gv-race-charts" });
-    this.note = h("p", { class: "gv-muted gv-race-apart", hidden: true });
+    this.note = h("p", { class: "gv-muted", hidden: true });
     this.element = h("section", { "aria-label": "Curves" }, this.grid, this.note);
   }
 

@@ -30,15 +30,13 @@ export class Chart extends Picture {
     this.canvas.setAttribute("role", "img");
   }
 
-  /** Make the card of the chart: with a header, whose last element saves a picture named `file`, and a body with its holder. */
+  /**
+   * Make the card of the chart: with a header, whose last element saves a picture named `file`, and a body with its holder.
+   * A subclass may define `legend()`, entries of a legend outside the card for saved pictures: [[sample, words], …].
+   */
   card(kind, label, file, header, ...body) {
     this.element = h("section", { class: `gv-card ${kind}`, "aria-label": label },
-      h("header", {}, header, saveButton(this.app, file, () => this.legend())), body);
-  }
-
-  /** Entries of a legend outside the card, for saved pictures: [[sample, words], …]. */
-  legend() {
-    return [];
+      h("header", {}, header, saveButton(this.app, file, () => this.legend?.() ?? [])), body);
   }
 
   /** Call `listener(x, y, event)` at events of the pointer, with its place in px of the canvas. */

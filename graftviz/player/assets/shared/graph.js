@@ -193,13 +193,8 @@ export class Graph extends Picture {
     return best;
   }
 
-  /** Pairs that can be pointed at. */
-  pairs() {
-    return [];
-  }
-
   /** The pair whose line passes nearest to a point, or null. */
-  pairAt(x, y, pairs = this.pairs()) {
+  pairAt(x, y, pairs = this.pairs?.() ?? []) {
     let [best, least] = [null, 6];
     for (const pair of pairs) {
       const [[ax, ay], [bx, by]] = pair.map((i) => this.at[i]);

@@ -70,7 +70,7 @@ function drawWords(context, node, left, top) {
 function headOf({ headline, under, transport }, width, legend) {
   const place = [...(transport?.text.children ?? [])].map((part) => part.textContent).join(" · ");
   const [title, ...about] = [headline?.textContent, under?.textContent, place].filter(Boolean);
-  const head = h("div", { class: "gv-picture-head" }, h("h3", {}, title), about.map((text) => h("p", {}, text)),
+  const head = h("div", { class: "gv-picture-head" }, h("h3", {}, title), about.map((text) => h("p", { class: "gv-muted" }, text)),
     h("p", { class: "gv-legend" }, legend.map(([sample, words]) => legendKey(sample?.cloneNode(true), words))));
   head.style.width = `${width}px`;
   return head;
