@@ -72,7 +72,7 @@ export class RegionMap extends Chart {
   replied() {
     this.requests.replied(true);
     this.answered = this.sent;
-    if (this.held && [...this.held, true].join() === this.sent) this.held = this.answered = null;
+    if (this.held && [...this.held, true].join() === this.sent) this.held = this.sent = this.answered = null;
   }
 
   setMap(map) {
