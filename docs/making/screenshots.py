@@ -36,7 +36,9 @@ FLAGS = (
 )
 _START, _COMPILING, _SETTLING = 60.0, 600.0, 90.0  # seconds each may take at most
 _REST = 1.5  # seconds in which nothing may change
-_BUSY = re.compile(r"[Cc]ompil(ing|ed)|Working out|Comparing the rules|learning…|Waiting for")
+_BUSY = re.compile(
+    r"[Cc]ompil(ing|ed)|Computing|Running exact|Comparing the rules|learning…|Waiting for"
+)
 _COLOURS = (256, 128, 64)  # as many as fit into `MOST_BYTES`
 
 
