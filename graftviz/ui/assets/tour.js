@@ -96,7 +96,6 @@ class Tour {
     part(".end").addEventListener("click", () => this.end());
     this.back.addEventListener("click", () => this.go(this.at - 1));
     this.next.addEventListener("click", () => this.go(this.at + 1));
-    // A click would be lost if the card moved between press and release.
     this.card.addEventListener("pointerdown", () => { this.isPressed = true; });
     for (const type of ["pointerup", "pointercancel"]) window.addEventListener(type, () => { this.isPressed = false; }, true);
   }
@@ -197,7 +196,9 @@ class Tour {
     this.light.hidden = !isSeen(lit);
     const card = this.card.getBoundingClientRect();
     const [right, bottom] = [innerWidth - card.width - MARGIN, innerHeight - card.height - MARGIN];
-    if (!isSeen(lit)) return this.putCard(right, bottom);
+    // A click would be lost if the card moved between press and release.
+    const put = ([x, y]) => { if (!this.isPressed) Object.assign(this.card.style, { left: `${x}px`, top: `${y}px` }); };
+    if (!isSeen(lit)) return put([right, bottom]);
     const box = lit.getBoundingClientRect();
     const [top, left] = [Math.max(box.top - 4, 3), Math.max(box.left - 4, 3)];
     const size = [Math.min(box.right + 4, innerWidth - 3) - left, Math.min(box.bottom + 4, innerHeight - 3) - top];
@@ -208,13 +209,7 @@ class Tour {
     // The place that hides least of the highlighted control; the first of equal ones.
     const overlap = (start, size, from, to) => Math.max(0, Math.min(start + size, to) - Math.max(start, from));
     const hidden = ([x, y]) => overlap(x, card.width, box.left, box.right) * overlap(y, card.height, box.top, box.bottom);
-    const best = places.map(([x, y]) => clamped(x, y)).reduce((one, other) => (hidden(other) < hidden(one) ? other : one));
-    this.putCard(...best);
-  }
-
-  putCard(x, y) {
-    if (this.isPressed) return;
-    Object.assign(this.card.style, { left: `${x}px`, top: `${y}px` });
+    return put(places.map(([x, y]) => clamped(x, y)).reduce((one, other) => (hidden(other) < hidden(one) ? other : one)));
   }
 
   /** Copy the colours of the page, which may change at any time. */
