@@ -19,7 +19,7 @@ import pytest
 from waiting import wait_until
 
 from tests.browser.served_app import HEADLESS, served_app
-from tests.load.server import listening_process, memory_bytes
+from tests.load.server import listening_process, memory_bytes, processor_seconds
 from tests.load.wire import Wire
 
 MB = 10**6
@@ -53,9 +53,14 @@ class Endpoint(NamedTuple):
         return f"http://{self.host}/"
 
     @property
+    def server(self) -> int:
+        """Process of the server."""
+        return listening_process(int(self.host.rpartition(":")[2]))
+
+    @property
     def memory(self) -> int:
         """Bytes of memory of the server and its workers."""
-        return memory_bytes(listening_process(int(self.host.rpartition(":")[2])))
+        return memory_bytes(self.server)
 
     @property
     def held(self) -> int:
@@ -123,7 +128,7 @@ def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
 
 
 def _wait_until_warm(endpoint: Endpoint) -> None:
-    """Wait until the engine is loaded and the memory of the server no longer grows."""
+    """Wait until the engine is loaded: the server is idle and its memory no longer grows."""
 
     async def visit() -> None:
         wire = Wire(endpoint.address, {})
@@ -132,10 +137,12 @@ def _wait_until_warm(endpoint: Endpoint) -> None:
         await wire.close()
 
     asyncio.run(visit())
-    before = 0
-    while abs(endpoint.memory - before) > 2 * MB:
-        before = endpoint.memory
+    server, quiet = endpoint.server, 0
+    while quiet < 2:
+        memory, worked = endpoint.memory, processor_seconds(server)
         time.sleep(2.0)
+        is_quiet = endpoint.memory < memory + 2 * MB and processor_seconds(server) < worked + 0.2
+        quiet = quiet + 1 if is_quiet else 0
 
 
 @asynccontextmanager
