@@ -58,7 +58,11 @@ PAGES = {
         scrolls=True,
     ),
     "inspect?data=survey": Contract(
-        ".gv-stage", ".st-key-inspect_method", ".st-key-inspect_panel", has_bar=False, scrolls=True
+        ".gv-stage",
+        ".st-key-inspect_method p",
+        ".st-key-inspect_panel",
+        has_bar=False,
+        scrolls=True,
     ),
     "lessons": Contract("", "", "", has_bar=False, scrolls=True),
 }
