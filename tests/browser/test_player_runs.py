@@ -131,9 +131,12 @@ def test_from_the_end_a_new_run_opens_at_its_end(finished: Any, until: Any) -> N
 
 
 def test_the_old_picture_stays_until_the_new_one_is_there(finished: Any, until: Any) -> None:
-    finished.evaluate("player.seek(20), server.delay = 300, server.open('run-2', {step: null})")
-    assert finished.evaluate("player.log.header.run") == "run-1"
-    assert "learning" in finished.evaluate("(player.changed(), player.stateWords())")
+    run, state = finished.evaluate(
+        "(player.seek(20), server.delay = 300, server.open('run-2', {step: null}),"
+        " player.changed(), [player.log.header.run, player.stateWords()])"
+    )
+    assert run == "run-1"
+    assert "learning" in state
     until(finished, "player.log.header.run === 'run-2'")
     assert finished.evaluate("player.shown") == 20
 
