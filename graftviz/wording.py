@@ -46,6 +46,19 @@ def quoted(value: object, longest: int = LONGEST) -> str:
         return f"a {type(value).__name__} that is too long to be shown"
 
 
+def enough_digits(value: float, is_shown: Callable[[float], bool]) -> int:
+    """Return the number of digits, from three, with which a number is written.
+
+    Parameters
+    ----------
+    value : float
+    is_shown : callable
+        Return whether the number as written shows what it has to, such as that it is below a limit.
+        If no number of digits does, there are three.
+    """
+    return next((k for k in range(3, 17) if is_shown(float(f"{value:.{k}g}"))), 3)
+
+
 def reworded(sentence: str, replace: Callable[[str, str], str]) -> str:
     """Replace Python arguments in the advice of a message, e.g. by command-line flags.
 

@@ -15,7 +15,7 @@ from graftviz import dynamics
 from graftviz.material import uploaded_series
 from graftviz.serving.limits import Limits
 from graftviz.ui.dynamics.options import DynamicsOptions, seeds_of
-from graftviz.ui.dynamics.state import RACE, TOO_LONG, DynamicsState, survey
+from graftviz.ui.dynamics.state import TOO_LONG, DynamicsState, survey
 from graftviz.ui.visits import clear_caches
 
 
@@ -113,7 +113,7 @@ def test_what_is_compared_comes_after_the_run_and_the_methods_one_by_one(schedul
     state.compared()
     assert scheduler.waiting == [state.run]
     scheduler.work_all()
-    for number in range(len(RACE)):
+    for number in range(len(dynamics.LEARNERS)):
         assert len(state.compared().race) == number
         assert len(scheduler.waiting) == 1
         scheduler.work_all()
@@ -250,5 +250,5 @@ def test_few_series_can_be_uploaded(scheduler: Idle, n: int) -> None:
     assert state.run is not None
     assert len(state.run.latest.steps) == n
     assert state.compared().is_complete
-    assert len(state.compared().race) == len(RACE)
+    assert len(state.compared().race) == len(dynamics.LEARNERS)
     assert set(state.link()) >= {"data", "fingerprint"}

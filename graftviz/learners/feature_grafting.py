@@ -48,4 +48,4 @@ class FeatureGrafting(FeatureOptions):
         self, table: DiscreteTable, *, seed: int = 0
     ) -> Generator[Step, Learner | None, Outcome]:
         """Learn from `table`; the seed is unused, as the algorithm is deterministic."""
-        return (yield from graft_features(table, self, one_step=False))
+        return (yield from graft_features(table, self))

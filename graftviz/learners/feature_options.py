@@ -64,7 +64,7 @@ class FeatureOptions(Learner):
     Attributes
     ----------
     one_step : bool
-        Whether the active weights take one step after an activation instead of a full fit.
+        Whether the active weights take one proximal step after an activation instead of a full fit.
     """
 
     sentences: ClassVar[str] = "feature"

@@ -26,16 +26,10 @@ _NOTE_AFTER_POLISH = (
 
 
 def graft_features(
-    table: DiscreteTable, options: FeatureOptions, *, one_step: bool
+    table: DiscreteTable, options: FeatureOptions
 ) -> Generator[Step, Learner | None, Outcome]:
-    """Activate the feature with the largest gradient until none violates (TH algorithm 5).
-
-    Parameters
-    ----------
-    one_step : bool
-        Whether to take one proximal step after each activation instead of fitting all weights.
-    """
-    run = _FeatureRun(table, options, one_step=one_step)
+    """Activate the feature with the largest gradient until none violates (TH algorithm 5)."""
+    run = _FeatureRun(table, options)
     is_polished = True  # there are no edges yet
     while True:
         stopped_by = run.exhausted_budget()
@@ -50,7 +44,7 @@ def graft_features(
         is_late = is_polished and run.index > 0
         run.activate(found)
         is_polished = False
-        sent = yield run.step(notes=(_NOTE_AFTER_POLISH,) if is_late and one_step else ())
+        sent = yield run.step(notes=(_NOTE_AFTER_POLISH,) if is_late and options.one_step else ())
         run.clock.resume()
         if type(sent) is type(options):
             run.switch(sent)
@@ -59,11 +53,10 @@ def graft_features(
 class _FeatureRun:
     """Active features and reports of one run."""
 
-    def __init__(self, table: DiscreteTable, options: FeatureOptions, *, one_step: bool) -> None:
+    def __init__(self, table: DiscreteTable, options: FeatureOptions) -> None:
         options.check(table)
         self.clock = Clock()
         self.options = options
-        self.one_step = one_step
         self.names, self.labels = table.names, table.labels
         with self.clock.work("statistics"):
             self._counts = PairCounts(table)
@@ -127,7 +120,7 @@ class _FeatureRun:
             self._previous_objective = self._evaluation.objective
             self._evaluation = (
                 network.step(penalty, tolerance=_STEP_TOLERANCE)
-                if self.one_step
+                if self.options.one_step
                 else network.fit(penalty, tolerance=_STEP_TOLERANCE)
             )
             self._history.append(
@@ -148,7 +141,7 @@ class _FeatureRun:
             penalty, network = self.settings.penalty, self._network
             self._evaluation = (
                 network.evaluate(penalty)
-                if self.one_step
+                if self.options.one_step
                 else network.polish(penalty, tolerance=_STEP_TOLERANCE)
             )
 
@@ -166,7 +159,7 @@ class _FeatureRun:
     def step(self, *, notes: tuple[str, ...]) -> Step:
         """Return the report of the last step and pause the clock until it is resumed."""
         assert self._feature is not None
-        refit = "step" if self.one_step else "refit"
+        refit = "step" if self.options.one_step else "refit"
         lines = ("loop", "score", "best", "activate", refit)
         return Step(
             index=self.index,

@@ -31,6 +31,7 @@ from graftviz.trace import (
     ScoredEdge,
     Step,
 )
+from graftviz.wording import enough_digits
 
 # Belief change that makes the fit visit an edge again: within a run, and in the final polish.
 # Penalised node weights couple all edges, so a step uses a larger tolerance then.
@@ -404,8 +405,7 @@ class GraftingRun:
 
 def format_below(value: float, limit: float) -> str:
     """Format a number with at least three digits and enough to show that it is below `limit`."""
-    texts = [f"{value:.{digits}g}" for digits in range(3, 17)]
-    return next((text for text in texts if float(text) < limit), texts[0])
+    return f"{value:.{enough_digits(value, lambda written: written < limit)}g}"
 
 
 def budget_reason(budget: int) -> str:

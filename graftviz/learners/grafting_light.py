@@ -54,4 +54,4 @@ class GraftingLight(FeatureOptions):
         self, table: DiscreteTable, *, seed: int = 0
     ) -> Generator[Step, Learner | None, Outcome]:
         """Learn from `table`; the seed is unused, as the algorithm is deterministic."""
-        return (yield from graft_features(table, self, one_step=True))
+        return (yield from graft_features(table, self))

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from graftviz.trace import ActivationTest
+from graftviz.wording import enough_digits
 
 LONGEST_NAME = 30
 LONGEST_LIST = 4
@@ -23,11 +24,12 @@ def score(value: float, limit: float = math.nan) -> str:
 
     More digits are written where three do not show whether it is above or below `limit`.
     """
-    side = value > limit, value < limit
-    texts = [f"{value:#.{digits}g}" for digits in range(3, 17)]
-    found = (text for text in texts if (float(text) > limit, float(text) < limit) == side)
-    text = next(found, texts[0])
-    return f"−{text[1:]}" if value < 0 else text
+
+    def side(number: float) -> tuple[bool, bool]:
+        return number > limit, number < limit
+
+    digits = enough_digits(value, lambda written: side(written) == side(value))
+    return f"{'−' if value < 0 else ''}{abs(value):#.{digits}g}"
 
 
 def score_line(text: str, test: ActivationTest | None) -> str:

@@ -28,7 +28,7 @@ from graftviz.ui.dynamics.options import (
     parent_count,
     seeds_of,
 )
-from graftviz.ui.dynamics.state import RACE, DynamicsState
+from graftviz.ui.dynamics.state import DynamicsState
 from graftviz.ui.frame.header import PageFile
 from graftviz.ui.frame.panels import show_notices, show_settings, show_until
 from graftviz.ui.frame.view import DYNAMICS
@@ -203,7 +203,7 @@ def _show_compared(state: DynamicsState) -> None:
             _show_curve(by_seeds, "seeds", chosen=seeds, other=k, level=level)
     if not compared.is_complete:
         st.caption(
-            f"Computing… {len(compared.race)} of {len(RACE)} methods, "
+            f"Computing… {len(compared.race)} of {len(LEARNERS)} methods, "
             f"{len(by_parents) + len(by_seeds)} points of the curves."
         )
 
@@ -224,8 +224,8 @@ def _show_race(race: Sequence[Measured], chosen: str, *, has_truth: bool) -> Non
     by_learner = {one.learner: one for one in race}
     best = min(race, key=lambda one: one.pred_error_test) if len(race) > 1 else None
     rows = {}
-    for name in RACE:
-        title, one = LEARNERS[name].title, by_learner.get(name)
+    for name, learner in LEARNERS.items():
+        title, one = learner.title, by_learner.get(name)
         cells = dict.fromkeys(columns, "…")
         if one is not None:
             title += f" ({_PARENTS_OF[one.wiring]})" if one.wiring else ""

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from graftviz.dynamics import DynamicsLearner, ScalableStructure, has_seeds
+from graftviz.dynamics import LEARNERS, DynamicsLearner, ScalableStructure, has_seeds
 from graftviz.dynamics.all_regressions import AllRegressions, regress_all
 from graftviz.dynamics.measuring import (
     Counts,
@@ -50,7 +50,6 @@ from graftviz.ui.run_limits import Verdict
 from graftviz.ui.visits import clearable_cache
 
 _SYSTEM = (*OF_SYSTEM, "seed")
-RACE = ("dense", "enforcing", "inducing", "scalable")
 TOO_LONG = "No curves over k and |S|: regressing each of these series takes too long."
 
 # -------------------------------------------------------------------------------------- the series
@@ -257,7 +256,7 @@ class DynamicsState(RunPage[DynamicsOptions, Shown, RunProgress]):
     def _race(self, shown: Shown) -> list[Plan]:
         """Return the plans of the four methods, without those that would take too long."""
         plans = []
-        for name in RACE:
+        for name in LEARNERS:
             try:
                 plan = plan_of(shown.options, shown.source, name)
             except InputError:

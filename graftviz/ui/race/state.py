@@ -64,7 +64,7 @@ class RaceState(SideBySidePage[RaceOptions]):
         at, axis = self.values["at"], self.values["axis"]
         if not self.is_from_link or axis == "seconds" or not 0 < at < math.inf:
             return False
-        have_ended = all(entry.run is None or entry.run.ended for entry in self.entries)
+        have_ended = all(run.ended for run in self.runs.values())
         race = self.race() if have_ended else None
         end = math.inf if race is None else race.finish(axis)
         if at <= end * _ROUNDED:

@@ -85,8 +85,7 @@ class Player extends StepView {
 
   /** The step at which a loading run opens: the requested one, or the shown one. */
   openingStep({ log, step }) {
-    const atEnd = this.log !== null && this.log.finished && this.shown === this.log.last;
-    const wanted = step ?? this.wanted ?? (atEnd ? Infinity : this.shown);
+    const wanted = step ?? this.wanted ?? (this.log !== null && this.isAtEnd ? Infinity : this.shown);
     return log.last === null ? wanted : Math.min(wanted, log.last);
   }
 
@@ -158,7 +157,7 @@ class Player extends StepView {
   stateWords() {
     const { log } = this;
     if (this.next) return "learning…";
-    if (log.last !== null) return log.finished && this.shown === log.last ? (log.outcome.converged ? "converged" : "finished") : "";
+    if (log.last !== null) return this.isAtEnd ? (log.outcome.converged ? "converged" : "finished") : "";
     if (this.wanted !== null || (this.playing && this.p >= log.ready)) return "learning…";
     return "";
   }
@@ -194,7 +193,7 @@ class Player extends StepView {
     const { log, shown } = this;
     const record = log.record(shown);
     const total = log.last === null ? "" : ` of ${log.last}`;
-    const end = log.finished && shown === log.last ? ` ${log.outcome.stop_reason}` : "";
+    const end = this.isAtEnd ? ` ${log.outcome.stop_reason}` : "";
     return `Step ${shown}${total}, ${plural(log.edgesAt(shown), "edge")}. ${record ? record.words : ""}${end}`;
   }
 

@@ -26,10 +26,9 @@ export class WordsPanel {
   }
 
   describe() {
-    const { log, shown } = this.app;
+    const { log, shown, isAtEnd: ended } = this.app;
     const record = log.record(shown);
     this.code.replaceChildren(...codeLines(this.lines, record?.lines ?? []));
-    const ended = log.finished && shown === log.last;
     this.title.textContent = record ? `Step ${shown}` : "Before the first step";
     this.showWords(record ? record.words : this.beginning(log, ended), record ? record.notes : [], log, ended);
   }
