@@ -10,8 +10,8 @@ import pytest
 
 from graftviz.__main__ import main
 from graftviz.experiments import arena as measured
-from graftviz.experiments.arena import Arena, contest_of
-from graftviz.experiments.arena_table import arena_markdown, arena_page
+from graftviz.experiments.arena import contest_of, entry, lab_of, measurements
+from graftviz.experiments.sweep_files import arena_files, arena_markdown
 from graftviz.learners.chow_liu import ChowLiu
 from graftviz.learners.registry import learner_names
 from graftviz.metrics import negative_log_pseudo_likelihood, nll
@@ -42,6 +42,11 @@ def results(tmp_path_factory, table):
     return out
 
 
+def measured_rows(contest, *learners):
+    lab = lab_of([contest])
+    return [lab.measure(measurement) for measurement in measurements([contest], learners)]
+
+
 def test_every_learner_has_a_row_of_the_same_budget(results):
     with (results / "arena.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -62,11 +67,13 @@ def test_every_learner_has_a_row_of_the_same_budget(results):
 
 
 def test_an_entry_is_what_the_learner_and_the_metrics_say(contest):
-    entry = Arena(learners=["chow-liu"]).enter(contest, "chow-liu")
+    (row,) = measured_rows(contest, "chow-liu")
+    found = entry(row)
     alone = learn(contest.train, ChowLiu(max_edges=12), test=contest.test)
-    assert entry.nll == pytest.approx(nll(alone.model, contest.test))
-    assert entry.nlpl == pytest.approx(negative_log_pseudo_likelihood(alone.model, contest.test))
-    assert (entry.edges, entry.width) == (alone.edges, 1)
+    assert found["nll"] == pytest.approx(nll(alone.model, contest.test))
+    wanted = negative_log_pseudo_likelihood(alone.model, contest.test)
+    assert found["nlpl"] == pytest.approx(wanted)
+    assert (found["edges"], found["width"]) == (alone.edges, 1)
 
 
 def test_a_failure_is_told_in_its_row(contest, monkeypatch):
@@ -75,22 +82,25 @@ def test_a_failure_is_told_in_its_row(contest, monkeypatch):
         yield
 
     monkeypatch.setattr(ChowLiu, "steps", fail)
-    arena = Arena(learners=["chow-liu", "edge-grafting"])
-    entries = [arena.enter(contest, name) for name in arena.learners]
-    assert "overflow" in entries[0].failure
-    assert entries[1].failure == ""
-    assert entries[1].nll is not None
-    for text in (arena_markdown(entries, [contest]), arena_page(entries, [contest], "")):
+    rows = measured_rows(contest, "chow-liu", "edge-grafting")
+    entries = [entry(row) for row in rows]
+    assert "overflow" in entries[0]["failure"]
+    assert entries[0]["options"] == {"max_edges": 12}
+    assert entries[1]["failure"] == ""
+    assert entries[1]["nll"] is not None
+    files = arena_files(rows, [contest], "")
+    for text in (arena_markdown(rows, [contest]), *files.values()):
         assert "sums overflow" in text
 
 
 def test_inference_out_of_reach_is_named(contest, monkeypatch):
     monkeypatch.setattr(measured, "MOST_OPERATIONS", 10)
     monkeypatch.setattr(measured, "_MOST_ENTRIES", 10)
-    entry = Arena(learners=["edge-grafting"]).enter(contest, "edge-grafting")
-    assert (entry.nll, entry.inference) == (None, "bp")
-    assert entry.inference_seconds > 0.0
-    assert any("infeasible" in note for note in entry.notes)
+    (row,) = measured_rows(contest, "edge-grafting")
+    found = entry(row)
+    assert (found["nll"], found["inference"]) == (None, "bp")
+    assert found["inference_seconds"] > 0.0
+    assert any("infeasible" in note for note in found["notes"])
 
 
 @pytest.mark.parametrize(

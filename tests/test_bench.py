@@ -16,7 +16,7 @@ import pytest
 from graftviz.__main__ import main
 from graftviz.commands import bench as command
 from graftviz.counts import PairCounts
-from graftviz.experiments import bench_learners, bench_rows, plain
+from graftviz.experiments import bench_rows, bench_work, plain
 from graftviz.experiments.bench import (
     Goal,
     Lab,
@@ -27,7 +27,7 @@ from graftviz.experiments.bench import (
     Yardstick,
     best_f1,
 )
-from graftviz.experiments.bench_table import bench_markdown
+from graftviz.experiments.sweep_files import bench_markdown
 from graftviz.fitting.network import ActiveNetwork
 from graftviz.fitting.penalty import Penalty
 from graftviz.inference import infer
@@ -101,8 +101,7 @@ def fitted_by_the_package(table, edges, lam, lam2):
 
 def test_the_plain_fit_finds_the_packages_minimum(table, codes, model):
     lam, lam2 = 1e-3, 0.03
-    margins = np.stack([np.bincount(column, minlength=S) for column in codes]) / ROWS
-    targets = plain.bincount_tables(codes, S, model.edges) / ROWS
+    margins, targets = plain.frequencies(codes, S, model.edges)
     twin = plain.PlainLikelihoodFit(model.edges, margins, targets, lam=lam, lam2=lam2)
     fitted = twin.minimise(tolerance=1e-8)
     found, learned = fitted_by_the_package(table, model.edges, lam, lam2)
@@ -112,8 +111,7 @@ def test_the_plain_fit_finds_the_packages_minimum(table, codes, model):
 
 
 def test_the_slope_of_the_plain_fit_is_that_of_its_value(codes, model):
-    margins = np.stack([np.bincount(column, minlength=S) for column in codes]) / ROWS
-    targets = plain.bincount_tables(codes, S, model.edges) / ROWS
+    margins, targets = plain.frequencies(codes, S, model.edges)
     twin = plain.PlainLikelihoodFit(
         model.edges, margins, targets, lam=1e-3, lam2=0.03, bp_tolerance=1e-14
     )
@@ -128,7 +126,7 @@ def test_the_slope_of_the_plain_fit_is_that_of_its_value(codes, model):
 
 def test_plain_edge_grafting_takes_the_packages_edges(table, codes):
     steps = list(itertools.islice(plain.edge_grafting(codes, S, lam=1e-3, lam2=0.03), 5))
-    learner = EdgeGrafting(lam=1e-3, lam2=0.03, max_edges=5, **bench_learners.paper(EdgeGrafting))
+    learner = EdgeGrafting(lam=1e-3, lam2=0.03, max_edges=5, preset="paper")
     result = learn(table, learner)
     assert [edge for edge, _ in steps] == [tuple(edge) for edge in result.model.edges]
     assert steps[-1][1].objective == pytest.approx(result.objective, abs=1e-6)
@@ -136,7 +134,7 @@ def test_plain_edge_grafting_takes_the_packages_edges(table, codes):
 
 def test_plain_nodewise_regression_ranks_true_edges_first():
     size = Size(8, 2000, 3, held_out=10, seed=5)
-    sample = bench_learners.nodewise(Lab(), size)
+    sample = bench_work.nodewise(Lab(), size)
     assert sample.facts["best F1"] > 0.8
     codes = Problem(size).codes
     norms = plain.nodewise_l1(codes, 3, [0, 4], strength=0.05, iterations=5)
@@ -202,10 +200,10 @@ def test_verdicts_know_which_way_is_better(value, verdict):
 def test_what_is_not_there_is_said():
     given = Size(16, 100, 2, 10, source="nltcs")
     lab = Lab()
-    row = lab.measure(Measurement("x", given, bench_learners.learning(bench_learners.defaults)))
+    row = lab.measure(Measurement("x", given, bench_work.learning(bench_work.defaults)))
     assert row.missing == "the data set nltcs is missing"
     assert not row.values
-    yardstick = Yardstick("edge grafting", bench_learners.edge_grafting_row, rehearse=False)
+    yardstick = Yardstick("edge grafting", bench_work.edge_grafting_row, rehearse=False)
     row = lab.measure(Measurement("y", SMALL, spent(1.0), yardstick=yardstick))
     assert row.missing == "edge grafting, belief score was not measured"
     assert "ratio" not in row.values
@@ -214,12 +212,12 @@ def test_what_is_not_there_is_said():
 
 def test_a_learner_is_measured_against_an_earlier_row_and_the_truth():
     lab = Lab(seconds_per_row=0.0)
-    grafting = f"edge grafting, {bench_learners.PAPER}"
-    learner = bench_learners.learning(bench_learners.edge_grafting)
-    first = lab.measure(Measurement(grafting, SMALL, learner, "learners"))
-    yardstick = Yardstick("edge grafting", bench_learners.edge_grafting_row, rehearse=False)
-    work = bench_learners.learning(bench_learners.best_choice(1.0))
-    row = lab.measure(Measurement("best-choice", SMALL, work, "learners", yardstick))
+    grafting = f"edge grafting, {bench_work.PAPER}"
+    learner = bench_work.learning(bench_work.edge_grafting)
+    first = lab.measure(Measurement(grafting, SMALL, learner, group="learners"))
+    yardstick = Yardstick("edge grafting", bench_work.edge_grafting_row, rehearse=False)
+    work = bench_work.learning(bench_work.best_choice(1.0))
+    row = lab.measure(Measurement("best-choice", SMALL, work, yardstick, group="learners"))
     assert row.yardstick_values["seconds"] == first.values["seconds"]
     assert abs(row.values["objective gap"]) < 1e-3
     truth = lab.problem(SMALL).model.edges
@@ -230,7 +228,7 @@ def test_a_learner_is_measured_against_an_earlier_row_and_the_truth():
 
 
 def best_choice_of(alpha):
-    return bench_learners.best_choice(alpha)(SMALL)
+    return bench_work.best_choice(alpha)(SMALL)
 
 
 def learned_edges(size, learner):
@@ -301,7 +299,7 @@ def few(monkeypatch):
     found = (
         Measurement("quick | work", SMALL, spent(2e-4), yardstick=Yardstick("twin", spent(5e-4))),
         Measurement("slow work", SMALL, spent(3.0), goals=goals),
-        Measurement("learner", SMALL, bench_learners.learning(bench_learners.defaults), "learners"),
+        Measurement("learner", SMALL, bench_work.learning(bench_work.defaults), group="learners"),
     )
     monkeypatch.setattr(command, "measurements", lambda **_: found)
     return found

@@ -13,7 +13,7 @@ from region_cases import ising, random_case
 
 import graftviz as gv
 from graftviz.errors import InputError
-from graftviz.experiments.bench_regions import _torus
+from graftviz.experiments.bench_work import torus
 from graftviz.model import PairwiseMRF
 from graftviz.regions import grow_region, local_marginal, region_marginal, region_model, rim_of
 from graftviz.regions.expansion import ExpansionOptions, expansion_steps
@@ -293,7 +293,7 @@ def test_a_query_costs_the_same_whatever_the_size_of_the_graph(cut):
     """The same neighbourhood in a graph a hundred times as large: same steps, calls and memory."""
     found = []
     for tiles in (1, 10):
-        model, columns = _torus(tiles, seed=1)
+        model, columns = torus(tiles, seed=1)
         query = 12 * columns + 20
         found.append(cost_of(lambda m=model, q=query: local_marginal(m, q, cut=cut, tolerance=0.0)))
     (small, few_calls, little), (large, calls, peak) = found

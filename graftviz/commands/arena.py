@@ -3,30 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
 from graftviz.commands.arguments import integer, number, path
-from graftviz.commands.folder import create_folder
+from graftviz.commands.sweep import run_sweep
 from graftviz.datasets import dataset_keys, load_dataset
 from graftviz.errors import InputError
-from graftviz.experiments.arena import Arena, Contest, Entry, contest_of
-from graftviz.experiments.arena_table import (
-    arena_csv,
-    arena_json,
-    arena_markdown,
-    arena_page,
-    entry_line,
-)
+from graftviz.experiments.arena import Contest, contest_of, lab_of, measurements
 from graftviz.experiments.reproduction.data import SOURCES, read_data, read_source
-from graftviz.formats.result_folder import write_results
+from graftviz.experiments.sweep_files import arena_files, arena_line, arena_markdown
 from graftviz.learners.base import checked_seed
 from graftviz.learners.registry import learner_names
 
 NAME = "arena"
-INTERRUPTED = 130
 DEFAULT_DATA = "survey"
-FILES = ("arena.csv", "arena.html", "measured.json")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=path,
         default=Path(NAME),
         metavar="DIR",
-        help=f"folder for {', '.join(FILES)} (default: {NAME})",
+        help=f"folder for arena.csv, arena.html, measured.json (default: {NAME})",
     )
     parser.add_argument(
         "--max-edges",
@@ -87,50 +77,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure, print and write; return the exit code."""
-    arena = Arena(
-        max_edges=arguments.max_edges,
-        seed=checked_seed(arguments.seed),
-        repeats=arguments.repeats,
-        limit=arguments.limit,
-        learners=None if arguments.learners is None else arguments.learners.split(","),
-    )
+    seed = checked_seed(arguments.seed)
     contests = [
-        _contest(text, arguments.test_fraction, arguments.seed)
+        _contest(text, arguments.test_fraction, seed)
         for text in dict.fromkeys(arguments.data or [DEFAULT_DATA])
     ]
-    folder = create_folder(arguments.out)
-    entries: list[Entry] = []
-    interrupted = _measure(arena, contests, entries)
-    command = _command(arguments)
-    contents = (
-        arena_csv(entries),
-        arena_page(entries, contests, command),
-        arena_json(entries, contests, command),
+    return run_sweep(
+        NAME,
+        arguments.out,
+        lab_of(contests, repeats=arguments.repeats),
+        measurements(
+            contests,
+            None if arguments.learners is None else arguments.learners.split(","),
+            max_edges=arguments.max_edges,
+            seed=seed,
+            limit=arguments.limit,
+        ),
+        line=arena_line,
+        files=lambda rows: arena_files(rows, contests, _command(arguments)),
+        markdown=lambda rows: arena_markdown(rows, contests),
     )
-    write_results(folder, NAME, dict(zip(FILES, contents, strict=True)))
-    print(f"\n{arena_markdown(entries, contests)}")
-    print(f"{', '.join(FILES)} are in {folder}.")
-    if interrupted:
-        print(
-            f"Interrupted: {len(entries)} of {len(contests) * len(arena.learners)} entries were "
-            "measured and written.",
-            file=sys.stderr,
-        )
-        return INTERRUPTED
-    return 0
-
-
-def _measure(arena: Arena, contests: list[Contest], entries: list[Entry]) -> bool:
-    """Measure all entries until Ctrl-C; return whether it was interrupted."""
-    try:
-        for contest in contests:
-            for name in arena.learners:
-                entry = arena.enter(contest, name)
-                entries.append(entry)
-                print(entry_line(entry), flush=True)
-    except KeyboardInterrupt:
-        return True
-    return False
 
 
 def _contest(text: str, fraction: float, seed: int) -> Contest:

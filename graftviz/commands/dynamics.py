@@ -111,10 +111,9 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         _load_engine(learner)
         with progress(train.n_series, "learning rows") as bar:
-            bar.update(0)
 
             def show_step(step: NodeStep) -> None:
-                bar.update(step.index + 1)
+                bar.show(step.index + 1)
 
             result = learn(
                 train,
@@ -175,8 +174,7 @@ def _divided(
 def _load_engine(learner: DynamicsLearner) -> None:
     """Learn a tiny system first, so that compilation is not counted in the reported time."""
     if isinstance(learner, SolverOptions):
-        with progress(1, "loading the engine") as bar:
-            bar.update(0)
+        with progress(1, "loading the engine"):
             tiny = simulate(random_system(4, density=0.5), 40)
             learn(tiny, type(learner)(solver=learner.solver, parents=2))
 

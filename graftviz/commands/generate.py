@@ -135,7 +135,7 @@ def run(arguments: argparse.Namespace) -> int:
             arguments.rows,
             seed=arguments.seed,
             **settings,
-            progress=lambda done, total: bar.update(done * arguments.rows // total),
+            progress=lambda done, total: bar.show(done * arguments.rows // total),
         )
     seconds = time.perf_counter() - started
     write_sample(folder, model, sample.table)

@@ -84,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
                 model,
                 evidence,
                 memory,
-                progress=lambda done, total: bar.update(100 * done // total),
+                progress=lambda done, total: bar.show(100 * done // total),
             )
             plan = tree.plan
             with _folder(arguments.out) as folder:

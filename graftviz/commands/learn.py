@@ -218,8 +218,7 @@ def _load_engine(learning: Run) -> None:
 
     This takes about a second, or a minute if the kernels have never been compiled on this machine.
     """
-    with progress(1, "loading the engine") as bar:
-        bar.update(0)
+    with progress(1, "loading the engine"):
         chain = np.cumsum(np.random.default_rng(0).random((64, 6)) < 0.2, axis=1) % 3
         # Codes of more than one byte, for variables of many states, need kernels of their own.
         wide = bool(learning.table.cardinalities.max() > 256)
@@ -239,9 +238,8 @@ def _drain(learning: Run) -> bool:
     try:
         _load_engine(learning)
         with progress(_edge_limit(learning), "learning edges") as bar:
-            bar.update(0)
             while learning.advance():
-                bar.update(learning.steps[-1].edges)
+                bar.show(learning.steps[-1].edges)
     except KeyboardInterrupt:
         pass
     return learning.outcome is None

@@ -130,9 +130,8 @@ def _measure(reproduction: Reproduction, data: Data, cache: PartCache) -> bool:
     name = reproduction.experiment.name
     try:
         with progress(sum(part.work for part in parts), name) as bar:
-            bar.update(0)
             reproduction.measure(
-                data, cache, parts=parts, on_progress=lambda done, _: bar.update(done)
+                data, cache, parts=parts, on_progress=lambda done, _: bar.show(done)
             )
     except KeyboardInterrupt:
         return True

@@ -124,7 +124,6 @@ def choose_lam(arguments: argparse.Namespace, learning: Run) -> LamPath | None:
     if arguments.choose_lam is None:
         return None
     with progress(arguments.lam_values, "choosing λ") as bar:
-        bar.update(0)
         if arguments.jobs != 1:
             return lam_path(
                 learning.table,
@@ -134,11 +133,11 @@ def choose_lam(arguments: argparse.Namespace, learning: Run) -> LamPath | None:
                 truth=learning.truth,
                 seed=learning.seed,
                 jobs=arguments.jobs,
-                on_done=lambda done, _: bar.update(done),
+                on_done=lambda done, _: bar.show(done),
             )
         path = None
         for path in _path_so_far(arguments, learning):
-            bar.update(len(path.points))
+            bar.show(len(path.points))
     return path
 
 
@@ -156,7 +155,6 @@ def stability(arguments: argparse.Namespace, learning: Run) -> EdgeStability | N
         return None
     found = None
     with progress(arguments.stability, "learning from subsamples") as bar:
-        bar.update(0)
         try:
             if arguments.jobs != 1:
                 return edge_stability(
@@ -166,10 +164,10 @@ def stability(arguments: argparse.Namespace, learning: Run) -> EdgeStability | N
                     method=arguments.stability_method,
                     seed=learning.seed,
                     jobs=arguments.jobs,
-                    on_done=lambda done, _: bar.update(done),
+                    on_done=lambda done, _: bar.show(done),
                 )
             for found in _stability_so_far(arguments, learning):
-                bar.update(found.done)
+                bar.show(found.done)
         except KeyboardInterrupt:
             pass
     return found

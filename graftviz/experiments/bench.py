@@ -1,23 +1,24 @@
-"""Benchmark engine: declared measurements, their execution, and result rows."""
+"""Engine of benchmark and arena: declared measurements, their execution, and result rows."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from statistics import median
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from graftviz.errors import InputError
 from graftviz.metrics import negative_log_pseudo_likelihood, recall_precision_f1
 from graftviz.model import PairwiseMRF
 from graftviz.sampling import random_model, sample_gibbs, scale_free_graph
 from graftviz.table import DiscreteTable
 
+GENERATED = "generated"
+LAM, LAM2 = 1e-3, 0.03  # the values for which the goals are set
 SECONDS_PER_ROW = 3.0  # processor time after which a row is not repeated
 MOST_REPETITIONS = 7
 _VERY_MANY, _FEW_CHAINS = 2_000, 1_024
@@ -29,6 +30,10 @@ LOWER_IS_BETTER = (
 
 class Unavailable(Exception):
     """Error for a yardstick or data set that is not available; the message gives the reason."""
+
+
+# Errors of one row that do not stop the others; InputError is a ValueError.
+FAILURES = (Unavailable, ArithmeticError, ValueError, MemoryError)
 
 
 @dataclass(frozen=True)
@@ -56,7 +61,7 @@ class Size:
     held_out: int = 1000
     edges: int | None = None
     edge_sigma: float = 1.0
-    source: str = "generated"
+    source: str = GENERATED
     seed: int = 1
 
     def rehearsal(self) -> Size:
@@ -67,10 +72,17 @@ class Size:
 
 
 class Problem:
-    """Data of one size, generated on first access."""
+    """Data of one size: generated on first access, or given.
 
-    def __init__(self, size: Size) -> None:
-        self.size = size
+    Parameters
+    ----------
+    size : Size
+    data : tuple of DiscreteTable, optional
+        Training rows and held-out rows, of which the true edges are unknown.
+    """
+
+    def __init__(self, size: Size, data: tuple[DiscreteTable, DiscreteTable] | None = None) -> None:
+        self.size, self._data = size, data
 
     @cached_property
     def model(self) -> PairwiseMRF:
@@ -91,6 +103,8 @@ class Problem:
     @cached_property
     def tables(self) -> tuple[DiscreteTable, DiscreteTable]:
         """Training rows and held-out rows."""
+        if self._data is not None:
+            return self._data
         size = self.size
         rows = size.rows + size.held_out
         # With very many variables, use fewer and longer chains: burn-in dominates the work.
@@ -109,33 +123,15 @@ class Problem:
         """Held-out rows."""
         return self.tables[1]
 
-    @cached_property
+    @property
     def truth(self) -> np.ndarray | None:
         """True edges, or None if unknown."""
-        return self.model.edges
+        return self.model.edges if self._data is None else None
 
     @cached_property
     def codes(self) -> np.ndarray:
         """Training codes for the NumPy implementations: int64, shape (n, rows)."""
         return self.train.codes.astype(np.int64)
-
-
-class LoadedProblem(Problem):
-    """Data loaded from files, without true edges."""
-
-    def __init__(self, size: Size, train: DiscreteTable, test: DiscreteTable) -> None:
-        super().__init__(size)
-        self._data = train, test
-
-    @cached_property
-    def tables(self) -> tuple[DiscreteTable, DiscreteTable]:
-        """Training rows and held-out rows."""
-        return self._data
-
-    @cached_property
-    def truth(self) -> np.ndarray | None:
-        """None: the true edges are unknown."""
-        return None
 
 
 class Sample(NamedTuple):
@@ -148,13 +144,13 @@ class Sample(NamedTuple):
     model : PairwiseMRF or None
         The learned model, if any.
     facts : dict
-        Further numbers, by name.
+        Further values, by name.
     """
 
     seconds: float
     wall: float
     model: PairwiseMRF | None = None
-    facts: dict[str, float] = {}  # noqa: RUF012 (never written to)
+    facts: dict[str, Any] = {}  # noqa: RUF012 (never written to)
 
     def scaled(self, factor: float) -> Sample:
         """Return the sample with its times multiplied, to extrapolate from a part of the work."""
@@ -192,192 +188,7 @@ class Goal(NamedTuple):
         return "reached" if must and sign * value >= sign * self.least else "missed"
 
 
-@dataclass(frozen=True)
-class Yardstick:
-    """Reference implementation of the same work."""
-
-    name: str
-    run: Callable[[Lab, Size], Sample]
-    rehearse: bool = True
-
-
-@dataclass(frozen=True)
-class Measurement:
-    """One row of the benchmark, declared.
-
-    Attributes
-    ----------
-    name : str
-        Description of the work.
-    size : Size
-    run : callable (lab, size) -> Sample
-        Does the work once with this package.
-    group : str
-        Table of the row: "speed" or "learners".
-    yardstick : Yardstick, optional
-    goals : tuple of Goal
-    rehearse : bool
-        Whether to do the work on tiny data first, so that compilation is not timed.
-    seeds : tuple of int
-        Seeds of samples on which the work is done once each, instead of repeatedly on one sample;
-        every number is then the median over the samples.
-    """
-
-    name: str
-    size: Size
-    run: Callable[[Lab, Size], Sample]
-    group: str = "speed"
-    yardstick: Yardstick | None = None
-    goals: tuple[Goal, ...] = ()
-    rehearse: bool = True
-    seeds: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True)
-class Row:
-    """Results of one measurement.
-
-    Attributes
-    ----------
-    values : dict
-        "seconds" (median of processor time), "wall", "ratio", and if available "recall",
-        "precision", "F1", "NLPL", "edges" and the facts of the samples.
-    yardstick_values : dict
-        The same for the yardstick; empty if there is none.
-    missing : str
-        Reason why there is no measurement or no yardstick; empty if there is.
-    """
-
-    measurement: Measurement
-    repetitions: int = 0
-    values: dict[str, float] = field(default_factory=dict)
-    yardstick_values: dict[str, float] = field(default_factory=dict)
-    missing: str = ""
-
-    def verdicts(self) -> list[tuple[Goal, float | None, str]]:
-        """Return every goal with the measured value and the verdict."""
-        return [
-            (goal, self.values[goal.quantity], goal.verdict(self.values[goal.quantity]))
-            if goal.quantity in self.values
-            else (goal, None, "not measured")
-            for goal in self.measurement.goals
-        ]
-
-
-class Lab:
-    """Data and finished rows, shared by all measurements of one session.
-
-    Parameters
-    ----------
-    data : dict, optional
-        Training rows and held-out rows by source name.
-    seconds_per_row : float
-        Processor time that repetitions of one row may take.
-    """
-
-    def __init__(
-        self,
-        data: dict[str, tuple[DiscreteTable, DiscreteTable]] | None = None,
-        *,
-        seconds_per_row: float = SECONDS_PER_ROW,
-    ) -> None:
-        self._data = data or {}
-        self._problems: dict[Size, Problem] = {}
-        self.seconds_per_row = seconds_per_row
-        self.rows: list[Row] = []
-
-    def problem(self, size: Size) -> Problem:
-        """Return the data of a size.
-
-        Raises
-        ------
-        Unavailable
-            If the data set is missing.
-        """
-        if size not in self._problems:
-            if size.source == "generated":
-                self._problems[size] = Problem(size)
-            elif size.source in self._data:
-                self._problems[size] = LoadedProblem(size, *self._data[size.source])
-            else:
-                raise Unavailable(f"the data set {size.source} is missing")
-        return self._problems[size]
-
-    def earlier(self, name: str, size: Size) -> Row:
-        """Return the earlier row with this name and size.
-
-        Raises
-        ------
-        Unavailable
-            If there is none.
-        """
-        for row in self.rows:
-            if row.measurement.name == name and row.measurement.size == size and row.values:
-                return row
-        raise Unavailable(f"{name} was not measured")
-
-    def measure(self, measurement: Measurement) -> Row:
-        """Run a measurement and its yardstick, and append the row to :attr:`rows`."""
-        row = self._measured(measurement)
-        self.rows.append(row)
-        return row
-
-    def _measured(self, measurement: Measurement) -> Row:
-        sizes = [replace(measurement.size, seed=seed) for seed in measurement.seeds]
-        try:
-            values, repetitions = self._medians(measurement, sizes or [measurement.size])
-        except (Unavailable, InputError) as problem:
-            return Row(measurement, missing=str(problem))
-        yardstick = measurement.yardstick
-        if yardstick is None:
-            return Row(measurement, repetitions, values)
-        try:
-            theirs, _ = self._medians(yardstick, sizes or [measurement.size])
-        except Unavailable as problem:
-            return Row(measurement, repetitions, values, missing=str(problem))
-        if values["seconds"] > 0:
-            values["ratio"] = theirs["seconds"] / values["seconds"]
-        if "objective" in values and "objective" in theirs:
-            values["objective gap"] = values["objective"] / theirs["objective"] - 1.0
-        return Row(measurement, repetitions, values, theirs)
-
-    def _medians(
-        self, work: Measurement | Yardstick, sizes: Sequence[Size]
-    ) -> tuple[dict[str, float], int]:
-        """Return the medians over samples, and the total number of repetitions."""
-        found, repetitions = [], 0
-        for size in sizes:
-            sample, times = self._repeated(work, size, most=1 if len(sizes) > 1 else None)
-            found.append(self._values(sample, size))
-            repetitions += times
-        shared = [name for name in found[0] if all(name in values for values in found)]
-        return {name: median(values[name] for values in found) for name in shared}, repetitions
-
-    def _repeated(
-        self, work: Measurement | Yardstick, size: Size, *, most: int | None = None
-    ) -> tuple[Sample, int]:
-        """Return the last sample with the median times of all samples, and their number."""
-        if work.rehearse:
-            work.run(self, size.rehearsal())
-        samples: list[Sample] = []
-        took = [0.0]
-        limit = most or MOST_REPETITIONS
-        while len(samples) < limit and sum(took) + took[-1] <= self.seconds_per_row:
-            started = time.process_time()
-            samples.append(work.run(self, size))
-            took.append(time.process_time() - started)
-        seconds = median(sample.seconds for sample in samples)
-        wall = median(sample.wall for sample in samples)
-        return samples[-1]._replace(seconds=seconds, wall=wall), len(samples)
-
-    def _values(self, sample: Sample, size: Size) -> dict[str, float]:
-        values = {"seconds": sample.seconds, "wall": sample.wall, **sample.facts}
-        if sample.model is not None:
-            values |= quality(sample.model, self.problem(size))
-        return values
-
-
-def quality(model: PairwiseMRF, problem: Problem) -> dict[str, float]:
+def quality(model: PairwiseMRF, problem: Problem) -> dict[str, Any]:
     """Return the accuracy of a learned model against the true edges and on held-out rows.
 
     "NLPL gap" is relative to the NLPL of the generating model on the same rows; "best F1" is the
@@ -400,11 +211,206 @@ def quality(model: PairwiseMRF, problem: Problem) -> dict[str, float]:
     return values
 
 
+Work: TypeAlias = "Callable[[Lab, Size], Sample]"  # does the work once
+Judge: TypeAlias = Callable[[PairwiseMRF, Problem], dict[str, Any]]  # values of a learned model
+
+
+@dataclass(frozen=True)
+class Yardstick:
+    """Reference implementation of the same work."""
+
+    name: str
+    run: Work
+    rehearse: bool = True
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One row of the benchmark or the arena, declared.
+
+    Attributes
+    ----------
+    name : str
+        Description of the work.
+    size : Size
+    run : callable (lab, size) -> Sample
+        Does the work once with this package.
+    yardstick : Yardstick, optional
+    goals : tuple of Goal
+    group : str
+        Table of the row: "speed" or "learners".
+    rehearse : bool
+        Whether to do the work on tiny data first, so that compilation is not timed.
+    seeds : tuple of int
+        Seeds of samples on which the work is done once each, instead of repeatedly on one sample;
+        every number is then the median over the samples.
+    judge : callable (model, problem) -> dict
+        Values of a learned model, computed once.
+    options : mapping
+        Options of the learner that differ from its defaults.
+    """
+
+    name: str
+    size: Size
+    run: Work
+    yardstick: Yardstick | None = None
+    goals: tuple[Goal, ...] = ()
+    group: str = "speed"
+    rehearse: bool = True
+    seeds: tuple[int, ...] = ()
+    judge: Judge = quality
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """Name and number of variables."""
+        return f"{self.name}, n = {self.size.nodes:,}"
+
+
+@dataclass(frozen=True)
+class Row:
+    """Results of one measurement.
+
+    Attributes
+    ----------
+    values : dict
+        "seconds" (median of processor time), "wall", "ratio", and if available the facts of the
+        samples and the values of the learned model.
+    yardstick_values : dict
+        The same for the yardstick; empty if there is none.
+    missing : str
+        Reason why there is no measurement or no yardstick; empty if there is.
+    """
+
+    measurement: Measurement
+    repetitions: int = 0
+    values: dict[str, Any] = field(default_factory=dict)
+    yardstick_values: dict[str, Any] = field(default_factory=dict)
+    missing: str = ""
+
+    def verdicts(self) -> list[tuple[Goal, float | None, str]]:
+        """Return every goal with the measured value and the verdict."""
+        return [
+            (goal, self.values[goal.quantity], goal.verdict(self.values[goal.quantity]))
+            if goal.quantity in self.values
+            else (goal, None, "not measured")
+            for goal in self.measurement.goals
+        ]
+
+
+class Lab:
+    """Data and finished rows, shared by all measurements of one session.
+
+    Parameters
+    ----------
+    data : dict, optional
+        Training rows and held-out rows by source name.
+    seconds_per_row : float
+        Processor time that repetitions of one row may take.
+    most_repetitions : int
+    """
+
+    def __init__(
+        self,
+        data: Mapping[str, tuple[DiscreteTable, DiscreteTable]] | None = None,
+        *,
+        seconds_per_row: float = SECONDS_PER_ROW,
+        most_repetitions: int = MOST_REPETITIONS,
+    ) -> None:
+        self._data = data or {}
+        self._problems: dict[Size, Problem] = {}
+        self.seconds_per_row, self.most_repetitions = seconds_per_row, most_repetitions
+        self.rows: list[Row] = []
+
+    def problem(self, size: Size) -> Problem:
+        """Return the data of a size.
+
+        Raises
+        ------
+        Unavailable
+            If the data set is missing.
+        """
+        if size not in self._problems:
+            if size.source != GENERATED and size.source not in self._data:
+                raise Unavailable(f"the data set {size.source} is missing")
+            self._problems[size] = Problem(size, self._data.get(size.source))
+        return self._problems[size]
+
+    def earlier(self, name: str, size: Size) -> Row:
+        """Return the earlier row with this name and size.
+
+        Raises
+        ------
+        Unavailable
+            If there is none.
+        """
+        for row in self.rows:
+            if row.measurement.name == name and row.measurement.size == size and row.values:
+                return row
+        raise Unavailable(f"{name} was not measured")
+
+    def measure(self, measurement: Measurement) -> Row:
+        """Run a measurement and its yardstick, and append the row to :attr:`rows`."""
+        self.rows.append(self._measured(measurement))
+        return self.rows[-1]
+
+    def _measured(self, measurement: Measurement) -> Row:
+        seeds = measurement.seeds or (measurement.size.seed,)
+        sizes = [replace(measurement.size, seed=seed) for seed in seeds]
+        yardstick = measurement.yardstick
+        repetitions = 0
+        values: dict[str, Any] = {}
+        theirs: dict[str, Any] = {}
+        try:
+            values, repetitions = self._medians(measurement, sizes, measurement.judge)
+            if yardstick is not None:
+                theirs, _ = self._medians(yardstick, sizes, measurement.judge)
+        except FAILURES as problem:
+            reason = str(problem) or type(problem).__name__
+            return Row(measurement, repetitions, values, missing=reason)
+        if theirs and values["seconds"] > 0:
+            values["ratio"] = theirs["seconds"] / values["seconds"]
+        if "objective" in values and "objective" in theirs:
+            values["objective gap"] = values["objective"] / theirs["objective"] - 1.0
+        return Row(measurement, repetitions, values, theirs)
+
+    def _medians(
+        self, work: Measurement | Yardstick, sizes: Sequence[Size], judge: Judge
+    ) -> tuple[dict[str, Any], int]:
+        """Return the values, or their medians over several samples, and all repetitions."""
+        found, repetitions = [], 0
+        for size in sizes:
+            sample, times = self._repeated(work, size, 1 if len(sizes) > 1 else None)
+            values = {"seconds": sample.seconds, "wall": sample.wall, **sample.facts}
+            if sample.model is not None:
+                values |= judge(sample.model, self.problem(size))
+            found.append(values)
+            repetitions += times
+        if len(found) == 1:
+            return found[0], repetitions
+        shared = [name for name in found[0] if all(name in values for values in found)]
+        return {name: median(values[name] for values in found) for name in shared}, repetitions
+
+    def _repeated(
+        self, work: Measurement | Yardstick, size: Size, most: int | None
+    ) -> tuple[Sample, int]:
+        """Return the last sample with the median times of all samples, and their number."""
+        if work.rehearse:
+            work.run(self, size.rehearsal())
+        samples: list[Sample] = []
+        took = [0.0]
+        limit = most or self.most_repetitions
+        while len(samples) < limit and sum(took) + took[-1] <= self.seconds_per_row:
+            started = time.process_time()
+            samples.append(work.run(self, size))
+            took.append(time.process_time() - started)
+        seconds = median(sample.seconds for sample in samples)
+        wall = median(sample.wall for sample in samples)
+        return samples[-1]._replace(seconds=seconds, wall=wall), len(samples)
+
+
 def best_f1(ranked: np.ndarray, truth: np.ndarray) -> float:
     """Return the largest F1 of the first k edges of a ranking, over all k."""
-    true = {(int(i), int(j)) for i, j in np.sort(truth, axis=1)}
-    hits, best = 0, 0.0
-    for k, (i, j) in enumerate(np.sort(ranked, axis=1), start=1):
-        hits += (int(i), int(j)) in true
-        best = max(best, 2 * hits / (k + len(true)))
-    return best
+    true = set(map(tuple, np.sort(truth, axis=1).tolist()))
+    hits = np.cumsum([tuple(edge) in true for edge in np.sort(ranked, axis=1).tolist()])
+    return float(np.max(2 * hits / (np.arange(1, len(hits) + 1) + len(true)), initial=0.0))

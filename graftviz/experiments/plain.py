@@ -38,6 +38,13 @@ def bincount_tables(codes: np.ndarray, states: int, pairs: np.ndarray) -> np.nda
     return tables
 
 
+def frequencies(codes: np.ndarray, states: int, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return p_D of all variables and of some pairs, shapes (n, s) and (pairs, s, s)."""
+    rows = codes.shape[1]
+    margins = np.stack([np.bincount(column, minlength=states) for column in codes]) / rows
+    return margins, bincount_tables(codes, states, pairs) / rows
+
+
 def crosstab_tables(frame: pd.DataFrame, pairs: np.ndarray) -> list[pd.DataFrame]:
     """Count pair tables by pandas.crosstab; states that never occur are missing from them."""
     columns = list(frame)
@@ -310,10 +317,8 @@ def edge_grafting(
     fitted : Fitted
         The fit with that edge.
     """
-    n, rows = codes.shape
-    pairs = np.array(list(combinations(range(n), 2)))
-    tables = bincount_tables(codes, states, pairs) / rows
-    margins = np.stack([np.bincount(column, minlength=states) for column in codes]) / rows
+    pairs = np.array(list(combinations(range(len(codes)), 2)))
+    margins, tables = frequencies(codes, states, pairs)
     beliefs, fitted = margins, None
     active = np.zeros(len(pairs), dtype=bool)
     chosen: list[int] = []

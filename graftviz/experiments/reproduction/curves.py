@@ -9,7 +9,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from graftviz.experiments.bench_engine import LAM, LAM2
+from graftviz.experiments.bench import LAM, LAM2
 from graftviz.experiments.reproduction.data import GENERATED
 from graftviz.experiments.reproduction.experiment import Cells, NotMeasured, Results, Study
 from graftviz.experiments.reproduction.runs import (

@@ -14,12 +14,10 @@ from graftviz.datasets.labelled_graph import LabelledGraph
 from graftviz.datasets.public_cora import read_cora
 from graftviz.dynamics import TimeSeries
 from graftviz.errors import InputError
-from graftviz.experiments.bench import LoadedProblem, Problem, Size
+from graftviz.experiments.bench import GENERATED, Problem, Size
 from graftviz.experiments.reproduction.series_files import read_series_file
 from graftviz.formats.result_folder import check_results
 from graftviz.table import DiscreteTable, read_table
-
-GENERATED = "generated"
 
 
 class Source(NamedTuple):
@@ -131,7 +129,7 @@ class Data:
             if size.source == GENERATED:
                 self._problems[size] = Problem(size)
             else:
-                self._problems[size] = LoadedProblem(size, *self._cut(size))
+                self._problems[size] = Problem(size, self._cut(size))
         return self._problems[size]
 
     def fingerprint(self, size: Size) -> str | None:

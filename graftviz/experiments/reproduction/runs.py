@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from graftviz.experiments.bench import Size
-from graftviz.experiments.bench_engine import LAM, LAM2
+from graftviz.experiments.bench import LAM, LAM2, Size
 from graftviz.experiments.reproduction.data import GENERATED, Data
 from graftviz.experiments.reproduction.experiment import NotMeasured, Part, Results
 from graftviz.learners.base import Learner

@@ -1,0 +1,340 @@
+"""Benchmarked work of the package, and the same work by its references.
+
+Every public function takes a lab and a size, does the work once, and returns its sample;
+:func:`learning` makes such a function of a learner.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from graftviz.counts import PairCounts
+from graftviz.experiments import plain
+from graftviz.experiments.bench import LAM, LAM2, Lab, Sample, Size, Work, best_f1, timed
+from graftviz.fitting.network import ActiveNetwork
+from graftviz.fitting.penalty import Penalty
+from graftviz.inference.exact import JunctionTree
+from graftviz.inference.propagation import message_graph, propagate
+from graftviz.learners.base import Learner
+from graftviz.learners.best_choice import BestChoice
+from graftviz.learners.edge_grafting import EdgeGrafting
+from graftviz.metrics import recall_precision_f1
+from graftviz.model import PairwiseMRF
+from graftviz.regions import local_marginal
+from graftviz.sampling import grid_graph, random_model
+from graftviz.selection.fits import fit as run_learner
+from graftviz.trace import Outcome, Step
+
+PAPER = "belief score"
+BINCOUNT_PAIRS, CROSSTAB_PAIRS = 1_000, 20
+SWEEPS = 32  # enough to include work that is not done in every sweep
+PLAIN_SWEEPS = 8
+BP_TOLERANCE, MOST_SWEEPS = 1e-6, 500
+FIT_EVALUATIONS = 500
+BAND = 6  # neighbours of each variable of the banded graph on either side
+FEW_EDGES = 12  # compared with edge grafting in NumPy
+LARGE_EDGES = 100
+NODEWISE_STRENGTH, NODEWISE_PASSES = 0.05, 8  # more passes do not improve the edges
+NODEWISE_MOST, NODEWISE_PART = 50, 10  # above 50 variables, only 10 are regressed
+# Local queries run on tori of Ising variables. The large one is tiled with copies of the small
+# one, so that a query has the same neighbourhood and the same result in both.
+TORUS = (25, 40)
+SMALL_NODES = math.prod(TORUS)
+SLOWER = f"time over that on {SMALL_NODES:,} nodes"
+QUERIES = 25
+FIELD, COUPLING = 0.5, 0.25
+
+
+def _timed_mean(work: Callable[[], Any], times: int) -> Sample:
+    """Do the work many times and return the mean times."""
+    return timed(lambda: [work() for _ in range(times)])[1].scaled(1.0 / times)
+
+
+def count_pairs(lab: Lab, size: Size) -> Sample:
+    """Pack the table and count every pair."""
+    train = lab.problem(size).train
+    return timed(lambda: PairCounts(train).count_all())[1]
+
+
+def count_by_bincount(lab: Lab, size: Size) -> Sample:
+    """Count some pairs by a loop of np.bincount, and extrapolate to all."""
+    codes, pairs = lab.problem(size).codes, _some_pairs(size, BINCOUNT_PAIRS)
+    _, sample = timed(lambda: plain.bincount_tables(codes, size.states, pairs))
+    return sample.scaled(math.comb(size.nodes, 2) / len(pairs))
+
+
+def count_by_crosstab(lab: Lab, size: Size) -> Sample:
+    """Count a few pairs by pandas.crosstab, and extrapolate to all."""
+    frame, pairs = lab.problem(size).train.to_frame(), _some_pairs(size, CROSSTAB_PAIRS)
+    _, sample = timed(lambda: plain.crosstab_tables(frame, pairs))
+    return sample.scaled(math.comb(size.nodes, 2) / len(pairs))
+
+
+def _some_pairs(size: Size, count: int) -> np.ndarray:
+    rng = np.random.default_rng(size.seed)
+    count = min(count, math.comb(size.nodes, 2))
+    return np.array([rng.choice(size.nodes, size=2, replace=False) for _ in range(count)])
+
+
+def sweep(lab: Lab, size: Size) -> Sample:
+    """Time one sweep, as the mean of many."""
+    return _propagated(lab, size, SWEEPS, -1.0).scaled(1.0 / SWEEPS)
+
+
+def converge(lab: Lab, size: Size) -> Sample:
+    """Propagate from uniform messages until none changes by more than 1e-6."""
+    return _propagated(lab, size, MOST_SWEEPS, BP_TOLERANCE)
+
+
+def _propagated(lab: Lab, size: Size, sweeps: int, tolerance: float) -> Sample:
+    graph, work = message_graph(lab.problem(size).model), np.empty((5, size.states))
+    n, m = size.nodes, len(graph.edge_nodes)
+    found, sample = timed(lambda: propagate(graph, n, m, sweeps, tolerance, 0.0, work))
+    return sample._replace(facts={"sweeps": float(found[0])})
+
+
+def plain_sweep(lab: Lab, size: Size) -> Sample:
+    """Time one synchronous sweep by products in NumPy."""
+    return _timed_mean(_propagation(lab, size).sweep, PLAIN_SWEEPS)
+
+
+def plain_sweep_in_logs(lab: Lab, size: Size) -> Sample:
+    """Time one synchronous sweep in NumPy that does not underflow at hubs."""
+    return _timed_mean(_propagation(lab, size).sweep_in_logs, PLAIN_SWEEPS)
+
+
+def textbook_sweep(lab: Lab, size: Size) -> Sample:
+    """Time one synchronous sweep in the log domain in NumPy."""
+    model = lab.problem(size).model
+    weights = plain.uniform_weights(model)
+    messages = np.full((2, model.n_edges, size.states), -math.log(size.states))
+
+    def work() -> None:
+        messages[:] = plain.textbook_sweep(*weights, model.edges, messages)
+
+    return _timed_mean(work, PLAIN_SWEEPS)
+
+
+def plain_converge(lab: Lab, size: Size) -> Sample:
+    """Sweep synchronously in NumPy until no message changes by more than 1e-6."""
+    propagation = _propagation(lab, size)
+    sweeps, sample = timed(lambda: propagation.converge(BP_TOLERANCE, MOST_SWEEPS))
+    return sample._replace(facts={"sweeps": float(sweeps)})
+
+
+def _propagation(lab: Lab, size: Size) -> plain.Propagation:
+    model = lab.problem(size).model
+    propagation = plain.Propagation(model.n_variables, model.edges, size.states)
+    propagation.set_weights(*plain.uniform_weights(model))
+    return propagation
+
+
+def fit(lab: Lab, size: Size) -> Sample:
+    """Fit the weights of the true graph, with pairs counted before."""
+    problem = lab.problem(size)
+    network = ActiveNetwork(PairCounts(problem.train), problem.train.names, problem.train.labels)
+    penalty = Penalty(LAM, LAM2, False, False)
+    network.fit_nodes(penalty, tolerance=1e-8)
+    for i, j in problem.model.edges:
+        network.add_edge(int(i), int(j))
+    found, sample = timed(lambda: network.polish(penalty, tolerance=1e-8))
+    facts = {"objective": found.objective, "KKT residual": found.kkt_residual}
+    return sample._replace(facts=facts)
+
+
+def plain_fit(lab: Lab, size: Size) -> Sample:
+    """Fit the same weights by L-BFGS with converged belief propagation."""
+    problem = lab.problem(size)
+    edges = problem.model.edges
+    margins, tables = plain.frequencies(problem.codes, size.states, edges)
+    work = plain.PlainLikelihoodFit(edges, margins, tables, lam=LAM, lam2=LAM2)
+    fitted, sample = timed(lambda: work.minimise(most_evaluations=FIT_EVALUATIONS))
+    facts = {"objective": fitted.objective, "evaluations": float(fitted.evaluations)}
+    return sample._replace(facts=facts)
+
+
+def grid_marginals(_lab: Lab, size: Size) -> Sample:
+    """Compute all marginals and log Z of a square grid without wrap-around."""
+    side = math.isqrt(size.nodes)
+    return _marginals(grid_graph(side, side).edges, size)
+
+
+def band_marginals(_lab: Lab, size: Size) -> Sample:
+    """Compute all marginals and log Z of a banded graph, whose cliques have many states."""
+    edges = [(i, j) for j in range(size.nodes) for i in range(max(j - BAND, 0), j)]
+    return _marginals(np.array(edges), size)
+
+
+def _marginals(edges: np.ndarray, size: Size) -> Sample:
+    n = int(edges.max()) + 1
+    model = random_model(edges, [size.states] * n, seed=size.seed)
+
+    def work() -> JunctionTree:
+        tree = JunctionTree(model)
+        tree.beliefs()
+        return tree
+
+    tree, sample = timed(work)
+    return sample._replace(facts={"width": float(tree.plan.width)})
+
+
+def learning(make: Callable[[Size], Learner]) -> Work:
+    """Return a function that runs the learner ``make(size)`` to its end."""
+
+    def work(lab: Lab, size: Size) -> Sample:
+        outcome, sample = _learned(make(size), lab, size)
+        facts = {
+            "objective": outcome.objective,
+            "KKT residual": outcome.kkt_residual,
+            "share of pairs": outcome.tables_counted / outcome.tables_possible,
+        }
+        return sample._replace(model=outcome.model(), facts=facts)
+
+    return work
+
+
+def _learned(learner: Learner, lab: Lab, size: Size) -> tuple[Outcome, Sample]:
+    train = lab.problem(size).train
+    outcome, sample = timed(lambda: run_learner(learner, train, 0))
+    assert outcome is not None  # only a run with a limit on edges has none
+    return outcome, sample
+
+
+def defaults(_size: Size) -> BestChoice:
+    """Return best-choice grafting with its defaults."""
+    return BestChoice()
+
+
+def edge_grafting(size: Size) -> EdgeGrafting:
+    """Return edge grafting with the settings of the paper."""
+    return EdgeGrafting(lam=LAM, lam2=LAM2, max_edges=_three_n(size), preset="paper")
+
+
+def few_edges(_size: Size) -> EdgeGrafting:
+    """Return edge grafting with the settings of the paper for the first few edges."""
+    return EdgeGrafting(lam=LAM, lam2=LAM2, max_edges=FEW_EDGES, preset="paper")
+
+
+def best_choice(alpha: float, *, hubs: bool = True) -> Callable[[Size], BestChoice]:
+    """Return a factory of best-choice grafting with the paper's score and n / 2 tests per step."""
+    return lambda size: BestChoice(
+        alpha=alpha,
+        hubs=hubs,
+        lam=LAM,
+        lam2=LAM2,
+        t_max=math.ceil(size.nodes / 2),
+        max_edges=_three_n(size),
+        preset="paper",
+    )
+
+
+def _three_n(size: Size) -> int:
+    return min(3 * size.nodes, math.comb(size.nodes, 2))
+
+
+def plain_edge_grafting(lab: Lab, size: Size) -> Sample:
+    """Graft the first few edges in NumPy."""
+    codes = lab.problem(size).codes
+    grafting = plain.edge_grafting(codes, size.states, lam=LAM, lam2=LAM2)
+    steps, sample = timed(lambda: list(islice(grafting, FEW_EDGES)))
+    return sample._replace(facts={"objective": steps[-1][1].objective, "edges": float(len(steps))})
+
+
+def nodewise(lab: Lab, size: Size) -> Sample:
+    """Regress every variable on all others; with many variables, extrapolate from some."""
+    problem = lab.problem(size)
+    count = size.nodes if size.nodes <= NODEWISE_MOST else NODEWISE_PART
+    nodes = np.linspace(0, size.nodes - 1, count).astype(int)
+    norms, sample = timed(
+        lambda: plain.nodewise_l1(
+            problem.codes,
+            size.states,
+            nodes.tolist(),
+            strength=NODEWISE_STRENGTH,
+            iterations=NODEWISE_PASSES,
+        )
+    )
+    if count < size.nodes:
+        return sample.scaled(size.nodes / count)
+    pairs = np.column_stack(np.triu_indices(size.nodes, 1))
+    strengths = np.maximum(norms, norms.T)[pairs[:, 0], pairs[:, 1]]
+    ranked = pairs[np.argsort(strengths, kind="stable")[::-1]]
+    ranked = ranked[: int((strengths > 0).sum())]
+    return sample._replace(facts={"best F1": best_f1(ranked, problem.model.edges)})
+
+
+def half_more_edges(lab: Lab, size: Size) -> Sample:
+    """Learn 1.5 n edges with the defaults, and evaluate them in order of activation."""
+    outcome, sample = _learned(BestChoice(max_edges=3 * size.nodes // 2), lab, size)
+    model, truth = outcome.model(), lab.problem(size).model.edges
+    facts = {
+        "precision of n": recall_precision_f1(model.edges[: size.nodes], truth).precision,
+        "recall of 1.5 n": recall_precision_f1(model.edges, truth).recall,
+    }
+    available = {name: value for name, value in facts.items() if value is not None}
+    return sample._replace(model=model, facts=available)
+
+
+def first_activations(lab: Lab, size: Size) -> Sample:
+    """Learn one edge per step until enough are active, without a final fit or certificate."""
+    learner = BestChoice(alpha=1.0, lam=LAM, lam2=LAM2, preset="paper")
+    target, train = min(LARGE_EDGES, size.nodes), lab.problem(size).train
+
+    def work() -> Step:
+        steps = learner.steps(train, seed=0)
+        step = next(step for step in steps if step.edges >= target)
+        steps.close()
+        return step
+
+    step, sample = timed(work)
+    share = step.tables_counted / step.tables_possible
+    return sample._replace(model=step.model(), facts={"share of pairs": share})
+
+
+def edge_grafting_row(lab: Lab, size: Size) -> Sample:
+    """Return the row of edge grafting of the same size as a yardstick."""
+    values = lab.earlier(f"edge grafting, {PAPER}", size).values
+    return Sample(values["seconds"], values["wall"], None, {"objective": values["objective"]})
+
+
+def local_queries(_lab: Lab, size: Size) -> Sample:
+    """Time one local query, as the mean of many, on the torus of this size and on the small one."""
+    tiles = max(1, round(math.sqrt(size.nodes / SMALL_NODES)))
+    large, small = (_queried(*torus(side, size.seed)) for side in (tiles, 1))
+    ratio = large.seconds / small.seconds if small.seconds > 0 else 1.0
+    return large._replace(facts={SLOWER: ratio})
+
+
+def _queried(model: PairwiseMRF, columns: int) -> Sample:
+    """Time a query of one of many variables in the first tile."""
+    places = [divmod(k * 37 % SMALL_NODES, TORUS[1]) for k in range(QUERIES)]
+    local_marginal(model, 0, tolerance=0.0)  # the index of a model is built on first use
+    _, sample = timed(
+        lambda: [local_marginal(model, r * columns + c, tolerance=0.0) for r, c in places]
+    )
+    return sample.scaled(1.0 / QUERIES)
+
+
+@functools.cache
+def torus(tiles: int, seed: int) -> tuple[PairwiseMRF, int]:
+    """Return a torus of tiles × tiles copies of 25 × 40 Ising variables, and its columns."""
+    rng = np.random.default_rng(seed)
+    field = np.tile(rng.uniform(-FIELD, FIELD, TORUS), (tiles, tiles))
+    coupling = np.tile(rng.uniform(-COUPLING, COUPLING, (2, *TORUS)), (1, tiles, tiles))
+    nodes = np.arange(field.size).reshape(field.shape)
+    following = np.array([np.roll(nodes, -1, axis=axis) for axis in (0, 1)])
+    ends = np.stack([np.broadcast_to(nodes, following.shape), following]).reshape(2, -1)
+    weights = np.concatenate(
+        [
+            np.outer(field.reshape(-1), [-1.0, 1.0]).reshape(-1),
+            np.outer(coupling.reshape(-1), [1.0, -1.0, -1.0, 1.0]).reshape(-1),
+        ]
+    )
+    model = PairwiseMRF(np.full(field.size, 2), np.sort(ends, axis=0).T, weights)
+    return model, field.shape[1]
