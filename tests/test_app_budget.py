@@ -24,39 +24,6 @@ def shown(app: AppTest, mail: Mailbox | None = None) -> dict[str, Any]:
     return json.loads(run_message(state, mail or Mailbox()))  # type: ignore[no-any-return]
 
 
-def test_it_opens_with_a_run_that_keeps_its_bound() -> None:
-    app = open_page("budget", data="survey", bound="1")
-    assert sentences(app) == ""
-    message = shown(app)
-    run, names = message["run"], message["graph"]["names"]
-    assert run["done"]
-    assert run["stop"]
-    assert len(run["steps"]) == len(names)  # the start, and the edges of a tree
-    assert all(step["value"] <= 1 for step in run["steps"])
-    # The same again is a graph that is known, and only the steps that were asked for.
-    mail = Mailbox()
-    shown(app, mail)
-    mail.need = {"token": run["token"], "from": len(names) - 2}
-    later = shown(app, mail)
-    assert "graph" not in later
-    assert later["run"]["steps"] == run["steps"][-2:]
-
-
-def test_another_bound_learns_again_and_keeps_the_run_before() -> None:
-    app = open_page("budget", data="survey", bound="1")
-    first = shown(app)["run"]
-    next(slider for slider in app.slider if slider.label == "Bound τ").set_value(2).run()
-    assert not app.exception
-    second = shown(app)["run"]
-    assert second["token"] != first["token"]
-    assert max(step["value"] for step in second["steps"]) == 2
-    assert second["ghost"]["edges"] == [step["edge"] for step in first["steps"][1:]]
-    assert app.query_params["bound"] in ("2", ["2"])
-    # The same bound of other data is another run, without the one before: other variables.
-    app.selectbox[0].set_value("dense-16").run()
-    assert shown(app)["run"]["ghost"] is None
-
-
 def test_a_bound_below_every_model_is_said_and_the_next_choice_learns_again() -> None:
     app = open_page("budget", data="random-30", complexity="circuit-size", bound="50")
     assert "of a model without edges" in sentences(app)

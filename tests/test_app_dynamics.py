@@ -11,8 +11,6 @@ from app_pages import open_page, sentences
 from streamlit.testing.v1 import AppTest
 from waiting import wait_until
 
-from graftviz.dynamics.city import city_positions, city_series
-from graftviz.dynamics.samples import positions_csv, series_csv
 from graftviz.formats.dynamics_files import matrix_csv
 from graftviz.serving.limits import Limits
 from graftviz.ui.dynamics.panels import build_result, final_result
@@ -35,10 +33,6 @@ def shown(app: AppTest, mail: Mailbox | None = None) -> dict[str, Any]:
 
 def upload_of(app: AppTest, name: str) -> Any:
     return next(one for one in app.file_uploader if one.key == f"dynamics.{name}")
-
-
-def slider(app: AppTest, label: str) -> Any:
-    return next(one for one in app.slider if one.label == label)
 
 
 def series_file(rows: int = 60, gap: str = "", constant: bool = False) -> bytes:
@@ -72,23 +66,6 @@ def test_it_opens_with_a_row_for_every_series_and_a_prediction() -> None:
     assert later["run"]["steps"] == run["steps"][10:]
 
 
-def test_another_k_learns_again_and_the_link_brings_everything_back() -> None:
-    app = open_page("dynamics", **SMALL)
-    first = shown(app)["run"]
-    slider(app, "k (parents)").set_value(5).run()
-    assert not app.exception
-    second = shown(app)["run"]
-    assert second["token"] != first["token"]
-    assert max(len(row["parents"]) for row in second["steps"]) == 5
-    state = state_of(app)
-    state.values |= {"node": 4, "step": 2}
-    link = state.link()
-    assert link | {"parents": "5", "node": "4", "step": "2"} == link
-    again = shown(open_page("dynamics", **link))
-    assert (again["run"]["at"], again["run"]["node"], again["series"]["node"]) == (2, 4, 4)
-    assert again["run"]["steps"] == second["steps"]
-
-
 def test_the_methods_and_the_curves_are_measured_and_saved() -> None:
     app = open_page("dynamics", **SMALL)
     state = state_of(app)
@@ -111,14 +88,6 @@ def test_the_methods_and_the_curves_are_measured_and_saved() -> None:
     record = json.loads(build_result(state))
     assert (record["series"], record["rows"], record["rows_test"]) == (12, 96, 24)
     assert len(matrix_csv(final_result(state).system).splitlines()) == 13
-
-
-def test_more_parents_and_seeds_than_series_are_said_and_clipped() -> None:
-    app = open_page("dynamics", **{**SMALL, "parents": "40", "seeds": "99"})
-    told = " ".join(caption.value for caption in app.caption)
-    assert "k \\= 40 exceeds the number of series\\; using 12" in told
-    assert "using 12" in told
-    assert len(shown(app)["run"]["steps"][0]["parents"]) <= 12
 
 
 def test_a_run_that_takes_long_is_asked_about_first(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,26 +145,3 @@ def test_files_are_read_or_refused_and_what_was_shown_stays() -> None:
     other.checkbox[0].check().run()
     assert sentences(other) == ""
     assert len(shown(other)["run"]["steps"]) == 3
-
-
-def test_the_city_can_be_brought_as_files() -> None:
-    app = open_page("dynamics", data="upload", parents="4")
-    city = city_series()
-    upload_of(app, "series").upload("city.csv", series_csv(city).encode())
-    upload_of(app, "places").upload("at.csv", positions_csv(city, city_positions()).encode()).run()
-    brought = shown(app)
-    sample = shown(open_page("dynamics", data="city", parents="4"))
-    assert brought["graph"]["positions"] == sample["graph"]["positions"]
-    assert brought["run"]["steps"] == sample["run"]["steps"]
-    assert brought["series"]["times"] == list(city.times[-len(brought["series"]["seen"]) :])
-
-
-@pytest.mark.parametrize(
-    ("query", "words"),
-    [
-        ({"path": "5"}, "solver=coordinate"),
-        ({"rows": "50", "held_out": "0.5", "size": "60", "parents": "40"}, "need at least"),
-    ],
-)
-def test_options_that_do_not_go_together_cost_a_sentence(query: dict[str, str], words: str) -> None:
-    assert words in sentences(open_page("dynamics", **{**SMALL, **query}))

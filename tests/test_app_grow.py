@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import re
 import threading
 from collections.abc import Iterator
 from types import SimpleNamespace
@@ -19,7 +18,6 @@ from streamlit.testing.v1 import AppTest
 from graftviz.datasets import dataset_keys
 from graftviz.learners.registry import learner_class, learner_names
 from graftviz.learners.settings import OBJECTIVE_NAMES, OBJECTIVES, SCORES
-from graftviz.memory import size_text
 from graftviz.selection import LamPath, lam_path_steps
 from graftviz.serving.limits import Limits
 from graftviz.ui import run_limits
@@ -83,41 +81,6 @@ def csv_table(seed: int = 0, rows: int = 120, variables: int = 5) -> bytes:
     return "\n".join(lines).encode()
 
 
-def test_a_link_to_forced_pruning_shows_exchanges() -> None:
-    app = open_app(data="karate", learner="forced-pruning", edges="45", exchange="3", exchanges="4")
-    assert sentences(app) == ""
-    feed = finished(app)
-    assert [record["edges"] for record in feed["records"]] == [45] * len(feed["records"])
-    assert all(len(record["removed"]) == 3 for record in feed["records"][1:4])
-    assert "Removed " in feed["records"][1]["words"]
-
-
-def test_a_link_to_bounded_inference_shows_its_bound() -> None:
-    app = open_app(data="karate", learner="bounded-inference", bound="2")
-    assert sentences(app) == ""
-    feed = finished(app)
-    known = [record["complexity"] for record in feed["records"]]
-    assert all(one["value"] <= one["bound"] == 2 for one in known)
-    assert "keep the treewidth at or below 2" in feed["records"][1]["words"]
-
-
-def test_it_opens_on_a_sample_with_known_truth() -> None:
-    app = open_app()
-    assert sentences(app) == ""
-    state = state_of(app)
-    assert state.values["learner"] == "best-choice"
-    assert state.learner_options(state.own)["preset"] == "paper"
-    assert app.selectbox(key="option.preset").value == "paper"
-    assert "preset" not in query_of(app)
-    assert state.material.truth is not None
-    options = state.learner_options(state.own)
-    assert options["alpha"] == 0.75
-    assert app.slider(key="option.alpha").value == 0.75
-    run = state.run
-    assert run.wait(1, 60)
-    assert json.loads(run.header_json)["truth"]
-
-
 @pytest.mark.parametrize("key", dataset_keys())
 def test_every_data_set_can_be_chosen(key: str) -> None:
     app = open_app()
@@ -147,19 +110,6 @@ def test_every_learner_can_be_chosen(name: str) -> None:
     assert json.loads(state_of(app).run.header_json)["learner"]["title"] == (
         learner_class(name).title
     )
-
-
-def test_an_option_learns_the_run_again_and_is_written_to_the_link() -> None:
-    app = open_app()
-    before = state_of(app).run
-    app.slider(key="option.alpha").set_value(0.5).run()
-    state = state_of(app)
-    assert state.run is not before
-    assert state.ghost is before
-    assert query_of(app)["alpha"] == "0.5"
-    app.slider(key="option.alpha").set_value(0.75).run()
-    assert "alpha" not in query_of(app)
-    assert state_of(app).run is before
 
 
 def test_another_preset_decides_by_its_own_rules_and_shows_what_they_come_to() -> None:
@@ -209,44 +159,6 @@ def test_every_objective_can_be_chosen(objective: str) -> None:
     assert outcome.objective_name == OBJECTIVE_NAMES[objective]
 
 
-def test_options_that_do_not_go_together_cost_a_sentence() -> None:
-    app = with_advanced(open_app(data="karate"))
-    before = state_of(app).run
-    app.radio(key="option.score").set_value("linear-response").run()
-    app.radio(key="option.objective").set_value("pseudo-likelihood").run()
-    assert not app.exception
-    assert "fixed point" in sentences(app) or "choose" in sentences(app)
-    assert state_of(app).run is not before
-
-
-def test_chosen_options_stay_with_another_data_set_and_suggestions_follow_it() -> None:
-    app = open_app(data="digits-2", alpha="0.5")
-    state = state_of(app)
-    assert state.learner_options(state.own)["lam"] == state.material.suggested["lam"]
-    app.selectbox(key="choose.data").set_value("karate").run()
-    state = state_of(app)
-    assert state.learner_options(state.own)["lam"] == state.material.suggested["lam"]
-    assert state.learner_options(state.own)["alpha"] == 0.5
-    assert query_of(app)["data"] == "karate"
-
-
-def test_a_link_opens_what_it_says() -> None:
-    app = open_app(
-        data="karate", learner="best-choice", alpha="0.5", seed="3", step="4", branch="2:alpha=0"
-    )
-    assert sentences(app) == ""
-    state = state_of(app)
-    assert state.values["step"] == 4
-    assert state.values["seed"] == 3
-    assert state.run.recorder.run.branch.at == 2
-    assert state.run.recorder.run.branch.learner.alpha == 0.0
-    assert state.ghost is not None
-    finished(app)
-    header = json.loads(state.run.header_json)
-    assert header["branch"]["t"] == 2
-    assert header["branch"]["run"] == state.ghost.token
-
-
 def test_one_click_shows_best_in_front_of_the_papers_run_and_one_goes_back() -> None:
     app = open_app()
     paper = state_of(app).run
@@ -282,17 +194,6 @@ def test_one_click_shows_best_in_front_of_the_papers_run_and_one_goes_back() -> 
     analyse(app, "compare")
     assert "compare" not in query_of(app)
     assert state_of(app).run is paper
-
-
-def test_a_link_opens_the_comparison() -> None:
-    app = open_app(data="karate", compare="best")
-    assert sentences(app) == ""
-    state = state_of(app)
-    assert state.run.recorder.run.learner.preset == "best"
-    assert state.ghost.recorder.run.learner.preset == "paper"
-    assert "Back to the paper's method" in entries(app)
-    (told,) = (one.value for one in app.sidebar.caption if "preset best (solid)" in one.value)
-    assert told.startswith("These are the options of preset paper (dashed).")
 
 
 def test_both_runs_have_one_layout_where_nothing_else_decides_it() -> None:
@@ -469,27 +370,6 @@ def test_the_first_run_of_a_page_can_be_asked_about(monkeypatch: pytest.MonkeyPa
     assert state_of(app).run is not None
 
 
-def test_a_run_without_memory_is_refused_with_the_numbers(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    app = open_app(data="karate")
-    before = state_of(app).run
-    monkeypatch.setattr(run_limits, "free_bytes", lambda: 0)
-    monkeypatch.setattr(run_limits, "resident_bytes", lambda: 1_000_000)
-    app.slider(key="option.alpha").set_value(0.5).run()
-    assert not app.exception
-    assert re.search(r"about [\d.]+ [MG]B of memory", sentences(app))
-    assert size_text(1_000_000) in sentences(app)
-    assert not [button for button in app.button if button.key == "player.run_anyway"]
-    assert state_of(app).run is before
-
-
-def test_what_a_link_says_is_shown_as_text() -> None:
-    app = open_app(data="![a](http://example.com/a.png) $x$ :red[b]")
-    assert "![a](http://example.com/a.png) $x$ :red[b]" in sentences(app)
-    assert "\\!\\[a\\]\\(http\\:" in app.warning[0].value
-
-
 def test_more_edges_than_there_are_keeps_the_run_on_show() -> None:
     app = open_app(data="karate")
     before = state_of(app).run
@@ -502,36 +382,6 @@ def test_more_edges_than_there_are_keeps_the_run_on_show() -> None:
     app.number_input(key="option.max_edges").set_value(20).run()
     assert sentences(app) == ""
     assert state_of(app).run is not before
-
-
-def test_a_threshold_nothing_passes_says_so_with_the_largest_score() -> None:
-    app = open_app(data="karate", lam="0.5")
-    content = finished(app)
-    assert content["records"] == []
-    assert "0.5" in content["outcome"]["stop_reason"]
-    assert content["outcome"]["certificate"]["worst_score"] > 0
-
-
-def test_branching_and_the_way_back() -> None:
-    app = open_app(data="karate")
-    state = state_of(app)
-    base = state.run
-    state.begin_branch(3)
-    app.run()
-    assert "Branching from step 3" in "".join(element.value for element in app.markdown)
-    assert app.selectbox(key="choose.data").disabled
-    app.slider(key="option.alpha").set_value(0.0).run()
-    state = state_of(app)
-    assert query_of(app)["branch"] == "3:alpha=0"
-    assert state.ghost is base
-    branch = finished(app)["records"]
-    base.grant()
-    base.wait_for_end(60)
-    own = json.loads(base.feed_json(1, 3))["records"]
-    assert [r["activated"] for r in branch[:3]] == [r["activated"] for r in own]
-    app.button(key="end_branch").click().run()
-    assert state_of(app).run is base
-    assert "branch" not in query_of(app)
 
 
 def test_a_table_can_be_brought_with_its_truth() -> None:
@@ -548,44 +398,6 @@ def test_a_table_can_be_brought_with_its_truth() -> None:
     assert sentences(app) == ""
     assert state_of(app).material.truth.tolist() == [[0, 1]]
     assert finished(app)["outcome"]["recall"] == 1.0
-
-
-BAD_FILES = {
-    "ragged": (b"a,b\n0,1\n1\n", "line 3"),
-    "no rows": (b"a,b\n", "row"),
-    "one row": (b"a,b\n0,1\n", "row"),
-    "one column": (b"a\n0\n1\n", "column"),
-    "not text": (b"a,b\n\xff\xfe\x00,1\n", "bad.csv"),
-    "missing": (b"a,b\n0,1\n,1\n1,0\n", "missing"),
-    "duplicate names": (b"a,a\n0,1\n1,0\n", "'a'"),
-}
-
-
-@pytest.mark.parametrize(("content", "fragment"), BAD_FILES.values(), ids=BAD_FILES)
-def test_a_bad_file_costs_a_sentence_and_the_run_stays(content: bytes, fragment: str) -> None:
-    app = open_app(data="karate")
-    before = state_of(app).run
-    app.selectbox(key="choose.data").set_value("upload").run()
-    upload_of(app, "upload.table").upload("bad.csv", content).run()
-    assert not app.exception
-    assert len(app.error) == 1
-    assert fragment in sentences(app)
-    assert "Traceback" not in sentences(app)
-    assert state_of(app).run is before
-
-
-def test_missing_values_are_read_when_it_is_said_how() -> None:
-    app = open_app(data="upload")
-    content = csv_table() + b"\n,1,0,1,0"
-    upload_of(app, "upload.table").upload("mine.csv", content).run()
-    assert "missing" in sentences(app)
-    app.session_state["upload.Import options"] = True
-    app.run()
-    app.selectbox(key="upload.missing").set_value("drop").run()
-    assert not app.exception
-    assert sentences(app) == ""
-    assert query_of(app)["missing"] == "drop"
-    assert state_of(app).run is not None
 
 
 def test_places_of_the_variables_put_them_on_a_map() -> None:
@@ -612,22 +424,6 @@ def test_truth_that_names_strangers_costs_a_sentence() -> None:
     assert not app.exception
     assert "zebra" in sentences(app)
     assert state_of(app).run is before
-
-
-def test_a_link_to_uploaded_data_asks_for_the_same_table() -> None:
-    first = open_app(data="upload")
-    upload_of(first, "upload.table").upload("mine.csv", csv_table()).run()
-    fingerprint = state_of(first).material.fingerprint
-
-    app = open_app(data="upload", fingerprint=fingerprint, alpha="0.5")
-    assert fingerprint in "".join(element.value for element in app.info)
-    upload_of(app, "upload.table").upload("other.csv", csv_table(seed=1)).run()
-    assert "is not the table of the link" in sentences(app)
-    assert state_of(app).run is None
-    upload_of(app, "upload.table").upload("mine.csv", csv_table()).run()
-    assert sentences(app) == ""
-    assert state_of(app).material.fingerprint == fingerprint
-    assert state_of(app).values["options"] == {"alpha": 0.5}
 
 
 @pytest.mark.parametrize(

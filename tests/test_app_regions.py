@@ -10,15 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from app_pages import add_files, open_page, query_of, run_while, sentences
+from app_pages import open_page, query_of, run_while, sentences
 from streamlit.testing.v1 import AppTest
 
-from graftviz.formats.uai import uai_text
 from graftviz.inference import infer
 from graftviz.player.models import ShownModel
 from graftviz.player.region_records import Grown, Question, growing
-from graftviz.sampling import random_model
-from graftviz.sampling.graphs import grid_graph
 from graftviz.serving.scheduler import Scheduler
 from graftviz.ui.frame.jobs import Job
 from graftviz.ui.frame.view import Mailbox
@@ -117,19 +114,6 @@ def test_a_region_that_takes_long_is_shown_from_its_first_step_on(
     scheduler.close()
 
 
-@pytest.mark.parametrize("expansion", ["greedy", "random", "norm"])
-@pytest.mark.parametrize("cut", ["drop", "mean-field"])
-def test_every_rule_grows_a_region(expansion: str, cut: str) -> None:
-    picture = told(
-        open_page("regions", side="5", expansion=expansion, cut=cut, size="5", query="12")
-    )
-    chosen = [curve for curve in picture["rules"] if curve["chosen"]]
-    assert [curve["key"] for curve in chosen] == [f"{expansion}:{cut}"]
-    assert picture["region"]["asksAll"] is (expansion == "greedy")
-    known = [b for step in picture["region"]["steps"] for b in step["bounds"]]
-    assert all(b is None for b in known) or expansion == "greedy"
-
-
 @pytest.mark.parametrize(
     "data",
     [
@@ -145,66 +129,6 @@ def test_every_data_set_is_learned_and_asked(data: str) -> None:
     assert (picture["whole"]["exact"] is None) == ("infeasible" in picture["whole"]["exactNote"])
     assert any(step["bound"] is not None for step in picture["region"]["steps"])
     assert len(picture["region"]["labels"]) == len(picture["region"]["steps"][0]["marginal"])
-
-
-def told_region(app: AppTest) -> dict[str, Any]:
-    """Return the region alone, without what takes longer."""
-    state = state_of(app)
-    region: dict[str, Any] = json.loads(region_message(state, state.shown, Mailbox()))["region"]
-    return region
-
-
-def test_a_query_outside_the_graph_is_said_and_another_one_shown() -> None:
-    app = open_page("regions", side="4", query="16")
-    assert "0 … 15" in sentences(app)
-    assert told_region(app)["query"] == state_of(app).shown.usual_query
-    app.text_input(key="region.query").set_value("nobody").run()
-    assert "no variable named 'nobody'" in sentences(app)
-    app.text_input(key="region.query").set_value("3").run()
-    assert sentences(app) == ""
-    assert told_region(app)["query"] == 3
-
-
-def test_a_model_is_brought_as_uai_and_one_that_cannot_be_read_loses_nothing() -> None:
-    app = open_page("regions", data="upload")
-    assert sentences(app) == ""
-    assert len(app.get("bidi_component")) == 1  # the script, and no picture yet
-    model = random_model(grid_graph(3, 3).edges, [3] * 9, edge_sigma=0.3, seed=1)
-    good = ("mine.uai", uai_text(model).encode())
-    app.file_uploader[0].upload(*good).run()
-    assert not app.exception
-    picture = told(app)
-    assert len(picture["graph"]["names"]) == 9
-    assert len(picture["region"]["labels"]) == 3
-    link = query_of(app)
-    assert set(link) == {"data", "fingerprint"}
-    app.file_uploader[0].set_value([("bad.uai", b"MARKOV\n3\n2 2", "text/plain")]).run()
-    assert not app.exception
-    assert "Still showing the previous model" in sentences(app)
-    assert "bad.uai" in sentences(app)
-    assert told_region(app)["labels"] == picture["region"]["labels"]
-    assert query_of(app) == link
-
-    other = open_page("regions", **link)
-    assert "Upload the same file" in other.info[0].value
-    other.file_uploader[0].upload("other.uai", b"MARKOV\n1\n2\n1\n1 0\n2\n1 2\n").run()
-    assert "not the model of the link" in sentences(other)
-    other.file_uploader[0].set_value([(*good, "text/plain")]).run()
-    assert sentences(other) == ""
-    assert len(told_region(other)["labels"]) == 3
-
-
-def test_a_model_uploaded_later_replaces_the_first() -> None:
-    app = open_page("regions", data="upload")
-    models = [random_model(grid_graph(3, 3).edges, [s] * 9, edge_sigma=0.3) for s in (2, 3)]
-    fingerprints = []
-    for k, model in enumerate(models):
-        add_files(app, (f"{k}.uai", uai_text(model).encode()))
-        app.run()
-        assert sentences(app) == ""
-        assert len(told_region(app)["labels"]) == k + 2
-        fingerprints.append(query_of(app)["fingerprint"])
-    assert fingerprints[0] != fingerprints[1]
 
 
 def test_the_run_of_the_grow_page_is_asked_and_its_link_learns_it_again() -> None:

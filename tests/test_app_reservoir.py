@@ -19,16 +19,6 @@ def charts(app: AppTest) -> list[Any]:
     return list(app.get("plotly_chart"))
 
 
-def test_it_opens_with_three_figures_and_a_sentence_under_each() -> None:
-    app = open_page("reservoir")
-    assert not app.warning
-    assert not app.error
-    assert len(charts(app)) == 3
-    for words in ("of all 79,800 pairs", "Median rank of the best candidate", "α = 0.75 puts τ(α)"):
-        assert words in texts(app)
-    assert query_of(app) == {}
-
-
 @pytest.mark.parametrize("data", DATA)
 def test_every_data_set_runs(data: str) -> None:
     app = open_page("reservoir", data=data)

@@ -55,10 +55,6 @@ def test_an_address_that_is_a_moment_old_does_not_bring_the_mode_back() -> None:
     assert query_of(app) == {"present": "1"}
 
 
-def test_other_values_are_not_the_mode() -> None:
-    assert query_of(open_page("lessons", present="yes")) == {}
-
-
 def test_the_tour_has_seven_stops_and_asks_what_can_be_noticed() -> None:
     assert len(STOPS) == 7
     assert len({stop.title for stop in STOPS}) == 7

@@ -1,10 +1,12 @@
-"""Uploads on every page that takes one: its panel, the previous results, and the link."""
+"""Contract of uploads: what holds on every page that takes a file."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
-from app_pages import add_files, open_page, query_of, sentences
+from app_pages import add_files, open_page, query_of, run_while, sentences
 from streamlit.testing.v1 import AppTest
 
 from graftviz.formats.uai import uai_text
@@ -13,52 +15,146 @@ from graftviz.sampling.graphs import grid_graph
 from graftviz.serving.limits import limits
 
 TABLE = b"a,b,c\n" + b"0,0,1\n1,1,0\n1,1,1\n0,1,0\n" * 20
-MODEL = uai_text(random_model(grid_graph(3, 3).edges, [2] * 9, edge_sigma=0.3)).encode()
-_VALUES = np.random.default_rng(0).normal(size=(60, 3)).round(3)
-SERIES = "\n".join(["a,b,c", *(",".join(map(str, row)) for row in _VALUES)]).encode()
-# Page → query of a quick view, key of the choice of data, and a file.
-PAGES: dict[str, tuple[dict[str, str], str, tuple[str, bytes]]] = {
-    "grow": ({"data": "karate", "learner": "chow-liu"}, "choose.data", ("mine.csv", TABLE)),
-    "race": ({"data": "karate", "r1": "chow-liu"}, "race.data", ("mine.csv", TABLE)),
-    "prune": ({"exchanges": "1"}, "prune.data", ("mine.csv", TABLE)),
-    "regions": ({"side": "4"}, "region.data", ("mine.uai", MODEL)),
-    "dynamics": ({"size": "8", "rows": "60"}, "dynamics.data", ("mine.csv", SERIES)),
+MODEL, OTHER_MODEL = (
+    uai_text(random_model(grid_graph(3, 3).edges, [s] * 9, edge_sigma=0.3)).encode() for s in (2, 3)
+)
+_VALUES = np.random.default_rng(0).normal(size=(61, 3)).round(3)
+SERIES, OTHER_SERIES = (
+    "\n".join(["a,b,c", *(",".join(map(str, row)) for row in rows)]).encode()
+    for rows in (_VALUES[:60], _VALUES[1:])
+)
+TABLES = (("mine.csv", TABLE), ("other.csv", TABLE + b"1,0,1\n"), ("bad.csv", b"a,b\n0,1\n1\n"))
+MODELS = (("mine.uai", MODEL), ("other.uai", OTHER_MODEL), ("bad.uai", b"MARKOV\n3\n2 2"))
+
+
+class Page(NamedTuple):
+    """A page that takes files: a quick view, its choice of data, and three files.
+
+    The last file cannot be read.
+    """
+
+    query: dict[str, str]
+    key: str
+    files: tuple[tuple[str, bytes], ...]
+    upload: str = "upload"
+
+
+PAGES = {
+    "grow": Page({"data": "karate", "learner": "chow-liu"}, "choose.data", TABLES),
+    "race": Page({"data": "karate", "r1": "chow-liu"}, "race.data", TABLES),
+    "prune": Page({"exchanges": "1"}, "prune.data", TABLES),
+    "regions": Page({"side": "4"}, "region.data", MODELS),
+    "dynamics": Page(
+        {"size": "8", "rows": "60"},
+        "dynamics.data",
+        (("mine.csv", SERIES), ("other.csv", OTHER_SERIES), ("bad.csv", b"time,a\n0,1\n1,x\n2,3")),
+    ),
+    "inspect": Page({"model": "true", "data": "grid-8x8"}, "inspect.first.kind", MODELS, "file"),
 }
+every_page = pytest.mark.parametrize("page", PAGES)
+
+
+def settled(app: AppTest) -> AppTest:
+    """Run the page until it waits for nothing."""
+    waits = ("Computing marginals", "Learning this model")
+    texts = (*app.caption, *app.markdown)
+    return run_while(
+        app, lambda: app.get("progress") or any(w in t.value for w in waits for t in texts)
+    )
 
 
 def opened(page: str, **query: str) -> AppTest:
-    return open_page("" if page == "grow" else page, **query)
+    return settled(open_page("" if page == "grow" else page, **query))
+
+
+def choose_upload(app: AppTest, page: str) -> AppTest:
+    """Choose a file of one's own in place of the data."""
+    _, key, _, upload = PAGES[page]
+    controls = app.segmented_control if page == "inspect" else app.selectbox
+    controls(key=key).set_value(upload)
+    return settled(app)
+
+
+def add(app: AppTest, page: str, place: int = 0, more: bytes = b"") -> AppTest:
+    """Upload one of the files of a page."""
+    name, content = PAGES[page].files[place]
+    if PAGES[page].files is MODELS:  # which stay beside each other, as parts of a model may
+        add_files(app, (name, content + more))
+    else:
+        app.file_uploader[0].upload(name, content + more)
+    return settled(app)
+
+
+def is_faded(app: AppTest) -> bool:
+    return any("opacity" in html.value for html in app.get("html"))
+
+
+def is_own(app: AppTest) -> bool:
+    """Return whether the address names an uploaded file by its fingerprint."""
+    query = query_of(app)
+    return len(query.get("fingerprint", query.get("model", ""))) == 16
 
 
 def panel_is_open(app: AppTest) -> bool:
-    """Return whether the panel with the uploaders is unfolded."""
-    (panel,) = [one for one in app.main.expander if one.get("file_uploader")]
-    return bool(panel.proto.expanded)
+    """Return whether the panel with the uploaders is unfolded; without a panel, it never is."""
+    panels = [one for one in app.main.expander if one.get("file_uploader")]
+    return any(bool(panel.proto.expanded) for panel in panels)
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_the_panel_of_an_upload_closes_once_its_file_is_used(page: str) -> None:
-    app = opened(page, data="upload")
-    assert panel_is_open(app)
-    add_files(app, PAGES[page][2])
-    app.run()
-    assert sentences(app) == ""
-    assert "fingerprint" in query_of(app)
-    assert not panel_is_open(app)
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_previous_results_are_faded_until_a_file_is_uploaded(page: str) -> None:
-    query, key, file = PAGES[page]
-    app = opened(page, **query)
+@every_page
+def test_results_fade_until_a_file_is_uploaded_and_a_later_one_replaces_it(page: str) -> None:
+    app = opened(page, **PAGES[page].query)
     assert not app.info
-    app.selectbox(key=key).set_value("upload").run()
+    choose_upload(app, page)
     assert "Still showing the previous" in app.info[0].value
-    assert any("opacity" in html.value for html in app.get("html"))
-    add_files(app, file)
+    assert is_faded(app)
+    assert panel_is_open(app) == (page != "inspect")
+    add(app, page)
+    assert (sentences(app), list(app.info), is_faded(app), panel_is_open(app)) == ("", [], False, 0)
+    assert is_own(app)
+    app.session_state[f"{page}.link"] = True
     app.run()
-    assert not app.info
-    assert not any("opacity" in html.value for html in app.get("html"))
+    assert any("It asks for the uploaded file." in text.value for text in app.caption)
+    before = query_of(app)
+    add(app, page, 1)
+    assert sentences(app) == ""
+    assert is_own(app)
+    assert query_of(app) != before
+
+
+@every_page
+def test_a_file_that_cannot_be_read_costs_one_sentence(page: str) -> None:
+    app = choose_upload(opened(page, **PAGES[page].query), page)
+    add(app, page, 2)
+    assert len(app.error) == 1
+    name = PAGES[page].files[2][0]
+    assert name in sentences(app)
+    notes = "".join(info.value for info in app.info)
+    assert "Still showing the previous" in sentences(app) + notes
+    assert not is_own(app)
+    add(app, page)
+    assert sentences(app) == ""
+    assert is_own(app)
+
+
+@every_page
+def test_a_link_to_an_upload_asks_for_the_same_file(page: str) -> None:
+    first = choose_upload(opened(page, **PAGES[page].query), page)
+    query = query_of(add(first, page))
+    fingerprint = query.get("fingerprint", query.get("model", ""))
+    app = opened(page, **query)
+    assert fingerprint in app.info[0].value
+    add(app, page, 1)
+    assert f"not {fingerprint}" in sentences(app)
+    assert query_of(app) == query
+    add(app, page)
+    assert sentences(app) == ""
+    assert query_of(app) == query
+    other = add(opened(page, **query), page, 1)
+    next(box for box in other.checkbox if "different" in box.label).check()
+    settled(other)
+    assert sentences(other) == ""
+    assert query_of(other) != query
 
 
 @pytest.mark.parametrize(
@@ -67,16 +163,13 @@ def test_previous_results_are_faded_until_a_file_is_uploaded(page: str) -> None:
         ("grow", "upload", b",0,1\n", "missing=drop"),
         ("race", "upload", b",0,1\n", "missing=state"),
         ("prune", "upload", b"".join(b"0,1,%d.5\n" % k for k in range(200)), "continuous=bin"),
-        ("dynamics", "dynamics", b"1,,2\n1,1,1\n", "missing=interpolate"),
+        ("dynamics", "dynamics", b"\n1,,2\n1,1,1\n", "missing=interpolate"),
     ],
 )
 def test_import_options_that_are_advised_are_one_click_away(
     page: str, key: str, row: bytes, option: str
 ) -> None:
-    app = opened(page, data="upload")
-    name, content = PAGES[page][2]
-    add_files(app, (name, content.rstrip() + b"\n" + row))
-    app.run()
+    app = add(opened(page, data="upload"), page, more=row)
     assert sentences(app)
     app.button(key=f"{key}.advised.{option.replace('=', '.')}").click().run()
     assert sentences(app) == ""
@@ -85,27 +178,9 @@ def test_import_options_that_are_advised_are_one_click_away(
     assert not panel_is_open(app)
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_the_link_to_an_upload_says_that_it_asks_for_the_file(page: str) -> None:
-    app = opened(page, data="upload")
-    add_files(app, PAGES[page][2])
-    app.session_state[f"{page}.link"] = True
-    app.run()
-    assert any("It asks for the uploaded file." in text.value for text in app.caption)
-
-
-def test_the_link_to_an_inspected_file_says_so_too() -> None:
-    app = opened("inspect", data="survey", learner="chow-liu")
-    app.segmented_control(key="inspect.first.kind").set_value("file").run()
-    add_files(app, ("mine.uai", MODEL))
-    app.session_state["inspect.link"] = True
-    app.run()
-    assert any("It asks for the uploaded file." in text.value for text in app.caption)
-
-
 def test_all_files_may_have_the_same_size() -> None:
     most = set()
-    for page in (*PAGES, "inspect"):
+    for page in PAGES:
         app = opened(page, **({"model": "0" * 16} if page == "inspect" else {"data": "upload"}))
         most |= {uploader.proto.max_upload_size_mb for uploader in app.get("file_uploader")}
     assert most == {limits().upload_memory}

@@ -9,7 +9,6 @@ import networkx as nx
 import numpy as np
 import pytest
 from learner_cases import branched, drain, picks, scale_free_table
-from sklearn.metrics import mutual_info_score
 
 from graftviz.inference import infer
 from graftviz.learners.chow_liu import ChowLiu
@@ -65,13 +64,6 @@ def test_the_tree_is_the_maximum_spanning_tree_of_information(seed, pseudo_count
     assert np.allclose(scores, [matrix[pair] for pair in picks(run)], rtol=1e-9)
 
 
-def test_the_score_is_mutual_information_in_nats():
-    table = noisy_copies(5)
-    for step in drain(table, ChowLiu()).steps:
-        i, j, score = step.activated[0]
-        assert score == pytest.approx(mutual_info_score(table.codes[i], table.codes[j]), rel=1e-9)
-
-
 def exact_log_probabilities(model, codes):
     """Normalised by enumerating all joint states."""
     every = np.array(list(itertools.product(*map(range, model.cardinalities)))).T
@@ -110,22 +102,6 @@ def test_every_step_gains_the_information_of_its_edge():
         objective -= step.activated[0].score
         assert step.objective == pytest.approx(objective, abs=1e-10)
         assert step.kkt_residual < 1e-10
-
-
-def trees_on(n):
-    """All labelled trees, from their Prüfer sequences."""
-    for sequence in itertools.product(range(n), repeat=n - 2):
-        yield sorted(tuple(sorted(edge)) for edge in nx.from_prufer_sequence(list(sequence)).edges)
-
-
-def test_no_other_tree_is_more_likely():
-    table = noisy_copies(8, n=5)
-    matrix = information_matrix(table)
-    run = drain(table, ChowLiu())
-    gains = [sum(matrix[edge] for edge in tree) for tree in trees_on(5)]
-    assert len(gains) == 125
-    start = run.steps[0].previous_objective
-    assert start - run.outcome.objective == pytest.approx(max(gains), rel=1e-9)
 
 
 def test_weights_are_centred():
@@ -171,16 +147,6 @@ def test_pairs_without_information_are_left_out():
     assert run.outcome.certificate.worst_score == 0.0
     assert run.outcome.stop_reason.startswith("The trees of the forest share no information")
     assert np.isfinite(run.outcome.model().weights).all()
-
-
-def test_variables_that_tell_nothing_give_no_edge():
-    table = DiscreteTable.from_codes(np.zeros((20, 4), dtype=int), cardinalities=[1, 3, 2, 2])
-    run = drain(table, ChowLiu())
-    assert run.steps == []
-    assert run.outcome.converged
-    assert run.outcome.stop_reason == (
-        "No pair has positive mutual information, so there are no edges."
-    )
 
 
 def test_empty_cells_stay_finite_and_pseudo_counts_soften_them():

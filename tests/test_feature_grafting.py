@@ -8,15 +8,13 @@ from functools import partial
 import naive
 import numpy as np
 import pytest
-from learner_cases import Recorded, branched, drain, mixed_table, picks, recorded, scale_free_table
+from learner_cases import Recorded, drain, mixed_table, picks, recorded, scale_free_table
 
 from graftviz.counts import PairCounts
-from graftviz.errors import InputError
 from graftviz.fitting.feature_network import FeatureNetwork
 from graftviz.fitting.penalty import Penalty
 from graftviz.inference import infer
 from graftviz.learners.feature_grafting import FeatureGrafting
-from graftviz.learners.feature_options import FeatureOptions
 from graftviz.learners.grafting_light import GraftingLight
 from graftviz.search.features import FeatureSearch, best_inside
 from graftviz.table import DiscreteTable
@@ -187,15 +185,6 @@ def test_light_and_full_reach_the_same_objective(make_table, lam):
     assert full.outcome.objective == pytest.approx(best, abs=1e-9)
 
 
-def test_light_is_behind_on_its_way():
-    table = copied_table(1)
-    full = drain(table, FeatureGrafting(lam=2e-3, lam2=0.02))
-    light = drain(table, GraftingLight(lam=2e-3, lam2=0.02))
-    for of_full, of_light in zip(full.steps[:10], light.steps[:10], strict=True):
-        assert of_light.objective > of_full.objective
-        assert of_light.kkt_residual > of_full.kkt_residual
-
-
 def test_light_goes_on_where_a_full_fit_shows_that_features_violate():
     noted = 0
     for seed in range(12):
@@ -208,19 +197,6 @@ def test_light_goes_on_where_a_full_fit_shows_that_features_violate():
                 # The fit came before the step.
                 assert step.previous_objective < run.steps[step.index - 2].objective
     assert noted > 0
-
-
-@every_learner
-def test_where_no_feature_violates_the_run_stops_at_once(learner):
-    run = drain(mixed_table(), learner(lam=0.9))
-    assert run.steps == []
-    assert run.outcome.converged
-    assert run.outcome.model().n_edges == 0
-    worst = max(final_scores(run).values())
-    assert run.outcome.certificate.worst_score == pytest.approx(worst, rel=1e-9)
-    assert f"{worst:.3g}" in run.outcome.stop_reason
-    assert "Lower λ" in run.outcome.stop_reason
-    assert run.outcome.tests >= run.outcome.certificate.scored > 0
 
 
 @every_learner
@@ -274,27 +250,6 @@ def test_of_learners_of_whole_edges_every_feature_is_active():
 
 
 @every_learner
-def test_budgets_end_a_run_and_say_so(learner):
-    table = copied_table(0)
-    run = drain(table, learner(lam=1e-3, max_features=7))
-    assert len(features_of(run)) == 7
-    assert run.outcome.stop_reason == "The feature budget of 7 is used up."
-    assert not run.outcome.converged
-    assert run.outcome.kkt_residual <= 1e-6
-    run = drain(table, learner(lam=1e-3, max_edges=3))
-    assert run.outcome.model().n_edges == 3
-    assert run.outcome.stop_reason == "The edge budget of 3 edges is used up."
-    assert len(run.steps[-1].activated) == 1
-
-
-@every_learner
-@pytest.mark.parametrize("options", [{"max_features": 0}, {"lam": 0.0}, {"lam2": -1.0}])
-def test_bad_options_are_refused(learner, options):
-    with pytest.raises(InputError, match=next(iter(options))):
-        learner(**options)
-
-
-@every_learner
 def test_the_default_lam_lets_hardly_any_noise_in(learner):
     rng = np.random.default_rng(4)
     noise = DiscreteTable.from_codes(rng.integers(0, 4, size=(800, 25)))
@@ -312,25 +267,3 @@ def test_default_options_follow_from_rows_and_states_alone():
     assert settings[0].penalty.lam2 == pytest.approx(2 * settings[1].penalty.lam2, rel=0.05)
     constant = DiscreteTable.from_codes(np.zeros((20, 3), dtype=int), cardinalities=[2] * 3)
     assert FeatureGrafting().settings(PairCounts(constant)).lam == 1e-3
-
-
-@every_learner
-def test_other_options_take_over_in_mid_run(learner):
-    table = copied_table(3)
-    before, after = learner(lam=2e-2, lam2=0.02), learner(lam=2e-3, lam2=0.05)
-    run = branched(table, before, 4, after)
-    assert [step.test.lam for step in run.steps[:5]] == [2e-2] * 4 + [2e-3]
-    alone = drain(table, after).outcome
-    assert run.outcome.converged
-    assert run.outcome.objective == pytest.approx(alone.objective, abs=1e-10)
-
-
-@every_learner
-def test_closing_early_leaves_what_was_yielded(learner: type[FeatureOptions]):
-    generator = learner(lam=2e-3).steps(copied_table(0))
-    steps = [next(generator) for _ in range(4)]
-    models = [step.model().weights for step in steps]
-    generator.close()
-    for step, weights in zip(steps, models, strict=True):
-        assert np.array_equal(step.model().weights, weights)
-        assert len(step.feature_counts()) == step.edges

@@ -6,7 +6,6 @@ import csv
 import dataclasses
 import io
 import json
-import re
 from functools import cache
 from typing import Any
 
@@ -15,7 +14,6 @@ import pytest
 from test_records import check_types, documented_keys, strict
 
 import graftviz as gv
-from graftviz.__main__ import main
 from graftviz.formats.result_json import result_record
 from graftviz.formats.tables import EDGE_COLUMNS, FEATURE_COLUMNS, edges_csv
 from graftviz.learners.feature_grafting import FeatureGrafting
@@ -23,8 +21,8 @@ from graftviz.learners.feature_options import FeatureOptions
 from graftviz.learners.grafting_light import GraftingLight
 from graftviz.narrative import learner_at, outcome_words, step_words, why_edge, why_not
 from graftviz.narrative.phrases import pair, score
-from graftviz.player.records import answer, outcome_record, recorded_run, run_header
-from graftviz.runs import Branch, Run
+from graftviz.player.records import answer, recorded_run
+from graftviz.runs import Run
 from graftviz.table import DiscreteTable
 
 
@@ -142,23 +140,6 @@ def test_records_have_the_documented_keys_and_count_features(run: Run) -> None:
         check_types(strict(answer(run, question)))
 
 
-def test_a_rule_for_lambda_is_told_as_what_it_came_to() -> None:
-    header = run_header(finished(FeatureGrafting(max_features=2)), title="")
-    assert header["learner"]["options"]["lam"] is None
-    assert header["lam"] > 0
-    nothing = finished(FeatureGrafting(lam=0.9))
-    assert run_header(nothing, title="")["lam"] == 0.9
-    assert outcome_record(nothing)["edges"] == 0  # type: ignore[index]
-
-
-def test_a_branch_goes_on_with_other_options() -> None:
-    run = finished(LEARNERS[0], branch=Branch(2, FeatureGrafting(lam=0.015, lam2=0.02)))
-    assert [step.test.lam for step in run.steps[:4]] == [0.02, 0.02, 0.015, 0.015]
-    assert "λ = 0.015" in step_words(run.steps[2], learner_at(run, 3), TABLE.names)
-    assert run.outcome is not None
-    assert run.outcome.converged
-
-
 def test_files_say_how_much_of_an_edge_is_active() -> None:
     result = known(0).result()
     rows = list(csv.reader(io.StringIO(edges_csv(result))))
@@ -172,23 +153,6 @@ def test_files_say_how_much_of_an_edge_is_active() -> None:
     # Whole edges have no such columns.
     whole = gv.learn(TABLE, gv.EdgeGrafting(max_edges=2))
     assert edges_csv(whole).splitlines()[0] == ",".join(EDGE_COLUMNS)
-
-
-@pytest.mark.parametrize("name", ["feature-grafting", "grafting-light"])
-def test_the_command_line_learns_with_it(name: str, tmp_path: Any, capsys: Any) -> None:
-    data = tmp_path / "table.csv"
-    lines = [",".join(TABLE.names), *(",".join("abc"[c] for c in row) for row in TABLE.codes.T)]
-    data.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    out = tmp_path / "out"
-    options = ["--set", "lam=0.02", "--set", "max_features=12", "--out", str(out)]
-    assert main(["learn", str(data), "--learner", name, *options]) == 0
-    record = json.loads((out / "result.json").read_text(encoding="utf-8"))
-    assert record["learner"] == name
-    assert record["options"]["max_features"] == 12
-    assert "feature budget of 12" in record["stop_reason"]
-    assert (out / "edges.csv").read_text(encoding="utf-8").startswith("source,target,")
-    page = (out / "replay.html").read_text(encoding="utf-8")
-    assert re.search(r"partially active", page)
 
 
 def test_an_unstable_end_names_what_these_learners_have_for_it() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import re
 from collections import Counter
@@ -19,7 +18,7 @@ from graftviz.learners.chow_liu import ChowLiu
 from graftviz.learners.forced_pruning import ForcedPruning
 from graftviz.metrics import negative_log_pseudo_likelihood
 from graftviz.narrative import outcome_words, step_words, why_edge, why_not
-from graftviz.runs import Run, learn
+from graftviz.runs import Run
 from graftviz.search.contributions import (
     best_gains,
     contributions,
@@ -423,12 +422,3 @@ def test_pairs_of_a_variable_that_never_varies_are_no_edges():
     assert run.steps[-1].edges == 10
     assert "instead of 15" in run.steps[0].notes[0]
     assert "is constant" in why_not(run, 0, 5, 1)["words"]
-
-
-def test_a_learned_model_is_scored_like_any_other():
-    train, test = TABLE.split(0.2, seed=0)
-    result = learn(train, ForcedPruning(edges=20, exchange=2), test=test)
-    assert result.nlpl_test == pytest.approx(negative_log_pseudo_likelihood(result.model, test))
-    rehearsal = ForcedPruning(edges=90, exchange=50, clusters=100).for_rehearsal()
-    assert dataclasses.replace(rehearsal, edges=None) == rehearsal
-    assert learn(small_table(40), rehearsal).edges > 0

@@ -284,15 +284,6 @@ def test_a_full_queue_costs_memory_and_finds_the_same():
     assert run.outcome.objective == pytest.approx(lazy.outcome.objective, rel=1e-12)
 
 
-def test_numbers_of_numpy_give_the_run_of_the_same_numbers_of_python():
-    data = mixed_table()
-    plain = drain(data, BestChoice(lam=0.00390625, alpha=0.625, reservoir=6, t_max=5))
-    numpys = BestChoice(
-        lam=np.float32(0.00390625), alpha=np.float16(0.625), reservoir=np.int8(6), t_max=np.int64(5)
-    )
-    assert fingerprint(drain(data, numpys)) == fingerprint(plain)
-
-
 # Branches.
 
 
@@ -384,30 +375,7 @@ def test_a_smaller_budget_ends_a_branch_at_once():
     assert run.outcome.kkt_residual <= 1e-7
 
 
-def test_dragging_alpha_to_one_takes_one_edge_a_step():
-    data = scale_free_table(20, 5, 2000)
-    steps = drain(data, BestChoice(lam=3e-3, alpha=1.0)).steps
-    assert {len(step.activated) for step in steps} == {1}
-    greedy = drain(data, BestChoice(lam=3e-3, alpha=0.0)).steps
-    assert max(len(step.activated) for step in greedy) > 2
-    assert any(len(step.skipped_adjacent) for step in greedy)
-
-
 # The paper's size, for the record.
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("n", [100])
-def test_the_same_objective_at_full_convergence_for_a_hundred_variables(n):
-    data = scale_free_table(n, 5, 5000)
-    runs = [
-        drain(data, learner, seed=1)
-        for learner in (EdgeGrafting(lam=1.5e-3), FirstHit(lam=1.5e-3), BestChoice(lam=1.5e-3))
-    ]
-    assert len({frozenset(picks(run)) for run in runs}) == 1
-    for run in runs:
-        assert run.outcome.converged
-        assert run.outcome.objective == pytest.approx(runs[0].outcome.objective, rel=1e-10)
 
 
 def test_a_score_just_below_its_limit_is_told_apart_from_it():

@@ -28,6 +28,7 @@ from learner_cases import (
     mixed_table,
     picks,
     recorded,
+    scale_free_table,
 )
 
 from graftviz.errors import InputError
@@ -39,7 +40,6 @@ from graftviz.trace import ADMITTED, DISPLACED_MINIMUM, PASSED, TOO_WEAK, Outcom
 
 every_run = pytest.mark.parametrize(("name", "case"), RUNS)
 every_learner = pytest.mark.parametrize("name", NAMES)
-every_grafting_learner = pytest.mark.parametrize("name", GRAFTING)
 every_grafting_run = pytest.mark.parametrize(
     ("name", "case"), [(name, case) for name in GRAFTING for case in PAPER_CASES]
 )
@@ -389,22 +389,60 @@ def test_more_edges_than_there_are_pairs_are_refused(name):
     make(name, max_edges=45).check(table)
 
 
-@every_grafting_learner
+@pytest.mark.parametrize("name", [*GRAFTING, *BY_FEATURE, "nodewise-l1"])
 def test_a_threshold_that_nothing_passes_is_told_with_the_largest_score(name):
     run = drain(mixed_table(), make(name, lam=0.9))
     assert run.steps == []
     assert run.outcome.converged
-    worst = max(inactive_scores(run, False).values())
-    assert f"{worst:.3g}" in run.outcome.stop_reason
+    certificate = run.outcome.certificate
+    assert certificate.scored == certificate.possible
+    assert certificate.worst_score < 0.9
+    assert f"{certificate.worst_score:.3g}" in run.outcome.stop_reason
     assert "Lower λ" in run.outcome.stop_reason
     assert run.outcome.tables_counted == run.outcome.tables_possible == 45
     assert run.outcome.tests >= 45
-    assert run.outcome.bp_restart_gap == 0.0
+    if name in GRAFTING:
+        assert certificate.worst_score == pytest.approx(max(inactive_scores(run, False).values()))
     model = run.outcome.model()
     assert model.n_edges == 0
     shares = [np.bincount(codes) / run.table.n_rows for codes in run.table.codes]
     weights = model.node_weights(1)
     assert np.allclose(np.exp(weights) / np.exp(weights).sum(), shares[1])
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "forced-pruning"])
+def test_an_edge_budget_ends_a_run_and_is_named(name):
+    run = drain(mixed_table(), make(name, lam=1e-3, max_edges=3))
+    assert run.outcome.model().n_edges == run.steps[-1].edges == 3
+    assert run.outcome.stop_reason.startswith("The edge budget of 3 edges is used up")
+    assert not run.outcome.converged
+    if name in BY_FEATURE:
+        run = drain(mixed_table(), make(name, lam=1e-3, max_features=7))
+        assert sum(len(step.features) for step in run.steps) == 7
+        assert run.outcome.stop_reason == "The feature budget of 7 is used up."
+        assert not run.outcome.converged
+
+
+# Learner, options before and after step 3: where both fits are convex, the end forgets the way.
+TAKEOVERS = (
+    ("chow-liu", {}, {"pseudo_count": 40.0}),
+    *((name, {"lam": 2e-2, "lam2": 0.02}, {"lam": 2e-3, "lam2": 0.05}) for name in BY_FEATURE),
+    *(
+        ("nodewise-l1", {"lam": 5e-3}, after)
+        for after in ({"lam": 2e-3}, {"lam": 2e-2}, {"lam": 5e-3, "lam2": 0.05, "rule": "and"})
+    ),
+)
+
+
+@pytest.mark.parametrize(("name", "before", "after"), TAKEOVERS)
+def test_other_options_take_over_in_mid_run(name, before, after):
+    table, cls = scale_free_table(15, 3, 1000), learner_class(name)
+    run = branched(table, cls(**before), 3, cls(**after))
+    alone = drain(table, cls(**after)).outcome
+    assert run.outcome.converged
+    assert run.outcome.certificate.threshold == alone.certificate.threshold
+    assert run.outcome.objective == pytest.approx(alone.objective, abs=1e-9)
+    assert set(map(tuple, run.outcome.model().edges)) == set(map(tuple, alone.model().edges))
 
 
 @every_learner

@@ -8,7 +8,7 @@ import itertools
 import naive
 import numpy as np
 import pytest
-from learner_cases import branched, drain, mixed_table, picks, scale_free_table
+from learner_cases import drain, mixed_table, picks, scale_free_table
 from sklearn.linear_model import LogisticRegression
 
 from graftviz.counts import PairCounts
@@ -388,26 +388,6 @@ def test_the_certificate_names_the_worst_pair():
     assert scores[certificate.worst_edge] == pytest.approx(scores.max(), abs=1e-9)
     assert certificate.scored == certificate.possible == 105 - len(picks(run))
     assert certificate.threshold == 6e-3
-
-
-def test_a_lambda_that_nothing_passes_gives_no_edge():
-    run = drain(TABLE, NodewiseL1(lam=0.5))
-    assert run.steps == []
-    assert run.outcome.converged
-    assert "Lower λ" in run.outcome.stop_reason
-    assert run.outcome.model().n_edges == 0
-
-
-@pytest.mark.parametrize("change", [{"lam": 2e-3}, {"lam2": 0.05}, {"lam": 2e-2}, {"rule": "and"}])
-def test_other_options_take_over_in_mid_run(change):
-    before = NodewiseL1(lam=5e-3)
-    after = dataclasses.replace(before, **change)
-    outcome = branched(TABLE, before, 3, after).outcome
-    wanted = drain(TABLE, after).outcome
-    assert outcome.certificate.threshold == after.lam
-    assert outcome.objective == pytest.approx(wanted.objective, abs=1e-9)
-    found = [{tuple(e) for e in end.model().edges.tolist()} for end in (outcome, wanted)]
-    assert found[0] == found[1]
 
 
 # In words.

@@ -86,18 +86,6 @@ def opened(engine: Engine, **query: str) -> BudgetState:
     return state
 
 
-def test_a_link_gives_back_what_it_was_made_of(engine: Engine) -> None:
-    state = opened(engine)
-    assert state.link() == {}
-    for name, value in {"data": "survey", "complexity": "circuit-size", "bound": 1000.0}.items():
-        state.choose(name, value)
-    for name, value in {"lam2": 0.01, "seed": 3, "quality": "nlpl", "step": 4}.items():
-        state.choose(name, value)
-    again = opened(engine, **state.link())
-    assert again.options == state.options
-    assert again.complaints == ()
-
-
 def test_every_measure_has_bounds_and_a_ladder_within_them() -> None:
     assert set(BOUNDS) == set(MEASURES)
     for measure, bounds in BOUNDS.items():

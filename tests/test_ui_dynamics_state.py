@@ -64,30 +64,6 @@ def opened(**query: str) -> DynamicsState:
     return state
 
 
-@pytest.mark.parametrize(
-    ("link", "words"),
-    [
-        ({"node": "10"}, ["No series 10: the series are 0 … 9"]),
-        ({"step": "11"}, ["No step 11: the run has 10 steps"]),
-        ({"parents": "51"}, ["at most 50; got 51"]),
-        ({"fingerprint": "0123456789abcdef"}, ["applies to uploaded data only"]),
-        ({"data": "upload", "fingerprint": "x", "node": "999"}, ["is not a fingerprint"]),
-        ({"node": "77", "step": "88", "parents": "0"}, ["at least 1", "series 77", "step 88"]),
-        ({"node": "9", "step": "10", "parents": "10"}, []),
-    ],
-)
-def test_each_ignored_part_of_a_link_is_named(link: dict[str, str], words: list[str]) -> None:
-    state = opened(**link)
-    state.refresh()
-    assert len(state.complaints) == len(words)
-    assert all(part in one for part, one in zip(words, state.complaints, strict=True))
-    ignored = {"fingerprint", "parents"} & set(link)
-    assert not words or not ignored & set(state.link())
-    assert int(state.link().get("step", 0)) <= 10
-    state.choose("seed", 1)
-    assert state.complaints == ()
-
-
 def test_a_place_that_another_run_lacks_is_no_complaint(scheduler: Idle) -> None:
     state = opened(size="12", node="11", step="12")
     assert state.complaints == ()

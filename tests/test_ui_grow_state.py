@@ -81,47 +81,6 @@ def test_the_same_settings_are_the_same_run(state: GrowState) -> None:
     assert state.run is run
 
 
-def test_a_stale_address_does_not_undo_a_change_but_the_history_does(state: GrowState) -> None:
-    state.follow({})
-    state.refresh()
-    before = state.link()
-    state.choose("alpha", 0.25)
-    state.refresh()
-    state.link()
-    state.values["step"] = 3
-    state.follow({**before, "step": "1"})
-    assert state.learner_options(state.own)["alpha"] == 0.25
-    assert state.values["step"] == 3
-    assert state.link()["step"] == "3"
-    state.follow(before, is_navigation=True)
-    assert state.learner_options(state.own)["alpha"] == 0.75
-    state.follow({"alpha": "0.1"})
-    assert state.learner_options(state.own)["alpha"] == 0.1
-
-
-def test_complaints_about_a_link_last_until_something_is_chosen(state: GrowState) -> None:
-    state.follow({"alpha": "7"})
-    assert len(state.complaints) == 1
-    state.refresh()
-    state.follow({**state.link(), "step": "2"})
-    assert len(state.complaints) == 1
-    state.choose("alpha", 0.5)
-    assert state.complaints == ()
-
-
-def test_refused_settings_leave_run_and_address_alone(state: GrowState) -> None:
-    state.refresh()
-    run, link = state.run, state.link()
-    state.choose("max_edges", 1000)
-    state.refresh()
-    assert "1,000 edges" in state.problem
-    assert state.run is run
-    assert state.link() == link
-    state.choose("max_edges", 3)
-    state.refresh()
-    assert state.problem == ""
-
-
 def test_a_branch_shares_its_beginning_and_keeps_its_base_as_ghost(state: GrowState) -> None:
     state.refresh()
     base = state.run

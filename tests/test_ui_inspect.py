@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import strategies as st
 from numba.core.dispatcher import Dispatcher
 from waiting import wait_until
 
@@ -24,23 +24,17 @@ from graftviz.formats.models import read_model
 from graftviz.inference import infer
 from graftviz.inspection import answers, compare_models, mutual_informations
 from graftviz.inspection.answers import AUTOMATIC, METHODS, Answer, answer_steps
-from graftviz.learners.registry import learner_class, learner_names
 from graftviz.material import Upload, prepare
 from graftviz.model import PairwiseMRF
-from graftviz.options import option_specs
 from graftviz.player.models import Loaded, fingerprint_of
 from graftviz.player.rehearsal import rehearse_inspection
 from graftviz.serving.scheduler import Scheduler
-from graftviz.table import TableOptions
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.inspect import state as inspect_state
-from graftviz.ui.inspect.options import InspectOptions
 from graftviz.ui.inspect.results import matching_rows, model_files, state_names
 from graftviz.ui.inspect.state import InspectState, Shown
-from graftviz.ui.model_source import FILE, TRUE, SourceOptions
-from graftviz.ui.url_state import parse_options_of, write_options_of
+from graftviz.ui.model_source import FILE, TRUE
 
-LEARNERS = [learner_class(name) for name in learner_names()]
 SOON = 300.0  # seconds; a first answer on a busy machine may have to be compiled
 
 
@@ -185,14 +179,6 @@ def test_a_zero_potential_leaves_the_norm_open_and_not_the_information() -> None
 # The address
 
 
-OWN_KEYS = ("model", "node", "edge", "evidence", "method", "with")
-
-
-def test_no_option_has_the_name_of_a_key_of_the_page() -> None:
-    names = {spec.name for cls in (*LEARNERS, TableOptions) for spec in option_specs(cls)}
-    assert not names & set(OWN_KEYS)
-
-
 learned = st.fixed_dictionaries(
     {
         "data": st.sampled_from(dataset_keys()),
@@ -206,48 +192,6 @@ true = st.fixed_dictionaries({"model": st.just(TRUE), "data": st.sampled_from(da
 digits = st.text("0123456789abcdef", min_size=16, max_size=16)
 sources = st.one_of(learned, true, st.fixed_dictionaries({"model": digits}))
 nodes = st.one_of(st.none(), st.integers(0, 9999))
-
-
-@given(
-    sources,
-    st.one_of(st.none(), sources),
-    nodes,
-    st.dictionaries(st.integers(0, 999), st.integers(0, 9), max_size=4),
-    st.sampled_from(METHODS),
-)
-def test_an_address_reads_back_as_it_was(first, second, node, evidence, method) -> None:
-    options = InspectOptions(
-        **first,
-        selection=(3, 7) if node is None else (node,),
-        evidence=evidence,
-        method=method,
-        second=None if second is None else SourceOptions(**second),
-    )
-    query = write_options_of(InspectOptions, vars(options))
-    values, complaints = parse_options_of(InspectOptions, query)
-    assert complaints == ()
-    assert InspectOptions(**values) == options
-    assert list(values["evidence"].items()) == list(evidence.items())
-    assert write_options_of(InspectOptions, values) == query
-
-
-BAD_LINKS = {
-    "model": ("<b>", "The model must be true"),
-    "node": ("-1", "given by its number"),
-    "edge": ("3-3", "written as 3-7"),
-    "evidence": ("a:b", "written as variable:state"),
-    "method": ("magic", "must be one of automatic"),
-    "with": ("learner=nobody", "Model to compare with: Option learner must be"),
-    "unheard": ("1", "Unknown setting 'unheard'"),
-}
-
-
-@pytest.mark.parametrize("key", BAD_LINKS)
-def test_what_cannot_be_used_of_a_link_costs_one_sentence(key: str) -> None:
-    text, sentence = BAD_LINKS[key]
-    values, (complaint,) = parse_options_of(InspectOptions, {key: text, "data": "grid-8x8"})
-    assert sentence in complaint
-    assert {**values, "second": None} == vars(InspectOptions(data="grid-8x8"))
 
 
 # Sources

@@ -21,9 +21,7 @@ from graftviz.serving.limits import Limits
 from graftviz.serving.scheduler import Scheduler
 from graftviz.table import DiscreteTable
 from graftviz.ui.frame import learning, runs as session_runs
-from graftviz.ui.frame.state import REMEMBERED_LINKS, OptionsPage
 from graftviz.ui.frame.view import whole_number
-from graftviz.ui.prune.options import PruneOptions
 from graftviz.ui.prune.state import PruneState
 
 
@@ -179,20 +177,6 @@ def test_runs_of_long_ago_are_let_go(state: PruneState, monkeypatch: pytest.Monk
     assert not any(run.failure for run in state.runs.values())
 
 
-def test_refused_options_leave_the_runs_alone(state: PruneState) -> None:
-    state.refresh()
-    runs, token = state.runs, state.token
-    for name, value in (("edges", 3), ("edges", 99), ("exchange", 50), ("clusters", 10**5)):
-        state.choose(name, value)
-        state.refresh()
-        assert state.problem.endswith(".")
-        assert (state.runs, state.token) == (runs, token)
-        assert state.automatic(state.choice) == {} or name != "edges"
-        state.choose(name, None)
-    state.refresh()
-    assert state.problem == ""
-
-
 def test_a_feed_holds_what_was_asked_and_bad_wishes_ask_for_nothing(state: PruneState) -> None:
     state.choose("exchanges", 2)
     state.refresh()
@@ -203,13 +187,3 @@ def test_a_feed_holds_what_was_asked_and_bad_wishes_ask_for_nothing(state: Prune
     for wants in (None, "x", [[run.token]], [["nobody", 1, 1]], [7]):
         assert json.loads(session_runs.requested_feeds(state.runs.values(), wants)) == []
     assert whole_number(float("nan"), 3) == whole_number("5", 3) == 3
-
-
-def test_own_links_are_known_whatever_the_place_and_the_oldest_are_forgotten() -> None:
-    page = OptionsPage(PruneOptions, places=("step",))
-    assert page.follow({"data": "karate", "step": "3"})
-    assert not page.follow({"data": "karate"})
-    assert page.follow({"data": "survey"})
-    for k in range(REMEMBERED_LINKS):
-        assert page.follow({"seed": str(k)})
-    assert page.follow({"data": "karate", "step": "3"})

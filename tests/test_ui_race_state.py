@@ -153,42 +153,6 @@ def test_racers_come_and_go(state: RaceState) -> None:
     assert state.racers == LINE_UP
 
 
-def test_the_link_reproduces_the_race(state: RaceState) -> None:
-    state.follow({"data": "karate", "seed": "3", "edges": "7", "r1": "first-hit", "r2": "chow-liu"})
-    state.refresh()
-    state.move({"axis": "tests", "at": 12.0})
-    link = state.link()
-    finish(state)
-    first = state.race()
-    other = RaceState(load, Scheduler(threads=1).share())
-    other.follow(link)
-    assert other.complaints == ()
-    other.refresh()
-    finish(other)
-    second = other.race()
-    assert first is not None
-    assert second is not None
-    assert other.values["axis"] == "tests"
-    assert other.values["at"] == 12.0
-    for mine, theirs in zip(first.courses, second.courses, strict=True):
-        clockless = [
-            [moment._replace(seconds=0.0) for moment in course.moments] for course in (mine, theirs)
-        ]
-        assert clockless[0] == clockless[1]
-        last = len(mine.moments) - 1
-        assert (mine.edges_at(last) == theirs.edges_at(last)).all()
-
-
-def test_our_own_addresses_do_not_undo_what_changed_meanwhile(state: RaceState) -> None:
-    state.refresh()
-    link = state.link()
-    state.move({"axis": "edges", "at": 5.0})
-    state.follow({**link, "at": "1", "axis": "tests"})
-    assert (state.values["axis"], state.values["at"]) == ("edges", 5.0)
-    state.follow({"at": "2", "seed": "5"})
-    assert (state.values["seed"], state.values["at"]) == (5, 2.0)
-
-
 def test_what_takes_long_is_asked_first_for_all_together(
     state: RaceState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -240,33 +204,3 @@ def test_racers_never_work_at_the_same_time() -> None:
     pool.close()
     assert [worker.left for worker in workers] == [0] * 4
     assert set(at_once) == {1}
-
-
-def test_an_error_ends_one_racer_and_the_others_go_on() -> None:
-    class Broken:
-        urgent = False
-        lane = "race"
-
-        def __init__(self) -> None:
-            self.failed = threading.Event()
-
-        def work(self, until: float) -> bool:
-            raise RuntimeError("broken on purpose")
-
-        def fail(self, reference: str) -> None:
-            assert reference
-            self.failed.set()
-
-    class Sound(Broken):
-        def work(self, until: float) -> bool:
-            self.failed.set()
-            return False
-
-    pool = Scheduler(threads=1)
-    share = pool.share()
-    broken, sound = Broken(), Sound()
-    share.submit(broken)
-    share.submit(sound)
-    assert broken.failed.wait(60)
-    assert sound.failed.wait(60)
-    pool.close()

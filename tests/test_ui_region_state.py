@@ -65,66 +65,6 @@ def test_the_whole_graph_goes_on_for_who_still_waits_for_it() -> None:
     assert second.told == ["grant"]
 
 
-def test_a_link_gives_back_what_it_was_made_of() -> None:
-    state = opened()
-    assert state.link() == {}
-    choices = {"side": 6, "t1": 0.25, "t2": 0.4, "seed": 3, "query": 7, "expansion": "norm"}
-    for name, value in {**choices, "cut": "mean-field", "tolerance": 0.02, "size": 9}.items():
-        state.choose(name, value)
-    state.choose("step", 4)
-    state.choose("state", 0)
-    again = opened(**state.link())
-    assert again.options == state.options
-    assert again.link() == state.link()
-    assert again.complaints == ()
-
-
-def test_a_link_with_nothing_but_a_step_is_followed_when_the_page_opens() -> None:
-    state = opened(step="5")
-    assert state.options.step == 5
-    # Later it is the browser itself that writes the step; the page is told another way.
-    state.choose("t2", 0.5)
-    state.follow({"step": "6"})
-    assert (state.options.t2, state.options.step) == (0.5, 5)
-
-
-def test_a_link_is_a_visit_and_an_address_of_ours_is_none() -> None:
-    state = opened(t2="0.4")
-    visit = state.visit
-    state.follow(state.link())
-    state.choose("t1", 0.3)
-    state.follow({"t2": "0.4"})
-    assert (state.visit, state.options.t1) == (visit, 0.3)
-    state.follow({"t2": "0.5"})
-    assert state.visit == visit + 1
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        {"side": "31"},
-        {"t1": "nan"},
-        {"t2": "-0.1"},
-        {"query": "r1c1"},
-        {"expansion": "best"},
-        {"tolerance": "0"},
-        {"data": "../etc"},
-        {"step": "-1"},
-        {"run": "data=karate"},
-        {"fingerprint": "0123456789abcdef"},
-        {"data": UPLOAD, "fingerprint": "<script>"},
-        {"data": RUN, "run": "x" * 601},
-        {"nonsense": "1"},
-    ],
-)
-def test_what_cannot_be_used_costs_one_sentence(query: dict[str, str]) -> None:
-    state = RegionState()
-    state.follow(query)
-    assert len(state.complaints) == 1
-    state.choose("size", 8)
-    assert state.complaints == ()
-
-
 def test_a_query_or_state_the_model_does_not_have_is_left_out_in_words() -> None:
     state = opened(side="3", query="9", state="5")
     assert state.query == 4
@@ -198,25 +138,6 @@ def test_a_weighted_graph_is_an_ising_model() -> None:
     assert shown.usual_query == 1
     assert "Ising" in shown.note
     assert shown.positions.shape == (3, 2)
-
-
-@pytest.mark.parametrize(
-    "files",
-    [
-        {"a.uai": b"MARKOV\n2\n2 2\n1\n2 0 5\n4\n1 1 1 1\n"},
-        {"a.uai": b"MARKOV\n2\n2 2\n1\n2 0 1\n4\n1 1 1"},
-        {"a.uai": b"MARKOV\n2\n2 2\n1\n2 0 1\n4\n1 -1 1 nan"},
-        {"a.uai": b"\xff\xfe\x00"},
-        {"a.graphml": b"<graphml>"},
-        {"a.zip": b"PK"},
-        {"notes.txt": b"hello"},
-    ],
-)
-def test_bad_files_are_refused_in_one_sentence(files: dict[str, bytes]) -> None:
-    with pytest.raises(InputError) as refusal:
-        uploaded(files)
-    assert str(refusal.value)
-    assert "\n" not in str(refusal.value)
 
 
 def test_a_model_too_large_to_be_drawn_names_the_command_line() -> None:
