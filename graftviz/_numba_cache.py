@@ -1,8 +1,9 @@
-"""Cache of compiled kernels: its directory and error handling, set before numba is imported.
+"""Error handling of numba's cache of compiled kernels, set before numba is imported.
 
-numba caches compiled kernels beside the source or in the user's cache directory. If neither is
-writable (a read-only installation and a user without a home directory), ``@njit(cache=True)``
-raises at import; then a private directory under the system's temporary directory is used.
+numba caches compiled kernels in ``NUMBA_CACHE_DIR``, beside the source, or in the user's cache
+directory. If none is writable (a read-only installation and a user without a home directory),
+``@njit(cache=True)`` raises at import; then a private directory under the system's temporary
+directory is used.
 
 The cache only saves time, so its errors must not stop a run: a full disk, a damaged file or a
 machine without a writable directory cost a compilation and a log message. numba would raise, so its
@@ -35,37 +36,10 @@ log = logging.getLogger(__name__)
 
 
 def prepare() -> None:
-    """Set ``NUMBA_CACHE_DIR`` if numba would find no writable directory; enable vectorisation."""
+    """Enable vectorisation, and patch numba's cache when it is imported."""
     os.environ.setdefault(VECTORISE, "1")
     if _CACHING not in sys.modules and not any(isinstance(f, _Finder) for f in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
-    if os.environ.get(VARIABLE):
-        return
-    in_tree = Path(__file__).resolve().parent / "__pycache__"
-    if not (_can_write(in_tree) or _can_write(_user_cache())):
-        # Without any writable directory kernels are not cached; see `tolerate_errors`.
-        with contextlib.suppress(OSError):
-            os.environ[VARIABLE] = str(_private_directory())
-
-
-def _user_cache() -> Path:
-    """Return numba's user-wide cache directory."""
-    home = Path(os.path.expanduser("~"))
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA", home)) / "numba" / "Cache"
-    if sys.platform == "darwin":
-        return home / "Library" / "Caches" / "numba"
-    return Path(os.environ.get("XDG_CACHE_HOME", home / ".cache")) / "numba"
-
-
-def _can_write(directory: Path) -> bool:
-    """Whether a file can be created in `directory`, which is created if necessary (as in numba)."""
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=directory):
-            return True
-    except OSError:
-        return False
 
 
 def _private_directory() -> Path:
@@ -112,8 +86,7 @@ def tolerate_errors(caching: Any) -> None:
     Parameters
     ----------
     caching : module
-        ``numba.core.caching``, or an object with its ``Cache``, ``FunctionCache`` and
-        ``NullCache``.
+        ``numba.core.caching``.
     """
     cache, disk_cache, null_cache = caching.Cache, caching.FunctionCache, caching.NullCache
     save, load = cache.save_overload, cache.load_overload
@@ -135,7 +108,14 @@ def tolerate_errors(caching: Any) -> None:
 
     def function_cache(function: Any) -> Any:
         try:
-            return disk_cache(function)
+            try:
+                return disk_cache(function)
+            except (RuntimeError, OSError):
+                if os.environ.get(VARIABLE):
+                    raise
+                # The variable is for child processes.
+                os.environ[VARIABLE] = caching.config.CACHE_DIR = str(_private_directory())
+                return disk_cache(function)
         except (RuntimeError, OSError) as problem:
             _warn("Compiled kernels cannot be kept on this machine: %s.", problem)
             return null_cache()

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from xml.sax.saxutils import escape
 
 import numpy as np
+from plotly.colors import sample_colorscale
 
 from graftviz.formats.graphml import xml_text
 from graftviz.inspection.difference import COMMON, GAINED, LOST, STATUS_WORDS
@@ -20,8 +21,6 @@ SIZE = 1_000
 _MARGIN = 40
 _LONGEST_TITLE = 100  # characters that fit in one line
 _LABELS = 60  # number of labelled nodes, those of largest degree
-# Five colours of viridis, between which linear interpolation is accurate.
-_VIRIDIS = ((68, 1, 84), (59, 82, 139), (33, 145, 140), (94, 201, 98), (253, 231, 37))
 # Okabe and Ito's vermilion and blue.
 _STYLES = {
     COMMON: 'stroke="#7f7f7f"',
@@ -58,12 +57,9 @@ def graph_svg(picture: GraphPicture, names: Sequence[str], title: str) -> str:
 
 
 def viridis(share: float) -> str:
-    """Return the viridis colour at `share`, from 0 to 1, in hexadecimal notation."""
-    place = min(max(share, 0.0), 1.0) * (len(_VIRIDIS) - 1)
-    k = min(int(place), len(_VIRIDIS) - 2)
-    parts = zip(_VIRIDIS[k], _VIRIDIS[k + 1], strict=True)
-    mixed = (round(a + (b - a) * (place - k)) for a, b in parts)
-    return "#" + "".join(f"{part:02x}" for part in mixed)
+    """Return the viridis colour at `share`, from 0 to 1, as ``rgb(…)``."""
+    (colour,) = sample_colorscale("viridis", min(max(share, 0.0), 1.0))
+    return str(colour)
 
 
 def _scaled(places: np.ndarray) -> np.ndarray:
