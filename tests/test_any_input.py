@@ -12,15 +12,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
-from hostile_files import BAD_NAMES, parquet_of
+from hostile_files import BAD_NAMES
 from hypothesis import HealthCheck, example, given, settings, strategies as st
 from table_cases import upload
 
 import graftviz as gv
-from graftviz.datasets import read_positions, read_truth
-from graftviz.dynamics import read_series
 from graftviz.errors import InputError
 from graftviz.formats.gexf import result_gexf
 from graftviz.formats.graphml import graphml
@@ -32,33 +29,20 @@ from graftviz.formats.svg import graph_svg
 from graftviz.formats.table_csv import table_csv
 from graftviz.formats.tables import edges_csv, trace_csv
 from graftviz.formats.uai import names_text, uai_text
-from graftviz.formats.uai_evidence import read_evidence
-from graftviz.formats.uai_results import read_mar
 from graftviz.formats.uploads import read_uploaded_model
 from graftviz.inspection import graph_picture
 from graftviz.learners.registry import learner_class, learner_names
 from graftviz.model import PairwiseMRF
-from graftviz.options import option_specs, parse_options
+from graftviz.options import option_specs
 from graftviz.player.records import recorded_run
 from graftviz.runs import Run
 from graftviz.table import DiscreteTable, read_table
-from graftviz.ui.budget.options import BudgetOptions
-from graftviz.ui.dynamics.options import DynamicsOptions
-from graftviz.ui.frame.state import OptionsPage
-from graftviz.ui.grow.options import GrowOptions
-from graftviz.ui.inspect.options import InspectOptions
-from graftviz.ui.prune.options import PruneOptions
-from graftviz.ui.race.options import RaceOptions
-from graftviz.ui.regions.options import RegionOptions
-from graftviz.ui.reservoir.options import ReservoirOptions
-from graftviz.ui.url_state import parse_options_of, write_options_of
 
 # Any text that a file in UTF-8 can hold, and often what has meant trouble elsewhere.
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=12) | st.sampled_from(BAD_NAMES)
 ODD = st.sampled_from(
     ["", "0", "-1", "1e999", "nan", "9" * 25, "9" * 5000, "1_0", "٣", "0x10", "a" * 5000, "\ud800"]
 )
-VALUES = TEXTS | ODD
 
 
 def at_most(examples: int) -> settings:
@@ -137,14 +121,6 @@ def test_a_table_of_any_text_is_learned_and_written_and_read_back(lines: list[li
     assert page.count("</script>") == 2
 
 
-@given(st.data(), st.sampled_from([learner_class(name) for name in learner_names()]))
-def test_any_text_is_a_value_of_an_option_or_refused(data: st.DataObject, cls: type) -> None:
-    names = [spec.name for spec in option_specs(cls)]
-    texts = data.draw(st.dictionaries(st.sampled_from(names) | TEXTS, VALUES, max_size=3))
-    with taken_or_refused():
-        cls(**parse_options(cls, texts))
-
-
 SMALL = DiscreteTable.from_codes([[k & 1, (k >> 1) & 1, (k & 1) ^ (k % 5 == 0)] for k in range(40)])
 
 
@@ -184,38 +160,6 @@ def test_any_options_learn_or_are_refused(chosen: tuple[type, dict[str, Any]]) -
                 break
 
 
-PAGES = (
-    *(BudgetOptions, DynamicsOptions, RegionOptions, ReservoirOptions),
-    *(GrowOptions, RaceOptions, PruneOptions, InspectOptions),
-)
-KEYS = sorted(
-    {"data", "learner", "seed", "step", "branch", "compare", "fingerprint", "run", "model", "node"}
-    | {"edge", "evidence", "method", "with", "racer1", "axis", "at", "edges"}
-    | {spec.name for cls in PAGES for spec in option_specs(cls)}
-    | {spec.name for cls in map(learner_class, learner_names()) for spec in option_specs(cls)}
-)
-PARTS = st.sampled_from([*KEYS, *"0179-.:;,=& ", "upload", "true", "learned", *learner_names()])
-ADDRESSES = st.dictionaries(
-    st.sampled_from(KEYS) | TEXTS, VALUES | st.lists(PARTS, max_size=8).map("".join), max_size=6
-)
-
-
-@at_most(50)
-@given(ADDRESSES)
-def test_any_address_shows_something_on_every_page(query: dict[str, str]) -> None:
-    sentences: list[str] = []
-    # What was understood is written, and understood again without complaint.
-    for cls in PAGES:
-        values, complaints = parse_options_of(cls, query)
-        assert parse_options_of(cls, write_options_of(cls, values)) == (values, ())
-        page = OptionsPage(cls, places=("step",))
-        page.follow(query)
-        sentences += [*complaints, *page.complaints]
-        assert isinstance(page.options, cls)
-        page.link()
-    assert all("\n" not in text and len(text) < 1200 for text in sentences)
-
-
 MODEL = PairwiseMRF.from_tables(
     [np.array([0.1, -0.2]), np.array([0.0, 0.3, -1.0]), np.zeros(2)],
     {(0, 1): np.arange(6.0).reshape(2, 3), (1, 2): -np.arange(6.0).reshape(3, 2)},
@@ -231,59 +175,8 @@ def archive(files: dict[str, bytes]) -> bytes:
 
 
 RESULT = {"model.uai": uai_text(MODEL).encode(), "model.names.json": names_text(MODEL).encode()}
-WHOLE = {
-    "m.uai": RESULT["model.uai"],
-    "m.names.json": RESULT["model.names.json"],
-    "m.zip": archive({**RESULT, "result.json": b"{}", "edges.csv": b"a,b\n"}),
-    "e.evid": b"2 0 1 2 0",
-    "p.MAR": b"MAR 3 2 0.5 0.5 3 0.2 0.3 0.5 2 1 0",
-    "t.csv": b'"a ""b""",c\n0,x\n1,y\n0,y\n',
-    "t.parquet": parquet_of(pa.table({"a": [1, 2, 1], "b": ["x", "y", "x"]})),
-    "s.csv": b"time,series,value\n0,a,1\n1,a,2\n0,b,3\n1,b,5\n",
-    "pairs.csv": b"source,target\na,b\n",
-    "places.csv": b"name,x,y\na,1,2\nb,3,4\n",
-}
-
-
-def read_any(name: str, content: bytes, folder: Any) -> None:
-    path = folder / name
-    match name:
-        case "m.names.json":
-            read_uploaded_model({"m.uai": RESULT["model.uai"], name: content})
-        case "m.uai" | "m.zip":
-            read_uploaded_model({name: content})
-        case "e.evid":
-            path.write_bytes(content)
-            read_evidence(path, MODEL)
-        case "p.MAR":
-            path.write_bytes(content)
-            read_mar(path)
-        case "s.csv":
-            read_series(upload(name, content))
-        case "pairs.csv":
-            read_truth(upload(name, content), ("a", "b"))
-        case "places.csv":
-            read_positions(upload(name, content), ("a", "b"))
-        case _:
-            read_table(upload(name, content), missing="state")
 
 
 def test_a_file_without_a_name_in_an_archive_is_passed_over() -> None:
     damaged = archive({**RESULT, "x.txt": b"", "folder.uai/": b""}).replace(b"x.txt", b"\0.txt")
     assert read_uploaded_model({"m.zip": damaged}).model.names == MODEL.names
-
-
-@pytest.mark.parametrize("name", WHOLE)
-@at_most(40)
-@given(data=st.data())
-def test_any_damage_is_read_or_refused(tmp_path: Any, name: str, data: st.DataObject) -> None:
-    content = WHOLE[name]
-    for _ in range(data.draw(st.integers(1, 3))):
-        cut = data.draw(st.integers(0, len(content)))
-        gone = data.draw(st.integers(0, 6))
-        noise = data.draw(
-            st.binary(max_size=5) | VALUES.map(lambda text: text.encode("utf-8", "replace"))
-        )
-        content = content[:cut] + noise + content[cut + gone :]
-    with taken_or_refused():
-        read_any(name, content, tmp_path)

@@ -73,15 +73,6 @@ def test_another_bound_learns_again_and_shows_the_run_before(budget: Any) -> Non
     assert "(width 2)" in page.locator(".gv-budget-tree").inner_text()
 
 
-def test_a_pasted_link_shows_the_same_step(budget: Any) -> None:
-    page = budget("budget?data=survey&bound=2&step=4")
-    eventually(page, lambda: position(page)[0] == 4)
-    page.wait_for_timeout(800)
-    assert position(page)[0] == 4
-    eventually(page, lambda: "step=4" in search(page))
-    assert "4 edges of 55 pairs" in page.locator(".gv-budget-graph").inner_text()
-
-
 def test_pointing_to_a_clique_tells_its_variables(budget: Any) -> None:
     page = budget("budget?data=survey&bound=1&step=0")
     canvas = page.locator(".gv-budget-tree canvas")
@@ -98,10 +89,3 @@ def test_pointing_to_a_clique_tells_its_variables(budget: Any) -> None:
 
     assert points_to_a_box()
     assert tip.inner_text().startswith("1 variable · ")
-
-
-def test_a_dark_phone_shows_it_all_and_reduced_motion_shows_the_end(budget: Any) -> None:
-    page = budget(width=390, height=844, dark=True, reduced_motion=True)
-    eventually(page, lambda: position(page) == (10, 10))
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    assert page.locator(".gv-budget-view .gv-transport").is_visible()

@@ -149,11 +149,3 @@ def test_another_k_learns_again_and_its_link_shows_the_same(dynamics: Any) -> No
     assert "48 edges" in text_of(other, "body")
     assert text_of(other, "evidence") == text_of(page, "evidence")
     assert words_of(other) == words_of(page)
-
-
-def test_a_dark_phone_shows_it_all_and_reduced_motion_shows_the_end(dynamics: Any) -> None:
-    page = dynamics(width=390, height=844, dark=True, reduced_motion=True)
-    eventually(page, lambda: position(page) == (12, 12))
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    assert page.locator(".gv-dynamics .gv-transport").is_visible()
-    eventually(page, lambda: "of the held-out values" in text_of(page, "series"))

@@ -84,18 +84,6 @@ def change_alpha(page: Any, key: str = "ArrowLeft") -> None:
     page.get_by_role("slider", name=re.compile("^α")).first.press(key)
 
 
-def test_it_plays_and_pauses(grow: Any) -> None:
-    page = grow()
-    assert step(page) == 0
-    press(page, "Play")
-    eventually(page, lambda: step(page) >= 3)
-    press(page, "Pause")
-    shown = step(page)
-    page.wait_for_timeout(600)
-    assert step(page) == shown
-    eventually(page, lambda: step_in_address(page) == shown)
-
-
 def test_a_paused_page_sends_nothing(grow: Any) -> None:
     page = grow("?data=karate&step=3")
     eventually(page, lambda: step(page) == 3)
@@ -213,30 +201,6 @@ def test_a_point_of_the_path_can_be_taken(grow: Any) -> None:
     eventually(page, lambda: dialog.count() == 0)
 
 
-def test_alpha_can_be_changed_while_playing(grow: Any) -> None:
-    page = grow()
-    press(page, "Play")
-    eventually(page, lambda: step(page) >= 2)
-    change_alpha(page)
-    eventually(page, lambda: "α 0.7 " in heading(page) + " ")
-    at = step(page)
-    eventually(page, lambda: step(page) > at)
-
-
-def test_a_reload_shows_the_same_step(grow: Any) -> None:
-    page = grow("?data=karate&alpha=0.5&seed=2&step=7")
-    eventually(page, lambda: step(page) == 7)
-    press(page, "Step forward")
-    eventually(page, lambda: step_in_address(page) == 8)
-    before = (heading(page), position(page), page.locator(".gv-words").inner_text())
-    page.reload()
-    wait_for_player(page)
-    eventually(page, lambda: step(page) == 8)
-    after = (heading(page), position(page), page.locator(".gv-words").inner_text())
-    assert after == before
-    assert "α 0.5" in heading(page)
-
-
 def test_link_and_address_keep_the_shown_step_when_options_change(grow: Any) -> None:
     page = grow("?data=karate&seed=2&step=7")
     eventually(page, lambda: step(page) == 7)
@@ -254,15 +218,6 @@ def test_link_and_address_keep_the_shown_step_when_options_change(grow: Any) -> 
     page.reload()
     wait_for_player(page)
     eventually(page, lambda: step(page) == 10)
-
-
-def test_keys_work_on_a_fresh_page(grow: Any) -> None:
-    page = grow(KARATE)
-    page.evaluate("document.activeElement.blur()")
-    page.keyboard.press("ArrowRight")
-    eventually(page, lambda: step(page) == 1)
-    page.keyboard.press("End")
-    eventually(page, lambda: step(page) > 1)
 
 
 def test_a_branch_continues_and_can_be_left(grow: Any) -> None:
@@ -286,25 +241,6 @@ def test_a_branch_continues_and_can_be_left(grow: Any) -> None:
     eventually(page, lambda: "branch=" not in page.evaluate("location.search"))
     page.go_back()
     eventually(page, lambda: "from step 4" in heading(page))
-
-
-def test_a_question_is_answered(grow: Any) -> None:
-    page = grow("?data=karate&step=5")
-    eventually(page, lambda: step(page) == 5)
-    first, second = page.locator(".gv-player input").all()[:2]
-    first.fill("member 5")
-    second.fill("member 30")
-    press(page, "Why (not)?")
-    inspector = page.get_by_role("region", name="Inspector")
-    eventually(page, lambda: "λ" in inspector.inner_text())
-
-
-def test_a_bad_link_and_a_threshold_that_nothing_passes(grow: Any) -> None:
-    page = grow("?data=karate&lam=0.5&colour=red&alpha=7")
-    page.get_by_text("Unknown setting 'colour'").wait_for()
-    page.get_by_text("Option alpha must be at least 0").wait_for()
-    eventually(page, lambda: "No pair scores above λ" in page.locator(".gv-words").inner_text())
-    assert position(page).startswith("step 0 0 edges")
 
 
 def test_text_from_a_link_is_shown_and_nothing_else(grow: Any) -> None:
@@ -349,36 +285,6 @@ def test_the_replay_opens_without_the_app(grow: Any, open_page: Any, tmp_path: P
     offline.goto(replay.as_uri())
     offline.locator(".gv-player .gv-body:not([hidden])").wait_for()
     assert "Karate club" in heading(offline)
-
-
-@pytest.mark.parametrize("dark", [False, True])
-def test_it_fits_a_phone(grow: Any, dark: bool) -> None:
-    page = grow(width=390, height=844, dark=dark, touch=True)
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    press(page, "Play")
-    eventually(page, lambda: step(page) >= 2)
-    press(page, "Pause")
-    paper = page.evaluate("getComputedStyle(document.querySelector('.stApp')).backgroundColor")
-    brightness = sum(int(part) for part in re.findall(r"\d+", paper)[:3])
-    assert (brightness < 200) == dark
-
-
-@pytest.mark.parametrize("learner", ["feature-grafting", "grafting-light"])
-def test_partially_active_edges_can_be_seen_and_inspected(grow: Any, learner: str) -> None:
-    page = grow(f"?data=survey&learner={learner}")
-    to_the_end(page)
-    legend = " ".join(page.locator(".gv-graph .gv-legend").inner_text().split())
-    assert int(re.search(r"partially active (\d+)", legend)[1]) > 0  # type: ignore[index]
-    assert "No remaining feature scores above λ" in page.locator(".gv-words").inner_text()
-    inspector = page.locator(".gv-inspector")
-    inspector.get_by_label("variable").fill("pet")
-    inspector.get_by_label("second").fill("exercise")
-    press(page, "Why (not)?")
-    inspector.locator("td.gv-off").first.wait_for()
-    told = re.search(r"(\d+) of (\d+) features active", inspector.inner_text())
-    assert told is not None
-    active, possible = map(int, told.groups())
-    assert inspector.locator("td.gv-off").count() == possible - active > 0
 
 
 def test_a_chosen_node_shows_its_certified_region_at_every_step(grow: Any) -> None:

@@ -141,21 +141,3 @@ def test_the_grow_page_leads_to_its_model(browser_page: Any, address: str) -> No
     page.get_by_role("menuitem", name="Inspect this model").click()
     page.locator("strong", has_text="edge grafting (paper) · step 9").wait_for(timeout=SOON)
     assert page.evaluate("location.pathname") == "/inspect"
-
-
-def test_cleared_evidence_does_not_return(open_page: Any, address: str, until: Any) -> None:
-    page = open_page()
-    graph = open_inspect(page, address, CHOW_LIU)
-    page.get_by_role("button", name="Observe…").click()
-    page.get_by_role("combobox", name="Variable").last.fill("member 4")
-    page.get_by_role("option", name="member 4", exact=True).click()
-    page.locator("[class*='st-key-inspect-observe-state']").get_by_text("0", exact=True).click()
-    until(page, "location.search.includes('evidence=3%3A0')")
-    page.keyboard.press("Escape")
-    page.get_by_role("button", name="Clear evidence").click()
-    until(page, "!location.search.includes('evidence')")
-    for i in (20, 3):  # another node, and the same one
-        click(page, graph, i)
-        until(page, f"location.search.includes('node={i}')")
-        page.wait_for_timeout(1_500)
-        assert "evidence" not in page.evaluate("location.search")

@@ -133,19 +133,6 @@ def test_what_was_chosen_stays_chosen_when_the_page_speaks_before_it_hears_of_it
     assert "heuristic=mcmc" in search(page)
 
 
-def test_a_dark_phone_shows_it_all_and_reduced_motion_plays_nothing(prune: Any) -> None:
-    page = prune(width=390, height=844, dark=True, reduced_motion=True)
-    page.wait_for_timeout(1200)
-    assert at_step(page, 0)()
-    page.keyboard.press("ArrowRight")
-    eventually(page, at_step(page, 1))
-    assert "Chow–Liu tree" in page.locator(".gv-words").inner_text()
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    card = page.locator(".gv-prune-curves")
-    assert card.evaluate("card => card.scrollWidth <= card.clientWidth")
-    eventually(page, lambda: "Start" in page.locator(".gv-prune .gv-live").inner_text())
-
-
 def test_a_sampler_that_fell_back_says_so(prune: Any) -> None:
     page = prune(f"{QUICK}&heuristic=rejection&tries=1&step=2")
     eventually(page, at_step(page, 2))

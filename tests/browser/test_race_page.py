@@ -214,15 +214,6 @@ def test_the_axis_changes_what_is_raced_by_and_the_link_opens_it_again(
     assert ended.locator(".gv-wins").count() > 0
 
 
-def test_a_refused_racer_has_a_sentence_and_the_others_race(race: Callable[..., Any]) -> None:
-    refused = "best-choice:score=linear-response,objective=pseudo-likelihood"
-    page = race(f"{KARATE}&r1=first-hit&r2={refused}&r3=edge-grafting")
-    press(page, "Play")
-    eventually(page, lambda: share(page) >= 5)
-    assert "belief propagation" in page.locator(".gv-race-tile").nth(1).inner_text()
-    to_the_end(page)
-
-
 def test_it_fits_phone_and_projector_and_moves_little_on_request(race: Callable[..., Any]) -> None:
     page = race(width=390, height=844, dark=True, touch=True, reduced_motion=True)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -134,15 +134,6 @@ def test_the_smallest_runs(replayed: Any, until: Any, n: int) -> None:
     assert f"{outcome['edges']} edge" in page.inner_text(".gv-position")
 
 
-def test_one_step(replayed: Any, until: Any) -> None:
-    page = replayed(sample_run(20, max_steps=1))
-    page.focus(".gv-track")
-    page.keyboard.press("ArrowRight")
-    until(page, "replay.p === 1 && replay.raf === 0")
-    page.keyboard.press("ArrowLeft")
-    until(page, "replay.p === 0 && replay.raf === 0")
-
-
 def big_run(n: int, steps: int, edges_a_step: int) -> Any:
     header, records, outcome = sample_run(4, max_steps=1)
     rng = np.random.default_rng(0)
@@ -212,7 +203,7 @@ def test_both_themes(open_page: Any, replayed: Any) -> None:
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
 
 
-@pytest.mark.parametrize("width", [320, 390, 768, 1000, 1400, 1920])
+@pytest.mark.parametrize("width", [320, 768, 1920])
 def test_nothing_overflows_and_the_transport_is_within_reach(
     open_page: Any, replayed: Any, until: Any, width: int
 ) -> None:
