@@ -42,19 +42,6 @@ def test_every_learner_can_race(name: str) -> None:
     assert query_of(app)["r2"] == name
 
 
-def test_the_race_and_the_grow_page_keep_what_they_had() -> None:
-    app = open_race(data="karate", r1="first-hit", r2="chow-liu", seed="2")
-    token = state_of(app).token
-    app.query_params.clear()
-    app.switch_page("pages/grow.py").run()
-    assert not app.exception
-    app.query_params.clear()
-    app.switch_page("pages/race.py").run()
-    assert not app.exception
-    assert state_of(app).token == token
-    assert query_of(app) == {"data": "karate", "r1": "first-hit", "r2": "chow-liu", "seed": "2"}
-
-
 def test_files_hold_the_whole_race() -> None:
     app = open_race(data="karate", r1="first-hit", r2="chow-liu")
     state = state_of(app)

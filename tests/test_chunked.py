@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import pickle
 from typing import Any
 
@@ -126,22 +125,6 @@ def test_bins_come_from_the_table_it_is_like(tmp_path):
     train = read_table(frame[:300], continuous="bin")
     path = written(frame, tmp_path, "parquet")
     same(open_table(path, like=train), read_table(path, like=train))
-
-
-def test_labels_of_text_that_are_numbers_are_written_plainly(tmp_path, monkeypatch):
-    small_pieces(monkeypatch, text=40)
-    path = tmp_path / "table.csv"
-    path.write_text("a,b\n" + "1,x\n1.0,y\n" * 30 + "+1,x\n2.50,y\n" * 30)
-    same(open_table(path), read_table(path))
-
-
-@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-def test_blocks_of_text_end_where_records_end(tmp_path, monkeypatch, end):
-    small_pieces(monkeypatch, text=50)
-    rows = [f'"a ""{k % 3}"",{end}b",{k % 2}' for k in range(60)]
-    path = tmp_path / "table.csv"
-    path.write_bytes(end.join(["first,second", *rows]).encode())
-    same(open_table(path), read_table(path))
 
 
 @given(
@@ -341,19 +324,6 @@ def test_held_out_rows_in_a_file_are_looked_at_once_at_the_end(chain):
     assert {metrics.nlpl_test for metrics in (result.start, *result.metrics)} == {None}
     again = learned(train.load(), BestChoice(max_edges=4, **BY_COUNTS), held_out.load())
     assert result.nlpl_test == again.nlpl_test
-
-
-def test_chunks_of_any_size_give_the_same_counts(chain):
-    whole = PairCounts(read_table(chain))
-    for rows in (512, 1024, 4096):
-        for memory in (10**6, PAIRS):
-            counts = PairCounts(open_table(chain, chunk_rows=rows, max_memory=memory))
-            for i, j in itertools.permutations(range(10), 2):
-                np.testing.assert_array_equal(counts.table(i, j), whole.table(i, j))
-            for i in range(10):
-                np.testing.assert_array_equal(counts.marginal(i), whole.marginal(i))
-            assert (counts.tables_possible, counts.tables_recounted) == (45, 0)
-            assert counts.store.cells.nbytes == 0 or memory > PAIRS
 
 
 def test_counting_is_refused_with_the_numbers_when_nothing_fits(chain):

@@ -170,22 +170,6 @@ def test_arguments_in_place_of_working_ones(
     run([TEXTS[kind], *words], capsys)
 
 
-@pytest.mark.parametrize("kind", NUMBERS)
-@pytest.mark.parametrize(
-    ("command", "setting"),
-    [
-        *(("learn", f"--set={name}") for name in ("lam", "alpha", "max_edges", "refit", "seed")),
-        *(("dynamics", f"--set={name}") for name in ("parents", "lam")),
-        *(("learn", "--read=min_count"), ("arena", "--data=name")),
-    ],
-)
-def test_settings(
-    command: str, setting: str, kind: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    learner = ["--learner", "best-choice"] if command == "learn" else []
-    run([command, *BASE[command], *learner, f"{setting}={NUMBERS[kind]}"], capsys)
-
-
 def test_numbers_are_refused_by_their_option(capsys: pytest.CaptureFixture[str]) -> None:
     for option, text, complaint in (
         ("--seed", "9" * 5000, "is too long for a whole number"),

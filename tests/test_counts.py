@@ -125,23 +125,6 @@ def test_beyond_the_memory_bound_tables_are_counted_again(max_bytes):
     assert counts.tables_counted == len(pairs)
 
 
-def test_a_table_handed_out_is_the_callers_own():
-    counts = PairCounts(random_table(2, 3, 40))
-    before = counts.table(0, 1).copy()
-    counts.table(0, 1)[:] = -1
-    counts.table(1, 0)[:] = -1
-    np.testing.assert_array_equal(counts.table(0, 1), before)
-
-
-def test_two_runs_may_share_the_packed_table():
-    table = random_table(1, 5, 100)
-    packed = pack_table(table)
-    one, other = PairCounts(table, packed), PairCounts(table, packed)
-    one.count_all()
-    assert (one.tables_counted, other.tables_counted) == (10, 0)
-    np.testing.assert_array_equal(one.table(3, 1), other.table(3, 1))
-
-
 def test_a_variable_makes_no_pair_with_itself():
     counts = PairCounts(DiscreteTable.from_codes(np.array([[0, 1], [1, 0]])))
     with pytest.raises(InputError, match="given twice"):

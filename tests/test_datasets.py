@@ -15,25 +15,18 @@ from sklearn.datasets import load_digits
 
 from graftviz.datasets import (
     DataSet,
-    dataset_keys,
     dataset_title,
     load_dataset,
     noise_level,
-    positions_from_names,
     read_truth,
-    suggest_lam,
     truth_csv,
 )
 from graftviz.datasets.digits import digits_table
 from graftviz.datasets.folders import ROOT, folder_keys, folder_title, load_folder
 from graftviz.errors import InputError
 from graftviz.formats.uai import read_uai
-from graftviz.learners.best_choice import BestChoice
-from graftviz.material import default_options, prepare
-from graftviz.runs import learn
 from graftviz.sampling import (
     grid_graph,
-    karate_graph,
     random_graph,
     random_model,
     sample_exact,
@@ -49,10 +42,6 @@ BUILT_IN = ("karate", "les-miserables", "digits-2", "digits-4")
 
 
 # --- the data sets ----------------------------------------------------------------------------
-
-
-def test_all_are_listed_in_order() -> None:
-    assert dataset_keys() == SAMPLES + BUILT_IN
 
 
 @pytest.mark.parametrize("key", SAMPLES + BUILT_IN)
@@ -116,13 +105,6 @@ def test_unknown_key_is_refused_with_a_hint() -> None:
         dataset_title("zzz")
 
 
-def test_network_samples_carry_the_real_structure() -> None:
-    data = load_dataset("karate")
-    assert data.truth is not None
-    assert data.truth.tolist() == karate_graph().edges.tolist()
-    assert data.table.names == karate_graph().names
-
-
 @pytest.mark.parametrize(
     ("levels", "words"), [(2, ("light", "dark")), (4, ("white", "light", "dark", "black"))]
 )
@@ -136,42 +118,6 @@ def test_digits_are_scikit_learn_s_images(levels: int, words: tuple[str, ...]) -
         assert set(level.tolist()) == set((pixels[:, i] * levels // 17).tolist())
     assert table.cardinalities.min() == 1  # corners are never dark
     assert table.cardinalities.max() == levels
-
-
-def test_strongest_pairs_of_digits_are_neighbouring_pixels() -> None:
-    data = load_dataset("digits-2")
-    assert data.positions is not None
-    varying = np.flatnonzero(data.table.cardinalities == 2)
-    correlation = np.abs(np.corrcoef(data.table.codes[varying]))
-    first, second = np.triu_indices(len(varying), 1)
-    best = np.argsort(-correlation[first, second])[:20]
-    places = data.positions[varying]
-    lengths = np.linalg.norm(places[first[best]] - places[second[best]], axis=1)
-    step = np.linalg.norm(data.positions[1] - data.positions[0])
-    assert np.median(lengths) < 1.5 * step
-
-
-@pytest.mark.parametrize("name", ["digits-2", "digits-4"])
-def test_the_default_run_on_digits_joins_pixels_that_are_near(name: str) -> None:
-    material = prepare(load_dataset(name), 0)
-    learner = BestChoice(**default_options(BestChoice, material.suggested))
-    result = learn(material.train, learner)
-    assert "No remaining pair" in result.stop_reason, "not all edges that the budget allows"
-    ends = [np.divmod(result.model.edges[:, end], 8) for end in (0, 1)]
-    across, down = (np.abs(ends[0][k] - ends[1][k]) for k in (0, 1))
-    assert 64 <= len(across) <= 128
-    assert np.mean(np.maximum(across, down) <= 2) > 0.7
-
-
-def test_positions_from_names() -> None:
-    graph = grid_graph(3, 4)
-    assert graph.positions is not None
-    shuffled = np.random.default_rng(0).permutation(12)
-    found = positions_from_names(tuple(graph.names[k] for k in shuffled))
-    assert found is not None
-    np.testing.assert_allclose(found, graph.positions[shuffled])
-    assert positions_from_names(("r0c0", "r0c1", "age")) is None
-    assert positions_from_names(("r0c0", "r00c0")) is None
 
 
 # --- the files of sample_data -----------------------------------------------------------------
@@ -210,10 +156,6 @@ def test_sample_data_is_what_the_generator_writes(key: str) -> None:
     )
 
 
-def test_sample_data_is_small() -> None:
-    assert sum(path.stat().st_size for path in ROOT.rglob("*") if path.is_file()) < 3_000_000
-
-
 def test_own_folders_are_data_sets(tmp_path: Path) -> None:
     assert folder_keys(tmp_path / "nowhere") == ()
     for name, about in (("mine", None), ("first", {"rank": 1, "title": "First"})):
@@ -233,28 +175,6 @@ def test_own_folders_are_data_sets(tmp_path: Path) -> None:
 
 
 # --- suggestions ------------------------------------------------------------------------------
-
-
-def test_noise_level_is_the_score_of_independent_variables() -> None:
-    rng = np.random.default_rng(3)
-    columns = [rng.choice(3, size=1000, p=[0.6, 0.3, 0.1]) for _ in range(40)]
-    table = DiscreteTable.from_codes(np.stack([*columns, np.zeros(1000, dtype=int)], axis=1))
-    squares = []
-    for i in range(40):
-        for j in range(i):
-            counts = np.zeros((3, 3))
-            np.add.at(counts, (table.codes[i], table.codes[j]), 1 / 1000)
-            off = counts - np.outer(counts.sum(axis=1), counts.sum(axis=0))
-            squares.append(np.sum(off**2) / 81)
-    assert abs(np.sqrt(np.mean(squares)) / noise_level(table) - 1) < 0.05
-    assert 2 * noise_level(table) < suggest_lam(table) < 4 * noise_level(table)
-    assert np.sqrt(np.max(squares)) < suggest_lam(table)
-
-
-def test_a_table_without_variation_has_a_suggestion_too() -> None:
-    constant = DiscreteTable.from_codes(np.zeros((5, 3), dtype=int))
-    assert noise_level(constant) == 0
-    assert suggest_lam(constant) > 0
 
 
 # --- files of true edges ----------------------------------------------------------------------
@@ -316,10 +236,3 @@ def test_bad_truth_is_refused_in_one_sentence(content: bytes, complaint: str) ->
     with pytest.raises(InputError, match=complaint) as caught:
         read_truth(io.BytesIO(content), NAMES)
     assert "\n" not in str(caught.value)
-
-
-def test_truth_files_that_are_not_there(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="There is no file"):
-        read_truth(tmp_path / "none.csv", NAMES)
-    with pytest.raises(InputError, match="cannot be read"):
-        read_truth(tmp_path, NAMES)

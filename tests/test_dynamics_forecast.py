@@ -54,11 +54,6 @@ def test_a_band_of_two_deviations_holds_most_of_what_happens(truth):
     assert np.all(widths[1] >= 0.95 * widths[0])  # further ahead, less is known
 
 
-def test_the_mean_error_belongs_to_the_band():
-    nothing = dynamics.system_of(np.zeros((1, 1)))
-    assert dynamics.residual_deviation(nothing, np.full((5, 1), 3.0))[0] == 3.0
-
-
 @pytest.mark.parametrize(
     ("values", "horizon", "sentence"),
     [

@@ -13,7 +13,6 @@ from graftviz.fitting.feature_network import FeatureNetwork
 from graftviz.fitting.feature_penalty import feature_residual, soft_threshold
 from graftviz.fitting.feature_solver import _inverse
 from graftviz.fitting.network import ActiveNetwork
-from graftviz.fitting.noise import feature_noise
 from graftviz.fitting.penalty import Penalty
 from graftviz.inference import infer
 from graftviz.inference.propagation import propagate
@@ -232,31 +231,6 @@ def test_on_trees_the_fit_reaches_the_optimum_of_plain_proximal_gradient(seed, s
     assert twin.violation(twin.vector_of(network.model())) <= 1e-9
 
 
-def test_with_everything_active_and_hardly_a_price_a_tree_has_the_pair_marginals_of_the_data():
-    table = dependent_table(1)
-    network = feature_network(table, tree_edges(1), 1.0)
-    fitted(network, penalty_of(1e-7, 0.0))
-    beliefs = infer(network.model(), tolerance=1e-13)
-    for (i, j), belief in zip(network.edges.tolist(), beliefs.edge, strict=True):
-        shares = network.counts.table(i, j) / table.n_rows
-        assert np.abs(belief - shares).max() <= 1.1e-7
-
-
-def test_one_feature_is_all_that_two_variables_of_two_states_need():
-    codes = dependent_table(2, 2).codes.T % 2
-    rng = np.random.default_rng(0)
-    codes[:, 1] = np.where(
-        rng.random(len(codes)) < 0.7, codes[:, 0], rng.integers(0, 2, len(codes))
-    )
-    table = DiscreteTable.from_codes(codes, cardinalities=[2, 2])
-    network = FeatureNetwork(PairCounts(table), table.names, table.labels)
-    network.activate(0, 1, 2)
-    fitted(network, penalty_of(1e-8, 0.0))
-    shares = network.counts.table(0, 1) / table.n_rows
-    assert np.allclose(network.beliefs[:4].reshape(2, 2), shares, atol=1e-7)
-    assert np.count_nonzero(network.model().edge_weights(0)) == 1
-
-
 def test_without_the_price_a_full_mask_is_the_fit_of_whole_edges():
     """λ₂ ‖w‖² alone is the same penalty for groups and for single features."""
     table, penalty = dependent_table(4, 6), penalty_of(1e-12, 0.05)
@@ -269,13 +243,6 @@ def test_without_the_price_a_full_mask_is_the_fit_of_whole_edges():
     mine = fitted(ours, penalty)
     assert mine.objective == pytest.approx(other.objective, abs=1e-9)
     assert np.allclose(ours.model().weights, whole.model().weights, atol=1e-6)
-
-
-def test_a_large_price_keeps_every_weight_at_zero():
-    network = feature_network(dependent_table(0), all_edges(), 1.0)
-    evaluation = fitted(network, penalty_of(0.5, 0.03))
-    assert not network.model().edge_norms().any()
-    assert evaluation.kkt_residual < 1e-9
 
 
 @pytest.mark.parametrize("share", SHARES)
@@ -294,15 +261,6 @@ def test_single_steps_never_raise_the_objective_and_end_where_the_fit_does(edges
     best = fitted(feature_network(table, edges, share), penalty).objective
     assert best < start
     assert objective == pytest.approx(best, abs=1e-9)
-
-
-def test_one_step_moves_weights_but_little():
-    table, penalty = dependent_table(5, 6), penalty_of(1e-3, 0.03)
-    network = feature_network(table, all_edges(6), 1.0)
-    network.step(penalty, tolerance=1e-9)
-    moved = np.abs(network.model().weights[network.model().node_offsets[-1] :])
-    assert 0.01 < moved.max() <= 0.25
-    assert network.evaluate(penalty).kkt_residual > 1e-4
 
 
 def test_the_first_step_is_the_proximal_one_in_the_metric_of_the_belief():
@@ -324,16 +282,6 @@ def test_the_first_step_is_the_proximal_one_in_the_metric_of_the_belief():
         assert np.allclose(model.edge_weights(e), wanted, atol=1e-9)
 
 
-@pytest.mark.parametrize("penalty", [penalty_of(1e-6, 0.0), penalty_of(1e-3, 0.0)], ids=str)
-def test_identical_columns_are_fitted_too(penalty):
-    column = np.random.default_rng(3).integers(0, 3, size=200)
-    table = DiscreteTable.from_codes(np.stack([column, column], axis=1))
-    for share in SHARES:
-        network = feature_network(table, [(0, 1)], share)
-        assert fitted(network, penalty).kkt_residual <= 1e-9
-        assert np.isfinite(network.model().weights).all()
-
-
 def test_activating_a_feature_leaves_other_edges_alone():
     table, penalty = dependent_table(0, 6), penalty_of(1e-3, 0.03)
     network = feature_network(table, [(0, 1), (2, 3)], 0.5)
@@ -351,19 +299,3 @@ def test_activating_a_feature_leaves_other_edges_alone():
 
 
 # How large noise is.
-
-
-def test_noise_is_the_spread_of_the_scores_of_independent_variables():
-    rng = np.random.default_rng(0)
-    rows, found = 500, []
-    for _ in range(40):
-        codes = np.stack([rng.choice(3, rows, p=(0.5, 0.3, 0.2)) for _ in range(6)])
-        margins = [np.bincount(x, minlength=3) / rows for x in codes]
-        found += list(naive.feature_scores(codes, [3] * 6, margins, {}).values())
-    shares = np.tile((0.5, 0.3, 0.2), 2)
-    estimated = feature_noise(rows * shares, np.array([0, 3, 6]), rows)
-    assert estimated == pytest.approx(np.sqrt(np.mean(np.square(found))), rel=0.05)
-    # A variable that never varies has no noise, and does not count.
-    margins = np.concatenate([rows * shares, [rows, 0]])
-    assert feature_noise(margins, np.array([0, 3, 6, 8]), rows) == pytest.approx(estimated)
-    assert feature_noise(np.array([rows]), np.array([0, 1]), rows) == 0.0

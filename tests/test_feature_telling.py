@@ -19,7 +19,7 @@ from graftviz.formats.tables import EDGE_COLUMNS, FEATURE_COLUMNS, edges_csv
 from graftviz.learners.feature_grafting import FeatureGrafting
 from graftviz.learners.feature_options import FeatureOptions
 from graftviz.learners.grafting_light import GraftingLight
-from graftviz.narrative import learner_at, outcome_words, step_words, why_edge, why_not
+from graftviz.narrative import outcome_words, step_words, why_edge, why_not
 from graftviz.narrative.phrases import pair, score
 from graftviz.player.records import answer, recorded_run
 from graftviz.runs import Run
@@ -79,15 +79,6 @@ def test_a_step_names_its_feature_and_how_much_of_the_edge_is_active(run: Run) -
         assert ("becomes an edge" in words) == bool(step.activated)
         assert ("took one step" in words) == isinstance(run.learner, GraftingLight)
         assert pair(TABLE.names, i, j) in words
-
-
-def test_the_end_is_told_in_features() -> None:
-    assert "No remaining feature scores above λ" in outcome_words(known(0).outcome)
-    assert "largest score of an inactive feature" in outcome_words(known(2).outcome)
-    last = known(3).steps[-1]
-    assert "uses up the edge budget of 3 edges" in step_words(
-        last, learner_at(known(3), last.index), TABLE.names
-    )
 
 
 def test_an_edge_shows_its_weights_as_fitted_and_which_are_active(run: Run) -> None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
 import csv
 import io
 import json
-import os
 import re
 import subprocess
 import sys
@@ -17,10 +15,8 @@ import pytest
 
 from graftviz.__main__ import main
 from graftviz.commands import generate
-from graftviz.commands.folder import create_folder
 from graftviz.commands.progress import progress
 from graftviz.datasets import read_truth
-from graftviz.errors import InputError
 from graftviz.formats.result_folder import MANIFEST
 from graftviz.formats.table_csv import table_csv
 from graftviz.formats.uai import read_uai
@@ -99,14 +95,6 @@ def test_every_graph(words: tuple[object, ...], nodes: int, edges: int, tmp_path
     assert len(read_truth(tmp_path / "truth_edges.csv", table.names)) == edges
 
 
-def test_spread_of_potentials_can_be_set(tmp_path: Path) -> None:
-    assert small(tmp_path, "--node-sigma", 0, "--edge-sigma", 0.25) == 0
-    model = read_uai(tmp_path / "model.uai")
-    nodes, edges = np.split(model.weights, [27])
-    assert np.ptp(nodes) < 1e-12
-    assert 0.15 < edges.std() < 0.35
-
-
 def test_a_state_that_never_occurs_is_pointed_out(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -156,41 +144,6 @@ def test_bad_input_is_refused_in_one_sentence(
     assert not folder.exists()
 
 
-@pytest.mark.parametrize("words", [("--graph", "ring"), ("--rows", "many"), ()])
-def test_words_the_parser_refuses(
-    words: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    given = ["generate", *(["mrf", "--out", str(tmp_path)] if words else ["crf"]), *words]
-    with pytest.raises(SystemExit) as left:
-        main(given)
-    assert left.value.code == 2
-    assert "Traceback" not in capsys.readouterr().err
-
-
-def test_a_file_is_no_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / "file"
-    file.write_text("precious")
-    for folder in (file, file / "below"):
-        assert small(folder) == 2
-        assert "Nothing can be written to" in capsys.readouterr().err
-    assert file.read_text() == "precious"
-
-
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root writes anywhere")
-def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
-    tmp_path.chmod(0o500)
-    with pytest.raises(InputError, match="Nothing can be written"):
-        create_folder(tmp_path)
-
-
-def test_help_tells_the_defaults() -> None:
-    parser = argparse.ArgumentParser()
-    generate.add_arguments(parser)
-    text = parser.format_help()
-    for option in ("--graph", "--shape", "--edge-sigma", "--burn-in", "--thin", "--chains"):
-        assert option in text
-
-
 def test_quiet_in_a_pipe(tmp_path: Path) -> None:
     words = ["generate", "mrf", "--nodes", "5", "--rows", "50", "--out", str(tmp_path)]
     done = subprocess.run(
@@ -213,11 +166,6 @@ def test_any_labels_survive_the_csv_file(tmp_path: Path) -> None:
     assert tuple(rows[0]) == table.names
     for r, row in enumerate(rows[1:]):
         assert row == [labels[i][table.codes[i, r]] for i in range(4)]
-
-
-def test_whole_numbers_are_never_quoted() -> None:
-    table = DiscreteTable.from_codes(np.array([[0, 11], [1, 3]]), names=["a", "b"])
-    assert table_csv(table) == b"a,b\n0,11\n1,3\n"
 
 
 # --- progress ---------------------------------------------------------------------------------

@@ -28,8 +28,6 @@ from graftviz.fitting.penalty import Penalty
 from graftviz.learners import best_choice
 from graftviz.learners.streaming import hub_mask
 
-ALL_PAIRS = 10**6
-
 # The paper's score and objective, and no limit but those that a test sets.
 BestChoice = functools.partial(make, "best-choice")
 EdgeGrafting = functools.partial(make, "edge-grafting")
@@ -210,22 +208,6 @@ def test_screening_changes_the_order_of_tests_and_not_where_the_run_ends():
     assert screened.outcome.objective == pytest.approx(plain.outcome.objective, rel=1e-10)
 
 
-@pytest.mark.parametrize("preset", PRESETS)
-def test_explicit_options_override_a_preset(preset):
-    learner = BestChoice(
-        preset=preset, t_max=9, max_edges=11, reservoir=4, first_tests=6, hub_threshold=0.25
-    )
-    plan = learner.plan(30)
-    assert (plan.limit, plan.capacity, plan.first_limit) == (9, 4, 6)
-    assert plan.hub_centrality == 0.25
-    assert learner.edge_budget(30) == 11
-
-
-def test_a_reservoir_is_never_larger_than_the_pairs_there_are():
-    assert BestChoice(reservoir=ALL_PAIRS).plan(6).capacity == 15
-    assert BestChoice().plan(2).capacity == 1
-
-
 def test_presets_are_run_as_they_are_planned():
     data = scale_free_table(20, 5, 2000)
     run = drain(data, BestChoice(preset="paper", lam=2e-3))
@@ -264,24 +246,6 @@ def test_the_hub_rule_changes_the_order_of_tests_and_nothing_else():
     hubs = set(ruled.steps[1].hubs.tolist())
     assert all(set(pair) & hubs for pair in ruled.steps[1].tested.edges.tolist())
     assert not all(set(pair) & hubs for pair in plain.steps[1].tested.edges.tolist())
-
-
-def test_a_hub_threshold_above_every_centrality_is_as_good_as_no_rule():
-    data = scale_free_table(20, 5, 2000)
-    off = drain(data, BestChoice(hubs=False, lam=4e-3))
-    never = drain(data, BestChoice(hub_threshold=1.0, lam=4e-3))
-    assert fingerprint(off) == fingerprint(never)
-
-
-def test_a_full_queue_costs_memory_and_finds_the_same():
-    data = scale_free_table(20, 5, 2000)
-    run = drain(data, BestChoice(full_queue=True, lam=3e-3))
-    assert run.outcome.converged
-    assert all(step.unseen == 0 for step in run.steps)
-    assert run.steps[0].queue == 190 - run.steps[0].tests
-    lazy = drain(data, BestChoice(lam=3e-3))
-    assert set(picks(run)) == set(picks(lazy))
-    assert run.outcome.objective == pytest.approx(lazy.outcome.objective, rel=1e-12)
 
 
 # Branches.
