@@ -46,26 +46,6 @@ def series_file(rows: int = 60, gap: str = "", constant: bool = False) -> bytes:
     return ("\n".join(lines) + "\n").encode()
 
 
-def test_it_opens_with_a_row_for_every_series_and_a_prediction() -> None:
-    app = open_page("dynamics", **SMALL)
-    assert sentences(app) == ""
-    message = shown(app)
-    run = message["run"]
-    assert run["done"]
-    assert [row["kind"] for row in run["steps"]].count("seed") == 3
-    assert sorted(row["node"] for row in run["steps"]) == list(range(12))
-    assert max(len(row["parents"]) for row in run["steps"]) <= 3
-    assert len(message["graph"]["truth"]) == 12
-    assert len(message["series"]["seen"]) == 120 * 0.2 - 1
-    # The same again is a graph that is known, and only the rows that were asked for.
-    mail = Mailbox()
-    shown(app, mail)
-    mail.need = {"token": run["token"], "from": 10}
-    later = shown(app, mail)
-    assert "graph" not in later
-    assert later["run"]["steps"] == run["steps"][10:]
-
-
 def test_the_methods_and_the_curves_are_measured_and_saved() -> None:
     app = open_page("dynamics", **SMALL)
     state = state_of(app)

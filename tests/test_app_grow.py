@@ -210,12 +210,6 @@ def test_both_runs_have_one_layout_where_nothing_else_decides_it() -> None:
     assert not any("layout" in record for record in finished(app)["records"])
 
 
-def test_learners_without_presets_are_not_compared_with_best() -> None:
-    app = open_app(data="karate", learner="chow-liu", compare="best")
-    assert "has no presets" in sentences(app)
-    assert not [entry for entry in entries(app) if "ompare" in entry]
-
-
 def wait_for(app: AppTest, work: Any) -> None:
     assert work.wait_for_end(120)
     assert work.failure == ""
@@ -330,15 +324,6 @@ def test_a_path_in_progress_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
         goes_on.set()
 
 
-def test_a_path_can_be_cancelled() -> None:
-    app = open_app(data="scale-free-200")
-    analyse(app, "path")
-    work, _ = path_of(state_of(app))
-    app.button(key="path_cancel").click().run()
-    assert not app.exception
-    assert not work.has_credit
-
-
 def test_a_run_beyond_the_budget_is_asked_about_first(monkeypatch: pytest.MonkeyPatch) -> None:
     app = open_app(data="karate")
     before = state_of(app).run
@@ -414,16 +399,6 @@ def test_places_of_the_variables_put_them_on_a_map() -> None:
     upload_of(app, "upload.places").upload("places.csv", b"name,lon,lat\na,1,2\n").run()
     assert "has no position for" in sentences(app)
     assert state_of(app).material.positions is positions
-
-
-def test_truth_that_names_strangers_costs_a_sentence() -> None:
-    app = open_app(data="upload")
-    upload_of(app, "upload.table").upload("mine.csv", csv_table()).run()
-    before = state_of(app).run
-    upload_of(app, "upload.truth").upload("truth.csv", b"source,target\na,zebra\n").run()
-    assert not app.exception
-    assert "zebra" in sentences(app)
-    assert state_of(app).run is before
 
 
 @pytest.mark.parametrize(

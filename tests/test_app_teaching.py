@@ -7,8 +7,6 @@ import json
 from app_pages import open_page, query_of
 from streamlit.testing.v1 import AppTest
 
-from graftviz.narrative.tour import APPEARS, CHANGES, STOPS, VALUE, tour_records
-
 
 def press(app: AppTest, key: str) -> None:
     next(button for button in app.button if button.key == key).click().run()
@@ -53,13 +51,3 @@ def test_an_address_that_is_a_moment_old_does_not_bring_the_mode_back() -> None:
     app.query_params["present"] = "1"
     app.run()
     assert query_of(app) == {"present": "1"}
-
-
-def test_the_tour_has_seven_stops_and_asks_what_can_be_noticed() -> None:
-    assert len(STOPS) == 7
-    assert len({stop.title for stop in STOPS}) == 7
-    tasks = [stop.task for stop in STOPS if stop.task]
-    assert {task.notice for task in tasks} == {CHANGES, APPEARS, VALUE}
-    assert all(task.value for task in tasks if task.notice == VALUE)
-    assert all(stop.text.count(". ") <= 3 for stop in STOPS)
-    assert [record["title"] for record in tour_records()] == [stop.title for stop in STOPS]

@@ -64,15 +64,6 @@ def test_the_files_hold_what_the_function_returns(series, path, tmp_path, capsys
     assert "series not covered by a seed" in output.out
 
 
-def test_dense_on_all_rows_is_least_squares(series, path, tmp_path, capsys):
-    given = ("--learner", "dense", "--test-fraction", 0)
-    record, _, matrix, _ = learned(capsys, path, tmp_path / "out", *given)
-    wanted = np.linalg.lstsq(series.values[:-1], series.values[1:], rcond=None)[0].T
-    assert np.abs(matrix - wanted).max() < 1e-8
-    assert record["pred_error_test"] is None
-    assert record["unspoken"] is None
-
-
 def test_parents_come_from_a_file_or_from_an_earlier_matrix(truth, path, tmp_path, capsys):
     arrows = tmp_path / "parents.csv"
     lines = [f"x{u},x{i}" for i in range(12) for u in truth.parents(i)]
@@ -90,19 +81,6 @@ def test_held_out_rows_may_have_a_file_of_their_own(path, tmp_path, capsys):
     assert record["rows"] == record["rows_test"] == 600
     assert record["pred_error_test"] == pytest.approx(record["pred_error_train"])
     assert output.err == ""
-
-
-def test_held_out_rows_may_hold_still_and_come_in_another_order(series, path, tmp_path, capsys):
-    file = tmp_path / "test.csv"
-    rows = np.tile(series.values[0], (5, 1))[:, ::-1]
-    lines = [",".join(map(str, row)) for row in [series.names[::-1], *rows.tolist()]]
-    file.write_text("\n".join([*lines, ""]))
-    record, _, matrix, _ = learned(
-        capsys, path, tmp_path / "out", "--learner", "dense", "--test", file
-    )
-    x = series.values[0]
-    error = np.linalg.norm(matrix @ x - x) / np.linalg.norm(x)
-    assert record["pred_error_test"] == pytest.approx(error)
 
 
 def test_an_unstable_system_is_told_of_and_shown(tmp_path, capsys):
@@ -136,16 +114,6 @@ def test_refusals_are_one_sentence_and_leave_nothing(path, tmp_path, capsys, arg
     assert sentence in output
     assert output.count("\n") == 1
     assert not out.exists()
-
-
-def test_advice_is_in_flags(tmp_path, capsys):
-    file = tmp_path / "gaps.csv"
-    file.write_text("a,b\n1,2\n2,\n3,5\n4,4\n")
-    assert main(["dynamics", str(file), "--out", str(tmp_path / "out")]) == 2
-    assert "(--missing interpolate)" in capsys.readouterr().err
-    file.write_text("a,b\n1,2\n2,2\n3,2\n4,2\n")
-    assert main(["dynamics", str(file), "--out", str(tmp_path / "out")]) == 2
-    assert "(--constant drop)" in capsys.readouterr().err
 
 
 def test_an_interrupted_run_writes_what_it_has(path, tmp_path, capsys, monkeypatch):

@@ -42,21 +42,6 @@ def test_a_city_has_days_weeks_and_a_centre(city):
     assert activity[1:4, 1:4].mean() > 2.0 * activity[[0, 0, -1, -1], [0, -1, 0, -1]].mean()
 
 
-def test_traffic_dies_out_and_what_an_hour_brings_can_be_predicted(city):
-    train, test = city.split(0.25)
-    error = dynamics.prediction_error(dynamics.learn(train, dynamics.Dense()).system, test)
-    before = np.linalg.norm(np.diff(test.values, axis=0)) / np.linalg.norm(test.values[1:])
-    assert error < before
-    assert city.values[-WEEK:].mean() < 3.0 * city.values[:WEEK].mean()
-
-
-def test_the_smallest_city_and_none():
-    assert dynamics.simulate_city(1, 2).n_series == 1
-    for side, hours in ((0, 5), (2, 1)):
-        with pytest.raises(InputError, match="at least one block per side and two hours"):
-            dynamics.simulate_city(side, hours)
-
-
 def test_packed_arrays_are_read_with_their_places(tmp_path):
     values = np.arange(12, dtype=np.uint16).reshape(4, 3) % 5
     values[:, 1] = 2  # never changes

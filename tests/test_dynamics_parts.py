@@ -179,18 +179,6 @@ def test_a_simulation_follows_its_system():
     assert np.allclose(seen, cov + 0.25 * np.eye(6), atol=0.08 * cov.max())
 
 
-def test_metrics_by_hand():
-    truth = dynamics.system_of(np.array([[0.5, 0.0], [0.25, 0.0]]))
-    found = dynamics.system_of(np.array([[0.5, 0.25], [0.0, 0.1]]))
-    gap = np.sqrt(0.25**2 + 0.25**2 + 0.1**2)
-    assert dynamics.coefficient_error(found, truth) == pytest.approx(
-        gap / np.sqrt(0.5**2 + 0.25**2)
-    )
-    assert dynamics.structure_recall(found, truth) == 0.5  # all of row 0, nothing of row 1
-    assert dynamics.structure_precision(found, truth) == 0.25  # half of row 0, nothing of row 1
-    assert dynamics.structure_recall(truth, truth) == 1.0
-
-
 @pytest.mark.parametrize("steps", [1, 2, 4])
 def test_prediction_error_goes_any_number_of_steps(steps):
     random = np.random.default_rng(steps)

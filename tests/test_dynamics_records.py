@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from graftviz import dynamics
-from graftviz.dynamics.measuring import Measured, measuring
+from graftviz.dynamics.measuring import measuring
 from graftviz.errors import InputError
-from graftviz.figures import prediction_figure
 from graftviz.material import MOST_SERIES, uploaded_series
-from graftviz.narrative.dynamics import curve_words, end_words, race_words
 from graftviz.player.dynamics_records import (
     influence_graph,
     matrix_rows,
@@ -125,36 +122,3 @@ def test_what_is_too_large_is_refused_or_asked_about() -> None:
     many = dynamics.series_of(np.random.default_rng(0).normal(size=(6, MOST_SERIES + 1)))
     with pytest.raises(InputError, match="1,001 series"):
         uploaded_series(many)(0.4)
-
-
-def test_sentences_of_the_end_and_of_the_comparison() -> None:
-    assert end_words(0.5, ["a", "b"]).endswith(
-        "a and b are not parents of any seed (fitted from own data)."
-    )
-    dense = Measured("dense", 0.1, 0.3, 9, seconds=2.0)
-    scalable = Measured("scalable", 0.1, 0.2, 9, seconds=1.0)
-    inducing = Measured("inducing", 0.1, 0.1, 9, seconds=3.0)
-    given = Measured("enforcing", 0.1, 0.05, 9, wiring="truth", seconds=0.1)
-    assert race_words([dense, scalable]) == ""
-    sentence = race_words([dense, given, scalable, inducing])
-    assert "sparsity inducing has the lowest held-out error (0.100)" in sentence
-    assert "scalable structure is the fastest (1.000 s). Sparsity enforcing uses" in sentence
-    points = [Measured("scalable", 0.1, 1.0 / k, 9, parents=k) for k in (1, 4, 2)]
-    assert curve_words(points, "parents") == "Scalable structure: best at k = 4, PredError 0.250."
-
-
-def test_a_figure_marks_the_choice_and_draws_what_does_not_depend_on_it() -> None:
-    points = [Measured("scalable", 0.1, 1.0 / x, 9, seeds=x, recall=0.5) for x in (4, 1, 2)]
-    level = Measured("inducing", 0.1, 0.4, 9)
-    figure = prediction_figure(points, "seeds", chosen=2, other=5, level=level)
-    error, recall, line = figure.data
-    assert list(error.x) == [1, 2, 4]
-    assert list(error.y) == [1.0, 0.5, 0.25]
-    assert error.marker.size[1] > error.marker.size[0]
-    assert "StructRec" in recall.name
-    assert (list(line.x), list(line.y)) == ([1, 4], [0.4, 0.4])
-    assert figure.layout.shapes[0].x0 == 2
-    unknown = [replace(point, recall=None) for point in points]
-    without = prediction_figure(unknown, "seeds", chosen=2, other=5)
-    assert [trace.name for trace in without.data] == ["Scalable structure: PredError"]
-    assert prediction_figure([], "seeds", chosen=2, other=5, level=level).data

@@ -10,7 +10,7 @@ import pytest
 from graftviz import dynamics
 from graftviz.datasets.folders import ROOT, folder_keys
 from graftviz.dynamics.all_regressions import regress_all
-from graftviz.dynamics.city import PLACES, city_positions, city_series, city_walks
+from graftviz.dynamics.city import PLACES, city_positions, city_series
 from graftviz.dynamics.samples import load_sample, positions_csv, sample_keys, series_csv
 from graftviz.errors import InputError
 
@@ -76,13 +76,6 @@ def test_the_city_is_what_the_generator_writes() -> None:
     np.testing.assert_allclose(
         sample.positions - sample.positions.mean(axis=0), scale * (at - at.mean(axis=0)), atol=15
     )
-
-
-def test_the_city_is_stable_and_has_a_day() -> None:
-    assert np.abs(np.linalg.eigvals(city_walks())).max() < 1.0
-    values = city_series().values - city_series().values.mean(axis=0)
-    lags = [float(np.mean(values[lag:] * values[: len(values) - lag])) for lag in (6, 12, 18, 24)]
-    assert lags[-1] == max(lags)
 
 
 def test_a_sample_that_is_not_there_is_named(tmp_path) -> None:

@@ -6,16 +6,13 @@ import inspect
 import itertools
 import pickle
 
-import joblib
 import numpy as np
 import pandas as pd
 import pytest
 from learner_cases import mixed_table, scale_free_table
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer
+from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import graftviz as gv
@@ -69,24 +66,6 @@ def test_every_option_of_every_learner_is_a_parameter():
 def test_what_stands_for_an_open_option_chooses_nothing_else():
     for spec in itertools.chain.from_iterable(by.values() for by in OPTIONS.values()):
         assert UNSET not in spec.choices or spec.default == UNSET
-
-
-@pytest.mark.parametrize("name", learner_names())
-def test_left_open_means_the_learners_own_default(name, table):
-    network = gv.MarkovNetwork(name).fit(table)
-    assert network.learner_ == learner_class(name)()
-
-
-def test_parameters_survive_clone_and_set():
-    network = gv.MarkovNetwork("first-hit", lam=0.01, max_edges=np.int64(7), missing="drop")
-    copy = clone(network)
-    assert copy is not network
-    assert copy.get_params() == network.get_params()
-    assert set(network.get_params()) == set(inspect.signature(gv.MarkovNetwork).parameters)
-    assert repr(copy) == repr(network)
-    copy.set_params(lam=UNSET, lam2=0.2)
-    assert (copy.get_params()["lam"], copy.get_params()["lam2"]) == (UNSET, 0.2)
-    assert network.get_params()["lam"] == 0.01
 
 
 def test_a_learner_may_be_given_whole_and_options_go_before_its_own(table):
@@ -249,34 +228,6 @@ def test_impossible_rows_have_no_likelihood():
 # In scikit-learn's company
 
 
-def test_it_ends_a_pipeline():
-    values = np.random.default_rng(2).normal(size=(300, 5))
-    values[:, 1] += 2 * values[:, 0]
-    values[:, 4] -= 2 * values[:, 3]
-    bins = KBinsDiscretizer(3, encode="ordinal", quantile_method="averaged_inverted_cdf")
-    pipeline = make_pipeline(bins, gv.MarkovNetwork(cardinalities=3, lam=0.01))
-    pipeline.fit(values)
-    edges = pipeline[-1].edges_.tolist()
-    assert sorted(edges) == [[0, 1], [3, 4]]
-    scores = cross_val_score(pipeline, values, cv=3)
-    assert np.isfinite(scores).all()
-    pipeline.set_params(markovnetwork__max_edges=1).fit(values)
-    assert len(pipeline[-1].edges_) == 1
-    as_it_is = make_pipeline(FunctionTransformer(), gv.MarkovNetwork()).fit(values)
-    assert as_it_is.score(values) == gv.MarkovNetwork().fit(values).score(values)
-
-
-@pytest.mark.parametrize("name", learner_names())
-def test_a_fitted_network_can_be_kept(name, table, tmp_path):
-    network = gv.MarkovNetwork(name, max_edges=14).fit(table)
-    joblib.dump(network, tmp_path / "network.joblib")
-    copies = joblib.load(tmp_path / "network.joblib"), pickle.loads(pickle.dumps(network))
-    for copy in copies:
-        assert copy.get_params() == network.get_params()
-        assert copy.score(table) == network.score(table)
-        assert copy.result_.trace.steps[-1].edges == network.result_.trace.steps[-1].edges
-
-
 def search(table: DiscreteTable, jobs: int | None) -> GridSearchCV:
     values = {"lam": [0.003, 0.01], "lam2": [0.01, 0.3], "alpha": [0.0, 1.0]}
     scores = {"score": ["belief", "linear-response", "pseudo-likelihood"], "objective": ["bethe"]}
@@ -295,13 +246,3 @@ def test_a_grid_search_gives_the_same_in_two_processes(table):
     assert serial.best_params_ == spread.best_params_
     best = gv.MarkovNetwork(**serial.best_params_).fit(table)
     np.testing.assert_array_equal(spread.best_estimator_.edges_, best.edges_)
-
-
-def test_a_grid_search_scores_held_out_rows(table):
-    found = search(table, None)
-    learner = gv.BestChoice(**found.best_params_)
-    scores = [
-        -learn(table.rows(train), learner, test=table.rows(test)).nlpl_test
-        for train, test in KFold(3).split(table.codes.T)
-    ]
-    np.testing.assert_allclose(np.mean(scores), found.best_score_, rtol=1e-12)

@@ -12,15 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.fuzz.__main__ import main, report, served
+from tests.fuzz.__main__ import report, served
 from tests.fuzz.campaign import Campaign, case_of
-from tests.fuzz.corpus import corpus, small_parquet
-from tests.fuzz.faulty import KINDS as FAULTY
+from tests.fuzz.corpus import corpus
 from tests.fuzz.kinds import KINDS
-from tests.fuzz.parquet_files import all_bases
 from tests.fuzz.smaller import case_json, read_case, smaller
-from tests.fuzz.targets import TARGETS
-from tests.fuzz.worker import REFUSED, Limits, Trouble
+from tests.fuzz.worker import Limits, Trouble
 
 ROOT = Path(__file__).resolve().parent.parent
 NIGHTLY_SECONDS = 300.0
@@ -134,23 +131,6 @@ def test_a_leak_is_found() -> None:
     assert set(campaign.records["leak"].causes) == {"leak"}
 
 
-def test_a_reader_without_faults_has_no_findings() -> None:
-    campaign = Campaign(["good"], 3, limits=STRICT, module="tests.fuzz.faulty")
-    campaign.run(60.0, 3000)
-    record = campaign.records["good"]
-    assert not campaign.findings
-    assert record.inputs == 3000 == record.accepted + record.refused
-    assert 100 < record.refused < 1000
-    assert record.slowest[0] < STRICT.seconds
-
-
-def test_time_ends_a_campaign() -> None:
-    campaign = Campaign(["good"], 3, module="tests.fuzz.faulty")
-    campaign.run(3.0)
-    assert campaign.records["good"].inputs > 0
-    assert 3.0 <= campaign.seconds < 60.0
-
-
 def test_a_finding_is_made_smaller_and_saved(tmp_path: Path) -> None:
     number = next(
         n for n in range(100) if b"!" in case_of("exception", 3, n, "tests.fuzz.faulty").files[0][1]
@@ -185,34 +165,3 @@ def test_an_input_follows_from_kind_seed_and_number() -> None:
     digests = [digest(kind) for kind in KINDS]
     assert other.stdout.split() == digests
     assert len(set(digests)) == len(KINDS)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_inputs_differ_and_go_to_targets_that_exist(kind: str) -> None:
-    cases = [case_of(kind, 0, number) for number in range(60)]
-    assert len({repr(case) for case in cases}) > 40
-    assert {case.target for case in cases} <= set(TARGETS)
-    assert cases != [case_of(kind, 1, number) for number in range(60)]
-
-
-def test_one_input_is_replayed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--replay", "evidence:0:1"]) == 0
-    assert "target " in capsys.readouterr().out
-
-
-def test_parquet_files_of_the_fuzzer_are_intact() -> None:
-    outcomes = [
-        Campaign(["parquet"], 0).outcome(
-            case_of("parquet", 0, 0)._replace(
-                target="table", files=(("t.parquet", content),), options={"missing": "state"}
-            ),
-            "parquet",
-        )
-        for content in (small_parquet(), all_bases()[0].content)
-    ]
-    assert REFUSED not in outcomes
-
-
-def test_every_fault_is_tried() -> None:
-    tried = {"abort", "hang", "exception", "memory", "message", "control characters", "exit"}
-    assert tried | {"leak", "good"} == set(FAULTY)

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import subprocess
-import sys
-from pathlib import Path
 
 import naive
 import numpy as np
@@ -18,8 +15,6 @@ from graftviz.formats.uai import write_uai
 from graftviz.formats.uai_results import read_mar, read_pr
 from graftviz.inference import METHODS
 from graftviz.model import PairwiseMRF
-
-ROOT = Path(__file__).resolve().parent.parent
 
 
 def random_tables(pairs, sizes, *, seed=0, strength=1.0, zeros=0.0):
@@ -148,60 +143,3 @@ def test_too_wide_a_model_is_refused_with_the_numbers(tmp_path, capsys):
     assert " entries (" in output
     assert "(--max-memory); try --method bp" in output
     assert not (tmp_path / "out").exists()
-
-
-BAD = {
-    "no model": (["nowhere.uai"], "cannot be read"),
-    "memory of nothing": (["--method", "exact", "--max-memory", "much"], "--max-memory needs"),
-    "memory of nothing without tables": (["--max-memory", "much"], "--max-memory needs"),
-    "too little memory": (["--method", "exact", "--max-memory", "1K"], "the program alone takes"),
-    "damping of exact": (["--method", "exact", "--damping", "0.5"], "--damping applies to"),
-    "damping of nothing": (["--damping", "some"], "--damping must be a number or auto"),
-    "damping of one": (["--damping", "1"], "less than 1"),
-    "no sweeps": (["--max-sweeps", "0"], "at least 1"),
-    "negative tolerance": (["--tolerance", "-1"], "at least 0"),
-    "no evidence": (["--evidence", "nowhere.evid"], "cannot be read"),
-    "unknown method": (["--method", "magic"], "invalid choice"),
-}
-
-
-@pytest.mark.parametrize(("options", "sentence"), BAD.values(), ids=BAD)
-def test_bad_options_are_refused_in_one_sentence(tmp_path, options, sentence, capsys):
-    write_uai(KINDS["zeros"], tmp_path / "model.uai")
-    first = [] if options[0].endswith(".uai") else [str(tmp_path / "model.uai")]
-    try:
-        code = main(["infer", *first, *options, "--out", str(tmp_path / "out")])
-    except SystemExit as left:
-        code = left.code
-    assert code == 2
-    assert sentence in refusal(capsys)
-    assert not (tmp_path / "out").exists()
-
-
-def test_results_of_before_survive_a_refusal(tmp_path, capsys):
-    assert infer(KINDS["zeros"], tmp_path, "--method", "exact") == 0
-    before = (tmp_path / "out" / "marginals.MAR").read_text()
-    (tmp_path / "e.evid").write_text("1 0 99")
-    assert infer(KINDS["zeros"], tmp_path, "--evidence", str(tmp_path / "e.evid")) == 2
-    assert (tmp_path / "out" / "marginals.MAR").read_text() == before
-
-
-def test_a_folder_that_is_a_file_is_refused(tmp_path, capsys):
-    (tmp_path / "out").write_text("mine")
-    assert infer(KINDS["zeros"], tmp_path) == 2
-    assert "it is a file, not a folder" in refusal(capsys)
-    assert (tmp_path / "out").read_text() == "mine"
-
-
-def test_it_is_quiet_in_a_pipe(tmp_path):
-    write_uai(KINDS["grid"], tmp_path / "model.uai")
-    line = ["infer", str(tmp_path / "model.uai"), "--method", "exact", "--out", str(tmp_path / "o")]
-    ran = subprocess.run(
-        [sys.executable, "-m", "graftviz", *line],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        check=True,
-    )
-    assert ran.stderr == ""
-    assert ran.stdout.startswith("exact: 12 variables")

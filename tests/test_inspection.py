@@ -11,16 +11,11 @@ import pytest
 from hypothesis import given, strategies as st
 from inference_cases import shuffled_model
 
-from graftviz.errors import InputError
-from graftviz.figures import change_figure, degree_figure, edge_figure, node_figure, norms_figure
+from graftviz.figures import degree_figure, edge_figure, node_figure
 from graftviz.inference import infer
 from graftviz.inspection import (
-    Change,
     compare_models,
-    degree_counts,
-    degree_ranks,
     deviation_from_independence,
-    difference_picture,
     entropies,
     graph_picture,
     mutual_informations,
@@ -29,16 +24,8 @@ from graftviz.inspection import (
 )
 from graftviz.inspection.difference import COMMON, GAINED, LOST
 from graftviz.inspection.picture import MOST_EDGES, MOST_NODES, SURROUNDINGS
-from graftviz.model import PairwiseMRF, zero_sum
+from graftviz.model import PairwiseMRF
 from graftviz.narrative.inspection import (
-    contradiction_words,
-    difference_words,
-    edge_words,
-    evidence_words,
-    marginal_words,
-    method_words,
-    model_words,
-    node_words,
     region_words,
 )
 from graftviz.regions import LocalMarginal
@@ -54,16 +41,6 @@ def chain(n: int) -> PairwiseMRF:
 
 
 # Numbers
-
-
-@given(seeds, st.integers(1, 8))
-def test_degree_ranks_count_who_has_more(seed, n):
-    model = shuffled_model(seed, n)
-    degrees = model.degrees().tolist()
-    assert degree_ranks(model).tolist() == [1 + sum(d > own for d in degrees) for own in degrees]
-    values, counts = degree_counts(model)
-    assert counts.sum() == n
-    assert (values * counts).sum() == 2 * model.n_edges
 
 
 @given(seeds, st.integers(1, 8))
@@ -94,14 +71,6 @@ def test_information_and_entropy_are_what_their_formulas_say(seed):
         deviation = deviation_from_independence(pair)
         assert np.allclose(deviation.sum(axis=0), 0, atol=1e-12)
         assert np.allclose(deviation + np.outer(px, py), pair)
-
-
-def test_information_of_copies_and_of_independent_variables():
-    copies = np.diag([0.25, 0.75])
-    independent = np.outer([0.2, 0.8], [0.1, 0.3, 0.6])
-    found = mutual_informations([copies, independent])
-    assert found[0] == pytest.approx(-0.25 * math.log(0.25) - 0.75 * math.log(0.75))
-    assert found[1] == pytest.approx(0.0, abs=1e-12)
 
 
 @given(seeds)
@@ -156,16 +125,6 @@ def test_variables_are_matched_by_name_whatever_their_order(seed, n):
     assert found.note == ""
 
 
-def test_it_is_said_how_variables_were_matched():
-    first = shuffled_model(1, 5, names=tuple("abcde"))
-    assert "by number" in compare_models(first, shuffled_model(2, 5)).note
-    partly = compare_models(first, shuffled_model(3, 4, 1.0, names=tuple("abxy")))
-    assert "2 variables are in both models by name; 3 are only in the first, 2" in partly.note
-    assert {tuple(edge) for edge in partly.edges[partly.count(LOST) :].tolist()} <= {(0, 1)}
-    with pytest.raises(InputError, match="nothing to compare"):
-        compare_models(first, shuffled_model(2, 4))
-
-
 # Pictures
 
 
@@ -213,44 +172,7 @@ def test_a_zero_potential_counts_as_the_strongest_edge():
     assert graph_picture(model).strengths.tolist() == [1.0, 1.0]
 
 
-def test_a_difference_is_drawn_with_the_degrees_of_the_first_model():
-    first = chain(4)
-    second = PairwiseMRF.from_tables([np.zeros(2)] * 4, {(0, 1): np.eye(2), (0, 3): np.eye(2)})
-    picture = difference_picture(4, compare_models(first, second))
-    assert dict(zip(map(tuple, picture.edges.tolist()), picture.styles, strict=True)) == {
-        (0, 1): COMMON,
-        (1, 2): LOST,
-        (2, 3): LOST,
-        (0, 3): GAINED,
-    }
-    assert picture.degrees.tolist() == first.degrees().tolist()
-
-
 # Figures
-
-
-@pytest.mark.parametrize("seed", [1, 2])
-def test_figures_hold_the_numbers_they_tell(seed):
-    model = shuffled_model(seed, 5, 0.7)
-    before, after = infer(model), infer(model, evidence={0: 0})
-    bars = node_figure(model, 1, before.node[1], after.node[1]).data
-    assert np.allclose(bars[0].x, model.node_weights(1))
-    assert np.allclose(bars[1].x, before.node[1])
-    assert np.allclose(bars[2].x, after.node[1])
-    for e in range(model.n_edges):
-        maps = edge_figure(model, e, before.edge[e]).data
-        assert np.allclose(maps[0].z, zero_sum(model.edge_weights(e)))
-        assert np.allclose(maps[1].z, before.edge[e])
-        assert np.allclose(maps[2].z, deviation_from_independence(before.edge[e]))
-        for signed in (maps[0], maps[2]):
-            assert signed.zmin == -signed.zmax  # the middle colour is zero
-    degrees = degree_figure(model, 1)
-    assert sum(degrees.data[0].y) == int((model.degrees() > 0).sum())
-    difference = compare_models(model, shuffled_model(seed + 1, 5, 0.7))
-    points = norms_figure(difference, model.names, "a", "b").data[1:]
-    assert sum(len(trace.x) for trace in points) == len(difference.status)
-    moved = change_figure(model, [Change(1, 0, 0.1, 0.5), Change(2, 0, 0.2, 0.6)]).data
-    assert list(moved[-1].x) == [0.5, 0.6]
 
 
 def test_figures_bear_zero_potentials_many_states_and_names_of_any_kind():
@@ -309,27 +231,3 @@ def test_a_region_never_proves_more_in_words_than_in_numbers(probability, bound)
     assert value - width <= largest - bound + 1e-12
     assert value + width >= largest + bound - 1e-12
     assert width <= 1.21 * bound + 1e-11
-
-
-def test_sentences():
-    model = PairwiseMRF.from_tables(
-        [np.zeros(2), np.zeros(3), np.zeros(2)],
-        {(0, 1): np.ones((2, 3))},
-        names=("rain", "wind", "snow"),
-        labels=(("no", "yes"), ("calm", "breeze", "storm"), ("no", "yes")),
-    )
-    assert model_words(model) == "3 variables with 2 to 3 states, 1 edge"
-    assert node_words(model, 0) == "2 states, 1 neighbour, degree rank 1 of 3"
-    assert node_words(model, 2) == "2 states, no neighbours, degree rank 3 of 3"
-    assert edge_words(model, 0, 0.25).endswith("rank 1 of 1 edge; mutual information 0.25 nats")
-    assert marginal_words(model, 1, np.array([0.1, 0.2, 0.7])) == (
-        "wind is most likely storm (p = 0.70)"
-    )
-    assert evidence_words(model, {2: 1, 0: 0}) == "snow = yes, rain = no"
-    assert contradiction_words(model, 0, 1, 0) == "rain = yes has probability zero and was removed."
-    assert "given the other evidence" in contradiction_words(model, 0, 1, 2)
-    tired = infer(chain(3), max_sweeps=1, tolerance=0.0)
-    assert "not converged after 1 sweep" in method_words(tired, None)
-    assert difference_words(compare_models(model, model)) == (
-        "1 edge in both, 0 only in the first model, 0 only in the second."
-    )

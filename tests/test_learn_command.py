@@ -94,12 +94,6 @@ def test_every_learner_writes_every_file(tmp_path, table, truth, learner, capsys
     assert "result.json" in shown.out
 
 
-def test_options_are_set_by_name(tmp_path, table):
-    assert learn(table, "--set", "alpha=0.25", "--set", "lam=0.01", "--out", tmp_path / "o") == 0
-    options = result_of(tmp_path / "o")["options"]
-    assert (options["alpha"], options["lam"], options["max_edges"]) == (0.25, 0.01, None)
-
-
 def test_test_rows_come_from_a_file_in_any_column_order(tmp_path, table):
     frame = chain_frame(1, 8, 50)
     frame[frame.columns[::-1]].to_csv(tmp_path / "test.csv", index=False)
@@ -115,32 +109,6 @@ def test_a_built_in_data_set_brings_its_truth(tmp_path, capsys):
     assert (result["variables"], result["edges"]) == (34, 30)
     assert result["precision"] > 0.5
     assert "true edges" in capsys.readouterr().out
-
-
-def test_the_same_seed_gives_the_same_run(tmp_path, table):
-    for name in "ab":
-        learn(table, "--set", "t_max=3", "--seed", 5, "--out", tmp_path / name)
-    first, second = (pd.read_csv(tmp_path / name / "trace.csv") for name in "ab")
-    assert first.drop(columns="seconds").equals(second.drop(columns="seconds"))
-    for name in ("edges.csv", "model.uai", "graph.graphml"):
-        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
-
-
-@pytest.mark.parametrize(
-    ("preset", "words"),
-    [
-        ("paper", r"No pair scores above λ = 0\.9 \(best of 28: v\d – v\d, 0\.\d+\), so "),
-        ("best", r"κ = 3 and λ = 0\.9 \(best of 28: v\d – v\d, [\d.]+ % of the threshold\)"),
-    ],
-)
-def test_a_threshold_nothing_passes_names_the_best_pair(tmp_path, table, capsys, preset, words):
-    options = ("--set", "lam=0.9", "--set", f"preset={preset}")
-    assert learn(table, *options, "--out", tmp_path / "o") == 0
-    result = result_of(tmp_path / "o")
-    assert result["edges"] == 0
-    assert re.search(words, result["stop_reason"])
-    assert (tmp_path / "o" / "edges.csv").read_text() == "source,target,weight_norm,step\n"
-    assert result["stop_reason"] in capsys.readouterr().out
 
 
 def test_constant_columns_are_mentioned(tmp_path, table, capsys):
@@ -176,29 +144,6 @@ def test_bad_options_are_refused_in_one_sentence(tmp_path, table, capsys, argume
     assert shown.err.count("\n") == 1
 
 
-@pytest.mark.parametrize(
-    ("content", "sentence"),
-    [
-        ("a,b\n0,1\n", "row"),
-        ("a\n0\n1\n", "variable|column"),
-        ("a,b\n0,1\n1\n", "line 3"),
-        ("", "empty"),
-    ],
-)
-def test_a_bad_table_is_refused_in_one_sentence(tmp_path, capsys, content, sentence):
-    (tmp_path / "bad.csv").write_text(content)
-    assert learn(tmp_path / "bad.csv", "--out", tmp_path / "o") == 2
-    error = capsys.readouterr().err
-    assert re.search(sentence, error)
-    assert error.count("\n") == 1
-
-
-def test_truth_with_unknown_variables_is_refused(tmp_path, table, capsys):
-    (tmp_path / "truth.csv").write_text("source,target\nv0,w9\n")
-    assert learn(table, "--truth", tmp_path / "truth.csv", "--out", tmp_path / "o") == 2
-    assert "'w9'" in capsys.readouterr().err
-
-
 def test_an_unknown_table_is_refused_before_a_folder_is_made(tmp_path, capsys):
     assert learn("nowhere", "--out", tmp_path / "o") == 2
     assert "nowhere" in capsys.readouterr().err
@@ -208,17 +153,6 @@ def test_an_unknown_table_is_refused_before_a_folder_is_made(tmp_path, capsys):
 def test_a_folder_that_cannot_be_written_is_refused_before_the_work(tmp_path, table, capsys):
     assert learn(table, "--out", table / "o") == 2
     assert "Nothing can be written to" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [["learn"], ["learn", "t.csv"], ["learn", "t", "--seed", "x", "--out", "o"], [], ["?"]],
-)
-def test_a_wrong_command_line_is_refused_in_one_sentence(arguments, capsys):
-    with pytest.raises(SystemExit) as stop:
-        main(arguments)
-    assert stop.value.code == 2
-    assert capsys.readouterr().err.count("\n") == 1
 
 
 def test_help_tells_every_option_of_every_learner(capsys):
@@ -238,24 +172,6 @@ def start(*arguments: object, **streams: object) -> subprocess.Popen[str]:
         return subprocess.Popen(command, cwd=ROOT, text=True, **streams)  # type: ignore[call-overload, no-any-return]
     finally:
         signal.signal(signal.SIGINT, ignored)
-
-
-def test_a_process_says_no_with_2_and_without_a_traceback(tmp_path):
-    process = start("learn", "nowhere.csv", "--out", tmp_path / "o", stderr=subprocess.PIPE)
-    error = process.communicate()[1]
-    assert process.returncode == 2
-    assert "nowhere.csv" in error
-    assert error.count("\n") == 1
-
-
-def test_a_pipe_sees_no_progress_bar(tmp_path, table):
-    process = start(
-        *("learn", table, "--out", tmp_path / "o"), stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    out, error = process.communicate()
-    assert process.returncode == 0
-    assert error == ""
-    assert "\r" not in out
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs pipes as POSIX knows them")
@@ -344,13 +260,6 @@ def test_a_table_in_chunks_gives_the_files_of_the_table_in_memory(tmp_path, tabl
 
 def options_of(learner: str) -> set[str]:
     return {spec.name for spec in option_specs(learner_class(learner))}
-
-
-def test_held_out_rows_in_a_file_are_coded_like_the_table(tmp_path, table):
-    chain_frame(1, 8, 50).to_csv(tmp_path / "test.csv", index=False)
-    given = (table, "--chunked", "--test", tmp_path / "test.csv", "--max-edges", 5)
-    assert learn(*given, "--out", tmp_path / "o") == 0
-    assert result_of(tmp_path / "o")["rows_test"] == 50
 
 
 def test_a_file_larger_than_memory_is_read_in_chunks(tmp_path, table, monkeypatch, capsys):
@@ -448,11 +357,6 @@ def test_options_without_their_company_are_refused(tmp_path, table, capsys, argu
 def test_a_misspelt_data_set_is_recognised(tmp_path, capsys):
     assert learn("karat", "--out", tmp_path / "o") == 2
     assert "did you mean karate?" in capsys.readouterr().err
-
-
-def test_a_file_in_place_of_the_folder_is_named(tmp_path, table, capsys):
-    assert learn(table, "--max-edges", 2, "--out", table) == 2
-    assert "it is a file, not a folder" in capsys.readouterr().err
 
 
 def test_rows_left_in_their_file_change_the_methods_and_it_says_so(tmp_path, table, capsys):

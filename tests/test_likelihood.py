@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import itertools
-from types import SimpleNamespace
 
 import naive
 import naive_likelihood
 import numpy as np
 import pytest
-from fakes import random_table
 
 from graftviz.errors import InputError
-from graftviz.inference import cost
 from graftviz.inference.cost import all_marginals, exact_operations, inference_cost
 from graftviz.inference.exact import plan_elimination
 from graftviz.inference.exact.repeated import RepeatedTree
-from graftviz.metrics import hidden_halves, ncmll, negative_log_pseudo_likelihood, nll
+from graftviz.metrics import hidden_halves, ncmll, nll
 from graftviz.model import PairwiseMRF
 from graftviz.sampling import ising_grid
 from graftviz.table import DiscreteTable
@@ -62,24 +59,6 @@ def test_ncmll_takes_rows_in_any_order_and_number():
     model, table = drawn(3, [2, 3, 2, 4, 2, 3])
     twice = table.rows(np.concatenate([np.arange(40)[::-1], np.arange(40)]))
     assert ncmll(model, twice).mean == pytest.approx(ncmll(model, table).mean, rel=1e-12)
-
-
-def test_without_edges_all_likelihoods_are_one():
-    """Independent variables: hidden halves see their share of the NLL, and pseudo is plain."""
-    table = random_table(4, 6, 50)
-    rng = np.random.default_rng(0)
-    model = PairwiseMRF.from_tables([rng.normal(size=s) for s in table.cardinalities], {})
-    assert nll(model, table) == pytest.approx(negative_log_pseudo_likelihood(model, table))
-    halves = hidden_halves(6, 2, 0)
-    alone = [nll(independent([model.node_weights(i)]), _column(table, i)) for i in range(6)]
-    expected = [sum(alone[i] for i in hidden) for hidden in halves]
-    assert ncmll(model, table, halves=2).by_half == pytest.approx(expected)
-
-
-def _column(table, i):
-    return DiscreteTable.from_codes(
-        table.codes[i][:, None], cardinalities=[int(table.cardinalities[i])]
-    )
 
 
 def test_messages_answer_for_trees_as_exact_inference_does():
@@ -172,19 +151,6 @@ def test_cost_is_that_of_the_method_and_operations_have_no_noise():
         assert little.operations == inference_cost(sparse, method, repeats=1).operations
         assert little.seconds > 0.0
         assert (little.method, little.repeats) == (method, 2)
-
-
-def test_time_is_the_median_and_nothing_compiles_within(monkeypatch):
-    """The rehearsal comes first; of three times the middle one counts."""
-    moments = iter([10.0, 10.3, 20.0, 20.1, 30.0, 30.2])
-    done = []
-    found = all_marginals(drawn(12, [2, 2])[0])
-    monkeypatch.setattr(cost, "_compile_kernels", lambda method: done.append("rehearsed"))
-    monkeypatch.setattr(cost, "all_marginals", lambda *_, **__: done.append("measured") or found)
-    # The module's clock alone: threads of other tests may still be at work by the real one.
-    monkeypatch.setattr(cost, "time", SimpleNamespace(thread_time=lambda: next(moments)))
-    assert inference_cost(drawn(12, [2, 2])[0], repeats=3).seconds == pytest.approx(0.2)
-    assert done == ["rehearsed", "measured", "measured", "measured"]
 
 
 def test_cost_refuses_what_it_cannot_measure():

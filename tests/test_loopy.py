@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from inference_cases import largest_gap, random_model, random_tree
 
-from graftviz.errors import InputError
 from graftviz.inference import infer
-from graftviz.inference.damping import Passing, pass_damped, passing_notes
+from graftviz.inference.damping import pass_damped
 from graftviz.inference.loopy import linear_beliefs, log_beliefs, needs_logs
 from graftviz.inference.settings import InferenceSettings
 from graftviz.model import PairwiseMRF
@@ -118,14 +117,6 @@ def test_notes_report_missing_convergence():
     assert 1e-9 < beliefs.residual <= 1.0
 
 
-def test_notes_distinguish_small_and_large_residuals():
-    rough, fine = Passing(20, 0.03, 0.0, False), Passing(20, 1e-7, 0.3, False)
-    assert passing_notes("BP", rough)[0].endswith("still 0.03; the marginals may be far off.")
-    assert passing_notes("BP", fine)[0].endswith("still 1e-07, nearly settled.")
-    assert "weight 30% of the old" in passing_notes("BP", fine)[1]
-    assert passing_notes("BP", Passing(20, 1e-10, 0.0, True)) == ()
-
-
 def recorded(residuals: list[float], **settings: float) -> list[tuple[int, int, float]]:
     """Return the arguments of the calls of a sweep that ends with the given residuals."""
     asked = []
@@ -149,13 +140,3 @@ def test_a_small_residual_that_rises_is_left_alone():
     assert dampings == [0.0, 0.0, 0.0, 0.0, 0.0, 0.3, 0.3]
     swings = [d for _, _, d in recorded([1e-3, 1e-3, 1e-10])]
     assert swings == [0.0, 0.0, 0.3]
-
-
-def test_a_number_stays_what_it_is_and_sweeps_are_counted_out():
-    asked = recorded([1.0], damping=0.4, max_sweeps=40)
-    assert asked == [(0, 16, 0.4), (16, 16, 0.4), (32, 8, 0.4)]
-
-
-def test_damping_is_a_number_or_auto():
-    with pytest.raises(InputError, match="'auto', not 'strong'"):
-        infer(random_model(0), damping="strong")  # type: ignore[arg-type]

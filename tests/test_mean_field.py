@@ -12,7 +12,6 @@ from graftviz.inference.mean_field import (
     climb,
     field_graph,
     mean_field_bound,
-    mean_field_marginals,
 )
 from graftviz.inference.support import support
 from graftviz.model import PairwiseMRF
@@ -98,14 +97,6 @@ def test_zeros_met_by_the_plain_bound_are_met_by_the_kernel(seed):
     assert naive.mean_field_bound(model, split(model, beliefs)) == -np.inf
 
 
-def test_independent_variables_are_exact():
-    model = PairwiseMRF.from_tables([[0.0, 1.0, -np.inf], [2.0, -1.0]], {})
-    beliefs = infer(model, "mean-field")
-    assert beliefs.log_partition_is == "exact"
-    assert beliefs.log_partition == pytest.approx(log_partition(model))
-    assert beliefs.node[0] == pytest.approx(np.array([1, np.e, 0]) / (1 + np.e))
-
-
 def test_more_starts_are_never_worse_and_random_ones_break_a_tie():
     """Without a field, two spins that attract each other leave the uniform start at a saddle."""
     table = [[2.0, -2.0], [-2.0, 2.0]]
@@ -125,12 +116,3 @@ def test_stopping_early_is_told_and_bounds_all_the_same():
     assert beliefs.log_partition_is == "lower bound"
     assert beliefs.log_partition <= log_partition(model)
     assert "did not converge after 1 sweep:" in beliefs.notes[-1]
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_marginals_of_a_small_part(seed):
-    model = random_model(seed, scale=0.5)
-    found = mean_field_marginals(model)
-    plain = [b.copy() for b in found]
-    naive.mean_field_sweep(model, plain, range(model.n_variables))
-    assert max(np.abs(a - b).max() for a, b in zip(found, plain, strict=True)) < 1e-5

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 
 import naive
 import numpy as np
@@ -12,7 +11,6 @@ from fakes import ScriptedLearner, random_table
 from hypothesis import given, strategies as st
 from learner_cases import drain
 
-from graftviz.history import Changes, History
 from graftviz.metrics import (
     MetricsObserver,
     StepMetrics,
@@ -62,13 +60,6 @@ def test_nlpl_equals_its_plain_twin(cardinalities, rows):
     model = random_model(5, cardinalities)
     slow = naive.negative_log_pseudo_likelihood(model, table.codes)
     assert negative_log_pseudo_likelihood(model, table) == pytest.approx(slow, rel=1e-12)
-
-
-def test_nlpl_of_the_uniform_model_counts_states():
-    table = random_table(2, 8, 50)
-    model = PairwiseMRF.from_tables([np.zeros(s) for s in table.cardinalities], {})
-    expected = np.log(table.cardinalities).sum()
-    assert negative_log_pseudo_likelihood(model, table) == pytest.approx(expected)
 
 
 @given(st.floats(-1e4, 1e4), st.floats(-1e4, 1e4))
@@ -134,30 +125,3 @@ def test_steps_may_be_left_out_but_not_taken_back():
     assert observer.observe(steps[4]) == jumped
     with pytest.raises(ValueError, match="already observed"):
         observer.observe(steps[3])
-
-
-def test_nothing_is_measured_where_nothing_is_known():
-    table = random_table(1, 5, 20)
-    steps = drain(table, ScriptedLearner()).steps
-    observer = MetricsObserver(steps[0].history.start)
-    assert observer.start == observer.observe(steps[0]) == StepMetrics(None, None, None, None)
-
-
-def test_a_step_among_200_variables_is_measured_in_under_a_millisecond():
-    rng = np.random.default_rng(0)
-    codes = rng.integers(0, 5, size=(1000, 200))
-    table = DiscreteTable.from_codes(codes, cardinalities=[5] * 200)
-    start = PairwiseMRF.from_tables([np.zeros(5)] * 200, {})
-    history = History(start, np.full(1000, 0.2))
-    observer = MetricsObserver(start, table, np.array([[0, 1]]))
-    seconds = []
-    for step in range(50):
-        new = [(4 * step + k, 4 * step + k + 1) for k in range(3)]
-        edges = np.arange(max(0, 3 * step - 5), 3 * step + 3)
-        none = np.zeros(0)
-        weights = rng.normal(size=25 * len(edges))
-        history.append(new, Changes(np.zeros(0, np.int64), edges, none, none, weights))
-        begin = time.perf_counter()
-        observer.observe_history(history)
-        seconds.append(time.perf_counter() - begin)
-    assert np.median(seconds) < 1e-3

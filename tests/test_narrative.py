@@ -9,7 +9,6 @@ from functools import cache
 
 import numpy as np
 import pytest
-from fakes import ScriptedLearner
 
 from graftviz.errors import InputError
 from graftviz.learners.best_choice import BestChoice
@@ -98,56 +97,6 @@ def test_every_step_is_told_with_its_numbers(run: Run) -> None:
             assert score(edge.score) in words
 
 
-def test_best_choice_names_mean_maximum_and_threshold() -> None:
-    run = known("choosy")
-    count = 0
-    for step in run.steps:
-        view = step.reservoir
-        assert view is not None
-        if len(view.scores) > 1:
-            words = words_of(run, step.index)
-            assert f"average {score(view.mean)} and reach {score(view.maximum)}" in words
-            assert (
-                f"with α = {run.learner.alpha:g} an edge needs at least τ = {score(view.tau)}"
-                in words
-            )
-            count += 1
-    assert count > 3
-    assert "with α = 1 only the best edge is taken" in words_of(known("best only"), 2)
-    assert "with α = 0 every edge from the average" in words_of(known("greedy"), 1)
-
-
-@pytest.mark.parametrize(
-    ("learner", "sentence"),
-    [
-        (
-            BestChoice(reservoir=2, **PAPER),
-            "To fill the reservoir {tests} pairs were tested; 2 were above",
-        ),
-        (
-            BestChoice(first_tests=9, **PAPER),
-            "To fill the reservoir 9 pairs were tested, the limit of the",
-        ),
-        (
-            BestChoice(reservoir=66, **PAPER),
-            "For the first filling of the reservoir all 66 pairs were",
-        ),
-    ],
-)
-def test_first_step_says_why_the_filling_ended(learner: BestChoice, sentence: str) -> None:
-    run = Run(TABLE, learner)
-    run.advance()
-    assert sentence.format(tests=run.steps[0].tests) in words_of(run, 1)
-
-
-def test_last_step_says_that_the_budget_is_used_up() -> None:
-    for name, budget in (("choosy", 20), ("edge grafting", 15), ("first hit", 15)):
-        run = known(name)
-        last = len(run.steps)
-        assert f"That uses up the edge budget of {budget} edges." in words_of(run, last)
-        assert "budget" not in words_of(run, last - 1)
-
-
 def later_step(**changes: object) -> Step:
     step = next(
         step
@@ -162,26 +111,6 @@ def later_step(**changes: object) -> Step:
         "hubs": np.zeros(0, dtype=np.int32),
     }
     return dataclasses.replace(step, **{**plain, **changes})  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("changes", "sentence"),
-    [
-        ({"hubs": np.array([4])}, "starting at the hub x4;"),
-        ({"hubs": np.array([4, 7])}, "starting at the hubs x4 and x7;"),
-        ({"hubs": np.arange(9)}, "starting at the 9 hubs;"),
-        ({"dropped": np.array([[0, 1]])}, "1 had left"),
-        ({"dropped": np.array([[0, 1], [2, 3]])}, "because they no longer violated"),
-        ({"skipped_adjacent": np.array([[0, 1]])}, "x0 – x1 was skipped because it touches"),
-        (
-            {"skipped_adjacent": np.array([[0, k] for k in range(1, 8)])},
-            "x0 – x1, x0 – x2, x0 – x3 and 4 more were skipped because they touch",
-        ),
-        ({"tests": 0}, "No pair was left to test"),
-    ],
-)
-def test_variants_of_a_step(changes: dict[str, object], sentence: str) -> None:
-    assert sentence in step_words(later_step(**changes), LEARNERS["choosy"], TABLE.names)
 
 
 def test_verdicts_are_summed_up() -> None:
@@ -201,14 +130,6 @@ def test_verdicts_are_summed_up() -> None:
         )
         words = step_words(later_step(tested=four, tests=4), LEARNERS["choosy"], TABLE.names)
         assert words.startswith(f"Tested 4 pairs; {sentence}")
-
-
-def test_unknown_learners_are_told_plainly() -> None:
-    run = Run(TABLE, ScriptedLearner())
-    run.advance()
-    words = words_of(run, 1)
-    assert words.endswith("were activated.")
-    assert score(run.steps[0].activated[0].score) in words
 
 
 @pytest.mark.parametrize(
@@ -487,16 +408,6 @@ def test_a_significant_score_that_is_tiny_is_told_by_lambda() -> None:
         assert not answer["violates"]
         assert answer["score"] <= answer["threshold"] == 0.02
         assert "times its noise but not above λ = 0.02, so it does not violate" in answer["words"]
-
-
-def test_edges_that_were_taken_out_are_named() -> None:
-    step = known("best").steps[3]
-    gone = dataclasses.replace(step, removed=np.array([[0, 1], [2, 5]], dtype=np.int32))
-    words = step_words(gone, LEARNERS["best"], TABLE.names)
-    assert words.startswith("x0 – x1 and x2 – x5 were removed, as the fit does not need them. ")
-    gone = dataclasses.replace(step, removed=np.array([[0, 1]], dtype=np.int32))
-    words = step_words(gone, LEARNERS["best"], TABLE.names)
-    assert words.startswith("x0 – x1 was removed, as the fit does not need it. ")
 
 
 def test_the_end_tells_what_the_final_fit_took_out() -> None:

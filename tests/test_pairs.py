@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-import pytest
 from hypothesis import given, strategies as st
 
 from graftviz.pairs import EMPTY, find_slot, grown_pair_map, insert_pair, new_pair_map
@@ -47,11 +46,6 @@ def test_slots_are_consecutive_and_survive_growth():
     check(pairs, slots)
 
 
-def test_growing_to_less_changes_nothing():
-    pairs = new_pair_map(9, 10)
-    assert grown_pair_map(pairs, 10) is pairs
-
-
 def test_very_many_variables():
     """Keys of ten thousand million million pairs neither overflow nor collide."""
     n = 100_000_000
@@ -63,21 +57,3 @@ def test_very_many_variables():
     pairs = new_pair_map(n, len(wanted))
     check(pairs, {(i, j): insert_pair(pairs, i, j) for i, j in sorted(wanted)})
     assert find_slot(pairs, 1, n - 1) == EMPTY
-
-
-@pytest.mark.parametrize("n", [64, 100, 256, 1000])
-@pytest.mark.parametrize("pattern", ["a row", "a column", "a block", "a few hubs"])
-def test_regular_patterns_stay_near_home(n, pattern):
-    """Long runs of occupied places would make every look-up slow; half are empty at random."""
-    edges = {
-        "a row": [(0, j) for j in range(1, n)],
-        "a column": [(i, n - 1) for i in range(n - 1)],
-        "a block": list(itertools.combinations(range(min(n, 90)), 2)),
-        "a few hubs": [(h, j) for h in range(10) for j in range(10, n)],
-    }[pattern]
-    pairs = new_pair_map(n, len(edges))
-    for i, j in edges:
-        insert_pair(pairs, i, j)
-    empty = np.flatnonzero(pairs.keys == EMPTY)
-    longest_run = np.diff(np.append(empty, empty[0] + len(pairs.keys))).max() - 1
-    assert longest_run <= 40

@@ -375,35 +375,6 @@ def test_following_another_fit_gives_its_conditionals(table_name):
                 np.testing.assert_allclose(block, wanted[i], rtol=1e-5, atol=1e-7)
 
 
-def test_more_edges_than_there_was_room_for():
-    table = scale_free_table(12, 3, 300)
-    pairs = some_pairs(table, 60)
-    penalty = PENALTIES["plain"]
-    network = network_of(table, pairs, penalty, gradually=False)
-    evaluation = network.polish(penalty, tolerance=TIGHT)
-    assert evaluation.kkt_residual <= TIGHT
-    assert twin_of(table, penalty).violation(network.model()) <= 1.2 * TIGHT
-    assert [tuple(edge) for edge in network.model().edges.tolist()] == pairs
-
-
-def test_a_strong_penalty_leaves_every_edge_at_zero():
-    table = scale_free_table(8, 3, 700)
-    penalty = Penalty(0.2, 1e-3, False, False)
-    network = network_of(table, some_pairs(table, 6), penalty)
-    evaluation = network.polish(penalty, tolerance=TIGHT)
-    assert (network.model().edge_norms() == 0).all()
-    shares = [np.bincount(c, minlength=3) / table.n_rows for c in table.codes]
-    entropies = [-(s[s > 0] * np.log(s[s > 0])).sum() for s in shares]
-    assert evaluation.objective == pytest.approx(sum(entropies), rel=1e-6)
-
-
-def test_free_nodes_have_the_margins_of_the_data_on_average():
-    table, _, network, _ = polished("scale-free", "plain")
-    for i, chances in enumerate(naive.conditionals(network.model(), table.codes)):
-        shares = np.bincount(table.codes[i], minlength=3) / table.n_rows
-        np.testing.assert_allclose(chances.mean(axis=0), shares, atol=TIGHT)
-
-
 def test_the_restart_gap_is_what_belief_propagation_makes_of_the_margins():
     table, _, network, _ = polished("scale-free", "plain")
     beliefs = infer(network.model(), tolerance=1e-9, max_sweeps=500)

@@ -18,7 +18,6 @@ import graftviz as gv
 from graftviz.__main__ import main
 from graftviz.datasets import public_names, public_reader, spreadsheet
 from graftviz.datasets.public_jester import JOKES, NOT_RATED, rating_states
-from graftviz.datasets.public_plants import SYNONYMS
 from graftviz.datasets.regions import REGIONS
 from graftviz.errors import InputError
 from graftviz.options import option_specs
@@ -146,14 +145,6 @@ def test_three_parts_are_joined_in_order_however_they_lie(tmp_path: Path) -> Non
     assert gv.read_public("jester", together).table.fingerprint == wanted.fingerprint
 
 
-def test_ten_parts_stand_in_the_order_of_their_numbers(tmp_path: Path) -> None:
-    parts = [jester_rows(seed, users=1) for seed in range(10)]
-    for k, part in enumerate(parts, 1):
-        write_csv(tmp_path / f"part{k}.csv", part)
-    codes = gv.read_public("jester", tmp_path).table.codes.T
-    assert np.array_equal(codes, states_by_the_rule(np.concatenate(parts)[:, 1:]))
-
-
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
@@ -178,13 +169,6 @@ def test_a_wrong_cell_is_named(
     path = tmp_path / "j.csv"
     path.write_text("\n".join(",".join(row) for row in cells))
     assert sentence in refused("jester", path)
-
-
-def test_other_text_files_are_read_as_rows(tmp_path: Path) -> None:
-    (tmp_path / "plants.data").write_text("abies,ca\n1,2\n")
-    assert "Row 2 of plants.data has 2 columns; it should have 101" in refused(
-        "jester", tmp_path / "plants.data"
-    )
 
 
 def test_spreadsheets_that_are_none_are_refused(
@@ -258,13 +242,6 @@ def test_the_sample_is_drawn_from_its_seed(tmp_path: Path) -> None:
     assert not Counter(map(bytes, first.codes.T)) - left  # without replacement
 
 
-def test_recipes_come_packed_too(tmp_path: Path) -> None:
-    path = recipes_file(tmp_path / "train.json", random_recipes(2, 20))
-    wanted = gv.read_public("recipes", path, min_recipes=3).table.fingerprint
-    for place in (zipped(tmp_path / "train.json.zip", path), tmp_path):
-        assert gv.read_public("recipes", place, min_recipes=3).table.fingerprint == wanted
-
-
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
@@ -313,16 +290,6 @@ def test_every_region_is_a_column_with_its_place(encoding: str, tmp_path: Path) 
     place = dict(zip(codes, data.positions.tolist(), strict=True))
     assert place["ca"][0] < place["co"][0] < place["me"][0]  # west to east
     assert place["fl"][1] > place["oh"][1] > place["nu"][1]  # y points down
-
-
-def test_regions_may_be_called_in_full(tmp_path: Path) -> None:
-    path = plants_file(tmp_path / "plants.data", [["ab", "al"], ["gl"]])
-    names = gv.read_public("plants", path, names="regions").table.names
-    assert len(set(names)) == 69
-    assert names[0] == "Alberta"
-    assert names[list(REGIONS).index("al")] == "Alabama"
-    assert set(SYNONYMS.values()) <= set(REGIONS)
-    assert not set(SYNONYMS) & set(REGIONS)
 
 
 @pytest.mark.parametrize(
@@ -382,13 +349,6 @@ def test_any_of_the_paths_will_do(tmp_path: Path) -> None:
     for name in names:
         data = gv.read_public("twenty", tmp_path / name)
         assert data.table.fingerprint == wanted, name
-
-
-def test_a_folder_will_do_that_holds_one_data_set(tmp_path: Path) -> None:
-    wanted = gv.read_public("twenty", write_parts(tmp_path, "dna", twenty_parts(3))).table
-    assert gv.read_public("twenty", tmp_path).table.fingerprint == wanted.fingerprint
-    write_parts(tmp_path, "ad", twenty_parts(4))
-    assert f"{tmp_path} holds ad, dna; pass the path FOLDER/NAME" in refused("twenty", tmp_path)
 
 
 def test_validation_rows_may_join_or_be_missing(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from race_cases import course, finished_race, finished_runs, karate, racers, run_of
 
 from graftviz.errors import InputError
-from graftviz.figures import figure_html, race_figure
+from graftviz.figures import race_figure
 from graftviz.formats.race_csv import race_csv
 from graftviz.layout import static_layout
 from graftviz.learners.best_choice import BestChoice
@@ -24,7 +24,6 @@ from graftviz.racing import (
     column_results,
     common_places,
     course_of,
-    distinct_names,
 )
 
 MOMENT = Moment(0, 0.0, 0, 0, 0, 1.0, None, None, None)
@@ -111,13 +110,6 @@ def test_a_run_under_way_has_a_course_that_has_not_ended() -> None:
     assert "wins" not in whole.sentence("seconds", math.inf)
 
 
-def test_costs_do_not_fall_where_edges_leave() -> None:
-    edges = [0, 2, 4, 3, 5]
-    lane = Course("a", tuple(MOMENT._replace(step=t, edges=m) for t, m in enumerate(edges)), False)
-    assert lane.costs("edges") == [0, 2, 4, 4, 5]
-    assert [lane.at("edges", value) for value in (0, 1, 2, 3, 4, 4.5, 5)] == [0, 0, 1, 1, 3, 3, 4]
-
-
 def test_a_race_before_its_first_step_or_without_racers_is_refused() -> None:
     with pytest.raises(ValueError, match="first step"):
         course_of(run_of(racers()[0], steps=0))
@@ -194,10 +186,6 @@ def test_without_truth_the_race_is_led_by_held_out_rows() -> None:
     assert values == sorted(values)
 
 
-def test_names_are_told_apart() -> None:
-    assert distinct_names(["a", "b", "a", "a"]) == ["a", "b", "a (2)", "a (3)"]
-
-
 def test_places_are_given_laid_out_from_the_truth_or_from_the_data() -> None:
     material = karate()
     n = material.train.n_variables
@@ -229,38 +217,6 @@ def test_the_csv_is_one_timeline_of_all_moments(axis: str) -> None:
         assert [int(row["step"]) for row in own] == [moment.step for moment in lane.moments]
         assert [float(row["seconds"]) for row in own] == [m.seconds for m in lane.moments]
         assert [row["end"] for row in own][-1] == "1"
-
-
-def test_the_figure_shows_every_curve_and_stands_alone() -> None:
-    race = finished_race()
-    figure = race_figure(race, "<b>karate</b>", "tests")
-    lines = [trace for trace in figure.data if trace.type == "scatter"]
-    # All measures of all racers, and of objectives only those of the first racer's kind.
-    assert len(lines) == 3 * len(race.courses) + len(race.courses) - 1
-    assert all(line.line.shape == "hv" for line in lines)
-    looks = {(line.line.color, line.line.dash) for line in lines}
-    assert len({dash for _, dash in looks}) == len(race.courses), "never by colour alone"
-    buttons = figure.layout.updatemenus[0].buttons
-    assert [button.label for button in buttons] == list(AXES.values())
-    assert [len(button.args[0]["x"]) for button in buttons] == [len(lines)] * len(AXES)
-    page = figure_html(figure)
-    assert "&lt;b&gt;karate" in figure.layout.title.text
-    assert 'src="http' not in page
-
-
-def test_the_figure_leaves_out_what_nobody_knows() -> None:
-    lane = course_of(run_of(racers()[1], with_truth=False), "one", "paper")
-    figure = race_figure(Race((lane,)), "data")
-    assert len([trace for trace in figure.data if trace.type == "scatter"]) == 2
-
-
-@pytest.mark.parametrize("count", [1, 2, 6])
-def test_the_figure_has_room_for_a_table_row_of_every_racer(count: int) -> None:
-    layout = race_figure(lanes(*[MOMENT._replace(recall=0.5)] * count), "data").layout
-    drawing = layout.height - layout.margin.t - layout.margin.b
-    table = next(iter(race_figure(lanes(*[MOMENT] * count), "data").select_traces("table")))
-    low, high = table.domain.y
-    assert (high - low) * drawing >= 26 * (count + 1)
 
 
 def test_objectives_are_drawn_of_the_racers_most_of_which_share_one() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import naive
 import numpy as np
 import pytest
@@ -12,11 +10,9 @@ from hypothesis import given, strategies as st
 from graftviz.counts import PairCounts
 from graftviz.datasets import load_dataset
 from graftviz.errors import InputError
-from graftviz.figures import activation_figure, figure_html, rank_figure, run_rank_figure
+from graftviz.figures import activation_figure, rank_figure
 from graftviz.narrative.reservoir import (
     activation_words,
-    run_words,
-    share_words,
     simulation_words,
 )
 from graftviz.ranks import RankedStep, RankSimulation, ranked_steps, simulated_ranks
@@ -102,11 +98,6 @@ def test_a_seed_is_a_picture_and_trials_are_added() -> None:
     assert all(np.array_equal(part.ranks, first.ranks[: len(part.ranks)]) for part in growing)
 
 
-def test_a_reservoir_cannot_be_larger_than_all_pairs() -> None:
-    assert finished(3, 500, 2).sizes.tolist() == [1, 2, 3]
-    assert finished(2, 500, 2).ranks.tolist() == [[1], [1]]
-
-
 @pytest.mark.parametrize("numbers", [(1, 5, 5), (2001, 5, 5), (9, 0, 5), (9, 1001, 5), (9, 5, 0)])
 def test_numbers_out_of_bounds_are_refused(numbers: tuple[int, int, int]) -> None:
     with pytest.raises(InputError, match=r"must be .* to .*; got"):
@@ -173,17 +164,6 @@ def test_a_reservoir_of_all_pairs_holds_the_best() -> None:
     assert all(step.rank <= step.violating for step in steps)
 
 
-def test_a_reservoir_beats_first_hit(
-    runs: tuple[tuple[RankedStep, ...], tuple[RankedStep, ...]],
-) -> None:
-    first, best = runs
-    share = [np.mean([step.rank / step.violating for step in steps]) for steps in runs]
-    assert 0.35 < share[0] < 0.65  # what first hit meets is uniform among those that violate
-    assert share[1] < share[0] / 3
-    assert {len(step.reservoir.scores) for step in first} == {1}
-    assert max(len(step.reservoir.scores) for step in best) == 20
-
-
 def test_options_out_of_range_are_refused() -> None:
     with pytest.raises(InputError, match="alpha must be"):
         next(ranked_steps(small_table(0), alpha=2.0))
@@ -192,49 +172,12 @@ def test_options_out_of_range_are_refused() -> None:
 # --- figures and sentences --------------------------------------------------------------------
 
 
-def traces(figure: Any) -> dict[str, Any]:
-    return {trace.name: trace for trace in figure.data if trace.name}
-
-
-@pytest.mark.parametrize("logarithmic", [False, True])
-def test_the_figure_of_ranks_shows_mean_range_and_expectation(logarithmic: bool) -> None:
-    simulation = finished(40, 60, 8)
-    figure = rank_figure(simulation, size=20, logarithmic=logarithmic)
-    found = traces(figure)
-    assert np.array_equal(found["mean"].y, simulation.mean)
-    assert np.array_equal(found["range of 8 trials"].y, simulation.lowest)
-    assert np.array_equal(figure.data[0].y, simulation.highest)
-    expected = found["expected, 1/(|R|+1)"]
-    assert expected.x[-1] == 780
-    assert np.array_equal(expected.y, 1 / (expected.x + 1))
-    marks = {trace.text[0]: trace for trace in figure.data if trace.mode == "markers+text"}
-    assert marks["one draw"].x == (1,)
-    assert marks["|R| = 20"].y == (simulation.mean[19],)
-    assert marks["edge grafting"].x == (780,)
-    assert marks["edge grafting"].y == (1 / 780,)
-    assert figure.layout.yaxis.type == ("log" if logarithmic else None)
-    assert "<html>" in figure_html(figure)
-
-
 @pytest.mark.parametrize(("variables", "largest"), [(2, 1), (3, 9), (5, 1)])
 def test_the_smallest_cases_have_a_figure_and_a_sentence(variables: int, largest: int) -> None:
     simulation = finished(variables, largest, 1)
     for size in (1, 2, 50):
         rank_figure(simulation, size=size, logarithmic=True)
         assert simulation_words(simulation, size).endswith(".")
-
-
-def test_the_figure_of_a_run_shows_both_learners(
-    runs: tuple[tuple[RankedStep, ...], tuple[RankedStep, ...]],
-) -> None:
-    first, best = runs
-    found = traces(run_rank_figure(first, best, "a <b> c"))
-    assert found["first hit"].y == tuple(step.rank for step in first)
-    assert found["best-choice"].y == tuple(step.rank for step in best)
-    assert found["all that violate"].y == tuple(step.violating for step in best)
-    assert found["best-choice"].x[0] == 0
-    assert found["first hit"].x == tuple(range(len(first)))  # it takes one edge a step
-    assert "a &lt;b&gt; c" in run_rank_figure(first, best, "a <b> c").layout.title.text
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.2, 0.75, 1.0])
@@ -255,23 +198,3 @@ def test_the_figure_of_scores_sorts_edges_by_what_becomes_of_them(
     words = activation_words(picked, len(view.scores), alpha)
     assert f"{len(picked.chosen)} {'is' if len(picked.chosen) == 1 else 'are'} activated" in words
     assert ("skipped" in words) == bool(picked.skipped)
-
-
-def test_sentences_say_what_is_seen(
-    runs: tuple[tuple[RankedStep, ...], tuple[RankedStep, ...]],
-) -> None:
-    simulation = finished(400, 100, 20)
-    report = simulation_words(simulation, 20)
-    assert "all 79,800 pairs" in report
-    assert f"ranks in the top {share_words(simulation.mean[19])}" in report
-    assert f"A single draw ranks in the top {share_words(simulation.mean[0])}" in report
-    assert "until an edge scores above λ" in report, "first hit is no random draw"
-    assert "First hit" not in simulation_words(simulation, 1)
-    report = run_words(*runs)
-    assert f"in {len(runs[1])} steps with the reservoir" in report
-    assert f"{sum(step.rank == 1 for step in runs[1])} of {len(runs[1])} steps" in report
-    assert "60 tests per step" in report
-    assert "No pair violates" in run_words((), ())
-    alone = activation(np.array([[0, 1]]), np.array([0.5]), 0.3)
-    assert "α has no effect" in activation_words(alone, 1, 0.3)
-    assert [share_words(share) for share in (0.512, 0.0489, 1e-5)] == ["51%", "4.9%", "0.001%"]

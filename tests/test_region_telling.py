@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 from dataclasses import replace
 
@@ -13,14 +12,8 @@ from hypothesis import given, strategies as st
 from graftviz.inference import infer
 from graftviz.narrative.regions import (
     bound_text,
-    change_words,
-    coefficient_words,
     headline,
     joining_words,
-    meaning,
-    start_words,
-    stop_words,
-    truth_words,
 )
 from graftviz.player.recorders import to_json
 from graftviz.player.region_records import (
@@ -61,13 +54,6 @@ def test_headlines_of_all_cases_differ_and_only_certified_ones_say_so() -> None:
     assert all("±1" not in text for text in cases.values())
 
 
-def test_the_meaning_names_the_nodes_outside_the_region() -> None:
-    assert "the other 391 nodes," in meaning(0.01, 9, 400)
-    assert "the other 1 node," in meaning(0.01, 8, 9)
-    assert "exact" in meaning(0.0, 9, 9)
-    assert "vacuous" in meaning(None, 3, 9)
-
-
 @pytest.mark.parametrize(
     ("bounds", "expansion", "words"),
     [
@@ -84,25 +70,6 @@ def test_why_a_node_joined(bounds: list[float | None], expansion: str, words: st
     sentence = joining_words(["a", "b", "c"], 1, [0, 1, 2], bounds, expansion=expansion)
     assert sentence.startswith("Added b")
     assert words in sentence
-
-
-def test_small_sentences() -> None:
-    assert "the only candidate" in joining_words(["a"], 0, [0], [None], expansion="greedy")
-    assert "4 edges" in start_words("a", 4)
-    assert "its edge is cut" in start_words("a", 1)
-    assert "no edges" in start_words("a", 0)
-    changes = [change_words(a, b) for a, b in itertools.product([None, 0.2, 0.1], repeat=2)]
-    assert (
-        len(set(changes)) == len(changes) - 1
-    )  # the last bound does not matter if the new one is vacuous
-    assert change_words(0.0100, 0.00999) == "The bound stays at 0.01."
-    assert stop_words("Why.", [0.3, 0.1]) == "Why."
-    assert "0.1, was at size 2" in stop_words("Why.", [0.3, 0.1, 0.2])
-    assert "2.1 billion" in truth_words(30, 2.1e9, 2e8)
-    assert "200 million" in truth_words(30, 2.1e9, 2e8)
-    assert "0.60 < 1" in coefficient_words(0.6, 9, 0.01).replace("\u00a0", " ")
-    assert "9 edges" in coefficient_words(0.6, 9, 0.01)
-    assert "so influence decays" not in coefficient_words(1.4, None, 0.01)
 
 
 def test_records_of_a_region_say_what_the_steps_say() -> None:

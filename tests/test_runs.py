@@ -11,7 +11,7 @@ from fakes import ScriptedLearner, random_table
 from graftviz.errors import InputError
 from graftviz.learners.edge_grafting import EdgeGrafting
 from graftviz.metrics import negative_log_pseudo_likelihood, recall_precision_f1
-from graftviz.runs import Branch, Run, checked_edges, learn
+from graftviz.runs import Branch, Run, learn
 from graftviz.table import DiscreteTable
 
 TABLE = random_table(5, 9, 120)
@@ -201,10 +201,3 @@ def test_what_does_not_fit_is_refused_in_one_sentence(arguments, sentence):
     arguments = {"table": TABLE, "learner": ScriptedLearner()} | arguments
     with pytest.raises(InputError, match=sentence):
         Run(**arguments)
-
-
-def test_true_edges_are_put_in_order():
-    edges = checked_edges([(5, 2), (0, 1), (2, 5)], 6)
-    assert edges.tolist() == [[0, 1], [2, 5]]
-    assert not edges.flags.writeable
-    assert checked_edges([], 6).shape == (0, 2)

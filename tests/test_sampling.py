@@ -13,7 +13,6 @@ from hypothesis import given, settings, strategies as st
 from graftviz.errors import InputError
 from graftviz.model import PairwiseMRF
 from graftviz.sampling import (
-    MixingDiagnostic,
     grid_graph,
     joint_probabilities,
     joint_states,
@@ -23,8 +22,8 @@ from graftviz.sampling import (
     sample_gibbs,
     scale_free_graph,
 )
-from graftviz.sampling.annealing import new_population, resample, scores, usual_sweeps
-from graftviz.sampling.mixing import diagnose, effective_rows, split_rhat
+from graftviz.sampling.annealing import new_population, resample, usual_sweeps
+from graftviz.sampling.mixing import effective_rows, split_rhat
 from graftviz.sampling.seeds import generator
 from graftviz.sampling.sweep import advance, conditionals_of
 
@@ -116,12 +115,6 @@ def test_chains_do_not_depend_on_each_other() -> None:
     assert start.states[:, 250:270].tolist() == alone[0].tolist()
 
 
-def test_scores_equal_the_model_s() -> None:
-    for model in small_models().values():
-        states = new_population(model, 40, np.random.default_rng(0)).states
-        np.testing.assert_allclose(scores(model, states), model.log_scores(states), atol=1e-12)
-
-
 @pytest.mark.parametrize("name", small_models())
 def test_gibbs_marginals_agree_with_enumeration(name: str) -> None:
     model, rows = small_models()[name], 40_000
@@ -191,30 +184,6 @@ def test_streams_of_one_seed_differ() -> None:
     purposes = ("graph", "potentials", "gibbs", "exact")
     first = [generator(5, purpose).integers(2**60) for purpose in purposes]
     assert len(set(first)) == len(first)
-
-
-@pytest.mark.parametrize(("rows", "chains"), [(1, None), (7, 2), (1500, 100), (1025, None)])
-def test_as_many_rows_as_asked_for(rows: int, chains: int | None) -> None:
-    model = random_model(
-        np.array([[0, 2]]), [2, 1, 3], names=("a", "b", "c"), labels=(("n", "y"), ("-",), "xyz")
-    )
-    sample = sample_gibbs(model, rows, chains=chains, burn_in=10, thin=1)
-    assert sample.table.codes.shape == (3, rows)
-    assert (sample.table.names, sample.table.labels) == (model.names, model.labels)
-    assert sample.diagnostic.chains * sample.diagnostic.draws >= rows
-
-
-def test_progress_is_told_to_the_end() -> None:
-    told: list[tuple[int, int]] = []
-    sample = sample_gibbs(
-        small_models()["mixed"], 900, chains=300, progress=lambda *call: told.append(call)
-    )
-    done, totals = zip(*told, strict=True)
-    assert list(done) == sorted(done)
-    assert set(totals) == {done[-1]}
-    diagnostic = sample.diagnostic
-    sweeps = diagnostic.burn_in + (diagnostic.draws - 1) * diagnostic.thin
-    assert done[-1] == 300 * sweeps
 
 
 def test_stronger_models_get_a_longer_burn_in() -> None:
@@ -312,29 +281,3 @@ def test_effective_rows_are_honest_about_a_frozen_hub() -> None:
         implied = np.sqrt(hub * (1 - hub) / sample.diagnostic.effective_rows[at])
         errors.append((sample.table.codes[0].mean() - hub) / implied)
     assert 0.6 < np.sqrt(np.mean(np.square(errors))) < 1.6
-
-
-def test_sentence_gives_the_right_verdict() -> None:
-    def sentence(rhat: float, effective: float) -> str:
-        arrays = (np.array([1.0, rhat]), np.array([effective, 5000.0]))
-        return MixingDiagnostic(1024, 8, 100, 25, ("log-score", "x3 = 1"), *arrays).sentence()
-
-    assert "mixed well" in sentence(1.01, 4000)
-    assert "annealed start" in sentence(1.4, 4000)
-    assert "infinite (x3 = 1)" in sentence(np.inf, 4000)
-    assert "more chains" in sentence(1.01, 30)
-
-
-def test_diagnosis_watches_hubs() -> None:
-    model = random_model(scale_free_graph(200, seed=1).edges, [3] * 200, seed=1)
-    draws = np.random.default_rng(0).integers(0, 3, size=(200, 4, 50)).astype(np.uint8)
-    diagnostic = diagnose(model, draws, np.arange(50), 100, 25)
-    hub = int(model.degrees().argmax())
-    assert {f"x{hub} = {k}" for k in range(3)} <= set(diagnostic.statistics)
-    assert diagnostic.statistics[0] == "log-score"
-    draws[hub] = np.minimum(draws[hub], 1)
-    draws[hub, 0, 0] = 2
-    rare = diagnose(model, draws, np.arange(50), 100, 25).statistics
-    assert f"x{hub} = 1" in rare
-    assert f"x{hub} = 2" not in rare
-    assert not diagnostic.split_rhat.flags.writeable

@@ -9,7 +9,7 @@ import naive
 import numpy as np
 import pytest
 from fakes import random_table
-from search_cases import all_scores, random_beliefs, scoring_by, table_of
+from search_cases import all_scores, random_beliefs, scoring_by
 
 from graftviz.counts import PairCounts, pack_table
 from graftviz.search.queue import random_below, random_word
@@ -319,21 +319,6 @@ def test_equal_priorities_come_in_uniform_order(n, hub, before, full_queue):
     assert statistic < cells - 1 + 4 * (2 * (cells - 1)) ** 0.5
 
 
-def test_same_seed_same_order_other_seed_another():
-    def order(seed):
-        table = random_table(2, 9, 20)
-        beliefs = random_beliefs(np.random.default_rng(3), table.cardinalities)
-        search = ReservoirSearch(PairCounts(table), capacity=4, seed=seed)
-        threshold = 0.01
-        for round_number in (1, 2, 3):
-            search.boost(np.arange(9) < 2, cumulative=True, threshold=threshold)
-            search.test(scoring_by(search, beliefs), threshold, round_number=round_number, limit=30)
-        return search.log()[0].edges.tolist()
-
-    assert order(1) == order(1)
-    assert order(1) != order(2)
-
-
 def test_generator_equals_its_twin_in_whole_numbers():
     state = new_search_state(3, 1, 42)
     twin = int(state.random[0])
@@ -344,26 +329,6 @@ def test_generator_equals_its_twin_in_whole_numbers():
     for bound in (1, 2, 7, 10**12):
         values = [int(random_below(state.random, bound)) for _ in range(50)]
         assert 0 <= min(values) <= max(values) < bound
-
-
-def test_nothing_is_quadratic_in_the_number_of_variables():
-    n, tests = 5000, 2000
-    rng = np.random.default_rng(0)
-    table = table_of(0, [2] * n, 200)
-    search = ReservoirSearch(PairCounts(table), capacity=n, seed=0)
-    threshold = 1e-3
-    beliefs = random_beliefs(rng, table.cardinalities)
-    hubs = np.arange(n) < 20
-    search.boost(hubs, cumulative=True, threshold=threshold)
-    assert search.test(scoring_by(search, beliefs), threshold, round_number=1, limit=tests) == LIMIT
-    stored = int(search.counts.store.pairs.size[0])
-    assert stored <= tests + 20 * 19 // 2
-    assert search.counts.tables_counted == tests
-    assert search.unseen_size == n * (n - 1) // 2 - stored
-    store = search.counts.store
-    arrays = [*search.state, *store.pairs[:-1], store.cell_offsets, store.cells]
-    assert max(array.size for array in arrays) <= 40_000
-    assert sum(array.nbytes for array in arrays) <= 2_500_000
 
 
 @pytest.mark.parametrize("hubs", [False, True])

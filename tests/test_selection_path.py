@@ -16,7 +16,7 @@ from learner_cases import make, mixed_table, scale_free_table
 
 from graftviz.__main__ import main
 from graftviz.errors import InputError
-from graftviz.figures import figure_html, path_figure
+from graftviz.figures import path_figure
 from graftviz.learners.registry import learner_class, learner_names
 from graftviz.metrics import negative_log_pseudo_likelihood
 from graftviz.options import option_specs
@@ -85,12 +85,6 @@ def test_the_grid_starts_just_above_the_largest_score(name):
     ratios = np.array(values[1:]) / values[:-1]
     assert ratios == pytest.approx(np.full(8, FLOOR ** (1 / 8)), rel=2e-2)
     assert all(float(f"{value:.3g}") == value for value in values)
-
-
-def test_given_values_are_visited_from_the_largest():
-    learner = make("edge-grafting")
-    values = lam_values(learner, small_table(), np.array([0.01, 0.05, 0.01, 0.02]), 0)
-    assert values == (0.05, 0.02, 0.01)
 
 
 def test_a_learner_that_always_activates_starts_at_its_largest_lam():
@@ -257,17 +251,6 @@ def test_every_step_lets_callers_breathe_and_stop():
     assert seen == [0] * 5
 
 
-def test_progress_is_told():
-    progress = []
-    lam_path(
-        small_table(),
-        make("edge-grafting"),
-        lams=[0.03, 0.02],
-        on_done=lambda done, of: progress.append((done, of)),
-    )
-    assert progress == [(1, 2), (2, 2)]
-
-
 REFUSED = [
     ({"lams": 1}, "at least 2 values"),
     ({"lams": []}, "at least one value"),
@@ -305,31 +288,6 @@ def test_a_learner_without_lam_is_refused():
 # Figure and command
 
 
-def test_the_figure_marks_both_minima_and_every_point_says_its_lam():
-    truth = scale_free_graph(10, 1).edges
-    path = lam_path(small_table(), make("edge-grafting"), truth=truth)
-    figure = path_figure(path)
-    stars = [trace for trace in figure.data if trace.marker.symbol == "star"]
-    assert [star.x[0] for star in stars] == [path.best_by_nlpl.lam, path.best_by_ebic.lam]
-    assert stars[0].y[0] == path.best_by_nlpl.nlpl_held_out
-    assert stars[1].y[0] == path.best_by_ebic.ebic / (2 * path.rows)
-    assert all(data[0] == x for t in figure.data for data, x in zip(t.customdata, t.x, strict=True))
-    lines = {trace.name: list(trace.y) for trace in figure.data if trace not in stars}
-    assert lines["edges"] == [point.edges for point in path.points]
-    assert lines["F1 against the truth"] == [point.f1 for point in path.points]
-    left, right = figure.layout.xaxis.range
-    assert 10**left > path.points[0].lam > path.points[-1].lam > 10**right
-    page = figure_html(figure)
-    assert not re.search(r"<(script|link)[^>]+(src|href)=", page)
-
-
-def test_a_path_is_drawn_while_it_grows():
-    for path in lam_path_steps(small_table(), make("edge-grafting"), lams=[0.03, 0.02]):
-        figure = path_figure(path)
-        assert len(figure.data[0].x) == len(path.points)
-        assert 10 ** figure.layout.xaxis.range[1] < 0.02
-
-
 def test_the_command_learns_with_the_best_lam(tmp_path, capsys):
     out = tmp_path / "o"
     arguments = ["karate", "--choose-lam", "ebic", "--lam-values", "8", "--seed", "1"]
@@ -348,20 +306,3 @@ def test_the_command_learns_with_the_best_lam(tmp_path, capsys):
     assert re.search(
         rf"lowest EBIC: λ = {best['lam']:g} with \d+ edges on 2,880 rows, chosen", shown
     )
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["--set", "lam=0.01"], "exclude each other"),
-        (["--learner", "chow-liu"], "has no option lam"),
-        (["--folds", "1"], "folds; got 1"),
-    ],
-)
-def test_the_command_refuses_before_the_work(tmp_path, capsys, arguments, sentence):
-    out = tmp_path / "o"
-    assert main(["learn", "karate", "--choose-lam", "nlpl", *arguments, "--out", str(out)]) == 2
-    error = capsys.readouterr().err
-    assert sentence in error
-    assert error.count("\n") == 1
-    assert not out.exists()

@@ -21,7 +21,6 @@ from graftviz.inference.reweighted import (
 )
 from graftviz.inference.settings import InferenceSettings
 from graftviz.inference.support import support
-from graftviz.inference.tree_reweighted import mutual_information
 from graftviz.model import PairwiseMRF
 
 SCALES = [0.3, 1.0, 3.0, 10.0]
@@ -36,10 +35,6 @@ def mixed_evidence(model: PairwiseMRF, seed: int) -> dict[int, int]:
     rng = np.random.default_rng(seed)
     some = rng.permutation(model.n_variables)[: seed % 3]
     return {int(i): int(rng.integers(model.cardinalities[i])) for i in some}
-
-
-def edge_tables(model: PairwiseMRF) -> list[np.ndarray]:
-    return [model.edge_weights(e) for e in range(model.n_edges)]
 
 
 def graph_with_messages(model: PairwiseMRF, seed: int, spread: float):
@@ -211,21 +206,6 @@ def test_reweighting_lowers_the_bound_and_keeps_it_one(seed):
         assert any("reweighting" in note for note in better.notes)
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_mutual_information_equals_its_definition(seed):
-    model = random_model(seed, scale=2.0, zeros=0.1)
-    rng = np.random.default_rng(seed)
-    tables = [rng.dirichlet(np.ones(w.size) / 4).reshape(w.shape) for w in edge_tables(model)]
-    for table in tables:
-        table[0, 0] = 0.0
-        table /= table.sum()
-    offsets = model.edge_offsets - model.edge_offsets[0]
-    flat = np.concatenate([[], *(table.reshape(-1) for table in tables)])
-    found = mutual_information(model.cardinalities, model.edges, offsets, flat)
-    wanted = [naive.mutual_information(table) for table in tables]
-    np.testing.assert_allclose(found, wanted, atol=1e-12)
-
-
 def test_a_variable_with_one_possible_state_closes_no_cycle():
     """A triangle with a fixed corner is a tree: the bound is the truth."""
     rng = np.random.default_rng(0)
@@ -234,15 +214,3 @@ def test_a_variable_with_one_possible_state_closes_no_cycle():
     fields[1] = np.array([-np.inf, 0.5, -np.inf])
     model = PairwiseMRF.from_tables(fields, tables)
     assert infer(model, "trbp").log_partition == pytest.approx(log_partition(model), abs=1e-8)
-
-
-def test_hubs_settle():
-    """Simultaneous messages of all neighbours must not make the belief of a hub oscillate."""
-    rng = np.random.default_rng(0)
-    n = 400
-    pairs = [(0, j) for j in range(1, n)] + [(j, j + 1) for j in range(1, n - 1)]
-    tables = {pair: rng.normal(0, 0.5, (5, 5)) for pair in pairs}
-    model = PairwiseMRF.from_tables([rng.normal(0, 0.5, 5) for _ in range(n)], tables)
-    beliefs = infer(model, "trbp", tolerance=1e-6)
-    assert beliefs.converged
-    assert beliefs.log_partition >= infer(model, "mean-field").log_partition

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
-import math
-
-import numpy as np
-import pandas as pd
 import pytest
 from learner_cases import scale_free_table
 
 from graftviz.errors import InputError
 from graftviz.learners.best_choice import BestChoice
-from graftviz.learners.edge_grafting import EdgeGrafting
 from graftviz.runs import learn
 from graftviz.sampling import scale_free_graph
-from graftviz.tuning import PAPER_GRID, USEFUL_GRID, grid_points, tuning_grid
+from graftviz.tuning import tuning_grid
 
 GRID = {"lam": (0.002, 0.006), "lam2": (0.01, 0.5), "alpha": (0.25, 1.0)}
 TRUTH = scale_free_graph(15, 1).edges
@@ -68,30 +62,6 @@ def test_other_processes_give_the_same(parts, tuning):
     assert done == [(k, 8) for k in range(1, 9)]
     for point, other in zip(tuning.points, again.points, strict=True):
         assert point._replace(seconds=0.0) == other._replace(seconds=0.0)
-
-
-@pytest.mark.parametrize(("by", "pick"), [("recall", max), ("f1", max), ("nlpl_test", min)])
-def test_the_best_has_no_better(tuning, by, pick):
-    best = tuning.best(by)
-    value = pick(getattr(point, by) for point in tuning.points)
-    assert getattr(best, by) == value
-    assert best.edges == min(p.edges for p in tuning.points if getattr(p, by) == value)
-
-
-def test_rows_make_a_frame(tuning):
-    frame = pd.DataFrame(tuning.rows())
-    assert len(frame) == 8
-    assert frame["lam2"].tolist() == [point.options["lam2"] for point in tuning.points]
-    assert frame["nlpl_test"].between(0, 15 * math.log(3)).all()
-
-
-def test_the_grids_of_the_paper_suit_learners_without_alpha():
-    assert len(grid_points(EdgeGrafting(), PAPER_GRID)) == 5 * 4
-    assert len(grid_points(BestChoice(), PAPER_GRID)) == 5 * 4 * 5
-    for grid in (PAPER_GRID, USEFUL_GRID):
-        for options in grid_points(BestChoice(), grid):
-            dataclasses.replace(BestChoice(), **options)  # every value is allowed
-    assert grid_points(EdgeGrafting(), {"lam": np.array([0.5])}) == [{"lam": 0.5}]
 
 
 @pytest.mark.parametrize(

@@ -64,13 +64,6 @@ def test_centres_are_means_and_every_number_has_its_nearest():
     assert (own <= distances.min(axis=1) + 1e-12).all()
 
 
-def test_as_many_clusters_as_parameters_tie_nothing():
-    values = np.array([3.0, -1.0, 3.0, 0.5])
-    for found in (untied(values), tie(values, 4), tie(values, 99)):
-        assert np.array_equal(found.values, values)
-        assert sorted(found.assignment) == [0, 1, 2, 3]
-
-
 def test_cholesky_solves():
     rng = np.random.default_rng(3)
     root = rng.normal(size=(30, 30))
@@ -192,12 +185,3 @@ def test_all_clusters_are_the_untied_fit():
     assert np.allclose(found.solved.point.parameters, free.point.parameters, atol=1e-6)
     index_map = fit_tied(fit, untied(random_point(fit)), 1e-3, tolerance=1e-9)
     assert np.allclose(index_map.point.parameters, free.point.parameters, atol=1e-6)
-
-
-def test_more_values_fit_better():
-    fit = structure_fit()
-    losses = [
-        fit_with_tying(fit, random_point(fit), clusters=k, beta=0.01, lam2=1e-4).solved.objective
-        for k in (1, 3, 8, fit.layout.size)
-    ]
-    assert losses == sorted(losses, reverse=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import threading
 import time
 from collections.abc import Iterator
@@ -23,33 +22,6 @@ def pool() -> Iterator[Scheduler]:
     scheduler = Scheduler(threads=1)
     yield scheduler
     scheduler.close()
-
-
-def test_it_ends_with_its_last_value(pool: Scheduler) -> None:
-    work = Job(iter(range(5)), pool.share())
-    assert work.latest is None
-    assert not work.ended
-    work.grant()
-    work.grant()
-    assert work.wait_for_end(60)
-    assert work.latest == 4
-    assert work.finished
-    assert work.seconds > 0
-
-
-def test_it_shares_its_thread(pool: Scheduler) -> None:
-    def slow() -> Iterator[int]:
-        for k in itertools.count():
-            time.sleep(0.005)
-            yield k
-
-    endless = Job(slow(), pool.share())
-    endless.grant()
-    quick = Job(iter([1]), pool.share())
-    quick.grant()
-    assert quick.wait_for_end(60)
-    assert not endless.ended
-    endless.revoke()
 
 
 def test_revoked_it_waits_and_started_again_it_goes_on(pool: Scheduler) -> None:
@@ -172,15 +144,6 @@ def test_who_starts_it_last_has_it_go_on_though_another_revokes_it_then() -> Non
     assert desk.queue == [work]
     assert work.work(time.perf_counter() + 1.0) is False
     assert work.latest == 1
-
-
-def test_started_again_it_has_its_turn_though_the_first_was_lost() -> None:
-    desk = Desk()
-    work = Job(iter([1]), desk)
-    work.grant()
-    desk.queue.clear()
-    work.grant()
-    assert desk.queue == [work]
 
 
 @dataclass(frozen=True)

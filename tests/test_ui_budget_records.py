@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 
-import numpy as np
 import pytest
 
-from graftviz.complexity import elimination_scopes
-from graftviz.layout import layout_near
 from graftviz.learners.bounded_inference import BoundedInference
 from graftviz.learners.nodewise_l1 import NodewiseL1
-from graftviz.player.budget_records import BoundedProgress, tree_record
+from graftviz.player.budget_records import BoundedProgress
 from graftviz.runs import Run
 from graftviz.ui.budget.state import BudgetMaterial, dense_material, pathing, run_progress
 
@@ -83,15 +80,6 @@ def test_a_bound_that_no_edge_meets_is_reported(source: BudgetMaterial) -> None:
     assert found.point.edges == 0
 
 
-def test_without_edges_every_variable_is_a_clique() -> None:
-    places = np.array([[0, 0], [10_000, 0], [5_000, 10_000]])
-    record = tree_record(3, np.zeros((0, 2), dtype=int), np.arange(3), places, None, None)
-    assert sorted(record["cliques"]) == [[0], [1], [2]]
-    assert record["links"] == []
-    assert record["from"] == [-1, -1, -1]
-    assert max(len(scope) for scope in elimination_scopes(3, np.zeros((0, 2)), np.arange(3))) == 0
-
-
 def test_the_path_begins_with_the_truth_and_goes_down_in_lambda(source: BudgetMaterial) -> None:
     path = deque(pathing(source, 0.0, "exact"), maxlen=1)[0]
     first, *rest = path.points
@@ -102,14 +90,3 @@ def test_the_path_begins_with_the_truth_and_goes_down_in_lambda(source: BudgetMa
     assert lams == sorted(lams, reverse=True)
     assert all(point.family == "l1" for point in rest)
     assert NodewiseL1(lam=lams[-1])  # a λ that the learner would take
-
-
-def test_near_places_are_kept_apart_and_within_the_frame() -> None:
-    places = np.array([[5_000, 5_000]] * 5 + [[100, 100], [9_000, 200]])
-    edges = np.array([[0, 1], [1, 2], [2, 5]])
-    found = layout_near(places, edges)
-    gaps = np.linalg.norm(found[:, None] - found[None], axis=2)[~np.eye(7, dtype=bool)]
-    assert gaps.min() > 1_500
-    assert found.min() >= 0
-    assert found.max() <= 10_000
-    assert np.array_equal(found, layout_near(places, edges))

@@ -131,14 +131,6 @@ def test_a_run_that_cannot_be_had_leaves_the_one_on_show(
     assert state.shown.options.tau == 4
 
 
-def test_a_bound_out_of_range_is_reported_and_the_usual_one_is_used(engine: Engine) -> None:
-    state = opened(engine, complexity="bp-sweeps", bound="1000")
-    assert state.options.tau == BOUNDS["bp-sweeps"].usual
-    assert "from 2 to 200" in state.complaints[0]
-    state.choose("bound", 50.0)
-    assert state.complaints == ()
-
-
 def test_who_leaves_asks_for_nothing_that_was_not_begun(engine: Engine) -> None:
     one, other = opened(engine), opened(engine)
     shared, known = one.run, dict(engine.runs)

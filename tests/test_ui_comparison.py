@@ -14,9 +14,8 @@ from graftviz.learners.best_choice import BestChoice
 from graftviz.learners.edge_grafting import EdgeGrafting
 from graftviz.learners.feature_grafting import FeatureGrafting
 from graftviz.learners.forced_pruning import ForcedPruning
-from graftviz.learners.grafting_options import settings_of
 from graftviz.material import Material, automatic_values, prepare
-from graftviz.narrative.comparison import false_edges, quantity_rows, reasons_for_difference
+from graftviz.narrative.comparison import false_edges
 from graftviz.runs import Result, learn
 
 
@@ -42,37 +41,6 @@ def test_indirect_edges_are_false_ones_with_a_common_true_neighbour() -> None:
     )
     assert false_edges(result, material().truth) == (len(false), indirect)
     assert indirect > 0
-
-
-def test_best_explains_away_and_says_so() -> None:
-    paper, best = run("paper"), run("best")
-    settings = settings_of(BestChoice(), material().counts)
-    told = dict(
-        reasons_for_difference("the paper's method", paper, best, material().truth, settings)
-    )
-    assert set(told) == {"Explains away", "Noise-based threshold", "Pruning"}
-    wrong, indirect = false_edges(paper, material().truth)
-    assert (
-        f"The paper's method scores raw correlation: {indirect} of its {wrong} false edges"
-        in (told["Explains away"])
-    )
-    assert false_edges(best, material().truth)[1] < indirect
-    removed = sum(map(len, best.trace.outcome.history.removals))
-    assert removed == 0 or f"Removed {removed} edge" in told["Pruning"]
-    assert quantity_rows((paper, best)) == [
-        ("Edges", f"{paper.edges:,}", f"{best.edges:,}"),
-        ("Precision", f"{paper.precision:.2f}", f"{best.precision:.2f}"),
-        ("Recall", f"{paper.recall:.2f}", f"{best.recall:.2f}"),
-        ("Held-out NLPL", f"{paper.nlpl_test:.3f}", f"{best.nlpl_test:.3f}"),
-    ]
-
-
-def test_without_truth_nothing_is_said_about_it() -> None:
-    result = learn(material().train, BestChoice(preset="paper", lam=0.0035), test=material().test)
-    told = dict(reasons_for_difference("paper", result, result, None, None))
-    assert set(told) == {"Explains away"}
-    assert "indirectly connected pairs" in told["Explains away"]
-    assert [what for what, _, _ in quantity_rows((result, result))] == ["Edges", "Held-out NLPL"]
 
 
 def test_automatic_values_are_those_the_learner_uses() -> None:

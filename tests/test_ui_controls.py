@@ -10,11 +10,8 @@ import pytest
 from hypothesis import given, strategies as st
 from streamlit.testing.v1 import AppTest
 
-from graftviz.learners.bounded_inference import MEASURES
-from graftviz.learners.settings import OBJECTIVES, PRESETS, SCORES
-from graftviz.narrative.when_to_use import WHEN_TO_USE
 from graftviz.options import option, option_specs
-from graftviz.ui.controls import AUTO, help_text, round_steps, slider_step, widget_for
+from graftviz.ui.controls import AUTO, round_steps, slider_step, widget_for
 
 
 @dataclass(frozen=True)
@@ -173,27 +170,3 @@ def test_an_automatic_position_shows_what_it_comes_to_and_can_be_returned_to() -
     assert app.session_state["values"]["noise"] == 0.02
     app.select_slider(key="test.noise").set_value(AUTO).run()
     assert app.session_state["values"]["noise"] is None
-
-
-def test_choices_between_methods_say_when_to_use_which() -> None:
-    told = (
-        *(("score", SCORES), ("objective", OBJECTIVES), ("preset", PRESETS)),
-        ("complexity", MEASURES),
-    )
-    for name, choices in told:
-        assert set(WHEN_TO_USE[name]) == set(choices)
-        assert all(20 < len(line) < 75 for line in WHEN_TO_USE[name].values())
-    app = AppTest.from_string(PAGE).run()
-    captions = list(app.radio(key="test.score").proto.captions)
-    assert captions == [
-        "Set by the preset.",
-        *(WHEN_TO_USE["score"][c] for c in ("belief", "linear-response")),
-    ]
-
-
-def test_help_reads_as_sentences() -> None:
-    assert help_text(SPECS["score"]) == "What ranks edges.\n\nAutomatic: by rule."
-    assert help_text(SPECS["noise"]) == "Help.\n\nAutomatic: by N."
-    assert help_text(SPECS["noise"], 0.1) == "Help.\n\nAutomatic: by N."
-    assert help_text(SPECS["noise"], "3n = 180") == "Help.\n\nAutomatic: 3n = 180."
-    assert help_text(SPECS["rounds"]) == "Help."

@@ -14,7 +14,6 @@ import pytest
 from graftviz import dynamics
 from graftviz.material import uploaded_series
 from graftviz.serving.limits import Limits
-from graftviz.ui.dynamics.options import DynamicsOptions, seeds_of
 from graftviz.ui.dynamics.state import TOO_LONG, DynamicsState, survey
 from graftviz.ui.visits import clear_caches
 
@@ -190,12 +189,6 @@ def test_a_file_with_equal_values_replaces_title_and_times(scheduler: Idle) -> N
         state.refresh()
         assert state.shown is not None
         assert state.shown.source.title.startswith(title)
-
-
-@pytest.mark.parametrize(("n", "seeds"), [(6, 6), (10, 10), (11, 2), (50, 10)])
-def test_of_few_series_all_are_seeds(n: int, seeds: int) -> None:
-    assert seeds_of(DynamicsOptions(), n) == seeds
-    assert seeds_of(DynamicsOptions(seeds=3), n) == 3
 
 
 def test_curves_that_would_take_too_long_are_said_to_be_left_out(

@@ -104,16 +104,6 @@ def test_a_branch_shares_its_beginning_and_keeps_its_base_as_ghost(state: GrowSt
     assert state.run is base
 
 
-def test_automatic_values_are_those_of_the_shown_options(state: GrowState) -> None:
-    automatic = state.automatic(state.choice)["lam"]
-    state.choose("lam", 10 * automatic)
-    assert state.automatic(state.choice)["lam"] == automatic
-    state.begin_branch(1)
-    state.choose("significance", 3.0)
-    assert state.automatic(state.choice)["lam"] < automatic
-    assert state.automatic(state.choice)["significance"] == 0.0
-
-
 def test_old_runs_are_let_go(state: GrowState) -> None:
     runs = []
     for k in range(3 * Limits().kept_runs):

@@ -12,7 +12,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import strategies as st
 from numba.core.dispatcher import Dispatcher
@@ -31,7 +30,7 @@ from graftviz.player.rehearsal import rehearse_inspection
 from graftviz.serving.scheduler import Scheduler
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.inspect import state as inspect_state
-from graftviz.ui.inspect.results import matching_rows, model_files, state_names
+from graftviz.ui.inspect.results import model_files
 from graftviz.ui.inspect.state import InspectState, Shown
 from graftviz.ui.model_source import FILE, TRUE
 
@@ -331,19 +330,6 @@ def test_what_is_forgotten_comes_back_with_all_that_was_chosen(state: InspectSta
     assert state.link() == link
 
 
-def test_a_link_names_its_file(state: InspectState) -> None:
-    model = pair_model()
-    state.follow({"model": fingerprint_of(model), "node": "2", "evidence": "0:1"})
-    state.refresh()
-    assert state.loaded is None
-    assert state.first.expected == fingerprint_of(model)
-    state.first.accept(Loaded(model, "m.uai"))
-    state.settle()
-    assert state.loaded is not None
-    assert (state.node, state.evidence) == (2, {0: 1})
-    assert state.link() == {"model": fingerprint_of(model), "node": "2", "evidence": "0:1"}
-
-
 def test_fingerprints_are_of_everything() -> None:
     model = pair_model()
     others = [
@@ -388,16 +374,6 @@ def test_a_click_on_what_is_no_edge_selects_nothing(state: InspectState, edge: A
     assert state.edge == (0, 1)
     state.pick({"token": token, "edge": edge})
     assert (state.node, state.edge) == (None, None)
-
-
-def test_evidence_outlives_a_step_but_not_other_variables(state: InspectState) -> None:
-    bring(state, pair_model())
-    state.observe(0, 1)
-    state.select(2)
-    bring(state, pair_model(0.5))
-    assert (state.node, state.evidence) == (2, {0: 1})
-    bring(state, pair_model(n=6))
-    assert (state.node, state.evidence) == (None, {})
 
 
 def test_posteriors_follow_the_evidence(state: InspectState) -> None:
@@ -564,23 +540,6 @@ def test_tables_have_a_row_for_everything() -> None:
         ("c", "d"),
     ]
     assert (edges["mutual information"] > 0).all()
-
-
-def test_searching_finds_parts_of_names_in_any_case() -> None:
-    names = pd.DataFrame({"source": ["Valjean", "Javert", "Cosette"]})
-    assert matching_rows(names, ["source"], "JAV").index.tolist() == [1]
-    assert matching_rows(names, ["source"], " ").index.tolist() == [0, 1, 2]
-    both = names.assign(target=["a", "b", "valley"])
-    assert matching_rows(both, ["source", "target"], "val").index.tolist() == [0, 2]
-    assert matching_rows(both, ["source"], "nobody").index.tolist() == []
-
-
-def test_states_of_the_same_name_stay_apart() -> None:
-    assert state_names(("no", "yes")) == ["no", "yes"]
-    for labels in (("a", "a"), ("x" * 30 + "1", "x" * 30 + "2"), ("", " ", "(empty)")):
-        names = state_names(labels)
-        assert len(set(names)) == len(labels)
-        assert all(len(name) < 30 for name in names)
 
 
 def test_every_file_is_built(state: InspectState) -> None:

@@ -75,12 +75,6 @@ def test_any_text_is_one_printable_line_of_bounded_length(text: str) -> None:
         assert shown == text
 
 
-def test_what_is_hostile_is_escaped_and_what_is_long_is_cut() -> None:
-    assert printable(HOSTILE) == r"a\r\nb\x1b[31mc\u202ed\ud800e\u2028f\x00g\u200bh"
-    assert printable("x" * 60_000) == "x" * (MOST_CHARACTERS - 1) + "…"
-    assert printable("Größe 数 ✓") == "Größe 数 ✓"
-
-
 @pytest.mark.parametrize("before", [0, 1, MOST_CHARACTERS - 40, MOST_CHARACTERS - 1])
 def test_no_session_id_is_shown(before: int) -> None:
     for session in (SESSION, SESSION.upper()):
@@ -193,12 +187,6 @@ def test_no_line_of_a_traceback_looks_like_a_line_of_the_log(
     assert all(line.startswith("| ") and line.isprintable() for line in lines)
     assert all(len(line) <= MOST_CHARACTERS + 2 for line in lines)
     assert SESSION not in written.getvalue()
-
-
-def test_records_with_a_reference_are_all_logged(clock: Clock) -> None:
-    log = logging.getLogger("graftviz.ui.somewhere")
-    record = log.makeRecord(log.name, logging.ERROR, __file__, 1, "reference %s", ("a",), None)
-    assert all(ForeignText().filter(record) for _ in range(100))
 
 
 def test_every_logger_below_the_app_has_the_filter() -> None:

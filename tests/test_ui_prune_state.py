@@ -17,11 +17,9 @@ from graftviz.player import prune_records
 from graftviz.player.prune_records import prune_head, prune_outcome, prune_record
 from graftviz.player.recorders import PruneRecorder, to_json
 from graftviz.runs import Run
-from graftviz.serving.limits import Limits
 from graftviz.serving.scheduler import Scheduler
 from graftviz.table import DiscreteTable
-from graftviz.ui.frame import learning, runs as session_runs
-from graftviz.ui.frame.view import whole_number
+from graftviz.ui.frame import runs as session_runs
 from graftviz.ui.prune.state import PruneState
 
 
@@ -161,29 +159,3 @@ def test_recall_and_precision_are_recorded_where_the_true_edges_are_known(
         hits = len(present & {(0, 1), (1, 2)})
         assert record["recall"] == pytest.approx(hits / 2)
         assert record["precision"] == pytest.approx(hits / len(present), rel=1e-6)
-
-
-def test_runs_of_long_ago_are_let_go(state: PruneState, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(learning, "limits", lambda: Limits(kept_racers=6))
-    state.refresh()
-    first = list(state.runs.values())
-    assert all(run.wait(1, 60) for run in first)
-    for seed in (1, 2):
-        assert all(run.memory_bytes for run in first)
-        state.choose("seed", seed)
-        state.refresh()
-        assert all(run.wait(1, 60) for run in state.runs.values())
-    assert not any(run.memory_bytes for run in first)
-    assert not any(run.failure for run in state.runs.values())
-
-
-def test_a_feed_holds_what_was_asked_and_bad_wishes_ask_for_nothing(state: PruneState) -> None:
-    state.choose("exchanges", 2)
-    state.refresh()
-    run = state.runs["greedy"]
-    assert run.wait_for_end(60)
-    told = json.loads(session_runs.requested_feeds(state.runs.values(), [[run.token, 2, 1]]))
-    assert [record["t"] for record in told[0]["feed"]["records"]] == [2]
-    for wants in (None, "x", [[run.token]], [["nobody", 1, 1]], [7]):
-        assert json.loads(session_runs.requested_feeds(state.runs.values(), wants)) == []
-    assert whole_number(float("nan"), 3) == whole_number("5", 3) == 3

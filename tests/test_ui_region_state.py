@@ -10,7 +10,6 @@ from graftviz.formats.uploads import read_uploaded_model
 from graftviz.material import UPLOAD
 from graftviz.model import PairwiseMRF
 from graftviz.player.models import ShownModel, check_size, grid_model, uploaded_model
-from graftviz.player.region_records import named_rules, rule_choices
 from graftviz.regions.overview import promising_query
 from graftviz.serving.scheduler import Scheduler
 from graftviz.ui.frame.jobs import Job
@@ -65,15 +64,6 @@ def test_the_whole_graph_goes_on_for_who_still_waits_for_it() -> None:
     assert second.told == ["grant"]
 
 
-def test_a_query_or_state_the_model_does_not_have_is_left_out_in_words() -> None:
-    state = opened(side="3", query="9", state="5")
-    assert state.query == 4
-    assert state.options.query is None
-    assert state.options.state is None
-    assert ["0 … 8" in state.complaints[0], "No state 5" in state.complaints[1]] == [True, True]
-    assert opened(side="3", size="4", step="3", state="1").complaints == ()
-
-
 def test_a_query_is_set_by_name_or_number() -> None:
     state = opened(side="4")
     state.set_query("r2c3")
@@ -123,23 +113,6 @@ def test_an_uploaded_model_stands_in_the_link_by_its_fingerprint() -> None:
     assert len(state.options.fingerprint) == 16
 
 
-def test_a_weighted_graph_is_an_ising_model() -> None:
-    nodes = "".join(f'<node id="{name}"/>' for name in "abc")
-    edges = "".join(
-        f'<edge source="{i}" target="{j}"><data key="w">0.5</data></edge>' for i, j in ("ab", "bc")
-    )
-    text = (
-        '<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><key id="w" for="edge" '
-        f'attr.name="weight" attr.type="double"/><graph edgedefault="undirected">{nodes}{edges}'
-        "</graph></graphml>"
-    )
-    shown = uploaded({"friends.graphml": text.encode()})
-    assert shown.model.names == ("a", "b", "c")
-    assert shown.usual_query == 1
-    assert "Ising" in shown.note
-    assert shown.positions.shape == (3, 2)
-
-
 def test_a_model_too_large_to_be_drawn_names_the_command_line() -> None:
     chain = np.stack([np.arange(3999), np.arange(1, 4000)], axis=1)
     model = grid_model(2, 1.0, 1.0, 0).model
@@ -165,14 +138,3 @@ def test_the_first_query_is_one_about_which_something_can_be_promised() -> None:
     model = PairwiseMRF.from_tables([np.zeros(2)] * 6, edges)
     assert promising_query(model) == 4
     assert promising_query(PairwiseMRF.from_tables([np.zeros(2)] * 3, {})) == 0
-
-
-@pytest.mark.parametrize("expansion", ["greedy", "random", "norm"])
-@pytest.mark.parametrize("cut", ["drop", "mean-field"])
-def test_four_rules_are_compared_and_the_chosen_one_is_among_them(expansion: str, cut: str) -> None:
-    choices = rule_choices(expansion, cut)
-    assert len(set(choices)) == 4
-    assert (expansion, cut) in choices
-    names = named_rules(expansion, cut)
-    assert list(names) == list(choices)
-    assert len({rule["name"] for rule in names.values()}) == 4

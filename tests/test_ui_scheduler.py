@@ -229,17 +229,6 @@ def test_a_tidy_up_follows_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
     pool.close()
 
 
-def test_a_short_run_does_not_wait_for_a_long_one() -> None:
-    pool = Scheduler(threads=1, slice_seconds=0.005)
-    long, short = Counter(3000), Counter(5)
-    pool.share().submit(long)
-    pool.share().submit(short)
-    assert short.finished.wait(60)
-    assert not long.finished.is_set()
-    long.total = 0
-    pool.close()
-
-
 def test_an_error_ends_one_run_and_nothing_else(
     scheduler: Scheduler, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -334,33 +323,6 @@ def test_a_closed_share_has_no_turns_until_it_is_opened(scheduler: Scheduler) ->
     assert (waiting.done, late.done, dropped.done) == (3, 3, 0)
     endless.total = 0
     assert endless.finished.wait(60)
-
-
-def test_a_closed_share_keeps_what_waits_for_a_turn() -> None:
-    pool = Scheduler(threads=1, slice_seconds=0.005)
-    share, gate = pool.share(), threading.Event()
-
-    class Held(Counter):
-        def work(self, until: float) -> bool:
-            assert gate.wait(60)
-            return super().work(until)
-
-    pool.share().submit(Held(1))
-    first, second, third = tasks = [Counter(3) for _ in range(3)]
-    for task in tasks:
-        share.submit(task)
-    share.close()
-    share.withdraw(second)
-    gate.set()
-    turn = Counter(5)
-    pool.share().submit(turn)
-    assert turn.finished.wait(60)
-    assert [task.done for task in tasks] == [0, 0, 0]
-    share.open()
-    assert first.finished.wait(60)
-    assert third.finished.wait(60)
-    assert second.done == 0
-    pool.close()
 
 
 def test_threads_start_late_and_end_with_close() -> None:

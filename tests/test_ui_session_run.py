@@ -65,12 +65,6 @@ def feed(run: SessionRun, start: int = 1, count: int = 1000) -> dict[str, Any]:
     return dict(json.loads(run.feed_json(start, count)))
 
 
-def test_nothing_is_computed_without_credit(scheduler: Scheduler) -> None:
-    run = SessionRun(Told(), "r1", scheduler.share())
-    assert not run.wait(1, 0.05)
-    assert feed(run) == {"run": "r1", "from": 1, "records": [], "outcome": None}
-
-
 def test_credit_bounds_what_is_computed(scheduler: Scheduler) -> None:
     told = Told()
     run = SessionRun(told, "r1", scheduler.share())

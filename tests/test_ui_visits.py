@@ -113,15 +113,6 @@ def test_what_begins_after_somebody_has_left_waits_for_them(now: list[float]) ->
     assert begun.latest == 1
 
 
-def test_the_gone_make_room_before_their_time(now: list[float]) -> None:
-    visits = Visits(60.0, clock=lambda: now[0])
-    work = Work()
-    visit = opened(visits, work)
-    visits.left(visit)
-    assert visits.forget(all_of_them=True) == 1
-    assert work.forgotten.is_set()
-
-
 def test_what_all_share_goes_with_the_last_of_them(now: list[float]) -> None:
     emptied: list[float] = []
     visits = Visits(60.0, clock=lambda: now[0], on_empty=lambda: emptied.append(now[0]))
