@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from app_pages import open_page, query_of
 from streamlit.testing.v1 import AppTest
-
-from graftviz.ui.reservoir.options import DATA
 
 
 def texts(app: AppTest) -> str:
@@ -17,13 +14,6 @@ def texts(app: AppTest) -> str:
 
 def charts(app: AppTest) -> list[Any]:
     return list(app.get("plotly_chart"))
-
-
-@pytest.mark.parametrize("data", DATA)
-def test_every_data_set_runs(data: str) -> None:
-    app = open_page("reservoir", data=data)
-    assert len(charts(app)) == 3
-    assert app.selectbox(key="reservoir.data").value == data
 
 
 def test_controls_change_the_picture_and_the_address() -> None:
@@ -52,22 +42,6 @@ def test_controls_change_the_picture_and_the_address() -> None:
         "step": "3",
     }
     assert texts(open_page("reservoir", **query_of(app))) == texts(app)
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        {"n": "2", "largest": "1000", "trials": "1"},
-        {"reservoir": "1", "tests": "1", "data": "karate"},
-        {"reservoir": "100", "tests": "5000", "data": "karate", "step": "1"},
-    ],
-)
-def test_the_ends_of_all_ranges_work(query: dict[str, str]) -> None:
-    app = open_page("reservoir", **query)
-    assert not app.warning
-    assert not app.error
-    assert len(charts(app)) == 3
-    assert query_of(app) == query
 
 
 def test_a_link_from_another_page_counts_again() -> None:

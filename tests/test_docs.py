@@ -18,7 +18,6 @@ from graftviz.__main__ import main
 from graftviz.dynamics import LEARNERS
 from graftviz.inference import METHODS
 from graftviz.learners.registry import learner_names
-from graftviz.narrative.lessons import LESSONS
 
 ROOT = DOCS.parent
 PAGES = {path.stem: path for path in sorted(DOCS.glob("methods/*.md")) if path.stem != "README"}
@@ -110,12 +109,6 @@ def test_every_picture_of_the_readme_is_taken_by_the_script():
     taken = {path.name: path.stat().st_size for path in (DOCS / "images").iterdir()}
     assert set(taken) == set(scenes.SCENES)
     assert max(taken.values()) <= scenes.MOST_BYTES
-
-
-def test_an_hour_names_lessons_that_there_are():
-    named = re.findall(r"\*([^*\n]+)\*", text_of(DOCS / "teaching.md").split("## An hour")[1])
-    titles = {lesson.title for lesson in LESSONS}
-    assert {name for name in named if name in titles} >= titles - {"Lessons"}
 
 
 def structure(svg: str) -> list[tuple[str, str]]:

@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
 import pytest
-from app_pages import open_page, page_at, run_while, sentences
+from app_pages import open_page
 
 from graftviz.datasets import load_dataset
 from graftviz.dynamics.measuring import Measured, measuring
@@ -38,7 +38,6 @@ from graftviz.ui.reservoir.options import ReservoirOptions
 from graftviz.ui.url_state import parse_options_of, write_options_of
 
 LEARNERS = {name: learner_class(name) for name in learner_names()}
-DATA = ("scale-free-60", "survey", "karate", "les-miserables")
 BY_KEY = {lesson.key: lesson for lesson in LESSONS}
 VIEWS = {lesson.key: [view.address for view in lesson.views] for lesson in LESSONS}
 ALL_VIEWS = [view for views in VIEWS.values() for view in views]
@@ -144,32 +143,6 @@ def test_an_address_is_written_as_its_page_writes_it(key: str, place: int) -> No
     parts = urlsplit(address_of(view, {"present": "1"}))
     assert parts.path == f"./{view.partition('?')[0]}"
     assert dict(parse_qsl(parts.query)) == {**query_of(view), "present": "1"}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("page", sorted({view.partition("?")[0] for view in ALL_VIEWS}))
-def test_every_link_opens_its_page_in_the_state_it_says(page: str) -> None:
-    opened: list[dict[str, str]] = []
-    app = page_at(page)
-    for view in (view for view in ALL_VIEWS if view.partition("?")[0] == page):
-        query = query_of(view)
-        # A page takes an address that differs in the step alone for its own, a moment old.
-        setting = {name: text for name, text in query.items() if name != "step"}
-        if setting in opened:
-            continue
-        opened.append(setting)
-        app.query_params.clear()
-        for name, text in query.items():
-            app.query_params[name] = text
-        run_while(app, lambda: app.get("progress"))
-        assert sentences(app) == ""
-        assert {name: text for name, (text,) in _lists(app.query_params).items()} == query
-        state = app.session_state[page or "grow"]
-        assert (state.settings if hasattr(state, "settings") else state.options) == read(view)
-
-
-def _lists(query: Any) -> dict[str, list[str]]:
-    return {k: [v] if isinstance(v, str) else list(v) for k, v in dict(query).items()}
 
 
 def test_the_page_has_every_lesson_with_its_answers_folded_away() -> None:

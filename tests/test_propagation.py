@@ -264,15 +264,6 @@ def test_not_converging_is_reported_and_what_is_returned_is_sound():
     assert_sound(beliefs)
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_strong_loops_with_zeros_stay_sound(seed):
-    rng = np.random.default_rng(seed)
-    model = random_loops(seed, 8, 15.0, density=0.8)
-    weights = with_zeros(rng, model.weights.copy(), 0.1)
-    beliefs = infer(PairwiseMRF(model.cardinalities, model.edges, weights), max_sweeps=50)
-    assert_sound(beliefs)
-
-
 def test_results_cannot_be_changed_and_leave_the_model_alone():
     model = random_loops(0, 5, 0.5)
     weights = model.weights.copy()

@@ -16,11 +16,10 @@ from hypothesis import given, strategies as st
 
 import graftviz as gv
 from graftviz.__main__ import main
-from graftviz.datasets import public_names, public_reader, spreadsheet
+from graftviz.datasets import public_names, spreadsheet
 from graftviz.datasets.public_jester import JOKES, NOT_RATED, rating_states
 from graftviz.datasets.regions import REGIONS
 from graftviz.errors import InputError
-from graftviz.options import option_specs
 
 
 def zipped(archive: Path, *files: Path) -> Path:
@@ -340,17 +339,6 @@ def test_what_was_written_is_read(
         assert set(table.labels) == {("0", "1")}
 
 
-def test_any_of_the_paths_will_do(tmp_path: Path) -> None:
-    parts = twenty_parts(0)
-    stem = write_parts(tmp_path, "msnbc", parts)
-    wanted = gv.read_public("twenty", stem).table.fingerprint
-    np.savez(tmp_path / "packed.npz", **{part: rows.astype(bool) for part, rows in parts.items()})
-    names = [*(f"msnbc.{part}.data" for part in parts), "packed", "packed.npz"]
-    for name in names:
-        data = gv.read_public("twenty", tmp_path / name)
-        assert data.table.fingerprint == wanted, name
-
-
 def test_validation_rows_may_join_or_be_missing(tmp_path: Path) -> None:
     parts = twenty_parts(1)
     stem = write_parts(tmp_path, "dna", parts)
@@ -435,26 +423,6 @@ def test_one_file_is_not_chosen_out_of_two(tmp_path: Path) -> None:
         packed.write(file, "b/plants.data")
     # The same name is the same file, wherever it lies.
     assert gv.read_public("plants", tmp_path / "two.zip").table.n_rows == 1
-
-
-def test_names_and_options_are_checked(tmp_path: Path) -> None:
-    assert "no public data set 'joker'; supported are jester, recipes" in refused("joker", tmp_path)
-    assert "no option 'alpha' of plants; the options are names" in refused(
-        "plants", tmp_path, alpha=1
-    )
-    assert "missing must be one of drop, state" in refused("jester", tmp_path, missing="keep")
-    assert "rows must be at least 1" in refused("recipes", tmp_path, rows=0)
-
-
-def test_options_are_told_where_they_are_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["learn", "--help"])
-    told = capsys.readouterr().out
-    for name in public_names():
-        assert f"{name}:PATH  {public_reader(name).files}" in told
-        for spec in option_specs(public_reader(name)):
-            assert f"  {spec.name}=" in told
-            assert spec.name in str(gv.read_public.__doc__)
 
 
 # --- from the command line --------------------------------------------------------------------

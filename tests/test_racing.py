@@ -11,7 +11,6 @@ import pytest
 from race_cases import course, finished_race, finished_runs, karate, racers, run_of
 
 from graftviz.errors import InputError
-from graftviz.figures import race_figure
 from graftviz.formats.race_csv import race_csv
 from graftviz.layout import static_layout
 from graftviz.learners.best_choice import BestChoice
@@ -217,15 +216,3 @@ def test_the_csv_is_one_timeline_of_all_moments(axis: str) -> None:
         assert [int(row["step"]) for row in own] == [moment.step for moment in lane.moments]
         assert [float(row["seconds"]) for row in own] == [m.seconds for m in lane.moments]
         assert [row["end"] for row in own][-1] == "1"
-
-
-def test_objectives_are_drawn_of_the_racers_most_of_which_share_one() -> None:
-    race = lanes(MOMENT, MOMENT, MOMENT, yardsticks=("alone", "shared", "shared"))
-    titles = [note.text for note in race_figure(race, "data").layout.annotations]
-    assert "Objective (nats per row)" in titles
-    at = titles.index("Objective (nats per row)") + 1
-    axis = "y" if at == 1 else f"y{at}"
-    drawn = [
-        t.name for t in race_figure(race, "data").select_traces({"type": "scatter", "yaxis": axis})
-    ]
-    assert drawn == ["b", "c"]

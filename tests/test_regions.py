@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import sys
-import tracemalloc
 
 import naive
 import numpy as np
@@ -13,7 +11,6 @@ from region_cases import ising, random_case
 
 import graftviz as gv
 from graftviz.errors import InputError
-from graftviz.experiments.bench_work import torus
 from graftviz.model import PairwiseMRF
 from graftviz.regions import grow_region, local_marginal, region_marginal, region_model, rim_of
 from graftviz.sampling import grid_graph, random_model
@@ -246,38 +243,6 @@ def test_bad_regions_are_refused():
             region_model(GRID, nodes)
     with pytest.raises(InputError, match="A cut is one of"):
         region_model(GRID, [3], "saw")
-
-
-def cost_of(work):
-    """Return the result, the number of Python calls, and the most memory held at a time."""
-    work()
-    calls = [0]
-    sys.setprofile(lambda *_: calls.__setitem__(0, calls[0] + 1))
-    try:
-        result = work()
-    finally:
-        sys.setprofile(None)
-    tracemalloc.start()
-    work()
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    return result, calls[0], peak
-
-
-@pytest.mark.parametrize("cut", ["drop", "mean-field"])
-def test_a_query_costs_the_same_whatever_the_size_of_the_graph(cut):
-    """The same neighbourhood in a graph a hundred times as large: same steps, calls and memory."""
-    found = []
-    for tiles in (1, 10):
-        model, columns = torus(tiles, seed=1)
-        query = 12 * columns + 20
-        found.append(cost_of(lambda m=model, q=query: local_marginal(m, q, cut=cut, tolerance=0.0)))
-    (small, few_calls, little), (large, calls, peak) = found
-    assert (small.marginal == large.marginal).all()
-    assert small.bound == large.bound
-    assert [s.bound for s in small.history] == [s.bound for s in large.history]
-    assert calls <= 1.02 * few_calls
-    assert peak <= 1.1 * little + 10_000  # one flag per variable would be 100,000 bytes
 
 
 ZEROS = np.full((2, 2), -np.inf)

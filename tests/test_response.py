@@ -11,7 +11,7 @@ import pytest
 from graftviz.errors import InputError
 from graftviz.inference import infer
 from graftviz.inference.propagation import message_graph, propagate
-from graftviz.inference.response import linear_response, response_covariance
+from graftviz.inference.response import linear_response
 from graftviz.inference.response_factor import factorise, response_block
 from graftviz.inference.response_ordering import incidence_lists, lay_out, minimum_degree
 from graftviz.inference.response_terms import fill_pair_beliefs
@@ -236,13 +236,6 @@ def test_pair_beliefs_that_do_not_fit_the_nodes_leave_everything_finite(seed):
         assert np.isfinite(all_blocks(model, lambda i, j: block_of(factor, i, j))).all()
 
 
-def test_filling_gives_the_pair_beliefs_of_inference():
-    model = random_model(3, 10, 18, 0.6)
-    arrays, _ = fixed_point(model)
-    wanted = np.concatenate([b.reshape(-1) for b in infer(model, tolerance=1e-13).edge])
-    assert np.abs(arrays[4] - wanted).max() < 1e-12
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_elimination_touches_what_a_plain_graph_of_sets_says(seed):
     model = random_model(seed, 40, 70, 1.0)
@@ -284,16 +277,6 @@ def test_a_factor_that_would_be_too_large_is_refused_with_its_size():
     model = random_model(0, 12, 60, 0.1, sizes=(5,))
     with pytest.raises(InputError, match="60 edges among 12 variables needs a factor of"):
         fixed_point(model, most_numbers=100)
-
-
-def test_one_pair_can_be_asked_for_by_itself():
-    model = random_tree(1, 5, 1.0)
-    offsets = model.node_offsets
-    exact = naive.exact_covariances(model)[offsets[1] : offsets[2], offsets[3] : offsets[4]]
-    assert np.abs(response_covariance(model, 1, 3) - exact).max() < 1e-8
-    for i, j in ((-1, 0), (0, 5)):
-        with pytest.raises(InputError, match="numbered 0 … 4"):
-            response_covariance(model, i, j)
 
 
 def test_not_converging_is_said():

@@ -78,13 +78,6 @@ def test_the_best_is_the_maximum_of_all(seed, size, square_root):
         wanderer.move(0.3, size)
 
 
-def test_after_a_change_of_the_group_weight_nothing_old_is_believed():
-    for seed in range(30):
-        wanderer = Wanderer(seed, mixed_table(seed))
-        for square_root in (False, True, True, False):
-            wanderer.check(square_root)
-
-
 def test_a_table_that_is_not_kept_is_counted_again():
     wanderer = Wanderer(4, mixed_table(4), max_bytes=200)
     for _ in range(5):
@@ -109,12 +102,6 @@ def test_equal_scores_go_to_the_smaller_pair():
         assert equal == sorted(equal)
     assert len({score for score, _ in found}) <= 3
     assert {pair for _, pair in found} == set(itertools.combinations(range(6), 2))
-
-
-def test_when_every_pair_is_active_there_is_no_best():
-    wanderer = Wanderer(1, mixed_table(1, n=4))
-    wanderer.search.active[:] = True
-    assert wanderer.best() == (-1, 0.0)
 
 
 def test_scoring_all_scores_every_pair_at_these_beliefs():

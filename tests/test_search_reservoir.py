@@ -13,7 +13,7 @@ from search_cases import all_scores, random_beliefs, scoring_by, table_of
 from graftviz.counts import PairCounts
 from graftviz.search.reservoir import ReservoirSearch
 from graftviz.search.scoring import COUNT, NOISE, ROOT, score_slots
-from graftviz.search.testing import EXHAUSTED, LIMIT, REACHED
+from graftviz.search.testing import EXHAUSTED, LIMIT
 from graftviz.trace import ADMITTED, DISPLACED_MINIMUM, PASSED, TOO_WEAK
 
 EVERYTHING = 1e-12
@@ -111,20 +111,6 @@ def test_the_log_grows_through_many_tests_and_is_handed_out_read_only():
     assert (search.tests_logged, len(search.log()[0].scores), len(search.log()[1])) == (0, 0, 0)
 
 
-@pytest.mark.parametrize("until", [1, 4, 10])
-def test_stops_as_soon_as_the_reservoir_is_as_full_as_asked(until):
-    search, _, beliefs = started(1, limit=0)
-    ended = search.test(
-        scoring_by(search, beliefs), EVERYTHING, round_number=1, limit=None, until=until
-    )
-    assert (ended, search.reservoir_size, search.tests_logged) == (REACHED, until, until)
-    assert (
-        search.test(scoring_by(search, beliefs), EVERYTHING, round_number=1, limit=5, until=until)
-        == REACHED
-    )
-    assert search.tests_logged == until
-
-
 def test_a_small_cache_changes_neither_order_nor_scores():
     plain, *_ = started(4, n=20, limit=150)
     tight, *_ = started(4, n=20, limit=150, max_bytes=100)
@@ -171,14 +157,6 @@ def test_equal_scores_are_all_eligible(alpha, score):
         search.state.reservoir_keys[:] = score
         choice = search.choose(alpha, 100)
         assert len(choice.slots) + len(choice.skipped) == capacity
-
-
-def test_alpha_one_takes_one_edge_of_several_equally_good():
-    search, *_ = started(0, n=8, capacity=28)
-    search.state.reservoir_keys[:] = 0.5
-    choice = search.choose(1.0, 100)
-    assert search.edges(choice.slots).tolist() == [[0, 1]]
-    assert len(choice.skipped) == 0
 
 
 def test_activated_edges_leave_for_good():

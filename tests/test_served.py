@@ -115,21 +115,6 @@ def test_it_listens_on_this_machine_only(served: Served) -> None:
     assert listening == {"0100007F" + port}
 
 
-@pytest.mark.parametrize(
-    ("origin", "status"),
-    [
-        ("http://{host}", 101),
-        (ELSEWHERE, 403),
-        ("http://localhost:1", 403),
-        ("http://127.0.0.1:1", 403),
-        ("null", 403),
-    ],
-)
-def test_a_page_of_another_origin_cannot_connect(served: Served, origin: str, status: int) -> None:
-    named = {**HANDSHAKE, "Origin": origin.format(host=served.host)}
-    assert served.ask("/_stcore/stream", **named).status == status
-
-
 @pytest.mark.parametrize("name", [LISTED, LISTED.upper() + ".", "localhost", "192.0.2.20", "[::1]"])
 def test_under_each_of_its_names_a_page_loads_and_connects(served: Served, name: str) -> None:
     host = f"{name}:{served.host.rpartition(':')[2]}"

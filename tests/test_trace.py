@@ -11,15 +11,6 @@ from hypothesis import given, strategies as st
 
 from graftviz.history import Changes, History, flat_positions
 from graftviz.model import PairwiseMRF
-from graftviz.trace import (
-    ADMITTED,
-    DISPLACED_MINIMUM,
-    PASSED,
-    TOO_WEAK,
-    VERDICT_WORDS,
-    Certificate,
-    Trace,
-)
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=8), st.data())
@@ -131,26 +122,3 @@ def test_a_step_looks_up_its_own_model_edges_and_degrees():
         ]
     with pytest.raises(dataclasses.FrozenInstanceError):
         steps[0].edges = 3
-
-
-def test_a_trace_is_a_sequence_of_steps():
-    steps = all_steps()
-    trace = Trace(tuple(steps), None)
-    assert len(trace) == len(steps)
-    assert list(trace) == steps
-    assert trace[0] is steps[0]
-    assert trace[-1] is steps[-1]
-
-
-@pytest.mark.parametrize(
-    ("scored", "worst", "proved"),
-    [(10, 0.001, True), (10, 0.0011, False), (9, 0.0, False), (10, None, True), (0, None, False)],
-)
-def test_optimality_is_proved_by_scoring_all_and_finding_none(scored, worst, proved):
-    certificate = Certificate(scored, 10, worst, None, 0.001, "belief", "Bethe likelihood")
-    assert certificate.proves_optimality is proved
-
-
-def test_every_verdict_has_words():
-    assert set(VERDICT_WORDS) == {ADMITTED, DISPLACED_MINIMUM, TOO_WEAK, PASSED}
-    assert len(set(VERDICT_WORDS.values())) == 4

@@ -9,7 +9,7 @@ import pytest
 
 from graftviz.errors import InputError
 from graftviz.metrics import ncmll, negative_log_pseudo_likelihood, nll
-from graftviz.narrative.budget import comparison_words, error_words
+from graftviz.narrative.budget import comparison_words
 from graftviz.sampling import random_model
 from graftviz.sampling.exact import sample_exact
 from graftviz.sampling.graphs import grid_graph
@@ -68,11 +68,3 @@ def test_the_rival_is_the_best_that_costs_no_more() -> None:
     assert at_equal_cost([bounded[0], others[2]])[0].other is None
     with pytest.raises(InputError, match="beauty"):
         at_equal_cost(bounded, "beauty")
-
-
-def test_words_about_log_z_name_best_and_worst_of_what_was_learned() -> None:
-    models = [point("bounded", 3, 4.0, 1, 6.0), point("l1", 0.25, 5.0, 1, 9.0)]
-    text = error_words([*models, point("truth", 0, 1.0, 1, 20.0)], "treewidth")
-    assert "(τ = 3), TRBP's log Z has an error of 6 %" in text
-    assert "the largest error is 9 % at λ = 0.25" in text
-    assert error_words([], "treewidth") == ""

@@ -69,17 +69,6 @@ def test_a_tree_holds_every_edge_and_stays_connected_for_every_variable(
             assert shared[kin] == max(shared)
 
 
-def test_a_bound_that_no_edge_meets_is_reported(source: BudgetMaterial) -> None:
-    found: BoundedProgress = deque(
-        run_progress(source, BoundedInference("circuit-size", 14.0)), maxlen=1
-    )[0]
-    assert len(found.steps) == 1
-    assert found.steps[0]["value"] is None
-    assert "No edge meets the bound" in found.stop
-    assert found.point is not None
-    assert found.point.edges == 0
-
-
 def test_the_path_begins_with_the_truth_and_goes_down_in_lambda(source: BudgetMaterial) -> None:
     path = deque(pathing(source, 0.0, "exact"), maxlen=1)[0]
     first, *rest = path.points

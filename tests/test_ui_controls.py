@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -11,7 +10,7 @@ from hypothesis import given, strategies as st
 from streamlit.testing.v1 import AppTest
 
 from graftviz.options import option, option_specs
-from graftviz.ui.controls import AUTO, round_steps, slider_step, widget_for
+from graftviz.ui.controls import AUTO, round_steps, widget_for
 
 
 @dataclass(frozen=True)
@@ -73,14 +72,6 @@ def test_positions_of_a_logarithmic_slider(value: float) -> None:
     # Apart from the current value, neighbours differ by a factor of 2 or 2.5.
     own = [step for step in round_steps(SPECS["lam"], 1e-3) if step > 0]
     assert all(1.99 < b / a < 2.51 for a, b in pairwise(own))
-
-
-@given(st.floats(-1e6, 1e6), st.floats(1e-3, 1e6))
-def test_slider_steps_are_round_and_of_the_right_size(minimum: float, width: float) -> None:
-    step = slider_step(minimum, minimum + width)
-    assert 8 <= width / step <= 45
-    digits = step / 10 ** math.floor(math.log10(step) + 1e-9)
-    assert min(abs(digits - round_digit) for round_digit in (1, 2, 5)) < 1e-6
 
 
 PAGE = """

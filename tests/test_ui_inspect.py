@@ -17,12 +17,11 @@ from hypothesis import strategies as st
 from numba.core.dispatcher import Dispatcher
 from waiting import wait_until
 
-from graftviz.datasets import dataset_keys, load_dataset, model_path
+from graftviz.datasets import dataset_keys, load_dataset
 from graftviz.formats.model_tables import edge_frame, node_frame
-from graftviz.formats.models import read_model
 from graftviz.inference import infer
 from graftviz.inspection import answers, compare_models, mutual_informations
-from graftviz.inspection.answers import AUTOMATIC, METHODS, Answer, answer_steps
+from graftviz.inspection.answers import METHODS, answer_steps
 from graftviz.material import Upload, prepare
 from graftviz.model import PairwiseMRF
 from graftviz.player.models import Loaded, fingerprint_of
@@ -253,23 +252,6 @@ def test_without_a_step_the_end_of_the_run_is_inspected(state: InspectState) -> 
     assert "the edge is ignored" in state.complaints[0]
 
 
-def test_the_true_model_of_a_sample(state: InspectState) -> None:
-    state.follow({"model": "true", "data": "scale-free-60"})
-    settled(state)
-    path = model_path("scale-free-60")
-    assert path is not None
-    assert state.loaded is not None
-    assert state.loaded.fingerprint == fingerprint_of(read_model(path))
-    # Handwritten digits have no true model; the previous model is kept.
-    state.follow({"model": "true", "data": "digits-2"})
-    state.refresh()
-    assert "No true model is available for digits-2" in state.first.problem
-    assert state.loaded.model.n_variables == 60
-    state.first.choose_kind(TRUE)
-    state.refresh()
-    assert state.first.problem == ""
-
-
 def test_somebodys_own_table_is_borrowed_from_the_grow_page(
     grow: GrowState, scheduler: Scheduler
 ) -> None:
@@ -460,17 +442,6 @@ def test_nothing_is_computed_twice(state: InspectState, monkeypatch: pytest.Monk
     assert begun == [{}, {0: 1}]
 
 
-def test_every_method_answers() -> None:
-    model = pair_model(0.4)
-    for method in METHODS:
-        *waits, answer = answer_steps(model, {0: 1}, method)
-        assert set(waits) == {None}
-        assert isinstance(answer, Answer)
-        assert answer.beliefs is not None
-        assert np.allclose([p.sum() for p in answer.beliefs.node], 1.0)
-    assert METHODS[0] == AUTOMATIC
-
-
 def test_a_region_proves_the_marginal_of_the_selected_node(state: InspectState) -> None:
     bring(state, pair_model(0.3, n=8))
     state.select(3)
@@ -518,28 +489,6 @@ def test_models_that_have_nothing_in_common_are_said_to(state: InspectState) -> 
 
 
 # Tables, files, the message to the browser
-
-
-def test_tables_have_a_row_for_everything() -> None:
-    model = pair_model(0.5)
-    before, after = infer(model), infer(model, evidence={0: 1})
-    frame = node_frame(model, before, after)
-    assert frame["variable"].tolist() == list("abcd")
-    assert frame["degree"].tolist() == [1, 2, 2, 1]
-    assert frame["strongest partner"].tolist()[0] == "b"
-    assert frame["change"].tolist()[0] == pytest.approx(0.5)
-    assert frame["entropy"].tolist()[0] == pytest.approx(0.0)
-    assert frame["posterior: most likely"].tolist()[0] == "1 (1.00)"
-    assert list(node_frame(model).columns[:3]) == ["variable", "degree", "rank"]
-    alone = node_frame(PairwiseMRF.from_tables([np.zeros(2)], {}))
-    assert alone["strongest partner"].tolist() == [""]
-    edges = edge_frame(model, before)
-    assert list(zip(edges["source"], edges["target"], strict=True)) == [
-        ("a", "b"),
-        ("b", "c"),
-        ("c", "d"),
-    ]
-    assert (edges["mutual information"] > 0).all()
 
 
 def test_every_file_is_built(state: InspectState) -> None:
