@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 from tests.fuzz.archives import zip_case
 from tests.fuzz.cases import Case
-from tests.fuzz.command_lines import command_case
 from tests.fuzz.links import link_case
 from tests.fuzz.models import evidence_case, graphml_case, json_case, uai_case
 from tests.fuzz.parquet_files import parquet_case
@@ -46,6 +45,5 @@ KINDS: Mapping[str, Kind] = {
     "json": Kind(json_case),
     "zip": Kind(zip_case),
     "link": Kind(link_case),
-    "command": Kind(command_case),
     "request": Kind(request_case, needs_server=True),
 }

@@ -18,7 +18,7 @@ _SECONDS = 20.0
 def smaller(case: Case, fails: Callable[[Case], bool]) -> Case:
     """Return a case that still fails, with less in it.
 
-    Pieces of the first file, of the query or of the command line are taken out, halves first.
+    Pieces of the first file or of the query are taken out, halves first.
     """
     until = time.monotonic() + _SECONDS
     tries = 0
@@ -41,16 +41,12 @@ def smaller(case: Case, fails: Callable[[Case], bool]) -> Case:
 
 
 def _content(case: Case) -> Any:
-    for name in ("query", "arguments"):
-        if name in case.options:
-            return case.options[name]
-    return case.files[0][1]
+    return case.options["query"] if "query" in case.options else case.files[0][1]
 
 
 def _with_content(case: Case, content: Any) -> Case:
-    for name in ("query", "arguments"):
-        if name in case.options:
-            return case._replace(options={**case.options, name: content})
+    if "query" in case.options:
+        return case._replace(options={**case.options, "query": content})
     return case._replace(files=((case.files[0][0], content), *case.files[1:]))
 
 

@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import importlib
-import io
-import os
-import shutil
-import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from graftviz.__main__ import OUTPUT_FAILED, main
-from graftviz.commands import COMMANDS
 from graftviz.datasets import read_positions, read_truth
 from graftviz.dynamics import read_parents
 from graftviz.dynamics.reading import read_series
@@ -27,10 +19,6 @@ from tests.fuzz.models import small_model
 from tests.fuzz.requests import send_request
 from tests.fuzz.tables import NAMES
 from tests.table_cases import upload
-
-# Loading what a command needs is no part of its time.
-for _name in COMMANDS:
-    importlib.import_module(f"graftviz.commands.{_name}")
 
 
 class Complaints(tuple[str, ...]):
@@ -88,66 +76,6 @@ def _link(case: Case) -> object:
     return Complaints(follow_everywhere(case.options["query"]))
 
 
-def _command(case: Case) -> object:
-    """Run a command in a folder of its own.
-
-    Returns
-    -------
-    Complaints
-        The last line on standard error of a command that was refused or could not write.
-
-    Raises
-    ------
-    AssertionError
-        For an exit code that is not documented, and a traceback on standard error.
-    """
-    here = Path.cwd()
-    folder = here / "command"
-    shutil.rmtree(folder, ignore_errors=True)
-    for name, content in case.files:
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-    os.chdir(folder)
-    try:
-        with _streams(case.options.get("full", False)) as errors:
-            try:
-                code: object = main(case.options["arguments"])
-                sys.stdout.flush()
-            except SystemExit as end:
-                code = end.code
-    finally:
-        os.chdir(here)
-    text = errors.getvalue().decode("utf-8", "replace")
-    failures = (2, OUTPUT_FAILED) if case.options.get("full") else (2,)
-    assert code in (0, None, *failures), f"exit code {code}"
-    assert "Traceback" not in text, text[-300:]
-    if code not in failures:
-        return code
-    assert text.strip(), "refused without a sentence"
-    return Complaints(text.splitlines()[-1:])
-
-
-@contextlib.contextmanager
-def _streams(is_full: bool) -> Iterator[io.BytesIO]:
-    """Replace the standard streams; `is_full`: standard output is a disk without room."""
-    errors = io.BytesIO()
-    target = open("/dev/full", "wb") if is_full else io.BytesIO()  # noqa: SIM115
-    output = io.TextIOWrapper(target, "utf-8", write_through=False)
-    with (
-        contextlib.redirect_stdout(output),
-        contextlib.redirect_stderr(
-            io.TextIOWrapper(errors, "utf-8", write_through=True)
-        ) as wrapper,
-    ):
-        try:
-            yield errors
-        finally:
-            wrapper.detach()
-            with contextlib.suppress(OSError):
-                output.close()
-
-
 TARGETS: Mapping[str, Callable[[Case], Any]] = {
     "table": _table,
     "chunked": _chunked,
@@ -159,6 +87,5 @@ TARGETS: Mapping[str, Callable[[Case], Any]] = {
     "evidence": _evidence,
     "marginals": _marginals,
     "link": _link,
-    "command": _command,
     "request": send_request,
 }

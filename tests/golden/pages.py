@@ -12,6 +12,7 @@ import functools
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
@@ -19,8 +20,9 @@ import numpy as np
 from streamlit.components.v2.bidi_component.main import _make_trigger_id
 
 from tests.app_pages import page_at, query_of, run_while
-from tests.golden.links import LINKS
 
+# Whose keys are the query strings to follow: small data, short runs, and a few that are unusable.
+_LINKS = Path(__file__).parent / "recorded" / "links"
 _EVERYTHING = 100_000  # records
 _PATIENCE = 120.0  # seconds until a page must have sent all
 _PAUSE = 0.1  # seconds before the first question; each of the next takes half as long again
@@ -34,7 +36,8 @@ def recordings() -> dict[str, Callable[[], Any]]:
         f"pages/{name}": functools.partial(records, OpenPage(name, _SHORTER.get(name, "")))
         for name, records in _RECORDS.items()
     }
-    for name in LINKS:
+    for path in sorted(_LINKS.glob("*.json")):
+        name = path.stem
         found[f"links/{name}"] = functools.partial(_addresses, name)
     return found
 
@@ -218,7 +221,7 @@ _RECORDS: dict[str, Callable[[OpenPage], Any]] = {
 def _addresses(name: str) -> dict[str, Any]:
     """Return the address that a page writes for each link, and whether it complains about it."""
     found = {}
-    for link in LINKS[name]:
+    for link in json.loads((_LINKS / f"{name}.json").read_text(encoding="utf-8")):
         app = OpenPage(name, link).app
         address = _query_text(query_of(app).items())
         found[link] = {"address": address, "complains": bool(app.warning or app.error)}
