@@ -7,7 +7,6 @@ import itertools
 import json
 import re
 
-import naive
 import naive_bounded
 import networkx as nx
 import numpy as np
@@ -23,7 +22,6 @@ from graftviz.formats.result_json import result_json
 from graftviz.inference import infer
 from graftviz.inference.exact.elimination import eliminated, greedy_elimination, neighbour_lists
 from graftviz.learners.bounded_inference import BoundedInference
-from graftviz.learners.chow_liu import ChowLiu
 from graftviz.model import PairwiseMRF
 from graftviz.narrative import outcome_words, step_words, why_not
 from graftviz.runs import Run, learn
@@ -209,23 +207,6 @@ def test_a_fit_is_a_maximum_and_gradients_are_those_of_enumeration(lam2):
         for pair, marginal in marginals.items():
             norm = np.linalg.norm(marginal - seen[pair])
             assert gradients[pair] == gradients[pair[::-1]] == pytest.approx(norm, abs=1e-8)
-
-
-def test_a_forest_has_the_closed_form_of_its_pair_tables():
-    """Width 1 is a forest, whose likelihood only counts information: at most Chow and Liu's."""
-    table = scale_free_table(15, 3, 1000)
-    run = drain(table, BoundedInference(bound=1, pseudo_count=0.0))
-    entropies = [
-        -sum(p * np.log(p) for p in np.bincount(codes) / table.n_rows if p) for codes in table.codes
-    ]
-    total = sum(entropies)
-    for step in run.steps:
-        i, j, _ = step.activated[0]
-        counts = naive.count_pair(table.codes[i], table.codes[j], 3, 3)
-        total -= naive.mutual_information(counts)
-        assert step.objective == pytest.approx(total, abs=1e-6)
-    best = drain(table, ChowLiu()).outcome.objective
-    assert run.outcome.objective >= best - 1e-6
 
 
 @pytest.mark.parametrize("method", ["bp", "trbp"])

@@ -192,11 +192,6 @@ def test_edges_stand_out_as_they_are_drawn(theme: str) -> None:
         assert contrast(over(paper, over(paper, text, MUTED), float(share)), paper) >= MARK
 
 
-def test_shares_are_those_of_the_script() -> None:
-    for name, share in (("muted", MUTED), ("faint", FAINT), ("outline", OUTLINE)):
-        assert f"{name}: mix(background, text, {share})" in CORE
-
-
 @pytest.mark.parametrize("theme", THEMES)
 def test_figures_stand_out(theme: str) -> None:
     paper = app_theme(theme)["background"]

@@ -109,15 +109,6 @@ def test_inducing_keeps_the_strongest_and_fits_them_again(series, truth, solver)
     assert all(step.converged and step.passes >= 1 for step in result.steps)
 
 
-def test_along_a_path_those_that_enter_first_are_parents(series, truth):
-    learner = dynamics.SparsityInducing(parents=5, solver="coordinate", centre=True, path=30)
-    result = dynamics.learn(series, learner)
-    same_rows(result, series, 1e-8, centre=True)
-    assert dynamics.structure_recall(result.system, truth) > 0.9
-    with pytest.raises(InputError, match="use solver=coordinate"):
-        dynamics.SparsityInducing(path=2)
-
-
 def test_units_of_the_series_do_not_matter(series):
     learner = dynamics.SparsityInducing(parents=4)
     scale = 2.0 ** np.arange(-12, 12)
@@ -205,28 +196,6 @@ def test_choices_of_seeds(series):
     assert choose_seeds(copies, 4, "spread", 0).tolist() == [6, 7, 8, 9]
     drawn = choose_seeds(known, 5, "random", 3)
     assert len(set(drawn.tolist())) == 5
-
-
-def test_an_unstable_system_is_told_of():
-    values = np.array([[1.02**t, (-0.5) ** t] for t in range(60)])
-    result = dynamics.learn(dynamics.series_of(values), dynamics.Dense())
-    assert result.system.spectral_radius == pytest.approx(1.02, abs=1e-6)
-    assert any("unstable" in note and "1.0200" in note for note in result.notes)
-
-
-@pytest.mark.parametrize(
-    ("learner", "rows", "least"),
-    [
-        (dynamics.SparsityInducing(parents=10), 11, 12),
-        (ScalableStructure(parents=10), 12, 13),
-        (dynamics.SparsityEnforcing(adjacency=[range(10)] * N), 11, 12),
-    ],
-)
-def test_too_few_rows_say_how_many_are_needed(truth, learner, rows, least):
-    with pytest.raises(InputError, match=f"at least {least} rows .* there are {rows} rows"):
-        dynamics.learn(dynamics.simulate(truth, rows), learner)
-    enough = dynamics.learn(dynamics.simulate(truth, least), learner)
-    assert np.isfinite(enough.system.matrix).all()
 
 
 @pytest.mark.parametrize(

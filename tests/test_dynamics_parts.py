@@ -45,17 +45,6 @@ def test_a_pass_of_gradient_descent_is_that_of_the_twin(problem):
         assert weights[i, 5] == 0.0
 
 
-def test_targets_do_not_depend_on_who_goes_beside_them(problem):
-    inputs, targets = problem
-    solver = GradientDescent(inputs, 0.02, 0.5, 0.3, 0.05, 40, 3)
-    together = solver.solve(targets)
-    assert together.converged.all()
-    for i in range(4):
-        alone = solver.solve(targets[:, i : i + 1])
-        assert np.array_equal(alone.weights[0], together.weights[i])
-        assert alone.passes[0] == together.passes[i]
-
-
 @pytest.mark.parametrize("solver", ["sgd", "coordinate"])
 def test_a_search_travels_to_other_processes(solver):
     series = dynamics.simulate(dynamics.random_system(8, density=0.3, seed=1), 120, seed=1)

@@ -114,17 +114,6 @@ def test_samples_have_the_distribution_of_the_model(seed):
     assert statistic < freedom + 5 * np.sqrt(2 * freedom) + 5
 
 
-def test_samples_follow_from_the_seed_alone():
-    model = random_model(7)
-    one = JunctionTree(model).sample(100, seed=4)
-    np.testing.assert_array_equal(one, JunctionTree(model).sample(100, seed=4))
-    assert (one != JunctionTree(model).sample(100, seed=5)).any()
-    with pytest.raises(InputError, match="at least 1 row"):
-        JunctionTree(model).sample(0)
-    with pytest.raises(InputError, match="seed"):
-        JunctionTree(model).sample(1, seed=-1)
-
-
 @pytest.mark.parametrize("weight", [700.0, 3000.0, 1e6])
 def test_weights_beyond_the_range_of_floats_are_taken_as_they_are(weight):
     # x0 = x1 costs nothing, anything else e^weight; x2 pulls the other way by half as much.

@@ -17,7 +17,7 @@ from graftviz.fitting.structure_fit import StructureFit, rows_of
 from graftviz.learners.chow_liu import ChowLiu
 from graftviz.learners.forced_pruning import ForcedPruning
 from graftviz.metrics import negative_log_pseudo_likelihood
-from graftviz.narrative import outcome_words, step_words, why_edge, why_not
+from graftviz.narrative import why_edge, why_not
 from graftviz.runs import Run
 from graftviz.search.contributions import (
     best_gains,
@@ -96,21 +96,6 @@ def test_gains_are_chosen_as_by_computing_all():
     assert np.allclose(estimates, estimates.T)
 
 
-def test_for_two_states_estimates_are_exact_to_second_order():
-    table = small_table(states=2)
-    fit, parameters, _ = at_random_point(table, [(0, 1), (1, 2)])
-    estimates = estimated_gains(fit, 0.02)
-    larger = StructureFit(fit.rows, np.array([(0, 1), (1, 2), (2, 4)]))
-    start = np.append(parameters, 0.0)
-    slope = larger.evaluate(start).slopes[-1]
-    step = 1e-4
-    ahead, behind = (
-        larger.evaluate(start + s * np.eye(len(start))[-1]).slopes[-1] for s in (step, -step)
-    )
-    bend = (ahead - behind) / (2 * step) + 2 * 0.02
-    assert estimates[2, 4] == pytest.approx(0.5 * slope**2 / bend, rel=1e-3)
-
-
 def test_masked_products_are_sums_over_the_rows_with_a_bit():
     rng = np.random.default_rng(0)
     columns, hits = rng.normal(size=(3, 2, 4096)).astype(np.float32), rng.random((3, 4096)) < 0.4
@@ -176,17 +161,6 @@ def test_drawn_sets_have_the_distribution_that_is_asked_for(draw):
     seen = np.array([tally[pair] for pair in remains])
     # χ² with 14 degrees of freedom: above 36 in one of a thousand cases; the seed is fixed.
     assert (((seen - expected) ** 2) / expected).sum() < 36
-
-
-def test_rejection_accepts_as_often_as_it_should_and_gives_up_openly():
-    losses, known, remains = subset_losses()
-    rng = np.random.default_rng(1)
-    found = [by_rejection(losses, known, 2, 1_000_000, rng) for _ in range(400)]
-    rate = len(found) / sum(deletion.tries for deletion in found)
-    assert rate == pytest.approx(np.mean(np.exp(list(remains.values()))), rel=0.2)
-    given_up = by_rejection(losses, known, 2, 1, np.random.default_rng(0))
-    assert (given_up.tries, given_up.accepted, given_up.fallback) == (1, 0, True)
-    assert len(set(given_up.edges.tolist())) == 2
 
 
 # Runs.
@@ -342,41 +316,7 @@ def test_what_does_not_go_together_is_refused_in_a_sentence(options, complaint):
         assert str(error.value).endswith(".")
 
 
-def test_a_model_of_all_pairs_has_nothing_to_exchange():
-    table = small_table()
-    run = run_of(table, edges=10, exchange=2)
-    assert len(run.steps) == 1
-    assert run.outcome.converged
-    few = run_of(table, edges=9, exchange=5)
-    assert all(len(step.removed) == 1 for step in few.steps[1:])
-    assert any("Only 1 pair exchanged" in note for note in few.steps[1].notes)
-
-
 # Words.
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"exchange": 3, "restarts": 1},
-        {"exchange": 2, "heuristic": "rejection", "tries": 2, "exchanges": 4},
-        {"exchange": 2, "heuristic": "mcmc", "exchanges": 4},
-        {"exchange": 1, "tied": False},
-    ],
-)
-def test_every_step_is_told_with_its_numbers(options):
-    run = Run(TABLE, ForcedPruning(edges=20, **options))
-    while run.advance():
-        pass
-    for step in run.steps:
-        words = step_words(step, run.learner, TABLE.names)
-        assert words.endswith(".")
-        assert "nan" not in words
-        assert f"{step.exchange.after:.5g}".replace("-", "−") in words
-        if step.exchange.kind == "exchange":
-            i, j = step.exchange.removed[0]
-            assert f"{TABLE.names[i]} – {TABLE.names[j]}" in words
-    assert outcome_words(run.outcome).startswith(run.outcome.stop_reason)
 
 
 def test_a_pair_that_is_no_edge_is_told_what_it_would_gain():

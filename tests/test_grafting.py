@@ -26,7 +26,6 @@ from graftviz.counts import PairCounts
 from graftviz.fitting.network import ActiveNetwork
 from graftviz.fitting.penalty import Penalty
 from graftviz.learners import best_choice
-from graftviz.learners.streaming import hub_mask
 
 # The paper's score and objective, and no limit but those that a test sets.
 BestChoice = functools.partial(make, "best-choice")
@@ -220,14 +219,6 @@ def test_presets_are_run_as_they_are_planned():
     assert all(step.tests <= 5 for step in full)
 
 
-def test_hubs_are_the_nodes_above_the_mean_or_above_a_number():
-    degrees = np.array([0, 1, 1, 2, 4, 0])
-    assert hub_mask(degrees, None).tolist() == [False, False, False, True, True, False]
-    assert hub_mask(degrees, 0.4).tolist() == [False, False, False, False, True, False]
-    assert not hub_mask(degrees, 0.8).any()
-    assert not hub_mask(np.full(4, 2), None).any()
-
-
 def test_the_hub_rule_changes_the_order_of_tests_and_nothing_else():
     data = scale_free_table(20, 5, 2000)
     options = {"lam": 3e-3, "alpha": 0.0, "t_max": 10, "reservoir": 10}
@@ -297,16 +288,6 @@ def test_after_any_branch_the_run_ends_where_its_options_lead(name, change):
     assert_optimal(run)
     for step, seen in zip(run.steps, run.models, strict=True):
         assert np.array_equal(step.model().weights, seen.weights)
-
-
-@pytest.mark.parametrize("nodes", [False, True])
-def test_a_branch_from_and_to_penalised_nodes_forgets_where_it_came_from(nodes):
-    """Convex as it is here, the end depends on the options in force, not on the way."""
-    data = mixed_table()
-    learner = EdgeGrafting(lam=4e-3, penalise_nodes=nodes)
-    there = replace(learner, penalise_nodes=not nodes, lam=3e-3)
-    run, straight = branched(data, learner, 4, there), drain(data, there)
-    assert run.outcome.objective == pytest.approx(straight.outcome.objective, rel=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(3))

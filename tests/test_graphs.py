@@ -12,8 +12,6 @@ from graftviz.sampling import (
     Graph,
     graph_from_edges,
     grid_graph,
-    karate_graph,
-    les_miserables_graph,
     random_graph,
     random_model,
     scale_free_graph,
@@ -55,22 +53,6 @@ def test_random_graph_is_uniform() -> None:
     counts = hits[np.triu_indices(n, 1)]
     expected = repeats * edges / len(counts)
     assert np.abs(counts - expected).max() < 4.5 * np.sqrt(expected)
-
-
-def test_random_graph_by_probability() -> None:
-    sizes = [random_graph(30, probability=0.3, seed=seed).n_edges for seed in range(200)]
-    assert abs(np.mean(sizes) - 0.3 * 435) < 4 * np.sqrt(435 * 0.21 / 200)
-    assert random_graph(9, probability=0.0).n_edges == 0
-    assert random_graph(9, probability=1.0).n_edges == 36
-
-
-def test_known_networks() -> None:
-    karate, novel = karate_graph(), les_miserables_graph()
-    assert (karate.n_nodes, karate.n_edges) == (34, 78)
-    assert (novel.n_nodes, novel.n_edges) == (77, 254)
-    degrees = np.bincount(novel.edges.reshape(-1))
-    assert novel.names[int(degrees.argmax())] == "Valjean"
-    assert degrees.max() == 36
 
 
 def test_graph_from_edges_numbers_nodes_by_first_appearance() -> None:

@@ -73,14 +73,6 @@ def test_messages_answer_for_trees_as_exact_inference_does():
         assert found.mean == pytest.approx(exact.mean, rel=1e-6)
 
 
-def test_halves_hide_half_and_follow_the_seed():
-    first, other = hidden_halves(9, 40, 1), hidden_halves(9, 40, 2)
-    assert all(len(np.unique(hidden)) == 4 for hidden in first)
-    assert set(np.concatenate(first).tolist()) == set(range(9))
-    assert any((a != b).any() for a, b in zip(first, other, strict=True))
-    assert all((a == b).all() for a, b in zip(first, hidden_halves(9, 40, 1), strict=True))
-
-
 def test_states_that_were_never_learned_are_told():
     model = independent([[0.0, -np.inf], [0.0, 0.0]])
     rows = DiscreteTable.from_codes(np.array([[0, 1], [1, 0]]), cardinalities=[2, 2])

@@ -12,6 +12,7 @@ from graftviz.inference.mean_field import (
     climb,
     field_graph,
     mean_field_bound,
+    mean_field_marginals,
 )
 from graftviz.inference.support import support
 from graftviz.model import PairwiseMRF
@@ -116,3 +117,12 @@ def test_stopping_early_is_told_and_bounds_all_the_same():
     assert beliefs.log_partition_is == "lower bound"
     assert beliefs.log_partition <= log_partition(model)
     assert "did not converge after 1 sweep:" in beliefs.notes[-1]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_marginals_of_a_small_part(seed):
+    model = random_model(seed, scale=0.5)
+    found = mean_field_marginals(model)
+    plain = [b.copy() for b in found]
+    naive.mean_field_sweep(model, plain, range(model.n_variables))
+    assert max(np.abs(a - b).max() for a, b in zip(found, plain, strict=True)) < 1e-5

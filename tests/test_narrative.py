@@ -22,7 +22,7 @@ from graftviz.narrative import (
     why_edge,
     why_not,
 )
-from graftviz.narrative.phrases import LONGEST_NAME, listed, pair, score
+from graftviz.narrative.phrases import pair, score
 from graftviz.runs import Branch, Run
 from graftviz.table import DiscreteTable
 from graftviz.trace import PASSED, ActivationTest, Step
@@ -147,14 +147,6 @@ def test_a_score_is_written_on_its_side_of_the_threshold(
     value: float, limit: float, text: str
 ) -> None:
     assert score(value, limit) == text
-
-
-def test_lists_and_long_names_are_cut() -> None:
-    assert listed(["a"]) == "a"
-    assert listed(["a", "b", "c", "d"]) == "a, b, c and d"
-    assert listed(list("abcdefg")) == "a, b, c and 4 more"
-    named = pair(["x" * 500, "<b>"], 0, 1)
-    assert len(named) <= LONGEST_NAME + 6
 
 
 def test_outcomes_say_what_is_proven() -> None:

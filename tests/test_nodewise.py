@@ -151,15 +151,6 @@ def test_a_fit_meets_the_conditions_of_its_optimum(problem, lam, lam2):
     assert np.allclose(weights.sum(axis=1), 0, atol=1e-9)
 
 
-def test_cells_beyond_the_free_ones_stay_as_they_are():
-    problem = PROBLEMS[1]
-    weights = problem.weights.copy()
-    starts = problem.starts[:2]
-    solve_regression(problem.own, problem.cells, starts, np.full(1, 0.01), 0.0, 1e-9, weights)
-    assert np.array_equal(weights[starts[-1] :], problem.weights[starts[-1] :])
-    assert max(problem.violations(weights, [0.01, np.inf, np.inf], 0.0)[:2]) <= 1e-9
-
-
 @every_problem
 def test_an_intercept_meets_the_shares_of_the_rows(problem):
     weights = problem.weights.copy()
@@ -278,17 +269,6 @@ def test_the_model_is_the_mean_of_both_estimates_with_node_weights_fitted_again(
                 assert negative_log_pseudo_likelihood(other, TABLE) >= objective
 
 
-def test_both_must_agree_or_either():
-    found = {
-        rule: {
-            tuple(edge)
-            for edge in drain(TABLE, NodewiseL1(lam=3e-3, rule=rule)).outcome.model().edges.tolist()
-        }
-        for rule in ("and", "or", "mean")
-    }
-    assert found["and"] < found["or"] == found["mean"]
-
-
 @pytest.mark.parametrize("rule", ["and", "or", "mean"])
 def test_a_least_norm_leaves_the_weak_edges_out(rule):
     every = drain(TABLE, NodewiseL1(lam=3e-3, rule=rule))
@@ -297,18 +277,6 @@ def test_a_least_norm_leaves_the_weak_edges_out(rule):
     assert strong.outcome.converged
     # Another structure, but the regressions are the same.
     assert strong.outcome.objective == pytest.approx(every.outcome.objective, rel=1e-9)
-
-
-def test_the_path_is_only_a_way_to_the_last_lambda():
-    short, long = (drain(TABLE, NodewiseL1(lam=5e-3, path=k)).outcome for k in (1, 25))
-    assert short.objective == pytest.approx(long.objective, abs=1e-9)
-    weights = [
-        {tuple(edge): outcome.model().edge_weights(e) for e, edge in enumerate(edges)}
-        for outcome in (short, long)
-        for edges in [outcome.model().edges.tolist()]
-    ]
-    assert weights[0].keys() == weights[1].keys()
-    assert all(np.allclose(weights[0][e], weights[1][e], atol=1e-5) for e in weights[0])
 
 
 def common_causes(rows=3000):

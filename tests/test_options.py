@@ -19,7 +19,6 @@ from graftviz.options import (
     option,
     option_specs,
     parse_options,
-    plain_value,
 )
 
 
@@ -79,12 +78,6 @@ def test_what_is_written_is_read_back_to_the_last_bit(data, owner_and_spec):
     read = parse_options(owner, {spec.name: format_value(value)})
     assert read == {spec.name: value}
     assert type(read[spec.name]) is type(value)
-
-
-@given(st.floats(allow_nan=False, allow_infinity=False))
-def test_a_number_of_numpy_is_written_like_the_same_number_of_python(number):
-    assert format_value(np.float64(number)) == format_value(number)
-    assert float(format_value(number)) == number
 
 
 def test_kinds_labels_and_order_come_from_the_fields():
@@ -201,14 +194,6 @@ def test_an_unknown_option_is_answered_with_the_known_ones():
         parse_options(Sample, {"shares": "0.5"})
     assert "'shares'" in str(refusal.value)
     assert all(name in str(refusal.value) for name in SPECS)
-
-
-def test_numbers_of_numpy_and_whole_numbers_for_floats_are_welcome():
-    check_options(Sample(share=np.float32(0.25), count=np.int16(4), budget=np.uint64(9)))
-    check_options(Sample(share=1, rate=np.int8(3), quick=np.bool_(False), limit=Fraction(1, 3)))
-    assert [type(plain_value(v)) for v in (np.float32(1), np.int8(1), np.bool_(1), "x", None)] == (
-        [float, int, bool, str, type(None)]
-    )
 
 
 @pytest.mark.parametrize("name", learner_names())

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 import pytest
-from race_cases import course, finished_race, finished_runs, karate, racers, run_of
+from race_cases import finished_race, finished_runs, karate, racers, run_of
 
 from graftviz.errors import InputError
 from graftviz.formats.race_csv import race_csv
@@ -72,20 +72,6 @@ def test_the_last_standings_are_what_the_runs_came_to(axis: str) -> None:
     assert standings[0].rank == 1
 
 
-@pytest.mark.parametrize("share", [0.0, 0.2, 0.6, 1.0])
-def test_agreed_edges_are_those_of_everybody(share: float) -> None:
-    race = finished_race()
-    value = share * race.finish("edges")
-    found = []
-    for run, lane, k in zip(finished_runs(), race.courses, race.at("edges", value), strict=True):
-        found.append(set(map(tuple, lane.edges_at(k).tolist())))
-        if 0 < k <= len(run.steps):
-            assert found[-1] == set(map(tuple, run.steps[k - 1].active_edges().tolist()))
-    agreed = race.agreed_edges("edges", value)
-    assert set(map(tuple, agreed.tolist())) == set.intersection(*found)
-    assert (len(agreed) > 10) == (share == 1.0) or 0.0 < share < 1.0
-
-
 def test_the_edges_of_an_end_are_those_of_the_final_model() -> None:
     # The preset best takes edges out after its last step.
     pruned = run_of(BestChoice(alpha=0.0, significance=1.0))
@@ -94,19 +80,6 @@ def test_the_edges_of_an_end_are_those_of_the_final_model() -> None:
         lane = course_of(run)
         found = set(map(tuple, lane.edges_at(len(lane.moments) - 1).tolist()))
         assert found == set(map(tuple, run.result().model.edges.tolist()))
-
-
-def test_a_run_under_way_has_a_course_that_has_not_ended() -> None:
-    run = run_of(racers()[1], steps=5)
-    lane = course_of(run, "early", "paper")
-    assert not lane.ended
-    assert [moment.step for moment in lane.moments] == [0, 1, 2, 3, 4, 5]
-    whole = Race((lane, course(1)))
-    assert not whole.ended
-    early = next(s for s in whole.standings("edges", math.inf) if s.racer == 0)
-    assert not early.ended
-    assert all(verdict.values[0] is None for verdict in column_results(whole))
-    assert "wins" not in whole.sentence("seconds", math.inf)
 
 
 def test_a_race_before_its_first_step_or_without_racers_is_refused() -> None:
@@ -151,18 +124,6 @@ def test_different_objectives_have_no_winner() -> None:
     assert verdict.winners == ()
     assert "different" in verdict.remark
     assert race.measure == "edges", "neither recall nor NLPL nor comparable objectives are known"
-
-
-def test_winners_of_a_real_race_are_optimal() -> None:
-    race = finished_race()
-    for verdict in column_results(race):
-        known = [value for value in verdict.values if value is not None]
-        best = max(known) if verdict.column.more_is_better else min(known)
-        if verdict.winners:
-            assert {verdict.values[racer] for racer in verdict.winners} == {best}
-            assert len(verdict.winners) < len(known)
-        else:
-            assert verdict.remark
 
 
 def test_the_sentence_says_who_leads_by_what_and_when() -> None:

@@ -126,14 +126,6 @@ def test_the_region_follows_the_step(run: Run) -> None:
                 assert reply["headline"].startswith("Exact: this variable has no edges")
 
 
-def test_a_region_without_a_way_out_is_exact(run: Run) -> None:
-    reply = [certified_region(run, i, t) for t in some_steps(run) for i in range(N)]
-    exact = [one for one in reply if "no edge is cut" in one["headline"]]
-    for one in exact:
-        assert one["bound"] == 0.0
-        assert np.allclose(one["marginal"], one["exact"], atol=1e-6)
-
-
 def test_regions_have_the_documented_keys() -> None:
     text = (Path(__file__).resolve().parent.parent / "docs" / "player.md").read_text("utf-8")
     table = text.split("has an object `region`")[1].split("| --- | --- |")[1].split("\n\n")[0]

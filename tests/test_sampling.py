@@ -22,9 +22,8 @@ from graftviz.sampling import (
     sample_gibbs,
     scale_free_graph,
 )
-from graftviz.sampling.annealing import new_population, resample, usual_sweeps
+from graftviz.sampling.annealing import new_population, resample
 from graftviz.sampling.mixing import effective_rows, split_rhat
-from graftviz.sampling.seeds import generator
 from graftviz.sampling.sweep import advance, conditionals_of
 
 
@@ -74,14 +73,6 @@ def test_exact_sample_follows_the_joint_distribution() -> None:
     assert abs(chi_square - freedom) < 5 * np.sqrt(2 * freedom)
 
 
-def test_exact_sample_never_draws_the_impossible() -> None:
-    forbidden = np.array([[0.0, -np.inf], [-np.inf, 0.0]])
-    model = PairwiseMRF.from_tables([np.zeros(2)] * 2, {(0, 1): forbidden})
-    codes = sample_exact(model, 500).codes
-    assert (codes[0] == codes[1]).all()
-    assert set(codes[0].tolist()) == {0, 1}
-
-
 def test_exact_sample_refuses_what_it_cannot_do() -> None:
     with pytest.raises(InputError, match="Gibbs"):
         sample_exact(random_model(np.zeros((0, 2)), [2] * 21), 10)
@@ -102,17 +93,6 @@ def test_sweep_equals_its_plain_twin(name: str) -> None:
     expected = naive.gibbs_sweeps(model, start.states, start.generators, sweeps=20)
     advance(conditionals_of(model), start.states, start.generators, sweeps=20)
     assert start.states.tolist() == expected.tolist()
-
-
-def test_chains_do_not_depend_on_each_other() -> None:
-    model = small_models()["mixed"]
-    conditionals = conditionals_of(model)
-    start = new_population(model, 300, np.random.default_rng(1))  # more than one block
-    alone = [np.ascontiguousarray(array[:, 250:270]) for array in start[:2]]
-    advance(conditionals, start.states, start.generators, sweeps=150)
-    for sweeps in (100, 50):
-        advance(conditionals, alone[0], alone[1], sweeps)
-    assert start.states[:, 250:270].tolist() == alone[0].tolist()
 
 
 @pytest.mark.parametrize("name", small_models())
@@ -178,20 +158,6 @@ def test_same_seed_same_rows_in_another_process() -> None:
     model = random_model(graph.edges, [3] * 20, seed=3)
     assert run.stdout.strip() == sample_gibbs(model, 700, seed=3).table.fingerprint
     assert run.stdout.strip() != sample_gibbs(model, 700, seed=4).table.fingerprint
-
-
-def test_streams_of_one_seed_differ() -> None:
-    purposes = ("graph", "potentials", "gibbs", "exact")
-    first = [generator(5, purpose).integers(2**60) for purpose in purposes]
-    assert len(set(first)) == len(first)
-
-
-def test_stronger_models_get_a_longer_burn_in() -> None:
-    def sweeps(edge_sigma: float) -> int:
-        model = random_model(scale_free_graph(100).edges, [3] * 100, edge_sigma=edge_sigma)
-        return usual_sweeps(model, new_population(model, 200, np.random.default_rng(0)))
-
-    assert 100 <= sweeps(0.1) < sweeps(1.0) < sweeps(3.0) <= 1000
 
 
 @pytest.mark.parametrize(

@@ -78,14 +78,6 @@ def test_the_best_is_the_maximum_of_all(seed, size, square_root):
         wanderer.move(0.3, size)
 
 
-def test_a_table_that_is_not_kept_is_counted_again():
-    wanderer = Wanderer(4, mixed_table(4), max_bytes=200)
-    for _ in range(5):
-        wanderer.check()
-        wanderer.move(0.5, 0.3)
-    assert wanderer.search.counts.tables_recounted > 0
-
-
 def test_equal_scores_go_to_the_smaller_pair():
     """Copies of a column, with equal beliefs, have exactly equal scores with any third."""
     base = table_of(5, [3, 3], 50).codes
@@ -102,18 +94,6 @@ def test_equal_scores_go_to_the_smaller_pair():
         assert equal == sorted(equal)
     assert len({score for score, _ in found}) <= 3
     assert {pair for _, pair in found} == set(itertools.combinations(range(6), 2))
-
-
-def test_scoring_all_scores_every_pair_at_these_beliefs():
-    wanderer = Wanderer(2, mixed_table(2, n=12))
-    wanderer.check()
-    wanderer.move(1.0, 1.0)
-    wanderer.score_all(True)
-    expected = all_scores(wanderer.table, wanderer.beliefs, True)
-    np.testing.assert_allclose(wanderer.search.scores, list(expected.values()), rtol=1e-12)
-    pairs = [wanderer.search.edge(slot) for slot in range(len(expected))]
-    assert pairs == list(expected)
-    assert wanderer.search.counts.tables_counted == len(expected)
 
 
 def test_pairs_that_cannot_be_the_maximum_are_not_scored_again():

@@ -37,21 +37,6 @@ def check_order(order, content):
     assert all(front == content[slot] for front, slot in order)
 
 
-@given(entries)
-def test_heapify_then_pop_sorts(content):
-    heap = arrays(content)
-    heapify(*heap, len(content))
-    check_order(drain(*heap, len(content)), content)
-
-
-@given(entries)
-def test_push_then_pop_sorts(content):
-    heap = arrays([], room=len(content))
-    for slot, (key, tie) in enumerate(content):
-        push(*heap, slot, float(key), np.uint64(tie), slot)
-    check_order(drain(*heap, len(content)), content)
-
-
 @given(
     st.lists(st.one_of(st.none(), st.tuples(st.integers(-2, 2), st.integers(0, 2))), max_size=60)
 )

@@ -12,9 +12,8 @@ from search_cases import all_scores, random_beliefs, scoring_by, table_of
 
 from graftviz.counts import PairCounts
 from graftviz.search.reservoir import ReservoirSearch
-from graftviz.search.scoring import COUNT, NOISE, ROOT, score_slots
-from graftviz.search.testing import EXHAUSTED, LIMIT
-from graftviz.trace import ADMITTED, DISPLACED_MINIMUM, PASSED, TOO_WEAK
+from graftviz.search.scoring import NOISE, score_slots
+from graftviz.search.testing import EXHAUSTED
 
 EVERYTHING = 1e-12
 
@@ -50,49 +49,6 @@ def frozen(search):
 
 def pairs_in(array):
     return [tuple(edge) for edge in array.tolist()]
-
-
-@pytest.mark.parametrize("seed", range(8))
-@pytest.mark.parametrize("capacity", [1, 4, 11, 36])
-def test_keeps_the_best_of_a_round(seed, capacity):
-    table, beliefs = case(seed)
-    scores = all_scores(table, beliefs)
-    lam = float(np.quantile(list(scores.values()), 0.3))
-    search, *_ = started(seed, capacity=capacity, threshold=lam)
-    violating = sorted((score for score in scores.values() if score > lam), reverse=True)
-    kept = held(search)
-    np.testing.assert_allclose(sorted(kept.values(), reverse=True), violating[:capacity])
-    for pair, score in kept.items():
-        assert score == pytest.approx(scores[pair], rel=1e-12)
-    assert frozen(search) == set(scores) - set(kept)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_verdicts_and_what_was_pushed_out(seed):
-    capacity = 5
-    search, table, beliefs = started(seed, capacity=capacity, limit=0)
-    lam = float(np.quantile(list(all_scores(table, beliefs).values()), 0.2))
-    search.test(scoring_by(search, beliefs), lam, round_number=1, limit=30)
-    tests, replaced = search.log()
-    inside, pushed = {}, []
-    for edge, score, verdict in zip(
-        pairs_in(tests.edges), tests.scores, tests.verdicts, strict=True
-    ):
-        weakest = min(inside, key=inside.get, default=None)
-        if score <= lam:
-            assert verdict == PASSED
-        elif len(inside) < capacity:
-            assert verdict == ADMITTED
-            inside[edge] = score
-        elif score <= inside[weakest]:
-            assert verdict == TOO_WEAK
-        else:
-            assert verdict == DISPLACED_MINIMUM
-            del inside[weakest]
-            pushed.append(weakest)
-            inside[edge] = score
-    assert inside == held(search)
-    assert pairs_in(replaced) == pushed
 
 
 def test_the_log_grows_through_many_tests_and_is_handed_out_read_only():
@@ -159,44 +115,6 @@ def test_equal_scores_are_all_eligible(alpha, score):
         assert len(choice.slots) + len(choice.skipped) == capacity
 
 
-def test_activated_edges_leave_for_good():
-    search, table, beliefs = started(2, capacity=8)
-    choice = search.choose(0.0, 100)
-    chosen = set(pairs_in(search.edges(choice.slots)))
-    before = held(search)
-    search.activate(choice.slots)
-    assert len(search.rescore(scoring_by(search, beliefs), EVERYTHING)) == 0
-    assert held(search) == {pair: score for pair, score in before.items() if pair not in chosen}
-    search.begin_step()
-    assert (
-        search.test(scoring_by(search, beliefs), EVERYTHING, round_number=2, limit=None)
-        == EXHAUSTED
-    )
-    assert not chosen & set(pairs_in(search.log()[0].edges))
-    slots, scores = search.score_inactive(scoring_by(search, beliefs))
-    expected = all_scores(table, beliefs)
-    assert set(pairs_in(search.edges(slots))) == set(expected) - chosen
-    wanted = [expected[pair] for pair in pairs_in(search.edges(slots))]
-    np.testing.assert_allclose(scores, wanted, rtol=1e-12)
-
-
-@pytest.mark.parametrize("square_root", [False, True])
-def test_rescoring_drops_exactly_what_no_longer_violates(square_root):
-    search, table, _ = started(6, capacity=20)
-    before = set(held(search))
-    beliefs = random_beliefs(np.random.default_rng(99), table.cardinalities)
-    scores = all_scores(table, beliefs, square_root)
-    lam = float(np.median([scores[pair] for pair in before]))
-    scoring = scoring_by(search, beliefs, ROOT if square_root else COUNT)
-    left = set(pairs_in(search.edges(search.rescore(scoring, lam))))
-    assert left == {pair for pair in before if scores[pair] <= lam}
-    assert 0 < len(left) < len(before)
-    assert left <= frozen(search)
-    for pair, score in held(search).items():
-        assert score == pytest.approx(scores[pair], rel=1e-12)
-    assert set(held(search)) == before - left
-
-
 def test_a_score_equal_to_lambda_does_not_violate():
     search, _, beliefs = started(3, capacity=36)
     score = sorted(held(search).values())[20]
@@ -228,17 +146,6 @@ def test_a_larger_reservoir_takes_more_and_loses_nothing():
     scores = all_scores(table, beliefs)
     best = sorted(scores.values(), reverse=True)[:30]
     np.testing.assert_allclose(sorted(held(search).values(), reverse=True), best)
-
-
-def test_limits_add_up_to_the_same_as_one_go():
-    whole, *_ = started(7, n=12, capacity=5, limit=40)
-    parts, _, beliefs = started(7, n=12, capacity=5, limit=3)
-    for limit in (1, 30, 6):
-        assert (
-            parts.test(scoring_by(parts, beliefs), EVERYTHING, round_number=1, limit=limit) == LIMIT
-        )
-    np.testing.assert_array_equal(whole.log()[0].edges, parts.log()[0].edges)
-    assert held(whole) == held(parts)
 
 
 def test_released_edges_wait_with_the_frozen_and_are_tested_again():

@@ -17,10 +17,8 @@ from graftviz.search.scoring import (
     ROOT,
     belief_distance,
     belief_scoring,
-    impurity_of,
     score_slots,
 )
-from graftviz.table import DiscreteTable
 
 WEIGHTS = {"count": False, "sqrt": True}
 UNITS = {"count": COUNT, "sqrt": ROOT, "noise": NOISE}
@@ -69,31 +67,3 @@ def test_many_pairs_whether_cached_or_not(unit, max_bytes):
         score_slots(slots, counts.packed, counts.store, scoring, counts.scratch, out)
         np.testing.assert_allclose(out, [wanted[pair] for pair in pairs], rtol=1e-12)
     assert counts.tables_counted == len(pairs)
-
-
-def test_the_unit_of_noise_is_the_spread_of_the_scores_of_independent_columns():
-    """Root mean square of many scores of pairs that have nothing to do with each other: 1."""
-    table = table_of(3, [2, 5, 3, 4] * 15, 400)
-    counts = PairCounts(table)
-    margins = counts.packed.margins / table.n_rows
-    slots = np.array([counts.slot(i, j) for i in range(60) for j in range(i + 1, 60)])
-    out = np.empty(len(slots))
-    scoring = belief_scoring(counts.packed, margins, NOISE)
-    counts.reserve(0)
-    score_slots(slots, counts.packed, counts.store, scoring, counts.scratch, out)
-    assert np.sqrt(np.mean(out**2)) == pytest.approx(1.0, abs=0.03)
-
-
-def test_impurity_is_the_chance_that_two_draws_differ():
-    offsets = np.array([0, 1, 3, 7])
-    beliefs = np.array([1.0, 0.3, 0.7, 0.25, 0.25, 0.5, 0.0])
-    wanted = [0.0, 2 * 0.3 * 0.7, 1 - 2 * 0.0625 - 0.25]
-    np.testing.assert_allclose(impurity_of(offsets, beliefs), wanted, atol=1e-15)
-
-
-def test_independent_beliefs_at_the_datas_margins_score_the_dependence_only():
-    independent = np.array([[a, b, a] for a in range(3) for b in range(3) for _ in range(4)])
-    table = DiscreteTable.from_codes(independent, cardinalities=[3, 3, 3])
-    found = all_scores(table, np.full(9, 1 / 3))
-    assert found[0, 1] == pytest.approx(0.0, abs=1e-16)
-    assert found[0, 2] == pytest.approx(math.sqrt(3 * (2 / 9) ** 2 + 6 / 81) / 9)

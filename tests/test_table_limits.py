@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import itertools
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -90,14 +89,6 @@ def test_no_damage_ends_the_process(tmp_path: Path, kind: str, how: str) -> None
     ):
         contents += itertools.islice(bit_flips(whole), 0, None, 3)
     assert count_aborts(contents, readers(tmp_path)[how]) == []
-
-
-def test_an_abort_is_counted() -> None:
-    def read(content: bytes) -> None:
-        if content == b"x":
-            os.abort()
-
-    assert count_aborts([b"", b"x", b"", b"x", b"x"], read) == [1, 3, 4]
 
 
 @pytest.mark.parametrize("seed", range(3))

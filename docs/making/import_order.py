@@ -1,6 +1,6 @@
 """Picture of the import order, from the list on the architecture page.
 
-tests/test_imports.py holds the modules to that list, and the list to its own table.
+tests/test_imports.py holds the modules to that list.
 """
 
 from __future__ import annotations

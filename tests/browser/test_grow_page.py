@@ -154,35 +154,6 @@ def test_one_click_shows_best_beside_the_paper_and_one_goes_back(grow: Any) -> N
     eventually(page, lambda: page.locator("table", has_text="Recall").count() == 0)
 
 
-def test_stability_fades_the_edges_that_few_halves_find(grow: Any) -> None:
-    page = grow("?data=survey")
-    to_the_end(page)
-    assert "subsamples" not in page.locator(".gv-graph").inner_text()
-    analyse(page, "Stability of the edges")
-    page.get_by_text("random halves of the rows").first.wait_for(timeout=60_000)
-    eventually(
-        page,
-        lambda: (
-            "found in 0 … 50 subsamples"
-            in " ".join(page.locator(".gv-graph .gv-legend").inner_text().split())
-        ),
-    )
-    names = page.locator(".gv-inspector input")
-    options = page.locator(".gv-inspector datalist option")
-    names.nth(0).fill(options.nth(0).get_attribute("value"))
-    names.nth(1).fill(options.nth(1).get_attribute("value"))
-    press(page, "Why (not)?")
-    eventually(
-        page,
-        lambda: re.search(r"in \d+ of 50 subsamples", page.locator(".gv-inspector").inner_text()),
-    )
-    analyse(page, "Compare with preset best")
-    eventually(page, lambda: "preset best" in heading(page))
-    assert "subsamples" not in page.locator(".gv-graph").inner_text()
-    analyse(page, "Back to the paper's method")
-    eventually(page, lambda: "subsamples" in page.locator(".gv-graph").inner_text())
-
-
 def test_a_point_of_the_path_can_be_taken(grow: Any) -> None:
     page = grow("?data=survey")
     analyse(page, "Choose λ…")
@@ -285,36 +256,3 @@ def test_the_replay_opens_without_the_app(grow: Any, open_page: Any, tmp_path: P
     offline.goto(replay.as_uri())
     offline.locator(".gv-player .gv-body:not([hidden])").wait_for()
     assert "Karate club" in heading(offline)
-
-
-def test_a_chosen_node_shows_its_certified_region_at_every_step(grow: Any) -> None:
-    page = grow("?data=survey&step=2")
-    eventually(page, lambda: step(page) == 2)
-    inspector = page.locator(".gv-inspector")
-    inspector.get_by_label("variable").fill("pet")
-    press(page, "Why (not)?")
-    headline = inspector.locator(".gv-region-headline")
-    # In a fresh installation the first region waits until its kernels are compiled.
-    eventually(page, lambda: re.match("Certified|Exact", headline.inner_text()), COMPILING / 1000)
-    caption = page.locator(".gv-graph .gv-caption")
-    assert caption.text_content() == headline.inner_text()
-    seen = set()
-    for t in (1, 0, *range(1, 9)):
-        page.keyboard.press("ArrowLeft" if t < step(page) else "ArrowRight")
-        eventually(page, lambda t=t: step(page) == t)
-        eventually(page, lambda: inspector.locator(".gv-region-old").count() == 0)
-        seen.add(headline.inner_text())
-        told = inspector.locator(".gv-region .gv-number").all_inner_texts()
-        assert abs(sum(float(text.split("±")[0]) for text in told) - 1) < 0.01
-    assert "Exact: this variable has no edges." in seen
-    assert len(seen) > 1
-    switch = inspector.get_by_role("switch", name="Certified region")
-    switch.click()
-    assert not caption.is_visible()
-    assert not headline.is_visible()
-    page.reload()
-    wait_for_player(page)
-    inspector.get_by_label("variable").fill("pet")
-    press(page, "Why (not)?")
-    eventually(page, lambda: not switch.is_checked())
-    assert not headline.is_visible()
