@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from app_pages import COMPILING, add_files, page_at, query_of, run_while
 from streamlit.testing.v1 import AppTest
-from waiting import wait_until
 
 from graftviz.formats.graphml import model_graphml
 from graftviz.formats.uai import names_text, uai_text
@@ -137,22 +136,6 @@ def test_settings_survive_a_visit_of_another_page_after_the_model_was_released()
     app.query_params.clear()
     run_until_answered(app)
     assert query_of(app) == {"data": "karate"}
-
-
-def test_an_edge_shows_its_heat_maps_and_leads_to_its_ends() -> None:
-    app = open_inspect(model="true", data="scale-free-60", edge="0-2")
-    assert "x0 – x2" in texts(app)
-    assert "mutual information" in texts(app)
-    assert charts(app)[0] == "inspect_edge"
-    app.button(key="inspect.end.2").click()
-    run_until_answered(app)
-    assert query_of(app) == {"model": "true", "node": "2"}
-    assert charts(app)[0] == "inspect_node"
-    app.button(key="inspect.certify").click()
-    run_until_answered(app)
-    wait_until(
-        lambda: "A region of" in texts(app), COMPILING, pause=lambda: run_until_answered(app)
-    )
 
 
 def test_two_models_are_compared() -> None:

@@ -12,13 +12,6 @@ def press(app: AppTest, key: str) -> None:
     next(button for button in app.button if button.key == key).click().run()
 
 
-def test_a_page_sees_its_own_settings_alone() -> None:
-    app = open_page("", present="1", tour="1", alpha="0.5")
-    assert [*app.warning, *app.error] == []
-    assert app.session_state["grow"].values["options"] == {"alpha": 0.5}
-    assert query_of(app) == {"alpha": "0.5", "present": "1"}
-
-
 def begins_tour(app: AppTest) -> bool:
     parts = [part.proto for part in app.get("bidi_component")]
     (tour,) = (part for part in parts if part.component_name.endswith("graftviz_tour"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -154,13 +153,6 @@ def test_the_page_has_every_lesson_with_its_answers_folded_away() -> None:
     links = [link.proto.url for link in app.get("link_button")]
     assert links[0] == "./?tour=1"
     assert links[1:] == [address_of(view, {}) for view in ALL_VIEWS]
-
-
-def test_in_presenter_mode_links_open_in_presenter_mode() -> None:
-    app = open_page("lessons", present="1")
-    links = [link.proto.url for link in app.get("link_button")]
-    assert len(links) == 1 + len(ALL_VIEWS)
-    assert all(re.search(r"[?&]present=1\b", link) for link in links)
 
 
 # ------------------------------------------------------------------------------------ the answers

@@ -29,16 +29,6 @@ MOMENT = Moment(0, 0.0, 0, 0, 0, 1.0, None, None, None)
 
 
 @pytest.mark.parametrize("axis", AXES)
-def test_everybody_shows_the_last_moment_that_is_paid_for(axis: str) -> None:
-    race = finished_race()
-    for value in (0.0, *race.timeline(axis)[::7], race.finish(axis)):
-        for lane, k in zip(race.courses, race.at(axis, value), strict=True):
-            costs = lane.costs(axis)
-            assert costs[k] <= value
-            assert k + 1 == len(costs) or costs[k + 1] > value
-
-
-@pytest.mark.parametrize("axis", AXES)
 def test_nobody_goes_back_as_the_cost_grows(axis: str) -> None:
     race = finished_race()
     timeline = race.timeline(axis)

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from graftviz.counts import PairCounts
 from graftviz.datasets import load_dataset
 from graftviz.errors import InputError
 from graftviz.figures import activation_figure, rank_figure
@@ -18,7 +17,6 @@ from graftviz.narrative.reservoir import (
 from graftviz.ranks import RankedStep, RankSimulation, ranked_steps, simulated_ranks
 from graftviz.ranks.run import AllScores
 from graftviz.ranks.simulation import smallest_ranks
-from graftviz.scores import belief_score
 from graftviz.search.activation import activation
 from graftviz.table import DiscreteTable
 
@@ -105,20 +103,6 @@ def test_numbers_out_of_bounds_are_refused(numbers: tuple[int, int, int]) -> Non
 
 
 # --- the run ----------------------------------------------------------------------------------
-
-
-def test_all_scores_are_those_of_the_formula() -> None:
-    table = small_table(0)
-    counts = PairCounts(table)
-    rng = np.random.default_rng(1)
-    beliefs = [rng.dirichlet(np.ones(size)) for size in table.cardinalities]
-    scores = AllScores(table).of(np.concatenate(beliefs))
-    for i in range(table.n_variables):
-        for j in range(i):
-            shares = counts.table(j, i) / table.n_rows
-            wanted = belief_score(shares, beliefs[j], beliefs[i], float(shares.size))
-            assert scores[i, j] == pytest.approx(wanted, rel=1e-9)
-            assert scores[j, i] == pytest.approx(scores[i, j], rel=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -156,22 +156,6 @@ def test_only_files_that_no_widget_refers_to_are_removed(
     with_runtime(runtime, test)
 
 
-def test_a_file_that_is_shown_again_begins_anew(
-    runtime: Runtime, uploads: MemoryUploadedFileManager
-) -> None:
-    def test() -> None:
-        now = 0.0
-        unused = UnusedFiles(never, lambda: now)
-        session = runtime.connect_session(Mock(), {})
-        uploads.add_file(session, record("one"))
-        for now, shown in ((0.0, "other"), (50.0, "one"), (100.0, "other")):  # noqa: B007
-            show(runtime, session, shown)
-            assert unused.release(60.0) == 0
-        assert uploads.get_files(session, ["one"])
-
-    with_runtime(runtime, test)
-
-
 def test_files_wait_for_others_that_are_under_way(
     runtime: Runtime, uploads: MemoryUploadedFileManager
 ) -> None:
@@ -188,24 +172,6 @@ def test_files_wait_for_others_that_are_under_way(
     with_runtime(runtime, test)
 
 
-def test_a_session_that_may_come_back_keeps_what_it_shows(
-    runtime: Runtime, uploads: MemoryUploadedFileManager
-) -> None:
-    def test() -> None:
-        unused = UnusedFiles(never, lambda: 0.0)
-        session = runtime.connect_session(Mock(), {})
-        uploads.add_file(session, record("shown"))
-        show(runtime, session, "shown")
-        runtime.disconnect_session(session)
-        assert [unused.release(0.0) for _ in range(3)] == [0, 0, 0]
-        assert runtime.connect_session(Mock(), {}, session) == session
-        assert [unused.release(0.0) for _ in range(3)] == [0, 0, 0]
-        runtime.close_session(session)
-        assert not uploads.get_files(session, ["shown"])
-
-    with_runtime(runtime, test)
-
-
 def test_files_of_sessions_that_no_longer_exist_are_removed_at_once(
     runtime: Runtime, uploads: MemoryUploadedFileManager
 ) -> None:
@@ -218,11 +184,6 @@ def test_files_of_sessions_that_no_longer_exist_are_removed_at_once(
         assert StreamlitFiles().stored_bytes() == {}
 
     with_runtime(runtime, test)
-
-
-def test_stored_bytes_contain_names(runtime: Runtime, uploads: MemoryUploadedFileManager) -> None:
-    uploads.add_file("one", UploadedFileRec("id", "n" * 10**6, "k" * 10**6, bytes(10**6)))
-    assert 3e6 < StreamlitFiles().stored_bytes()["one"] < 3.01e6
 
 
 def test_a_refusal_lets_the_page_run_once_and_is_its_notice(

@@ -63,15 +63,6 @@ def opened(**query: str) -> DynamicsState:
     return state
 
 
-def test_a_place_that_another_run_lacks_is_no_complaint(scheduler: Idle) -> None:
-    state = opened(size="12", node="11", step="12")
-    assert state.complaints == ()
-    state.choose("size", 8)
-    state.values |= {"node": 11, "step": 12}  # a late message of the browser
-    state.refresh()
-    assert (state.node, state.complaints) == (None, ())
-
-
 def test_counts_beyond_the_number_of_series_are_named_where_they_matter(scheduler: Idle) -> None:
     state = opened(parents="40", seeds="40")
     assert [words in state.notes()[k] for k, words in enumerate(("k = 40", "|S| = 40"))] == [

@@ -140,30 +140,6 @@ def test_edges_are_as_wide_as_their_mutual_information_and_nothing_moves(
     assert np.array_equal(picture.places, first.places)
 
 
-def test_widths_of_a_comparison_are_the_larger_information_of_both(state: InspectState) -> None:
-    first, second = uneven_model(), pair_model(0.5, 3)
-    bring(state, first)
-    state.compares = True
-    state.second.choose_kind(FILE)
-    state.second.accept(Loaded(second, "other.uai"))
-    state.refresh()
-    assert state.answer(SOON)
-    difference, trouble = state.difference()
-    assert difference is not None
-    assert not trouble
-    found = {
-        tuple(edge): width
-        for edge, width in zip(
-            difference.edges.tolist(), state.picture(difference).strengths, strict=True
-        )
-    }
-    both = [mutual_informations(infer(model).edge) for model in (first, second)]
-    larger = np.maximum(*both)
-    assert found == pytest.approx(
-        {(0, 1): larger[0] / larger.max(), (1, 2): larger[1] / larger.max()}
-    )
-
-
 def test_a_zero_potential_leaves_the_norm_open_and_not_the_information() -> None:
     model = PairwiseMRF.from_tables(
         [np.zeros(2)] * 3, {(0, 1): np.diag([-np.inf, 0.0]), (1, 2): np.eye(2)}

@@ -15,7 +15,7 @@ from streamlit.runtime.caching import clear_session_resource_cache
 
 from graftviz.__main__ import main
 from graftviz.errors import InputError
-from graftviz.learners.registry import learner_class, learner_names
+from graftviz.learners.registry import learner_class
 from graftviz.narrative.command_line import learn_command
 from graftviz.options import option_specs
 from graftviz.serving import limits as limits_module
@@ -148,15 +148,6 @@ def test_fewer_edges_are_offered_where_they_help(monkeypatch: pytest.MonkeyPatch
     assert fewer_edges(TABLE, learner) is None
 
 
-@pytest.mark.parametrize("name", learner_names())
-def test_the_command_is_one_that_can_be_typed(name: str) -> None:
-    learner = learner_class(name)()
-    text = learn_command("karate", learner, 3, {})
-    words = shlex.split(text)
-    assert words[:5] == ["python", "-m", "graftviz", "learn", "karate"]
-    assert words[words.index("--learner") + 1] == name
-
-
 def test_the_command_learns_what_the_page_would(tmp_path: Path) -> None:
     learner = learner_class("best-choice")(max_edges=2, alpha=0.5, preset="paper")
     table = tmp_path / "a table.csv"
@@ -192,21 +183,6 @@ def test_a_script_that_goes_on_after_its_page_was_closed_is_no_visit(
     app.run()
     assert not app.exception
     assert crowd.here == 1
-
-
-@pytest.mark.usefixtures("newcomer")
-@pytest.mark.parametrize("page", ["reservoir", "regions", "lessons"])
-def test_no_page_is_open_where_the_server_is_full(
-    page: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    crowd, first = Visits(60.0), Visit(Scheduler(threads=1).share())
-    crowd.register(first)
-    monkeypatch.setattr(visits_module, "visits", lambda: crowd)
-    monkeypatch.setattr(visits_module, "limits", lambda: Limits(clients=1))
-    app = page_at(page).run()
-    assert not app.exception
-    assert "the limit of this server" in sentences(app)
-    assert list(app.main)[-1].type == "warning", "nothing of the page follows"
 
 
 @pytest.mark.usefixtures("newcomer")

@@ -19,9 +19,8 @@ from graftviz.ui.frame.jobs import Job
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.prune.state import PruneState
 from graftviz.ui.race.state import RaceState
-from graftviz.ui.reservoir import jobs as reservoir_jobs
 from graftviz.ui.streamlit_runtime import UnusedFiles, end_closed_sessions
-from graftviz.ui.visits import Visit, Visits, clear_caches
+from graftviz.ui.visits import Visit, Visits
 
 UI = Path(visits_module.__file__).parent
 
@@ -126,15 +125,6 @@ def test_what_all_share_goes_with_the_last_of_them(now: list[float]) -> None:
     now[0] += 61.0
     assert visits.forget() == 1
     assert emptied == [222.0]
-
-
-def test_what_can_be_made_again_is_let_go_and_nothing_else() -> None:
-    work = reservoir_jobs.simulation(5, 1, 2, 0)
-    threads = visits_module.scheduler()
-    assert reservoir_jobs.simulation(5, 1, 2, 0) is work
-    clear_caches()
-    assert reservoir_jobs.simulation(5, 1, 2, 0) is not work
-    assert visits_module.scheduler() is threads
 
 
 def test_every_cache_of_shared_work_can_be_let_go() -> None:

@@ -88,19 +88,6 @@ def test_a_file_of_any_name_is_read_and_any_message_about_it_is_short(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("stem", STEMS.values(), ids=STEMS)
-def test_names_are_found_beside_a_file_of_any_name(stem: str) -> None:
-    files = {
-        f"{stem}.uai": uai_text(model()).encode(),
-        f"{stem}.names.json": names_text(model()).encode(),
-    }
-    assert read_uploaded_model(files).model.names == ("a", "second")
-    bad = {**files, f"{stem}.names.json": b"[]"}
-    with pytest.raises(InputError) as refused:
-        read_uploaded_model(bad)
-    check_sentence(refused)
-
-
 @pytest.mark.parametrize("what", ["name", "label"])
 @pytest.mark.parametrize("suffix", CONTENTS)
 @pytest.mark.parametrize(
