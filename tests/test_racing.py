@@ -11,6 +11,7 @@ import pytest
 from race_cases import finished_race, finished_runs, karate, racers, run_of
 
 from graftviz.errors import InputError
+from graftviz.figures import figure_html, race_figure
 from graftviz.formats.race_csv import race_csv
 from graftviz.layout import static_layout
 from graftviz.learners.best_choice import BestChoice
@@ -167,3 +168,20 @@ def test_the_csv_is_one_timeline_of_all_moments(axis: str) -> None:
         assert [int(row["step"]) for row in own] == [moment.step for moment in lane.moments]
         assert [float(row["seconds"]) for row in own] == [m.seconds for m in lane.moments]
         assert [row["end"] for row in own][-1] == "1"
+
+
+def test_the_figure_shows_every_curve_and_stands_alone() -> None:
+    race = finished_race()
+    figure = race_figure(race, "<b>karate</b>", "tests")
+    lines = [trace for trace in figure.data if trace.type == "scatter"]
+    # All measures of all racers, and of objectives only those of the first racer's kind.
+    assert len(lines) == 3 * len(race.courses) + len(race.courses) - 1
+    assert all(line.line.shape == "hv" for line in lines)
+    looks = {(line.line.color, line.line.dash) for line in lines}
+    assert len({dash for _, dash in looks}) == len(race.courses), "never by colour alone"
+    buttons = figure.layout.updatemenus[0].buttons
+    assert [button.label for button in buttons] == list(AXES.values())
+    assert [len(button.args[0]["x"]) for button in buttons] == [len(lines)] * len(AXES)
+    page = figure_html(figure)
+    assert "&lt;b&gt;karate" in figure.layout.title.text
+    assert 'src="http' not in page
