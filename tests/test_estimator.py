@@ -12,7 +12,6 @@ import pytest
 from learner_cases import mixed_table, scale_free_table
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import graftviz as gv
@@ -226,23 +225,3 @@ def test_impossible_rows_have_no_likelihood():
 
 
 # In scikit-learn's company
-
-
-def search(table: DiscreteTable, jobs: int | None) -> GridSearchCV:
-    values = {"lam": [0.003, 0.01], "lam2": [0.01, 0.3], "alpha": [0.0, 1.0]}
-    scores = {"score": ["belief", "linear-response", "pseudo-likelihood"], "objective": ["bethe"]}
-    grid = [{"preset": ["paper"], **values}, {"lam": [0.005], **scores}, {"refit": [True, False]}]
-    found = GridSearchCV(gv.MarkovNetwork(), grid, cv=3, n_jobs=jobs, error_score="raise")
-    return found.fit(table.to_frame())
-
-
-@pytest.mark.slow
-def test_a_grid_search_gives_the_same_in_two_processes(table):
-    serial, spread = search(table, None), search(table, 2)
-    for key in ("mean_test_score", "std_test_score", "rank_test_score"):
-        np.testing.assert_array_equal(serial.cv_results_[key], spread.cv_results_[key])
-    assert len(serial.cv_results_["params"]) == 8 + 3 + 2
-    assert len(set(serial.cv_results_["mean_test_score"])) > 8
-    assert serial.best_params_ == spread.best_params_
-    best = gv.MarkovNetwork(**serial.best_params_).fit(table)
-    np.testing.assert_array_equal(spread.best_estimator_.edges_, best.edges_)

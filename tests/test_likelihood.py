@@ -55,12 +55,6 @@ def test_ncmll_equals_its_plain_twin_half_by_half(sizes):
     assert found.total == pytest.approx(np.mean(slow))
 
 
-def test_ncmll_takes_rows_in_any_order_and_number():
-    model, table = drawn(3, [2, 3, 2, 4, 2, 3])
-    twice = table.rows(np.concatenate([np.arange(40)[::-1], np.arange(40)]))
-    assert ncmll(model, twice).mean == pytest.approx(ncmll(model, table).mean, rel=1e-12)
-
-
 def test_messages_answer_for_trees_as_exact_inference_does():
     rng = np.random.default_rng(7)
     edges = {(i, i + 1): rng.normal(size=(2, 2)) for i in range(6)}

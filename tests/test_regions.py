@@ -12,7 +12,7 @@ from region_cases import ising, random_case
 import graftviz as gv
 from graftviz.errors import InputError
 from graftviz.model import PairwiseMRF
-from graftviz.regions import grow_region, local_marginal, region_marginal, region_model, rim_of
+from graftviz.regions import grow_region, local_marginal, region_marginal, region_model
 from graftviz.sampling import grid_graph, random_model
 
 GRID = random_model(grid_graph(8, 8).edges, [2, 3] * 32, edge_sigma=0.25, seed=1)
@@ -36,21 +36,6 @@ def test_an_answer_says_what_it_is_and_is_within_its_bound():
     assert np.array_equal(answer.marginal, region_marginal(GRID, answer.nodes, 27))
     with pytest.raises(ValueError, match="read-only"):
         answer.marginal[0] = 1.0
-
-
-def test_steps_know_boundary_rim_and_candidates():
-    steps = list(grow_region(GRID, 27, tolerance=0.0, max_size=9))
-    for step, following in zip(steps, [*steps[1:], None], strict=True):
-        inside = set(step.nodes.tolist())
-        around = {i: set(rim_of(GRID, [i]).tolist()) for i in inside}
-        assert step.boundary.tolist() == [i for i in step.nodes.tolist() if around[i] - inside]
-        if following is None:
-            assert len(step.candidates) == len(step.candidate_bounds) == 0
-            assert step.reason
-        else:
-            assert step.candidates.tolist() == rim_of(GRID, step.nodes).tolist()
-            assert following.added in step.candidates
-            assert not step.reason
 
 
 def test_greedy_growth_takes_the_smallest_bound_and_detours_on_plateaus_only():

@@ -136,12 +136,6 @@ def test_a_branch_agrees_up_to_its_step_and_goes_its_own_way_after(at):
         assert weights(branched) == weights(drained(Run(TABLE, new, seed=2)))
 
 
-def test_what_is_held_out_changes_nothing_that_is_learned():
-    plain = drained(Run(TABLE, ScriptedLearner(), seed=4))
-    observed = drained(Run(TABLE, ScriptedLearner(), seed=4, test=TABLE, truth=TRUTH))
-    assert weights(plain) == weights(observed)
-
-
 def test_after_a_failure_the_run_says_it_is_over():
     other = Run(TABLE, ScriptedLearner())
     other.advance()

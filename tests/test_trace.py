@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
-from fakes import ScriptedLearner, random_table
 from hypothesis import given, strategies as st
 
 from graftviz.history import Changes, History, flat_positions
@@ -99,26 +96,3 @@ def test_an_edge_keeps_its_id_and_a_returning_one_gets_another():
     assert [history.ids_at(step).tolist() for step in range(4)] == [[], [0, 1], [1, 2], [2, 3]]
     assert history.edges_at(3).tolist() == [[2, 3], [0, 1]]
     assert [history.activated_in(edge) for edge in range(4)] == [1, 1, 2, 3]
-
-
-def test_the_start_of_a_history_is_not_touched_by_what_follows():
-    history, records = random_history(0)
-    assert np.array_equal(history.start.weights, joined(records[0][0]))
-    assert np.array_equal(history.state_at(0).model.weights, history.start.weights)
-    assert history.edges_at(0).shape == (0, 2)
-
-
-def all_steps():
-    return list(ScriptedLearner().steps(random_table(5, 9, 120)))
-
-
-def test_a_step_looks_up_its_own_model_edges_and_degrees():
-    steps = all_steps()
-    for step in steps:
-        assert step.model().n_edges == step.edges == len(step.active_edges())
-        assert step.degrees().tolist() == step.model().degrees().tolist()
-        assert [edge[:2] for edge in step.activated] == [
-            tuple(edge) for edge in step.active_edges()[-len(step.activated) :].tolist()
-        ]
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        steps[0].edges = 3
