@@ -13,16 +13,25 @@ import pytest
 
 from graftviz.__main__ import main
 from graftviz.commands import reproduce as command
-from graftviz.experiments.reproduction.catalogue import EXPERIMENTS, experiment
+from graftviz.experiments.reproduction import curves
 from graftviz.experiments.reproduction.data import SOURCES
-from graftviz.experiments.reproduction.experiment import PAPER, REHEARSAL, SCALES, SMALL, PartCache
-from graftviz.experiments.reproduction.runs import LearnerPart
+from graftviz.experiments.reproduction.experiment import (
+    PAPER,
+    REHEARSAL,
+    SCALES,
+    SMALL,
+    PartCache,
+    Reproduction,
+    experiment,
+    experiments,
+)
 from graftviz.sampling import scale_free_graph
 
 ROOT = Path(__file__).resolve().parent.parent
-NAMES = [item.name for item in EXPERIMENTS]
+EXPERIMENTS = tuple(experiments().values())
+NAMES = list(experiments())
 QUICK = "best-choice-fig4"
-PARTS = len(experiment(QUICK).study.parts(REHEARSAL, 0))
+PARTS = len(Reproduction(experiment(QUICK), REHEARSAL, 0).parts)
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +63,7 @@ def citations(folder, papers):
 
 
 def run(name, folder, *more, scale=REHEARSAL, given=None):
-    paths = [f"{need}={given[need]}" for need in experiment(name).study.needs()] if given else []
+    paths = [f"{need}={given[need]}" for need in experiment(name).needs] if given else []
     data = ["--data", *paths] if paths else []
     return main(["reproduce", name, "--scale", scale, "--out", str(folder), *data, *more])
 
@@ -84,7 +93,7 @@ def test_every_experiment_writes_figure_data_and_verdict(name, shared, given, ca
 
 def check_results(name, folder, *, seed=0, scale=REHEARSAL):
     item, found = experiment(name), measured(folder)
-    parts = item.study.parts(scale, seed)
+    parts = Reproduction(item, scale, seed).parts
     assert (found["experiment"], found["scale"], found["seed"]) == (name, scale, seed)
     assert found["status"] == "run"
     assert found["parts"] == found["parts_measured"] == len(parts)
@@ -160,15 +169,15 @@ def test_an_interrupt_before_the_first_part_still_says_so(tmp_path, monkeypatch)
 def counting(monkeypatch, *, interrupt_at=None):
     """Note every part that is measured; interrupt at the one of that number."""
     counts = []
-    measure = LearnerPart.measure
+    measure = curves._measure
 
-    def counted(part, *arguments):
-        counts.append(part)
+    def counted(*arguments):
+        counts.append(arguments)
         if len(counts) == interrupt_at:
             raise KeyboardInterrupt
-        return measure(part, *arguments)
+        return measure(*arguments)
 
-    monkeypatch.setattr(LearnerPart, "measure", counted)
+    monkeypatch.setattr(curves, "_measure", counted)
     return counts
 
 
@@ -187,12 +196,12 @@ def test_the_same_seed_gives_the_same_curves(tmp_path):
 
 def test_a_damaged_or_foreign_kept_part_is_measured_again(tmp_path):
     cache = PartCache(tmp_path)
-    cache.put({"a": 1}, {"b": 2.5})
-    assert cache.get({"a": 1}) == {"b": 2.5}
+    cache.put({"a": 1}, [{"b": 2.5}])
+    assert cache.get({"a": 1}) == [{"b": 2.5}]
     assert cache.get({"a": 2}) is None
     assert PartCache(tmp_path, fresh=True).get({"a": 1}) is None
     (file,) = tmp_path.iterdir()
-    file.write_text(json.dumps({"settings": {"a": 2}, "result": {}}))
+    file.write_text(json.dumps({"settings": {"a": 2}, "rows": []}))
     assert cache.get({"a": 1}) is None
     file.write_text('{"settings": {"a"')
     assert cache.get({"a": 1}) is None
@@ -219,8 +228,8 @@ def test_the_list_holds_all_figures_of_papers_and_chapter():
     wanted |= {f"localized-fig{k}" for k in range(3, 8)}
     assert wanted <= set(NAMES)
     for item in EXPERIMENTS:
-        assert {*item.study.needs(), *item.study.accepts()} <= set(SOURCES)
-        works = [sum(part.work for part in item.study.parts(scale, 0)) for scale in SCALES]
+        assert {*item.needs, *item.accepts} <= set(SOURCES)
+        works = [sum(part.work for part in Reproduction(item, scale, 0).parts) for scale in SCALES]
         assert works == sorted(works)
 
 

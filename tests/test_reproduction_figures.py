@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from graftviz.experiments.reproduction.curves import look_of
-from graftviz.experiments.reproduction.runs import all_methods, hub_methods
+from graftviz.experiments.reproduction.curves import all_methods, hub_methods, look_of
 from graftviz.figures.reproduction import (
     AXES,
     CurvePanel,
@@ -31,7 +30,7 @@ def picture(title, *, without=()):
 
 def test_no_two_methods_look_alike_and_none_by_colour_alone():
     for methods in (all_methods(), hub_methods()):
-        looks = [look_of(method) for method in methods]
+        looks = [look_of({**method._asdict(), "method": method.name}) for method in methods]
         assert len(set(looks)) == len(looks)
         assert len({(look.dash, look.symbol) for look in looks}) == len(looks)
 

@@ -157,15 +157,15 @@ def test_a_kill_at_any_point_never_leaves_a_silent_mix(folder: Path, first: bool
 @posix
 def test_a_part_of_an_experiment_is_whole_or_measured_again(tmp_path: Path) -> None:
     parts = PartCache(tmp_path)
-    parts.put({"a": 1}, {"b": 1})
+    parts.put({"a": 1}, [{"b": 1}])
     for event in range(1, 100):
-        if not killed_at(event, lambda: parts.put({"a": 1}, {"b": 2})):
+        if not killed_at(event, lambda: parts.put({"a": 1}, [{"b": 2}])):
             break
-        assert parts.get({"a": 1}) in ({"b": 1}, {"b": 2})
+        assert parts.get({"a": 1}) in ([{"b": 1}], [{"b": 2}])
     assert event > 2
-    parts.put({"a": 1}, {"b": 3})
+    parts.put({"a": 1}, [{"b": 3}])
     assert len(files_in(tmp_path)) == 1
-    assert parts.get({"a": 1}) == {"b": 3}
+    assert parts.get({"a": 1}) == [{"b": 3}]
 
 
 KILLED = """

@@ -11,7 +11,6 @@ from graftviz.commands.arguments import integer, path
 from graftviz.commands.folder import create_folder
 from graftviz.commands.progress import progress
 from graftviz.errors import InputError
-from graftviz.experiments.reproduction.catalogue import EXPERIMENTS, experiment
 from graftviz.experiments.reproduction.data import Data, assigned, missing_data_sentence
 from graftviz.experiments.reproduction.experiment import (
     PAPER,
@@ -21,9 +20,15 @@ from graftviz.experiments.reproduction.experiment import (
     Experiment,
     PartCache,
     Reproduction,
+    experiment,
+    experiments,
 )
-from graftviz.experiments.reproduction.page import report_page
-from graftviz.experiments.reproduction.report import data_csv, describe_held, measured_json
+from graftviz.experiments.reproduction.report import (
+    data_csv,
+    describe_held,
+    measured_json,
+    report_page,
+)
 from graftviz.formats.result_folder import write_results
 from graftviz.learners.base import checked_seed
 
@@ -77,8 +82,8 @@ def run(arguments: argparse.Namespace) -> int:
         print(list_experiments())
         return 0
     chosen = experiment(arguments.name)
-    needs = chosen.study.needs()
-    paths = assigned(arguments.data, (*needs, *chosen.study.accepts()))
+    needs = chosen.needs
+    paths = assigned(arguments.data, (*needs, *chosen.accepts))
     data = Data(paths)
     reproduction = Reproduction(chosen, arguments.scale, checked_seed(arguments.seed))
     missing = missing_data_sentence([name for name in needs if name not in paths])
@@ -88,12 +93,12 @@ def run(arguments: argparse.Namespace) -> int:
         cache = PartCache(cache_folder, fresh=arguments.fresh)
         interrupted = _measure(reproduction, data, cache)
     _write(reproduction, folder, _command(arguments), missing, interrupted=interrupted)
-    if not reproduction.results and not interrupted:
+    if not reproduction.measured and not interrupted:
         raise InputError(f"{chosen.name} was not run. {missing}")
     print(_findings(reproduction, folder, missing))
     if interrupted:
         print(
-            f"Interrupted: {len(reproduction.results)} of {len(reproduction.parts)} parts were "
+            f"Interrupted: {len(reproduction.measured)} of {len(reproduction.parts)} parts were "
             "measured and cached; run the same command to continue.",
             file=sys.stderr,
         )
@@ -104,14 +109,12 @@ def run(arguments: argparse.Namespace) -> int:
 def list_experiments() -> str:
     """Return a list of all experiments with their titles, data and durations."""
     lines = []
-    for item in EXPERIMENTS:
-        needs = item.study.needs()
-        may_have = item.study.accepts()
-        requirement = f"needs --data: {', '.join(needs)}" if needs else "needs no data"
-        if may_have:
-            requirement += f", accepts --data: {', '.join(may_have)}"
+    for item in experiments().values():
+        needs = f"needs --data: {', '.join(item.needs)}" if item.needs else "needs no data"
+        if item.accepts:
+            needs += f", accepts --data: {', '.join(item.accepts)}"
         cost = ", ".join(f"{scale} about {item.cost[scale]}" for scale in (SMALL, PAPER))
-        lines.append(f"{item.name}\n    {item.title} ({item.place})\n    {requirement}; {cost}")
+        lines.append(f"{item.name}\n    {item.title} ({item.place})\n    {needs}; {cost}")
     lines.append("The first run on a machine compiles the engine, which takes about a minute more.")
     return "\n".join(lines)
 
@@ -130,9 +133,7 @@ def _measure(reproduction: Reproduction, data: Data, cache: PartCache) -> bool:
     name = reproduction.experiment.name
     try:
         with progress(sum(part.work for part in parts), name) as bar:
-            reproduction.measure(
-                data, cache, parts=parts, on_progress=lambda done, _: bar.show(done)
-            )
+            reproduction.measure(data, cache, parts=parts, on_progress=bar.show)
     except KeyboardInterrupt:
         return True
     return False
@@ -144,9 +145,9 @@ def _write(
     """Write the figure, its data and the findings."""
     chosen = reproduction.experiment
     contents = {}
-    if reproduction.results:
+    if reproduction.measured:
         title = f"{chosen.title} ({chosen.place})"
-        figure = chosen.study.figure(title, reproduction.results)
+        figure = chosen.draw(title, reproduction.rows)
         contents[f"{chosen.name}.html"] = report_page(reproduction, figure, command=command)
         contents[f"{chosen.name}.csv"] = data_csv(reproduction)
     contents[MEASURED] = measured_json(
@@ -182,5 +183,5 @@ def _findings(reproduction: Reproduction, folder: Path, missing: str) -> str:
     if reproduction.reused:
         lines.append(f"\n{len(reproduction.reused)} parts were taken from the cache.")
     shown = ", ".join((f"{chosen.name}.html", f"{chosen.name}.csv", MEASURED))
-    lines.append(f"\n{shown if reproduction.results else MEASURED} in {folder}")
+    lines.append(f"\n{shown if reproduction.measured else MEASURED} in {folder}")
     return "\n".join(lines)

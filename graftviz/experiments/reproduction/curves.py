@@ -1,32 +1,39 @@
-"""Learning curves: objective, NLPL and recall against time and counted work."""
+"""Learner runs of the papers on edge grafting: measurement, learning curves, and checks."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+import dataclasses
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import pairwise
+from typing import Any, NamedTuple
 
+import numpy as np
 import plotly.graph_objects as go
 
-from graftviz.experiments.bench import LAM, LAM2
-from graftviz.experiments.reproduction.data import GENERATED
-from graftviz.experiments.reproduction.experiment import Cells, NotMeasured, Results, Study
-from graftviz.experiments.reproduction.runs import (
-    ALPHAS,
-    EDGE_GRAFTING,
-    FIRST_HIT,
-    MEASURES,
-    WITHOUT_HUBS,
-    Curve,
-    LearnerPart,
-    Method,
-    Panel,
-    curve_of,
-    curves,
-    panels,
-    parts_of,
-    summaries,
+from graftviz.experiments.bench import LAM, LAM2, Size
+from graftviz.experiments.reproduction.claims import (
+    Cases,
+    Check,
+    Holds,
+    above,
+    at_least,
+    at_most,
+    below,
+)
+from graftviz.experiments.reproduction.data import GENERATED, Data
+from graftviz.experiments.reproduction.experiment import Part, Progress
+from graftviz.experiments.reproduction.rows import (
+    NotMeasured,
+    Row,
+    Rows,
+    group,
+    nested,
+    rank_correlation,
+    steps,
+    where,
 )
 from graftviz.figures.reproduction import (
     BASELINE_LOOKS,
@@ -36,124 +43,563 @@ from graftviz.figures.reproduction import (
     learning_curves,
     scale_look,
 )
+from graftviz.learners.base import Learner
+from graftviz.learners.best_choice import BestChoice
+from graftviz.learners.edge_grafting import EdgeGrafting
+from graftviz.learners.first_hit import FirstHit
+from graftviz.options import option_specs
+from graftviz.runs import Run
+from graftviz.table import DiscreteTable
 
+ALPHAS = (0.0, 0.25, 0.5, 0.75, 1.0)
+EDGE_GRAFTING, FIRST_HIT = "edge grafting", "first hit"
+POINTS = 240  # largest number of points of a curve
+MEASURES = ("seconds", "tests", "tables", "edges", "objective", "recall", "nlpl")
 QUANTITIES = {
     "objective": "objective (nats per row)",
     "nlpl": "held-out NLPL (nats per row)",
     "recall": "recall of true edges",
 }
-WHY_LAM = (
-    "λ and λ₂ are those of the package's benchmark: with d_g the number of joint states the "
+SETTINGS = {
+    "lam": LAM,
+    "lam2": LAM2,
+    "why": "λ and λ₂ are those of the package's benchmark: with d_g the number of joint states the "
     "paper's grid has hardly a usable point (λ ≥ 0.1 activates nothing, λ₂ ≥ 0.5 hardly predicts "
-    "better than no edges)."
+    "better than no edges).",
+    "times": "processor seconds up to the last activation; ratios are to edge grafting",
+}
+# Other programs on the machine disturb short runs, so the fastest of some repetitions counts.
+_SHORT_SECONDS, _REPETITIONS = 5.0, 3
+_WORK_OF_ALL_EDGES = 12  # edges per variable at which λ typically ends a run without a budget
+_SLACK = {"objective": 0.002, "nlpl": 0.005, "recall": 0.01}  # differences that are ignored
+
+
+class Method(NamedTuple):
+    """Learner with all options except the edge budget; α is None for the baselines."""
+
+    name: str
+    learner: Learner
+    alpha: float | None = None
+    hubs: bool = True
+
+
+def best_choice(alpha: float, *, preset: str = "paper", hubs: bool | None = None) -> Method:
+    """Return best-choice grafting by a preset, with the λ and λ₂ of the benchmark."""
+    learner = BestChoice(alpha=alpha, preset=preset, hubs=hubs, lam=LAM, lam2=LAM2)
+    name = f"α = {alpha:g}{', no hub rule' if hubs is False else ''}"
+    return Method(name, learner, alpha, hubs is not False)
+
+
+def baselines() -> tuple[Method, Method]:
+    """Return edge grafting and first hit with the settings of the paper."""
+    return (
+        Method(EDGE_GRAFTING, EdgeGrafting(preset="paper", lam=LAM, lam2=LAM2)),
+        Method(FIRST_HIT, FirstHit(preset="paper", lam=LAM, lam2=LAM2)),
+    )
+
+
+def all_methods(preset: str = "paper") -> tuple[Method, ...]:
+    """Return the methods of most figures: the baselines, and best-choice at five α."""
+    return (*baselines(), *(best_choice(alpha, preset=preset) for alpha in ALPHAS))
+
+
+def hub_methods(preset: str = "paper") -> tuple[Method, ...]:
+    """Return best-choice at five α with and without the hub rule."""
+    return tuple(
+        best_choice(alpha, preset=preset, hubs=hubs) for alpha in ALPHAS for hubs in (True, False)
+    )
+
+
+class Panel(NamedTuple):
+    """Data size and edge budget of one panel; None: until no inactive edge violates."""
+
+    size: Size
+    edges: int | None
+
+    @property
+    def title(self) -> str:
+        """Title in the terms of the papers."""
+        nodes = f"{self.size.nodes:,} nodes"
+        if self.size.source != GENERATED:
+            nodes = f"{self.size.source.capitalize()}, {self.size.nodes:,} variables"
+        return f"{nodes}, {self.edges:,} edges" if self.edges else f"{nodes}, to convergence"
+
+    def learner(self, method: Method) -> Learner:
+        """Return the method's learner with the edge budget of this panel."""
+        possible = math.comb(self.size.nodes, 2)
+        edges = self.edges
+        if edges is None and method.learner.edge_budget(self.size.nodes) < possible:
+            edges = possible  # a preset of the papers would set a budget
+        return dataclasses.replace(
+            method.learner, **{"max_edges": None if edges is None else min(edges, possible)}
+        )
+
+
+def learner_runs(
+    panels: Sequence[Panel],
+    seed: int,
+    *,
+    methods: Sequence[Method],
+    repeats: int = 1,
+    held_out: bool = True,
+) -> Iterator[Part]:
+    """Yield one run for every panel, seed and method; `held_out` evaluates rows after each step."""
+    for panel in panels:
+        for k in range(repeats):
+            for method in methods:
+                yield learner_run(panel, method, seed + k, held_out=held_out)
+
+
+def learner_run(panel: Panel, method: Method, seed: int, *, held_out: bool = True) -> Part:
+    """Return a run of one learner; the seed is also that of generated or reduced data."""
+    size = dataclasses.replace(panel.size, seed=seed)
+    learner = panel.learner(method)
+    return Part(
+        title=f"{method.name}, {panel.title}",
+        work=panel.edges or _WORK_OF_ALL_EDGES * size.nodes,
+        settings={
+            "part": "learner run",
+            "data": dataclasses.asdict(size),
+            "learner": learner.name,
+            "options": {spec.name: getattr(learner, spec.name) for spec in option_specs(learner)},
+            "seed": seed,
+            "held_out": held_out,
+        },
+        columns={
+            **{"panel": panel.title, "method": method.name, "seed": seed, "nodes": size.nodes},
+            **{"alpha": method.alpha, "hubs": method.hubs},
+        },
+        measure=partial(_measure, size, learner, seed, held_out),
+        source=size.source,
+        digest=lambda data: data.fingerprint(size),
+        rehearse=partial(_rehearse, size, learner),
+    )
+
+
+def _rehearse(size: Size, learner: Learner, data: Data) -> None:
+    """Learn from some rows of some variables."""
+    problem = data.problem(size)
+    train, test = (_corner(table) for table in (problem.train, problem.test))
+    few = dataclasses.replace(learner, **{"max_edges": 3})
+    _finish(Run(train, few, test=test, truth=[(0, 1)]))
+
+
+def _corner(table: DiscreteTable) -> DiscreteTable:
+    few = min(table.n_variables, 8)
+    codes = table.rows(slice(0, 300)).codes[:few]
+    return DiscreteTable(codes, table.names[:few], table.labels[:few])
+
+
+def _finish(run: Run, on_step: Callable[[], None] = lambda: None) -> Run:
+    while run.advance():
+        on_step()
+    return run
+
+
+def _measure(
+    size: Size, learner: Learner, seed: int, held_out: bool, data: Data, on_progress: Progress
+) -> Rows:
+    """Learn, and return one row with the curves and the times of the fastest repetition."""
+    problem = data.problem(size)
+    test = problem.test if held_out else None
+    run = Run(problem.train, learner, seed=seed, test=test, truth=problem.truth)
+    _finish(run, lambda: on_progress(run.steps[-1].edges))
+    times = [_timed(problem.train, learner, seed)]
+    while times[0] and times[0][-1] < _SHORT_SECONDS and len(times) < _REPETITIONS:
+        times.append(_timed(problem.train, learner, seed))
+    # A run without steps has no times.
+    return [_recorded(run, min(times, key=lambda seconds: seconds[-1] if seconds else 0.0))]
+
+
+def _timed(train: DiscreteTable, learner: Learner, seed: int) -> list[float]:
+    """Return processor times after every step of the same run without evaluation."""
+    started, times = time.process_time(), list[float]()
+    _finish(Run(train, learner, seed=seed), lambda: times.append(time.process_time() - started))
+    return times
+
+
+def _recorded(run: Run, times: Sequence[float]) -> Row:
+    """Return the end of a finished run and its thinned-out curves, as lists by measure.
+
+    The first point is the model without edges. The seconds are those of `times`, after every step.
+    """
+    outcome, taken, start, final = run.outcome, run.steps, run.start, run.final
+    assert outcome is not None
+    assert start is not None
+    assert final is not None
+    count = len(taken)
+    first = taken[0].previous_objective if taken else outcome.objective
+    at_start = (first, start.recall, start.nlpl_test)
+    points: list[tuple[Any, ...]] = [(0.0, 0, 0, 0, *at_start)]
+    if taken and taken[0].tables_counted == taken[0].tables_possible:
+        # A learner that counts all pairs first has no edge until then.
+        seconds = taken[0].seconds
+        counting = times[0] * seconds.statistics / max(seconds.total, 1e-9)
+        points.append((counting, 0, taken[0].tables_possible, 0, *at_start))
+    for k in sorted(
+        {round(k * (count - 1) / (POINTS - 1)) for k in range(POINTS)} if count else ()
+    ):
+        step, metrics = taken[k], run.metrics[k]
+        work = (times[k], step.tests_total, step.tables_counted, step.edges)
+        points.append((*work, step.objective, metrics.recall, metrics.nlpl_test))
+    columns = zip(MEASURES, zip(*points, strict=True), strict=True)
+    return {
+        "points": {name: [_finite(value) for value in values] for name, values in columns},
+        "steps": count,
+        "edges": len(outcome.history.ids_at(len(outcome.history.counts))),
+        "seconds": times[-1] if taken else outcome.seconds.total,
+        "tests": run.tests,
+        "tables": taken[-1].tables_counted if taken else outcome.tables_counted,
+        "tables_possible": outcome.tables_possible,
+        "objective": outcome.objective,
+        "kkt_residual": outcome.kkt_residual,
+        "recall": final.recall,
+        "precision": final.precision,
+        "nlpl": _finite(final.nlpl_test),
+        "bp_restart_gap": _finite(outcome.bp_restart_gap),
+        "converged": outcome.converged,
+        "stop_reason": outcome.stop_reason,
+        "variables": run.table.n_variables,
+        "rows": run.table.n_rows,
+        "rows_held_out": 0 if run.test is None else run.test.n_rows,
+    }
+
+
+def _finite(value: float | None) -> float | None:
+    """Return the value, or None if it is not finite."""
+    return value if value is None or math.isfinite(value) else None
+
+
+# --- figure and tables --------------------------------------------------------------------------
+
+
+def look_of(row: Row) -> Look:
+    """Return the line style of a method, the same in all figures."""
+    if row["alpha"] is None:
+        return BASELINE_LOOKS[(EDGE_GRAFTING, FIRST_HIT).index(row["method"])]
+    return scale_look(ALPHAS.index(row["alpha"]), faint=not row["hubs"])
+
+
+def draw_curves(
+    title: str, rows: Rows, *, quantities: Sequence[str], axis: str = "ratio"
+) -> go.Figure:
+    """Draw the curves of the first seed, with one row of plots for each quantity.
+
+    `axis` is the initial horizontal axis, a key of :data:`graftviz.figures.reproduction.AXES`.
+    """
+    charts = []
+    for name, here in group(rows, "panel").items():
+        first = where(here, seed=min(row["seed"] for row in here))
+        lines = {
+            QUANTITIES[key]: [
+                _line(row, key, _whole(here)) for row in first if row["points"][key][-1] is not None
+            ]
+            for key in quantities
+        }
+        charts.append(CurvePanel(name, {key: found for key, found in lines.items() if found}))
+    return learning_curves(title, charts, axis=axis)
+
+
+def _whole(rows: Rows) -> Row:
+    """Return the run of edge grafting in a panel, or an empty row if not measured."""
+    return next(iter(where(rows, method=EDGE_GRAFTING)), {})
+
+
+def _line(row: Row, quantity: str, whole: Row) -> Line:
+    points = row["points"]
+    x = {name: points[name] for name in ("seconds", "tests", "tables", "edges")}
+    if whole.get("seconds"):
+        x["ratio"] = [seconds / whole["seconds"] for seconds in points["seconds"]]
+    return Line(row["method"], x, points[quantity], look_of(row))
+
+
+def curve_table(rows: Rows) -> Iterator[Row]:
+    """Yield one row for every point of every curve."""
+    for row in rows:
+        seconds = _whole(where(rows, panel=row["panel"])).get("seconds")
+        for values in zip(*row["points"].values(), strict=True):
+            point = dict(zip(row["points"], values, strict=True))
+            yield {
+                **{name: row[name] for name in ("panel", "method", "seed")},
+                **point,
+                "time_to_edge_grafting": point["seconds"] / seconds if seconds else None,
+            }
+
+
+def run_table(rows: Rows) -> Iterator[Row]:
+    """Yield the final values of every run, also relative to edge grafting."""
+    for row in rows:
+        whole = _whole(where(rows, panel=row["panel"]))
+        ratios = {
+            f"{name}_to_edge_grafting": row[name] / whole[name] if whole.get(name) else None
+            for name in ("seconds", "tests", "tables")
+        }
+        yield {key: value for key, value in row.items() if key != "points"} | ratios
+
+
+# --- checks -------------------------------------------------------------------------------------
+
+
+def each_panel(of_panel: Callable[[Rows], Any]) -> Cases:
+    """Return cases by panel."""
+    return lambda rows: {name: of_panel(here) for name, here in group(rows, "panel").items()}
+
+
+def over_alpha(rows: Rows) -> list[Row]:
+    """Return the runs of best-choice with the hub rule in a panel, by increasing α."""
+    found = [row for row in rows if row["alpha"] is not None and row["hubs"]]
+    if len(found) < 2:
+        raise NotMeasured("Best-choice was not measured for two α.")
+    return sorted(found, key=lambda row: row["alpha"])
+
+
+def the_run(rows: Rows, method: str) -> Row:
+    """Return the first run of a method in a panel."""
+    return group(rows, "method")[method][0]
+
+
+def by_alpha(value: Callable[[Row], Any]) -> Cases:
+    """Return cases by panel and α."""
+    return each_panel(lambda rows: {row["method"]: value(row) for row in over_alpha(rows)})
+
+
+def _ratios(rows: Rows, quantity: str) -> dict[str, float]:
+    whole = the_run(rows, EDGE_GRAFTING)[quantity]
+    return {row["method"]: whole / max(row[quantity], 1e-9) for row in over_alpha(rows)}
+
+
+def ratio_check(quantity: str, *holds: Holds) -> Check:
+    """Check the ratios of edge grafting to best-choice in a quantity, by panel and α."""
+    words = f"{quantity} of edge grafting to those of best-choice"
+    return Check(words, each_panel(lambda rows: _ratios(rows, quantity)), *holds)
+
+
+FASTER = ratio_check("seconds", above(1.0))
+FEWER = (ratio_check("tests", above(1.0)), ratio_check("tables", above(1.0)))
+
+
+def _mean_ratios(rows: Rows, quantity: str) -> dict[str, float]:
+    """Return the geometric mean over α of the ratios of edge grafting, by panel."""
+    found = {}
+    for name, here in group(rows, "panel").items():
+        found[name] = float(np.exp(np.mean(np.log(list(_ratios(here, quantity).values())))))
+    if len(found) < 2:
+        raise NotMeasured("One size alone cannot show how the advantage grows.")
+    return found
+
+
+GAP_GROWS = (
+    Check(
+        "growth of the mean ratio of seconds", lambda r: steps(_mean_ratios(r, "seconds")), above(0)
+    ),
+    Check(
+        "mean ratio of edge grafting's seconds to best-choice's",
+        lambda r: _mean_ratios(r, "seconds"),
+    ),
+    Check("mean ratio of tests", lambda r: _mean_ratios(r, "tests")),
 )
 
 
-@dataclass(frozen=True)
-class Curves(Study):
-    """Learning curves of several methods in several panels.
+def many_times_as_long(times: float, nodes: int) -> tuple[Check, ...]:
+    """Check that edge grafting takes about `times` as long with `nodes` variables."""
 
-    Attributes
-    ----------
-    shown : dict
-        Panels by scale.
-    methods : tuple of Method
-    quantities : tuple of str
-        Keys of :data:`QUANTITIES`, one row of plots each.
-    held_out : bool
-        Whether to measure the NLPL of held-out rows after every step.
-    repeats : int
-        Number of samples with different seeds.
-    axis : str
-        Initial horizontal axis, a key of :data:`graftviz.figures.reproduction.AXES`.
-    """
+    def ratios(rows: Rows) -> dict[str, float]:
+        here = where(rows, nodes=nodes)
+        if not here:
+            raise NotMeasured(f"{nodes} variables were not measured; --scale paper has them.")
+        return _ratios(here, "seconds")
 
-    shown: Mapping[str, tuple[Panel, ...]]
-    methods: tuple[Method, ...]
-    quantities: tuple[str, ...]
-    held_out: bool = True
-    repeats: int = 1
-    axis: str = "ratio"
-
-    def parts(self, scale: str, seed: int) -> Sequence[LearnerPart]:
-        """Return one part for every panel, method and seed."""
-        return list(
-            parts_of(
-                self.shown[scale],
-                self.methods,
-                seed,
-                repeats=self.repeats,
-                held_out=self.held_out,
-            )
-        )
-
-    def needs(self) -> tuple[str, ...]:
-        """Return the sources of the panels whose data are not generated."""
-        sources = [panel.size.source for panel in itertools.chain(*self.shown.values())]
-        return tuple(dict.fromkeys(source for source in sources if source != GENERATED))
-
-    def settings(self) -> dict[str, Any]:
-        """Return λ, λ₂ and the presets."""
-        presets = {getattr(method.learner, "preset", None) for method in self.methods}
-        return {
-            "presets": sorted(filter(None, presets)),
-            "lam": LAM,
-            "lam2": LAM2,
-            "why": WHY_LAM,
-            "times": "processor seconds up to the last activation; ratios are to edge grafting",
-        }
-
-    def figure(self, title: str, results: Results) -> go.Figure:
-        """Draw the curves of the first seed."""
-        charts = []
-        for panel in panels(results):
-            found = [curve for curve in curves(results) if curve.part.panel == panel]
-            first = min(curve.part.seed for curve in found)
-            here = [curve for curve in found if curve.part.seed == first]
-            lines = {
-                QUANTITIES[key]: [
-                    _line(curve, key, self._whole(results, panel))
-                    for curve in here
-                    if curve.points[key][-1] is not None
-                ]
-                for key in self.quantities
-            }
-            charts.append(CurvePanel(panel.title, {key: row for key, row in lines.items() if row}))
-        return learning_curves(title, charts, axis=self.axis)
-
-    def rows(self, results: Results) -> Iterator[Cells]:
-        """Yield one row for every point of every curve."""
-        yield ("panel", "method", "seed", *MEASURES, "time_to_edge_grafting")
-        for curve in curves(results):
-            whole = self._whole(results, curve.part.panel)
-            for point in zip(*(curve.points[name] for name in MEASURES), strict=True):
-                ratio = point[0] / whole if whole else None
-                method = curve.part.method.name
-                yield (curve.part.panel.title, method, curve.part.seed, *point, ratio)
-
-    def summary(self, results: Results) -> list[dict[str, Any]]:
-        """Return the ends of all runs."""
-        return summaries(results)
-
-    @staticmethod
-    def _whole(results: Results, panel: Panel) -> float | None:
-        """Return the seconds of edge grafting in a panel, or None if not measured."""
-        try:
-            return float(curve_of(results, panel, EDGE_GRAFTING).end["seconds"]) or None
-        except NotMeasured:
-            return None
+    return (
+        Check(
+            f"median over α of the ratio of seconds with {nodes} variables",
+            lambda rows: float(np.median(list(ratios(rows).values()))),
+            *(above(1.5), at_least(0.8 * times)),
+        ),
+        Check("ratios of seconds", ratios),
+    )
 
 
-def _line(curve: Curve, quantity: str, whole: float | None) -> Line:
-    points = curve.points
-    x = {name: points[name] for name in ("seconds", "tests", "tables", "edges")}
-    if whole is not None:
-        x["ratio"] = [seconds / whole for seconds in points["seconds"]]
-    return Line(curve.part.method.name, x, points[quantity], look_of(curve.part.method))
+def _objective_gap(rows: Rows) -> float | None:
+    ends = [row["objective"] for row in rows]
+    return max(ends) / min(ends) - 1.0 if len(ends) > 1 else None
 
 
-def look_of(method: Method) -> Look:
-    """Return the line style of a method, the same in all figures."""
-    if method.alpha is None:
-        return BASELINE_LOOKS[(EDGE_GRAFTING, FIRST_HIT).index(method.name)]
-    return scale_look(ALPHAS.index(method.alpha), faint=method.name.endswith(WITHOUT_HUBS))
+SAME_OBJECTIVE = (
+    Check("relative difference of objectives", each_panel(_objective_gap), at_most(1e-3)),
+    Check("objectives", lambda rows: nested(rows, "objective", "panel", "method")),
+    Check(
+        "proved to have converged",
+        lambda rows: nested(rows, "converged", "panel", "method", of=all),
+    ),
+)
+
+
+def _first_hit_to_others(rows: Rows) -> dict[str, float]:
+    others = [the_run(rows, EDGE_GRAFTING), *over_alpha(rows)]
+    seconds = the_run(rows, FIRST_HIT)["seconds"]
+    return {row["method"]: seconds / row["seconds"] for row in others}
+
+
+FIRST_HIT_LAST = Check(
+    "seconds of first hit to those of others", each_panel(_first_hit_to_others), above(1.0)
+)
+
+
+def _descended(rows: Rows) -> dict[str, float]:
+    """Return the share of its descent that best-choice has done at edge grafting's first edge."""
+    points = the_run(rows, EDGE_GRAFTING)["points"]
+    moments = zip(points["seconds"], points["edges"], strict=True)
+    start = next(seconds for seconds, edges in moments if edges > 0)
+    shares = {}
+    for row in over_alpha(rows):
+        objective = row["points"]["objective"]
+        done = zip(row["points"]["seconds"], objective, strict=True)
+        reached = [value for seconds, value in done if seconds <= start]
+        whole = objective[0] - objective[-1]
+        shares[row["method"]] = (objective[0] - reached[-1]) / whole if whole > 0 else 1.0
+    return shares
+
+
+STARTS_LATE = (
+    Check(
+        "largest share of its descent that best-choice has done at edge grafting's first edge",
+        each_panel(lambda rows: max(_descended(rows).values())),
+        at_least(0.9),
+    ),
+    Check("shares by α", each_panel(_descended)),
+)
+
+
+def better_with_alpha(quantity: str) -> tuple[Check, ...]:
+    """Check that a larger α gives a better final `quantity` and takes longer."""
+    sign = 1.0 if quantity == "recall" else -1.0
+
+    def improves(values: list[float]) -> bool:
+        slack = _SLACK[quantity] * (1.0 if quantity == "recall" else abs(values[0]))
+        gains = [sign * (after - before) for before, after in pairwise(values)]
+        return sum(gains) > 0.0 and all(gain >= -slack for gain in gains)
+
+    def values(rows: Rows) -> list[float]:
+        return [row[quantity] for row in over_alpha(rows)]
+
+    def longer(rows: Rows) -> float:
+        first, *_, last = over_alpha(rows)
+        return last["seconds"] / first["seconds"]
+
+    words = f"{quantity} by increasing α"
+    return (
+        Check(words, each_panel(values), Holds("better with every α", improves)),
+        Check("seconds of the largest α to those of the smallest", each_panel(longer), above(1.0)),
+        Check("seconds", by_alpha(lambda row: row["seconds"])),
+        Check("tests", by_alpha(lambda row: row["tests"])),
+    )
+
+
+def quick_but_poor(quantity: str) -> tuple[Check, ...]:
+    """Check that first hit finishes first, with the worst value of `quantity`."""
+    sign = -1.0 if quantity == "recall" else 1.0
+
+    def others_with(name: str, sign: float) -> Cases:
+        def count(rows: Rows) -> int:
+            first = the_run(rows, FIRST_HIT)[name]
+            others = [the_run(rows, EDGE_GRAFTING), *over_alpha(rows)]
+            return sum(sign * row[name] > sign * first for row in others)
+
+        return each_panel(count)
+
+    return (
+        Check(
+            f"methods with a worse {quantity} than first hit",
+            others_with(quantity, sign),
+            at_most(0),
+        ),
+        Check("methods that reach the limit sooner", others_with("seconds", -1.0), at_most(0)),
+        Check(quantity, lambda rows: nested(rows, quantity, "panel", "method")),
+        Check("seconds", lambda rows: nested(rows, "seconds", "panel", "method")),
+        Check("tests", lambda rows: nested(rows, "tests", "panel", "method")),
+    )
+
+
+def _lost_descent(rows: Rows) -> float:
+    whole, ends = the_run(rows, EDGE_GRAFTING), [row["objective"] for row in over_alpha(rows)]
+    return (max(ends) - min(ends)) / (whole["points"]["objective"][0] - whole["objective"])
+
+
+def _lost_recall(rows: Rows) -> float:
+    recalls = [row["recall"] for row in over_alpha(rows)]
+    return (max(recalls) - min(recalls)) / max(*recalls, 1e-12)
+
+
+def _lost_with_no_alpha(rows: Rows) -> float:
+    first, *_, last = over_alpha(rows)
+    descent = last["points"]["objective"][0] - last["objective"]
+    return (first["objective"] - last["objective"]) / descent
+
+
+SMALL_LOSS = (
+    Check(
+        "share of the descent less that of recall between the best and the worst α",
+        each_panel(lambda rows: _lost_descent(rows) - _lost_recall(rows)),
+        below(0),
+    ),
+    Check("share of the descent", each_panel(_lost_descent)),
+    Check("share of recall", each_panel(_lost_recall)),
+)
+ALPHA_MATTERS = Check(
+    "share of the descent by which α = 0 ends above α = 1",
+    each_panel(_lost_with_no_alpha),
+    at_least(0.05),
+)
+
+
+def _along_runs(value: Callable[[dict[str, list[float]]], float]) -> Cases:
+    """Return cases by panel and method, of all runs of several steps with held-out NLPL."""
+
+    def cases(rows: Rows) -> dict[str, dict[str, float]]:
+        found: dict[str, dict[str, float]] = {}
+        for row in rows:
+            points = row["points"]
+            if None not in points["nlpl"] and len(points["nlpl"]) > 2:
+                found.setdefault(row["panel"], {})[row["method"]] = value(points)
+        return found
+
+    return cases
+
+
+CORRELATED = Check(
+    "rank correlation of objective and held-out NLPL along a run",
+    _along_runs(lambda points: rank_correlation(points["objective"], points["nlpl"])),
+    at_least(0.9),
+)
+NO_OVERFITTING = Check(
+    "relative rise of the held-out NLPL from its lowest value on the way to the end",
+    _along_runs(lambda points: points["nlpl"][-1] / min(points["nlpl"]) - 1.0),
+    at_most(0.01),
+)
+
+
+def _areas(rows: Rows) -> dict[str, tuple[float, float]]:
+    """Return the mean recall up to the edges that all runs reach, with and without the hub rule."""
+    grid = np.linspace(0, min(row["points"]["edges"][-1] for row in rows), 200)
+    found = {}
+    for alpha, here in group(rows, "alpha").items():
+        means: dict[bool, list[float]] = {True: [], False: []}
+        for row in here:
+            recall = np.interp(grid, row["points"]["edges"], row["points"]["recall"])
+            means[row["hubs"]].append(float(recall.mean()))
+        if means[True] and means[False]:
+            found[f"α = {alpha:g}"] = float(np.mean(means[True])), float(np.mean(means[False]))
+    return found
+
+
+HUBS_HELP = (
+    Check(
+        "change of the mean recall over all numbers of edges by the hub rule",
+        each_panel(lambda rows: {key: one - other for key, (one, other) in _areas(rows).items()}),
+        above(0.01),
+    ),
+    Check(
+        "mean recall with and without",
+        each_panel(lambda rows: {k: list(v) for k, v in _areas(rows).items()}),
+    ),
+)

@@ -1,201 +1,200 @@
-"""Declarations, measurement and judgement of the papers' experiments.
+"""Experiments of papers: declaration, measurement with a cache, and verdicts.
 
-An :class:`Experiment` consists of a study, which lists the parts to measure at each scale and draws
-them, and of claims, which compare statements of the paper with the results. A part is a unit of
-measurement, such as one learner on one data set. Results of finished parts are cached in files
-whose keys are the settings of the part.
+An :class:`Experiment` is a declared sweep: for each scale it lists parts, such as one learner on
+one data set, which are measured as rows. Claims judge the rows, and a function draws them. Rows of
+finished parts are cached in files whose keys are the settings of the part.
 """
 
 from __future__ import annotations
 
+import difflib
 import hashlib
+import importlib
 import json
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import pkgutil
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 import plotly.graph_objects as go
 
 from graftviz._version import __version__
+from graftviz.errors import InputError
+from graftviz.experiments.reproduction import papers
+from graftviz.experiments.reproduction.claims import Claim, Held, Verdict
 from graftviz.experiments.reproduction.data import GENERATED, Data
+from graftviz.experiments.reproduction.rows import NotMeasured, Row, Rows
 from graftviz.formats.files import write_whole
 
 REHEARSAL, SMALL, PAPER = "rehearsal", "small", "paper"
 SCALES = (REHEARSAL, SMALL, PAPER)
-Held = Literal["partly"] | bool
-Cells = tuple[str | int | float | None, ...]
-_CACHE_FORMAT = 1  # raised when results of parts change their meaning
+Progress = Callable[[int], None]
+MODELS_PER_SEED = 10_000  # seeds of models are disjoint between experiment seeds
+_CACHE_FORMAT = 2  # raised when rows of parts change their meaning
 
 
-class NotMeasured(Exception):
-    """Error for a claim whose measurements are missing."""
+def model_seed(seed: int, number: int) -> int:
+    """Return the seed of a model of an experiment with several random models."""
+    return seed * MODELS_PER_SEED + number
 
 
-class Part(ABC):
-    """Unit of measurement of a study."""
-
-    @property
-    @abstractmethod
-    def title(self) -> str:
-        """Short description of the measurement."""
-
-    @property
-    @abstractmethod
-    def work(self) -> int:
-        """Approximate amount of work for the progress bar, in edges to be learned."""
-
-    @property
-    def source(self) -> str:
-        """Source of the data: "generated", or the name of a data set."""
-        return GENERATED
-
-    @abstractmethod
-    def settings(self, data: Data) -> dict[str, Any]:
-        """Return all settings on which the result depends, as JSON values."""
-
-    @abstractmethod
-    def rehearse(self, data: Data) -> None:
-        """Run the measurement on tiny data, so that compilation is not timed."""
-
-    @abstractmethod
-    def measure(self, data: Data, on_progress: Callable[[int], None]) -> dict[str, Any]:
-        """Measure and return the result as JSON values; report the work done by `on_progress`."""
-
-
-class Verdict(NamedTuple):
-    """Judgement of a claim.
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Unit of measurement of an experiment.
 
     Attributes
     ----------
-    held : bool or "partly"
-    sentence : str
-        Description of the measurements and of differences from the paper.
-    numbers : dict
-        Measured numbers by name.
+    title : str
+    work : int
+        Approximate amount of work, for the progress bar.
+    settings : dict
+        All settings on which the rows depend, as JSON values.
+    measure : callable (data, on_progress) -> rows
+        Returns rows of JSON values; `on_progress` takes the work done so far.
+    columns : dict
+        Columns added to every row.
+    source : str
+        Source of the data: "generated", or the name of a data set.
+    digest : callable (data) -> JSON value
+        Digest of data from files, on which the rows depend too.
+    rehearse : callable (data)
+        Does the work on tiny data, so that compilation is not timed.
     """
 
-    held: Held
-    sentence: str
-    numbers: dict[str, Any]
+    title: str
+    work: int
+    settings: Row
+    measure: Callable[[Data, Progress], Rows]
+    columns: Row = field(default_factory=dict)
+    source: str = GENERATED
+    digest: Callable[[Data], Any] = lambda _: None
+    rehearse: Callable[[Data], None] = lambda _: None
+
+    def key(self, data: Data) -> Row:
+        """Return everything on which the rows depend, as JSON values."""
+        return _as_json({**self.settings, "digest": self.digest(data)})
 
 
-Results = Mapping[Part, dict[str, Any]]
-
-
-@dataclass(frozen=True)
-class Claim:
-    """Statement of a paper.
-
-    Attributes
-    ----------
-    words : str
-        The statement, paraphrased.
-    judge : callable (results) -> Verdict
-        Raises :class:`NotMeasured` if required parts are missing.
-    """
-
-    words: str
-    judge: Callable[[Results], Verdict]
-
-
-class Study(ABC):
-    """Parts, figure and data of an experiment."""
-
-    @abstractmethod
-    def parts(self, scale: str, seed: int) -> Sequence[Part]:
-        """Return all parts at a scale."""
-
-    @abstractmethod
-    def needs(self) -> tuple[str, ...]:
-        """Return the names of required data sets."""
-
-    def accepts(self) -> tuple[str, ...]:
-        """Return the names of optional data sets, which replace generated data."""
-        return ()
-
-    @abstractmethod
-    def settings(self) -> dict[str, Any]:
-        """Return the settings that all parts share, with reasons."""
-
-    @abstractmethod
-    def figure(self, title: str, results: Results) -> go.Figure:
-        """Draw the results."""
-
-    @abstractmethod
-    def rows(self, results: Results) -> Iterator[Cells]:
-        """Yield the data of the figure as rows, beginning with the column names."""
-
-    @abstractmethod
-    def summary(self, results: Results) -> list[dict[str, Any]]:
-        """Return a few numbers for every measured part."""
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Experiment:
     """Declaration of one figure or table of a paper.
 
     Attributes
     ----------
-    name : str
-        Name on the command line.
-    title : str
-        Title of the figure.
+    name, title : str
+        Name on the command line, and title of the figure.
     place : str
         Paper, figure or table, and section.
-    study : Study
+    sizes : dict
+        Sizes of the sweep by scale.
+    parts : callable (size, seed) -> parts
     claims : tuple of Claim
+    draw : callable (title, rows) -> plotly figure
+    table : callable (rows) -> rows, optional
+        Data of the figure as CSV; default: the columns of the rows that are not lists.
+    summary : callable (rows) -> rows, optional
+        Numbers of the measured parts for measured.json; default: those of `table`.
+    settings : dict
+        Settings that all parts share, with reasons.
     notes : tuple of str
         Differences from the paper, and settings that the paper does not state.
     cost : dict
         Approximate duration on two cores, by scale.
+    needs, accepts : tuple of str
+        Names of required data sets, and of optional ones, which replace generated data.
     """
 
     name: str
     title: str
     place: str
-    study: Study
+    sizes: Mapping[str, Any]
+    parts: Callable[[Any, int], Iterable[Part]]
     claims: tuple[Claim, ...]
+    draw: Callable[[str, Rows], go.Figure]
+    table: Callable[[Rows], Iterable[Row]] | None = None
+    summary: Callable[[Rows], Iterable[Row]] | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     cost: Mapping[str, str] = field(default_factory=dict)
+    needs: tuple[str, ...] = ()
+    accepts: tuple[str, ...] = ()
+
+    def tabulated(self, rows: Rows) -> list[Row]:
+        """Return the data of the figure."""
+        if self.table is not None:
+            return list(self.table(rows))
+        return [
+            {key: value for key, value in row.items() if not isinstance(value, list | dict)}
+            for row in rows
+        ]
+
+    def summarised(self, rows: Rows) -> list[Row]:
+        """Return numbers of the measured parts."""
+        return list(self.summary(rows)) if self.summary is not None else self.tabulated(rows)
+
+
+@cache
+def experiments() -> Mapping[str, Experiment]:
+    """Return the experiments of all files in the folder ``papers`` by name."""
+    found: dict[str, Experiment] = {}
+    for module in pkgutil.iter_modules(papers.__path__):
+        file = importlib.import_module(f"{papers.__name__}.{module.name}")
+        found |= {item.name: item for item in file.EXPERIMENTS}
+    return found
+
+
+def experiment(name: str) -> Experiment:
+    """Return the experiment of that name.
+
+    Raises
+    ------
+    InputError
+        If there is none; the message suggests a similar name.
+    """
+    if name not in experiments():
+        near = difflib.get_close_matches(name, experiments(), n=1, cutoff=0.5)
+        hint = f"did you mean {near[0]}? " if near else ""
+        raise InputError(
+            f"There is no experiment {name!r}; {hint}`reproduce list` lists all of them."
+        )
+    return experiments()[name]
 
 
 class PartCache:
-    """Cache of the results of finished parts, one file per part.
+    """Cache of the rows of finished parts, one file per part.
 
     Parameters
     ----------
     folder : Path
-        Created when the first result is stored.
+        Created when the first rows are stored.
     fresh : bool
-        Ignore earlier results and replace them.
+        Ignore earlier rows and replace them.
     """
 
     def __init__(self, folder: Path, *, fresh: bool = False) -> None:
         self._folder = folder
         self._fresh = fresh
 
-    def get(self, settings: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return the cached result of these settings, or None if there is none."""
+    def get(self, settings: Row) -> Rows | None:
+        """Return the cached rows of these settings, or None if there are none."""
         if self._fresh:
             return None
         try:
             entry = json.loads(self._path(settings).read_text(encoding="utf-8"))
-            if entry["settings"] != _as_json(settings):
-                return None
-            result: dict[str, Any] = entry["result"]
+            rows: Rows = entry["rows"]
+            return rows if entry["settings"] == settings else None
         except (OSError, ValueError, KeyError, TypeError):
             return None
-        return result
 
-    def put(self, settings: Mapping[str, Any], result: Mapping[str, Any]) -> None:
-        """Store the result of a part."""
+    def put(self, settings: Row, rows: Rows) -> None:
+        """Store the rows of a part."""
         self._folder.mkdir(parents=True, exist_ok=True)
-        content = json.dumps({"settings": settings, "result": result}, allow_nan=False)
+        content = json.dumps({"settings": settings, "rows": rows}, allow_nan=False)
         write_whole(self._path(settings), content)
 
-    def _path(self, settings: Mapping[str, Any]) -> Path:
+    def _path(self, settings: Row) -> Path:
         text = json.dumps([_CACHE_FORMAT, __version__, settings], sort_keys=True)
         return self._folder / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.json"
 
@@ -204,38 +203,38 @@ def _as_json(value: Any) -> Any:
     return json.loads(json.dumps(value))
 
 
-@dataclass
 class Reproduction:
-    """Measured results of an experiment at one scale.
+    """Measured rows of an experiment at one scale.
 
     Attributes
     ----------
-    experiment : Experiment
-    scale : str
-    seed : int
-    results : dict
-        Results by finished part.
+    measured : dict
+        Rows by finished part.
     reused : list of Part
-        Parts whose results were taken from the cache.
+        Parts whose rows were taken from the cache.
     """
 
-    experiment: Experiment
-    scale: str
-    seed: int
-    results: dict[Part, dict[str, Any]] = field(default_factory=dict)
-    reused: list[Part] = field(default_factory=list)
+    def __init__(self, experiment: Experiment, scale: str, seed: int) -> None:
+        self.experiment, self.scale, self.seed = experiment, scale, seed
+        self.measured: dict[Part, Rows] = {}
+        self.reused: list[Part] = []
 
-    @property
+    @cached_property
     def parts(self) -> Sequence[Part]:
         """All parts, measured or not."""
-        return self.experiment.study.parts(self.scale, self.seed)
+        return list(self.experiment.parts(self.experiment.sizes[self.scale], self.seed))
+
+    @property
+    def rows(self) -> list[Row]:
+        """All measured rows with the columns of their parts."""
+        return [{**part.columns, **row} for part, rows in self.measured.items() for row in rows]
 
     @property
     def status(self) -> str:
         """One of "run", "partly run" and "not run"."""
-        if not self.results:
+        if not self.measured:
             return "not run"
-        return "run" if len(self.results) == len(self.parts) else "partly run"
+        return "run" if len(self.measured) == len(self.parts) else "partly run"
 
     def measure(
         self,
@@ -243,7 +242,7 @@ class Reproduction:
         cache: PartCache,
         *,
         parts: Sequence[Part] | None = None,
-        on_progress: Callable[[int, str], None] | None = None,
+        on_progress: Callable[[int], None] = lambda _: None,
     ) -> None:
         """Measure the parts that are not cached, one after the other.
 
@@ -251,32 +250,31 @@ class Reproduction:
         ----------
         parts : sequence of Part, optional
             Only these; default: all.
-        on_progress : callable (done, title)
-            Called with the work done so far and the title of the current part.
+        on_progress : callable (done)
+            Called with the work done so far.
         """
-        report = _ignore_progress if on_progress is None else on_progress
         done = 0
         for part in self.parts if parts is None else parts:
-            report(done, part.title)
-            settings = part.settings(data)
-            result = cache.get(settings)
-            if result is None:
+            settings = part.key(data)
+            rows = cache.get(settings)
+            if rows is None:
                 part.rehearse(data)
-                result = part.measure(data, _PartProgress(done, part, report))
-                cache.put(settings, result)
+                before, most = done, part.work
+                rows = part.measure(data, lambda more: on_progress(before + min(more, most)))  # noqa: B023
+                cache.put(settings, rows)
             else:
                 self.reused.append(part)
-            # Convert as the cache does, so that cached and measured results are equal.
-            self.results[part] = _as_json(result)
+            # Convert as the cache does, so that cached and measured rows are equal.
+            self.measured[part] = _as_json(rows)
             done += part.work
-            report(done, part.title)
+            on_progress(done)
 
     def verdicts(self) -> list[tuple[Claim, Verdict | None, str]]:
         """Return every claim with its verdict, or with None and the reason."""
         judged: list[tuple[Claim, Verdict | None, str]] = []
         for claim in self.experiment.claims:
             try:
-                judged.append((claim, claim.judge(self.results), ""))
+                judged.append((claim, claim.judge(self.rows), ""))
             except NotMeasured as missing:
                 judged.append((claim, None, str(missing)))
         return judged
@@ -289,17 +287,3 @@ class Reproduction:
         if all(held is True for held in found):
             return True
         return False if all(held is False for held in found) else "partly"
-
-
-def _ignore_progress(_done: int, _title: str) -> None:
-    """Ignore progress."""
-
-
-class _PartProgress:
-    """Callback that adds the work done before a part to the progress of the part."""
-
-    def __init__(self, before: int, part: Part, on_progress: Callable[[int, str], None]) -> None:
-        self._before, self._part, self._on_progress = before, part, on_progress
-
-    def __call__(self, done: int) -> None:
-        self._on_progress(self._before + min(done, self._part.work), self._part.title)

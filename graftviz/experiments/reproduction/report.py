@@ -1,7 +1,8 @@
-"""Files of a reproduction: measured.json and the data of the figure."""
+"""Files of a reproduction: measured.json, the data of the figure, and the HTML page."""
 
 from __future__ import annotations
 
+import html
 import importlib.metadata
 import json
 import os
@@ -9,10 +10,34 @@ import platform
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+import plotly.graph_objects as go
+
 from graftviz._version import __version__
-from graftviz.experiments.reproduction.experiment import Held, Reproduction
+from graftviz.experiments.reproduction.claims import Held
+from graftviz.experiments.reproduction.experiment import Reproduction
 from graftviz.table.csv_text import csv_text
 
+# Signs and words carry the verdict; colour is redundant.
+_SIGNS: dict[Held | None, tuple[str, str]] = {
+    True: ("✓", "held"),
+    "partly": ("≈", "partly"),
+    False: ("✗", "not"),
+    None: ("?", "open"),
+}
+_STYLE = """
+body { margin: 0 auto; max-width: 1400px; padding: 12px clamp(8px, 2vw, 28px) 40px;
+  font: 17px/1.5 system-ui, sans-serif; color: #1d2430; background: #fff; }
+h2 { margin: 28px 0 8px; font-size: 22px; }
+li { margin: 0 0 14px; }
+ul.statements { list-style: none; padding: 0; }
+ul.statements li { border-left: 5px solid #7f7f7f; padding: 2px 14px; }
+ul.statements li.held { border-color: #009e73; }
+ul.statements li.partly { border-color: #e69f00; }
+ul.statements li.not { border-color: #d55e00; }
+p { margin: 2px 0; }
+footer, .measured { color: #55606e; }
+code { overflow-wrap: anywhere; }
+"""
 _PACKAGES = ("numpy", "numba", "plotly")
 _WORDS: dict[Held | None, str] = {
     True: "held",
@@ -68,13 +93,13 @@ def measured_json(
             }
             for claim, verdict, why in verdicts
         ],
-        "measured": experiment.study.summary(reproduction.results),
-        "settings": experiment.study.settings(),
+        "measured": experiment.summarised(reproduction.rows),
+        "settings": experiment.settings,
         "notes": list(experiment.notes),
         "missing": missing,
         "seed": reproduction.seed,
         "parts": len(reproduction.parts),
-        "parts_measured": len(reproduction.results),
+        "parts_measured": len(reproduction.measured),
         "parts_kept_from_earlier": len(reproduction.reused),
         "versions": versions(),
         "command": command,
@@ -97,12 +122,13 @@ def versions() -> dict[str, str | int | None]:
 
 def data_csv(reproduction: Reproduction) -> str:
     """Return the data of the figure as CSV."""
-    return csv_text(reproduction.experiment.study.rows(reproduction.results))
+    rows = reproduction.experiment.tabulated(reproduction.rows)
+    return csv_text([list(rows[0]), *(row.values() for row in rows)] if rows else [])
 
 
 def _sentence(reproduction: Reproduction, missing: str) -> str:
     """Return a summary of the verdicts in one or more sentences."""
-    if not reproduction.results:
+    if not reproduction.measured:
         return f"Not run. {missing}".strip()
     verdicts = reproduction.verdicts()
     good = sum(verdict is not None and verdict.held is True for _, verdict, _ in verdicts)
@@ -114,3 +140,44 @@ def _sentence(reproduction: Reproduction, missing: str) -> str:
             word = describe_held(verdict.held).capitalize()
             sentences.append(f"{word}: {claim.words} Measured: {verdict.sentence}")
     return " ".join([*sentences, *([missing] if missing else [])])
+
+
+def report_page(reproduction: Reproduction, figure: go.Figure, *, command: str) -> str:
+    """Return a self-contained HTML page that includes Plotly.
+
+    Parameters
+    ----------
+    figure : plotly figure
+        Figure of the results.
+    command : str
+        Command line that was run.
+    """
+    experiment = reproduction.experiment
+    drawn = figure.to_html(full_html=False, include_plotlyjs=True, config={"displaylogo": False})
+    statements = "".join(
+        _statement(claim.words, None, why)
+        if verdict is None
+        else _statement(claim.words, verdict.held, verdict.sentence)
+        for claim, verdict, why in reproduction.verdicts()
+    )
+    notes = "".join(f"<li>{html.escape(note)}</li>" for note in experiment.notes)
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{html.escape(experiment.title)}</title><style>{_STYLE}</style></head><body>"
+        f"{drawn}"
+        '<h2>Statements of the paper and measurements</h2><ul class="statements">'
+        f"{statements}</ul>"
+        + (f"<h2>Differences and settings</h2><ul>{notes}</ul>" if notes else "")
+        + f"<footer><p>{html.escape(experiment.place)}; <code>{html.escape(command)}</code></p>"
+        "</footer></body></html>\n"
+    )
+
+
+def _statement(words: str, held: Held | None, measured: str) -> str:
+    sign, kind = _SIGNS[held]
+    return (
+        f'<li class="{kind}"><p><strong>{sign} {html.escape(describe_held(held).capitalize())}:'
+        f"</strong> {html.escape(words)}</p>"
+        f'<p class="measured">{html.escape(measured)}</p></li>'
+    )

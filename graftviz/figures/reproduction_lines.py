@@ -1,4 +1,4 @@
-"""Figures of learned dynamical systems: means with spread of several runs, and forecasts."""
+"""Line charts of the papers: means with spread of several runs, and forecasts."""
 
 from __future__ import annotations
 
@@ -48,13 +48,20 @@ class SpreadPanel(NamedTuple):
     log_y: bool = False
 
 
-def spread_figure(title: str, panels: Sequence[SpreadPanel]) -> go.Figure:
-    """Draw panels side by side, with separate vertical axes and error bars."""
+def lines_figure(title: str, panels: Sequence[SpreadPanel], *, share_y: bool = False) -> go.Figure:
+    """Draw panels side by side with error bars, and one legend entry per name.
+
+    Parameters
+    ----------
+    share_y : bool
+        Whether all panels have the same vertical axis.
+    """
     figure = make_subplots(
         rows=1,
         cols=max(len(panels), 1),
         subplot_titles=[panel.title for panel in panels] or None,
         horizontal_spacing=0.08,
+        shared_yaxes=share_y,
     )
     named: set[str] = set()
     for column, panel in enumerate(panels, start=1):

@@ -1,0 +1,143 @@
+"""Methods of chapter 2 of the thesis, and their measures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+from graftviz import dynamics
+from graftviz.dynamics import (
+    Dense,
+    DynamicsLearner,
+    DynamicsResult,
+    LinearSystem,
+    ScalableStructure,
+    SparsityEnforcing,
+    SparsityInducing,
+    TimeSeries,
+    Transitions,
+)
+from graftviz.experiments.reproduction.rows import Row
+from graftviz.figures.reproduction import Look, scale_look
+from graftviz.figures.style import BLACK, GREY, VERMILION
+from graftviz.options import option_specs
+
+PARENTS = 15  # of the synthetic experiments
+FRACTIONS = (0.1, 0.2, 0.5)
+DENSE, INDUCING, ENFORCING = "dense", "sparsity inducing", "sparsity enforcing, parents given"
+STRUCTURE, PRECISION, COEFFICIENTS = "structure_recall", "structure_precision", "coefficient_error"
+PREDICTION, TWO_STEPS = "prediction_error", "prediction_error_2_steps"
+MEASURES: Mapping[str, str] = {
+    STRUCTURE: "StructRec",
+    PRECISION: "precision of the parents",
+    COEFFICIENTS: "CoeffRecError",
+    PREDICTION: "PredError",
+    TWO_STEPS: "PredError two steps ahead",
+}
+UNCOVERED = (
+    "The thesis does not state the treatment of series that are not a parent of any seed. Here "
+    "they get the parents with the largest gradient of their own error (grafted) or common parents "
+    "of the seeds (common), without using their data, as in the thesis."
+)
+
+
+def scalable(share: float, *, common: bool = False) -> str:
+    """Return the name of scalable learning with a share of the series as seeds.
+
+    With `common`, series not covered by a seed get common parents of the seeds, as in the thesis.
+    Otherwise they are learned from their own data.
+    """
+    return f"scalable, {share:.0%} seeds{', common' if common else ''}"
+
+
+SCALABLE = {
+    scalable(share, common=common): (share, common)
+    for common in (False, True)
+    for share in FRACTIONS
+}
+LOOKS: dict[str, Look] = {
+    DENSE: Look(VERMILION, "dot", "star"),
+    INDUCING: Look(BLACK, "solid", "x"),
+    ENFORCING: Look(GREY, "dash", "triangle-up"),
+    **{
+        name: scale_look(2 * FRACTIONS.index(share), faint=common)
+        for name, (share, common) in SCALABLE.items()
+    },
+}
+
+
+def learners(parents: int) -> dict[str, DynamicsLearner]:
+    """Return all methods by name; the measurement gives the true parents to enforcing."""
+    found: dict[str, DynamicsLearner] = {
+        DENSE: Dense(),
+        INDUCING: SparsityInducing(parents=parents),
+        ENFORCING: SparsityEnforcing(),
+    }
+    for name, (share, common) in SCALABLE.items():
+        unspoken = "common" if common else "graft"
+        found[name] = ScalableStructure(parents=parents, seeds=share, unspoken=unspoken)
+    return found
+
+
+def options_of(learner: DynamicsLearner) -> Row:
+    """Return name and options of a learner as JSON values."""
+    options = {spec.name: getattr(learner, spec.name) for spec in option_specs(learner)}
+    return {"learner": learner.name, **options}
+
+
+def learn_single_threaded(
+    data: TimeSeries | Transitions, learner: DynamicsLearner, seed: int
+) -> DynamicsResult:
+    """Learn with one thread for linear algebra.
+
+    All methods then use one core, and the thousands of small least-squares problems of a system do
+    not wait for threads.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If learning was interrupted: an incomplete system must not be measured.
+    """
+    with threadpool_limits(limits=1):
+        result = dynamics.learn(data, learner, seed=seed)
+    if not result.complete:
+        raise KeyboardInterrupt
+    return result
+
+
+def rehearse_all(_: Any) -> None:
+    """Learn tiny systems by all learners, so that compilation is not timed."""
+    tiny = dynamics.simulate(dynamics.random_system(6, density=0.5), 60)
+    for learner in (Dense(), SparsityInducing(parents=2), ScalableStructure(parents=2)):
+        learn_single_threaded(tiny, learner, 0)
+
+
+def all_measures(
+    system: LinearSystem, truth: LinearSystem, test: TimeSeries | Transitions
+) -> dict[str, float]:
+    """Return all measures of a learned system against the true one."""
+    return {
+        STRUCTURE: dynamics.structure_recall(system, truth),
+        PRECISION: dynamics.structure_precision(system, truth),
+        COEFFICIENTS: dynamics.coefficient_error(system, truth),
+        PREDICTION: dynamics.prediction_error(system, test),
+        TWO_STEPS: dynamics.prediction_error(system, test, steps=2),
+    }
+
+
+def finite(value: float) -> float | None:
+    """Return the value, or None if it is not finite, as in forecasts of unstable systems."""
+    return float(value) if math.isfinite(value) else None
+
+
+def spread_columns(runs: Mapping[str, Any]) -> Row:
+    """Return means and standard deviations of all measures; None for those without runs."""
+    columns: Row = {}
+    for key in MEASURES:
+        values = runs.get(key)
+        found = (None, None) if values is None else (float(values.mean()), float(values.std()))
+        columns |= {f"{key}_mean": found[0], f"{key}_sd": found[1]}
+    return columns

@@ -1,0 +1,1 @@
+"""Declared experiments, one file per paper, found by :func:`..experiment.experiments`."""

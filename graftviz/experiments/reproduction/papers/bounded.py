@@ -1,0 +1,507 @@
+"""Figures of the paper on bounded inference: likelihood against cost and error.
+
+Das Gupta, Srinivasan, Sharma and Greiner, "Learning Markov networks with bounded inference
+complexity" (ICML workshop on inferning, 2013).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import plotly.graph_objects as go
+
+from graftviz.counts import PairCounts
+from graftviz.experiments.reproduction.claims import Check, Claim, above, at_least
+from graftviz.experiments.reproduction.data import Data
+from graftviz.experiments.reproduction.experiment import (
+    PAPER,
+    REHEARSAL,
+    SMALL,
+    Experiment,
+    Part,
+    Progress,
+)
+from graftviz.experiments.reproduction.rows import Row, Rows, group, panel, rank_correlation, where
+from graftviz.figures.reproduction import Look
+from graftviz.figures.reproduction_lines import lines_figure
+from graftviz.figures.style import BLUE, GREEN, ORANGE, VERMILION
+from graftviz.fitting.likelihood_fit import LikelihoodFit, Targets
+from graftviz.inference import infer
+from graftviz.inference.cost import exact_operations, inference_cost
+from graftviz.inference.exact import JunctionTree, plan_elimination
+from graftviz.inference.exact.elimination import eliminated
+from graftviz.learners.bounded_inference import BoundedInference
+from graftviz.learners.nodewise_l1 import NodewiseL1
+from graftviz.metrics import ncmll, nll
+from graftviz.model import PairwiseMRF
+from graftviz.runs import Run, learn
+from graftviz.sampling import random_model
+from graftviz.table import DiscreteTable
+
+_PAPER = "Bounded inference complexity"
+BOUNDED, PENALISED = "bounded", "bounded, ℓ₂ penalty"
+PATH, REFITTED = "ℓ₁", "ℓ₁, fitted by likelihood"
+_LOOKS = {
+    BOUNDED: Look(BLUE, "solid", "circle"),
+    PENALISED: Look(GREEN, "longdash", "triangle-up"),
+    PATH: Look(VERMILION, "dash", "diamond"),
+    REFITTED: Look(ORANGE, "dot", "square"),
+}
+_TITLES = {
+    "nll": "held-out NLL, nats per row",
+    "ncmll": "held-out NCMLL, nats per row",
+    "exact_seconds": "junction tree: seconds of all marginals",
+    "trbp_seconds": "TRBP: seconds of all marginals",
+    "log_partition_error": "error of TRBP's log Z, %",
+}
+_TABLE = (
+    *("network", "learner", "bound", "lambda", "edges", "width", "nll", "ncmll", "ncmll_total"),
+    *("exact_seconds", "exact_operations", "trbp_seconds", "trbp_operations", "trbp_sweeps"),
+    *("trbp_converged", "log_partition_error"),
+)
+_DENSITY = 0.5  # share of all pairs that are edges
+_MOST_OPERATIONS = 1_000_000_000  # for all marginals by junction trees: some seconds
+_MOST_FITTED = 1 << 17  # limit on entries of all cliques for exact fits
+_FIT_TOLERANCE = 1e-6
+_PSEUDO_COUNT = 1.0  # as in the bounded learner
+_SMALLEST_LAM = 0.002
+_REPEATS = 5  # of time measurements
+_LEAST_COST = 1e-9  # smaller errors are rounding
+
+
+class RandomNetwork(NamedTuple):
+    """Random network and its rows: each edge with probability 0.5, all weights from N(0, 1)."""
+
+    nodes: int
+    rows: int
+    held_out: int
+    seed: int
+
+
+class NetworkSample(NamedTuple):
+    """Network and rows sampled from it exactly."""
+
+    model: PairwiseMRF
+    train: DiscreteTable
+    test: DiscreteTable
+
+
+@lru_cache(maxsize=4)
+def sample_network(network: RandomNetwork) -> NetworkSample:
+    """Return the network and rows sampled by a junction tree."""
+    rng = np.random.default_rng(network.seed)
+    pairs = np.stack(np.triu_indices(network.nodes, 1), axis=1)
+    edges = pairs[rng.random(len(pairs)) < _DENSITY]
+    model = random_model(
+        edges, [2] * network.nodes, node_sigma=1.0, edge_sigma=1.0, seed=network.seed
+    )
+    codes = JunctionTree(model).sample(network.rows + network.held_out, network.seed)
+    rows = DiscreteTable.from_codes(codes.T, cardinalities=model.cardinalities)
+    train, test = np.split(np.arange(rows.n_rows), [network.rows])
+    return NetworkSample(model, rows.rows(train), rows.rows(test))
+
+
+class BoundedPlan(NamedTuple):
+    """Sizes and bounds at one scale."""
+
+    nodes: int
+    rows: int
+    networks: int
+    widths: tuple[int, ...]
+    penalised: tuple[int, ...]
+    sweeps: tuple[int, ...]
+    path: int
+
+
+def bounded_parts(plan: BoundedPlan, seed: int, *, complexity: str) -> Iterator[Part]:
+    """Yield one part for every network and bound, and one for the path of each network.
+
+    `complexity` is the name of the cost measure R, see :class:`graftviz.BoundedInference`.
+    """
+    is_width = complexity == "treewidth"
+    bounds = [(bound, False) for bound in (plan.widths if is_width else plan.sweeps)]
+    bounds += [(bound, True) for bound in plan.penalised if is_width]
+    for k in range(plan.networks):
+        network = RandomNetwork(plan.nodes, plan.rows, plan.rows, seed * plan.networks + k)
+        title = f"network {network.seed}"
+        columns = {"network": network.seed}
+        for bound, penalised in bounds:
+            # The ℓ₂ penalty of the paper's section 3.3, which corresponds to the weights' prior.
+            lam2 = 0.5 / plan.rows if penalised else 0.0
+            learner = BoundedInference(
+                complexity=complexity, bound=float(bound), lam2=lam2, pseudo_count=_PSEUDO_COUNT
+            )
+            name = PENALISED if penalised else BOUNDED
+            yield Part(
+                f"{complexity} at most {bound:g}{', ℓ₂ penalty' * penalised}, {title}",
+                3 * plan.nodes,
+                {
+                    **{"part": "bounded inference", "network": network._asdict()},
+                    **{"complexity": complexity, "bound": float(bound), "lam2": lam2},
+                },
+                partial(measure_bounded, network, learner),
+                {**columns, "learner": name, "bound": float(bound), "lambda": None},
+            )
+        yield Part(
+            f"path of λ, {title}",
+            3 * plan.nodes * max(plan.path // 4, 1),
+            {
+                **{"part": "path of lambda", "network": network._asdict(), "steps": plan.path},
+                **{"smallest_lam": _SMALLEST_LAM, "most_operations": _MOST_OPERATIONS},
+            },
+            partial(_measure_path, network, plan.path),
+            {**columns, "bound": None},
+        )
+
+
+def measure_bounded(
+    network: RandomNetwork, learner: BoundedInference, data: Data, on_progress: Progress
+) -> Rows:
+    """Learn, and return held-out likelihood and inference cost."""
+    rows = sample_network(network)
+    found = learn(rows.train, learner, seed=network.seed)
+    return [
+        {
+            **_point(found.model, rows.test),
+            "stop_reason": found.stop_reason,
+            "learning_seconds": found.seconds.total,
+        }
+    ]
+
+
+def _measure_path(network: RandomNetwork, path: int, data: Data, on_progress: Progress) -> Rows:
+    """Follow the path of λ while exact inference is feasible, and measure each graph twice.
+
+    Once with the weights of the path, and once with maximum-likelihood weights.
+    """
+    sample = sample_network(network)
+    run = Run(sample.train, NodewiseL1(lam=_SMALLEST_LAM, path=path), seed=network.seed)
+    truth = {
+        "true_nll": nll(sample.model, sample.test),
+        "true_ncmll": ncmll(sample.model, sample.test).mean,
+        "true_edges": sample.model.n_edges,
+    }
+    rows = []
+    while run.advance():
+        step = run.steps[-1]
+        model = step.model()
+        plan = plan_elimination(model)
+        if not plan.is_affordable or exact_operations(model, plan) > _MOST_OPERATIONS:
+            break
+        assert step.test is not None
+        more = {"lambda": step.test.lam, **truth}
+        rows.append({"learner": PATH, **_point(model, sample.test), **more})
+        if plan.total_entries <= _MOST_FITTED:
+            fitted = most_likely(sample.train, model.edges, plan.order)
+            rows.append({"learner": REFITTED, **_point(fitted, sample.test), **more})
+        on_progress(3 * network.nodes * max(path // 4, 1) * step.index // path)
+    return rows
+
+
+def most_likely(table: DiscreteTable, edges: np.ndarray, order: np.ndarray) -> PairwiseMRF:
+    """Fit a structure by maximum likelihood, as the bounded learner does."""
+    fit = LikelihoodFit(Targets(PairCounts(table), _PSEUDO_COUNT))
+    found = eliminated(edges, fit.cardinalities, order)
+    for i, j in edges.tolist():
+        fit.add_edge(i, j, found)
+    fit.fit(_FIT_TOLERANCE)
+    weights = np.concatenate([fit.node_weights, fit.edge_weights])
+    return PairwiseMRF(table.cardinalities, fit.edges, weights, table.names, table.labels)
+
+
+def _point(model: PairwiseMRF, test: DiscreteTable) -> Row:
+    """Return held-out likelihood, inference cost and approximation error of a model."""
+    exact, messages = (
+        inference_cost(model, method, repeats=_REPEATS) for method in ("exact", "trbp")
+    )
+    approximate = infer(model, "trbp")
+    log_partition = JunctionTree(model).log_partition
+    error = abs(approximate.log_partition - log_partition) / (log_partition - mean_score(model))
+    hidden = ncmll(model, test)
+    return {
+        "edges": model.n_edges,
+        "width": plan_elimination(model).width,
+        "nll": nll(model, test),
+        "ncmll": hidden.mean,
+        "ncmll_total": hidden.total,
+        "exact_seconds": exact.seconds,
+        "exact_operations": exact.operations,
+        "trbp_seconds": messages.seconds,
+        "trbp_operations": messages.operations,
+        "trbp_converged": messages.converged,
+        "trbp_sweeps": approximate.sweeps,
+        "log_partition_error": 100.0 * error,
+    }
+
+
+def mean_score(model: PairwiseMRF) -> float:
+    """Return the mean of log p(x) + log Z over all joint states.
+
+    Adding a constant to all weights of a group adds it to log Z without changing the distribution,
+    so relative errors of log Z are not meaningful. The difference of log Z and the mean score is
+    at least Σ log s_i and does not depend on the parametrisation.
+    """
+    means = [
+        np.add.reduceat(model.weights[: starts[-1]], starts[:-1]) / np.diff(starts)
+        for starts in (model.node_offsets, model.edge_offsets)
+        if len(starts) > 1
+    ]
+    return float(sum(part.sum() for part in means))
+
+
+# --- figure and table ---------------------------------------------------------------------------
+
+
+def _draw_frontier(title: str, rows: Rows, *, loss: str, cost: str) -> go.Figure:
+    """Draw loss and cost of every model, one panel per network."""
+    panels = []
+    for network, here in group(rows, "network").items():
+        lines = {}
+        for name in _LOOKS:
+            found = sorted(where(here, learner=name), key=lambda row: row[loss])
+            if found:
+                lines[name] = {row[loss]: [row[cost]] for row in found}
+        words = (f"network {network}", _TITLES[loss], _TITLES[cost])
+        panels.append(panel(*words, lines, _LOOKS, log_y=True))
+    return lines_figure(title, panels, share_y=True)
+
+
+def _frontier_table(rows: Rows) -> Iterator[Row]:
+    """Yield one row for every model, by network and learner."""
+    for here in group(rows, "network").values():
+        for name in _LOOKS:
+            for row in where(here, learner=name):
+                yield {key: row[key] for key in _TABLE}
+
+
+# --- claims -------------------------------------------------------------------------------------
+
+
+class CostComparison(NamedTuple):
+    """Models of bounded inference against another learner at the same cost.
+
+    Attributes
+    ----------
+    gains : dict
+        For each model: the other learner's value at its cost minus its own; positive if better.
+    beyond : int
+        Number of models cheaper than all of the other learner, which are not compared.
+    """
+
+    gains: dict[str, float]
+    beyond: int
+
+
+def compare_at_cost(
+    ours: Rows, others: Rows, cost: str, value: str, *, log: bool = True
+) -> CostComparison:
+    """Compare every model of `ours` with the best value of `others` at most at its cost.
+
+    Values of `others` are interpolated linearly between models, in the logarithm of the cost if
+    `log`. Lower is better for both.
+    """
+
+    def axis(costs: Any) -> np.ndarray:
+        return np.log(np.maximum(costs, _LEAST_COST)) if log else np.asarray(costs)
+
+    frontier = sorted((row[cost], row[value]) for row in others)
+    if not frontier:
+        return CostComparison({}, len(ours))
+    costs, values = zip(*frontier, strict=True)
+    best = np.minimum.accumulate(values)
+    gains = {
+        f"bound {row['bound']:g}": float(np.interp(axis(row[cost]), axis(costs), best)) - row[value]
+        for row in ours
+        if row[cost] >= costs[0]
+    }
+    return CostComparison(gains, len(ours) - len(gains))
+
+
+def _comparisons(
+    rows: Rows, ours: str, which: str, cost: str, value: str, *, log: bool = True
+) -> dict[str, CostComparison]:
+    return {
+        f"network {network}": compare_at_cost(
+            where(here, learner=ours), where(here, learner=which), cost, value, log=log
+        )
+        for network, here in group(rows, "network").items()
+    }
+
+
+def better_at_equal_cost(which: str, value: str, method: str, ours: str = BOUNDED) -> list[Check]:
+    """Check that bounded inference is more likely than `which` at the same inference cost.
+
+    Counted operations, which have no noise, are judged besides seconds.
+    """
+
+    def check(cost: str) -> Check:
+        def gains(rows: Rows) -> Row:
+            found = _comparisons(rows, ours, which, f"{method}_{cost}", value)
+            return {name: one.gains for name, one in found.items()}
+
+        return Check(f"{value} of {which} less that of {ours} at the same {cost}", gains, above(0))
+
+    return [check("operations"), check("seconds")]
+
+
+def less_error_at_equal_likelihood(which: str) -> tuple[Check, Check]:
+    """Check that the error of log Z is smaller with bounded inference at the same likelihood."""
+
+    def compared(rows: Rows) -> dict[str, CostComparison]:
+        return _comparisons(rows, BOUNDED, which, "nll", "log_partition_error", log=False)
+
+    return (
+        Check(
+            f"error of {which} less that of bounded inference with the same NLL",
+            lambda rows: {name: one.gains for name, one in compared(rows).items()},
+            above(0),
+        ),
+        Check(
+            "models that are more likely than any of the others",
+            lambda rows: {name: one.beyond for name, one in compared(rows).items()},
+        ),
+    )
+
+
+def likelihood_rises_with(cost: str, value: str, word: str) -> Check:
+    """Check that with both learners models of higher cost or error are more likely."""
+
+    def correlations(rows: Rows) -> Row:
+        found: Row = {}
+        for network, here in group(rows, "network").items():
+            for name in (BOUNDED, PATH):
+                models = where(here, learner=name)
+                if len(models) >= 3:
+                    values = [row[cost] for row in models], [-row[value] for row in models]
+                    found.setdefault(name, {})[f"network {network}"] = rank_correlation(*values)
+        return found
+
+    return Check(f"rank correlation of {word} and likelihood", correlations, at_least(0.5))
+
+
+def _claims(loss: str, word: str, method: str) -> tuple[Claim, ...]:
+    """Return the claims about one loss and the cost of one inference method."""
+    penalised = Claim(
+        "Not in the paper's experiments: the same with the ℓ₂ penalty of its section 3.3.",
+        *better_at_equal_cost(PATH, loss, method, PENALISED),
+    )
+    return (
+        Claim(
+            f"At the same inference cost, bounded inference learns models of a higher {word} than "
+            "ℓ₁-regularised structure learning.",
+            *better_at_equal_cost(PATH, loss, method),
+        ),
+        *((penalised,) if method == "exact" else ()),
+        Claim(
+            "Not in the paper: the same if the graphs of ℓ₁ have the weights of maximum "
+            "likelihood.",
+            *better_at_equal_cost(REFITTED, loss, method),
+        ),
+        Claim(
+            f"With both, a structure of higher inference time has a higher {word}.",
+            likelihood_rises_with(f"{method}_seconds", loss, "inference time"),
+        ),
+    )
+
+
+_OPPONENT = (
+    "ℓ₁ is nodewise group-ℓ₁ pseudo-likelihood with the weights of the path; the paper's optimiser "
+    "couples the two estimates of an edge. Its graphs with maximum-likelihood weights are shown "
+    "too, where exact fits are fast enough."
+)
+_PENALTY = (
+    "Without a penalty the learner adds edges until none keeps the bound, also those that only fit "
+    "the noise of 500 rows. The ℓ₂ penalty shown too is that of the prior N(0, 1), λ₂ = 1 / (2N)."
+)
+_COST = (
+    "A pair that is not an edge needs inference given each state of one variable: P(X_i, X_j) = "
+    "P(X_i) P(X_j | X_i). Times are processor times after a warm-up, the median of five; "
+    "operations, which do not depend on the load of the machine, are judged too."
+)
+_SWEEPS = (
+    "R is the number of TRBP sweeps, which the paper uses as the estimate of its time: a bound "
+    "on seconds would give different models in every run."
+)
+_PERCENT = (
+    "log Z depends on the parametrisation; its error is given in percent of log Z minus the mean "
+    "score of all joint states, which does not."
+)
+
+
+def _experiment(
+    number: int, title: str, complexity: str, loss: str, cost: str, **more: Any
+) -> Experiment:
+    return Experiment(
+        name=f"bounded-fig{number}",
+        title=title,
+        place=f"{_PAPER}, figure {number} and section 4",
+        sizes={
+            REHEARSAL: BoundedPlan(7, 80, 1, (1, 2, 3), (2,), (10, 30), 4),
+            SMALL: BoundedPlan(30, 500, 3, (1, 2, 3, 4, 6), (1, 2, 3), (10, 20, 40, 80), 12),
+            PAPER: BoundedPlan(
+                *(30, 500, 5, tuple(range(1, 11)), (1, 2, 3, 4)),
+                *((10, 15, 20, 30, 40, 60, 80, 120), 40),
+            ),
+        },
+        parts=partial(bounded_parts, complexity=complexity),
+        draw=partial(_draw_frontier, loss=loss, cost=cost),
+        table=_frontier_table,
+        summary=list,
+        settings={
+            "network": f"binary variables, each pair an edge with probability {_DENSITY:g}, all "
+            "weights from N(0, 1); as many held-out rows as training rows, sampled exactly",
+            "bounded": f"bounded-inference with complexity={complexity}, otherwise defaults",
+            "path": "nodewise-l1, λ logarithmically spaced from the largest score downwards, as "
+            f"long as all marginals by junction trees take at most {_MOST_OPERATIONS:,} operations",
+            "inference": "all unconditional marginals of one and of two variables",
+            "hidden": "5 random halves of the variables",
+        },
+        cost={SMALL: "2 min", PAPER: "1 h"},
+        **more,
+    )
+
+
+def _frontier(number: int, complexity: str, loss: str, method: str) -> Experiment:
+    """Return one of the figures 1 to 4."""
+    word = "likelihood" if loss == "nll" else "conditional marginal likelihood"
+    by = "treewidth" if complexity == "treewidth" else "TRBP's sweeps"
+    return _experiment(
+        number,
+        f"{loss.upper()} against inference time, {by} bounded",
+        *(complexity, loss, f"{method}_seconds"),
+        claims=_claims(loss, word, method),
+        notes=(_OPPONENT, _COST, _PENALTY if complexity == "treewidth" else _SWEEPS),
+    )
+
+
+EXPERIMENTS = (
+    _frontier(1, "treewidth", "nll", "exact"),
+    _frontier(2, "treewidth", "ncmll", "exact"),
+    _frontier(3, "trbp-sweeps", "nll", "trbp"),
+    _frontier(4, "trbp-sweeps", "ncmll", "trbp"),
+    _experiment(
+        5,
+        "NLL against the error of TRBP's log Z",
+        *("trbp-sweeps", "nll", "log_partition_error"),
+        claims=(
+            Claim(
+                "For the same likelihood, models of bounded inference have a smaller error than "
+                "those of ℓ₁-regularised structure learning.",
+                *less_error_at_equal_likelihood(PATH),
+            ),
+            Claim(
+                "Not in the paper: the same if the graphs of ℓ₁ have the weights of maximum "
+                "likelihood.",
+                *less_error_at_equal_likelihood(REFITTED),
+            ),
+            Claim(
+                "With both, complex models of higher likelihood have a higher error.",
+                likelihood_rises_with("log_partition_error", "nll", "error"),
+            ),
+        ),
+        notes=(_OPPONENT, _SWEEPS, _PERCENT),
+    ),
+)

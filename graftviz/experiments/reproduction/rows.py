@@ -1,0 +1,129 @@
+"""Rows of measurements: their groups, statistics, and lines of a figure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy.stats import spearmanr
+
+from graftviz.figures.reproduction import Look
+from graftviz.figures.reproduction_lines import SpreadLine, SpreadPanel
+
+Row = dict[str, Any]
+Rows = Sequence[Row]
+
+
+class NotMeasured(Exception):
+    """Error for a claim whose measurements are missing."""
+
+
+class Found(dict[Any, Any]):
+    """Dictionary that raises :class:`NotMeasured` for a missing key."""
+
+    def __missing__(self, key: Any) -> Any:
+        raise NotMeasured(f"{key} was not measured.")
+
+
+def group(rows: Rows, column: str) -> Found:
+    """Return the rows by their value in a column, in order of appearance."""
+    groups = Found()
+    for row in rows:
+        groups.setdefault(row[column], []).append(row)
+    return groups
+
+
+def mean(values: Any) -> float:
+    """Return the mean as a float."""
+    return float(np.mean(values))
+
+
+def nested(rows: Rows, column: str, *by: str, of: Callable[[Any], Any] = mean) -> Any:
+    """Return a statistic of a column by the values of other columns, as nested dictionaries.
+
+    ``nested(rows, "error", "method", "n")["dense"][10]`` is the mean error of dense with n = 10.
+    """
+    if not by:
+        return of([row[column] for row in rows])
+    groups = group(rows, by[0]).items()
+    return Found({key: nested(here, column, *by[1:], of=of) for key, here in groups})
+
+
+def where(rows: Rows, **values: Any) -> list[Row]:
+    """Return the rows that have these values in these columns; others may lack the columns."""
+    return [row for row in rows if all(row.get(key) == values[key] for key in values)]
+
+
+def steps(values: Mapping[Any, float], words: str = "{} to {}") -> dict[str, float]:
+    """Return the differences from one value to the next."""
+    return {words.format(a, b): values[b] - values[a] for a, b in pairwise(values)}
+
+
+def text_keys(values: Mapping[Any, Any], words: str = "{:g}") -> dict[str, Any]:
+    """Return values with formatted keys."""
+    return {words.format(key): value for key, value in values.items()}
+
+
+def rank_correlation(first: Sequence[float], second: Sequence[float]) -> float:
+    """Return the rank correlation, or 0 if one side is constant."""
+    if min(first) == max(first) or min(second) == max(second):
+        return 0.0
+    return float(spearmanr(first, second).statistic)
+
+
+def trend(values: Sequence[float]) -> float:
+    """Return the rank correlation of values with their positions."""
+    return rank_correlation(range(len(values)), values)
+
+
+def standard_errors(differences: Any) -> float:
+    """Return the mean of differences in standard errors; 0 for a single one."""
+    count = len(differences)
+    if count < 2:
+        return 0.0
+    return float(np.mean(differences) / max(np.std(differences, ddof=1) / count**0.5, 1e-12))
+
+
+def power(counts: Mapping[float, float]) -> float:
+    """Return the exponent of a power law, fitted to logarithms by least squares.
+
+    Raises
+    ------
+    NotMeasured
+        With a single size.
+    """
+    if len(counts) < 2:
+        raise NotMeasured("A power needs two sizes.")
+    return float(np.polyfit(np.log(list(counts)), np.log(list(counts.values())), 1)[0])
+
+
+def mean_line(name: str, runs: Mapping[Any, Sequence[float]], look: Look) -> SpreadLine:
+    """Return a line of means and standard deviations by x; points that are not finite are left out.
+
+    Parameters
+    ----------
+    runs : dict
+        Values of all runs by x.
+    """
+    means, spread = [], []
+    for values in runs.values():
+        is_finite = None not in values and bool(np.isfinite(values).all())
+        means.append(mean(values) if is_finite else None)
+        spread.append(float(np.std(values)) if is_finite else 0.0)
+    several = any(len(values) > 1 for values in runs.values())
+    return SpreadLine(name, list(runs), means, spread if several else (), look)
+
+
+def panel(
+    title: str,
+    x_title: str,
+    y_title: str,
+    lines: Mapping[str, Mapping[Any, Sequence[float]]],
+    looks: Mapping[str, Look],
+    **logarithmic: bool,
+) -> SpreadPanel:
+    """Return a panel with one line per name, from the values of all runs by x."""
+    drawn = [mean_line(name, runs, looks[name]) for name, runs in lines.items()]
+    return SpreadPanel(title, x_title, y_title, drawn, **logarithmic)

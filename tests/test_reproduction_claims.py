@@ -1,0 +1,85 @@
+"""Every claim of every experiment holds for rows that agree with it, and not for others."""
+
+from __future__ import annotations
+
+import pytest
+from claim_rows import rows_for
+
+from graftviz.experiments.reproduction.claims import (
+    RISES,
+    Check,
+    Claim,
+    above,
+    at_least,
+    at_most,
+    below,
+    between,
+)
+from graftviz.experiments.reproduction.experiment import experiments
+from graftviz.experiments.reproduction.rows import NotMeasured
+
+CLAIMS = [(name, k) for name, item in experiments().items() for k in range(len(item.claims))]
+
+
+@pytest.mark.parametrize(("name", "k"), CLAIMS)
+def test_a_claim_holds_and_does_not_hold(name, k):
+    claim = experiments()[name].claims[k]
+    for good in (True, False):
+        verdict = claim.judge(rows_for(name, good))
+        assert verdict.held is good, verdict.sentence
+        assert verdict.sentence.endswith(".")
+        assert list(verdict.numbers) == [check.quantity for check in claim.checks]
+    with pytest.raises(NotMeasured):
+        claim.judge([])
+
+
+@pytest.mark.parametrize("name", experiments())
+def test_made_up_rows_are_drawn_and_tabulated(name):
+    item = experiments()[name]
+    rows = rows_for(name, True)
+    assert len(item.draw("title", rows).data) > 0
+    table = item.tabulated(rows)
+    assert table
+    assert {tuple(row) for row in table} == {tuple(table[0])}
+
+
+@pytest.mark.parametrize(
+    ("holds", "good", "bad"),
+    [
+        (above(1.0), 1.1, 1.0),
+        (at_least(1.0), 1.0, 0.9),
+        (below(1.0), 0.9, 1.0),
+        (at_most(1.0), 1.0, 1.1),
+        (between(1.0, 2.0), 2.0, 2.1),
+        (RISES, [1.0, 2.0, 3.0], [1.0, 3.0, 0.5]),
+    ],
+)
+def test_comparators(holds, good, bad):
+    assert holds.test(good)
+    assert not holds.test(bad)
+
+
+def test_a_verdict_names_the_exceptions_and_skips_what_is_not_judged():
+    cases = {"a": {"one": 2.0, "two": 1.00004}, "b": {"one": None, "two": 0.5}}
+    claim = Claim("words", Check("ratio", lambda _: cases, above(1.0)), remark="A remark.")
+    verdict = claim.judge([])
+    assert verdict.held == "partly"
+    assert verdict.sentence == (
+        "Ratio: a: 2 (one), 1.00004 (two); b: none (one), 0.5 (two) [above 1 in 2 of 3, not for b, "
+        "two]. A remark."
+    )
+    assert verdict.numbers == {"ratio": cases}
+    many = {str(k): float(k) for k in range(9)}
+    assert (
+        "0 to 8 [above 10 in 0 of 9]"
+        in Claim("", Check("x", lambda _: many, above(10))).judge([]).sentence
+    )
+    with pytest.raises(NotMeasured, match="No required measurement"):
+        Claim("words", Check("reported", lambda _: cases)).judge([])
+
+
+def test_numbers_are_json_values():
+    claim = Claim(
+        "", Check("x", lambda _: {1: float("inf"), 2: [0.5]}), Check("y", lambda _: 3, above(2))
+    )
+    assert claim.judge([]).numbers == {"x": {"1": None, "2": [0.5]}, "y": 3}

@@ -1,0 +1,438 @@
+"""What the parts of experiments measure, and what their rows become."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+
+import numpy as np
+import pytest
+from claim_rows import LEVELS, accuracies, labels, noise, region_fields, regions, seeds, week
+
+from graftviz import dynamics
+from graftviz.counts import PairCounts
+from graftviz.dynamics import Dense, SparsityInducing
+from graftviz.errors import InputError
+from graftviz.experiments.bench import Size
+from graftviz.experiments.reproduction import curves
+from graftviz.experiments.reproduction.data import Data
+from graftviz.experiments.reproduction.dynamics import (
+    COEFFICIENTS,
+    DENSE,
+    ENFORCING,
+    INDUCING,
+    LOOKS,
+    MEASURES,
+    PREDICTION,
+    STRUCTURE,
+    all_measures,
+    learn_single_threaded,
+)
+from graftviz.experiments.reproduction.experiment import SMALL, experiments
+from graftviz.experiments.reproduction.papers import (
+    bounded,
+    localized,
+    localized_cora as cora,
+    thesis_city as city,
+    thesis_cost as cost,
+    thesis_noise,
+    thesis_seeds as choice_of_seeds,
+)
+from graftviz.experiments.reproduction.papers.best_choice import count_table
+from graftviz.experiments.reproduction.rows import mean_line
+from graftviz.figures.reproduction import scale_look
+from graftviz.figures.reproduction_lines import SpreadLine, SpreadPanel, lines_figure
+from graftviz.figures.reproduction_plane import Plane, plane_figure
+from graftviz.inference import infer
+from graftviz.inference.exact import plan_elimination
+from graftviz.metrics import nll
+from graftviz.runs import Run
+
+
+def rows_of(part, data=None):
+    """Return the rows of a measured part with its columns."""
+    rows = part.measure(data or Data(), lambda done: None)
+    return [{**part.columns, **row} for row in rows]
+
+
+def finished(run):
+    while run.advance():
+        pass
+    return run
+
+
+# --- edge grafting ------------------------------------------------------------------------------
+
+
+def test_the_expected_rank_is_the_mean_over_all_reservoirs():
+    (part,) = experiments()["best-choice-fig1"].parts((5, 4, 400), 0)
+    for row in rows_of(part):
+        everything = [min(draw) for draw in itertools.combinations(range(1, 11), row["reservoir"])]
+        assert row["expected_rank"] == pytest.approx(np.mean(everything))
+        error = 5 * np.std(everything) / np.sqrt(400)
+        assert abs(row["mean_rank"] - row["expected_rank"]) < error
+        assert 1 <= row["least_rank"] <= row["largest_rank"] <= max(everything)
+
+
+def test_counts_are_those_of_the_run():
+    data, where = Data(), curves.Panel(Size(12, 300, held_out=20), 5)
+    for method in (curves.baselines()[0], curves.best_choice(1.0)):
+        part = curves.learner_run(where, method, 0, held_out=False)
+        (found,) = count_table(rows_of(part, data))
+        size = dataclasses.replace(where.size, seed=0)
+        run = finished(Run(data.problem(size).train, where.learner(method)))
+        later = [step.tests for step in run.steps[1:]]
+        assert list(found.values()) == [
+            *(method.name, 12, 5, None if method.alpha is None else 3),
+            *(run.steps[0].tables_counted, run.steps[-1].tables_counted),
+            *(pytest.approx(np.mean(later)), max(later)),
+        ]
+
+
+def test_curves_begin_with_the_model_without_edges_and_end_where_the_run_did():
+    where, method = curves.Panel(Size(10, 300, held_out=40), 8), curves.baselines()[0]
+    data, size = Data(), dataclasses.replace(where.size, seed=0)
+    (row,) = rows_of(curves.learner_run(where, method, 0), data)
+    points, problem = row["points"], data.problem(size)
+    run = finished(
+        Run(problem.train, where.learner(method), test=problem.test, truth=problem.truth)
+    )
+    assert points["edges"] == [0, 0, *range(1, 9)]  # it counts all pairs before the first
+    assert points["tables"] == [0, *[45] * 9]
+    objectives = [step.objective for step in run.steps]
+    assert points["objective"] == [run.steps[0].previous_objective] * 2 + objectives
+    assert points["nlpl"][0] == run.start.nlpl_test
+    assert points["recall"][-1] == run.metrics[-1].recall
+    assert points["seconds"] == sorted(points["seconds"])
+    assert row["seconds"] == points["seconds"][-1]
+
+
+# --- linear dynamical systems -------------------------------------------------------------------
+
+SETUP = thesis_noise.NoisySystems(20, 60, 6, 300, (0.0, 0.5, 1.0), 2)
+CITY = city.CitySize(3, 3, 6, 10_000)
+
+
+def noise_parts(setup=SETUP, seed=0):
+    return {
+        (part.columns["method"], part.columns["system"]): part
+        for part in thesis_noise.noise_parts(setup, seed)
+    }
+
+
+def test_without_noise_known_parents_give_the_truth_and_noise_is_paired():
+    parts = noise_parts()
+    first, middle, last = rows = rows_of(parts[ENFORCING, 1])
+    assert [row[STRUCTURE] for row in rows] == [1.0] * 3
+    assert max(first[COEFFICIENTS], first[PREDICTION]) < 1e-12
+    assert first[COEFFICIENTS] < middle[COEFFICIENTS] < last[COEFFICIENTS]
+    assert rows == rows_of(parts[ENFORCING, 1])
+    whole = rows_of(parts[DENSE, 1])
+    assert whole[0][PREDICTION] < 1e-12
+    assert whole[2][PREDICTION] > last[PREDICTION]
+
+
+def test_parts_of_other_systems_are_other_parts_and_more_systems_reuse_them():
+    data = Data()
+    one = noise_parts()[INDUCING, 1].key(data)
+    assert noise_parts(SETUP._replace(systems=50))[INDUCING, 1].key(data) == one
+    others = [noise_parts()[INDUCING, 0], noise_parts()[DENSE, 1], noise_parts(seed=1)[INDUCING, 1]]
+    others.append(noise_parts(SETUP._replace(rows=301))[INDUCING, 1])
+    assert all(part.key(data) != one for part in others)
+
+
+def test_an_interrupted_figure_is_drawn_of_what_there_is():
+    item, rows = experiments()["thesis-fig2.3"], noise(True)
+    methods = len({row["method"] for row in rows})
+    for count in (1, methods + 1):
+        some = rows[: 3 * count]
+        assert len(item.draw("title", some).data) == 2 * min(count, methods)
+        assert item.tabulated(some)
+    assert item.tabulated([]) == []
+
+
+def test_methods_that_look_at_every_series_stop_at_their_largest_n():
+    largest = {}
+    for part in cost.growth_parts(cost.GrowingSystems((50, 100, 200), 100, 1000, 5, 2), 0):
+        largest[part.columns["method"]] = part.columns["n"]
+    assert sorted(largest.values()) == [100, 100, 200, 200]
+
+
+def test_work_is_counted_as_the_table_states():
+    item = experiments()["thesis-table2.1"]
+    rows = [row for part in item.parts(item.sizes["rehearsal"], 0) for row in rows_of(part)]
+    assert [claim.judge(rows).held for claim in item.claims] == [True] * 4
+    for row in rows:  # a wrong exponent is noticed
+        if (row["method"], row["changed"]) == ("scalable", "n"):
+            row["structure"] *= row["n"]
+    assert item.claims[3].judge(rows).held == "partly"
+
+
+def test_an_interrupted_system_is_not_measured(monkeypatch):
+    train = dynamics.simulate(dynamics.random_system(6, density=0.4, seed=1), 50, seed=1)
+    steps = Dense.steps
+
+    def interrupted(learner, data, **more):
+        yield next(steps(learner, data, **more))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Dense, "steps", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        learn_single_threaded(train, Dense(), 0)
+
+
+def test_all_measures_of_the_truth_are_perfect():
+    truth = dynamics.random_system(8, density=0.3, seed=1)
+    found = all_measures(truth, truth, dynamics.simulate_transitions(truth, 30, seed=2))
+    assert [found[key] for key in MEASURES] == pytest.approx([1.0, 1.0, 0.0, 0.0, 0.0], abs=1e-12)
+
+
+@pytest.fixture(scope="module")
+def counts_file(tmp_path_factory):
+    """Counts of seven series, one of them hardly active and one that never changes."""
+    path = tmp_path_factory.mktemp("given") / "counts.csv"
+    means = (4.0, 8.0, 16.0, 2.0, 32.0, 0.05, 1.0)
+    values = np.random.default_rng(3).poisson(means, (4 * city.WEEK, 7))
+    values[:, 6] = 5
+    names = ",".join("abcdefg")
+    np.savetxt(path, values, fmt="%d", delimiter=",", header=names, comments="")
+    return path
+
+
+def test_given_series_take_the_place_of_the_made_up_city(counts_file):
+    data = Data({"series": counts_file})
+    part = city.city_part(CITY, DENSE, Dense(), 0, 0)
+    assert part.key(data) != part.key(Data())
+    found = city.city_of(data, CITY._replace(most_series=3), 0)
+    assert found.train.names == ("b", "c", "e")
+    whole = np.vstack([found.train.values, found.test.values])
+    assert whole.max(axis=0).tolist() == [1.0] * 3
+    assert found.test.n_rows == city.WEEK
+    assert city.city_of(data, CITY, 0).train.names == tuple("abcde")
+    assert "counts.csv: 5 series" in rows_of(part, data)[0]["data"]
+    short = city.city_of(data, CITY._replace(most_rows=200), 0)
+    assert (short.train.n_rows, short.test.n_rows) == (160, 40)
+
+
+def test_forecasts_of_the_busiest_are_those_of_the_system():
+    size = city.CitySize(3, 3, 9, 10_000)
+    (row,) = rows_of(city.city_part(size, DENSE, Dense(), 0, 5, busiest=2))
+    data = city.city_of(Data(), size, 5)
+    system = dynamics.learn(data.train, Dense()).system
+    raw = dynamics.simulate_city(3, 3 * city.WEEK, seed=5).values.sum(axis=0)
+    for one, i in zip(row["forecasts"], np.argsort(-raw)[:2], strict=True):
+        assert one["name"] == data.train.names[i]
+        assert np.allclose(one["predicted"], dynamics.one_step(system, data.test.values)[:, i])
+        assert np.allclose(one["actual"], data.test.values[1:, i])
+        residuals = dynamics.one_step(system, data.train.values) - data.train.values[1:]
+        assert one["deviation"] == pytest.approx(np.sqrt(np.mean(residuals[:, i] ** 2)))
+    error = dynamics.prediction_error(system, data.test, steps=6)
+    assert row["test_6"] == pytest.approx(error)
+
+
+def test_too_little_activity_is_refused(tmp_path):
+    for values in (np.eye(50)[:, :4], np.arange(60.0).reshape(20, 3)):
+        path = tmp_path / f"{len(values)}.npz"
+        np.savez(path, X=values)
+        with pytest.raises(InputError, match="at least 30 rows and 2 series are needed"):
+            city.city_of(Data({"series": path}), CITY, 0)
+
+
+def test_no_more_parents_are_asked_for_than_there_are():
+    part = city.city_part(CITY, INDUCING, SparsityInducing(parents=50), 0, 0)
+    assert rows_of(part)[0]["parents"] == 6
+
+
+def test_methods_without_seeds_are_level_and_impossible_forecasts_not_drawn():
+    drawn = experiments()["thesis-fig2.7"].draw("title", seeds(True))
+    levels = {trace.name: trace.y for trace in drawn.data[:4]}
+    assert set(levels[DENSE]) == {0.9}
+    assert {trace.x for trace in drawn.data[:4]} == {(0.1, 0.2)}
+    assert all(value is None for trace in drawn.data[8:] for value in trace.y)
+
+
+def test_a_week_without_dense_learning_is_drawn():
+    item = experiments()["thesis-fig2.8"]
+    assert len(item.draw("title", week(True)[:1]).data) == 4 * 5
+    assert item.tabulated(week(True)[:1]) == []
+
+
+def test_with_all_as_seeds_the_choice_does_not_matter():
+    sizes = choice_of_seeds.SeedSizes(20, 60, 5, 200, (20.0,), 1, CITY)
+    parts = [part for part in choice_of_seeds.seeds_parts(sizes, 0) if "system" in part.columns]
+    found = {part.columns["choice"]: rows_of(part)[0] for part in parts}
+    for choice in (choice_of_seeds.RANDOM, choice_of_seeds.SPREAD):
+        for key in MEASURES:
+            assert found[choice][key] == pytest.approx(found[INDUCING][key], rel=1e-9)
+
+
+def test_lines_have_means_spreads_and_holes():
+    line = mean_line("a", {1.0: [1.0, 3.0], 2.0: [1.0, float("inf")], 3.0: [None]}, scale_look(0))
+    assert line.y == [2.0, None, None]
+    assert list(line.spread) == [1.0, 0.0, 0.0]
+    assert not mean_line("a", {1.0: [1.0]}, scale_look(0)).spread
+    panel = SpreadPanel("p", "x", "y", [SpreadLine("a", [1], [0.0], (), scale_look(0))], True, True)
+    assert lines_figure("t", [panel]).data[0].y == (None,)  # not on a logarithmic axis
+    assert len(lines_figure("t", []).data) == 0
+
+
+# --- localized inference ------------------------------------------------------------------------
+
+
+def test_regions_on_a_grid_are_measured_within_their_bounds():
+    panel = localized.GridPanel(4, 1.0, 0.3, 3)
+    rows = [row for part in localized.region_parts([panel], 1) for row in rows_of(part)]
+    for row in rows:
+        assert len(row["errors"]) == len(row["bounds"]) == 16
+        # The whole grid: nothing is cut, nothing is wrong.
+        assert row["errors"][-1] == pytest.approx(0.0, abs=1e-12)
+        assert row["bounds"][-1] == pytest.approx(0.0, abs=1e-12)
+    assert max(row["errors"][0] for row in rows) > 1e-3
+    assert experiments()["localized-fig4"].claims[-1].judge(rows).held is True
+
+
+def test_one_error_above_its_bound_is_found():
+    rows, claim = regions(LEVELS), experiments()["localized-fig4"].claims[-1]
+    rows[7]["errors"][3] = rows[7]["bounds"][3] + 1e-6
+    verdict = claim.judge(rows)
+    assert (verdict.held, verdict.numbers["regions with an error above their bound"]) == (False, 1)
+    assert verdict.numbers["regions"] == 4 * 20 * 8
+    assert verdict.numbers["largest error to its bound"] > 1.0
+
+
+def test_the_query_is_the_node_in_the_middle():
+    sides = (1, 2, 3, 5, 10)
+    panels = [localized.GridPanel(side, 1.0, 0.3, 1) for side in sides]
+    assert [panel.query for panel in panels] == [0, 0, 4, 12, 44]
+
+
+def test_a_bound_of_nothing_with_no_error_is_no_ratio():
+    assert localized.largest_ratio(np.array([0.0, 0.1]), np.array([0.0, 0.4])) == 0.25
+    assert localized.largest_ratio(np.zeros(2), np.zeros(2)) == 0.0
+
+
+def test_lines_of_regions_and_of_cora_can_be_told_apart_without_colours():
+    figures = {
+        "localized-fig4": regions(LEVELS),
+        "localized-fig5": region_fields(True),
+        "localized-fig6": accuracies(True),
+    }
+    for name, rows in figures.items():
+        drawn = experiments()[name].draw("title", rows).data
+        assert len({(trace.line.dash, trace.marker.symbol) for trace in drawn}) == len(drawn)
+
+
+def test_the_border_is_drawn_where_there_is_one():
+    axes = {"x_title": "x", "y_title": "y", "name": "c", "border": 1.0}
+    both = plane_figure("title", Plane([0, 1], [1, 2], [[0.5, 0.6], [1.5, 1.4]]), **axes)
+    assert [trace.type for trace in both.data] == ["heatmap", "contour"]
+    below = plane_figure("title", Plane([0], [1], [[0.5]]), **axes)
+    assert [trace.type for trace in below.data] == ["heatmap"]
+
+
+def test_quality_is_that_of_its_definition():
+    found, wanted = np.array([1, 1, 1, 0, 0], bool), np.array([1, 0, 1, 1, 1], bool)
+    assert list(cora.quality(found, wanted).values()) == [2 / 5, 2 / 3, 1 / 2, 4 / 7]
+    nothing = np.zeros(5, bool)
+    assert list(cora.quality(nothing, wanted).values())[1:] == [None, 0.0, 0.0]
+    assert list(cora.quality(nothing, nothing).values())[1:] == [None, None, None]
+
+
+def test_a_marginal_of_one_half_gives_no_positive_label():
+    rows = labels((4,), (4,))
+    rows[0]["positive"][:3] = [0.5, 0.5 + 1e-12, 0.51]
+    found = cora.labels(rows, 1.0, rows[0]["method"])
+    assert found[:3].tolist() == [False, False, True]
+
+
+def test_answers_outside_of_a_local_bound_are_proven_wrong():
+    item, rows = experiments()["localized-fig6"], labels((4,), (4,))
+    for row in rows:
+        if row["method"] == cora.BP:
+            row["positive"] = [0.5, 0.5, *(value + 0.05 for value in row["positive"][2:])]
+    for found in item.summarised(rows):
+        assert found["proven_wrong_of_global belief propagation"] == 2
+        assert found["proven_wrong_of_global mean field"] == 0
+        assert found["share_of_certain_labels"] == 1.0
+    others = [row for row in rows if row["method"] != cora.BP]
+    assert "belief propagation" not in str(item.summarised(others))
+
+
+# --- bounded inference --------------------------------------------------------------------------
+
+HERE = bounded.RandomNetwork(7, 150, 100, 2)
+
+
+def test_others_are_interpolated_at_equal_cost_and_never_get_worse():
+    def points(*values):
+        return [{"cost": cost, "nll": loss, "bound": k} for k, (cost, loss) in enumerate(values)]
+
+    ours = points((0.5, 1.0), (10.0**0.5, 8.0), (10.0, 8.2), (1000.0, 7.5))
+    path = points((1.0, 9.0), (10.0, 8.0), (100.0, 7.0), (200.0, 9.5))
+    found = bounded.compare_at_cost(ours, path, "cost", "nll")
+    assert found.beyond == 1  # half a second buys nothing of the path
+    assert list(found.gains.values()) == pytest.approx([0.5, -0.2, -0.5])
+    assert bounded.compare_at_cost(ours, [], "cost", "nll").gains == {}
+
+
+def test_fitted_structures_have_the_marginals_of_the_rows():
+    rows = bounded.sample_network(HERE)
+    edges = np.array([(0, 1), (0, 3), (1, 2), (2, 3), (3, 5), (4, 5)])
+    zeros = np.zeros(2 * HERE.nodes + 4 * len(edges))
+    order = plan_elimination(dataclasses.replace(rows.model, edges=edges, weights=zeros)).order
+    model = bounded.most_likely(rows.train, edges, order)
+    beliefs, counts = infer(model, "exact"), PairCounts(rows.train)
+    for (i, j), pair in zip(model.edges.tolist(), beliefs.edge, strict=True):
+        seen = counts.table(i, j) / rows.train.n_rows
+        # One imaginary row in 151 is independent.
+        assert pair == pytest.approx(seen, abs=1.0 / rows.train.n_rows)
+    assert nll(model, rows.train) < nll(rows.model, rows.train) + 1.0
+
+
+def test_rows_are_the_networks_and_halves_do_not_overlap():
+    rows = bounded.sample_network(HERE)
+    assert (rows.train.n_rows, rows.test.n_rows) == (150, 100)
+    seen = (rows.train.codes.mean(axis=1) * 150 + rows.test.codes.mean(axis=1) * 100) / 250
+    expected = np.array([share[1] for share in infer(rows.model, "exact").node])
+    assert np.abs(seen - expected).max() < 5 * 0.5 / np.sqrt(250)
+
+
+def test_the_scale_of_log_z_does_not_depend_on_how_weights_are_written():
+    model = bounded.sample_network(HERE).model
+    shifted = dataclasses.replace(model, weights=model.weights + 3.0)
+    scale, same = (
+        infer(one, "exact").log_partition - bounded.mean_score(one) for one in (model, shifted)
+    )
+    assert same == pytest.approx(scale)
+    assert scale >= HERE.nodes * np.log(2.0)
+
+
+def test_what_is_measured_follows_from_the_seed():
+    plan = bounded.BoundedPlan(7, 150, 1, (2,), (), (), 4)
+    part = next(iter(bounded.bounded_parts(plan, 2, complexity="treewidth")))
+    (first,), (again,) = rows_of(part), rows_of(part)
+    assert first["width"] <= 2
+    for quantity in ("nll", "ncmll", "exact_operations", "trbp_operations", "edges"):
+        assert first[quantity] == again[quantity]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("bounded-fig1", "bounded-fig2"),
+        ("best-choice-fig2", "best-choice-fig4"),
+        ("best-choice-table1", "thesis-table3.1"),
+        ("localized-fig6", "localized-fig7"),
+        ("thesis-fig2.3", "thesis-fig2.5"),
+    ],
+)
+def test_figures_of_the_same_runs_share_their_parts(one, other):
+    parts = [
+        list(experiments()[name].parts(experiments()[name].sizes[SMALL], 0))
+        for name in (one, other)
+    ]
+    assert [part.settings for part in parts[0]] == [part.settings for part in parts[1]]
+
+
+def test_every_method_has_a_look_of_its_own():
+    assert len({(look.dash, look.symbol) for look in LOOKS.values()}) == len(LOOKS)
