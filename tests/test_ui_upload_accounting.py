@@ -14,9 +14,11 @@ from graftviz.errors import InputError
 from graftviz.serving import logs
 from graftviz.serving.guard import (
     FRAME,
+    LEAD_SECONDS,
     LEAST_FILE,
     LEAST_RATE,
     MB,
+    MOST_RATE,
     PATIENCE,
     UploadAccounting,
     UploadAccounts,
@@ -56,7 +58,9 @@ class Server:
         self.store = Store()
         self.accounts = UploadAccounts(self.store, lambda: limits)
         self.now = 0.0
-        self.gate = UploadAccounting(self._store_body, self.accounts, lambda: self.now)
+        self.gate = UploadAccounting(
+            self._store_body, self.accounts, lambda: self.now, lambda _: asyncio.sleep(0)
+        )
         self.read = 0
         self.passed = 0
 
@@ -268,6 +272,22 @@ def test_slow_uploads_are_taken_and_slower_ones_refused(seconds: float, status: 
     assert answer == status
     assert status == 204 or is_one_sentence(text)
     assert server.is_free()
+
+
+@given(st.lists(st.tuples(st.integers(0, 5 * MB), st.floats(0.0, 0.2)), min_size=1, max_size=60))
+def test_uploads_together_are_received_at_a_limited_rate(
+    parts: list[tuple[int, float]],
+) -> None:
+    accounts = UploadAccounts(Store(), lambda: LIMITS)
+    now, received = 0.0, 0
+    for size, seconds in parts:
+        now += seconds
+        received += size
+        pause = accounts.pause(size, now)
+        now += pause
+        assert received <= MOST_RATE * (now + LEAD_SECONDS) + 1.0
+        # What is slower than the rate is not delayed.
+        assert pause == 0.0 or received > MOST_RATE * LEAD_SECONDS
 
 
 def test_a_client_that_sends_nothing_is_refused() -> None:

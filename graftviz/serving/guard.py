@@ -12,11 +12,12 @@ import asyncio
 import base64
 import hashlib
 import logging
+import math
 import re
 import socket
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Protocol
@@ -39,6 +40,10 @@ FRAME = 100_000  # bytes that a request may have beyond its file: boundary, name
 LEAST_FILE = 100_000  # bytes that a file counts at least, so that their number is bounded too
 PATIENCE = 30.0  # seconds an upload may rest, in total
 LEAST_RATE = 10_000.0  # bytes per second; slower uploads would hold their reservation for ever
+# Bytes per second of all uploads together, and the time for which they may be faster. To receive a
+# byte costs more than to read it in a worker: ten large files at once would occupy both cores.
+MOST_RATE = 40_000_000.0
+LEAD_SECONDS = 0.3
 log = logging.getLogger(__name__)
 _INLINE_SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 _UPLOADS = "/_stcore/upload_file/"
@@ -185,6 +190,7 @@ class UploadAccounts:
         self.store = store
         self._limits = limits
         self._reserved: Counter[str] = Counter()
+        self._due = -math.inf  # time at which what was received would be due at the highest rate
 
     def is_uploading(self, session: str) -> bool:
         """Return whether an upload of the session is under way."""
@@ -224,6 +230,11 @@ class UploadAccounts:
             )
         self._reserved[session] += more
 
+    def pause(self, size: int, now: float) -> float:
+        """Return for how many seconds to pause after `size` received bytes."""
+        self._due = max(self._due, now - LEAD_SECONDS) + size / MOST_RATE
+        return max(0.0, self._due - now)
+
     def release(self, session: str, size: int) -> None:
         """Give back reserved bytes."""
         self._reserved -= Counter({session: size})  # sessions without a reservation are removed
@@ -243,11 +254,14 @@ class UploadAccounting:
     accounts : UploadAccounts
     clock : callable
         Return the time in seconds.
+    sleep : callable
+        Sleep for some seconds.
     """
 
     app: ASGIApp
     accounts: UploadAccounts
     clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
@@ -257,7 +271,7 @@ class UploadAccounting:
             return
         path = _UPLOAD.fullmatch(scope["path"])
         session = path[1] if path else ""
-        upload = _Upload(self.accounts, session, receive, send, self.clock, self.clock())
+        upload = _Upload(self, session, receive, send, self.clock())
         try:
             if not self.accounts.store.is_connected(session):
                 raise Refused(
@@ -282,11 +296,10 @@ class UploadAccounting:
 class _Upload:
     """One upload that is under way, and its reservation."""
 
-    accounts: UploadAccounts
+    gate: UploadAccounting
     session: str
     source: Receive
     answer: Send
-    clock: Callable[[], float]
     began: float
     is_answered: bool = False
     reserved: int = 0
@@ -294,7 +307,7 @@ class _Upload:
 
     def reserve(self, size: int) -> None:
         """Reserve this many bytes in total."""
-        self.accounts.reserve(self.session, size, self.reserved)
+        self.gate.accounts.reserve(self.session, size, self.reserved)
         self.reserved = size
 
     async def receive(self) -> Message:
@@ -307,7 +320,8 @@ class _Upload:
         ClientDisconnect
             If the request ends before the upload is complete.
         """
-        allowed = PATIENCE + self.received / LEAST_RATE - (self.clock() - self.began)
+        elapsed = self.gate.clock() - self.began
+        allowed = PATIENCE + self.received / LEAST_RATE - elapsed
         try:
             message = await asyncio.wait_for(self.source(), max(allowed, 0.0))
         except TimeoutError:
@@ -316,9 +330,11 @@ class _Upload:
             return message
         if message["type"] == "http.disconnect":
             raise ClientDisconnect
-        self.received += len(message.get("body", b""))
+        size = len(message.get("body", b""))
+        self.received += size
         if self.received > self.reserved:
             self.reserve(self.received)
+        await self.gate.sleep(self.gate.accounts.pause(size, self.gate.clock()))
         return message
 
     async def send(self, message: Message) -> None:
@@ -330,7 +346,7 @@ class _Upload:
 
     def close(self) -> None:
         """Give the reservation back."""
-        self.accounts.release(self.session, self.reserved)
+        self.gate.accounts.release(self.session, self.reserved)
         self.reserved = 0
 
 

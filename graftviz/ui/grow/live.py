@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -22,6 +23,7 @@ LEARN_AT_ONCE = 0.25  # seconds to wait for a complete changed run
 LEARN_TO_THE_END = 0.6  # the same if the end is shown
 FIRST_STEP = 1.0  # seconds to wait for the first step, and with it the header
 MORE_STEPS = 0.1  # seconds to wait for requested steps that are not there yet
+ENOUGH = 1 / 3  # share of the requested steps that is sent without waiting for the others
 # If more than this many pages are being drawn, this one included, a page does not wait for all of a
 # changed run, and only so many steps are computed ahead: every session has its first steps soon.
 BUSY_PAGES = 2
@@ -83,7 +85,7 @@ def grow_message(state: GrowState, run: SessionRun, mail: Mailbox) -> str:
     else:
         first, count = whole_number(need.get("from"), 1), whole_number(need.get("count"), 1)
         run.grant(first - 1 + AHEAD * count)
-        run.wait(first - 1 + count, MORE_STEPS)
+        run.wait(first - 1 + math.ceil(ENOUGH * count), MORE_STEPS)
         message |= {"feed": run.feed_json(first, count), "late": _ghost_feed(state, mail)}
     mail.sent = run.token
     return json_object(message)
