@@ -19,10 +19,10 @@ from table_cases import upload
 
 import graftviz as gv
 from graftviz.errors import InputError
-from graftviz.formats.gexf import result_gexf
-from graftviz.formats.graphml import graphml
+from graftviz.formats.gexf import GEXF
+from graftviz.formats.graphml import GRAPHML
 from graftviz.formats.model_tables import marginals_csv, model_edges_csv
-from graftviz.formats.node_link import result_node_link
+from graftviz.formats.node_link import NODE_LINK
 from graftviz.formats.replay import replay_page
 from graftviz.formats.result_json import result_json
 from graftviz.formats.svg import graph_svg
@@ -104,8 +104,8 @@ def test_a_table_of_any_text_is_learned_and_written_and_read_back(lines: list[li
     model = result.model
     for files in (
         {"m.uai": uai_text(model).encode(), "m.names.json": names_text(model).encode()},
-        {"m.json": result_node_link(result).encode()},
-        {"m.graphml": graphml(result)},
+        {"m.json": NODE_LINK.write_result(result).encode()},
+        {"m.graphml": GRAPHML.write_result(result)},
     ):
         found = read_uploaded_model(files).model
         assert (found.names, found.labels) == (model.names, model.labels)
@@ -114,7 +114,7 @@ def test_a_table_of_any_text_is_learned_and_written_and_read_back(lines: list[li
         text.encode("utf-8")
     trace_csv(result)
     json.loads(result_json(result))
-    ElementTree.fromstring(result_gexf(result))
+    ElementTree.fromstring(GEXF.write_result(result))
     ElementTree.fromstring(graph_svg(graph_picture(model), model.names, lines[0][0]))
     page = replay_page(*recorded_run(run, title=lines[0][0]))
     assert page.count("<script") == 2, "the run and the player; no text became another"

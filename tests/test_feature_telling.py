@@ -14,7 +14,7 @@ import pytest
 from test_records import check_types, documented_keys, strict
 
 import graftviz as gv
-from graftviz.formats.result_json import result_record
+from graftviz.formats.result_json import result_json
 from graftviz.formats.tables import EDGE_COLUMNS, FEATURE_COLUMNS, edges_csv
 from graftviz.learners.feature_grafting import FeatureGrafting
 from graftviz.learners.feature_options import FeatureOptions
@@ -138,7 +138,7 @@ def test_files_say_how_much_of_an_edge_is_active() -> None:
     assert known(0).outcome is not None
     reply = [[int(row[-2]), int(row[-1])] for row in rows[1:]]
     assert reply == known(0).outcome.feature_counts().tolist()
-    record = json.loads(json.dumps(result_record(result)))
+    record = json.loads(result_json(result))
     assert record["certificate"]["unit"] == "feature"
     assert len(record["certificate"]["worst_states"]) == 2
     # Whole edges have no such columns.

@@ -21,7 +21,7 @@ from inference_cases import shuffled_model
 from graftviz._version import __version__
 from graftviz.errors import InputError
 from graftviz.formats.files import write_whole
-from graftviz.formats.graphml import graphml
+from graftviz.formats.graphml import GRAPHML
 from graftviz.formats.result_json import peak_memory_mb, result_json
 from graftviz.formats.tables import edges_csv, trace_csv
 from graftviz.formats.uai import names_path, names_text, read_uai, uai_text, write_uai
@@ -246,7 +246,7 @@ def test_no_numpy_text_gets_into_a_file():
         edges_csv(odd_result()),
         trace_csv(odd_result()),
         result_json(odd_result()),
-        graphml(odd_result()).decode(),
+        GRAPHML.write_result(odd_result()).decode(),
     ):
         assert "np." not in text
         assert "float64" not in text
@@ -256,7 +256,7 @@ def test_no_numpy_text_gets_into_a_file():
 
 
 def test_networkx_reads_the_same_graph_back():
-    graph = nx.read_graphml(io.BytesIO(graphml(odd_result())), node_type=int)
+    graph = nx.read_graphml(io.BytesIO(GRAPHML.write_result(odd_result())), node_type=int)
     model = odd_result().model
     assert {tuple(sorted(edge)) for edge in graph.edges} == set(map(tuple, model.edges.tolist()))
     assert [graph.nodes[i]["degree"] for i in range(model.n_variables)] == model.degrees().tolist()
@@ -273,7 +273,7 @@ def test_networkx_reads_the_same_graph_back():
 @given(st.lists(st.text(), min_size=2, max_size=2, unique=True))
 def test_graphml_is_well_formed_whatever_the_names(names):
     table = DiscreteTable(np.array([[0, 1, 1], [1, 0, 1]]), tuple(names), (("0", "1"),) * 2)
-    ElementTree.fromstring(graphml(learn(table, ScriptedLearner())))
+    ElementTree.fromstring(GRAPHML.write_result(learn(table, ScriptedLearner())))
 
 
 # JSON

@@ -21,8 +21,7 @@ from hypothesis import assume, given, strategies as st
 from graftviz.__main__ import main
 from graftviz.errors import InputError
 from graftviz.formats.gexf import model_gexf
-from graftviz.formats.graphml import graphml, model_graphml
-from graftviz.formats.graphml_reading import parse_graphml
+from graftviz.formats.graphml import GRAPHML, model_graphml, parse_graphml
 from graftviz.formats.model_tables import marginals_csv, model_edges_csv
 from graftviz.formats.models import read_model, read_model_file
 from graftviz.formats.node_link import node_link_json, parse_node_link
@@ -95,7 +94,7 @@ def test_node_link_json_gives_back_the_same_model_to_the_last_bit(model):
 
 def test_the_graphml_of_a_result_carries_its_model_and_its_steps():
     result = learn(random_table(6, 7, 80), ScriptedLearner(), seed=1)
-    content = graphml(result)
+    content = GRAPHML.write_result(result)
     assert_same(parse_graphml("g.graphml", content).model, result.model)
     graph = nx.read_graphml(io.BytesIO(content), node_type=int)
     assert {data["step"] for *_, data in graph.edges(data=True)} == {
@@ -116,8 +115,8 @@ def test_networkx_reads_graphml_and_node_link_as_the_same_graph(model):
 @given(models(finite=True))
 def test_networkx_reads_gexf_as_the_same_graph(model):
     places = np.arange(2.0 * model.n_variables).reshape(-1, 2)
-    content = model_gexf(model, places)
-    assert content == model_gexf(model, places)
+    content = model_gexf(model, None, places)
+    assert content == model_gexf(model, None, places)
     ElementTree.fromstring(content)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

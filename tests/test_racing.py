@@ -12,7 +12,7 @@ from race_cases import finished_race, finished_runs, karate, racers, run_of
 
 from graftviz.errors import InputError
 from graftviz.figures import figure_html, race_figure
-from graftviz.formats.race_csv import race_csv
+from graftviz.formats.tables import race_csv
 from graftviz.layout import static_layout
 from graftviz.learners.best_choice import BestChoice
 from graftviz.racing import (

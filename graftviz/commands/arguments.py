@@ -1,21 +1,29 @@
-"""Types of command-line arguments: numbers and paths, with short error messages."""
+"""Command-line arguments of several commands: numbers, paths, options, models and folders."""
 
 from __future__ import annotations
 
 import argparse
 import math
 import os
+import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
 from graftviz.errors import InputError
-from graftviz.options import option_specs
+from graftviz.formats.models import read_model_file
+from graftviz.model import PairwiseMRF
+from graftviz.options import OptionSpec, format_value, option_specs
 from graftviz.wording import quoted
 
 _MOST_DIGITS = 40
 # Limits of Linux; other systems have lower ones and fail when the file is opened.
 _LONGEST_NAME = 255  # bytes
 _LONGEST_PATH = 4095
+_MODEL_HELP = (
+    "a model: UAI (names are read from MODEL.names.json beside it), GraphML, node-link JSON, or a "
+    "folder of results"
+)
 
 
 def integer(text: str) -> int:
@@ -105,3 +113,52 @@ def checked_path(text: str) -> Path:
     if len(encoded) > _LONGEST_PATH or max(map(len, names)) > _LONGEST_NAME:
         raise InputError(f"{quoted(text)} is longer than the name of a file can be.")
     return Path(text)
+
+
+def option_line(spec: OptionSpec) -> str:
+    """Return ``name=default``, the help of an option, its choices and the meaning of auto."""
+    automatic = f" [auto: {spec.none_means}]" if spec.none_means else ""
+    choices = f" [{', '.join(spec.choices)}]" if spec.choices else ""
+    default = "auto" if spec.default is None else format_value(spec.default)
+    return f"  {spec.name}={default}  {spec.help}{choices}{automatic}"
+
+
+def add_model_argument(parser: argparse.ArgumentParser) -> None:
+    """Add the argument ``model`` to `parser`."""
+    parser.add_argument("model", type=path, metavar="MODEL", help=_MODEL_HELP)
+
+
+def read_model_argument(arguments: argparse.Namespace) -> PairwiseMRF:
+    """Read the model and print notes about its interpretation to standard error.
+
+    Raises
+    ------
+    InputError
+        If there is no model, or it is malformed.
+    """
+    found = read_model_file(arguments.model)
+    for note in found.notes:
+        print(f"Note: {note}", file=sys.stderr)
+    return found.model
+
+
+def create_folder(folder: Path) -> Path:
+    """Create a folder and check that it is writable, before the work begins.
+
+    Raises
+    ------
+    InputError
+        If it cannot be created or written, or is not a folder.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except (FileExistsError, NotADirectoryError):
+        raise InputError(
+            f"Nothing can be written to {folder}: it is a file, not a folder."
+        ) from None
+    except (OSError, ValueError) as error:  # ValueError: a name with NUL or a lone surrogate
+        reason = getattr(error, "strerror", None) or "not a valid folder name"
+        raise InputError(f"Nothing can be written to {folder}: {reason}.") from None
+    return folder

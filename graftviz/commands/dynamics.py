@@ -7,9 +7,15 @@ import sys
 from pathlib import Path
 
 from graftviz.commands import public
-from graftviz.commands.arguments import add_options, chosen_options, integer, number, path
-from graftviz.commands.folder import create_folder
-from graftviz.commands.option_line import option_line
+from graftviz.commands.arguments import (
+    add_options,
+    chosen_options,
+    create_folder,
+    integer,
+    number,
+    option_line,
+    path,
+)
 from graftviz.commands.progress import progress
 from graftviz.dynamics import (
     LEARNERS,

@@ -8,8 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from graftviz.commands.arguments import integer, number, path
-from graftviz.commands.folder import create_folder
+from graftviz.commands.arguments import create_folder, integer, number, path
 from graftviz.commands.progress import progress
 from graftviz.datasets import truth_csv
 from graftviz.errors import InputError

@@ -10,9 +10,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from graftviz.commands.arguments import integer, number, path
-from graftviz.commands.folder import create_folder
-from graftviz.commands.model_argument import add_model_argument, read_model_argument
+from graftviz.commands.arguments import (
+    add_model_argument,
+    create_folder,
+    integer,
+    number,
+    path,
+    read_model_argument,
+)
 from graftviz.commands.progress import progress
 from graftviz.errors import InputError
 from graftviz.formats.result_folder import write_results

@@ -14,9 +14,15 @@ from typing import NamedTuple
 import numpy as np
 
 from graftviz.commands import public, resources, selection
-from graftviz.commands.arguments import add_options, chosen_options, integer, number, path
-from graftviz.commands.folder import create_folder
-from graftviz.commands.option_line import option_line
+from graftviz.commands.arguments import (
+    add_options,
+    chosen_options,
+    create_folder,
+    integer,
+    number,
+    option_line,
+    path,
+)
 from graftviz.commands.progress import progress
 from graftviz.commands.selection import Selection
 from graftviz.counts import cache_limit
@@ -28,12 +34,11 @@ from graftviz.datasets import (
     read_truth,
 )
 from graftviz.errors import InputError
-from graftviz.formats.graphml import graphml
+from graftviz.formats.model_formats import model_formats
 from graftviz.formats.replay import replay_page
 from graftviz.formats.result_folder import write_results
 from graftviz.formats.result_json import result_json
 from graftviz.formats.tables import edges_csv, trace_csv
-from graftviz.formats.uai import uai_files
 from graftviz.learners.base import Learner
 from graftviz.learners.grafting_options import GraftingOptions
 from graftviz.learners.registry import learner_class, learner_names
@@ -265,11 +270,11 @@ def _write(
         "result.json": result_json(result, path=chosen.path, stability=chosen.stability),
         "trace.csv": trace_csv(result),
         "edges.csv": edges_csv(result, chosen.stability),
-        "graph.graphml": graphml(result),
         "replay.html": replay_page(*recording),
         **selection.contents(chosen, result, learning),
     }
-    contents |= uai_files(result.model)
+    models = [each for each in model_formats() if each.in_results]
+    contents |= {each.file: each.write_result(result) for each in models}
     write_results(folder, NAME, contents)
     return list(contents)
 

@@ -5,8 +5,13 @@ from __future__ import annotations
 import argparse
 import re
 
-from graftviz.commands.arguments import integer, number, path
-from graftviz.commands.model_argument import add_model_argument, read_model_argument
+from graftviz.commands.arguments import (
+    add_model_argument,
+    integer,
+    number,
+    path,
+    read_model_argument,
+)
 from graftviz.formats.local_json import local_json
 from graftviz.formats.uai_evidence import read_evidence
 from graftviz.memory import parse_size

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 
 from tqdm import tqdm
@@ -25,5 +26,13 @@ def progress(total: int | None, label: str) -> ProgressBar:
     label : str
         Name of the work, e.g. ``"learning"``.
     """
-    # disable=None: nothing is written unless standard error is a terminal.
-    return ProgressBar(total=total, desc=label, file=sys.stderr, disable=None, leave=False, unit="")
+    return ProgressBar(
+        total=total,
+        desc=label,
+        file=sys.stderr,
+        disable=None,  # unless it is a terminal
+        leave=False,
+        unit="",
+        miniters=1,  # units may take ever longer
+        ncols=shutil.get_terminal_size().columns - 1,  # 80 where a terminal has no size
+    )

@@ -7,8 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from graftviz.commands.arguments import integer, path
-from graftviz.commands.folder import create_folder
+from graftviz.commands.arguments import create_folder, integer, path
 from graftviz.commands.progress import progress
 from graftviz.errors import InputError
 from graftviz.experiments.reproduction.data import Data, assigned, missing_data_sentence

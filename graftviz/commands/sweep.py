@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from graftviz.commands.folder import create_folder
+from graftviz.commands.arguments import create_folder
 from graftviz.commands.progress import progress
 from graftviz.experiments.bench import Lab, Measurement, Row
 from graftviz.formats.result_folder import write_results

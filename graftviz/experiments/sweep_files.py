@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import html
-import json
 import math
 import os
 import platform
@@ -15,7 +14,7 @@ from typing import Any
 from graftviz._version import __version__
 from graftviz.experiments.arena import COLUMNS as ARENA_COLUMNS, Contest, entry
 from graftviz.experiments.bench import LOWER_IS_BETTER, Row
-from graftviz.formats.json_values import json_value
+from graftviz.formats.json_values import json_text
 from graftviz.options import format_value
 from graftviz.table.csv_text import csv_text
 
@@ -79,7 +78,7 @@ def bench_files(rows: Sequence[Row]) -> dict[str, str]:
     whole = [record | _details(row) for row, record in zip(rows, records, strict=True)]
     return {
         "bench.csv": csv_text([COLUMNS, *(record.values() for record in records)]),
-        "bench.json": _json({"machine": machine(), "rows": whole}),
+        "bench.json": json_text({"machine": machine(), "rows": whole}, indent=1),
         "bench.md": bench_markdown(rows),
     }
 
@@ -121,7 +120,7 @@ def arena_files(rows: Sequence[Row], contests: Sequence[Contest], command: str) 
     return {
         "arena.csv": csv_text([ARENA_COLUMNS, *flat]),
         "arena.html": _arena_page(entries, contests, command),
-        "measured.json": _json({**whole, "entries": entries}),
+        "measured.json": json_text({**whole, "entries": entries}, indent=1),
     }
 
 
@@ -159,10 +158,6 @@ def arena_line(row: Row) -> str:
     pairs = zip(_ARENA_HEAD[1:], _cells(found)[1:], strict=True)
     text = found["failure"] or ", ".join(f"{name} {cell}" for name, cell in pairs)
     return f"{found['data']}, {found['learner']}: {text}"
-
-
-def _json(whole: dict[str, Any]) -> str:
-    return json.dumps(json_value(whole), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _bench_record(row: Row) -> dict[str, Any]:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 from graftviz._version import __version__
 from graftviz.dynamics import DynamicsResult, LinearSystem, has_seeds
-from graftviz.formats.json_values import json_value
+from graftviz.formats.json_values import json_text
 from graftviz.formats.result_json import peak_memory_mb
 from graftviz.options import option_specs
 from graftviz.table.csv_text import csv_text
 
 
-def dynamics_record(result: DynamicsResult, *, rows: int, rows_test: int | None) -> dict[str, Any]:
-    """Return `result` as numbers, texts and None, for JSON.
+def dynamics_json(result: DynamicsResult, *, rows: int, rows_test: int | None) -> str:
+    """Return `result` as JSON text.
 
     ``rows`` and ``rows_test`` are the numbers of training and of held-out rows. ``seeds`` and
     ``unspoken`` (series without a seed) hold names of series; they are None for learners without
@@ -43,13 +40,7 @@ def dynamics_record(result: DynamicsResult, *, rows: int, rows_test: int | None)
         "peak_memory_mb": peak_memory_mb(),
         "version": __version__,
     }
-    return {key: json_value(value) for key, value in record.items()}
-
-
-def dynamics_json(result: DynamicsResult, *, rows: int, rows_test: int | None) -> str:
-    """Return :func:`dynamics_record` as JSON text."""
-    record = dynamics_record(result, rows=rows, rows_test=rows_test)
-    return json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return json_text(record)
 
 
 def matrix_csv(system: LinearSystem) -> str:

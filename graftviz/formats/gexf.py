@@ -12,9 +12,8 @@ from xml.etree import ElementTree
 import numpy as np
 
 from graftviz.formats.graphml import xml_text
-from graftviz.formats.tables import activation_steps
+from graftviz.formats.model_formats import ModelFormat
 from graftviz.model import PairwiseMRF
-from graftviz.runs import Result
 
 NAMESPACE = "http://gexf.net/1.3"
 VIZ = "http://gexf.net/1.3/viz"
@@ -23,18 +22,18 @@ _HEIGHT = 10_000  # of the frame of positions, used to flip y, which points upwa
 
 def model_gexf(
     model: PairwiseMRF,
-    places: np.ndarray | None = None,
     steps: Sequence[int] | None = None,
+    places: np.ndarray | None = None,
 ) -> bytes:
     """Return the graph of a model as GEXF 1.3; the output is deterministic.
 
     Parameters
     ----------
     model : PairwiseMRF
-    places : array, shape (n, 2), optional
-        Node positions, 0 … 10000, y downwards.
     steps : sequence of int, optional
         Step in which each edge was activated.
+    places : array, shape (n, 2), optional
+        Node positions, 0 … 10000, y downwards.
     """
     root = ElementTree.Element("gexf", {"xmlns": NAMESPACE, "xmlns:viz": VIZ, "version": "1.3"})
     graph = ElementTree.SubElement(root, "graph", defaultedgetype="undirected")
@@ -46,11 +45,6 @@ def model_gexf(
     ElementTree.indent(root)
     text: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
     return text + b"\n"
-
-
-def result_gexf(result: Result) -> bytes:
-    """Return the learned graph as GEXF, with the activation step of every edge."""
-    return model_gexf(result.model, steps=activation_steps(result).tolist())
 
 
 def _attributes(graph: ElementTree.Element, kind: str, names: Sequence[str]) -> None:
@@ -85,3 +79,6 @@ def _edges(parent: ElementTree.Element, model: PairwiseMRF, steps: Sequence[int]
             values = ElementTree.SubElement(edge, "attvalues")
             step = {"for": "step", "value": str(int(steps[e]))}
             ElementTree.SubElement(values, "attvalue", step)
+
+
+GEXF = ModelFormat("graph.gexf", "Graph for Gephi (GEXF)", model_gexf)

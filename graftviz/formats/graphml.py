@@ -1,21 +1,26 @@
-"""Export of models as GraphML, for Gephi, Cytoscape, networkx and other graph tools.
+"""GraphML: writer of models, and reader of these and of other weighted graphs as Ising models.
 
-Nodes and edges also carry the potentials (see :mod:`graftviz.formats.model_records`), so that
-:mod:`graftviz.formats.graphml_reading` can restore the model.
+Gephi, Cytoscape, networkx and other graph tools read it. Nodes and edges also carry the potentials
+(see :mod:`graftviz.formats.model_records`), from which the exact model is restored.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from graftviz.formats.model_records import model_records
-from graftviz.formats.tables import activation_steps
+import numpy as np
+
+from graftviz.errors import InputError
+from graftviz.formats.files import read_bytes
+from graftviz.formats.model_formats import ModelFormat
+from graftviz.formats.model_records import ModelFile, model_of_records, model_records
 from graftviz.model import PairwiseMRF
-from graftviz.runs import Result
+from graftviz.wording import quoted
 
 NAMESPACE = "http://graphml.graphdrawing.org/xmlns"
 # Characters invalid in XML 1.0, even if escaped: control characters, lone surrogates, U+FFFE/F.
@@ -33,13 +38,10 @@ _KEYS = {
 }
 
 
-def graphml(result: Result) -> bytes:
-    """Return the learned model as GraphML, with the activation step of every edge."""
-    return model_graphml(result.model, activation_steps(result).tolist())
-
-
-def model_graphml(model: PairwiseMRF, steps: Sequence[int] | None = None) -> bytes:
-    """Return a model as GraphML.
+def model_graphml(
+    model: PairwiseMRF, steps: Sequence[int] | None = None, _places: np.ndarray | None = None
+) -> bytes:
+    """Return a model as GraphML, without positions.
 
     Characters of names that are invalid in XML become U+FFFD; the exact name is then also stored
     as JSON in ``exact_name``. Weights are texts from which the exact numbers can be parsed.
@@ -109,3 +111,137 @@ def _add_data(element: ElementTree.Element, kind: str, record: dict[str, str]) -
 
 def _key(kind: str, name: str) -> str:
     return f"{kind}_{name}"
+
+
+def read_graphml(path: Path | str) -> ModelFile:
+    """Read a model from a GraphML file.
+
+    From a file with potentials (:func:`model_graphml`), the exact model
+    is restored. Any other undirected graph with a number ``weight`` on every edge is read as an
+    Ising model, with a note.
+
+    Raises
+    ------
+    InputError
+        For a file that cannot be read, is not GraphML, or has inconsistent nodes or edges; the
+        message names them.
+    """
+    path = Path(path)
+    return parse_graphml(path.name, read_bytes(path))
+
+
+def parse_graphml(title: str, content: bytes) -> ModelFile:
+    """Read GraphML from memory; see :func:`read_graphml`."""
+    graph, root = _graph(title, content)
+    defaults = _keys(root)
+    nodes = []
+    edges = []
+    for element in graph:
+        match _tag(element):
+            case "node":
+                nodes.append({**_data(title, element, defaults["node"]), **_only(element, "id")})
+            case "edge":
+                ends = _only(element, "source", "target")
+                edges.append({**_data(title, element, defaults["edge"]), **ends})
+            case "hyperedge":
+                raise InputError(f"{title} has a hyperedge; a pairwise model joins two variables.")
+    for node in nodes:
+        _restore_exact_name(title, node)
+    found = model_of_records(title, nodes, edges)
+    if graph.get("edgedefault") == "directed":
+        note = f"{title} has directed edges; the directions are ignored."
+        return ModelFile(found.model, (*found.notes, note))
+    return found
+
+
+class _NoDoctype(ElementTree.TreeBuilder):
+    """Builder that rejects document type declarations, whose entities can expand without bound."""
+
+    def __init__(self, title: str) -> None:
+        super().__init__()
+        self._title = title
+
+    def doctype(self, *_: Any) -> None:
+        raise InputError(f"{self._title}: DOCTYPE declarations are not allowed in GraphML.")
+
+
+def _graph(title: str, content: bytes) -> tuple[ElementTree.Element, ElementTree.Element]:
+    parser = ElementTree.XMLParser(target=_NoDoctype(title))
+    try:
+        parser.feed(content)
+        root: ElementTree.Element = parser.close()
+    except ElementTree.ParseError as problem:
+        raise InputError(f"{title} is not well-formed XML: {problem}.") from None
+    except InputError:  # a subclass of ValueError, handled below
+        raise
+    except (ValueError, LookupError):  # an unknown encoding
+        raise InputError(f"{title} is not well-formed XML.") from None
+    if _tag(root) != "graphml":
+        raise InputError(f"{title} is XML, but not GraphML: it begins with <{_tag(root)[:20]}>.")
+    graphs = [element for element in root if _tag(element) == "graph"]
+    if len(graphs) != 1:
+        raise InputError(f"{title} must hold one graph; it has {len(graphs)}.")
+    return graphs[0], root
+
+
+def _tag(element: ElementTree.Element) -> str:
+    return str(element.tag).rpartition("}")[2]
+
+
+def _only(element: ElementTree.Element, *names: str) -> dict[str, str]:
+    return {name: element.attrib[name] for name in names if name in element.attrib}
+
+
+class _Key:
+    """Declaration of a GraphML key: name and default value of an attribute."""
+
+    def __init__(self, element: ElementTree.Element) -> None:
+        self.name = str(element.get("attr.name") or element.get("id", ""))
+        texts = [child.text or "" for child in element if _tag(child) == "default"]
+        self.default = texts[0] if texts else None
+
+
+def _keys(root: ElementTree.Element) -> dict[str, dict[str, _Key]]:
+    """Return the keys of nodes and of edges, by id."""
+    keys: dict[str, dict[str, _Key]] = {"node": {}, "edge": {}}
+    for element in root:
+        if _tag(element) == "key":
+            domain = element.get("for", "all")
+            for kind in ("node", "edge") if domain == "all" else (domain,):
+                if kind in keys:
+                    keys[kind][element.get("id", "")] = _Key(element)
+    return keys
+
+
+def _data(title: str, element: ElementTree.Element, keys: dict[str, _Key]) -> dict[str, str]:
+    values: dict[str, str] = {
+        key.name: key.default for key in keys.values() if key.default is not None
+    }
+    for key, text in _data_texts(element):
+        if key not in keys:
+            raise InputError(f"{title} uses the key {quoted(key)} without declaring it.")
+        values[keys[key].name] = text
+    return values
+
+
+def _data_texts(element: ElementTree.Element) -> Iterator[tuple[str, str]]:
+    for child in element:
+        if _tag(child) == "data":
+            yield child.get("key", ""), child.text or ""
+
+
+def _restore_exact_name(title: str, node: dict[str, str]) -> None:
+    if "exact_name" not in node:
+        return
+    try:
+        name = json.loads(node.pop("exact_name"))
+    except (ValueError, RecursionError):
+        name = None
+    if not isinstance(name, str):
+        raise InputError(
+            f"In {title}, the exact name of node {quoted(node.get('id'))} is not a text."
+        )
+    node["name"] = name
+
+
+GRAPHML = ModelFormat("graph.graphml", "Model and graph (GraphML)", model_graphml, in_results=True)

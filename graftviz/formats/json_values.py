@@ -1,7 +1,8 @@
-"""Values that JSON can express."""
+"""Strict JSON of values with numpy scalars, infinities and NaN."""
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Any
 
@@ -15,3 +16,9 @@ def json_value(value: Any) -> Any:
     if hasattr(value, "item"):
         value = value.item()
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def json_text(value: Any, indent: int = 2) -> str:
+    """Return the JSON text of a file with :func:`json_value` of `value`."""
+    text = json.dumps(json_value(value), indent=indent, ensure_ascii=False, allow_nan=False)
+    return f"{text}\n"

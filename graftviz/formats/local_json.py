@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 
+from graftviz.formats.json_values import json_text
 from graftviz.model import PairwiseMRF
 from graftviz.regions import LocalMarginal
 
@@ -37,4 +37,4 @@ def local_json(
             {"added": step.added, "size": step.size, "bound": step.bound} for step in answer.history
         ],
     }
-    return json.dumps(content, indent=1, allow_nan=False) + "\n"
+    return json_text(content, indent=1)

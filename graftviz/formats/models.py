@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 
 from graftviz.errors import InputError
 from graftviz.formats.files import lock_folder, read_bytes
-from graftviz.formats.graphml_reading import parse_graphml
+from graftviz.formats.graphml import parse_graphml
 from graftviz.formats.model_records import ModelFile
 from graftviz.formats.node_link import parse_node_link
 from graftviz.formats.result_folder import MANIFEST, check_results

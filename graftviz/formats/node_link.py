@@ -10,21 +10,22 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from graftviz.errors import InputError
 from graftviz.formats.files import read_bytes
 from graftviz.formats.json_values import json_value
+from graftviz.formats.model_formats import ModelFormat
 from graftviz.formats.model_records import ModelFile, model_of_records, model_records
-from graftviz.formats.tables import activation_steps
 from graftviz.model import PairwiseMRF
 
-if TYPE_CHECKING:
-    from graftviz.runs import Result
 
-
-def node_link_json(model: PairwiseMRF, steps: Sequence[int] | None = None) -> str:
-    """Return a model as node-link JSON (ASCII only).
+def node_link_json(
+    model: PairwiseMRF, steps: Sequence[int] | None = None, _places: np.ndarray | None = None
+) -> str:
+    """Return a model as node-link JSON (ASCII only), without positions.
 
     Parameters
     ----------
@@ -41,11 +42,6 @@ def node_link_json(model: PairwiseMRF, steps: Sequence[int] | None = None) -> st
         + ",\n".join(_line(edge) for edge in edges)
         + "\n]}\n"
     )
-
-
-def result_node_link(result: Result) -> str:
-    """Return the learned model as node-link JSON, with the activation step of every edge."""
-    return node_link_json(result.model, activation_steps(result).tolist())
 
 
 def read_node_link(path: Path | str) -> ModelFile:
@@ -81,3 +77,6 @@ def _records(title: str, value: Any) -> list[dict[str, Any]]:
 
 def _line(record: dict[str, Any]) -> str:
     return json.dumps(json_value(record), allow_nan=False)
+
+
+NODE_LINK = ModelFormat("graph.json", "Model and graph (JSON)", node_link_json)

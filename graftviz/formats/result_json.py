@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
 
 from graftviz._version import __version__
-from graftviz.formats.json_values import json_value
+from graftviz.formats.json_values import json_text
 from graftviz.learners.base import Learner
 from graftviz.options import option_specs
 from graftviz.runs import Result
@@ -21,10 +20,10 @@ except ImportError:  # Windows
     resource = None  # type: ignore[assignment]
 
 
-def result_record(
+def result_json(
     result: Result, *, path: LamPath | None = None, stability: EdgeStability | None = None
-) -> dict[str, Any]:
-    """Return `result` as numbers, texts and None, for JSON.
+) -> str:
+    """Return `result` as JSON text.
 
     ``certificate`` describes the final scoring of inactive pairs, which an interrupted run does
     not have. ``options_used`` holds the options at the end, automatic ones with the value used
@@ -79,20 +78,12 @@ def result_record(
         record["lam_path"] = path.summary()
     if stability is not None:
         record["stability"] = stability.summary()
-    return {key: json_value(value) for key, value in record.items()}
-
-
-def result_json(
-    result: Result, *, path: LamPath | None = None, stability: EdgeStability | None = None
-) -> str:
-    """Return :func:`result_record` as JSON text."""
-    record = result_record(result, path=path, stability=stability)
-    return json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return json_text(record)
 
 
 def learner_options(learner: Learner) -> dict[str, Any]:
     """Return the options of `learner` by name."""
-    return {spec.name: json_value(getattr(learner, spec.name)) for spec in option_specs(learner)}
+    return {spec.name: getattr(learner, spec.name) for spec in option_specs(learner)}
 
 
 def _options_used(result: Result) -> dict[str, Any]:
@@ -101,8 +92,7 @@ def _options_used(result: Result) -> dict[str, Any]:
     automatic = {} if outcome is None else outcome.automatic
     options = learner_options(result.learner if result.branch is None else result.branch.learner)
     return {
-        name: json_value(automatic.get(name)) if value is None else value
-        for name, value in options.items()
+        name: automatic.get(name) if value is None else value for name, value in options.items()
     }
 
 

@@ -16,7 +16,9 @@ from graftviz.table.csv_text import csv_text
 if TYPE_CHECKING:  # the process that reads models needs neither learners nor numba
     from graftviz.history import History
     from graftviz.metrics import StepMetrics
+    from graftviz.racing import Race
     from graftviz.ranks import RankedStep
+    from graftviz.regions import RegionStep
     from graftviz.runs import Result
     from graftviz.selection import EdgeStability, LamPath
     from graftviz.trace import Step
@@ -35,6 +37,10 @@ PATH_COLUMNS = (
 )
 STABILITY_COLUMNS = ("source", "target", "frequency", "in_model")
 RESERVOIR_COLUMNS = ("step", "place", "source", "target", "score")
+RACE_COLUMNS = (
+    *("racer", "step", "end", "seconds", "tests", "tables_counted", "edges"),
+    *("objective", "recall", "precision", "nlpl_test"),
+)
 # Columns of the steps of a run under a bound: keys of their records.
 _BOUNDED = {
     "complexity": "value",
@@ -129,6 +135,58 @@ def reservoirs_csv(names: Sequence[str], steps: Sequence[RankedStep]) -> str:
         for place, ((i, j), score) in enumerate(pairs, start=1):
             rows.append((step.index, place, names[i], names[j], score))
     return _csv(RESERVOIR_COLUMNS, rows)
+
+
+def race_csv(race: Race, axis: str = "seconds") -> str:
+    """Return one line per moment, sorted by its cost on `axis`; racers share one timeline.
+
+    ``step`` 0 is the model without edges; ``end`` is 1 for the end of a racer, after its last fit.
+    A cell is empty if a value does not apply; floats are exact.
+
+    Raises
+    ------
+    InputError
+        When there is no such axis.
+    """
+    rows = []
+    for number, course in enumerate(race.courses):
+        last = len(course.moments) - 1
+        for k, (cost, moment) in enumerate(zip(course.costs(axis), course.moments, strict=True)):
+            is_end = int(course.ended and k == last)
+            step, *values = moment
+            rows.append((cost, number, k, (shown_cell(course.name), step, is_end, *values)))
+    in_order = sorted(rows, key=lambda entry: entry[:3])
+    return _csv(RACE_COLUMNS, (row for *_, row in in_order))
+
+
+def region_csv(
+    names: Sequence[str],
+    labels: Sequence[str],
+    steps: Iterable[tuple[RegionStep, np.ndarray]],
+) -> str:
+    """Return a region as CSV.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of all variables of the model.
+    labels : sequence of str
+        States of the query.
+    steps : iterable of (RegionStep, array)
+        Each step with the marginal of the query in the region so far.
+
+    Returns
+    -------
+    str
+        Columns ``size``, ``variable``, ``bound`` (1: vacuous), ``coefficient``, and one column
+        ``p(label)`` for each state of the query.
+    """
+    header = ["size", "variable", "bound", "coefficient", *(f"p({label})" for label in labels)]
+    rows = (
+        [step.size, names[step.added], step.bound, step.coefficient, *marginal.tolist()]
+        for step, marginal in steps
+    )
+    return _csv(header, rows)
 
 
 def activation_steps(result: Result) -> np.ndarray:

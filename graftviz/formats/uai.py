@@ -19,6 +19,7 @@ import numpy as np
 
 from graftviz.errors import InputError
 from graftviz.formats.files import read_bytes, write_whole
+from graftviz.formats.model_formats import ModelFormat
 from graftviz.formats.uai_tokens import Tokens
 from graftviz.model import PairwiseMRF
 
@@ -217,3 +218,12 @@ def _parse_names(
 
 def _is_texts(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+UAI = ModelFormat("model.uai", "Model (UAI)", lambda model, *_: uai_text(model), in_results=True)
+NAMES = ModelFormat(
+    "model.names.json",
+    "Variable names (for UAI)",
+    lambda model, *_: names_text(model),
+    in_results=True,
+)

@@ -9,13 +9,10 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 from graftviz.formats.files import as_bytes
-from graftviz.formats.gexf import result_gexf
-from graftviz.formats.graphml import graphml
-from graftviz.formats.node_link import result_node_link
+from graftviz.formats.model_formats import ModelFormat, model_formats
 from graftviz.formats.replay import replay_page
 from graftviz.formats.result_json import result_json
 from graftviz.formats.tables import edges_csv, trace_csv
-from graftviz.formats.uai import names_text, uai_text
 from graftviz.ui.frame.header import PageFile
 from graftviz.ui.frame.jobs import DOWNLOAD_WAIT, EVERYTHING
 from graftviz.ui.frame.runs import SessionRun
@@ -35,17 +32,18 @@ def build_edges(run: SessionRun) -> str:
     return edges_csv(run.result(), None if run.stability is None else run.stability.final)
 
 
+def build_model(model_format: ModelFormat, run: SessionRun) -> str | bytes:
+    """Return the model in one of its formats."""
+    return model_format.write_result(run.result())
+
+
 # Name of a file → label, and what it contains.
 FILES: Mapping[str, tuple[str, Callable[[SessionRun], str | bytes]]] = {
     "replay.html": ("Web page of this run (needs no server)", build_replay),
     "edges.csv": ("Edges (CSV)", build_edges),
     "trace.csv": ("Trace, one row per step (CSV)", lambda run: trace_csv(run.result())),
     "result.json": ("Result (JSON)", lambda run: result_json(run.result())),
-    "model.uai": ("Model (UAI)", lambda run: uai_text(run.result().model)),
-    "model.names.json": ("Variable names (for UAI)", lambda run: names_text(run.result().model)),
-    "graph.graphml": ("Model and graph (GraphML)", lambda run: graphml(run.result())),
-    "graph.json": ("Model and graph (JSON)", lambda run: result_node_link(run.result())),
-    "graph.gexf": ("Graph for Gephi (GEXF)", lambda run: result_gexf(run.result())),
+    **{each.file: (each.title, partial(build_model, each)) for each in model_formats()},
 }
 
 

@@ -122,7 +122,7 @@ def test_the_picture_and_the_model_are_saved(browser_page: Any, address: str) ->
         assert file.read(8) == b"\x89PNG\r\n\x1a\n"
     page.get_by_role("button", name="Download", exact=True).click()
     with page.expect_download() as saved:
-        page.get_by_role("button", name="GraphML", exact=True).click()
+        page.get_by_role("button", name="Model and graph (GraphML)", exact=True).click()
     with open(saved.value.path(), "rb") as file:
         content = file.read()
     # What was saved can be brought again.

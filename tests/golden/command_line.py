@@ -18,9 +18,9 @@ from unittest import mock
 import graftviz as gv
 from graftviz.__main__ import main
 from graftviz.dynamics import LEARNERS
-from graftviz.formats.gexf import result_gexf
-from graftviz.formats.graphml import graphml
-from graftviz.formats.node_link import result_node_link
+from graftviz.formats.gexf import GEXF
+from graftviz.formats.graphml import GRAPHML
+from graftviz.formats.node_link import NODE_LINK
 from graftviz.learners.registry import learner_class, learner_names
 from graftviz.options import option_specs
 from tests.golden.commands import run
@@ -254,9 +254,9 @@ def _graphs() -> dict[str, Any]:
     table = gv.load_dataset("survey").table
     result = gv.learn(table, gv.BestChoice(preset="paper"), seed=0)
     return {
-        "graphml": parsed_graphml(graphml(result).decode()),
-        "gexf": parsed_gexf(result_gexf(result).decode()),
-        "node-link": parsed_node_link(result_node_link(result)),
+        "graphml": parsed_graphml(GRAPHML.write_result(result).decode()),
+        "gexf": parsed_gexf(GEXF.write_result(result).decode()),
+        "node-link": parsed_node_link(NODE_LINK.write_result(result)),
     }
 
 

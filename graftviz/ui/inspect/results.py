@@ -11,8 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from graftviz.figures import change_figure, degree_figure, edge_figure, node_figure, norms_figure
-from graftviz.formats.gexf import model_gexf
-from graftviz.formats.graphml import model_graphml
+from graftviz.formats.model_formats import model_formats
 from graftviz.formats.model_tables import (
     difference_frame,
     edge_frame,
@@ -21,9 +20,7 @@ from graftviz.formats.model_tables import (
     node_frame,
     partner_frame,
 )
-from graftviz.formats.node_link import node_link_json
 from graftviz.formats.svg import graph_svg
-from graftviz.formats.uai import names_text, uai_text
 from graftviz.formats.uai_results import mar_text
 from graftviz.inspection import changes_by_size, mutual_informations
 from graftviz.inspection.difference import STATUS_WORDS
@@ -378,11 +375,10 @@ def model_files(shown: Shown) -> list[PageFile]:
     picture, before, latest = shown.picture, shown.before, shown.latest
     places = picture.places if len(picture.nodes) == model.n_variables else None
     return [
-        PageFile("model.uai", "UAI", lambda: uai_text(model)),
-        PageFile("model.names.json", "Variable names (for UAI)", lambda: names_text(model)),
-        PageFile("graph.graphml", "GraphML", lambda: model_graphml(model, steps)),
-        PageFile("graph.json", "Node-link JSON", lambda: node_link_json(model, steps)),
-        PageFile("graph.gexf", "Graph for Gephi (GEXF)", lambda: model_gexf(model, places, steps)),
+        *(
+            PageFile(each.file, each.title, partial(each.write, model, steps, places))
+            for each in model_formats()
+        ),
         PageFile("graph.svg", "Graph (SVG)", lambda: graph_svg(picture, model.names, title)),
         PageFile("edges.csv", "Edges (CSV)", lambda: model_edges_csv(model, before)),
         PageFile(

@@ -8,7 +8,7 @@ from functools import partial
 import streamlit as st
 
 from graftviz.figures import figure_html, race_figure
-from graftviz.formats.race_csv import race_csv
+from graftviz.formats.tables import race_csv
 from graftviz.learners.registry import learner_class
 from graftviz.racing import Race
 from graftviz.ui.boundary import guarded

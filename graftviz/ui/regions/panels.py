@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from graftviz.formats.region_csv import region_csv
+from graftviz.formats.tables import region_csv
 from graftviz.material import UPLOAD
 from graftviz.player.models import ShownModel, uploaded_model
 from graftviz.ui.boundary import bounded, guarded

@@ -1,0 +1,87 @@
+"""The walk-through of docs/add_a_format.md: its file makes a format that is written and offered."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from graftviz import formats
+from graftviz.__main__ import main
+from graftviz.formats.model_formats import ModelFormat, model_formats
+from graftviz.formats.result_folder import MANIFEST
+from graftviz.model import PairwiseMRF
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = (ROOT / "docs" / "add_a_format.md").read_text(encoding="utf-8")
+FILE = re.search(r"<!-- file: (\w+)\.py -->\n```python\n(.*?)```\n<!-- end -->", PAGE, re.DOTALL)
+COMMAND = re.search(r"<!-- command -->\n```sh\n(.*?)\n```\n<!-- end -->", PAGE, re.DOTALL)
+assert FILE
+assert COMMAND
+OWN = {each.file for each in model_formats()}
+
+
+@pytest.fixture
+def dot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelFormat]:
+    """The format of the page, found in a second folder of the package."""
+    folder = tmp_path / "formats"
+    folder.mkdir()
+    (folder / f"{FILE[1]}.py").write_text(FILE[2], encoding="utf-8")
+    monkeypatch.setattr(formats, "__path__", [*formats.__path__, str(folder)])
+    model_formats.cache_clear()
+    (found,) = (each for each in model_formats() if each.file not in OWN)
+    yield found
+    model_formats.cache_clear()
+    del sys.modules[f"graftviz.formats.{FILE[1]}"]
+
+
+def test_the_file_keeps_to_the_style_of_the_project() -> None:
+    for words in (["check"], ["format", "--check"]):
+        done = subprocess.run(
+            [*(sys.executable, "-m", "ruff", *words), "--stdin-filename", "graftviz/f.py", "-"],
+            cwd=ROOT,
+            input=FILE[2],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_formats_are_those_of_the_pages() -> None:
+    assert {
+        *("graph.gexf", "graph.graphml", "graph.json"),
+        *("model.names.json", "model.uai"),
+    } == OWN
+
+
+def test_the_format_of_the_page_is_written_by_learn(
+    dot: ModelFormat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    program, *words = shlex.split(COMMAND[1])
+    assert (program, words[:2]) == (".venv/bin/python", ["-m", "graftviz"])
+    assert main(words[2:]) == 0
+    out = Path(words[words.index("--out") + 1])
+    assert dot.title in PAGE
+    text = (out / dot.file).read_text(encoding="utf-8")
+    assert text.count(" -- ") == len((out / "edges.csv").read_text().splitlines()) - 1 == 10
+    assert "step=1]" in text
+    assert dot.file in json.loads((out / MANIFEST).read_text())["commands"]["learn"]["files"]
+
+
+def test_the_format_of_the_page_takes_odd_names_and_positions(dot: ModelFormat) -> None:
+    model = PairwiseMRF.from_tables(
+        [np.zeros(2)] * 2, {(0, 1): np.array([[-np.inf, 0.0], [0.0, 0.0]])}, names=['a"b', "\\"]
+    )
+    text = dot.write(model, None, np.array([[0.0, 10_000.0], [5.0, 0.0]]))
+    assert '0 [label="a\\"b", pos="0,0"];' in text
+    assert '1 [label="\\\\", pos="5,10000"];' in text
+    assert "0 -- 1 [weight_norm=inf];" in text
