@@ -21,7 +21,7 @@ from graftviz.learners.nodewise_l1 import NodewiseL1
 from graftviz.material import prepare
 from graftviz.model import PairwiseMRF
 from graftviz.narrative import region
-from graftviz.narrative.region import certified_region, region_settings, rounded_up
+from graftviz.narrative.region import certified_region, region_settings
 from graftviz.player import recorders as region_answers
 from graftviz.player.recorders import RunRecorder
 from graftviz.player.records import answer
@@ -156,15 +156,6 @@ def test_a_bad_wish_is_told_beside_what_is_known(wish: Any) -> None:
     assert reply["name"] == run.table.names[2]
     with pytest.raises(InputError):
         certified_region(run, 2, 3, **region_settings(wish))
-
-
-def test_bounds_are_rounded_up() -> None:
-    rng = np.random.default_rng(0)
-    for bound in [*10 ** rng.uniform(-8, 0, 300), 0.01, 0.001, 0.5, 0.0999999, 1e-7]:
-        shown = float(rounded_up(bound))
-        assert bound * (1 - 1e-9) <= shown <= 1.1 * bound
-    assert rounded_up(0.0) == "0"
-    assert rounded_up(0.00751) == "0.0076"
 
 
 def test_regions_are_kept_until_the_last_step_has_its_final_fit(

@@ -26,6 +26,7 @@ def progress(total: int | None, label: str) -> ProgressBar:
     label : str
         Name of the work, e.g. ``"learning"``.
     """
+    size = shutil.get_terminal_size()  # 80 × 24 for terminals without a size
     return ProgressBar(
         total=total,
         desc=label,
@@ -34,5 +35,6 @@ def progress(total: int | None, label: str) -> ProgressBar:
         leave=False,
         unit="",
         miniters=1,  # units may take ever longer
-        ncols=shutil.get_terminal_size().columns - 1,  # 80 where a terminal has no size
+        ncols=size.columns - 1,
+        nrows=size.lines,
     )

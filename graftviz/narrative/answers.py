@@ -10,11 +10,11 @@ import numpy as np
 from graftviz.errors import InputError
 from graftviz.history import History
 from graftviz.model import zero_sum
-from graftviz.narrative.baselines import Absence, path_absence, tree_absence
+from graftviz.narrative.baselines import path_absence, tree_absence
 from graftviz.narrative.bounded import bounded_absence
 from graftviz.narrative.features import edge_words, feature_absence
 from graftviz.narrative.judging import activation_test, judge, score_of
-from graftviz.narrative.phrases import pair, plural, score, short
+from graftviz.narrative.phrases import Absence, pair, plural, score, short
 from graftviz.narrative.pruning import exchange_absence
 from graftviz.narrative.steps import learner_at
 from graftviz.runs import Run
@@ -146,31 +146,8 @@ def why_not(run: Run, i: int, j: int, t: int) -> dict[str, Any]:
     if _position(history, i, j, t) is not None:
         raise InputError(f"{pair(run.table.names, i, j)} is active at step {t}.")
     learner = learner_at(run, t)
-    explain = _ABSENCES.get(learner.sentences)
-    if explain is not None:
-        return _absent(run, i, j, t, explain(run, learner, i, j, t))
-    test = activation_test(run, t)
-    tests = _tests(run, i, j, t)
-    last = tests[-1] if tests else None
-    judged = judge(score_of(run, history, i, j, t, test), test, t)
-    return {
-        "t": t,
-        "names": [run.table.names[i], run.table.names[j]],
-        "score": judged.score,
-        "threshold": judged.threshold,
-        "symbol": judged.symbol,
-        "violates": judged.violates,
-        "tests": _times_tested(run, i, j, t),
-        "last_test": None
-        if last is None
-        else {"t": last.t, "score": last.score, "verdict": VERDICT_WORDS[last.verdict]},
-        "truth": _truth(run, i, j),
-        "words": f"{_reason(run, i, j, t, tests)} {judged.words}",
-    }
-
-
-def _absent(run: Run, i: int, j: int, t: int, why: Absence) -> dict[str, Any]:
-    """Return the answer for a learner with specific reasons to exclude pairs."""
+    explain = _ABSENCES.get(learner.sentences, _tested)
+    why = explain(run, learner, i, j, t)
     return {
         "t": t,
         "names": [run.table.names[i], run.table.names[j]],
@@ -179,10 +156,26 @@ def _absent(run: Run, i: int, j: int, t: int, why: Absence) -> dict[str, Any]:
         "symbol": why.symbol,
         "violates": why.violates,
         "tests": why.tests,
-        "last_test": None,
+        "last_test": why.last_test,
         "truth": _truth(run, i, j),
         "words": why.words,
     }
+
+
+def _tested(run: Run, _: Any, i: int, j: int, t: int) -> Absence:
+    """Return the reason of a learner that tests pairs: the last test, and the score at step `t`."""
+    test = activation_test(run, t)
+    judged = judge(score_of(run, history_at(run, t), i, j, t, test), test, t)
+    tests = _tests(run, i, j, t)
+    last = None
+    if tests:
+        t_last, score_last, verdict = tests[-1]
+        last = {"t": t_last, "score": score_last, "verdict": VERDICT_WORDS[verdict]}
+    return judged._replace(
+        tests=_times_tested(run, i, j, t),
+        last_test=last,
+        words=f"{_reason(run, i, j, t, tests)} {judged.words}",
+    )
 
 
 def history_at(run: Run, t: int) -> History:

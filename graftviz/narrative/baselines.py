@@ -4,43 +4,26 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import networkx as nx
 import numpy as np
 
 from graftviz.learners.chow_liu import ChowLiu
 from graftviz.learners.nodewise_l1 import NodewiseL1
-from graftviz.narrative.phrases import LONGEST_LIST, listed, pair, plural, score, short, was
+from graftviz.narrative.phrases import (
+    LONGEST_LIST,
+    Absence,
+    listed,
+    pair,
+    plural,
+    score,
+    short,
+    was,
+)
 from graftviz.runs import Run
 from graftviz.trace import Step
 
 _LONGEST_PATH = 5  # variables named of the path between two ends
-
-
-class Absence(NamedTuple):
-    """Reason why a pair is not an edge.
-
-    Attributes
-    ----------
-    score, threshold : float or None
-        None where they are not known.
-    tests : int
-    words : str
-    symbol : str
-        Name of the threshold.
-    """
-
-    score: float | None
-    threshold: float | None
-    tests: int
-    words: str
-    symbol: str = "λ"
-
-    @property
-    def violates(self) -> bool:
-        """Whether the score is above the threshold."""
-        return self.score is not None and self.threshold is not None and self.score > self.threshold
 
 
 def tree_step(step: Step, names: Sequence[str]) -> str:

@@ -18,8 +18,7 @@ from graftviz.inference.exact.elimination import (
 )
 from graftviz.learners.bounded_choice import MEASURE_NAMES
 from graftviz.learners.bounded_inference import BoundedInference
-from graftviz.narrative.baselines import Absence
-from graftviz.narrative.phrases import pair, plural, score
+from graftviz.narrative.phrases import Absence, pair, plural, score
 from graftviz.runs import Run
 from graftviz.trace import Step
 

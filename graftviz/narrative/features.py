@@ -8,8 +8,7 @@ import numpy as np
 
 from graftviz.history import History
 from graftviz.learners.feature_options import FeatureOptions
-from graftviz.narrative.baselines import Absence
-from graftviz.narrative.phrases import pair, plural, score, short
+from graftviz.narrative.phrases import Absence, pair, plural, score, short, violation
 from graftviz.runs import Run
 from graftviz.trace import ActivationTest, ScoredFeature, Step
 
@@ -84,14 +83,10 @@ def feature_absence(
     a, b = np.unravel_index(int(np.argmax(gaps)), gaps.shape)
     best = ScoredFeature(i, j, int(a), int(b), float(gaps[a, b]))
     violates = best.score > test.lam
-    verdict = (
-        f"above λ = {test.lam:g}, so it violates"
-        if violates
-        else f"not above λ = {test.lam:g}, so it does not violate"
-    )
     words = (
         f"At step {t} the largest gradient of its features is {score(best.score)}, of "
-        f"{joint_state(names, run.table.labels, best)}: {verdict}."
+        f"{joint_state(names, run.table.labels, best)}: "
+        f"{violation(violates, f'λ = {test.lam:g}')}."
     )
     if t == 0:
         words = f"No step has been made yet. {words}"

@@ -10,7 +10,7 @@ from graftviz.counts import PairCounts
 from graftviz.history import History
 from graftviz.inference import infer
 from graftviz.inference.response import linear_response
-from graftviz.narrative.phrases import score
+from graftviz.narrative.phrases import Absence, score, violation
 from graftviz.narrative.steps import learner_at
 from graftviz.runs import Run
 from graftviz.scores import (
@@ -37,16 +37,6 @@ class PairScore(NamedTuple):
     value: float | None
     multiple: float | None = None
     why_none: str = ""
-
-
-class Judged(NamedTuple):
-    """A score beside the threshold that decides, in the same unit, and the verdict in words."""
-
-    score: float | None
-    threshold: float
-    symbol: str
-    violates: bool
-    words: str
 
 
 def activation_test(run: Run, t: int) -> ActivationTest:
@@ -97,33 +87,19 @@ def _multiple(distance: float, noise: float) -> float:
     return distance / noise if noise > 0.0 else 0.0
 
 
-def judge(own: PairScore, test: ActivationTest, t: int) -> Judged:
+def judge(own: PairScore, test: ActivationTest, t: int) -> Absence:
     """Compare a score with λ, and its multiple of the noise with κ; report the one that fails."""
     value, multiple, significance = own.value, own.multiple, test.significance
     if value is None or multiple is None:
         words = f"At step {t} it has no score: {own.why_none}."
-        return Judged(None, significance or test.lam, test.symbol, False, words)
-    value_text, limit = score(value, test.lam), f"λ = {test.lam:g}"
+        return Absence(None, significance or test.lam, 0, words, test.symbol)
+    start, limit = f"At step {t} its score is {score(value, test.lam)}", f"λ = {test.lam:g}"
     is_large, is_significant = value > test.lam, multiple > significance
     if significance == 0.0:
-        verdict = (
-            f"above {limit}, so it violates"
-            if is_large
-            else f"not above {limit}, so it does not violate"
-        )
-        words = f"At step {t} its score is {value_text}, {verdict}."
-        return Judged(value, test.lam, "λ", is_large, words)
+        return Absence(value, test.lam, 0, f"{start}, {violation(is_large, limit)}.")
     often = f"{score(multiple, significance)} times its noise"
     if is_significant and not is_large:
-        words = (
-            f"At step {t} its score is {value_text}, {often} but not above {limit}, so it does not "
-            "violate."
-        )
-        return Judged(value, test.lam, "λ", False, words)
-    verdict = (
-        f"above κ = {significance:g}, so it violates"
-        if is_significant
-        else f"not above κ = {significance:g}, so it does not violate"
-    )
-    words = f"At step {t} its score is {value_text}, {often}: {verdict}."
-    return Judged(multiple, significance, "κ", is_significant, words)
+        words = f"{start}, {often} but {violation(False, limit)}."
+        return Absence(value, test.lam, 0, words)
+    words = f"{start}, {often}: {violation(is_significant, f'κ = {significance:g}')}."
+    return Absence(multiple, significance, 0, words, "κ")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from graftviz.trace import ActivationTest
 from graftviz.wording import enough_digits
@@ -76,3 +77,38 @@ def listed(items: Sequence[str], total: int | None = None) -> str:
     else:
         shown = list(items)
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def violation(violates: bool, limit: str) -> str:
+    """Return whether a score is above its limit, and what follows."""
+    if violates:
+        return f"above {limit}, so it violates"
+    return f"not above {limit}, so it does not violate"
+
+
+class Absence(NamedTuple):
+    """Reason why a pair is not an edge.
+
+    Attributes
+    ----------
+    score, threshold : float or None
+        None where they are not known.
+    tests : int
+    words : str
+    symbol : str
+        Name of the threshold.
+    last_test : dict or None
+        Step, score and verdict of the last test, of learners that test pairs.
+    """
+
+    score: float | None
+    threshold: float | None
+    tests: int
+    words: str
+    symbol: str = "λ"
+    last_test: dict[str, Any] | None = None
+
+    @property
+    def violates(self) -> bool:
+        """Whether the score is above the threshold."""
+        return self.score is not None and self.threshold is not None and self.score > self.threshold

@@ -8,8 +8,7 @@ import numpy as np
 
 from graftviz.exchange import Exchange
 from graftviz.fitting.structure_fit import rows_of
-from graftviz.narrative.baselines import Absence
-from graftviz.narrative.phrases import LONGEST_LIST, listed, pair, plural, score
+from graftviz.narrative.phrases import LONGEST_LIST, Absence, listed, pair, plural, score
 from graftviz.runs import Run
 from graftviz.search.contributions import contributions_of, gain_of
 from graftviz.trace import Step

@@ -14,6 +14,7 @@ from graftviz.inference.exact import JunctionTree, plan_elimination
 from graftviz.model import PairwiseMRF
 from graftviz.narrative.answers import history_at
 from graftviz.narrative.phrases import plural
+from graftviz.narrative.regions import bound_text
 from graftviz.regions import RegionStep, grow_region, region_model
 from graftviz.runs import Run
 
@@ -111,15 +112,6 @@ def region_settings(wish: object) -> dict[str, Any]:
     return settings
 
 
-def rounded_up(bound: float) -> str:
-    """Write a bound with two significant digits, rounded up so that it remains valid."""
-    if bound <= 0.0:
-        return "0"
-    digits = max(0, 1 - math.floor(math.log10(bound)))
-    up = math.ceil(bound * 10**digits - 1e-9) / 10**digits
-    return f"{up:.{digits}f}".rstrip("0").rstrip(".") if digits else f"{up:g}"
-
-
 def _answer(model: PairwiseMRF, i: int, cut: str, tolerance: float) -> _Answered:
     """Grow the region, and use the size of smallest bound with feasible exact inference."""
     steps = _grown(model, i, cut, tolerance)
@@ -164,15 +156,15 @@ def _verdict(model: PairwiseMRF, found: _Answered, tolerance: float) -> tuple[st
     if step.bound > _VACUOUS:
         return "none", "Not certified: the bound is vacuous (the couplings here are too strong)."
     if step.bound >= _SAYS_LITTLE:
-        text = f"the bound of {rounded_up(step.bound)} is too large to be useful"
+        text = f"the bound of {bound_text(step.bound)} is too large to be useful"
         return "none", f"Not certified: {text} (the couplings here are too strong)."
     if len(step.boundary) == 0:
         if step.size == 1:
             return "certified", "Exact: this variable has no edges."
         return "certified", f"Exact with {share}: no edge is cut."
     if step.bound <= tolerance:
-        return "certified", f"Certified to ±{rounded_up(step.bound)} with {share}."
-    text = f"Certified only to ±{rounded_up(step.bound)} with {share}, not to ±{tolerance:g}."
+        return "certified", f"Certified to ±{bound_text(step.bound)} with {share}."
+    text = f"Certified only to ±{bound_text(step.bound)} with {share}, not to ±{tolerance:g}."
     return "bounded", text
 
 
