@@ -214,3 +214,14 @@ def test_what_many_factors_say_against_a_state_others_take_back(joined):
         assert tree.node(hub)[1] == pytest.approx(np.exp(0.5) / (1 + np.exp(0.5)), abs=1e-10)
     share = (tree.sample(2000, seed=0)[0] == 1).mean()
     assert share == pytest.approx(np.exp(0.5) / (1 + np.exp(0.5)), abs=0.06)
+
+
+def test_samples_follow_from_the_seed_alone():
+    model = random_model(7)
+    one = JunctionTree(model).sample(100, seed=4)
+    np.testing.assert_array_equal(one, JunctionTree(model).sample(100, seed=4))
+    assert (one != JunctionTree(model).sample(100, seed=5)).any()
+    with pytest.raises(InputError, match="at least 1 row"):
+        JunctionTree(model).sample(0)
+    with pytest.raises(InputError, match="seed"):
+        JunctionTree(model).sample(1, seed=-1)

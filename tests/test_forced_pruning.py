@@ -17,7 +17,7 @@ from graftviz.fitting.structure_fit import StructureFit, rows_of
 from graftviz.learners.chow_liu import ChowLiu
 from graftviz.learners.forced_pruning import ForcedPruning
 from graftviz.metrics import negative_log_pseudo_likelihood
-from graftviz.narrative import why_edge, why_not
+from graftviz.narrative import outcome_words, step_words, why_edge, why_not
 from graftviz.runs import Run
 from graftviz.search.contributions import (
     best_gains,
@@ -343,3 +343,38 @@ def test_pairs_of_a_variable_that_never_varies_are_no_edges():
     assert run.steps[-1].edges == 10
     assert "instead of 15" in run.steps[0].notes[0]
     assert "is constant" in why_not(run, 0, 5, 1)["words"]
+
+
+def test_rejection_accepts_as_often_as_it_should_and_gives_up_openly():
+    losses, known, remains = subset_losses()
+    rng = np.random.default_rng(1)
+    found = [by_rejection(losses, known, 2, 1_000_000, rng) for _ in range(400)]
+    rate = len(found) / sum(deletion.tries for deletion in found)
+    assert rate == pytest.approx(np.mean(np.exp(list(remains.values()))), rel=0.2)
+    given_up = by_rejection(losses, known, 2, 1, np.random.default_rng(0))
+    assert (given_up.tries, given_up.accepted, given_up.fallback) == (1, 0, True)
+    assert len(set(given_up.edges.tolist())) == 2
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"exchange": 3, "restarts": 1},
+        {"exchange": 2, "heuristic": "rejection", "tries": 2, "exchanges": 4},
+        {"exchange": 2, "heuristic": "mcmc", "exchanges": 4},
+        {"exchange": 1, "tied": False},
+    ],
+)
+def test_every_step_is_told_with_its_numbers(options):
+    run = Run(TABLE, ForcedPruning(edges=20, **options))
+    while run.advance():
+        pass
+    for step in run.steps:
+        words = step_words(step, run.learner, TABLE.names)
+        assert words.endswith(".")
+        assert "nan" not in words
+        assert f"{step.exchange.after:.5g}".replace("-", "−") in words
+        if step.exchange.kind == "exchange":
+            i, j = step.exchange.removed[0]
+            assert f"{TABLE.names[i]} – {TABLE.names[j]}" in words
+    assert outcome_words(run.outcome).startswith(run.outcome.stop_reason)

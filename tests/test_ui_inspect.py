@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import gc
 import json
-import sys
 import weakref
 from collections.abc import Iterator
 from functools import partial
@@ -14,7 +13,6 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import strategies as st
-from numba.core.dispatcher import Dispatcher
 from waiting import wait_until
 
 from graftviz.datasets import dataset_keys, load_dataset
@@ -25,7 +23,6 @@ from graftviz.inspection.answers import METHODS, answer_steps
 from graftviz.material import Upload, prepare
 from graftviz.model import PairwiseMRF
 from graftviz.player.models import Loaded, fingerprint_of
-from graftviz.player.rehearsal import rehearse_inspection
 from graftviz.serving.scheduler import Scheduler
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.inspect import state as inspect_state
@@ -500,31 +497,3 @@ def test_the_message_to_the_browser_is_plain_json(state: InspectState) -> None:
         ends = dict(zip("ij", selection, strict=False))
         kind = {1: "node", 2: "edge"}.get(len(selection))
         assert message["selected"] == ({"kind": kind, **ends} if kind else None)
-
-
-def test_after_the_warm_up_nothing_is_left_to_compile() -> None:
-    def signatures() -> dict[str, int]:
-        kernels = {
-            f"{name}.{value.py_func.__name__}": len(value.signatures)
-            for name, module in list(sys.modules.items())
-            if name.startswith(("graftviz.inference", "graftviz.regions"))
-            for value in list(vars(module).values())
-            if isinstance(value, Dispatcher)
-        }
-        assert kernels
-        return kernels
-
-    rehearse_inspection()
-    before = signatures()
-    rng = np.random.default_rng(3)
-    sizes = [1, 4, 2, 3, 2, 5]
-    hard = np.where(rng.random((4, 2)) < 0.3, -np.inf, rng.normal(size=(4, 2)))
-    other = PairwiseMRF.from_tables(
-        [rng.normal(size=s) for s in sizes],
-        {(1, 2): hard, (2, 3): rng.normal(size=(2, 3)), (1, 3): rng.normal(size=(4, 3))},
-    )
-    for method in METHODS:
-        for evidence in ({}, {1: 2, 4: 0}):
-            assert list(answer_steps(other, evidence, method))
-    assert list(inspect_state._certifying(Loaded(other, ""), ((4, 1),), 2))
-    assert signatures() == before

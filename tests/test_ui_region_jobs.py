@@ -12,13 +12,11 @@ from graftviz.model import PairwiseMRF
 from graftviz.player import region_records
 from graftviz.player.models import grid_model
 from graftviz.player.region_records import Grown, Question, Whole, answering, growing
-from graftviz.player.rehearsal import rehearse_regions
 from graftviz.regions import dobrushin_coefficient, influence_matrix, local_marginal
 from graftviz.regions.overview import coefficient_map, influence_of
 from graftviz.sampling import random_model
 from graftviz.sampling.graphs import grid_graph
 from graftviz.ui.regions.state import COUPLINGS, FIELDS
-from tests.compiled import signatures
 
 
 def grown(model: PairwiseMRF, question: Question) -> Grown:
@@ -101,16 +99,3 @@ def test_the_glow_is_the_querys_row_of_the_inverse() -> None:
     strong = influence_of(grid_model(4, 0.0, 0.8, 1).model)
     assert strong.coefficient > 1.0
     assert strong.reach(5) is None
-
-
-@pytest.mark.slow
-def test_after_the_rehearsal_nothing_is_left_to_compile() -> None:
-    rehearse_regions()
-    before = signatures()
-    model = random_model(grid_graph(5, 5).edges, [2, 4, 3, 2, 5] * 5, edge_sigma=0.4, seed=1)
-    for expansion in ("greedy", "random", "norm"):
-        for cut in ("drop", "mean-field"):
-            grown(model, Question(3, expansion, cut, 0.0, 6, 0))
-    asked(model)
-    next(coefficient_map(grid_model(4, 1.0, 1.0, 1).model, FIELDS, COUPLINGS))
-    assert signatures() == before

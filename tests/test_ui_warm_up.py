@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 
 import numba
@@ -15,18 +16,33 @@ from streamlit.testing.v1 import AppTest
 from graftviz.datasets import DataSet, load_dataset
 from graftviz.datasets.networks import NETWORKS, network_sample
 from graftviz.errors import InputError
+from graftviz.inspection.answers import METHODS, answer_steps
 from graftviz.learners.base import Learner
 from graftviz.learners.best_choice import BestChoice
 from graftviz.learners.registry import learner_class, learner_names
 from graftviz.material import PAGE_PRESET, Material, prepare
+from graftviz.model import PairwiseMRF
 from graftviz.options import option_specs
+from graftviz.player.models import Loaded, grid_model
 from graftviz.player.recorders import RunRecorder
-from graftviz.player.rehearsal import first_jobs, later_jobs, rehearse_reservoir
+from graftviz.player.region_records import Question, answering, growing
+from graftviz.player.rehearsal import (
+    first_jobs,
+    later_jobs,
+    rehearse_inspection,
+    rehearse_regions,
+    rehearse_reservoir,
+)
 from graftviz.ranks import RankSimulation, ranked_steps, simulated_ranks
+from graftviz.regions.overview import coefficient_map
+from graftviz.sampling import random_model
+from graftviz.sampling.graphs import grid_graph
 from graftviz.table import DiscreteTable
 from graftviz.ui import engine as engine_module
 from graftviz.ui.engine import WarmUp
 from graftviz.ui.frame.runs import Plan, new_run
+from graftviz.ui.inspect import state as inspect_state
+from graftviz.ui.regions.state import COUPLINGS, FIELDS
 from graftviz.ui.reservoir import jobs as reservoir_jobs
 from tests.app_pages import page_at
 from tests.compiled import signatures
@@ -157,15 +173,52 @@ def test_a_kernel_that_does_not_compile_is_told_and_the_page_opens() -> None:
     assert "somebody" not in page.warning[0].value
 
 
-def test_after_its_rehearsal_the_reservoir_page_has_nothing_left_to_compile() -> None:
-    rehearse_reservoir()
-    before = signatures()
+def use_reservoir() -> None:
     assert list(simulated_ranks(9, 5, 2))
     for data in ("scale-free-60", "les-miserables"):
         known = load_dataset(data)
         for reservoir, tests in ((5, 10), (1, 1)):
             lam = known.suggested["lam"]
             assert list(ranked_steps(known.table, reservoir=reservoir, t_max=tests, lam=lam))
+
+
+def use_regions() -> None:
+    model = random_model(grid_graph(5, 5).edges, [2, 4, 3, 2, 5] * 5, edge_sigma=0.4, seed=1)
+    for expansion in ("greedy", "random", "norm"):
+        for cut in ("drop", "mean-field"):
+            assert list(growing(model, Question(3, expansion, cut, 0.0, 6, 0)))
+    assert list(answering(model))
+    next(coefficient_map(grid_model(4, 1.0, 1.0, 1).model, FIELDS, COUPLINGS))
+
+
+def use_inspection() -> None:
+    rng = np.random.default_rng(3)
+    sizes = [1, 4, 2, 3, 2, 5]
+    hard = np.where(rng.random((4, 2)) < 0.3, -np.inf, rng.normal(size=(4, 2)))
+    model = PairwiseMRF.from_tables(
+        [rng.normal(size=s) for s in sizes],
+        {(1, 2): hard, (2, 3): rng.normal(size=(2, 3)), (1, 3): rng.normal(size=(4, 3))},
+    )
+    for method in METHODS:
+        for evidence in ({}, {1: 2, 4: 0}):
+            assert list(answer_steps(model, evidence, method))
+    assert list(inspect_state._certifying(Loaded(model, ""), ((4, 1),), 2))
+
+
+@pytest.mark.parametrize(
+    ("rehearse", "use"),
+    [
+        (rehearse_reservoir, use_reservoir),
+        (rehearse_regions, use_regions),
+        (rehearse_inspection, use_inspection),
+    ],
+)
+def test_after_its_rehearsal_a_page_has_nothing_left_to_compile(
+    rehearse: Callable[[], None], use: Callable[[], None]
+) -> None:
+    rehearse()
+    before = signatures()
+    use()
     assert signatures() == before
 
 
