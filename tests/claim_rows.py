@@ -216,10 +216,10 @@ def growth(good):
 def work(good):
     """Return counts with the stated powers of each factor, or one more."""
     rows = []
-    for part in cost.work_parts((cost.Amounts(16, 80, 2, 2, 4), cost.Amounts(32, 8, 2, 2, 4)), 0):
+    for part in cost.work_parts(0, cost._amounts(16, 80, 2, 2, 4), cost._amounts(32, 8, 2, 2, 4)):
         row = part.columns
         factor, multiple = row["changed"], row[row["changed"]]
-        stated = cost._STATED[row["method"]]
+        stated = cost.STATED[row["method"]]
         counts = {
             phase: multiple ** (powers.get(factor, 0) + (not good))
             for phase, powers in stated.items()

@@ -16,7 +16,6 @@ from graftviz.commands import reproduce as command
 from graftviz.experiments.reproduction import curves
 from graftviz.experiments.reproduction.data import SOURCES
 from graftviz.experiments.reproduction.experiment import (
-    PAPER,
     REHEARSAL,
     SCALES,
     SMALL,
@@ -214,7 +213,7 @@ def test_the_list_names_everything_with_what_it_needs_and_costs(capsys):
         assert re.search(rf"^{re.escape(item.name)}$", output, re.MULTILINE)
         assert item.title in output
         assert item.place in output
-        assert f"small about {item.cost[SMALL]}, paper about {item.cost[PAPER]}" in output
+        assert f"small about {item.cost[0]}, paper about {item.cost[1]}" in output
     assert "needs --data: jester, yummly" in output
 
 

@@ -28,7 +28,7 @@ from graftviz.experiments.reproduction.dynamics import (
     all_measures,
     learn_single_threaded,
 )
-from graftviz.experiments.reproduction.experiment import SMALL, experiments
+from graftviz.experiments.reproduction.experiment import Task, experiments
 from graftviz.experiments.reproduction.papers import (
     bounded,
     localized,
@@ -51,7 +51,7 @@ from graftviz.runs import Run
 
 def rows_of(part, data=None):
     """Return the rows of a measured part with its columns."""
-    rows = part.measure(data or Data(), lambda done: None)
+    rows = part.measure(Task(data or Data(), lambda done: None))
     return [{**part.columns, **row} for row in rows]
 
 
@@ -65,7 +65,7 @@ def finished(run):
 
 
 def test_the_expected_rank_is_the_mean_over_all_reservoirs():
-    (part,) = experiments()["best-choice-fig1"].parts((5, 4, 400), 0)
+    (part,) = experiments()["best-choice-fig1"].parts(0, n=5, largest=4, trials=400)
     for row in rows_of(part):
         everything = [min(draw) for draw in itertools.combinations(range(1, 11), row["reservoir"])]
         assert row["expected_rank"] == pytest.approx(np.mean(everything))
@@ -109,14 +109,17 @@ def test_curves_begin_with_the_model_without_edges_and_end_where_the_run_did():
 
 # --- linear dynamical systems -------------------------------------------------------------------
 
-SETUP = thesis_noise.NoisySystems(20, 60, 6, 300, (0.0, 0.5, 1.0), 2)
+SETUP = {
+    **{"n": 20, "entries": 60, "parents": 6, "rows": 300},
+    **{"levels": (0.0, 0.5, 1.0), "systems": 2},
+}
 CITY = city.CitySize(3, 3, 6, 10_000)
 
 
-def noise_parts(setup=SETUP, seed=0):
+def noise_parts(seed=0, **changes):
     return {
         (part.columns["method"], part.columns["system"]): part
-        for part in thesis_noise.noise_parts(setup, seed)
+        for part in thesis_noise.noise_parts(seed, **(SETUP | changes))
     }
 
 
@@ -135,9 +138,9 @@ def test_without_noise_known_parents_give_the_truth_and_noise_is_paired():
 def test_parts_of_other_systems_are_other_parts_and_more_systems_reuse_them():
     data = Data()
     one = noise_parts()[INDUCING, 1].key(data)
-    assert noise_parts(SETUP._replace(systems=50))[INDUCING, 1].key(data) == one
+    assert noise_parts(systems=50)[INDUCING, 1].key(data) == one
     others = [noise_parts()[INDUCING, 0], noise_parts()[DENSE, 1], noise_parts(seed=1)[INDUCING, 1]]
-    others.append(noise_parts(SETUP._replace(rows=301))[INDUCING, 1])
+    others.append(noise_parts(rows=301)[INDUCING, 1])
     assert all(part.key(data) != one for part in others)
 
 
@@ -153,14 +156,14 @@ def test_an_interrupted_figure_is_drawn_of_what_there_is():
 
 def test_methods_that_look_at_every_series_stop_at_their_largest_n():
     largest = {}
-    for part in cost.growth_parts(cost.GrowingSystems((50, 100, 200), 100, 1000, 5, 2), 0):
+    for part in cost.growth_parts(0, (50, 100, 200), 100, 1000, 5, 2):
         largest[part.columns["method"]] = part.columns["n"]
     assert sorted(largest.values()) == [100, 100, 200, 200]
 
 
 def test_work_is_counted_as_the_table_states():
     item = experiments()["thesis-table2.1"]
-    rows = [row for part in item.parts(item.sizes["rehearsal"], 0) for row in rows_of(part)]
+    rows = [row for part in item.parts(0, **item.sizes[0]) for row in rows_of(part)]
     assert [claim.judge(rows).held for claim in item.claims] == [True] * 4
     for row in rows:  # a wrong exponent is noticed
         if (row["method"], row["changed"]) == ("scalable", "n"):
@@ -258,8 +261,9 @@ def test_a_week_without_dense_learning_is_drawn():
 
 
 def test_with_all_as_seeds_the_choice_does_not_matter():
-    sizes = choice_of_seeds.SeedSizes(20, 60, 5, 200, (20.0,), 1, CITY)
-    parts = [part for part in choice_of_seeds.seeds_parts(sizes, 0) if "system" in part.columns]
+    sizes = {"n": 20, "entries": 60, "parents": 5, "rows": 200, "shares": (20.0,)}
+    parts = choice_of_seeds.seeds_parts(0, **sizes, systems=1, city=CITY)
+    parts = [part for part in parts if "system" in part.columns]
     found = {part.columns["choice"]: rows_of(part)[0] for part in parts}
     for choice in (choice_of_seeds.RANDOM, choice_of_seeds.SPREAD):
         for key in MEASURES:
@@ -280,8 +284,8 @@ def test_lines_have_means_spreads_and_holes():
 
 
 def test_regions_on_a_grid_are_measured_within_their_bounds():
-    panel = localized.GridPanel(4, 1.0, 0.3, 3)
-    rows = [row for part in localized.region_parts([panel], 1) for row in rows_of(part)]
+    parts = localized.region_parts(1, [(4, 1.0, 0.3, 3)], rules=tuple(localized.RULES))
+    rows = [row for part in parts for row in rows_of(part)]
     for row in rows:
         assert len(row["errors"]) == len(row["bounds"]) == 16
         # The whole grid: nothing is cut, nothing is wrong.
@@ -301,9 +305,7 @@ def test_one_error_above_its_bound_is_found():
 
 
 def test_the_query_is_the_node_in_the_middle():
-    sides = (1, 2, 3, 5, 10)
-    panels = [localized.GridPanel(side, 1.0, 0.3, 1) for side in sides]
-    assert [panel.query for panel in panels] == [0, 0, 4, 12, 44]
+    assert [localized.middle(side) for side in (1, 2, 3, 5, 10)] == [0, 0, 4, 12, 44]
 
 
 def test_a_bound_of_nothing_with_no_error_is_no_ratio():
@@ -408,8 +410,8 @@ def test_the_scale_of_log_z_does_not_depend_on_how_weights_are_written():
 
 
 def test_what_is_measured_follows_from_the_seed():
-    plan = bounded.BoundedPlan(7, 150, 1, (2,), (), (), 4)
-    part = next(iter(bounded.bounded_parts(plan, 2, complexity="treewidth")))
+    bounds = {"treewidth": (2,), "penalised": ()}
+    part = next(bounded.bounded_parts(2, 7, 150, 1, bounds, 4, complexity="treewidth"))
     (first,), (again,) = rows_of(part), rows_of(part)
     assert first["width"] <= 2
     for quantity in ("nll", "ncmll", "exact_operations", "trbp_operations", "edges"):
@@ -427,11 +429,9 @@ def test_what_is_measured_follows_from_the_seed():
     ],
 )
 def test_figures_of_the_same_runs_share_their_parts(one, other):
-    parts = [
-        list(experiments()[name].parts(experiments()[name].sizes[SMALL], 0))
-        for name in (one, other)
-    ]
-    assert [part.settings for part in parts[0]] == [part.settings for part in parts[1]]
+    parts = [item.parts(0, **item.sizes[1]) for item in (experiments()[one], experiments()[other])]
+    first, second = ([(part.columns, part.settings) for part in some] for some in parts)
+    assert first == second
 
 
 def test_every_method_has_a_look_of_its_own():

@@ -112,7 +112,7 @@ def list_experiments() -> str:
         needs = f"needs --data: {', '.join(item.needs)}" if item.needs else "needs no data"
         if item.accepts:
             needs += f", accepts --data: {', '.join(item.accepts)}"
-        cost = ", ".join(f"{scale} about {item.cost[scale]}" for scale in (SMALL, PAPER))
+        cost = f"{SMALL} about {item.cost[0]}, {PAPER} about {item.cost[1]}"
         lines.append(f"{item.name}\n    {item.title} ({item.place})\n    {needs}; {cost}")
     lines.append("The first run on a machine compiles the engine, which takes about a minute more.")
     return "\n".join(lines)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import ge, gt, le, lt
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -13,64 +14,29 @@ from graftviz.wording import enough_digits
 
 Held = Literal["partly"] | bool
 Cases = Callable[[Rows], Any]
+Check = tuple[str, Cases] | tuple[str, Cases, str]
 _LISTED = 6  # more cases of a group are described by their range
 
 
-class Holds(NamedTuple):
-    """Comparator with its threshold, in words and as a function."""
-
-    words: str
-    test: Callable[[Any], bool]
+_COMPARATORS = {"above": gt, "at least": ge, "below": lt, "at most": le}
 
 
-def at_least(limit: float) -> Holds:
-    """Return the comparator ≥."""
-    return Holds(f"at least {limit:g}", lambda value: value >= limit)
+def condition(words: str) -> Callable[[Any], bool]:
+    """Return the condition that a comparator with its threshold puts on a value.
 
-
-def at_most(limit: float) -> Holds:
-    """Return the comparator ≤."""
-    return Holds(f"at most {limit:g}", lambda value: value <= limit)
-
-
-def above(limit: float) -> Holds:
-    """Return the comparator >."""
-    return Holds(f"above {limit:g}", lambda value: value > limit)
-
-
-def below(limit: float) -> Holds:
-    """Return the comparator <."""
-    return Holds(f"below {limit:g}", lambda value: value < limit)
-
-
-def between(least: float, most: float) -> Holds:
-    """Return the comparator of a range that includes its ends."""
-    return Holds(f"{least:g} to {most:g}", lambda value: least <= value <= most)
-
-
-RISES = Holds(
-    "rising, with a rank correlation of at least 0.9",
-    lambda values: bool(values[-1] > values[0]) and trend(values) >= 0.9,
-)
-
-
-class Check:
-    """Measured quantity of a claim.
-
-    Parameters
-    ----------
-    quantity : str
-        Name of the quantity.
-    cases : callable (rows) -> dict
-        Values by case, with groups as nested dictionaries. A value is a number, or a list of
-        numbers along a parameter. None is not judged. Raises :class:`NotMeasured` if rows are
-        missing.
-    holds : Holds
-        Conditions on each value. Without any, the values are reported only.
+    Examples: "above 0", "at least 0.9", "below 1", "at most 5", and "0.8 to 1.25" with both ends.
+    "true" is for truth values. "rising" is for lists along a parameter: the last value is larger
+    than the first, and the rank correlation with the position at least 0.9.
     """
-
-    def __init__(self, quantity: str, cases: Cases, *holds: Holds) -> None:
-        self.quantity, self.cases, self.holds = quantity, cases, holds
+    if words == "true":
+        return bool
+    if words == "rising":
+        return lambda values: bool(values[-1] > values[0]) and trend(values) >= 0.9
+    if " to " in words:
+        least, most = map(float, words.split(" to "))
+        return lambda value: least <= value <= most
+    name, _, limit = words.rpartition(" ")
+    return lambda value: bool(_COMPARATORS[name](value, float(limit)))
 
 
 class Verdict(NamedTuple):
@@ -91,13 +57,16 @@ class Verdict(NamedTuple):
 
 
 class Claim:
-    """Statement of a paper: it holds if all conditions are met in all cases.
+    """Statement of a paper, which holds if all its checks are met in all cases.
 
     Parameters
     ----------
     words : str
         The statement, paraphrased.
-    checks : Check
+    checks : tuples (quantity, cases, comparator)
+        A measured quantity, a function of the rows that returns its values by case, and the
+        comparator with its threshold (:func:`condition`). Cases may be nested by group; None is
+        not judged. Without a comparator the values are reported only.
     remark : str
         Sentence added to the description of the measurements.
     """
@@ -115,30 +84,28 @@ class Claim:
         """
         met: list[bool] = []
         phrases, numbers = [], {}
-        for check in self.checks:
-            cases = _plain(check.cases(rows))
-            numbers[check.quantity] = cases
-            judged = [
-                (name, holds, holds.test(value))
-                for name, value in _leaves(cases)
-                if value is not None
-                for holds in check.holds
-            ]
-            met += [result for *_, result in judged]
-            phrases.append(
-                f"{check.quantity}: {_values(cases, check.holds)}{_outcome(check.holds, judged)}"
-            )
+        for quantity, of_rows, *comparators in self.checks:
+            cases = numbers[quantity] = _plain(of_rows(rows))
+            holds = [condition(words) for words in comparators]
+            phrase = f"{quantity[0].upper()}{quantity[1:]}: {_values(cases, holds)}"
+            for words, test in zip(comparators, holds, strict=True):
+                judged = {name: test(v) for name, v in _leaves(cases) if v is not None}
+                met += judged.values()
+                phrase += f" [{words} in {_outcome(judged)}]"
+            phrases.append(phrase)
         if not met:
             raise NotMeasured("No required measurement is available.")
-        sentence = ". ".join(phrase[0].upper() + phrase[1:] for phrase in phrases)
         held: Held = all(met) or ("partly" if any(met) else False)
-        return Verdict(held, f"{sentence}. {self.remark}".strip(), numbers)
+        return Verdict(held, f"{'. '.join(phrases)}. {self.remark}".strip(), numbers)
 
 
 def _plain(value: Any) -> Any:
     """Return cases as JSON values; numbers that are not finite become None."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {
+            f"{key:g}" if isinstance(key, float) else str(key): _plain(item)
+            for key, item in value.items()
+        }
     if isinstance(value, list | tuple | np.ndarray):
         return [_plain(item) for item in value]
     if isinstance(value, np.generic):
@@ -154,7 +121,7 @@ def _leaves(cases: Any, names: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]
         yield from _leaves(value, (*names, name))
 
 
-def _values(cases: Any, holds: tuple[Holds, ...]) -> str:
+def _values(cases: Any, holds: Sequence[Callable[[Any], bool]]) -> str:
     """Return the values of all cases as text, groups separated by semicolons."""
     if not isinstance(cases, dict):
         return _number(cases, holds)
@@ -167,7 +134,7 @@ def _values(cases: Any, holds: tuple[Holds, ...]) -> str:
     return ", ".join(f"{_number(value, holds)} ({name})" for name, value in cases.items())
 
 
-def _number(value: Any, holds: tuple[Holds, ...]) -> str:
+def _number(value: Any, holds: Sequence[Callable[[Any], bool]]) -> str:
     """Return a value as text, with enough digits to show on which side of the limits it is."""
     if isinstance(value, list):
         is_long = len(value) > _LISTED
@@ -178,18 +145,14 @@ def _number(value: Any, holds: tuple[Holds, ...]) -> str:
         return names.get(value, str(value))
     if isinstance(value, int) or (abs(value) >= 1000 and not holds):
         return f"{value:,.0f}"
-    digits = enough_digits(value, lambda shown: all(h.test(shown) == h.test(value) for h in holds))
+    digits = enough_digits(value, lambda shown: all(test(shown) == test(value) for test in holds))
     return f"{value:.{digits}g}"
 
 
-def _outcome(holds: tuple[Holds, ...], judged: list[tuple[str, Holds, bool]]) -> str:
-    """Return in how many of the cases the conditions are met, with the exceptions."""
-    phrases = []
-    for one in holds:
-        results = {name: result for name, holds, result in judged if holds is one}
-        wrong = [name for name, result in results.items() if not result]
-        words = f"{one.words} in {len(results) - len(wrong)} of {len(results)}"
-        if 0 < len(wrong) <= _LISTED and len(wrong) < len(results):
-            words += f", not for {'; '.join(wrong)}"
-        phrases.append(words)
-    return f" [{' and '.join(phrases)}]" if phrases else ""
+def _outcome(judged: Mapping[str, bool]) -> str:
+    """Return in how many cases a condition is met, with a few exceptions."""
+    wrong = [name for name, is_met in judged.items() if not is_met]
+    words = f"{len(judged) - len(wrong)} of {len(judged)}"
+    if 0 < len(wrong) <= _LISTED and len(wrong) < len(judged):
+        words += f", not for {'; '.join(wrong)}"
+    return words

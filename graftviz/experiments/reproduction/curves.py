@@ -14,17 +14,9 @@ import numpy as np
 import plotly.graph_objects as go
 
 from graftviz.experiments.bench import LAM, LAM2, Size
-from graftviz.experiments.reproduction.claims import (
-    Cases,
-    Check,
-    Holds,
-    above,
-    at_least,
-    at_most,
-    below,
-)
+from graftviz.experiments.reproduction.claims import Cases, Check
 from graftviz.experiments.reproduction.data import GENERATED, Data
-from graftviz.experiments.reproduction.experiment import Part, Progress
+from graftviz.experiments.reproduction.experiment import Part, Task
 from graftviz.experiments.reproduction.rows import (
     NotMeasured,
     Row,
@@ -136,8 +128,8 @@ class Panel(NamedTuple):
 
 
 def learner_runs(
-    panels: Sequence[Panel],
     seed: int,
+    panels: Sequence[Panel],
     *,
     methods: Sequence[Method],
     repeats: int = 1,
@@ -154,23 +146,16 @@ def learner_run(panel: Panel, method: Method, seed: int, *, held_out: bool = Tru
     """Return a run of one learner; the seed is also that of generated or reduced data."""
     size = dataclasses.replace(panel.size, seed=seed)
     learner = panel.learner(method)
+    options = {spec.name: getattr(learner, spec.name) for spec in option_specs(learner)}
     return Part(
-        title=f"{method.name}, {panel.title}",
-        work=panel.edges or _WORK_OF_ALL_EDGES * size.nodes,
-        settings={
-            "part": "learner run",
-            "data": dataclasses.asdict(size),
-            "learner": learner.name,
-            "options": {spec.name: getattr(learner, spec.name) for spec in option_specs(learner)},
-            "seed": seed,
-            "held_out": held_out,
-        },
-        columns={
+        {
             **{"panel": panel.title, "method": method.name, "seed": seed, "nodes": size.nodes},
             **{"alpha": method.alpha, "hubs": method.hubs},
         },
-        measure=partial(_measure, size, learner, seed, held_out),
-        source=size.source,
+        partial(_measure, size, learner, seed, held_out),
+        panel.edges or _WORK_OF_ALL_EDGES * size.nodes,
+        {"data": dataclasses.asdict(size), "options": options, "held_out": held_out},
+        size.source,
         digest=lambda data: data.fingerprint(size),
         rehearse=partial(_rehearse, size, learner),
     )
@@ -196,14 +181,12 @@ def _finish(run: Run, on_step: Callable[[], None] = lambda: None) -> Run:
     return run
 
 
-def _measure(
-    size: Size, learner: Learner, seed: int, held_out: bool, data: Data, on_progress: Progress
-) -> Rows:
+def _measure(size: Size, learner: Learner, seed: int, held_out: bool, task: Task) -> Rows:
     """Learn, and return one row with the curves and the times of the fastest repetition."""
-    problem = data.problem(size)
+    problem = task.data.problem(size)
     test = problem.test if held_out else None
     run = Run(problem.train, learner, seed=seed, test=test, truth=problem.truth)
-    _finish(run, lambda: on_progress(run.steps[-1].edges))
+    _finish(run, lambda: task.progress(run.steps[-1].edges))
     times = [_timed(problem.train, learner, seed)]
     while times[0] and times[0][-1] < _SHORT_SECONDS and len(times) < _REPETITIONS:
         times.append(_timed(problem.train, learner, seed))
@@ -355,48 +338,51 @@ def over_alpha(rows: Rows) -> list[Row]:
 
 def the_run(rows: Rows, method: str) -> Row:
     """Return the first run of a method in a panel."""
-    return group(rows, "method")[method][0]
+    found: Row = group(rows, "method")[method][0]
+    return found
 
 
-def by_alpha(value: Callable[[Row], Any]) -> Cases:
-    """Return cases by panel and α."""
-    return each_panel(lambda rows: {row["method"]: value(row) for row in over_alpha(rows)})
+def _others(rows: Rows) -> list[Row]:
+    """Return edge grafting and best-choice, which first hit is compared with."""
+    return [the_run(rows, EDGE_GRAFTING), *over_alpha(rows)]
+
+
+def of_methods(quantity: str) -> Check:
+    """Report a final quantity of all methods."""
+    return quantity, lambda rows: nested(rows, quantity, "panel", "method")
 
 
 def _ratios(rows: Rows, quantity: str) -> dict[str, float]:
+    """Return the ratios of edge grafting to best-choice in a quantity, by α."""
     whole = the_run(rows, EDGE_GRAFTING)[quantity]
     return {row["method"]: whole / max(row[quantity], 1e-9) for row in over_alpha(rows)}
 
 
-def ratio_check(quantity: str, *holds: Holds) -> Check:
-    """Check the ratios of edge grafting to best-choice in a quantity, by panel and α."""
+def _more(quantity: str) -> Check:
     words = f"{quantity} of edge grafting to those of best-choice"
-    return Check(words, each_panel(lambda rows: _ratios(rows, quantity)), *holds)
+    return words, each_panel(lambda rows: _ratios(rows, quantity)), "above 1"
 
 
-FASTER = ratio_check("seconds", above(1.0))
-FEWER = (ratio_check("tests", above(1.0)), ratio_check("tables", above(1.0)))
+FASTER = _more("seconds")
+FEWER = (_more("tests"), _more("tables"))
 
 
-def _mean_ratios(rows: Rows, quantity: str) -> dict[str, float]:
-    """Return the geometric mean over α of the ratios of edge grafting, by panel."""
-    found = {}
-    for name, here in group(rows, "panel").items():
-        found[name] = float(np.exp(np.mean(np.log(list(_ratios(here, quantity).values())))))
-    if len(found) < 2:
-        raise NotMeasured("One size alone cannot show how the advantage grows.")
-    return found
+def _mean_ratios(quantity: str) -> Callable[[Rows], dict[str, float]]:
+    """Return a function of the geometric mean over α of the ratios, by panel."""
+
+    def means(rows: Rows) -> dict[str, float]:
+        ratios = each_panel(lambda here: list(_ratios(here, quantity).values()))(rows)
+        if len(ratios) < 2:
+            raise NotMeasured("One size alone cannot show how the advantage grows.")
+        return {name: np.exp(np.mean(np.log(values))) for name, values in ratios.items()}
+
+    return means
 
 
-GAP_GROWS = (
-    Check(
-        "growth of the mean ratio of seconds", lambda r: steps(_mean_ratios(r, "seconds")), above(0)
-    ),
-    Check(
-        "mean ratio of edge grafting's seconds to best-choice's",
-        lambda r: _mean_ratios(r, "seconds"),
-    ),
-    Check("mean ratio of tests", lambda r: _mean_ratios(r, "tests")),
+GAP_GROWS: tuple[Check, ...] = (
+    ("growth of mean ratio of seconds", lambda r: steps(_mean_ratios("seconds")(r)), "above 0"),
+    ("mean ratio of edge grafting's seconds to best-choice's", _mean_ratios("seconds")),
+    ("mean ratio of tests", _mean_ratios("tests")),
 )
 
 
@@ -409,13 +395,13 @@ def many_times_as_long(times: float, nodes: int) -> tuple[Check, ...]:
             raise NotMeasured(f"{nodes} variables were not measured; --scale paper has them.")
         return _ratios(here, "seconds")
 
+    def median(rows: Rows) -> float:
+        return float(np.median(list(ratios(rows).values())))
+
     return (
-        Check(
-            f"median over α of the ratio of seconds with {nodes} variables",
-            lambda rows: float(np.median(list(ratios(rows).values()))),
-            *(above(1.5), at_least(0.8 * times)),
-        ),
-        Check("ratios of seconds", ratios),
+        (f"median over α of the ratio of seconds with {nodes} variables", median, "above 1.5"),
+        ("the same, nearly as stated", median, f"at least {0.8 * times:g}"),
+        ("ratios of seconds", ratios),
     )
 
 
@@ -424,24 +410,21 @@ def _objective_gap(rows: Rows) -> float | None:
     return max(ends) / min(ends) - 1.0 if len(ends) > 1 else None
 
 
-SAME_OBJECTIVE = (
-    Check("relative difference of objectives", each_panel(_objective_gap), at_most(1e-3)),
-    Check("objectives", lambda rows: nested(rows, "objective", "panel", "method")),
-    Check(
-        "proved to have converged",
-        lambda rows: nested(rows, "converged", "panel", "method", of=all),
-    ),
+SAME_OBJECTIVE: tuple[Check, ...] = (
+    ("relative difference of objectives", each_panel(_objective_gap), "at most 0.001"),
+    of_methods("objective"),
+    ("proved to have converged", lambda r: nested(r, "converged", "panel", "method", of=all)),
 )
 
 
 def _first_hit_to_others(rows: Rows) -> dict[str, float]:
-    others = [the_run(rows, EDGE_GRAFTING), *over_alpha(rows)]
     seconds = the_run(rows, FIRST_HIT)["seconds"]
-    return {row["method"]: seconds / row["seconds"] for row in others}
+    return {row["method"]: seconds / row["seconds"] for row in _others(rows)}
 
 
-FIRST_HIT_LAST = Check(
-    "seconds of first hit to those of others", each_panel(_first_hit_to_others), above(1.0)
+FIRST_HIT_LAST: Check = (
+    *("seconds of first hit to those of others", each_panel(_first_hit_to_others)),
+    "above 1",
 )
 
 
@@ -460,13 +443,13 @@ def _descended(rows: Rows) -> dict[str, float]:
     return shares
 
 
-STARTS_LATE = (
-    Check(
+STARTS_LATE: tuple[Check, ...] = (
+    (
         "largest share of its descent that best-choice has done at edge grafting's first edge",
         each_panel(lambda rows: max(_descended(rows).values())),
-        at_least(0.9),
+        "at least 0.9",
     ),
-    Check("shares by α", each_panel(_descended)),
+    ("shares by α", each_panel(_descended)),
 )
 
 
@@ -474,55 +457,44 @@ def better_with_alpha(quantity: str) -> tuple[Check, ...]:
     """Check that a larger α gives a better final `quantity` and takes longer."""
     sign = 1.0 if quantity == "recall" else -1.0
 
-    def improves(values: list[float]) -> bool:
+    def improves(rows: Rows) -> bool:
+        values = [row[quantity] for row in over_alpha(rows)]
         slack = _SLACK[quantity] * (1.0 if quantity == "recall" else abs(values[0]))
         gains = [sign * (after - before) for before, after in pairwise(values)]
         return sum(gains) > 0.0 and all(gain >= -slack for gain in gains)
 
-    def values(rows: Rows) -> list[float]:
-        return [row[quantity] for row in over_alpha(rows)]
-
     def longer(rows: Rows) -> float:
-        first, *_, last = over_alpha(rows)
-        return last["seconds"] / first["seconds"]
+        seconds = [row["seconds"] for row in over_alpha(rows)]
+        return float(seconds[-1] / seconds[0])
 
-    words = f"{quantity} by increasing α"
     return (
-        Check(words, each_panel(values), Holds("better with every α", improves)),
-        Check("seconds of the largest α to those of the smallest", each_panel(longer), above(1.0)),
-        Check("seconds", by_alpha(lambda row: row["seconds"])),
-        Check("tests", by_alpha(lambda row: row["tests"])),
+        (f"{quantity} improves with every α", each_panel(improves), "true"),
+        ("seconds of the largest α to those of the smallest", each_panel(longer), "above 1"),
+        *(of_methods(name) for name in (quantity, "seconds", "tests")),
     )
 
 
 def quick_but_poor(quantity: str) -> tuple[Check, ...]:
     """Check that first hit finishes first, with the worst value of `quantity`."""
-    sign = -1.0 if quantity == "recall" else 1.0
 
-    def others_with(name: str, sign: float) -> Cases:
+    def larger(name: str, sign: float) -> Cases:
         def count(rows: Rows) -> int:
             first = the_run(rows, FIRST_HIT)[name]
-            others = [the_run(rows, EDGE_GRAFTING), *over_alpha(rows)]
-            return sum(sign * row[name] > sign * first for row in others)
+            return sum(sign * row[name] > sign * first for row in _others(rows))
 
         return each_panel(count)
 
+    worse = larger(quantity, -1.0 if quantity == "recall" else 1.0)
     return (
-        Check(
-            f"methods with a worse {quantity} than first hit",
-            others_with(quantity, sign),
-            at_most(0),
-        ),
-        Check("methods that reach the limit sooner", others_with("seconds", -1.0), at_most(0)),
-        Check(quantity, lambda rows: nested(rows, quantity, "panel", "method")),
-        Check("seconds", lambda rows: nested(rows, "seconds", "panel", "method")),
-        Check("tests", lambda rows: nested(rows, "tests", "panel", "method")),
+        (f"methods with a worse {quantity} than first hit", worse, "at most 0"),
+        ("methods that reach the limit sooner", larger("seconds", -1.0), "at most 0"),
+        *(of_methods(name) for name in (quantity, "seconds", "tests")),
     )
 
 
 def _lost_descent(rows: Rows) -> float:
     whole, ends = the_run(rows, EDGE_GRAFTING), [row["objective"] for row in over_alpha(rows)]
-    return (max(ends) - min(ends)) / (whole["points"]["objective"][0] - whole["objective"])
+    return float((max(ends) - min(ends)) / (whole["points"]["objective"][0] - whole["objective"]))
 
 
 def _lost_recall(rows: Rows) -> float:
@@ -533,73 +505,66 @@ def _lost_recall(rows: Rows) -> float:
 def _lost_with_no_alpha(rows: Rows) -> float:
     first, *_, last = over_alpha(rows)
     descent = last["points"]["objective"][0] - last["objective"]
-    return (first["objective"] - last["objective"]) / descent
+    return float((first["objective"] - last["objective"]) / descent)
 
 
-SMALL_LOSS = (
-    Check(
+SMALL_LOSS: tuple[Check, ...] = (
+    (
         "share of the descent less that of recall between the best and the worst α",
         each_panel(lambda rows: _lost_descent(rows) - _lost_recall(rows)),
-        below(0),
+        "below 0",
     ),
-    Check("share of the descent", each_panel(_lost_descent)),
-    Check("share of recall", each_panel(_lost_recall)),
+    ("share of the descent", each_panel(_lost_descent)),
+    ("share of recall", each_panel(_lost_recall)),
 )
-ALPHA_MATTERS = Check(
-    "share of the descent by which α = 0 ends above α = 1",
-    each_panel(_lost_with_no_alpha),
-    at_least(0.05),
+ALPHA_MATTERS: Check = (
+    *("share of the descent by which α = 0 ends above α = 1", each_panel(_lost_with_no_alpha)),
+    "at least 0.05",
 )
 
 
 def _along_runs(value: Callable[[dict[str, list[float]]], float]) -> Cases:
     """Return cases by panel and method, of all runs of several steps with held-out NLPL."""
 
-    def cases(rows: Rows) -> dict[str, dict[str, float]]:
-        found: dict[str, dict[str, float]] = {}
+    def cases(rows: Rows) -> Row:
+        found: Row = {}
         for row in rows:
-            points = row["points"]
-            if None not in points["nlpl"] and len(points["nlpl"]) > 2:
-                found.setdefault(row["panel"], {})[row["method"]] = value(points)
+            nlpl = row["points"]["nlpl"]
+            if None not in nlpl and len(nlpl) > 2:
+                found.setdefault(row["panel"], {})[row["method"]] = value(row["points"])
         return found
 
     return cases
 
 
-CORRELATED = Check(
+CORRELATED: Check = (
     "rank correlation of objective and held-out NLPL along a run",
     _along_runs(lambda points: rank_correlation(points["objective"], points["nlpl"])),
-    at_least(0.9),
+    "at least 0.9",
 )
-NO_OVERFITTING = Check(
+NO_OVERFITTING: Check = (
     "relative rise of the held-out NLPL from its lowest value on the way to the end",
     _along_runs(lambda points: points["nlpl"][-1] / min(points["nlpl"]) - 1.0),
-    at_most(0.01),
+    "at most 0.01",
 )
 
 
-def _areas(rows: Rows) -> dict[str, tuple[float, float]]:
-    """Return the mean recall up to the edges that all runs reach, with and without the hub rule."""
+def _areas(rows: Rows) -> Row:
+    """Return the mean recall without and with the hub rule, up to the edges that all runs reach."""
     grid = np.linspace(0, min(row["points"]["edges"][-1] for row in rows), 200)
-    found = {}
-    for alpha, here in group(rows, "alpha").items():
-        means: dict[bool, list[float]] = {True: [], False: []}
-        for row in here:
-            recall = np.interp(grid, row["points"]["edges"], row["points"]["recall"])
-            means[row["hubs"]].append(float(recall.mean()))
-        if means[True] and means[False]:
-            found[f"α = {alpha:g}"] = float(np.mean(means[True])), float(np.mean(means[False]))
-    return found
+    means = [
+        {**row, "area": np.interp(grid, row["points"]["edges"], row["points"]["recall"]).mean()}
+        for row in rows
+    ]
+    areas = nested(means, "area", "alpha", "hubs")
+    return {f"α = {alpha:g}": [a[False], a[True]] for alpha, a in areas.items() if len(a) == 2}
 
 
-HUBS_HELP = (
-    Check(
+HUBS_HELP: tuple[Check, ...] = (
+    (
         "change of the mean recall over all numbers of edges by the hub rule",
-        each_panel(lambda rows: {key: one - other for key, (one, other) in _areas(rows).items()}),
-        above(0.01),
+        each_panel(lambda rows: {key: b - a for key, (a, b) in _areas(rows).items()}),
+        "above 0.01",
     ),
-    Check(
-        "mean recall with and without",
-        each_panel(lambda rows: {k: list(v) for k, v in _areas(rows).items()}),
-    ),
+    ("mean recall without and with", each_panel(_areas)),
 )

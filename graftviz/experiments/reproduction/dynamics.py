@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 from threadpoolctl import threadpool_limits
 
 from graftviz import dynamics
@@ -20,7 +21,7 @@ from graftviz.dynamics import (
     TimeSeries,
     Transitions,
 )
-from graftviz.experiments.reproduction.rows import Row
+from graftviz.experiments.reproduction.rows import Row, Rows
 from graftviz.figures.reproduction import Look, scale_look
 from graftviz.figures.style import BLACK, GREY, VERMILION
 from graftviz.options import option_specs
@@ -108,7 +109,7 @@ def learn_single_threaded(
     return result
 
 
-def rehearse_all(_: Any) -> None:
+def rehearse_all(_: object) -> None:
     """Learn tiny systems by all learners, so that compilation is not timed."""
     tiny = dynamics.simulate(dynamics.random_system(6, density=0.5), 60)
     for learner in (Dense(), SparsityInducing(parents=2), ScalableStructure(parents=2)):
@@ -128,16 +129,15 @@ def all_measures(
     }
 
 
-def finite(value: float) -> float | None:
+def finite(value: Any) -> float | None:
     """Return the value, or None if it is not finite, as in forecasts of unstable systems."""
     return float(value) if math.isfinite(value) else None
 
 
-def spread_columns(runs: Mapping[str, Any]) -> Row:
-    """Return means and standard deviations of all measures; None for those without runs."""
+def spread_columns(rows: Rows) -> Row:
+    """Return means and standard deviations of all measures; None for those without rows."""
     columns: Row = {}
     for key in MEASURES:
-        values = runs.get(key)
-        found = (None, None) if values is None else (float(values.mean()), float(values.std()))
-        columns |= {f"{key}_mean": found[0], f"{key}_sd": found[1]}
+        values = [row[key] for row in rows if key in row] or [math.nan]
+        columns |= {f"{key}_mean": finite(np.mean(values)), f"{key}_sd": finite(np.std(values))}
     return columns

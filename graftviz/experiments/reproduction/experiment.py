@@ -14,9 +14,9 @@ import json
 import pkgutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import plotly.graph_objects as go
 
@@ -30,7 +30,6 @@ from graftviz.formats.files import write_whole
 
 REHEARSAL, SMALL, PAPER = "rehearsal", "small", "paper"
 SCALES = (REHEARSAL, SMALL, PAPER)
-Progress = Callable[[int], None]
 MODELS_PER_SEED = 10_000  # seeds of models are disjoint between experiment seeds
 _CACHE_FORMAT = 2  # raised when rows of parts change their meaning
 
@@ -40,21 +39,27 @@ def model_seed(seed: int, number: int) -> int:
     return seed * MODELS_PER_SEED + number
 
 
+class Task(NamedTuple):
+    """Data of a measurement, and the function that reports the work done so far."""
+
+    data: Data
+    progress: Callable[[int], None]
+
+
 @dataclass(frozen=True, eq=False)
 class Part:
     """Unit of measurement of an experiment.
 
     Attributes
     ----------
-    title : str
+    columns : dict
+        Columns of all its rows, as JSON values.
+    measure : callable (task) -> rows
+        Returns rows of JSON values.
     work : int
         Approximate amount of work, for the progress bar.
     settings : dict
-        All settings on which the rows depend, as JSON values.
-    measure : callable (data, on_progress) -> rows
-        Returns rows of JSON values; `on_progress` takes the work done so far.
-    columns : dict
-        Columns added to every row.
+        Further settings on which the rows depend.
     source : str
         Source of the data: "generated", or the name of a data set.
     digest : callable (data) -> JSON value
@@ -63,18 +68,17 @@ class Part:
         Does the work on tiny data, so that compilation is not timed.
     """
 
-    title: str
+    columns: Row
+    measure: Callable[[Task], Rows]
     work: int
     settings: Row
-    measure: Callable[[Data, Progress], Rows]
-    columns: Row = field(default_factory=dict)
     source: str = GENERATED
     digest: Callable[[Data], Any] = lambda _: None
     rehearse: Callable[[Data], None] = lambda _: None
 
-    def key(self, data: Data) -> Row:
+    def key(self, data: Data) -> Any:
         """Return everything on which the rows depend, as JSON values."""
-        return _as_json({**self.settings, "digest": self.digest(data)})
+        return _as_json([self.columns, self.settings, self.digest(data)])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,9 +91,9 @@ class Experiment:
         Name on the command line, and title of the figure.
     place : str
         Paper, figure or table, and section.
-    sizes : dict
-        Sizes of the sweep by scale.
-    parts : callable (size, seed) -> parts
+    sizes : tuple of dict
+        Arguments of `parts` at each of :data:`SCALES`.
+    parts : callable (seed, **size) -> parts
     claims : tuple of Claim
     draw : callable (title, rows) -> plotly figure
     table : callable (rows) -> rows, optional
@@ -100,8 +104,8 @@ class Experiment:
         Settings that all parts share, with reasons.
     notes : tuple of str
         Differences from the paper, and settings that the paper does not state.
-    cost : dict
-        Approximate duration on two cores, by scale.
+    cost : tuple of str
+        Approximate duration on two cores at the small and at the paper's scale.
     needs, accepts : tuple of str
         Names of required data sets, and of optional ones, which replace generated data.
     """
@@ -109,30 +113,27 @@ class Experiment:
     name: str
     title: str
     place: str
-    sizes: Mapping[str, Any]
-    parts: Callable[[Any, int], Iterable[Part]]
+    sizes: tuple[Row, Row, Row]
+    parts: Callable[..., Iterable[Part]]
     claims: tuple[Claim, ...]
     draw: Callable[[str, Rows], go.Figure]
     table: Callable[[Rows], Iterable[Row]] | None = None
     summary: Callable[[Rows], Iterable[Row]] | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    cost: Mapping[str, str] = field(default_factory=dict)
+    cost: tuple[str, str] = ("", "")
     needs: tuple[str, ...] = ()
     accepts: tuple[str, ...] = ()
 
     def tabulated(self, rows: Rows) -> list[Row]:
         """Return the data of the figure."""
-        if self.table is not None:
-            return list(self.table(rows))
-        return [
-            {key: value for key, value in row.items() if not isinstance(value, list | dict)}
-            for row in rows
-        ]
+        if self.table is None:
+            rows = [{k: v for k, v in row.items() if not isinstance(v, list)} for row in rows]
+        return _as_json(list(rows if self.table is None else self.table(rows)))
 
     def summarised(self, rows: Rows) -> list[Row]:
         """Return numbers of the measured parts."""
-        return list(self.summary(rows)) if self.summary is not None else self.tabulated(rows)
+        return self.tabulated(rows) if self.summary is None else _as_json(list(self.summary(rows)))
 
 
 @cache
@@ -177,7 +178,7 @@ class PartCache:
         self._folder = folder
         self._fresh = fresh
 
-    def get(self, settings: Row) -> Rows | None:
+    def get(self, settings: Any) -> Rows | None:
         """Return the cached rows of these settings, or None if there are none."""
         if self._fresh:
             return None
@@ -188,19 +189,23 @@ class PartCache:
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
-    def put(self, settings: Row, rows: Rows) -> None:
+    def put(self, settings: Any, rows: Rows) -> None:
         """Store the rows of a part."""
         self._folder.mkdir(parents=True, exist_ok=True)
         content = json.dumps({"settings": settings, "rows": rows}, allow_nan=False)
         write_whole(self._path(settings), content)
 
-    def _path(self, settings: Row) -> Path:
+    def _path(self, settings: Any) -> Path:
         text = json.dumps([_CACHE_FORMAT, __version__, settings], sort_keys=True)
         return self._folder / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.json"
 
 
 def _as_json(value: Any) -> Any:
     return json.loads(json.dumps(value))
+
+
+def _report(on_progress: Callable[[int], None], before: int, most: int, done: int) -> None:
+    on_progress(before + min(done, most))
 
 
 class Reproduction:
@@ -222,7 +227,8 @@ class Reproduction:
     @cached_property
     def parts(self) -> Sequence[Part]:
         """All parts, measured or not."""
-        return list(self.experiment.parts(self.experiment.sizes[self.scale], self.seed))
+        size = self.experiment.sizes[SCALES.index(self.scale)]
+        return list(self.experiment.parts(seed=self.seed, **size))
 
     @property
     def rows(self) -> list[Row]:
@@ -259,8 +265,7 @@ class Reproduction:
             rows = cache.get(settings)
             if rows is None:
                 part.rehearse(data)
-                before, most = done, part.work
-                rows = part.measure(data, lambda more: on_progress(before + min(more, most)))  # noqa: B023
+                rows = part.measure(Task(data, partial(_report, on_progress, done, part.work)))
                 cache.put(settings, rows)
             else:
                 self.reused.append(part)

@@ -35,12 +35,7 @@ def group(rows: Rows, column: str) -> Found:
     return groups
 
 
-def mean(values: Any) -> float:
-    """Return the mean as a float."""
-    return float(np.mean(values))
-
-
-def nested(rows: Rows, column: str, *by: str, of: Callable[[Any], Any] = mean) -> Any:
+def nested(rows: Rows, column: str, *by: str, of: Callable[[Any], Any] = np.mean) -> Any:
     """Return a statistic of a column by the values of other columns, as nested dictionaries.
 
     ``nested(rows, "error", "method", "n")["dense"][10]`` is the mean error of dense with n = 10.
@@ -56,14 +51,9 @@ def where(rows: Rows, **values: Any) -> list[Row]:
     return [row for row in rows if all(row.get(key) == values[key] for key in values)]
 
 
-def steps(values: Mapping[Any, float], words: str = "{} to {}") -> dict[str, float]:
+def steps(values: Mapping[Any, float]) -> dict[str, float]:
     """Return the differences from one value to the next."""
-    return {words.format(a, b): values[b] - values[a] for a, b in pairwise(values)}
-
-
-def text_keys(values: Mapping[Any, Any], words: str = "{:g}") -> dict[str, Any]:
-    """Return values with formatted keys."""
-    return {words.format(key): value for key, value in values.items()}
+    return {f"{a} to {b}": values[b] - values[a] for a, b in pairwise(values)}
 
 
 def rank_correlation(first: Sequence[float], second: Sequence[float]) -> float:
@@ -99,7 +89,7 @@ def power(counts: Mapping[float, float]) -> float:
     return float(np.polyfit(np.log(list(counts)), np.log(list(counts.values())), 1)[0])
 
 
-def mean_line(name: str, runs: Mapping[Any, Sequence[float]], look: Look) -> SpreadLine:
+def mean_line(name: str, runs: Mapping[Any, Sequence[Any]], look: Look) -> SpreadLine:
     """Return a line of means and standard deviations by x; points that are not finite are left out.
 
     Parameters
@@ -110,7 +100,7 @@ def mean_line(name: str, runs: Mapping[Any, Sequence[float]], look: Look) -> Spr
     means, spread = [], []
     for values in runs.values():
         is_finite = None not in values and bool(np.isfinite(values).all())
-        means.append(mean(values) if is_finite else None)
+        means.append(float(np.mean(values)) if is_finite else None)
         spread.append(float(np.std(values)) if is_finite else 0.0)
     several = any(len(values) > 1 for values in runs.values())
     return SpreadLine(name, list(runs), means, spread if several else (), look)
@@ -120,7 +110,7 @@ def panel(
     title: str,
     x_title: str,
     y_title: str,
-    lines: Mapping[str, Mapping[Any, Sequence[float]]],
+    lines: Mapping[str, Mapping[Any, Sequence[Any]]],
     looks: Mapping[str, Look],
     **logarithmic: bool,
 ) -> SpreadPanel:

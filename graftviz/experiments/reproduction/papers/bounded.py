@@ -6,7 +6,7 @@ complexity" (ICML workshop on inferning, 2013).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
@@ -14,16 +14,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from graftviz.counts import PairCounts
-from graftviz.experiments.reproduction.claims import Check, Claim, above, at_least
-from graftviz.experiments.reproduction.data import Data
-from graftviz.experiments.reproduction.experiment import (
-    PAPER,
-    REHEARSAL,
-    SMALL,
-    Experiment,
-    Part,
-    Progress,
-)
+from graftviz.experiments.reproduction.claims import Check, Claim
+from graftviz.experiments.reproduction.experiment import Experiment, Part, Task
 from graftviz.experiments.reproduction.rows import Row, Rows, group, panel, rank_correlation, where
 from graftviz.figures.reproduction import Look
 from graftviz.figures.reproduction_lines import lines_figure
@@ -104,100 +96,79 @@ def sample_network(network: RandomNetwork) -> NetworkSample:
     return NetworkSample(model, rows.rows(train), rows.rows(test))
 
 
-class BoundedPlan(NamedTuple):
-    """Sizes and bounds at one scale."""
-
-    nodes: int
-    rows: int
-    networks: int
-    widths: tuple[int, ...]
-    penalised: tuple[int, ...]
-    sweeps: tuple[int, ...]
-    path: int
-
-
-def bounded_parts(plan: BoundedPlan, seed: int, *, complexity: str) -> Iterator[Part]:
+def bounded_parts(
+    seed: int,
+    nodes: int,
+    rows: int,
+    networks: int,
+    bounds: Mapping[str, tuple[int, ...]],
+    path: int,
+    *,
+    complexity: str,
+) -> Iterator[Part]:
     """Yield one part for every network and bound, and one for the path of each network.
 
-    `complexity` is the name of the cost measure R, see :class:`graftviz.BoundedInference`.
+    Parameters
+    ----------
+    bounds : dict
+        By cost measure, and "penalised" those of the treewidth with the ℓ₂ penalty.
+    path : int
+        Number of λ.
+    complexity : str
+        Cost measure R, see :class:`graftviz.BoundedInference`.
     """
-    is_width = complexity == "treewidth"
-    bounds = [(bound, False) for bound in (plan.widths if is_width else plan.sweeps)]
-    bounds += [(bound, True) for bound in plan.penalised if is_width]
-    for k in range(plan.networks):
-        network = RandomNetwork(plan.nodes, plan.rows, plan.rows, seed * plan.networks + k)
-        title = f"network {network.seed}"
-        columns = {"network": network.seed}
-        for bound, penalised in bounds:
+    chosen = [(BOUNDED, bound) for bound in bounds[complexity]]
+    if complexity == "treewidth":
+        chosen += [(PENALISED, bound) for bound in bounds["penalised"]]
+    for k in range(networks):
+        network = RandomNetwork(nodes, rows, rows, seed * networks + k)
+        size = {"nodes": nodes, "rows": rows}
+        for name, bound in chosen:
             # The ℓ₂ penalty of the paper's section 3.3, which corresponds to the weights' prior.
-            lam2 = 0.5 / plan.rows if penalised else 0.0
             learner = BoundedInference(
-                complexity=complexity, bound=float(bound), lam2=lam2, pseudo_count=_PSEUDO_COUNT
+                complexity=complexity,
+                bound=float(bound),
+                lam2=0.5 / rows if name == PENALISED else 0.0,
+                pseudo_count=_PSEUDO_COUNT,
             )
-            name = PENALISED if penalised else BOUNDED
-            yield Part(
-                f"{complexity} at most {bound:g}{', ℓ₂ penalty' * penalised}, {title}",
-                3 * plan.nodes,
-                {
-                    **{"part": "bounded inference", "network": network._asdict()},
-                    **{"complexity": complexity, "bound": float(bound), "lam2": lam2},
-                },
-                partial(measure_bounded, network, learner),
-                {**columns, "learner": name, "bound": float(bound), "lambda": None},
-            )
-        yield Part(
-            f"path of λ, {title}",
-            3 * plan.nodes * max(plan.path // 4, 1),
-            {
-                **{"part": "path of lambda", "network": network._asdict(), "steps": plan.path},
-                **{"smallest_lam": _SMALLEST_LAM, "most_operations": _MOST_OPERATIONS},
-            },
-            partial(_measure_path, network, plan.path),
-            {**columns, "bound": None},
-        )
+            columns = {"network": network.seed, "learner": name, "bound": bound, "lambda": None}
+            measure = partial(_measure_bounded, network, learner)
+            yield Part(columns, measure, 3 * nodes, {**size, "complexity": complexity})
+        measure = partial(_measure_path, network, path)
+        work = 3 * nodes * max(path // 4, 1)
+        yield Part({"network": network.seed, "bound": None}, measure, work, {**size, "path": path})
 
 
-def measure_bounded(
-    network: RandomNetwork, learner: BoundedInference, data: Data, on_progress: Progress
-) -> Rows:
+def _measure_bounded(network: RandomNetwork, learner: BoundedInference, task: Task) -> Rows:
     """Learn, and return held-out likelihood and inference cost."""
     rows = sample_network(network)
     found = learn(rows.train, learner, seed=network.seed)
-    return [
-        {
-            **_point(found.model, rows.test),
-            "stop_reason": found.stop_reason,
-            "learning_seconds": found.seconds.total,
-        }
-    ]
+    about = {"stop_reason": found.stop_reason, "learning_seconds": found.seconds.total}
+    return [_point(found.model, rows.test) | about]
 
 
-def _measure_path(network: RandomNetwork, path: int, data: Data, on_progress: Progress) -> Rows:
+def _measure_path(network: RandomNetwork, path: int, task: Task) -> Rows:
     """Follow the path of λ while exact inference is feasible, and measure each graph twice.
 
     Once with the weights of the path, and once with maximum-likelihood weights.
     """
-    sample = sample_network(network)
-    run = Run(sample.train, NodewiseL1(lam=_SMALLEST_LAM, path=path), seed=network.seed)
-    truth = {
-        "true_nll": nll(sample.model, sample.test),
-        "true_ncmll": ncmll(sample.model, sample.test).mean,
-        "true_edges": sample.model.n_edges,
-    }
+    model, train, test = sample_network(network)
+    run = Run(train, NodewiseL1(lam=_SMALLEST_LAM, path=path), seed=network.seed)
+    truth = {"true_nll": nll(model, test), "true_ncmll": ncmll(model, test).mean}
     rows = []
     while run.advance():
         step = run.steps[-1]
-        model = step.model()
-        plan = plan_elimination(model)
-        if not plan.is_affordable or exact_operations(model, plan) > _MOST_OPERATIONS:
+        found = step.model()
+        plan = plan_elimination(found)
+        if not plan.is_affordable or exact_operations(found, plan) > _MOST_OPERATIONS:
             break
         assert step.test is not None
-        more = {"lambda": step.test.lam, **truth}
-        rows.append({"learner": PATH, **_point(model, sample.test), **more})
+        more = {"lambda": step.test.lam, **truth, "true_edges": model.n_edges}
+        rows.append({"learner": PATH, **_point(found, test), **more})
         if plan.total_entries <= _MOST_FITTED:
-            fitted = most_likely(sample.train, model.edges, plan.order)
-            rows.append({"learner": REFITTED, **_point(fitted, sample.test), **more})
-        on_progress(3 * network.nodes * max(path // 4, 1) * step.index // path)
+            fitted = most_likely(train, found.edges, plan.order)
+            rows.append({"learner": REFITTED, **_point(fitted, test), **more})
+        task.progress(3 * network.nodes * max(path // 4, 1) * step.index // path)
     return rows
 
 
@@ -222,17 +193,11 @@ def _point(model: PairwiseMRF, test: DiscreteTable) -> Row:
     error = abs(approximate.log_partition - log_partition) / (log_partition - mean_score(model))
     hidden = ncmll(model, test)
     return {
-        "edges": model.n_edges,
-        "width": plan_elimination(model).width,
-        "nll": nll(model, test),
-        "ncmll": hidden.mean,
-        "ncmll_total": hidden.total,
-        "exact_seconds": exact.seconds,
-        "exact_operations": exact.operations,
-        "trbp_seconds": messages.seconds,
-        "trbp_operations": messages.operations,
-        "trbp_converged": messages.converged,
-        "trbp_sweeps": approximate.sweeps,
+        **{"edges": model.n_edges, "width": plan_elimination(model).width},
+        **{"nll": nll(model, test), "ncmll": hidden.mean, "ncmll_total": hidden.total},
+        **{"exact_seconds": exact.seconds, "exact_operations": exact.operations},
+        **{"trbp_seconds": messages.seconds, "trbp_operations": messages.operations},
+        **{"trbp_sweeps": approximate.sweeps, "trbp_converged": messages.converged},
         "log_partition_error": 100.0 * error,
     }
 
@@ -291,7 +256,7 @@ class CostComparison(NamedTuple):
         Number of models cheaper than all of the other learner, which are not compared.
     """
 
-    gains: dict[str, float]
+    gains: dict[float, float]
     beyond: int
 
 
@@ -313,7 +278,7 @@ def compare_at_cost(
     costs, values = zip(*frontier, strict=True)
     best = np.minimum.accumulate(values)
     gains = {
-        f"bound {row['bound']:g}": float(np.interp(axis(row[cost]), axis(costs), best)) - row[value]
+        row["bound"]: float(np.interp(axis(row[cost]), axis(costs), best)) - row[value]
         for row in ours
         if row[cost] >= costs[0]
     }
@@ -331,35 +296,38 @@ def _comparisons(
     }
 
 
-def better_at_equal_cost(which: str, value: str, method: str, ours: str = BOUNDED) -> list[Check]:
+def better_at_equal_cost(
+    which: str, value: str, method: str, ours: str = BOUNDED
+) -> tuple[Check, ...]:
     """Check that bounded inference is more likely than `which` at the same inference cost.
 
     Counted operations, which have no noise, are judged besides seconds.
     """
 
-    def check(cost: str) -> Check:
-        def gains(rows: Rows) -> Row:
-            found = _comparisons(rows, ours, which, f"{method}_{cost}", value)
-            return {name: one.gains for name, one in found.items()}
+    def gains(rows: Rows, cost: str) -> Row:
+        found = _comparisons(rows, ours, which, f"{method}_{cost}", value)
+        return {name: one.gains for name, one in found.items()}
 
-        return Check(f"{value} of {which} less that of {ours} at the same {cost}", gains, above(0))
+    words = f"{value} of {which} less that of {ours} at the same"
+    return (
+        (f"{words} operations by bound", lambda rows: gains(rows, "operations"), "above 0"),
+        (f"{words} seconds by bound", lambda rows: gains(rows, "seconds"), "above 0"),
+    )
 
-    return [check("operations"), check("seconds")]
 
-
-def less_error_at_equal_likelihood(which: str) -> tuple[Check, Check]:
+def less_error_at_equal_likelihood(which: str) -> tuple[Check, ...]:
     """Check that the error of log Z is smaller with bounded inference at the same likelihood."""
 
     def compared(rows: Rows) -> dict[str, CostComparison]:
         return _comparisons(rows, BOUNDED, which, "nll", "log_partition_error", log=False)
 
     return (
-        Check(
-            f"error of {which} less that of bounded inference with the same NLL",
+        (
+            f"error of {which} less that of bounded inference with the same NLL by bound",
             lambda rows: {name: one.gains for name, one in compared(rows).items()},
-            above(0),
+            "above 0",
         ),
-        Check(
+        (
             "models that are more likely than any of the others",
             lambda rows: {name: one.beyond for name, one in compared(rows).items()},
         ),
@@ -379,7 +347,7 @@ def likelihood_rises_with(cost: str, value: str, word: str) -> Check:
                     found.setdefault(name, {})[f"network {network}"] = rank_correlation(*values)
         return found
 
-    return Check(f"rank correlation of {word} and likelihood", correlations, at_least(0.5))
+    return f"rank correlation of {word} and likelihood", correlations, "at least 0.5"
 
 
 def _claims(loss: str, word: str, method: str) -> tuple[Claim, ...]:
@@ -431,6 +399,17 @@ _PERCENT = (
 )
 
 
+_REHEARSAL_BOUNDS = {"treewidth": (1, 2, 3), "penalised": (2,), "trbp-sweeps": (10, 30)}
+_SMALL_BOUNDS = {
+    **{"treewidth": (1, 2, 3, 4, 6), "penalised": (1, 2, 3)},
+    "trbp-sweeps": (10, 20, 40, 80),
+}
+_PAPER_BOUNDS = {
+    **{"treewidth": tuple(range(1, 11)), "penalised": (1, 2, 3, 4)},
+    "trbp-sweeps": (10, 15, 20, 30, 40, 60, 80, 120),
+}
+
+
 def _experiment(
     number: int, title: str, complexity: str, loss: str, cost: str, **more: Any
 ) -> Experiment:
@@ -438,14 +417,11 @@ def _experiment(
         name=f"bounded-fig{number}",
         title=title,
         place=f"{_PAPER}, figure {number} and section 4",
-        sizes={
-            REHEARSAL: BoundedPlan(7, 80, 1, (1, 2, 3), (2,), (10, 30), 4),
-            SMALL: BoundedPlan(30, 500, 3, (1, 2, 3, 4, 6), (1, 2, 3), (10, 20, 40, 80), 12),
-            PAPER: BoundedPlan(
-                *(30, 500, 5, tuple(range(1, 11)), (1, 2, 3, 4)),
-                *((10, 15, 20, 30, 40, 60, 80, 120), 40),
-            ),
-        },
+        sizes=(
+            {"nodes": 7, "rows": 80, "networks": 1, "bounds": _REHEARSAL_BOUNDS, "path": 4},
+            {"nodes": 30, "rows": 500, "networks": 3, "bounds": _SMALL_BOUNDS, "path": 12},
+            {"nodes": 30, "rows": 500, "networks": 5, "bounds": _PAPER_BOUNDS, "path": 40},
+        ),
         parts=partial(bounded_parts, complexity=complexity),
         draw=partial(_draw_frontier, loss=loss, cost=cost),
         table=_frontier_table,
@@ -459,7 +435,7 @@ def _experiment(
             "inference": "all unconditional marginals of one and of two variables",
             "hidden": "5 random halves of the variables",
         },
-        cost={SMALL: "2 min", PAPER: "1 h"},
+        cost=("2 min", "1 h"),
         **more,
     )
 

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from collections.abc import Callable, Iterator
+import itertools
+import operator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
 from graftviz.experiments.bench import Size
-from graftviz.experiments.reproduction.claims import Cases, Check, Claim, above, at_most
+from graftviz.experiments.reproduction.claims import Cases, Check, Claim
 from graftviz.experiments.reproduction.data import Data
-from graftviz.experiments.reproduction.experiment import (
-    PAPER,
-    REHEARSAL,
-    SMALL,
-    Experiment,
-    Part,
-    Progress,
-)
+from graftviz.experiments.reproduction.experiment import Experiment, Part, Task
 from graftviz.experiments.reproduction.rows import (
     Found,
     NotMeasured,
@@ -50,7 +45,6 @@ _TITLES = {"nltcs": "NLTCS", "plants": "Plants", "msnbc": "MSNBC"}
 _REFERENCE = "tree and regressions"
 _FLOOR_TOLERANCE = 1e-4  # allowed violation in a regression
 _SMOOTHING = 0.5  # pseudo-count per state, for the tree and for constant variables
-_NOISE = 0.005  # relative differences of the NLPL between seeds, which are ignored
 # The paper's numbers: for each m of 0, 15, 30, 45 and 60 those of k = 0, 5 and 10.
 _STATED = {
     ("greedy", "nltcs"): (
@@ -82,96 +76,79 @@ _CELLS = [(m, k) for m in (0, 15, 30, 45, 60) for k in (0, 5, 10)]
 PAPERS = {place: dict(zip(_CELLS, numbers, strict=True)) for place, numbers in _STATED.items()}
 
 
-class PruningPlan(NamedTuple):
-    """Data sets, m, k, and the limit on exchanges at one scale."""
+def pruning_parts(
+    seed: int,
+    data: Sequence[Size],
+    extras: Sequence[int],
+    exchanged: Sequence[int],
+    exchanges: int,
+    *,
+    heuristics: Sequence[str],
+) -> Iterator[Part]:
+    """Yield the references of each data set, and one part for each cell.
 
-    sizes: tuple[Size, ...]
-    extras: tuple[int, ...]
-    exchanged: tuple[int, ...]
-    exchanges: int
-
-
-def pruning_parts(plan: PruningPlan, seed: int, *, heuristics: tuple[str, ...]) -> Iterator[Part]:
-    """Yield one part for each cell, and one for the references of each data set."""
-    for size in plan.sizes:
+    Parameters
+    ----------
+    extras, exchanged : sequences of int
+        m and k.
+    exchanges : int
+        Limit on the number of exchanges.
+    """
+    for size in data:
         size = dataclasses.replace(size, seed=seed)
-        thousands = 1 + size.rows // 1000
-        data = {"data": dataclasses.asdict(size)}
+        work = 1 + size.rows // 1000
         shared: dict[str, Any] = {
-            "source": size.source,
-            "digest": lambda data, size=size: data.fingerprint(size),
+            "settings": {"size": dataclasses.asdict(size), "exchanges": exchanges},
+            **{"source": size.source, "digest": partial(_fingerprint, size)},
         }
-        yield Part(
-            f"{size.source}, {_REFERENCE}",
-            size.nodes * thousands,
-            {"part": "tree and nodewise floor", **data},
-            partial(_measure_references, size),
-            {"data": size.source, "heuristic": _REFERENCE},
-            **shared,
-        )
-        for m in plan.extras:
-            for k in plan.exchanged:
-                # Without exchanges the heuristic has no effect.
-                for heuristic in heuristics if k else ("greedy",):
-                    cell = {"heuristic": heuristic, "m": m, "k": k}
-                    fits = 1 + (plan.exchanges if k else 0)
-                    yield Part(
-                        f"{size.source}, {heuristic}, m = {m}, k = {k}",
-                        (size.nodes + m) * fits * thousands,
-                        {
-                            **{"part": "forced pruning", **data, **cell},
-                            **{"exchanges": plan.exchanges, "seed": seed},
-                        },
-                        partial(_measure_cell, size, cell, plan.exchanges, seed),
-                        {"data": size.source, **cell},
-                        **shared,
-                    )
+        place = {"data": size.source}
+        references = partial(_measure_references, size)
+        yield Part(place | {"heuristic": _REFERENCE}, references, size.nodes * work, **shared)
+        for m, k in itertools.product(extras, exchanged):
+            # Without exchanges the heuristic has no effect.
+            for heuristic in heuristics if k else ("greedy",):
+                measure = partial(_measure_cell, size, heuristic, m, k, exchanges)
+                columns = place | {"heuristic": heuristic, "m": m, "k": k}
+                fits = 1 + (exchanges if k else 0)
+                yield Part(columns, measure, (size.nodes + m) * fits * work, **shared)
 
 
-def _measure_cell(
-    size: Size, cell: Row, exchanges: int, seed: int, data: Data, on_progress: Progress
-) -> Rows:
+def _fingerprint(size: Size, data: Data) -> str | None:
+    return data.fingerprint(size)
+
+
+def _measure_cell(size: Size, heuristic: str, m: int, k: int, exchanges: int, task: Task) -> Rows:
     """Learn, and return the scores and the counts of exchanges."""
-    problem = data.problem(size)
+    problem = task.data.problem(size)
     n = problem.train.n_variables
-    edges = min(n - 1 + cell["m"], n * (n - 1) // 2)
+    edges = min(n - 1 + m, n * (n - 1) // 2)
     learner = ForcedPruning(
-        edges=edges,
-        exchange=min(cell["k"], edges),
-        heuristic=cell["heuristic"],
-        exchanges=exchanges,
+        edges=edges, exchange=min(k, edges), heuristic=heuristic, exchanges=exchanges
     )
-    result = learn(problem.train, learner, seed=seed, test=problem.test)
+    result = learn(problem.train, learner, seed=size.seed, test=problem.test)
     made = [step.exchange for step in result.trace if step.exchange is not None]
     return [
         {
-            "edges": result.edges,
-            "nlpl_test": result.nlpl_test,
-            "nlpl_train": result.nlpl_train,
-            "steps": len(made),
+            **{"edges": result.edges, "nlpl_test": result.nlpl_test},
+            **{"nlpl_train": result.nlpl_train, "steps": len(made)},
             "tries": sum(exchange.tries for exchange in made),
             "accepted": sum(exchange.accepted for exchange in made),
             "fallbacks": sum(exchange.fallback for exchange in made),
-            "stop_reason": result.stop_reason,
-            "seconds": result.seconds.total,
+            **{"stop_reason": result.stop_reason, "seconds": result.seconds.total},
         }
     ]
 
 
-def _measure_references(size: Size, data: Data, on_progress: Progress) -> Rows:
+def _measure_references(size: Size, task: Task) -> Rows:
     """Return the NLPL of the Chow–Liu tree and of regressions of each variable on all others.
 
     The regressions share no weights, so they have more parameters than a pairwise model. On data of
     this size a pairwise model is not expected to predict better, although it could.
     """
-    train, test = data.problem(size).train, data.problem(size).test
+    train, test = task.data.problem(size).train, task.data.problem(size).test
     tree = learn(train, ChowLiu(pseudo_count=_SMOOTHING), test=test)
-    return [
-        {
-            **{"tree": tree.nlpl_test, "floor": nodewise_floor(train, test)},
-            **{"rows": train.n_rows, "rows_test": test.n_rows, "variables": train.n_variables},
-        }
-    ]
+    sizes = {"rows": train.n_rows, "rows_test": test.n_rows, "variables": train.n_variables}
+    return [{"tree": tree.nlpl_test, "floor": nodewise_floor(train, test), **sizes}]
 
 
 def nodewise_floor(train: DiscreteTable, test: DiscreteTable) -> float:
@@ -290,8 +267,8 @@ def _of_steps(heuristic: str, along: str, *, exchanges_only: bool = False) -> Ca
         for source, table in _tables(rows, heuristic).items():
             found[source] = {}
             for value, here in sorted(group(list(table.values()), fixed).items()):
-                ordered = sorted(here, key=lambda row: row[along])
-                for a, b in pairwise(row for row in ordered if row["k"] or not exchanges_only):
+                chosen = [row for row in here if row["k"] or not exchanges_only]
+                for a, b in itertools.pairwise(sorted(chosen, key=lambda row: row[along])):
                     name = f"{along} = {a[along]} to {b[along]} at {fixed} = {value}"
                     found[source][name] = b["nlpl_test"] / a["nlpl_test"] - 1.0
         return found
@@ -309,33 +286,46 @@ def _cells_check(heuristic: str) -> Check:
             for m, here in sorted(group(list(table.values()), "m").items())
         }
 
-    return Check(f"NLPL by k, {heuristic}", cases)
+    return f"NLPL by k, {heuristic}", cases
 
 
-def _steps_check(heuristic: str, along: str) -> Check:
+def _improves(heuristic: str, along: str) -> tuple[Check, Check]:
+    """Check that the NLPL hardly rises with m or k; differences between seeds are ignored."""
     words = f"relative change of the NLPL with {along}"
-    return Check(words, _of_steps(heuristic, along), at_most(_NOISE))
+    return (words, _of_steps(heuristic, along), "at most 0.005"), _cells_check(heuristic)
 
 
-def _by_data(
-    heuristic: str, value: Callable[[dict[Any, Row], Row, dict[Any, float]], Any]
-) -> Cases:
-    """Return a function of measured cells, references and the paper's cells, by data set."""
+def _by_data(heuristic: str, value: Callable[[Row], Any]) -> Cases:
+    """Return a function of some numbers, by data set.
+
+    The numbers are "first", "last" and "best" cell, "stated_first" and "stated" of the paper, and
+    "tree" and "floor" of the references. A data set without one of them is left out.
+    """
 
     def cases(rows: Rows) -> Row:
         references = _references(rows)
         found = {}
         for source, table in _tables(rows, heuristic).items():
-            result = value(table, references.get(source, {}), PAPERS[heuristic, source])
-            if result is not None:
-                found[source] = result
+            nlpl = {cell: row["nlpl_test"] for cell, row in table.items()}
+            papers = PAPERS[heuristic, source]
+            numbers = {
+                **{"last": nlpl[max(nlpl)], "best": min(nlpl.values())},
+                **{"stated_first": papers[0, 0], "stated": min(papers.values())},
+                **({"first": nlpl[0, 0]} if (0, 0) in nlpl else {}),
+                **references.get(source, {}),
+            }
+            with contextlib.suppress(KeyError):
+                found[source] = value(numbers)
         return found
 
     return cases
 
 
-def _best(table: dict[Any, Row]) -> float:
-    return min(row["nlpl_test"] for row in table.values())
+def _reported(heuristic: str, **names: str) -> tuple[Check, ...]:
+    """Return checks that report numbers of :func:`_by_data` by their words."""
+    return tuple(
+        (words, _by_data(heuristic, operator.itemgetter(key))) for key, words in names.items()
+    )
 
 
 def _worse_steps(rows: Rows) -> int:
@@ -345,122 +335,94 @@ def _worse_steps(rows: Rows) -> int:
 
 def _greedy_to_rejection(rows: Rows) -> Row:
     """Return the NLPL of greedy deletion to that of rejection sampling, less 1, by cell."""
-    greedy, sampled = _tables(rows, "greedy"), _tables(rows, "rejection")
+    greedy = _tables(rows, "greedy")
     return {
         source: {
             f"m = {m}, k = {k}": greedy[source][m, k]["nlpl_test"] / row["nlpl_test"] - 1.0
             for (m, k), row in sorted(table.items())
             if k and (m, k) in greedy[source]
         }
-        for source, table in sampled.items()
+        for source, table in _tables(rows, "rejection").items()
     }
 
 
-def _counts(table: dict[Any, Row]) -> dict[str, float]:
-    keys = ("tries", "accepted", "fallbacks", "seconds")
-    return {key: sum(row[key] for row in table.values() if row["k"]) for key in keys}
+def _counts(rows: Rows) -> Row:
+    """Return the counts of all exchanges, by data set."""
+    found = {}
+    for source, table in _tables(rows, "rejection").items():
+        made = [row for row in table.values() if row["k"]]
+        keys = ("tries", "accepted", "fallbacks", "seconds")
+        found[source] = {key: sum(row[key] for row in made) for key in keys}
+    return found
 
 
-def _accepted(table: dict[Any, Row], *_: Any) -> float | None:
-    counts = _counts(table)
-    return counts["accepted"] / counts["tries"] if counts["tries"] else None
+def _accepted(rows: Rows) -> Row:
+    counts = _counts(rows).items()
+    return {name: one["accepted"] / one["tries"] for name, one in counts if one["tries"]}
 
 
 _TABLE1_CLAIMS = (
     Claim(
         "With greedy deletion the PLL almost always improves as k grows.",
-        _steps_check("greedy", "k"),
-        _cells_check("greedy"),
+        *_improves("greedy", "k"),
     ),
-    Claim(
-        "The PLL improves as the size of the model grows.",
-        _steps_check("greedy", "m"),
-        _cells_check("greedy"),
-    ),
+    Claim("The PLL improves as the size of the model grows.", *_improves("greedy", "m")),
     Claim(
         "Exchanges reach a negative PLL of 4.71 on NLTCS, 11.11 on plants, 5.52 on MSNBC.",
-        Check(
+        (
             "least NLPL to that in the paper, less 1",
-            _by_data("greedy", lambda table, _, paper: _best(table) / min(paper.values()) - 1.0),
-            at_most(_NOISE),
+            _by_data("greedy", lambda of: of["best"] / of["stated"] - 1.0),
+            "at most 0.005",
         ),
-        Check("least NLPL", _by_data("greedy", lambda table, *_: _best(table))),
-        Check("in the paper", _by_data("greedy", lambda _, __, paper: min(paper.values()))),
-        Check(
-            "of regressions on all others",
-            _by_data("greedy", lambda _, other, __: other.get("floor")),
-        ),
+        *_reported("greedy", best="least NLPL", stated="in the paper", floor="of regressions"),
         remark="A pairwise model will hardly reach less than logistic regressions of each "
         "variable on all others.",
     ),
     Claim(
         "With m = 60 and k = 10 the model is comparable to the state of the art.",
-        Check(
+        (
             "NLPL with the largest m and k to that of regressions on all others, less 1",
-            _by_data(
-                "greedy",
-                lambda table, other, _: (
-                    table[max(table)]["nlpl_test"] / other["floor"] - 1.0 if other else None
-                ),
-            ),
-            at_most(0.015),
+            _by_data("greedy", lambda of: of["last"] / of["floor"] - 1.0),
+            "at most 0.015",
         ),
-        Check("NLPL", _by_data("greedy", lambda table, *_: table[max(table)]["nlpl_test"])),
-        Check("of regressions", _by_data("greedy", lambda _, other, __: other.get("floor"))),
-        Check("of the tree", _by_data("greedy", lambda _, other, __: other.get("tree"))),
+        *_reported("greedy", last="NLPL", floor="of regressions", tree="of the tree"),
     ),
 )
 _TABLE2_CLAIMS = (
     Claim(
         "Greedy deletion outperforms rejection sampling in almost all cases.",
-        Check("NLPL to that of rejection sampling, less 1", _greedy_to_rejection, at_most(1e-9)),
+        ("NLPL to that of rejection sampling, less 1", _greedy_to_rejection, "at most 1e-9"),
         *(_cells_check("greedy"), _cells_check("rejection")),
     ),
     Claim(
         "With rejection sampling the PLL sometimes gets worse as k grows.",
-        Check("steps to a larger k that are worse", _worse_steps, above(0)),
-        Check("relative changes", _of_steps("rejection", "k", exchanges_only=True)),
+        ("steps to a larger k that are worse", _worse_steps, "above 0"),
+        ("relative changes", _of_steps("rejection", "k", exchanges_only=True)),
         _cells_check("rejection"),
     ),
-    Claim(
-        "The PLL improves as the size of the model grows.",
-        _steps_check("rejection", "m"),
-        _cells_check("rejection"),
-    ),
+    Claim("The PLL improves as the size of the model grows.", *_improves("rejection", "m")),
     Claim(
         "Rejection sampling takes long, because most samples are rejected.",
-        Check(
-            "share of drawn subsets that are accepted",
-            _by_data("rejection", _accepted),
-            at_most(0.05),
-        ),
-        Check("counts", _by_data("rejection", lambda table, *_: _counts(table))),
+        ("share of drawn subsets that are accepted", _accepted, "at most 0.05"),
+        ("counts", _counts),
         remark="Most are rejected quickly by a bound that needs no rows.",
     ),
     Claim(
         "Without further edges and exchanges the negative PLL is that of the Chow–Liu "
         "tree: 5.89 on NLTCS, 12.91 on plants, 6.40 on MSNBC.",
-        Check(
+        (
             "relative difference of the paper's number from the tree's",
-            _by_data(
-                "rejection",
-                lambda table, other, paper: (
-                    abs(paper[0, 0] / other["tree"] - 1.0) if other and (0, 0) in table else None
-                ),
-            ),
-            at_most(0.02),
+            _by_data("rejection", lambda of: abs(of["stated_first"] / of["tree"] - 1.0)),
+            "at most 0.02",
         ),
-        Check("in the paper", _by_data("rejection", lambda _, __, paper: paper[0, 0])),
-        Check("tree", _by_data("rejection", lambda _, other, __: other.get("tree"))),
-        Check(
-            "the same edges fitted by pseudo-likelihood with tied parameters",
-            _by_data(
-                "rejection",
-                lambda table, *_: table[0, 0]["nlpl_test"] if (0, 0) in table else None,
-            ),
-        ),
+        *_reported("rejection", stated_first="in the paper", tree="of the tree"),
+        *_reported("rejection", first="the same edges fitted with tied parameters"),
     ),
 )
+
+
+def _sizes(nodes: int, rows: int, held_out: int) -> list[Size]:
+    return [Size(nodes, rows, 2, held_out=held_out, source=name) for name in _TITLES]
 
 
 def _table(number: int, title: str, *heuristics: str, **more: Any) -> Experiment:
@@ -471,28 +433,21 @@ def _table(number: int, title: str, *heuristics: str, **more: Any) -> Experiment
         title=title,
         place=f"{_REPORT}, table {number}",
         needs=tuple(_TITLES),
-        sizes={
-            REHEARSAL: PruningPlan(
-                tuple(Size(7, 120, 2, held_out=60, source=name) for name in _TITLES),
-                (0, 3),
-                (0, 2),
-                3,
-            ),
-            SMALL: PruningPlan(
-                tuple(Size(16, 3_000, 2, held_out=600, source=name) for name in _TITLES),
-                (0, 15, 30),
-                (0, 5, 10),
-                10,
-            ),
-            PAPER: PruningPlan(
-                (
+        sizes=(
+            {"data": _sizes(7, 120, 60), "extras": (0, 3), "exchanged": (0, 2), "exchanges": 3},
+            {
+                **{"data": _sizes(16, 3_000, 600), "extras": (0, 15, 30)},
+                **{"exchanged": (0, 5, 10), "exchanges": 10},
+            },
+            {
+                "data": [
                     Size(16, 16_181, 2, held_out=3_236, source="nltcs"),
                     Size(69, 17_412, 2, held_out=3_482, source="plants"),
                     Size(17, 291_326, 2, held_out=58_265, source="msnbc"),
-                ),
-                *((0, 15, 30, 45, 60), (0, 1, 5, 10), 50),
-            ),
-        },
+                ],
+                **{"extras": (0, 15, 30, 45, 60), "exchanged": (0, 1, 5, 10), "exchanges": 50},
+            },
+        ),
         parts=partial(pruning_parts, heuristics=heuristics),
         draw=partial(_draw_table, heuristic=heuristic),
         table=partial(_cell_table, heuristic=heuristic),
@@ -530,13 +485,13 @@ EXPERIMENTS = (
         "Negative PLL by greedy deletion",
         "greedy",
         claims=_TABLE1_CLAIMS,
-        cost={SMALL: "20 s", PAPER: "20 s for NLTCS, 5 minutes for plants"},
+        cost=("20 s", "20 s for NLTCS, 5 minutes for plants"),
     ),
     _table(
         2,
         "Negative PLL by rejection sampling",
         *("rejection", "greedy"),
         claims=_TABLE2_CLAIMS,
-        cost={SMALL: "40 s", PAPER: "2 minutes for NLTCS, 20 for plants"},
+        cost=("40 s", "2 minutes for NLTCS, 20 for plants"),
     ),
 )

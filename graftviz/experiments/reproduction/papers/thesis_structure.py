@@ -6,30 +6,13 @@ from graftviz.experiments.bench import Size
 from graftviz.experiments.reproduction import curves
 from graftviz.experiments.reproduction.claims import Claim
 from graftviz.experiments.reproduction.curves import Panel
-from graftviz.experiments.reproduction.experiment import PAPER, REHEARSAL, SMALL, Experiment
-from graftviz.experiments.reproduction.papers.best_choice import (
-    CACHED,
-    CORRELATED,
-    COUNTED,
-    COUNTS,
-    FEWER,
-    FIRST_HIT_LAST,
-    FITS_OFTEN,
-    LAZY,
-    MORE_SEEDS,
-    NO_OVERFITTING,
-    ONE_SEED,
-    RECALL_BY_ALPHA,
-    SMALL_ALPHA,
-    T_MAX,
-    learning_curves,
-    three_n,
-    until_converged,
-)
+from graftviz.experiments.reproduction.experiment import Experiment
+from graftviz.experiments.reproduction.papers import best_choice
+from graftviz.experiments.reproduction.papers.best_choice import learning_curves
 
 _THESIS = "Thesis, chapter 3"
 _METHODS = curves.all_methods("thesis")
-_SIZES = three_n((50, 100, 150, 200), (40, 60, 80))
+_SIZES = best_choice.three_n((40, 60, 80), (50, 100, 150, 200))
 _LOST = (
     "The thesis states t_max ≪ n and O(n) edges; here t_max = n / 4 and 3n edges. All pairs are "
     "queued at the start, and the first filling continues until the reservoir is full."
@@ -38,7 +21,7 @@ _FASTER = Claim("Online edge grafting is faster than edge grafting.", curves.FAS
 _FIRST_HIT = Claim(
     "First hit reaches its edges first, and fits poorly.",
     *curves.quick_but_poor("objective"),
-    remark=FITS_OFTEN,
+    remark=best_choice.FITS_OFTEN,
 )
 
 
@@ -54,14 +37,22 @@ def _on_data(
         title=f"Objective and held-out NLPL on {title}, {edges} edges",
         place=f"{_THESIS}, figure 3.{figure} and section 3.4.3",
         needs=(size.source,),
-        sizes={
-            PAPER: (Panel(size, edges),),
-            SMALL: (Panel(small, edges * few // size.nodes),),
-            REHEARSAL: (Panel(tiny, 8),),
-        },
-        **learning_curves("objective", "nlpl", methods=_METHODS, seconds=(5, 20)),
-        claims=(CORRELATED, _FASTER, FEWER, SMALL_ALPHA, _FIRST_HIT, *more),
-        notes=(LAZY, T_MAX, ONE_SEED, note),
+        sizes=(
+            {"panels": [Panel(tiny, 8)]},
+            {"panels": [Panel(small, edges * few // size.nodes)]},
+            {"panels": [Panel(size, edges)]},
+        ),
+        **learning_curves("objective", "nlpl", methods=_METHODS),
+        cost=("5 s", "20 s"),
+        claims=(
+            best_choice.CORRELATED,
+            _FASTER,
+            best_choice.FEWER,
+            best_choice.SMALL_ALPHA,
+            _FIRST_HIT,
+            *more,
+        ),
+        notes=(best_choice.LAZY, best_choice.T_MAX, best_choice.ONE_SEED, note),
     )
 
 
@@ -70,10 +61,10 @@ EXPERIMENTS = (
         name="thesis-table3.1",
         title="Counted work of edge grafting against the stated complexities",
         place=f"{_THESIS}, table 3.1 and section 3.3",
-        **COUNTS,
+        **best_choice.COUNTS,
         notes=(
-            T_MAX,
-            COUNTED,
+            best_choice.T_MAX,
+            best_choice.COUNTED,
             "The runs are those of best-choice-table1: best-choice is called online edge grafting "
             "in the thesis. Feature grafting, for which the table states the "
             "same as for edge grafting, is not counted.",
@@ -83,76 +74,80 @@ EXPERIMENTS = (
         name="thesis-fig3.3",
         title="Objective to full convergence, 50 variables",
         place=f"{_THESIS}, figure 3.3 and section 3.4.2",
-        sizes=until_converged(50, 30),
-        **learning_curves("objective", methods=_METHODS, seconds=(5, 10), held_out=False),
+        sizes=best_choice.until_converged(30, 50),
+        **learning_curves("objective", methods=_METHODS, held_out=False),
+        cost=("5 s", "10 s"),
         claims=(
             Claim("All methods reach the same objective.", *curves.SAME_OBJECTIVE),
             Claim("Online edge grafting converges faster than edge grafting.", curves.FASTER),
-            FEWER,
-            FIRST_HIT_LAST,
+            best_choice.FEWER,
+            best_choice.FIRST_HIT_LAST,
         ),
-        notes=(LAZY, _LOST, ONE_SEED),
+        notes=(best_choice.LAZY, _LOST, best_choice.ONE_SEED),
     ),
     Experiment(
         name="thesis-fig3.4",
         title="Recall of true edges against time, 3n edges",
         place=f"{_THESIS}, figure 3.4 and section 3.4.2",
         sizes=_SIZES,
-        **learning_curves("recall", methods=_METHODS, seconds=(10, 35)),
+        **learning_curves("recall", methods=_METHODS),
+        cost=("10 s", "35 s"),
         claims=(
-            RECALL_BY_ALPHA,
+            best_choice.RECALL_BY_ALPHA,
             Claim("The more variables, the larger the advantage.", *curves.GAP_GROWS),
             Claim(
                 "First hit reaches its edges first, with the worst recall.",
                 *curves.quick_but_poor("recall"),
-                remark=FITS_OFTEN,
+                remark=best_choice.FITS_OFTEN,
             ),
         ),
-        notes=(LAZY, _LOST, ONE_SEED, CACHED),
+        notes=(best_choice.LAZY, _LOST, best_choice.ONE_SEED, best_choice.CACHED),
     ),
     Experiment(
         name="thesis-fig3.5",
         title="Objective against time, 3n edges",
         place=f"{_THESIS}, figure 3.5 and section 3.4.2",
         sizes=_SIZES,
-        **learning_curves("objective", methods=_METHODS, seconds=(10, 35)),
+        **learning_curves("objective", methods=_METHODS),
+        cost=("10 s", "35 s"),
         claims=(
             _FASTER,
-            FEWER,
+            best_choice.FEWER,
             Claim("α matters less for the objective than for recall.", *curves.SMALL_LOSS),
             _FIRST_HIT,
         ),
-        notes=(LAZY, _LOST, ONE_SEED, CACHED),
+        notes=(best_choice.LAZY, _LOST, best_choice.ONE_SEED, best_choice.CACHED),
     ),
     Experiment(
         name="thesis-fig3.6",
         title="Held-out NLPL against time, 3n edges",
         place=f"{_THESIS}, figure 3.6 and section 3.4.2",
         sizes=_SIZES,
-        **learning_curves("nlpl", methods=_METHODS, seconds=(10, 35)),
-        claims=(CORRELATED, NO_OVERFITTING),
-        notes=(LAZY, _LOST, ONE_SEED, CACHED),
+        **learning_curves("nlpl", methods=_METHODS),
+        cost=("10 s", "35 s"),
+        claims=(best_choice.CORRELATED, best_choice.NO_OVERFITTING),
+        notes=(best_choice.LAZY, _LOST, best_choice.ONE_SEED, best_choice.CACHED),
     ),
     Experiment(
         name="thesis-fig3.7",
         title="Recall with and without the structure heuristics",
         place=f"{_THESIS}, figure 3.7 and section 3.4.2",
-        sizes=three_n((50, 100), (30, 50)),
+        sizes=best_choice.three_n((30, 50), (50, 100)),
         **learning_curves(
             "recall",
             methods=curves.hub_methods("thesis"),
             axis="edges",
-            seconds=(20, 45),
             held_out=False,
             repeats=3,
         ),
+        cost=("20 s", "45 s"),
         claims=(
             Claim(
                 "Without the structure heuristics fewer of the true edges are found.",
                 *curves.HUBS_HELP,
             ),
         ),
-        notes=(_LOST, MORE_SEEDS),
+        notes=(_LOST, best_choice.MORE_SEEDS),
     ),
     _on_data(
         "8",
