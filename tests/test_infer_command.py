@@ -11,8 +11,7 @@ import pytest
 
 from graftviz.__main__ import main
 from graftviz.formats.result_folder import MANIFEST
-from graftviz.formats.uai import write_uai
-from graftviz.formats.uai_results import read_mar, read_pr
+from graftviz.formats.uai import read_mar, read_pr, write_uai
 from graftviz.inference import METHODS
 from graftviz.model import PairwiseMRF
 

@@ -9,9 +9,15 @@ import pytest
 from hypothesis import given, strategies as st
 
 from graftviz.errors import InputError
-from graftviz.formats.uai import read_uai
-from graftviz.formats.uai_evidence import evidence_text, read_evidence
-from graftviz.formats.uai_results import mar_text, pr_text, read_mar, read_pr
+from graftviz.formats.uai import (
+    evidence_text,
+    mar_text,
+    pr_text,
+    read_evidence,
+    read_mar,
+    read_pr,
+    read_uai,
+)
 from graftviz.inference import infer
 from graftviz.model import PairwiseMRF
 

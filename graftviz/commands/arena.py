@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from graftviz.commands.arguments import integer, number, path
+from graftviz.commands.arguments import add_seed, integer, number, path
 from graftviz.commands.sweep import run_sweep
 from graftviz.datasets import dataset_keys, load_dataset
 from graftviz.errors import InputError
@@ -70,9 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         help="time limit of one run, checked after every step (default: 120)",
     )
-    parser.add_argument(
-        "--seed", type=integer, default=0, help="seed of learners and splits (default: 0)"
-    )
+    add_seed(parser, "learners and splits")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -16,6 +16,7 @@ from graftviz.model import PairwiseMRF
 from graftviz.options import OptionSpec, format_value, option_specs
 from graftviz.wording import quoted
 
+INTERRUPTED = 130  # exit code after Ctrl-C
 _MOST_DIGITS = 40
 # Limits of Linux; other systems have lower ones and fail when the file is opened.
 _LONGEST_NAME = 255  # bytes
@@ -74,6 +75,11 @@ def path(text: str) -> Path:
         return checked_path(text)
     except InputError as error:
         raise argparse.ArgumentTypeError(str(error).rstrip(".")) from None
+
+
+def add_seed(parser: argparse.ArgumentParser, of: str) -> None:
+    """Add the argument ``--seed`` to `parser`."""
+    parser.add_argument("--seed", type=integer, default=0, help=f"seed of {of} (default: 0)")
 
 
 def add_options(group: argparse._ArgumentGroup, cls: type) -> None:

@@ -8,7 +8,9 @@ from pathlib import Path
 
 from graftviz.commands import public
 from graftviz.commands.arguments import (
+    INTERRUPTED,
     add_options,
+    add_seed,
     chosen_options,
     create_folder,
     integer,
@@ -42,7 +44,6 @@ from graftviz.narrative.phrases import plural
 from graftviz.options import option_specs, parse_options
 
 NAME = "dynamics"
-INTERRUPTED = 130
 RESULT, MATRIX = "result.json", "matrix.csv"
 _TEST_FRACTION = 0.2
 
@@ -79,7 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="for the learner enforcing: a CSV of lines source,target (source drives target), or a "
         "matrix like matrix.csv",
     )
-    parser.add_argument("--seed", type=integer, default=0, help="seed of the learner (default: 0)")
+    add_seed(parser, "the learner")
     parser.add_argument(
         "--jobs", type=integer, metavar="N", help="processes that share the rows; -1: one per core"
     )

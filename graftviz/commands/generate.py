@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from graftviz.commands.arguments import create_folder, integer, number, path
+from graftviz.commands.arguments import add_seed, create_folder, integer, number, path
 from graftviz.commands.progress import progress
 from graftviz.datasets import truth_csv
 from graftviz.errors import InputError
@@ -73,9 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rows", type=integer, default=20_000, help="rows to draw (default: 20000)"
     )
-    parser.add_argument(
-        "--seed", type=integer, default=0, help="seed of graph, potentials and rows (default: 0)"
-    )
+    add_seed(parser, "graph, potentials and rows")
     parser.add_argument(
         "--node-sigma",
         type=number,

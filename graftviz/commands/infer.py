@@ -21,8 +21,7 @@ from graftviz.commands.arguments import (
 from graftviz.commands.progress import progress
 from graftviz.errors import InputError
 from graftviz.formats.result_folder import write_results
-from graftviz.formats.uai_evidence import read_evidence
-from graftviz.formats.uai_results import mar_text, pr_text
+from graftviz.formats.uai import mar_text, pr_text, read_evidence
 from graftviz.inference import METHODS, Beliefs, infer
 from graftviz.inference.exact import EliminationPlan, JunctionTree
 from graftviz.memory import parse_size, resident_bytes, size_text

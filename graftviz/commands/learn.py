@@ -15,10 +15,11 @@ import numpy as np
 
 from graftviz.commands import public, resources, selection
 from graftviz.commands.arguments import (
+    INTERRUPTED,
     add_options,
+    add_seed,
     chosen_options,
     create_folder,
-    integer,
     number,
     option_line,
     path,
@@ -51,7 +52,6 @@ from graftviz.runs import Result, Run
 from graftviz.table import DiscreteTable, TableOptions
 
 NAME = "learn"
-INTERRUPTED = 130
 
 
 class LearningData(NamedTuple):
@@ -93,9 +93,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="edge budget; short for --set max_edges=N (for forced-pruning: the number of edges)",
     )
-    parser.add_argument(
-        "--seed", type=integer, default=0, help="seed of learner and split (default: 0)"
-    )
+    add_seed(parser, "learner and split")
     held_out = parser.add_mutually_exclusive_group()
     held_out.add_argument(
         "--test-fraction", type=number, metavar="F", help="hold out this share of the rows"

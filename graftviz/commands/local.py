@@ -7,13 +7,14 @@ import re
 
 from graftviz.commands.arguments import (
     add_model_argument,
+    add_seed,
     integer,
     number,
     path,
     read_model_argument,
 )
 from graftviz.formats.local_json import local_json
-from graftviz.formats.uai_evidence import read_evidence
+from graftviz.formats.uai import read_evidence
 from graftviz.memory import parse_size
 from graftviz.model import PairwiseMRF
 from graftviz.regions import CUTS, EXPANSIONS, local_marginal
@@ -69,9 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--evidence", type=path, metavar="FILE.evid", help="observed variables and their states"
     )
-    parser.add_argument(
-        "--seed", type=integer, default=0, help="seed of the random expansion (default: 0)"
-    )
+    add_seed(parser, "the random expansion")
     parser.add_argument(
         "--max-memory",
         metavar="SIZE",

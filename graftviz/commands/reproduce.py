@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from graftviz.commands.arguments import create_folder, integer, path
+from graftviz.commands.arguments import INTERRUPTED, add_seed, create_folder, path
 from graftviz.commands.progress import progress
 from graftviz.errors import InputError
 from graftviz.experiments.reproduction.data import Data, assigned, missing_data_sentence
@@ -32,7 +32,7 @@ from graftviz.formats.result_folder import write_results
 from graftviz.learners.base import checked_seed
 
 NAME = "reproduce"
-REFUSED, INTERRUPTED = 2, 130
+REFUSED = 2
 LIST = "list"
 DEFAULT_FOLDER = "reproduced"
 MEASURED = "measured.json"
@@ -67,9 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="real data that the experiment needs or accepts: a table, packed arrays (.npz) or a "
         "folder with one; NAME=PATH sets which data set it is",
     )
-    parser.add_argument(
-        "--seed", type=integer, default=0, help="seed of generated data and learners (default: 0)"
-    )
+    add_seed(parser, "generated data and learners")
     parser.add_argument(
         "--fresh", action="store_true", help="measure all parts again, ignoring the cache"
     )

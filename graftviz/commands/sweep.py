@@ -6,12 +6,10 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from graftviz.commands.arguments import create_folder
+from graftviz.commands.arguments import INTERRUPTED, create_folder
 from graftviz.commands.progress import progress
 from graftviz.experiments.bench import Lab, Measurement, Row
 from graftviz.formats.result_folder import write_results
-
-INTERRUPTED = 130
 
 
 def run_sweep(

@@ -1,10 +1,14 @@
-"""UAI format of inference competitions, with a separate file of names.
+"""UAI formats of inference competitions: models with a separate file of names, evidence, results.
 
-Variable k of the file is variable k of the model, with its states in the same order. Entries are
-potentials exp(w) with 17 significant digits, so that floats are exact. Scopes of two variables are
-written in descending order, because some readers assume tables sorted by variable regardless of
+Variable k of a model file is variable k of the model, with its states in the same order. Entries
+are potentials exp(w) with 17 significant digits, so that floats are exact. Scopes of two variables
+are written in descending order, because some readers assume tables sorted by variable regardless of
 the scope, and all readers interpret descending scopes alike. The format has no names; they are in
 ``<stem>.names.json`` as ``{"names": …, "labels": …}``.
+
+Evidence is ``k variable state variable state …``, numbered from 0; older files begin with a line
+with the number of samples, 1. A MAR file holds ``MAR``, the number of variables and, for each
+variable, its number of states and their probabilities; a PR file holds ``PR`` and log₁₀ Z.
 """
 
 from __future__ import annotations
@@ -12,17 +16,24 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from graftviz.errors import InputError
 from graftviz.formats.files import read_bytes, write_whole
 from graftviz.formats.model_formats import ModelFormat
-from graftviz.formats.uai_tokens import Tokens
 from graftviz.model import PairwiseMRF
 
+if TYPE_CHECKING:  # the process that reads models does not need numba
+    from graftviz.inference import Beliefs
+
+_WORD = re.compile(rb"[^\s\x1c-\x1f]+")
+_SUM_TOLERANCE = 1e-3  # of probabilities; reference files have six digits
 # Tables whose largest weight has a greater absolute value are shifted: exp(w) could overflow.
 _SAFE_WEIGHT = 600.0
 _MOST_STATES = 1_000_000
@@ -218,6 +229,204 @@ def _parse_names(
 
 def _is_texts(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+# ------------------------------------------------------------------------------------ evidence
+
+
+def evidence_text(evidence: dict[int, int]) -> str:
+    """Return evidence, a mapping from indices of variables to indices of states, as UAI text."""
+    pairs = [f" {i} {state}" for i, state in evidence.items()]
+    return f"{len(evidence)}{''.join(pairs)}\n"
+
+
+def read_evidence(path: Path | str, model: PairwiseMRF) -> dict[int, int]:
+    """Read evidence on the variables of `model`.
+
+    Raises
+    ------
+    InputError
+        For a file that cannot be read or is malformed, variables or states that the model does not
+        have, a variable with two states, and more than one sample.
+    """
+    path = Path(path)
+    tokens = Tokens(path.name, read_bytes(path))
+    words = len(tokens)
+    first = tokens.count("the number of observed variables", 10**9)
+    if words == 1 + 2 * first:
+        return _read_pairs(tokens, first, model)
+    if first == 1 and words % 2 == 0:
+        return _read_pairs(tokens, tokens.count("the number of observed variables", 10**9), model)
+    if first > 1 and _is_samples(tokens, first):
+        raise InputError(
+            f"{tokens.name} holds {first} samples of evidence; only one sample is supported."
+        )
+    raise InputError(
+        f"{tokens.name} declares {first} observed variables, which requires {2 * first} numbers, "
+        f"but {words - 1} follow."
+    )
+
+
+def _read_pairs(tokens: Tokens, count: int, model: PairwiseMRF) -> dict[int, int]:
+    evidence: dict[int, int] = {}
+    for _ in range(count):
+        i = tokens.count("an observed variable", model.n_variables - 1)
+        state = tokens.count(f"the state of variable {i}", int(model.cardinalities[i]) - 1)
+        if evidence.setdefault(i, state) != state:
+            raise InputError(
+                f"{tokens.name} observes variable {i} in state {evidence[i]} and in state {state}."
+            )
+    tokens.expect_end("the last observed variable")
+    return evidence
+
+
+def _is_samples(tokens: Tokens, samples: int) -> bool:
+    try:
+        for _ in range(samples):
+            for _ in range(2 * tokens.count("a number of observed variables", 10**9)):
+                tokens.count("a variable or state", 10**9)
+        tokens.expect_end("the last sample")
+    except InputError:
+        return False
+    return True
+
+
+# ------------------------------------------------------------------------------------- results
+
+
+def mar_text(beliefs: Beliefs) -> str:
+    """Return the marginals of all variables in UAI format, with 17 digits."""
+    words = [str(len(beliefs.node))]
+    for belief in beliefs.node:
+        words.append(str(len(belief)))
+        words += [f"{probability:.17g}" for probability in belief]
+    return f"MAR\n{' '.join(words)}\n"
+
+
+def pr_text(beliefs: Beliefs) -> str:
+    """Return log₁₀ Z in UAI format, with 17 digits."""
+    return f"PR\n{beliefs.log_partition / math.log(10):.17g}\n"
+
+
+def read_mar(path: Path | str) -> tuple[np.ndarray, ...]:
+    """Read marginals, one array per variable.
+
+    Raises
+    ------
+    InputError
+        For a file that cannot be read, is malformed or truncated, or holds numbers that are not
+        probabilities.
+    """
+    path = Path(path)
+    tokens = Tokens(path.name, read_bytes(path))
+    _expect_kind(tokens, "MAR")
+    marginals = []
+    for i in range(tokens.count("the number of variables", 10**9)):
+        states = tokens.count(f"the number of states of variable {i}", 10**6)
+        marginal = tokens.numbers(states, f"the marginal of variable {i}")
+        if not (marginal >= 0).all() or not abs(marginal.sum() - 1) <= _SUM_TOLERANCE:
+            raise InputError(
+                f"In {tokens.name}, the probabilities of variable {i} do not sum to 1."
+            )
+        marginals.append(marginal)
+    tokens.expect_end("the last variable")
+    return tuple(marginals)
+
+
+def read_pr(path: Path | str) -> float:
+    """Read log₁₀ Z.
+
+    Raises
+    ------
+    InputError
+        For a file that cannot be read or is malformed.
+    """
+    path = Path(path)
+    tokens = Tokens(path.name, read_bytes(path))
+    _expect_kind(tokens, "PR")
+    value = float(tokens.numbers(1, "log10 of the partition function")[0])
+    if math.isnan(value):
+        raise InputError(f"In {tokens.name}, log10 of the partition function is not a number.")
+    tokens.expect_end("its number")
+    return value
+
+
+def _expect_kind(tokens: Tokens, kind: str) -> None:
+    if (found := tokens.word(f"the word {kind}")) != kind:
+        raise InputError(
+            f"{tokens.name} starts with {found[:20]!r}, but a file of this kind starts with {kind}."
+        )
+
+
+# --------------------------------------------------------------------------------------- words
+
+
+class Tokens:
+    """Iterator over the words of a UAI file, with errors that name the missing item.
+
+    Words are extracted one at a time; a list of all words would take twenty times the memory of
+    the file.
+
+    Parameters
+    ----------
+    title : str
+        Name of the file in messages.
+    content : bytes
+
+    Raises
+    ------
+    InputError
+        When the content is not plain text.
+    """
+
+    def __init__(self, title: str, content: bytes) -> None:
+        self.name = title
+        self._text = content
+        if not self._text.isascii():
+            raise InputError(f"{self.name} is not a UAI file: it is not plain text.")
+        self._words = self._all_words()
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self._all_words())
+
+    def _all_words(self) -> Iterator[str]:
+        return (found[0].decode("ascii") for found in _WORD.finditer(self._text))
+
+    def word(self, expected: str) -> str:
+        """Return the next word."""
+        word = next(self._words, None)
+        if word is None:
+            raise InputError(f"{self.name} is truncated: {expected} is missing.")
+        return word
+
+    def count(self, expected: str, limit: int) -> int:
+        """Return the next word as a whole number from 0 to `limit`."""
+        word = self.word(expected)
+        # isdigit also accepts digits of other scripts, which cannot occur in ASCII text.
+        if not word.isdigit() or len(word) > 18 or int(word) > limit:
+            raise InputError(
+                f"In {self.name}, {expected} must be a whole number from 0 to {limit}, "
+                f"not {word[:20]!r}."
+            )
+        return int(word)
+
+    def numbers(self, count: int, expected: str) -> np.ndarray:
+        """Return the next `count` words as floats."""
+        try:
+            found = np.fromiter(map(float, islice(self._words, count)), np.float64)
+        except ValueError as error:
+            raise InputError(f"In {self.name}, within {expected}: {error}.") from None
+        if len(found) < count:
+            raise InputError(
+                f"{self.name} is truncated: {expected} has {len(found)} numbers instead of {count}."
+            )
+        return found
+
+    def expect_end(self, last: str = "its last table") -> None:
+        """Raise :class:`InputError` if any word follows."""
+        extra = next(self._words, None)
+        if extra is not None:
+            raise InputError(f"{self.name} continues with {extra[:20]!r} after {last}.")
 
 
 UAI = ModelFormat("model.uai", "Model (UAI)", lambda model, *_: uai_text(model), in_results=True)

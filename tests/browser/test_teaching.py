@@ -8,10 +8,11 @@ from urllib.parse import urljoin
 import pytest
 from waiting import eventually
 
-from graftviz.narrative.tour import STOPS
+from graftviz.narrative.tour import tour_records
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
+STOPS = tour_records()
 COMPILING = 400_000  # ms the very first start may take
 CARD, DONE = ".card", ".task.done"
 FOCUSED = """(() => {
@@ -27,7 +28,7 @@ def open_grow(page: Any, address: str, query: str = "?data=karate") -> None:
 
 
 def go_to(page: Any, stop: int) -> None:
-    while (title := page.inner_text(f"{CARD} h2")) != STOPS[stop].title:
+    while (title := page.inner_text(f"{CARD} h2")) != STOPS[stop]["title"]:
         page.get_by_role("button", name="Next", exact=True).click()
         eventually(page, lambda before=title: page.inner_text(f"{CARD} h2") != before)
 
@@ -48,7 +49,7 @@ def test_the_tour_stops_at_real_controls_and_notices_what_is_tried(
     page.keyboard.press(" ")
     page.get_by_role("button", name="Pause", exact=True).wait_for()
     page.keyboard.press(" ")
-    assert page.inner_text(f"{CARD} h2") == STOPS[0].title
+    assert page.inner_text(f"{CARD} h2") == STOPS[0]["title"]
     # The light lies around the control and takes no click from it.
     page.get_by_role("button", name="Play", exact=True).click()
     page.locator(DONE).wait_for()
@@ -81,7 +82,7 @@ def test_the_card_stays_under_the_finger(open_page: Any, address: str) -> None:
     page.wait_for_timeout(300)
     assert page.locator(CARD).bounding_box() == where
     page.mouse.up()
-    assert page.inner_text(f"{CARD} h2") == STOPS[2].title
+    assert page.inner_text(f"{CARD} h2") == STOPS[2]["title"]
     eventually(page, lambda: page.locator(CARD).bounding_box() != where)
 
 

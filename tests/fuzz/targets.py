@@ -9,8 +9,7 @@ from typing import Any
 from graftviz.datasets import read_positions, read_truth
 from graftviz.dynamics import read_parents
 from graftviz.dynamics.reading import read_series
-from graftviz.formats.uai_evidence import read_evidence
-from graftviz.formats.uai_results import read_mar
+from graftviz.formats.uai import read_evidence, read_mar
 from graftviz.formats.uploads import read_uploaded_model
 from graftviz.table import open_table, read_table
 from tests.fuzz.cases import Case

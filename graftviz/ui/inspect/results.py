@@ -21,7 +21,7 @@ from graftviz.formats.model_tables import (
     partner_frame,
 )
 from graftviz.formats.svg import graph_svg
-from graftviz.formats.uai_results import mar_text
+from graftviz.formats.uai import mar_text
 from graftviz.inspection import changes_by_size, mutual_informations
 from graftviz.inspection.difference import STATUS_WORDS
 from graftviz.model import PairwiseMRF
