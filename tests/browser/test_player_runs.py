@@ -95,6 +95,35 @@ def test_a_new_run_keeps_the_view_and_leaves_a_ghost(finished: Any, until: Any) 
     assert finished.is_visible("text=previous run")
 
 
+def test_runs_of_different_length_are_compared_at_equal_edges(finished: Any, until: Any) -> None:
+    finished.evaluate("player.seek(Infinity), server.open('run-2', {step: null})")
+    until(finished, "player.log.header.run === 'run-2' && player.log.finished")
+    found = finished.evaluate("""() => {
+        const { log, curves } = player, { ghost } = curves;
+        const edges = (run, t) => (t ? run.records[t].edges : 0);
+        return Array.from({ length: log.last }, (_, t) => {
+            const upTo = Array.from({ length: ghost.ready + 1 }, (_, s) => s)
+                .filter((s) => edges(ghost, s) <= edges(log, t));
+            return [curves.ghostValue("objective", t), ghost.curve("objective", upTo.at(-1)),
+                ghost.curve("objective", Math.min(t, ghost.ready))];
+        });
+    }""")
+    compared = [one for one in found if one[0] is not None]
+    assert all(value == at_equal_edges for value, at_equal_edges, _ in compared)
+    assert any(value != at_equal_steps for value, _, at_equal_steps in compared)
+
+
+@pytest.mark.parametrize("key", ["objective", "penalty"])
+def test_another_objective_is_named_and_not_compared(finished: Any, until: Any, key: str) -> None:
+    finished.evaluate(f"player.log.header.{key} = 'mine'")
+    finished.evaluate(f"server.runs['run-2'].header.{key} = 'another'")
+    finished.evaluate("player.seek(12), server.open('run-2', {step: null})")
+    until(finished, "player.log.header.run === 'run-2'")
+    assert not finished.evaluate("player.curves.isCompared('objective')")
+    assert finished.evaluate("player.curves.isCompared('recall')")
+    assert f"another {key}" in finished.inner_text(".gv-curves")
+
+
 def test_what_comes_late_completes_the_ghost(finished: Any, until: Any) -> None:
     page = finished
     page.evaluate("server.open('run-2', {step: 0, playing: false})")
@@ -237,6 +266,19 @@ def test_an_edge_shows_its_weights_and_a_pair_its_reason(finished: Any, until: A
     )
     assert finished.evaluate("server.asked.at(-1).kind") == "pair"
     assert finished.locator(".gv-score .gv-meter-tick").count() == 1
+
+
+def test_a_score_is_written_on_its_side_of_the_threshold(finished: Any, until: Any) -> None:
+    reply = REPLY.replace("score: 0.0006, threshold: 0.001", "score: 0.0034952, threshold: 0.0035")
+    finished.evaluate(f"() => {{ {reply} }}")
+    finished.evaluate("player.seek(0)")
+    finished.fill(".gv-ask input >> nth=0", "x1")
+    finished.fill(".gv-ask input >> nth=1", "x2")
+    finished.click("text=Why (not)?")
+    until(finished, "document.querySelector('.gv-score') !== null")
+    told = finished.inner_text(".gv-score")
+    assert "0.003495" in told
+    assert "= 0.0035 (not above" in told
 
 
 def test_shift_click_on_a_second_node_asks_about_the_pair(finished: Any, until: Any) -> None:

@@ -154,6 +154,44 @@ def test_a_bound_that_says_nothing_is_said_to(regions: Any) -> None:
     assert "no guarantee" not in answer(page)
 
 
+def test_estimate_and_error_are_those_of_the_chosen_state(regions: Any) -> None:
+    page = regions("regions?data=karate&cut=mean-field&tolerance=0.000001&step=15&state=0")
+    eventually(page, lambda: "Actual error" in answer(page))
+    errors = []
+    for state in range(page.locator(".gv-answer option").count()):
+        page.locator(".gv-answer select").select_option(str(state))
+        numbers = page.locator(".gv-answer-row b").all_inner_texts()
+        local, exact = (float(text) for text in numbers[:2])
+        found = re.search(r"Actual error ([\d.]+)", answer(page))
+        assert found
+        errors.append(float(found.group(1)))
+        assert errors[-1] == pytest.approx(abs(local - exact), abs=2e-3)
+    assert max(errors) - min(errors) > 4e-3, "otherwise the error could be that of any state"
+
+
+def test_bounds_of_candidates_are_rounded_up_as_in_the_sentence(regions: Any) -> None:
+    page = regions(f"{SMALL}&step=1")
+    eventually(page, lambda: size(page) == 2)
+    page.evaluate(
+        """() => {
+            const own = CanvasRenderingContext2D.prototype, { fillText } = own;
+            globalThis.texts = [];
+            own.fillText = function (text, ...place) {
+                if (this.canvas.closest('.gv-stage')) texts.push(text);
+                return fillText.call(this, text, ...place);
+            };
+        }"""
+    )
+    page.keyboard.press("ArrowRight")
+    eventually(page, lambda: size(page) == 3)
+    model = grid_model(8, 1.0, 0.2, 0)
+    history = local_marginal(model.model, model.usual_query, tolerance=0.01).history
+    bounds = {bound_text(bound) for step in history[:3] for bound in step.candidate_bounds.tolist()}
+    best = bound_text(min(history[2].candidate_bounds.tolist()))
+    eventually(page, lambda: best in page.evaluate("texts"))
+    assert {text for text in page.evaluate("texts") if text.startswith("0.")} <= bounds
+
+
 def test_bounds_are_written_alike_in_both_languages(browser_page: Any) -> None:
     values = [0.0, 1.0, 0.999, 0.00987, 0.0101, 0.5, 0.123456, 1e-3, 9.99e-4, 1e-5, 3.21e-7]
     script = view_script("region").replace("return { mount, host };", "return { boundText };")
