@@ -175,7 +175,7 @@ def test_one_click_shows_best_in_front_of_the_papers_run_and_one_goes_back() -> 
     assert "share a neighbour" in told
     assert "Noise-based threshold" in told
     assert "Pruning" in told
-    assert json.loads(state.run.header_json)["beside"] == "the paper's method"
+    assert json.loads(state.run.header_json)["ghost"] == "the paper's method"
     assert best_end["precision"] > paper_end["precision"]
     assert best_end["nlpl"] < paper_end["nlpl"]
     analyse(app, "compare")

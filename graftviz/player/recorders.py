@@ -99,24 +99,24 @@ class RunRecorder(Recorder):
     run : Run
     material : Material
     token : str
-    beside : Recorder, optional
+    ghost : Recorder, optional
         Recorder of the run this one branched from, or is compared with.
     """
 
     def __init__(
-        self, run: Run, material: Material, token: str, beside: Recorder | None = None
+        self, run: Run, material: Material, token: str, ghost: Recorder | None = None
     ) -> None:
         super().__init__(run, material, token)
         # Not the recorder itself: its run may have to go before this one.
-        self._beside = None if beside is None else (beside.token, beside.run.learner)
-        self._lent = None if beside is None or run.branch is not None else beside.places
+        self._ghost = None if ghost is None else (ghost.token, ghost.run.learner)
+        self._lent = None if ghost is None or run.branch is not None else ghost.places
         has_positions = material.positions is not None or self._lent is not None
         self._layout = None if has_positions else GrowingLayout(run.table.n_variables)
         self._answer = lru_cache(KEPT)(lambda text, _has_ended: answer(run, json.loads(text)))
 
     def header(self) -> Mapping[str, Any]:
         """Return the header."""
-        run, beside = self.run, self._beside
+        run, ghost = self.run, self._ghost
         last = run.learner if run.branch is None else run.branch.learner
         settings, at_end = (settings_of(one, self.material.counts) for one in (run.learner, last))
         branch: dict[str, Any] | None = None
@@ -124,7 +124,7 @@ class RunRecorder(Recorder):
             change = change_in_words(run.learner, run.branch)
             branch = {
                 "t": run.branch.at,
-                "run": "" if beside is None else beside[0],
+                "run": "" if ghost is None else ghost[0],
                 "text": f"from step {run.branch.at} on {change}",
             }
         header = run_header(
@@ -141,8 +141,8 @@ class RunRecorder(Recorder):
             header["objective"] = OBJECTIVE_NAMES[settings.objective]
         if at_end is not None:
             header["penalty"] = list(at_end.penalty)
-        if beside is not None and branch is None:
-            header["beside"] = preset_title(beside[1])
+        if ghost is not None and branch is None:
+            header["ghost"] = preset_title(ghost[1])
         return header
 
     def record(self, t: int) -> Mapping[str, Any]:

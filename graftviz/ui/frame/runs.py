@@ -34,14 +34,14 @@ FORGOTTEN = "This run was released while the page was idle; reload the page to r
 class Plan:
     """Data, learner and seed of a run; equal plans give equal runs.
 
-    `beside` is the run that it is shown with: the one it branched from, or is compared with.
+    `ghost` is the run that it is shown with: the one it branched from, or is compared with.
     """
 
     material: str
     learner: Learner
     seed: int
     branch: Branch | None = None
-    beside: Plan | None = None
+    ghost: Plan | None = None
 
 
 def new_run(plan: Plan, material: Material) -> Run:

@@ -29,7 +29,7 @@ class Mailbox:
 
     Attributes
     ----------
-    need, question, beside : mapping
+    need, question, ghost_need : mapping
         The latest messages of these names; empty if there was none.
     sent, picture, map : str
         Identities of the run, of the graph and of the map that were sent last.
@@ -43,7 +43,7 @@ class Mailbox:
 
     need: Mapping[str, Any] = field(default_factory=dict)
     question: Mapping[str, Any] = field(default_factory=dict)
-    beside: Mapping[str, Any] = field(default_factory=dict)
+    ghost_need: Mapping[str, Any] = field(default_factory=dict)
     sent: str = ""
     picture: str = ""
     map: str = ""
@@ -120,7 +120,7 @@ class MountedView:
         if check_place():
             mail.sent = mail.picture = mail.map = ""  # the message is not sent
             st.rerun()
-        mail.need, mail.question, mail.beside = {}, {}, {}
+        mail.need, mail.question, mail.ghost_need = {}, {}, {}
         triggers = {"need": lambda need: setattr(mail, "need", need), **callbacks}
         self._components[1](
             key=self.key,

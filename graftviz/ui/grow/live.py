@@ -54,7 +54,7 @@ def live_player(state: GrowState) -> None:
         lambda: grow_message(state, run, mail),
         {
             "ask": lambda question: setattr(mail, "question", question),
-            "beside": lambda wish: setattr(mail, "beside", wish),
+            "ghost": lambda need: setattr(mail, "ghost_need", need),
             "branch": branch,
             "moved": moved,
         },
@@ -81,22 +81,22 @@ def grow_message(state: GrowState, run: SessionRun, mail: Mailbox) -> str:
         if is_busy:
             run.ration(AHEAD_WHEN_BUSY)
     elif need is None:
-        message |= {"stability": _new_stability(run, mail), "late": _ghost_feed(state, mail)}
+        message |= {"stability": _new_stability(run, mail), "ghost_feed": _ghost_feed(state, mail)}
     else:
         first, count = whole_number(need.get("from"), 1), whole_number(need.get("count"), 1)
         run.grant(first - 1 + AHEAD * count)
         run.wait(first - 1 + math.ceil(ENOUGH * count), MORE_STEPS)
-        message |= {"feed": run.feed_json(first, count), "late": _ghost_feed(state, mail)}
+        message |= {"feed": run.feed_json(first, count), "ghost_feed": _ghost_feed(state, mail)}
     mail.sent = run.token
     return json_object(message)
 
 
 def _ghost_feed(state: GrowState, mail: Mailbox) -> str | None:
-    """Return the requested records of the run shown beside."""
-    ghost, wish = state.ghost, mail.beside
-    if ghost is None or wish.get("run") != ghost.token:
+    """Return the requested records of the ghost."""
+    ghost, need = state.ghost, mail.ghost_need
+    if ghost is None or need.get("run") != ghost.token:
         return None
-    return ghost.feed_json(whole_number(wish.get("from"), 1), EVERYTHING)
+    return ghost.feed_json(whole_number(need.get("from"), 1), EVERYTHING)
 
 
 def _new_stability(run: SessionRun, mail: Mailbox) -> str | None:
@@ -112,7 +112,7 @@ def _new_stability(run: SessionRun, mail: Mailbox) -> str | None:
 def _introduction(
     state: GrowState, run: SessionRun, sent: str, until: float
 ) -> dict[str, str | None]:
-    """Return header and all records so far of a run, and of the run beside it.
+    """Return header and all records so far of a run, and of its ghost.
 
     Parameters
     ----------
@@ -121,19 +121,19 @@ def _introduction(
     sent : str
         Token of the run that the browser has; of this one only new records are sent.
     until : float
-        Time (of ``time.monotonic``) until which the end of the run beside is awaited.
+        Time (of ``time.monotonic``) until which the end of the ghost is awaited.
     """
     run.wait(1, FIRST_STEP)
     return {
         "header": run.header_json,
         "step": json.dumps(state.values["step"]),
         "feed": run.feed_json(1, EVERYTHING),
-        "ghost": _beside(state.ghost, sent, until),
+        "ghost": _introduced_ghost(state.ghost, sent, until),
         "stability": stability_json(run),
     }
 
 
-def _beside(ghost: SessionRun | None, sent: str, until: float) -> str | None:
+def _introduced_ghost(ghost: SessionRun | None, sent: str, until: float) -> str | None:
     """Return header and feed of the run to compare with."""
     if ghost is None:
         return None

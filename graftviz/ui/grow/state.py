@@ -40,7 +40,7 @@ class GrowState(LearningPage[GrowOptions]):
     ----------
     run : SessionRun or None
     ghost : SessionRun or None
-        The run shown beside it: the one from which `run` branched, or else the previous one.
+        The run drawn with it: the one from which `run` branched, or else the previous one.
     """
 
     resets: ClassVar = {
@@ -117,15 +117,15 @@ class GrowState(LearningPage[GrowOptions]):
         if self.values["compare"]:
             if getattr(learner, "preset", None) == BEST:
                 learner = self._by_preset(PAGE_PRESET)
-            beside = self._plan(learner, material)
-            plan = self._plan(self._by_preset(BEST), material, beside=beside)
+            ghost = self._plan(learner, material)
+            plan = self._plan(self._by_preset(BEST), material, ghost=ghost)
         elif branch is not None and branch.options:
-            beside = self._plan(learner, material)
+            ghost = self._plan(learner, material)
             change = Branch(branch.at, self.learner(self.choice))
-            plan = self._plan(learner, material, branch=change, beside=beside)
+            plan = self._plan(learner, material, branch=change, ghost=ghost)
         else:
             return (Entry("", self._plan(learner, material)),)
-        return Entry("", plan), Entry("beside", beside)
+        return Entry("", plan), Entry("ghost", ghost)
 
     def _by_preset(self, preset: str) -> Any:
         return self.learner(LearnerChoice(self.values["learner"], self._method(preset)))
@@ -139,14 +139,14 @@ class GrowState(LearningPage[GrowOptions]):
     def _start_runs(self, planned: tuple[Entry, ...], material: Material) -> None:
         plan = planned[0].plan
         assert plan is not None
-        is_compared = plan.beside is not None and plan.branch is None
+        is_compared = plan.ghost is not None and plan.branch is None
         is_first = self.run is None and not is_compared
-        base = None if plan.beside is None else self._run_of(plan.beside, material, RunRecorder)
+        base = None if plan.ghost is None else self._run_of(plan.ghost, material, RunRecorder)
         if base is not None and is_compared and not _has_places(material):
             base.grant()
             base.wait_for_end(_LAYOUT_WAIT)
-        beside = None if base is None else base.recorder
-        run = self._run_of(plan, material, partial(RunRecorder, beside=beside))
+        ghost = None if base is None else base.recorder
+        run = self._run_of(plan, material, partial(RunRecorder, ghost=ghost))
         if base is None and self.run is not None and self.run is not run:
             self.run.revoke()  # the ghost stays visible, and only hidden runs are paused below
         self.run, self.ghost = run, base or self.run

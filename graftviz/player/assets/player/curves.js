@@ -157,7 +157,7 @@ export class CurvesPanel {
     return [0, Math.max(...ends) || 1];
   }
 
-  // ---------------------------------------------------------------------------- the run beside it
+  // --------------------------------------------------------------------------------- the ghost
 
   /** Whether the other run measures the same: objectives and their penalties may differ, all else does not. */
   isCompared(name) {
@@ -214,7 +214,7 @@ export class CurvesPanel {
   describe() {
     if (!this.ghost) return;
     const at = this.isAtEnds(this.described) ? "at its end" : `at as many ${this.measure}`;
-    this.ghostName.textContent = [`${this.app.log.header.beside || "previous run"}, ${at}`, this.difference()].filter(Boolean).join("; ");
+    this.ghostName.textContent = [`${this.app.log.header.ghost || "previous run"}, ${at}`, this.difference()].filter(Boolean).join("; ");
   }
 }
 

@@ -25,7 +25,7 @@ class Player extends StepView {
     this.ghost = null;
     this.next = null; // a run that is loading: {log, step, playing, at}
     this.selection = null;
-    this.ghostRequests = new Requests(this, "beside", { soon: 500, tries: 10 });
+    this.ghostRequests = new Requests(this, "ghost", { soon: 500, tries: 10 });
     this.questions = new Questions(this);
     this.region = new RegionPanel(this);
     this.graph = new GraphView(this);
@@ -223,8 +223,8 @@ class Player extends StepView {
 
   /** Request the missing records of a run that is compared with this one, or from which it branches off. */
   demandGhost() {
-    const { ghost, log: { header: { beside, branch } } } = this;
-    if (ghost && !ghost.finished && (beside || branch?.run === ghost.header.run)) this.ghostRequests.send(ghost.header.run, ghost.ready + 1);
+    const { ghost, log: { header } } = this;
+    if (ghost && !ghost.finished && (header.ghost || header.branch?.run === ghost.header.run)) this.ghostRequests.send(ghost.header.run, ghost.ready + 1);
   }
 }
 
@@ -239,11 +239,11 @@ export const host = {
   once: "header",
   missing: () => ({ from: 1, count: 0 }),
   messages: {
-    need: (from, count) => ({ from, count }), ask: (question) => question, beside: (run, from) => ({ run, from }),
+    need: (from, count) => ({ from, count }), ask: (question) => question, ghost: (run, from) => ({ run, from }),
     branch: (t) => ({ t }), moved: (t) => ({ t }),
   },
   place: (t) => ({ step: t > 0 ? t : null }),
-  show(view, { run, header, step, feed, ghost, answer, stability, late }, before) {
+  show(view, { run, header, step, feed, ghost, answer, stability, ghost_feed: ghostFeed }, before) {
     if (run !== before) {
       const load = (some) => view.load(some, { step: before === null ? step : null, playing: view.playing });
       // The run to compare with is completed, or loaded first, so that it becomes the ghost.
@@ -251,7 +251,7 @@ export const host = {
       if (ghost) view.feed(ghost.feed);
       load(header);
     }
-    for (const some of [feed, late]) if (some) view.feed(some);
+    for (const some of [feed, ghostFeed]) if (some) view.feed(some);
     if (stability) view.stabilise(stability);
     if (answer) view.answer(answer);
   },
