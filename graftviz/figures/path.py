@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import floor, log10
-from typing import Any, NamedTuple
+from typing import Any
 
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
@@ -18,6 +17,7 @@ from graftviz.figures.style import (
     VERMILION,
     finish,
 )
+from graftviz.narrative.selection import best_points
 from graftviz.selection import LamPath, PathPoint
 
 _HEIGHT = 720
@@ -25,16 +25,8 @@ _ROWS_OF_PLOTS = 3
 _LABELS = 7  # edge counts that fit into a figure as wide as a phone
 
 
-class _Best(NamedTuple):
-    """One of the two best values of λ."""
-
-    name: str
-    point: PathPoint
-    color: str
-    dash: str
-    row: int
-    height: Callable[[PathPoint], float]
-    at_end: bool
+# Colour and dash of the two best values of λ, and the plot of their criterion.
+_BEST = {"held-out NLPL": (BLUE, "dash", 1), "EBIC": (VERMILION, "dot", 2)}
 
 
 def path_figure(path: LamPath) -> go.Figure:
@@ -110,8 +102,8 @@ def path_figure(path: LamPath) -> go.Figure:
             col=1,
             secondary_y=True,
         )
-    for best in _best_points(path):
-        _mark(figure, best)
+    for name, point in best_points(path):
+        _mark(figure, path, name, point)
     values, words = _ticks(path)
     figure.update_xaxes(type="log", range=_reading_direction(path), tickvals=values, ticktext=words)
     figure.update_xaxes(title_text="λ (log scale; smaller to the right)", row=3, col=1)
@@ -153,7 +145,7 @@ def _labelled(path: LamPath) -> set[int]:
     """Return the points labelled with their number of edges: the best, and some others."""
     points = path.points
     apart = -(-len(path.planned) // _LABELS)
-    best = [point for point in (path.best_by_ebic, path.best_by_nlpl) if point is not None]
+    best = [point for _, point in reversed(best_points(path))]
     chosen: set[int] = set()
     for k in (*map(points.index, best), len(points) - 1, *range(0, len(points), apart)):
         if all(abs(k - other) >= apart for other in chosen):
@@ -161,54 +153,32 @@ def _labelled(path: LamPath) -> set[int]:
     return chosen
 
 
-def _best_points(path: LamPath) -> list[_Best]:
-    found = []
-    if path.best_by_nlpl is not None:
-        found.append(
-            _Best(
-                *("held-out NLPL", path.best_by_nlpl, BLUE, "dash", 1),
-                lambda best: best.nlpl_held_out,
-                path.ends_at(path.best_by_nlpl),
-            )
-        )
-    if path.best_by_ebic is not None:
-        found.append(
-            _Best(
-                *("EBIC", path.best_by_ebic, VERMILION, "dot", 2),
-                lambda best: _ebic_a_row(path, best),
-                path.ends_at(path.best_by_ebic),
-            )
-        )
-    return found
-
-
-def _mark(figure: go.Figure, best: _Best) -> None:
+def _mark(figure: go.Figure, path: LamPath, name: str, point: PathPoint) -> None:
     """Label the minimum above its plot, mark it with a star, and draw its λ in all plots."""
-    place = f"lowest {best.name}: λ = {best.point.lam:.3g}"  # short, for narrow screens
-    if best.at_end:
+    color, dash, plot = _BEST[name]
+    place = f"lowest {name}: λ = {point.lam:.3g}"  # short, for narrow screens
+    if path.ends_at(point):
         place += " (end of the path)"
-    text = f"{place}, {best.point.edges:,} edges"
+    text = f"{place}, {point.edges:,} edges"
     for row in range(1, _ROWS_OF_PLOTS + 1):
-        figure.add_vline(
-            x=best.point.lam, line={"color": best.color, "dash": best.dash}, row=row, col=1
-        )
+        figure.add_vline(x=point.lam, line={"color": color, "dash": dash}, row=row, col=1)
     figure.add_trace(
         go.Scatter(
-            x=[best.point.lam],
-            y=[best.height(best.point)],
+            x=[point.lam],
+            y=[point.nlpl_held_out if plot == 1 else _ebic_a_row(path, point)],
             mode="markers",
             name=text,
             marker={
                 "symbol": "star",
                 "size": 18,
-                "color": best.color,
+                "color": color,
                 "line": {"color": BLACK, "width": 1},
             },
-            customdata=[[best.point.lam, best.point.edges]],
+            customdata=[[point.lam, point.edges]],
             hovertemplate=f"{text}<extra></extra>",
             showlegend=False,
         ),
-        row=best.row,
+        row=plot,
         col=1,
     )
     figure.add_annotation(
@@ -220,8 +190,8 @@ def _mark(figure: go.Figure, best: _Best) -> None:
         xanchor="left",
         yanchor="bottom",
         showarrow=False,
-        font={"color": best.color, "size": 15},
-        row=best.row,
+        font={"color": color, "size": 15},
+        row=plot,
         col=1,
     )
 

@@ -19,7 +19,7 @@ from graftviz.metrics import EdgeMetrics, negative_log_pseudo_likelihood, recall
 from graftviz.model import PairwiseMRF
 from graftviz.parallel import parallel_map
 from graftviz.runs import check_test, checked_edges
-from graftviz.selection.fits import fit_steps, stream
+from graftviz.selection.fits import drained, fit_steps, stream
 from graftviz.selection.grid import VALUES, lam_option, lam_values, with_lam
 from graftviz.selection.information import GAMMA, check_gamma, extended_bic, free_weights
 from graftviz.table import DiscreteTable
@@ -370,13 +370,7 @@ def _is_rising(points: tuple[PathPoint, ...]) -> bool:
 
 
 def _point(task: _Task, lam: float) -> PathPoint | None:
-    steps = _point_steps(task, lam)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as stop:
-            point: PathPoint | None = stop.value
-            return point
+    return drained(_point_steps(task, lam))
 
 
 def _point_steps(task: _Task, lam: float) -> Generator[Step, None, PathPoint | None]:
