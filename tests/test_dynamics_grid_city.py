@@ -7,7 +7,7 @@ import pytest
 
 from graftviz import dynamics
 from graftviz.errors import InputError
-from graftviz.experiments.reproduction.series_files import read_series_file
+from graftviz.experiments.reproduction.data import read_series_file
 
 WEEK = 168
 

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from graftviz.datasets import read_public
 from graftviz.datasets.labelled_graph import LabelledGraph
 from graftviz.datasets.public_cora import read_cora
-from graftviz.dynamics import TimeSeries
+from graftviz.dynamics import TimeSeries, read_series, series_of
 from graftviz.errors import InputError
 from graftviz.experiments.bench import GENERATED, Problem, Size
-from graftviz.experiments.reproduction.series_files import read_series_file
 from graftviz.formats.result_folder import check_results
 from graftviz.table import DiscreteTable, read_table
+
+_PATTERNS = ("*.npz", "*.parquet", "*.csv")
 
 
 class Source(NamedTuple):
@@ -104,7 +107,7 @@ SOURCES: Mapping[str, Source] = {
 
 
 class Data:
-    """Cache of data by size: each is generated or read once.
+    """Data of experiments: each is generated or read once.
 
     Parameters
     ----------
@@ -114,10 +117,7 @@ class Data:
 
     def __init__(self, files: Mapping[str, Path] | None = None) -> None:
         self._paths = dict(files or {})
-        self._read: dict[str, tuple[DiscreteTable, DiscreteTable | None]] = {}
-        self._problems: dict[Size, Problem] = {}
-        self._graphs: dict[str, LabelledGraph] = {}
-        self._series: dict[str, TimeSeries] = {}
+        self._found: dict[Any, Any] = {}
 
     def has(self, source: str) -> bool:
         """Return whether data of that source are available."""
@@ -125,12 +125,12 @@ class Data:
 
     def problem(self, size: Size) -> Problem:
         """Return the data of a size, with the true edges if generated."""
-        if size not in self._problems:
-            if size.source == GENERATED:
-                self._problems[size] = Problem(size)
-            else:
-                self._problems[size] = Problem(size, self._cut(size))
-        return self._problems[size]
+        if size not in self._found:
+            is_generated = size.source == GENERATED
+            problem = Problem(size) if is_generated else Problem(size, self._cut(size))
+            self._found[size] = problem
+        found: Problem = self._found[size]
+        return found
 
     def fingerprint(self, size: Size) -> str | None:
         """Return the digest of rows read from files; None for generated rows."""
@@ -138,21 +138,23 @@ class Data:
 
     def labelled_graph(self, source: str) -> LabelledGraph:
         """Return the labelled graph of a source."""
-        if source not in self._graphs:
-            self._graphs[source] = read_cora(self._paths[source])
-        return self._graphs[source]
+        found: LabelledGraph = self._read(source, read_cora)
+        return found
 
     def time_series(self, source: str) -> TimeSeries:
         """Return the time series of a source."""
-        if source not in self._series:
-            self._series[source] = read_series_file(self._paths[source])
-        return self._series[source]
+        found: TimeSeries = self._read(source, read_series_file)
+        return found
+
+    def _read(self, source: str, reader: Callable[[Path], Any]) -> Any:
+        if source not in self._found:
+            self._found[source] = reader(self._paths[source])
+        return self._found[source]
 
     def _cut(self, size: Size) -> tuple[DiscreteTable, DiscreteTable]:
         """Return training and held-out rows of a source, reduced to the size."""
-        if size.source not in self._read:
-            self._read[size.source] = read_source(SOURCES[size.source], self._paths[size.source])
-        table, test = self._read[size.source]
+        reader = partial(read_source, SOURCES[size.source])
+        table, test = self._read(size.source, reader)
         table, test = most_frequent_columns(table, test, size.nodes)
         if test is None:
             n_rows = min(size.rows + size.held_out, table.n_rows)
@@ -238,25 +240,76 @@ def read_data(path: Path) -> tuple[DiscreteTable, DiscreteTable | None]:
     as ``X`` or as ``train`` and ``test``, and a folder with one such file (of several ``.npz``
     files the one with "dense" in its name).
     """
-    if path.is_dir():
-        check_results(path)
-        path = _file_in(path)
+    path = _file_at(path, "table (.csv, .parquet, .npz)", "*dense*.npz", *_PATTERNS, "*.data")
     if path.suffix.lower() != ".npz":
         return read_table(path), None
-    try:
-        with np.load(path) as arrays:
-            if "X" in arrays:
-                names = next((arrays[key] for key in ("codes", "names") if key in arrays), None)
-                parts = [arrays["X"]]
-            else:
-                names, parts = None, [arrays["train"], arrays["test"]]
-    except (OSError, ValueError, KeyError) as problem:
+    arrays = _arrays_in(path, "table")
+    if "X" not in arrays and not {"train", "test"} <= set(arrays):
         raise InputError(
-            f"No table can be read from {path}: it should contain the array X, or train and test "
-            f"({problem})."
-        ) from None
+            f"No table can be read from {path}: it should contain the array X, or train and test."
+        )
+    names = next((arrays[key] for key in ("codes", "names") if key in arrays), None)
+    parts = [arrays["X"]] if "X" in arrays else [arrays["train"], arrays["test"]]
     _check_codes(path, parts)
     return _coded(parts, None if names is None else [str(name) for name in names])
+
+
+def read_series_file(path: Path) -> TimeSeries:
+    """Read series from a table (:func:`graftviz.dynamics.read_series`) or from packed arrays.
+
+    From a ``.npz`` file the array ``hourly``, ``values`` or ``X`` of shape (times, series) is read;
+    arrays ``lon`` and ``lat`` name the series if present. Constant series are dropped. From a
+    folder the first such file is read.
+
+    Raises
+    ------
+    InputError
+        If there is no such file or array.
+    """
+    file = _file_at(path, "time series (.csv, .parquet, .npz)", "*.npz", "*.csv", "*.parquet")
+    if file.suffix.lower() != ".npz":
+        return read_series(file, constant="drop")
+    arrays = _arrays_in(file, "arrays")
+    values = next((arrays[key] for key in ("hourly", "values", "X") if key in arrays), None)
+    if values is None or values.ndim != 2 or values.dtype.kind not in "iufb":
+        raise InputError(
+            f"{file} should contain the series as a numeric array hourly or values or X with one "
+            "row per time and one column per series."
+        )
+    places = [arrays[name] for name in ("lat", "lon") if name in arrays]
+    names: tuple[str, ...] = ()
+    if len(places) == 2 and all(place.shape == (values.shape[1],) for place in places):
+        names = tuple(f"{lat:.3f}, {lon:.3f}" for lat, lon in zip(*places, strict=True))
+    if len(set(names)) < len(names):
+        names = ()
+    series = dataclasses.replace(series_of(values, names), title=file.name)
+    moving = np.ptp(series.values, axis=0) > 0.0
+    if not moving.any():
+        raise InputError(f"{file}: all series are constant, so nothing can be learned.")
+    return series.selected(tuple(np.array(series.names)[moving].tolist()))
+
+
+def _arrays_in(path: Path, words: str) -> dict[str, np.ndarray]:
+    try:
+        with np.load(path) as arrays:
+            return dict(arrays)
+    except (OSError, ValueError, zipfile.BadZipFile) as problem:
+        raise InputError(
+            f"No {words} can be read from {path}: it should contain arrays ({problem})."
+        ) from None
+
+
+def _file_at(path: Path, words: str, *patterns: str) -> Path:
+    """Return the file, or the first one in a folder that matches the first possible pattern."""
+    if not path.is_dir():
+        return path
+    check_results(path)
+    for pattern in patterns:
+        found = sorted(path.glob(pattern))
+        if found:
+            return found[0]
+    noun = "are no" if words.startswith("time") else "is no"
+    raise InputError(f"There {noun} {words} in the folder {path}.")
 
 
 def most_frequent_columns(
@@ -301,14 +354,6 @@ def _check_codes(path: Path, parts: list[np.ndarray]) -> None:
             raise InputError(f"The arrays in {path} are not rows of whole numbers.")
         if part.min() < 0 or part.max() > 255 or part.shape[1] != parts[0].shape[1]:
             raise InputError(f"The arrays in {path} do not hold states of the same variables.")
-
-
-def _file_in(folder: Path) -> Path:
-    for pattern in ("*dense*.npz", "*.npz", "*.parquet", "*.csv", "*.data"):
-        found = sorted(folder.glob(pattern))
-        if found:
-            return found[0]
-    raise InputError(f"There is no table (.csv, .parquet, .npz) in the folder {folder}.")
 
 
 def _existing(text: str) -> Path:

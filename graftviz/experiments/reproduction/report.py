@@ -17,12 +17,12 @@ from graftviz.experiments.reproduction.claims import Held
 from graftviz.experiments.reproduction.experiment import Reproduction
 from graftviz.table.csv_text import csv_text
 
-# Signs and words carry the verdict; colour is redundant.
-_SIGNS: dict[Held | None, tuple[str, str]] = {
-    True: ("✓", "held"),
-    "partly": ("≈", "partly"),
-    False: ("✗", "not"),
-    None: ("?", "open"),
+# Sign, name of the style, and words of each verdict; signs and words carry it, colour is redundant.
+_VERDICTS: dict[Held | None, tuple[str, str, str]] = {
+    True: ("✓", "held", "held"),
+    "partly": ("≈", "partly", "held in part"),
+    False: ("✗", "not", "did not hold"),
+    None: ("?", "open", "not judged"),
 }
 _STYLE = """
 body { margin: 0 auto; max-width: 1400px; padding: 12px clamp(8px, 2vw, 28px) 40px;
@@ -39,17 +39,11 @@ footer, .measured { color: #55606e; }
 code { overflow-wrap: anywhere; }
 """
 _PACKAGES = ("numpy", "numba", "plotly")
-_WORDS: dict[Held | None, str] = {
-    True: "held",
-    False: "did not hold",
-    "partly": "held in part",
-    None: "not judged",
-}
 
 
 def describe_held(held: Held | None) -> str:
     """Return "held", "did not hold", "held in part" or "not judged"."""
-    return _WORDS[held]
+    return _VERDICTS[held][2]
 
 
 def measured_json(
@@ -175,9 +169,9 @@ def report_page(reproduction: Reproduction, figure: go.Figure, *, command: str) 
 
 
 def _statement(words: str, held: Held | None, measured: str) -> str:
-    sign, kind = _SIGNS[held]
+    sign, kind, words = _VERDICTS[held]
     return (
-        f'<li class="{kind}"><p><strong>{sign} {html.escape(describe_held(held).capitalize())}:'
+        f'<li class="{kind}"><p><strong>{sign} {words.capitalize()}:'
         f"</strong> {html.escape(words)}</p>"
         f'<p class="measured">{html.escape(measured)}</p></li>'
     )

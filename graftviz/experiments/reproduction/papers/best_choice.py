@@ -523,11 +523,7 @@ EXPERIMENTS = (
         place=f"{_PAPER}, figure 6 and section 4.2",
         sizes=three_n((60,), (200,)),
         **learning_curves(
-            "recall",
-            methods=curves.hub_methods(),
-            axis="edges",
-            held_out=False,
-            repeats=3,
+            "recall", methods=curves.hub_methods(), axis="edges", held_out=False, repeats=3
         ),
         cost=("15 s", "75 s"),
         claims=(

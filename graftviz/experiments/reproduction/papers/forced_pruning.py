@@ -363,8 +363,7 @@ def _accepted(rows: Rows) -> Row:
 
 _TABLE1_CLAIMS = (
     Claim(
-        "With greedy deletion the PLL almost always improves as k grows.",
-        *_improves("greedy", "k"),
+        "With greedy deletion the PLL almost always improves as k grows.", *_improves("greedy", "k")
     ),
     Claim("The PLL improves as the size of the model grows.", *_improves("greedy", "m")),
     Claim(

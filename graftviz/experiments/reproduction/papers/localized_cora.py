@@ -178,9 +178,7 @@ def _summary(rows: Rows) -> Iterator[Row]:
 
 
 def _of_labels(
-    *pairs: tuple[str, str],
-    quantity: str = "accuracy",
-    of: Callable[[list[float]], Any] = list,
+    *pairs: tuple[str, str], quantity: str = "accuracy", of: Callable[[list[float]], Any] = list
 ) -> Cases:
     """Return a function of a quantity by ascending T, by compared pair of labels."""
 

@@ -134,11 +134,7 @@ EXPERIMENTS = (
         place=f"{_THESIS}, figure 3.7 and section 3.4.2",
         sizes=best_choice.three_n((30, 50), (50, 100)),
         **learning_curves(
-            "recall",
-            methods=curves.hub_methods("thesis"),
-            axis="edges",
-            held_out=False,
-            repeats=3,
+            "recall", methods=curves.hub_methods("thesis"), axis="edges", held_out=False, repeats=3
         ),
         cost=("20 s", "45 s"),
         claims=(
