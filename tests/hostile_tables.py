@@ -1,4 +1,4 @@
-"""Generated tables that are small as files and large in memory, and damaged parquet files.
+"""Generated tables that are small as files and large in memory.
 
 ``TABLE_CORPUS`` and ``SERIES_CORPUS`` map a description to a file name and a function that makes
 its content. Nothing is stored.
@@ -7,9 +7,7 @@ its content. Nothing is stored.
 from __future__ import annotations
 
 import datetime as dt
-import faulthandler
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 
 import numpy as np
@@ -190,78 +188,3 @@ SERIES_CORPUS: Mapping[str, tuple[str, Callable[[], bytes]]] = {
         ),
     ),
 }
-
-# Small files whose every bit can be flipped.
-SMALL_PARQUET: Mapping[str, bytes] = {
-    "numbers and text": parquet_of(pa.table({"a": [1, 2, 1], "b": ["x", "y", "x"]})),
-    "decimals and dates": parquet_of(
-        pa.table({"d": COLUMNS["decimal128"], "t": COLUMNS["date32"]}), compression="zstd"
-    ),
-    "times and bytes": parquet_of(
-        pa.table({"t": COLUMNS["timestamp"], "f": COLUMNS["fixed bytes"]}),
-        write_statistics=False,
-        store_schema=False,
-        data_page_version="2.0",
-    ),
-    "long series": parquet_of(
-        pa.table({"time": [0, 1, 0, 1], "series": list("aabb"), "value": [1.0, 2, 3, 5]}),
-        use_dictionary=False,
-        store_schema=False,
-    ),
-}
-
-
-def bit_flips(data: bytes) -> Iterator[bytes]:
-    """Yield copies of `data` with one bit flipped, for every bit."""
-    for position in range(len(data)):
-        for bit in range(8):
-            damaged = bytearray(data)
-            damaged[position] ^= 1 << bit
-            yield bytes(damaged)
-
-
-def mutations(data: bytes, count: int, seed: int = 0) -> Iterator[bytes]:
-    """Yield copies of `data` with some bytes changed, removed or repeated at random."""
-    rng = np.random.default_rng(seed)
-    for _ in range(count):
-        damaged = bytearray(data)
-        for _ in range(int(rng.integers(1, 8))):
-            at, length = int(rng.integers(len(damaged))), int(rng.integers(1, 9))
-            piece = rng.integers(0, 256, length, dtype=np.uint8).tobytes()
-            other = bytes(damaged[at : at + length])
-            choices = (piece, piece[:length], b"", other + other)
-            damaged[at : at + length] = choices[int(rng.integers(len(choices)))] or b""
-            damaged = damaged or bytearray(b"\0")
-        yield bytes(damaged)
-
-
-def count_aborts(contents: Sequence[bytes], read: Callable[[bytes], object]) -> list[int]:
-    """Return the indices of contents at which a forked process that reads them is aborted.
-
-    `read` must raise nothing for a content that it refuses; an exception counts like an abort.
-    """
-    found: list[int] = []
-    start = 0
-    while start < len(contents):
-        receive, send = os.pipe()
-        child = os.fork()
-        if child == 0:
-            try:
-                faulthandler.disable()
-                os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-                for content in contents[start:]:
-                    os.write(send, b".")
-                    read(content)
-                os._exit(0)
-            finally:
-                os._exit(1)
-        os.close(send)
-        begun = 0
-        while data := os.read(receive, 65536):
-            begun += len(data)
-        os.close(receive)
-        _, status = os.waitpid(child, 0)
-        start += begun
-        if status != 0:
-            found.append(start - 1)
-    return found

@@ -9,12 +9,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from graftviz.inference.appearance import (
-    blocks,
-    edge_appearance,
-    heaviest_forest,
-    packing,
-)
+from graftviz.inference.appearance import blocks, edge_appearance, heaviest_forest, packing
 
 
 def random_graph(seed: int, n: int = 6, density: float = 0.5) -> np.ndarray:

@@ -17,14 +17,7 @@ from graftviz.learners.best_choice import BestChoice
 from graftviz.learners.edge_grafting import EdgeGrafting
 from graftviz.learners.first_hit import FirstHit
 from graftviz.runs import Result, learn
-from graftviz.table import (
-    ChunkedTable,
-    DiscreteTable,
-    batches,
-    file_extent,
-    open_table,
-    read_table,
-)
+from graftviz.table import ChunkedTable, DiscreteTable, batches, file_extent, open_table, read_table
 
 ROWS = 1500
 

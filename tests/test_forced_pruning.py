@@ -26,12 +26,7 @@ from graftviz.search.contributions import (
     gain_of,
     masked_products,
 )
-from graftviz.search.deletion import (
-    SubsetLosses,
-    by_metropolis,
-    by_rejection,
-    least_contributing,
-)
+from graftviz.search.deletion import SubsetLosses, by_metropolis, by_rejection, least_contributing
 from graftviz.table import DiscreteTable
 
 PAIRS = list(itertools.combinations(range(5), 2))

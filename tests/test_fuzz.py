@@ -22,7 +22,7 @@ from tests.fuzz.worker import Limits, Trouble
 ROOT = Path(__file__).resolve().parent.parent
 NIGHTLY_SECONDS = 300.0
 # Inputs of a kind in the ordinary tests: about a second each.
-FEW = {"request": 80}
+FEW = {"request": 80, "parquet": 1500}
 USUAL = 400
 STRICT = Limits(seconds=1.0, memory=500_000_000, leak=60_000_000, inputs=1000)
 CORPUS = corpus()

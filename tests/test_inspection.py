@@ -25,9 +25,7 @@ from graftviz.inspection import (
 from graftviz.inspection.difference import COMMON, GAINED, LOST
 from graftviz.inspection.picture import MOST_EDGES, MOST_NODES, SURROUNDINGS
 from graftviz.model import PairwiseMRF
-from graftviz.narrative.inspection import (
-    region_words,
-)
+from graftviz.narrative.inspection import region_words
 from graftviz.regions import LocalMarginal
 
 seeds = st.integers(0, 10_000)

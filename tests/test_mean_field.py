@@ -8,12 +8,7 @@ import pytest
 from inference_cases import log_partition, random_model
 
 from graftviz.inference import infer
-from graftviz.inference.mean_field import (
-    climb,
-    field_graph,
-    mean_field_bound,
-    mean_field_marginals,
-)
+from graftviz.inference.mean_field import climb, field_graph, mean_field_bound, mean_field_marginals
 from graftviz.inference.support import support
 from graftviz.model import PairwiseMRF
 

@@ -13,13 +13,7 @@ from hypothesis import given, strategies as st
 
 from graftviz.errors import InputError
 from graftviz.learners.registry import learner_class, learner_names
-from graftviz.options import (
-    check_options,
-    format_value,
-    option,
-    option_specs,
-    parse_options,
-)
+from graftviz.options import check_options, format_value, option, option_specs, parse_options
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,7 @@ from hypothesis import given, strategies as st
 from graftviz.datasets import load_dataset
 from graftviz.errors import InputError
 from graftviz.figures import activation_figure, rank_figure
-from graftviz.narrative.reservoir import (
-    activation_words,
-    simulation_words,
-)
+from graftviz.narrative.reservoir import activation_words, simulation_words
 from graftviz.ranks import RankedStep, RankSimulation, ranked_steps, simulated_ranks
 from graftviz.ranks.run import AllScores
 from graftviz.ranks.simulation import smallest_ranks

@@ -19,12 +19,7 @@ from graftviz.learners.best_choice import BestChoice
 from graftviz.learners.edge_grafting import EdgeGrafting
 from graftviz.learners.feature_grafting import FeatureGrafting
 from graftviz.learners.first_hit import FirstHit
-from graftviz.player.records import (
-    answer,
-    recorded_run,
-    run_header,
-    step_record,
-)
+from graftviz.player.records import answer, recorded_run, run_header, step_record
 from graftviz.runs import Branch, Run
 from graftviz.table import DiscreteTable
 

@@ -10,11 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from graftviz.inference import infer
-from graftviz.narrative.regions import (
-    bound_text,
-    headline,
-    joining_words,
-)
+from graftviz.narrative.regions import bound_text, headline, joining_words
 from graftviz.player.recorders import to_json
 from graftviz.player.region_records import (
     AnsweredStep,

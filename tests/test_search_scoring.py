@@ -11,14 +11,7 @@ from search_cases import all_scores, random_beliefs, table_of
 
 from graftviz import scores
 from graftviz.counts import PairCounts
-from graftviz.search.scoring import (
-    COUNT,
-    NOISE,
-    ROOT,
-    belief_distance,
-    belief_scoring,
-    score_slots,
-)
+from graftviz.search.scoring import COUNT, NOISE, ROOT, belief_distance, belief_scoring, score_slots
 
 WEIGHTS = {"count": False, "sqrt": True}
 UNITS = {"count": COUNT, "sqrt": ROOT, "noise": NOISE}

@@ -1,11 +1,8 @@
-"""Reading stays within limits of memory and time, and no damage ends the process."""
+"""Reading stays within limits of memory and time."""
 
 from __future__ import annotations
 
 import io
-import itertools
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,28 +10,13 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from hostile_files import parquet_of
-from hostile_tables import (
-    COLUMNS,
-    SMALL_PARQUET,
-    bit_flips,
-    count_aborts,
-    mutations,
-    repeated,
-)
+from hostile_tables import COLUMNS, repeated
 from pyarrow import csv as arrow_csv, parquet
 from table_cases import refusal, upload
 
 from graftviz.dynamics import read_series, reading
 from graftviz.errors import InputError
-from graftviz.table import (
-    DiscreteTable,
-    arrow,
-    delimited,
-    files,
-    open_table,
-    parquet_files,
-    read_table,
-)
+from graftviz.table import DiscreteTable, arrow, delimited, files, parquet_files, read_table
 from graftviz.table.coding import Rules, code_table
 from graftviz.table.raw import from_frame
 from graftviz.wording import quoted
@@ -45,50 +27,6 @@ def read_as_frame(content: bytes, **options: Any) -> DiscreteTable:
     frame = parquet.read_table(io.BytesIO(content)).to_pandas(ignore_metadata=True)
     rules = Rules("state", options.get("max_states", 32), options.get("continuous", "reject"), 4)
     return code_table(from_frame(frame, "t.parquet"), rules)
-
-
-def readers(folder: Path) -> dict[str, Callable[[bytes], object]]:
-    path = folder / "t.parquet"
-
-    def read_chunks(content: bytes) -> object:
-        path.write_bytes(content)
-        return [chunk.n_rows for chunk in open_table(path, missing="state").chunks()]
-
-    def refused(read: Callable[[bytes], object]) -> Callable[[bytes], object]:
-        def read_or_refuse(content: bytes) -> None:
-            try:
-                read(content)
-            except InputError as error:
-                message = str(error)
-            else:
-                message = ""
-            assert len(message) < 400
-
-        return read_or_refuse
-
-    return {
-        "table": refused(lambda content: read_table(upload("t.parquet", content), missing="state")),
-        "series": refused(
-            lambda content: read_series(upload("t.parquet", content), missing="interpolate")
-        ),
-        "chunks": refused(read_chunks),
-    }
-
-
-@pytest.mark.parametrize("how", ["table", "series", "chunks"])
-@pytest.mark.parametrize("kind", SMALL_PARQUET)
-def test_no_damage_ends_the_process(tmp_path: Path, kind: str, how: str) -> None:
-    whole = SMALL_PARQUET[kind]
-    contents = [whole, *mutations(whole, 300, seed=len(whole))]
-    # Bits all over the file through one reader each: checking is the same for all.
-    if (kind, how) in (
-        ("numbers and text", "table"),
-        ("decimals and dates", "table"),
-        ("times and bytes", "chunks"),
-        ("long series", "series"),
-    ):
-        contents += itertools.islice(bit_flips(whole), 0, None, 3)
-    assert count_aborts(contents, readers(tmp_path)[how]) == []
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -202,7 +140,7 @@ def test_too_many_values_of_series_are_refused_before_they_are_read(
 
 
 def test_fewer_rows_than_claimed_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    content = SMALL_PARQUET["numbers and text"]
+    content = parquet_of(pa.table({"a": [1, 2, 1], "b": ["x", "y", "x"]}))
     with parquet_files.open_parquet(pa.py_buffer(content), "t.parquet") as source:
         claimed = source._replace(rows=4)
     with (

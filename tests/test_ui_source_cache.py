@@ -27,10 +27,7 @@ from graftviz.ui.grow.state import GrowState
 from graftviz.ui.prune.state import PruneState
 from graftviz.ui.race.state import RaceState
 from graftviz.ui.regions import models as region_models, state as region_state
-from graftviz.ui.regions.models import (
-    link_of_grow_page,
-    model_of_run,
-)
+from graftviz.ui.regions.models import link_of_grow_page, model_of_run
 from graftviz.ui.regions.state import RegionState
 from graftviz.ui.url_state import default_values
 from graftviz.ui.visits import scheduler

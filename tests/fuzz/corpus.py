@@ -3,7 +3,7 @@
 Inputs that the fuzzer found and made smaller are files in the folder ``found``; add those it saves.
 Causes that a test checks by a property are not repeated here: names of files and archive entries
 (test_upload_names.py), arguments (test_command_line_input.py), small files that are large in memory
-(test_hostile_files.py), flipped bits (test_table_limits.py).
+(test_hostile_files.py).
 """
 
 from __future__ import annotations

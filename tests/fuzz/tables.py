@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from tests.fuzz.cases import (
-    Case,
-    encoded,
-    hostile_name,
-    hostile_text,
-    mutated_bytes,
-    mutated_list,
-)
+from tests.fuzz.cases import Case, encoded, hostile_name, hostile_text, mutated_bytes, mutated_list
 
 _DELIMITERS = (",", ",", ",", ";", "\t")
 _LINE_ENDS = ("\n", "\n", "\n", "\r\n", "\r")

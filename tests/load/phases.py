@@ -9,14 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 
-from tests.load.clients import (
-    UPLOADED_BYTES,
-    Learner,
-    Measurements,
-    Player,
-    Uploader,
-    gathered,
-)
+from tests.load.clients import UPLOADED_BYTES, Learner, Measurements, Player, Uploader, gathered
 from tests.load.server import Gauge
 from tests.load.tables import table_of_size
 
