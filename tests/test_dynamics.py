@@ -10,7 +10,7 @@ import pytest
 
 from graftviz import dynamics
 from graftviz.dynamics.scalable import ScalableStructure
-from graftviz.dynamics.seeds import choose_seeds
+from graftviz.dynamics.seeds import choose_seeds, seed_count
 from graftviz.dynamics.series import standardise
 from graftviz.errors import InputError
 
@@ -249,3 +249,10 @@ def test_a_step_is_a_snapshot(series):
             array[0] = 0
     keys = {line.key for line in dynamics.SparsityInducing.pseudocode}
     assert set(step.lines) <= keys
+
+
+def test_seeds_are_a_share_or_a_number():
+    assert [seed_count(s, 50) for s in (0.2, 0.001, 1.0, 7.0, 50.0)] == [10, 1, 1, 7, 50]
+    for wrong in (2.5, 51.0):
+        with pytest.raises(InputError, match="a share below 1 or a whole number up to 50"):
+            seed_count(wrong, 50)

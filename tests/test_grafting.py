@@ -26,6 +26,7 @@ from graftviz.counts import PairCounts
 from graftviz.fitting.network import ActiveNetwork
 from graftviz.fitting.penalty import Penalty
 from graftviz.learners import best_choice
+from graftviz.learners.streaming import hub_mask
 
 # The paper's score and objective, and no limit but those that a test sets.
 BestChoice = functools.partial(make, "best-choice")
@@ -332,3 +333,11 @@ def test_a_score_just_below_its_limit_is_told_apart_from_it():
     reported = re.search(r", ([\d.e-]+)\)\.", run.outcome.stop_reason)
     assert reported
     assert 0.999 * lam < float(reported[1]) < lam
+
+
+def test_hubs_are_the_nodes_above_the_mean_or_above_a_number():
+    degrees = np.array([0, 1, 1, 2, 4, 0])
+    assert hub_mask(degrees, None).tolist() == [False, False, False, True, True, False]
+    assert hub_mask(degrees, 0.4).tolist() == [False, False, False, False, True, False]
+    assert not hub_mask(degrees, 0.8).any()
+    assert not hub_mask(np.full(4, 2), None).any()

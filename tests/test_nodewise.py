@@ -369,3 +369,14 @@ def test_pairs_that_the_budget_left_out_are_told_so():
     answer = why_not(run, *left_out, 1)
     assert answer["score"] is None
     assert "the edge budget excludes it" in answer["words"]
+
+
+def test_both_must_agree_or_either():
+    found = {
+        rule: {
+            tuple(edge)
+            for edge in drain(TABLE, NodewiseL1(lam=3e-3, rule=rule)).outcome.model().edges.tolist()
+        }
+        for rule in ("and", "or", "mean")
+    }
+    assert found["and"] < found["or"] == found["mean"]

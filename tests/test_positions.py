@@ -59,3 +59,7 @@ def test_names_may_stand_in_any_column():
 def test_what_is_refused(text, sentence):
     with pytest.raises(InputError, match=sentence):
         read(text)
+
+
+def test_one_place_for_all_is_the_middle():
+    assert (read("name,x,y\na,1,1\nb,1,1\nc,1,1\n") == 5_000).all()

@@ -462,3 +462,11 @@ def test_learn_refuses_what_does_not_belong_to_public_data(
     assert "There is no file or folder" in complaint(f"plants:{tmp_path / 'gone'}")
     assert "plants: needs a path; plants:PATH takes plants.data" in complaint("plants:")
     assert f"did you mean plants:{path}?" in complaint(f"plant:{path}")
+
+
+def test_ten_parts_stand_in_the_order_of_their_numbers(tmp_path: Path) -> None:
+    parts = [jester_rows(seed, users=1) for seed in range(10)]
+    for k, part in enumerate(parts, 1):
+        write_csv(tmp_path / f"part{k}.csv", part)
+    codes = gv.read_public("jester", tmp_path).table.codes.T
+    assert np.array_equal(codes, states_by_the_rule(np.concatenate(parts)[:, 1:]))

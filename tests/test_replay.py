@@ -6,6 +6,7 @@ import base64
 import gzip
 import hashlib
 import json
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -222,3 +223,12 @@ def test_styles_do_not_leak_out_of_the_player() -> None:
     for selectors in re.findall(r"([^{}]+)\{", css):
         for selector in re.split(r",(?![^(]*\))", selectors):
             assert ".gv-" in selector or selector.strip().startswith("[data-charts"), selector
+
+
+def test_numbers_json_does_not_know_become_null(output: Told) -> None:
+    header, records, outcome = output
+    odd = {**outcome, "kkt": math.nan, "bp_restart_gap": math.inf, "objective": -0.123456789}
+    data = data_of(replay_page(header, records, odd))
+    assert data["outcome"]["kkt"] is None
+    assert data["outcome"]["bp_restart_gap"] is None
+    assert data["outcome"]["objective"] == pytest.approx(-0.123457)

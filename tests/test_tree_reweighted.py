@@ -188,3 +188,14 @@ def test_a_variable_with_one_possible_state_closes_no_cycle():
     fields[1] = np.array([-np.inf, 0.5, -np.inf])
     model = PairwiseMRF.from_tables(fields, tables)
     assert infer(model, "trbp").log_partition == pytest.approx(log_partition(model), abs=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_reweighting_lowers_the_bound_and_keeps_it_one(seed):
+    model = random_model(seed, scale=2.0, density=0.9, most=7)
+    plain = infer(model, "trbp")
+    better = infer(model, "trbp", reweighting=5)
+    assert log_partition(model) - 1e-9 <= better.log_partition <= plain.log_partition
+    if model.n_edges >= model.n_variables:
+        assert better.log_partition < plain.log_partition - 1e-4
+        assert any("reweighting" in note for note in better.notes)

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import strategies as st
 from waiting import wait_until
@@ -26,7 +27,7 @@ from graftviz.player.models import Loaded, fingerprint_of
 from graftviz.serving.scheduler import Scheduler
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.inspect import state as inspect_state
-from graftviz.ui.inspect.results import model_files
+from graftviz.ui.inspect.results import matching_rows, model_files, state_names
 from graftviz.ui.inspect.state import InspectState, Shown
 from graftviz.ui.model_source import FILE, TRUE
 
@@ -497,3 +498,30 @@ def test_the_message_to_the_browser_is_plain_json(state: InspectState) -> None:
         ends = dict(zip("ij", selection, strict=False))
         kind = {1: "node", 2: "edge"}.get(len(selection))
         assert message["selected"] == ({"kind": kind, **ends} if kind else None)
+
+
+def test_searching_finds_parts_of_names_in_any_case() -> None:
+    names = pd.DataFrame({"source": ["Valjean", "Javert", "Cosette"]})
+    assert matching_rows(names, ["source"], "JAV").index.tolist() == [1]
+    assert matching_rows(names, ["source"], " ").index.tolist() == [0, 1, 2]
+    both = names.assign(target=["a", "b", "valley"])
+    assert matching_rows(both, ["source", "target"], "val").index.tolist() == [0, 2]
+    assert matching_rows(both, ["source"], "nobody").index.tolist() == []
+
+
+def test_states_of_the_same_name_stay_apart() -> None:
+    assert state_names(("no", "yes")) == ["no", "yes"]
+    for labels in (("a", "a"), ("x" * 30 + "1", "x" * 30 + "2"), ("", " ", "(empty)")):
+        names = state_names(labels)
+        assert len(set(names)) == len(labels)
+        assert all(len(name) < 30 for name in names)
+
+
+def test_evidence_outlives_a_step_but_not_other_variables(state: InspectState) -> None:
+    bring(state, pair_model())
+    state.observe(0, 1)
+    state.select(2)
+    bring(state, pair_model(0.5))
+    assert (state.node, state.evidence) == (2, {0: 1})
+    bring(state, pair_model(n=6))
+    assert (state.node, state.evidence) == (None, {})
