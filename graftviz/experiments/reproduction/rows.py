@@ -7,10 +7,11 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import plotly.graph_objects as go
 from scipy.stats import spearmanr
 
 from graftviz.figures.reproduction import Look
-from graftviz.figures.reproduction_lines import SpreadLine, SpreadPanel
+from graftviz.figures.reproduction_lines import SpreadLine, SpreadPanel, lines_figure
 
 Row = dict[str, Any]
 Rows = Sequence[Row]
@@ -117,3 +118,40 @@ def panel(
     """Return a panel with one line per name, from the values of all runs by x."""
     drawn = [mean_line(name, runs, looks[name]) for name, runs in lines.items()]
     return SpreadPanel(title, x_title, y_title, drawn, **logarithmic)
+
+
+def draw_lines(
+    title: str,
+    rows: Rows,
+    *,
+    x: str,
+    x_title: str,
+    y: Mapping[str, str],
+    looks: Mapping[str, Look],
+    line: str = "method",
+    panel_by: str | None = None,
+    share_y: bool = False,
+    **logarithmic: bool,
+) -> go.Figure:
+    """Draw means and standard deviations of columns against another column.
+
+    Parameters
+    ----------
+    x, line : str
+        Columns: the horizontal axis, and the name of the line.
+    y : dict
+        Titles by column; one panel each.
+    looks : dict
+        By name of the line, in the order of the legend.
+    panel_by : str, optional
+        Column with the names of panels, each with its own rows.
+    """
+    panels = []
+    for name, here in (group(rows, panel_by) if panel_by else {"": rows}).items():
+        ordered = sorted(here, key=lambda row: row[x])
+        for column, y_title in y.items():
+            runs = nested(ordered, column, line, x, of=list)
+            lines = {key: runs[key] for key in looks if key in runs}
+            words = name if isinstance(name, str) else f"{panel_by} {name}"
+            panels.append(panel(words, x_title, y_title, lines, looks, **logarithmic))
+    return lines_figure(title, panels, share_y=share_y)

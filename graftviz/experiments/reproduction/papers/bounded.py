@@ -11,14 +11,19 @@ from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from graftviz.counts import PairCounts
 from graftviz.experiments.reproduction.claims import Check, Claim
 from graftviz.experiments.reproduction.experiment import Experiment, Part, Task
-from graftviz.experiments.reproduction.rows import Row, Rows, group, panel, rank_correlation, where
+from graftviz.experiments.reproduction.rows import (
+    Row,
+    Rows,
+    draw_lines,
+    group,
+    rank_correlation,
+    where,
+)
 from graftviz.figures.reproduction import Look
-from graftviz.figures.reproduction_lines import lines_figure
 from graftviz.figures.style import BLUE, GREEN, ORANGE, VERMILION
 from graftviz.fitting.likelihood_fit import LikelihoodFit, Targets
 from graftviz.inference import infer
@@ -220,20 +225,6 @@ def mean_score(model: PairwiseMRF) -> float:
 # --- figure and table ---------------------------------------------------------------------------
 
 
-def _draw_frontier(title: str, rows: Rows, *, loss: str, cost: str) -> go.Figure:
-    """Draw loss and cost of every model, one panel per network."""
-    panels = []
-    for network, here in group(rows, "network").items():
-        lines = {}
-        for name in _LOOKS:
-            found = sorted(where(here, learner=name), key=lambda row: row[loss])
-            if found:
-                lines[name] = {row[loss]: [row[cost]] for row in found}
-        words = (f"network {network}", _TITLES[loss], _TITLES[cost])
-        panels.append(panel(*words, lines, _LOOKS, log_y=True))
-    return lines_figure(title, panels, share_y=True)
-
-
 def _frontier_table(rows: Rows) -> Iterator[Row]:
     """Yield one row for every model, by network and learner."""
     for here in group(rows, "network").values():
@@ -423,7 +414,17 @@ def _experiment(
             {"nodes": 30, "rows": 500, "networks": 5, "bounds": _PAPER_BOUNDS, "path": 40},
         ),
         parts=partial(bounded_parts, complexity=complexity),
-        draw=partial(_draw_frontier, loss=loss, cost=cost),
+        draw=partial(
+            draw_lines,
+            x=loss,
+            x_title=_TITLES[loss],
+            y={cost: _TITLES[cost]},
+            looks=_LOOKS,
+            line="learner",
+            panel_by="network",
+            share_y=True,
+            log_y=True,
+        ),
         table=_frontier_table,
         summary=list,
         settings={

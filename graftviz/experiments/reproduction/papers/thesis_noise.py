@@ -38,14 +38,13 @@ from graftviz.experiments.reproduction.rows import (
     Found,
     Row,
     Rows,
+    draw_lines,
     group,
     nested,
-    panel,
     rank_correlation,
     steps,
     where,
 )
-from graftviz.figures.reproduction_lines import lines_figure
 
 
 def noise_parts(
@@ -123,12 +122,15 @@ def _draw(title: str, rows: Rows, *, shown: tuple[str, ...]) -> go.Figure:
         f"{len(group(rows, 'system'))} systems of {rows[0]['n']} series with "
         f"{rows[0]['entries']:,} non-zeros, {rows[0]['rows']:,} transitions"
     )
-    panels = []
-    for key in shown:
-        lines = nested(rows, key, "method", "noise", of=list)
-        x_title = "noise (1: as strong as the signal)"
-        panels.append(panel(words * (key == shown[0]), x_title, MEASURES[key], lines, LOOKS))
-    return lines_figure(title, panels)
+    return draw_lines(
+        title,
+        [{**row, "about": words} for row in rows],
+        x="noise",
+        x_title="noise (1: as strong as the signal)",
+        y={key: MEASURES[key] for key in shown},
+        looks=LOOKS,
+        panel_by="about",
+    )
 
 
 def _table(rows: Rows) -> Iterator[Row]:
