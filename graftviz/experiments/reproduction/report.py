@@ -169,9 +169,9 @@ def report_page(reproduction: Reproduction, figure: go.Figure, *, command: str) 
 
 
 def _statement(words: str, held: Held | None, measured: str) -> str:
-    sign, kind, words = _VERDICTS[held]
+    sign, kind, judged = _VERDICTS[held]
     return (
-        f'<li class="{kind}"><p><strong>{sign} {words.capitalize()}:'
+        f'<li class="{kind}"><p><strong>{sign} {judged.capitalize()}:'
         f"</strong> {html.escape(words)}</p>"
         f'<p class="measured">{html.escape(measured)}</p></li>'
     )
