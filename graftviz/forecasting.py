@@ -17,7 +17,7 @@ from graftviz.counts import (
     planes_bytes,
 )
 from graftviz.learners.base import Learner
-from graftviz.learners.cost import Part, TableSize
+from graftviz.learners.cost import CostPart, TableSize
 from graftviz.memory import resident_bytes, size_text
 from graftviz.table import ChunkedTable, DiscreteTable, Extent
 
@@ -42,7 +42,7 @@ class Forecast:
         Memory added by the run.
     seconds : float
         Engine time.
-    parts : tuple of Part
+    parts : tuple of CostPart
         Parts of these sums, largest memory first.
     assumptions : tuple of str
         Assumptions, as sentences.
@@ -51,7 +51,7 @@ class Forecast:
     peak_bytes: int
     added_bytes: int
     seconds: float
-    parts: tuple[Part, ...]
+    parts: tuple[CostPart, ...]
     assumptions: tuple[str, ...] = ()
 
     @property
@@ -90,9 +90,9 @@ def forecast(
     size = _size_of(table)
     held = resident_bytes()
     start = [
-        Part("program", max(held - (size.code_bytes if size.loaded else 0), PROGRAM_BYTES), 0.0)
+        CostPart("program", max(held - (size.code_bytes if size.loaded else 0), PROGRAM_BYTES), 0.0)
     ]
-    start.append(Part("table", size.code_bytes, 0.0))
+    start.append(CostPart("table", size.code_bytes, 0.0))
     notes: list[str] = []
     work = [*_statistics(size), *learner.cost(size, cache_bytes, notes)]
     parts = sorted([*start, *work], key=lambda part: -part.bytes)
@@ -140,12 +140,12 @@ def _size_of(table: DiscreteTable | tuple[int, int, int]) -> TableSize:
     return TableSize(rows, sizes, True, table.codes.nbytes, True, table)
 
 
-def _statistics(size: TableSize) -> list[Part]:
+def _statistics(size: TableSize) -> list[CostPart]:
     entries = size.rows * size.n
     if size.table is None or size.has_rows:
-        return [Part("bit planes", planes_bytes(size.rows, size.sizes), entries * _PACK)]
+        return [CostPart("bit planes", planes_bytes(size.rows, size.sizes), entries * _PACK)]
     plan = counting_plan(size.table)
     if plan.by_planes:
-        return [Part("bit planes", plan.planes_bytes, entries * _CHUNK_READ)]
+        return [CostPart("bit planes", plan.planes_bytes, entries * _CHUNK_READ)]
     seconds = entries * _CHUNK_READ + size.possible * size.count_seconds
-    return [Part("counts of all pairs", plan.pairs_bytes, seconds)]
+    return [CostPart("counts of all pairs", plan.pairs_bytes, seconds)]

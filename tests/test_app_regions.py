@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 from graftviz.inference import infer
 from graftviz.player.models import ShownModel
-from graftviz.player.region_records import Grown, Question, growing
+from graftviz.player.region_records import Grown, RegionQuery, growing
 from graftviz.serving.scheduler import Scheduler
 from graftviz.ui.frame.jobs import Job
 from graftviz.ui.frame.view import Mailbox
@@ -92,7 +92,7 @@ def test_a_region_that_takes_long_is_shown_from_its_first_step_on(
     state = state_of(open_page("regions", side="5"))
     gate, scheduler = threading.Event(), Scheduler(threads=1)
 
-    def slow(shown: ShownModel, question: Question) -> Job[Grown]:
+    def slow(shown: ShownModel, question: RegionQuery) -> Job[Grown]:
         def values() -> Iterator[Grown]:
             for grown in growing(shown.model, question):
                 time.sleep(3 * AT_ONCE)

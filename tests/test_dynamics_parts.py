@@ -14,7 +14,7 @@ from graftviz.dynamics.path import solve_path
 from graftviz.dynamics.scores import two_hop_scores
 from graftviz.dynamics.series import standardise
 from graftviz.dynamics.sgd import GradientDescent, descend
-from graftviz.dynamics.solving import Search, search_rows
+from graftviz.dynamics.solving import ParentSearch, search_rows
 from graftviz.errors import InputError
 from graftviz.parallel import pack, unpack
 
@@ -51,7 +51,7 @@ def test_a_search_travels_to_other_processes(solver):
     known = standardise(series, centre=False)
     options = dynamics.SparsityInducing(solver=solver)
     one, two = options.solver_of(known.before, 3), options.solver_of(known.before[:-1], 3)
-    search = Search(known, one, two, 3)
+    search = ParentSearch(known, one, two, 3)
     parcel, arrays = pack(search)
     there = unpack(parcel, *arrays)
     for here, sent in zip(

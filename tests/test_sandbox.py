@@ -33,10 +33,10 @@ from graftviz.sandbox.frames import (
 )
 from graftviz.sandbox.pool import BusyError, WorkerPool
 from graftviz.sandbox.readers import KINDS, UploadedFile
-from graftviz.sandbox.worker import CAN_FORK, Limits
+from graftviz.sandbox.worker import CAN_FORK, ReadLimits
 from graftviz.table import read_table
 
-LIMITS = Limits(memory=600_000_000, seconds=2.0)
+LIMITS = ReadLimits(memory=600_000_000, seconds=2.0)
 needs_fork = pytest.mark.skipif(not CAN_FORK, reason="the limits of a child process need a fork")
 
 
@@ -138,7 +138,7 @@ def test_a_fault_is_one_sentence_and_the_next_upload_is_read(
 
 def test_a_worker_that_waits_for_ever_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("graftviz.sandbox.pool._WALL_SLACK", 0.5)
-    patient = WorkerPool(Limits(10**9, 0.1), module="tests.faulty_worker")
+    patient = WorkerPool(ReadLimits(10**9, 0.1), module="tests.faulty_worker")
     try:
         with pytest.raises(InputError, match="seconds"):
             patient.read("sleep", TABLE)

@@ -13,7 +13,7 @@ from graftviz.player.budget_records import BoundedProgress
 from graftviz.serving.scheduler import Scheduler, Share
 from graftviz.tradeoff import BOUNDS, MeasuredPath
 from graftviz.ui.budget.options import BudgetOptions, slider_of
-from graftviz.ui.budget.state import MODELS_AT_A_TIME, BudgetState, Shown
+from graftviz.ui.budget.state import MODELS_AT_A_TIME, BudgetState, ShownBudget
 from graftviz.ui.frame.jobs import Job
 
 
@@ -66,10 +66,10 @@ class State(BudgetState):
         super().__init__()
         self._engine = engine
 
-    def job_of(self, shown: Shown, bound: float | None = None) -> Job[BoundedProgress]:
+    def job_of(self, shown: ShownBudget, bound: float | None = None) -> Job[BoundedProgress]:
         return self._engine.run_of(shown.options, bound)
 
-    def path_of(self, shown: Shown) -> Job[MeasuredPath]:
+    def path_of(self, shown: ShownBudget) -> Job[MeasuredPath]:
         return self._engine.path
 
 

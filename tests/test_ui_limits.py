@@ -22,7 +22,7 @@ from graftviz.serving import limits as limits_module
 from graftviz.serving.limits import VARIABLE, Limits, limits, read_limits
 from graftviz.serving.scheduler import Scheduler
 from graftviz.ui import run_limits, visits as visits_module
-from graftviz.ui.run_limits import Verdict, fewer_edges, judge
+from graftviz.ui.run_limits import RunCheck, fewer_edges, judge
 from graftviz.ui.visits import Visit, Visits
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -98,7 +98,7 @@ def test_beyond_the_limits_of_a_run_it_is_refused_with_both_numbers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     learner = learner_class("edge-grafting")()
-    assert judge(TABLE, learner) == Verdict()
+    assert judge(TABLE, learner) == RunCheck()
     granting(monkeypatch, run_memory=0.001)
     told = judge(TABLE, learner).refusal
     assert "This run will take about" in told
@@ -140,7 +140,7 @@ def test_fewer_edges_are_offered_where_they_help(monkeypatch: pytest.MonkeyPatch
         assert judge(TABLE, learner).question
         budget = fewer_edges(TABLE, learner)
         if budget is not None:
-            assert judge(TABLE, dataclasses.replace(learner, max_edges=budget)) == Verdict()
+            assert judge(TABLE, dataclasses.replace(learner, max_edges=budget)) == RunCheck()
             offered.append(budget)
     assert offered
     assert offered == sorted(offered), "the more is granted, the more is offered"

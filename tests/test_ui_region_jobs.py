@@ -11,7 +11,7 @@ from graftviz.inference import infer
 from graftviz.model import PairwiseMRF
 from graftviz.player import region_records
 from graftviz.player.models import grid_model
-from graftviz.player.region_records import Grown, Question, Whole, answering, growing
+from graftviz.player.region_records import Grown, RegionQuery, Whole, answering, growing
 from graftviz.regions import dobrushin_coefficient, influence_matrix, local_marginal
 from graftviz.regions.overview import coefficient_map, influence_of
 from graftviz.sampling import random_model
@@ -19,7 +19,7 @@ from graftviz.sampling.graphs import grid_graph
 from graftviz.ui.regions.state import COUPLINGS, FIELDS
 
 
-def grown(model: PairwiseMRF, question: Question) -> Grown:
+def grown(model: PairwiseMRF, question: RegionQuery) -> Grown:
     return deque(growing(model, question), maxlen=1)[0]
 
 
@@ -31,7 +31,7 @@ def asked(model: PairwiseMRF) -> Whole:
 @pytest.mark.parametrize("expansion", ["greedy", "random", "norm"])
 def test_a_region_on_the_page_is_the_one_of_the_engine(expansion: str, cut: str) -> None:
     model = random_model(grid_graph(4, 4).edges, [2, 3] * 8, edge_sigma=0.3, seed=4)
-    found = grown(model, Question(5, expansion, cut, 1e-3, 7, 2))
+    found = grown(model, RegionQuery(5, expansion, cut, 1e-3, 7, 2))
     wanted = local_marginal(
         model, 5, tolerance=1e-3, max_size=7, cut=cut, expansion=expansion, seed=2
     )
@@ -51,7 +51,7 @@ def test_a_region_too_wide_for_exact_inference_is_not_certified(
 ) -> None:
     monkeypatch.setattr(region_records, "MOST_REGION_BYTES", 1)
     model = grid_model(4, 0.5, 0.3, 0).model
-    found = grown(model, Question(5, "greedy", "drop", 1e-4, 4, 0))
+    found = grown(model, RegionQuery(5, "greedy", "drop", 1e-4, 4, 0))
     assert not found.steps[-1].is_exact
     assert found.steps[-1].bound is None
     assert found.steps[-1].marginal.sum() == pytest.approx(1.0)

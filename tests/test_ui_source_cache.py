@@ -14,7 +14,7 @@ from graftviz import material
 from graftviz.formats.model_records import ModelFile
 from graftviz.material import UPLOAD, Material, SourceCache, UploadedSeries, UploadedTable
 from graftviz.player.models import ShownModel, grid_model, uploaded_model
-from graftviz.player.region_records import Question
+from graftviz.player.region_records import RegionQuery
 from graftviz.sampling.ising import ising_grid
 from graftviz.serving.scheduler import Task
 from graftviz.table import TableOptions
@@ -137,7 +137,7 @@ def test_what_is_computed_of_an_own_model_stays_with_it() -> None:
     found = ModelFile(model)
 
     def work_on(shown: ShownModel) -> list[object]:
-        question = Question(0, "greedy", "drop", 0.0, 3, 0)
+        question = RegionQuery(0, "greedy", "drop", 0.0, 3, 0)
         return [
             region_state.region(shown, question),
             region_state.influence(shown),

@@ -25,7 +25,7 @@ from graftviz.model import PairwiseMRF
 from graftviz.options import option_specs
 from graftviz.player.models import Loaded, grid_model
 from graftviz.player.recorders import RunRecorder
-from graftviz.player.region_records import Question, answering, growing
+from graftviz.player.region_records import RegionQuery, answering, growing
 from graftviz.player.rehearsal import (
     first_jobs,
     later_jobs,
@@ -40,7 +40,7 @@ from graftviz.sampling.graphs import grid_graph
 from graftviz.table import DiscreteTable
 from graftviz.ui import engine as engine_module
 from graftviz.ui.engine import WarmUp
-from graftviz.ui.frame.runs import Plan, new_run
+from graftviz.ui.frame.runs import RunPlan, new_run
 from graftviz.ui.inspect import state as inspect_state
 from graftviz.ui.regions.state import COUPLINGS, FIELDS
 from graftviz.ui.reservoir import jobs as reservoir_jobs
@@ -73,7 +73,7 @@ def warm() -> None:
 def watch(learner: Learner, *, known: bool) -> None:
     """Do what the page does with a run."""
     material = prepare(other_data(known=known), seed=1)
-    recorder = RunRecorder(new_run(Plan("other", learner, 1), material), material, "t")
+    recorder = RunRecorder(new_run(RunPlan("other", learner, 1), material), material, "t")
     steps = 0
     while recorder.advance():
         steps += 1
@@ -88,7 +88,7 @@ def watch(learner: Learner, *, known: bool) -> None:
 def ask_for_regions() -> None:
     """Do what the page does when a node is chosen."""
     material = prepare(other_data(known=False), seed=1)
-    plan = Plan("other", BestChoice(lam=1e-6, lam2=0.01, preset="paper"), 1)
+    plan = RunPlan("other", BestChoice(lam=1e-6, lam2=0.01, preset="paper"), 1)
     recorder = RunRecorder(new_run(plan, material), material, "t")
     steps = 0
     while recorder.advance() and steps < 40:
@@ -186,7 +186,7 @@ def use_regions() -> None:
     model = random_model(grid_graph(5, 5).edges, [2, 4, 3, 2, 5] * 5, edge_sigma=0.4, seed=1)
     for expansion in ("greedy", "random", "norm"):
         for cut in ("drop", "mean-field"):
-            assert list(growing(model, Question(3, expansion, cut, 0.0, 6, 0)))
+            assert list(growing(model, RegionQuery(3, expansion, cut, 0.0, 6, 0)))
     assert list(answering(model))
     next(coefficient_map(grid_model(4, 1.0, 1.0, 1).model, FIELDS, COUPLINGS))
 

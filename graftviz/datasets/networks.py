@@ -22,7 +22,7 @@ SEED = 1
 DENSE, DENSE_TITLE = "dense-16", "Dense network · 16 variables, 2 states"
 
 
-class Network(NamedTuple):
+class NetworkSpec(NamedTuple):
     """Graph, and parameters of the model and of the sample."""
 
     graph: Callable[[], Graph]
@@ -32,8 +32,8 @@ class Network(NamedTuple):
 
 
 NETWORKS = {
-    "karate": Network(karate_graph, states=3, rows=4000, edge_sigma=0.5),
-    "les-miserables": Network(les_miserables_graph, states=3, rows=4000, edge_sigma=0.4),
+    "karate": NetworkSpec(karate_graph, states=3, rows=4000, edge_sigma=0.5),
+    "les-miserables": NetworkSpec(les_miserables_graph, states=3, rows=4000, edge_sigma=0.4),
 }
 
 

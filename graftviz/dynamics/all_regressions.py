@@ -16,7 +16,7 @@ from graftviz.dynamics.rows import Row
 from graftviz.dynamics.scalable import ScalableStructure
 from graftviz.dynamics.series import TimeSeries, Transitions, standardise
 from graftviz.dynamics.solving import (
-    Search,
+    ParentSearch,
     SeriesRegression,
     fit_best_parents,
     regress_block,
@@ -31,13 +31,13 @@ class AllRegressions(NamedTuple):
 
     Attributes
     ----------
-    search : Search
+    search : ParentSearch
         Data and solvers of the regressions.
     regressions : tuple of n SeriesRegression
     seed : int
     """
 
-    search: Search
+    search: ParentSearch
     regressions: tuple[SeriesRegression, ...]
     seed: int
 

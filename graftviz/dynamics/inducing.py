@@ -8,7 +8,7 @@ from typing import ClassVar
 from graftviz.dynamics.base import Steps
 from graftviz.dynamics.rows import StepRecorder
 from graftviz.dynamics.series import TimeSeries, Transitions, standardise
-from graftviz.dynamics.solving import Search, SolverOptions, search_rows
+from graftviz.dynamics.solving import ParentSearch, SolverOptions, search_rows
 from graftviz.learners.base import CodeLine, checked_seed
 
 
@@ -49,7 +49,7 @@ class SparsityInducing(SolverOptions):
         standard = standardise(data, centre=self.centre)
         n = len(standard.names)
         solver = self.solver_of(standard.before, seed)
-        search = Search(standard, solver, None, self.parent_count(n), self.path)
+        search = ParentSearch(standard, solver, None, self.parent_count(n), self.path)
         recorder = StepRecorder(standard)
         for row in search_rows(search, range(n), jobs):
             yield recorder.step(row, "induced", ("descend", "select", "fit"))

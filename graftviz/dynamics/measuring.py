@@ -31,7 +31,7 @@ _PARENTS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50)
 _SHARES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0)  # of the series that are seeds
 
 
-class Plan(NamedTuple):
+class DynamicsPlan(NamedTuple):
     """Settings of a run on given series.
 
     Attributes
@@ -56,13 +56,15 @@ class Plan(NamedTuple):
         return self.source or self.learner
 
 
-def learning(material: PreparedSeries, plan: Plan) -> Iterator[NodeStep | DynamicsResult | None]:
+def learning(
+    material: PreparedSeries, plan: DynamicsPlan
+) -> Iterator[NodeStep | DynamicsResult | None]:
     """Yield every step, None while something else is learned first, and the result at the end."""
     learner, train = plan.learner, material.train
     if isinstance(learner, SparsityEnforcing):
         truth, adjacency = material.truth, material.parents
         if plan.source is not None:
-            for found in learning(material, Plan(plan.source, plan.seed)):
+            for found in learning(material, DynamicsPlan(plan.source, plan.seed)):
                 truth = found.system if isinstance(found, DynamicsResult) else None
                 yield None
         if plan.wiring != "file":
@@ -106,7 +108,7 @@ class Measured:
     coefficient_error: float | None = None
 
 
-def measuring(material: PreparedSeries, plan: Plan) -> Iterator[Measured | None]:
+def measuring(material: PreparedSeries, plan: DynamicsPlan) -> Iterator[Measured | None]:
     """Learn to the end and yield its measures as the last value; until then None.
 
     A quick run is repeated, and the shortest time is reported: the first may include other work

@@ -14,7 +14,7 @@ from graftviz.dynamics.rows import Row, StepRecorder, strongest
 from graftviz.dynamics.scores import GRAFT_ROUNDS, common_scores, grafted_parents, two_hop_scores
 from graftviz.dynamics.seeds import CHOICES, choose_seeds, seed_count
 from graftviz.dynamics.series import StandardisedData, TimeSeries, Transitions, standardise
-from graftviz.dynamics.solving import Search, SolverOptions, search_rows
+from graftviz.dynamics.solving import ParentSearch, SolverOptions, search_rows
 from graftviz.errors import InputError
 from graftviz.learners.base import CodeLine, checked_seed
 from graftviz.options import option
@@ -137,14 +137,14 @@ class ScalableStructure(SolverOptions):
         """Return the seeds, ascending."""
         return choose_seeds(data, seed_count(self.seeds, len(data.names)), self.seed_choice, seed)
 
-    def search(self, data: StandardisedData, seed: int) -> Search:
+    def search(self, data: StandardisedData, seed: int) -> ParentSearch:
         """Return the search for the parents of seeds, with one-hop and two-hop solvers."""
         one_hop = self.solver_of(data.before, seed)
         two_hop = self.solver_of(data.before[: len(data.later)], seed, self.two_hop_tolerance)
-        return Search(data, one_hop, two_hop, self.parent_count(len(data.names)), self.path)
+        return ParentSearch(data, one_hop, two_hop, self.parent_count(len(data.names)), self.path)
 
     def other_rows(
-        self, seed_rows: Sequence[Row], search: Search, jobs: int | None = None
+        self, seed_rows: Sequence[Row], search: ParentSearch, jobs: int | None = None
     ) -> Iterator[tuple[str, Row]]:
         """Yield the rows of all series that are not seeds, each with the kind of its step.
 
@@ -152,8 +152,8 @@ class ScalableStructure(SolverOptions):
         ----------
         seed_rows : sequence of Row
             Rows of the seeds.
-        search : Search
-            Search without two-hop rows.
+        search : ParentSearch
+            ParentSearch without two-hop rows.
         jobs : int, optional
         """
         data, k = search.data, search.k
@@ -175,7 +175,7 @@ class ScalableStructure(SolverOptions):
         data: StandardisedData,
         nodes: list[int],
         common: np.ndarray,
-        search: Search,
+        search: ParentSearch,
         jobs: int | None,
     ) -> Iterator[Row]:
         if self.unspoken == "regress":

@@ -157,7 +157,7 @@ class SolverOptions(DynamicsLearner, ABC):
         return GradientDescent(inputs, lam, self.step, self.decay, enough, self.max_passes, seed)
 
 
-class Search(NamedTuple):
+class ParentSearch(NamedTuple):
     """Data and solvers of the search for parents, as sent to other processes.
 
     Attributes
@@ -208,7 +208,7 @@ def split_blocks(nodes: Sequence[int]) -> list[np.ndarray]:
     return [np.array(nodes[at : at + _BLOCK]) for at in range(0, len(nodes), _BLOCK)]
 
 
-def search_rows(search: Search, nodes: Sequence[int], jobs: int | None) -> Iterator[Row]:
+def search_rows(search: ParentSearch, nodes: Sequence[int], jobs: int | None) -> Iterator[Row]:
     """Yield the row of each node, with parents selected by its regression."""
     if jobs in (None, 1):
         for block in split_blocks(nodes):
@@ -218,11 +218,11 @@ def search_rows(search: Search, nodes: Sequence[int], jobs: int | None) -> Itera
             yield from rows
 
 
-def _search_block(search: Search, nodes: np.ndarray) -> list[Row]:
+def _search_block(search: ParentSearch, nodes: np.ndarray) -> list[Row]:
     return [fit_best_parents(search.data, one, search.k) for one in regress_block(search, nodes)]
 
 
-def regress_block(search: Search, nodes: np.ndarray) -> list[SeriesRegression]:
+def regress_block(search: ParentSearch, nodes: np.ndarray) -> list[SeriesRegression]:
     """Regress a block of series."""
     found, priorities = solve_path(search.one_hop, search.data.targets[nodes].T, search.path)
     reached = search.two_hop and search.two_hop.solve(search.data.later[:, nodes])

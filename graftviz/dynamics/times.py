@@ -15,7 +15,7 @@ _MOST_STEPS = 2.0**53  # largest range of exact integers in a float
 _ROUNDING = 1e-6  # of a step: tolerance for rounded times
 
 
-class Clock(NamedTuple):
+class TimeScale(NamedTuple):
     """Times as numbers.
 
     Attributes
@@ -30,7 +30,7 @@ class Clock(NamedTuple):
     unit: str
 
 
-def read_times(texts: Sequence[str], title: str, place: Callable[[int], str]) -> Clock:
+def read_times(texts: Sequence[str], title: str, place: Callable[[int], str]) -> TimeScale:
     """Return parsed times, which are numbers or ISO 8601 dates.
 
     Raises
@@ -49,7 +49,7 @@ def read_times(texts: Sequence[str], title: str, place: Callable[[int], str]) ->
                 f"{title}: {place(row)} has the time {quoted(texts[row])}, which is not finite; "
                 "correct it, or leave it out."
             )
-        return Clock(numbers, "")
+        return TimeScale(numbers, "")
     dates = pd.to_datetime(pd.Series(list(texts)), format="ISO8601", errors="coerce", utc=True)
     if dates.isna().any():
         row = int(np.argmax(dates.isna().to_numpy()))
@@ -60,9 +60,9 @@ def read_times(texts: Sequence[str], title: str, place: Callable[[int], str]) ->
     if len(dates) > 2 and dates.dt.day.nunique() == 1:
         months = (dates.dt.year * 12 + dates.dt.month).to_numpy(dtype=np.float64)
         if (np.diff(months) != 0).all():
-            return Clock(months, "months")
+            return TimeScale(months, "months")
     seconds = (dates - dates.iloc[0]).dt.total_seconds()
-    return Clock(seconds.to_numpy(dtype=np.float64), "s")
+    return TimeScale(seconds.to_numpy(dtype=np.float64), "s")
 
 
 def looks_like_times(name: str, texts: Sequence[str]) -> bool:
@@ -78,7 +78,7 @@ def looks_like_times(name: str, texts: Sequence[str]) -> bool:
 
 
 def positions(
-    clock: Clock, texts: Sequence[str], title: str, place: Callable[[int], str]
+    clock: TimeScale, texts: Sequence[str], title: str, place: Callable[[int], str]
 ) -> np.ndarray:
     """Return the index of each row on a grid of equal time steps; gaps skip indices.
 
@@ -124,7 +124,7 @@ def positions(
     return np.concatenate([[0], np.cumsum(whole.astype(np.int64))])
 
 
-def _length(gap: float, clock: Clock) -> str:
+def _length(gap: float, clock: TimeScale) -> str:
     """Return the text for a time difference, such as "51 minutes"."""
     if clock.unit != "s":
         return f"{gap:g} {clock.unit}".strip()

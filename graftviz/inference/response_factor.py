@@ -15,7 +15,7 @@ from numba import njit
 
 from graftviz.errors import InputError
 from graftviz.inference.response_ordering import (
-    Elimination,
+    FactorOrder,
     incidence_lists,
     lay_out,
     minimum_degree,
@@ -44,7 +44,7 @@ class ResponseFactor(NamedTuple):
     amplitudes : float64 array, flat
         √b_i(a).
     place, node_at, starts, rows, row_starts, parent, width, height, depth, columns, component
-        See :class:`graftviz.inference.response_ordering.Elimination`.
+        See :class:`graftviz.inference.response_ordering.FactorOrder`.
     values : float64 array, flat
         L, column after column.
     solved_at, solved_in : int64 arrays, shape (N,)
@@ -378,7 +378,7 @@ def factorise(
         When the factor would exceed `most_numbers`.
     """
     adjacent, neighbours, incident = incidence_lists(node_offsets, edge_nodes)
-    layout = Elimination(
+    layout = FactorOrder(
         *lay_out(node_offsets, *minimum_degree(node_offsets, adjacent, neighbours))
     )
     count, size = len(layout.node_at), int(layout.columns[-1])

@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 
 
-class Elimination(NamedTuple):
+class FactorOrder(NamedTuple):
     """Elimination order and the structure of the resulting factor.
 
     Places are counted from the end: the node eliminated last has place 0. The column of place q
@@ -240,7 +240,7 @@ def minimum_degree(node_offsets, starts, neighbours):
 
 @njit(cache=True, nogil=True)
 def lay_out(node_offsets, order, begins, touched):
-    """Return the fields of :class:`Elimination` for an order and the nodes that it touches."""
+    """Return the fields of :class:`FactorOrder` for an order and the nodes that it touches."""
     n, count, fill = len(node_offsets) - 1, len(order), len(touched)
     place = np.full(n, -1, dtype=np.int64)
     node_at = np.empty(count, dtype=np.int64)

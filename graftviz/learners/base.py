@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from graftviz.counts import PairCounts
 from graftviz.errors import InputError
-from graftviz.learners.cost import Part, TableSize, every_pair
+from graftviz.learners.cost import CostPart, TableSize, every_pair
 from graftviz.options import check_options, option_specs, plain_value
 from graftviz.table import DiscreteTable
 from graftviz.trace import ActivationTest, Outcome, Step
@@ -91,7 +91,7 @@ class Learner(ABC):
         """Return the test that activates edges or features; None for learners without one."""
         return None
 
-    def cost(self, size: TableSize, cache_bytes: int, notes: list[str]) -> list[Part]:
+    def cost(self, size: TableSize, cache_bytes: int, notes: list[str]) -> list[CostPart]:
         """Return the parts of the memory and time of a run.
 
         Parameters

@@ -13,7 +13,7 @@ from graftviz.learners.cost import (
     LOGGED_TEST,
     SLOT,
     TEST,
-    Part,
+    CostPart,
     TableSize,
     assumed_edges,
     fits,
@@ -212,7 +212,7 @@ class BestChoice(GraftingOptions):
             return self.preset == "best" and few and not self.full_queue
         return self.screening and not self.full_queue
 
-    def cost(self, size: TableSize, cache_bytes: int, notes: list[str]) -> list[Part]:
+    def cost(self, size: TableSize, cache_bytes: int, notes: list[str]) -> list[CostPart]:
         """Return the parts of the memory and time of a run."""
         budget = self.edge_budget(size.n)
         edges, chosen = assumed_edges(size, budget, notes), methods(self, has_rows=size.has_rows)
@@ -231,8 +231,8 @@ class BestChoice(GraftingOptions):
         per_test = TEST + score_seconds(size, chosen.score, edges)
         return [
             pair_counts(size, counted, SLOT, cache_bytes),
-            Part("record of the steps", 16 * held + LOGGED_TEST * tests, 0.0),
-            Part("search", 0.0, tests * per_test + hubs + held * _RESERVOIR_EDGE),
+            CostPart("record of the steps", 16 * held + LOGGED_TEST * tests, 0.0),
+            CostPart("search", 0.0, tests * per_test + hubs + held * _RESERVOIR_EDGE),
             *fits(size, chosen, edges, steps),
         ]
 

@@ -15,7 +15,7 @@ from typing import ClassVar
 from graftviz.errors import InputError
 from graftviz.learners.base import CodeLine, Learner, checked_seed
 from graftviz.learners.bounded_run import BoundedRun
-from graftviz.learners.cost import Part, TableSize, every_pair
+from graftviz.learners.cost import CostPart, TableSize, every_pair
 from graftviz.options import option
 from graftviz.table import DiscreteTable
 from graftviz.trace import Outcome, Step
@@ -185,7 +185,7 @@ class BoundedInference(Learner):
         """Return the learner without options that require data of a certain size."""
         return replace(self, bound=None, max_edges=None)
 
-    def cost(self, size: TableSize, cache_bytes: int, notes: list[str]) -> list[Part]:
+    def cost(self, size: TableSize, cache_bytes: int, notes: list[str]) -> list[CostPart]:
         """Return the parts of the memory and time of a run."""
         width = _TYPICAL_WIDTH
         if self.complexity == "treewidth" and self.bound is not None:
@@ -199,9 +199,11 @@ class BoundedInference(Learner):
         marginals = edges * size.n * entries * states * _PAIR_MARGINAL
         return [
             *every_pair(size, cache_bytes),
-            Part("gradients", 50.0 * size.n**2, marginals),
-            Part("cliques", 8 * entries * (3 + states), edges * edges * states**2 * _CLIQUE_FIT),
-            Part("record of the steps", 8 * edges * per_step, 0.0),
+            CostPart("gradients", 50.0 * size.n**2, marginals),
+            CostPart(
+                "cliques", 8 * entries * (3 + states), edges * edges * states**2 * _CLIQUE_FIT
+            ),
+            CostPart("record of the steps", 8 * edges * per_step, 0.0),
         ]
 
     def steps(

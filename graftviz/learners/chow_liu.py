@@ -19,7 +19,7 @@ from graftviz.fitting.penalty import Penalty
 from graftviz.history import History
 from graftviz.learners.base import CodeLine, Learner
 from graftviz.learners.clock import Clock
-from graftviz.learners.cost import Part, TableSize, every_pair
+from graftviz.learners.cost import CostPart, TableSize, every_pair
 from graftviz.learners.grafting import budget_reason
 from graftviz.options import option
 from graftviz.search.spanning import best_exchange, information_of_row, next_edge
@@ -84,7 +84,7 @@ class ChowLiu(Learner):
         none_means="until all variables are joined, or no information is left",
     )
 
-    def cost(self, size: TableSize, cache_bytes: int, notes: list[str]) -> list[Part]:
+    def cost(self, size: TableSize, cache_bytes: int, notes: list[str]) -> list[CostPart]:
         """Return the parts of the memory and time of a run."""
         return every_pair(size, cache_bytes)
 

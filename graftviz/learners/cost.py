@@ -42,7 +42,7 @@ _ROW_VISITS = 12  # steps of both ends of an edge, over all its visits
 _SOLVE = 10e-9  # per number of the response in an edge test
 
 
-class Part(NamedTuple):
+class CostPart(NamedTuple):
     """Part of the memory or time of a run."""
 
     name: str
@@ -105,16 +105,16 @@ class TableSize(NamedTuple):
 
 def pair_counts(
     size: TableSize, counted: float, slot: int, cache_bytes: int, growth: float = _GROWTH
-) -> Part:
+) -> CostPart:
     """Return the part of counted pairs: cells up to the limit of the cache, and `slot` bytes."""
     table = 2 ** math.ceil(math.log2(2 * max(counted, 128) * 1.3))
     on_demand = size.table is None or size.has_rows or counting_plan(size.table).by_planes
     cells = min(4 * size.cells * counted * growth, cache_bytes) if on_demand else 0.0
     seconds = counted * size.count_seconds if on_demand else 0.0
-    return Part("pair counts", cells + counted * slot + _HASH_ENTRY * table, seconds)
+    return CostPart("pair counts", cells + counted * slot + _HASH_ENTRY * table, seconds)
 
 
-def every_pair(size: TableSize, cache_bytes: int) -> list[Part]:
+def every_pair(size: TableSize, cache_bytes: int) -> list[CostPart]:
     """Return the part of counting every pair."""
     return [pair_counts(size, size.possible, SLOT, cache_bytes)]
 
@@ -144,7 +144,7 @@ def score_seconds(size: TableSize, score: str, edges: float) -> float:
 
 def fits(
     size: TableSize, methods: Methods, edges: float, steps: float, *, is_dense: bool = False
-) -> list[Part]:
+) -> list[CostPart]:
     """Return the parts of the active set, its fits, and the conditionals of a pseudo-likelihood.
 
     Parameters
@@ -158,25 +158,25 @@ def fits(
     score, objective, _, refit = methods
     cells, states = size.cells, size.states
     network = 8 * edges * (_EDGE_NUMBERS * cells + 4 * states) + size.n * (8 * 6 * states + 400)
-    parts = [Part("model and its history", network * _GROWTH, 0.0)]
+    parts = [CostPart("model and its history", network * _GROWTH, 0.0)]
     seconds = size.n * _NODE + steps * (size.n * _NODE_STEP + edges / 2 * _EDGE_STEP)
     if "pseudo-likelihood" in (score, objective) or refit:
         connected = min(size.n, 2 * edges)
         lanes = 4 * math.ceil(states / 4)  # probabilities of a row are padded to groups of four
         block = size.rows * (4 * lanes + 8)
-        parts.append(Part("conditionals of the rows", connected * block * _GROWTH, 0.0))
+        parts.append(CostPart("conditionals of the rows", connected * block * _GROWTH, 0.0))
         if score == "pseudo-likelihood":
             columns = size.rows * 4 * (states - 1)
-            parts.append(Part("columns for scores", connected * columns * _GROWTH, 0.0))
-            parts.append(Part("planes of states", planes_bytes(size.rows, size.sizes), 0.0))
+            parts.append(CostPart("columns for scores", connected * columns * _GROWTH, 0.0))
+            parts.append(CostPart("planes of states", planes_bytes(size.rows, size.sizes), 0.0))
         visits = edges * _ROW_VISITS * 2 * size.rows * states * _ROW_LANE
-        parts.append(Part("pseudo-likelihood fits", 0.0, visits))
+        parts.append(CostPart("pseudo-likelihood fits", 0.0, visits))
     if objective == "bethe":
         seconds += edges * cells * _FIT_CELL
     if score == "linear-response":
         numbers = min(size.n, 2 * edges) * states
         room = 8 * numbers**2 * 1.5 if is_dense else 8 * edges * cells * 20
         update = numbers**2 * 8 * 0.3e-9 * states if is_dense else edges * cells * 60e-9
-        parts.append(Part("linear response", room, steps * update))
-    parts.append(Part("fits", 0.0, seconds))
+        parts.append(CostPart("linear response", room, steps * update))
+    parts.append(CostPart("fits", 0.0, seconds))
     return parts

@@ -12,7 +12,7 @@ from graftviz.learners.base import CodeLine, Learner
 from graftviz.learners.cost import (
     SCAN,
     SCANNED_SLOT,
-    Part,
+    CostPart,
     TableSize,
     assumed_edges,
     fits,
@@ -66,7 +66,7 @@ class EdgeGrafting(GraftingOptions):
         CodeLine("stop", 1, "else stop"),
     )
 
-    def cost(self, size: TableSize, cache_bytes: int, notes: list[str]) -> list[Part]:
+    def cost(self, size: TableSize, cache_bytes: int, notes: list[str]) -> list[CostPart]:
         """Return the parts of the memory and time of a run."""
         edges = assumed_edges(size, self.edge_budget(size.n), notes)
         chosen = methods(self, has_rows=size.has_rows)
@@ -75,7 +75,7 @@ class EdgeGrafting(GraftingOptions):
         scans = edges * size.possible * per_look + 2 * size.possible * per_score
         return [
             pair_counts(size, size.possible, SCANNED_SLOT, cache_bytes, growth=1.0),
-            Part("scans", 0.0, scans),
+            CostPart("scans", 0.0, scans),
             *fits(size, chosen, edges, edges, is_dense=True),
         ]
 

@@ -22,7 +22,7 @@ from graftviz.learners.base import Learner
 from graftviz.learners.cost import (
     SCAN,
     SCANNED_SLOT,
-    Part,
+    CostPart,
     TableSize,
     assumed_edges,
     fits,
@@ -105,7 +105,7 @@ class FeatureOptions(Learner):
         none_means="until no remaining feature passes the test",
     )
 
-    def cost(self, size: TableSize, cache_bytes: int, notes: list[str]) -> list[Part]:
+    def cost(self, size: TableSize, cache_bytes: int, notes: list[str]) -> list[CostPart]:
         """Return the parts of the memory and time of a run."""
         edges = assumed_edges(size, self.edge_budget(size.n), notes)
         steps = min(_FEATURES * edges, size.possible * size.cells)
@@ -118,8 +118,8 @@ class FeatureOptions(Learner):
         per_cell = edges / 2 * _FEATURE_STEP if self.one_step else _FEATURE_FIT
         return [
             pair_counts(size, size.possible, SCANNED_SLOT, cache_bytes, growth=1.0),
-            Part("scans", 0.0, steps * size.possible * SCAN + looks),
-            Part("steps of features", 0.0, steps * size.cells * per_cell),
+            CostPart("scans", 0.0, steps * size.possible * SCAN + looks),
+            CostPart("steps of features", 0.0, steps * size.cells * per_cell),
             *fits(size, PRESETS["paper"], edges, steps),
         ]
 

@@ -11,7 +11,7 @@ from graftviz.learners.cost import (
     LOGGED_TEST,
     SLOT,
     TEST,
-    Part,
+    CostPart,
     TableSize,
     assumed_edges,
     fits,
@@ -72,7 +72,7 @@ class FirstHit(GraftingOptions):
             screening=False,
         )
 
-    def cost(self, size: TableSize, cache_bytes: int, notes: list[str]) -> list[Part]:
+    def cost(self, size: TableSize, cache_bytes: int, notes: list[str]) -> list[CostPart]:
         """Return the parts of the memory and time of a run."""
         budget = self.edge_budget(size.n)
         edges, chosen = assumed_edges(size, budget, notes), methods(self, has_rows=size.has_rows)
@@ -85,8 +85,8 @@ class FirstHit(GraftingOptions):
         counted = min(size.possible, tests)
         return [
             pair_counts(size, counted, SLOT, cache_bytes),
-            Part("record of the steps", LOGGED_TEST * tests, 0.0),
-            Part("search", 0.0, tests * (TEST + score_seconds(size, chosen.score, edges))),
+            CostPart("record of the steps", LOGGED_TEST * tests, 0.0),
+            CostPart("search", 0.0, tests * (TEST + score_seconds(size, chosen.score, edges))),
             *fits(size, chosen, edges, edges),
         ]
 

@@ -18,7 +18,7 @@ import numpy as np
 from graftviz.counts import PairCounts
 from graftviz.errors import InputError
 from graftviz.learners.base import CodeLine, Learner, checked_budget, checked_seed
-from graftviz.learners.cost import Part, TableSize, every_pair
+from graftviz.learners.cost import CostPart, TableSize, every_pair
 from graftviz.learners.exchange_run import ExchangeRun
 from graftviz.options import option
 from graftviz.table import DiscreteTable
@@ -262,7 +262,7 @@ class ForcedPruning(Learner):
         """Return the learner without options that require data of a certain size."""
         return replace(self, edges=None, max_edges=None, exchange=None, clusters=None)
 
-    def cost(self, size: TableSize, cache_bytes: int, notes: list[str]) -> list[Part]:
+    def cost(self, size: TableSize, cache_bytes: int, notes: list[str]) -> list[CostPart]:
         """Return the parts of the memory and time of a run."""
         edges = self.edge_budget(size.n)
         exchanges = self.exchanges if self.exchange_size(edges) else 0
@@ -272,9 +272,9 @@ class ForcedPruning(Learner):
         products = size.rows * free**2 * _ROW_PRODUCT
         return [
             *every_pair(size, cache_bytes),
-            Part("conditionals of the rows", 4 * size.rows * states, runs * _PASSES * per_pass),
-            Part("columns for gains", 8 * size.rows * free + 16 * free**2, runs * products),
-            Part("record of the steps", runs * 8 * (states + edges * size.cells), 0.0),
+            CostPart("conditionals of the rows", 4 * size.rows * states, runs * _PASSES * per_pass),
+            CostPart("columns for gains", 8 * size.rows * free + 16 * free**2, runs * products),
+            CostPart("record of the steps", runs * 8 * (states + edges * size.cells), 0.0),
         ]
 
     def steps(

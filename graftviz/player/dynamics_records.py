@@ -19,7 +19,7 @@ from graftviz.dynamics import (
     residual_deviation,
     several_steps,
 )
-from graftviz.dynamics.measuring import Plan, learning
+from graftviz.dynamics.measuring import DynamicsPlan, learning
 from graftviz.dynamics.prepared import PreparedSeries
 from graftviz.dynamics.solving import SolverOptions
 from graftviz.errors import InputError
@@ -53,7 +53,7 @@ class RunProgress:
     result: DynamicsResult | None = None
 
 
-def run_progress(material: PreparedSeries, plan: Plan) -> Iterator[RunProgress]:
+def run_progress(material: PreparedSeries, plan: DynamicsPlan) -> Iterator[RunProgress]:
     """Learn row by row, and yield the steps as they come."""
     names, learner = material.series.names, plan.learner
     k = learner.parent_count(material.n) if isinstance(learner, SolverOptions) else 0
@@ -152,14 +152,19 @@ def series_record(
 
 
 def learning_record(
-    material: PreparedSeries, plan: Plan, found: RunProgress, *, node: int | None, failure: str = ""
+    material: PreparedSeries,
+    plan: DynamicsPlan,
+    found: RunProgress,
+    *,
+    node: int | None,
+    failure: str = "",
 ) -> dict[str, Any]:
     """Return a run without its steps.
 
     Parameters
     ----------
     material : PreparedSeries
-    plan : Plan
+    plan : DynamicsPlan
     found : RunProgress
     node : int or None
         Selected series.

@@ -48,7 +48,7 @@ MOST_REGION_BYTES = 100_000_000
 RULES = {"greedy": "greedy", "random": "random", "norm": "strongest edge"}  # of expansion
 
 
-class Question(NamedTuple):
+class RegionQuery(NamedTuple):
     """Arguments of :func:`graftviz.regions.grow_region`, after the model."""
 
     query: int
@@ -122,7 +122,7 @@ class Grown:
     seconds: float = 0.0
 
 
-def growing(model: PairwiseMRF, question: Question) -> Iterator[Grown]:
+def growing(model: PairwiseMRF, question: RegionQuery) -> Iterator[Grown]:
     """Grow a region, and compute the marginal in it after every step."""
     steps: tuple[AnsweredStep, ...] = ()
     spent = 0.0
@@ -135,7 +135,7 @@ def growing(model: PairwiseMRF, question: Question) -> Iterator[Grown]:
         began = time.perf_counter()
 
 
-def _answered(model: PairwiseMRF, step: RegionStep, question: Question) -> AnsweredStep:
+def _answered(model: PairwiseMRF, step: RegionStep, question: RegionQuery) -> AnsweredStep:
     try:
         marginal = region_marginal(
             model, step.nodes, question.query, question.cut, max_memory=MOST_REGION_BYTES
@@ -263,7 +263,7 @@ def step_records(
 
 def region_record(
     model: PairwiseMRF,
-    question: Question,
+    question: RegionQuery,
     grown: Grown,
     *,
     state: int | None,
@@ -275,7 +275,7 @@ def region_record(
     Parameters
     ----------
     model : PairwiseMRF
-    question : Question
+    question : RegionQuery
     grown : Grown
     state : int or None
         State whose probability is shown; None for the last one.

@@ -15,7 +15,7 @@ from graftviz.datasets import load_dataset
 from graftviz.datasets.networks import dense_network
 from graftviz.dynamics import LEARNERS, dynamics_learner, has_seeds
 from graftviz.dynamics.all_regressions import regress_all
-from graftviz.dynamics.measuring import Counts, Plan, measuring_curves
+from graftviz.dynamics.measuring import Counts, DynamicsPlan, measuring_curves
 from graftviz.dynamics.prepared import generated_series
 from graftviz.dynamics.solving import SolverOptions
 from graftviz.errors import InputError
@@ -34,7 +34,7 @@ from graftviz.player.budget_records import bounded_run
 from graftviz.player.dynamics_records import run_progress
 from graftviz.player.recorders import RunRecorder, compiled
 from graftviz.player.records import answer
-from graftviz.player.region_records import Question, answering, growing
+from graftviz.player.region_records import RegionQuery, answering, growing
 from graftviz.racing import rehearse, small_data
 from graftviz.ranks import ranked_steps, simulated_ranks
 from graftviz.regions import CUTS, local_marginal
@@ -141,7 +141,7 @@ def rehearse_regions() -> None:
     grid = ising_grid(3, 3, field=1.0, coupling=0.3, seed=0)
     for model in (grid, random_model(grid_graph(3, 3).edges, sizes, seed=0)):
         for expansion, cut in (("greedy", "drop"), ("greedy", "mean-field"), ("norm", "drop")):
-            deque(growing(model, Question(4, expansion, cut, 0.0, 4, 0)), maxlen=0)
+            deque(growing(model, RegionQuery(4, expansion, cut, 0.0, 4, 0)), maxlen=0)
         promising_query(model)
         influence_of(model)
         deque(answering(model), maxlen=0)
@@ -175,7 +175,7 @@ def rehearse_dynamics() -> None:
         sparse: dict[str, Any] = {"solver": solver, "parents": 2}
         learner = cls(**(sparse if issubclass(cls, SolverOptions) else {}))
         wiring = "truth" if name == "enforcing" else ""
-        deque(run_progress(small, Plan(learner, 0, wiring)), maxlen=0)
+        deque(run_progress(small, DynamicsPlan(learner, 0, wiring)), maxlen=0)
         if has_seeds(learner):
             counts = Counts(learner, (1, 2), (1, 2))
             for regressions in filter(None, regress_all(small.train, learner)):

@@ -53,7 +53,7 @@ class Coefficients(NamedTuple):
     spread: np.ndarray
 
 
-class Comparison(NamedTuple):
+class ComparisonSolution(NamedTuple):
     """Solution of a = min(C a + b, s).
 
     Attributes
@@ -72,7 +72,7 @@ class Comparison(NamedTuple):
     bounds: np.ndarray
 
 
-def compare_from_scratch(coefficients: Coefficients) -> Comparison:
+def compare_from_scratch(coefficients: Coefficients) -> ComparisonSolution:
     """Solve for a region from scratch, beginning with every row loose.
 
     Each round solves one linear system and switches the rows whose bound decreases; the bounds
@@ -95,23 +95,25 @@ def compare_from_scratch(coefficients: Coefficients) -> Comparison:
             break
         loose, bounds = tried, solution
     matrix, _ = _system(coefficients, loose)
-    return Comparison(coefficients, loose, np.linalg.inv(np.eye(len(loose)) - matrix), bounds)
+    return ComparisonSolution(
+        coefficients, loose, np.linalg.inv(np.eye(len(loose)) - matrix), bounds
+    )
 
 
 def appended(
-    before: Comparison,
+    before: ComparisonSolution,
     touched: np.ndarray,
     rows: np.ndarray,
     perturbation: np.ndarray,
     spread: np.ndarray,
     loose: np.ndarray,
-) -> Comparison:
+) -> ComparisonSolution:
     """Return the comparison of a region with one more variable.
 
     Parameters
     ----------
-    before : Comparison
-        Comparison of the k variables so far.
+    before : ComparisonSolution
+        Solution of the k variables so far.
     touched : int64 array, shape (t,)
         Places of the neighbours of the added variable, whose rows change.
     rows : float64 array, shape (t + 1, k + 1)
@@ -162,7 +164,9 @@ def bordered(inverse: np.ndarray, column: np.ndarray, row: np.ndarray) -> np.nda
     return larger
 
 
-def _improved(coefficients: Coefficients, loose: np.ndarray, inverse: np.ndarray) -> Comparison:
+def _improved(
+    coefficients: Coefficients, loose: np.ndarray, inverse: np.ndarray
+) -> ComparisonSolution:
     """Switch rows while a bound decreases; solve from scratch if rounding errors get too large."""
     for _ in range(_MOST_ROUNDS):
         matrix, constants = _system(coefficients, loose)
@@ -172,7 +176,7 @@ def _improved(coefficients: Coefficients, loose: np.ndarray, inverse: np.ndarray
             return compare_from_scratch(coefficients)
         better = _better_rows(coefficients, loose, solution)
         if not len(better):
-            return Comparison(coefficients, loose, inverse, solution)
+            return ComparisonSolution(coefficients, loose, inverse, solution)
         loose = loose.copy()
         loose[better] = ~loose[better]
         change = np.where(loose[better, None], -1.0, 1.0) * coefficients.influence[better]

@@ -17,7 +17,7 @@ import numpy as np
 from numba import njit
 
 from graftviz.model import PairwiseMRF
-from graftviz.sampling.sweep import Conditionals, advance
+from graftviz.sampling.sweep import SweepModel, advance
 
 SWEEPS_PER_STEP = 5
 _EFFECTIVE_SHARE = 0.85  # smallest effective share of the population after an increase of β
@@ -63,7 +63,7 @@ def usual_sweeps(model: PairwiseMRF, start: Population) -> int:
 
 def anneal(
     model: PairwiseMRF,
-    conditionals: Conditionals,
+    conditionals: SweepModel,
     start: Population,
     sweeps: int,
     rng: np.random.Generator,

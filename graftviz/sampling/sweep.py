@@ -40,7 +40,7 @@ _UNIFORM_STEP = np.float32(2.0**-24)
 _LEAST_EXPONENT = np.float32(-100.0)
 
 
-class Conditionals(NamedTuple):
+class SweepModel(NamedTuple):
     """Model for the kernel: every full conditional as weights of indicator rows.
 
     Attributes
@@ -67,7 +67,7 @@ class Conditionals(NamedTuple):
     weights: np.ndarray
 
 
-def conditionals_of(model: PairwiseMRF) -> Conditionals:
+def conditionals_of(model: PairwiseMRF) -> SweepModel:
     """Convert the model's weights, all finite, to those of the formula above."""
     n = model.n_variables
     sizes = model.cardinalities
@@ -98,7 +98,7 @@ def conditionals_of(model: PairwiseMRF) -> Conditionals:
         weight_starts[i] = filled
         filled += padded.size
         flat_weights.append(padded.reshape(-1))
-    return Conditionals(
+    return SweepModel(
         cardinalities=np.array(sizes),
         own_rows=own_rows,
         input_starts=input_starts,
@@ -109,7 +109,7 @@ def conditionals_of(model: PairwiseMRF) -> Conditionals:
 
 
 def advance(
-    conditionals: Conditionals,
+    conditionals: SweepModel,
     states: np.ndarray,
     generators: np.ndarray,
     sweeps: int,
@@ -122,7 +122,7 @@ def advance(
 
     Parameters
     ----------
-    conditionals : Conditionals
+    conditionals : SweepModel
     states : uint8 array, shape (n, chains)
         Updated in place.
     generators : uint32 array, shape (4, chains)

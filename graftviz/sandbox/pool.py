@@ -19,7 +19,7 @@ import psutil
 from graftviz.errors import InputError
 from graftviz.sandbox.frames import Frame, FrameError, read_frame, unpacked_frame, write_frame
 from graftviz.sandbox.readers import KINDS, UploadedFile
-from graftviz.sandbox.worker import CAN_FORK, Limits
+from graftviz.sandbox.worker import CAN_FORK, ReadLimits
 from graftviz.wording import shortened
 
 log = logging.getLogger(__name__)
@@ -53,12 +53,12 @@ class _Worker:
 
     Parameters
     ----------
-    limits : Limits
+    limits : ReadLimits
     module : str
         Main module of the process.
     """
 
-    def __init__(self, limits: Limits, module: str) -> None:
+    def __init__(self, limits: ReadLimits, module: str) -> None:
         self._limits = limits
         paths = [str(_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
         single = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
@@ -198,7 +198,7 @@ class WorkerPool:
 
     Parameters
     ----------
-    limits : Limits
+    limits : ReadLimits
         Limits per upload.
     most : int
         Maximum number of concurrent uploads.
@@ -209,7 +209,7 @@ class WorkerPool:
     """
 
     def __init__(
-        self, limits: Limits, most: int = 2, patience: float = 60.0, module: str = WORKER_MODULE
+        self, limits: ReadLimits, most: int = 2, patience: float = 60.0, module: str = WORKER_MODULE
     ) -> None:
         self._limits = limits
         self._module = module
@@ -332,7 +332,7 @@ class WorkerPool:
             spare.end()
 
 
-def _value(kind: str, title: str, response: Frame, limits: Limits) -> Any:
+def _value(kind: str, title: str, response: Frame, limits: ReadLimits) -> Any:
     """Return the value in a response; raise :class:`InputError` if there is none."""
     header = response.header
     reason = _DAMAGED
@@ -354,14 +354,14 @@ def _value(kind: str, title: str, response: Frame, limits: Limits) -> Any:
     raise InputError(f"{title} cannot be read: {reason}.")
 
 
-def _memory_reason(limits: Limits) -> str:
+def _memory_reason(limits: ReadLimits) -> str:
     return (
         f"this needs more than {limits.memory / 1e6:,.0f} MB of memory; use fewer rows or columns, "
         "or read it with graftviz on your own machine"
     )
 
 
-def _time_reason(limits: Limits) -> str:
+def _time_reason(limits: ReadLimits) -> str:
     return (
         f"this takes more than {limits.seconds:g} seconds; use fewer rows or columns, or "
         "read it with graftviz on your own machine"

@@ -43,7 +43,7 @@ _MOST_TRACE = 4_000  # maximum characters of a traceback
 _OUT_OF_MEMORY = ("malloc of size", "realloc of size", "bad_alloc", "Cannot allocate memory")
 
 
-class Limits(NamedTuple):
+class ReadLimits(NamedTuple):
     """Limits of reading one upload.
 
     Attributes
@@ -115,11 +115,11 @@ def _respond_in_child(request: Frame, responses: BinaryIO) -> None:
         os._exit(code)
 
 
-def _limits(header: Mapping[str, Any]) -> Limits:
-    return Limits(int(header["memory"]), float(header["seconds"]))
+def _limits(header: Mapping[str, Any]) -> ReadLimits:
+    return ReadLimits(int(header["memory"]), float(header["seconds"]))
 
 
-def _limit(limits: Limits) -> None:
+def _limit(limits: ReadLimits) -> None:
     """Set the limits of this process on memory, processor time and written files."""
     seconds = int(limits.seconds) + 1
     _lower(resource.RLIMIT_CPU, seconds, seconds + 1)

@@ -52,7 +52,7 @@ class Extent(NamedTuple):
         return self.rows * self.columns
 
 
-class Source(NamedTuple):
+class BatchSource(NamedTuple):
     """File that can be read in pieces, from its beginning, any number of times.
 
     Attributes
@@ -128,7 +128,7 @@ def _shift(place: Callable[[int], str], start: int) -> Callable[[int], str]:
     return lambda row: place(start + row)
 
 
-def _text_batches(source: Source) -> Iterator[RawTable]:
+def _text_batches(source: BatchSource) -> Iterator[RawTable]:
     title = source.extent.title
     shape: Shape | None = None
     line = 1

@@ -17,7 +17,7 @@ import numpy as np
 from graftviz.errors import InputError
 from graftviz.memory import free_bytes
 from graftviz.table.arrow import arrow_array
-from graftviz.table.batches import Source, file_extent, select_columns
+from graftviz.table.batches import BatchSource, file_extent, select_columns
 from graftviz.table.coding import Rules, code_like
 from graftviz.table.discrete import DiscreteTable, Fingerprint, held_out_rows
 from graftviz.table.lookup import Lookup
@@ -55,7 +55,7 @@ class ChunkedTable(DiscreteTable):
 
     def __init__(
         self,
-        source: Source,
+        source: BatchSource,
         rules: Rules,
         coding: DiscreteTable,
         *,
@@ -80,7 +80,7 @@ class ChunkedTable(DiscreteTable):
         for name, value in parts.items():
             object.__setattr__(self, name, value)
 
-    _source: Source
+    _source: BatchSource
     _rules: Rules
     _coding: DiscreteTable
     _file_rows: int
@@ -312,14 +312,14 @@ def open_table(
     place = Path(path)
     expected = None if like is None else like.names
     rules = checked_rules(missing, max_states, "reject", BINS)
-    source = Source(place, file_extent(place), checked_header(header), expected)
+    source = BatchSource(place, file_extent(place), checked_header(header), expected)
     if max_memory is None:
         max_memory = int(_SHARE * free_bytes())
     return _open(source, rules, like, max_memory, chunk_rows)
 
 
 def _open(
-    source: Source,
+    source: BatchSource,
     rules: Rules,
     like: DiscreteTable | None,
     max_memory: int,

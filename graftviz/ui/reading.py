@@ -12,7 +12,7 @@ from joblib import cpu_count
 from graftviz.errors import InputError
 from graftviz.sandbox.pool import BusyError, WorkerPool
 from graftviz.sandbox.readers import UploadedFile
-from graftviz.sandbox.worker import Limits
+from graftviz.sandbox.worker import ReadLimits
 from graftviz.serving.limits import limits
 from graftviz.serving.scheduler import foreground
 
@@ -25,7 +25,7 @@ def worker_pool() -> WorkerPool:
     server = limits()
     # Half of the cores stay free for the sessions that play.
     readers = server.readers or max(1, cpu_count() // 2)
-    return WorkerPool(Limits(server.read_memory * 1_000_000, server.read_seconds), readers)
+    return WorkerPool(ReadLimits(server.read_memory * 1_000_000, server.read_seconds), readers)
 
 
 def read_files(

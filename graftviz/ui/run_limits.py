@@ -16,7 +16,7 @@ _MEGABYTE = 1e6
 _BUDGETS = (3.0, 2.0, 1.0, 0.5, 0.2, 0.05)  # edges a variable that are offered, most first
 
 
-class Verdict(NamedTuple):
+class RunCheck(NamedTuple):
     """Question or refusal before a run.
 
     Attributes
@@ -31,7 +31,7 @@ class Verdict(NamedTuple):
     refusal: str = ""
 
 
-def judge(table: DiscreteTable, *learners: Learner) -> Verdict:
+def judge(table: DiscreteTable, *learners: Learner) -> RunCheck:
     """Return whether runs of `learners` on `table` may begin, with the estimate if not.
 
     Raises
@@ -51,7 +51,7 @@ def judge(table: DiscreteTable, *learners: Learner) -> Verdict:
         text = " ".join([estimates[0].sentence, *estimates[0].assumptions])
     granted = limits()
     if seconds > granted.run_seconds or added > granted.run_memory * _MEGABYTE:
-        return Verdict(
+        return RunCheck(
             refusal=f"{text} Limits of this server: {duration_text(granted.run_seconds)} and "
             f"{size_text(granted.run_memory * _MEGABYTE)} per run. Not started."
         )
@@ -59,15 +59,15 @@ def judge(table: DiscreteTable, *learners: Learner) -> Verdict:
         # Runs of disconnected clients are evicted first.
         refusal = _no_room(text, added + resident_bytes())
     if refusal:
-        return Verdict(refusal=refusal)
+        return RunCheck(refusal=refusal)
     beyond = []
     if seconds > granted.ask_seconds:
         beyond.append(f"{granted.ask_seconds:g} s")
     if added > granted.ask_memory * _MEGABYTE:
         beyond.append(f"{size_text(granted.ask_memory * _MEGABYTE)}")
     if not beyond:
-        return Verdict()
-    return Verdict(question=f"{text} Limit: {' and '.join(beyond)}. Not started.")
+        return RunCheck()
+    return RunCheck(question=f"{text} Limit: {' and '.join(beyond)}. Not started.")
 
 
 def fewer_edges(table: DiscreteTable, learner: Learner) -> int | None:
@@ -80,7 +80,7 @@ def fewer_edges(table: DiscreteTable, learner: Learner) -> int | None:
         budget = max(1, min(round(share * n), n * (n - 1) // 2))
         if now is None or budget < now:
             smaller = dataclasses.replace(learner, max_edges=budget)  # type: ignore[call-arg]
-            if judge(table, smaller) == Verdict():
+            if judge(table, smaller) == RunCheck():
                 return budget
     return None
 

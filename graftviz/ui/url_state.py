@@ -39,7 +39,7 @@ _FINGERPRINT = re.compile(r"[0-9a-f]{16,64}")
 _NO_UPLOAD = "applies to uploaded data only"
 
 
-class Part(NamedTuple):
+class LinkPart(NamedTuple):
     """Setting of a page that is no single option.
 
     Attributes
@@ -64,8 +64,8 @@ def part(
     write: Callable[[Any], Mapping[str, str]],
     longest: Mapping[str, int] = MappingProxyType({}),
 ) -> Any:
-    """Declare a part of the settings as a dataclass field; see :class:`Part`."""
-    metadata = {_PART: Part(read, write, longest)}
+    """Declare a part of the settings as a dataclass field; see :class:`LinkPart`."""
+    metadata = {_PART: LinkPart(read, write, longest)}
     if isinstance(default, dict):
         return dataclasses.field(default_factory=default.copy, metadata=metadata)
     return dataclasses.field(default=default, metadata=metadata)
@@ -212,7 +212,7 @@ def changes_text(options: Mapping[str, Any]) -> str:
     return ",".join(f"{name}={text}" for name, text in texts(options).items())
 
 
-def _parts_of(cls: type) -> dict[str, Part]:
+def _parts_of(cls: type) -> dict[str, LinkPart]:
     fields = dataclasses.fields(cls)
     return {field.name: field.metadata[_PART] for field in fields if _PART in field.metadata}
 

@@ -34,7 +34,7 @@ _VISIT_KEY = "visit"
 T = TypeVar("T")
 
 
-class Work(Protocol):
+class PageWork(Protocol):
     """Computations of a page in one session."""
 
     def revoke(self) -> None:
@@ -44,7 +44,7 @@ class Work(Protocol):
         """Release all results that can be computed again."""
 
 
-S = TypeVar("S", bound=Work)
+S = TypeVar("S", bound=PageWork)
 
 
 class Visit:
@@ -58,9 +58,9 @@ class Visit:
     def __init__(self, share: Share) -> None:
         self.share = share
         self._lock = threading.Lock()
-        self._works: WeakSet[Work] = WeakSet()
+        self._works: WeakSet[PageWork] = WeakSet()
 
-    def add(self, work: Work) -> None:
+    def add(self, work: PageWork) -> None:
         """Let `work` stop, and be forgotten, with this visit."""
         with self._lock:
             self._works.add(work)
@@ -73,7 +73,7 @@ class Visit:
         """Release all results that can be computed again."""
         self._each(lambda work: work.forget())
 
-    def _each(self, act: Callable[[Work], None]) -> None:
+    def _each(self, act: Callable[[PageWork], None]) -> None:
         with self._lock:
             works = list(self._works)
         for work in works:

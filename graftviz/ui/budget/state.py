@@ -92,7 +92,7 @@ bounded_job = shared_job(run_progress, 200)
 l1_path = shared_job(pathing, 60)
 
 
-class Compared(NamedTuple):
+class ComparedBudgets(NamedTuple):
     """Finished runs of the ladder, the λ path so far, and whether that is all."""
 
     runs: list[BoundedProgress]
@@ -100,7 +100,7 @@ class Compared(NamedTuple):
     is_complete: bool
 
 
-class Shown(NamedTuple):
+class ShownBudget(NamedTuple):
     """Settings and data of the shown run."""
 
     options: BudgetOptions
@@ -112,7 +112,7 @@ class Shown(NamedTuple):
         return Budget(self.options.complexity, self.options.tau)
 
 
-class BudgetState(RunPage[BudgetOptions, Shown, BoundedProgress]):
+class BudgetState(RunPage[BudgetOptions, ShownBudget, BoundedProgress]):
     """Choices of one session, and the runs they led to."""
 
     resets = RESETS
@@ -139,25 +139,25 @@ class BudgetState(RunPage[BudgetOptions, Shown, BoundedProgress]):
         is_usual = name == "bound" and value == BOUNDS[self.values["complexity"]].usual
         super().choose(name, None if is_usual else value)
 
-    def _resolve(self) -> Shown:
+    def _resolve(self) -> ShownBudget:
         options = self.options
-        return Shown(options, source(options.data, options.seed))
+        return ShownBudget(options, source(options.data, options.seed))
 
-    def job_of(self, shown: Shown, bound: float | None = None) -> Job[BoundedProgress]:
+    def job_of(self, shown: ShownBudget, bound: float | None = None) -> Job[BoundedProgress]:
         """Return the run of settings, or the same one under another bound."""
         options = shown.options
         tau = options.tau if bound is None else bound
         learner = BoundedInference(options.complexity, float(tau), lam2=options.lam2)
         return bounded_job(shown.source, learner)
 
-    def path_of(self, shown: Shown) -> Job[MeasuredPath]:
+    def path_of(self, shown: ShownBudget) -> Job[MeasuredPath]:
         """Return the λ path that the models of settings are compared with."""
         options = shown.options
         return l1_path(shown.source, options.lam2, BOUNDS[options.complexity].method)
 
     # ------------------------------------------------------------------------------- the view
 
-    def graph(self, shown: Shown) -> dict[str, Any]:
+    def graph(self, shown: ShownBudget) -> dict[str, Any]:
         """Return names and places of the variables."""
         data, places = shown.source.material, shown.source.places
         is_known = data.positions is not None
@@ -167,7 +167,9 @@ class BudgetState(RunPage[BudgetOptions, Shown, BoundedProgress]):
         """Return the number of added edges; step 0 is the model without edges."""
         return len(found.steps) - 1
 
-    def message_parts(self, shown: Shown, found: BoundedProgress, failure: str) -> dict[str, Any]:
+    def message_parts(
+        self, shown: ShownBudget, found: BoundedProgress, failure: str
+    ) -> dict[str, Any]:
         """Return the parts of a message other than steps and graph."""
         before, ghost = self.before, self.ghost
         title = shown.source.material.title
@@ -189,7 +191,7 @@ class BudgetState(RunPage[BudgetOptions, Shown, BoundedProgress]):
         others = [tau for tau in BOUNDS[options.complexity].ladder if tau != options.tau]
         return [options.tau, *others]
 
-    def compared(self) -> Compared:
+    def compared(self) -> ComparedBudgets:
         """Return the models of the charts.
 
         Missing ones are started, two at a time: the shown run first, then the other bounds from
@@ -197,7 +199,7 @@ class BudgetState(RunPage[BudgetOptions, Shown, BoundedProgress]):
         """
         shown = self.shown
         if shown is None:
-            return Compared([], MeasuredPath(), False)
+            return ComparedBudgets([], MeasuredPath(), False)
         runs = [self.job_of(shown, bound) for bound in self.ladder(shown.options)]
         path = self.path_of(shown)
         jobs: list[Job[Any]] = [*runs, path]
@@ -205,4 +207,4 @@ class BudgetState(RunPage[BudgetOptions, Shown, BoundedProgress]):
         for job in missing[:MODELS_AT_A_TIME]:
             self.jobs.begin(job)
         finished = [job.latest for job in runs if job.ended and job.latest is not None]
-        return Compared(finished, path.latest or MeasuredPath(), not missing)
+        return ComparedBudgets(finished, path.latest or MeasuredPath(), not missing)

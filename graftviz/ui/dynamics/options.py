@@ -10,7 +10,7 @@ from graftviz.dynamics import (
     ScalableStructure,
     takes_parents,
 )
-from graftviz.dynamics.measuring import Plan
+from graftviz.dynamics.measuring import DynamicsPlan
 from graftviz.dynamics.prepared import PreparedSeries
 from graftviz.dynamics.reading import SeriesOptions
 from graftviz.dynamics.samples import sample_keys
@@ -21,7 +21,7 @@ from graftviz.material import UPLOAD
 from graftviz.memory import size_text
 from graftviz.options import check_options, option, option_of, option_specs
 from graftviz.serving.limits import limits
-from graftviz.ui.run_limits import Verdict
+from graftviz.ui.run_limits import RunCheck
 from graftviz.ui.url_state import fingerprint_part, seed_option, step_option
 
 _NUMBER = 60  # bytes a number takes in steps, records and messages together
@@ -182,7 +182,9 @@ def learner_of(options: DynamicsOptions, n: int, name: str | None = None) -> Dyn
     )
 
 
-def plan_of(options: DynamicsOptions, material: PreparedSeries, name: str | None = None) -> Plan:
+def plan_of(
+    options: DynamicsOptions, material: PreparedSeries, name: str | None = None
+) -> DynamicsPlan:
     """Return the run of the settings, or of another learner.
 
     Parents that are not available, of an unknown truth or a file that was not uploaded,
@@ -193,7 +195,7 @@ def plan_of(options: DynamicsOptions, material: PreparedSeries, name: str | None
     InputError
         When options do not go together, or there are too few rows for them.
     """
-    plan = Plan(learner_of(options, material.n, name), options.seed)
+    plan = DynamicsPlan(learner_of(options, material.n, name), options.seed)
     if takes_parents(plan.learner):
         is_known = {"truth": material.truth, "file": material.parents}.get(options.wiring, True)
         wiring = "inducing" if is_known is None else options.wiring
@@ -204,7 +206,7 @@ def plan_of(options: DynamicsOptions, material: PreparedSeries, name: str | None
     return plan
 
 
-def judge_system(n: int, rows: int, learner: DynamicsLearner) -> Verdict:
+def judge_system(n: int, rows: int, learner: DynamicsLearner) -> RunCheck:
     """Return whether a run on n series may begin, with the estimate if not."""
     seconds, stored = learner.seconds(n, rows), learner.stored_numbers(n)
     estimate = (
@@ -212,13 +214,13 @@ def judge_system(n: int, rows: int, learner: DynamicsLearner) -> Verdict:
         f"{n:,} series and {rows:,} rows."
     )
     if stored > _MOST_NUMBERS:
-        return Verdict(
+        return RunCheck(
             refusal=f"{estimate} Too much to display. Not started. Reduce seeds or parents, upload "
             "fewer series, or use python -m graftviz dynamics."
         )
     ask = limits().ask_seconds
     if seconds <= ask:
-        return Verdict()
-    return Verdict(
+        return RunCheck()
+    return RunCheck(
         question=f"{estimate} Limit: {ask:g} s. Not started. Fewer seeds reduce the time."
     )

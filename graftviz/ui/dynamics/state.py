@@ -17,8 +17,8 @@ from graftviz.dynamics.all_regressions import AllRegressions, regress_all
 from graftviz.dynamics.measuring import (
     Counts,
     Curves,
+    DynamicsPlan,
     Measured,
-    Plan,
     counts_near,
     measuring,
     measuring_curves,
@@ -46,7 +46,7 @@ from graftviz.ui.dynamics.options import (
 )
 from graftviz.ui.frame.jobs import Job, shared_job
 from graftviz.ui.frame.state import RunPage
-from graftviz.ui.run_limits import Verdict
+from graftviz.ui.run_limits import RunCheck
 from graftviz.ui.visits import clearable_cache
 
 _SYSTEM = (*OF_SYSTEM, "seed")
@@ -115,19 +115,19 @@ def survey(
 # --------------------------------------------------------------------------------------- the state
 
 
-class Shown(NamedTuple):
+class ShownDynamics(NamedTuple):
     """The shown run with its settings and data."""
 
     options: DynamicsOptions
     source: PreparedSeries
-    plan: Plan
+    plan: DynamicsPlan
 
-    def verdict(self, learner: DynamicsLearner) -> Verdict:
+    def verdict(self, learner: DynamicsLearner) -> RunCheck:
         """Return whether a learner may begin on these series, with the estimate if not."""
         return judge_system(self.source.n, self.source.train.n_rows, learner)
 
 
-class Compared(NamedTuple):
+class ComparedMethods(NamedTuple):
     """Results for other settings, as far as they are available.
 
     Attributes
@@ -146,7 +146,7 @@ class Compared(NamedTuple):
     missing: str = ""
 
 
-class DynamicsState(RunPage[DynamicsOptions, Shown, RunProgress]):
+class DynamicsState(RunPage[DynamicsOptions, ShownDynamics, RunProgress]):
     """Choices of one session, and the runs they led to."""
 
     resets = RESETS
@@ -154,23 +154,23 @@ class DynamicsState(RunPage[DynamicsOptions, Shown, RunProgress]):
     def __init__(self) -> None:
         super().__init__(DynamicsOptions, PLACES)
 
-    def _resolve(self) -> Shown | None:
+    def _resolve(self) -> ShownDynamics | None:
         options = self.options
         material = source(options, self.uploaded)
         if material is None:
             return None
         plan = plan_of(options, material)
-        found = Shown(options, material, plan)
+        found = ShownDynamics(options, material, plan)
         if self.is_on_show(found):
             return found
         key = (material.identity, plan)
         return found if self._may_begin(key, found.verdict(plan.costly)) else None
 
-    def job_of(self, shown: Shown) -> Job[RunProgress]:
+    def job_of(self, shown: ShownDynamics) -> Job[RunProgress]:
         """Return the run of a plan."""
         return run(shown.source, shown.plan)
 
-    def _adopt(self, found: Shown) -> None:
+    def _adopt(self, found: ShownDynamics) -> None:
         """Show a run; ignore a series of a link that does not exist, with a sentence."""
         super()._adopt(found)
         options, n = self.options, found.source.n
@@ -187,7 +187,7 @@ class DynamicsState(RunPage[DynamicsOptions, Shown, RunProgress]):
         exists = self.shown is not None and node is not None and node < self.shown.source.n
         return int(node) if exists else None
 
-    def graph(self, shown: Shown) -> dict[str, Any]:
+    def graph(self, shown: ShownDynamics) -> dict[str, Any]:
         """Return names and places of the series, and the true system."""
         material = shown.source
         return influence_graph(
@@ -203,7 +203,9 @@ class DynamicsState(RunPage[DynamicsOptions, Shown, RunProgress]):
         """Return the number of learned rows."""
         return len(found.steps)
 
-    def message_parts(self, shown: Shown, found: RunProgress, failure: str) -> dict[str, Any]:
+    def message_parts(
+        self, shown: ShownDynamics, found: RunProgress, failure: str
+    ) -> dict[str, Any]:
         """Return the parts of a message other than steps and graph."""
         material, node = shown.source, self.node
         return {
@@ -232,7 +234,7 @@ class DynamicsState(RunPage[DynamicsOptions, Shown, RunProgress]):
 
     # ----------------------------------------------------------------------- curves and the race
 
-    def compared(self) -> Compared:
+    def compared(self) -> ComparedMethods:
         """Return the available results of the four methods, of other k and of other |S|.
 
         Missing results are computed after the end of the shown run: the methods one by one, so that
@@ -240,7 +242,7 @@ class DynamicsState(RunPage[DynamicsOptions, Shown, RunProgress]):
         """
         job, shown = self.run, self.shown
         if shown is None or job is None:
-            return Compared()
+            return ComparedMethods()
         race = [measure(shown.source, plan) for plan in self._race(shown)]
         missing = [one for one in race if not one.ended]
         results = [one.final for one in race if one.final is not None]
@@ -248,12 +250,12 @@ class DynamicsState(RunPage[DynamicsOptions, Shown, RunProgress]):
         if missing:
             if job.ended:
                 self.jobs.begin(missing[0])
-            return Compared(race=results, is_complete=False, missing=failures)
+            return ComparedMethods(race=results, is_complete=False, missing=failures)
         compared = self._curves(shown)
         why = " ".join(filter(None, [failures, compared.missing]))
         return compared._replace(race=results, missing=why)
 
-    def _race(self, shown: Shown) -> list[Plan]:
+    def _race(self, shown: ShownDynamics) -> list[DynamicsPlan]:
         """Return the plans of the four methods, without those that would take too long."""
         plans = []
         for name in LEARNERS:
@@ -261,26 +263,26 @@ class DynamicsState(RunPage[DynamicsOptions, Shown, RunProgress]):
                 plan = plan_of(shown.options, shown.source, name)
             except InputError:
                 continue
-            if plan == shown.plan or shown.verdict(plan.costly) == Verdict():
+            if plan == shown.plan or shown.verdict(plan.costly) == RunCheck():
                 plans.append(plan)
         return plans
 
-    def _curves(self, shown: Shown) -> Compared:
+    def _curves(self, shown: ShownDynamics) -> ComparedMethods:
         """Return the curves so far."""
         options, material, _ = shown
         n, seed = material.n, options.seed
         try:
             learner = plan_of(options, material, ScalableStructure.name).learner
         except InputError as error:
-            return Compared(missing=f"No curves: {error}")
+            return ComparedMethods(missing=f"No curves: {error}")
         assert has_seeds(learner)  # by its name
-        if shown.verdict(replace(learner, seeds=float(n))) != Verdict():
-            return Compared(missing=TOO_LONG)
+        if shown.verdict(replace(learner, seeds=float(n))) != RunCheck():
+            return ComparedMethods(missing=TOO_LONG)
         regressions = survey(material, learner, seed)
         self.jobs.begin(regressions)
         if not regressions.finished:
-            return Compared(is_complete=regressions.ended, missing=regressions.failure)
+            return ComparedMethods(is_complete=regressions.ended, missing=regressions.failure)
         counts = counts_near(learner, material)
         job = curves(material, counts, seed)
         self.jobs.begin(job)
-        return Compared(job.latest or Curves(), (), job.ended, job.failure)
+        return ComparedMethods(job.latest or Curves(), (), job.ended, job.failure)

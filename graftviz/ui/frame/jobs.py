@@ -216,7 +216,7 @@ def await_first(job: Job[Any]) -> None:
     job.wait(1, _FIRST_VALUE)
 
 
-class Source(Protocol):
+class JobSource(Protocol):
     """Data or model that jobs compute from."""
 
     @property
@@ -234,7 +234,7 @@ def shared_job(
     *,
     lane: Hashable = None,
     begins: bool = False,
-) -> Callable[Concatenate[Source, P], Job[T]]:
+) -> Callable[Concatenate[JobSource, P], Job[T]]:
     """Return a function of source and settings that returns the job of these.
 
     Equal arguments give the same job. Jobs of a source with a cache of its own, such as an upload,
@@ -254,7 +254,7 @@ def shared_job(
     """
     shared = clearable_cache(SourceCache(most))
 
-    def job(source: Source, /, *settings: P.args, **named: P.kwargs) -> Job[T]:
+    def job(source: JobSource, /, *settings: P.args, **named: P.kwargs) -> Job[T]:
         token = f"{source.identity}:{settings}{named or ''}"
 
         def make() -> Job[T]:

@@ -15,7 +15,7 @@ from graftviz.runs import Run
 from graftviz.serving.limits import limits
 from graftviz.serving.scheduler import Share
 from graftviz.table import TableOptions
-from graftviz.ui.frame.runs import Plan, RunStore, SessionRun, new_run
+from graftviz.ui.frame.runs import RunPlan, RunStore, SessionRun, new_run
 from graftviz.ui.frame.state import OptionsPage
 from graftviz.ui.run_limits import judge
 from graftviz.ui.url_state import (
@@ -36,7 +36,7 @@ class Entry(NamedTuple):
     Attributes
     ----------
     name : str
-    plan : Plan or None
+    plan : RunPlan or None
     problem : str
         Why it cannot run; empty if it can.
     run : SessionRun or None
@@ -44,7 +44,7 @@ class Entry(NamedTuple):
     """
 
     name: str
-    plan: Plan | None
+    plan: RunPlan | None
     problem: str = ""
     run: SessionRun | None = None
 
@@ -191,10 +191,10 @@ class LearningPage(OptionsPage[S]):
         """Start these runs, and show them instead of the present ones."""
         raise NotImplementedError
 
-    def _plan(self, learner: Learner, material: Material, **more: Any) -> Plan:
+    def _plan(self, learner: Learner, material: Material, **more: Any) -> RunPlan:
         """Return the plan of a run; raises InputError if learner and data do not fit together."""
         learner.check(material.train)
-        return Plan(material.identity, learner, self.values["seed"], **more)
+        return RunPlan(material.identity, learner, self.values["seed"], **more)
 
     def _may_begin_all(self, planned: tuple[Entry, ...], material: Material) -> bool:
         """Return whether the new runs are within the limits or confirmed."""
@@ -204,7 +204,7 @@ class LearningPage(OptionsPage[S]):
             self.is_beyond = True
         return not self.is_beyond
 
-    def _run_of(self, plan: Plan, material: Material, make: MakeRecorder) -> SessionRun:
+    def _run_of(self, plan: RunPlan, material: Material, make: MakeRecorder) -> SessionRun:
         """Return the run of a plan, started if there is none or if it has failed."""
 
         def start() -> SessionRun:

@@ -31,7 +31,7 @@ FORGOTTEN = "This run was released while the page was idle; reload the page to r
 
 
 @dataclass(frozen=True)
-class Plan:
+class RunPlan:
     """Data, learner and seed of a run; equal plans give equal runs.
 
     `ghost` is the run that it is shown with: the one it branched from, or is compared with.
@@ -41,10 +41,10 @@ class Plan:
     learner: Learner
     seed: int
     branch: Branch | None = None
-    ghost: Plan | None = None
+    ghost: RunPlan | None = None
 
 
-def new_run(plan: Plan, material: Material) -> Run:
+def new_run(plan: RunPlan, material: Material) -> Run:
     """Return a run that has not begun.
 
     Raises
@@ -222,7 +222,7 @@ class RunStore:
     """Runs of one session, by plan, the latest last."""
 
     def __init__(self) -> None:
-        self._runs: dict[Plan, SessionRun] = {}
+        self._runs: dict[RunPlan, SessionRun] = {}
 
     def __contains__(self, plan: object) -> bool:
         return plan in self._runs
@@ -230,7 +230,7 @@ class RunStore:
     def __iter__(self) -> Iterator[SessionRun]:
         return iter(list(self._runs.values()))
 
-    def get(self, plan: Plan, start: Callable[[], SessionRun]) -> SessionRun:
+    def get(self, plan: RunPlan, start: Callable[[], SessionRun]) -> SessionRun:
         """Return the run of a plan, started if there is none or if it has failed."""
         run = self._runs.pop(plan, None)
         if run is None or run.failure:

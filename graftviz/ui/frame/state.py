@@ -14,7 +14,7 @@ from graftviz.narrative.phrases import plural
 from graftviz.options import option_specs
 from graftviz.ui.frame.jobs import Job, Watching
 from graftviz.ui.frame.view import whole_number
-from graftviz.ui.run_limits import Verdict
+from graftviz.ui.run_limits import RunCheck
 from graftviz.ui.url_state import default_values, parse_options_of, write_options_of
 
 REMEMBERED_LINKS = 50
@@ -91,7 +91,7 @@ class PageState:
         """Confirm the computation of the current question."""
         self._agreed.add(self._asked)
 
-    def _may_begin(self, key: Hashable, verdict: Verdict) -> bool:
+    def _may_begin(self, key: Hashable, verdict: RunCheck) -> bool:
         """Return whether a computation is within the limits or confirmed.
 
         Problem and question are set accordingly.
@@ -99,7 +99,7 @@ class PageState:
         if key in self._agreed:
             return True
         self._asked, self.problem, self.question = key, verdict.refusal, verdict.question
-        return verdict == Verdict()
+        return verdict == RunCheck()
 
     def _apply(self, query: dict[str, str]) -> Iterable[str]:
         """Take the settings of an address; return its ignored parts."""

@@ -9,7 +9,7 @@ from typing import Any
 from graftviz.datasets import dataset_title
 from graftviz.material import UPLOAD
 from graftviz.options import check_options, option
-from graftviz.player.region_records import RULES, Question
+from graftviz.player.region_records import RULES, RegionQuery
 from graftviz.ui.url_state import LinkReader, fingerprint_part, part, seed_option, step_option
 
 GRID = "ising-grid"
@@ -129,8 +129,8 @@ class RegionOptions:
         check_options(self)
 
 
-def question_of(options: RegionOptions, query: int) -> Question:
+def question_of(options: RegionOptions, query: int) -> RegionQuery:
     """Return the settings that the options of the page give for a query."""
-    return Question(
+    return RegionQuery(
         query, options.expansion, options.cut, options.tolerance, options.size, options.seed
     )

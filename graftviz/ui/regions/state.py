@@ -16,7 +16,7 @@ from graftviz.player.models import ShownModel, grid_model
 from graftviz.player.recorders import to_json
 from graftviz.player.region_records import (
     Grown,
-    Question,
+    RegionQuery,
     Whole,
     answering,
     coefficient_record,
@@ -52,7 +52,7 @@ COUPLINGS = np.linspace(0.0, LARGEST_COUPLING, 21).tolist()
 # ---------------------------------------------------------------------------------------- the jobs
 
 
-def _growing(shown: ShownModel, question: Question) -> Iterator[Grown]:
+def _growing(shown: ShownModel, question: RegionQuery) -> Iterator[Grown]:
     return growing(shown.model, question)
 
 
@@ -265,7 +265,7 @@ def region_message(state: RegionState, shown: ShownModel, mail: Mailbox) -> str:
 
 def _curves(
     shown: ShownModel,
-    question: Question,
+    question: RegionQuery,
     rules: Mapping[tuple[str, str], Mapping[str, Any]],
     truth: np.ndarray | None,
     until: float,
