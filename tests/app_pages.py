@@ -10,9 +10,9 @@ from pathlib import Path
 from streamlit.components.v2.component_manager import BidiComponentManager
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest, app_test
-from waiting import wait_until
 
 from graftviz.ui.streamlit_runtime import leave_pages_to_app
+from tests.waiting import wait_until
 
 APP = str(Path(__file__).resolve().parent.parent / "app.py")
 COMPILING = 400.0  # seconds the engine may take where nothing is compiled yet

@@ -22,7 +22,7 @@ from graftviz.experiments.bench import (
     Lab,
     Measurement,
     Problem,
-    Sample,
+    Repetition,
     Size,
     Yardstick,
     best_f1,
@@ -153,7 +153,7 @@ SMALL = Size(8, 300, 3, held_out=60, seed=2)
 def spent(seconds, **facts):
     def work(lab, size):
         lab.calls = [*getattr(lab, "calls", []), size]
-        return Sample(seconds, seconds, None, facts)
+        return Repetition(seconds, seconds, None, facts)
 
     return work
 
@@ -162,7 +162,7 @@ def test_a_row_holds_medians_the_ratio_and_the_verdicts():
     times = iter([9.0, 1.0, 2.0, 3.0, 50.0, 2.0, 2.0, 2.0])
 
     def work(lab, size):
-        return Sample(next(times), 0.5, None, {"objective": 2.02})
+        return Repetition(next(times), 0.5, None, {"objective": 2.02})
 
     goals = (Goal("ratio", 2.0, 3.0), Goal("objective gap", 0.005, 0.001), Goal("F1", 0.5, 0.9))
     twin = Yardstick("twin", spent(5.0, objective=2.0))
@@ -181,7 +181,7 @@ def test_repetitions_end_when_the_time_is_used_up():
             until = time.process_time() + 0.05
             while time.process_time() < until:
                 pass
-        return Sample(0.05, 0.05)
+        return Repetition(0.05, 0.05)
 
     lab = Lab(seconds_per_row=0.12)
     assert lab.measure(Measurement("slow", SMALL, slow)).repetitions == lab.calls == 2
@@ -241,9 +241,9 @@ def test_numbers_of_several_samples_are_medians():
     def work(lab, size):
         asked.append(size.seed)
         seconds = {3: 1.0, 5: 4.0, 8: 2.0}[size.seed]
-        return Sample(seconds, seconds, None, {"recall": size.seed / 10})
+        return Repetition(seconds, seconds, None, {"recall": size.seed / 10})
 
-    twin = Yardstick("twin", lambda lab, size: Sample(10.0 * size.seed, 0.0), rehearse=False)
+    twin = Yardstick("twin", lambda lab, size: Repetition(10.0 * size.seed, 0.0), rehearse=False)
     measured = Measurement("work", SMALL, work, yardstick=twin, rehearse=False, seeds=(3, 5, 8))
     row = Lab().measure(measured)
     assert asked == [3, 5, 8]

@@ -173,6 +173,16 @@ def test_all_but_kernels_is_annotated() -> None:
     assert {path: names for path, names in found.items() if names} == {}
 
 
+def test_no_two_classes_of_the_package_have_one_name(tracked: list[Path]) -> None:
+    homes: dict[str, list[str]] = {}
+    for path in tracked:
+        if path.suffix == ".py" and str(path).startswith("graftviz/"):
+            for node in ast.walk(ast.parse(text_of(path))):
+                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                    homes.setdefault(node.name, []).append(str(path))
+    assert {name: paths for name, paths in homes.items() if len(paths) > 1} == {}
+
+
 LEARNER_ROOMS = ("graftviz/learners/", "graftviz/dynamics/")
 
 

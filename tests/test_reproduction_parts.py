@@ -28,7 +28,7 @@ from graftviz.experiments.reproduction.dynamics import (
     all_measures,
     learn_single_threaded,
 )
-from graftviz.experiments.reproduction.experiment import Task, experiments
+from graftviz.experiments.reproduction.experiment import MeasuringTask, experiments
 from graftviz.experiments.reproduction.papers import (
     bounded,
     localized,
@@ -51,7 +51,7 @@ from graftviz.runs import Run
 
 def rows_of(part, data=None):
     """Return the rows of a measured part with its columns."""
-    rows = part.measure(Task(data or Data(), lambda done: None))
+    rows = part.measure(MeasuringTask(data or Data(), lambda done: None))
     return [{**part.columns, **row} for row in rows]
 
 

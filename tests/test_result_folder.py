@@ -21,7 +21,7 @@ from hostile_files import deflated
 from graftviz.__main__ import main
 from graftviz.commands import COMMANDS
 from graftviz.errors import InputError
-from graftviz.experiments.bench import Measurement, Sample, Size
+from graftviz.experiments.bench import Measurement, Repetition, Size
 from graftviz.experiments.reproduction.data import read_data
 from graftviz.experiments.reproduction.experiment import REHEARSAL, PartCache
 from graftviz.formats.files import write_whole
@@ -385,7 +385,7 @@ def arguments(command: str, folder: Path) -> list[str]:
 def test_every_command_lists_its_files_in_a_complete_manifest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
-    quick = Measurement("quick", Size(4, 50, 2, 3), lambda *_: Sample(1.0, 1.0, None, {}))
+    quick = Measurement("quick", Size(4, 50, 2, 3), lambda *_: Repetition(1.0, 1.0, None, {}))
     monkeypatch.setattr("graftviz.commands.bench.measurements", lambda **_: (quick,))
     out = tmp_path / "out"
     assert main([command, *arguments(command, tmp_path), "--out", str(out)]) == 0

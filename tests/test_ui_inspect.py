@@ -28,7 +28,7 @@ from graftviz.serving.scheduler import Scheduler
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.inspect import state as inspect_state
 from graftviz.ui.inspect.results import matching_rows, model_files, state_names
-from graftviz.ui.inspect.state import InspectState, ShownModel
+from graftviz.ui.inspect.state import InspectedModel, InspectState
 from graftviz.ui.model_source import FILE, TRUE
 
 SOON = 300.0  # seconds; a first answer on a busy machine may have to be compiled
@@ -474,7 +474,7 @@ def test_every_file_is_built(state: InspectState) -> None:
     assert shown is not None
     contents = {file.name: file.build() for file in model_files(shown)}
     assert all(contents.values())
-    unanswered = model_files(ShownModel(state.loaded, state.picture(None)))
+    unanswered = model_files(InspectedModel(state.loaded, state.picture(None)))
     assert len(unanswered) == len(contents)
     for file in unanswered:
         assert isinstance(file.build(), str | bytes)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from graftviz.commands.arguments import INTERRUPTED, create_folder
 from graftviz.commands.progress import progress
-from graftviz.experiments.bench import Lab, Measurement, Row
+from graftviz.experiments.bench import BenchRow, Lab, Measurement
 from graftviz.formats.result_folder import write_results
 
 
@@ -18,9 +18,9 @@ def run_sweep(
     lab: Lab,
     measurements: Sequence[Measurement],
     *,
-    line: Callable[[Row], str],
-    files: Callable[[Sequence[Row]], Mapping[str, str]],
-    markdown: Callable[[Sequence[Row]], str],
+    line: Callable[[BenchRow], str],
+    files: Callable[[Sequence[BenchRow]], Mapping[str, str]],
+    markdown: Callable[[Sequence[BenchRow]], str],
 ) -> int:
     """Measure all rows until Ctrl-C, print and write them, and return the exit code.
 

@@ -11,7 +11,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from graftviz.errors import InputError
-from graftviz.experiments.bench import FAILURES, Lab, Measurement, Problem, Row, Sample, Size, Work
+from graftviz.experiments.bench import (
+    FAILURES,
+    BenchRow,
+    Lab,
+    Measurement,
+    Problem,
+    Repetition,
+    Size,
+    Work,
+)
 from graftviz.inference.cost import exact_operations, inference_cost
 from graftviz.inference.exact import plan_elimination
 from graftviz.learners.base import Learner
@@ -143,7 +152,7 @@ def _options(cls: type[Learner], max_edges: int | None, variables: int) -> dict[
 def _learning(cls: type[Learner], max_edges: int | None, seed: int, limit: float) -> Work:
     """Return a function that runs a learner until its end or the time limit."""
 
-    def work(lab: Lab, size: Size) -> Sample:
+    def work(lab: Lab, size: Size) -> Repetition:
         problem = lab.problem(size)
         learner = cls(**_options(cls, max_edges, size.nodes))
         run = Run(problem.train, learner, seed=seed, test=problem.test)
@@ -151,7 +160,7 @@ def _learning(cls: type[Learner], max_edges: int | None, seed: int, limit: float
             pass
         result = run.result()
         seconds = result.seconds.total
-        return Sample(seconds, seconds, result.model, {"stop_reason": result.stop_reason})
+        return Repetition(seconds, seconds, result.model, {"stop_reason": result.stop_reason})
 
     return work
 
@@ -191,7 +200,7 @@ def evaluation(model: PairwiseMRF, problem: Problem) -> dict[str, Any]:
     }
 
 
-def entry(row: Row) -> dict[str, Any]:
+def entry(row: BenchRow) -> dict[str, Any]:
     """Return the results of one learner in one contest by the names of :data:`COLUMNS`."""
     own = {
         "data": row.measurement.size.source,

@@ -134,7 +134,7 @@ class Problem:
         return self.train.codes.astype(np.int64)
 
 
-class Sample(NamedTuple):
+class Repetition(NamedTuple):
     """Result of one repetition.
 
     Attributes
@@ -152,16 +152,16 @@ class Sample(NamedTuple):
     model: PairwiseMRF | None = None
     facts: dict[str, Any] = {}  # noqa: RUF012 (never written to)
 
-    def scaled(self, factor: float) -> Sample:
+    def scaled(self, factor: float) -> Repetition:
         """Return the sample with its times multiplied, to extrapolate from a part of the work."""
         return self._replace(seconds=self.seconds * factor, wall=self.wall * factor)
 
 
-def timed(work: Callable[[], Any]) -> tuple[Any, Sample]:
+def timed(work: Callable[[], Any]) -> tuple[Any, Repetition]:
     """Run `work` and return its result and its times."""
     wall, cpu = time.perf_counter(), time.process_time()
     result = work()
-    return result, Sample(time.process_time() - cpu, time.perf_counter() - wall)
+    return result, Repetition(time.process_time() - cpu, time.perf_counter() - wall)
 
 
 class Goal(NamedTuple):
@@ -170,7 +170,7 @@ class Goal(NamedTuple):
     Attributes
     ----------
     quantity : str
-        A key of :attr:`Row.values`.
+        A key of :attr:`BenchRow.values`.
     least : float
         Threshold; infinite if only `target` counts.
     """
@@ -211,7 +211,7 @@ def quality(model: PairwiseMRF, problem: Problem) -> dict[str, Any]:
     return values
 
 
-Work: TypeAlias = "Callable[[Lab, Size], Sample]"  # does the work once
+Work: TypeAlias = "Callable[[Lab, Size], Repetition]"  # does the work once
 Judge: TypeAlias = Callable[[PairwiseMRF, Problem], dict[str, Any]]  # values of a learned model
 
 
@@ -233,7 +233,7 @@ class Measurement:
     name : str
         Description of the work.
     size : Size
-    run : callable (lab, size) -> Sample
+    run : callable (lab, size) -> Repetition
         Does the work once with this package.
     yardstick : Yardstick, optional
     goals : tuple of Goal
@@ -268,7 +268,7 @@ class Measurement:
 
 
 @dataclass(frozen=True)
-class Row:
+class BenchRow:
     """Results of one measurement.
 
     Attributes
@@ -320,7 +320,7 @@ class Lab:
         self._data = data or {}
         self._problems: dict[Size, Problem] = {}
         self.seconds_per_row, self.most_repetitions = seconds_per_row, most_repetitions
-        self.rows: list[Row] = []
+        self.rows: list[BenchRow] = []
 
     def problem(self, size: Size) -> Problem:
         """Return the data of a size.
@@ -336,7 +336,7 @@ class Lab:
             self._problems[size] = Problem(size, self._data.get(size.source))
         return self._problems[size]
 
-    def earlier(self, name: str, size: Size) -> Row:
+    def earlier(self, name: str, size: Size) -> BenchRow:
         """Return the earlier row with this name and size.
 
         Raises
@@ -349,12 +349,12 @@ class Lab:
                 return row
         raise Unavailable(f"{name} was not measured")
 
-    def measure(self, measurement: Measurement) -> Row:
+    def measure(self, measurement: Measurement) -> BenchRow:
         """Run a measurement and its yardstick, and append the row to :attr:`rows`."""
         self.rows.append(self._measured(measurement))
         return self.rows[-1]
 
-    def _measured(self, measurement: Measurement) -> Row:
+    def _measured(self, measurement: Measurement) -> BenchRow:
         seeds = measurement.seeds or (measurement.size.seed,)
         sizes = [replace(measurement.size, seed=seed) for seed in seeds]
         yardstick = measurement.yardstick
@@ -367,12 +367,12 @@ class Lab:
                 theirs, _ = self._medians(yardstick, sizes, measurement.judge)
         except FAILURES as problem:
             reason = str(problem) or type(problem).__name__
-            return Row(measurement, repetitions, values, missing=reason)
+            return BenchRow(measurement, repetitions, values, missing=reason)
         if theirs and values["seconds"] > 0:
             values["ratio"] = theirs["seconds"] / values["seconds"]
         if "objective" in values and "objective" in theirs:
             values["objective gap"] = values["objective"] / theirs["objective"] - 1.0
-        return Row(measurement, repetitions, values, theirs)
+        return BenchRow(measurement, repetitions, values, theirs)
 
     def _medians(
         self, work: Measurement | Yardstick, sizes: Sequence[Size], judge: Judge
@@ -393,11 +393,11 @@ class Lab:
 
     def _repeated(
         self, work: Measurement | Yardstick, size: Size, most: int | None
-    ) -> tuple[Sample, int]:
+    ) -> tuple[Repetition, int]:
         """Return the last sample with the median times of all samples, and their number."""
         if work.rehearse:
             work.run(self, size.rehearsal())
-        samples: list[Sample] = []
+        samples: list[Repetition] = []
         took = [0.0]
         limit = most or self.most_repetitions
         while len(samples) < limit and sum(took) + took[-1] <= self.seconds_per_row:

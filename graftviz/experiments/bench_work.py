@@ -16,7 +16,7 @@ import numpy as np
 
 from graftviz.counts import PairCounts
 from graftviz.experiments import plain
-from graftviz.experiments.bench import LAM, LAM2, Lab, Sample, Size, Work, best_f1, timed
+from graftviz.experiments.bench import LAM, LAM2, Lab, Repetition, Size, Work, best_f1, timed
 from graftviz.fitting.network import ActiveNetwork
 from graftviz.fitting.penalty import Penalty
 from graftviz.inference.exact import JunctionTree
@@ -51,25 +51,25 @@ QUERIES = 25
 FIELD, COUPLING = 0.5, 0.25
 
 
-def _timed_mean(work: Callable[[], Any], times: int) -> Sample:
+def _timed_mean(work: Callable[[], Any], times: int) -> Repetition:
     """Do the work many times and return the mean times."""
     return timed(lambda: [work() for _ in range(times)])[1].scaled(1.0 / times)
 
 
-def count_pairs(lab: Lab, size: Size) -> Sample:
+def count_pairs(lab: Lab, size: Size) -> Repetition:
     """Pack the table and count every pair."""
     train = lab.problem(size).train
     return timed(lambda: PairCounts(train).count_all())[1]
 
 
-def count_by_bincount(lab: Lab, size: Size) -> Sample:
+def count_by_bincount(lab: Lab, size: Size) -> Repetition:
     """Count some pairs by a loop of np.bincount, and extrapolate to all."""
     codes, pairs = lab.problem(size).codes, _some_pairs(size, BINCOUNT_PAIRS)
     _, sample = timed(lambda: plain.bincount_tables(codes, size.states, pairs))
     return sample.scaled(math.comb(size.nodes, 2) / len(pairs))
 
 
-def count_by_crosstab(lab: Lab, size: Size) -> Sample:
+def count_by_crosstab(lab: Lab, size: Size) -> Repetition:
     """Count a few pairs by pandas.crosstab, and extrapolate to all."""
     frame, pairs = lab.problem(size).train.to_frame(), _some_pairs(size, CROSSTAB_PAIRS)
     _, sample = timed(lambda: plain.crosstab_tables(frame, pairs))
@@ -82,34 +82,34 @@ def _some_pairs(size: Size, count: int) -> np.ndarray:
     return np.array([rng.choice(size.nodes, size=2, replace=False) for _ in range(count)])
 
 
-def sweep(lab: Lab, size: Size) -> Sample:
+def sweep(lab: Lab, size: Size) -> Repetition:
     """Time one sweep, as the mean of many."""
     return _propagated(lab, size, SWEEPS, -1.0).scaled(1.0 / SWEEPS)
 
 
-def converge(lab: Lab, size: Size) -> Sample:
+def converge(lab: Lab, size: Size) -> Repetition:
     """Propagate from uniform messages until none changes by more than 1e-6."""
     return _propagated(lab, size, MOST_SWEEPS, BP_TOLERANCE)
 
 
-def _propagated(lab: Lab, size: Size, sweeps: int, tolerance: float) -> Sample:
+def _propagated(lab: Lab, size: Size, sweeps: int, tolerance: float) -> Repetition:
     graph, work = message_graph(lab.problem(size).model), np.empty((5, size.states))
     n, m = size.nodes, len(graph.edge_nodes)
     found, sample = timed(lambda: propagate(graph, n, m, sweeps, tolerance, 0.0, work))
     return sample._replace(facts={"sweeps": float(found[0])})
 
 
-def plain_sweep(lab: Lab, size: Size) -> Sample:
+def plain_sweep(lab: Lab, size: Size) -> Repetition:
     """Time one synchronous sweep by products in NumPy."""
     return _timed_mean(_propagation(lab, size).sweep, PLAIN_SWEEPS)
 
 
-def plain_sweep_in_logs(lab: Lab, size: Size) -> Sample:
+def plain_sweep_in_logs(lab: Lab, size: Size) -> Repetition:
     """Time one synchronous sweep in NumPy that does not underflow at hubs."""
     return _timed_mean(_propagation(lab, size).sweep_in_logs, PLAIN_SWEEPS)
 
 
-def textbook_sweep(lab: Lab, size: Size) -> Sample:
+def textbook_sweep(lab: Lab, size: Size) -> Repetition:
     """Time one synchronous sweep in the log domain in NumPy."""
     model = lab.problem(size).model
     weights = plain.uniform_weights(model)
@@ -121,7 +121,7 @@ def textbook_sweep(lab: Lab, size: Size) -> Sample:
     return _timed_mean(work, PLAIN_SWEEPS)
 
 
-def plain_converge(lab: Lab, size: Size) -> Sample:
+def plain_converge(lab: Lab, size: Size) -> Repetition:
     """Sweep synchronously in NumPy until no message changes by more than 1e-6."""
     propagation = _propagation(lab, size)
     sweeps, sample = timed(lambda: propagation.converge(BP_TOLERANCE, MOST_SWEEPS))
@@ -135,7 +135,7 @@ def _propagation(lab: Lab, size: Size) -> plain.Propagation:
     return propagation
 
 
-def fit(lab: Lab, size: Size) -> Sample:
+def fit(lab: Lab, size: Size) -> Repetition:
     """Fit the weights of the true graph, with pairs counted before."""
     problem = lab.problem(size)
     network = ActiveNetwork(PairCounts(problem.train), problem.train.names, problem.train.labels)
@@ -148,7 +148,7 @@ def fit(lab: Lab, size: Size) -> Sample:
     return sample._replace(facts=facts)
 
 
-def plain_fit(lab: Lab, size: Size) -> Sample:
+def plain_fit(lab: Lab, size: Size) -> Repetition:
     """Fit the same weights by L-BFGS with converged belief propagation."""
     problem = lab.problem(size)
     edges = problem.model.edges
@@ -159,19 +159,19 @@ def plain_fit(lab: Lab, size: Size) -> Sample:
     return sample._replace(facts=facts)
 
 
-def grid_marginals(_lab: Lab, size: Size) -> Sample:
+def grid_marginals(_lab: Lab, size: Size) -> Repetition:
     """Compute all marginals and log Z of a square grid without wrap-around."""
     side = math.isqrt(size.nodes)
     return _marginals(grid_graph(side, side).edges, size)
 
 
-def band_marginals(_lab: Lab, size: Size) -> Sample:
+def band_marginals(_lab: Lab, size: Size) -> Repetition:
     """Compute all marginals and log Z of a banded graph, whose cliques have many states."""
     edges = [(i, j) for j in range(size.nodes) for i in range(max(j - BAND, 0), j)]
     return _marginals(np.array(edges), size)
 
 
-def _marginals(edges: np.ndarray, size: Size) -> Sample:
+def _marginals(edges: np.ndarray, size: Size) -> Repetition:
     n = int(edges.max()) + 1
     model = random_model(edges, [size.states] * n, seed=size.seed)
 
@@ -187,7 +187,7 @@ def _marginals(edges: np.ndarray, size: Size) -> Sample:
 def learning(make: Callable[[Size], Learner]) -> Work:
     """Return a function that runs the learner ``make(size)`` to its end."""
 
-    def work(lab: Lab, size: Size) -> Sample:
+    def work(lab: Lab, size: Size) -> Repetition:
         outcome, sample = _learned(make(size), lab, size)
         facts = {
             "objective": outcome.objective,
@@ -199,7 +199,7 @@ def learning(make: Callable[[Size], Learner]) -> Work:
     return work
 
 
-def _learned(learner: Learner, lab: Lab, size: Size) -> tuple[Outcome, Sample]:
+def _learned(learner: Learner, lab: Lab, size: Size) -> tuple[Outcome, Repetition]:
     train = lab.problem(size).train
     outcome, sample = timed(lambda: run_learner(learner, train, 0))
     assert outcome is not None  # only a run with a limit on edges has none
@@ -238,7 +238,7 @@ def _three_n(size: Size) -> int:
     return min(3 * size.nodes, math.comb(size.nodes, 2))
 
 
-def plain_edge_grafting(lab: Lab, size: Size) -> Sample:
+def plain_edge_grafting(lab: Lab, size: Size) -> Repetition:
     """Graft the first few edges in NumPy."""
     codes = lab.problem(size).codes
     grafting = plain.edge_grafting(codes, size.states, lam=LAM, lam2=LAM2)
@@ -246,7 +246,7 @@ def plain_edge_grafting(lab: Lab, size: Size) -> Sample:
     return sample._replace(facts={"objective": steps[-1][1].objective, "edges": float(len(steps))})
 
 
-def nodewise(lab: Lab, size: Size) -> Sample:
+def nodewise(lab: Lab, size: Size) -> Repetition:
     """Regress every variable on all others; with many variables, extrapolate from some."""
     problem = lab.problem(size)
     count = size.nodes if size.nodes <= NODEWISE_MOST else NODEWISE_PART
@@ -269,7 +269,7 @@ def nodewise(lab: Lab, size: Size) -> Sample:
     return sample._replace(facts={"best F1": best_f1(ranked, problem.model.edges)})
 
 
-def half_more_edges(lab: Lab, size: Size) -> Sample:
+def half_more_edges(lab: Lab, size: Size) -> Repetition:
     """Learn 1.5 n edges with the defaults, and evaluate them in order of activation."""
     outcome, sample = _learned(BestChoice(max_edges=3 * size.nodes // 2), lab, size)
     model, truth = outcome.model(), lab.problem(size).model.edges
@@ -281,7 +281,7 @@ def half_more_edges(lab: Lab, size: Size) -> Sample:
     return sample._replace(model=model, facts=available)
 
 
-def first_activations(lab: Lab, size: Size) -> Sample:
+def first_activations(lab: Lab, size: Size) -> Repetition:
     """Learn one edge per step until enough are active, without a final fit or certificate."""
     learner = BestChoice(alpha=1.0, lam=LAM, lam2=LAM2, preset="paper")
     target, train = min(LARGE_EDGES, size.nodes), lab.problem(size).train
@@ -297,13 +297,13 @@ def first_activations(lab: Lab, size: Size) -> Sample:
     return sample._replace(model=step.model(), facts={"share of pairs": share})
 
 
-def edge_grafting_row(lab: Lab, size: Size) -> Sample:
+def edge_grafting_row(lab: Lab, size: Size) -> Repetition:
     """Return the row of edge grafting of the same size as a yardstick."""
     values = lab.earlier(f"edge grafting, {PAPER}", size).values
-    return Sample(values["seconds"], values["wall"], None, {"objective": values["objective"]})
+    return Repetition(values["seconds"], values["wall"], None, {"objective": values["objective"]})
 
 
-def local_queries(_lab: Lab, size: Size) -> Sample:
+def local_queries(_lab: Lab, size: Size) -> Repetition:
     """Time one local query, as the mean of many, on the torus of this size and on the small one."""
     tiles = max(1, round(math.sqrt(size.nodes / SMALL_NODES)))
     large, small = (_queried(*torus(side, size.seed)) for side in (tiles, 1))
@@ -311,7 +311,7 @@ def local_queries(_lab: Lab, size: Size) -> Sample:
     return large._replace(facts={SLOWER: ratio})
 
 
-def _queried(model: PairwiseMRF, columns: int) -> Sample:
+def _queried(model: PairwiseMRF, columns: int) -> Repetition:
     """Time a query of one of many variables in the first tile."""
     places = [divmod(k * 37 % SMALL_NODES, TORUS[1]) for k in range(QUERIES)]
     local_marginal(model, 0, tolerance=0.0)  # the index of a model is built on first use

@@ -13,7 +13,7 @@ from typing import Any
 
 from graftviz._version import __version__
 from graftviz.experiments.arena import COLUMNS as ARENA_COLUMNS, Contest, entry
-from graftviz.experiments.bench import LOWER_IS_BETTER, Row
+from graftviz.experiments.bench import LOWER_IS_BETTER, BenchRow
 from graftviz.formats.json_values import json_text
 from graftviz.options import format_value
 from graftviz.table.csv_text import csv_text
@@ -72,7 +72,7 @@ def machine() -> dict[str, str]:
     }
 
 
-def bench_files(rows: Sequence[Row]) -> dict[str, str]:
+def bench_files(rows: Sequence[BenchRow]) -> dict[str, str]:
     """Return the files of the benchmark by name."""
     records = [_bench_record(row) for row in rows]
     whole = [record | _details(row) for row, record in zip(rows, records, strict=True)]
@@ -83,7 +83,7 @@ def bench_files(rows: Sequence[Row]) -> dict[str, str]:
     }
 
 
-def bench_markdown(rows: Sequence[Row]) -> str:
+def bench_markdown(rows: Sequence[BenchRow]) -> str:
     """Return the tables of goals, speed and learners in Markdown."""
     facts = machine()
     heading = (
@@ -101,7 +101,9 @@ def bench_markdown(rows: Sequence[Row]) -> str:
     return "\n\n".join([heading, *parts]) + "\n"
 
 
-def arena_files(rows: Sequence[Row], contests: Sequence[Contest], command: str) -> dict[str, str]:
+def arena_files(
+    rows: Sequence[BenchRow], contests: Sequence[Contest], command: str
+) -> dict[str, str]:
     """Return the files of the arena by name: CSV, self-contained HTML page, and JSON."""
     entries = [entry(row) for row in rows]
     flat = [{**e, "options": _options(e), "notes": " ".join(e["notes"])}.values() for e in entries]
@@ -124,7 +126,7 @@ def arena_files(rows: Sequence[Row], contests: Sequence[Contest], command: str) 
     }
 
 
-def arena_markdown(rows: Sequence[Row], contests: Sequence[Contest]) -> str:
+def arena_markdown(rows: Sequence[BenchRow], contests: Sequence[Contest]) -> str:
     """Return one Markdown table per contest."""
     parts = []
     for title, own in _by_contest([entry(row) for row in rows], contests):
@@ -136,7 +138,7 @@ def arena_markdown(rows: Sequence[Row], contests: Sequence[Contest]) -> str:
     return "\n\n".join([*parts, _LEGEND]) + "\n"
 
 
-def bench_line(row: Row) -> str:
+def bench_line(row: BenchRow) -> str:
     """Return a row of the benchmark as a line of text."""
     title = row.measurement.title
     if "seconds" not in row.values:
@@ -152,7 +154,7 @@ def bench_line(row: Row) -> str:
     return f"{title}: {', '.join(parts)}"
 
 
-def arena_line(row: Row) -> str:
+def arena_line(row: BenchRow) -> str:
     """Return a row of the arena as a line of text."""
     found = entry(row)
     pairs = zip(_ARENA_HEAD[1:], _cells(found)[1:], strict=True)
@@ -160,7 +162,7 @@ def arena_line(row: Row) -> str:
     return f"{found['data']}, {found['learner']}: {text}"
 
 
-def _bench_record(row: Row) -> dict[str, Any]:
+def _bench_record(row: BenchRow) -> dict[str, Any]:
     """Return the values of a row by the names of :data:`COLUMNS`; None if not available."""
     measurement, size = row.measurement, row.measurement.size
     yardstick = measurement.yardstick
@@ -183,7 +185,7 @@ def _bench_record(row: Row) -> dict[str, Any]:
     return {name: own.get(name, row.values.get(name)) for name in COLUMNS}
 
 
-def _details(row: Row) -> dict[str, Any]:
+def _details(row: BenchRow) -> dict[str, Any]:
     """Return what the JSON of a row has beyond the CSV: all values, the size and the goals."""
     names = ("quantity", "least", "wanted", "measured", "verdict")
     return {
@@ -197,7 +199,7 @@ def _details(row: Row) -> dict[str, Any]:
     }
 
 
-def _goal_lines(rows: Sequence[Row]) -> list[str]:
+def _goal_lines(rows: Sequence[BenchRow]) -> list[str]:
     cells = []
     for row in rows:
         yardstick = row.measurement.yardstick
@@ -218,7 +220,7 @@ def _goal_lines(rows: Sequence[Row]) -> list[str]:
     return _table(("work", "n", "rows", "quantity", "goal", "target", "measured", ""), cells)
 
 
-def _row_lines(rows: Sequence[Row], group: str, first: str) -> list[str]:
+def _row_lines(rows: Sequence[BenchRow], group: str, first: str) -> list[str]:
     quantities = _QUANTITIES[group]
     cells = []
     for row in rows:
@@ -249,7 +251,7 @@ def _table(head: Iterable[str], rows: Iterable[Sequence[str]]) -> list[str]:
     return [lines[0], "|" + " --- |" * len(tuple(head)), *lines[1:]]
 
 
-def _work(row: Row) -> list[str]:
+def _work(row: BenchRow) -> list[str]:
     size = row.measurement.size
     return [row.measurement.name, *(f"{n:,}" if n else "–" for n in (size.nodes, size.rows))]
 

@@ -16,7 +16,7 @@ import plotly.graph_objects as go
 from graftviz.experiments.bench import LAM, LAM2, Size
 from graftviz.experiments.reproduction.claims import Cases, Check
 from graftviz.experiments.reproduction.data import GENERATED, Data
-from graftviz.experiments.reproduction.experiment import Part, Task
+from graftviz.experiments.reproduction.experiment import MeasuringTask, Part
 from graftviz.experiments.reproduction.rows import (
     NotMeasured,
     Row,
@@ -181,7 +181,7 @@ def _finish(run: Run, on_step: Callable[[], None] = lambda: None) -> Run:
     return run
 
 
-def _measure(size: Size, learner: Learner, seed: int, held_out: bool, task: Task) -> Rows:
+def _measure(size: Size, learner: Learner, seed: int, held_out: bool, task: MeasuringTask) -> Rows:
     """Learn, and return one row with the curves and the times of the fastest repetition."""
     problem = task.data.problem(size)
     test = problem.test if held_out else None

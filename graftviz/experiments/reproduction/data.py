@@ -23,7 +23,7 @@ from graftviz.table import DiscreteTable, read_table
 _PATTERNS = ("*.npz", "*.parquet", "*.csv")
 
 
-class Source(NamedTuple):
+class DataSource(NamedTuple):
     """Public data set that the user downloads.
 
     Attributes
@@ -46,8 +46,8 @@ class Source(NamedTuple):
     suffixes: tuple[str, ...]
 
 
-SOURCES: Mapping[str, Source] = {
-    "jester": Source(
+SOURCES: Mapping[str, DataSource] = {
+    "jester": DataSource(
         "Jester data set 1",
         "the joke ratings at goldberg.berkeley.edu/jester-data (.xls or .zip), or a table with a "
         "column per joke and ratings in five steps",
@@ -55,7 +55,7 @@ SOURCES: Mapping[str, Source] = {
         "jester",
         (".xls", ".zip"),
     ),
-    "yummly": Source(
+    "yummly": DataSource(
         "What's Cooking (Yummly)",
         "the recipes at kaggle.com/c/whats-cooking (train.json), or a table of zeros and ones with "
         "a column per ingredient",
@@ -63,7 +63,7 @@ SOURCES: Mapping[str, Source] = {
         "recipes",
         (".json", ".zip"),
     ),
-    "nltcs": Source(
+    "nltcs": DataSource(
         "NLTCS",
         "nltcs.train.data and nltcs.test.data of "
         "github.com/UCLA-StarAI/Density-Estimation-Datasets, or arrays train and test (.npz)",
@@ -71,7 +71,7 @@ SOURCES: Mapping[str, Source] = {
         "twenty",
         (),
     ),
-    "msnbc": Source(
+    "msnbc": DataSource(
         "MSNBC",
         "msnbc.train.data and msnbc.test.data of "
         "github.com/UCLA-StarAI/Density-Estimation-Datasets, or arrays train and test (.npz)",
@@ -79,7 +79,7 @@ SOURCES: Mapping[str, Source] = {
         "twenty",
         (),
     ),
-    "plants": Source(
+    "plants": DataSource(
         "USDA plants",
         "the data set Plants at archive.ics.uci.edu/ml/datasets/Plants (plants.data), or a table "
         "of zeros and ones with a column per region",
@@ -87,7 +87,7 @@ SOURCES: Mapping[str, Source] = {
         "plants",
         (".data", ".zip"),
     ),
-    "cora": Source(
+    "cora": DataSource(
         "Cora",
         "ind.cora.* in the folder data of github.com/kimiyoung/planetoid, or cora.content and "
         "cora.cites of the Cora archive; the folder that holds them",
@@ -95,7 +95,7 @@ SOURCES: Mapping[str, Source] = {
         "",
         (),
     ),
-    "series": Source(
+    "series": DataSource(
         "Time series",
         "any CSV or parquet file that `graftviz dynamics` reads, or an array of times × series "
         "(.npz)",
@@ -206,7 +206,7 @@ def missing_data_sentence(needs: Sequence[str]) -> str:
     return f"Data are missing; download them and pass --data {paths} ({sources})."
 
 
-def read_source(source: Source, path: Path) -> tuple[DiscreteTable, DiscreteTable | None]:
+def read_source(source: DataSource, path: Path) -> tuple[DiscreteTable, DiscreteTable | None]:
     """Read a data set from its original files, or by :func:`read_data`."""
     if _has_test_file(path):
         found = read_public("twenty", path)
@@ -226,7 +226,7 @@ def _has_test_file(path: Path) -> bool:
     return any((folder / f"{stem}.test.data").exists() for stem in stems)
 
 
-def _is_original(source: Source, path: Path) -> bool:
+def _is_original(source: DataSource, path: Path) -> bool:
     if path.is_dir():
         return any(_is_original(source, file) for file in path.iterdir() if file.is_file())
     is_part = any(f".{part}." in path.name for part in ("train", "valid", "test"))

@@ -12,6 +12,7 @@ import hashlib
 import importlib
 import json
 import pkgutil
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
@@ -39,7 +40,7 @@ def model_seed(seed: int, number: int) -> int:
     return seed * MODELS_PER_SEED + number
 
 
-class Task(NamedTuple):
+class MeasuringTask(NamedTuple):
     """Data of a measurement, and the function that reports the work done so far."""
 
     data: Data
@@ -69,7 +70,7 @@ class Part:
     """
 
     columns: Row
-    measure: Callable[[Task], Rows]
+    measure: Callable[[MeasuringTask], Rows]
     work: int
     settings: Row
     source: str = GENERATED
@@ -143,7 +144,9 @@ def experiments() -> Mapping[str, Experiment]:
     for module in pkgutil.iter_modules(papers.__path__):
         file = importlib.import_module(f"{papers.__name__}.{module.name}")
         found |= {item.name: item for item in file.EXPERIMENTS}
-    return found
+    # Numbers in names are compared as numbers: figure 10 comes after figure 9.
+    order = sorted(found, key=lambda name: re.sub(r"\d+", lambda digits: f"{digits[0]:0>3}", name))
+    return {name: found[name] for name in order}
 
 
 def experiment(name: str) -> Experiment:
@@ -265,7 +268,9 @@ class Reproduction:
             rows = cache.get(settings)
             if rows is None:
                 part.rehearse(data)
-                rows = part.measure(Task(data, partial(_report, on_progress, done, part.work)))
+                rows = part.measure(
+                    MeasuringTask(data, partial(_report, on_progress, done, part.work))
+                )
                 cache.put(settings, rows)
             else:
                 self.reused.append(part)

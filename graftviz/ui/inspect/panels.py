@@ -26,7 +26,7 @@ from graftviz.ui.frame.panels import (
 from graftviz.ui.frame.view import INSPECT
 from graftviz.ui.grow.options import GrowOptions
 from graftviz.ui.inspect import results
-from graftviz.ui.inspect.state import InspectState, ShownModel
+from graftviz.ui.inspect.state import InspectedModel, InspectState
 from graftviz.ui.model_source import FILE, LEARNED, TRUE, ModelSource
 from graftviz.ui.upload import model_form
 from graftviz.ui.url_state import write_options_of
@@ -200,7 +200,7 @@ def _show_waiting() -> None:
     st.caption(f"Computing marginals…{why}")
 
 
-def _show_tabs(state: InspectState, shown: ShownModel) -> None:
+def _show_tabs(state: InspectState, shown: InspectedModel) -> None:
     tabs = {"Variables": results.show_nodes, "Edges": results.show_edges}
     if shown.before is not None and shown.after is not None:
         tabs["Effect of the evidence"] = results.show_changed
@@ -211,7 +211,7 @@ def _show_tabs(state: InspectState, shown: ShownModel) -> None:
             show(state, shown)
 
 
-def _show_evidence(state: InspectState, shown: ShownModel) -> None:
+def _show_evidence(state: InspectState, shown: InspectedModel) -> None:
     """Show the evidence, with controls to add and remove observations."""
     model = shown.model
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="evidence"):

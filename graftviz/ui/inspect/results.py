@@ -32,7 +32,7 @@ from graftviz.ui.chart import show_figure
 from graftviz.ui.controls import replaceable, show_button
 from graftviz.ui.frame.header import PageFile
 from graftviz.ui.frame.panels import show_until
-from graftviz.ui.inspect.state import InspectState, ShownModel
+from graftviz.ui.inspect.state import InspectedModel, InspectState
 from graftviz.wording import plain
 
 _PARTNERS = 8
@@ -49,7 +49,7 @@ _GIVEN = "In nats; conditional on the evidence, if any"
 # ------------------------------------------------------------------------------------ selection
 
 
-def show_selection(state: InspectState, shown: ShownModel) -> None:
+def show_selection(state: InspectState, shown: InspectedModel) -> None:
     """Show the selected node or edge, or an overview."""
     edge = state.edge_number(state.edge)
     if state.node is not None:
@@ -72,7 +72,7 @@ def _show_overview(state: InspectState, model: PairwiseMRF) -> None:
     _show_node_buttons(state, model, hubs, "inspect.busiest")
 
 
-def _show_node(state: InspectState, shown: ShownModel, i: int) -> None:
+def _show_node(state: InspectState, shown: InspectedModel, i: int) -> None:
     model = shown.model
     _show_heading(state, model.names[i])
     st.caption(plain(f"{narrative.node_words(model, i)}."))
@@ -131,7 +131,7 @@ def show_observation(state: InspectState, model: PairwiseMRF, i: int, key: str) 
         )
 
 
-def _show_edge(state: InspectState, shown: ShownModel, e: int) -> None:
+def _show_edge(state: InspectState, shown: InspectedModel, e: int) -> None:
     model = shown.model
     ends = model.edges[e].tolist()
     _show_heading(state, pair(model.names, *ends))
@@ -208,7 +208,7 @@ _COLUMNS = {
 }
 
 
-def show_nodes(state: InspectState, shown: ShownModel) -> None:
+def show_nodes(state: InspectState, shown: InspectedModel) -> None:
     """Show the table of variables; selecting a row selects its node."""
     frame = node_frame(shown.model, shown.before, shown.after)
     frame = _show_search(frame, ["variable"], "inspect.search.nodes", "Search variables")
@@ -216,7 +216,7 @@ def show_nodes(state: InspectState, shown: ShownModel) -> None:
     _show_table(frame, "inspect.table.nodes", alt, state.node, state.select)
 
 
-def show_edges(state: InspectState, shown: ShownModel) -> None:
+def show_edges(state: InspectState, shown: InspectedModel) -> None:
     """Show the table of edges, strongest first; selecting a row selects its edge."""
     model = shown.model
     if model.n_edges == 0:
@@ -232,7 +232,7 @@ def show_edges(state: InspectState, shown: ShownModel) -> None:
     _show_table(frame, "inspect.table.edges", alt, chosen, select)
 
 
-def _show_partners(state: InspectState, shown: ShownModel, i: int) -> None:
+def _show_partners(state: InspectState, shown: InspectedModel, i: int) -> None:
     model = shown.model
     frame = partner_frame(model, i, shown.before)
     if frame.empty:
@@ -246,7 +246,7 @@ def _show_partners(state: InspectState, shown: ShownModel, i: int) -> None:
         st.caption(f"Strongest {_PARTNERS} of {len(frame):,}; the table of edges lists all.")
 
 
-def show_comparison(state: InspectState, shown: ShownModel) -> None:
+def show_comparison(state: InspectState, shown: InspectedModel) -> None:
     """Show how the second model differs from the first."""
     difference, second = shown.difference, state.second.loaded
     if shown.trouble:
@@ -285,7 +285,7 @@ def show_comparison(state: InspectState, shown: ShownModel) -> None:
         show_figure(figure, key="inspect_norms", alt=alt)
 
 
-def show_changed(state: InspectState, shown: ShownModel) -> None:
+def show_changed(state: InspectState, shown: InspectedModel) -> None:
     """Show the variables whose marginals the evidence changes most."""
     model, before, after = shown.model, shown.before, shown.after
     if before is None or after is None:
@@ -369,7 +369,7 @@ def _show_table(
 # ---------------------------------------------------------------------------------------- files
 
 
-def model_files(shown: ShownModel) -> list[PageFile]:
+def model_files(shown: InspectedModel) -> list[PageFile]:
     """Return the files of the shown model; without marginals, theirs are disabled."""
     model, steps, title = shown.model, shown.loaded.steps, shown.loaded.title
     picture, before, latest = shown.picture, shown.before, shown.latest

@@ -51,7 +51,7 @@ _answer = shared_job(_answering, 1)  # every model has a cache of its own
 _region = shared_job(_certifying, 1)
 
 
-class ShownModel(NamedTuple):
+class InspectedModel(NamedTuple):
     """Shown model, drawing and marginals.
 
     Attributes
@@ -389,7 +389,7 @@ class InspectState(PageState):
         beliefs = [None if answer is None else answer.beliefs for answer in answers]
         return picture.with_information(beliefs, difference)
 
-    def shown(self) -> ShownModel | None:
+    def shown(self) -> InspectedModel | None:
         """Return the shown model with its drawing and marginals; None without a model."""
         if self.loaded is None:
             return None
@@ -397,9 +397,9 @@ class InspectState(PageState):
         before = None if self.before is None else self.before.beliefs
         after = None if self.after is None else self.after.beliefs
         picture = self.picture(difference)
-        return ShownModel(self.loaded, picture, before, after, difference, trouble)
+        return InspectedModel(self.loaded, picture, before, after, difference, trouble)
 
-    def message(self, shown: ShownModel) -> str:
+    def message(self, shown: InspectedModel) -> str:
         """Return the JSON text that ``player/assets/inspect/inspect.js`` reads."""
         record = model_graph(
             shown.loaded,

@@ -15,7 +15,7 @@ from graftviz.experiments.bench import Size
 from graftviz.experiments.reproduction import curves
 from graftviz.experiments.reproduction.claims import Check, Claim
 from graftviz.experiments.reproduction.curves import Panel
-from graftviz.experiments.reproduction.experiment import Experiment, Part, Task
+from graftviz.experiments.reproduction.experiment import Experiment, MeasuringTask, Part
 from graftviz.experiments.reproduction.rows import (
     Found,
     NotMeasured,
@@ -121,7 +121,9 @@ def rank_parts(seed: int, n: int, largest: int, trials: int) -> Iterator[Part]:
     )
 
 
-def _simulate_ranks(seed: int, possible: int, largest: int, trials: int, task: Task) -> Rows:
+def _simulate_ranks(
+    seed: int, possible: int, largest: int, trials: int, task: MeasuringTask
+) -> Rows:
     """Simulate the smallest of |R| ranks drawn without replacement from 1 … n (n − 1) / 2."""
     rng = np.random.default_rng(seed)
     rows = []
@@ -299,7 +301,7 @@ def tuning_parts(seed: int, size: Size) -> Iterator[Part]:
             yield Part({"grid": name}, measure, 3 * size.nodes * len(grid["lam2"]), settings)
 
 
-def _tune(size: Size, grid: dict[str, Sequence[Any]], task: Task) -> Rows:
+def _tune(size: Size, grid: dict[str, Sequence[Any]], task: MeasuringTask) -> Rows:
     problem = task.data.problem(size)
     most = min(3 * size.nodes, math.comb(size.nodes, 2))
     tuning = tuning_grid(

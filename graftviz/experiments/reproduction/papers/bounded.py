@@ -14,7 +14,7 @@ import numpy as np
 
 from graftviz.counts import PairCounts
 from graftviz.experiments.reproduction.claims import Check, Claim
-from graftviz.experiments.reproduction.experiment import Experiment, Part, Task
+from graftviz.experiments.reproduction.experiment import Experiment, MeasuringTask, Part
 from graftviz.experiments.reproduction.rows import (
     Row,
     Rows,
@@ -144,7 +144,9 @@ def bounded_parts(
         yield Part({"network": network.seed, "bound": None}, measure, work, {**size, "path": path})
 
 
-def _measure_bounded(network: RandomNetwork, learner: BoundedInference, task: Task) -> Rows:
+def _measure_bounded(
+    network: RandomNetwork, learner: BoundedInference, task: MeasuringTask
+) -> Rows:
     """Learn, and return held-out likelihood and inference cost."""
     rows = sample_network(network)
     found = learn(rows.train, learner, seed=network.seed)
@@ -152,7 +154,7 @@ def _measure_bounded(network: RandomNetwork, learner: BoundedInference, task: Ta
     return [_point(found.model, rows.test) | about]
 
 
-def _measure_path(network: RandomNetwork, path: int, task: Task) -> Rows:
+def _measure_path(network: RandomNetwork, path: int, task: MeasuringTask) -> Rows:
     """Follow the path of λ while exact inference is feasible, and measure each graph twice.
 
     Once with the weights of the path, and once with maximum-likelihood weights.

@@ -16,7 +16,7 @@ import plotly.graph_objects as go
 from graftviz.experiments.bench import Size
 from graftviz.experiments.reproduction.claims import Cases, Check, Claim
 from graftviz.experiments.reproduction.data import Data
-from graftviz.experiments.reproduction.experiment import Experiment, Part, Task
+from graftviz.experiments.reproduction.experiment import Experiment, MeasuringTask, Part
 from graftviz.experiments.reproduction.rows import (
     Found,
     NotMeasured,
@@ -117,7 +117,9 @@ def _fingerprint(size: Size, data: Data) -> str | None:
     return data.fingerprint(size)
 
 
-def _measure_cell(size: Size, heuristic: str, m: int, k: int, exchanges: int, task: Task) -> Rows:
+def _measure_cell(
+    size: Size, heuristic: str, m: int, k: int, exchanges: int, task: MeasuringTask
+) -> Rows:
     """Learn, and return the scores and the counts of exchanges."""
     problem = task.data.problem(size)
     n = problem.train.n_variables
@@ -139,7 +141,7 @@ def _measure_cell(size: Size, heuristic: str, m: int, k: int, exchanges: int, ta
     ]
 
 
-def _measure_references(size: Size, task: Task) -> Rows:
+def _measure_references(size: Size, task: MeasuringTask) -> Rows:
     """Return the NLPL of the Chow–Liu tree and of regressions of each variable on all others.
 
     The regressions share no weights, so they have more parameters than a pairwise model. On data of

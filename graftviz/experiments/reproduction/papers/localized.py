@@ -10,7 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from graftviz.experiments.reproduction.claims import Cases, Claim
-from graftviz.experiments.reproduction.experiment import Experiment, Part, Task, model_seed
+from graftviz.experiments.reproduction.experiment import Experiment, MeasuringTask, Part, model_seed
 from graftviz.experiments.reproduction.rows import (
     Found,
     NotMeasured,
@@ -57,7 +57,7 @@ def plane_parts(
 
 
 def _measure_plane(
-    side: int, fields: Sequence[float], coupling: float, models: int, seed: int, task: Task
+    side: int, fields: Sequence[float], coupling: float, models: int, seed: int, task: MeasuringTask
 ) -> Rows:
     """Compute the coefficients of all models; those of one number are the same draws, scaled."""
     rows = []
@@ -194,7 +194,13 @@ def region_parts(
 
 
 def _measure_regions(
-    side: int, field: float, coupling: float, models: int, rule: Rule, seed: int, task: Task
+    side: int,
+    field: float,
+    coupling: float,
+    models: int,
+    rule: Rule,
+    seed: int,
+    task: MeasuringTask,
 ) -> Rows:
     """Grow a region in every model, and return true errors and bounds by size."""
     rows = []

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 
 from graftviz.datasets.labelled_graph import LabelledGraph, bounded_degrees
 from graftviz.experiments.reproduction.claims import Cases, Claim
-from graftviz.experiments.reproduction.experiment import Experiment, Part, Task
+from graftviz.experiments.reproduction.experiment import Experiment, MeasuringTask, Part
 from graftviz.experiments.reproduction.papers.localized import LARGEST_REGION, PAPER, ROUNDING
 from graftviz.experiments.reproduction.rows import NotMeasured, Row, Rows, group, panel, where
 from graftviz.figures.reproduction import Look
@@ -61,7 +61,7 @@ def cora_parts(seed: int, fields: tuple[float, ...], queries: int) -> Iterator[P
             )
 
 
-def _measure(field: float, method: str, queries: int, seed: int, task: Task) -> Rows:
+def _measure(field: float, method: str, queries: int, seed: int, task: MeasuringTask) -> Rows:
     """Compute the marginals of the queried papers, the same at every strength."""
     graph = bounded_degrees(task.data.labelled_graph("cora"), _LARGEST_DEGREE, seed)
     rng = np.random.default_rng(seed)

@@ -34,7 +34,7 @@ from graftviz.experiments.reproduction.dynamics import (
     learn_single_threaded,
     options_of,
 )
-from graftviz.experiments.reproduction.experiment import Experiment, Part, Task
+from graftviz.experiments.reproduction.experiment import Experiment, MeasuringTask, Part
 from graftviz.experiments.reproduction.rows import (
     Found,
     NotMeasured,
@@ -166,7 +166,12 @@ def _digest(data: Data) -> str | None:
 
 
 def _measure(
-    size: CitySize, learner: DynamicsLearner, draw: int, seed: int, busiest: int, task: Task
+    size: CitySize,
+    learner: DynamicsLearner,
+    draw: int,
+    seed: int,
+    busiest: int,
+    task: MeasuringTask,
 ) -> Rows:
     """Learn, and return training error and held-out errors by horizon."""
     city = city_of(task.data, size, seed)

@@ -31,7 +31,7 @@ from graftviz.experiments.reproduction.dynamics import (
     rehearse_all,
     scalable,
 )
-from graftviz.experiments.reproduction.experiment import Experiment, Part, Task, model_seed
+from graftviz.experiments.reproduction.experiment import Experiment, MeasuringTask, Part, model_seed
 from graftviz.experiments.reproduction.rows import (
     Found,
     Row,
@@ -95,7 +95,9 @@ def _noisy_transitions(n: int, rows: int, seed: int) -> Transitions:
     return dynamics.simulate_transitions(truth, rows, noise=0.5 * spread, seed=seed)
 
 
-def _measure_growth(n: int, rows: int, learner: DynamicsLearner, seed: int, task: Task) -> Rows:
+def _measure_growth(
+    n: int, rows: int, learner: DynamicsLearner, seed: int, task: MeasuringTask
+) -> Rows:
     """Learn, and return seconds, operations by phase, and passes through the rows."""
     result = learn_single_threaded(_noisy_transitions(n, rows, seed), learner, seed)
     passes = [
@@ -271,7 +273,7 @@ def work_parts(seed: int, tall: Row, wide: Row) -> Iterator[Part]:
                 )
 
 
-def _measure_work(method: str, at: Row, seed: int, task: Task) -> Rows:
+def _measure_work(method: str, at: Row, seed: int, task: MeasuringTask) -> Rows:
     """Learn with all passes, and return the multiplications of both phases."""
     exactly = {"max_passes": at["passes"], "tolerance": _NEVER, "lam": 0.0, "parents": at["k"]}
     learner: DynamicsLearner = Dense()

@@ -33,7 +33,7 @@ from graftviz.experiments.reproduction.dynamics import (
     scalable,
     spread_columns,
 )
-from graftviz.experiments.reproduction.experiment import Experiment, Part, Task, model_seed
+from graftviz.experiments.reproduction.experiment import Experiment, MeasuringTask, Part, model_seed
 from graftviz.experiments.reproduction.rows import (
     Found,
     Row,
@@ -89,7 +89,7 @@ def _measure(
     levels: tuple[float, ...],
     learner: DynamicsLearner,
     seed: int,
-    task: Task,
+    task: MeasuringTask,
 ) -> Rows:
     """Learn at every level; states and scaled noise are the same at every level."""
     truth = _system(n, entries, seed)

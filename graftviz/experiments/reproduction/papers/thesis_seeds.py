@@ -25,7 +25,7 @@ from graftviz.experiments.reproduction.dynamics import (
     learn_single_threaded,
     spread_columns,
 )
-from graftviz.experiments.reproduction.experiment import Experiment, Part, Task, model_seed
+from graftviz.experiments.reproduction.experiment import Experiment, MeasuringTask, Part, model_seed
 from graftviz.experiments.reproduction.papers import thesis_city
 from graftviz.experiments.reproduction.rows import (
     Found,
@@ -103,7 +103,7 @@ def seeds_parts(
 
 
 def _measure(
-    task: Task,
+    task: MeasuringTask,
     n: int,
     entries: int,
     parents: int,
