@@ -32,8 +32,13 @@ from graftviz.experiments.reproduction.papers import (
 
 NODES = (20, 40, 600)
 USUAL = {
-    **{"seconds": 1.0, "tests": 100, "tables": 100, "edges": 10},
-    **{"objective": 50.0, "recall": 0.5, "nlpl": 50.0},
+    "seconds": 1.0,
+    "tests": 100,
+    "tables": 100,
+    "edges": 10,
+    "objective": 50.0,
+    "recall": 0.5,
+    "nlpl": 50.0,
 }
 
 
@@ -43,9 +48,14 @@ def run(method, nodes, **ends):
     starts = dict.fromkeys(USUAL, 0.0) | {"objective": 100.0, "nlpl": 100.0}
     points = {name: np.linspace(starts[name], ends[name], 6).tolist() for name in curves.MEASURES}
     return {
-        **{"panel": f"{nodes} nodes, 10 edges", "method": method.name, "seed": 0, "nodes": nodes},
+        "panel": f"{nodes} nodes, 10 edges",
+        "method": method.name,
+        "seed": 0,
+        "nodes": nodes,
         **{"alpha": method.alpha, "hubs": method.hubs, "points": points, **ends},
-        **{"steps": 5, "converged": True, "tables_possible": 190},
+        "steps": 5,
+        "converged": True,
+        "tables_possible": 190,
     }
 
 
@@ -75,16 +85,21 @@ def paper_runs(good):
             lambda n: {"seconds": float(n), "tests": 1000, "tables": 900},
             {"seconds": 0.1, "recall": 0.05, "objective": 80.0},
             lambda alpha: {
-                **{"seconds": 1.0 + alpha, "recall": 0.2 + 0.3 * alpha},
-                **{"objective": 55.0 - 5.0 * alpha, "nlpl": 55.0 - 5.0 * alpha},
+                "seconds": 1.0 + alpha,
+                "recall": 0.2 + 0.3 * alpha,
+                "objective": 55.0 - 5.0 * alpha,
+                "nlpl": 55.0 - 5.0 * alpha,
             },
         )
     return runs(
         lambda n: {"seconds": 1.0 / n, "tests": 9, "tables": 8},
         {"seconds": 9.0, "recall": 0.9, "objective": 20.0},
         lambda alpha: {
-            **{"seconds": 3.0 - alpha, "recall": 0.41 - 0.01 * alpha, "lower": 0.6},
-            **{"objective": 40.0 + 40.0 * alpha, "nlpl": 40.0 + 5.0 * alpha},
+            "seconds": 3.0 - alpha,
+            "recall": 0.41 - 0.01 * alpha,
+            "lower": 0.6,
+            "objective": 40.0 + 40.0 * alpha,
+            "nlpl": 40.0 + 5.0 * alpha,
         },
         nlpl=[40.0, 41.0, 45.0, 50.0, 55.0, 60.0],
     )
@@ -118,7 +133,8 @@ def counted_runs(good):
             later = n**2 if whole else n // 4
             tables = [0, first, first + n // 8, first + n // 4] if good else [0, first, first, n**4]
             row["points"] |= {
-                **{"edges": [0, 1, 2, 3], "tests": [0, first, first + later, first + 2 * later]},
+                "edges": [0, 1, 2, 3],
+                "tests": [0, first, first + later, first + 2 * later],
                 "tables": tables,
             }
             rows.append({**row, "steps": 3})
@@ -146,8 +162,13 @@ def tuning(good):
                 precision = lam if good else 1.0 - lam
                 rows.append(
                     {
-                        **{"grid": grid, "lam": lam, "lam2": lam2, "edges": edges},
-                        **{"nlpl_test": nlpl, "recall": 0.5, "precision": precision},
+                        "grid": grid,
+                        "lam": lam,
+                        "lam2": lam2,
+                        "edges": edges,
+                        "nlpl_test": nlpl,
+                        "recall": 0.5,
+                        "precision": precision,
                     }
                 )
     return rows
@@ -180,7 +201,10 @@ def noise(good):
                 more = 0.001 * number
                 rows.append(
                     {
-                        **{"method": method, "system": number, "noise": level, "n": 20},
+                        "method": method,
+                        "system": number,
+                        "noise": level,
+                        "n": 20,
                         **{"parents": 6, "entries": 60, "rows": 300, COEFFICIENTS: error + more},
                         **{STRUCTURE: 1.0 - error - more, PRECISION: 1.0 - error - more},
                         **{PREDICTION: prediction + more, TWO_STEPS: prediction + more},
@@ -204,9 +228,16 @@ def growth(good):
                 cost = factors.get(method, 1.0) * n**exponent
                 rows.append(
                     {
-                        **{"method": method, "n": n, "rows": 1000, "system": number},
-                        **{"seconds": cost, "operations": 10.0 * cost},
-                        **{"structure": 1, "coefficients": 1, "seeds": 1, "unspoken": 0},
+                        "method": method,
+                        "n": n,
+                        "rows": 1000,
+                        "system": number,
+                        "seconds": cost,
+                        "operations": 10.0 * cost,
+                        "structure": 1,
+                        "coefficients": 1,
+                        "seeds": 1,
+                        "unspoken": 0,
                         "passes": 0.5 if good else 1.5,
                     }
                 )
@@ -232,9 +263,19 @@ def on_city(method, errors, *, train=0.4, share=None, parents=50):
     """Return city rows, one for each draw."""
     return [
         {
-            **{"method": method, "share_of_seeds": share, "draw": draw, "parents": parents},
-            **{"n": 300, "seeds": 3, "unspoken": 0, "train": train, "persistence": 1.0},
-            **{"spectral_radius": 0.9, "test_1": error, "test_6": error, "test_24": None},
+            "method": method,
+            "share_of_seeds": share,
+            "draw": draw,
+            "parents": parents,
+            "n": 300,
+            "seeds": 3,
+            "unspoken": 0,
+            "train": train,
+            "persistence": 1.0,
+            "spectral_radius": 0.9,
+            "test_1": error,
+            "test_6": error,
+            "test_24": None,
             "data": "a city",
         }
         for draw, error in enumerate(errors)
@@ -268,7 +309,9 @@ def week(good):
         random = np.random.default_rng(len(rows))
         forecasts = [
             {
-                **{"name": name, "deviation": 0.1, "actual": seen.tolist()},
+                "name": name,
+                "deviation": 0.1,
+                "actual": seen.tolist(),
                 "predicted": (seen + noise_of * random.standard_normal(city.WEEK)).tolist(),
             }
             for name in "abcd"
@@ -309,8 +352,12 @@ def regions(levels, field=1.0):
     noise_of = 1.0 + 0.01 * np.random.default_rng(3).random(MODELS)
     return [
         {
-            **{"panel": f"6 × 6, T₁ = {field:g}, T₂ = 0.3", "side": 6, "T1": field, "T2": 0.3},
-            **{"rule": rule, "errors": (one * error / SIZES).tolist()},
+            "panel": f"6 × 6, T₁ = {field:g}, T₂ = 0.3",
+            "side": 6,
+            "T1": field,
+            "T2": 0.3,
+            "rule": rule,
+            "errors": (one * error / SIZES).tolist(),
             "bounds": (one * bound / SIZES).tolist(),
         }
         for rule, (error, bound) in levels.items()
@@ -365,7 +412,10 @@ def labels(whole, local):
             more = {"bound": [0.1] * 100, "size": [16] * 100} if method.startswith("local") else {}
             rows.append(
                 {
-                    **{"T": k + 1.0, "method": method, "papers": 100, "citations": 99},
+                    "T": k + 1.0,
+                    "method": method,
+                    "papers": 100,
+                    "citations": 99,
                     "truth": np.where(TRUTH, 1, -1).tolist(),
                     **{"positive": np.where(found, 0.9, 0.1).tolist(), **more},
                 }
@@ -407,10 +457,19 @@ def cells(good):
                         value = value * (1.1 + 0.002 * k) + 0.05 * k if good else value * 0.9
                     rows.append(
                         {
-                            **{"data": source, "heuristic": name, "m": m, "k": k},
-                            **{"edges": 8 + m, "nlpl_test": value, "nlpl_train": value},
-                            **{"steps": 3, "tries": 1000, "accepted": 5 if good else 500},
-                            **{"fallbacks": 0, "stop_reason": "", "seconds": 1.0},
+                            "data": source,
+                            "heuristic": name,
+                            "m": m,
+                            "k": k,
+                            "edges": 8 + m,
+                            "nlpl_test": value,
+                            "nlpl_train": value,
+                            "steps": 3,
+                            "tries": 1000,
+                            "accepted": 5 if good else 500,
+                            "fallbacks": 0,
+                            "stop_reason": "",
+                            "seconds": 1.0,
                         }
                     )
     return rows
@@ -441,16 +500,19 @@ def models(good):
     learners |= {bounded.PATH: path, bounded.REFITTED: path}
     return [
         {
-            **{"network": 2, "learner": learner, "bound": float(k), "lambda": None},
+            "network": 2,
+            "learner": learner,
+            "bound": float(k),
+            "lambda": None,
             **{f"{m}_{q}": cost for m in ("exact", "trbp") for q in ("seconds", "operations")},
-            **{"nll": loss, "ncmll": loss, "log_partition_error": error},
-            **{
-                "edges": 3,
-                "width": 2,
-                "ncmll_total": 1.0,
-                "trbp_sweeps": 9,
-                "trbp_converged": True,
-            },
+            "nll": loss,
+            "ncmll": loss,
+            "log_partition_error": error,
+            "edges": 3,
+            "width": 2,
+            "ncmll_total": 1.0,
+            "trbp_sweeps": 9,
+            "trbp_converged": True,
         }
         for learner, points in learners.items()
         for k, (cost, loss, error) in enumerate(points)
@@ -459,15 +521,29 @@ def models(good):
 
 # By beginning of the name of an experiment, the more specific first.
 ROWS = {
-    **{"best-choice-fig1": ranks, "best-choice-fig5": converged_runs},
-    **{"best-choice-table1": counted_runs, "best-choice-tuning": tuning},
-    **{"best-choice": paper_runs, "thesis-table3.1": counted_runs},
-    **{"thesis-fig3.3": converged_runs, "thesis-fig3": paper_runs},
-    **{"thesis-table2.1": work, "thesis-fig2.2": growth, "thesis-fig2.6": parents},
-    **{"thesis-fig2.7": seeds, "thesis-fig2.8": week, "thesis-fig2": noise},
-    **{"thesis-seeds": choices, "localized-fig3": plane, "localized-fig4": region_sizes},
-    **{"localized-fig5": region_fields, "localized-fig6": accuracies, "localized-fig7": qualities},
-    **{"forced-pruning-table2": rejection_cells, "forced-pruning": cells, "bounded": models},
+    "best-choice-fig1": ranks,
+    "best-choice-fig5": converged_runs,
+    "best-choice-table1": counted_runs,
+    "best-choice-tuning": tuning,
+    "best-choice": paper_runs,
+    "thesis-table3.1": counted_runs,
+    "thesis-fig3.3": converged_runs,
+    "thesis-fig3": paper_runs,
+    "thesis-table2.1": work,
+    "thesis-fig2.2": growth,
+    "thesis-fig2.6": parents,
+    "thesis-fig2.7": seeds,
+    "thesis-fig2.8": week,
+    "thesis-fig2": noise,
+    "thesis-seeds": choices,
+    "localized-fig3": plane,
+    "localized-fig4": region_sizes,
+    "localized-fig5": region_fields,
+    "localized-fig6": accuracies,
+    "localized-fig7": qualities,
+    "forced-pruning-table2": rejection_cells,
+    "forced-pruning": cells,
+    "bounded": models,
 }
 
 

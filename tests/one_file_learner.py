@@ -48,8 +48,8 @@ def promised(name: str) -> None:
     ]
     assert picks[0] == picks[1]
     assert len(picks[0]) > 5
-    told = step_words(everyone.trace[0], everyone.learner, table.names)
-    assert re.fullmatch(r"[\w ]+ – [\w ]+ \([\d.]+\) was activated\.", told), told
+    sentence = step_words(everyone.trace[0], everyone.learner, table.names)
+    assert re.fullmatch(r"[\w ]+ – [\w ]+ \([\d.]+\) was activated\.", sentence), sentence
     assumed = "The cost of Tournament grafting is unknown; it is assumed to count all pairs."
     assert assumed in gv.forecast(table, cls()).assumptions
     assert gv.MarkovNetwork(learner=name, players=4).fit(table).model_.n_edges > 5

@@ -161,9 +161,9 @@ def test_one_click_shows_best_in_front_of_the_papers_run_and_one_goes_back() -> 
     assert paper.wait_for_end(60)
     best_end, paper_end = finished(app)["outcome"], json.loads(paper.recorder.outcome_json)
     app.run()
-    told = "\n".join(element.value for element in app.markdown)
+    text = "\n".join(element.value for element in app.markdown)
     for name, outcome in (("paper", paper_end), ("best", best_end)):
-        line = next(line for line in told.splitlines() if line.startswith("| ") and name in line)
+        line = next(line for line in text.splitlines() if line.startswith("| ") and name in line)
         for number in (
             f"{outcome['edges']:,}",
             f"{outcome['precision']:.2f}",
@@ -171,10 +171,10 @@ def test_one_click_shows_best_in_front_of_the_papers_run_and_one_goes_back() -> 
             f"{outcome['nlpl']:.3f}",
         ):
             assert number in line
-    assert "Explains away" in told
-    assert "share a neighbour" in told
-    assert "Noise-based threshold" in told
-    assert "Pruning" in told
+    assert "Explains away" in text
+    assert "share a neighbour" in text
+    assert "Noise-based threshold" in text
+    assert "Pruning" in text
     assert json.loads(state.run.header_json)["ghost"] == "the paper's method"
     assert best_end["precision"] > paper_end["precision"]
     assert best_end["nlpl"] < paper_end["nlpl"]
@@ -215,9 +215,9 @@ def test_stability_is_worked_out_behind_the_page_and_kept() -> None:
     wait_for(app, run.stability)
     found = run.stability.latest
     assert found.done == found.planned == 50
-    told = "\n".join(element.value for element in app.markdown)
+    text = "\n".join(element.value for element in app.markdown)
     shares = found.frequency_of(run.result().model.edges)
-    assert f"**{int((shares >= 0.9).sum())} of {len(shares)} edges**" in told
+    assert f"**{int((shares >= 0.9).sum())} of {len(shares)} edges**" in text
     assert "Stability of the edges" not in entries(app)
     message = json.loads(stability_json(run))
     assert (message["run"], message["of"]) == (run.token, 50)

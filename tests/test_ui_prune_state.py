@@ -114,8 +114,8 @@ def test_three_runs_differ_in_the_rule_and_in_nothing_else(state: PruneState) ->
     state.refresh()
     assert list(state.runs) == list(HEURISTICS)
     assert all(run.wait_for_end(60) for run in state.runs.values())
-    told = json.loads(session_runs.everything_so_far(state.runs.values()))
-    starts = [feed["feed"]["records"][0] for feed in told]
+    feeds = json.loads(session_runs.everything_so_far(state.runs.values()))
+    starts = [feed["feed"]["records"][0] for feed in feeds]
     assert starts[0] == starts[1] == starts[2]
     runs = dict(state.runs)
     state.choose("heuristic", "mcmc")

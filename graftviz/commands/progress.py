@@ -9,7 +9,7 @@ from tqdm import tqdm
 
 
 class ProgressBar(tqdm):
-    """Progress bar that is told the total work done so far, and clears its line on exit."""
+    """Progress bar that takes the total work done so far, and clears its line on exit."""
 
     def show(self, done: int) -> None:
         """Set the units done so far."""

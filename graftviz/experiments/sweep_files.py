@@ -26,8 +26,11 @@ COLUMNS = (
     *("goals", "missing"),
 )
 _LIBRARIES = {
-    **{"NumPy": "numpy", "numba": "numba", "pandas": "pandas"},
-    **{"SciPy": "scipy", "scikit-learn": "scikit-learn"},
+    "NumPy": "numpy",
+    "numba": "numba",
+    "pandas": "pandas",
+    "SciPy": "scipy",
+    "scikit-learn": "scikit-learn",
 }
 _SHARES = ("objective gap", "NLPL gap", "share of pairs")
 _QUANTITIES = {  # columns of the tables of measurements: title and quantity

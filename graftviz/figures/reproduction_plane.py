@@ -42,7 +42,9 @@ def plane_figure(
                 **places,
                 autocontour=False,
                 contours={
-                    **{"type": "constraint", "operation": "=", "value": border},
+                    "type": "constraint",
+                    "operation": "=",
+                    "value": border,
                     "showlabels": True,
                     "labelfont": {"size": 16, "color": "white"},
                 },

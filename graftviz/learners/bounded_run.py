@@ -9,7 +9,6 @@ import numpy as np
 from graftviz.complexity import Complexity
 from graftviz.counts import PairCounts
 from graftviz.errors import InputError
-from graftviz.history import History
 from graftviz.inference import infer
 from graftviz.learners.bounded_choice import (
     MEASURE_NAMES,
@@ -20,8 +19,8 @@ from graftviz.learners.bounded_choice import (
     WidthChoice,
 )
 from graftviz.learners.bounded_model import OBJECTIVES, BoundedModel, ModelOptions
-from graftviz.learners.clock import Clock
 from graftviz.learners.grafting import budget_reason
+from graftviz.learners.run import LearnerRun
 from graftviz.search.feasibility import PROVED, REFUSED, TAKEN, UNKNOWN
 from graftviz.table import DiscreteTable
 from graftviz.trace import Certificate, Outcome, ScoredEdge, Step
@@ -38,8 +37,8 @@ _BOUNDS = {
 _GAP_SWEEPS = 200
 
 
-class BoundedRun:
-    """Model, status of every pair, and reports of a run.
+class BoundedRun(LearnerRun):
+    """Model and status of every pair of a run.
 
     Parameters
     ----------
@@ -48,9 +47,7 @@ class BoundedRun:
     """
 
     def __init__(self, table: DiscreteTable, options: Any) -> None:
-        options.check(table)
-        self.clock = Clock()
-        self.options = options
+        super().__init__(table, options)
         self._table = table
         with self.clock.work("statistics"):
             self._counts = PairCounts(table)
@@ -66,11 +63,8 @@ class BoundedRun:
                 f"The bound τ = {self._bound:g} is below the {MEASURE_NAMES[options.complexity]} "
                 f"of a model without edges, {value:g}. Use a larger bound."
             )
-        model = self._model.model()
-        beliefs = self._model.beliefs()
-        beliefs.flags.writeable = False
-        self._history = History(model, beliefs)
-        self._index = self._tests = self._tests_total = 0
+        self.begin(self._model.model(), self._model.beliefs())
+        self._tests = 0
         self._before = self._model.current
         self._activated: ScoredEdge | None = None
         self._complexity: Complexity | None = None
@@ -101,14 +95,15 @@ class BoundedRun:
         """Activate the next edge; return False, changing nothing, if none is left."""
         pair, gradient = self._grow()
         if pair < 0:
+            self.tests += self._tests
             return False
         i, j = int(self._pairs.first[pair]), int(self._pairs.second[pair])
         self._pairs.status[pair] = TAKEN
         with self.clock.work("scoring"):
             self._model.refresh(i)
-        self._index += 1
+        self.index += 1
         self._activated = ScoredEdge(i, j, gradient)
-        self._history.append([(i, j)], self._model.changes(i))
+        self.history.append([(i, j)], self._model.changes(i))
         elimination = self._model.current.elimination
         self._complexity = Complexity(
             measure=self.options.complexity,
@@ -128,22 +123,15 @@ class BoundedRun:
         assert self._activated is not None
         assert self._complexity is not None
         now = self._model.current
-        return Step(
-            index=self._index,
+        return self.step_report(
+            tests=self._tests,
             activated=(self._activated,),
             edges=len(now.edges),
             objective=now.objective,
             previous_objective=self._model.comparable(self._before),
             kkt_residual=now.violation,
-            tests=self._tests,
-            tests_total=self._tests_total,
-            tables_counted=self._counts.tables_possible,
-            tables_possible=self._counts.tables_possible,
-            seconds=self.clock.pause(),
             lines=self._lines(),
             notes=self._notes(),
-            changes=self._history.changes[-1],
-            history=self._history,
             complexity=self._complexity,
         )
 
@@ -151,30 +139,23 @@ class BoundedRun:
         """Search for a remaining feasible pair and return the outcome of the run."""
         with self.clock.work("fitting"):
             self._model.polish()
-        self._history.append((), self._model.changes())
+        self.history.append((), self._model.changes())
         now = self._model.current
         certificate = self._certificate()
         network = self._model.model()
         with self.clock.work("other"):
             found = np.concatenate(infer(network, max_sweeps=_GAP_SWEEPS).node)
             gap = float(np.abs(found - self._model.beliefs()).max())
-        possible = self._counts.tables_possible
-        return Outcome(
-            stop_reason=self._reason(certificate),
-            converged=certificate.proves_optimality,
-            certificate=certificate,
+        return self.outcome(
+            certificate,
+            self._reason(certificate),
             objective=now.objective,
             kkt_residual=now.violation,
             bp_restart_gap=gap,
-            tests=self._tests_total,
             automatic={
                 "bound": self._bound,
                 "inference": self.options.resolved_inference(),
             },
-            tables_counted=possible,
-            tables_possible=possible,
-            seconds=self.clock.pause(),
-            history=self._history,
             objective_name=OBJECTIVES[now.source],
             infeasible=self._infeasible(),
         )
@@ -217,7 +198,6 @@ class BoundedRun:
             norms = model.gradients[pairs.first, pairs.second]
             inactive = pairs.status != TAKEN
             self._tests = int(np.count_nonzero(inactive))
-            self._tests_total += self._tests
             candidates = np.flatnonzero(
                 inactive & (pairs.status != PROVED) & (norms > LEAST_GRADIENT)
             )
@@ -234,14 +214,14 @@ class BoundedRun:
 
     def _certificate(self) -> Certificate:
         """Return the certificate, which names the feasible pair with the largest gradient."""
-        before, tests = self._model.snapshot(), self._tests_total
+        before = self._model.snapshot()
         pair, norm = self._grow()
-        inactive = self._counts.tables_possible - len(before[0].edges)
+        inactive = self.tables_possible - len(before[0].edges)
         worst_edge = None
         if pair >= 0:
             self._model.restore(before)
             worst_edge = (int(self._pairs.first[pair]), int(self._pairs.second[pair]))
-        self._tests_total = tests + inactive
+        self.tests += inactive
         return Certificate(
             scored=inactive,
             possible=inactive,
@@ -255,7 +235,7 @@ class BoundedRun:
 
     def _lines(self) -> tuple[str, ...]:
         ran = {
-            "start": self._index == 1,
+            "start": self.index == 1,
             "loop": True,
             "gradient": True,
             "choose": True,

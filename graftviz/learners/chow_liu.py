@@ -16,11 +16,10 @@ import numpy as np
 from graftviz.counts import PairCounts
 from graftviz.fitting.network import ActiveNetwork
 from graftviz.fitting.penalty import Penalty
-from graftviz.history import History
 from graftviz.learners.base import CodeLine, Learner
-from graftviz.learners.clock import Clock
 from graftviz.learners.cost import CostPart, TableSize, every_pair
 from graftviz.learners.grafting import budget_reason
+from graftviz.learners.run import LearnerRun
 from graftviz.options import option
 from graftviz.search.spanning import best_exchange, information_of_row, next_edge
 from graftviz.table import DiscreteTable
@@ -101,19 +100,15 @@ class ChowLiu(Learner):
         return run.finish()
 
 
-class _TreeRun:
-    """Forest and reports of a run."""
+class _TreeRun(LearnerRun):
+    """Forest of a run."""
 
     def __init__(self, table: DiscreteTable, options: ChowLiu) -> None:
-        options.check(table)
-        self.clock = Clock()
-        self.options = options
-        self.names = table.names
+        super().__init__(table, options)
         n = table.n_variables
         self._starts = np.cumsum(np.concatenate([[0], np.arange(n - 1, 0, -1)])).astype(np.int64)
         self._information = np.zeros(n * (n - 1) // 2)
         self._parent = np.arange(n)
-        self._index = 0
         self._at = 0
         with self.clock.work("statistics"):
             self._counts = PairCounts(table)
@@ -122,11 +117,9 @@ class _TreeRun:
         self._load_counts()
         self._evaluation = self._network.evaluate(_UNPENALISED)
         self._previous_objective = self._evaluation.objective
-        start_beliefs = self._network.state.node_beliefs.copy()
-        start_beliefs.flags.writeable = False
-        self._history = History(self._network.model(), start_beliefs)
+        self.begin(self._network.model(), self._network.state.node_beliefs)
         self._activated: ScoredEdge | None = None
-        self._tests = self._tests_total = 0
+        self._tests = 0
 
     @property
     def has_room(self) -> bool:
@@ -151,60 +144,45 @@ class _TreeRun:
                 self._order, self._information, self._starts, self._at, self._parent
             )
         if i < 0:
-            self._tests_total += self._tests
+            self.tests += self._tests
             return False
         with self.clock.work("fitting"):
             self._network.add_edge(i, j)
             self._set_edge(self._network.n_edges - 1)
             self._previous_objective = self._evaluation.objective
             self._evaluation = self._network.evaluate(_UNPENALISED)
-            self._history.append([(i, j)], self._network.changes())
+            self.history.append([(i, j)], self._network.changes())
         gained = float(self._information[self._starts[i] + j - i - 1])
         self._activated = ScoredEdge(int(i), int(j), gained)
-        self._tests_total += self._tests
-        self._index += 1
+        self.index += 1
         return True
 
     def step(self) -> Step:
         """Return the report of the last edge and pause the clock until it is resumed."""
         assert self._activated is not None
-        return Step(
-            index=self._index,
+        return self.step_report(
+            tests=self._tests,
             activated=(self._activated,),
             edges=self._network.n_edges,
             objective=self._evaluation.objective,
             previous_objective=self._previous_objective,
             kkt_residual=self._evaluation.kkt_residual,
-            tests=self._tests,
-            tests_total=self._tests_total,
-            tables_counted=self._counts.tables_possible,
-            tables_possible=self._counts.tables_possible,
-            seconds=self.clock.pause(),
             lines=self._lines(),
-            changes=self._history.changes[-1],
-            history=self._history,
         )
 
     def finish(self) -> Outcome:
         """Check every pair for an exchange that gains and return the outcome of the run."""
         network, n = self._network, len(self.names)
         certificate = self._certificate()
-        possible = self._counts.tables_possible
-        self._history.append((), network.changes())
+        self.history.append((), network.changes())
         with self.clock.work("other"):
             gap = network.restart_gap(max_sweeps=max(100, n)) if network.n_edges else 0.0
-        return Outcome(
-            stop_reason=self._reason(certificate),
-            converged=certificate.proves_optimality,
-            certificate=certificate,
+        return self.outcome(
+            certificate,
+            self._reason(certificate),
             objective=self._evaluation.objective,
             kkt_residual=self._evaluation.kkt_residual,
             bp_restart_gap=gap,
-            tests=self._tests_total,
-            tables_counted=possible,
-            tables_possible=possible,
-            seconds=self.clock.pause(),
-            history=self._history,
             objective_name=_OBJECTIVE,
         )
 
@@ -228,7 +206,7 @@ class _TreeRun:
         means = np.add.reduceat(weights, state.node_offsets[:-1]) / sizes
         state.node_targets[:] = state.node_beliefs[:] = targets
         state.node_weights[:] = weights - np.repeat(means, sizes)
-        state.touched_nodes[:] = self._index > 0  # the start of a run is not a change
+        state.touched_nodes[:] = self.index > 0  # the start of a run is not a change
 
     def _set_edge(self, e: int) -> None:
         """Set weights and messages of edge `e` in closed form.
@@ -278,8 +256,8 @@ class _TreeRun:
 
     def _lines(self) -> tuple[str, ...]:
         ran = {
-            "count": self._index == 1,
-            "sort": self._index == 1,
+            "count": self.index == 1,
+            "sort": self.index == 1,
             "loop": True,
             "cycle": self._tests > 1,
             "activate": True,
@@ -288,7 +266,7 @@ class _TreeRun:
         return tuple(key for key, happened in ran.items() if happened)
 
     def _certificate(self) -> Certificate:
-        network, possible = self._network, self._counts.tables_possible
+        network, possible = self._network, self.tables_possible
         with self.clock.work("scoring"):
             edges = network.edges
             gain, i, j = best_exchange(edges, self._information, self._starts, len(self.names))

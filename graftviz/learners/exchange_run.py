@@ -7,17 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from graftviz.counts import PairCounts
 from graftviz.exchange import Exchange, Kind
 from graftviz.fitting.automatic_tying import TiedFit, fit_with_tying
 from graftviz.fitting.deviations import model_of
 from graftviz.fitting.structure_fit import Penalties, StructureFit, fit_free, rows_of
-from graftviz.history import History
 from graftviz.inference import infer
 from graftviz.learners.chow_liu import ChowLiu
-from graftviz.learners.clock import Clock
 from graftviz.learners.exchange_choice import certificate_of, edges_out, pairs_in
 from graftviz.learners.exchange_models import OBJECTIVE, FittedModel, Pair, no_changes, reordered
+from graftviz.learners.run import LearnerRun
 from graftviz.search.deletion import Deletion
 from graftviz.table import DiscreteTable
 from graftviz.trace import Outcome, ScoredEdge, Step
@@ -26,8 +24,8 @@ _TOLERANCE = 1e-8  # violation allowed after every fit
 _START_TOLERANCE = 1e-3  # of the untied fit at the beginning of a start
 
 
-class ExchangeRun:
-    """Current model, best model, structures already visited, and reports of a run.
+class ExchangeRun(LearnerRun):
+    """Current model, best model and structures already visited of a run.
 
     Parameters
     ----------
@@ -37,14 +35,11 @@ class ExchangeRun:
     """
 
     def __init__(self, table: DiscreteTable, options: Any, seed: int) -> None:
-        options.check(table)
-        self.clock = Clock()
-        self.options = options
+        super().__init__(table, options)
         self._table = table
         self._random = np.random.default_rng(seed)
         with self.clock.work("statistics"):
             self._rows = rows_of(table)
-            self._possible = PairCounts(table).tables_possible
             varies = [len(np.unique(codes)) > 1 for codes in self._rows.codes]
         n = table.n_variables
         self._pairs: list[Pair] = [
@@ -57,18 +52,14 @@ class ExchangeRun:
                 empty, np.zeros(empty.layout.size), Penalties(self._lam2), tolerance=_TOLERANCE
             )
         self._empty = free
-        beliefs = free.point.beliefs.copy()
-        beliefs.flags.writeable = False
-        self._history = History(
-            model_of(empty.layout, free.point.parameters, table.names, table.labels), beliefs
-        )
+        start = model_of(empty.layout, free.point.parameters, table.names, table.labels)
+        self.begin(start, free.point.beliefs)
         self._ids: dict[Pair, int] = {}
         self._tree: list[Pair] = []
         self._model: FittedModel | None = None
         self._best: FittedModel | None = None
         self._visited: dict[frozenset[Pair], int] = {}
-        self._index = self._tests = self._tests_total = 0
-        self._exchanges = self._starts = 0
+        self._tests = self._exchanges = self._starts = 0
         self._cycle_start: int | None = None  # step that the next exchange would lead back to
         self._activated: tuple[ScoredEdge, ...] = ()
         self._previous_objective = free.objective
@@ -126,23 +117,16 @@ class ExchangeRun:
         """Return the report of the last step and pause the clock until it is resumed."""
         assert self._model is not None  # a step was made
         assert self._exchange is not None
-        return Step(
-            index=self._index,
+        return self.step_report(
+            tests=self._tests,
             activated=self._activated,
             edges=len(self._model.pairs),
             removed=self._exchange.removed,
             objective=self._model.objective,
             previous_objective=self._previous_objective,
             kkt_residual=self._model.tied.solved.violation,
-            tests=self._tests,
-            tests_total=self._tests_total,
-            tables_counted=self._possible,
-            tables_possible=self._possible,
-            seconds=self.clock.pause(),
             lines=self._lines,
             notes=tuple(self._notes),
-            changes=self._history.changes[-1],
-            history=self._history,
             exchange=self._exchange,
         )
 
@@ -150,30 +134,24 @@ class ExchangeRun:
         """Search for an exchange that gains and return the outcome of the run."""
         outside = self._outside()
         with self.clock.work("scoring"):
-            certificate = certificate_of(self._model, outside, self._possible, self._lam2)
-        self._tests_total += len(outside)
-        self._history.append((), no_changes())
+            certificate = certificate_of(self._model, outside, self.tables_possible, self._lam2)
+        self.tests += len(outside)
+        self.history.append((), no_changes())
         model = self._model
         gap = 0.0
         with self.clock.work("other"):
             if model is not None:
-                final = self._history.state_at(self._index).model
+                final = self.history.state_at(self.index).model
                 beliefs = np.concatenate(infer(final, max_sweeps=100).node)
                 gap = float(np.abs(beliefs - self._rows.shares).max())
         solved = self._empty if model is None else model.tied.solved
-        return Outcome(
-            stop_reason=self._reason(),
-            converged=certificate.proves_optimality,
-            certificate=certificate,
+        return self.outcome(
+            certificate,
+            self._reason(),
             objective=solved.objective,
             kkt_residual=solved.violation,
             bp_restart_gap=gap,
-            tests=self._tests_total,
             automatic=self.options.automatic(self._table),
-            tables_counted=self._possible,
-            tables_possible=self._possible,
-            seconds=self.clock.pause(),
-            history=self._history,
             objective_name=OBJECTIVE,
         )
 
@@ -362,25 +340,24 @@ class ExchangeRun:
     ) -> None:
         """Make a fitted structure the current model and record the step."""
         before = -self._empty.point.loss if self._model is None else self._model.value
-        self._index += 1
-        self._tests_total += self._tests
-        model = FittedModel(pairs, fit, tied, self._index)
+        self.index += 1
+        model = FittedModel(pairs, fit, tied, self.index)
         self._model = model
         is_best = self._best is None or model.value > self._best.value or kind == "best"
         if is_best:
             self._best = model
         assert self._best is not None
-        self._visited[frozenset(pairs)] = self._index
+        self._visited[frozenset(pairs)] = self.index
         if not is_best:
             lines = tuple(line for line in lines if line != "keep")
         self._lines = lines
         removed_ids = [self._ids.pop(pair) for pair in removed]
-        first = len(self._history.activations)
+        first = len(self.history.activations)
         self._ids.update({pair: first + e for e, pair in enumerate(added)})
         self._activated = tuple(
             ScoredEdge(i, j, float(gain)) for (i, j), gain in zip(added, gains, strict=True)
         )
-        self._history.append(added, model.changes(self._ids), removed=removed_ids)
+        self.history.append(added, model.changes(self._ids), removed=removed_ids)
         tree = set(self._tree)
         self._exchange = Exchange(
             kind=kind,
@@ -415,7 +392,7 @@ class ExchangeRun:
         model, best = self._model, self._best
         if model is None or best is None:
             return "Fewer than two variables vary, so no edge is possible."
-        if len(model.pairs) == self._possible:
+        if len(model.pairs) == self.tables_possible:
             return "Every pair of variables is active."
         if len(self._outside()) == 0:
             return "Every pair of variables that vary is active."

@@ -6,11 +6,10 @@ from collections.abc import Generator
 
 from graftviz.counts import PairCounts
 from graftviz.fitting.feature_network import FeatureNetwork
-from graftviz.history import History
 from graftviz.learners.base import Learner
-from graftviz.learners.clock import Clock
 from graftviz.learners.feature_options import FeatureOptions
 from graftviz.learners.grafting import budget_reason, format_below
+from graftviz.learners.run import LearnerRun
 from graftviz.search.features import FeatureSearch, FoundFeature, best_inside
 from graftviz.table import DiscreteTable
 from graftviz.trace import Certificate, Outcome, ScoredEdge, ScoredFeature, Step
@@ -50,29 +49,29 @@ def graft_features(
             run.switch(sent)
 
 
-class _FeatureRun:
-    """Active features and reports of one run."""
+class _FeatureRun(LearnerRun):
+    """Active features of a run."""
 
     def __init__(self, table: DiscreteTable, options: FeatureOptions) -> None:
-        options.check(table)
-        self.clock = Clock()
-        self.options = options
-        self.names, self.labels = table.names, table.labels
+        super().__init__(table, options)
+        self.labels = table.labels
         with self.clock.work("statistics"):
             self._counts = PairCounts(table)
             self._search = FeatureSearch(self._counts)
         self.settings = options.settings(self._counts)
-        self.index = 0
-        self._tests = self._tests_total = 0
+        self._tests = 0
         self._activated: ScoredEdge | None = None
         self._feature: ScoredFeature | None = None
         with self.clock.work("fitting"):
             self._network = FeatureNetwork(self._counts, table.names, table.labels)
             self._evaluation = self._network.evaluate(self.settings.penalty)
         self._previous_objective = self._evaluation.objective
-        start_beliefs = self._network.node_beliefs.copy()
-        start_beliefs.flags.writeable = False
-        self._history = History(self._network.model(), start_beliefs)
+        self.begin(self._network.model(), self._network.node_beliefs)
+
+    @property
+    def tables_counted(self) -> int:
+        """Number of pair tables counted so far."""
+        return self._counts.tables_counted
 
     @property
     def inactive(self) -> int:
@@ -82,8 +81,8 @@ class _FeatureRun:
     def exhausted_budget(self) -> str:
         """Return a sentence on a budget that is used up; empty if none limits the run."""
         n_edges, n_features = self._network.n_edges, self._network.n_features
-        possible = self._counts.tables_possible
-        if n_edges >= self.options.edge_budget(len(self.names)) and n_edges < possible:
+        budget = self.options.edge_budget(len(self.names))
+        if budget <= n_edges < self.tables_possible:
             return budget_reason(n_edges)
         most = self.options.max_features
         if most is not None and n_features >= most and self.inactive:
@@ -123,12 +122,9 @@ class _FeatureRun:
                 if self.options.one_step
                 else network.fit(penalty, tolerance=_STEP_TOLERANCE)
             )
-            self._history.append(
-                [(i, j)] if is_new else (), network.changes(), features=[(e, cell)]
-            )
+            self.history.append([(i, j)] if is_new else (), network.changes(), features=[(e, cell)])
         self._activated = ScoredEdge(i, j, score) if is_new else None
         self._feature = ScoredFeature(i, j, *divmod(cell, len(self.labels[j])), score)
-        self._tests_total += self._tests
         self.index += 1
 
     def switch(self, options: FeatureOptions) -> None:
@@ -161,22 +157,15 @@ class _FeatureRun:
         assert self._feature is not None
         refit = "step" if self.options.one_step else "refit"
         lines = ("loop", "score", "best", "activate", refit)
-        return Step(
-            index=self.index,
+        return self.step_report(
+            tests=self._tests,
             activated=() if self._activated is None else (self._activated,),
             edges=self._network.n_edges,
             objective=self._evaluation.objective,
             previous_objective=self._previous_objective,
             kkt_residual=self._evaluation.kkt_residual,
-            tests=self._tests,
-            tests_total=self._tests_total,
-            tables_counted=self._counts.tables_counted,
-            tables_possible=self._counts.tables_possible,
-            seconds=self.clock.pause(),
             lines=lines if self.index > 1 else ("count", *lines),
             notes=notes,
-            changes=self._history.changes[-1],
-            history=self._history,
             test=self.settings.test,
             features=(self._feature,),
         )
@@ -184,25 +173,19 @@ class _FeatureRun:
     def finish(self, stopped_by: str) -> Outcome:
         """Return the outcome of the run; call `polish` before if there are edges."""
         worst = self.best()
-        self._tests_total += self.inactive
+        self.tests += self.inactive
         certificate = self._certificate(worst)
         network = self._network
-        self._history.append((), network.changes())
+        self.history.append((), network.changes())
         with self.clock.work("other"):
             gap = network.restart_gap() if network.n_edges else 0.0
-        return Outcome(
-            stop_reason=stopped_by or self._reason(certificate),
-            converged=certificate.proves_optimality,
-            certificate=certificate,
+        return self.outcome(
+            certificate,
+            stopped_by or self._reason(certificate),
             objective=self._evaluation.objective,
             kkt_residual=self._evaluation.kkt_residual,
             bp_restart_gap=gap,
-            tests=self._tests_total,
             automatic=self.options.automatic(self._counts),
-            tables_counted=self._counts.tables_counted,
-            tables_possible=self._counts.tables_possible,
-            seconds=self.clock.pause(),
-            history=self._history,
             objective_name="Bethe likelihood",
         )
 

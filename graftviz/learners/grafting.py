@@ -11,9 +11,8 @@ import numpy as np
 from graftviz.counts import PairCounts
 from graftviz.errors import InputError
 from graftviz.fitting.pseudo_network import PseudoNetwork
-from graftviz.history import History
-from graftviz.learners.clock import Clock
 from graftviz.learners.grafting_options import GraftingOptions
+from graftviz.learners.run import LearnerRun
 from graftviz.learners.scorers import Scorer, make_network, make_scorer
 from graftviz.learners.settings import (
     OBJECTIVE_NAMES,
@@ -69,8 +68,8 @@ class Search(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-class GraftingRun:
-    """Active set and reports of one run; the learner adds the search for edges.
+class GraftingRun(LearnerRun):
+    """Active set of a run; the learner adds the search for edges.
 
     Parameters
     ----------
@@ -89,18 +88,13 @@ class GraftingRun:
     def __init__(
         self, table: DiscreteTable, options: GraftingOptions, *, every_pair: bool = False
     ) -> None:
-        options.check(table)
+        super().__init__(table, options)
         self.budget = options.edge_budget(table.n_variables)
-        self.clock = Clock()
-        self.options = options
-        self.names = table.names
         with self.clock.work("statistics"):
             self.counts = PairCounts(table)
         self.settings = options.settings(self.counts, has_rows=table.has_rows)
         self._table = table
         self._every_pair = every_pair
-        self.index = 0
-        self.tests = 0
         self._ids: list[int] = []  # ids of the network's edges, see History
         self._pruned: list[int] = []  # ids removed since the last recorded step
         self._notes: list[str] = []
@@ -110,9 +104,12 @@ class GraftingRun:
             self.evaluation = self.network.evaluate(self.settings.penalty)
         self.scorer = self._new_scorer()
         self._previous_objective = self.evaluation.objective
-        start_beliefs = self.network.node_beliefs.copy()
-        start_beliefs.flags.writeable = False
-        self.history = History(self.network.model(), start_beliefs)
+        self.begin(self.network.model(), self.network.node_beliefs)
+
+    @property
+    def tables_counted(self) -> int:
+        """Number of pair tables counted so far."""
+        return self.counts.tables_counted
 
     @property
     def _by_rows(self) -> bool:
@@ -137,7 +134,7 @@ class GraftingRun:
     @property
     def inactive(self) -> int:
         """Number of inactive pairs."""
-        return self.counts.tables_possible - self.n_edges
+        return self.tables_possible - self.n_edges
 
     @property
     def room(self) -> int:
@@ -199,23 +196,15 @@ class GraftingRun:
 
     def step(self, found: Search) -> Step:
         """Return the report of the last step and pause the clock until it is resumed."""
-        self.tests += found.tests
         facts = found._asdict()
         facts["notes"] = (*self._notes, *found.notes)
         facts["removed"] = self._removed_pairs(self.history.removals[-1])
         self._notes = []
-        return Step(
-            index=self.index,
+        return self.step_report(
             edges=self.n_edges,
             objective=self.evaluation.objective,
             previous_objective=self._previous_objective,
             kkt_residual=self.evaluation.kkt_residual,
-            tests_total=self.tests,
-            tables_counted=self.counts.tables_counted,
-            tables_possible=self.counts.tables_possible,
-            seconds=self.clock.pause(),
-            changes=self.history.changes[-1],
-            history=self.history,
             test=self.settings.test,
             **facts,
         )
@@ -318,20 +307,13 @@ class GraftingRun:
         self._record([])
         with self.clock.work("other"):
             gap = self.network.restart_gap() if self.n_edges else 0.0
-        converged = certificate.proves_optimality
-        return Outcome(
-            stop_reason=self._reason(certificate, stopped_by),
-            converged=converged,
-            certificate=certificate,
+        return self.outcome(
+            certificate,
+            self._reason(certificate, stopped_by),
             objective=self.evaluation.objective,
             kkt_residual=self.evaluation.kkt_residual,
             bp_restart_gap=gap,
-            tests=self.tests,
             automatic=self.options.automatic(self.counts, has_rows=self._table.has_rows),
-            tables_counted=self.counts.tables_counted,
-            tables_possible=self.counts.tables_possible,
-            seconds=self.clock.pause(),
-            history=self.history,
             objective_name=OBJECTIVE_NAMES[self.settings.objective],
         )
 

@@ -10,8 +10,8 @@ import numpy as np
 from graftviz.counts import PairCounts
 from graftviz.fitting.independence import distances, noise_lam
 from graftviz.fitting.neighbourhoods import Neighbourhoods
-from graftviz.history import Changes, History
-from graftviz.learners.clock import Clock
+from graftviz.history import Changes
+from graftviz.learners.run import LearnerRun
 from graftviz.model import PairwiseMRF
 from graftviz.table import DiscreteTable
 from graftviz.trace import (
@@ -36,8 +36,8 @@ _NODE_PATH_TOLERANCE = 1e-6  # difference between predicted and observed shares
 _NODE_POLISHED = 1e-9
 
 
-class PathRun:
-    """Regressions along the path, and reports of a run.
+class PathRun(LearnerRun):
+    """Regressions along the path of a run.
 
     Parameters
     ----------
@@ -46,12 +46,8 @@ class PathRun:
     """
 
     def __init__(self, table: DiscreteTable, options: Any) -> None:
-        options.check(table)
-        self.clock = Clock()
-        self.options = options
+        super().__init__(table, options)
         self._table = table
-        n = table.n_variables
-        self._possible = n * (n - 1) // 2
         with self.clock.work("statistics"):
             self._counts = PairCounts(table)
             self._distances = distances(self._counts)
@@ -59,15 +55,15 @@ class PathRun:
         self._ids: dict[tuple[int, int], int] = {}  # ids of the current edges in the history
         self._recorded: dict[int, np.ndarray] = {}  # weights of each edge in the history
         with self.clock.work("fitting"):
-            nodes = [self._fit.node_weights(i, [], [], _NODE_POLISHED) for i in range(n)]
+            nodes = [
+                self._fit.node_weights(i, [], [], _NODE_POLISHED) for i in range(table.n_variables)
+            ]
         weights, beliefs = (np.concatenate(parts) for parts in zip(*nodes, strict=True))
-        beliefs.flags.writeable = False
         start = PairwiseMRF(
             table.cardinalities, np.zeros((0, 2)), weights, table.names, table.labels
         )
-        self._history = History(start, beliefs)
+        self.begin(start, beliefs)
         self._objective = self._previous_objective = self._fit.objective
-        self._index = self._tests_total = 0
         self._activated: tuple[ScoredEdge, ...] = ()
         self._removed = NO_PAIRS
         self._budget_spent = False
@@ -105,52 +101,38 @@ class PathRun:
     def step(self) -> Step:
         """Return the report of the current λ and pause the clock until it is resumed."""
         tested = self._tested()
-        tests = len(tested.scores) or self._possible
-        self._tests_total += tests
         lines = ("lower", "fit", "check", "rule", "average")
-        return Step(
-            index=self._index,
+        return self.step_report(
+            tests=len(tested.scores) or self.tables_possible,
             activated=self._activated,
             edges=len(self._ids),
             removed=self._removed,
             objective=self._objective,
             previous_objective=self._previous_objective,
             kkt_residual=self._fit.violation(self._lam * self._dimensions),
-            tests=tests,
-            tests_total=self._tests_total,
-            tables_counted=self._counts.tables_possible,
-            tables_possible=self._counts.tables_possible,
-            seconds=self.clock.pause(),
             tested=tested,
-            lines=lines if self._index > 1 else ("count", *lines),
-            changes=self._history.changes[-1],
-            history=self._history,
+            lines=lines if self.index > 1 else ("count", *lines),
             test=ActivationTest(_SCORE, self._lam),
         )
 
     def finish(self) -> Outcome:
         """Return the outcome of the run; the last fit is already polished."""
         certificate = self._certificate()
-        self._history.append((), self._changes([]))
-        return Outcome(
-            stop_reason=self._reason(certificate),
-            converged=certificate.proves_optimality,
-            certificate=certificate,
+        self.history.append((), self._changes([]))
+        self.tests = max(self.tests, self._fit.tests // 2)
+        return self.outcome(
+            certificate,
+            self._reason(certificate),
             objective=self._objective,
             kkt_residual=self._fit.violation(self._lam * self._dimensions),
             bp_restart_gap=None,
             automatic={"lam": self._last},
-            tests=max(self._tests_total, self._fit.tests // 2),
-            tables_counted=self._counts.tables_possible,
-            tables_possible=self._counts.tables_possible,
-            seconds=self.clock.pause(),
-            history=self._history,
             objective_name=_OBJECTIVE,
         )
 
     def _tested(self) -> EdgeTests:
         """Return the tests of activated pairs and of pairs that are zero as the rule requires."""
-        if self._possible > _MOST_LOGGED:
+        if self.tables_possible > _MOST_LOGGED:
             return NO_TESTS
         is_zero = self._fit.norms == 0.0
         scores = np.where(is_zero, self._fit.slopes / self._dimensions, 0.0)
@@ -224,12 +206,12 @@ class PathRun:
         self._removed.flags.writeable = False
         self._activated = tuple(sorted(new, key=lambda edge: (-edge.score, edge)))
         activated = [(edge.source, edge.target) for edge in self._activated]
-        first = len(self._history.activations)
+        first = len(self.history.activations)
         self._ids.update({pair: first + k for k, pair in enumerate(activated)})
         with self.clock.work("fitting"):
             changes = self._changes(removed)
-        self._history.append(activated, changes, removed=removed_ids)
-        self._index += 1
+        self.history.append(activated, changes, removed=removed_ids)
+        self.index += 1
         return True
 
     def _changes(self, removed: list[tuple[int, int]]) -> Changes:
@@ -286,7 +268,7 @@ class PathRun:
         for pair in self._ids:
             scores[pair] = -1.0
         first, second = np.triu_indices(len(scores), 1)
-        inactive = self._possible - len(self._ids)
+        inactive = self.tables_possible - len(self._ids)
         at = int(np.argmax(scores[first, second]))
         pair = (int(first[at]), int(second[at]))
         return Certificate(
@@ -300,7 +282,7 @@ class PathRun:
         )
 
     def _reason(self, certificate: Certificate) -> str:
-        names, lam = self._table.names, f"λ = {self._lam:.3g}"
+        names, lam = self.names, f"λ = {self._lam:.3g}"
         if certificate.worst_edge is None:
             return "Every pair of variables is active."
         i, j = certificate.worst_edge

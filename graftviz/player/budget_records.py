@@ -189,7 +189,7 @@ def start_step(
     return {
         "edge": None,
         "value": number(value),
-        "told": "–" if value is None else amount(value, budget.measure),
+        "valueText": "–" if value is None else amount(value, budget.measure),
         "width": 0,
         "infeasible": 0,
         "new": 0,
@@ -218,7 +218,7 @@ def bounded_step(
     return {
         "edge": list(edge),
         "value": number(complexity.value),
-        "told": amount(complexity.value, complexity.measure),
+        "valueText": amount(complexity.value, complexity.measure),
         "width": complexity.width,
         "infeasible": complexity.infeasible,
         "new": complexity.newly_infeasible,

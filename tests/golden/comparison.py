@@ -17,7 +17,7 @@ SENTENCES = {
     *("alt", "bpNote", "claim", "claims.measured", "closing", "course.measure", "exactNote"),
     *("facts", "legend", "missing", "note", "notes", "opening", "place", "problem", "sentence"),
     *("settings", "split", "steps.head", "steps.sub", "stop", "stop_reason", "tauText", "text"),
-    *("tips", "title", "told", "words"),
+    *("tips", "title", "valueText", "words"),
 }
 LABELS = {
     *("head.objective", "header.objective", "objective_name", "outcome.yardstick"),

@@ -149,8 +149,12 @@ def learner_run(panel: Panel, method: Method, seed: int, *, held_out: bool = Tru
     options = {spec.name: getattr(learner, spec.name) for spec in option_specs(learner)}
     return Part(
         {
-            **{"panel": panel.title, "method": method.name, "seed": seed, "nodes": size.nodes},
-            **{"alpha": method.alpha, "hubs": method.hubs},
+            "panel": panel.title,
+            "method": method.name,
+            "seed": seed,
+            "nodes": size.nodes,
+            "alpha": method.alpha,
+            "hubs": method.hubs,
         },
         partial(_measure, size, learner, seed, held_out),
         panel.edges or _WORK_OF_ALL_EDGES * size.nodes,

@@ -63,9 +63,9 @@ def show_growth_choices(state: RegionState) -> None:
 def _show_query(state: RegionState, shown: ShownModel) -> None:
     spec, key = state.specs["query"], f"{_PREFIX}.query"
     current = (shown.identity, state.query)
-    if st.session_state.get("region.asked") != current:
+    if st.session_state.get("region.requested") != current:
         # The field follows a click in the graph; an invalid entry stays, to be corrected.
-        st.session_state["region.asked"] = current
+        st.session_state["region.requested"] = current
         st.session_state[key] = shown.model.names[state.query]
     st.text_input(
         "Query: name or number",

@@ -192,7 +192,9 @@ def count_table(rows: Rows) -> list[Row]:
         later = np.diff(tests) if len(tests) > 1 else np.array(tests)
         table.append(
             {
-                **{"method": row["method"], "n": row["nodes"], "steps": row["steps"]},
+                "method": row["method"],
+                "n": row["nodes"],
+                "steps": row["steps"],
                 "t_max": None if row["alpha"] is None else math.ceil(row["nodes"] / 4),
                 _AT_START: float(points["tables"][active[0]]),
                 _AT_END: float(points["tables"][active[-1]]),

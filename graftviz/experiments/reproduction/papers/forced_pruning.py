@@ -99,7 +99,8 @@ def pruning_parts(
         work = 1 + size.rows // 1000
         shared: dict[str, Any] = {
             "settings": {"size": dataclasses.asdict(size), "exchanges": exchanges},
-            **{"source": size.source, "digest": partial(_fingerprint, size)},
+            "source": size.source,
+            "digest": partial(_fingerprint, size),
         }
         place = {"data": size.source}
         references = partial(_measure_references, size)
@@ -131,12 +132,15 @@ def _measure_cell(
     made = [step.exchange for step in result.trace if step.exchange is not None]
     return [
         {
-            **{"edges": result.edges, "nlpl_test": result.nlpl_test},
-            **{"nlpl_train": result.nlpl_train, "steps": len(made)},
+            "edges": result.edges,
+            "nlpl_test": result.nlpl_test,
+            "nlpl_train": result.nlpl_train,
+            "steps": len(made),
             "tries": sum(exchange.tries for exchange in made),
             "accepted": sum(exchange.accepted for exchange in made),
             "fallbacks": sum(exchange.fallback for exchange in made),
-            **{"stop_reason": result.stop_reason, "seconds": result.seconds.total},
+            "stop_reason": result.stop_reason,
+            "seconds": result.seconds.total,
         }
     ]
 
@@ -311,8 +315,10 @@ def _by_data(heuristic: str, value: Callable[[Row], Any]) -> Cases:
             nlpl = {cell: row["nlpl_test"] for cell, row in table.items()}
             papers = PAPERS[heuristic, source]
             numbers = {
-                **{"last": nlpl[max(nlpl)], "best": min(nlpl.values())},
-                **{"stated_first": papers[0, 0], "stated": min(papers.values())},
+                "last": nlpl[max(nlpl)],
+                "best": min(nlpl.values()),
+                "stated_first": papers[0, 0],
+                "stated": min(papers.values()),
                 **({"first": nlpl[0, 0]} if (0, 0) in nlpl else {}),
                 **references.get(source, {}),
             }
@@ -437,8 +443,10 @@ def _table(number: int, title: str, *heuristics: str, **more: Any) -> Experiment
         sizes=(
             {"data": _sizes(7, 120, 60), "extras": (0, 3), "exchanged": (0, 2), "exchanges": 3},
             {
-                **{"data": _sizes(16, 3_000, 600), "extras": (0, 15, 30)},
-                **{"exchanged": (0, 5, 10), "exchanges": 10},
+                "data": _sizes(16, 3_000, 600),
+                "extras": (0, 15, 30),
+                "exchanged": (0, 5, 10),
+                "exchanges": 10,
             },
             {
                 "data": [
@@ -446,7 +454,9 @@ def _table(number: int, title: str, *heuristics: str, **more: Any) -> Experiment
                     Size(69, 17_412, 2, held_out=3_482, source="plants"),
                     Size(17, 291_326, 2, held_out=58_265, source="msnbc"),
                 ],
-                **{"extras": (0, 15, 30, 45, 60), "exchanged": (0, 1, 5, 10), "exchanges": 50},
+                "extras": (0, 15, 30, 45, 60),
+                "exchanged": (0, 1, 5, 10),
+                "exchanges": 50,
             },
         ),
         parts=partial(pruning_parts, heuristics=heuristics),
@@ -491,7 +501,8 @@ EXPERIMENTS = (
     _table(
         2,
         "Negative PLL by rejection sampling",
-        *("rejection", "greedy"),
+        "rejection",
+        "greedy",
         claims=_TABLE2_CLAIMS,
         cost=("40 s", "2 minutes for NLTCS, 20 for plants"),
     ),

@@ -73,8 +73,11 @@ def _plane_table(rows: Rows) -> Iterator[Row]:
     for row in rows:
         found = np.array(row["c"])
         yield {
-            **{"T1": row["T1"], "T2": row["T2"], "mean_c": found.mean()},
-            **{"least_c": found.min(), "largest_c": found.max()},
+            "T1": row["T1"],
+            "T2": row["T2"],
+            "mean_c": found.mean(),
+            "least_c": found.min(),
+            "largest_c": found.max(),
             "share_below_1": np.mean(found < 1.0),
         }
 
@@ -253,8 +256,11 @@ def _region_table(rows: Rows) -> Iterator[Row]:
             for size, (errors, bounds) in enumerate(zip(*columns, strict=True), start=1):
                 yield {
                     **{key: models[0][key] for key in ("side", "T1", "T2", "rule")},
-                    **{"size": size, "mean_error": errors.mean(), "largest_error": errors.max()},
-                    **{"mean_bound": bounds.mean(), "least_bound": bounds.min()},
+                    "size": size,
+                    "mean_error": errors.mean(),
+                    "largest_error": errors.max(),
+                    "mean_bound": bounds.mean(),
+                    "least_bound": bounds.min(),
                     "vacuous_share": np.mean(bounds >= 1.0),
                     "largest_error_to_bound": largest_ratio(errors, bounds),
                 }
@@ -498,11 +504,15 @@ EXPERIMENTS = (
         sizes=(
             {"side": 3, "fields": [0.0, 3.0], "couplings": [0.1, 1.0], "models": 2},
             {
-                **{"side": 10, "fields": [0.0, 1.0, 2.0, 3.0, 4.0, 5.0], "models": 3},
+                "side": 10,
+                "fields": [0.0, 1.0, 2.0, 3.0, 4.0, 5.0],
+                "models": 3,
                 "couplings": [k / 10 for k in range(1, 11)],
             },
             {
-                **{"side": 10, "fields": [k / 4 for k in range(21)], "models": 20},
+                "side": 10,
+                "fields": [k / 4 for k in range(21)],
+                "models": 20,
                 "couplings": [k / 20 for k in range(1, 21)],
             },
         ),

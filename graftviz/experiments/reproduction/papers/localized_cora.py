@@ -69,7 +69,8 @@ def _measure(field: float, method: str, queries: int, seed: int, task: Measuring
     queried = np.sort(rng.choice(graph.graph.n_nodes, size=count, replace=False))
     model = _spin_model(graph, field, rng)
     row: Row = {
-        **{"papers": graph.graph.n_nodes, "citations": graph.graph.n_edges},
+        "papers": graph.graph.n_nodes,
+        "citations": graph.graph.n_edges,
         "truth": graph.spins(_POSITIVE)[queried].astype(int).tolist(),
     }
     if method in (GLOBAL, BP):
@@ -106,12 +107,12 @@ def labels(rows: Rows, field: float, name: str) -> np.ndarray:
 
 def quality(found: np.ndarray, target: np.ndarray) -> dict[str, float | None]:
     """Return accuracy, and precision, recall and F of the label +1; None if 0 / 0."""
-    both, count, wanted = (int(array.sum()) for array in (found & target, found, target))
+    both, count, targets = (int(array.sum()) for array in (found & target, found, target))
     return {
         "accuracy": float(np.mean(found == target)),
         "precision": both / count if count else None,
-        "recall": both / wanted if wanted else None,
-        "F": 2 * both / (count + wanted) if count + wanted else None,
+        "recall": both / targets if targets else None,
+        "F": 2 * both / (count + targets) if count + targets else None,
     }
 
 
@@ -170,8 +171,10 @@ def _summary(rows: Rows) -> Iterator[Row]:
         }
         yield {
             **{key: row[key] for key in ("T", "method", "papers", "citations")},
-            **{"queries": len(positive), "mean_size": np.mean(row["size"])},
-            **{"mean_bound": bound.mean(), "vacuous_share": np.mean(bound >= 1.0)},
+            "queries": len(positive),
+            "mean_size": np.mean(row["size"]),
+            "mean_bound": bound.mean(),
+            "vacuous_share": np.mean(bound >= 1.0),
             "share_of_certain_labels": np.mean(np.abs(positive - 0.5) > bound),
             **wrong,
         }

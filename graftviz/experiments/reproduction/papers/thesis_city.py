@@ -184,8 +184,10 @@ def _measure(
     # The forecast that the next hour equals this one.
     gap = np.linalg.norm(np.diff(test.values, axis=0)) / np.linalg.norm(test.values[1:])
     row: Row = {
-        **{"n": n, "parents": parents},
-        **{"seeds": len(result.seeds), "unspoken": len(result.unspoken)},
+        "n": n,
+        "parents": parents,
+        "seeds": len(result.seeds),
+        "unspoken": len(result.unspoken),
         "spectral_radius": finite(result.system.spectral_radius),
         "persistence": float(gap),
         "train": finite(result.pred_error_train),
@@ -422,8 +424,12 @@ def _week_table(rows: Rows) -> Iterator[Row]:
         columns = (one["actual"], one["predicted"], other["predicted"])
         for hour, (seen, mine, its) in enumerate(zip(*columns, strict=True)):
             yield {
-                **{"series": one["name"], "hour": hour, "actual": seen, "scalable": mine},
-                **{"scalable_deviation": one["deviation"], "dense": its},
+                "series": one["name"],
+                "hour": hour,
+                "actual": seen,
+                "scalable": mine,
+                "scalable_deviation": one["deviation"],
+                "dense": its,
             }
 
 

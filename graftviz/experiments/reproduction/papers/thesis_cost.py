@@ -109,7 +109,8 @@ def _measure_growth(
             **{"seconds": result.seconds, **work._asdict()},
             "operations": work.structure + work.coefficients,
             "passes": float(np.mean(passes)) if passes else None,
-            **{"seeds": len(result.seeds), "unspoken": len(result.unspoken)},
+            "seeds": len(result.seeds),
+            "unspoken": len(result.unspoken),
         }
     ]
 
@@ -392,12 +393,18 @@ EXPERIMENTS = (
         sizes=(
             {"n": (16, 32), "most_whole": 32, "rows": 200, "seeds": 4, "repeats": 1},
             {
-                **{"n": (50, 100, 200, 400), "most_whole": 400, "rows": 1_500},
-                **{"seeds": 10, "repeats": 3},
+                "n": (50, 100, 200, 400),
+                "most_whole": 400,
+                "rows": 1_500,
+                "seeds": 10,
+                "repeats": 3,
             },
             {
-                **{"n": (250, 500, 1_000, 2_000), "most_whole": 1_000, "rows": 12_500},
-                **{"seeds": 25, "repeats": 1},
+                "n": (250, 500, 1_000, 2_000),
+                "most_whole": 1_000,
+                "rows": 12_500,
+                "seeds": 25,
+                "repeats": 1,
             },
         ),
         parts=growth_parts,

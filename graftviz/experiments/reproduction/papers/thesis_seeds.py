@@ -244,8 +244,13 @@ EXPERIMENTS = (
         accepts=(thesis_city.SOURCE,),
         sizes=(
             {
-                **{"n": 12, "entries": 36, "parents": 4, "rows": 80, "systems": 2},
-                **{"shares": thesis_city.SHARES[0], "city": thesis_city.CITY[0]},
+                "n": 12,
+                "entries": 36,
+                "parents": 4,
+                "rows": 80,
+                "systems": 2,
+                "shares": thesis_city.SHARES[0],
+                "city": thesis_city.CITY[0],
             },
             _SMALL,
             _LARGE,

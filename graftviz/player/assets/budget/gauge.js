@@ -85,10 +85,10 @@ export class BudgetGauge {
 
   describe() {
     const { log, shown, ghost } = this.app;
-    const { told, infeasible, norm, nll } = log.steps[shown];
+    const { valueText, infeasible, norm, nll } = log.steps[shown];
     const { measure, tauText } = log.run;
     this.title.textContent = measure[0].toUpperCase() + measure.slice(1);
-    replaceChildren(this.now, h("b", {}, told), ` (limit τ = ${tauText})`);
+    replaceChildren(this.now, h("b", {}, valueText), ` (limit τ = ${tauText})`);
     const fact = (term, value, title) => h("div", { title }, h("dt", {}, term), h("dd", {}, value));
     replaceChildren(this.facts,
       fact("pairs excluded by τ", `${integer(infeasible)} of ${integer(log.pairs - shown)}`,
@@ -97,7 +97,7 @@ export class BudgetGauge {
       fact("held-out NLL", nll?.toFixed(3) ?? "–", "Negative log-likelihood of held-out rows, nats per row"));
     this.ghostLine.hidden = !ghost;
     this.ghostLine.textContent = ghost?.words ?? "";
-    this.gauge.describeAs(`${measure}: ${told}, limit ${tauText}.`);
+    this.gauge.describeAs(`${measure}: ${valueText}, limit ${tauText}.`);
     this.course.describeAs(`${measure} over ${plural(log.ready, "step")}, limit ${tauText}.`);
   }
 }
