@@ -153,7 +153,7 @@ class ScalableStructure(SolverOptions):
         seed_rows : sequence of Row
             Rows of the seeds.
         search : ParentSearch
-            ParentSearch without two-hop rows.
+            Search without two-hop rows.
         jobs : int, optional
         """
         data, k = search.data, search.k

@@ -50,12 +50,22 @@ def tour_records() -> list[dict[str, Any]]:
     records = []
     for key, stop in STOPS.items():
         text = catalogue("tour")[key]
-        lit, in_player, *condition = stop
         task = None
         if stop.notice:
-            names = ("notice", "watched", "value")
-            task = {name: text[name] for name in ("wish", "done")}
-            task |= dict(zip(names, condition, strict=True))
-        place = {"lit": lit, "in_player": in_player, "task": task}
-        records.append({"title": text["title"], "text": text["text"], **place})
+            task = {
+                "wish": text["wish"],
+                "done": text["done"],
+                "notice": stop.notice,
+                "watched": stop.watched,
+                "value": stop.value,
+            }
+        records.append(
+            {
+                "title": text["title"],
+                "text": text["text"],
+                "lit": stop.lit,
+                "in_player": stop.in_player,
+                "task": task,
+            }
+        )
     return records

@@ -40,8 +40,8 @@ FRAME = 100_000  # bytes that a request may have beyond its file: boundary, name
 LEAST_FILE = 100_000  # bytes that a file counts at least, so that their number is bounded too
 PATIENCE = 30.0  # seconds an upload may rest, in total
 LEAST_RATE = 10_000.0  # bytes per second; slower uploads would hold their reservation for ever
-# Bytes per second of all uploads together, and the time for which they may be faster. To receive a
-# byte costs more than to read it in a worker: ten large files at once would occupy both cores.
+# Bytes per second of all uploads together, and the time for which they may be faster. To receive
+# ten large files at once would occupy both cores, and the engine would wait.
 MOST_RATE = 40_000_000.0
 LEAD_SECONDS = 0.3
 log = logging.getLogger(__name__)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import ge, gt, le, lt
 from typing import Any, Literal, NamedTuple
@@ -10,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from graftviz.experiments.reproduction.rows import NotMeasured, Rows, trend
+from graftviz.formats.json_values import json_value
 from graftviz.wording import enough_digits
 
 Held = Literal["partly"] | bool
@@ -108,9 +108,7 @@ def _plain(value: Any) -> Any:
         }
     if isinstance(value, list | tuple | np.ndarray):
         return [_plain(item) for item in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    return json_value(value)
 
 
 def _leaves(cases: Any, names: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:

@@ -35,6 +35,7 @@ from graftviz.figures.reproduction import (
     learning_curves,
     scale_look,
 )
+from graftviz.formats.json_values import json_value
 from graftviz.learners.base import Learner
 from graftviz.learners.best_choice import BestChoice
 from graftviz.learners.edge_grafting import EdgeGrafting
@@ -231,7 +232,7 @@ def _recorded(run: Run, times: Sequence[float]) -> Row:
         points.append((*work, step.objective, metrics.recall, metrics.nlpl_test))
     columns = zip(MEASURES, zip(*points, strict=True), strict=True)
     return {
-        "points": {name: [_finite(value) for value in values] for name, values in columns},
+        "points": {name: json_value(values) for name, values in columns},
         "steps": count,
         "edges": len(outcome.history.ids_at(len(outcome.history.counts))),
         "seconds": times[-1] if taken else outcome.seconds.total,
@@ -242,19 +243,14 @@ def _recorded(run: Run, times: Sequence[float]) -> Row:
         "kkt_residual": outcome.kkt_residual,
         "recall": final.recall,
         "precision": final.precision,
-        "nlpl": _finite(final.nlpl_test),
-        "bp_restart_gap": _finite(outcome.bp_restart_gap),
+        "nlpl": json_value(final.nlpl_test),
+        "bp_restart_gap": json_value(outcome.bp_restart_gap),
         "converged": outcome.converged,
         "stop_reason": outcome.stop_reason,
         "variables": run.table.n_variables,
         "rows": run.table.n_rows,
         "rows_held_out": 0 if run.test is None else run.test.n_rows,
     }
-
-
-def _finite(value: float | None) -> float | None:
-    """Return the value, or None if it is not finite."""
-    return value if value is None or math.isfinite(value) else None
 
 
 # --- figure and tables --------------------------------------------------------------------------

@@ -82,6 +82,33 @@ def learning_curves(
     }
 
 
+def against_time(
+    figure: str,
+    measure: str,
+    *claims: Claim,
+    name: str,
+    place: str,
+    methods: Sequence[curves.Method],
+    **shared: Any,
+) -> Experiment:
+    """Return a figure of a measure against time, of runs with 3n edges.
+
+    Parameters
+    ----------
+    figure : str
+        Its number, which follows `name` and takes the place of ``{}`` in `place`.
+    """
+    return Experiment(
+        name=f"{name}{figure}",
+        title=f"{_MEASURES[measure]} against time, 3n edges",
+        place=place.format(figure),
+        claims=claims,
+        **learning_curves(measure, methods=methods),
+        **shared,
+    )
+
+
+_MEASURES = {"objective": "Objective", "nlpl": "Held-out NLPL", "recall": "Recall of true edges"}
 ONE_SEED = "One sample and one seed per size, as far as the paper states; --seed draws others."
 CACHED = "Figures of the same runs share cached results if they use the same folder."
 MORE_SEEDS = "Three samples of other graphs; the figure shows the first, the verdict is their mean."
@@ -425,6 +452,15 @@ def _of_file(source: str, states: int, n: int, rows: int, held_out: int, edges: 
 
 _jester, _yummly = partial(_of_file, "jester", 5), partial(_of_file, "yummly", 2)
 _ALL = curves.all_methods()
+_against_time = partial(
+    against_time,
+    name="best-choice-fig",
+    place=_PAPER + ", figure {} and section 4.2",
+    methods=_ALL,
+    sizes=_THREE_SIZES,
+    cost=("10 s", "2 min"),
+    notes=(LAZY, T_MAX, ONE_SEED, CACHED),
+)
 EXPERIMENTS = (
     Experiment(
         name="best-choice-fig1",
@@ -441,65 +477,42 @@ EXPERIMENTS = (
         claims=_RANK_CLAIMS,
         cost=("5 s", "5 s"),
     ),
-    Experiment(
-        name="best-choice-fig2",
-        title="Objective against time, 3n edges",
-        place=f"{_PAPER}, figure 2 and section 4.2",
-        sizes=_THREE_SIZES,
-        **learning_curves("objective", methods=_ALL),
-        cost=("10 s", "2 min"),
-        claims=(
-            _FASTER,
-            FEWER,
-            Claim(
-                "A larger α gives a better objective and takes longer.",
-                *curves.better_with_alpha("objective"),
-            ),
-            Claim(
-                "First hit reaches the edge limit first, with a worse objective.",
-                *curves.quick_but_poor("objective"),
-                remark=FITS_OFTEN,
-            ),
-            _GAP_GROWS,
-            Claim(
-                "With 600 variables edge grafting takes nearly ten times as long to add its edges.",
-                *curves.many_times_as_long(10.0, 600),
-            ),
+    _against_time(
+        "2",
+        "objective",
+        _FASTER,
+        FEWER,
+        Claim(
+            "A larger α gives a better objective and takes longer.",
+            *curves.better_with_alpha("objective"),
         ),
-        notes=(LAZY, T_MAX, ONE_SEED, CACHED),
+        Claim(
+            "First hit reaches the edge limit first, with a worse objective.",
+            *curves.quick_but_poor("objective"),
+            remark=FITS_OFTEN,
+        ),
+        _GAP_GROWS,
+        Claim(
+            "With 600 variables edge grafting takes nearly ten times as long to add its edges.",
+            *curves.many_times_as_long(10.0, 600),
+        ),
     ),
-    Experiment(
-        name="best-choice-fig3",
-        title="Held-out NLPL against time, 3n edges",
-        place=f"{_PAPER}, figure 3 and section 4.2",
-        sizes=_THREE_SIZES,
-        **learning_curves("nlpl", methods=_ALL),
-        cost=("10 s", "2 min"),
-        claims=(
-            CORRELATED,
-            NO_OVERFITTING,
-            Claim(
-                "A larger α predicts better, and takes longer.", *curves.better_with_alpha("nlpl")
-            ),
-        ),
-        notes=(LAZY, T_MAX, ONE_SEED, CACHED),
+    _against_time(
+        "3",
+        "nlpl",
+        CORRELATED,
+        NO_OVERFITTING,
+        Claim("A larger α predicts better, and takes longer.", *curves.better_with_alpha("nlpl")),
     ),
-    Experiment(
-        name="best-choice-fig4",
-        title="Recall of true edges against time, 3n edges",
-        place=f"{_PAPER}, figure 4 and section 4.2",
-        sizes=_THREE_SIZES,
-        **learning_curves("recall", methods=_ALL),
-        cost=("10 s", "2 min"),
-        claims=(
-            RECALL_BY_ALPHA,
-            Claim(
-                "First hit reaches the edge limit first, with the worst edges.",
-                *curves.quick_but_poor("recall"),
-                remark=FITS_OFTEN,
-            ),
+    _against_time(
+        "4",
+        "recall",
+        RECALL_BY_ALPHA,
+        Claim(
+            "First hit reaches the edge limit first, with the worst edges.",
+            *curves.quick_but_poor("recall"),
+            remark=FITS_OFTEN,
         ),
-        notes=(LAZY, T_MAX, ONE_SEED, CACHED),
     ),
     Experiment(
         name="best-choice-fig5",

@@ -399,7 +399,8 @@ _TABLE2_CLAIMS = (
     Claim(
         "Greedy deletion outperforms rejection sampling in almost all cases.",
         ("NLPL to that of rejection sampling, less 1", _greedy_to_rejection, "at most 1e-9"),
-        *(_cells_check("greedy"), _cells_check("rejection")),
+        _cells_check("greedy"),
+        _cells_check("rejection"),
     ),
     Claim(
         "With rejection sampling the PLL sometimes gets worse as k grows.",

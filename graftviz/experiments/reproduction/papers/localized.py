@@ -565,7 +565,9 @@ EXPERIMENTS = (
         ),
         claims=_FIELD_CLAIMS,
         notes=(
-            *(_LOST, _TIGHTER, _DETOURS),
+            _LOST,
+            _TIGHTER,
+            _DETOURS,
             "At T₁ = 0 all marginals are 1/2, and so are those of any region.",
         ),
         cost=("10 s", "2 min"),

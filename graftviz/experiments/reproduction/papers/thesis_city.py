@@ -513,6 +513,7 @@ def _sweep(axis: str, values: tuple[tuple[float, ...], ...], **settings: Any) ->
         for size, some, draws in zip(CITY, values, (2, 5, 5), strict=True)
     )
     return {
+        "accepts": (SOURCE,),
         "sizes": (rehearsal, small, paper),
         "parts": partial(sweep_parts, axis=axis),
         "draw": partial(_draw_sweep, axis=axis),
@@ -521,7 +522,8 @@ def _sweep(axis: str, values: tuple[tuple[float, ...], ...], **settings: Any) ->
         "settings": {
             "series": "each divided by its largest hour; counts with a sum below 100 left out",
             "held out": "the last fifth of the rows, and of three weeks or more at least a week",
-            **{"horizons": list(HORIZONS), **settings},
+            "horizons": list(HORIZONS),
+            **settings,
         },
         "cost": ("10 s", "2 min"),
     }
@@ -532,7 +534,6 @@ EXPERIMENTS = (
         name="thesis-fig2.6",
         title="Error of prediction against the number of parents",
         place=f"{THESIS}, figure 2.6 and section 2.3.2",
-        accepts=(SOURCE,),
         **_sweep("parents", _K, seeds=f"{_CAPTION_SHARE:.0%}", parents="along the axis"),
         claims=_PARENT_CLAIMS,
         notes=(
@@ -545,11 +546,12 @@ EXPERIMENTS = (
         name="thesis-fig2.7",
         title="Error of prediction against the number of seeds",
         place=f"{THESIS}, figure 2.7 and section 2.3.2",
-        accepts=(SOURCE,),
         **_sweep("share_of_seeds", SHARES, seeds="along the axis", parents=_PARENTS),
         claims=_SEED_CLAIMS,
         notes=(
-            *(NO_GRID, CITY_SIZES, UNCOVERED),
+            NO_GRID,
+            CITY_SIZES,
+            UNCOVERED,
             "k = 50 as in the thesis, or as many as there are series.",
         ),
     ),

@@ -106,7 +106,8 @@ def _measure_growth(
     work = result.work
     return [
         {
-            **{"seconds": result.seconds, **work._asdict()},
+            "seconds": result.seconds,
+            **work._asdict(),
             "operations": work.structure + work.coefficients,
             "passes": float(np.mean(passes)) if passes else None,
             "seeds": len(result.seeds),

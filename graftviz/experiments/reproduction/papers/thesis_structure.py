@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from graftviz.experiments.bench import Size
 from graftviz.experiments.reproduction import curves
 from graftviz.experiments.reproduction.claims import Claim
@@ -12,7 +14,6 @@ from graftviz.experiments.reproduction.papers.best_choice import learning_curves
 
 _THESIS = "Thesis, chapter 3"
 _METHODS = curves.all_methods("thesis")
-_SIZES = best_choice.three_n((40, 60, 80), (50, 100, 150, 200))
 _LOST = (
     "The thesis states t_max ≪ n and O(n) edges; here t_max = n / 4 and 3n edges. All pairs are "
     "queued at the start, and the first filling continues until the reservoir is full."
@@ -22,6 +23,15 @@ _FIRST_HIT = Claim(
     "First hit reaches its edges first, and fits poorly.",
     *curves.quick_but_poor("objective"),
     remark=best_choice.FITS_OFTEN,
+)
+_against_time = partial(
+    best_choice.against_time,
+    name="thesis-fig",
+    place=_THESIS + ", figure {} and section 3.4.2",
+    methods=_METHODS,
+    sizes=best_choice.three_n((40, 60, 80), (50, 100, 150, 200)),
+    cost=("10 s", "35 s"),
+    notes=(best_choice.LAZY, _LOST, best_choice.ONE_SEED, best_choice.CACHED),
 )
 
 
@@ -85,48 +95,30 @@ EXPERIMENTS = (
         ),
         notes=(best_choice.LAZY, _LOST, best_choice.ONE_SEED),
     ),
-    Experiment(
-        name="thesis-fig3.4",
-        title="Recall of true edges against time, 3n edges",
-        place=f"{_THESIS}, figure 3.4 and section 3.4.2",
-        sizes=_SIZES,
-        **learning_curves("recall", methods=_METHODS),
-        cost=("10 s", "35 s"),
-        claims=(
-            best_choice.RECALL_BY_ALPHA,
-            Claim("The more variables, the larger the advantage.", *curves.GAP_GROWS),
-            Claim(
-                "First hit reaches its edges first, with the worst recall.",
-                *curves.quick_but_poor("recall"),
-                remark=best_choice.FITS_OFTEN,
-            ),
+    _against_time(
+        "3.4",
+        "recall",
+        best_choice.RECALL_BY_ALPHA,
+        Claim("The more variables, the larger the advantage.", *curves.GAP_GROWS),
+        Claim(
+            "First hit reaches its edges first, with the worst recall.",
+            *curves.quick_but_poor("recall"),
+            remark=best_choice.FITS_OFTEN,
         ),
-        notes=(best_choice.LAZY, _LOST, best_choice.ONE_SEED, best_choice.CACHED),
     ),
-    Experiment(
-        name="thesis-fig3.5",
-        title="Objective against time, 3n edges",
-        place=f"{_THESIS}, figure 3.5 and section 3.4.2",
-        sizes=_SIZES,
-        **learning_curves("objective", methods=_METHODS),
-        cost=("10 s", "35 s"),
-        claims=(
-            _FASTER,
-            best_choice.FEWER,
-            Claim("α matters less for the objective than for recall.", *curves.SMALL_LOSS),
-            _FIRST_HIT,
-        ),
-        notes=(best_choice.LAZY, _LOST, best_choice.ONE_SEED, best_choice.CACHED),
+    _against_time(
+        "3.5",
+        "objective",
+        _FASTER,
+        best_choice.FEWER,
+        Claim("α matters less for the objective than for recall.", *curves.SMALL_LOSS),
+        _FIRST_HIT,
     ),
-    Experiment(
-        name="thesis-fig3.6",
-        title="Held-out NLPL against time, 3n edges",
-        place=f"{_THESIS}, figure 3.6 and section 3.4.2",
-        sizes=_SIZES,
-        **learning_curves("nlpl", methods=_METHODS),
-        cost=("10 s", "35 s"),
-        claims=(best_choice.CORRELATED, best_choice.NO_OVERFITTING),
-        notes=(best_choice.LAZY, _LOST, best_choice.ONE_SEED, best_choice.CACHED),
+    _against_time(
+        "3.6",
+        "nlpl",
+        best_choice.CORRELATED,
+        best_choice.NO_OVERFITTING,
     ),
     Experiment(
         name="thesis-fig3.7",
