@@ -75,8 +75,9 @@ def test_the_card_stays_under_the_finger(open_page: Any, address: str) -> None:
     open_grow(page, address, "?data=karate&tour=1")
     page.locator(CARD).wait_for()
     go_to(page, 1)
-    where = page.locator(CARD).bounding_box()
+    # The card is placed in the next frames; the pointer waits until its button rests.
     page.get_by_role("button", name="Next", exact=True).hover()
+    where = page.locator(CARD).bounding_box()
     page.mouse.down()
     page.set_viewport_size({"width": 1280, "height": 620})
     page.wait_for_timeout(300)
