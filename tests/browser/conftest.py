@@ -22,6 +22,7 @@ except ImportError:  # everything but the browser tests runs without it
 
 FOLDER = Path(__file__).resolve().parent
 DRIVER, PAGES = pytest.StashKey[Any](), pytest.StashKey[Any]()
+FAILED = pytest.StashKey[bool]()
 PLAYER_STEPS = 40  # of the first run of `player_runs`
 ROOT = FOLDER.parent.parent
 COMPILE_ALL = """
@@ -55,6 +56,19 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         finally:
             for compiler in compilers:
                 compiler.kill()
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Give each test of this folder a second try, which the summary lists.
+
+    A browser, a server and other tests share two cores: what a page shows can be late once.
+    """
+    item.add_marker(pytest.mark.flaky(reruns=1))
+
+
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
+    """Note for the fixtures whether the test has failed."""
+    item.stash[FAILED] = call.excinfo is not None
 
 
 @pytest.fixture(scope="session")
@@ -110,9 +124,9 @@ def pages(request: pytest.FixtureRequest, driver: Any) -> Pages:
 @pytest.fixture
 def open_page(request: pytest.FixtureRequest, pages: Pages) -> Iterator[PageFactory]:
     """Factory of pages; fails the test when one of them had trouble."""
-    factory, failed = PageFactory(pages), request.session.testsfailed
+    factory = PageFactory(pages)
     yield factory
-    factory.close(keep=request.session.testsfailed == failed)
+    factory.close(keep=not request.node.stash[FAILED])
     assert not factory.troubles, factory.troubles
 
 
