@@ -162,7 +162,10 @@ def test_estimate_and_error_are_those_of_the_chosen_state(regions: Any) -> None:
         page.locator(".gv-answer select").select_option(str(state))
         # Both at once: the page may still be on its way to the step of the address.
         text, numbers = page.locator(".gv-answer").evaluate(
-            "(a) => [a.innerText, [...a.querySelectorAll('.gv-answer-row b')].map((b) => b.innerText)]"
+            """(answer) => [
+                answer.innerText,
+                Array.from(answer.querySelectorAll(".gv-answer-row b"), (b) => b.innerText),
+            ]"""
         )
         local, exact = (float(number) for number in numbers[:2])
         found = re.search(r"Actual error ([\d.]+)", text)
