@@ -201,7 +201,6 @@ def uploaded_data(
         table=table,
         truth=truth,
         positions=positions,
-        description="",
         suggested={"lam": suggest_lam(table)},
         test_fraction=TEST_FRACTION if table.n_rows >= LEAST_ROWS_TO_HOLD_OUT else 0.0,
     )

@@ -329,7 +329,7 @@ def test_counting_is_refused_with_the_numbers_when_nothing_fits(chain):
 
 def test_more_rows_than_a_count_can_hold_are_refused(chain):
     table = open_table(chain)
-    object.__setattr__(table, "_file_rows", 2**31)
+    object.__setattr__(table, "_parts", table._parts._replace(file_rows=2**31))
     with pytest.raises(InputError, match="2,147,483,648 rows, more than the 2,147,483,647"):
         counting_plan(table)
 

@@ -17,7 +17,7 @@ from table_cases import refusal, upload
 from graftviz.dynamics import read_series, reading
 from graftviz.errors import InputError
 from graftviz.table import DiscreteTable, arrow, delimited, files, parquet_files, read_table
-from graftviz.table.coding import Rules, code_table
+from graftviz.table.coding import TableOptions, code_table
 from graftviz.table.raw import from_frame
 from graftviz.wording import quoted
 
@@ -25,8 +25,7 @@ from graftviz.wording import quoted
 def read_as_frame(content: bytes, **options: Any) -> DiscreteTable:
     """Return the table of a parquet file by way of one Python object for every cell."""
     frame = parquet.read_table(io.BytesIO(content)).to_pandas(ignore_metadata=True)
-    rules = Rules("state", options.get("max_states", 32), options.get("continuous", "reject"), 4)
-    return code_table(from_frame(frame, "t.parquet"), rules)
+    return code_table(from_frame(frame, "t.parquet"), TableOptions(missing="state", **options))
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -7,6 +7,7 @@ import math
 import os
 import sys
 import tempfile
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -77,20 +78,62 @@ def path(text: str) -> Path:
         raise argparse.ArgumentTypeError(str(error).rstrip(".")) from None
 
 
+def add_learner(
+    parser: argparse.ArgumentParser, names: Iterable[str], default: str, options: Sequence[str]
+) -> None:
+    """Add the arguments ``--out``, ``--learner`` and ``--set`` to `parser`.
+
+    Parameters
+    ----------
+    names : iterable of str
+        The learners.
+    default : str
+        The learner that is used if none is set.
+    options : sequence of str
+        Description of the options of all learners, in lines, for the end of the help.
+    """
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = "\n".join(options)
+    parser.add_argument("--out", type=path, required=True, metavar="DIR", help="folder for results")
+    parser.add_argument(
+        "--learner",
+        default=default,
+        metavar="NAME",
+        help=f"one of: {', '.join(names)} (default: {default})",
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="OPTION=VALUE",
+        help="an option of the learner, see below; may be repeated",
+    )
+
+
+def add_held_out(parser: argparse.ArgumentParser, help: str, default: float | None = None) -> None:
+    """Add the arguments ``--test-fraction`` and ``--test``, which exclude each other."""
+    held_out = parser.add_mutually_exclusive_group()
+    held_out.add_argument("--test-fraction", type=number, default=default, metavar="F", help=help)
+    held_out.add_argument("--test", type=path, metavar="FILE", help="held-out rows")
+
+
 def add_seed(parser: argparse.ArgumentParser, of: str) -> None:
     """Add the argument ``--seed`` to `parser`."""
     parser.add_argument("--seed", type=integer, default=0, help=f"seed of {of} (default: 0)")
 
 
-def add_options(group: argparse._ArgumentGroup, cls: type) -> None:
-    """Add a flag for every option of a dataclass: choices and whole numbers."""
+def add_options(group: argparse._ActionsContainer, cls: type) -> None:
+    """Add a flag for every option of a dataclass: choices, whole numbers and numbers."""
+    kinds: dict[str, dict[str, Any]] = {
+        "int": {"type": integer, "metavar": "N"},
+        "float": {"type": number, "metavar": "X"},
+    }
     for spec in option_specs(cls):
-        values = {"choices": spec.choices} if spec.choices else {"type": integer, "metavar": "N"}
         group.add_argument(
             f"--{spec.name.replace('_', '-')}",
             default=spec.default,
-            help=f"{spec.help} (default: {spec.default})",
-            **values,
+            help=f"{spec.help} (default: {format_value(spec.default)})",
+            **kinds.get(spec.kind, {"choices": spec.choices}),
         )
 
 

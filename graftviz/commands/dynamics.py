@@ -9,12 +9,13 @@ from pathlib import Path
 from graftviz.commands import public
 from graftviz.commands.arguments import (
     INTERRUPTED,
+    add_held_out,
+    add_learner,
     add_options,
     add_seed,
     chosen_options,
     create_folder,
     integer,
-    number,
     option_line,
     path,
 )
@@ -50,28 +51,13 @@ _TEST_FRACTION = 0.2
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``dynamics`` to `parser`."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = _options_help()
+    add_learner(parser, LEARNERS, "scalable", _options_help())
     parser.add_argument(
         "series",
         type=path,
         metavar="SERIES",
         help="a CSV or parquet file: one row per time and one column per series, or the columns "
         "time, series, value",
-    )
-    parser.add_argument("--out", type=path, required=True, metavar="DIR", help="folder for results")
-    parser.add_argument(
-        "--learner",
-        default="scalable",
-        metavar="NAME",
-        help=f"one of: {', '.join(LEARNERS)} (default: scalable)",
-    )
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="OPTION=VALUE",
-        help="an option of the learner, see below; may be repeated",
     )
     parser.add_argument(
         "--parents",
@@ -84,15 +70,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--jobs", type=integer, metavar="N", help="processes that share the rows; -1: one per core"
     )
-    held_out = parser.add_mutually_exclusive_group()
-    held_out.add_argument(
-        "--test-fraction",
-        type=number,
-        default=_TEST_FRACTION,
-        metavar="F",
-        help=f"share of the rows to hold out, from the end; 0: none (default: {_TEST_FRACTION})",
+    add_held_out(
+        parser,
+        f"share of the rows to hold out, from the end; 0: none (default: {_TEST_FRACTION})",
+        _TEST_FRACTION,
     )
-    held_out.add_argument("--test", type=path, metavar="FILE", help="held-out rows")
     reading = parser.add_argument_group("reading")
     add_options(reading, SeriesOptions)
     reading.add_argument(
@@ -216,10 +198,10 @@ def _summary(result: DynamicsResult, train: TimeSeries, test: TimeSeries | None)
     return "\n".join(lines)
 
 
-def _options_help() -> str:
-    """Return the options of all learners as text for the end of the help."""
+def _options_help() -> list[str]:
+    """Return the options of all learners as lines for the end of the help."""
     lines = []
     for name, cls in LEARNERS.items():
         lines.append(f"options of {name} (--set OPTION=VALUE, shown with defaults):")
         lines += [option_line(spec) for spec in option_specs(cls)]
-    return "\n".join(lines)
+    return lines

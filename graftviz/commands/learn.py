@@ -8,19 +8,21 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
 from graftviz.commands import public, resources, selection
 from graftviz.commands.arguments import (
     INTERRUPTED,
+    add_held_out,
+    add_learner,
     add_options,
     add_seed,
     chosen_options,
     create_folder,
-    number,
     option_line,
     path,
 )
@@ -28,6 +30,7 @@ from graftviz.commands.progress import progress
 from graftviz.commands.selection import Selection
 from graftviz.counts import cache_limit
 from graftviz.datasets import (
+    DataSet,
     dataset_keys,
     load_dataset,
     positions_from_names,
@@ -54,39 +57,14 @@ from graftviz.table import DiscreteTable, TableOptions
 NAME = "learn"
 
 
-class LearningData(NamedTuple):
-    """Training table, test table and true structure of a run."""
-
-    title: str
-    train: DiscreteTable
-    test: DiscreteTable | None
-    truth: np.ndarray | None
-    positions: np.ndarray | None
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``learn`` to `parser`."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = _options_help()
+    add_learner(parser, learner_names(), "best-choice", _options_help())
     parser.add_argument(
         "table",
         metavar="TABLE",
         help=f"a CSV or parquet file, one of {', '.join(dataset_keys())}, or a downloaded public "
         "data set such as plants:PATH, see below",
-    )
-    parser.add_argument("--out", type=path, required=True, metavar="DIR", help="folder for results")
-    parser.add_argument(
-        "--learner",
-        default="best-choice",
-        metavar="NAME",
-        help=f"one of: {', '.join(learner_names())} (default: best-choice)",
-    )
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="OPTION=VALUE",
-        help="an option of the learner, see below; may be repeated",
     )
     parser.add_argument(
         "--max-edges",
@@ -94,11 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="edge budget; short for --set max_edges=N (for forced-pruning: the number of edges)",
     )
     add_seed(parser, "learner and split")
-    held_out = parser.add_mutually_exclusive_group()
-    held_out.add_argument(
-        "--test-fraction", type=number, metavar="F", help="hold out this share of the rows"
-    )
-    held_out.add_argument("--test", type=path, metavar="FILE", help="held-out rows")
+    add_held_out(parser, "hold out this share of the rows")
     parser.add_argument(
         "--truth", type=path, metavar="EDGES.csv", help="the true edges: columns source, target"
     )
@@ -118,11 +92,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Learn, write and summarise; return the exit code."""
     learner = _learner(arguments)
     data = _read(arguments)
-    for warning in data.train.warnings:
+    for warning in data.table.warnings:
         print(f"Note: {warning}", file=sys.stderr)
     measures = {"seed": arguments.seed, "test": data.test, "truth": data.truth}
-    _print_changed_methods(learner, data.train)
-    learning = Run(data.train, learner, **measures)
+    _print_changed_methods(learner, data.table)
+    learning = Run(data.table, learner, **measures)
     selection.check(arguments, learning)
     cache = resources.confirm(arguments, learning, runs=selection.runs(arguments))
     folder = create_folder(arguments.out)
@@ -130,7 +104,7 @@ def run(arguments: argparse.Namespace) -> int:
         _load_engine(learning)
     path = selection.choose_lam(arguments, learning)
     if path is not None:
-        learning = Run(data.train, selection.with_best_lam(arguments, path), **measures)
+        learning = Run(data.table, selection.with_best_lam(arguments, path), **measures)
     with cache_limit(cache):
         interrupted = _drain(learning)
     if interrupted and not learning.steps:
@@ -181,31 +155,30 @@ def _learner(arguments: argparse.Namespace) -> Learner:
     return cls(**parse_options(cls, texts))
 
 
-def _read(arguments: argparse.Namespace) -> LearningData:
+def _read(arguments: argparse.Namespace) -> DataSet:
+    """Return the training table, with test rows, true structure and positions if there are any."""
     reading = TableOptions(**chosen_options(arguments, TableOptions)).arguments()
-    test = None
-    dataset = public.read(arguments)
+    data = public.read(arguments)
     if arguments.table in dataset_keys() and not Path(arguments.table).exists():
-        dataset = load_dataset(arguments.table)
-    if dataset is not None:
-        title, table, test = dataset.title, dataset.table, dataset.test
-        truth, positions = dataset.truth, dataset.positions
-    else:
+        data = load_dataset(arguments.table)
+    if data is None:
         _check_name(arguments.table)
         table = resources.read(arguments, arguments.table, reading)
         size = f"{table.n_variables:,} variables, {table.n_rows:,} rows"
-        title, truth = f"{Path(arguments.table).name} · {size}", None
-        positions = positions_from_names(table.names)
+        title = f"{Path(arguments.table).name} · {size}"
+        data = DataSet("", title, table, positions=positions_from_names(table.names))
+    changes: dict[str, Any] = {}
     if arguments.truth is not None:
-        truth = read_truth(arguments.truth, table.names)
+        changes["truth"] = read_truth(arguments.truth, data.table.names)
     if arguments.positions is not None:
-        positions = read_positions(arguments.positions, table.names)
+        changes["positions"] = read_positions(arguments.positions, data.table.names)
     if arguments.test is not None:
-        test = resources.read(arguments, arguments.test, {**reading, "like": table})
+        like = {**reading, "like": data.table}
+        changes["test"] = resources.read(arguments, arguments.test, like)
     elif arguments.test_fraction is not None:
-        table, test = table.split(arguments.test_fraction, seed=arguments.seed)
-        test = resources.load_held_out(arguments, test)
-    return LearningData(title, table, test, truth, positions)
+        changes["table"], test = data.table.split(arguments.test_fraction, seed=arguments.seed)
+        changes["test"] = resources.load_held_out(arguments, test)
+    return replace(data, **changes)
 
 
 def _check_name(text: str) -> None:
@@ -231,16 +204,12 @@ def _load_engine(learning: Run) -> None:
             pass
 
 
-def _edge_limit(learning: Run) -> int | None:
-    limit: int | None = getattr(learning.learner, "max_edges", None)
-    return limit
-
-
 def _drain(learning: Run) -> bool:
     """Run the learner to its end or until Ctrl-C; return whether it was interrupted."""
     try:
         _load_engine(learning)
-        with progress(_edge_limit(learning), "learning edges") as bar:
+        most = getattr(learning.learner, "max_edges", None)
+        with progress(most, "learning edges") as bar:
             while learning.advance():
                 bar.show(learning.steps[-1].edges)
     except KeyboardInterrupt:
@@ -259,7 +228,7 @@ def _no_interrupt() -> Iterator[None]:
 
 
 def _write(
-    learning: Run, result: Result, data: LearningData, folder: Path, chosen: Selection
+    learning: Run, result: Result, data: DataSet, folder: Path, chosen: Selection
 ) -> list[str]:
     """Write all files of a run, and return their names."""
     note = " ".join(learning.table.warnings)
@@ -305,8 +274,8 @@ def _summary(result: Result) -> str:
     return "\n".join(lines)
 
 
-def _options_help() -> str:
-    """Return the options of all learners as text for the end of the help."""
+def _options_help() -> list[str]:
+    """Return the options of all learners as lines for the end of the help."""
     owners: dict[OptionSpec, list[str]] = {}
     for name in learner_names():
         for spec in option_specs(learner_class(name)):
@@ -315,5 +284,4 @@ def _options_help() -> str:
     for group in dict.fromkeys(map(tuple, owners.values())):
         lines.append(f"options of {', '.join(group)} (--set OPTION=VALUE, shown with defaults):")
         lines += [option_line(spec) for spec, names in owners.items() if tuple(names) == group]
-    lines += public.data_help(option_line)
-    return "\n".join(lines)
+    return lines + public.data_help(option_line)

@@ -7,9 +7,8 @@ import re
 
 from graftviz.commands.arguments import (
     add_model_argument,
-    add_seed,
-    integer,
-    number,
+    add_options,
+    chosen_options,
     path,
     read_model_argument,
 )
@@ -17,7 +16,8 @@ from graftviz.formats.local_json import local_json
 from graftviz.formats.uai import read_evidence
 from graftviz.memory import parse_size
 from graftviz.model import PairwiseMRF
-from graftviz.regions import CUTS, EXPANSIONS, local_marginal
+from graftviz.regions import local_marginal
+from graftviz.regions.expansion import ExpansionOptions
 
 NAME = "local"
 
@@ -32,45 +32,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the variable, by index (from 0) or by name; a whole number is an index unless it is "
         "out of range and a name",
     )
-    parser.add_argument(
-        "--cut",
-        choices=CUTS,
-        default="drop",
-        help="treatment of the edges that leave the region: drop them, or approximate them by a "
-        "mean field (default: drop)",
-    )
-    parser.add_argument(
-        "--expansion",
-        choices=EXPANSIONS,
-        default="greedy",
-        help="rule for adding a neighbour: greedy takes the smallest bound, random any, norm the "
-        "largest norm of the edges into the region (default: greedy)",
-    )
-    parser.add_argument(
-        "--max-size",
-        type=integer,
-        default=16,
-        metavar="N",
-        help="maximum size of the region (default: 16)",
-    )
-    parser.add_argument(
-        "--tolerance",
-        type=number,
-        default=1e-3,
-        metavar="E",
-        help="stop when the error bound is at most this (default: 0.001)",
-    )
-    parser.add_argument(
-        "--threshold",
-        type=number,
-        default=0.0,
-        metavar="E",
-        help="stop when no variable improves the bound by this much (default: 0, never)",
-    )
+    add_options(parser, ExpansionOptions)
     parser.add_argument(
         "--evidence", type=path, metavar="FILE.evid", help="observed variables and their states"
     )
-    add_seed(parser, "the random expansion")
     parser.add_argument(
         "--max-memory",
         metavar="SIZE",
@@ -91,12 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
     answer = local_marginal(
         model,
         query,
-        tolerance=arguments.tolerance,
-        max_size=arguments.max_size,
-        cut=arguments.cut,
-        expansion=arguments.expansion,
-        threshold=arguments.threshold,
-        seed=arguments.seed,
+        **chosen_options(arguments, ExpansionOptions),
         evidence=evidence,
         max_memory=max_memory,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from graftviz.commands.arguments import integer
 from graftviz.commands.progress import progress
@@ -92,9 +92,10 @@ def check(arguments: argparse.Namespace, learning: Run) -> None:
     if arguments.choose_lam is not None:
         if any(text.partition("=")[0].strip() == "lam" for text in arguments.set):
             raise InputError("--set lam=… and --choose-lam exclude each other.")
-        _path_so_far(arguments, learning)
+        lam_path_steps(learning.table, learning.learner, **_path_settings(arguments, learning))
     if arguments.stability is not None:
-        _stability_so_far(arguments, learning)
+        settings = _stability_settings(arguments, learning)
+        stability_steps(learning.table, learning.learner, **settings)
 
 
 def _check_company(arguments: argparse.Namespace) -> None:
@@ -123,20 +124,14 @@ def choose_lam(arguments: argparse.Namespace, learning: Run) -> LamPath | None:
     """Return the path over λ, or None if not requested."""
     if arguments.choose_lam is None:
         return None
+    table, learner = learning.table, learning.learner
+    settings = _path_settings(arguments, learning)
     with progress(arguments.lam_values, "choosing λ") as bar:
         if arguments.jobs != 1:
-            return lam_path(
-                learning.table,
-                learning.learner,
-                lams=arguments.lam_values,
-                folds=arguments.folds,
-                truth=learning.truth,
-                seed=learning.seed,
-                jobs=arguments.jobs,
-                on_done=lambda done, _: bar.show(done),
-            )
+            settings |= {"jobs": arguments.jobs, "on_done": lambda done, _: bar.show(done)}
+            return lam_path(table, learner, **settings)
         path = None
-        for path in _path_so_far(arguments, learning):
+        for path in lam_path_steps(table, learner, **settings):
             bar.show(len(path.points))
     return path
 
@@ -153,20 +148,15 @@ def stability(arguments: argparse.Namespace, learning: Run) -> EdgeStability | N
     """Return the stability of the edges if requested; after Ctrl-C, from the subsamples so far."""
     if arguments.stability is None or learning.outcome is None:
         return None
+    table, learner = learning.table, learning.learner
+    settings = _stability_settings(arguments, learning)
     found = None
     with progress(arguments.stability, "learning from subsamples") as bar:
         try:
             if arguments.jobs != 1:
-                return edge_stability(
-                    learning.table,
-                    learning.learner,
-                    subsamples=arguments.stability,
-                    method=arguments.stability_method,
-                    seed=learning.seed,
-                    jobs=arguments.jobs,
-                    on_done=lambda done, _: bar.show(done),
-                )
-            for found in _stability_so_far(arguments, learning):
+                settings |= {"jobs": arguments.jobs, "on_done": lambda done, _: bar.show(done)}
+                return edge_stability(table, learner, **settings)
+            for found in stability_steps(table, learner, **settings):
                 bar.show(found.done)
         except KeyboardInterrupt:
             pass
@@ -219,22 +209,20 @@ def summary(arguments: argparse.Namespace, selection: Selection, result: Result)
             yield f"            (interrupted: {found.planned} subsamples were requested)"
 
 
-def _path_so_far(arguments: argparse.Namespace, learning: Run) -> Iterator[LamPath]:
-    return lam_path_steps(
-        learning.table,
-        learning.learner,
-        lams=arguments.lam_values,
-        folds=arguments.folds,
-        truth=learning.truth,
-        seed=learning.seed,
-    )
+def _path_settings(arguments: argparse.Namespace, learning: Run) -> dict[str, Any]:
+    """Return the arguments of :func:`graftviz.selection.lam_path`."""
+    return {
+        "lams": arguments.lam_values,
+        "folds": arguments.folds,
+        "truth": learning.truth,
+        "seed": learning.seed,
+    }
 
 
-def _stability_so_far(arguments: argparse.Namespace, learning: Run) -> Iterator[EdgeStability]:
-    return stability_steps(
-        learning.table,
-        learning.learner,
-        subsamples=arguments.stability,
-        method=arguments.stability_method,
-        seed=learning.seed,
-    )
+def _stability_settings(arguments: argparse.Namespace, learning: Run) -> dict[str, Any]:
+    """Return the arguments of :func:`graftviz.selection.edge_stability`."""
+    return {
+        "subsamples": arguments.stability,
+        "method": arguments.stability_method,
+        "seed": learning.seed,
+    }

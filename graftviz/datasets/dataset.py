@@ -44,9 +44,9 @@ class DataSet:
     key: str
     title: str
     table: DiscreteTable
-    truth: np.ndarray | None
-    positions: np.ndarray | None
-    description: str
+    truth: np.ndarray | None = None
+    positions: np.ndarray | None = None
+    description: str = ""
     suggested: Mapping[str, Any] = field(default_factory=dict)
     test_fraction: float = 0.0
     validation: DiscreteTable | None = None

@@ -66,8 +66,6 @@ def dense_network(seed: int, variables: int = 16, rows: int = 1_000) -> tuple[Da
         title=DENSE_TITLE,
         table=sample_exact(model, rows, seed=seed),
         truth=graph.edges,
-        positions=None,
-        description="",
         test_fraction=0.5,
     )
     return data, model

@@ -62,7 +62,6 @@ class PublicReader(ABC):
             key=f"{self.name}:{Path(path)}",
             title=f"{self.name} · {table.n_variables:,} variables, {table.n_rows:,} rows",
             table=DiscreteTable(table.codes, table.names, table.labels, warnings),
-            truth=None,
             positions=positions,
             description=self.source,
             suggested={"lam": suggest_lam(table)},

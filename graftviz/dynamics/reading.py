@@ -122,8 +122,11 @@ def read_series(
     if longest_gap < 1:
         raise InputError(f"Option longest_gap must be at least 1; got {longest_gap}.")
     longest_gap = min(longest_gap, _MOST_CELLS)  # avoids overflow in arrays of steps
+    options = SeriesOptions(layout, missing, longest_gap, constant)
     if isinstance(source, np.ndarray):
-        return _clean(series_with_gaps(source), missing, longest_gap, constant)
+        array = np.array(source, dtype=np.float64, order="C")
+        whole = series_of(np.where(np.isnan(array), 0.0, array) if array.ndim == 2 else array)
+        return _clean(TimeSeries(read_only(array), whole.names, title="The array"), options)
     most = _MOST_CELLS
     if isinstance(source, pd.DataFrame):
         raw = from_frame(source, name or "The data frame")
@@ -132,41 +135,25 @@ def read_series(
         fast = read_plain_csv(source, max_bytes) if time in (None, "none") else None
         if fast is not None:
             try:
-                fast = fast._replace(title=name or fast.title)
-                return _series(fast, layout, time, missing, longest_gap, constant, most)
+                return _series(fast._replace(title=name or fast.title), time, options, most)
             except InputError:
                 pass  # raised again below, with the line
         raw = read_file(source, name, max_bytes, None, None, partial(_check_shape, most))
-    return _series(raw, layout, time, missing, longest_gap, constant, most)
+    return _series(raw, time, options, most)
 
 
-def _series(
-    raw: RawTable,
-    layout: Layout,
-    time: str | None,
-    missing: str,
-    longest_gap: int,
-    constant: str,
-    most: int,
-) -> TimeSeries:
+def _series(raw: RawTable, time: str | None, options: SeriesOptions, most: int) -> TimeSeries:
     check_names(raw.title, raw.names)
     if raw.n_rows < 2:
         raise InputError(f"{raw.title}: a time series needs at least two rows of values.")
     is_long = {name.lower() for name in raw.names} == _LONG
-    if layout == "long" and not is_long:
+    if options.layout == "long" and not is_long:
         raise InputError(
             f"{raw.title}: a long table has the columns time, series and value; these are "
             f"{', '.join(map(quoted, raw.names[:5]))}."
         )
-    read = _long if layout == "long" or (layout == "auto" and is_long) else _wide
-    return _clean(read(raw, time, longest_gap, most), missing, longest_gap, constant)
-
-
-def series_with_gaps(values: np.ndarray) -> TimeSeries:
-    """Return the series of an array, shape (times, series), with NaN for missing values."""
-    array = np.array(values, dtype=np.float64, order="C")
-    whole = series_of(np.where(np.isnan(array), 0.0, array) if array.ndim == 2 else array)
-    return TimeSeries(read_only(array), whole.names, title="The array")
+    read = _long if is_long and options.layout in ("auto", "long") else _wide
+    return _clean(read(raw, time, options.longest_gap, most), options)
 
 
 def _wide(raw: RawTable, time: str | None, longest_gap: int, most: int) -> TimeSeries:
@@ -401,19 +388,19 @@ def _on_grid(
     return _Grid(spread, tuple(times))
 
 
-def _clean(series: TimeSeries, missing: str, longest_gap: int, constant: str) -> TimeSeries:
+def _clean(series: TimeSeries, options: SeriesOptions) -> TimeSeries:
     """Return the series with gaps filled and constant series treated according to the options."""
     values, notes = series.values, list(series.notes)
     holes = np.isnan(values)
     if holes.any():
-        values = _interpolate(series, holes, missing, longest_gap)
+        values = _interpolate(series, holes, options)
         were = "value was" if holes.sum() == 1 else "values were"
         notes.append(f"{int(holes.sum()):,} missing {were} filled by linear interpolation.")
     still = values.max(axis=0) == values.min(axis=0)
     names = series.names
-    if still.any() and constant != "keep":
+    if still.any() and options.constant != "keep":
         which = int(np.argmax(still))
-        if constant != "drop":
+        if options.constant != "drop":
             raise InputError(
                 f"{series.title}: series {quoted(names[which])} is {values[0, which]:g} at all "
                 f"times ({int(still.sum())} of {len(names)} series are constant), so nothing can "
@@ -428,9 +415,7 @@ def _clean(series: TimeSeries, missing: str, longest_gap: int, constant: str) ->
     return TimeSeries(values, names, series.times, series.title, tuple(notes))
 
 
-def _interpolate(
-    series: TimeSeries, holes: np.ndarray, missing: str, longest_gap: int
-) -> np.ndarray:
+def _interpolate(series: TimeSeries, holes: np.ndarray, options: SeriesOptions) -> np.ndarray:
     """Return the values with gaps filled by linear interpolation.
 
     Raises
@@ -438,7 +423,7 @@ def _interpolate(
     InputError
         When `missing` does not allow it, or a gap is too long or at an end of the series.
     """
-    if missing != "interpolate":
+    if options.missing != "interpolate":
         row, column = np.argwhere(holes)[0]
         raise InputError(
             f"{series.title}: series {quoted(series.names[column])} has no value "
@@ -446,7 +431,7 @@ def _interpolate(
             f"({int(holes.sum()):,} missing in total); fill them in, or interpolate short gaps "
             '(missing="interpolate").'
         )
-    values = series.values.copy()
+    values, longest_gap = series.values.copy(), options.longest_gap
     rows = np.arange(len(values))
     for column in np.flatnonzero(holes.any(axis=0)):
         hole = holes[:, column]

@@ -33,7 +33,5 @@ def small_data(*, knows_truth: bool = False) -> DataSet:
         title="",
         table=DiscreteTable.from_codes(codes),
         truth=np.array([(i, i + 1) for i in range(7)]) if knows_truth else None,
-        positions=None,
-        description="",
         test_fraction=0.2,
     )

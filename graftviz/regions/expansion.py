@@ -15,15 +15,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from graftviz.errors import InputError
 from graftviz.model import PairwiseMRF, zero_sum
+from graftviz.options import check_options, option
 from graftviz.regions.candidates import (
     bound_with,
     bounds_with_each,
     coefficients_with,
 )
 from graftviz.regions.comparison import Coefficients, appended, compare_from_scratch
-from graftviz.regions.cuts import check_cut, fields_of
+from graftviz.regions.cuts import CUTS, fields_of
 from graftviz.regions.neighbourhood import flat_model, members, neighbours_of
 from graftviz.regions.region_arrays import all_coefficients, region_arrays
 from graftviz.regions.star import ENUMERATION_LIMIT
@@ -62,30 +62,30 @@ class ExpansionOptions:
         Largest number of joint states of neighbours to enumerate, for each coefficient.
     """
 
-    tolerance: float = 1e-3
-    max_size: int = 16
-    cut: str = "drop"
-    expansion: str = "greedy"
-    threshold: float = 0.0
-    seed: int = 0
+    tolerance: float = option(1e-3, "stop when the error bound is at most this", minimum=0.0)
+    max_size: int = option(16, "maximum size of the region", minimum=1)
+    cut: str = option(
+        "drop",
+        "treatment of the edges that leave the region: drop them, or approximate them by a mean "
+        "field",
+        choices=CUTS,
+    )
+    expansion: str = option(
+        "greedy",
+        "rule for adding a neighbour: greedy takes the smallest bound, random any, norm the "
+        "largest norm of the edges into the region",
+        choices=EXPANSIONS,
+    )
+    threshold: float = option(
+        0.0,
+        "stop when no variable improves the bound by this much; never if it is 0",
+        minimum=0.0,
+    )
+    seed: int = option(0, "seed of the random expansion", minimum=0)
     limit: int = ENUMERATION_LIMIT
 
     def __post_init__(self) -> None:
-        check_cut(self.cut)
-        if self.expansion not in EXPANSIONS:
-            raise InputError(
-                f"An expansion is one of {', '.join(EXPANSIONS)}, not {self.expansion!r}."
-            )
-        if not self.tolerance >= 0.0:
-            raise InputError(f"The tolerance must be at least 0; got {self.tolerance:g}.")
-        if self.max_size < 1:
-            raise InputError(f"A region has at least one variable; got {self.max_size}.")
-        if not self.threshold >= 0.0:
-            raise InputError(f"The threshold must be at least 0; got {self.threshold:g}.")
-        if self.seed < 0:
-            raise InputError(f"The seed must be at least 0; got {self.seed}.")
-        if self.limit < 1:
-            raise InputError(f"At least one joint state is enumerated; got {self.limit}.")
+        check_options(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +144,12 @@ def expansion_steps(
             yield region.step(bound, no_candidates, np.zeros(0), reason)
             return
         candidates, bounds = region.candidates()
-        reason = _reason_to_reject(bound, bounds, options)
+        if options.expansion == "greedy" and _is_below(
+            options.threshold, bound, float(bounds.min())
+        ):
+            reason = (
+                f"No variable improves the bound by at least the threshold, {options.threshold:g}."
+            )
         yield region.step(bound, candidates, bounds, reason)
         if reason:
             return
@@ -164,13 +169,6 @@ def _reason_to_stop(region: _Region, bound: float, before: float, options: Expan
             f"The last variable improved the bound by less than the threshold, "
             f"{options.threshold:g}."
         )
-    return ""
-
-
-def _reason_to_reject(bound: float, bounds: np.ndarray, options: ExpansionOptions) -> str:
-    """Return why no candidate is added, or ""; only greedy growth has the bounds beforehand."""
-    if options.expansion == "greedy" and _is_below(options.threshold, bound, float(bounds.min())):
-        return f"No variable improves the bound by at least the threshold, {options.threshold:g}."
     return ""
 
 

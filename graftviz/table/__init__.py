@@ -23,9 +23,10 @@ csv_text.py       rows to CSV text
 
 from graftviz.table.batches import Extent, file_extent
 from graftviz.table.chunked import ChunkedTable, open_table
+from graftviz.table.coding import BINS, MAX_STATES, TableOptions
 from graftviz.table.discrete import MAX_CARDINALITY, DiscreteTable, default_names
 from graftviz.table.labels import MISSING_STATES, MISSING_TOKENS
-from graftviz.table.reading import BINS, MAX_BYTES, MAX_STATES, TableOptions, read_table
+from graftviz.table.reading import MAX_BYTES, read_table
 
 __all__ = [
     "BINS",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -18,18 +18,44 @@ from graftviz.errors import InputError
 from graftviz.memory import free_bytes
 from graftviz.table.arrow import arrow_array
 from graftviz.table.batches import BatchSource, file_extent, select_columns
-from graftviz.table.coding import Rules, code_like
+from graftviz.table.coding import MAX_STATES, TableOptions, checked_options, code_like
 from graftviz.table.discrete import DiscreteTable, Fingerprint, held_out_rows
 from graftviz.table.lookup import Lookup
-from graftviz.table.raw import RawTable
-from graftviz.table.reading import BINS, MAX_STATES, checked_header, checked_rules
-from graftviz.table.survey import TableSurvey, complete_rows
+from graftviz.table.raw import RawTable, complete_rows
+from graftviz.table.reading import checked_header
+from graftviz.table.survey import TableSurvey
 
 # Chunks start at multiples of this number, so that machine words and blocks of rows are not split.
 ROW_UNIT = 512
 _CHUNK_BYTES = 2**25
 _LEAST_CHUNK, _MOST_CHUNK = 4096, 2**20
 _SHARE = 0.8  # default share of the free memory for counts
+
+
+class _Parts(NamedTuple):
+    """Contents of a :class:`ChunkedTable`.
+
+    Attributes
+    ----------
+    source : BatchSource
+    options : TableOptions
+    coding : DiscreteTable
+        Names, labels and warnings; its rows have no meaning.
+    file_rows : int
+        Rows of the file that are not dropped.
+    chunk_rows, max_memory : int
+        See :class:`ChunkedTable`.
+    chosen : ndarray of bool or None
+        Rows of the table; None: all rows of the file.
+    """
+
+    source: BatchSource
+    options: TableOptions
+    coding: DiscreteTable
+    file_rows: int
+    chunk_rows: int
+    max_memory: int
+    chosen: np.ndarray | None = None
 
 
 class ChunkedTable(DiscreteTable):
@@ -53,44 +79,26 @@ class ChunkedTable(DiscreteTable):
 
     has_rows: ClassVar[bool] = False
 
-    def __init__(
-        self,
-        source: BatchSource,
-        rules: Rules,
-        coding: DiscreteTable,
-        *,
-        file_rows: int,
-        warnings: tuple[str, ...],
-        chunk_rows: int,
-        max_memory: int,
-        chosen: np.ndarray | None = None,
-    ) -> None:
-        parts = {
-            "_source": source,
-            "_rules": rules,
-            "_coding": coding,
-            "_file_rows": file_rows,
-            "_chosen": chosen,
-            "names": coding.names,
-            "labels": coding.labels,
-            "warnings": warnings,
-            "chunk_rows": chunk_rows,
-            "max_memory": max_memory,
-        }
-        for name, value in parts.items():
-            object.__setattr__(self, name, value)
-
-    _source: BatchSource
-    _rules: Rules
-    _coding: DiscreteTable
-    _file_rows: int
-    _chosen: np.ndarray | None
+    _parts: _Parts
     chunk_rows: int
     max_memory: int
 
+    def __init__(self, parts: _Parts) -> None:
+        coding = parts.coding
+        attributes = {
+            "_parts": parts,
+            "names": coding.names,
+            "labels": coding.labels,
+            "warnings": coding.warnings,
+            "chunk_rows": parts.chunk_rows,
+            "max_memory": parts.max_memory,
+        }
+        for name, value in attributes.items():
+            object.__setattr__(self, name, value)
+
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the coding and the path of the file, not its rows."""
-        return _rebuild, (self._parts(),)
+        return ChunkedTable, (self._parts,)
 
     def __repr__(self) -> str:
         """Return a text with the shape."""
@@ -114,7 +122,7 @@ class ChunkedTable(DiscreteTable):
     @property
     def title(self) -> str:
         """Name of the file."""
-        return self._source.extent.title
+        return self._parts.source.extent.title
 
     @property
     def n_variables(self) -> int:
@@ -124,7 +132,8 @@ class ChunkedTable(DiscreteTable):
     @property
     def n_rows(self) -> int:
         """Number of rows, N."""
-        return self._file_rows if self._chosen is None else int(self._chosen.sum())
+        chosen = self._parts.chosen
+        return self._parts.file_rows if chosen is None else int(chosen.sum())
 
     @property
     def fingerprint(self) -> str:
@@ -156,26 +165,14 @@ class ChunkedTable(DiscreteTable):
 
     def _part(self, mask: np.ndarray) -> ChunkedTable:
         chosen = mask
-        if self._chosen is not None:
-            chosen = self._chosen.copy()
-            chosen[self._chosen] = mask
-        return _rebuild({**self._parts(), "chosen": chosen})
-
-    def _parts(self) -> dict[str, Any]:
-        return {
-            "source": self._source,
-            "rules": self._rules,
-            "coding": self._coding,
-            "file_rows": self._file_rows,
-            "warnings": self.warnings,
-            "chunk_rows": self.chunk_rows,
-            "max_memory": self.max_memory,
-            "chosen": self._chosen,
-        }
+        if (before := self._parts.chosen) is not None:
+            chosen = before.copy()
+            chosen[before] = mask
+        return ChunkedTable(self._parts._replace(chosen=chosen))
 
     def _pieces(self, size: int) -> Iterator[DiscreteTable]:
         """Yield tables of `size` rows from the batches of the file."""
-        kind = self._coding.codes.dtype
+        kind = self._parts.coding.codes.dtype
         left = self.n_rows
         piece = np.empty((self.n_variables, min(size, left)), dtype=kind)
         filled = 0
@@ -205,29 +202,27 @@ class ChunkedTable(DiscreteTable):
     def _coded(self) -> Iterator[np.ndarray]:
         """Yield the codes of the rows that belong to this table, batch by batch."""
         start = 0
-        coder = _Coder(self._coding, self._rules)
-        for raw in self._source.batches():
+        source, options, coding, *_, chosen = self._parts
+        coder = _Coder(coding, options)
+        for raw in source.batches():
             codes = coder.codes(raw)
             rows = codes.shape[1]
-            if self._chosen is None:
-                yield codes
-            else:
-                yield np.compress(self._chosen[start : start + rows], codes, axis=1)
+            yield codes if chosen is None else codes.compress(chosen[start : start + rows], axis=1)
             start += rows
 
     def _changed_error(self) -> InputError:
         return InputError(
-            f"{self.title} has changed since it was opened: it no longer has {self._file_rows:,} "
-            "rows; open it again."
+            f"{self.title} has changed since it was opened: it no longer has "
+            f"{self._parts.file_rows:,} rows; open it again."
         )
 
 
 class _Coder:
     """Coder of successive batches, with a cache of the codes of earlier values."""
 
-    def __init__(self, coding: DiscreteTable, rules: Rules) -> None:
+    def __init__(self, coding: DiscreteTable, options: TableOptions) -> None:
         self._coding = coding
-        self._rules = rules
+        self._options = options
         self._lookups = [Lookup() for _ in coding.names]
         self._position = {name: i for i, name in enumerate(coding.names)}
         self._parts: dict[tuple[int, ...], DiscreteTable] = {}
@@ -252,12 +247,12 @@ class _Coder:
         if not left:
             return out
         part = select_columns(raw, left)
-        whole = complete_rows(part) if self._rules.missing == "drop" else None
+        whole = complete_rows(part) if self._options.missing == "drop" else None
         if whole is not None and not whole.all():
             out = out[:, whole]
             if out.shape[1] == 0:
                 return out
-        coded = code_like(part, self._part(tuple(place[i] for i in left)), self._rules).codes
+        coded = code_like(part, self._part(tuple(place[i] for i in left)), self._options).codes
         for k, i in enumerate(left):
             out[place[i]] = coded[k]
             array = arrow_array(raw, i)
@@ -311,35 +306,16 @@ def open_table(
     """
     place = Path(path)
     expected = None if like is None else like.names
-    rules = checked_rules(missing, max_states, "reject", BINS)
+    options = checked_options(missing=missing, max_states=max_states)
     source = BatchSource(place, file_extent(place), checked_header(header), expected)
     if max_memory is None:
         max_memory = int(_SHARE * free_bytes())
-    return _open(source, rules, like, max_memory, chunk_rows)
-
-
-def _open(
-    source: BatchSource,
-    rules: Rules,
-    like: DiscreteTable | None,
-    max_memory: int,
-    chunk_rows: int | None,
-) -> ChunkedTable:
-    survey = TableSurvey(source.extent.title, rules, like)
+    survey = TableSurvey(source.extent.title, options, like)
     for raw in source.batches():
         survey.add(raw)
     coding = survey.coding()
     usual = min(max(_CHUNK_BYTES // coding.n_variables, _LEAST_CHUNK), _MOST_CHUNK)
+    chunk_rows = -(-(chunk_rows or usual) // ROW_UNIT) * ROW_UNIT
     return ChunkedTable(
-        source,
-        rules,
-        coding,
-        file_rows=survey.remaining_rows,
-        warnings=coding.warnings,
-        chunk_rows=-(-(chunk_rows or usual) // ROW_UNIT) * ROW_UNIT,
-        max_memory=max_memory,
+        _Parts(source, options, coding, survey.remaining_rows, chunk_rows, max_memory)
     )
-
-
-def _rebuild(parts: dict[str, Any]) -> ChunkedTable:
-    return ChunkedTable(**parts)

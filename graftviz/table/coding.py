@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from graftviz.errors import InputError
-from graftviz.table.discrete import DiscreteTable
+from graftviz.options import check_options, option
+from graftviz.table.discrete import MAX_CARDINALITY, DiscreteTable
 from graftviz.table.labels import (
     EXACT,
     MISSING_STATES,
@@ -21,19 +23,68 @@ from graftviz.table.labels import (
     sort_labels,
 )
 from graftviz.table.quantiles import quantile_edges
-from graftviz.table.raw import RawTable, count_codes, look_up
+from graftviz.table.raw import RawTable, complete_rows, count_codes, look_up
 from graftviz.wording import quoted
 
+MAX_STATES = 32
+BINS = 4
 _LISTED = 5  # names written out in a message
 
 
-class Rules(NamedTuple):
-    """Coding options; the fields are arguments of :func:`graftviz.table.read_table`."""
+@dataclass(frozen=True)
+class TableOptions:
+    """Options for reading a table; those of :func:`graftviz.table.read_table`, as texts."""
 
-    missing: Literal["reject", "drop", "state"]
-    max_states: int
-    continuous: Literal["reject", "bin"]
-    bins: int
+    missing: str = option(
+        "reject",
+        "missing values: refuse, drop their rows, or treat as a state",
+        label="Missing values",
+        choices=("reject", "drop", "state"),
+        advanced=True,
+    )
+    continuous: str = option(
+        "reject",
+        "columns with many distinct numbers: refuse, or divide into quantiles",
+        label="Continuous columns",
+        choices=("reject", "bin"),
+        advanced=True,
+    )
+    bins: int = option(
+        BINS, "number of quantiles", label="Quantiles", minimum=2, maximum=256, advanced=True
+    )
+    max_states: int = option(
+        MAX_STATES,
+        "columns with more distinct values are continuous",
+        label="Most states",
+        minimum=2,
+        maximum=MAX_CARDINALITY - 1,
+        advanced=True,
+    )
+    header: str = option(
+        "auto",
+        "whether the first line of a text file contains the names",
+        label="Names in the first line",
+        choices=("auto", "yes", "no"),
+        advanced=True,
+    )
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of :func:`graftviz.table.read_table`."""
+        header = {"auto": "auto", "yes": True, "no": False}[self.header]
+        return {**vars(self), "header": header}
+
+
+def checked_options(**values: Any) -> TableOptions:
+    """Return options for reading a table.
+
+    Raises
+    ------
+    InputError
+        For an option that is out of range.
+    """
+    options = TableOptions(**values)
+    check_options(options)
+    return options
 
 
 class _Column(NamedTuple):
@@ -52,34 +103,34 @@ class _Remaining(NamedTuple):
     notes: tuple[str, ...]
 
 
-def code_table(raw: RawTable, rules: Rules) -> DiscreteTable:
+def code_table(raw: RawTable, options: TableOptions) -> DiscreteTable:
     """Code a table by its own values.
 
     Raises
     ------
     InputError
-        For missing values or continuous columns that the rules reject, infinite values, and text
+        For missing values or continuous columns that the options reject, infinite values, and text
         with too many different values.
     """
-    remaining = _without_missing(raw, rules, least_rows=2)
+    remaining = _without_missing(raw, options, least_rows=2)
     columns = _reduce(raw, remaining)
     _refuse_infinite(raw, remaining, columns)
-    most = rules.max_states
+    most = options.max_states
     wide = [column for column in columns if n_values(column.values, column.numbers, most) > most]
-    _check_wide(raw.title, wide, rules)
+    _check_wide(raw.title, wide, options)
     wide_names = [column.name for column in wide]
     binned = frozenset(wide_names)
     notes = list(remaining.notes)
     if wide:
-        notes.append(f"{raw.title}: binned into {rules.bins} quantiles: {_listed(wide_names)}.")
+        notes.append(f"{raw.title}: binned into {options.bins} quantiles: {_listed(wide_names)}.")
     labels, lookups = [], []
     for column in columns:
         if column.name in binned:
-            texts = _bin_values(column, rules.bins)
-            if (found := len(set(texts))) < rules.bins:
+            texts = _bin_values(column, options.bins)
+            if (found := len(set(texts))) < options.bins:
                 notes.append(
                     f"{raw.title}: column {quoted(column.name)} has {found} bins instead of "
-                    f"{rules.bins}, because few values repeat often."
+                    f"{options.bins}, because few values repeat often."
                 )
         else:
             texts = plain_labels(column.values, column.numbers)
@@ -94,17 +145,17 @@ def code_table(raw: RawTable, rules: Rules) -> DiscreteTable:
     return _assemble(columns, lookups, labels, (*raw.notes, *notes))
 
 
-def code_like(raw: RawTable, like: DiscreteTable, rules: Rules) -> DiscreteTable:
+def code_like(raw: RawTable, like: DiscreteTable, options: TableOptions) -> DiscreteTable:
     """Code a table with the names, order, labels and bins of another.
 
     Raises
     ------
     InputError
         For missing or extra columns, labels the other table does not have (with column and row),
-        and missing values that the rules reject.
+        and missing values that the options reject.
     """
     raw = _arrange(raw, like.names)
-    remaining = _without_missing(raw, rules, least_rows=1)
+    remaining = _without_missing(raw, options, least_rows=1)
     columns = _reduce(raw, remaining)
     lookups = []
     for column, states in zip(columns, like.labels, strict=True):
@@ -143,18 +194,16 @@ def _arrange(raw: RawTable, names: tuple[str, ...]) -> RawTable:
     return raw._replace(names=names, columns=tuple(raw.columns[position[name]] for name in names))
 
 
-def _without_missing(raw: RawTable, rules: Rules, least_rows: int) -> _Remaining:
+def _without_missing(raw: RawTable, options: TableOptions, least_rows: int) -> _Remaining:
     """Return the rows to use; raise :class:`InputError` if missing values are rejected."""
     gaps = [int(np.count_nonzero(column.codes < 0)) for column in raw.columns]
-    if not any(gaps) or rules.missing == "state":
+    if not any(gaps) or options.missing == "state":
         return _Remaining(None, ())
-    if rules.missing == "reject":
+    if options.missing == "reject":
         columns = [(i, raw.columns[i].codes) for i, count in enumerate(gaps) if count]
         row, i = min((int(np.argmax(codes < 0)), i) for i, codes in columns)
         raise missing_error(raw.title, sum(gaps), raw.place(row), raw.names[i])
-    complete = np.ones(raw.n_rows, dtype=bool)
-    for column in raw.columns:
-        complete &= column.codes >= 0
+    complete = complete_rows(raw)
     note = dropped_note(raw.title, int(complete.sum()), raw.n_rows, least_rows)
     return _Remaining(np.flatnonzero(complete), (note,))
 
@@ -228,11 +277,11 @@ def n_values(values: np.ndarray, numbers: np.ndarray | None, enough: int) -> int
     return len(np.unique(numbers)) if np.abs(numbers).max() < EXACT else len(numbers)
 
 
-def _check_wide(title: str, wide: Sequence[_Column], rules: Rules) -> None:
+def _check_wide(title: str, wide: Sequence[_Column], options: TableOptions) -> None:
     """Raise :class:`InputError` for columns of too many values that cannot be binned."""
     for column in wide:
         count = f"{n_values(column.values, column.numbers, 0)} different"
-        limit = f"more than max_states = {rules.max_states}"
+        limit = f"more than max_states = {options.max_states}"
         if column.numbers is None or len(np.unique(column.numbers)) < 2:
             advice = "leave it out if it is an identifier, or raise max_states"
             if has_decimal_comma(column.values):
@@ -241,7 +290,7 @@ def _check_wide(title: str, wide: Sequence[_Column], rules: Rules) -> None:
                 f"{title}: column {quoted(column.name)} has {count} texts, {limit}, and text "
                 f"cannot be binned; {advice}."
             )
-        if rules.continuous == "reject":
+        if options.continuous == "reject":
             others = [other.name for other in wide if other is not column]
             also = f" (also: {_listed(others)})" if others else ""
             raise InputError(

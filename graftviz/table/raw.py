@@ -103,6 +103,14 @@ def count_codes(codes: np.ndarray, n_values: int) -> np.ndarray:
     return counts
 
 
+def complete_rows(raw: RawTable) -> np.ndarray:
+    """Return the mask of the rows without missing values, bool, shape (rows,)."""
+    complete = np.ones(raw.n_rows, dtype=bool)
+    for codes, _ in raw.columns:
+        complete &= codes >= 0
+    return complete
+
+
 def unicode_error(title: str, name: str) -> InputError:
     """Return the error for a column of text or bytes that cannot be decoded."""
     return InputError(

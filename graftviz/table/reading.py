@@ -3,67 +3,20 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import Any, BinaryIO, Literal
 
 import numpy as np
 import pandas as pd
 
 from graftviz.errors import InputError
-from graftviz.options import option
 from graftviz.table.arrow import numeric_column
-from graftviz.table.coding import Rules, code_like, code_table
-from graftviz.table.discrete import MAX_CARDINALITY, DiscreteTable
+from graftviz.table.coding import BINS, MAX_STATES, checked_options, code_like, code_table
+from graftviz.table.discrete import DiscreteTable
 from graftviz.table.files import read_file
 from graftviz.table.raw import RawTable, check_shape, from_array, from_frame
 from graftviz.wording import quoted
 
-MAX_STATES = 32
 MAX_BYTES = 100_000_000
-BINS = 4
-
-
-@dataclass(frozen=True)
-class TableOptions:
-    """Options for reading a file, as flags of commands and in the form for uploads."""
-
-    missing: str = option(
-        "reject",
-        "missing values: refuse, drop their rows, or treat as a state",
-        label="Missing values",
-        choices=("reject", "drop", "state"),
-        advanced=True,
-    )
-    continuous: str = option(
-        "reject",
-        "columns with many distinct numbers: refuse, or divide into quantiles",
-        label="Continuous columns",
-        choices=("reject", "bin"),
-        advanced=True,
-    )
-    bins: int = option(
-        BINS, "number of quantiles", label="Quantiles", minimum=2, maximum=256, advanced=True
-    )
-    max_states: int = option(
-        MAX_STATES,
-        "columns with more distinct values are continuous",
-        label="Most states",
-        minimum=2,
-        maximum=65535,
-        advanced=True,
-    )
-    header: str = option(
-        "auto",
-        "whether the first line of a text file contains the names",
-        label="Names in the first line",
-        choices=("auto", "yes", "no"),
-        advanced=True,
-    )
-
-    def arguments(self) -> dict[str, Any]:
-        """Return the arguments of :func:`read_table`."""
-        header = {"auto": "auto", "yes": True, "no": False}[self.header]
-        return {**vars(self), "header": header}
 
 
 def read_table(
@@ -124,34 +77,19 @@ def read_table(
     InputError
         For input that cannot be used; the message states the problem, its place and a remedy.
     """
-    rules = checked_rules(missing, max_states, continuous, bins)
+    options = checked_options(
+        missing=missing, max_states=max_states, continuous=continuous, bins=bins
+    )
     has_header = checked_header(header)
-    _check_count("max_bytes", max_bytes, 1, 2**62)
+    if not isinstance(max_bytes, int | np.integer) or max_bytes < 1:
+        raise InputError(
+            f"Option max_bytes must be a whole number of at least 1, not {quoted(max_bytes)}."
+        )
     expected = None if like is None else like.names
     raw = _read_raw(source, name, max_bytes, has_header, expected)
     check_shape(raw, least_rows=2 if like is None else 1)
     raw = raw._replace(columns=tuple(numeric_column(raw, i) for i in range(len(raw.names))))
-    return code_table(raw, rules) if like is None else code_like(raw, like, rules)
-
-
-def checked_rules(
-    missing: Literal["reject", "drop", "state"],
-    max_states: int,
-    continuous: Literal["reject", "bin"],
-    bins: int,
-) -> Rules:
-    """Return the coding rules for options of :func:`read_table`.
-
-    Raises
-    ------
-    InputError
-        For an option that is out of range.
-    """
-    _check_choice("missing", missing, ("reject", "drop", "state"))
-    _check_choice("continuous", continuous, ("reject", "bin"))
-    _check_count("max_states", max_states, 2, MAX_CARDINALITY - 1)
-    _check_count("bins", bins, 2, 256)
-    return Rules(missing, max_states, continuous, bins)
+    return code_table(raw, options) if like is None else code_like(raw, like, options)
 
 
 def checked_header(header: bool | str) -> bool | None:
@@ -162,7 +100,8 @@ def checked_header(header: bool | str) -> bool | None:
     InputError
         For any other value.
     """
-    _check_choice("header", header, (True, False, "auto"))
+    if header not in (True, False, "auto"):
+        raise InputError(f"Option header must be True, False or 'auto', not {quoted(header)}.")
     return None if header == "auto" else bool(header)
 
 
@@ -183,17 +122,3 @@ def _read_raw(
         f"A table cannot be read from a {type(source).__name__}; pass a path, a file opened in "
         "binary mode, a DataFrame or a two-dimensional array."
     )
-
-
-def _check_choice(option: str, value: object, choices: tuple[object, ...]) -> None:
-    if value not in choices:
-        listed = ", ".join(map(repr, choices))
-        raise InputError(f"Option {option} must be one of {listed}, not {quoted(value)}.")
-
-
-def _check_count(option: str, value: object, least: int, most: int) -> None:
-    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not whole or not least <= int(str(value)) <= most:
-        raise InputError(
-            f"Option {option} must be a whole number from {least} to {most}, not {quoted(value)}."
-        )

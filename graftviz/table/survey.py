@@ -11,7 +11,7 @@ from graftviz.errors import InputError
 from graftviz.table.arrow import arrow_array
 from graftviz.table.batches import select_columns
 from graftviz.table.coding import (
-    Rules,
+    TableOptions,
     code_like,
     code_table,
     dropped_note,
@@ -27,6 +27,7 @@ from graftviz.table.raw import (
     RawTable,
     check_names,
     check_shape,
+    complete_rows,
     count_codes,
     row_place,
 )
@@ -36,10 +37,10 @@ from graftviz.wording import quoted
 class TableSurvey:
     """Collector of the distinct values of every column; raises for tables that cannot be coded."""
 
-    def __init__(self, title: str, rules: Rules, like: DiscreteTable | None) -> None:
+    def __init__(self, title: str, options: TableOptions, like: DiscreteTable | None) -> None:
         self.title = title
         self.remaining_rows = 0
-        self._rules = rules
+        self._options = options
         self._like = like
         self._rows = 0
         self._gaps = 0
@@ -65,19 +66,19 @@ class TableSurvey:
             raw = select_columns(raw, range(len(raw.names)))
         whole = complete_rows(raw)
         gaps = 0 if whole.all() else self._note_gaps(raw)
-        drop = self._rules.missing == "drop" and gaps > 0
+        drop = self._options.missing == "drop" and gaps > 0
         self.remaining_rows += int(whole.sum()) if drop else raw.n_rows
-        if self._rules.missing == "reject" and self._gaps:
+        if self._options.missing == "reject" and self._gaps:
             return  # the table is rejected: from here on, missing values are only counted
         if self._like is not None:
             if whole.any() or not drop:
-                code_like(raw, self._like, self._rules)
+                code_like(raw, self._like, self._options)
             for i, array in zip(new, arrays, strict=True):
                 if array is not None and not gaps:
                     self._columns[i].lookup.add(array, np.zeros(len(array), dtype=np.int32))
             return
         rows = np.flatnonzero(whole) if drop else None
-        most = 4 * self._rules.max_states  # several texts may denote the same number
+        most = 4 * self._options.max_states  # several texts may denote the same number
         for i, array, (codes, values) in zip(new, arrays, raw.columns, strict=True):
             column = self._columns[i]
             column.add(codes if rows is None else codes[rows], values, raw, rows)
@@ -89,14 +90,14 @@ class TableSurvey:
     def coding(self) -> DiscreteTable:
         """Return a table of one row with the labels and the warnings of the whole table."""
         assert self._first is not None  # a source yields at least one batch
-        if self._gaps and self._rules.missing == "reject":
+        if self._gaps and self._options.missing == "reject":
             assert self._first_gap is not None
             name, place = self._first_gap
             raise missing_error(self.title, self._gaps, place, name)
         least = 2 if self._like is None else 1
         check_shape(self._first._replace(n_rows=self._rows), least)
         notes = list(self._first.notes)
-        if self._gaps and self._rules.missing == "drop":
+        if self._gaps and self._options.missing == "drop":
             notes.append(dropped_note(self.title, self.remaining_rows, self._rows, least))
         if self._like is not None:
             return _one_row(self._like.names, self._like.labels, notes)
@@ -110,7 +111,7 @@ class TableSurvey:
         small = RawTable(
             self.title, self._first.names, padded, rows, row_place, named=True, notes=tuple(notes)
         )
-        coded = code_table(small, self._rules)
+        coded = code_table(small, self._options)
         return _one_row(coded.names, coded.labels, coded.warnings)
 
     def _note_gaps(self, raw: RawTable) -> int:
@@ -124,7 +125,7 @@ class TableSurvey:
 
     def _check(self, columns: Sequence[RawColumn]) -> None:
         """Raise :class:`InputError` for infinite numbers and for columns that need bins."""
-        most = self._rules.max_states
+        most = self._options.max_states
         numbers = [as_numbers(values) for _, values in columns]
         for column, parsed in zip(self._columns, numbers, strict=True):
             if parsed is not None and np.isinf(parsed).any():
@@ -136,8 +137,8 @@ class TableSurvey:
     def _width_error(self, column: _Values, count: str) -> InputError:
         return InputError(
             f"{self.title}: column {quoted(column.name)} has {count} different values, more than "
-            f"max_states = {self._rules.max_states}, and a table read in chunks cannot be divided "
-            "into quantiles; bin the column beforehand, leave it out, or raise max_states."
+            f"max_states = {self._options.max_states}, and a table read in chunks cannot be "
+            "divided into quantiles; bin the column beforehand, leave it out, or raise max_states."
         )
 
 
@@ -181,14 +182,6 @@ class _Values:
         values = np.array(seen, dtype=kind)
         codes = np.arange(len(values), dtype=np.int32)
         return RawColumn(np.append(codes, np.int32(-1)) if self._missing else codes, values)
-
-
-def complete_rows(raw: RawTable) -> np.ndarray:
-    """Return the mask of the rows without missing values, bool, shape (rows,)."""
-    complete = np.ones(raw.n_rows, dtype=bool)
-    for codes, _ in raw.columns:
-        complete &= codes >= 0
-    return complete
 
 
 def _one_row(
