@@ -15,9 +15,7 @@ import pytest
 from app_pages import page_at, query_of, run_while, sentences
 from streamlit.testing.v1 import AppTest
 
-from graftviz.datasets import dataset_keys
 from graftviz.learners.registry import learner_class, learner_names
-from graftviz.learners.settings import SCORES
 from graftviz.selection import LamPath, lam_path_steps
 from graftviz.serving.limits import Limits
 from graftviz.ui import run_limits
@@ -81,22 +79,6 @@ def csv_table(seed: int = 0, rows: int = 120, variables: int = 5) -> bytes:
     return "\n".join(lines).encode()
 
 
-@pytest.mark.parametrize("key", dataset_keys())
-def test_every_data_set_can_be_chosen(key: str) -> None:
-    app = open_app()
-    app.selectbox(key="choose.data").set_value(key).run()
-    assert not app.exception
-    assert sentences(app) == ""
-    state = state_of(app)
-    assert state.shown.data == key
-    assert state.run.wait(1, 60)
-    header = json.loads(state.run.header_json)
-    assert header["title"] == state.material.title
-    assert (
-        header["lam"] == state.learner_options(state.own)["lam"] == state.material.suggested["lam"]
-    )
-
-
 @pytest.mark.parametrize("name", learner_names())
 def test_every_learner_can_be_chosen(name: str) -> None:
     app = open_app(data="survey")
@@ -134,16 +116,6 @@ def test_another_preset_decides_by_its_own_rules_and_shows_what_they_come_to() -
     assert query_of(app)["lam"] == "0.01"
     app.select_slider(key="option.lam").set_value(AUTO).run()
     assert "lam" not in query_of(app)
-
-
-@pytest.mark.parametrize("score", SCORES)
-def test_every_score_can_be_chosen(score: str) -> None:
-    app = with_advanced(open_app(data="karate"))
-    app.radio(key="option.score").set_value(score).run()
-    assert not app.exception
-    assert sentences(app) == ""
-    assert state_of(app).run.wait(1, 60)
-    assert state_of(app).run.recorder.run.steps[0].test.score == score
 
 
 def test_one_click_shows_best_in_front_of_the_papers_run_and_one_goes_back() -> None:

@@ -9,7 +9,6 @@ from app_pages import open_page, page_at, query_of, run_while, sentences
 from streamlit.testing.v1 import AppTest
 
 from graftviz.learners.registry import learner_names
-from graftviz.ui.race.panels import build_race_csv, build_race_html
 
 
 def open_race(**query: str) -> AppTest:
@@ -40,18 +39,6 @@ def test_every_learner_can_race(name: str) -> None:
     assert run.recorder.run.learner.name == name
     assert len(state_of(app).race().courses) >= 1
     assert query_of(app)["r2"] == name
-
-
-def test_files_hold_the_whole_race() -> None:
-    app = open_race(data="karate", r1="first-hit", r2="chow-liu")
-    state = state_of(app)
-    lines = build_race_csv(state).splitlines()
-    race = state.race()
-    assert race.ended
-    assert len(lines) == 1 + sum(len(course.moments) for course in race.courses)
-    page = build_race_html(state)
-    assert "Karate club" in page
-    assert "<script src" not in page
 
 
 def test_a_race_begins_with_the_data_of_the_grow_page() -> None:

@@ -13,7 +13,6 @@ import pytest
 from app_pages import open_page, query_of, run_while, sentences
 from streamlit.testing.v1 import AppTest
 
-from graftviz.inference import infer
 from graftviz.player.models import ShownModel
 from graftviz.player.region_records import Grown, RegionQuery, growing
 from graftviz.serving.scheduler import Scheduler
@@ -40,27 +39,6 @@ def told(app: AppTest, wait: float = 60.0) -> dict[str, Any]:
             assert not known["pending"]
             return known
         mail.need = {"parts": known["pending"]}
-
-
-def test_it_opens_with_a_grid_and_a_certified_answer() -> None:
-    app = open_page("regions", side="8")
-    assert sentences(app) == ""
-    assert query_of(app) == {"side": "8"}
-    assert len(app.get("bidi_component")) == 2
-    picture = told(app)
-    last = picture["region"]["steps"][-1]
-    assert last["certified"]
-    assert last["head"].startswith("Certified to ±")
-    assert len(picture["graph"]["names"]) == 64
-    errors = [curve["errors"] for curve in picture["rules"]]
-    bounds = [curve["bounds"] for curve in picture["rules"]]
-    assert len(errors) == 4
-    for curve, bound in zip(errors, bounds, strict=True):
-        assert len(curve) == len(bound)
-        assert all(b is None or e <= b + 1e-9 for e, b in zip(curve, bound, strict=True))
-    exact = infer(state_of(app).shown.model, "exact").node[picture["region"]["query"]]
-    np.testing.assert_allclose(picture["whole"]["exact"], exact, atol=1e-9)
-    assert picture["map"]["c"]
 
 
 def test_controls_change_the_picture_and_the_address_carries_it() -> None:

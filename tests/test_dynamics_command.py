@@ -43,38 +43,6 @@ def learned(capsys, path, out, *arguments):
     return record, names, np.array([row[1:] for row in rows], dtype=float), output
 
 
-def test_the_files_hold_what_the_function_returns(series, path, tmp_path, capsys):
-    given = ("--learner", "scalable", "--set", "parents=4", "--set", "seeds=0.25", "--seed", 3)
-    record, names, matrix, output = learned(capsys, path, tmp_path / "out", *given)
-    train, test = series.split(0.2)
-    learner = dynamics.ScalableStructure(parents=4, seeds=0.25)
-    wanted = dynamics.learn(train, learner, seed=3, test=test)
-    assert tuple(names) == series.names
-    assert np.array_equal(matrix, wanted.system.matrix)
-    assert record["learner"] == "scalable"
-    assert record["options"]["parents"] == 4
-    assert record["options"]["lam"] is None
-    assert (record["seed"], record["series"]) == (3, 12)
-    assert (record["rows"], record["rows_test"]) == (480, 120)
-    assert record["pred_error_test"] == wanted.pred_error_test
-    assert record["spectral_radius"] == pytest.approx(np.abs(np.linalg.eigvals(matrix)).max())
-    assert record["seconds"] > 0.0
-    assert record["unspoken"] == [series.names[i] for i in wanted.unspoken]
-    assert record["unspoken"]
-    assert "series not covered by a seed" in output.out
-
-
-def test_parents_come_from_a_file_or_from_an_earlier_matrix(truth, path, tmp_path, capsys):
-    arrows = tmp_path / "parents.csv"
-    lines = [f"x{u},x{i}" for i in range(12) for u in truth.parents(i)]
-    arrows.write_text("\n".join(["source,target", *lines, ""]))
-    given = ("--learner", "enforcing", "--parents")
-    _, _, matrix, _ = learned(capsys, path, tmp_path / "one", *given, arrows)
-    assert np.array_equal(matrix != 0.0, truth.matrix != 0.0)
-    again = learned(capsys, path, tmp_path / "two", *given, tmp_path / "one" / "matrix.csv")[2]
-    assert np.array_equal(again, matrix)
-
-
 def test_held_out_rows_may_have_a_file_of_their_own(path, tmp_path, capsys):
     given = ("--learner", "inducing", "--test", path)
     record, _, _, output = learned(capsys, path, tmp_path / "out", *given)

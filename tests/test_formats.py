@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import csv
-import functools
 import io
 import json
 import math
 import xml.etree.ElementTree as ElementTree
 
-import networkx as nx
 import numpy as np
-import pandas as pd
 import pytest
 from fakes import ScriptedLearner, random_table
 from hypothesis import given, strategies as st
 from inference_cases import shuffled_model
 
-from graftviz._version import __version__
 from graftviz.errors import InputError
 from graftviz.formats.files import write_whole
 from graftviz.formats.graphml import GRAPHML
 from graftviz.formats.result_json import peak_memory_mb, result_json
-from graftviz.formats.tables import edges_csv, trace_csv
+from graftviz.formats.tables import trace_csv
 from graftviz.formats.uai import names_path, names_text, read_uai, uai_text, write_uai
 from graftviz.learners.best_choice import BestChoice
 from graftviz.learners.bounded_inference import BoundedInference
@@ -32,30 +28,13 @@ from graftviz.learners.feature_grafting import FeatureGrafting
 from graftviz.learners.forced_pruning import ForcedPruning
 from graftviz.learners.nodewise_l1 import NodewiseL1
 from graftviz.model import PairwiseMRF
-from graftviz.runs import Branch, Result, Run, learn
+from graftviz.runs import Branch, Run, learn
 from graftviz.table import DiscreteTable
-
-ODD_NAMES = (
-    'a "quoted", name',
-    "two\nlines",
-    "größe <&>",
-    "=1+1",
-    " spaces ",
-    "\x01\x0c",
-    "naïve\u2028",
-)
 
 
 def random_codes(model: PairwiseMRF, rows: int = 50) -> np.ndarray:
     rng = np.random.default_rng(1)
     return np.stack([rng.integers(0, s, size=rows) for s in model.cardinalities])
-
-
-@functools.cache
-def odd_result() -> Result:
-    plain = random_table(6, len(ODD_NAMES), 80)
-    table = DiscreteTable(plain.codes, ODD_NAMES, plain.labels)
-    return learn(table, ScriptedLearner(), seed=1, test=table, truth=[(0, 1), (2, 4)])
 
 
 # UAI
@@ -200,74 +179,7 @@ def test_any_name_survives(tmp_path_factory, names):
 # CSV
 
 
-def test_edges_csv_has_every_edge_with_its_names_and_its_step():
-    rows = list(csv.DictReader(io.StringIO(edges_csv(odd_result()), newline="")))
-    assert list(rows[0]) == ["source", "target", "weight_norm", "step"]
-    by_step = {
-        (ODD_NAMES[i], ODD_NAMES[j]): step.index
-        for step in odd_result().trace
-        for i, j, _ in step.activated
-    }
-    assert {(row["source"], row["target"]): int(row["step"]) for row in rows} == by_step
-    norms = [float(row["weight_norm"]) for row in rows]
-    assert norms == odd_result().model.edge_norms().tolist()
-
-
-def test_trace_csv_has_exactly_the_promised_columns_and_a_row_per_step():
-    frame = pd.read_csv(io.StringIO(trace_csv(odd_result())), dtype=str)  # Python reads every digit
-    assert ",".join(frame.columns) == (
-        "step,edges,activated,objective,kkt_residual,recall,precision,nlpl_test,tests,"
-        "tables_counted,reservoir_size,reservoir_mean,tau,reservoir_max,queue,frozen,unseen,hubs,"
-        "seconds"
-    )
-    assert frame["step"].tolist() == [str(k + 1) for k in range(len(odd_result().trace))]
-    for (_, row), step, metrics in zip(
-        frame.iterrows(), odd_result().trace, odd_result().metrics, strict=True
-    ):
-        pairs = [tuple(map(int, pair.split("-"))) for pair in row["activated"].split(";")]
-        assert pairs == [edge[:2] for edge in step.activated]
-        assert float(row["tau"]) == step.reservoir.tau
-        assert int(row["reservoir_size"]) == len(step.reservoir.edges)
-        assert float(row["nlpl_test"]) == metrics.nlpl_test
-        assert int(row["hubs"]) == len(step.hubs)
-
-
-def test_a_cell_is_empty_where_nothing_applies():
-    result = learn(random_table(1, 5, 20), ScriptedLearner(reservoir=False))
-    empty = pd.read_csv(io.StringIO(trace_csv(result))).isna().all()
-    assert set(empty.index[empty]) == {
-        *("recall", "precision", "nlpl_test"),
-        *("reservoir_size", "reservoir_mean", "tau", "reservoir_max"),
-    }
-
-
-def test_no_numpy_text_gets_into_a_file():
-    for text in (
-        edges_csv(odd_result()),
-        trace_csv(odd_result()),
-        result_json(odd_result()),
-        GRAPHML.write_result(odd_result()).decode(),
-    ):
-        assert "np." not in text
-        assert "float64" not in text
-
-
 # GraphML
-
-
-def test_networkx_reads_the_same_graph_back():
-    graph = nx.read_graphml(io.BytesIO(GRAPHML.write_result(odd_result())), node_type=int)
-    model = odd_result().model
-    assert {tuple(sorted(edge)) for edge in graph.edges} == set(map(tuple, model.edges.tolist()))
-    assert [graph.nodes[i]["degree"] for i in range(model.n_variables)] == model.degrees().tolist()
-    assert dict(graph.degree) == dict(enumerate(model.degrees().tolist()))
-    for step in odd_result().trace:
-        assert all(graph.edges[i, j]["step"] == step.index for i, j, _ in step.activated)
-    norms = [graph.edges[i, j]["weight_norm"] for i, j in model.edges.tolist()]
-    assert norms == model.edge_norms().tolist()
-    names = [graph.nodes[i]["name"] for i in range(model.n_variables)]
-    assert names[:5] == list(ODD_NAMES[:5])
-    assert names[5] == "\ufffd\ufffd"
 
 
 @given(st.lists(st.text(), min_size=2, max_size=2, unique=True))
@@ -284,30 +196,6 @@ def strict(text: str) -> dict:
         raise AssertionError(f"{word} is not JSON")
 
     return json.loads(text, parse_constant=refuse)
-
-
-def test_result_json_has_exactly_the_promised_keys():
-    record = strict(result_json(odd_result()))
-    assert list(record) == [
-        *("learner", "options", "options_used", "seed", "variables", "rows", "rows_test", "edges"),
-        *(
-            "stop_reason",
-            "converged",
-            "certificate",
-            "objective",
-            "kkt_residual",
-            "bp_restart_gap",
-            "recall",
-        ),
-        *("precision", "f1", "nlpl_train", "nlpl_test", "tests", "tables_counted"),
-        *("tables_possible", "seconds", "peak_memory_mb", "version"),
-    ]
-    options = {"lam": 1e-3, "max_edges": None, "per_step": 2, "scale": 1.0, "reservoir": True}
-    assert record["options"] == options
-    assert list(record["seconds"]) == ["total", "statistics", "scoring", "fitting", "other"]
-    assert record["certificate"]["possible"] == 21 - 12
-    assert record["version"] == __version__
-    assert 10 < record["peak_memory_mb"] < 10_000
 
 
 @pytest.mark.parametrize(

@@ -21,8 +21,7 @@ from graftviz.__main__ import main
 from graftviz.commands import resources
 from graftviz.formats.result_folder import MANIFEST
 from graftviz.formats.uai import read_uai
-from graftviz.learners.registry import learner_class, learner_names
-from graftviz.options import option_specs
+from graftviz.learners.registry import learner_names
 
 ROOT = Path(__file__).resolve().parent.parent
 FILES = {
@@ -101,14 +100,6 @@ def test_test_rows_come_from_a_file_in_any_column_order(tmp_path, table):
     result = result_of(tmp_path / "o")
     assert (result["rows"], result["rows_test"]) == (400, 50)
     assert result["nlpl_test"] == pytest.approx(result["nlpl_train"], rel=0.2)
-
-
-def test_a_built_in_data_set_brings_its_truth(tmp_path, capsys):
-    assert learn("karate", "--max-edges", 30, "--out", tmp_path / "o") == 0
-    result = result_of(tmp_path / "o")
-    assert (result["variables"], result["edges"]) == (34, 30)
-    assert result["precision"] > 0.5
-    assert "true edges" in capsys.readouterr().out
 
 
 def test_constant_columns_are_mentioned(tmp_path, table, capsys):
@@ -239,29 +230,6 @@ def test_ctrl_c_before_the_first_step_says_so(tmp_path, table, monkeypatch, caps
     assert list((tmp_path / "o").iterdir()) == []
 
 
-def test_a_table_in_chunks_gives_the_files_of_the_table_in_memory(tmp_path, table, capsys):
-    pd.read_csv(table).to_parquet(tmp_path / "table.parquet")
-    common = (tmp_path / "table.parquet", "--test-fraction", 0.2, "--max-edges", 6)
-    counts = ("--set", "objective=bethe", "--set", "score=belief", "--set", "refit=false")
-    options = counts if "objective" in options_of("best-choice") else ()
-    assert learn(*common, *options, "--out", tmp_path / "memory") == 0
-    assert capsys.readouterr().err == ""
-    assert learn(*common, *options, "--chunked", "--out", tmp_path / "chunks") == 0
-    note = capsys.readouterr().err
-    assert "400 rows of 8 variables stay in the file and are read in chunks of" in note
-    assert note.count("\n") == 1
-    for name in ("edges.csv", "model.uai", "graph.graphml"):
-        files = [(tmp_path / folder / name).read_bytes() for folder in ("memory", "chunks")]
-        assert files[0] == files[1]
-    ours, theirs = result_of(tmp_path / "chunks"), result_of(tmp_path / "memory")
-    for key in ("nlpl_train", "nlpl_test", "objective", "rows", "rows_test", "certificate"):
-        assert ours[key] == theirs[key]
-
-
-def options_of(learner: str) -> set[str]:
-    return {spec.name for spec in option_specs(learner_class(learner))}
-
-
 def test_a_file_larger_than_memory_is_read_in_chunks(tmp_path, table, monkeypatch, capsys):
     monkeypatch.setattr("graftviz.commands.resources.loading_bytes", lambda extent: 10**15)
     assert learn(table, "--max-edges", 3, "--out", tmp_path / "o") == 0
@@ -362,5 +330,6 @@ def test_a_misspelt_data_set_is_recognised(tmp_path, capsys):
 def test_rows_left_in_their_file_change_the_methods_and_it_says_so(tmp_path, table, capsys):
     assert learn(table, "--max-edges", 2, "--chunked", "--out", tmp_path / "o") == 0
     out, err = capsys.readouterr()
+    assert "400 rows of 8 variables stay in the file and are read in chunks of" in err
     assert "preset best uses score linear-response and objective bethe, and no refit" in err
     assert "method      score linear-response, objective Bethe likelihood" in out

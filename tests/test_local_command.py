@@ -40,27 +40,6 @@ def answered(capsys, *arguments):
     return json.loads(captured.out, parse_constant=never)
 
 
-def test_the_answer_is_that_of_the_function(model, path, capsys):
-    record = answered(capsys, path, "--query", 12, "--max-size", 9, "--tolerance", 0)
-    wanted = gv.local_marginal(model, 12, max_size=9, tolerance=0.0)
-    truth = gv.infer(model, "exact").node[12]
-    assert record["query"] == 12
-    assert record["name"] == "v12"
-    assert record["states"] == list(model.labels[12])
-    assert np.allclose(record["marginal"], wanted.marginal, atol=1e-12)
-    assert record["bound"] == pytest.approx(wanted.bound)
-    assert np.abs(np.array(record["marginal"]) - truth).max() <= record["bound"]
-    assert record["certified"] is True
-    assert record["reached_tolerance"] is False
-    assert record["nodes"] == wanted.nodes.tolist() == [row["added"] for row in record["history"]]
-    assert record["names"] == [model.names[i] for i in record["nodes"]]
-    assert (record["cut"], record["expansion"], record["method"]) == ("drop", "greedy", "exact")
-    assert [row["size"] for row in record["history"]] == list(range(1, 10))
-    assert [row["bound"] for row in record["history"]] == pytest.approx(
-        [step.bound for step in wanted.history]
-    )
-
-
 def test_options_reach_the_engine(model, path, capsys):
     record = answered(
         capsys,

@@ -8,7 +8,6 @@ import io
 import json
 import math
 import re
-import warnings
 import zipfile
 from xml.etree import ElementTree
 
@@ -100,31 +99,6 @@ def test_the_graphml_of_a_result_carries_its_model_and_its_steps():
     assert {data["step"] for *_, data in graph.edges(data=True)} == {
         step.index for step in result.trace
     }
-
-
-@given(models())
-def test_networkx_reads_graphml_and_node_link_as_the_same_graph(model):
-    if model.n_variables > 1:  # networkx takes an empty list of edges for a multigraph's
-        graph = nx.read_graphml(io.BytesIO(model_graphml(model)), node_type=int)
-        linked = nx.node_link_graph(json.loads(node_link_json(model)), edges="edges")
-        for found in (graph, linked):
-            assert {tuple(sorted(e)) for e in found.edges} == set(map(tuple, model.edges.tolist()))
-            assert sorted(found.nodes) == list(range(model.n_variables))
-
-
-@given(models(finite=True))
-def test_networkx_reads_gexf_as_the_same_graph(model):
-    places = np.arange(2.0 * model.n_variables).reshape(-1, 2)
-    content = model_gexf(model, None, places)
-    assert content == model_gexf(model, None, places)
-    ElementTree.fromstring(content)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        graph = nx.read_gexf(io.BytesIO(content), node_type=int, version="1.3")
-    assert {tuple(sorted(edge)) for edge in graph.edges} == set(map(tuple, model.edges.tolist()))
-    for (i, j), norm in zip(model.edges.tolist(), model.edge_norms().tolist(), strict=True):
-        assert graph.edges[i, j]["weight"] == norm
-    assert [graph.nodes[i]["degree"] for i in sorted(graph)] == model.degrees().tolist()
 
 
 def test_gexf_says_the_steps_it_is_given():

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import itertools
 import json
-import math
 import re
 
 import joblib
 import naive
 import numpy as np
-import pandas as pd
 import pytest
 from fakes import ScriptedLearner, random_table
 from learner_cases import make, scale_free_table
@@ -202,29 +200,6 @@ def test_what_cannot_be_done_is_refused_when_it_is_called(settings, sentence):
 
 
 # Figure and command
-
-
-def test_the_command_writes_a_column_and_two_files(tmp_path, capsys):
-    out = tmp_path / "o"
-    arguments = ["karate", "--set", "lam=0.006", "--stability", "4", "--out", str(out)]
-    assert main(["learn", *arguments]) == 0
-    edges = pd.read_csv(out / "edges.csv")
-    assert list(edges) == ["source", "target", "weight_norm", "step", "stability"]
-    assert edges["stability"].between(0, 1).all()
-    assert edges["stability"].mean() > 0.5
-    every = pd.read_csv(out / "stability.csv")
-    assert every["frequency"].is_monotonic_decreasing
-    assert set(every["frequency"] * 4) <= {1.0, 2.0, 3.0, 4.0}
-    both = edges.merge(every, on=["source", "target"])
-    assert (both["stability"] == both["frequency"]).all()
-    assert both["in_model"].all()
-    assert every["in_model"].sum() == len(both)
-    record = json.loads((out / "result.json").read_text())["stability"]
-    assert (record["subsamples"], record["subsample_rows"]) == (4, 2000)
-    assert record["stable_edges"] == (every["frequency"] >= 0.9).sum()
-    assert math.isfinite(record["instability"])
-    assert (out / "stability.html").exists()
-    assert "4 subsamples" in capsys.readouterr().out
 
 
 def test_ctrl_c_keeps_the_subsamples_done_so_far(tmp_path, monkeypatch, capsys):

@@ -68,19 +68,6 @@ def test_another_learner_keeps_the_options_it_knows(state: GrowState) -> None:
     state.refresh()
 
 
-def test_the_same_settings_are_the_same_run(state: GrowState) -> None:
-    state.refresh()
-    run = state.run
-    state.refresh()
-    state.choose("alpha", 0.0)
-    state.refresh()
-    assert state.run is not run
-    assert state.ghost is run
-    state.choose("alpha", 0.75)
-    state.refresh()
-    assert state.run is run
-
-
 def test_a_branch_shares_its_beginning_and_keeps_its_base_as_ghost(state: GrowState) -> None:
     state.refresh()
     base = state.run
@@ -174,17 +161,6 @@ def test_runs_on_show_stay_whatever_else_begins(
     assert held() is None, "a branch does not hold what it branched from"
 
 
-def test_a_session_that_leaves_stops_computing_and_can_return(state: GrowState) -> None:
-    state.refresh()
-    state.revoke()
-    run = state.run
-    assert run is not None
-    assert not run.has_credit
-    run.grant()
-    assert run.wait_for_end(60)
-    assert run.ended
-
-
 def test_what_is_forgotten_is_computed_again_from_the_same_settings(state: GrowState) -> None:
     state.choose("alpha", 0.25)
     state.refresh()
@@ -206,18 +182,6 @@ def test_what_is_forgotten_is_computed_again_from_the_same_settings(state: GrowS
     steps = [record["activated"] for record in json.loads(again.feed_json(1, 1000))["records"]]
     assert steps == [record["activated"] for record in told]
     assert state.values["options"] == {"alpha": 0.25}
-
-
-def test_large_runs_are_kept_two_at_a_time(
-    state: GrowState, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(runs, "limits", lambda: Limits(kept_memory=0.0))
-    for seed in range(5):
-        state.choose("seed", seed)
-        state.refresh()
-        assert state.run is not None
-        state.run.wait(2, 60)
-    assert len(list(state._runs)) == 2
 
 
 def test_both_runs_of_a_comparison_are_checked_before_they_begin(

@@ -14,8 +14,7 @@ from graftviz.layout import ring_layout
 from graftviz.learners.forced_pruning import HEURISTICS, ForcedPruning
 from graftviz.material import Material, prepare
 from graftviz.player import prune_records
-from graftviz.player.prune_records import prune_head, prune_outcome, prune_record
-from graftviz.player.recorders import PruneRecorder, to_json
+from graftviz.player.recorders import PruneRecorder
 from graftviz.runs import Run
 from graftviz.serving.scheduler import Scheduler
 from graftviz.table import DiscreteTable
@@ -52,37 +51,6 @@ def finished(table: DiscreteTable, **options: object) -> Run:
     while run.advance():
         pass
     return run
-
-
-@pytest.mark.parametrize("heuristic", HEURISTICS)
-def test_records_rank_all_edges_and_tell_who_left(table: DiscreteTable, heuristic: str) -> None:
-    run = finished(table, heuristic=heuristic, exchanges=4)
-    rows = rows_of(table)
-    present: set[tuple[int, int]] = set()
-    for t, step in enumerate(run.steps, start=1):
-        record = json.loads(to_json(prune_record(run, t, rows)))
-        if record["kind"] == "exchange":
-            worth = {(i, j): value for i, j, value in record["rank"]}
-            assert set(worth) == present
-            assert list(worth.values()) == sorted(worth.values())
-            left = [worth[i, j] for i, j in record["removed"]]
-            np.testing.assert_allclose(left, record["contributions"], rtol=1e-3, atol=2e-6)
-            if heuristic == "greedy":
-                assert left == list(worth.values())[: len(left)]
-        present -= {(i, j) for i, j in record["removed"]}
-        present |= {(i, j) for i, j in record["added"]}
-        assert len(present) == record["edges"] == 9
-        if record["kind"] != "exchange":  # those of the model of the step
-            assert {(i, j) for i, j, _ in record["rank"]} == present
-        assert record["values"] == sorted(record["values"])
-        assert sum(record["sizes"]) == record["parameters"] == len(record["which"])
-        assert record["which"] == sorted(record["which"])  # clusters on a line are intervals
-        assert record["best"] >= record["after"]
-        assert step.exchange is not None
-    assert prune_head(run, "x")["before"] == pytest.approx(run.steps[0].exchange.before, rel=1e-6)
-    outcome = prune_outcome(run)
-    assert outcome["steps"] == len(run.steps)
-    assert outcome["stop_reason"]
 
 
 def test_of_very_many_parameters_evenly_chosen_ones_are_ticks(
@@ -140,22 +108,3 @@ def test_what_is_left_automatic_is_what_the_learner_does(
         assert isinstance(recorder, PruneRecorder)
         own = dataclasses.replace(learner, heuristic=heuristic, exchanges=20)
         assert recorder.run.learner == own
-
-
-def test_recall_and_precision_are_recorded_where_the_true_edges_are_known(
-    table: DiscreteTable, scheduler: Scheduler
-) -> None:
-    truth = np.array([[0, 1], [1, 2]])
-    data = DataSet("first", "Some rows", table, truth, None, "")
-    state = PruneState(lambda _key, _seed: prepare(data, 0), scheduler.share())
-    state.refresh()
-    run = state.runs["greedy"]
-    assert run.wait_for_end(60)
-    records = json.loads(session_runs.everything_so_far([run]))[0]["feed"]["records"]
-    present: set[tuple[int, int]] = set()
-    for record in records:
-        present -= {(i, j) for i, j in record["removed"]}
-        present |= {(i, j) for i, j in record["added"]}
-        hits = len(present & {(0, 1), (1, 2)})
-        assert record["recall"] == pytest.approx(hits / 2)
-        assert record["precision"] == pytest.approx(hits / len(present), rel=1e-6)

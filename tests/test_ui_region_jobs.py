@@ -13,10 +13,9 @@ from graftviz.player import region_records
 from graftviz.player.models import grid_model
 from graftviz.player.region_records import Grown, RegionQuery, Whole, answering, growing
 from graftviz.regions import dobrushin_coefficient, influence_matrix, local_marginal
-from graftviz.regions.overview import coefficient_map, influence_of
+from graftviz.regions.overview import influence_of
 from graftviz.sampling import random_model
 from graftviz.sampling.graphs import grid_graph
-from graftviz.ui.regions.state import COUPLINGS, FIELDS
 
 
 def grown(model: PairwiseMRF, question: RegionQuery) -> Grown:
@@ -77,16 +76,6 @@ def test_a_large_grid_is_refused_with_its_width_before_any_table_is_made() -> No
     found = asked(grid_model(30, 0.5, 0.3, 0).model)
     assert found.exact is None
     assert "width 30" in found.why or "width 31" in found.why
-
-
-def test_the_map_holds_c_of_the_grids_it_is_about() -> None:
-    rows = deque(coefficient_map(grid_model(3, 1.0, 1.0, 5).model, FIELDS, COUPLINGS), maxlen=1)[0]
-    assert np.shape(rows) == (len(COUPLINGS), len(FIELDS))
-    for row, column in [(0, 0), (7, 3), (20, 24)]:
-        model = grid_model(3, float(FIELDS[column]), float(COUPLINGS[row]), 5).model
-        assert rows[row][column] == pytest.approx(dobrushin_coefficient(model), abs=1e-4)
-    assert np.all(np.array(rows[0]) == 0.0)  # without couplings nobody feels anybody
-    assert np.array(rows).max() > 1.0
 
 
 def test_the_glow_is_the_querys_row_of_the_inverse() -> None:

@@ -11,8 +11,6 @@ from graftviz.material import UPLOAD
 from graftviz.model import PairwiseMRF
 from graftviz.player.models import ShownModel, check_size, grid_model, uploaded_model
 from graftviz.regions.overview import promising_query
-from graftviz.serving.scheduler import Scheduler
-from graftviz.ui.frame.jobs import Job
 from graftviz.ui.regions.options import GRID, RUN
 from graftviz.ui.regions.state import RegionState
 
@@ -27,41 +25,6 @@ def opened(**query: str) -> RegionState:
     state.follow(query)
     state.refresh()
     return state
-
-
-class Work(Job[int]):
-    def __init__(self) -> None:
-        super().__init__(iter([1]), Scheduler(threads=1).share())
-        self.told: list[str] = []
-
-    def grant(self, target: int = 0) -> None:
-        self.told.append("grant")
-
-    def revoke(self) -> None:
-        self.told.append("revoke")
-
-
-def test_the_whole_graph_is_computed_for_who_waits_for_it_and_nobody_else() -> None:
-    state, first, second = opened(), Work(), Work()
-    state.revoke()
-    state.jobs.turn_to(first)
-    state.jobs.turn_to(first)
-    assert first.told == ["grant", "grant"], "another visitor may have stopped it"
-    state.jobs.turn_to(second)
-    assert first.told[2:] == ["revoke"]
-    state.revoke()
-    assert second.told == ["grant", "revoke"]
-
-
-def test_the_whole_graph_goes_on_for_who_still_waits_for_it() -> None:
-    state, other, first, second = opened(), opened(), Work(), Work()
-    state.jobs.turn_to(first)
-    other.jobs.turn_to(first)
-    state.jobs.turn_to(second)
-    assert "revoke" not in first.told
-    other.revoke()
-    assert first.told[-1] == "revoke"
-    assert second.told == ["grant"]
 
 
 def test_a_query_is_set_by_name_or_number() -> None:
