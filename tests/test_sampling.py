@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import naive
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -13,7 +14,11 @@ from hypothesis import given, settings, strategies as st
 from graftviz.errors import InputError
 from graftviz.model import PairwiseMRF
 from graftviz.sampling import (
+    Graph,
+    graph_from_edges,
     grid_graph,
+    ising_grid,
+    ising_model,
     joint_probabilities,
     joint_states,
     random_graph,
@@ -247,3 +252,144 @@ def test_effective_rows_are_honest_about_a_frozen_hub() -> None:
         implied = np.sqrt(hub * (1 - hub) / sample.diagnostic.effective_rows[at])
         errors.append((sample.table.codes[0].mean() - hub) / implied)
     assert 0.6 < np.sqrt(np.mean(np.square(errors))) < 1.6
+
+
+# Ising models: their energy, their draws, and what they refuse.
+
+
+def test_log_scores_are_the_energy_of_the_spins() -> None:
+    edges = np.array([[0, 1], [1, 2], [0, 3]])
+    fields, couplings = np.array([0.3, -1.2, 0.0, 2.0]), np.array([0.7, -0.4, 1.5])
+    model = ising_model(edges, fields, couplings)
+    codes = np.random.default_rng(0).integers(0, 2, (4, 50))
+    spins = 2.0 * codes - 1.0
+    energy = fields @ spins + couplings @ (spins[edges[:, 0]] * spins[edges[:, 1]])
+    assert np.allclose(model.log_scores(codes), energy, rtol=0, atol=1e-12)
+    assert model.labels == (("-1", "+1"),) * 4
+
+
+def test_draws_fill_their_ranges_and_only_scale_with_the_strengths() -> None:
+    weak = ising_grid(12, 15, field=1.0, coupling=1.0, seed=3)
+    strong = ising_grid(12, 15, field=2.0, coupling=0.5, seed=3)
+    graph = grid_graph(12, 15)
+    assert np.array_equal(weak.edges, graph.edges)
+    assert weak.names == graph.names
+    n = graph.n_nodes
+    fields = weak.weights[1 : 2 * n : 2]
+    couplings = weak.weights[2 * n :: 4]
+    for drawn in (fields, couplings):
+        assert np.abs(drawn).max() <= 1.0
+        assert drawn.min() < -0.9
+        assert drawn.max() > 0.9
+        assert abs(drawn.mean()) < 4 / np.sqrt(3 * len(drawn))  # four standard errors
+    assert np.array_equal(strong.weights[: 2 * n], 2.0 * weak.weights[: 2 * n])
+    assert np.array_equal(strong.weights[2 * n :], 0.5 * weak.weights[2 * n :])
+    assert not np.array_equal(
+        weak.weights, ising_grid(12, 15, field=1.0, coupling=1.0, seed=4).weights
+    )
+
+
+@pytest.mark.parametrize(
+    ("make", "complaint"),
+    [
+        (lambda: ising_grid(3, 3, field=-1.0, coupling=1.0), "strength of fields"),
+        (lambda: ising_grid(3, 3, field=1.0, coupling=np.inf), "strength of couplings"),
+        (lambda: ising_grid(3, 3, field=np.nan, coupling=1.0), "strength of fields"),
+        (lambda: ising_grid(1, 1, field=1.0, coupling=1.0), "at least two nodes"),
+        (lambda: ising_model(np.array([[0, 1]]), np.zeros(2), np.zeros(2)), "as many couplings"),
+        (
+            lambda: ising_model(np.array([[0, 1]]), np.array([0.0, np.nan]), np.zeros(1)),
+            "finite numbers",
+        ),
+        (lambda: ising_model(np.array([[0, 2]]), np.zeros(2), np.zeros(1)), "pairs i < j"),
+    ],
+)
+def test_what_is_no_ising_model_is_refused(make, complaint: str) -> None:
+    with pytest.raises(InputError, match=complaint):
+        make()
+
+
+# Random graphs have the documented edges, random potentials the documented spread.
+
+
+@given(st.integers(3, 150), st.integers(0, 2**40))
+def test_scale_free_graph_has_two_edges_per_new_node(nodes: int, seed: int) -> None:
+    graph = scale_free_graph(nodes, seed)
+    assert graph.n_nodes == nodes
+    assert graph.n_edges == 2 * nodes - 4
+    # Edges are sorted pairs, so the second node is the newer one.
+    assert np.bincount(graph.edges[:, 1], minlength=nodes).tolist() == [0, 0] + [2] * (nodes - 2)
+    assert nx.is_connected(nx.Graph(graph.edges.tolist()))
+
+
+@given(st.integers(1, 9), st.integers(1, 9))
+def test_grid_joins_neighbours_only(rows: int, columns: int) -> None:
+    if rows * columns < 2:
+        with pytest.raises(InputError, match="at least two nodes"):
+            grid_graph(rows, columns)
+        return
+    graph = grid_graph(rows, columns)
+    assert graph.n_edges == rows * (columns - 1) + columns * (rows - 1)
+    assert graph.positions is not None
+    assert graph.positions.min() >= 0
+    assert graph.positions.max() <= 10_000
+    lengths = np.linalg.norm(np.diff(graph.positions[graph.edges], axis=1)[:, 0], axis=1)
+    np.testing.assert_allclose(lengths, lengths[0])
+    assert graph.names[-1] == f"r{rows - 1}c{columns - 1}"
+
+
+def test_random_graph_is_uniform() -> None:
+    n, edges, repeats = 7, 4, 3000
+    hits = np.zeros((n, n))
+    for seed in range(repeats):
+        pairs = random_graph(n, edges=edges, seed=seed).edges
+        hits[pairs[:, 0], pairs[:, 1]] += 1
+    counts = hits[np.triu_indices(n, 1)]
+    expected = repeats * edges / len(counts)
+    assert np.abs(counts - expected).max() < 4.5 * np.sqrt(expected)
+
+
+def test_graph_from_edges_numbers_nodes_by_first_appearance() -> None:
+    graph = graph_from_edges([("b", "a"), ("a", "b"), ("c", "a")])
+    assert graph.names == ("b", "a", "c")
+    assert graph.edges.tolist() == [[0, 1], [1, 2]]
+    assert not graph.edges.flags.writeable
+
+
+@pytest.mark.parametrize(
+    ("make", "complaint"),
+    [
+        (lambda: scale_free_graph(2), "at least 3 nodes"),
+        (lambda: scale_free_graph(9, seed=-1), "seed"),
+        (lambda: random_graph(1, edges=0), "at least 2 nodes"),
+        (lambda: random_graph(4, edges=7), "between 0 and 6 edges"),
+        (lambda: random_graph(4, edges=2, probability=0.5), "either"),
+        (lambda: random_graph(4), "either"),
+        (lambda: random_graph(4, probability=1.1), "probability"),
+        (lambda: graph_from_edges([("a", "z")], ["a", "b"]), "'z'"),
+        (lambda: graph_from_edges([("a", "a")]), "'a' to itself"),
+        (lambda: Graph(("a", "a"), np.zeros((0, 2))), "different"),
+        (lambda: Graph(("a", "b"), np.array([[0, 2]])), "0 … 1"),
+    ],
+)
+def test_impossible_graphs_are_refused(make, complaint: str) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(InputError, match=complaint):
+        make()
+
+
+# --- potentials -------------------------------------------------------------------------------
+
+
+def test_random_model_has_the_spread_asked_for() -> None:
+    graph = scale_free_graph(300, seed=1)
+    model = random_model(graph.edges, [5] * 300, node_sigma=0.5, edge_sigma=2.0, seed=1)
+    nodes, edges = np.split(model.weights, [1500])
+    for weights, sigma in ((nodes, 0.5), (edges, 2.0)):
+        assert abs(weights.std() / sigma - 1) < 4 / np.sqrt(2 * len(weights))
+        assert abs(weights.mean()) < 4 * sigma / np.sqrt(len(weights))
+
+
+@pytest.mark.parametrize("sigmas", [{"node_sigma": -1.0}, {"edge_sigma": np.nan}])
+def test_impossible_spreads_are_refused(sigmas: dict[str, float]) -> None:
+    with pytest.raises(InputError, match="standard deviation"):
+        random_model(np.array([[0, 1]]), [2, 2], **sigmas)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,11 +10,19 @@ import pytest
 
 from graftviz.errors import InputError
 from graftviz.learners.bounded_inference import MEASURES
+from graftviz.learners.nodewise_l1 import NodewiseL1
 from graftviz.player.budget_records import BoundedProgress
 from graftviz.serving.scheduler import Scheduler, Share
 from graftviz.tradeoff import BOUNDS, MeasuredPath
 from graftviz.ui.budget.options import BudgetOptions, slider_of
-from graftviz.ui.budget.state import MODELS_AT_A_TIME, BudgetState, ShownBudget
+from graftviz.ui.budget.state import (
+    MODELS_AT_A_TIME,
+    BudgetMaterial,
+    BudgetState,
+    ShownBudget,
+    dense_material,
+    pathing,
+)
 from graftviz.ui.frame.jobs import Job
 
 
@@ -166,3 +175,23 @@ def test_models_of_the_charts_are_learned_two_at_a_time(engine: Engine) -> None:
     assert len(runs) == len(state.ladder(BudgetOptions()))
     assert path is not None
     assert looks >= len(state.ladder(BudgetOptions())) // MODELS_AT_A_TIME
+
+
+# The records of the Budget page's player agree with the run: trees, widths, places, points.
+
+
+@pytest.fixture(scope="module")
+def source() -> BudgetMaterial:
+    return dense_material(1, variables=7, rows=200)
+
+
+def test_the_path_begins_with_the_truth_and_goes_down_in_lambda(source: BudgetMaterial) -> None:
+    path = deque(pathing(source, 0.0, "exact"), maxlen=1)[0]
+    first, *rest = path.points
+    assert first.family == "truth"
+    assert source.model is not None
+    assert first.edges == len(source.model.edges)
+    lams = [point.setting for point in rest]
+    assert lams == sorted(lams, reverse=True)
+    assert all(point.family == "l1" for point in rest)
+    assert NodewiseL1(lam=lams[-1])  # a λ that the learner would take

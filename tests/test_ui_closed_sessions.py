@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import gc
 from collections.abc import Callable, Iterator
 from unittest.mock import Mock
@@ -10,13 +11,14 @@ from weakref import ReferenceType, ref
 
 import pytest
 from streamlit.proto.ClientState_pb2 import ClientState
+from streamlit.proto.Common_pb2 import FileURLs
 from streamlit.proto.WidgetStates_pb2 import WidgetStates
 from streamlit.runtime import Runtime, RuntimeConfig
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 from streamlit.runtime.memory_session_storage import MemorySessionStorage
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
-from streamlit.runtime.uploaded_file_manager import UploadedFileRec
+from streamlit.runtime.uploaded_file_manager import UploadedFile, UploadedFileRec
 
 from graftviz.serving.guard import LEAST_FILE
 from graftviz.ui import boundary, server
@@ -26,6 +28,7 @@ from graftviz.ui.streamlit_runtime import (
     UnusedFiles,
     end_closed_sessions,
     end_expired_sessions,
+    share_uploaded_bytes,
 )
 
 KEPT = 0.2  # seconds
@@ -233,3 +236,20 @@ def test_the_server_looks_for_them_as_long_as_it_runs(monkeypatch: pytest.Monkey
     monkeypatch.setattr(server, "where", lambda *_: "http://here")
     asyncio.run(serve())
     assert told == ["memory", "threads", "looking", "serving", "over"]
+
+
+# Copies of uploaded files, which Streamlit makes in every run of a page.
+
+
+def test_copies_of_an_uploaded_file_share_its_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(UploadedFile, "__deepcopy__", None, raising=False)
+    share_uploaded_bytes()
+    record = UploadedFileRec("id", "a.csv", "text/csv", b"a,b\n0,1\n")
+    file = UploadedFile(record, FileURLs(upload_url="u", delete_url="d"))
+    file.seek(3)
+    copied = copy.deepcopy(file)
+    assert copied.getvalue() is record.data
+    assert copied == file
+    assert (copied.name, copied.type, copied.size) == (file.name, file.type, file.size)
+    assert copied._file_urls == file._file_urls
+    assert copied.read() == record.data, "a copy is read from its beginning"

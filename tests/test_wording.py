@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from hypothesis import given, strategies as st
 
 from graftviz.__main__ import main
 from graftviz.errors import MOST_CHARACTERS, InputError
-from graftviz.wording import LONGEST, quoted, reworded, shortened
+from graftviz.wording import LONGEST, plain, quoted, reworded, shortened
 
 
 def test_arguments_in_a_sentence_are_reworded_and_nothing_else():
@@ -74,3 +77,14 @@ def test_messages_of_ordinary_length_stay_as_they_are():
     )
     assert str(InputError(sentence)) == sentence
     assert str(InputError("a\nb\ud800\u2028")) == "a\\nb\\ud800\\u2028"
+
+
+# Text from outside stays text.
+
+
+@given(st.text())
+def test_every_special_character_is_escaped_and_nothing_is_lost(text: str) -> None:
+    shown = plain(text)
+    assert re.sub(r"\\(.)", r"\1", shown) == " ".join(re.split(r"\s+", text)).strip()
+    assert not re.search(r"(?<!\\)(?:\\\\)*[\[\]()<>*_`$!~#|]", shown)
+    assert "\n" not in shown
