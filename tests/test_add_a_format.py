@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -40,19 +39,6 @@ def dot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelFormat
     yield found
     model_formats.cache_clear()
     del sys.modules[f"graftviz.formats.{FILE[1]}"]
-
-
-def test_the_file_keeps_to_the_style_of_the_project() -> None:
-    for words in (["check"], ["format", "--check"]):
-        done = subprocess.run(
-            [*(sys.executable, "-m", "ruff", *words), "--stdin-filename", "graftviz/f.py", "-"],
-            cwd=ROOT,
-            input=FILE[2],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_the_formats_are_those_of_the_pages() -> None:

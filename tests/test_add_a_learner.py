@@ -17,21 +17,6 @@ FILE = re.search(r"<!-- file: (\w+)\.py -->\n```python\n(.*?)```\n<!-- end -->",
 COMMAND = re.search(r"<!-- command -->\n```sh\n(.*?)\n```\n<!-- end -->", PAGE, re.DOTALL)
 
 
-def test_the_file_keeps_to_the_style_of_the_house():
-    assert FILE
-    place = ("--stdin-filename", f"graftviz/learners/{FILE[1]}.py", "-")
-    for words in (["check"], ["format", "--check"]):
-        done = subprocess.run(
-            [sys.executable, "-m", "ruff", *words, *place],
-            cwd=TESTS.parent,
-            input=FILE[2],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-
-
 @pytest.mark.slow
 def test_the_learner_of_the_page_keeps_the_contract_and_has_flags_and_controls(tmp_path):
     assert FILE

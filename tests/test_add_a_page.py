@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -56,22 +55,6 @@ def test_a_page_needs_five_files_and_one_line() -> None:
     assert len(FILES) == 5
     assert len(LINES) == 1
     assert LINES["app.py"].count("\n") == 1
-
-
-def test_the_files_keep_to_the_style_of_the_project() -> None:
-    for name, text in FILES.items():
-        if not name.endswith(".py"):
-            continue
-        for words in (["check"], ["format", "--check"]):
-            done = subprocess.run(
-                [sys.executable, "-m", "ruff", *words, "--stdin-filename", name, "-"],
-                cwd=ROOT,
-                input=text,
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            assert done.returncode == 0, name + done.stdout + done.stderr
 
 
 def test_the_page_has_controls_link_help_and_a_file(app: AppTest) -> None:

@@ -6,7 +6,6 @@ import importlib
 import json
 import re
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 
@@ -33,20 +32,6 @@ def experiment(tmp_path, monkeypatch):
     yield experiments()[NAME]
     experiments.cache_clear()
     del sys.modules[f"{papers.__name__}.{FILE[1]}"]
-
-
-def test_the_file_keeps_to_the_style_of_the_project():
-    place = f"graftviz/experiments/reproduction/papers/{FILE[1]}.py"
-    for words in (["check"], ["format", "--check"]):
-        done = subprocess.run(
-            [sys.executable, "-m", "ruff", *words, "--stdin-filename", place, "-"],
-            cwd=ROOT,
-            input=FILE[2],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_the_command_of_the_page_measures_once_and_judges(

@@ -8,9 +8,8 @@ import naive
 import networkx as nx
 import numpy as np
 import pytest
-from learner_cases import branched, drain, picks
+from learner_cases import drain, picks
 
-from graftviz.inference import infer
 from graftviz.learners.chow_liu import ChowLiu
 from graftviz.narrative import outcome_words, why_edge, why_not
 from graftviz.narrative.phrases import score
@@ -151,20 +150,6 @@ def test_tests_are_the_pairs_looked_at():
     places = [order.index(edge) + 1 for edge in picks(run)]
     assert [step.tests_total for step in run.steps] == places
     assert [("cycle" in step.lines) for step in run.steps] == [step.tests > 1 for step in run.steps]
-
-
-def test_another_pseudo_count_takes_over_in_mid_run():
-    table = noisy_copies(6)
-    outcome = branched(table, ChowLiu(), 1, ChowLiu(pseudo_count=40.0)).outcome
-    whole = drain(table, ChowLiu(pseudo_count=40.0))
-    model = outcome.model()
-    assert {tuple(edge) for edge in model.edges.tolist()} == set(picks(whole))
-    assert outcome.objective == pytest.approx(whole.outcome.objective, abs=1e-10)
-    beliefs = infer(model, tolerance=1e-13)
-    for e, (i, j) in enumerate(model.edges.tolist()):
-        wanted = pair_counts(table, i, j) + 40.0 / np.prod(table.cardinalities[[i, j]])
-        assert np.allclose(beliefs.edge[e], wanted / wanted.sum(), atol=1e-9)
-    assert outcome.kkt_residual < 1e-9
 
 
 # In words.

@@ -171,3 +171,35 @@ def broken_links(path: Path) -> list[str]:
 @pytest.mark.parametrize("path", MANUALS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_links_lead_somewhere(path):
     assert broken_links(path) == []
+
+
+@pytest.mark.parametrize(
+    ("page", "folder"),
+    [
+        ("add_a_format", "graftviz/formats"),
+        ("add_a_learner", "graftviz/learners"),
+        ("add_an_experiment", "graftviz/experiments/reproduction/papers"),
+        ("add_a_page", "."),
+    ],
+)
+def test_files_of_a_tutorial_keep_to_the_style_of_the_project(page, folder):
+    text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+    block = r"<!-- file: (\S+\.py) -->\n```python\n(.*?)```\n<!-- end -->"
+    files = re.findall(block, text, re.DOTALL)
+    assert files
+    for name, code in files:
+        for words in (["check"], ["format", "--check"]):
+            done = subprocess.run(
+                [
+                    *(sys.executable, "-m", "ruff", *words),
+                    "--stdin-filename",
+                    f"{folder}/{name}",
+                    "-",
+                ],
+                cwd=ROOT,
+                input=code,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            assert done.returncode == 0, name + done.stdout + done.stderr

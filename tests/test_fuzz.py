@@ -14,9 +14,8 @@ import pytest
 
 from tests.fuzz.__main__ import report, served
 from tests.fuzz.campaign import Campaign, case_of
-from tests.fuzz.corpus import corpus
+from tests.fuzz.corpus import case_json, corpus, read_case, smaller
 from tests.fuzz.kinds import KINDS
-from tests.fuzz.smaller import case_json, read_case, smaller
 from tests.fuzz.worker import Limits, Trouble
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -24,7 +23,7 @@ NIGHTLY_SECONDS = 300.0
 # Inputs of a kind in the ordinary tests: about a second each.
 FEW = {"request": 80, "parquet": 1500}
 USUAL = 400
-STRICT = Limits(seconds=1.0, memory=500_000_000, leak=60_000_000, inputs=1000)
+STRICT = Limits(seconds=1.0, memory=500_000_000, leak=60_000_000)
 CORPUS = corpus()
 WITH_SERVER = {name for name, (kind, _) in CORPUS.items() if KINDS[kind].needs_server}
 

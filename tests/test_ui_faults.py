@@ -32,9 +32,7 @@ from graftviz.runs import learn
 from graftviz.serving.scheduler import Scheduler
 from graftviz.table import DiscreteTable, TableOptions
 from graftviz.trace import Outcome, Step
-from graftviz.ui.dynamics.options import DynamicsOptions
 from graftviz.ui.dynamics.panels import read_series_files
-from graftviz.ui.dynamics.state import source
 from graftviz.ui.frame.runs import SessionRun
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.upload import read_upload
@@ -172,18 +170,6 @@ def test_a_model_is_read_in_memory() -> None:
         with pytest.raises(InputError):
             read_uploaded_model({"../../evil.graphml": b"<graphml>"})
     assert found == []
-
-
-def test_two_sessions_with_the_same_series_do_not_see_each_others_file_names() -> None:
-    series = b"a,b\n" + b"".join(b"%d,%d\n" % (k % 3, k % 5) for k in range(60))
-    mine = read_series_files([("series", upload("mine.csv", series))], {})
-    other = read_series_files([("series", upload("secret.csv", series))], {})
-    assert mine.fingerprint == other.fingerprint
-    options = DynamicsOptions(data="upload")
-    for files, is_secret in ((other, True), (mine, False)):
-        material = source(options, files)
-        assert material is not None
-        assert ("secret" in material.title) == is_secret
 
 
 def test_what_is_brought_belongs_to_one_session() -> None:

@@ -127,20 +127,6 @@ def test_a_feed_is_bounded_in_size(scheduler: Scheduler, monkeypatch: pytest.Mon
     assert collected == list(range(1, 31))
 
 
-def test_revoked_credit_stops_the_run_and_keeps_its_records(scheduler: Scheduler) -> None:
-    run = SessionRun(Told(10**9), "r1", scheduler.share())
-    run.grant()
-    assert run.wait(10, 60)
-    run.revoke()
-    threading.Event().wait(0.1)
-    computed = run.computed
-    threading.Event().wait(0.1)
-    assert run.computed == computed >= 10
-    run.grant(computed + 5)
-    assert run.wait(computed + 5, 60)
-    run.revoke()
-
-
 @pytest.mark.parametrize("ends", ["with a step", "with an error"])
 def test_who_forgets_a_run_does_not_wait_for_its_step(scheduler: Scheduler, ends: str) -> None:
     begun, gate = threading.Event(), threading.Event()
@@ -173,24 +159,6 @@ def test_who_forgets_a_run_does_not_wait_for_its_step(scheduler: Scheduler, ends
     assert json.loads(run.answer_json({"kind": "node"}))["answer"] == {"error": runs.FORGOTTEN}
     run.grant()
     assert not run.has_credit
-
-
-def test_a_broken_run_says_so_and_keeps_its_steps(scheduler: Scheduler) -> None:
-    run = SessionRun(Told(broken_at=7), "r1", scheduler.share())
-    run.grant()
-    assert run.wait_for_end(60)
-    assert run.computed == 7
-    assert "unexpected error" in run.failure
-    assert "KeyError" not in run.failure
-    run.grant()
-    assert run.computed == 7
-
-
-def test_a_refused_run_passes_its_sentence_on(scheduler: Scheduler) -> None:
-    run = SessionRun(Told(refused_at=0), "r1", scheduler.share())
-    run.grant()
-    assert run.wait_for_end(60)
-    assert run.failure == "There are no rows to learn from."
 
 
 def test_answers_and_refused_questions(scheduler: Scheduler) -> None:

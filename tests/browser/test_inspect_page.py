@@ -132,12 +132,3 @@ def test_the_picture_and_the_model_are_saved(browser_page: Any, address: str) ->
     chooser.set_input_files({"name": "mine.graphml", "mimeType": "text/xml", "buffer": content})
     page.locator("strong", has_text="mine.graphml").wait_for(timeout=SOON)
     page.get_by_text("34 variables with 3 states, 33 edges.").wait_for(timeout=SOON)
-
-
-def test_the_grow_page_leads_to_its_model(browser_page: Any, address: str) -> None:
-    page = browser_page
-    page.goto(f"{address}?data=karate&step=9")
-    page.get_by_role("button", name="Analyse").click(timeout=COMPILING)
-    page.get_by_role("menuitem", name="Inspect this model").click()
-    page.locator("strong", has_text="edge grafting (paper) · step 9").wait_for(timeout=SOON)
-    assert page.evaluate("location.pathname") == "/inspect"

@@ -7,10 +7,7 @@ The bounds are for disasters; what a quiet machine does is in docs/load.md.
 from __future__ import annotations
 
 import asyncio
-import os
 import statistics
-import subprocess
-import sys
 import urllib.parse
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -20,12 +17,11 @@ from typing import Any
 import pytest
 from waiting import PATIENCE
 
-from tests.load import clients, mixed_use, report, server
+from tests.load import clients, mixed_use, report
 from tests.load.clients import Player
-from tests.load.mixed_use import PAGES, PageClient, Usage
+from tests.load.mixed_use import PAGES, PageClient
 from tests.load.phases import closed, opened, run_phase, soak
-from tests.load.server import listening_process, memory_bytes, with_descendants
-from tests.load.wire import Wire
+from tests.load.server import listening_process
 
 LEFT_BEHIND = 15e6  # bytes that a run may leave behind for as long as its visit is kept
 # Two seconds of work and more, one edge a step.
@@ -88,31 +84,6 @@ def test_clients_that_come_and_go_leave_little_memory(address: str) -> None:
     assert course[-1][1] - course[0][1] < min(LEFT_BEHIND * runs, 300_000_000)
 
 
-@pytest.mark.parametrize(("last", "is_met"), [(524e6, True), (526e6, False), (90e6, True)])
-def test_a_soak_is_judged_by_its_memory_after_a_quarter_and_at_the_end(
-    last: float, is_met: bool
-) -> None:
-    held = [100e6, 900e6, 500e6, 700e6, 510e6, 490e6, 800e6, last]
-    goal = report.soak_goal([(float(k), int(size)) for k, size in enumerate(held)])
-    assert goal.met == is_met
-    assert goal.found.startswith(f"500 MB after a quarter, {last / 1e6:.0f} MB at the end")
-
-
-def test_a_page_that_opens_too_late_does_not_end_a_soak(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def too_late(_wire: Wire) -> None:
-        await asyncio.sleep(0.05)
-        raise TimeoutError
-
-    monkeypatch.setattr(Wire, "open", too_late)
-    nowhere = "http://127.0.0.1:1/"
-    for seconds in (0.3, 3.0, 30.0):  # more than two of these tabs can be opened in
-        met = run(partial(soak, nowhere, os.getpid(), 2, seconds, lambda _seconds, _held: None))
-        if len(met) > 2:
-            break
-    assert len(met) > 2, "the next tab is opened"
-    assert all(one.trouble == ["the page did not open"] for one in met)
-
-
 def test_one_session_can_use_every_page(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mixed_use, "PAUSE_SECONDS", (0.05, 0.1))
     client = PageClient(address, 3)
@@ -120,40 +91,6 @@ def test_one_session_can_use_every_page(address: str, monkeypatch: pytest.Monkey
     assert client.usage.trouble == []
     assert client.usage.pages == client.usage.changes == len(PAGES)
     assert client.usage.messages > len(PAGES)
-
-
-@pytest.mark.parametrize(("end", "is_met"), [(575e6, True), (576e6, False), (90e6, True)])
-def test_memory_after_use_is_compared_with_that_after_warm_up(end: float, is_met: bool) -> None:
-    goal = report.return_goal(500_000_000, int(end))
-    assert goal.met == is_met
-    assert goal.found.startswith(f"500 MB after warm-up, {end / 1e6:.0f} MB at the end")
-
-
-def test_pages_that_failed_are_counted() -> None:
-    goal = report.usage_goal([Usage(), Usage(trouble=["race: too late", "no uploader"])])
-    assert not goal.met
-    assert goal.found == "2 failed, the first: race: too late"
-    assert report.usage_goal([Usage(), Usage()]).met
-
-
-@pytest.mark.parametrize("lines", [server._MEMORY_LINES, server._MEMORY_LINES[1:]])
-def test_memory_counts_the_processes_below_a_server(
-    lines: tuple[tuple[str, str], ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(server, "_MEMORY_LINES", lines)
-    held = 60_000_000
-    code = f"import time; held = bytearray({held}); print('ready', flush=True); time.sleep(60)"
-    before = memory_bytes(os.getpid())
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as child:
-        assert child.stdout is not None
-        child.stdout.readline()
-        assert child.pid in with_descendants(os.getpid())
-        with_child = memory_bytes(os.getpid())
-        child.kill()
-    # The process that measures may have shrunk meanwhile.
-    assert with_child - before > held / 2
-    with pytest.raises(LookupError):
-        memory_bytes(child.pid)
 
 
 async def begun(address: str, query: dict[str, str]) -> Player:

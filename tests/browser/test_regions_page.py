@@ -137,15 +137,6 @@ def test_the_point_on_the_map_drags_the_strengths(regions: Any) -> None:
     assert float(lowered.group(1)) < float(found.group(1))
 
 
-def test_a_dark_phone_shows_it_all_and_reduced_motion_shows_the_end(regions: Any) -> None:
-    page = regions(width=390, height=844, dark=True, reduced_motion=True)
-    model = grid_model(8, 1.0, 0.2, 0)
-    last = len(local_marginal(model.model, model.usual_query, tolerance=0.01).history)
-    eventually(page, lambda: size(page) == last)
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    assert page.locator(".gv-region .gv-transport").is_visible()
-
-
 def test_a_bound_that_says_nothing_is_said_to(regions: Any) -> None:
     page = regions("regions?side=6&t1=0&t2=0.8&query=14&step=3&expansion=random")
     eventually(page, lambda: size(page) == 4)

@@ -13,9 +13,9 @@ from pathlib import Path
 from tests.browser.served_app import served_app
 from tests.fuzz.campaign import Campaign, Finding, case_of
 from tests.fuzz.cases import Case
+from tests.fuzz.corpus import case_json, read_case, smaller
 from tests.fuzz.kinds import KINDS
 from tests.fuzz.requests import LOG, PORT, Page
-from tests.fuzz.smaller import case_json, read_case, smaller
 from tests.fuzz.worker import REFUSED, Trouble
 
 _DEFAULT = [name for name, kind in KINDS.items() if not kind.needs_server]

@@ -1,19 +1,96 @@
-"""Kinds of inputs: generator and targets of each."""
+"""Kinds of inputs: generator of each, and the targets, functions that read a case."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
+from graftviz.datasets import read_positions, read_truth
+from graftviz.dynamics import read_parents
+from graftviz.dynamics.reading import read_series
+from graftviz.formats.uai import read_evidence, read_mar
+from graftviz.formats.uploads import read_uploaded_model
+from graftviz.table import open_table, read_table
 from tests.fuzz.archives import zip_case
 from tests.fuzz.cases import Case
-from tests.fuzz.links import link_case
-from tests.fuzz.models import evidence_case, graphml_case, json_case, uai_case
+from tests.fuzz.links import follow_everywhere, link_case
+from tests.fuzz.models import evidence_case, graphml_case, json_case, small_model, uai_case
 from tests.fuzz.parquet_files import parquet_case
-from tests.fuzz.requests import request_case
-from tests.fuzz.tables import pairs_case, series_case, table_case
-from tests.fuzz.targets import TARGETS
+from tests.fuzz.requests import request_case, send_request
+from tests.fuzz.tables import NAMES, pairs_case, series_case, table_case
+from tests.table_cases import upload
+
+
+class Complaints(tuple[str, ...]):
+    """Sentences for users that are no exception; they are held to the same rules."""
+
+
+def _table(case: Case) -> object:
+    return read_table(upload(*case.files[0]), **case.options)
+
+
+def _chunked(case: Case) -> object:
+    options = {k: v for k, v in case.options.items() if k not in ("continuous", "bins")}
+    table = open_table(_written(case, 0), chunk_rows=512, **options)
+    return [part.n_rows for part in table.chunks()]
+
+
+def _series(case: Case) -> object:
+    return read_series(upload(*case.files[0]), **case.options)
+
+
+def _truth(case: Case) -> object:
+    return read_truth(upload(*case.files[0]), NAMES)
+
+
+def _positions(case: Case) -> object:
+    return read_positions(upload(*case.files[0]), NAMES)
+
+
+def _parents(case: Case) -> object:
+    return read_parents(upload(*case.files[0]), NAMES)
+
+
+def _model(case: Case) -> object:
+    return read_uploaded_model(dict(case.files))
+
+
+def _evidence(case: Case) -> object:
+    return read_evidence(_written(case, 0), small_model())
+
+
+def _marginals(case: Case) -> object:
+    return read_mar(_written(case, 0))
+
+
+def _written(case: Case, k: int) -> Path:
+    """Write a file under a plain name with its suffix, in the current folder."""
+    name, content = case.files[k]
+    suffix = Path(name).suffix if len(name) < 100 and name.isprintable() else Path("x.csv").suffix
+    path = Path(f"input{suffix}")
+    path.write_bytes(content)
+    return path
+
+
+def _link(case: Case) -> object:
+    return Complaints(follow_everywhere(case.options["query"]))
+
+
+TARGETS: Mapping[str, Callable[[Case], Any]] = {
+    "table": _table,
+    "chunked": _chunked,
+    "series": _series,
+    "truth": _truth,
+    "positions": _positions,
+    "parents": _parents,
+    "model": _model,
+    "evidence": _evidence,
+    "marginals": _marginals,
+    "link": _link,
+    "request": send_request,
+}
 
 
 class Kind(NamedTuple):

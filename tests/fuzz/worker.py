@@ -10,12 +10,11 @@ import os
 import re
 import resource
 import signal
-import struct
 import tempfile
 import time
 import traceback
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import NamedTuple
@@ -25,13 +24,10 @@ import pyarrow as pa
 
 from graftviz.errors import InputError
 from tests.fuzz.cases import Case, random_for
-from tests.fuzz.kinds import Kind
-from tests.fuzz.targets import Complaints
+from tests.fuzz.kinds import Complaints, Kind
 
 MOST_CHARACTERS = 600  # of a message
-ACCEPTED, REFUSED, FOUND = range(3)
-# Number of the input that begins, outcome of the one before, and when (seconds, monotonic).
-BEGIN = struct.Struct("<qbd")
+ACCEPTED, REFUSED = range(2)
 _STACK_LINE = "/graftviz/"
 
 
@@ -46,23 +42,20 @@ class Limits(NamedTuple):
         Peak resident bytes of the worker.
     leak : int
         Bytes by which a worker may have grown after its memory has been tidied up.
-    inputs : int
-        Inputs after which a worker is replaced.
     """
 
     seconds: float = 10.0
     memory: int = 1_500_000_000
-    leak: int = 400_000_000
-    inputs: int = 20_000
+    leak: int = 200_000_000
 
 
-class Block(NamedTuple):
-    """Inputs for a worker: `length` numbers from `start` on, or the one case that is given."""
+class Work(NamedTuple):
+    """Inputs of a process: some numbers for some seconds, or the one case that is given."""
 
     kind: str
     seed: int
-    start: int
-    length: int
+    numbers: range
+    seconds: float
     case: Case | None = None
 
 
@@ -80,31 +73,41 @@ class Trouble(NamedTuple):
     detail: str
 
 
-class BlockEnd(NamedTuple):
-    """Report at the end of a block.
+class Progress(ctypes.Structure):
+    """Progress of a process in memory that its parent reads.
 
     Attributes
     ----------
-    outcome : int
-        Of the last input.
-    trouble : Trouble or None
-        With the last input, which ends a block early.
-    seconds : float
-        When it ended, monotonic.
+    number : int
+        Of the current input.
+    began : float
+        When it began, monotonic; 0 before the first.
+    inputs, accepted, refused : int
+        Inputs read so far.
+    slowest, slowest_number : float, int
+        Seconds and number of the input that took longest.
     processor : float
-        Seconds of processor time of the block.
+        Seconds of processor time.
     peak : int
-        Most resident bytes since the worker started.
-    leaked : int
-        Bytes above the bound, which remain after the memory has been tidied up.
+        Most resident bytes.
     """
 
-    outcome: int
-    trouble: Trouble | None = None
-    seconds: float = 0.0
-    processor: float = 0.0
-    peak: int = 0
-    leaked: int = 0
+    _fields_ = (
+        *(("number", ctypes.c_longlong), ("began", ctypes.c_double)),
+        *((name, ctypes.c_longlong) for name in ("inputs", "accepted", "refused")),
+        *(("slowest", ctypes.c_double), ("slowest_number", ctypes.c_longlong)),
+        *(("processor", ctypes.c_double), ("peak", ctypes.c_longlong)),
+    )
+
+    def note(self, outcome: Trouble | int) -> None:
+        """Note how the current input ended."""
+        self.inputs += 1
+        self.accepted += outcome == ACCEPTED
+        self.refused += outcome == REFUSED
+        seconds = time.monotonic() - self.began
+        if seconds > self.slowest:
+            self.slowest, self.slowest_number = seconds, self.number
+        self.processor = time.process_time()
 
 
 def outcome_of(kind: Kind, case: Case) -> Trouble | int:
@@ -163,9 +166,15 @@ def place_in_dump(dump: str) -> str:
 
 
 def run_worker(
-    connection: Connection, module: str, limits: Limits, log: str, environment: Mapping[str, str]
+    connection: Connection,
+    progress: Progress,
+    module: str,
+    limits: Limits,
+    log: str,
+    environment: Mapping[str, str],
+    work: Work,
 ) -> None:
-    """Run blocks of inputs until there are no more; the main function of the process."""
+    """Read inputs and send number and trouble of those that fail; main function of the process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends its workers
     os.environ.update(environment)
     output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND)
@@ -175,42 +184,44 @@ def run_worker(
     faulthandler.register(signal.SIGUSR1, 2, all_threads=True)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     kinds: Mapping[str, Kind] = importlib.import_module(module).KINDS
-    process = psutil.Process()
     with tempfile.TemporaryDirectory(prefix="graftviz-fuzz-") as folder:
         os.chdir(folder)
-        start = process.memory_info().rss
         try:
-            while (block := connection.recv()) is not None:
-                used = time.process_time()
-                end = _run_block(connection, kinds[block.kind], block, limits)
-                now = time.monotonic()
-                leaked = process.memory_info().rss - start
-                if leaked > limits.leak:
-                    leaked = _tidied(process) - start
-                leaked = leaked if leaked > limits.leak else 0
-                end = end._replace(seconds=now, processor=time.process_time() - used)
-                connection.send(end._replace(peak=_peak(), leaked=leaked))
-        except (EOFError, BrokenPipeError, ConnectionResetError):
+            for found in _troubles(kinds[work.kind], work, limits, progress):
+                connection.send(found)
+        except BrokenPipeError:
             pass  # the parent has ended
         finally:
             os.chdir("/")
 
 
-def _run_block(connection: Connection, kind: Kind, block: Block, limits: Limits) -> BlockEnd:
-    last = ACCEPTED
-    for number in range(block.start, block.start + block.length):
-        case = block.case
-        if case is None:
-            case = kind.make(random_for(block.kind, block.seed, number))
-        connection.send_bytes(BEGIN.pack(number, last, time.monotonic()))
+def _troubles(
+    kind: Kind, work: Work, limits: Limits, progress: Progress
+) -> Iterator[tuple[int, Trouble]]:
+    """Read inputs, and yield number and trouble of those that fail."""
+    process = psutil.Process()
+    start, until = process.memory_info().rss, time.monotonic() + work.seconds
+    for number in work.numbers:
+        case = work.case or kind.make(random_for(work.kind, work.seed, number))
+        began = time.monotonic()
+        if began > until:
+            break
+        progress.number, progress.began = number, began
         outcome = outcome_of(kind, case)
-        # The peak only grows, and a worker is replaced after a finding: it belongs to this input.
-        if not isinstance(outcome, Trouble) and (peak := _peak()) > limits.memory:
-            outcome = Trouble(f"memory: {case.target}", f"peak of {peak / 1e6:,.0f} MB")
+        progress.peak = _peak()
+        is_too_large = progress.peak > limits.memory
+        if is_too_large and not isinstance(outcome, Trouble):
+            outcome = Trouble(f"memory: {case.target}", f"peak of {progress.peak / 1e6:,.0f} MB")
+        progress.note(outcome)
         if isinstance(outcome, Trouble):
-            return BlockEnd(FOUND, outcome)
-        last = outcome
-    return BlockEnd(last)
+            yield number, outcome
+        if is_too_large:  # the peak only grows: another process reads on
+            return
+    if process.memory_info().rss - start > limits.leak:
+        leaked = _tidied(process) - start
+        if leaked > limits.leak:
+            detail = f"{leaked / 1e6:,.0f} MB more after {progress.inputs} inputs"
+            yield progress.number, Trouble("leak", detail)
 
 
 def _peak() -> int:
