@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -188,18 +190,10 @@ def test_files_of_a_tutorial_keep_to_the_style_of_the_project(page, folder):
     files = re.findall(block, text, re.DOTALL)
     assert files
     for name, code in files:
+        place = ("--stdin-filename", f"{folder}/{name}", "-")
         for words in (["check"], ["format", "--check"]):
+            command = [sys.executable, "-m", "ruff", *words, *place]
             done = subprocess.run(
-                [
-                    *(sys.executable, "-m", "ruff", *words),
-                    "--stdin-filename",
-                    f"{folder}/{name}",
-                    "-",
-                ],
-                cwd=ROOT,
-                input=code,
-                capture_output=True,
-                text=True,
-                check=False,
+                command, cwd=ROOT, input=code, capture_output=True, text=True, check=False
             )
             assert done.returncode == 0, name + done.stdout + done.stderr
