@@ -1,4 +1,4 @@
-"""Read-only arrays."""
+"""Small functions of arrays."""
 
 from __future__ import annotations
 
@@ -9,3 +9,8 @@ def read_only(array: np.ndarray) -> np.ndarray:
     """Make the array read-only and return it."""
     array.flags.writeable = False
     return array
+
+
+def places_of(edges: np.ndarray, i: int, j: int) -> np.ndarray:
+    """Return the rows of an array of edges, shape (k, 2), that are the edge (i, j)."""
+    return np.flatnonzero((edges == (i, j)).all(axis=1))

@@ -139,6 +139,11 @@ def _specs_of(cls: Any) -> tuple[OptionSpec, ...]:
     return tuple(specs)
 
 
+def option_values(instance: Any) -> dict[str, Any]:
+    """Return the values of all options of an instance, by name."""
+    return {spec.name: getattr(instance, spec.name) for spec in option_specs(instance)}
+
+
 def check_options(instance: Any) -> None:
     """Raise :class:`InputError` for the first value of a wrong type or out of range."""
     for spec in option_specs(instance):

@@ -9,12 +9,13 @@ per task.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import operator
 import pickle
 import threading
+import uuid
 from collections.abc import Callable, Generator, Iterable, Sequence
-from typing import Any, NamedTuple, TypeVar
+from functools import cached_property
+from typing import Any, TypeVar
 
 import joblib
 import numpy as np
@@ -30,22 +31,45 @@ _MOST_JOBS = 10_000
 _LARGEST_COPIED = 10_000  # bytes: larger arrays are memory-mapped by processes of this machine
 
 
-class Parcel(NamedTuple):
-    """Pickled object without its arrays.
-
-    Attributes
-    ----------
-    key : str
-        Digest of the content, by which a process recognises an object that it has unpacked.
-    head : bytes
-    """
-
-    key: str
-    head: bytes
-
-
 _last_unpacked: dict[str, Any] = {}  # the object that this process unpacked last, by key
 _unpack_lock = threading.Lock()
+
+
+class Shared:
+    """Object that all tasks share, unpacked once by each process that receives it repeatedly.
+
+    It is pickled with its arrays beside it: joblib memory-maps these for processes of this machine.
+    """
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __sizeof__(self) -> int:
+        """Return the size of the arrays: joblib's Dask backend sends large objects only once."""
+        return sum(array.nbytes for array in self._packed[2])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return the object as its pickle and the bytes of its arrays."""
+        return _unpack, self._packed
+
+    @cached_property
+    def _packed(self) -> tuple[str, bytes, list[np.ndarray]]:
+        buffers: list[pickle.PickleBuffer] = []
+        head = pickle.dumps(self.value, protocol=5, buffer_callback=buffers.append)
+        arrays = [np.asarray(buffer.raw(), dtype=np.uint8) for buffer in buffers]
+        return uuid.uuid4().hex, head, arrays
+
+
+def _unpack(key: str, head: bytes, arrays: list[np.ndarray]) -> Shared:
+    """Return the packed object, with read-only arrays that share the memory of `arrays`."""
+    with _unpack_lock:  # workers of a Dask cluster may run several threads
+        if key not in _last_unpacked:
+            _last_unpacked.clear()
+            for array in arrays:
+                array.flags.writeable = False
+            _last_unpacked[key] = Shared(pickle.loads(head, buffers=arrays))
+        unpacked: Shared = _last_unpacked[key]
+        return unpacked
 
 
 def parallel_map(
@@ -98,17 +122,8 @@ def parallel_map(
         return_as="generator_unordered" if piecewise else "list",
         max_nbytes=_LARGEST_COPIED,
     )
-    if getattr(backend, "supports_sharedmem", False):
-        calls = [joblib.delayed(_call)(function, shared, k, item) for k, item in enumerate(tasks)]
-    else:
-        # Each array is an argument: joblib memory-maps arguments for processes of this machine,
-        # and its Dask backend scatters them.
-        parcel, arrays = pack(shared)
-        calls = [
-            joblib.delayed(_unpack_and_call)(function, parcel, k, item, *arrays)
-            for k, item in enumerate(tasks)
-        ]
-    results = pool(calls)
+    common = Shared(shared)
+    results = pool(joblib.delayed(_call)(function, common, k, x) for k, x in enumerate(tasks))
     if isinstance(results, Generator):
         # If `on_done` raises, closing the generator cancels tasks that have not started.
         with contextlib.closing(results):
@@ -116,46 +131,10 @@ def parallel_map(
     return _in_order(results, tasks, on_done)
 
 
-def pack(value: Any) -> tuple[Parcel, list[np.ndarray]]:
-    """Return an object as its pickle and the bytes of its arrays."""
-    buffers: list[pickle.PickleBuffer] = []
-    head = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
-    arrays = [np.asarray(buffer.raw(), dtype=np.uint8) for buffer in buffers]
-    digest = hashlib.sha256(head)
-    for array in arrays:
-        array.flags.writeable = False
-        digest.update(array.data)
-    return Parcel(digest.hexdigest(), head), arrays
-
-
-def unpack(parcel: Parcel, *arrays: np.ndarray) -> Any:
-    """Return the packed object, with read-only arrays that share the memory of `arrays`.
-
-    Each process caches the object that it unpacked last.
-    """
-    with _unpack_lock:  # workers of a Dask cluster may run several threads
-        if parcel.key not in _last_unpacked:
-            _last_unpacked.clear()
-            for array in arrays:
-                array.flags.writeable = False
-            _last_unpacked[parcel.key] = pickle.loads(parcel.head, buffers=arrays)
-        return _last_unpacked[parcel.key]
-
-
 def _call(
-    function: Callable[[Any, Item], Value], shared: Any, k: int, item: Item
+    function: Callable[[Any, Item], Value], shared: Shared, k: int, item: Item
 ) -> tuple[int, Value]:
-    return k, function(shared, item)
-
-
-def _unpack_and_call(
-    function: Callable[[Any, Item], Value],
-    parcel: Parcel,
-    k: int,
-    item: Item,
-    *arrays: np.ndarray,
-) -> tuple[int, Value]:
-    return k, function(unpack(parcel, *arrays), item)
+    return k, function(shared.value, item)
 
 
 def _in_order(

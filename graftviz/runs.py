@@ -323,18 +323,27 @@ def _check_branch(learner: Learner, branch: Branch) -> None:
         )
 
 
+# Attributes of a result that outcomes and steps have, and those that only outcomes have.
+_MEASURED = ("objective", "kkt_residual", "tables_counted", "tables_possible", "seconds")
+_AT_THE_END = ("stop_reason", "converged", "certificate", "bp_restart_gap")
+
+
 def _result(run: Run) -> Result:
     # Counted first, as an interrupt may have occurred between a step's metrics and the step.
     count = len(run.steps)
     trace = Trace(tuple(run.steps[:count]), run.outcome)
+    latest: Outcome | Step
     if run.outcome is not None:
-        model = run.outcome.model()
-        end, metrics = _facts(run.outcome), run.final
+        latest, metrics = run.outcome, run.final
+        ending = {name: getattr(run.outcome, name) for name in _AT_THE_END}
     elif count:
-        model = run.steps[count - 1].model()
-        end, metrics = _facts_of_unfinished(run.steps[count - 1]), run.metrics[count - 1]
+        latest, metrics = run.steps[count - 1], run.metrics[count - 1]
+        ending = {**dict.fromkeys(_AT_THE_END), "converged": False}
+        ending["stop_reason"] = f"Interrupted after step {latest.index}."
     else:
         raise ValueError("a run has no result before its first step")
+    model = latest.model()
+    measured = {name: getattr(latest, name) for name in _MEASURED}
     # Both are set: `start` with the first step, `metrics` with the step or the outcome.
     assert run.start is not None
     assert metrics is not None
@@ -354,33 +363,6 @@ def _result(run: Run) -> Result:
         nlpl_train=negative_log_pseudo_likelihood(model, run.table),
         tests=run.tests,
         edges=model.n_edges,
-        **end,
+        **measured,
+        **ending,
     )
-
-
-def _facts(outcome: Outcome) -> dict[str, Any]:
-    return {
-        "stop_reason": outcome.stop_reason,
-        "converged": outcome.converged,
-        "certificate": outcome.certificate,
-        "objective": outcome.objective,
-        "kkt_residual": outcome.kkt_residual,
-        "bp_restart_gap": outcome.bp_restart_gap,
-        "tables_counted": outcome.tables_counted,
-        "tables_possible": outcome.tables_possible,
-        "seconds": outcome.seconds,
-    }
-
-
-def _facts_of_unfinished(step: Step) -> dict[str, Any]:
-    return {
-        "stop_reason": f"Interrupted after step {step.index}.",
-        "converged": False,
-        "certificate": None,
-        "objective": step.objective,
-        "kkt_residual": step.kkt_residual,
-        "bp_restart_gap": None,
-        "tables_counted": step.tables_counted,
-        "tables_possible": step.tables_possible,
-        "seconds": step.seconds,
-    }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 
 import naive
 import numpy as np
@@ -77,3 +78,23 @@ def largest_gap(beliefs, nodes, edges) -> float:
     gaps = [np.abs(a - b).max() for a, b in zip(beliefs.node, nodes, strict=True)]
     gaps += [np.abs(a - b).max() for a, b in zip(beliefs.edge, edges, strict=True)]
     return max(gaps)
+
+
+def read_mar(path: Path) -> list[np.ndarray]:
+    """Return the marginals in a file of ``infer``."""
+    kind, count, *words = path.read_text().split()
+    assert kind == "MAR"
+    marginals = []
+    for _ in range(int(count)):
+        states = int(words[0])
+        marginals.append(np.array(words[1 : states + 1], dtype=np.float64))
+        words = words[states + 1 :]
+    assert words == []
+    return marginals
+
+
+def read_pr(path: Path) -> float:
+    """Return log₁₀ Z in a file of ``infer``."""
+    kind, value = path.read_text().split()
+    assert kind == "PR"
+    return float(value)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import naive_dynamics as naive
 import numpy as np
 import pytest
@@ -16,7 +18,7 @@ from graftviz.dynamics.series import standardise
 from graftviz.dynamics.sgd import GradientDescent, descend
 from graftviz.dynamics.solving import ParentSearch, search_rows
 from graftviz.errors import InputError
-from graftviz.parallel import pack, unpack
+from graftviz.parallel import Shared
 
 
 @pytest.fixture(scope="module")
@@ -52,8 +54,7 @@ def test_a_search_travels_to_other_processes(solver):
     options = dynamics.SparsityInducing(solver=solver)
     one, two = options.solver_of(known.before, 3), options.solver_of(known.before[:-1], 3)
     search = ParentSearch(known, one, two, 3)
-    parcel, arrays = pack(search)
-    there = unpack(parcel, *arrays)
+    there = pickle.loads(pickle.dumps(Shared(search))).value
     for here, sent in zip(
         search_rows(search, range(8), None), search_rows(there, range(8), None), strict=True
     ):

@@ -7,9 +7,10 @@ import math
 
 import numpy as np
 import pytest
+from inference_cases import read_mar, read_pr
 
 from graftviz.__main__ import main
-from graftviz.formats.uai import read_mar, read_pr, write_uai
+from graftviz.formats.uai import write_uai
 from graftviz.inference import METHODS
 from graftviz.model import PairwiseMRF
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 
 import joblib
 import numpy as np
@@ -11,7 +12,7 @@ from hypothesis import given, strategies as st
 from parallel_cases import Counted, in_mapped_file, look, no_sevens, process
 
 from graftviz.errors import InputError
-from graftviz.parallel import pack, parallel_map, unpack
+from graftviz.parallel import Shared, parallel_map
 from graftviz.table import DiscreteTable
 
 ITEMS = range(12)
@@ -94,8 +95,7 @@ def test_a_number_of_jobs_that_is_none_is_refused(jobs):
 def test_packing_and_unpacking_gives_the_same_back(sizes, dtype):
     rng = np.random.default_rng(len(sizes))
     arrays = [rng.integers(0, 200, size).astype(dtype) for size in sizes]
-    parcel, packed = pack({"arrays": arrays, "words": "as they were"})
-    again = unpack(parcel, *packed)
+    again = pickle.loads(pickle.dumps(Shared({"arrays": arrays, "words": "as they were"}))).value
     assert again["words"] == "as they were"
     for array, copy in zip(arrays, again["arrays"], strict=True):
         assert copy.dtype == array.dtype
@@ -104,9 +104,7 @@ def test_packing_and_unpacking_gives_the_same_back(sizes, dtype):
         assert copy.ctypes.data % 8 == 0
 
 
-def test_a_parcel_is_known_by_its_content(table):
-    parcel, arrays = pack(table)
-    assert unpack(parcel, *arrays) is unpack(parcel, *pack(table)[1])
-    assert parcel == pack(table)[0]
-    assert parcel.key != pack(table.rows(slice(1, None)))[0].key
-    assert any(np.shares_memory(unpack(parcel, *arrays).codes, array) for array in arrays)
+def test_what_is_shared_is_known_again(table):
+    shared = Shared(table)
+    assert pickle.loads(pickle.dumps(shared)) is pickle.loads(pickle.dumps(shared))
+    assert pickle.loads(pickle.dumps(shared)) is not pickle.loads(pickle.dumps(Shared(table)))

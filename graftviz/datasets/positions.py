@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import os
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from typing import IO, Any
 
 import numpy as np
 
-from graftviz.datasets.text import read_text
+from graftviz.datasets.text import csv_rows, read_text
 from graftviz.errors import InputError
 
 MAX_BYTES = 50_000_000
@@ -43,24 +41,25 @@ def read_positions(source: str | os.PathLike[str] | IO[Any], names: Sequence[str
         variable with two positions, or a variable of the table without a position.
     """
     title, text = read_text(source, "the file of positions", MAX_BYTES)
-    try:
-        rows = list(csv.reader(io.StringIO(text, newline="")))
-        header = [cell.strip().lower() for cell in rows[0]] if rows else []
-        across, down = _column(title, header, _ACROSS), _column(title, header, _DOWN)
-        index = {name: i for i, name in enumerate(names)}
-        places = np.full((len(names), 2), np.nan)
-        name_column = _name_column(rows[1:], len(header), index)
-        for row, cells in enumerate(rows[1:], start=2):
-            name = cells[name_column].strip() if name_column < len(cells) else ""
-            if name not in index:
-                continue
-            if not np.isnan(places[index[name]]).all():
-                raise InputError(f"Row {row} of {title} has a second position for {name!r}.")
-            places[index[name]] = [
-                _number(title, row, header[column], cells, column) for column in (across, down)
-            ]
-    except csv.Error as problem:
-        raise InputError(f"{title} is not a CSV file: {problem}.") from None
+    rows = csv_rows(title, text)
+    header = [cell.lower() for cell in rows[0]] if rows else []
+    across, down = _column(title, header, _ACROSS), _column(title, header, _DOWN)
+    index = {name: i for i, name in enumerate(names)}
+    places = np.full((len(names), 2), np.nan)
+    hits = [
+        sum(column < len(cells) and cells[column] in index for cells in rows[1:])
+        for column in range(len(header))
+    ]
+    name_column = hits.index(max(hits))
+    for row, cells in enumerate(rows[1:], start=2):
+        name = cells[name_column] if name_column < len(cells) else ""
+        if name not in index:
+            continue
+        if not np.isnan(places[index[name]]).all():
+            raise InputError(f"Row {row} of {title} has a second position for {name!r}.")
+        places[index[name]] = [
+            _number(title, row, header[column], cells, column) for column in (across, down)
+        ]
     missing = np.flatnonzero(np.isnan(places[:, 0]))
     if len(missing):
         raise InputError(
@@ -69,14 +68,6 @@ def read_positions(source: str | os.PathLike[str] | IO[Any], names: Sequence[str
             "every variable of the table needs one."
         )
     return framed(places, is_map=header[down] in _UPWARDS)
-
-
-def _name_column(rows: list[list[str]], columns: int, names: Container[str]) -> int:
-    hits = [
-        sum(column < len(cells) and cells[column].strip() in names for cells in rows)
-        for column in range(columns)
-    ]
-    return hits.index(max(hits))
 
 
 def _column(title: str, header: list[str], choices: tuple[str, ...]) -> int:
@@ -90,7 +81,7 @@ def _column(title: str, header: list[str], choices: tuple[str, ...]) -> int:
 
 
 def _number(title: str, row: int, column_name: str, cells: list[str], column: int) -> float:
-    text = cells[column].strip() if column < len(cells) else ""
+    text = cells[column] if column < len(cells) else ""
     try:
         value = float(text)
     except ValueError:

@@ -7,10 +7,9 @@ data set is a graph with classes, not a table: it is used for queries on models,
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,6 +19,7 @@ from graftviz.datasets.labelled_graph import LabelledGraph
 from graftviz.datasets.pickled import unpickled_adjacency, unpickled_array
 from graftviz.datasets.public_base import other_size
 from graftviz.datasets.public_files import FoundFile, decoded, files_inside, is_bare_file
+from graftviz.datasets.text import csv_rows
 from graftviz.errors import InputError
 from graftviz.sampling import Graph
 
@@ -237,29 +237,24 @@ def _tables(files: Mapping[str, FoundFile]) -> LabelledGraph:
             )
         pairs.append((node[cells["u"]], node[cells["v"]]))
     of_node = [class_names.index(field) for field in fields]
-    return _labelled(names, pairs, of_node, class_names, ())
+    return _labelled(names, pairs, of_node, class_names)
 
 
 def _records(file: FoundFile, required: tuple[str, ...]) -> list[tuple[int, dict[str, str]]]:
     """Return the rows of a table as mappings from column to cell, with their line numbers."""
-    try:
-        lines = list(csv.reader(io.StringIO(decoded(file.load(), file.title), newline="")))
-    except csv.Error as problem:
-        raise InputError(f"{file.title} is not a CSV file: {problem}.") from None
-    header = [cell.strip() for cell in lines[0]]
+    header, *lines = csv_rows(file.title, decoded(file.load(), file.title))
     missing = [name for name in required if name not in header]
     if missing:
         raise InputError(f"{file.title} needs a column {missing[0]}; it has {', '.join(header)}.")
     records = []
-    for row, cells in enumerate(lines[1:], start=2):
+    for row, cells in enumerate(lines, start=2):
         if not cells:
             continue
         if len(cells) != len(header):
             raise InputError(
                 f"Row {row} of {file.title} has {len(cells)} columns and the header {len(header)}."
             )
-        record = dict(zip(header, (cell.strip() for cell in cells), strict=True))
-        records.append((row, record))
+        records.append((row, dict(zip(header, cells, strict=True))))
     if not records:
         raise InputError(f"{file.title} has a header but no rows.")
     return records
@@ -290,12 +285,12 @@ def _published(
     class_names: tuple[str, ...],
 ) -> LabelledGraph:
     """Return the graph, with a warning if its size differs from the published graph."""
-    found = _labelled(names, edges, classes, class_names, ())
+    found = _labelled(names, edges, classes, class_names)
     warnings = (
         *other_size("papers", found.graph.n_nodes, PAPERS),
         *other_size("citations", found.graph.n_edges, CITATIONS),
     )
-    return _labelled(names, found.graph.edges.tolist(), classes, class_names, warnings)
+    return replace(found, warnings=warnings)
 
 
 def _labelled(
@@ -303,7 +298,6 @@ def _labelled(
     edges: Iterable[Sequence[int]],
     classes: Sequence[int] | np.ndarray,
     class_names: tuple[str, ...],
-    warnings: tuple[str, ...],
 ) -> LabelledGraph:
     pairs = np.array([(i, j) for i, j in edges if i != j], dtype=np.int64).reshape(-1, 2)
     graph = Graph(tuple(names), pairs)
@@ -312,7 +306,6 @@ def _labelled(
         classes=np.array(classes, dtype=np.int64),
         class_names=class_names,
         title=f"Cora, {graph.n_nodes:,} papers and {graph.n_edges:,} citations",
-        warnings=warnings,
     )
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,6 +13,7 @@ from graftviz.datasets.dataset import DataSet
 from graftviz.datasets.public_base import PublicReader, other_size
 from graftviz.datasets.public_files import FoundFile, decoded, find_files
 from graftviz.datasets.spreadsheet import spreadsheet_rows
+from graftviz.datasets.text import csv_rows
 from graftviz.errors import InputError
 from graftviz.options import option
 from graftviz.table import DiscreteTable
@@ -104,11 +103,8 @@ def _csv_rows(text: str, title: str) -> list[tuple[int, list[object]]]:
     german = ";" in text.partition("\n")[0]
     if german:
         text = text.replace(",", ".")
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=";" if german else ",")
-    try:
-        return [(row, [cell.strip() for cell in cells]) for row, cells in enumerate(reader, 1)]
-    except csv.Error as problem:
-        raise InputError(f"{title} is not a CSV file: {problem}.") from None
+    rows = csv_rows(title, text, ";" if german else ",")
+    return [(row, list(cells)) for row, cells in enumerate(rows, start=1)]
 
 
 def _numbers(title: str, row: int, cells: Sequence[object]) -> list[float]:

@@ -1,7 +1,9 @@
-"""Reader of small text files."""
+"""Reader of small text files and of CSV texts."""
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 from pathlib import Path
 from typing import IO, Any
@@ -48,3 +50,18 @@ def read_text(
     if "\0" in text:
         raise InputError(f"{title} contains NUL characters, so it is not a CSV file.")
     return title, text.removeprefix("\ufeff")
+
+
+def csv_rows(title: str, text: str, delimiter: str = ",") -> list[list[str]]:
+    """Return the rows of a CSV text, without the blanks around cells.
+
+    Raises
+    ------
+    InputError
+        When the text is not CSV.
+    """
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    try:
+        return [[cell.strip() for cell in cells] for cells in reader]
+    except csv.Error as problem:
+        raise InputError(f"{title} is not a CSV file: {problem}.") from None

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import IO, Any
 
 import numpy as np
 
-from graftviz.datasets.text import read_text
+from graftviz.datasets.text import csv_rows, read_text
 from graftviz.errors import InputError
 from graftviz.table.csv_text import csv_text
 
@@ -98,17 +96,13 @@ def _column_numbers(
     raise InputError(f"Row {row} of {title} names the variable {cell!r}, which is not {expected}.")
 
 
-def _rows(title: str, text: str) -> Iterable[tuple[int, tuple[str, str]]]:
+def _rows(title: str, text: str) -> Iterator[tuple[int, tuple[str, str]]]:
     """Yield row number (from 1) and first two cells of every row that is not empty."""
-    reader = csv.reader(io.StringIO(text, newline=""))
-    try:
-        for row, cells in enumerate(reader, start=1):
-            if not any(cell.strip() for cell in cells):
-                continue
-            if len(cells) < 2:
-                raise InputError(
-                    f"Row {row} of {title} has one column; an edge needs two, source and target."
-                )
-            yield row, (cells[0].strip(), cells[1].strip())
-    except csv.Error as problem:
-        raise InputError(f"{title} is not a CSV file: {problem}.") from None
+    for row, cells in enumerate(csv_rows(title, text), start=1):
+        if not any(cells):
+            continue
+        if len(cells) < 2:
+            raise InputError(
+                f"Row {row} of {title} has one column; an edge needs two, source and target."
+            )
+        yield row, (cells[0], cells[1])

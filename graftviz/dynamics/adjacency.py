@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 from collections.abc import Sequence
 from typing import IO, Any
 
-from graftviz.datasets.text import read_text
+from graftviz.datasets.text import csv_rows, read_text
 from graftviz.datasets.truth import named_pairs
 from graftviz.errors import InputError
 
@@ -36,23 +34,23 @@ def read_parents(
         For a file that cannot be read, unknown series, or a matrix of another shape.
     """
     title, text = read_text(source, "the file of parents", MAX_BYTES)
-    try:
-        header = [cell.strip() for cell in next(csv.reader(io.StringIO(text, newline="")), [])]
-    except csv.Error as problem:
-        raise InputError(f"{title} is not a CSV file: {problem}.") from None
+    rows = [row for row in csv_rows(title, text) if row]
+    header = rows[0] if rows else []
     parents: list[set[int]] = [set() for _ in names]
     if header in ([*names], ["target", *names], ["", *names]):
-        _read_matrix(title, text, parents, names)
+        _read_matrix(title, rows, parents, names)
     else:
         for _, u, j in named_pairs(title, text, names, "arrows"):
             parents[j].add(u)
     return tuple(tuple(sorted(row)) for row in parents)
 
 
-def _read_matrix(title: str, text: str, parents: list[set[int]], names: Sequence[str]) -> None:
-    header, *lines = [line for line in csv.reader(io.StringIO(text, newline="")) if line]
+def _read_matrix(
+    title: str, rows: list[list[str]], parents: list[set[int]], names: Sequence[str]
+) -> None:
+    header, *lines = rows
     if len(header) > len(names):  # the first column is the names of the rows
-        if [line[0].strip() for line in lines] != list(names):
+        if [line[0] for line in lines] != list(names):
             raise InputError(f"The rows of {title} must be named after the series, in their order.")
         lines = [line[1:] for line in lines]
     if len(lines) != len(names) or any(len(line) != len(names) for line in lines):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 
 import numpy as np
@@ -96,11 +96,32 @@ def learn(
     KeyboardInterrupt
         When interrupted before the first step; later, the incomplete result is returned.
     """
+    run = learning_steps(data, learner, seed=seed, test=test, jobs=jobs)
+    while True:
+        try:
+            found = next(run)
+            if isinstance(found, NodeStep) and on_step is not None:
+                on_step(found)
+        except KeyboardInterrupt as interrupt:
+            found = run.throw(interrupt)
+        if isinstance(found, DynamicsResult):
+            return found
+
+
+def learning_steps(
+    data: TimeSeries | Transitions,
+    learner: DynamicsLearner,
+    *,
+    seed: int = 0,
+    test: TimeSeries | Transitions | None = None,
+    jobs: int | None = None,
+) -> Generator[NodeStep | DynamicsResult, None, None]:
+    """Yield the steps of :func:`learn`, then its result."""
     steps: list[NodeStep] = []
     generator = learner.steps(data, seed=seed, jobs=jobs)
-    seconds = 0.0
-    complete = True
-    while True:
+    seconds, complete = 0.0, True
+    outcome: DynamicsOutcome | None = None
+    while outcome is None:
         started = time.perf_counter()
         try:
             try:
@@ -108,51 +129,16 @@ def learn(
             finally:
                 seconds += time.perf_counter() - started
             steps.append(step)
-            if on_step is not None:
-                on_step(step)
+            yield step
         except StopIteration as end:
             outcome = end.value
-            break
         except KeyboardInterrupt:
             if not steps:
                 raise
             generator.close()
             outcome, complete = _interrupted_outcome(data, steps), False
-            break
-    return build_result(
-        data, learner, steps, outcome, seconds, seed=seed, test=test, complete=complete
-    )
-
-
-def build_result(
-    data: TimeSeries | Transitions,
-    learner: DynamicsLearner,
-    steps: Sequence[NodeStep],
-    outcome: DynamicsOutcome,
-    seconds: float,
-    *,
-    seed: int = 0,
-    test: TimeSeries | Transitions | None = None,
-    complete: bool = True,
-) -> DynamicsResult:
-    """Return the result of a run, with the prediction errors of its system.
-
-    Parameters
-    ----------
-    data : TimeSeries or Transitions
-        Training data.
-    learner : DynamicsLearner
-    steps : sequence of NodeStep
-        Steps that the learner has yielded.
-    outcome : DynamicsOutcome
-        Return value of the learner.
-    seconds : float
-        Time of learning.
-    seed, test, complete
-        As in :func:`learn` and :class:`DynamicsResult`.
-    """
     system = outcome.system
-    return DynamicsResult(
+    yield DynamicsResult(
         learner,
         seed,
         system,

@@ -5,7 +5,6 @@ Learners that need given parents may take them from another learner, which is ru
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import zip_longest
@@ -14,7 +13,7 @@ from typing import Any, NamedTuple
 from graftviz.dynamics.all_regressions import AllRegressions
 from graftviz.dynamics.base import DynamicsLearner, NodeStep
 from graftviz.dynamics.enforcing import SparsityEnforcing
-from graftviz.dynamics.learning import DynamicsResult, build_result
+from graftviz.dynamics.learning import DynamicsResult, learning_steps
 from graftviz.dynamics.metrics import (
     coefficient_error,
     prediction_error,
@@ -60,7 +59,7 @@ def learning(
     material: PreparedSeries, plan: DynamicsPlan
 ) -> Iterator[NodeStep | DynamicsResult | None]:
     """Yield every step, None while something else is learned first, and the result at the end."""
-    learner, train = plan.learner, material.train
+    learner = plan.learner
     if isinstance(learner, SparsityEnforcing):
         truth, adjacency = material.truth, material.parents
         if plan.source is not None:
@@ -71,20 +70,7 @@ def learning(
             assert truth is not None  # the plan has made sure
             adjacency = tuple(tuple(truth.parents(i).tolist()) for i in range(truth.n_series))
         learner = replace(learner, adjacency=adjacency)
-    generator = learner.steps(train, seed=plan.seed)
-    steps: list[NodeStep] = []
-    seconds = 0.0
-    outcome = None
-    while outcome is None:
-        began = time.perf_counter()
-        try:
-            steps.append(next(generator))
-        except StopIteration as end:
-            outcome = end.value
-        seconds += time.perf_counter() - began
-        if outcome is None:
-            yield steps[-1]
-    yield build_result(train, learner, steps, outcome, seconds, seed=plan.seed, test=material.test)
+    yield from learning_steps(material.train, learner, seed=plan.seed, test=material.test)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from graftviz._version import __version__
 from graftviz.dynamics import DynamicsResult, LinearSystem, has_seeds
 from graftviz.formats.json_values import json_text
 from graftviz.formats.result_json import peak_memory_mb
-from graftviz.options import option_specs
+from graftviz.options import option_values
 from graftviz.table.csv_text import csv_text
 
 
@@ -21,7 +21,7 @@ def dynamics_json(result: DynamicsResult, *, rows: int, rows_test: int | None) -
     seeded = has_seeds(learner)
     record = {
         "learner": learner.name,
-        "options": {spec.name: getattr(learner, spec.name) for spec in option_specs(learner)},
+        "options": option_values(learner),
         "seed": result.seed,
         "series": len(names),
         "rows": rows,

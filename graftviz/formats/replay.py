@@ -7,16 +7,15 @@ import gzip
 import hashlib
 import html
 import json
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from graftviz._version import __version__
 from graftviz.player.assets import replay_parts
+from graftviz.player.plain import rounded
 
 # Above this many characters, the run is stored compressed instead of as readable JSON.
 _PLAIN_LIMIT = 1_000_000
-_DIGITS = 6
 _ESCAPES = {
     ord("<"): "\\u003c",
     ord(">"): "\\u003e",
@@ -47,7 +46,7 @@ def replay_page(
     template, script, style = replay_parts()
     if outcome is None:
         outcome = _interrupted_outcome(header, records)
-    run = _round({"header": header, "records": records, "outcome": outcome})
+    run = rounded({"header": header, "records": records, "outcome": outcome})
     text = json.dumps(run, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     if len(text) <= _PLAIN_LIMIT:
         data_type, data = "application/json", text.translate(_ESCAPES)
@@ -86,20 +85,6 @@ def _provenance(header: Mapping[str, Any]) -> str:
 def _hash(text: str) -> str:
     digest = hashlib.sha256(text.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
-
-
-def _round(value: Any) -> Any:
-    """Return a copy of nested data with rounded floats; those that are not finite become None."""
-    if isinstance(value, float):
-        if not math.isfinite(value):
-            return None
-        short = float(f"{value:.{_DIGITS}g}")
-        return int(short) if short.is_integer() and abs(short) < 1e15 else short
-    if isinstance(value, Mapping):
-        return {key: _round(entry) for key, entry in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_round(entry) for entry in value]
-    return value
 
 
 def _interrupted_outcome(

@@ -8,8 +8,7 @@ from typing import Any
 
 from graftviz._version import __version__
 from graftviz.formats.json_values import json_text
-from graftviz.learners.base import Learner
-from graftviz.options import option_specs
+from graftviz.options import option_values
 from graftviz.runs import Result
 from graftviz.selection import EdgeStability, LamPath
 from graftviz.trace import Certificate
@@ -18,6 +17,15 @@ try:
     import resource
 except ImportError:  # Windows
     resource = None  # type: ignore[assignment]
+
+
+# Keys in their order; most are attributes of the result.
+_KEYS = (
+    *("learner", "options", "options_used", "seed", "variables", "rows", "rows_test", "edges"),
+    *("stop_reason", "converged", "certificate", "objective", "kkt_residual", "bp_restart_gap"),
+    *("recall", "precision", "f1", "nlpl_train", "nlpl_test", "tests", "tables_counted"),
+    *("tables_possible", "seconds", "peak_memory_mb", "version"),
+)
 
 
 def result_json(
@@ -33,35 +41,18 @@ def result_json(
     (``bound``) of ``measure``, the number of inactive pairs excluded by τ (``infeasible``), and
     the elimination order, by index of variable, with its width.
     """
-    record: dict[str, Any] = {
+    derived: dict[str, Any] = {
         "learner": result.learner.name,
-        "options": learner_options(result.learner),
+        "options": option_values(result.learner),
         "options_used": _options_used(result),
-        "seed": result.seed,
-        "variables": result.variables,
-        "rows": result.rows,
-        "rows_test": result.rows_test,
-        "edges": result.edges,
-        "stop_reason": result.stop_reason,
-        "converged": result.converged,
         "certificate": _certificate(result),
-        "objective": result.objective,
-        "kkt_residual": result.kkt_residual,
-        "bp_restart_gap": result.bp_restart_gap,
-        "recall": result.recall,
-        "precision": result.precision,
-        "f1": result.f1,
-        "nlpl_train": result.nlpl_train,
-        "nlpl_test": result.nlpl_test,
-        "tests": result.tests,
-        "tables_counted": result.tables_counted,
-        "tables_possible": result.tables_possible,
         "seconds": result.seconds._asdict(),
         "peak_memory_mb": peak_memory_mb(),
         "version": __version__,
     }
+    record = {key: derived[key] if key in derived else getattr(result, key) for key in _KEYS}
     if result.branch is not None:
-        options = learner_options(result.branch.learner)
+        options = option_values(result.branch.learner)
         record["branch"] = {"at": result.branch.at, "options": options}
     if len(result.trace) and (complexity := result.trace[-1].complexity) is not None:
         at_end = None if result.trace.outcome is None else result.trace.outcome.infeasible
@@ -81,16 +72,11 @@ def result_json(
     return json_text(record)
 
 
-def learner_options(learner: Learner) -> dict[str, Any]:
-    """Return the options of `learner` by name."""
-    return {spec.name: getattr(learner, spec.name) for spec in option_specs(learner)}
-
-
 def _options_used(result: Result) -> dict[str, Any]:
     """Return the options at the end, with the values of automatic ones once the run has ended."""
     outcome = result.trace.outcome
     automatic = {} if outcome is None else outcome.automatic
-    options = learner_options(result.learner if result.branch is None else result.branch.learner)
+    options = option_values(result.learner if result.branch is None else result.branch.learner)
     return {
         name: automatic.get(name) if value is None else value for name, value in options.items()
     }

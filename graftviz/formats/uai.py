@@ -33,7 +33,6 @@ if TYPE_CHECKING:  # the process that reads models does not need numba
     from graftviz.inference import Beliefs
 
 _WORD = re.compile(rb"[^\s\x1c-\x1f]+")
-_SUM_TOLERANCE = 1e-3  # of probabilities; reference files have six digits
 # Tables whose largest weight has a greater absolute value are shifted: exp(w) could overflow.
 _SAFE_WEIGHT = 600.0
 _MOST_STATES = 1_000_000
@@ -234,12 +233,6 @@ def _is_texts(value: object) -> bool:
 # ------------------------------------------------------------------------------------ evidence
 
 
-def evidence_text(evidence: dict[int, int]) -> str:
-    """Return evidence, a mapping from indices of variables to indices of states, as UAI text."""
-    pairs = [f" {i} {state}" for i, state in evidence.items()]
-    return f"{len(evidence)}{''.join(pairs)}\n"
-
-
 def read_evidence(path: Path | str, model: PairwiseMRF) -> dict[int, int]:
     """Read evidence on the variables of `model`.
 
@@ -306,56 +299,6 @@ def mar_text(beliefs: Beliefs) -> str:
 def pr_text(beliefs: Beliefs) -> str:
     """Return log₁₀ Z in UAI format, with 17 digits."""
     return f"PR\n{beliefs.log_partition / math.log(10):.17g}\n"
-
-
-def read_mar(path: Path | str) -> tuple[np.ndarray, ...]:
-    """Read marginals, one array per variable.
-
-    Raises
-    ------
-    InputError
-        For a file that cannot be read, is malformed or truncated, or holds numbers that are not
-        probabilities.
-    """
-    path = Path(path)
-    tokens = Tokens(path.name, read_bytes(path))
-    _expect_kind(tokens, "MAR")
-    marginals = []
-    for i in range(tokens.count("the number of variables", 10**9)):
-        states = tokens.count(f"the number of states of variable {i}", 10**6)
-        marginal = tokens.numbers(states, f"the marginal of variable {i}")
-        if not (marginal >= 0).all() or not abs(marginal.sum() - 1) <= _SUM_TOLERANCE:
-            raise InputError(
-                f"In {tokens.name}, the probabilities of variable {i} do not sum to 1."
-            )
-        marginals.append(marginal)
-    tokens.expect_end("the last variable")
-    return tuple(marginals)
-
-
-def read_pr(path: Path | str) -> float:
-    """Read log₁₀ Z.
-
-    Raises
-    ------
-    InputError
-        For a file that cannot be read or is malformed.
-    """
-    path = Path(path)
-    tokens = Tokens(path.name, read_bytes(path))
-    _expect_kind(tokens, "PR")
-    value = float(tokens.numbers(1, "log10 of the partition function")[0])
-    if math.isnan(value):
-        raise InputError(f"In {tokens.name}, log10 of the partition function is not a number.")
-    tokens.expect_end("its number")
-    return value
-
-
-def _expect_kind(tokens: Tokens, kind: str) -> None:
-    if (found := tokens.word(f"the word {kind}")) != kind:
-        raise InputError(
-            f"{tokens.name} starts with {found[:20]!r}, but a file of this kind starts with {kind}."
-        )
 
 
 # --------------------------------------------------------------------------------------- words

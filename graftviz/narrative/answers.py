@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from graftviz.arrays import places_of
 from graftviz.errors import InputError
 from graftviz.history import History
 from graftviz.model import zero_sum
@@ -198,12 +199,12 @@ def _check_variables(run: Run, *variables: int) -> None:
 
 def _position(history: History, i: int, j: int, t: int) -> int | None:
     """Return the place of an edge in the model after step `t`, if it is active then."""
-    places = np.flatnonzero((history.edges_at(t) == (i, j)).all(axis=1))
+    places = places_of(history.edges_at(t), i, j)
     return int(places[0]) if len(places) else None
 
 
 def _truth(run: Run, i: int, j: int) -> bool | None:
-    return None if run.truth is None else bool((run.truth == (i, j)).all(axis=1).any())
+    return None if run.truth is None else _holds(run.truth, i, j)
 
 
 def _scores_all(step: Step) -> bool:
@@ -216,7 +217,7 @@ def _tests(run: Run, i: int, j: int, t: int) -> list[_Test]:
     for step in run.steps[:t]:
         tested = step.tested
         by_noise = step.test is not None and step.test.significance > 0.0
-        for k in np.flatnonzero((tested.edges[:, 0] == i) & (tested.edges[:, 1] == j)):
+        for k in places_of(tested.edges, i, j):
             verdict = int(tested.verdicts[k])
             is_score = not (by_noise and verdict == PASSED)
             own = float(tested.scores[k]) if is_score else None
@@ -231,7 +232,7 @@ def _times_tested(run: Run, i: int, j: int, t: int) -> int:
 
 
 def _holds(edges: np.ndarray, i: int, j: int) -> bool:
-    return bool(((edges[:, 0] == i) & (edges[:, 1] == j)).any())
+    return len(places_of(edges, i, j)) > 0
 
 
 def _reason(run: Run, i: int, j: int, t: int, tests: list[_Test]) -> str:
@@ -269,7 +270,7 @@ def _waiting(run: Run, step: Step, i: int, j: int) -> str:
     """Return the sentence about an edge in the reservoir that was not chosen."""
     view = step.reservoir
     assert view is not None
-    at = int(np.flatnonzero((view.edges[:, 0] == i) & (view.edges[:, 1] == j))[0])
+    at = int(places_of(view.edges, i, j)[0])
     own = float(view.scores[at])
     place = f"place {at + 1:,} of {len(view.scores):,} in the reservoir with score {score(own)}"
     if _holds(step.skipped_adjacent, i, j):

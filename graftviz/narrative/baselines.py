@@ -8,12 +8,12 @@ from collections.abc import Sequence
 import networkx as nx
 import numpy as np
 
+from graftviz.arrays import places_of
 from graftviz.learners.chow_liu import ChowLiu
 from graftviz.learners.nodewise_l1 import NodewiseL1
 from graftviz.narrative.phrases import (
-    LONGEST_LIST,
     Absence,
-    listed,
+    listed_edges,
     pair,
     plural,
     score,
@@ -48,27 +48,19 @@ def path_step(step: Step, names: Sequence[str]) -> str:
     """Return the sentence of a step of the nodewise path."""
     assert step.test is not None  # every step of a path has its λ
     text = f"At λ = {score(step.test.lam)} all regressions were fitted again"
-    if step.activated:
-        named = [
-            f"{pair(names, edge.source, edge.target)} ({score(edge.score)})"
-            for edge in step.activated[:LONGEST_LIST]
-        ]
-        count = len(step.activated)
-        text += f": {listed(named, count)} {was(count)} added"
-    if len(step.removed):
-        gone = [pair(names, i, j) for i, j in step.removed[:LONGEST_LIST].tolist()]
-        count = len(step.removed)
-        text += f"; {listed(gone, count)} {was(count)} removed"
+    if added := step.activated:
+        named = listed_edges(names, [edge[:2] for edge in added], [edge.score for edge in added])
+        text += f": {named} {was(len(added))} added"
+    if count := len(step.removed):
+        text += f"; {listed_edges(names, step.removed.tolist())} {was(count)} removed"
     return f"{text}."
 
 
 def tree_absence(run: Run, learner: ChowLiu, i: int, j: int, t: int) -> Absence:
     """Explain why a pair is no edge of the forest after step `t`."""
-    names, sizes = run.table.names, run.table.cardinalities
-    joint = run.table.codes[i].astype(np.int64) * sizes[j] + run.table.codes[j]
-    cells = int(sizes[i] * sizes[j])
-    counts = np.bincount(joint, minlength=cells) + learner.pseudo_count / cells
-    own = mutual_information(counts.reshape(sizes[i], sizes[j]) / counts.sum())
+    names, counts = run.table.names, run.table.joint_counts(i, j)
+    smoothed = counts + learner.pseudo_count / counts.size
+    own = mutual_information(smoothed / smoothed.sum())
     informed = f"Its mutual information is {score(own)} nats"
     if t == 0:
         return Absence(own, None, 0, f"No step has been made yet. {informed}.")
@@ -113,7 +105,7 @@ def path_absence(run: Run, learner: NodewiseL1, i: int, j: int, t: int) -> Absen
     assert step.test is not None  # every step of a path has its λ
     lam = step.test.lam
     tested = step.tested
-    at = np.flatnonzero((tested.edges[:, 0] == i) & (tested.edges[:, 1] == j))
+    at = places_of(tested.edges, i, j)
     if len(at):
         own = float(tested.scores[at[0]])
         direction = "in one direction " if learner.rule == "and" else ""

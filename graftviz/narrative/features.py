@@ -72,13 +72,11 @@ def feature_absence(
     run: Run, history: History, i: int, j: int, t: int, test: ActivationTest
 ) -> Absence:
     """Explain why a pair has no active feature after step `t`: the score of its best one."""
-    names, sizes = run.table.names, run.table.cardinalities
+    names = run.table.names
     offsets = history.start.node_offsets
     beliefs = history.state_at(t).node_beliefs
     belief_i, belief_j = (beliefs[offsets[k] : offsets[k + 1]] for k in (i, j))
-    joint = run.table.codes[i].astype(np.int64) * sizes[j] + run.table.codes[j]
-    counts = np.bincount(joint, minlength=int(sizes[i] * sizes[j]))
-    frequencies = counts.reshape(sizes[i], sizes[j]) / run.table.n_rows
+    frequencies = run.table.joint_counts(i, j) / run.table.n_rows
     gaps = np.abs(np.outer(belief_i, belief_j) - frequencies)
     a, b = np.unravel_index(int(np.argmax(gaps)), gaps.shape)
     best = ScoredFeature(i, j, int(a), int(b), float(gaps[a, b]))

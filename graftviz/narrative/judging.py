@@ -66,9 +66,7 @@ def score_of(run: Run, history: History, i: int, j: int, t: int, test: Activatio
     offsets = history.start.node_offsets
     belief_i = state.node_beliefs[offsets[i] : offsets[i + 1]]
     belief_j = state.node_beliefs[offsets[j] : offsets[j + 1]]
-    joint = table.codes[i].astype(np.int64) * sizes[j] + table.codes[j]
-    counts = np.bincount(joint, minlength=int(sizes[i] * sizes[j]))
-    frequencies = counts.reshape(sizes[i], sizes[j]) / rows
+    frequencies = table.joint_counts(i, j) / rows
     if test.score == "linear-response" and model.n_edges:
         response = linear_response(model)
         gap = np.abs(np.concatenate(infer(model).node) - state.node_beliefs).max()

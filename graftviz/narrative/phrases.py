@@ -79,6 +79,20 @@ def listed(items: Sequence[str], total: int | None = None) -> str:
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
+def listed_edges(
+    names: Sequence[str],
+    edges: Sequence[Sequence[int]],
+    scores: Sequence[float] | None = None,
+) -> str:
+    """Write edges as a list of pairs, with their scores in brackets if there are any."""
+    if not len(edges):
+        return ""
+    texts = [pair(names, i, j) for i, j in edges[:LONGEST_LIST]]
+    if scores is not None:
+        texts = [f"{text} ({score(own)})" for text, own in zip(texts, scores, strict=False)]
+    return listed(texts, len(edges))
+
+
 def violation(violates: bool, limit: str) -> str:
     """Return whether a score is above its limit, and what follows."""
     if violates:

@@ -8,7 +8,7 @@ import numpy as np
 
 from graftviz.exchange import Exchange
 from graftviz.fitting.structure_fit import rows_of
-from graftviz.narrative.phrases import LONGEST_LIST, Absence, listed, pair, plural, score
+from graftviz.narrative.phrases import Absence, listed_edges, plural, score
 from graftviz.runs import Run
 from graftviz.search.contributions import contributions_of, gain_of
 from graftviz.trace import Step
@@ -39,8 +39,8 @@ def exchange_step(step: Step, names: Sequence[str]) -> list[str]:
             f"{plural(len(exchange.removed), 'edge')} removed, {len(exchange.added):,} added. This "
             f"{_change(exchange)}."
         ]
-    removed = _listed_edges(exchange.removed, exchange.contributions, names)
-    added = _listed_edges(exchange.added, exchange.gains, names)
+    removed = listed_edges(names, exchange.removed.tolist(), exchange.contributions.tolist())
+    added = listed_edges(names, exchange.added.tolist(), exchange.gains.tolist())
     parts = []
     if removed:
         parts.append(f"Removed {removed}{_deletion_rule(exchange)}")
@@ -57,7 +57,7 @@ def exchange_absence(run: Run, i: int, j: int, t: int) -> Absence:
     state = run.steps[t - 1].history.state_at(t)
     model = state.model
     rows = rows_of(run.table)
-    if rows.cardinalities[[i, j]].min() < 2 or not _varies(run, i, j):
+    if rows.cardinalities[[i, j]].min() < 2 or not all(np.ptp(run.table.codes[k]) for k in (i, j)):
         words = "One of its variables is constant, so the pair cannot be an edge."
         return Absence(0.0, None, 0, words, "least contribution")
     fit, contributions = contributions_of(model, rows)
@@ -78,21 +78,6 @@ def exchange_absence(run: Run, i: int, j: int, t: int) -> Absence:
             )
     tests = sum(step.tests > 0 for step in run.steps[:t])
     return Absence(gain, least, tests, words, "least contribution")
-
-
-def _varies(run: Run, i: int, j: int) -> bool:
-    return all(bool((run.table.codes[k] != run.table.codes[k][0]).any()) for k in (i, j))
-
-
-def _listed_edges(edges: np.ndarray, values: np.ndarray, names: Sequence[str]) -> str:
-    """Write "a – b (0.0122) and c – d (0.0110)"."""
-    texts = [
-        f"{pair(names, i, j)} ({score(value)})"
-        for (i, j), value in zip(
-            edges[:LONGEST_LIST].tolist(), values[:LONGEST_LIST].tolist(), strict=True
-        )
-    ]
-    return listed(texts, len(edges)) if texts else ""
 
 
 def _deletion_rule(exchange: Exchange) -> str:

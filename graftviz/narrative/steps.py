@@ -12,7 +12,7 @@ from graftviz.learners.best_choice import BestChoice
 from graftviz.narrative.baselines import path_step, tree_step
 from graftviz.narrative.bounded import bounded_step
 from graftviz.narrative.features import feature_step
-from graftviz.narrative.phrases import LONGEST_LIST, listed, pair, plural, score, short, was
+from graftviz.narrative.phrases import listed, listed_edges, pair, plural, score, short, was
 from graftviz.narrative.pruning import exchange_step
 from graftviz.runs import Run
 from graftviz.trace import ADMITTED, DISPLACED_MINIMUM, TOO_WEAK, Outcome, ReservoirView, Step
@@ -106,10 +106,9 @@ def _limit(step: Step, *, count: int = 1) -> str:
 
 def _removed(step: Step, names: Sequence[str]) -> str:
     """Return the sentence about the edges removed before the step."""
-    gone = [pair(names, i, j) for i, j in step.removed[:LONGEST_LIST].tolist()]
-    count = len(step.removed)
+    gone, count = listed_edges(names, step.removed.tolist()), len(step.removed)
     they = "it" if count == 1 else "them"
-    return f"{listed(gone, count)} {was(count)} removed, as the fit does not need {they}."
+    return f"{gone} {was(count)} removed, as the fit does not need {they}."
 
 
 def _budget(step: Step, learner: Learner) -> int | None:
@@ -123,12 +122,8 @@ def _budget(step: Step, learner: Learner) -> int | None:
 
 def _activated(step: Step, names: Sequence[str]) -> str:
     """Write "a – b (0.0122) and c – d (0.0110) were"."""
-    named = [
-        f"{pair(names, edge.source, edge.target)} ({score(edge.score)})"
-        for edge in step.activated[:LONGEST_LIST]
-    ]
-    count = len(step.activated)
-    return f"{listed(named, count)} {was(count)}"
+    edges, scores = [edge[:2] for edge in step.activated], [edge.score for edge in step.activated]
+    return f"{listed_edges(names, edges, scores)} {was(len(edges))}"
 
 
 def _entered(step: Step) -> tuple[int, int, int]:
@@ -212,11 +207,10 @@ def _choosing(
     clauses = [f"{numbers}, so {rule}: {_activated(step, names)} activated"]
     skipped = len(step.skipped_adjacent)
     if skipped:
-        named = [pair(names, i, j) for i, j in step.skipped_adjacent[:LONGEST_LIST]]
+        named = listed_edges(names, step.skipped_adjacent.tolist())
         touch = "it touches" if skipped == 1 else "they touch"
         clauses.append(
-            f"{listed(named, skipped)} {was(skipped)} skipped because {touch} an edge chosen in "
-            "this step"
+            f"{named} {was(skipped)} skipped because {touch} an edge chosen in this step"
         )
     return "; ".join(clauses) + "."
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,17 @@ def number(value: float | None, digits: int = DIGITS) -> float | None:
 def numbers(values: Iterable[float], digits: int = DIGITS) -> list[float | None]:
     """Return numbers of some significant digits; None for NaN and infinities."""
     return [number(value, digits) for value in values]
+
+
+def rounded(value: Any, digits: int = DIGITS) -> Any:
+    """Return nested mappings and sequences with their floats rounded, as plain dicts and lists."""
+    if isinstance(value, float):
+        return number(value, digits)
+    if isinstance(value, Mapping):
+        return {key: rounded(entry, digits) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [rounded(entry, digits) for entry in value]
+    return value
 
 
 def placed_nodes(

@@ -23,7 +23,7 @@ from graftviz.narrative.judging import activation_test
 from graftviz.narrative.phrases import score_line
 from graftviz.narrative.region import certified_region, region_settings
 from graftviz.options import option_specs
-from graftviz.player.plain import number, numbers
+from graftviz.player.plain import number, numbers, rounded
 from graftviz.runs import Run
 from graftviz.trace import ActivationTest, ReservoirView, Step
 
@@ -228,7 +228,7 @@ def answer(run: Run, question: Mapping[str, Any]) -> dict[str, Any]:
         facts = explain[kind](run, *places)
     else:
         raise InputError("The kind of a request must be node, edge or pair.")
-    plain: dict[str, Any] = _plain(facts)
+    plain: dict[str, Any] = rounded(facts)
     return plain
 
 
@@ -243,17 +243,6 @@ def _index(question: Mapping[str, Any], key: str) -> int:
     value = question.get(key)
     if isinstance(value, bool) or not isinstance(value, int):
         raise InputError(f"The request needs a whole number {key!r}.")
-    return value
-
-
-def _plain(value: Any) -> Any:
-    """Return nested data with rounded floats."""
-    if isinstance(value, float):
-        return number(value)
-    if isinstance(value, dict):
-        return {key: _plain(entry) for key, entry in value.items()}
-    if isinstance(value, list):
-        return [_plain(entry) for entry in value]
     return value
 
 

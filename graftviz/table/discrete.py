@@ -174,6 +174,12 @@ class DiscreteTable:
         prints.add(self)
         return prints.text()
 
+    def joint_counts(self, i: int, j: int) -> np.ndarray:
+        """Return the number of rows with each pair of states of two variables, int64."""
+        shape = (len(self.labels[i]), len(self.labels[j]))
+        joint = self.codes[i].astype(np.int64) * shape[1] + self.codes[j]
+        return np.bincount(joint, minlength=shape[0] * shape[1]).reshape(shape)
+
     def rows(self, index: Any) -> DiscreteTable:
         """Return the rows selected by an index array, mask or slice, with all names and labels.
 
