@@ -25,7 +25,7 @@ from graftviz.experiments.reproduction.papers import (
     localized_cora as cora,
     thesis_city as city,
     thesis_cost as cost,
-    thesis_seeds as choice_of_seeds,
+    thesis_systems as choice_of_seeds,
 )
 
 # --- edge grafting ------------------------------------------------------------------------------

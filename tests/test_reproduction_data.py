@@ -119,7 +119,8 @@ def test_data_are_cut_to_the_size_asked_for(folder: Path) -> None:
     assert (problem.train.n_variables, problem.train.n_rows, problem.test.n_rows) == (3, 30, 10)
     assert problem.truth is None
     assert data.problem(size) is problem
-    assert data.fingerprint(size) == problem.train.fingerprint
+    assert data.digest("plants") != data.digest("jester")
+    assert data.digest("yummly", GENERATED) == []
     other = data.problem(Size(3, 30, held_out=10, source="plants", seed=2))
     assert other.train.fingerprint != problem.train.fingerprint
     # Rows that were published apart stay apart.
@@ -155,9 +156,9 @@ def test_a_graph_with_classes_is_read_once(tmp_path: Path) -> None:
     (tmp_path / "nodes_all.csv").write_text("node,class\na,x\nb,y\n")
     (tmp_path / "edges_all.csv").write_text("u,v\nb,a\n")
     data = Data({"cora": tmp_path})
-    graph = data.labelled_graph("cora")
+    graph = data.read("cora")
     assert (graph.graph.names, graph.graph.edges.tolist()) == (("a", "b"), [[0, 1]])
-    assert data.labelled_graph("cora") is graph
+    assert data.read("cora") is graph
 
 
 def test_parts_of_the_twenty_data_sets_are_tables(folder: Path) -> None:

@@ -35,11 +35,10 @@ from graftviz.experiments.reproduction.papers import (
     localized_cora as cora,
     thesis_city as city,
     thesis_cost as cost,
-    thesis_noise,
-    thesis_seeds as choice_of_seeds,
+    thesis_systems as systems,
 )
 from graftviz.experiments.reproduction.papers.best_choice import count_table
-from graftviz.experiments.reproduction.rows import mean_line
+from graftviz.experiments.reproduction.rows import Table, mean_line
 from graftviz.figures.reproduction import scale_look
 from graftviz.figures.reproduction_lines import SpreadLine, SpreadPanel, lines_figure
 from graftviz.figures.reproduction_plane import Plane, plane_figure
@@ -119,7 +118,7 @@ CITY = city.CitySize(3, 3, 6, 10_000)
 def noise_parts(seed=0, **changes):
     return {
         (part.columns["method"], part.columns["system"]): part
-        for part in thesis_noise.noise_parts(seed, **(SETUP | changes))
+        for part in systems.noise_parts(seed, **(SETUP | changes))
     }
 
 
@@ -262,10 +261,10 @@ def test_a_week_without_dense_learning_is_drawn():
 
 def test_with_all_as_seeds_the_choice_does_not_matter():
     sizes = {"n": 20, "entries": 60, "parents": 5, "rows": 200, "shares": (20.0,)}
-    parts = choice_of_seeds.seeds_parts(0, **sizes, systems=1, city=CITY)
+    parts = systems.seeds_parts(0, **sizes, systems=1, city=CITY)
     parts = [part for part in parts if "system" in part.columns]
     found = {part.columns["choice"]: rows_of(part)[0] for part in parts}
-    for choice in (choice_of_seeds.RANDOM, choice_of_seeds.SPREAD):
+    for choice in (systems.RANDOM, systems.SPREAD):
         for key in MEASURES:
             assert found[choice][key] == pytest.approx(found[INDUCING][key], rel=1e-9)
 
@@ -343,7 +342,7 @@ def test_quality_is_that_of_its_definition():
 def test_a_marginal_of_one_half_gives_no_positive_label():
     rows = labels((4,), (4,))
     rows[0]["positive"][:3] = [0.5, 0.5 + 1e-12, 0.51]
-    found = cora.labels(rows, 1.0, rows[0]["method"])
+    found = cora.labels(Table(rows), 1.0, rows[0]["method"])
     assert found[:3].tolist() == [False, False, True]
 
 

@@ -8,12 +8,12 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from graftviz.experiments.reproduction.rows import NotMeasured, Rows, trend
+from graftviz.experiments.reproduction.rows import NotMeasured, Row, Table, trend
 from graftviz.formats.json_values import json_value
 from graftviz.wording import enough_digits
 
 Held = Literal["partly"] | bool
-Cases = Callable[[Rows], Any]
+Cases = Callable[[Table], Any]
 Check = tuple[str, Cases] | tuple[str, Cases, str]
 _LISTED = 6  # more cases of a group are described by their range
 
@@ -74,7 +74,7 @@ class Claim:
     def __init__(self, words: str, *checks: Check, remark: str = "") -> None:
         self.words, self.checks, self.remark = words, checks, remark
 
-    def judge(self, rows: Rows) -> Verdict:
+    def judge(self, rows: Sequence[Row]) -> Verdict:
         """Return the verdict on measured rows.
 
         Raises
@@ -85,7 +85,7 @@ class Claim:
         met: list[bool] = []
         phrases, numbers = [], {}
         for quantity, of_rows, *comparators in self.checks:
-            cases = numbers[quantity] = _plain(of_rows(rows))
+            cases = numbers[quantity] = _plain(of_rows(Table(rows)))
             holds = [condition(words) for words in comparators]
             phrase = f"{quantity[0].upper()}{quantity[1:]}: {_values(cases, holds)}"
             for words, test in zip(comparators, holds, strict=True):

@@ -7,11 +7,11 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
+from scipy.stats import gmean
 
 from graftviz.experiments.bench import LAM, LAM2, Size
 from graftviz.experiments.reproduction.claims import Cases, Check
@@ -20,12 +20,10 @@ from graftviz.experiments.reproduction.experiment import MeasuringTask, Part
 from graftviz.experiments.reproduction.rows import (
     NotMeasured,
     Row,
-    Rows,
-    group,
-    nested,
+    Table,
+    Values,
+    attributes,
     rank_correlation,
-    steps,
-    where,
 )
 from graftviz.figures.reproduction import (
     BASELINE_LOOKS,
@@ -40,7 +38,6 @@ from graftviz.learners.base import Learner
 from graftviz.learners.best_choice import BestChoice
 from graftviz.learners.edge_grafting import EdgeGrafting
 from graftviz.learners.first_hit import FirstHit
-from graftviz.options import option_specs
 from graftviz.runs import Run
 from graftviz.table import DiscreteTable
 
@@ -147,21 +144,16 @@ def learner_run(panel: Panel, method: Method, seed: int, *, held_out: bool = Tru
     """Return a run of one learner; the seed is also that of generated or reduced data."""
     size = dataclasses.replace(panel.size, seed=seed)
     learner = panel.learner(method)
-    options = {spec.name: getattr(learner, spec.name) for spec in option_specs(learner)}
+    options = dataclasses.asdict(learner)
     return Part(
         {
-            "panel": panel.title,
-            "method": method.name,
-            "seed": seed,
-            "nodes": size.nodes,
-            "alpha": method.alpha,
-            "hubs": method.hubs,
+            **{"panel": panel.title, "method": method.name, "seed": seed, "nodes": size.nodes},
+            **attributes(method, "alpha", "hubs"),
         },
         partial(_measure, size, learner, seed, held_out),
         panel.edges or _WORK_OF_ALL_EDGES * size.nodes,
         {"data": dataclasses.asdict(size), "options": options, "held_out": held_out},
         size.source,
-        digest=lambda data: data.fingerprint(size),
         rehearse=partial(_rehearse, size, learner),
     )
 
@@ -186,7 +178,9 @@ def _finish(run: Run, on_step: Callable[[], None] = lambda: None) -> Run:
     return run
 
 
-def _measure(size: Size, learner: Learner, seed: int, held_out: bool, task: MeasuringTask) -> Rows:
+def _measure(
+    size: Size, learner: Learner, seed: int, held_out: bool, task: MeasuringTask
+) -> list[Row]:
     """Learn, and return one row with the curves and the times of the fastest repetition."""
     problem = task.data.problem(size)
     test = problem.test if held_out else None
@@ -238,15 +232,11 @@ def _recorded(run: Run, times: Sequence[float]) -> Row:
         "seconds": times[-1] if taken else outcome.seconds.total,
         "tests": run.tests,
         "tables": taken[-1].tables_counted if taken else outcome.tables_counted,
-        "tables_possible": outcome.tables_possible,
-        "objective": outcome.objective,
-        "kkt_residual": outcome.kkt_residual,
-        "recall": final.recall,
-        "precision": final.precision,
+        **attributes(outcome, "tables_possible", "objective", "kkt_residual"),
+        **attributes(final, "recall", "precision"),
         "nlpl": json_value(final.nlpl_test),
         "bp_restart_gap": json_value(outcome.bp_restart_gap),
-        "converged": outcome.converged,
-        "stop_reason": outcome.stop_reason,
+        **attributes(outcome, "converged", "stop_reason"),
         "variables": run.table.n_variables,
         "rows": run.table.n_rows,
         "rows_held_out": 0 if run.test is None else run.test.n_rows,
@@ -264,15 +254,15 @@ def look_of(row: Row) -> Look:
 
 
 def draw_curves(
-    title: str, rows: Rows, *, quantities: Sequence[str], axis: str = "ratio"
+    title: str, rows: Table, *, quantities: Sequence[str], axis: str = "ratio"
 ) -> go.Figure:
     """Draw the curves of the first seed, with one row of plots for each quantity.
 
     `axis` is the initial horizontal axis, a key of :data:`graftviz.figures.reproduction.AXES`.
     """
     charts = []
-    for name, here in group(rows, "panel").items():
-        first = where(here, seed=min(row["seed"] for row in here))
+    for name, here in rows.group("panel").items():
+        first = here.where(seed=min(here.column("seed")))
         lines = {
             QUANTITIES[key]: [
                 _line(row, key, _whole(here)) for row in first if row["points"][key][-1] is not None
@@ -283,9 +273,9 @@ def draw_curves(
     return learning_curves(title, charts, axis=axis)
 
 
-def _whole(rows: Rows) -> Row:
+def _whole(rows: Table) -> Row:
     """Return the run of edge grafting in a panel, or an empty row if not measured."""
-    return next(iter(where(rows, method=EDGE_GRAFTING)), {})
+    return next(iter(rows.where(method=EDGE_GRAFTING)), {})
 
 
 def _line(row: Row, quantity: str, whole: Row) -> Line:
@@ -296,10 +286,10 @@ def _line(row: Row, quantity: str, whole: Row) -> Line:
     return Line(row["method"], x, points[quantity], look_of(row))
 
 
-def curve_table(rows: Rows) -> Iterator[Row]:
+def curve_table(rows: Table) -> Iterator[Row]:
     """Yield one row for every point of every curve."""
     for row in rows:
-        seconds = _whole(where(rows, panel=row["panel"])).get("seconds")
+        seconds = _whole(rows.where(panel=row["panel"])).get("seconds")
         for values in zip(*row["points"].values(), strict=True):
             point = dict(zip(row["points"], values, strict=True))
             yield {
@@ -309,10 +299,10 @@ def curve_table(rows: Rows) -> Iterator[Row]:
             }
 
 
-def run_table(rows: Rows) -> Iterator[Row]:
+def run_table(rows: Table) -> Iterator[Row]:
     """Yield the final values of every run, also relative to edge grafting."""
     for row in rows:
-        whole = _whole(where(rows, panel=row["panel"]))
+        whole = _whole(rows.where(panel=row["panel"]))
         ratios = {
             f"{name}_to_edge_grafting": row[name] / whole[name] if whole.get(name) else None
             for name in ("seconds", "tests", "tables")
@@ -323,39 +313,40 @@ def run_table(rows: Rows) -> Iterator[Row]:
 # --- checks -------------------------------------------------------------------------------------
 
 
-def each_panel(of_panel: Callable[[Rows], Any]) -> Cases:
+def each_panel(of_panel: Callable[[Table], Any]) -> Cases:
     """Return cases by panel."""
-    return lambda rows: {name: of_panel(here) for name, here in group(rows, "panel").items()}
+    return lambda rows: rows.group("panel").map(of_panel)
 
 
-def over_alpha(rows: Rows) -> list[Row]:
+def over_alpha(rows: Table) -> Table:
     """Return the runs of best-choice with the hub rule in a panel, by increasing α."""
-    found = [row for row in rows if row["alpha"] is not None and row["hubs"]]
+    found = Table(row for row in rows if row["alpha"] is not None and row["hubs"])
     if len(found) < 2:
         raise NotMeasured("Best-choice was not measured for two α.")
-    return sorted(found, key=lambda row: row["alpha"])
+    return found.by("alpha")
 
 
-def the_run(rows: Rows, method: str) -> Row:
+def the_run(rows: Table, method: str) -> Row:
     """Return the first run of a method in a panel."""
-    found: Row = group(rows, "method")[method][0]
+    found: Row = rows.group("method")[method][0]
     return found
 
 
-def _others(rows: Rows) -> list[Row]:
+def _others(rows: Table) -> Table:
     """Return edge grafting and best-choice, which first hit is compared with."""
-    return [the_run(rows, EDGE_GRAFTING), *over_alpha(rows)]
+    return Table([the_run(rows, EDGE_GRAFTING), *over_alpha(rows)])
 
 
 def of_methods(quantity: str) -> Check:
     """Report a final quantity of all methods."""
-    return quantity, lambda rows: nested(rows, quantity, "panel", "method")
+    return quantity, lambda rows: rows.nested(quantity, "panel", "method")
 
 
-def _ratios(rows: Rows, quantity: str) -> dict[str, float]:
-    """Return the ratios of edge grafting to best-choice in a quantity, by α."""
-    whole = the_run(rows, EDGE_GRAFTING)[quantity]
-    return {row["method"]: whole / max(row[quantity], 1e-9) for row in over_alpha(rows)}
+def _ratios(rows: Table, quantity: str, baseline: str = EDGE_GRAFTING) -> dict[str, float]:
+    """Return the ratios of a baseline to the other methods in a quantity, by method."""
+    whole = the_run(rows, baseline)[quantity]
+    others = _others(rows) if baseline == FIRST_HIT else over_alpha(rows)
+    return {row["method"]: whole / max(row[quantity], 1e-9) for row in others}
 
 
 def _more(quantity: str) -> Check:
@@ -367,20 +358,19 @@ FASTER = _more("seconds")
 FEWER = (_more("tests"), _more("tables"))
 
 
-def _mean_ratios(quantity: str) -> Callable[[Rows], dict[str, float]]:
+def _mean_ratios(quantity: str) -> Callable[[Table], Values]:
     """Return a function of the geometric mean over α of the ratios, by panel."""
 
-    def means(rows: Rows) -> dict[str, float]:
-        ratios = each_panel(lambda here: list(_ratios(here, quantity).values()))(rows)
-        if len(ratios) < 2:
+    def means(rows: Table) -> Values:
+        if len(rows.group("panel")) < 2:
             raise NotMeasured("One size alone cannot show how the advantage grows.")
-        return {name: np.exp(np.mean(np.log(values))) for name, values in ratios.items()}
+        return rows.group("panel").map(lambda here: gmean([*_ratios(here, quantity).values()]))
 
     return means
 
 
 GAP_GROWS: tuple[Check, ...] = (
-    ("growth of mean ratio of seconds", lambda r: steps(_mean_ratios("seconds")(r)), "above 0"),
+    ("growth of mean ratio of seconds", lambda r: _mean_ratios("seconds")(r).steps(), "above 0"),
     ("mean ratio of edge grafting's seconds to best-choice's", _mean_ratios("seconds")),
     ("mean ratio of tests", _mean_ratios("tests")),
 )
@@ -389,14 +379,13 @@ GAP_GROWS: tuple[Check, ...] = (
 def many_times_as_long(times: float, nodes: int) -> tuple[Check, ...]:
     """Check that edge grafting takes about `times` as long with `nodes` variables."""
 
-    def ratios(rows: Rows) -> dict[str, float]:
-        here = where(rows, nodes=nodes)
-        if not here:
+    def ratios(rows: Table) -> dict[str, float]:
+        if not rows.where(nodes=nodes):
             raise NotMeasured(f"{nodes} variables were not measured; --scale paper has them.")
-        return _ratios(here, "seconds")
+        return _ratios(rows.where(nodes=nodes), "seconds")
 
-    def median(rows: Rows) -> float:
-        return float(np.median(list(ratios(rows).values())))
+    def median(rows: Table) -> float:
+        return float(np.median([*ratios(rows).values()]))
 
     return (
         (f"median over α of the ratio of seconds with {nodes} variables", median, "above 1.5"),
@@ -405,41 +394,33 @@ def many_times_as_long(times: float, nodes: int) -> tuple[Check, ...]:
     )
 
 
-def _objective_gap(rows: Rows) -> float | None:
-    ends = [row["objective"] for row in rows]
+def _objective_gap(rows: Table) -> float | None:
+    ends = rows.column("objective")
     return max(ends) / min(ends) - 1.0 if len(ends) > 1 else None
 
 
 SAME_OBJECTIVE: tuple[Check, ...] = (
     ("relative difference of objectives", each_panel(_objective_gap), "at most 0.001"),
     of_methods("objective"),
-    ("proved to have converged", lambda r: nested(r, "converged", "panel", "method", of=all)),
+    ("proved to have converged", lambda r: r.nested("converged", "panel", "method", of=all)),
 )
-
-
-def _first_hit_to_others(rows: Rows) -> dict[str, float]:
-    seconds = the_run(rows, FIRST_HIT)["seconds"]
-    return {row["method"]: seconds / row["seconds"] for row in _others(rows)}
-
-
 FIRST_HIT_LAST: Check = (
-    *("seconds of first hit to those of others", each_panel(_first_hit_to_others)),
+    "seconds of first hit to those of others",
+    each_panel(lambda rows: _ratios(rows, "seconds", FIRST_HIT)),
     "above 1",
 )
 
 
-def _descended(rows: Rows) -> dict[str, float]:
+def _descended(rows: Table) -> dict[str, float]:
     """Return the share of its descent that best-choice has done at edge grafting's first edge."""
     points = the_run(rows, EDGE_GRAFTING)["points"]
-    moments = zip(points["seconds"], points["edges"], strict=True)
-    start = next(seconds for seconds, edges in moments if edges > 0)
+    start = points["seconds"][int(np.argmax(np.array(points["edges"]) > 0))]
     shares = {}
     for row in over_alpha(rows):
-        objective = row["points"]["objective"]
-        done = zip(row["points"]["seconds"], objective, strict=True)
-        reached = [value for seconds, value in done if seconds <= start]
+        objective = np.array(row["points"]["objective"])
+        reached = objective[np.array(row["points"]["seconds"]) <= start][-1]
         whole = objective[0] - objective[-1]
-        shares[row["method"]] = (objective[0] - reached[-1]) / whole if whole > 0 else 1.0
+        shares[row["method"]] = (objective[0] - reached) / whole if whole > 0 else 1.0
     return shares
 
 
@@ -455,17 +436,16 @@ STARTS_LATE: tuple[Check, ...] = (
 
 def better_with_alpha(quantity: str) -> tuple[Check, ...]:
     """Check that a larger α gives a better final `quantity` and takes longer."""
-    sign = 1.0 if quantity == "recall" else -1.0
 
-    def improves(rows: Rows) -> bool:
-        values = [row[quantity] for row in over_alpha(rows)]
+    def improves(rows: Table) -> bool:
+        values = over_alpha(rows).column(quantity)
         slack = _SLACK[quantity] * (1.0 if quantity == "recall" else abs(values[0]))
-        gains = [sign * (after - before) for before, after in pairwise(values)]
-        return sum(gains) > 0.0 and all(gain >= -slack for gain in gains)
+        gains = np.diff(values) * (1.0 if quantity == "recall" else -1.0)
+        return bool(gains.sum() > 0.0 and (gains >= -slack).all())
 
-    def longer(rows: Rows) -> float:
-        seconds = [row["seconds"] for row in over_alpha(rows)]
-        return float(seconds[-1] / seconds[0])
+    def longer(rows: Table) -> float:
+        first, *_, last = over_alpha(rows).column("seconds")
+        return float(last / first)
 
     return (
         (f"{quantity} improves with every α", each_panel(improves), "true"),
@@ -478,9 +458,9 @@ def quick_but_poor(quantity: str) -> tuple[Check, ...]:
     """Check that first hit finishes first, with the worst value of `quantity`."""
 
     def larger(name: str, sign: float) -> Cases:
-        def count(rows: Rows) -> int:
+        def count(rows: Table) -> int:
             first = the_run(rows, FIRST_HIT)[name]
-            return sum(sign * row[name] > sign * first for row in _others(rows))
+            return sum(sign * value > sign * first for value in _others(rows).column(name))
 
         return each_panel(count)
 
@@ -492,17 +472,18 @@ def quick_but_poor(quantity: str) -> tuple[Check, ...]:
     )
 
 
-def _lost_descent(rows: Rows) -> float:
-    whole, ends = the_run(rows, EDGE_GRAFTING), [row["objective"] for row in over_alpha(rows)]
-    return float((max(ends) - min(ends)) / (whole["points"]["objective"][0] - whole["objective"]))
+def _lost_descent(rows: Table) -> float:
+    whole = the_run(rows, EDGE_GRAFTING)
+    lost = np.ptp(over_alpha(rows).column("objective"))
+    return float(lost / (whole["points"]["objective"][0] - whole["objective"]))
 
 
-def _lost_recall(rows: Rows) -> float:
-    recalls = [row["recall"] for row in over_alpha(rows)]
-    return (max(recalls) - min(recalls)) / max(*recalls, 1e-12)
+def _lost_recall(rows: Table) -> float:
+    recalls = over_alpha(rows).column("recall")
+    return float(np.ptp(recalls) / max(*recalls, 1e-12))
 
 
-def _lost_with_no_alpha(rows: Rows) -> float:
+def _lost_with_no_alpha(rows: Table) -> float:
     first, *_, last = over_alpha(rows)
     descent = last["points"]["objective"][0] - last["objective"]
     return float((first["objective"] - last["objective"]) / descent)
@@ -526,13 +507,10 @@ ALPHA_MATTERS: Check = (
 def _along_runs(value: Callable[[dict[str, list[float]]], float]) -> Cases:
     """Return cases by panel and method, of all runs of several steps with held-out NLPL."""
 
-    def cases(rows: Rows) -> Row:
-        found: Row = {}
-        for row in rows:
-            nlpl = row["points"]["nlpl"]
-            if None not in nlpl and len(nlpl) > 2:
-                found.setdefault(row["panel"], {})[row["method"]] = value(row["points"])
-        return found
+    def cases(rows: Table) -> Values:
+        evaluated = (row for row in rows if None not in row["points"]["nlpl"])
+        long = Table(row for row in evaluated if len(row["points"]["nlpl"]) > 2)
+        return long.nested("points", "panel", "method", of=lambda points: value(points[-1]))
 
     return cases
 
@@ -549,21 +527,21 @@ NO_OVERFITTING: Check = (
 )
 
 
-def _areas(rows: Rows) -> Row:
+def _areas(rows: Table) -> Values:
     """Return the mean recall without and with the hub rule, up to the edges that all runs reach."""
-    grid = np.linspace(0, min(row["points"]["edges"][-1] for row in rows), 200)
-    means = [
-        {**row, "area": np.interp(grid, row["points"]["edges"], row["points"]["recall"]).mean()}
-        for row in rows
-    ]
-    areas = nested(means, "area", "alpha", "hubs")
-    return {f"α = {alpha:g}": [a[False], a[True]] for alpha, a in areas.items() if len(a) == 2}
+    points = rows.column("points")
+    grid = np.linspace(0, min(one["edges"][-1] for one in points), 200)
+    areas = rows.nested(
+        *("points", "alpha", "hubs"),
+        of=lambda runs: np.mean([np.interp(grid, one["edges"], one["recall"]) for one in runs]),
+    )
+    return Values({f"α = {x:g}": [a[False], a[True]] for x, a in areas.items() if len(a) == 2})
 
 
 HUBS_HELP: tuple[Check, ...] = (
     (
         "change of the mean recall over all numbers of edges by the hub rule",
-        each_panel(lambda rows: {key: b - a for key, (a, b) in _areas(rows).items()}),
+        each_panel(lambda rows: _areas(rows).map(lambda both: both[1] - both[0])),
         "above 0.01",
     ),
     ("mean recall without and with", each_panel(_areas)),

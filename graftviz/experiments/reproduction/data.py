@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import joblib
 import numpy as np
 
 from graftviz.datasets import read_public
-from graftviz.datasets.labelled_graph import LabelledGraph
 from graftviz.datasets.public_cora import read_cora
 from graftviz.dynamics import TimeSeries, read_series, series_of
 from graftviz.errors import InputError
@@ -118,6 +118,7 @@ class Data:
     def __init__(self, files: Mapping[str, Path] | None = None) -> None:
         self._paths = dict(files or {})
         self._found: dict[Any, Any] = {}
+        self._digests: dict[str, str] = {}
 
     def has(self, source: str) -> bool:
         """Return whether data of that source are available."""
@@ -126,35 +127,31 @@ class Data:
     def problem(self, size: Size) -> Problem:
         """Return the data of a size, with the true edges if generated."""
         if size not in self._found:
-            is_generated = size.source == GENERATED
-            problem = Problem(size) if is_generated else Problem(size, self._cut(size))
-            self._found[size] = problem
+            given = None if size.source == GENERATED else self._cut(size)
+            self._found[size] = Problem(size, given)
         found: Problem = self._found[size]
         return found
 
-    def fingerprint(self, size: Size) -> str | None:
-        """Return the digest of rows read from files; None for generated rows."""
-        return None if size.source == GENERATED else self.problem(size).train.fingerprint
+    def digest(self, *sources: str) -> list[str]:
+        """Return the digests of those of the sources that are read from files."""
+        present = [source for source in sources if source in self._paths]
+        for source in present:
+            self.read(source)
+        return [self._digests[source] for source in present]
 
-    def labelled_graph(self, source: str) -> LabelledGraph:
-        """Return the labelled graph of a source."""
-        found: LabelledGraph = self._read(source, read_cora)
-        return found
-
-    def time_series(self, source: str) -> TimeSeries:
-        """Return the time series of a source."""
-        found: TimeSeries = self._read(source, read_series_file)
-        return found
-
-    def _read(self, source: str, reader: Callable[[Path], Any]) -> Any:
+    def read(self, source: str) -> Any:
+        """Return the tables, the labelled graph or the time series of a source."""
         if source not in self._found:
+            others = {"cora": read_cora, "series": read_series_file}
+            reader = others.get(source) or partial(read_source, SOURCES[source])
             self._found[source] = reader(self._paths[source])
+            # Later, cached properties may be part of the object.
+            self._digests[source] = joblib.hash(self._found[source])
         return self._found[source]
 
     def _cut(self, size: Size) -> tuple[DiscreteTable, DiscreteTable]:
         """Return training and held-out rows of a source, reduced to the size."""
-        reader = partial(read_source, SOURCES[size.source])
-        table, test = self._read(size.source, reader)
+        table, test = self.read(size.source)
         table, test = most_frequent_columns(table, test, size.nodes)
         if test is None:
             n_rows = min(size.rows + size.held_out, table.n_rows)
@@ -324,14 +321,9 @@ def most_frequent_columns(
 
 
 def _columns(table: DiscreteTable, columns: list[int]) -> DiscreteTable:
-    codes = np.ascontiguousarray(table.codes[columns])
-    codes.flags.writeable = False
-    return dataclasses.replace(
-        table,
-        codes=codes,
-        names=tuple(table.names[i] for i in columns),
-        labels=tuple(table.labels[i] for i in columns),
-    )
+    names = tuple(table.names[i] for i in columns)
+    labels = tuple(table.labels[i] for i in columns)
+    return DiscreteTable(table.codes[columns], names, labels, table.warnings)
 
 
 def _coded(
@@ -341,11 +333,8 @@ def _coded(
     least = min(int(part.min()) for part in parts)
     shifted = [part.astype(np.int64) - least for part in parts]
     sizes = np.max([part.max(axis=0) for part in shifted], axis=0) + 1
-    tables = [
-        DiscreteTable.from_codes(part, cardinalities=sizes.tolist(), names=names)
-        for part in shifted
-    ]
-    return tables[0], tables[1] if len(tables) > 1 else None
+    first, *second = (DiscreteTable.from_codes(part, names, sizes) for part in shifted)
+    return first, second[0] if second else None
 
 
 def _check_codes(path: Path, parts: list[np.ndarray]) -> None:

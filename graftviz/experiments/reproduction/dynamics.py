@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -21,10 +20,10 @@ from graftviz.dynamics import (
     TimeSeries,
     Transitions,
 )
-from graftviz.experiments.reproduction.rows import Row, Rows
+from graftviz.experiments.reproduction.rows import Row, Table
 from graftviz.figures.reproduction import Look, scale_look
 from graftviz.figures.style import BLACK, GREY, VERMILION
-from graftviz.options import option_specs
+from graftviz.formats.json_values import json_value
 
 PARENTS = 15  # of the synthetic experiments
 FRACTIONS = (0.1, 0.2, 0.5)
@@ -83,12 +82,6 @@ def learners(parents: int) -> dict[str, DynamicsLearner]:
     return found
 
 
-def options_of(learner: DynamicsLearner) -> Row:
-    """Return name and options of a learner as JSON values."""
-    options = {spec.name: getattr(learner, spec.name) for spec in option_specs(learner)}
-    return {"learner": learner.name, **options}
-
-
 def learn_single_threaded(
     data: TimeSeries | Transitions, learner: DynamicsLearner, seed: int
 ) -> DynamicsResult:
@@ -129,15 +122,17 @@ def all_measures(
     }
 
 
-def finite(value: Any) -> float | None:
-    """Return the value, or None if it is not finite, as in forecasts of unstable systems."""
-    return float(value) if math.isfinite(value) else None
+def spread_table(rows: Table, count: str, *by: str) -> Iterator[Row]:
+    """Yield number, means and standard deviations of the rows by columns; None without a value.
 
-
-def spread_columns(rows: Rows) -> Row:
-    """Return means and standard deviations of all measures; None for those without rows."""
-    columns: Row = {}
-    for key in MEASURES:
-        values = [row[key] for row in rows if key in row] or [math.nan]
-        columns |= {f"{key}_mean": finite(np.mean(values)), f"{key}_sd": finite(np.std(values))}
-    return columns
+    Parameters
+    ----------
+    count : str
+        Column of the number of rows.
+    """
+    for place, here in rows.group(*by).items():
+        columns = dict(zip(by, place, strict=True)) | {count: len(here)}
+        for key in MEASURES:
+            values = [row.get(key, math.nan) for row in here]
+            columns |= {f"{key}_mean": np.mean(values), f"{key}_sd": np.std(values)}
+        yield json_value(columns)

@@ -26,7 +26,7 @@ from graftviz.errors import InputError
 from graftviz.experiments.reproduction import papers
 from graftviz.experiments.reproduction.claims import Claim, Held, Verdict
 from graftviz.experiments.reproduction.data import GENERATED, Data
-from graftviz.experiments.reproduction.rows import NotMeasured, Row, Rows
+from graftviz.experiments.reproduction.rows import NotMeasured, Row, Table
 from graftviz.formats.files import write_whole
 
 REHEARSAL, SMALL, PAPER = "rehearsal", "small", "paper"
@@ -56,30 +56,41 @@ class Part:
     columns : dict
         Columns of all its rows, as JSON values.
     measure : callable (task) -> rows
-        Returns rows of JSON values.
+        Returns or yields rows of JSON values.
     work : int
         Approximate amount of work, for the progress bar.
     settings : dict
         Further settings on which the rows depend.
     source : str
         Source of the data: "generated", or the name of a data set.
-    digest : callable (data) -> JSON value
-        Digest of data from files, on which the rows depend too.
+    instead : str
+        Name of a data set that is used instead of generated data if it is available.
     rehearse : callable (data)
         Does the work on tiny data, so that compilation is not timed.
     """
 
     columns: Row
-    measure: Callable[[MeasuringTask], Rows]
+    measure: Callable[[MeasuringTask], Iterable[Row]]
     work: int
     settings: Row
     source: str = GENERATED
-    digest: Callable[[Data], Any] = lambda _: None
+    instead: str = GENERATED
     rehearse: Callable[[Data], None] = lambda _: None
 
     def key(self, data: Data) -> Any:
         """Return everything on which the rows depend, as JSON values."""
-        return _as_json([self.columns, self.settings, self.digest(data)])
+        return _as_json([self.columns, self.settings, data.digest(self.source, self.instead)])
+
+
+def by_scale(**values: Sequence[Any]) -> tuple[Row, ...]:
+    """Return arguments of a sweep at each scale, from the three values of every argument."""
+    return tuple(
+        dict(zip(values, some, strict=True)) for some in zip(*values.values(), strict=True)
+    )
+
+
+def _flat(rows: Table) -> list[Row]:
+    return [{k: v for k, v in row.items() if not isinstance(v, list)} for row in rows]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,8 +107,8 @@ class Experiment:
         Arguments of `parts` at each of :data:`SCALES`.
     parts : callable (seed, **size) -> parts
     claims : tuple of Claim
-    draw : callable (title, rows) -> plotly figure
-    table : callable (rows) -> rows, optional
+    figure : callable (title, rows) -> plotly figure
+    table : callable (rows) -> rows
         Data of the figure as CSV; default: the columns of the rows that are not lists.
     summary : callable (rows) -> rows, optional
         Numbers of the measured parts for measured.json; default: those of `table`.
@@ -114,27 +125,29 @@ class Experiment:
     name: str
     title: str
     place: str
-    sizes: tuple[Row, Row, Row]
+    sizes: tuple[Row, ...]
     parts: Callable[..., Iterable[Part]]
     claims: tuple[Claim, ...]
-    draw: Callable[[str, Rows], go.Figure]
-    table: Callable[[Rows], Iterable[Row]] | None = None
-    summary: Callable[[Rows], Iterable[Row]] | None = None
+    figure: Callable[[str, Table], go.Figure]
+    table: Callable[[Table], Iterable[Row]] = _flat
+    summary: Callable[[Table], Iterable[Row]] | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     cost: tuple[str, str] = ("", "")
     needs: tuple[str, ...] = ()
     accepts: tuple[str, ...] = ()
 
-    def tabulated(self, rows: Rows) -> list[Row]:
-        """Return the data of the figure."""
-        if self.table is None:
-            rows = [{k: v for k, v in row.items() if not isinstance(v, list)} for row in rows]
-        return _as_json(list(rows if self.table is None else self.table(rows)))
+    def draw(self, title: str, rows: Iterable[Row]) -> go.Figure:
+        """Return the figure of measured rows."""
+        return self.figure(title, Table(rows))
 
-    def summarised(self, rows: Rows) -> list[Row]:
+    def tabulated(self, rows: Iterable[Row]) -> list[Row]:
+        """Return the data of the figure."""
+        return _as_json(list(self.table(Table(rows))))
+
+    def summarised(self, rows: Iterable[Row]) -> list[Row]:
         """Return numbers of the measured parts."""
-        return self.tabulated(rows) if self.summary is None else _as_json(list(self.summary(rows)))
+        return _as_json(list((self.summary or self.table)(Table(rows))))
 
 
 @cache
@@ -181,18 +194,18 @@ class PartCache:
         self._folder = folder
         self._fresh = fresh
 
-    def get(self, settings: Any) -> Rows | None:
+    def get(self, settings: Any) -> list[Row] | None:
         """Return the cached rows of these settings, or None if there are none."""
         if self._fresh:
             return None
         try:
             entry = json.loads(self._path(settings).read_text(encoding="utf-8"))
-            rows: Rows = entry["rows"]
+            rows: list[Row] = entry["rows"]
             return rows if entry["settings"] == settings else None
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
-    def put(self, settings: Any, rows: Rows) -> None:
+    def put(self, settings: Any, rows: list[Row]) -> None:
         """Store the rows of a part."""
         self._folder.mkdir(parents=True, exist_ok=True)
         content = json.dumps({"settings": settings, "rows": rows}, allow_nan=False)
@@ -224,7 +237,7 @@ class Reproduction:
 
     def __init__(self, experiment: Experiment, scale: str, seed: int) -> None:
         self.experiment, self.scale, self.seed = experiment, scale, seed
-        self.measured: dict[Part, Rows] = {}
+        self.measured: dict[Part, list[Row]] = {}
         self.reused: list[Part] = []
 
     @cached_property
@@ -234,9 +247,11 @@ class Reproduction:
         return list(self.experiment.parts(seed=self.seed, **size))
 
     @property
-    def rows(self) -> list[Row]:
+    def rows(self) -> Table:
         """All measured rows with the columns of their parts."""
-        return [{**part.columns, **row} for part, rows in self.measured.items() for row in rows]
+        return Table(
+            {**part.columns, **row} for part, rows in self.measured.items() for row in rows
+        )
 
     @property
     def status(self) -> str:
@@ -268,9 +283,8 @@ class Reproduction:
             rows = cache.get(settings)
             if rows is None:
                 part.rehearse(data)
-                rows = part.measure(
-                    MeasuringTask(data, partial(_report, on_progress, done, part.work))
-                )
+                task = MeasuringTask(data, partial(_report, on_progress, done, part.work))
+                rows = list(part.measure(task))
                 cache.put(settings, rows)
             else:
                 self.reused.append(part)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -12,49 +14,95 @@ from scipy.stats import spearmanr
 
 from graftviz.figures.reproduction import Look
 from graftviz.figures.reproduction_lines import SpreadLine, SpreadPanel, lines_figure
+from graftviz.formats.json_values import json_value
 
 Row = dict[str, Any]
-Rows = Sequence[Row]
 
 
 class NotMeasured(Exception):
     """Error for a claim whose measurements are missing."""
 
 
-class Found(dict[Any, Any]):
-    """Dictionary that raises :class:`NotMeasured` for a missing key."""
+def attributes(owner: Any, *names: str) -> Row:
+    """Return attributes of an object by their names."""
+    return {name: getattr(owner, name) for name in names}
+
+
+class Values(dict[Any, Any]):
+    """Values by case, maybe nested; a missing case raises :class:`NotMeasured`."""
 
     def __missing__(self, key: Any) -> Any:
         raise NotMeasured(f"{key} was not measured.")
 
+    def map(self, of: Callable[[Any], Any]) -> Values:
+        """Return a function of each value."""
+        return Values({key: of(value) for key, value in self.items()})
 
-def group(rows: Rows, column: str) -> Found:
-    """Return the rows by their value in a column, in order of appearance."""
-    groups = Found()
-    for row in rows:
-        groups.setdefault(row[column], []).append(row)
-    return groups
+    def only(self, keys: Iterable[Any]) -> Values:
+        """Return the values of these cases."""
+        return Values({key: self[key] for key in keys})
+
+    def steps(self) -> Values:
+        """Return the differences from one value to the next."""
+        return Values({f"{a} to {b}": self[b] - self[a] for a, b in pairwise(self)})
+
+    def __sub__(self, other: Values | float) -> Values:
+        return self._with(other, operator.sub)
+
+    def __truediv__(self, other: Values | float) -> Values:
+        return self._with(other, operator.truediv)
+
+    def _with(self, other: Values | float, of: Callable[[Any, Any], Any]) -> Values:
+        """Return a function of each value and that of the same case of `other`, or `other`."""
+        if isinstance(other, Values):
+            return Values({key: of(value, other[key]) for key, value in self.items()})
+        return self.map(lambda value: of(value, other))
 
 
-def nested(rows: Rows, column: str, *by: str, of: Callable[[Any], Any] = np.mean) -> Any:
-    """Return a statistic of a column by the values of other columns, as nested dictionaries.
+class Table(list[Row]):
+    """Measured rows, or a table made of them."""
 
-    ``nested(rows, "error", "method", "n")["dense"][10]`` is the mean error of dense with n = 10.
-    """
-    if not by:
-        return of([row[column] for row in rows])
-    groups = group(rows, by[0]).items()
-    return Found({key: nested(here, column, *by[1:], of=of) for key, here in groups})
+    def group(self, *columns: str) -> Values:
+        """Return the rows by their value or values in columns, in order of appearance."""
+        key = operator.itemgetter(*columns)
+        groups = Values()
+        for row in self:
+            groups.setdefault(key(row), Table()).append(row)
+        return groups
 
+    def nested(self, column: str, *by: str, of: Callable[[Any], Any] = np.mean) -> Values:
+        """Return a statistic of a column by the values of other columns, as nested dictionaries.
 
-def where(rows: Rows, **values: Any) -> list[Row]:
-    """Return the rows that have these values in these columns; others may lack the columns."""
-    return [row for row in rows if all(row.get(key) == values[key] for key in values)]
+        ``rows.nested("error", "method", "n")["dense"][10]`` is the mean error of dense with n = 10.
+        """
+        if by[1:]:
+            return self.group(by[0]).map(lambda rows: rows.nested(column, *by[1:], of=of))
+        return self.group(by[0]).map(lambda rows: of(rows.column(column)))
 
+    def where(self, **values: Any) -> Table:
+        """Return the rows that have these values in these columns; others may lack the columns."""
+        return Table(row for row in self if all(row.get(key) == values[key] for key in values))
 
-def steps(values: Mapping[Any, float]) -> dict[str, float]:
-    """Return the differences from one value to the next."""
-    return {f"{a} to {b}": values[b] - values[a] for a, b in pairwise(values)}
+    def column(self, name: str) -> list[Any]:
+        """Return the values of a column."""
+        return [row[name] for row in self]
+
+    def by(self, *columns: str) -> Table:
+        """Return the rows in ascending order of columns."""
+        return Table(sorted(self, key=operator.itemgetter(*columns)))
+
+    def level(self, column: str) -> Table:
+        """Return the rows without a value in a column once for every value that others have."""
+        values = sorted({row[column] for row in self} - {None})
+        return Table(
+            {**row, column: value}
+            for row in self
+            for value in (values if row[column] is None else [row[column]])
+        )
+
+    def extended(self, more: Callable[[Row], Row]) -> Table:
+        """Return the rows with further columns, computed from each."""
+        return Table({**row, **more(row)} for row in self)
 
 
 def rank_correlation(first: Sequence[float], second: Sequence[float]) -> float:
@@ -90,6 +138,11 @@ def power(counts: Mapping[float, float]) -> float:
     return float(np.polyfit(np.log(list(counts)), np.log(list(counts.values())), 1)[0])
 
 
+def mean(values: Sequence[Any]) -> float:
+    """Return the mean; infinite if a value is None, as forecasts of unstable systems are."""
+    return float("inf") if None in values else float(np.mean(values))
+
+
 def mean_line(name: str, runs: Mapping[Any, Sequence[Any]], look: Look) -> SpreadLine:
     """Return a line of means and standard deviations by x; points that are not finite are left out.
 
@@ -98,60 +151,66 @@ def mean_line(name: str, runs: Mapping[Any, Sequence[Any]], look: Look) -> Sprea
     runs : dict
         Values of all runs by x.
     """
-    means, spread = [], []
-    for values in runs.values():
-        is_finite = None not in values and bool(np.isfinite(values).all())
-        means.append(float(np.mean(values)) if is_finite else None)
-        spread.append(float(np.std(values)) if is_finite else 0.0)
+    means = [json_value(mean(values)) for values in runs.values()]
+    spread = [
+        0.0 if center is None else float(np.std(values))
+        for center, values in zip(means, runs.values(), strict=True)
+    ]
     several = any(len(values) > 1 for values in runs.values())
     return SpreadLine(name, list(runs), means, spread if several else (), look)
 
 
-def panel(
-    title: str,
-    x_title: str,
-    y_title: str,
-    lines: Mapping[str, Mapping[Any, Sequence[Any]]],
-    looks: Mapping[str, Look],
-    **logarithmic: bool,
-) -> SpreadPanel:
-    """Return a panel with one line per name, from the values of all runs by x."""
-    drawn = [mean_line(name, runs, looks[name]) for name, runs in lines.items()]
-    return SpreadPanel(title, x_title, y_title, drawn, **logarithmic)
+@dataclass(frozen=True)
+class LineFigure:
+    """Means and standard deviations of columns against another column; draws when called.
 
-
-def draw_lines(
-    title: str,
-    rows: Rows,
-    *,
-    x: str,
-    x_title: str,
-    y: Mapping[str, str],
-    looks: Mapping[str, Look],
-    line: str = "method",
-    panel_by: str | None = None,
-    share_y: bool = False,
-    **logarithmic: bool,
-) -> go.Figure:
-    """Draw means and standard deviations of columns against another column.
-
-    Parameters
+    Attributes
     ----------
-    x, line : str
-        Columns: the horizontal axis, and the name of the line.
+    x, x_title : str
+        Column of the horizontal axis, and its title.
     y : dict
-        Titles by column; one panel each.
+        Titles by column; one panel for each that the rows have.
     looks : dict
         By name of the line, in the order of the legend.
-    panel_by : str, optional
-        Column with the names of panels, each with its own rows.
+    line, panel : str
+        Columns of the names of lines, and of panels with their own rows, if the rows have it.
+    table : callable (rows) -> rows
+        Makes the drawn rows of the measured ones.
+    share_y : bool
+        Whether all panels have the same vertical axis.
+    log_x : bool
+    log_y : bool or None
+        None: logarithmic if the largest mean is more than twice the smallest.
     """
-    panels = []
-    for name, here in (group(rows, panel_by) if panel_by else {"": rows}).items():
-        ordered = sorted(here, key=lambda row: row[x])
-        for column, y_title in y.items():
-            runs = nested(ordered, column, line, x, of=list)
-            lines = {key: runs[key] for key in looks if key in runs}
-            words = name if isinstance(name, str) else f"{panel_by} {name}"
-            panels.append(panel(words, x_title, y_title, lines, looks, **logarithmic))
-    return lines_figure(title, panels, share_y=share_y)
+
+    x: str
+    x_title: str
+    y: Mapping[str, str]
+    looks: Mapping[str, Look]
+    line: str = "method"
+    panel: str = "panel"
+    table: Callable[[Table], Iterable[Row]] = Table
+    share_y: bool = False
+    log_x: bool = False
+    log_y: bool | None = False
+
+    def __call__(self, title: str, rows: Table) -> go.Figure:
+        """Return the plotly figure of measured rows."""
+        table = Table(self.table(rows))
+        has_panels = any(self.panel in row for row in table)
+        groups = table.group(self.panel) if has_panels else {"": table}
+        panels = [
+            self._panel(name if isinstance(name, str) else f"{self.panel} {name}", here, column)
+            for name, here in groups.items()
+            for column in self.y
+            if any(column in row for row in here)
+        ]
+        return lines_figure(title, panels, share_y=self.share_y)
+
+    def _panel(self, title: str, rows: Table, column: str) -> SpreadPanel:
+        """Return the panel of a column, from the values of all runs by line and x."""
+        runs = rows.by(self.x).nested(column, self.line, self.x, of=list)
+        lines = [mean_line(key, runs[key], self.looks[key]) for key in self.looks if key in runs]
+        means = [value for drawn in lines for value in drawn.y if value is not None]
+        log_y = bool(means) and max(means) > 2.0 * min(means) if self.log_y is None else self.log_y
+        return SpreadPanel(title, self.x_title, self.y[column], lines, self.log_x, log_y)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterator, Sequence
+import operator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -15,23 +16,18 @@ from graftviz.experiments.bench import Size
 from graftviz.experiments.reproduction import curves
 from graftviz.experiments.reproduction.claims import Check, Claim
 from graftviz.experiments.reproduction.curves import Panel
-from graftviz.experiments.reproduction.experiment import Experiment, MeasuringTask, Part
-from graftviz.experiments.reproduction.rows import (
-    Found,
-    NotMeasured,
-    Row,
-    Rows,
-    group,
-    nested,
-    power,
-    where,
-)
+from graftviz.experiments.reproduction.experiment import Experiment, MeasuringTask, Part, by_scale
+from graftviz.experiments.reproduction.rows import NotMeasured, Row, Table, Values, power
 from graftviz.figures import reproduction as figures
 from graftviz.learners.edge_grafting import EdgeGrafting
 from graftviz.tuning import PAPER_GRID, USEFUL_GRID, tuning_grid
 
 _PAPER = "Best-choice edge grafting"
-_REHEARSAL = Size(8, 300, held_out=40)
+
+
+def rehearsal_size(nodes: int) -> Size:
+    """Return the size of tiny data."""
+    return Size(nodes, 300, held_out=40)
 
 
 def paper_size(nodes: int) -> Size:
@@ -44,20 +40,21 @@ def small_size(nodes: int) -> Size:
     return Size(nodes, 4_000, held_out=500)
 
 
-def three_n(small: Sequence[int], paper: Sequence[int]) -> tuple[Row, Row, Row]:
+def three_n(small: Sequence[int], paper: Sequence[int]) -> tuple[Row, ...]:
     """Return panels of 3n edges by scale, of n at rehearsal."""
-    return (
-        {"panels": [Panel(dataclasses.replace(_REHEARSAL, nodes=n), n) for n in (8, 10)]},
-        {"panels": [Panel(small_size(n), 3 * n) for n in small]},
-        {"panels": [Panel(paper_size(n), 3 * n) for n in paper]},
+    return by_scale(
+        panels=(
+            [Panel(rehearsal_size(n), n) for n in (8, 10)],
+            [Panel(small_size(n), 3 * n) for n in small],
+            [Panel(paper_size(n), 3 * n) for n in paper],
+        )
     )
 
 
-def until_converged(small: int, paper: int) -> tuple[Row, Row, Row]:
+def until_converged(small: int, paper: int) -> tuple[Row, ...]:
     """Return one panel without an edge budget by scale."""
-    sizes = (_REHEARSAL, small_size(small), paper_size(paper))
-    rehearsal, small_panel, paper_panel = ({"panels": [Panel(size, None)]} for size in sizes)
-    return rehearsal, small_panel, paper_panel
+    sizes = (rehearsal_size(8), small_size(small), paper_size(paper))
+    return by_scale(panels=tuple([Panel(size, None)] for size in sizes))
 
 
 def learning_curves(
@@ -75,7 +72,7 @@ def learning_curves(
     presets = {getattr(method.learner, "preset", None) for method in methods}
     return {
         "parts": partial(curves.learner_runs, methods=methods, **more),
-        "draw": partial(curves.draw_curves, quantities=quantities, axis=axis),
+        "figure": partial(curves.draw_curves, quantities=quantities, axis=axis),
         "table": curves.curve_table,
         "summary": curves.run_table,
         "settings": {"presets": sorted(filter(None, presets)), **curves.SETTINGS},
@@ -150,40 +147,38 @@ def rank_parts(seed: int, n: int, largest: int, trials: int) -> Iterator[Part]:
 
 def _simulate_ranks(
     seed: int, possible: int, largest: int, trials: int, task: MeasuringTask
-) -> Rows:
+) -> Iterator[Row]:
     """Simulate the smallest of |R| ranks drawn without replacement from 1 … n (n − 1) / 2."""
     rng = np.random.default_rng(seed)
-    rows = []
     for size in range(1, largest + 1):
         draws = (rng.choice(possible, size, replace=False, shuffle=False) for _ in range(trials))
         ranks = np.array([1 + draw.min() for draw in draws])
         row = {"reservoir": size, "mean_rank": float(ranks.mean())}
         row["expected_rank"] = (possible + 1) / (size + 1)
         row |= {"least_rank": int(ranks.min()), "largest_rank": int(ranks.max())}
-        rows.append(row | {"percent_of_all_pairs": 100 * row["mean_rank"] / possible})
+        yield row | {"percent_of_all_pairs": 100 * row["mean_rank"] / possible}
         task.progress(size)
-    return rows
 
 
-def _draw_ranks(title: str, rows: Rows) -> go.Figure:
+def _draw_ranks(title: str, rows: Table) -> go.Figure:
     names = ("reservoir", "mean_rank", "expected_rank", "least_rank", "largest_rank")
-    columns = (np.array([row[name] for row in rows]) for name in names)
     possible = rows[0]["expected_rank"] * (rows[0]["reservoir"] + 1) - 1
-    return figures.rank_figure(title, figures.Ranks(*columns), round(possible))
+    ranks = figures.Ranks(*(np.array(rows.column(name)) for name in names))
+    return figures.rank_figure(title, ranks, round(possible))
 
 
-def _rank_ratios(rows: Rows) -> list[float]:
+def _rank_ratios(rows: Table) -> list[float]:
     if not rows:
         raise NotMeasured("The ranks were not simulated.")
     return [row["mean_rank"] / row["expected_rank"] for row in rows]
 
 
-def _share_of_gain(rows: Rows) -> dict[str, float]:
+def _share_of_gain(rows: Table) -> dict[str, float]:
     """Return the share of what an unlimited reservoir gains over first hit, with |R| = 50."""
     _rank_ratios(rows)
-    small = rows[min(50, len(rows)) - 1]
-    first, rank = rows[0]["mean_rank"], small["mean_rank"]
-    return {f"|R| = {small['reservoir']}": (first - rank) / (first - 1.0)}
+    first, small = rows[0], rows[:50][-1]
+    gain = first["mean_rank"] - small["mean_rank"]
+    return {f"|R| = {small['reservoir']}": gain / (first["mean_rank"] - 1.0)}
 
 
 _RANK_CLAIMS = (
@@ -207,46 +202,45 @@ _SCORES, _MOST_SCORES = "edges scored in one step", "most edges scored in one st
 _KINDS = (_AT_START, _AT_END, _SCORES)
 
 
-def count_table(rows: Rows) -> list[Row]:
+def count_table(rows: Iterable[Row]) -> Table:
     """Return the counted work of every run that added one edge per step."""
-    table = []
+    table = Table()
     for row in rows:
-        points = row["points"]
-        active = [k for k, edges in enumerate(points["edges"]) if edges > 0]
-        if not active:
+        active = np.array(row["points"]["edges"]) > 0
+        tests, tables = (np.array(row["points"][key])[active] for key in ("tests", "tables"))
+        if not active.any():
             continue
-        tests = [points["tests"][k] for k in active]
-        later = np.diff(tests) if len(tests) > 1 else np.array(tests)
+        later = np.diff(tests) if len(tests) > 1 else tests
         table.append(
             {
                 "method": row["method"],
                 "n": row["nodes"],
                 "steps": row["steps"],
                 "t_max": None if row["alpha"] is None else math.ceil(row["nodes"] / 4),
-                _AT_START: float(points["tables"][active[0]]),
-                _AT_END: float(points["tables"][active[-1]]),
+                _AT_START: float(tables[0]),
+                _AT_END: float(tables[-1]),
                 **{_SCORES: float(later.mean()), _MOST_SCORES: int(later.max())},
             }
         )
-    return sorted(table, key=lambda row: row["n"])
+    return table.by("n")
 
 
-def _draw_counts(title: str, rows: Rows) -> go.Figure:
+def _draw_counts(title: str, rows: Table) -> go.Figure:
     looks = {row["method"]: curves.look_of(row) for row in rows}
-    charts: dict[str, list[figures.Growth]] = {}
-    for kind in _KINDS:
-        for method, by_n in nested(count_table(rows), kind, "method", "n").items():
+    charts: dict[str, list[figures.Growth]] = {kind: [] for kind in _KINDS}
+    for kind, chart in charts.items():
+        for method, by_n in count_table(rows).nested(kind, "method", "n").items():
             exponent = power(by_n) if len(by_n) > 1 else None
             line = (method, list(by_n), list(by_n.values()), exponent, looks[method])
-            charts.setdefault(kind, []).append(figures.Growth(*line))
-    return figures.growth_figure(title, charts)
+            chart.append(figures.Growth(*line))
+    return figures.growth_figure(title, {kind: chart for kind, chart in charts.items() if chart})
 
 
 def _power_checks(kind: str) -> tuple[Check, Check]:
     """Check that work grows as n² for edge grafting, and at most as n for best-choice."""
 
-    def of(method: str) -> Callable[[Rows], float]:
-        return lambda rows: power(nested(count_table(rows), kind, "method", "n")[method])
+    def of(method: str) -> Callable[[Table], float]:
+        return lambda rows: power(count_table(rows).nested(kind, "method", "n")[method])
 
     return (
         (f"power of n, {kind}, edge grafting", of(curves.EDGE_GRAFTING), "1.75 to 2.25"),
@@ -254,7 +248,7 @@ def _power_checks(kind: str) -> tuple[Check, Check]:
     )
 
 
-def _of_best_choice(value: Callable[[Row], float]) -> Callable[[Rows], dict[str, float]]:
+def _of_best_choice(value: Callable[[Row], float]) -> Callable[[Table], dict[str, float]]:
     return lambda rows: {
         f"n = {row['n']}": value(row) for row in count_table(rows) if row["t_max"] is not None
     }
@@ -265,17 +259,19 @@ COUNTED = (
     "counted."
 )
 COUNTS: dict[str, Any] = {
-    "sizes": (
-        {"panels": [Panel(dataclasses.replace(_REHEARSAL, nodes=n), 6) for n in (8, 16)]},
-        {"panels": [Panel(small_size(n), 40) for n in (50, 100, 200)]},
-        {"panels": [Panel(paper_size(n), 100) for n in (100, 200, 400, 600)]},
+    "sizes": by_scale(
+        panels=(
+            [Panel(rehearsal_size(n), 6) for n in (8, 16)],
+            [Panel(small_size(n), 40) for n in (50, 100, 200)],
+            [Panel(paper_size(n), 100) for n in (100, 200, 400, 600)],
+        )
     ),
     "parts": partial(
         curves.learner_runs,
         methods=(curves.baselines()[0], curves.best_choice(1.0)),
         held_out=False,
     ),
-    "draw": _draw_counts,
+    "figure": _draw_counts,
     "table": count_table,
     "summary": curves.run_table,
     "settings": {
@@ -330,7 +326,7 @@ def tuning_parts(seed: int, size: Size) -> Iterator[Part]:
             yield Part({"grid": name}, measure, 3 * size.nodes * len(grid["lam2"]), settings)
 
 
-def _tune(size: Size, grid: dict[str, Sequence[Any]], task: MeasuringTask) -> Rows:
+def _tune(size: Size, grid: dict[str, Sequence[Any]], task: MeasuringTask) -> list[Row]:
     problem = task.data.problem(size)
     most = min(3 * size.nodes, math.comb(size.nodes, 2))
     tuning = tuning_grid(
@@ -346,73 +342,67 @@ def _tune(size: Size, grid: dict[str, Sequence[Any]], task: MeasuringTask) -> Ro
     return [{name: row[name] for name in _COLUMNS} for row in tuning.rows()]
 
 
-def _draw_tuning(title: str, rows: Rows) -> go.Figure:
+def _draw_tuning(title: str, rows: Table) -> go.Figure:
     grids = []
-    for name, here in group(rows, "grid").items():
+    for name, here in rows.group("grid").items():
+        columns = sorted(set(here.column("lam2")))
         for quantity, words in (("recall", "recall"), ("nlpl_test", "held-out NLPL")):
-            values = nested(here, quantity, "lam", "lam2")
-            columns = sorted({row["lam2"] for row in here})
-            table = [[values[lam].get(lam2) for lam2 in columns] for lam in sorted(values)]
-            places = (f"{words}, {name}", sorted(values), columns, table)
+            values = here.by("lam").nested(quantity, "lam", "lam2")
+            table = [[of_lam.get(lam2) for lam2 in columns] for of_lam in values.values()]
+            places = (f"{words}, {name}", list(values), columns, table)
             grids.append(figures.Grid(*places, lower_is_better=quantity != "recall"))
     return figures.grid_figure(title, grids, "λ", "λ₂")
 
 
-def _zeros(values: list[int]) -> int:
-    return values.count(0)
+def _best(by: str) -> Callable[[Table], Row]:
+    """Return a function of the row with the best value."""
+    return lambda rows: min(rows, key=lambda row: -row[by] if by == "recall" else row[by])
 
 
-def _best(rows: Rows, by: str) -> Row:
-    return min(rows, key=lambda row: -row[by] if by == "recall" else row[by])
-
-
-def _best_table(rows: Rows) -> list[Row]:
+def _best_table(rows: Table) -> list[Row]:
     """Return the best points of both grids."""
     return [
-        {"best_by": by, **_best(here, by)}
-        for here in group(rows, "grid").values()
+        {"best_by": by, **_best(by)(here)}
+        for here in rows.group("grid").values()
         for by in ("nlpl_test", "recall")
     ]
 
 
-def _best_points(by: str) -> Callable[[Rows], Row]:
+def _best_points(by: str) -> Callable[[Table], Row]:
     """Return cases: the best value and its λ and λ₂, by grid."""
-    return lambda rows: {
-        name: [_best(here, by)[key] for key in (by, "lam", "lam2")]
-        for name, here in group(rows, "grid").items()
-    }
+    columns = operator.itemgetter(by, "lam", "lam2")
+    return lambda rows: rows.group("grid").map(_best(by)).map(columns)
 
 
-def _gains(rows: Rows) -> dict[str, float]:
+def _gains(rows: Table) -> Values:
     """Return the largest decrease of the held-out NLPL from that without edges, by grid."""
-    grids = group(rows, "grid")
-    empty = where(grids[_PAPERS], edges=0)
+    grids = rows.group("grid")
+    empty = grids[_PAPERS].where(edges=0)
     if not empty:
         raise NotMeasured("A λ that activates nothing is needed for this.")
-    alone = empty[0]["nlpl_test"]
-    return {name: alone - _best(grids[name], "nlpl_test")["nlpl_test"] for name in _GRIDS}
+    return grids.only(_GRIDS).map(
+        lambda here: empty[0]["nlpl_test"] - _best("nlpl_test")(here)["nlpl_test"]
+    )
 
 
-def _spreads(rows: Rows) -> Row:
+def _spreads(rows: Table) -> Values:
     """Return the range of the NLPL over λ₂ as a share of the gain of the grid, by grid and λ."""
-    found: Row = {}
-    for name, gain in _gains(rows).items():
-        found[name] = {}
-        for lam, here in sorted(group(where(rows, grid=name), "lam").items()):
-            if any(row["edges"] for row in here):
-                spread = np.ptp([row["nlpl_test"] for row in here])
-                found[name][f"λ = {lam:g}"] = spread / max(gain, 1e-12)
+    gains = _gains(rows)
+    found = gains.map(lambda _: Values())
+    for (name, lam), here in sorted(rows.group("grid", "lam").items()):
+        if any(here.column("edges")):
+            spread = np.ptp(here.column("nlpl_test"))
+            found[name][f"λ = {lam:g}"] = spread / max(gains[name], 1e-12)
     return found
 
 
-def _precisions(rows: Rows) -> Found:
+def _precisions(rows: Table) -> Values:
     """Return the mean precision by λ, ascending."""
     _gains(rows)
-    means = nested([row for row in rows if row["edges"]], "precision", "lam")
-    return Found(sorted(means.items()))
+    return Table(row for row in rows if row["edges"]).by("lam").nested("precision", "lam")
 
 
-def _precision_of_least(rows: Rows) -> float:
+def _precision_of_least(rows: Table) -> float:
     first, *_, last = _precisions(rows).values()
     return float(first - last)
 
@@ -427,7 +417,10 @@ _TUNING_CLAIMS = (
             "at least 0.9",
         ),
         ("decrease of the NLPL from that without edges", _gains),
-        ("pairs that activate nothing", lambda r: nested(r, "edges", "grid", of=_zeros)),
+        (
+            "pairs that activate nothing",
+            lambda rows: rows.nested("edges", "grid", of=lambda edges: edges.count(0)),
+        ),
         ("best recall and its λ and λ₂", _best_points("recall")),
         ("best NLPL and its λ and λ₂", _best_points("nlpl_test")),
     ),
@@ -439,7 +432,7 @@ _TUNING_CLAIMS = (
         "Smaller values of λ produce spurious edges.",
         ("precision of the smallest λ less that of the largest", _precision_of_least, "below 0"),
         ("mean precision by λ", _precisions),
-        ("most edges by λ", lambda rows: nested(rows, "edges", "lam", of=max)),
+        ("most edges by λ", lambda rows: rows.nested("edges", "lam", of=max)),
     ),
 )
 
@@ -466,13 +459,9 @@ EXPERIMENTS = (
         name="best-choice-fig1",
         title="Ranks of the best edge in a reservoir",
         place=f"{_PAPER}, figure 1 and section 4.1",
-        sizes=(
-            {"n": 30, "largest": 80, "trials": 60},
-            {"n": 400, "largest": 500, "trials": 100},
-            {"n": 400, "largest": 500, "trials": 100},
-        ),
+        sizes=by_scale(n=(30, 400, 400), largest=(80, 500, 500), trials=(60, 100, 100)),
         parts=rank_parts,
-        draw=_draw_ranks,
+        figure=_draw_ranks,
         settings={"draws": "without replacement, independently for every size and trial"},
         claims=_RANK_CLAIMS,
         cost=("5 s", "5 s"),
@@ -556,10 +545,12 @@ EXPERIMENTS = (
         title="Objective and held-out NLPL on Jester and Yummly",
         place=f"{_PAPER}, figure 7 and section 4.3",
         needs=("jester", "yummly"),
-        sizes=(
-            {"panels": [_jester(8, 200, 40, 8), _yummly(8, 200, 40, 8)]},
-            {"panels": [_jester(50, 4_000, 500, 150), _yummly(120, 4_000, 500, 360)]},
-            {"panels": [_jester(100, 66_000, 7_400, 300), _yummly(489, 9_500, 500, 1_467)]},
+        sizes=by_scale(
+            panels=(
+                [_jester(8, 200, 40, 8), _yummly(8, 200, 40, 8)],
+                [_jester(50, 4_000, 500, 150), _yummly(120, 4_000, 500, 360)],
+                [_jester(100, 66_000, 7_400, 300), _yummly(489, 9_500, 500, 1_467)],
+            )
         ),
         **learning_curves("objective", "nlpl", methods=_ALL),
         cost=("10 s", "2 min"),
@@ -583,9 +574,9 @@ EXPERIMENTS = (
         name="best-choice-tuning",
         title="The grid of λ and λ₂",
         place=f"{_PAPER}, appendix C",
-        sizes=({"size": _REHEARSAL}, {"size": small_size(50)}, {"size": paper_size(200)}),
+        sizes=by_scale(size=(rehearsal_size(8), small_size(50), paper_size(200))),
         parts=tuning_parts,
-        draw=_draw_tuning,
+        figure=_draw_tuning,
         summary=_best_table,
         settings={
             "learner": "edge grafting, preset paper, 3n edges",

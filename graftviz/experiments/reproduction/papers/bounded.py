@@ -6,7 +6,7 @@ complexity" (ICML workshop on inferning, 2013).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
@@ -15,14 +15,7 @@ import numpy as np
 from graftviz.counts import PairCounts
 from graftviz.experiments.reproduction.claims import Check, Claim
 from graftviz.experiments.reproduction.experiment import Experiment, MeasuringTask, Part
-from graftviz.experiments.reproduction.rows import (
-    Row,
-    Rows,
-    draw_lines,
-    group,
-    rank_correlation,
-    where,
-)
+from graftviz.experiments.reproduction.rows import LineFigure, Row, Table, rank_correlation
 from graftviz.figures.reproduction import Look
 from graftviz.figures.style import BLUE, GREEN, ORANGE, VERMILION
 from graftviz.fitting.likelihood_fit import LikelihoodFit, Targets
@@ -146,7 +139,7 @@ def bounded_parts(
 
 def _measure_bounded(
     network: RandomNetwork, learner: BoundedInference, task: MeasuringTask
-) -> Rows:
+) -> list[Row]:
     """Learn, and return held-out likelihood and inference cost."""
     rows = sample_network(network)
     found = learn(rows.train, learner, seed=network.seed)
@@ -154,7 +147,7 @@ def _measure_bounded(
     return [_point(found.model, rows.test) | about]
 
 
-def _measure_path(network: RandomNetwork, path: int, task: MeasuringTask) -> Rows:
+def _measure_path(network: RandomNetwork, path: int, task: MeasuringTask) -> list[Row]:
     """Follow the path of λ while exact inference is feasible, and measure each graph twice.
 
     Once with the weights of the path, and once with maximum-likelihood weights.
@@ -233,11 +226,11 @@ def mean_score(model: PairwiseMRF) -> float:
 # --- figure and table ---------------------------------------------------------------------------
 
 
-def _frontier_table(rows: Rows) -> Iterator[Row]:
+def _frontier_table(rows: Table) -> Iterator[Row]:
     """Yield one row for every model, by network and learner."""
-    for here in group(rows, "network").values():
+    for here in rows.group("network").values():
         for name in _LOOKS:
-            for row in where(here, learner=name):
+            for row in here.where(learner=name):
                 yield {key: row[key] for key in _TABLE}
 
 
@@ -260,7 +253,7 @@ class CostComparison(NamedTuple):
 
 
 def compare_at_cost(
-    ours: Rows, others: Rows, cost: str, value: str, *, log: bool = True
+    ours: Iterable[Row], others: Iterable[Row], cost: str, value: str, *, log: bool = True
 ) -> CostComparison:
     """Compare every model of `ours` with the best value of `others` at most at its cost.
 
@@ -271,27 +264,24 @@ def compare_at_cost(
     def axis(costs: Any) -> np.ndarray:
         return np.log(np.maximum(costs, _LEAST_COST)) if log else np.asarray(costs)
 
-    frontier = sorted((row[cost], row[value]) for row in others)
-    if not frontier:
-        return CostComparison({}, len(ours))
-    costs, values = zip(*frontier, strict=True)
-    best = np.minimum.accumulate(values)
+    frontier = np.array(sorted((row[cost], row[value]) for row in others)).reshape(-1, 2)
+    costs, best = frontier[:, 0], np.minimum.accumulate(frontier[:, 1])
+    compared = [row for row in ours if len(costs) and row[cost] >= costs[0]]
     gains = {
         row["bound"]: float(np.interp(axis(row[cost]), axis(costs), best)) - row[value]
-        for row in ours
-        if row[cost] >= costs[0]
+        for row in compared
     }
-    return CostComparison(gains, len(ours) - len(gains))
+    return CostComparison(gains, len([*ours]) - len(compared))
 
 
 def _comparisons(
-    rows: Rows, ours: str, which: str, cost: str, value: str, *, log: bool = True
+    rows: Table, ours: str, which: str, cost: str, value: str, *, log: bool = True
 ) -> dict[str, CostComparison]:
     return {
         f"network {network}": compare_at_cost(
-            where(here, learner=ours), where(here, learner=which), cost, value, log=log
+            here.where(learner=ours), here.where(learner=which), cost, value, log=log
         )
-        for network, here in group(rows, "network").items()
+        for network, here in rows.group("network").items()
     }
 
 
@@ -303,21 +293,22 @@ def better_at_equal_cost(
     Counted operations, which have no noise, are judged besides seconds.
     """
 
-    def gains(rows: Rows, cost: str) -> Row:
-        found = _comparisons(rows, ours, which, f"{method}_{cost}", value)
-        return {name: one.gains for name, one in found.items()}
+    def gains(cost: str) -> Check:
+        words = f"{value} of {which} less that of {ours} at the same {cost} by bound"
 
-    words = f"{value} of {which} less that of {ours} at the same"
-    return (
-        (f"{words} operations by bound", lambda rows: gains(rows, "operations"), "above 0"),
-        (f"{words} seconds by bound", lambda rows: gains(rows, "seconds"), "above 0"),
-    )
+        def cases(rows: Table) -> Row:
+            found = _comparisons(rows, ours, which, f"{method}_{cost}", value)
+            return {name: one.gains for name, one in found.items()}
+
+        return words, cases, "above 0"
+
+    return gains("operations"), gains("seconds")
 
 
 def less_error_at_equal_likelihood(which: str) -> tuple[Check, ...]:
     """Check that the error of log Z is smaller with bounded inference at the same likelihood."""
 
-    def compared(rows: Rows) -> dict[str, CostComparison]:
+    def compared(rows: Table) -> dict[str, CostComparison]:
         return _comparisons(rows, BOUNDED, which, "nll", "log_partition_error", log=False)
 
     return (
@@ -336,15 +327,17 @@ def less_error_at_equal_likelihood(which: str) -> tuple[Check, ...]:
 def likelihood_rises_with(cost: str, value: str, word: str) -> Check:
     """Check that with both learners models of higher cost or error are more likely."""
 
-    def correlations(rows: Rows) -> Row:
-        found: Row = {}
-        for network, here in group(rows, "network").items():
-            for name in (BOUNDED, PATH):
-                models = where(here, learner=name)
-                if len(models) >= 3:
-                    values = [row[cost] for row in models], [-row[value] for row in models]
-                    found.setdefault(name, {})[f"network {network}"] = rank_correlation(*values)
-        return found
+    def correlations(rows: Table) -> Row:
+        return {
+            name: {
+                f"network {network}": rank_correlation(
+                    models.column(cost), [-loss for loss in models.column(value)]
+                )
+                for network, models in rows.where(learner=name).group("network").items()
+                if len(models) >= 3
+            }
+            for name in (BOUNDED, PATH)
+        }
 
     return f"rank correlation of {word} and likelihood", correlations, "at least 0.5"
 
@@ -398,22 +391,21 @@ _PERCENT = (
 )
 
 
-_REHEARSAL_BOUNDS = {"treewidth": (1, 2, 3), "penalised": (2,), "trbp-sweeps": (10, 30)}
-_SMALL_BOUNDS = {
-    "treewidth": (1, 2, 3, 4, 6),
-    "penalised": (1, 2, 3),
-    "trbp-sweeps": (10, 20, 40, 80),
-}
-_PAPER_BOUNDS = {
-    "treewidth": tuple(range(1, 11)),
-    "penalised": (1, 2, 3, 4),
-    "trbp-sweeps": (10, 15, 20, 30, 40, 60, 80, 120),
-}
+def _bounds(
+    treewidth: tuple[int, ...], penalised: tuple[int, ...], *sweeps: int
+) -> Mapping[str, tuple[int, ...]]:
+    return {"treewidth": treewidth, "penalised": penalised, "trbp-sweeps": sweeps}
+
+
+_REHEARSAL_BOUNDS = _bounds((1, 2, 3), (2,), 10, 30)
+_SMALL_BOUNDS = _bounds((1, 2, 3, 4, 6), (1, 2, 3), 10, 20, 40, 80)
+_PAPER_BOUNDS = _bounds(tuple(range(1, 11)), (1, 2, 3, 4), 10, 15, 20, 30, 40, 60, 80, 120)
 
 
 def _experiment(
     number: int, title: str, complexity: str, loss: str, cost: str, **more: Any
 ) -> Experiment:
+    lines = partial(LineFigure, line="learner", panel="network", share_y=True, log_y=True)
     return Experiment(
         name=f"bounded-fig{number}",
         title=title,
@@ -424,17 +416,7 @@ def _experiment(
             {"nodes": 30, "rows": 500, "networks": 5, "bounds": _PAPER_BOUNDS, "path": 40},
         ),
         parts=partial(bounded_parts, complexity=complexity),
-        draw=partial(
-            draw_lines,
-            x=loss,
-            x_title=_TITLES[loss],
-            y={cost: _TITLES[cost]},
-            looks=_LOOKS,
-            line="learner",
-            panel_by="network",
-            share_y=True,
-            log_y=True,
-        ),
+        figure=lines(loss, _TITLES[loss], {cost: _TITLES[cost]}, _LOOKS),
         table=_frontier_table,
         summary=list,
         settings={

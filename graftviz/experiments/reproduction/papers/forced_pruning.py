@@ -15,17 +15,8 @@ import plotly.graph_objects as go
 
 from graftviz.experiments.bench import Size
 from graftviz.experiments.reproduction.claims import Cases, Check, Claim
-from graftviz.experiments.reproduction.data import Data
-from graftviz.experiments.reproduction.experiment import Experiment, MeasuringTask, Part
-from graftviz.experiments.reproduction.rows import (
-    Found,
-    NotMeasured,
-    Row,
-    Rows,
-    group,
-    nested,
-    where,
-)
+from graftviz.experiments.reproduction.experiment import Experiment, MeasuringTask, Part, by_scale
+from graftviz.experiments.reproduction.rows import NotMeasured, Row, Table, Values, attributes
 from graftviz.figures.reproduction import (
     BASELINE_LOOKS,
     CurvePanel,
@@ -97,30 +88,23 @@ def pruning_parts(
     for size in data:
         size = dataclasses.replace(size, seed=seed)
         work = 1 + size.rows // 1000
-        shared: dict[str, Any] = {
-            "settings": {"size": dataclasses.asdict(size), "exchanges": exchanges},
-            "source": size.source,
-            "digest": partial(_fingerprint, size),
-        }
-        place = {"data": size.source}
+        place: Row = {"data": size.source}
+        settings = {"size": dataclasses.asdict(size), "exchanges": exchanges}
         references = partial(_measure_references, size)
-        yield Part(place | {"heuristic": _REFERENCE}, references, size.nodes * work, **shared)
+        columns = place | {"heuristic": _REFERENCE}
+        yield Part(columns, references, size.nodes * work, settings, size.source)
         for m, k in itertools.product(extras, exchanged):
             # Without exchanges the heuristic has no effect.
             for heuristic in heuristics if k else ("greedy",):
                 measure = partial(_measure_cell, size, heuristic, m, k, exchanges)
                 columns = place | {"heuristic": heuristic, "m": m, "k": k}
                 fits = 1 + (exchanges if k else 0)
-                yield Part(columns, measure, (size.nodes + m) * fits * work, **shared)
-
-
-def _fingerprint(size: Size, data: Data) -> str | None:
-    return data.fingerprint(size)
+                yield Part(columns, measure, (size.nodes + m) * fits * work, settings, size.source)
 
 
 def _measure_cell(
     size: Size, heuristic: str, m: int, k: int, exchanges: int, task: MeasuringTask
-) -> Rows:
+) -> list[Row]:
     """Learn, and return the scores and the counts of exchanges."""
     problem = task.data.problem(size)
     n = problem.train.n_variables
@@ -132,20 +116,17 @@ def _measure_cell(
     made = [step.exchange for step in result.trace if step.exchange is not None]
     return [
         {
-            "edges": result.edges,
-            "nlpl_test": result.nlpl_test,
-            "nlpl_train": result.nlpl_train,
+            **attributes(result, "edges", "nlpl_test", "nlpl_train", "stop_reason"),
             "steps": len(made),
             "tries": sum(exchange.tries for exchange in made),
             "accepted": sum(exchange.accepted for exchange in made),
             "fallbacks": sum(exchange.fallback for exchange in made),
-            "stop_reason": result.stop_reason,
             "seconds": result.seconds.total,
         }
     ]
 
 
-def _measure_references(size: Size, task: MeasuringTask) -> Rows:
+def _measure_references(size: Size, task: MeasuringTask) -> list[Row]:
     """Return the NLPL of the Chow–Liu tree and of regressions of each variable on all others.
 
     The regressions share no weights, so they have more parameters than a pairwise model. On data of
@@ -196,50 +177,45 @@ def _cells(table: DiscreteTable, others: np.ndarray, starts: np.ndarray) -> np.n
 # --- figure and table ---------------------------------------------------------------------------
 
 
-def _tables(rows: Rows, heuristic: str) -> Found:
-    """Return the cells of a heuristic's table by data set, and by m and k."""
-    found = Found()
-    for row in rows:
-        if row["heuristic"] == heuristic or row.get("k") == 0:
-            found.setdefault(row["data"], {})[row["m"], row["k"]] = row
-    if not found:
+def _cells_of(rows: Table, heuristic: str) -> Values:
+    """Return the cells of a heuristic's table by data set, in the order of m and k."""
+    cells = Table(row for row in rows if row["heuristic"] == heuristic or row.get("k") == 0)
+    if not cells:
         raise NotMeasured("None of the data sets was measured.")
-    return found
+    return cells.group("data").map(lambda here: here.by("m", "k"))
 
 
-def _references(rows: Rows) -> dict[str, Row]:
+def _references(rows: Table) -> dict[str, Row]:
     """Return tree and floor of every measured data set."""
-    return {row["data"]: row for row in where(rows, heuristic=_REFERENCE)}
+    return {row["data"]: row for row in rows.where(heuristic=_REFERENCE)}
 
 
-def _draw_table(title: str, rows: Rows, *, heuristic: str) -> go.Figure:
+def _draw_table(title: str, rows: Table, *, heuristic: str) -> go.Figure:
     """Draw the NLPL against the number of edges for every k, with the paper's values."""
     charts = []
-    cells = [row for row in rows if row["heuristic"] != _REFERENCE]
-    for source, table in (_tables(rows, heuristic) if cells else {}).items():
+    is_measured = any(row["heuristic"] != _REFERENCE for row in rows)
+    for source, cells in (_cells_of(rows, heuristic) if is_measured else {}).items():
         lines = []
-        for at, (k, here) in enumerate(sorted(group(list(table.values()), "k").items())):
-            x, y = ([row[key] for row in here] for key in ("edges", "nlpl_test"))
-            lines.append(Line(f"k = {k}", {"edges": x}, y, scale_look(at)))
+        for at, (k, here) in enumerate(cells.by("k", "m").group("k").items()):
+            edges = {"edges": here.column("edges")}
+            lines.append(Line(f"k = {k}", edges, here.column("nlpl_test"), scale_look(at)))
             papers = PAPERS[heuristic, source]
-            stated = [row for row in here if (row["m"], k) in papers]
+            stated = {row["m"]: papers[row["m"], k] for row in here if (row["m"], k) in papers}
             if stated:
-                x = [here[0]["edges"] - here[0]["m"] + row["m"] for row in stated]
-                y = [papers[row["m"], k] for row in stated]
+                x = [here[0]["edges"] - here[0]["m"] + m for m in stated]
                 look = scale_look(at, faint=True)
-                lines.append(Line(f"k = {k}, the paper", {"edges": x}, y, look))
-        edges = [row["edges"] for row in table.values()]
+                lines.append(Line(f"k = {k}, the paper", {"edges": x}, [*stated.values()], look))
+        ends = {"edges": [min(cells.column("edges")), max(cells.column("edges"))]}
         reference = _references(rows).get(source, {})
         names = {"tree": "Chow–Liu tree", "floor": "regressions on all others"}
         for (key, words), look in zip(names.items(), BASELINE_LOOKS, strict=True):
             if key in reference:
-                ends = {"edges": [min(edges), max(edges)]}
                 lines.append(Line(words, ends, [reference[key]] * 2, look))
         charts.append(CurvePanel(_TITLES[source], {"held-out NLPL": lines}))
     return learning_curves(title, charts, axis="edges")
 
 
-def _cell_summary(rows: Rows, *, heuristic: str) -> Iterator[Row]:
+def _cell_summary(rows: Table, *, heuristic: str) -> Iterator[Row]:
     """Yield every cell with the paper's number and the references."""
     references = _references(rows)
     for row in rows:
@@ -247,16 +223,13 @@ def _cell_summary(rows: Rows, *, heuristic: str) -> Iterator[Row]:
             continue
         # Without exchanges a cell belongs to both tables.
         name = row["heuristic"] if row["k"] else heuristic
+        paper = PAPERS[name, row["data"]].get((row["m"], row["k"]))
         reference = references.get(row["data"], {})
-        yield {
-            **row,
-            "heuristic": name,
-            "paper": PAPERS[name, row["data"]].get((row["m"], row["k"])),
-            **{key: reference.get(key) for key in ("tree", "floor")},
-        }
+        beside = {key: reference.get(key) for key in ("tree", "floor")}
+        yield {**row, "heuristic": name, "paper": paper, **beside}
 
 
-def _cell_table(rows: Rows, *, heuristic: str) -> Iterator[Row]:
+def _cell_table(rows: Table, *, heuristic: str) -> Iterator[Row]:
     for row in _cell_summary(rows, heuristic=heuristic):
         yield {key: row[key] for key in row if key not in ("fallbacks", "stop_reason")}
 
@@ -264,32 +237,35 @@ def _cell_table(rows: Rows, *, heuristic: str) -> Iterator[Row]:
 # --- claims -------------------------------------------------------------------------------------
 
 
-def _of_steps(heuristic: str, along: str, *, exchanges_only: bool = False) -> Cases:
+def _of_steps(heuristic: str, along: str) -> Callable[[Table], Values]:
     """Return the relative change of the NLPL from one m or k to the next, by data set."""
     fixed = "k" if along == "m" else "m"
 
-    def cases(rows: Rows) -> Row:
-        found: Row = {}
-        for source, table in _tables(rows, heuristic).items():
-            found[source] = {}
-            for value, here in sorted(group(list(table.values()), fixed).items()):
-                chosen = [row for row in here if row["k"] or not exchanges_only]
-                for a, b in itertools.pairwise(sorted(chosen, key=lambda row: row[along])):
-                    name = f"{along} = {a[along]} to {b[along]} at {fixed} = {value}"
-                    found[source][name] = b["nlpl_test"] / a["nlpl_test"] - 1.0
-        return found
+    def changes(cells: Table) -> dict[str, float]:
+        return {
+            f"{along} = {a[along]} to {b[along]} at {fixed} = {value}": b["nlpl_test"]
+            / a["nlpl_test"]
+            - 1.0
+            for value, here in cells.by(fixed, along).group(fixed).items()
+            for a, b in itertools.pairwise(here)
+        }
 
-    return cases
+    return lambda rows: _cells_of(rows, heuristic).map(changes)
+
+
+def _exchanged_steps(rows: Table) -> Values:
+    """Return the relative changes with k of rejection sampling, between cells with exchanges."""
+    return _of_steps("rejection", "k")(Table(row for row in rows if row.get("k")))
 
 
 def _cells_check(heuristic: str) -> Check:
     """Return the check that reports the NLPL of all cells."""
 
-    def cases(rows: Rows) -> Row:
+    def cases(rows: Table) -> Row:
         return {
-            f"{source}, m = {m}": nested(here, "nlpl_test", "k")
-            for source, table in _tables(rows, heuristic).items()
-            for m, here in sorted(group(list(table.values()), "m").items())
+            f"{source}, m = {m}": by_k
+            for source, cells in _cells_of(rows, heuristic).items()
+            for m, by_k in cells.nested("nlpl_test", "m", "k").items()
         }
 
     return f"NLPL by k, {heuristic}", cases
@@ -308,18 +284,17 @@ def _by_data(heuristic: str, value: Callable[[Row], Any]) -> Cases:
     "tree" and "floor" of the references. A data set without one of them is left out.
     """
 
-    def cases(rows: Rows) -> Row:
+    def cases(rows: Table) -> Row:
         references = _references(rows)
         found = {}
-        for source, table in _tables(rows, heuristic).items():
-            nlpl = {cell: row["nlpl_test"] for cell, row in table.items()}
-            papers = PAPERS[heuristic, source]
+        for source, cells in _cells_of(rows, heuristic).items():
+            nlpl, papers = cells.column("nlpl_test"), PAPERS[heuristic, source]
             numbers = {
-                "last": nlpl[max(nlpl)],
-                "best": min(nlpl.values()),
+                "last": nlpl[-1],
+                "best": min(nlpl),
                 "stated_first": papers[0, 0],
                 "stated": min(papers.values()),
-                **({"first": nlpl[0, 0]} if (0, 0) in nlpl else {}),
+                **({"first": nlpl[0]} if cells[0]["m"] == cells[0]["k"] == 0 else {}),
                 **references.get(source, {}),
             }
             with contextlib.suppress(KeyError):
@@ -336,35 +311,32 @@ def _reported(heuristic: str, **names: str) -> tuple[Check, ...]:
     )
 
 
-def _worse_steps(rows: Rows) -> int:
-    found = _of_steps("rejection", "k", exchanges_only=True)(rows)
-    return sum(change > 0 for steps in found.values() for change in steps.values())
+def _worse_steps(rows: Table) -> int:
+    return sum(x > 0 for changes in _exchanged_steps(rows).values() for x in changes.values())
 
 
-def _greedy_to_rejection(rows: Rows) -> Row:
+def _greedy_to_rejection(rows: Table) -> Row:
     """Return the NLPL of greedy deletion to that of rejection sampling, less 1, by cell."""
-    greedy = _tables(rows, "greedy")
+    greedy = _cells_of(rows, "greedy").map(lambda cells: cells.group("m", "k"))
     return {
         source: {
-            f"m = {m}, k = {k}": greedy[source][m, k]["nlpl_test"] / row["nlpl_test"] - 1.0
-            for (m, k), row in sorted(table.items())
+            f"m = {m}, k = {k}": greedy[source][m, k][0]["nlpl_test"] / row["nlpl_test"] - 1.0
+            for (m, k), (row,) in cells.group("m", "k").items()
             if k and (m, k) in greedy[source]
         }
-        for source, table in _tables(rows, "rejection").items()
+        for source, cells in _cells_of(rows, "rejection").items()
     }
 
 
-def _counts(rows: Rows) -> Row:
+def _counts(rows: Table) -> Values:
     """Return the counts of all exchanges, by data set."""
-    found = {}
-    for source, table in _tables(rows, "rejection").items():
-        made = [row for row in table.values() if row["k"]]
-        keys = ("tries", "accepted", "fallbacks", "seconds")
-        found[source] = {key: sum(row[key] for row in made) for key in keys}
-    return found
+    keys = ("tries", "accepted", "fallbacks", "seconds")
+    return _cells_of(rows, "rejection").map(
+        lambda cells: {key: sum(row[key] for row in cells if row["k"]) for key in keys}
+    )
 
 
-def _accepted(rows: Rows) -> Row:
+def _accepted(rows: Table) -> Row:
     counts = _counts(rows).items()
     return {name: one["accepted"] / one["tries"] for name, one in counts if one["tries"]}
 
@@ -405,7 +377,7 @@ _TABLE2_CLAIMS = (
     Claim(
         "With rejection sampling the PLL sometimes gets worse as k grows.",
         ("steps to a larger k that are worse", _worse_steps, "above 0"),
-        ("relative changes", _of_steps("rejection", "k", exchanges_only=True)),
+        ("relative changes", _exchanged_steps),
         _cells_check("rejection"),
     ),
     Claim("The PLL improves as the size of the model grows.", *_improves("rejection", "m")),
@@ -429,8 +401,21 @@ _TABLE2_CLAIMS = (
 )
 
 
-def _sizes(nodes: int, rows: int, held_out: int) -> list[Size]:
-    return [Size(nodes, rows, 2, held_out=held_out, source=name) for name in _TITLES]
+def _data(sizes: Sequence[tuple[int, int, int]]) -> list[Size]:
+    """Return the data sets with numbers of variables, rows and held-out rows."""
+    return [
+        Size(nodes, rows, 2, held_out=held_out, source=name)
+        for name, (nodes, rows, held_out) in zip(_TITLES, sizes, strict=True)
+    ]
+
+
+_WHOLE = ((16, 16_181, 3_236), (69, 17_412, 3_482), (17, 291_326, 58_265))
+_SCALES = by_scale(
+    data=(_data([(7, 120, 60)] * 3), _data([(16, 3_000, 600)] * 3), _data(_WHOLE)),
+    extras=((0, 3), (0, 15, 30), (0, 15, 30, 45, 60)),
+    exchanged=((0, 2), (0, 5, 10), (0, 1, 5, 10)),
+    exchanges=(3, 10, 50),
+)
 
 
 def _table(number: int, title: str, *heuristics: str, **more: Any) -> Experiment:
@@ -441,27 +426,9 @@ def _table(number: int, title: str, *heuristics: str, **more: Any) -> Experiment
         title=title,
         place=f"{_REPORT}, table {number}",
         needs=tuple(_TITLES),
-        sizes=(
-            {"data": _sizes(7, 120, 60), "extras": (0, 3), "exchanged": (0, 2), "exchanges": 3},
-            {
-                "data": _sizes(16, 3_000, 600),
-                "extras": (0, 15, 30),
-                "exchanged": (0, 5, 10),
-                "exchanges": 10,
-            },
-            {
-                "data": [
-                    Size(16, 16_181, 2, held_out=3_236, source="nltcs"),
-                    Size(69, 17_412, 2, held_out=3_482, source="plants"),
-                    Size(17, 291_326, 2, held_out=58_265, source="msnbc"),
-                ],
-                "extras": (0, 15, 30, 45, 60),
-                "exchanged": (0, 1, 5, 10),
-                "exchanges": 50,
-            },
-        ),
+        sizes=_SCALES,
         parts=partial(pruning_parts, heuristics=heuristics),
-        draw=partial(_draw_table, heuristic=heuristic),
+        figure=partial(_draw_table, heuristic=heuristic),
         table=partial(_cell_table, heuristic=heuristic),
         summary=partial(_cell_summary, heuristic=heuristic),
         settings={

@@ -4,27 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from operator import itemgetter
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
 
 from graftviz.experiments.reproduction.claims import Cases, Claim
-from graftviz.experiments.reproduction.experiment import Experiment, MeasuringTask, Part, model_seed
+from graftviz.experiments.reproduction.experiment import (
+    Experiment,
+    MeasuringTask,
+    Part,
+    by_scale,
+    model_seed,
+)
 from graftviz.experiments.reproduction.rows import (
-    Found,
+    LineFigure,
     NotMeasured,
     Row,
-    Rows,
-    group,
-    nested,
-    panel,
+    Table,
+    Values,
     standard_errors,
     trend,
-    where,
 )
 from graftviz.figures.reproduction import Look
-from graftviz.figures.reproduction_lines import lines_figure
 from graftviz.figures.reproduction_plane import Plane, plane_figure
 from graftviz.figures.style import BLUE, GREEN, ORANGE, VERMILION
 from graftviz.inference import infer
@@ -58,39 +61,33 @@ def plane_parts(
 
 def _measure_plane(
     side: int, fields: Sequence[float], coupling: float, models: int, seed: int, task: MeasuringTask
-) -> Rows:
+) -> Iterator[Row]:
     """Compute the coefficients of all models; those of one number are the same draws, scaled."""
-    rows = []
     for k, field in enumerate(fields, start=1):
         grids = (_grid(side, field, coupling, seed, number) for number in range(models))
-        rows.append({"T1": field, "c": [float(dobrushin_coefficient(grid)) for grid in grids]})
+        yield {"T1": field, "c": [float(dobrushin_coefficient(grid)) for grid in grids]}
         task.progress(k * models)
-    return rows
 
 
-def _plane_table(rows: Rows) -> Iterator[Row]:
+def _plane_table(rows: Table) -> Iterator[Row]:
     """Yield one row for every point of the plane."""
     for row in rows:
         found = np.array(row["c"])
         yield {
-            "T1": row["T1"],
-            "T2": row["T2"],
-            "mean_c": found.mean(),
-            "least_c": found.min(),
-            "largest_c": found.max(),
+            **{"T1": row["T1"], "T2": row["T2"], "mean_c": found.mean()},
+            **{"least_c": found.min(), "largest_c": found.max()},
             "share_below_1": np.mean(found < 1.0),
         }
 
 
-def _plane(rows: Rows, *by: str) -> Found:
+def _plane(rows: Table, *by: str) -> Values:
     """Return the mean c by both strengths."""
     if not rows:
         raise NotMeasured("No coefficient was measured.")
-    found: Found = nested(list(_plane_table(rows)), "mean_c", *by)
-    return found
+    return Table(_plane_table(rows)).nested("mean_c", *by)
 
 
-def _draw_plane(title: str, rows: Rows) -> go.Figure:
+def _draw_plane(title: str, rows: Table) -> go.Figure:
     """Draw the mean c over both strengths, and the contour c = 1."""
     plane = _plane(rows, "T2", "T1")
     fields = list(next(iter(plane.values())))
@@ -104,26 +101,27 @@ def _draw_plane(title: str, rows: Rows) -> go.Figure:
     )
 
 
-def _borders(rows: Rows) -> dict[float, float | None]:
-    """Return the interpolated T₂ at which the mean c reaches 1 by T₁; None if it does not."""
-    found: dict[float, float | None] = {}
-    for field, by_coupling in _plane(rows, "T1", "T2").items():
-        couplings, means = list(by_coupling), list(by_coupling.values())
-        k = next((k for k, c in enumerate(means) if c >= 1.0), 0)
-        at = slice(k - 1, k + 1)
-        found[field] = float(np.interp(1.0, means[at], couplings[at])) if k else None
-    return found
+def _border(by_coupling: Values) -> float | None:
+    """Return the interpolated T₂ at which the mean c reaches 1; None if it does not."""
+    couplings, means = list(by_coupling), list(by_coupling.values())
+    k = next((k for k, c in enumerate(means) if c >= 1.0), 0)
+    at = slice(k - 1, k + 1)
+    return float(np.interp(1.0, means[at], couplings[at])) if k else None
 
 
-def _ends(rows: Rows) -> tuple[list[float], list[float]]:
+def _borders(rows: Table) -> Values:
+    return _plane(rows, "T1", "T2").map(_border)
+
+
+def _ends(rows: Table) -> tuple[list[float], list[float]]:
     """Return the mean c by T₁ at the weakest and at the strongest couplings."""
     first, *_, last = _plane(rows, "T2", "T1").values()
     return list(first.values()), list(last.values())
 
 
-def _share_below_one(rows: Rows) -> float:
-    plane = _plane(rows, "T2", "T1")
-    return float(np.mean([c < 1.0 for by_field in plane.values() for c in by_field.values()]))
+def _share_below_one(rows: Table) -> float:
+    _plane(rows, "T2")
+    return float(np.mean([row["mean_c"] < 1.0 for row in _plane_table(rows)]))
 
 
 _PLANE_CLAIMS = (
@@ -192,54 +190,34 @@ def region_parts(
         size = {"models": models, "largest": LARGEST_REGION, "seed": seed}
         for rule in rules:
             columns = {"side": side, "T1": field, "T2": coupling, "rule": rule}
-            measure = partial(_measure_regions, side, field, coupling, models, RULES[rule], seed)
+            grid = partial(_grid, side, field, coupling, seed)
+            measure = partial(_measure_regions, grid, models, RULES[rule], middle(side))
             yield Part(columns, measure, models * LARGEST_REGION, size)
 
 
 def _measure_regions(
-    side: int,
-    field: float,
-    coupling: float,
-    models: int,
-    rule: Rule,
-    seed: int,
-    task: MeasuringTask,
-) -> Rows:
-    """Grow a region in every model, and return true errors and bounds by size."""
-    rows = []
-    query = middle(side)
+    grid: Callable[[int], PairwiseMRF], models: int, rule: Rule, query: int, task: MeasuringTask
+) -> Iterator[Row]:
+    """Grow a region in every model, and yield true errors and bounds by size."""
     for number in range(models):
-        model = _grid(side, field, coupling, seed, number)
+        model = grid(number)
         truth = infer(model, "exact").node[query]
-        regions = grow_region(
-            model,
-            query,
-            tolerance=0.0,
-            max_size=LARGEST_REGION,
-            cut=rule.cut,
-            expansion=rule.expansion,
-            seed=number,
-        )
-        row: Row = {"errors": [], "bounds": []}
-        for region in regions:
-            answer = region_marginal(model, region.nodes, query, rule.cut)
-            row["errors"].append(float(np.abs(answer - truth).max()))
-            row["bounds"].append(float(region.bound))
-        rows.append(row)
+        grow = partial(grow_region, expansion=rule.expansion, cut=rule.cut, seed=number)
+        regions = list(grow(model, query, tolerance=0.0, max_size=LARGEST_REGION))
+        answers = [region_marginal(model, found.nodes, query, rule.cut) for found in regions]
+        errors = [float(np.abs(answer - truth).max()) for answer in answers]
+        yield {"errors": errors, "bounds": [float(found.bound) for found in regions]}
         task.progress((number + 1) * LARGEST_REGION)
-    return rows
 
 
-def _panels(rows: Rows) -> Found:
+def _panels(rows: Table, words: str = "{side} × {side}, T₁ = {T1:g}, T₂ = {T2:g}") -> Values:
     """Return the rows by size of the grid and strengths."""
-    words = "{side} × {side}, T₁ = {T1:g}, T₂ = {T2:g}"
-    return group([{**row, "panel": words.format(**row)} for row in rows], "panel")
+    return rows.extended(lambda row: {"panel": words.format(**row)}).group("panel")
 
 
-def _arrays(rows: Rows, column: str) -> Found:
+def _arrays(rows: Table, column: str) -> Values:
     """Return errors or bounds by panel and rule, as arrays of models and sizes."""
-    panels = _panels(rows).items()
-    return Found({name: nested(here, column, "rule", of=np.array) for name, here in panels})
+    return _panels(rows).map(lambda here: here.nested(column, "rule", of=np.array))
 
 
 def largest_ratio(errors: np.ndarray, bounds: np.ndarray) -> float:
@@ -248,14 +226,15 @@ def largest_ratio(errors: np.ndarray, bounds: np.ndarray) -> float:
     return float((errors[nonzero] / bounds[nonzero]).max(initial=0.0))
 
 
-def _region_table(rows: Rows) -> Iterator[Row]:
-    """Yield one row for every panel, rule and size."""
-    for here in _panels(rows).values():
-        for models in group(here, "rule").values():
-            columns = (np.array([row[key] for row in models]).T for key in ("errors", "bounds"))
-            for size, (errors, bounds) in enumerate(zip(*columns, strict=True), start=1):
-                yield {
-                    **{key: models[0][key] for key in ("side", "T1", "T2", "rule")},
+def _region_table(rows: Table) -> Table:
+    """Return one row for every panel, rule and size."""
+    table = Table()
+    for place, models in rows.group("side", "T1", "T2", "rule").items():
+        columns = (np.array(models.column(key)).T for key in ("errors", "bounds"))
+        for size, (errors, bounds) in enumerate(zip(*columns, strict=True), start=1):
+            table.append(
+                {
+                    **dict(zip(("side", "T1", "T2", "rule"), place, strict=True)),
                     "size": size,
                     "mean_error": errors.mean(),
                     "largest_error": errors.max(),
@@ -264,33 +243,27 @@ def _region_table(rows: Rows) -> Iterator[Row]:
                     "vacuous_share": np.mean(bounds >= 1.0),
                     "largest_error_to_bound": largest_ratio(errors, bounds),
                 }
+            )
+    return table
 
 
-def _largest_regions(rows: Rows) -> list[Row]:
-    table = list(_region_table(rows))
-    return where(table, size=max((row["size"] for row in table), default=0))
+def _largest_regions(rows: Table) -> Table:
+    table = _region_table(rows)
+    return table.where(size=max(table.column("size"), default=0))
 
 
-def _draw_regions(title: str, rows: Rows, *, axis: str) -> go.Figure:
-    """Draw mean errors and bounds by size of the region, or by T₁ at the largest size."""
-    x_title, table = "nodes in the region", list(_region_table(rows))
-    groups = _panels(table)
+def _drawn(rows: Table, *, axis: str) -> Iterator[Row]:
+    """Yield the means by size of the region, or by T₁ at the largest size, one line each."""
+    words, table = "{side} × {side}, T₁ = {T1:g}, T₂ = {T2:g}", _region_table(rows)
     if axis == "T1":
-        x_title, table = "strength of the fields T₁", _largest_regions(rows)
-        words = "{side} × {side}, T₂ = {T2:g}, {size} nodes"
-        groups = group([{**row, "panel": words.format(**row)} for row in table], "panel")
-    panels = []
-    for name, here in groups.items():
-        lines = {
-            f"{quantity}: {rule}": nested(found, f"mean_{quantity}", axis, of=list)
-            for rule, found in group(here, "rule").items()
-            for quantity in ("bound", "error")
-        }
-        panels.append(panel(name, x_title, "mean of the models", lines, _LOOKS, log_y=True))
-    return lines_figure(title, panels, share_y=True)
+        words, table = "{side} × {side}, T₂ = {T2:g}, {size} nodes", _largest_regions(rows)
+    for row in table:
+        for quantity in ("bound", "error"):
+            line = {"panel": words.format(**row), "method": f"{quantity}: {row['rule']}"}
+            yield {axis: row[axis], "mean": row[f"mean_{quantity}"], **line}
 
 
-def _exceeded(rows: Rows) -> int | None:
+def _exceeded(rows: Table) -> int | None:
     """Return the number of errors above their bound; None without regions."""
     wrong = [np.array(row["errors"]) > np.array(row["bounds"]) + ROUNDING for row in rows]
     return int(np.sum(wrong)) if wrong else None
@@ -299,14 +272,15 @@ def _exceeded(rows: Rows) -> int | None:
 def _against_baselines(of: Callable[[np.ndarray, np.ndarray], Any]) -> Cases:
     """Return a function of greedy's and a baseline's errors and bounds, by panel and baseline."""
 
-    def cases(rows: Rows) -> Row:
-        found: Row = {}
-        for column in ("bounds", "errors"):
-            for name, by_rule in _arrays(rows, column).items():
-                for other in _BASELINES:
-                    value = of(by_rule[GREEDY], by_rule[other])
-                    found.setdefault(f"{name}, {other}", {})[column] = value
-        return found
+    def cases(rows: Table) -> Row:
+        return {
+            f"{name}, {other}": {
+                column: of(*_arrays(rows, column)[name].only((GREEDY, other)).values())
+                for column in ("bounds", "errors")
+            }
+            for name in _panels(rows)
+            for other in _BASELINES
+        }
 
     return cases
 
@@ -322,10 +296,7 @@ def _last_means(one: np.ndarray, other: np.ndarray) -> list[float]:
 
 def _of_mean_field(column: str, of: Callable[[np.ndarray, np.ndarray], Any]) -> Cases:
     """Return a function of the arrays of mean field and of dropping out, by panel."""
-    return lambda rows: {
-        name: of(by_rule[MEAN_FIELD], by_rule[GREEDY])
-        for name, by_rule in _arrays(rows, column).items()
-    }
+    return lambda rows: _arrays(rows, column).map(lambda by: of(by[MEAN_FIELD], by[GREEDY]))
 
 
 def _times(one: float, other: float) -> float:
@@ -335,7 +306,7 @@ def _times(one: float, other: float) -> float:
 def _beyond_greedy(of: Callable[[np.ndarray, np.ndarray, np.ndarray], Any]) -> Cases:
     """Return a function of a baseline's errors and greedy's two bounds, by panel and baseline."""
 
-    def cases(rows: Rows) -> Row:
+    def cases(rows: Table) -> Row:
         errors, bounds = _arrays(rows, "errors"), _arrays(rows, "bounds")
         return {
             name: {o: of(errors[name][o], at[GREEDY], at[MEAN_FIELD]) for o in _BASELINES}
@@ -354,17 +325,19 @@ def _sizes_beyond(errors: np.ndarray, *bounds: np.ndarray) -> list[int]:
 def _over_fields(quantity: str, of: Callable[[list[Any]], Any]) -> Cases:
     """Return a function of the values by ascending T₁ at the largest size, by grid and rule."""
 
-    def cases(rows: Rows) -> Row:
-        found: Row = {}
-        for row in sorted(_largest_regions(rows), key=lambda row: row["T1"]):
-            error, bound = row["mean_error"], row["mean_bound"]
-            ratio = bound / error if error > ROUNDING else None
-            values = {"errors": error, "bounds": bound, "gap": bound - error, "ratio": ratio}
-            name = f"{row['rule']}, {row['side']} × {row['side']}, T₂ = {row['T2']:g}"
-            found.setdefault(name, []).append(values[quantity])
-        if not any(len(values) > 1 for values in found.values()):
+    def value(row: Row) -> float | None:
+        error, bound = row["mean_error"], row["mean_bound"]
+        ratio = bound / error if error > ROUNDING else None
+        found = {"errors": error, "bounds": bound, "gap": bound - error, "ratio": ratio}
+        return found[quantity]
+
+    def cases(rows: Table) -> Row:
+        words = "{rule}, {side} × {side}, T₂ = {T2:g}"
+        panels = _panels(_largest_regions(rows).by("T1"), words).items()
+        found = {name: [value(row) for row in here] for name, here in panels if len(here) > 1}
+        if not found:
             raise NotMeasured("At least two values of T₁ are needed.")
-        return {name: of(values) for name, values in found.items() if len(values) > 1}
+        return {name: of(values) for name, values in found.items()}
 
     return cases
 
@@ -372,10 +345,6 @@ def _over_fields(quantity: str, of: Callable[[list[Any]], Any]) -> Cases:
 def _change(values: list[float | None]) -> float | None:
     first, last = values[0], values[-1]
     return None if first is None or last is None else last - first
-
-
-def _last(values: list[float]) -> float:
-    return values[-1]
 
 
 _BOUNDS_HOLD = Claim(
@@ -444,7 +413,11 @@ _FIELD_CLAIMS = (
     Claim(
         "The bound is relatively tight, especially where T₁ is large.",
         ("change of mean bound less mean error with T₁", _over_fields("gap", _change), "below 0"),
-        ("mean bound less mean error, largest T₁", _over_fields("gap", _last), "at most 0.05"),
+        (
+            "mean bound less mean error, largest T₁",
+            _over_fields("gap", itemgetter(-1)),
+            "at most 0.05",
+        ),
         ("change of bound to error with T₁", _over_fields("ratio", _change), "below 0"),
         ("mean bound less mean error by T₁", _over_fields("gap", list)),
         ("bound to error by T₁", _over_fields("ratio", list)),
@@ -478,12 +451,20 @@ _DETOURS = (
 _FIELDS = (0.25, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0)
 
 
-def _regions(axis: str, rules: Sequence[str], *panels: Sequence[tuple[Any, ...]]) -> Row:
+def _regions(axis: str, rules: Sequence[str], *panels: list[tuple[Any, ...]]) -> Row:
     """Return the declaration of a figure of regions: sweep, figure and tables."""
     return {
-        "sizes": tuple({"panels": shown} for shown in panels),
+        "sizes": by_scale(panels=panels),
         "parts": partial(region_parts, rules=rules),
-        "draw": partial(_draw_regions, axis=axis),
+        "figure": LineFigure(
+            axis,
+            "nodes in the region" if axis == "size" else "strength of the fields T₁",
+            {"mean": "mean of the models"},
+            _LOOKS,
+            table=partial(_drawn, axis=axis),
+            share_y=True,
+            log_y=True,
+        ),
         "table": _region_table,
         "summary": _largest_regions,
         "settings": {
@@ -501,23 +482,14 @@ EXPERIMENTS = (
         name="localized-fig3",
         title="Dobrushin's condition on Ising grids",
         place=f"{PAPER}, figure 3 and section 6.1",
-        sizes=(
-            {"side": 3, "fields": [0.0, 3.0], "couplings": [0.1, 1.0], "models": 2},
-            {
-                "side": 10,
-                "fields": [0.0, 1.0, 2.0, 3.0, 4.0, 5.0],
-                "models": 3,
-                "couplings": [k / 10 for k in range(1, 11)],
-            },
-            {
-                "side": 10,
-                "fields": [k / 4 for k in range(21)],
-                "models": 20,
-                "couplings": [k / 20 for k in range(1, 21)],
-            },
+        sizes=by_scale(
+            side=(3, 10, 10),
+            fields=([0.0, 3.0], [0.0, 1.0, 2.0, 3.0, 4.0, 5.0], [k / 4 for k in range(21)]),
+            couplings=([0.1, 1.0], [k / 10 for k in range(1, 11)], [k / 20 for k in range(1, 21)]),
+            models=(2, 3, 20),
         ),
         parts=plane_parts,
-        draw=_draw_plane,
+        figure=_draw_plane,
         table=_plane_table,
         summary=lambda r: [{"T1": x, "T2_at_which_c_is_1": y} for x, y in _borders(r).items()],
         settings={

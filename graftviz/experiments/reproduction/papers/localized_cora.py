@@ -7,15 +7,13 @@ from functools import partial
 from typing import Any, Literal
 
 import numpy as np
-import plotly.graph_objects as go
 
 from graftviz.datasets.labelled_graph import LabelledGraph, bounded_degrees
-from graftviz.experiments.reproduction.claims import Cases, Claim
-from graftviz.experiments.reproduction.experiment import Experiment, MeasuringTask, Part
+from graftviz.experiments.reproduction.claims import Claim
+from graftviz.experiments.reproduction.experiment import Experiment, MeasuringTask, Part, by_scale
 from graftviz.experiments.reproduction.papers.localized import LARGEST_REGION, PAPER, ROUNDING
-from graftviz.experiments.reproduction.rows import NotMeasured, Row, Rows, group, panel, where
+from graftviz.experiments.reproduction.rows import LineFigure, NotMeasured, Row, Table, Values
 from graftviz.figures.reproduction import Look
-from graftviz.figures.reproduction_lines import lines_figure
 from graftviz.figures.style import BLACK, BLUE, GREEN, GREY, ORANGE, VERMILION
 from graftviz.inference import infer
 from graftviz.model import PairwiseMRF
@@ -39,12 +37,20 @@ _LINES = {
     (LOCAL, BP): Look(GREY, "dashdot", "circle-open"),
     (LOCAL_MEAN_FIELD, GLOBAL): Look(ORANGE, "longdash", "triangle-up-open"),
 }
-_LOOKS = {
-    **{f"{one}, labels of {other}": look for (one, other), look in _LINES.items()},
+_QUALITIES = {
     "precision": Look(BLUE, "dash", "square"),
     "recall": Look(ORANGE, "dot", "triangle-up"),
     "F": _AGREEMENT,
 }
+_FIELDS = ((1.0, 10.0), (0.5, 2.0, 5.0, 10.0), (0.5, *map(float, range(1, 11))))
+_STRENGTH = "strength of the fields T"
+
+
+def _line(name: str, against: str) -> str:
+    return f"{name}, labels of {against}"
+
+
+_LOOKS = {_line(*pair): look for pair, look in _LINES.items()}
 
 
 def cora_parts(seed: int, fields: tuple[float, ...], queries: int) -> Iterator[Part]:
@@ -57,13 +63,12 @@ def cora_parts(seed: int, fields: tuple[float, ...], queries: int) -> Iterator[P
                 queries,
                 {"queries": queries, "seed": seed, "degree": _LARGEST_DEGREE},
                 source="cora",
-                digest=lambda data: data.labelled_graph("cora").fingerprint,
             )
 
 
-def _measure(field: float, method: str, queries: int, seed: int, task: MeasuringTask) -> Rows:
+def _measure(field: float, method: str, queries: int, seed: int, task: MeasuringTask) -> list[Row]:
     """Compute the marginals of the queried papers, the same at every strength."""
-    graph = bounded_degrees(task.data.labelled_graph("cora"), _LARGEST_DEGREE, seed)
+    graph = bounded_degrees(task.data.read("cora"), _LARGEST_DEGREE, seed)
     rng = np.random.default_rng(seed)
     count = min(queries, graph.graph.n_nodes)
     queried = np.sort(rng.choice(graph.graph.n_nodes, size=count, replace=False))
@@ -96,9 +101,9 @@ def _spin_model(graph: LabelledGraph, field: float, rng: np.random.Generator) ->
     return ising_model(graph.graph.edges, fields, couplings, graph.graph.names)
 
 
-def labels(rows: Rows, field: float, name: str) -> np.ndarray:
+def labels(rows: Table, field: float, name: str) -> np.ndarray:
     """Return whether queried papers are labelled +1 by a method, or by the true labels."""
-    here = group(where(rows, T=field), "method")
+    here = rows.where(T=field).group("method")
     if name == _TRUTH:
         return np.array(next(iter(here.values()))[0]["truth"]) > 0
     # Marginals of 1/2, up to rounding, give the label −1.
@@ -116,46 +121,34 @@ def quality(found: np.ndarray, target: np.ndarray) -> dict[str, float | None]:
     }
 
 
-def _compared(rows: Rows, name: str, against: str) -> dict[float, dict[str, float | None]]:
-    """Return the quality of labels by strength, where all methods were measured."""
-    groups = group(rows, "T").items()
+def _table(rows: Table) -> Table:
+    """Return one row for every strength at which all was measured, and compared pair of labels."""
+    groups = rows.group("T").items()
     fields = sorted(field for field, here in groups if len(here) == len(METHODS))
-    return {field: quality(*(labels(rows, field, m) for m in (name, against))) for field in fields}
-
-
-def _draw_accuracy(title: str, rows: Rows) -> go.Figure:
-    lines = {}
-    for name, against in _LINES:
-        found = _compared(rows, name, against)
-        line = {field: [one["accuracy"]] for field, one in found.items()}
-        lines[f"{name}, labels of {against}"] = line
-    return lines_figure(title, [panel("", "strength of the fields T", "accuracy", lines, _LOOKS)])
-
-
-def _draw_quality(title: str, rows: Rows) -> go.Figure:
-    panels = []
-    for against in (GLOBAL, BP):
-        found = _compared(rows, LOCAL, against).items()
-        names = ("precision", "recall", "F")
-        lines = {name: {field: [one[name]] for field, one in found} for name in names}
-        words = f"local against {against}"
-        panels.append(panel(words, "strength of the fields T", "share", lines, _LOOKS))
-    return lines_figure(title, panels, share_y=True)
-
-
-def _table(rows: Rows) -> list[Row]:
-    """Return one row for every strength and compared pair of labels."""
     pairs = [(name, _TRUTH) for name in METHODS]
     pairs += [(local, whole) for local in (LOCAL, LOCAL_MEAN_FIELD) for whole in (GLOBAL, BP)]
-    table = [
-        {"T": field, "labels": name, "against": against, **found}
+    return Table(
+        {"T": field, "labels": name, "against": against, **quality(found, target)}
+        for field in fields
         for name, against in pairs
-        for field, found in _compared(rows, name, against).items()
-    ]
-    return sorted(table, key=lambda row: row["T"])
+        for found, target in [(labels(rows, field, name), labels(rows, field, against))]
+    )
 
 
-def _summary(rows: Rows) -> Iterator[Row]:
+def _lines(rows: Table) -> Table:
+    """Return the table with the names of its lines."""
+    return _table(rows).extended(lambda row: {"method": _line(row["labels"], row["against"])})
+
+
+def _qualities(rows: Table) -> Iterator[Row]:
+    """Yield precision, recall and F of local labels against global ones, one row each."""
+    for row in _table(rows).where(labels=LOCAL):
+        for name in _QUALITIES if row["against"] != _TRUTH else ():
+            panel = f"local against {row['against']}"
+            yield {"T": row["T"], "panel": panel, "method": name, "share": row[name]}
+
+
+def _summary(rows: Table) -> Iterator[Row]:
     """Yield sizes and error bounds of local inference at every strength."""
     for row in rows:
         if "bound" not in row:
@@ -166,7 +159,7 @@ def _summary(rows: Rows) -> Iterator[Row]:
             f"proven_wrong_of_{other['method']}": int(
                 (np.abs(np.array(other["positive"]) - positive) > bound + ROUNDING).sum()
             )
-            for other in where(rows, T=row["T"])
+            for other in rows.where(T=row["T"])
             if other["method"] in (GLOBAL, BP)
         }
         yield {
@@ -182,25 +175,23 @@ def _summary(rows: Rows) -> Iterator[Row]:
 
 def _of_labels(
     *pairs: tuple[str, str], quantity: str = "accuracy", of: Callable[[list[float]], Any] = list
-) -> Cases:
+) -> Callable[[Table], Values]:
     """Return a function of a quantity by ascending T, by compared pair of labels."""
 
-    def cases(rows: Rows) -> Row:
-        found = {}
-        for name, against in pairs:
-            values = [one[quantity] for one in _compared(rows, name, against).values()]
-            if len(values) < 2:
-                raise NotMeasured("Several strengths of the fields are needed for this.")
-            known = [value for value in values if value is not None]
-            if len(known) < len(values):
-                raise NotMeasured("At some T no paper has the label +1, so there is no precision.")
-            found[f"{name}, labels of {against}"] = of(known)
-        return found
+    def cases(rows: Table) -> Values:
+        found = (
+            _lines(rows).nested(quantity, "method", of=list).only(_line(*pair) for pair in pairs)
+        )
+        if min(map(len, found.values())) < 2:
+            raise NotMeasured("Several strengths of the fields are needed for this.")
+        if any(None in values for values in found.values()):
+            raise NotMeasured("At some T no paper has the label +1, so there is no precision.")
+        return found.map(of)
 
     return cases
 
 
-def _rise_in_errors(rows: Rows) -> Row:
+def _rise_in_errors(rows: Table) -> Values:
     """Return the rise of the accuracy from the first to the last T, in standard errors."""
     queries = len(rows[0]["truth"]) if rows else 1
 
@@ -209,29 +200,24 @@ def _rise_in_errors(rows: Rows) -> Row:
         error = ((first * (1 - first) + last * (1 - last)) / queries) ** 0.5
         return (last - first) / max(error, 1e-12)
 
-    found: Row = _of_labels((GLOBAL, _TRUTH), (LOCAL, _TRUTH), of=rise)(rows)
-    return found
+    return _of_labels((GLOBAL, _TRUTH), (LOCAL, _TRUTH), of=rise)(rows)
 
 
-def _agreements(rows: Rows) -> dict[float, Any]:
+def _agreements(rows: Table) -> Values:
     """Return the agreement of local and global labels by T."""
     _of_labels((LOCAL, GLOBAL))(rows)
-    return {t: found["accuracy"] for t, found in _compared(rows, LOCAL, GLOBAL).items()}
+    return _table(rows).where(labels=LOCAL, against=GLOBAL).nested("accuracy", "T")
 
 
-def _figure(number: int, title: str, draw: Any, *claims: Claim) -> Experiment:
+def _figure(number: int, title: str, figure: LineFigure, *claims: Claim) -> Experiment:
     return Experiment(
         name=f"localized-fig{number}",
         title=title,
         place=f"{PAPER}, figure {number} and section 6.2",
         needs=("cora",),
-        sizes=(
-            {"fields": (1.0, 10.0), "queries": 8},
-            {"fields": (0.5, 2.0, 5.0, 10.0), "queries": 60},
-            {"fields": (0.5, *map(float, range(1, 11))), "queries": 500},
-        ),
+        sizes=by_scale(fields=_FIELDS, queries=(8, 60, 500)),
         parts=cora_parts,
-        draw=draw,
+        figure=figure,
         table=_table,
         summary=_summary,
         settings={
@@ -261,7 +247,7 @@ EXPERIMENTS = (
     _figure(
         6,
         "Labels of Cora by local and global inference",
-        _draw_accuracy,
+        LineFigure("T", _STRENGTH, {"accuracy": "accuracy"}, _LOOKS, table=_lines),
         Claim(
             "The accuracies of global and local inference against the true labels increase "
             "significantly with the strength of the fields.",
@@ -283,7 +269,7 @@ EXPERIMENTS = (
     _figure(
         7,
         "Precision, recall and F of local against global labels of Cora",
-        _draw_quality,
+        LineFigure("T", _STRENGTH, {"share": "share"}, _QUALITIES, table=_qualities, share_y=True),
         Claim(
             "Precision, recall and F-measure of the local labels, with those of global "
             "inference as the truth and +1 as the positive class, increase with the strength "

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, replace
 from functools import partial
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,27 +30,19 @@ from graftviz.experiments.reproduction.dynamics import (
     INDUCING,
     LOOKS,
     UNCOVERED,
-    finite,
     learn_single_threaded,
-    options_of,
 )
-from graftviz.experiments.reproduction.experiment import Experiment, MeasuringTask, Part
-from graftviz.experiments.reproduction.rows import (
-    Found,
-    NotMeasured,
-    Row,
-    Rows,
-    group,
-    nested,
-    panel,
-)
+from graftviz.experiments.reproduction.experiment import Experiment, MeasuringTask, Part, by_scale
+from graftviz.experiments.reproduction.rows import LineFigure, NotMeasured, Row, Table, Values, mean
 from graftviz.figures.reproduction import scale_look
-from graftviz.figures.reproduction_lines import Forecasts, lines_figure, week_figure
+from graftviz.figures.reproduction_lines import Forecasts, week_figure
+from graftviz.formats.json_values import json_value
 
 THESIS = "Thesis, chapter 2"
 SOURCE = "series"
 WEEK = 168
-HORIZONS = (1, 6, 24)
+HORIZONS = {1: "one hour", 6: "6 hours", 24: "24 hours"}
+SHARE_TITLE = "share of the series that are seeds"
 SCALABLE, COMMON = "scalable", "scalable, common"
 _LOOKS = {
     **{INDUCING: LOOKS[INDUCING], SCALABLE: scale_look(1)},
@@ -105,11 +97,11 @@ def city_of(data: Data, size: CitySize, seed: int) -> City:
     is held out, and at least a week of three weeks or more.
     """
     if data.has(SOURCE):
-        series, title = data.time_series(SOURCE), data.time_series(SOURCE).title
+        series = data.read(SOURCE)
+        values, title = series.values[: size.most_rows], series.title
     else:
         series = dynamics.simulate_city(size.side, size.weeks * WEEK, seed=seed)
-        title = "a simulated city"
-    values = series.values[: size.most_rows] if data.has(SOURCE) else series.values
+        values, title = series.values, "a simulated city"
     sizes = np.abs(values).sum(axis=0)
     counts = bool((values >= 0.0).all() and (values == np.rint(values)).all())
     active = np.flatnonzero((np.ptp(values, axis=0) > 0.0) & (sizes >= _ACTIVE * counts))
@@ -154,15 +146,12 @@ def city_part(
         {"method": name, "share_of_seeds": share, "draw": draw, **columns},
         partial(_measure, size, learner, draw, seed, busiest),
         max(round((share or 1.0) * size.side**2), 1),
-        {**size._asdict(), **options_of(learner), "busiest": busiest, "seed": seed},
-        digest=_digest,
+        {
+            **{**size._asdict(), "learner": learner.name, **asdict(learner)},
+            **{"busiest": busiest, "seed": seed},
+        },
+        instead=SOURCE,
     )
-
-
-def _digest(data: Data) -> str | None:
-    if not data.has(SOURCE):
-        return None
-    return hashlib.sha256(data.time_series(SOURCE).values.tobytes()).hexdigest()
 
 
 def _measure(
@@ -172,7 +161,7 @@ def _measure(
     seed: int,
     busiest: int,
     task: MeasuringTask,
-) -> Rows:
+) -> list[Row]:
     """Learn, and return training error and held-out errors by horizon."""
     city = city_of(task.data, size, seed)
     train, test = city.train, city.test
@@ -183,20 +172,20 @@ def _measure(
     result = learn_single_threaded(train, learner, draw)
     # The forecast that the next hour equals this one.
     gap = np.linalg.norm(np.diff(test.values, axis=0)) / np.linalg.norm(test.values[1:])
-    row: Row = {
+    row = {
         "n": n,
         "parents": parents,
         "seeds": len(result.seeds),
         "unspoken": len(result.unspoken),
-        "spectral_radius": finite(result.system.spectral_radius),
+        "spectral_radius": result.system.spectral_radius,
         "persistence": float(gap),
-        "train": finite(result.pred_error_train),
+        "train": result.pred_error_train,
+        "data": city.title,
     }
     for ahead in HORIZONS:
-        error = dynamics.prediction_error(result.system, test, steps=ahead)
-        row[f"test_{ahead}"] = finite(error)
+        row[f"test_{ahead}"] = dynamics.prediction_error(result.system, test, steps=ahead)
     row |= {"forecasts": _forecasts(result, city, busiest)} if busiest else {}
-    return [{**row, "data": city.title}]
+    return [json_value(row)]
 
 
 def _forecasts(result: DynamicsResult, city: City, count: int) -> list[Row]:
@@ -209,7 +198,7 @@ def _forecasts(result: DynamicsResult, city: City, count: int) -> list[Row]:
         {
             "name": train.names[i],
             "actual": test.values[1 : WEEK + 1, i].tolist(),
-            "predicted": [finite(value) for value in expected[:, i]],
+            "predicted": expected[:, i].tolist(),
             "deviation": float(deviation[i]),
         }
         for i in busiest.tolist()
@@ -240,82 +229,57 @@ def sweep_parts(
                 yield city_part(size, COMMON, replace(some, unspoken="common"), draw, seed)
 
 
-def _errors(rows: Rows, axis: str, ahead: int = 1) -> Found:
-    """Return held-out errors by method and ascending value of the axis; infinite if unstable."""
-    found = Found()
-    for row in sorted(rows, key=lambda row: row[axis] or 0.0):
-        error = float("inf") if row[f"test_{ahead}"] is None else row[f"test_{ahead}"]
-        found.setdefault(row["method"], Found()).setdefault(row[axis], []).append(error)
-    return found
-
-
-def _draw_sweep(title: str, rows: Rows, *, axis: str) -> go.Figure:
-    """Draw PredError at every horizon; methods without the option are horizontal lines."""
-    words = "parents k" if axis == "parents" else "share of the series that are seeds"
+def _drawn(rows: Table, axis: str) -> Table:
+    """Return the rows for lines along the axis, level for methods without the option."""
     flat = (DENSE,) if axis == "parents" else (DENSE, INDUCING)
-    panels = []
-    for ahead in HORIZONS:
-        found = _errors(rows, axis, ahead)
-        places = sorted({x for name, by_x in found.items() if name not in flat for x in by_x})
-        lines = {}
-        for name in filter(found.__contains__, _LOOKS):
-            level = [error for errors in found[name].values() for error in errors]
-            lines[name] = dict.fromkeys(places, level) if name in flat else found[name]
-        means = [np.mean(runs) for by_x in lines.values() for runs in by_x.values()]
-        shown = [value for value in means if np.isfinite(value)]
-        hours = "one hour ahead" if ahead == 1 else f"{ahead} hours ahead"
-        titles = (rows[0]["data"] if ahead == 1 else hours, words, f"PredError {hours}")
-        far_apart = bool(shown) and bool(max(shown) > 2.0 * min(shown))
-        log_x = axis == "parents"
-        panels.append(panel(*titles, lines, _LOOKS, log_x=log_x, log_y=far_apart))
-    return lines_figure(title, panels)
+    return rows.extended(lambda row: {axis: None} if row["method"] in flat else {}).level(axis)
 
 
-def _without(*columns: str) -> Callable[[Rows], list[Row]]:
+def _errors(rows: Table, axis: str, of: Callable[[list[float]], Any] = mean) -> Values:
+    """Return a statistic of the one-hour errors by method and ascending value of the axis."""
+    ordered = Table(sorted(rows, key=lambda row: row[axis] or 0.0))
+    return ordered.nested("test_1", "method", axis, of=of)
+
+
+def _without(*columns: str) -> Callable[[Table], list[Row]]:
     """Return a table of the rows without some columns."""
     return lambda rows: [{k: row[k] for k in row if k not in columns} for row in rows]
 
 
-def _sweep_summary(rows: Rows, *, axis: str) -> Iterator[Row]:
+def _sweep_summary(rows: Table, *, axis: str) -> Iterator[Row]:
     """Yield the mean one-hour error of every method and value."""
-    for name, by_x in _errors(rows, axis).items():
+    for name, by_x in _errors(rows, axis, list).items():
         for x, errors in by_x.items():
-            spread = {"prediction_error": np.mean(errors), "sd": np.std(errors)}
-            yield {"method": name, axis: x, **spread, "draws": len(errors), "data": rows[0]["data"]}
+            spread = {"prediction_error": mean(errors), "sd": np.std(np.array(errors, float))}
+            yield {
+                **{"method": name, axis: x, **json_value(spread)},
+                **{"draws": len(errors), "data": rows[0]["data"]},
+            }
 
 
-def _means(rows: Rows, axis: str) -> Found:
-    """Return the mean error by method and value of the axis."""
-    found = _errors(rows, axis)
-    return Found({m: {x: np.mean(e) for x, e in by_x.items()} for m, by_x in found.items()})
-
-
-def _by_parents(rows: Rows) -> dict[str, dict[float, float]]:
-    means = _means(rows, "parents")
-    found = {name: means[name] for name in (INDUCING, SCALABLE)}
+def _by_parents(rows: Table) -> Values:
+    found = _errors(rows, "parents").only((INDUCING, SCALABLE))
     if min(map(len, found.values())) < 3:
         raise NotMeasured("The best number of parents needs three numbers to choose from.")
     return found
 
 
-def _ends_above_best(rows: Rows) -> Row:
+def _ends_above_best(rows: Table) -> Values:
     """Return the smaller error of the fewest and of the most parents, less the least error."""
-    return {
-        name: min(means[min(means)], means[max(means)]) - min(means.values())
-        for name, means in _by_parents(rows).items()
-    }
+    return _by_parents(rows).map(
+        lambda means: min(means[min(means)], means[max(means)]) - min(means.values())
+    )
 
 
-def _dense_above_best(rows: Rows) -> Row:
-    (dense,) = _means(rows, "parents")[DENSE].values()
-    return {name: dense - min(means.values()) for name, means in _by_parents(rows).items()}
+def _dense_above_best(rows: Table) -> Values:
+    (dense,) = _errors(rows, "parents")[DENSE].values()
+    return _by_parents(rows).map(lambda means: dense - min(means.values()))
 
 
-def _about_fifty(rows: Rows) -> Row:
+def _about_fifty(rows: Table) -> Row:
     """Return the error with about 50 parents to the least error, less 1, and that number."""
     found = {}
-    for name in (INDUCING, SCALABLE):
-        means = _means(rows, "parents")[name]
+    for name, means in _errors(rows, "parents").only((INDUCING, SCALABLE)).items():
         at = min(means, key=lambda k: abs(k - _PARENTS))
         if at < 0.8 * _PARENTS or at > _PARENTS / 0.8:
             raise NotMeasured(f"No run of {name} had about {_PARENTS} parents.")
@@ -323,43 +287,41 @@ def _about_fifty(rows: Rows) -> Row:
     return found
 
 
-def _best_parents(rows: Rows) -> Row:
-    means = _means(rows, "parents")
-    return {name: min(means[name], key=means[name].__getitem__) for name in (INDUCING, SCALABLE)}
+def _best_parents(rows: Table) -> Values:
+    means = _errors(rows, "parents").only((INDUCING, SCALABLE))
+    return means.map(lambda by_k: min(by_k, key=by_k.__getitem__))
 
 
-def _dense(rows: Rows) -> float:
-    return float(_means(rows, "share_of_seeds")[DENSE][None])
-
-
-def _above_others(rows: Rows) -> Row:
+def _above_others(rows: Table) -> Row:
     """Return the held-out error of dense learning less the worst of every other method."""
-    dense = _dense(rows)
-    means = _means(rows, "share_of_seeds").items()
-    return {name: dense - max(by_share.values()) for name, by_share in means if name != DENSE}
+    worst = _errors(rows, "share_of_seeds").map(lambda by_share: max(by_share.values()))
+    return {name: worst[DENSE] - error for name, error in worst.items() if name != DENSE}
 
 
-def _below_others(rows: Rows) -> Row:
+def _below_others(rows: Table) -> Row:
     """Return the least training error of every other method less that of dense learning."""
-    train = nested(rows, "train", "method", of=min)
+    train = rows.nested("train", "method", of=min)
     return {name: error - train[DENSE] for name, error in train.items() if name != DENSE}
+
+
+def _alone(method: str) -> Cases:
+    """Return the error of a method without seeds."""
+    return lambda rows: _errors(rows, "share_of_seeds")[method][None]
 
 
 def _near_inducing(share: float, allowed: float) -> tuple[Check, ...]:
     """Check that scalable learning is at most `allowed` above inducing at a share of seeds."""
 
-    def errors(rows: Rows) -> dict[str, list[float]]:
-        found = _errors(rows, "share_of_seeds")
-        return {name: found[name][share] for name in (SCALABLE, COMMON)}
+    def errors(rows: Table) -> Values:
+        found = _errors(rows, "share_of_seeds", list).only((SCALABLE, COMMON))
+        return found.map(itemgetter(share))
 
-    def whole(rows: Rows) -> float:
-        return float(_means(rows, "share_of_seeds")[INDUCING][None])
-
-    def excess(rows: Rows) -> Row:
-        return {name: np.mean(runs) / whole(rows) - 1.0 for name, runs in errors(rows).items()}
+    def excess(rows: Table) -> Values:
+        return errors(rows).map(mean) / _alone(INDUCING)(rows) - 1.0
 
     words = f"mean PredError with {share:.0%} seeds to that of inducing, less 1"
-    return (words, excess, f"at most {allowed}"), ("errors", errors), (INDUCING, whole), _DATA
+    reported = ("errors", errors), (INDUCING, _alone(INDUCING)), _DATA
+    return (words, excess, f"at most {allowed}"), *reported
 
 
 _DATA: Check = ("data", lambda rows: rows[0]["data"] if rows else None)
@@ -368,7 +330,7 @@ _PARENT_CLAIMS = (
         "There is a best number of parents, and it is a small part of all series.",
         ("PredError with the fewest or most parents less the least", _ends_above_best, "above 0"),
         ("PredError of dense learning less the least", _dense_above_best, "above 0"),
-        ("PredError by k", lambda rows: _means(rows, "parents")),
+        ("PredError by k", lambda rows: _errors(rows, "parents")),
         _DATA,
     ),
     Claim(
@@ -384,8 +346,8 @@ _SEED_CLAIMS = (
         "Dense learning is likely over-fitting.",
         ("held-out PredError of dense learning less the worst of others", _above_others, "above 0"),
         ("least training error of others less that of dense learning", _below_others, "above 0"),
-        ("PredError of dense learning", _dense),
-        ("training errors", lambda rows: nested(rows, "train", "method", of=min)),
+        ("PredError of dense learning", _alone(DENSE)),
+        ("training errors", lambda rows: rows.nested("train", "method", of=min)),
         _DATA,
     ),
     Claim(
@@ -406,7 +368,7 @@ def week_parts(seed: int, size: CitySize) -> Iterator[Part]:
     yield city_part(size, DENSE, Dense(), 0, seed, busiest=_BUSIEST)
 
 
-def _draw_week(title: str, rows: Rows) -> go.Figure:
+def _draw_week(title: str, rows: Table) -> go.Figure:
     """Draw one panel for each of the busiest series, without dense learning if not measured."""
     found = {row["method"]: row["forecasts"] for row in rows}
     panels = []
@@ -418,7 +380,7 @@ def _draw_week(title: str, rows: Rows) -> go.Figure:
     return week_figure(title, panels, name=name, baseline=DENSE, x_title=x_title)
 
 
-def _week_table(rows: Rows) -> Iterator[Row]:
+def _week_table(rows: Table) -> Iterator[Row]:
     """Yield one row for every series and hour."""
     for one, other in zip(*(row["forecasts"] for row in rows), strict=True) if rows[1:] else ():
         columns = (one["actual"], one["predicted"], other["predicted"])
@@ -440,15 +402,15 @@ def _rms(gaps: np.ndarray) -> float:
 def _of_weeks(value: Callable[[np.ndarray, np.ndarray, np.ndarray], float]) -> Cases:
     """Return cases by series: a function of observed values and both methods' forecasts."""
 
-    def cases(rows: Rows) -> Row:
-        table = list(_week_table(rows))
+    def of_series(rows: Table) -> float:
+        columns = (rows.column(name) for name in ("actual", "scalable", "dense"))
+        return value(*(np.array(column, float) for column in columns))
+
+    def cases(rows: Table) -> Values:
+        table = Table(_week_table(rows))
         if not table:
             raise NotMeasured("Both methods are needed.")
-        found = {}
-        for name, here in group(table, "series").items():
-            columns = ("actual", "scalable", "dense")
-            found[name] = value(*(np.array([row[key] for row in here], float) for key in columns))
-        return found
+        return table.group("series").map(of_series)
 
     return cases
 
@@ -466,9 +428,7 @@ _WEEK_CLAIMS = (
         ),
         (
             "root mean square error less that of the value an hour before",
-            lambda rows: {
-                name: error - _BEFORE(rows)[name] for name, error in _ERROR(rows).items()
-            },
+            lambda rows: _ERROR(rows) - _BEFORE(rows),
             "below 0",
         ),
         ("error", _ERROR),
@@ -506,17 +466,22 @@ CITY_SIZES = (
 )
 
 
-def _sweep(axis: str, values: tuple[tuple[float, ...], ...], **settings: Any) -> Row:
+def _sweep(axis: str, values: Sequence[Any], **settings: Any) -> Row:
     """Return the declaration of a figure along an axis: sweep, figure and tables."""
-    rehearsal, small, paper = (
-        {"size": size, "values": some, "draws": draws}
-        for size, some, draws in zip(CITY, values, (2, 5, 5), strict=True)
-    )
     return {
         "accepts": (SOURCE,),
-        "sizes": (rehearsal, small, paper),
+        "sizes": by_scale(size=CITY, values=values, draws=(2, 5, 5)),
         "parts": partial(sweep_parts, axis=axis),
-        "draw": partial(_draw_sweep, axis=axis),
+        "figure": LineFigure(
+            axis,
+            "parents k" if axis == "parents" else SHARE_TITLE,
+            {f"test_{ahead}": f"PredError {words} ahead" for ahead, words in HORIZONS.items()},
+            _LOOKS,
+            panel="data",
+            table=partial(_drawn, axis=axis),
+            log_x=axis == "parents",
+            log_y=None,
+        ),
         "table": _without("data"),
         "summary": partial(_sweep_summary, axis=axis),
         "settings": {
@@ -560,9 +525,9 @@ EXPERIMENTS = (
         title="A week of the four busiest blocks",
         place=f"{THESIS}, figure 2.8 and section 2.3.2",
         accepts=(SOURCE,),
-        sizes=({"size": CITY[0]}, {"size": CITY[1]}, {"size": CITY[2]}),
+        sizes=by_scale(size=CITY),
         parts=week_parts,
-        draw=_draw_week,
+        figure=_draw_week,
         table=_week_table,
         summary=_without("forecasts"),
         settings={

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
 from functools import lru_cache, partial
 from typing import Any
 
@@ -27,23 +28,18 @@ from graftviz.experiments.reproduction.dynamics import (
     UNCOVERED,
     learn_single_threaded,
     learners,
-    options_of,
     rehearse_all,
     scalable,
 )
-from graftviz.experiments.reproduction.experiment import Experiment, MeasuringTask, Part, model_seed
-from graftviz.experiments.reproduction.rows import (
-    Found,
-    Row,
-    Rows,
-    nested,
-    panel,
-    power,
-    steps,
-    where,
+from graftviz.experiments.reproduction.experiment import (
+    Experiment,
+    MeasuringTask,
+    Part,
+    by_scale,
+    model_seed,
 )
+from graftviz.experiments.reproduction.rows import LineFigure, Row, Table, Values, power
 from graftviz.figures.reproduction import scale_look
-from graftviz.figures.reproduction_lines import lines_figure
 
 _THESIS = "Thesis, chapter 2"
 
@@ -82,7 +78,7 @@ def growth_parts(
                         {"method": method, "n": size, "rows": rows, "system": number},
                         partial(_measure_growth, size, rows, learner, model_seed(seed, number)),
                         size if few else size * max(size, 10) // 10,
-                        {**options_of(learner), "seed": seed},
+                        {"learner": learner.name, **asdict(learner), "seed": seed},
                         rehearse=rehearse_all,
                     )
 
@@ -97,7 +93,7 @@ def _noisy_transitions(n: int, rows: int, seed: int) -> Transitions:
 
 def _measure_growth(
     n: int, rows: int, learner: DynamicsLearner, seed: int, task: MeasuringTask
-) -> Rows:
+) -> list[Row]:
     """Learn, and return seconds, operations by phase, and passes through the rows."""
     result = learn_single_threaded(_noisy_transitions(n, rows, seed), learner, seed)
     passes = [
@@ -116,37 +112,41 @@ def _measure_growth(
     ]
 
 
-def costs(rows: Rows, quantity: str) -> Found:
+def costs(rows: Table, quantity: str) -> Values:
     """Return the mean cost by method and n, for sizes with all repeats only."""
-    found = Found()
-    for method, runs in nested(rows, quantity, "method", "n", of=list).items():
+
+    def complete(runs: Values) -> Values:
         most = max(map(len, runs.values()))
-        found[method] = Found({n: np.mean(runs[n]) for n in sorted(runs) if len(runs[n]) == most})
-    return found
+        return runs.only(sorted(n for n in runs if len(runs[n]) == most)).map(np.mean)
+
+    return rows.nested(quantity, "method", "n", of=list).map(complete)
 
 
-def _draw_growth(title: str, rows: Rows) -> go.Figure:
+def _draw_growth(title: str, rows: Table) -> go.Figure:
     counted, timed = costs(rows, _OPERATIONS), costs(rows, _SECONDS)
-    names, looks = {}, {}
+    names = {}
     for name, by_n in counted.items():
         powers = ""
         if len(by_n) > 1:
             powers = f" (∝ n^{power(by_n):.2f} counted, n^{power(timed[name]):.2f} timed)"
         names[name] = f"{name}{powers}"
-        looks[names[name]] = LOOKS.get(name, scale_look(2))
-    panels = []
-    for quantity, words in ((_SECONDS, "seconds"), (_OPERATIONS, "multiplications")):
-        runs = nested(rows, quantity, "method", "n", of=list)
-        lines = {names[name]: {n: runs[name][n] for n in by_n} for name, by_n in counted.items()}
-        panels.append(panel(words, "series n", words, lines, looks, log_x=True, log_y=True))
-    return lines_figure(title, panels)
+    drawn = Table(row for row in rows if row["n"] in counted[row["method"]])
+    looks = {words: LOOKS.get(name, scale_look(2)) for name, words in names.items()}
+    costs_of = {_SECONDS: "seconds", _OPERATIONS: "multiplications"}
+    figure = LineFigure("n", "series n", costs_of, looks, log_x=True, log_y=True)
+    return figure(title, drawn.extended(lambda row: {"method": names[row["method"]]}))
 
 
-def _powers(rows: Rows, name: str) -> dict[str, float]:
+def _powers(rows: Table, name: str) -> dict[str, float]:
     return {key: power(costs(rows, key)[name]) for key in (_SECONDS, _OPERATIONS)}
 
 
-def _growth_summary(rows: Rows) -> Iterator[Row]:
+def _powers_of(*names: str) -> Check:
+    """Report the powers of n of methods."""
+    return "powers of n", lambda rows: {name: _powers(rows, name) for name in names}
+
+
+def _growth_summary(rows: Table) -> Iterator[Row]:
     """Yield the cost of every method at its largest n, and the powers of n."""
     for name, by_n in costs(rows, _OPERATIONS).items():
         n = max(by_n)
@@ -155,51 +155,48 @@ def _growth_summary(rows: Rows) -> Iterator[Row]:
         yield {**row, _OPERATIONS: by_n[n], **{f"power_of_n_{key}": x for key, x in powers}}
 
 
-def _both(of_costs: Callable[[Found], Any]) -> Callable[[Rows], Row]:
+def _both(of_costs: Callable[[Values], Any]) -> Callable[[Table], Row]:
     """Return cases: a function of the costs by method and n, by quantity."""
     return lambda rows: {key: of_costs(costs(rows, key)) for key in (_OPERATIONS, _SECONDS)}
 
 
-def _inducing_to_tenth(found: Found) -> dict[int, float]:
-    return {n: found[INDUCING][n] / found[_TENTH][n] for n in found[INDUCING]}
-
-
-def _slower_growth(found: Found) -> dict[str, float]:
-    """Return the increase of inducing less that of a tenth as seeds, from size to size."""
-    whole, few = found[INDUCING], found[_TENTH]
-    return steps({n: whole[n] - few[n] for n in whole})
-
-
-def _dense_to_tenth(found: Found) -> float:
+def _dense_to_tenth(found: Values) -> float:
     n = max(found[DENSE])
     return float(found[DENSE][n] / found[_TENTH][n])
 
 
-def _fixed_powers(rows: Rows) -> dict[str, float]:
+def _fixed_powers(rows: Table) -> dict[str, float]:
     fixed = [name for name in costs(rows, _SECONDS) if name.endswith(" seeds, common")]
     return _powers(rows, (fixed or ["Learning with a fixed number of seeds"])[0])
 
 
-def _local_power(rows: Rows) -> float:
+def _local_power(rows: Table) -> float:
     by_n = costs(rows, _OPERATIONS)[_TENTH]
-    return power({n: by_n[n] for n in list(by_n)[-2:]})
+    return power(by_n.only([*by_n][-2:]))
 
 
-def _passes(rows: Rows) -> Row:
-    found: Row = nested(where(rows, method=INDUCING), "passes", "n", of=lambda runs: runs[-1])
-    return found
+def _passes(rows: Table) -> Values:
+    return rows.where(method=INDUCING).nested("passes", "n", of=lambda runs: runs[-1])
 
 
 _GROWTH_CLAIMS = (
     Claim(
         "With a tenth of the series as seeds scalable learning takes less than sparsity inducing "
         "learning.",
-        ("cost of inducing to that of a tenth as seeds by n", _both(_inducing_to_tenth), "above 1"),
+        (
+            "cost of inducing to that of a tenth as seeds by n",
+            _both(lambda found: found[INDUCING] / found[_TENTH]),
+            "above 1",
+        ),
     ),
     Claim(
         "Its cost evolves slower with the number of series.",
-        ("increase of inducing less that of a tenth as seeds", _both(_slower_growth), "above 0"),
-        ("powers of n", lambda rows: {name: _powers(rows, name) for name in (_TENTH, INDUCING)}),
+        (
+            "increase of inducing less that of a tenth as seeds",
+            _both(lambda found: (found[INDUCING] - found[_TENTH]).steps()),
+            "above 0",
+        ),
+        _powers_of(_TENTH, INDUCING),
         remark="As a power of n both are alike, since a share of n is seeds.",
     ),
     Claim(
@@ -210,7 +207,7 @@ _GROWTH_CLAIMS = (
             "above 0",
         ),
         ("cost at the largest n to that of a tenth as seeds", _both(_dense_to_tenth), "above 1"),
-        ("powers of n", lambda rows: {name: _powers(rows, name) for name in (_TENTH, DENSE)}),
+        _powers_of(_TENTH, DENSE),
         remark="Its decomposition runs in LAPACK, where an operation takes a fraction of the time.",
     ),
     Claim(
@@ -235,11 +232,17 @@ _GROWTH_CLAIMS = (
 
 # --- table 2.1: counted work --------------------------------------------------------------------
 
-_PHASES = ("structure", "coefficients")
 _WIDE, _SOME = "dense, fewer rows than series", "scalable"
 _LOOKS = {
     **{DENSE: LOOKS[DENSE], _WIDE: scale_look(4)},
     **{INDUCING: LOOKS[INDUCING], _SOME: scale_look(1)},
+}
+_PHASE_LOOKS = {
+    **{
+        f"{method}: structure": look._replace(dash="dash", symbol=f"{look.symbol}-open")
+        for method, look in _LOOKS.items()
+    },
+    **{f"{method}: coefficients": look for method, look in _LOOKS.items()},
 }
 _NEVER = 1e-9  # tolerance that is never met, so that all passes are made
 _FACTORS = {"n": "series n", "rows": "rows N", "passes": "t / N", "k": "parents k", "seeds": "|S|"}
@@ -270,52 +273,55 @@ def work_parts(seed: int, tall: Row, wide: Row) -> Iterator[Part]:
             for multiple in (1, 2, 4):
                 at = base | {factor: base[factor] * multiple}
                 columns = {"method": method, "changed": factor, **at}
-                yield Part(
-                    columns, partial(_measure_work, method, at, seed), at["n"], {"seed": seed}
-                )
+                measure = partial(_measure_work, method, at, seed)
+                yield Part(columns, measure, at["n"], {"seed": seed})
 
 
-def _measure_work(method: str, at: Row, seed: int, task: MeasuringTask) -> Rows:
+def _measure_work(method: str, at: Row, seed: int, task: MeasuringTask) -> list[Row]:
     """Learn with all passes, and return the multiplications of both phases."""
     exactly = {"max_passes": at["passes"], "tolerance": _NEVER, "lam": 0.0, "parents": at["k"]}
+    seeds = {"two_hop_tolerance": _NEVER, "seeds": at["seeds"], "unspoken": "common"}
     learner: DynamicsLearner = Dense()
     if method == INDUCING:
         learner = SparsityInducing(**exactly)
     if method == _SOME:
-        exactly |= {"two_hop_tolerance": _NEVER, "seeds": at["seeds"], "unspoken": "common"}
-        learner = ScalableStructure(**exactly)
+        learner = ScalableStructure(**exactly, **seeds)
     truth = dynamics.random_system(at["n"], density=0.1, seed=seed)
     seen = dynamics.simulate_transitions(truth, at["rows"], noise=0.1, seed=seed)
     return [learn_single_threaded(seen, learner, seed).work._asdict()]
 
 
-def _by_factor(rows: Rows, factor: str, phase: str) -> Found:
+def _by_factor(rows: Table, factor: str, phase: str) -> Values:
     """Return the work by method and value of the changed factor."""
-    found: Found = nested(where(rows, changed=factor), phase, "method", factor)
-    return found
+    return rows.where(changed=factor).nested(phase, "method", factor)
 
 
-def _draw_work(title: str, rows: Rows) -> go.Figure:
-    panels = []
+def _relative_work(rows: Table) -> Iterator[Row]:
+    """Yield the work relative to that of the smallest amount of each factor."""
     for factor, words in _FACTORS.items():
-        lines, looks = {}, {}
-        for phase in _PHASES:
+        for phase in STATED[INDUCING]:
             for method, counts in _by_factor(rows, factor, phase).items():
-                first, name = min(counts), f"{method}: {phase}"
-                if counts[first] > 0:
-                    lines[name] = {x / first: [y / counts[first]] for x, y in counts.items()}
-                    look = _LOOKS[method]
-                    dashed = look._replace(dash="dash", symbol=f"{look.symbol}-open")
-                    looks[name] = dashed if phase == "structure" else look
-        titles = (words, "times as much", "times the work")
-        panels.append(panel(*titles, lines, looks, log_x=True, log_y=True))
-    return lines_figure(title, panels)
+                first = min(counts)
+                for amount, count in counts.items() if counts[first] > 0 else ():
+                    line = {"panel": words, "method": f"{method}: {phase}"}
+                    yield {**line, "times": amount / first, "work": count / counts[first]}
+
+
+_WORK_FIGURE = LineFigure(
+    "times",
+    "times as much",
+    {"work": "times the work"},
+    _PHASE_LOOKS,
+    table=_relative_work,
+    log_x=True,
+    log_y=True,
+)
 
 
 def _as_stated(*methods: str) -> tuple[Check, Check]:
     """Check that the exponents of these methods are those of the table."""
 
-    def exponents(rows: Rows, *, less_stated: bool = False) -> Row:
+    def exponents(rows: Table, *, less_stated: bool = False) -> Row:
         return {
             f"{method}, {phase}": {
                 _FACTORS[factor]: power(_by_factor(rows, factor, phase)[method]) - less_stated * one
@@ -329,12 +335,6 @@ def _as_stated(*methods: str) -> tuple[Check, Check]:
     return ("exponents less the stated ones", less, "-0.15 to 0.15"), ("exponents", exponents)
 
 
-def _dense_structure(rows: Rows) -> Row:
-    dense = [row for row in rows if row["method"] in (DENSE, _WIDE)]
-    found: Row = nested(dense, "structure", "method", of=max)
-    return found
-
-
 def _amounts(n: int, rows: int, passes: int, k: int, seeds: int) -> Row:
     return {"n": n, "rows": rows, "passes": passes, "k": k, "seeds": seeds}
 
@@ -344,13 +344,20 @@ EXPERIMENTS = (
         name="thesis-table2.1",
         title="Counted work against the stated complexities of dynamical systems",
         place=f"{_THESIS}, table 2.1 and section 2.2",
-        sizes=(
-            {"tall": _amounts(16, 80, 2, 2, 4), "wide": _amounts(32, 8, 2, 2, 4)},
-            {"tall": _amounts(50, 400, 2, 5, 8), "wide": _amounts(128, 16, 2, 5, 8)},
-            {"tall": _amounts(100, 800, 4, 5, 10), "wide": _amounts(256, 32, 4, 5, 10)},
+        sizes=by_scale(
+            tall=(
+                _amounts(16, 80, 2, 2, 4),
+                _amounts(50, 400, 2, 5, 8),
+                _amounts(100, 800, 4, 5, 10),
+            ),
+            wide=(
+                _amounts(32, 8, 2, 2, 4),
+                _amounts(128, 16, 2, 5, 8),
+                _amounts(256, 32, 4, 5, 10),
+            ),
         ),
         parts=work_parts,
-        draw=_draw_work,
+        figure=_WORK_FIGURE,
         settings={
             "counted": "multiplications: coefficients updated at each row by gradient descent and "
             "scores added up (structure), k² per row and series by least squares, and "
@@ -366,7 +373,11 @@ EXPERIMENTS = (
             ),
             Claim(
                 "Dense learning has no structure to learn.",
-                ("multiplications for the structure", _dense_structure, "at most 0"),
+                (
+                    "multiplications for the structure",
+                    lambda r: r.nested("structure", "method", of=max).only((DENSE, _WIDE)),
+                    "at most 0",
+                ),
             ),
             Claim(
                 "Sparsity inducing learning costs O(tn²) for the structure and O(nNk²) for the "
@@ -391,25 +402,15 @@ EXPERIMENTS = (
         name="thesis-fig2.2",
         title="Time of learning against the number of series",
         place=f"{_THESIS}, figure 2.2 and section 2.3.1",
-        sizes=(
-            {"n": (16, 32), "most_whole": 32, "rows": 200, "seeds": 4, "repeats": 1},
-            {
-                "n": (50, 100, 200, 400),
-                "most_whole": 400,
-                "rows": 1_500,
-                "seeds": 10,
-                "repeats": 3,
-            },
-            {
-                "n": (250, 500, 1_000, 2_000),
-                "most_whole": 1_000,
-                "rows": 12_500,
-                "seeds": 25,
-                "repeats": 1,
-            },
+        sizes=by_scale(
+            n=((16, 32), (50, 100, 200, 400), (250, 500, 1_000, 2_000)),
+            most_whole=(32, 400, 1_000),
+            rows=(200, 1_500, 12_500),
+            seeds=(4, 10, 25),
+            repeats=(1, 3, 1),
         ),
         parts=growth_parts,
-        draw=_draw_growth,
+        figure=_draw_growth,
         summary=_growth_summary,
         settings={
             "data": "X′ standard normal, X″ = A X′ with noise half as strong; density of A 0.1",

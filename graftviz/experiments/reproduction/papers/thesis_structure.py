@@ -8,7 +8,7 @@ from graftviz.experiments.bench import Size
 from graftviz.experiments.reproduction import curves
 from graftviz.experiments.reproduction.claims import Claim
 from graftviz.experiments.reproduction.curves import Panel
-from graftviz.experiments.reproduction.experiment import Experiment
+from graftviz.experiments.reproduction.experiment import Experiment, by_scale
 from graftviz.experiments.reproduction.papers import best_choice
 from graftviz.experiments.reproduction.papers.best_choice import learning_curves
 
@@ -47,10 +47,12 @@ def _on_data(
         title=f"Objective and held-out NLPL on {title}, {edges} edges",
         place=f"{_THESIS}, figure 3.{figure} and section 3.4.3",
         needs=(size.source,),
-        sizes=(
-            {"panels": [Panel(tiny, 8)]},
-            {"panels": [Panel(small, edges * few // size.nodes)]},
-            {"panels": [Panel(size, edges)]},
+        sizes=by_scale(
+            panels=(
+                [Panel(tiny, 8)],
+                [Panel(small, edges * few // size.nodes)],
+                [Panel(size, edges)],
+            )
         ),
         **learning_curves("objective", "nlpl", methods=_METHODS),
         cost=("5 s", "20 s"),
