@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, strategies as st
 from sklearn.datasets import load_digits
 
+from docs.making.sample_survey import survey_model
 from graftviz.datasets import (
     DataSet,
     dataset_title,
@@ -32,7 +33,6 @@ from graftviz.sampling import (
     sample_exact,
     sample_gibbs,
     scale_free_graph,
-    survey_model,
 )
 from graftviz.table import DiscreteTable
 

@@ -18,7 +18,6 @@ from graftviz.datasets.positions import read_positions
 from graftviz.dynamics.reading import read_series
 from graftviz.dynamics.series import TimeSeries
 from graftviz.errors import InputError
-from graftviz.table.csv_text import csv_text
 
 SERIES, POSITIONS = "series.csv", "positions.csv"
 
@@ -68,20 +67,3 @@ def load_sample(key: str, root: Path = ROOT) -> SampleSeries:
         series,
         read_positions(places, series.names) if places.exists() else None,
     )
-
-
-def series_csv(series: TimeSeries) -> str:
-    """Return series as a wide CSV: the times, if there are any, and one column per series."""
-    rows = [[*(["time"] if series.times else []), *series.names]]
-    for row, values in enumerate(series.values.tolist()):
-        rows.append([*([series.times[row]] if series.times else []), *map(repr, values)])
-    return csv_text(rows)
-
-
-def positions_csv(series: TimeSeries, degrees: np.ndarray) -> str:
-    """Return longitudes and latitudes, shape (n, 2), as CSV: name, lon, lat."""
-    lines = [
-        f"{name},{lon:.4f},{lat:.4f}"
-        for name, (lon, lat) in zip(series.names, degrees.tolist(), strict=True)
-    ]
-    return "\n".join(["name,lon,lat", *lines]) + "\n"

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
 
 from graftviz.errors import InputError
-from graftviz.formats.files import read_bytes
 from graftviz.formats.model_formats import ModelFormat
 from graftviz.formats.model_records import ModelFile, model_of_records, model_records
 from graftviz.model import PairwiseMRF
@@ -113,25 +111,17 @@ def _key(kind: str, name: str) -> str:
     return f"{kind}_{name}"
 
 
-def read_graphml(path: Path | str) -> ModelFile:
-    """Read a model from a GraphML file.
+def parse_graphml(title: str, content: bytes) -> ModelFile:
+    """Read a model from GraphML in memory.
 
-    From a file with potentials (:func:`model_graphml`), the exact model
-    is restored. Any other undirected graph with a number ``weight`` on every edge is read as an
-    Ising model, with a note.
+    From a file with potentials (:func:`model_graphml`), the exact model is restored. Any other
+    undirected graph with a number ``weight`` on every edge is read as an Ising model, with a note.
 
     Raises
     ------
     InputError
-        For a file that cannot be read, is not GraphML, or has inconsistent nodes or edges; the
-        message names them.
+        For content that is not GraphML, or has inconsistent nodes or edges; the message names them.
     """
-    path = Path(path)
-    return parse_graphml(path.name, read_bytes(path))
-
-
-def parse_graphml(title: str, content: bytes) -> ModelFile:
-    """Read GraphML from memory; see :func:`read_graphml`."""
     graph, root = _graph(title, content)
     defaults = _keys(root)
     nodes = []
@@ -217,17 +207,13 @@ def _data(title: str, element: ElementTree.Element, keys: dict[str, _Key]) -> di
     values: dict[str, str] = {
         key.name: key.default for key in keys.values() if key.default is not None
     }
-    for key, text in _data_texts(element):
-        if key not in keys:
-            raise InputError(f"{title} uses the key {quoted(key)} without declaring it.")
-        values[keys[key].name] = text
-    return values
-
-
-def _data_texts(element: ElementTree.Element) -> Iterator[tuple[str, str]]:
     for child in element:
         if _tag(child) == "data":
-            yield child.get("key", ""), child.text or ""
+            key = child.get("key", "")
+            if key not in keys:
+                raise InputError(f"{title} uses the key {quoted(key)} without declaring it.")
+            values[keys[key].name] = child.text or ""
+    return values
 
 
 def _restore_exact_name(title: str, node: dict[str, str]) -> None:

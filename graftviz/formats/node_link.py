@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from graftviz.errors import InputError
-from graftviz.formats.files import read_bytes
 from graftviz.formats.json_values import json_value
 from graftviz.formats.model_formats import ModelFormat
 from graftviz.formats.model_records import ModelFile, model_of_records, model_records
@@ -44,20 +42,14 @@ def node_link_json(
     )
 
 
-def read_node_link(path: Path | str) -> ModelFile:
-    """Read a model from node-link JSON; the key of edges may be "links", as in D3.
+def parse_node_link(title: str, content: bytes) -> ModelFile:
+    """Read a model from node-link JSON in memory; the key of edges may be "links", as in D3.
 
     Raises
     ------
     InputError
-        For a file that cannot be read, is not JSON, not a graph, or inconsistent.
+        For content that is not JSON, not a graph, or inconsistent.
     """
-    path = Path(path)
-    return parse_node_link(path.name, read_bytes(path))
-
-
-def parse_node_link(title: str, content: bytes) -> ModelFile:
-    """Read node-link JSON from memory; see :func:`read_node_link`."""
     try:
         graph = json.loads(content.decode("utf-8-sig"))
     except (ValueError, RecursionError):  # malformed JSON, not UTF-8, or too deeply nested

@@ -93,11 +93,3 @@ def linear_response(
         graph.node_offsets, graph.node_beliefs, graph.edge_nodes, graph.edge_offsets, pair_beliefs
     )
     return LinearResponse(factor, model.names, bool(residual <= tolerance), work)
-
-
-def response_covariance(model: PairwiseMRF, i: int, j: int) -> np.ndarray:
-    """Return the covariance of one pair of variables by linear response, shape (s_i, s_j).
-
-    For many pairs of one model, call :func:`linear_response` once.
-    """
-    return linear_response(model).covariance(i, j)

@@ -6,36 +6,6 @@ bound, `candidates` computes the bound with one more variable, `expansion` grows
 model.
 """
 
-from __future__ import annotations
+import lazy_loader
 
-from graftviz.regions.cuts import CUTS
-from graftviz.regions.expansion import EXPANSIONS, RegionStep
-from graftviz.regions.global_bounds import (
-    MinimalRadius,
-    decay_rate,
-    distance_bound,
-    minimal_radius,
-    tail_bound,
-)
-from graftviz.regions.influence import dobrushin_coefficient, influence_matrix
-from graftviz.regions.local_model import region_marginal, region_model, rim_of
-from graftviz.regions.marginal import LocalMarginal, grow_region, local_marginal
-
-__all__ = [
-    "CUTS",
-    "EXPANSIONS",
-    "LocalMarginal",
-    "MinimalRadius",
-    "RegionStep",
-    "decay_rate",
-    "distance_bound",
-    "dobrushin_coefficient",
-    "grow_region",
-    "influence_matrix",
-    "local_marginal",
-    "minimal_radius",
-    "region_marginal",
-    "region_model",
-    "rim_of",
-    "tail_bound",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

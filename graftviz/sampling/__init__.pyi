@@ -27,6 +27,3 @@ from .mixing import (
 from .potentials import (
     random_model as random_model,
 )
-from .survey import (
-    survey_model as survey_model,
-)

@@ -21,26 +21,6 @@ csv_text.py       rows to CSV text
 ================  ===========================================================
 """
 
-from graftviz.table.batches import Extent, file_extent
-from graftviz.table.chunked import ChunkedTable, open_table
-from graftviz.table.coding import BINS, MAX_STATES, TableOptions
-from graftviz.table.discrete import MAX_CARDINALITY, DiscreteTable, default_names
-from graftviz.table.labels import MISSING_STATES, MISSING_TOKENS
-from graftviz.table.reading import MAX_BYTES, read_table
+import lazy_loader
 
-__all__ = [
-    "BINS",
-    "MAX_BYTES",
-    "MAX_CARDINALITY",
-    "MAX_STATES",
-    "MISSING_STATES",
-    "MISSING_TOKENS",
-    "ChunkedTable",
-    "DiscreteTable",
-    "Extent",
-    "TableOptions",
-    "default_names",
-    "file_extent",
-    "open_table",
-    "read_table",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,4 +1,4 @@
-"""Fictitious survey with a true network: answers in words, with different numbers of states."""
+"""Generator of the sample data `survey` from a true network, with answers in words."""
 
 from __future__ import annotations
 

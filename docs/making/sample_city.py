@@ -1,4 +1,4 @@
-"""Synthetic city: hourly numbers of people at its places.
+"""Generator of the sample data `city`: hourly numbers of people at its places.
 
 People stay at a place for a while or walk to a nearby one, and every place has its own peak hours:
 the factory in the morning, the theatre in the evening, the stadium on Saturdays. The walks are a
@@ -13,6 +13,7 @@ import numpy as np
 
 from graftviz.arrays import read_only
 from graftviz.dynamics.series import TimeSeries
+from graftviz.table.csv_text import csv_text
 
 DAYS = 28
 _STAY = 0.4  # share of people in the same place an hour later
@@ -126,3 +127,20 @@ def _inputs(hour: int, day: int) -> np.ndarray:
         value = 0.08 + float(np.exp(-0.5 * (away / _WIDTH) ** 2).sum())
         inputs.append(value * (at_weekends if day >= _FIRST_WEEKEND_DAY else 1.0))
     return np.array(inputs)
+
+
+def series_csv(series: TimeSeries) -> str:
+    """Return series as a wide CSV: the times, if there are any, and one column per series."""
+    rows = [[*(["time"] if series.times else []), *series.names]]
+    for row, values in enumerate(series.values.tolist()):
+        rows.append([*([series.times[row]] if series.times else []), *map(repr, values)])
+    return csv_text(rows)
+
+
+def positions_csv(series: TimeSeries, degrees: np.ndarray) -> str:
+    """Return longitudes and latitudes, shape (n, 2), as CSV: name, lon, lat."""
+    lines = [
+        f"{name},{lon:.4f},{lat:.4f}"
+        for name, (lon, lat) in zip(series.names, degrees.tolist(), strict=True)
+    ]
+    return "\n".join(["name,lon,lat", *lines]) + "\n"

@@ -1,0 +1,21 @@
+from .grid import (
+    with_plain_test as with_plain_test,
+)
+from .information import (
+    extended_bic as extended_bic,
+    free_weights as free_weights,
+)
+from .path import (
+    LamPath as LamPath,
+    PathPoint as PathPoint,
+    lam_path as lam_path,
+    lam_path_steps as lam_path_steps,
+)
+from .stability import (
+    EdgeStability as EdgeStability,
+    edge_stability as edge_stability,
+    stability_steps as stability_steps,
+)
+from .subsamples import (
+    subsample_rows as subsample_rows,
+)
