@@ -7,6 +7,8 @@ from typing import Literal
 
 import numpy as np
 
+from graftviz.arrays import freeze
+
 Kind = Literal["start", "exchange", "restart", "best"]
 
 
@@ -64,7 +66,7 @@ class Exchange:
     tree: int
 
     def __post_init__(self) -> None:
-        for array in (
+        freeze(
             self.removed,
             self.contributions,
             self.added,
@@ -72,8 +74,7 @@ class Exchange:
             self.values,
             self.centres,
             self.assignment,
-        ):
-            array.flags.writeable = False
+        )
 
     @property
     def acceptance(self) -> float | None:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graftviz.arrays import read_only
+from graftviz.arrays import freeze, read_only
 from graftviz.errors import InputError
 
 _MOST_ROUNDS = 200
@@ -89,8 +89,7 @@ class PairwiseMRF:
             raise InputError(f"A model of {n} variables needs {n} different names.")
         if [len(states) for states in labels] != cardinalities.tolist():
             raise InputError("Each variable needs one label per state.")
-        for array in (cardinalities, edges, weights):
-            array.flags.writeable = False
+        freeze(cardinalities, edges, weights)
         object.__setattr__(self, "cardinalities", cardinalities)
         object.__setattr__(self, "edges", edges)
         object.__setattr__(self, "weights", weights)

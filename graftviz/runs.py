@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from graftviz.arrays import read_only
 from graftviz.errors import InputError
 from graftviz.learners.base import Learner, checked_seed
 from graftviz.metrics import MetricsObserver, StepMetrics, negative_log_pseudo_likelihood
@@ -286,9 +287,7 @@ def checked_edges(edges: Iterable[Iterable[int]] | np.ndarray, n: int) -> np.nda
             "joins a variable with itself" if i == j else f"is no pair of variables 0 … {n - 1}"
         )
         raise InputError(f"True edge number {k + 1}, ({i}, {j}), {problem}.")
-    checked = np.unique(np.sort(array, axis=1), axis=0)
-    checked.flags.writeable = False
-    return checked
+    return read_only(np.unique(np.sort(array, axis=1), axis=0))
 
 
 def check_test(table: DiscreteTable, test: DiscreteTable) -> None:

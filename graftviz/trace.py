@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from graftviz.arrays import read_only
 from graftviz.complexity import Complexity
 from graftviz.exchange import Exchange
 from graftviz.history import Changes, History
@@ -30,8 +31,7 @@ VERDICT_WORDS = {
 }
 
 
-NO_PAIRS = np.zeros((0, 2), dtype=np.int32)
-NO_PAIRS.flags.writeable = False
+NO_PAIRS = read_only(np.zeros((0, 2), dtype=np.int32))
 
 
 class ActivationTest(NamedTuple):
@@ -132,9 +132,7 @@ class ReservoirView:
 
 
 def _empty(dtype: type) -> np.ndarray:
-    array: np.ndarray = np.zeros(0, dtype=dtype)
-    array.flags.writeable = False
-    return array
+    return read_only(np.zeros(0, dtype=dtype))
 
 
 NO_NODES = _empty(np.int32)

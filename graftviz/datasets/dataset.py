@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from graftviz.arrays import read_only
 from graftviz.sampling.lattice import lattice_positions
 from graftviz.table import DiscreteTable
 
@@ -66,9 +67,7 @@ def positions_from_names(names: tuple[str, ...]) -> np.ndarray | None:
     if len(cells) < len(names) or len(set(cells)) < len(cells):
         return None
     rows, columns = np.array(cells).T
-    positions = lattice_positions(rows, columns)
-    positions.flags.writeable = False
-    return positions
+    return read_only(lattice_positions(rows, columns))
 
 
 def noise_level(table: DiscreteTable) -> float:

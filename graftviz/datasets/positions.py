@@ -9,6 +9,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from graftviz.arrays import read_only
 from graftviz.datasets.text import csv_rows, read_text
 from graftviz.errors import InputError
 
@@ -102,6 +103,4 @@ def framed(places: np.ndarray, *, is_map: bool) -> np.ndarray:
     low, high = places.min(axis=0), places.max(axis=0)
     span = float((high - low).max()) or 1.0
     inside = _FRAME * (1.0 - 2.0 * _MARGIN)
-    scaled: np.ndarray = (places - (low + high) / 2.0) / span * inside + _FRAME / 2.0
-    scaled.flags.writeable = False
-    return scaled
+    return read_only((places - (low + high) / 2.0) / span * inside + _FRAME / 2.0)

@@ -8,6 +8,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from graftviz.arrays import read_only
 from graftviz.datasets.text import csv_rows, read_text
 from graftviz.errors import InputError
 from graftviz.table.csv_text import csv_text
@@ -53,9 +54,7 @@ def read_truth(source: str | os.PathLike[str] | IO[Any], names: Sequence[str]) -
                 f"Row {row} of {title} joins {names[i]!r} to itself; remove that line."
             )
         edges[min(i, j), max(i, j)] = None
-    result = np.array(list(edges), dtype=np.int64)
-    result.flags.writeable = False
-    return result
+    return read_only(np.array(list(edges), dtype=np.int64))
 
 
 def named_pairs(

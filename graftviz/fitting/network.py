@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from graftviz.arrays import freeze
 from graftviz.counts import PairCounts
 from graftviz.fitting.objective import Evaluation, evaluate
 from graftviz.fitting.penalty import Penalty
@@ -218,8 +219,7 @@ class ActiveNetwork:
             state.node_beliefs[at_nodes],
             state.edge_weights[at_edges],
         )
-        for array in arrays:
-            array.flags.writeable = False
+        freeze(*arrays)
         state.touched_nodes[:] = False
         state.touched_edges[:] = False
         return Changes(*arrays)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from graftviz.arrays import freeze
 from graftviz.counts import PairCounts
 from graftviz.fitting.conditionals import (
     Conditionals,
@@ -305,8 +306,7 @@ class PseudoNetwork:
             self.rows.margins[at_nodes],
             state.edge_weights[flat_positions(state.edge_offsets, edges)],
         )
-        for array in arrays:
-            array.flags.writeable = False
+        freeze(*arrays)
         state.touched_nodes[:] = False
         state.touched_edges[:] = False
         return Changes(*arrays)

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from graftviz.arrays import read_only
 from graftviz.errors import InputError
 from graftviz.inference.beliefs import Beliefs
 from graftviz.model import PairwiseMRF
@@ -56,8 +57,7 @@ class Conditioned(NamedTuple):
         filled = []
         for e, (i, j) in enumerate(self.original.edges.tolist()):
             belief = edges[e]
-            pair = belief if belief is not None else np.outer(nodes[i], nodes[j])
-            pair.flags.writeable = False
+            pair = read_only(belief if belief is not None else np.outer(nodes[i], nodes[j]))
             filled.append(pair)
         return dataclasses.replace(
             beliefs, node=tuple(nodes), edge=tuple(filled), evidence=dict(self.evidence)

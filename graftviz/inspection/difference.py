@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from graftviz.arrays import freeze
 from graftviz.errors import InputError
 from graftviz.model import PairwiseMRF
 
@@ -87,8 +88,7 @@ def compare_models(first: PairwiseMRF, second: PairwiseMRF) -> ModelDifference:
     table = np.array([row[0] for row in rows], dtype=np.int64).reshape(-1, 2)
     numbers = np.array([row[2:] for row in rows], dtype=np.int64).reshape(-1, 2)
     columns = [values[at] for values, at in zip(norms, numbers.T, strict=True)]
-    for array in (table, numbers, *columns):
-        array.flags.writeable = False
+    freeze(table, numbers, *columns)
     statuses = tuple(row[1] for row in rows)
     return ModelDifference(table, statuses, columns[0], columns[1], numbers, note)
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from graftviz.arrays import read_only
 from graftviz.layout.stress import GOLDEN_ANGLE, hop_distances
 
 FRAME = 10_000
@@ -83,6 +84,4 @@ def spokes(n: int) -> np.ndarray:
 
 def in_frame(positions: np.ndarray) -> np.ndarray:
     """Return positions relative to the centre as integer coordinates of the frame, read-only."""
-    placed = np.clip(np.rint(positions + FRAME / 2), 0, FRAME).astype(np.int64)
-    placed.flags.writeable = False
-    return placed
+    return read_only(np.clip(np.rint(positions + FRAME / 2), 0, FRAME).astype(np.int64))

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from graftviz.arrays import freeze
 from graftviz.counts import PairCounts
 from graftviz.fitting.conditional_sums import structure_of
 from graftviz.fitting.deviations import centred_weights
@@ -129,8 +130,7 @@ class BoundedModel:
             self.beliefs()[at_nodes],
             tables[flat_positions(edge_offsets, edges)],
         )
-        for array in (which, edges, found.node_weights, found.node_beliefs, found.edge_weights):
-            array.flags.writeable = False
+        freeze(which, edges, found.node_weights, found.node_beliefs, found.edge_weights)
         return found
 
     # Updates.

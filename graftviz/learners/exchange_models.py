@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from graftviz.arrays import freeze
 from graftviz.fitting.automatic_tying import TiedFit
 from graftviz.fitting.deviations import Deviations, centred_weights
 from graftviz.fitting.structure_fit import StructureFit
@@ -92,14 +93,13 @@ def no_changes() -> Changes:
 
 
 def _read_only(changes: Changes) -> Changes:
-    for array in (
+    freeze(
         changes.nodes,
         changes.edges,
         changes.node_weights,
         changes.node_beliefs,
         changes.edge_weights,
-    ):
-        array.flags.writeable = False
+    )
     return changes
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from graftviz.arrays import read_only
 from graftviz.counts import PairCounts
 from graftviz.errors import InputError
 from graftviz.fitting.pseudo_network import PseudoNetwork
@@ -279,17 +280,14 @@ class GraftingRun(LearnerRun):
     def _record(self, activated: list[tuple[int, int]]) -> None:
         """Append the changes to the history, with edge positions translated to ids."""
         changes = self.network.changes()
-        ids = np.array(self._ids, dtype=np.int64)[changes.edges]
-        ids.flags.writeable = False
+        ids = read_only(np.array(self._ids, dtype=np.int64)[changes.edges])
         self.history.append(activated, dataclasses.replace(changes, edges=ids), self._pruned)
         self._pruned = []
 
     def _removed_pairs(self, ids: Sequence[int]) -> np.ndarray:
         if not ids:
             return NO_PAIRS
-        pairs = np.array([self.history.activations[e] for e in ids], dtype=np.int32)
-        pairs.flags.writeable = False
-        return pairs
+        return read_only(np.array([self.history.activations[e] for e in ids], dtype=np.int32))
 
     def finish(self, edges: np.ndarray, scores: np.ndarray, *, stopped_by: str = "") -> Outcome:
         """Return the outcome of the run; call `polish` before.

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from graftviz.arrays import freeze, read_only
 from graftviz.counts import PairCounts
 from graftviz.fitting.independence import distances, noise_lam
 from graftviz.fitting.neighbourhoods import Neighbourhoods
@@ -147,8 +148,7 @@ class PathRun(LearnerRun):
         verdicts = np.full(len(edges), PASSED, dtype=np.int8)
         verdicts[: len(new)] = ADMITTED
         tests = EdgeTests(edges, np.concatenate([entered, passed]), verdicts)
-        for array in (tests.edges, tests.scores, tests.verdicts):
-            array.flags.writeable = False
+        freeze(tests.edges, tests.scores, tests.verdicts)
         return tests
 
     def _plan(self) -> None:
@@ -202,8 +202,7 @@ class PathRun(LearnerRun):
             return False
         self._previous_objective, self._objective = self._objective, objective
         removed_ids = [self._ids.pop(pair) for pair in removed]
-        self._removed = np.array(removed, dtype=np.int32).reshape(-1, 2)
-        self._removed.flags.writeable = False
+        self._removed = read_only(np.array(removed, dtype=np.int32).reshape(-1, 2))
         self._activated = tuple(sorted(new, key=lambda edge: (-edge.score, edge)))
         activated = [(edge.source, edge.target) for edge in self._activated]
         first = len(self.history.activations)
@@ -243,14 +242,13 @@ class PathRun(LearnerRun):
             node_beliefs=np.concatenate([np.zeros(0), *(belief for _, belief in fitted)]),
             edge_weights=np.concatenate([np.zeros(0), *(weights for _, weights in changed)]),
         )
-        for array in (
+        freeze(
             changes.nodes,
             changes.edges,
             changes.node_weights,
             changes.node_beliefs,
             changes.edge_weights,
-        ):
-            array.flags.writeable = False
+        )
         return changes
 
     def _certificate(self) -> Certificate:

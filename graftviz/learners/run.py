@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from graftviz.arrays import read_only
 from graftviz.history import History
 from graftviz.learners.clock import Clock
 from graftviz.model import PairwiseMRF
@@ -57,8 +58,7 @@ class LearnerRun:
 
     def begin(self, model: PairwiseMRF, beliefs: np.ndarray) -> None:
         """Begin the history with the model without edges and its node beliefs."""
-        start = beliefs.copy()
-        start.flags.writeable = False
+        start = read_only(beliefs.copy())
         self.history = History(model, start)
 
     def step_report(self, *, tests: int, **facts: Any) -> Step:

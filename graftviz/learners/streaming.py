@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from graftviz.arrays import freeze
 from graftviz.learners.base import Learner, checked_seed
 from graftviz.learners.grafting import (
     PRUNE_ROUNDS,
@@ -186,8 +187,7 @@ class _Stream:
                 self._dropped = search.rescore(run.scorer.scoring, run.threshold)
         tested, replaced = search.log()
         hubs = np.flatnonzero(self._hubs).astype(np.int32)
-        for array in (skipped, dropped_before, hubs):
-            array.flags.writeable = False
+        freeze(skipped, dropped_before, hubs)
         return Search(
             activated=activated,
             tests=len(tested.scores),

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from graftviz.arrays import read_only
 from graftviz.errors import InputError
 from graftviz.inference import METHODS
 from graftviz.inference.exact import JunctionTree
@@ -131,8 +132,7 @@ def hidden_halves(n: int, halves: int = 5, seed: int = 0) -> tuple[np.ndarray, .
     rng = np.random.default_rng(seed)
     found = []
     for _ in range(halves):
-        hidden = np.sort(rng.permutation(n)[: n // 2])
-        hidden.flags.writeable = False
+        hidden = read_only(np.sort(rng.permutation(n)[: n // 2]))
         found.append(hidden)
     return tuple(found)
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from graftviz.arrays import freeze
 from graftviz.model import PairwiseMRF, zero_sum
 from graftviz.options import check_options, option
 from graftviz.regions.candidates import (
@@ -212,8 +213,7 @@ class _Region:
         nodes = self._nodes.copy()
         is_boundary = [self._edges_inside[i] < len(neighbours_of(self._model, i)) for i in nodes]
         boundary = nodes[np.array(is_boundary)]
-        for array in (nodes, boundary, candidates, bounds):
-            array.flags.writeable = False
+        freeze(nodes, boundary, candidates, bounds)
         return RegionStep(
             added=int(nodes[-1]),
             size=len(nodes),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from graftviz.arrays import read_only
 from graftviz.errors import InputError
 from graftviz.memory import free_bytes, size_text
 from graftviz.model import PairwiseMRF
@@ -106,8 +107,7 @@ def sample_gibbs(
         recorded[:, draw] = population.states
     diagnostic = diagnose(model, recorded, population.ancestors, burn_in, thin)
     flat = recorded.reshape(model.n_variables, draws * chains)
-    codes = np.ascontiguousarray(flat[:, draws * chains - rows :])
-    codes.flags.writeable = False
+    codes = read_only(np.ascontiguousarray(flat[:, draws * chains - rows :]))
     return Sample(DiscreteTable(codes, model.names, model.labels), diagnostic)
 
 

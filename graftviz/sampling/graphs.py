@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import networkx as nx
 import numpy as np
 
+from graftviz.arrays import read_only
 from graftviz.errors import InputError
 from graftviz.sampling.lattice import lattice_positions
 from graftviz.sampling.seeds import generator
@@ -52,12 +53,10 @@ class Graph:
         if (edges[:, 0] == edges[:, 1]).any():
             loop = int(edges[edges[:, 0] == edges[:, 1]][0, 0])
             raise InputError(f"An edge joins node {self.names[loop]!r} to itself.")
-        edges = np.unique(edges, axis=0)
-        edges.flags.writeable = False
+        edges = read_only(np.unique(edges, axis=0))
         object.__setattr__(self, "edges", edges)
         if self.positions is not None:
-            positions = np.array(self.positions, dtype=np.float64).reshape(n, 2)
-            positions.flags.writeable = False
+            positions = read_only(np.array(self.positions, dtype=np.float64).reshape(n, 2))
             object.__setattr__(self, "positions", positions)
 
     @property

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from graftviz.arrays import freeze
 from graftviz.model import PairwiseMRF
 
 MIXED_RHAT = 1.1
@@ -103,8 +104,7 @@ def diagnose(
                 series.append(indicator)
     rhat = np.array([split_rhat(values) for values in series])
     effective = np.array([effective_rows(values, ancestors) for values in series])
-    for array in (rhat, effective):
-        array.flags.writeable = False
+    freeze(rhat, effective)
     return MixingDiagnostic(chains, length, burn_in, thin, tuple(names), rhat, effective)
 
 

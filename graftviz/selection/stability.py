@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from graftviz.arrays import freeze
 from graftviz.learners.base import Learner
 from graftviz.parallel import parallel_map
 from graftviz.selection.fits import fit, fit_steps
@@ -92,8 +93,7 @@ class EdgeStability:
     def __post_init__(self) -> None:
         place = {(i, j): k for k, (i, j) in enumerate(self.edges.tolist())}
         object.__setattr__(self, "_place", place)
-        for array in (self.edges, self.counts, self.edge_counts):
-            array.flags.writeable = False
+        freeze(self.edges, self.counts, self.edge_counts)
 
     @property
     def done(self) -> int:

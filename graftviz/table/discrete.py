@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
+from graftviz.arrays import read_only
 from graftviz.errors import InputError
 from graftviz.wording import quoted
 
@@ -71,8 +72,7 @@ class DiscreteTable:
         dtype = np.uint8 if sizes.max() <= _WIDE else np.uint16
         # A writable array belongs to the caller, who may change it later; hence the copy.
         copy = True if codes.flags.writeable else None
-        frozen = np.array(codes, dtype=dtype, order="C", copy=copy)
-        frozen.flags.writeable = False
+        frozen = read_only(np.array(codes, dtype=dtype, order="C", copy=copy))
         object.__setattr__(self, "codes", frozen)
         object.__setattr__(self, "names", names)
         object.__setattr__(self, "labels", labels)
@@ -163,9 +163,7 @@ class DiscreteTable:
     @cached_property
     def cardinalities(self) -> np.ndarray:
         """Number of states of every variable, int64, shape (n,), read-only."""
-        sizes = np.array([len(states) for states in self.labels], dtype=np.int64)
-        sizes.flags.writeable = False
-        return sizes
+        return read_only(np.array([len(states) for states in self.labels], dtype=np.int64))
 
     @cached_property
     def fingerprint(self) -> str:
