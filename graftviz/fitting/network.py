@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -72,8 +72,8 @@ _BY_BOUNDARY = ("edge_offsets", "message_offsets")
 _BY_CELL = ("edge_weights", "potentials", "edge_targets")
 
 
-class ActiveNetwork:
-    """Active set of one run, fitted to the counts of its data.
+class FittedNetwork:
+    """Edges of one run and their weights, fitted to data; base of networks with an objective.
 
     Parameters
     ----------
@@ -81,6 +81,8 @@ class ActiveNetwork:
     names, labels : tuples
         Names of variables and states in the returned models.
     """
+
+    state: Any  # arrays of the kernels
 
     def __init__(
         self,
@@ -92,20 +94,73 @@ class ActiveNetwork:
         self.names, self.labels = names, labels
         self.n_nodes = counts.n_variables
         self.n_edges = 0
-        offsets = counts.packed.node_offsets
-        targets = np.maximum(counts.packed.margins / counts.n_rows, _SMALLEST_TARGET)
-        targets /= np.repeat(np.add.reduceat(targets, offsets[:-1]), counts.cardinalities)
-        self._has_gaps = np.minimum.reduceat(counts.packed.margins, offsets[:-1]) == 0
+        self._sizes = counts.cardinalities
+        starts = counts.packed.node_offsets[:-1]
+        # Margins of the data, and the weights of variables without edges that have these margins.
+        margins = np.maximum(counts.packed.margins / counts.n_rows, _SMALLEST_TARGET)
+        margins /= np.repeat(np.add.reduceat(margins, starts), self._sizes)
+        weights = np.log(margins)
+        means = np.add.reduceat(weights, starts) / self._sizes
+        self._margins, self._alone = margins, weights - np.repeat(means, self._sizes)
+
+    @property
+    def edges(self) -> np.ndarray:
+        """Active edges in order of activation, shape (m, 2)."""
+        edges: np.ndarray = self.state.edge_nodes[: self.n_edges]
+        return edges
+
+    @property
+    def node_beliefs(self) -> np.ndarray:
+        """Current node beliefs, flat."""
+        raise NotImplementedError
+
+    def changes(self) -> Changes:
+        """Return the changes since the last call."""
+        state = self.state
+        nodes = np.flatnonzero(state.touched_nodes)
+        edges = np.flatnonzero(state.touched_edges[: self.n_edges])
+        at_nodes = flat_positions(state.node_offsets, nodes)
+        at_edges = flat_positions(state.edge_offsets, edges)
+        arrays = (
+            nodes,
+            edges,
+            state.node_weights[at_nodes],
+            self.node_beliefs[at_nodes],
+            state.edge_weights[at_edges],
+        )
+        freeze(*arrays)
+        state.touched_nodes[:] = False
+        state.touched_edges[:] = False
+        return Changes(*arrays)
+
+    def model(self) -> PairwiseMRF:
+        """Return the current model."""
+        cells = int(self.state.edge_offsets[self.n_edges])
+        weights = np.concatenate([self.state.node_weights, self.state.edge_weights[:cells]])
+        return PairwiseMRF(self._sizes, self.edges, weights, self.names, self.labels)
+
+
+class ActiveNetwork(FittedNetwork):
+    """Active set of one run, fitted to the counts of its data."""
+
+    state: Network
+
+    def __init__(
+        self,
+        counts: PairCounts,
+        names: tuple[str, ...],
+        labels: tuple[tuple[str, ...], ...],
+    ) -> None:
+        super().__init__(counts, names, labels)
+        packed = counts.packed
+        self._has_gaps = np.minimum.reduceat(packed.margins, packed.node_offsets[:-1]) == 0
         largest = int(counts.cardinalities.max())
         self._work = np.empty((10, largest * largest))
-        self._sizes = counts.cardinalities
-        weights = np.log(targets)
-        means = np.add.reduceat(weights, offsets[:-1]) / self._sizes
         self.state = Network(
-            node_offsets=np.array(offsets),
-            node_weights=weights - np.repeat(means, self._sizes),
-            node_beliefs=targets.copy(),
-            node_targets=targets,
+            node_offsets=np.array(counts.packed.node_offsets),
+            node_weights=self._alone.copy(),
+            node_beliefs=self._margins.copy(),
+            node_targets=self._margins,
             edge_nodes=np.zeros((16, 2), dtype=np.int64),
             edge_offsets=np.zeros(17, dtype=np.int64),
             edge_weights=np.zeros(256),
@@ -138,11 +193,6 @@ class ActiveNetwork:
         out = np.empty(int(self.state.edge_offsets[self.n_edges]))
         fill_pair_beliefs(self.state, self.n_edges, self._work, out)
         return out
-
-    @property
-    def edges(self) -> np.ndarray:
-        """Active edges in order of activation, shape (m, 2)."""
-        return self.state.edge_nodes[: self.n_edges]
 
     def add_edge(self, i: int, j: int) -> None:
         """Add edge i < j with zero weights and the data's pair marginal as its target."""
@@ -204,31 +254,6 @@ class ActiveNetwork:
             self._evaluated = penalty
         values = evaluate(self.state, self.n_nodes, self.n_edges, penalty, self._work)
         return Evaluation(*(float(value) for value in values))
-
-    def changes(self) -> Changes:
-        """Return the changes since the last call."""
-        state = self.state
-        nodes = np.flatnonzero(state.touched_nodes)
-        edges = np.flatnonzero(state.touched_edges[: self.n_edges])
-        at_nodes = flat_positions(state.node_offsets, nodes)
-        at_edges = flat_positions(state.edge_offsets, edges)
-        arrays = (
-            nodes,
-            edges,
-            state.node_weights[at_nodes],
-            state.node_beliefs[at_nodes],
-            state.edge_weights[at_edges],
-        )
-        freeze(*arrays)
-        state.touched_nodes[:] = False
-        state.touched_edges[:] = False
-        return Changes(*arrays)
-
-    def model(self) -> PairwiseMRF:
-        """Return the current model."""
-        cells = int(self.state.edge_offsets[self.n_edges])
-        weights = np.concatenate([self.state.node_weights, self.state.edge_weights[:cells]])
-        return PairwiseMRF(self._sizes, self.edges, weights, self.names, self.labels)
 
     def restart_gap(self, *, tolerance: float = 1e-6, max_sweeps: int = 100) -> float:
         """Return the largest difference between BP from uniform messages and the node beliefs.

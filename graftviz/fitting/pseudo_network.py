@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from graftviz.arrays import freeze
 from graftviz.counts import PairCounts
 from graftviz.fitting.conditionals import (
     Conditionals,
@@ -15,7 +14,7 @@ from graftviz.fitting.conditionals import (
 )
 from graftviz.fitting.left_out import left_out_score
 from graftviz.fitting.merged_rows import merged_rows
-from graftviz.fitting.network import longer
+from graftviz.fitting.network import FittedNetwork, longer
 from graftviz.fitting.objective import Evaluation
 from graftviz.fitting.penalty import Penalty, group_dimension
 from graftviz.fitting.pseudo_likelihood import (
@@ -27,12 +26,10 @@ from graftviz.fitting.pseudo_likelihood import (
     refresh_losses,
     solve_active_set,
 )
-from graftviz.history import Changes, flat_positions
+from graftviz.history import flat_positions
 from graftviz.inference.propagation import message_graph, propagate
-from graftviz.model import PairwiseMRF
 from graftviz.table import DiscreteTable
 
-_SMALLEST_SHARE = 1e-12  # share of a state that never occurs, so that its weight stays finite
 _BY_EDGE = (
     "edge_nodes",
     "seen_drift",
@@ -46,7 +43,7 @@ _FIRST_ITERATIONS = 8
 _LATER_ITERATIONS = 3
 
 
-class PseudoNetwork:
+class PseudoNetwork(FittedNetwork):
     """Active set of one run, fitted to the rows of its data by pseudo-likelihood.
 
     Parameters
@@ -57,16 +54,11 @@ class PseudoNetwork:
     """
 
     objective_name = "pseudo-likelihood"
+    state: PairWeights
 
     def __init__(self, table: DiscreteTable, counts: PairCounts) -> None:
-        self.counts = counts
-        self.names, self.labels = table.names, table.labels
-        self.n_nodes = counts.n_variables
-        self.n_edges = 0
-        self._sizes = counts.cardinalities
-        offsets = np.array(counts.packed.node_offsets)
-        margins = np.maximum(counts.packed.margins / counts.n_rows, _SMALLEST_SHARE)
-        margins /= np.repeat(np.add.reduceat(margins, offsets[:-1]), self._sizes)
+        super().__init__(counts, table.names, table.labels)
+        offsets, margins = np.array(counts.packed.node_offsets), self._margins
         codes, multiplicity = merged_rows(np.ascontiguousarray(table.codes))
         largest = max(2, int(self._sizes.max()))
         self._work = new_workspace(largest, lanes_of(largest))
@@ -90,9 +82,6 @@ class PseudoNetwork:
             impurity=np.zeros((0, distinct), dtype=np.float32),
             rows=float(counts.n_rows),
         )
-        weights = np.log(margins)
-        means = np.add.reduceat(weights, offsets[:-1]) / self._sizes
-        self._alone = weights - np.repeat(means, self._sizes)
         self.state = PairWeights(
             node_offsets=offsets,
             edge_offsets=np.zeros(17, dtype=np.int64),
@@ -112,11 +101,6 @@ class PseudoNetwork:
         cells = -counts.packed.margins * np.log(margins)
         self._losses = np.add.reduceat(cells, offsets[:-1])
         self._stale = np.zeros(self.n_nodes, dtype=np.bool_)
-
-    @property
-    def edges(self) -> np.ndarray:
-        """Active edges in order of activation, shape (m, 2)."""
-        return self.state.edge_nodes[: self.n_edges]
 
     @property
     def node_beliefs(self) -> np.ndarray:
@@ -292,30 +276,6 @@ class PseudoNetwork:
             fill_impurity(
                 block_of(self.rows, i), self._sizes[i], self.rows.impurity[self.rows.places[i]]
             )
-
-    def changes(self) -> Changes:
-        """Return the changes since the last call."""
-        state = self.state
-        nodes = np.flatnonzero(state.touched_nodes)
-        edges = np.flatnonzero(state.touched_edges[: self.n_edges])
-        at_nodes = flat_positions(state.node_offsets, nodes)
-        arrays = (
-            nodes,
-            edges,
-            state.node_weights[at_nodes],
-            self.rows.margins[at_nodes],
-            state.edge_weights[flat_positions(state.edge_offsets, edges)],
-        )
-        freeze(*arrays)
-        state.touched_nodes[:] = False
-        state.touched_edges[:] = False
-        return Changes(*arrays)
-
-    def model(self) -> PairwiseMRF:
-        """Return the current model."""
-        cells = int(self.state.edge_offsets[self.n_edges])
-        weights = np.concatenate([self.state.node_weights, self.state.edge_weights[:cells]])
-        return PairwiseMRF(self._sizes, self.edges, weights, self.names, self.labels)
 
     def _price(self, penalty: Penalty) -> float:
         state = self.state
