@@ -20,18 +20,15 @@ from graftviz.ui.frame.runs import SessionRun
 class Told(Recorder):
     """A recorder of a run of `total` steps."""
 
-    def __init__(self, total: int = 30, broken_at: int = -1, refused_at: int = -1) -> None:
+    def __init__(self, total: int = 30, broken_at: int = -1) -> None:
         self.total = total
         self.broken_at = broken_at
-        self.refused_at = refused_at
         self.steps = 0
         self.asked: list[int] = []
 
     def advance(self) -> bool:
         if self.steps == self.broken_at:
             raise KeyError("a bug")
-        if self.steps == self.refused_at:
-            raise InputError("There are no rows to learn from.")
         if self.steps == self.total:
             return False
         self.steps += 1

@@ -83,11 +83,6 @@ def pairs_case(rng: Random) -> Case:
     return Case(target, ((hostile_name(rng, ".csv"), _mutated(rng, lines)),), {})
 
 
-def valid_table(rng: Random) -> bytes:
-    """Return a table without faults as CSV."""
-    return _text(_table(rng), ",", "\n").encode()
-
-
 def _table(rng: Random) -> Lines:
     columns = [[name] for name in rng.sample(NAMES, rng.randint(2, len(NAMES)))]
     rows = rng.choice((2, 5, 12, 40, 40, 120))

@@ -14,7 +14,6 @@ from tests.load.server import Gauge
 from tests.load.tables import table_of_size
 
 PHASES = ("playing", "dragging", "mixed", "uploads")
-REST_SECONDS = 2.0  # between two phases, so that they do not affect each other
 SETTLE_SECONDS = 20.0  # after the clients have left, besides the time the server keeps their runs
 CALM = 0.1  # cores; below, the server is idle
 LOOK_SECONDS = 40.0  # soak: time for which a run is played
