@@ -6,6 +6,7 @@ import functools
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from streamlit.components.v2.component_manager import BidiComponentManager
 from streamlit.runtime.pages_manager import PagesManager
@@ -23,15 +24,22 @@ class AppPages(PagesManager):
     """Pages of the app; AppTest resets the flag of this class, and so not that of Streamlit."""
 
 
-app_test.PagesManager = AppPages  # type: ignore[attr-defined, misc]
+def _run_and_check(app: AppTest, *arguments: Any, **options: Any) -> AppTest:
+    """Run the page, which fails the test where it raises."""
+    _run(app, *arguments, **options)
+    assert not app.exception
+    return app
+
+
+app_test.PagesManager = AppPages
+_run, AppTest._run = AppTest._run, _run_and_check
 leave_pages_to_app()
 
 
 def run_while(app: AppTest, is_waiting: Callable[[], object]) -> AppTest:
-    """Run the page, and again for as long as it waits; fail where it raises."""
+    """Run the page, and again for as long as it waits."""
     app.run()
     wait_until(lambda: not is_waiting(), COMPILING, pause=app.run, state=lambda: sentences(app))
-    assert not app.exception
     return app
 
 

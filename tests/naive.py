@@ -8,7 +8,7 @@ import numpy as np
 import scipy.optimize
 
 
-def negative_log_pseudo_likelihood(model, codes):  # type: ignore[no-untyped-def]
+def negative_log_pseudo_likelihood(model, codes):
     """Mean over rows of −Σ_i log p(x_i | all others), from the joint scores of every alternative.
 
     p(x_i = a | rest) ∝ p(x with x_i replaced by a): no neighbourhoods, no messages, no tricks.
@@ -26,7 +26,7 @@ def negative_log_pseudo_likelihood(model, codes):  # type: ignore[no-untyped-def
     return total / codes.shape[1]
 
 
-def hop_distances(n, edges):  # type: ignore[no-untyped-def]
+def hop_distances(n, edges):
     """All shortest path lengths by Floyd and Warshall; infinite where no path joins."""
     hops = np.full((n, n), np.inf)
     np.fill_diagonal(hops, 0.0)
@@ -37,7 +37,7 @@ def hop_distances(n, edges):  # type: ignore[no-untyped-def]
     return hops
 
 
-def anneal_layout(positions, hops, rates, orders):  # type: ignore[no-untyped-def]
+def anneal_layout(positions, hops, rates, orders):
     """Move each pair along its line by min(1, rate / h²) of what it lacks, half at either end."""
     positions = positions.copy()
     for rate, order in zip(rates, orders, strict=True):
@@ -53,7 +53,7 @@ def anneal_layout(positions, hops, rates, orders):  # type: ignore[no-untyped-de
     return positions
 
 
-def settle_layout(positions, hops, unit, sweeps):  # type: ignore[no-untyped-def]
+def settle_layout(positions, hops, unit, sweeps):
     """Put each node in turn at the weighted mean of x_j + unit · h (x_i − x_j) / |x_i − x_j|."""
     positions = positions.copy()
     n = len(positions)
@@ -71,7 +71,7 @@ def settle_layout(positions, hops, unit, sweeps):  # type: ignore[no-untyped-def
     return positions
 
 
-def push_apart(positions, gap):  # type: ignore[no-untyped-def]
+def push_apart(positions, gap):
     """One sweep: each pair closer than `gap` is pushed by half of what it lacks."""
     pushed = positions.copy()
     for i, j in itertools.combinations(range(len(positions)), 2):
@@ -83,13 +83,13 @@ def push_apart(positions, gap):  # type: ignore[no-untyped-def]
     return pushed
 
 
-def count_pair(codes_i, codes_j, states_i, states_j):  # type: ignore[no-untyped-def]
+def count_pair(codes_i, codes_j, states_i, states_j):
     """Count how often x_i = a and x_j = b, with one bincount."""
     joint = codes_i.astype(np.int64) * states_j + codes_j
     return np.bincount(joint, minlength=states_i * states_j).reshape(states_i, states_j)
 
 
-def belief_score(counts, belief_i, belief_j, square_root):  # type: ignore[no-untyped-def]
+def belief_score(counts, belief_i, belief_j, square_root):
     """s = ‖b_i b_jᵀ − p_D‖ / d, cell by cell; d is the number of cells, or its square root."""
     rows, total = counts.sum(), 0.0
     for a, b in itertools.product(range(len(belief_i)), range(len(belief_j))):
@@ -98,7 +98,7 @@ def belief_score(counts, belief_i, belief_j, square_root):  # type: ignore[no-un
     return total**0.5 / (cells**0.5 if square_root else cells)
 
 
-def splitmix64(state):  # type: ignore[no-untyped-def]
+def splitmix64(state):
     """One step of the generator in whole numbers: the next state and its 64 random bits."""
     word = 2**64 - 1
     state = (state + 0x9E3779B97F4A7C15) & word
@@ -115,7 +115,7 @@ class FullQueue:
     except that *stored* pairs (drawn before, or between two hubs) precede the others.
     """
 
-    def __init__(self, n, capacity, lam, by_history=True, all_stored=False):  # type: ignore[no-untyped-def]
+    def __init__(self, n, capacity, lam, by_history=True, all_stored=False):
         self.capacity, self.lam, self.by_history = capacity, lam, by_history
         self.pairs = list(itertools.combinations(range(n), 2))
         self.queue = dict.fromkeys(self.pairs, 0.0)
@@ -125,19 +125,19 @@ class FullQueue:
         self.refills = 0
 
     @property
-    def unseen(self):  # type: ignore[no-untyped-def]
+    def unseen(self):
         return {pair for pair in self.queue if pair not in self.stored}
 
-    def priority(self, pair):  # type: ignore[no-untyped-def]
+    def priority(self, pair):
         return self.queue[pair] - self.boosts[pair[0]] - self.boosts[pair[1]]
 
-    def boost(self, hubs, cumulative):  # type: ignore[no-untyped-def]
+    def boost(self, hubs, cumulative):
         for i in hubs:
             if cumulative or self.boosts[i] == 0:
                 self.boosts[i] += 1
         self.stored |= {(i, j) for i, j in self.pairs if self.boosts[i] and self.boosts[j]}
 
-    def next_pairs(self, round_number):  # type: ignore[no-untyped-def]
+    def next_pairs(self, round_number):
         """The pairs that may be tested next; the queue is refilled only if nothing is in it."""
         if not self.queue:
             back = [p for p in self.frozen if self.tested[p] != round_number]
@@ -151,7 +151,7 @@ class FullQueue:
         first = {pair for pair in self.queue if self.priority(pair) <= lowest + 1e-12}
         return first & self.stored or first
 
-    def judge(self, score):  # type: ignore[no-untyped-def]
+    def judge(self, score):
         """Which verdict an edge deserves, and which edges of R it may push out."""
         if score <= self.lam:
             return "passed", set()
@@ -162,7 +162,7 @@ class FullQueue:
             return "too weak", set()
         return "displaced", {p for p, s in self.reservoir.items() if s == weakest}
 
-    def settle(self, pair, score, round_number, displaced):  # type: ignore[no-untyped-def]
+    def settle(self, pair, score, round_number, displaced):
         """Take a tested pair to where its verdict sends it."""
         verdict, _ = self.judge(score)
         del self.queue[pair]
@@ -173,7 +173,7 @@ class FullQueue:
         (self.reservoir if verdict in ("admitted", "displaced") else self.frozen)[pair] = score
 
 
-def choose_edges(scores, alpha, budget):  # type: ignore[no-untyped-def]
+def choose_edges(scores, alpha, budget):
     """Best-choice's pick from {pair: score}: from τ_α up, best first, none adjacent to another.
 
     Also returns the pairs passed over because they touch one picked before.
@@ -189,7 +189,7 @@ def choose_edges(scores, alpha, budget):  # type: ignore[no-untyped-def]
     return chosen, skipped, tau
 
 
-def xoshiro128plus(state):  # type: ignore[no-untyped-def]
+def xoshiro128plus(state):
     """Next word of the generator on a list of four Python ints (updated), modulo 2³² throughout."""
     s0, s1, s2, s3 = state
     word = (s0 + s3) % 2**32
@@ -204,7 +204,7 @@ def xoshiro128plus(state):  # type: ignore[no-untyped-def]
     return word
 
 
-def gibbs_sweeps(model, states, generators, sweeps):  # type: ignore[no-untyped-def]
+def gibbs_sweeps(model, states, generators, sweeps):
     """Chain by chain, variable by variable: draw x_i from p(x_i | rest) by inverting its sum."""
     states = states.astype(int)
     for c in range(states.shape[1]):
@@ -225,7 +225,7 @@ def gibbs_sweeps(model, states, generators, sweeps):  # type: ignore[no-untyped-
     return states
 
 
-def joint_probabilities(model):  # type: ignore[no-untyped-def]
+def joint_probabilities(model):
     """Yield every joint state, the last variable running fastest, with exp(score) / Z."""
     every = list(itertools.product(*[range(size) for size in model.cardinalities]))
     weights = []
@@ -236,7 +236,7 @@ def joint_probabilities(model):  # type: ignore[no-untyped-def]
     return every, np.array(weights) / np.sum(weights)
 
 
-def marginals(model):  # type: ignore[no-untyped-def]
+def marginals(model):
     """Node marginals, pair marginals of the edges and log Z, by going through every joint state."""
     every = list(itertools.product(*[range(size) for size in model.cardinalities]))
     scores = []
@@ -256,7 +256,7 @@ def marginals(model):  # type: ignore[no-untyped-def]
     return nodes, edges, log_partition
 
 
-def log_sum(values, axis):  # type: ignore[no-untyped-def]
+def log_sum(values, axis):
     """log Σ exp along one axis; −inf where all are."""
     top = np.max(values, axis=axis, keepdims=True)
     top = np.where(np.isfinite(top), top, 0.0)
@@ -264,7 +264,7 @@ def log_sum(values, axis):  # type: ignore[no-untyped-def]
         return np.squeeze(top, axis) + np.log(np.sum(np.exp(values - top), axis=axis))
 
 
-def loopy_propagation(model, sweeps, damping=0.0):  # type: ignore[no-untyped-def]
+def loopy_propagation(model, sweeps, damping=0.0):
     """Synchronous sum-product in logs: node beliefs and pair beliefs after so many sweeps.
 
     m_ij(x_j) = Σ_(x_i) ψ_ij(x_i, x_j) ψ_i(x_i) Π_(k ≠ j) m_ki(x_i), all messages at once from those
@@ -275,7 +275,7 @@ def loopy_propagation(model, sweeps, damping=0.0):  # type: ignore[no-untyped-de
         pairs[i, j], pairs[j, i] = model.edge_weights(e), model.edge_weights(e).T
     sources = {i: [a for a, b in pairs if b == i] for i in range(model.n_variables)}
 
-    def field(i, without=None):  # type: ignore[no-untyped-def]
+    def field(i, without=None):
         return model.node_weights(i) + sum(
             (messages[k, i] for k in sources[i] if k != without), np.zeros(model.cardinalities[i])
         )
@@ -299,14 +299,14 @@ def loopy_propagation(model, sweeps, damping=0.0):  # type: ignore[no-untyped-de
     return nodes, edges
 
 
-def bethe_log_partition(model, nodes, edges):  # type: ignore[no-untyped-def]
+def bethe_log_partition(model, nodes, edges):
     """Energy plus Bethe entropy of beliefs: Σ b w + Σ_e H(b_e) − Σ_i (degree_i − 1) H(b_i)."""
 
-    def entropy(belief):  # type: ignore[no-untyped-def]
+    def entropy(belief):
         positive = belief[belief > 0]
         return -np.sum(positive * np.log(positive))
 
-    def energy(belief, weights):  # type: ignore[no-untyped-def]
+    def energy(belief, weights):
         return np.sum(belief[belief > 0] * weights[belief > 0])
 
     total = 0.0
@@ -324,7 +324,7 @@ class PenalisedLikelihood:
     the model's marginals are arguments.
     """
 
-    def __init__(self, codes, sizes, edges, lam, lam2, square_root=False, nodes=False):  # type: ignore[no-untyped-def]
+    def __init__(self, codes, sizes, edges, lam, lam2, square_root=False, nodes=False):
         self.sizes, self.lam, self.lam2 = list(sizes), lam, lam2
         self.groups = [(i,) for i in range(len(sizes))] + [(int(i), int(j)) for i, j in edges]
         self.targets, self.penalised, self.dimensions = [], [], []
@@ -335,13 +335,13 @@ class PenalisedLikelihood:
             self.penalised.append(nodes or len(group) == 2)
             self.dimensions.append(target.size**0.5 if square_root else target.size)
 
-    def weights_of(self, model):  # type: ignore[no-untyped-def]
+    def weights_of(self, model):
         """w_g of a model with the same edges, one array per group."""
         return [model.node_weights(i) for i in range(model.n_variables)] + [
             model.edge_weights(e) for e in range(model.n_edges)
         ]
 
-    def objective(self, weights, log_partition):  # type: ignore[no-untyped-def]
+    def objective(self, weights, log_partition):
         """𝕃(w)."""
         value = log_partition
         for g, w in enumerate(weights):
@@ -351,7 +351,7 @@ class PenalisedLikelihood:
                 value += self.lam2 * np.sum(w**2)
         return value
 
-    def violation(self, weights, marginals):  # type: ignore[no-untyped-def]
+    def violation(self, weights, marginals):
         """The KKT residual: the largest violation of a group's optimality condition."""
         worst = 0.0
         for g, w in enumerate(weights):
@@ -366,7 +366,7 @@ class PenalisedLikelihood:
                 worst = max(worst, np.linalg.norm(slope) - price)
         return worst
 
-    def minimum(self, iterations=20_000, tolerance=1e-10):  # type: ignore[no-untyped-def]
+    def minimum(self, iterations=20_000, tolerance=1e-10):
         """The smallest 𝕃 under exact inference, by accelerated proximal gradient descent.
 
         p is listed over all joint states; the step is one over a bound on the curvature, the
@@ -375,7 +375,7 @@ class PenalisedLikelihood:
         every = np.array(list(itertools.product(*[range(size) for size in self.sizes]))).T
         owner = [tuple(every[i] for i in group) for group in self.groups]
 
-        def marginals(weights):  # type: ignore[no-untyped-def]
+        def marginals(weights):
             scores = sum(w[at] for w, at in zip(weights, owner, strict=True))
             log_partition = log_sum(scores, 0)
             p = np.exp(scores - log_partition)
@@ -413,7 +413,7 @@ class PenalisedLikelihood:
         return self.objective(weights, log_partition), weights
 
 
-def edge_grafting(table_of, sizes, refit, lam, most_edges, square_root=False):  # type: ignore[no-untyped-def]
+def edge_grafting(table_of, sizes, refit, lam, most_edges, square_root=False):
     """Edge grafting by the book: score every inactive pair, activate the best, fit again.
 
     `table_of(i, j)` gives counts; `refit(edges)` fits the model and returns its node beliefs.
@@ -434,7 +434,7 @@ def edge_grafting(table_of, sizes, refit, lam, most_edges, square_root=False):  
     return edges
 
 
-def bethe_hessian(nodes, edges, pairs):  # type: ignore[no-untyped-def]
+def bethe_hessian(nodes, edges, pairs):
     """Σ_e embed(Σ_e⁻¹) − Σ_i (deg_i − 1) Σ_i⁻¹ in minimal coordinates: each last state dropped."""
     sizes = [len(belief) - 1 for belief in nodes]
     starts = np.concatenate([[0], np.cumsum(sizes)])
@@ -453,7 +453,7 @@ def bethe_hessian(nodes, edges, pairs):  # type: ignore[no-untyped-def]
     return hessian
 
 
-def linear_response(nodes, edges, pairs):  # type: ignore[no-untyped-def]
+def linear_response(nodes, edges, pairs):
     """Covariances of all states of all nodes: H⁻¹, and last states that make rows sum to zero."""
     expand = np.zeros((sum(map(len, nodes)), sum(len(b) - 1 for b in nodes)))
     row = column = 0
@@ -465,7 +465,7 @@ def linear_response(nodes, edges, pairs):  # type: ignore[no-untyped-def]
     return expand @ np.linalg.inv(bethe_hessian(nodes, edges, pairs)) @ expand.T
 
 
-def exact_covariances(model):  # type: ignore[no-untyped-def]
+def exact_covariances(model):
     """Covariances of the indicators of all states, by going through every joint state."""
     every, shares = joint_probabilities(model)
     every = np.array(every)
@@ -476,7 +476,7 @@ def exact_covariances(model):  # type: ignore[no-untyped-def]
     return (indicators * shares[:, None]).T @ indicators - np.outer(mean, mean)
 
 
-def eliminate(n, edges, order):  # type: ignore[no-untyped-def]
+def eliminate(n, edges, order):
     """Which nodes each elimination joins to each other, in a plain graph of sets."""
     around = {i: set() for i in range(n)}
     for i, j in edges:
@@ -490,7 +490,7 @@ def eliminate(n, edges, order):  # type: ignore[no-untyped-def]
     return touched
 
 
-def edge_counts(found, n):  # type: ignore[no-untyped-def]
+def edge_counts(found, n):
     """In how many lists of edges each pair of n variables stands; pairs in none are left out."""
     counts = {}
     for i in range(n):
@@ -505,7 +505,7 @@ def edge_counts(found, n):  # type: ignore[no-untyped-def]
     return counts
 
 
-def nodewise_ebic(model, codes, gamma):  # type: ignore[no-untyped-def]
+def nodewise_ebic(model, codes, gamma):
     """Sum over variables of −2 log L_i + df_i log N + 2 γ deg_i log n, each on its neighbours."""
     total = 0.0
     for i in range(model.n_variables):
@@ -528,7 +528,7 @@ def nodewise_ebic(model, codes, gamma):  # type: ignore[no-untyped-def]
     return total
 
 
-def send_messages(graph, e):  # type: ignore[no-untyped-def]
+def send_messages(graph, e):
     """Update both messages of edge e and the beliefs of its ends; return the largest change."""
     offsets, messages = graph.node_offsets, graph.messages
     i, j = graph.edge_nodes[e]
@@ -555,7 +555,7 @@ def send_messages(graph, e):  # type: ignore[no-untyped-def]
     return largest
 
 
-def regression_probabilities(intercept, groups, codes):  # type: ignore[no-untyped-def]
+def regression_probabilities(intercept, groups, codes):
     """p(x_i = a | the others), shape (N, s): softmax of b + Σ_j W_j[x_j]; groups: {j: W_j}."""
     logits = np.tile(np.asarray(intercept, dtype=float), (codes.shape[1], 1))
     for j, weights in groups.items():
@@ -564,20 +564,20 @@ def regression_probabilities(intercept, groups, codes):  # type: ignore[no-untyp
     return np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
 
 
-def regression_loss(own, intercept, groups, codes):  # type: ignore[no-untyped-def]
+def regression_loss(own, intercept, groups, codes):
     """Mean of −log p(x_i | the others)."""
     chances = regression_probabilities(intercept, groups, codes)
     return -np.mean(np.log(chances[np.arange(len(own)), own]))
 
 
-def regression_gradient(own, intercept, groups, codes, j, states_j):  # type: ignore[no-untyped-def]
+def regression_gradient(own, intercept, groups, codes, j, states_j):
     """Gradient of the loss for W_j, shape (s_j, s): also where j is no neighbour."""
     residuals = regression_probabilities(intercept, groups, codes)
     residuals[np.arange(len(own)), own] -= 1.0
     return np.stack([residuals[codes[j] == b].sum(axis=0) for b in range(states_j)]) / len(own)
 
 
-def mutual_information(counts, pseudo_count=0.0):  # type: ignore[no-untyped-def]
+def mutual_information(counts, pseudo_count=0.0):
     """Σ p log(p / (p_i p_j)) in nats, with `pseudo_count` rows spread evenly over the cells."""
     joint = (counts + pseudo_count / counts.size) / (counts.sum() + pseudo_count)
     total = 0.0
@@ -587,7 +587,7 @@ def mutual_information(counts, pseudo_count=0.0):  # type: ignore[no-untyped-def
     return total
 
 
-def weakest_on_path(edges, weights, i, j):  # type: ignore[no-untyped-def]
+def weakest_on_path(edges, weights, i, j):
     """Smallest weight on the path from i to j in a forest; None where there is none."""
     if i == j:
         return np.inf
@@ -600,13 +600,13 @@ def weakest_on_path(edges, weights, i, j):  # type: ignore[no-untyped-def]
     return None
 
 
-def belief_noise(belief_i, belief_j, rows):  # type: ignore[no-untyped-def]
+def belief_noise(belief_i, belief_j, rows):
     """Standard deviation of ‖p_D(i, j) − b_i b_jᵀ‖ over draws of N rows in which i and j are
     independent: √(Σ_a b_i(a) (1 − b_i(a)) Σ_b b_j(b) (1 − b_j(b)) / N)."""
     return np.sqrt(np.sum(belief_i * (1 - belief_i)) * np.sum(belief_j * (1 - belief_j)) / rows)
 
 
-def conditionals(model, codes):  # type: ignore[no-untyped-def]
+def conditionals(model, codes):
     """p(x_i = a | the other variables) in every row, one array (N, s_i) per variable."""
     groups = [{} for _ in range(model.n_variables)]
     for e, (i, j) in enumerate(model.edges.tolist()):
@@ -618,7 +618,7 @@ def conditionals(model, codes):  # type: ignore[no-untyped-def]
     ]
 
 
-def sums_by_state(rows, codes, states, multiplicity):  # type: ignore[no-untyped-def]
+def sums_by_state(rows, codes, states, multiplicity):
     """Σ of the rows (R, s_i) in which the partner is in state b, each as often as it occurs."""
     sums = np.zeros((states, rows.shape[1]))
     for row, b, often in zip(rows, codes, multiplicity, strict=True):
@@ -626,27 +626,27 @@ def sums_by_state(rows, codes, states, multiplicity):  # type: ignore[no-untyped
     return sums
 
 
-def mixed(rows, codes, factors):  # type: ignore[no-untyped-def]
+def mixed(rows, codes, factors):
     """Rows (R, s_i) times the factors of the partner's state, normalised."""
     moved = rows * factors[codes]
     return moved / moved.sum(axis=1, keepdims=True)
 
 
-def pseudo_gradient(chances, codes, i, j, sizes):  # type: ignore[no-untyped-def]
+def pseudo_gradient(chances, codes, i, j, sizes):
     """∂PL/∂w_ij (a, b): what p(x_i | rest) and p(x_j | rest) expect, minus twice the share."""
     is_a, is_b = np.eye(sizes[i])[codes[i]], np.eye(sizes[j])[codes[j]]
     model = chances[i].T @ is_b + is_a.T @ chances[j]
     return (model - 2.0 * is_a.T @ is_b) / codes.shape[1]
 
 
-def pseudo_noise(chances, i, j):  # type: ignore[no-untyped-def]
+def pseudo_noise(chances, i, j):
     """Standard deviation of that gradient's norm where i and j are independent given the rest."""
     spread_i = np.sum(chances[i] * (1 - chances[i]), axis=1)
     spread_j = np.sum(chances[j] * (1 - chances[j]), axis=1)
     return 2.0 * np.sqrt(np.mean(spread_i * spread_j) / len(spread_i))
 
 
-def left_out(model, codes, e):  # type: ignore[no-untyped-def]
+def left_out(model, codes, e):
     """Norm and noise of edge e's gradient at zero weights, its ends at the data's margins."""
     i, j = model.edges[e].tolist()
     sizes = model.cardinalities.tolist()
@@ -668,11 +668,11 @@ def left_out(model, codes, e):  # type: ignore[no-untyped-def]
 class PenalisedPseudoLikelihood:
     """−(1/N) Σ_m Σ_i log p(x_i | rest) + λ Σ_g d_g ‖w_g‖ + λ₂ ‖w‖² over the penalised groups."""
 
-    def __init__(self, codes, lam, lam2, square_root=False, nodes=False):  # type: ignore[no-untyped-def]
+    def __init__(self, codes, lam, lam2, square_root=False, nodes=False):
         self.codes, self.lam, self.lam2 = codes, lam, lam2
         self.square_root, self.nodes = square_root, nodes
 
-    def groups(self, model):  # type: ignore[no-untyped-def]
+    def groups(self, model):
         """(weights, gradient of the pseudo-likelihood, λ d_g, λ₂) of every node, then edge."""
         sizes = model.cardinalities.tolist()
         chances = conditionals(model, self.codes)
@@ -688,21 +688,21 @@ class PenalisedPseudoLikelihood:
             share = 1.0 if is_penalised else 0.0
             yield weights, gradient, share * self.lam * dimension, share * self.lam2
 
-    def loss(self, model):  # type: ignore[no-untyped-def]
+    def loss(self, model):
         """Without the penalty, nats per row."""
         total = 0.0
         for own, chances in zip(self.codes, conditionals(model, self.codes), strict=True):
             total -= np.mean(np.log(chances[np.arange(len(own)), own]))
         return total
 
-    def objective(self, model):  # type: ignore[no-untyped-def]
+    def objective(self, model):
         """Return the objective of the fit."""
         total = self.loss(model)
         for weights, _, price, lam2 in self.groups(model):
             total += price * np.linalg.norm(weights) + lam2 * np.sum(weights**2)
         return total
 
-    def violation(self, model):  # type: ignore[no-untyped-def]
+    def violation(self, model):
         """The KKT residual: the largest violation of a group's optimality condition."""
         worst = 0.0
         for weights, gradient, price, lam2 in self.groups(model):
@@ -715,7 +715,7 @@ class PenalisedPseudoLikelihood:
         return worst
 
 
-def smallest_ranks(population, sizes, state):  # type: ignore[no-untyped-def]
+def smallest_ranks(population, sizes, state):
     """The smallest rank of each draw without replacement from 1 … population."""
     found = []
     for size in sizes:
@@ -734,12 +734,12 @@ class PenalisedFeatures:
     `seen` says in which of all joint states of all variables each of them holds.
     """
 
-    def __init__(self, codes, sizes, edges, active, lam, lam2):  # type: ignore[no-untyped-def]
+    def __init__(self, codes, sizes, edges, active, lam, lam2):
         self.lam, self.lam2 = lam, lam2
         every = np.array(list(itertools.product(*[range(size) for size in sizes]))).T
         seen, target, penalised, free = [], [], [], []
 
-        def add(groups, states, is_edge, is_active):  # type: ignore[no-untyped-def]
+        def add(groups, states, is_edge, is_active):
             holds = [np.all([x[i] == a for i, a in zip(groups, states, strict=True)], axis=0)
                      for x in (every, codes)]  # fmt: skip
             seen.append(holds[0])
@@ -757,23 +757,23 @@ class PenalisedFeatures:
         self.target, self.penalised = np.array(target), np.array(penalised)
         self.free = np.array(free)
 
-    def vector_of(self, model):  # type: ignore[no-untyped-def]
+    def vector_of(self, model):
         """w of a model with the same edges."""
         return model.weights.copy()
 
-    def gradient(self, weights):  # type: ignore[no-untyped-def]
+    def gradient(self, weights):
         """∂L/∂w: marginals of the model minus those of the data; and log Z."""
         scores = weights @ self.seen
         log_partition = log_sum(scores, 0)
         return self.seen @ np.exp(scores - log_partition) - self.target, log_partition
 
-    def objective(self, weights):  # type: ignore[no-untyped-def]
+    def objective(self, weights):
         """𝕃(w)."""
         edges = weights[self.penalised]
         price = self.lam * np.sum(np.abs(edges)) + self.lam2 * np.sum(edges**2)
         return self.gradient(weights)[1] - weights @ self.target + price
 
-    def violation(self, weights):  # type: ignore[no-untyped-def]
+    def violation(self, weights):
         """Largest violation of an optimality condition over nodes and active features."""
         slope, _ = self.gradient(weights)
         worst = 0.0
@@ -787,7 +787,7 @@ class PenalisedFeatures:
                 worst = max(worst, abs(pull))
         return worst
 
-    def minimum(self, iterations=50_000, tolerance=1e-9):  # type: ignore[no-untyped-def]
+    def minimum(self, iterations=50_000, tolerance=1e-9):
         """The smallest 𝕃 by accelerated proximal gradient descent, momentum restarted uphill."""
         step = 1.0 / (np.max(self.seen.sum(axis=0)) + 2 * self.lam2)
         weights = ahead = np.zeros(len(self.target))
@@ -807,7 +807,7 @@ class PenalisedFeatures:
         return self.objective(weights), weights
 
 
-def feature_scores(codes, sizes, node_beliefs, pair_beliefs):  # type: ignore[no-untyped-def]
+def feature_scores(codes, sizes, node_beliefs, pair_beliefs):
     """|b(a, b) − p_D(a, b)| of every joint state of every pair: {(i, j, a, b): score}.
 
     `pair_beliefs` holds {(i, j): b_ij} of the edges; of other pairs the belief is b_i b_jᵀ.
@@ -823,7 +823,7 @@ def feature_scores(codes, sizes, node_beliefs, pair_beliefs):  # type: ignore[no
     return found
 
 
-def feature_grafting(codes, sizes, lam, lam2, most=10_000):  # type: ignore[no-untyped-def]
+def feature_grafting(codes, sizes, lam, lam2, most=10_000):
     """Feature grafting by the book, for the Bethe likelihood with free nodes: features in order.
 
     Every edge then has the data's margins at its ends regardless of other edges, so it is fitted
@@ -851,7 +851,7 @@ def feature_grafting(codes, sizes, lam, lam2, most=10_000):  # type: ignore[no-u
     return taken
 
 
-def influences(model):  # type: ignore[no-untyped-def]
+def influences(model):
     """C_ij by its definition: over all joint states of all variables, neighbours or not."""
     n = model.n_variables
     found = np.zeros((n, n))
@@ -867,7 +867,7 @@ def influences(model):  # type: ignore[no-untyped-def]
     return found
 
 
-def conditional(model, i, states):  # type: ignore[no-untyped-def]
+def conditional(model, i, states):
     """p(x_i | the others), from the joint scores of every alternative."""
     alternatives = np.array([states] * int(model.cardinalities[i])).T
     alternatives[i] = np.arange(model.cardinalities[i])
@@ -876,11 +876,11 @@ def conditional(model, i, states):  # type: ignore[no-untyped-def]
     return chances / chances.sum()
 
 
-def total_variation(first, second):  # type: ignore[no-untyped-def]
+def total_variation(first, second):
     return 0.5 * float(np.abs(first - second).sum())
 
 
-def star(model, i, inside, field):  # type: ignore[no-untyped-def]
+def star(model, i, inside, field):
     """Influences, perturbation and spread of a variable of a region, by enumeration.
 
     `inside` are the neighbours in the region, `field` what the local model has for the others.
@@ -892,7 +892,7 @@ def star(model, i, inside, field):  # type: ignore[no-untyped-def]
         elif b == i:
             tables[a] = model.edge_weights(e).T
 
-    def distributions(neighbours, base):  # type: ignore[no-untyped-def]
+    def distributions(neighbours, base):
         for states in itertools.product(*(range(tables[k].shape[1]) for k in neighbours)):
             logs = base + sum(tables[k][:, x] for k, x in zip(neighbours, states, strict=True))
             chances = np.ones(len(logs))
@@ -914,7 +914,7 @@ def star(model, i, inside, field):  # type: ignore[no-untyped-def]
     return influence, perturbation, spread
 
 
-def least_bounds(influence, perturbation, spread):  # type: ignore[no-untyped-def]
+def least_bounds(influence, perturbation, spread):
     """The solution of a = min(C a + b, s), from above."""
     bounds = spread.copy()
     while True:
@@ -924,7 +924,7 @@ def least_bounds(influence, perturbation, spread):  # type: ignore[no-untyped-de
         bounds = smaller
 
 
-def marginal(model, i):  # type: ignore[no-untyped-def]
+def marginal(model, i):
     """p(x_i) from the table of all joint states; None where all of them are impossible."""
     n, sizes = model.n_variables, model.cardinalities.tolist()
     logs = np.zeros([1] * n)
@@ -939,7 +939,7 @@ def marginal(model, i):  # type: ignore[no-untyped-def]
     return chances / chances.sum()
 
 
-def factor_graph_propagation(model, rounds):  # type: ignore[no-untyped-def]
+def factor_graph_propagation(model, rounds):
     """Sum-product on the factor graph, as textbooks have it: variable and factor nodes take turns.
 
     Every weight vector and every weight matrix is a factor; returns the node beliefs.
@@ -979,7 +979,7 @@ def factor_graph_propagation(model, rounds):  # type: ignore[no-untyped-def]
     return beliefs
 
 
-def reweighted_sweep(model, rho, messages, forwards, damping=0.0):  # type: ignore[no-untyped-def]
+def reweighted_sweep(model, rho, messages, forwards, damping=0.0):
     """One sweep of tree-reweighted message passing over all edges, in place and in logs.
 
     ``messages[e, i]`` is the log-message of edge e into its end i, a vector with exponentials of
@@ -997,7 +997,7 @@ def reweighted_sweep(model, rho, messages, forwards, damping=0.0):  # type: igno
             messages[e, target] = damping * messages[e, target] + (1 - damping) * new
 
 
-def reweighted_field(model, rho, messages, i):  # type: ignore[no-untyped-def]
+def reweighted_field(model, rho, messages, i):
     """w_i + Σ_e ρ_e log m_e→i."""
     total = model.node_weights(i).copy()
     for e, pair in enumerate(model.edges.tolist()):
@@ -1006,14 +1006,14 @@ def reweighted_field(model, rho, messages, i):  # type: ignore[no-untyped-def]
     return total
 
 
-def spanning_trees(n, edges):  # type: ignore[no-untyped-def]
+def spanning_trees(n, edges):
     """All maximal spanning forests of a small graph, as tuples of edge indices."""
     size = n - len(component_sizes(n, edges))
     every = itertools.combinations(range(len(edges)), size)
     return [t for t in every if len(component_sizes(n, [edges[e] for e in t])) == n - size]
 
 
-def component_sizes(n, edges):  # type: ignore[no-untyped-def]
+def component_sizes(n, edges):
     """The numbers of nodes of all connected components."""
     label = list(range(n))
     for i, j in edges:
@@ -1022,7 +1022,7 @@ def component_sizes(n, edges):  # type: ignore[no-untyped-def]
     return [label.count(k) for k in sorted(set(label))]
 
 
-def arc_consistent(model):  # type: ignore[no-untyped-def]
+def arc_consistent(model):
     """The possible states of every variable, by striking out until nothing changes."""
     possible = [np.isfinite(model.node_weights(i)) for i in range(model.n_variables)]
     while True:
@@ -1035,7 +1035,7 @@ def arc_consistent(model):  # type: ignore[no-untyped-def]
             return possible
 
 
-def mean_field_sweep(model, beliefs, order):  # type: ignore[no-untyped-def]
+def mean_field_sweep(model, beliefs, order):
     """One belief after the other, in place: b_i ∝ exp(w_i + Σ_j E w_ij); finite weights only."""
     for i in order:
         field = model.node_weights(i).copy()
@@ -1047,7 +1047,7 @@ def mean_field_sweep(model, beliefs, order):  # type: ignore[no-untyped-def]
         beliefs[i] = np.exp(field - log_sum(field, 0))
 
 
-def mean_field_bound(model, beliefs):  # type: ignore[no-untyped-def]
+def mean_field_bound(model, beliefs):
     """Energy plus entropy of independent beliefs; −inf where a zero potential is met."""
     total = 0.0
     for i, b in enumerate(beliefs):
@@ -1059,7 +1059,7 @@ def mean_field_bound(model, beliefs):  # type: ignore[no-untyped-def]
     return total
 
 
-def min_fill(sizes, edges):  # type: ignore[no-untyped-def]
+def min_fill(sizes, edges):
     """Eliminate, again and again, the node that adds fewest edges; ties: smallest table, index."""
     around = {i: set() for i in range(len(sizes))}
     for i, j in edges:
@@ -1068,7 +1068,7 @@ def min_fill(sizes, edges):  # type: ignore[no-untyped-def]
     order = []
     while around:
 
-        def price(i):  # type: ignore[no-untyped-def]
+        def price(i):
             pairs = itertools.combinations(around[i], 2)
             fill = sum(b not in around[a] for a, b in pairs)
             return fill, np.prod([sizes[j] for j in (i, *around[i])]), i
@@ -1082,7 +1082,7 @@ def min_fill(sizes, edges):  # type: ignore[no-untyped-def]
     return order
 
 
-def table_lives(parent, bounds):  # type: ignore[no-untyped-def]
+def table_lives(parent, bounds):
     """Return the live tables at each moment of a junction tree's passes: sets of (kind, place).
 
     Up: message k is written while its children's are read. Down, segment by segment: messages
@@ -1114,7 +1114,7 @@ def table_lives(parent, bounds):  # type: ignore[no-untyped-def]
             alive.discard(("belief", k))
 
 
-def k_means_cost(values, clusters):  # type: ignore[no-untyped-def]
+def k_means_cost(values, clusters):
     """The least Σ (θ − μ)² over all partitions of sorted numbers into so many intervals."""
     ascending = np.sort(values)
     n = len(ascending)
@@ -1125,7 +1125,7 @@ def k_means_cost(values, clusters):  # type: ignore[no-untyped-def]
     return min(costs)
 
 
-def k_means_by_table(values, clusters):  # type: ignore[no-untyped-def]
+def k_means_by_table(values, clusters):
     """The same by the dynamic programme without divide and conquer: O(K n²)."""
     ascending = np.sort(values)
     n = len(ascending)
@@ -1143,7 +1143,7 @@ def k_means_by_table(values, clusters):  # type: ignore[no-untyped-def]
     return best[n]
 
 
-def pseudo_losses(model, codes):  # type: ignore[no-untyped-def]
+def pseudo_losses(model, codes):
     """−Σ_rows log p(x_i | rest) of every variable, row by row."""
     chances = conditionals(model, codes)
     rows = np.arange(codes.shape[1])
@@ -1152,7 +1152,7 @@ def pseudo_losses(model, codes):  # type: ignore[no-untyped-def]
     ]
 
 
-def best_gain(model, codes, i, j, lam2, contrasts):  # type: ignore[no-untyped-def]
+def best_gain(model, codes, i, j, lam2, contrasts):
     """Return the gain in mean log pseudo-likelihood of a pair's parameters, by a general optimiser.
 
     Fitted is the gain minus λ₂ Σ t² with the table C_i t C_jᵀ; returned is the gain.

@@ -8,17 +8,17 @@ import naive
 import numpy as np
 
 
-def width(n, edges, order):  # type: ignore[no-untyped-def]
+def width(n, edges, order):
     """Most nodes that any node is still joined to when it is taken out in that order."""
     return max(len(joined) for joined in naive.eliminate(n, edges, order))
 
 
-def treewidth(n, edges):  # type: ignore[no-untyped-def]
+def treewidth(n, edges):
     """The smallest width of any order."""
     return min(width(n, edges, order) for order in itertools.permutations(range(n)))
 
 
-def min_fill_fits(n, edges, most):  # type: ignore[no-untyped-def]
+def min_fill_fits(n, edges, most):
     """Whether min-fill gets through the graph, taking only nodes of at most `most` neighbours.
 
     Ties are broken by the number of neighbours, then by the number of the node.
@@ -28,7 +28,7 @@ def min_fill_fits(n, edges, most):  # type: ignore[no-untyped-def]
         around[i].add(j)
         around[j].add(i)
 
-    def price(i):  # type: ignore[no-untyped-def]
+    def price(i):
         pairs = itertools.combinations(around[i], 2)
         return sum(b not in around[a] for a, b in pairs), len(around[i]), i
 
@@ -43,7 +43,7 @@ def min_fill_fits(n, edges, most):  # type: ignore[no-untyped-def]
     return True
 
 
-def circuit_size(sizes, edges, order):  # type: ignore[no-untyped-def]
+def circuit_size(sizes, edges, order):
     """Additions and multiplications of two numbers that variable elimination makes, counted."""
     factors = [({i}, 1) for i in range(len(sizes))] + [(set(edge), 1) for edge in edges]
     operations = 0
@@ -58,7 +58,7 @@ def circuit_size(sizes, edges, order):  # type: ignore[no-untyped-def]
     return operations + len(factors) - 1
 
 
-def pair_marginals(model):  # type: ignore[no-untyped-def]
+def pair_marginals(model):
     """Marginals of all pairs, by going through every joint state."""
     every, shares = naive.joint_probabilities(model)
     sizes = model.cardinalities
@@ -71,7 +71,7 @@ def pair_marginals(model):  # type: ignore[no-untyped-def]
     return found
 
 
-def targets(codes, sizes, pseudo_count):  # type: ignore[no-untyped-def]
+def targets(codes, sizes, pseudo_count):
     """Pair marginals of the data and of imaginary rows with independent variables."""
     rows = codes.shape[1]
     found = {}
@@ -82,7 +82,7 @@ def targets(codes, sizes, pseudo_count):  # type: ignore[no-untyped-def]
     return found
 
 
-def mean_loss(model, seen):  # type: ignore[no-untyped-def]
+def mean_loss(model, seen):
     """log Z minus the mean score, from pair marginals of the data."""
     log_partition = naive.marginals(model)[2]
     total = 0.0

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 
-def soft(value, cut):  # type: ignore[no-untyped-def]
+def soft(value, cut):
     """Move a value `cut` towards zero, and no further."""
     return np.sign(value) * np.maximum(np.abs(value) - cut, 0.0)
 
 
-def gradient_descent(inputs, target, order, lam, first, decay, seen):  # type: ignore[no-untyped-def]
+def gradient_descent(inputs, target, order, lam, first, decay, seen):
     """One pass of stochastic gradient descent from zero weights, row by row."""
     weights = np.zeros(inputs.shape[1])
     for t, row in enumerate(order):
@@ -23,7 +23,7 @@ def gradient_descent(inputs, target, order, lam, first, decay, seen):  # type: i
     return weights
 
 
-def lasso(inputs, target, lam, sweeps):  # type: ignore[no-untyped-def]
+def lasso(inputs, target, lam, sweeps):
     """½ mean(e²) + λ‖w‖₁, one coefficient after the other, all residuals worked out anew."""
     weights = np.zeros(inputs.shape[1])
     for _ in range(sweeps):
@@ -36,7 +36,7 @@ def lasso(inputs, target, lam, sweeps):  # type: ignore[no-untyped-def]
     return weights
 
 
-def two_hop_scores(parents, two_hop, n):  # type: ignore[no-untyped-def]
+def two_hop_scores(parents, two_hop, n):
     """E_ju = Σ_i b_iu δ(j is a parent of i), entry by entry (equation 2.9)."""
     scores = np.zeros((n, n))
     for j in range(n):

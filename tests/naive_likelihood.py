@@ -6,14 +6,14 @@ import naive
 import numpy as np
 
 
-def nll(model, codes):  # type: ignore[no-untyped-def]
+def nll(model, codes):
     """Mean over rows of −log p(x)."""
     every, chances = naive.joint_probabilities(model)
     by_state = dict(zip(every, chances, strict=True))
     return -np.mean([np.log(by_state[tuple(row)]) for row in codes.T.tolist()])
 
 
-def conditional_marginal_loss(model, codes, hidden):  # type: ignore[no-untyped-def]
+def conditional_marginal_loss(model, codes, hidden):
     """Σ over rows and hidden h of −log P(x_h | x_observed)."""
     every, chances = naive.joint_probabilities(model)
     every = np.array(every)
@@ -28,7 +28,7 @@ def conditional_marginal_loss(model, codes, hidden):  # type: ignore[no-untyped-
     return total
 
 
-def pair_marginal(model, i, j):  # type: ignore[no-untyped-def]
+def pair_marginal(model, i, j):
     """p(x_i, x_j) as a table."""
     every, chances = naive.joint_probabilities(model)
     table = np.zeros((model.cardinalities[i], model.cardinalities[j]))

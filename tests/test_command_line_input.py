@@ -226,8 +226,6 @@ def test_a_closed_pipe_ends_the_command_without_a_message() -> None:
         stderr=subprocess.PIPE,
         text=True,
     ) as child:
-        assert child.stdout is not None
-        assert child.stderr is not None
         child.stdout.close()
         error = child.stderr.read()
     assert child.returncode == 0

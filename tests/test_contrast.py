@@ -145,7 +145,7 @@ PAPERS = [
 
 @pytest.mark.parametrize(("tokens", "theme"), PAPERS)
 def test_text_stands_out_from_every_ground(tokens: object, theme: str) -> None:
-    colours = tokens(theme)  # type: ignore[operator]
+    colours = tokens(theme)
     for ground in ("background", "secondary-background"):
         paper = colours[ground]
         assert contrast(colours["text"], paper) >= TEXT
@@ -166,7 +166,7 @@ def test_captions_and_chosen_options_stand_out(theme: str) -> None:
 
 @pytest.mark.parametrize(("tokens", "theme"), PAPERS)
 def test_marks_and_the_ring_of_the_focus_stand_out(tokens: object, theme: str) -> None:
-    colours = tokens(theme)  # type: ignore[operator]
+    colours = tokens(theme)
     paper = colours["background"]
     known = marks(theme)
     # What is new is filled with `step`, which on white is pale, within a rim that is not.

@@ -144,14 +144,13 @@ def test_sample_data_is_what_the_generator_writes(key: str) -> None:
     table, model = expected_sample(key)
     data = load_dataset(key)
     assert data.table.fingerprint == table.fingerprint
-    assert data.truth is not None
-    assert sorted(data.truth.tolist()) == sorted(model.edges.tolist())  # type: ignore[attr-defined]
+    assert sorted(data.truth.tolist()) == sorted(model.edges.tolist())
     stored = read_uai(ROOT / key / "model.uai")
     assert stored.names == data.table.names
     assert stored.labels == data.table.labels
     np.testing.assert_allclose(
         stored.log_scores(table.codes[:, :50]) - stored.log_scores(table.codes[:, :1]),
-        model.log_scores(table.codes[:, :50]) - model.log_scores(table.codes[:, :1]),  # type: ignore[attr-defined]
+        model.log_scores(table.codes[:, :50]) - model.log_scores(table.codes[:, :1]),
         atol=1e-9,
     )
 

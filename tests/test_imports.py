@@ -86,7 +86,7 @@ def imports_of(module: Module, known: set[str]) -> list[Import]:
     def walk(node: ast.AST, in_function: bool) -> Iterator[Import]:
         for child in ast.iter_child_nodes(node):
             for target, by_name in _targets(child, module, known):
-                yield Import(module.name, target, child.lineno, in_function, by_name)  # type: ignore[attr-defined]
+                yield Import(module.name, target, child.lineno, in_function, by_name)
             inner = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
             yield from walk(child, in_function or inner)
 
@@ -111,7 +111,7 @@ def _targets(node: ast.AST, module: Module, known: set[str]) -> Iterator[tuple[s
         if called in ("import_module", "__import__"):
             named = node.args[0] if node.args else None
             is_text = isinstance(named, ast.Constant) and isinstance(named.value, str)
-            yield (named.value if is_text else "?"), True  # type: ignore[union-attr, misc]
+            yield (named.value if is_text else "?"), True
 
 
 def violations(modules: list[Module]) -> list[str]:

@@ -160,7 +160,7 @@ def start(*arguments: object, **streams: object) -> subprocess.Popen[str]:
     # A shell in the background ignores SIGINT, and so would everything it starts.
     ignored = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        return subprocess.Popen(command, cwd=ROOT, text=True, **streams)  # type: ignore[call-overload, no-any-return]
+        return subprocess.Popen(command, cwd=ROOT, text=True, **streams)
     finally:
         signal.signal(signal.SIGINT, ignored)
 

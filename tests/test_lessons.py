@@ -165,7 +165,6 @@ def test_what_alpha_does() -> None:
     assert [len(step.activated) for step in first] == [4, 1]
     assert len(first[0].skipped_adjacent) == 2
     reservoir = first[0].reservoir
-    assert reservoir is not None
     assert int((reservoir.scores >= reservoir.mean).sum()) == 6
     assert "One and four." in answer("alpha", 1)
     assert (greedy.edges, choosy.edges) == (231, 231)
@@ -194,7 +193,6 @@ def ranks_of(options: ReservoirOptions, reservoir: int, tests: int) -> tuple[Ran
 def test_why_the_reservoir() -> None:
     options = settings_of("reservoir", 0)
     *_, found = simulated_ranks(options.n, options.largest, options.trials, options.seed)
-    assert found is not None
     assert found.pairs == 79_800
     printed = answer("reservoir", 1)
     assert 1 / (19 + 1) == 0.05
@@ -224,7 +222,6 @@ def test_what_a_hub_is() -> None:
     assert f"is {degrees.mean():.1f}" in printed
     assert settings_of("hub", 1).step == len(steps)
     truth = material("scale-free-60").truth
-    assert truth is not None
     true_degrees = np.bincount(truth.ravel())
     ends = result.model.degrees()
     ours, theirs = int(np.argmax(ends)), int(np.argmax(true_degrees))

@@ -40,7 +40,7 @@ TABLE = dependent_table()
 
 
 def finished(learner: BestChoice | EdgeGrafting | FirstHit, **settings: object) -> Run:
-    run = Run(TABLE, learner, **settings)  # type: ignore[arg-type]
+    run = Run(TABLE, learner, **settings)
     while run.advance():
         pass
     return run
@@ -103,7 +103,7 @@ def later_step(**changes: object) -> Step:
         "dropped": nothing,
         "hubs": np.zeros(0, dtype=np.int32),
     }
-    return dataclasses.replace(step, **{**plain, **changes})  # type: ignore[arg-type]
+    return dataclasses.replace(step, **{**plain, **changes})
 
 
 def test_verdicts_are_summed_up() -> None:
@@ -144,11 +144,9 @@ def test_a_score_is_written_on_its_side_of_the_threshold(
 
 def test_outcomes_say_what_is_proven() -> None:
     run = finished(BestChoice(preset="paper", lam=0.03))
-    assert run.outcome is not None
     assert run.outcome.converged
     assert outcome_words(run.outcome) == run.outcome.stop_reason
     stopped = known("edge grafting").outcome
-    assert stopped is not None
     assert score(stopped.certificate.worst_score) in outcome_words(stopped)
     part = dataclasses.replace(
         stopped, certificate=stopped.certificate._replace(scored=3), bp_restart_gap=0.25
@@ -244,7 +242,6 @@ def test_pairs_are_explained_at_every_step(run: Run) -> None:
                 assert last["t"] == logged[-1][0]
                 if last["score"] is None:
                     test = run.steps[last["t"] - 1].test
-                    assert test is not None
                     assert test.significance > 0
                     assert logged[-1][1] <= test.lam
                 else:
@@ -348,7 +345,7 @@ def test_nodes_are_described(run: Run) -> None:
         (lambda run: why_edge(run, 0, 1, -1), "Step -1 has not been made"),
     ],
 )
-def test_impossible_questions_are_refused(question, sentence: str) -> None:  # type: ignore[no-untyped-def]
+def test_impossible_questions_are_refused(question, sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         question(known("choosy"))
 
@@ -370,7 +367,6 @@ def test_the_test_of_significance_is_told_in_multiples_of_the_noise() -> None:
     assert "of those above κ = 3 times their noise the largest, " in words
     assert "above κ = 3 times its noise" in words_of(known("best, first hit"), 1)
     assert re.search(r"were above κ = 3 times their noise", words_of(known("best"), 1))
-    assert run.outcome is not None
     assert re.search(
         r"κ = 3 and λ = [\d.e-]+ \(best of \d+: x\d+ – x\d+, [\d.]+ % of the threshold\)\.",
         run.outcome.stop_reason,
@@ -398,7 +394,6 @@ def test_a_significant_score_that_is_tiny_is_told_by_lambda() -> None:
 def test_the_end_tells_what_the_final_fit_took_out() -> None:
     """First hit takes edges that later ones explain: some of them go."""
     run = finished(FirstHit(preset="paper", lam=2e-3, refit=True, significance=3.0), seed=1)
-    assert run.outcome is not None
     dropped = len(run.outcome.dropped_at_the_end)
     assert dropped > 0
     removed = "1 edge" if dropped == 1 else f"{dropped} edges"
@@ -409,7 +404,6 @@ def test_the_end_tells_what_the_final_fit_took_out() -> None:
 def test_where_linear_response_ends_a_pair_has_no_score() -> None:
     """The run sits on an unstable fixed point by then; before, scores are what it saw."""
     run = finished(BestChoice(preset="paper", score="linear-response", lam=1e-4, max_edges=60))
-    assert run.outcome is not None
     assert "no longer positive definite" in run.outcome.stop_reason
     last = len(run.steps)
     inactive = {tuple(pair) for pair in itertools.combinations(range(N), 2)} - {

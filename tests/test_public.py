@@ -285,7 +285,6 @@ def test_every_region_is_a_column_with_its_place(encoding: str, tmp_path: Path) 
     assert data.table.names == tuple(sorted(REGIONS))
     assert data.table.n_variables == 69
     assert np.array_equal(data.table.codes.T, present)
-    assert data.positions is not None
     place = dict(zip(codes, data.positions.tolist(), strict=True))
     assert place["ca"][0] < place["co"][0] < place["me"][0]  # west to east
     assert place["fl"][1] > place["oh"][1] > place["nu"][1]  # y points down

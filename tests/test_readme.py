@@ -42,7 +42,7 @@ def test_the_python_examples_run_one_after_the_other(monkeypatch: pytest.MonkeyP
     assert len(re.findall(r"```python\n", beyond)) == 2
     names: dict[str, object] = {}
     exec(compile("\n".join(sources), "<examples>", "exec"), names)  # the project's own text
-    assert names["result"].model.n_edges > 0  # type: ignore[attr-defined]
+    assert names["result"].model.n_edges > 0
 
 
 @pytest.mark.slow

@@ -73,7 +73,6 @@ def run(request: pytest.FixtureRequest) -> Run:
 
 def model_at(run: Run, t: int) -> PairwiseMRF:
     """Return the model of a finished run: of its last step, the one it ended with."""
-    assert run.outcome is not None
     history = run.outcome.history
     return history.state_at(len(history.counts) if t == len(run.steps) else t).model
 

@@ -42,8 +42,8 @@ from graftviz.sampling.ising import ising_grid
 
 
 def answered(model: object, query: int, **options: object) -> list[AnsweredStep]:
-    steps = list(grow_region(model, query, **options))  # type: ignore[arg-type]
-    return [AnsweredStep(s, region_marginal(model, s.nodes, query), True) for s in steps]  # type: ignore[arg-type]
+    steps = list(grow_region(model, query, **options))
+    return [AnsweredStep(s, region_marginal(model, s.nodes, query), True) for s in steps]
 
 
 @given(st.floats(min_value=1e-300, max_value=1.0))

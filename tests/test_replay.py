@@ -70,7 +70,6 @@ def test_a_real_run_becomes_a_page() -> None:
 def test_only_the_pages_own_script_and_style_may_run(output: Told) -> None:
     page = replay_page(*output)
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
-    assert policy is not None
     rules = dict(rule.strip().split(" ", 1) for rule in policy[1].split(";"))
     assert rules["default-src"] == "'none'"
     assert "unsafe" not in policy[1]

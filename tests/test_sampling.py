@@ -330,7 +330,6 @@ def test_grid_joins_neighbours_only(rows: int, columns: int) -> None:
         return
     graph = grid_graph(rows, columns)
     assert graph.n_edges == rows * (columns - 1) + columns * (rows - 1)
-    assert graph.positions is not None
     assert graph.positions.min() >= 0
     assert graph.positions.max() <= 10_000
     lengths = np.linalg.norm(np.diff(graph.positions[graph.edges], axis=1)[:, 0], axis=1)
@@ -372,7 +371,7 @@ def test_graph_from_edges_numbers_nodes_by_first_appearance() -> None:
         (lambda: Graph(("a", "b"), np.array([[0, 2]])), "0 … 1"),
     ],
 )
-def test_impossible_graphs_are_refused(make, complaint: str) -> None:  # type: ignore[no-untyped-def]
+def test_impossible_graphs_are_refused(make, complaint: str) -> None:
     with pytest.raises(InputError, match=complaint):
         make()
 

@@ -18,7 +18,7 @@ from graftviz.tradeoff import TradeOff, at_equal_cost, measuring
 
 def point(family: str, setting: float, quality: float, cost: int, error: float = 0.0) -> TradeOff:
     return TradeOff(
-        family=family,  # type: ignore[arg-type]
+        family=family,
         setting=setting,
         edges=1,
         width=1,
@@ -37,7 +37,6 @@ def test_a_point_is_what_the_metrics_say() -> None:
     model = random_model(grid_graph(2, 3).edges, [2, 3, 2, 2, 3, 2], seed=1)
     rows = sample_exact(model, 60, seed=2)
     found = deque(measuring(model, rows, "bounded", 2.0), maxlen=1)[0]
-    assert found is not None
     assert found.nll == pytest.approx(nll(model, rows), rel=1e-12)
     assert found.ncmll == pytest.approx(ncmll(model, rows, halves=2).mean, rel=1e-12)
     assert found.nlpl == pytest.approx(negative_log_pseudo_likelihood(model, rows), rel=1e-12)

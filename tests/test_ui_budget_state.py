@@ -56,7 +56,6 @@ class Engine:
 
     def finish(self, state: BudgetState) -> None:
         work = state.run
-        assert work is not None
         while not work.ended:
             work.work(0.0)
 
@@ -108,9 +107,7 @@ def test_another_bound_keeps_the_run_before_and_other_data_do_not(engine: Engine
     engine.finish(state)
     state.choose("bound", 2)
     state.refresh()
-    assert state.before is not None
     assert state.before.options.tau == 3
-    assert state.ghost is not None
     assert state.ghost.steps[-1]["edge"] == [0, 3]
     engine.finish(state)
     state.choose("seed", 1)
@@ -129,14 +126,11 @@ def test_a_run_that_cannot_be_had_leaves_the_one_on_show(
     if state.run is not None and not state.run.ended:
         state.run.work(0.0)
     state.refresh()
-    assert state.run is not None
-    assert state.run.latest is not None
     assert state.run.latest.steps[-1]["edge"] == [0, 3]
     assert message in state.problem
     state.choose("bound", 4)
     state.refresh()
     assert state.problem == ""
-    assert state.shown is not None
     assert state.shown.options.tau == 4
 
 
@@ -167,8 +161,8 @@ def test_models_of_the_charts_are_learned_two_at_a_time(engine: Engine) -> None:
         assert len(waiting) <= MODELS_AT_A_TIME
         engine.scheduler.submitted.clear()
         for work in waiting:
-            work._target = 1 << 60  # type: ignore[attr-defined]
-            while not work.ended:  # type: ignore[attr-defined]
+            work._target = 1 << 60
+            while not work.ended:
                 work.work(0.0)
         looks += 1
     runs, path, _ = state.compared()
@@ -189,7 +183,6 @@ def test_the_path_begins_with_the_truth_and_goes_down_in_lambda(source: BudgetMa
     path = deque(pathing(source, 0.0, "exact"), maxlen=1)[0]
     first, *rest = path.points
     assert first.family == "truth"
-    assert source.model is not None
     assert first.edges == len(source.model.edges)
     lams = [point.setting for point in rest]
     assert lams == sorted(lams, reverse=True)

@@ -52,7 +52,7 @@ def runtime(uploads: MemoryUploadedFileManager) -> Iterator[Runtime]:
             script_path="app.py",
             media_file_storage=MemoryMediaFileStorage("/media"),
             uploaded_file_manager=uploads,
-            session_storage=MemorySessionStorage(ttl_seconds=KEPT),  # type: ignore[arg-type]
+            session_storage=MemorySessionStorage(ttl_seconds=KEPT),
         )
     )
     Runtime._instance = None
@@ -201,7 +201,6 @@ def test_a_refusal_lets_the_page_run_once_and_is_its_notice(
         files.show_refusal("gone", "Too late.")
         session = runtime.connect_session(Mock(), {})
         inside = runtime.get_app_session(session)
-        assert inside is not None
         notices = inside.session_state[boundary._NOTICES] = boundary._Notices()
         for _ in range(5):
             files.show_refusal(session, "Too *large*.")

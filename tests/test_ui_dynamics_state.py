@@ -92,7 +92,6 @@ def test_what_is_compared_comes_after_the_run_and_the_methods_one_by_one(schedul
     assert {one.parents for one in known.curves.by_parents} >= {1, 2, 10}
     assert {one.seeds for one in known.curves.by_seeds} >= {1, 2, 10}
     # Another k needs no other survey.
-    assert state.shown is not None
     before = survey(state.shown.source, state.shown.plan.learner, 0)
     state.choose("parents", 4)
     state.refresh()
@@ -159,14 +158,12 @@ def test_what_is_forgotten_of_own_series_comes_back(scheduler: Idle) -> None:
     state.accept(uploaded_series(series))
     state.choose("parents", 2)
     state.refresh()
-    assert state.shown is not None
     link, identity = state.link(), state.shown.source.identity
     material = weakref.ref(state.shown.source)
     state.forget()
     gc.collect()
     assert material() is None
     state.refresh()
-    assert state.shown is not None
     assert (state.link(), state.shown.source.identity) == (link, identity)
 
 
@@ -178,7 +175,6 @@ def test_a_file_with_equal_values_replaces_title_and_times(scheduler: Idle) -> N
         series = dataclasses.replace(dynamics.series_of(values), title=title)
         state.accept(uploaded_series(series))
         state.refresh()
-        assert state.shown is not None
         assert state.shown.source.title.startswith(title)
 
 
@@ -207,7 +203,6 @@ def test_few_series_can_be_uploaded(scheduler: Idle, n: int) -> None:
         state.refresh()
         state.compared()
         scheduler.work_all()
-    assert state.run is not None
     assert len(state.run.latest.steps) == n
     assert state.compared().is_complete
     assert len(state.compared().race) == len(dynamics.LEARNERS)

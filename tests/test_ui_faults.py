@@ -70,7 +70,6 @@ def state(monkeypatch: pytest.MonkeyPatch) -> Iterator[GrowState]:
 def finished(state: GrowState) -> SessionRun:
     state.refresh()
     run = state.run
-    assert run is not None
     run.grant()
     assert run.wait_for_end(60)
     return run
@@ -83,7 +82,6 @@ def test_a_learner_that_raises_keeps_its_steps_and_the_next_run_works(
     assert run.computed == 3
     assert len(json.loads(run.feed_json(1, 10))["records"]) == 3
     reference = re.search(r"reference ([0-9a-f]{6})", run.failure)
-    assert reference is not None
     assert "somebody" not in run.failure
     assert f"reference {reference[1]}" in caplog.text
     assert "ZeroDivisionError" in caplog.text
@@ -118,7 +116,7 @@ def test_nothing_is_timed_by_the_clock_on_the_wall() -> None:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             name = ast.unparse(node) if isinstance(node, ast.Attribute) else ""
             if name in ("time.time", "time.time_ns", "datetime.now", "datetime.today"):
-                assert path in told_of, f"{path}:{node.lineno}"  # type: ignore[attr-defined]
+                assert path in told_of, f"{path}:{node.lineno}"
     for path in PACKAGE.rglob("*.js"):
         assert not re.search(r"Date\.now|new Date\b", path.read_text(encoding="utf-8")), path
 

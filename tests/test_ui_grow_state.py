@@ -82,7 +82,6 @@ def test_a_branch_shares_its_beginning_and_keeps_its_base_as_ghost(state: GrowSt
     state.choose("alpha", 0.5)
     state.refresh()
     assert state.ghost is base
-    assert state.run is not None
     state.run.grant()
     assert state.run.wait_for_end(60)
     assert state.link()["branch"] == "1:alpha=0.5"
@@ -96,7 +95,6 @@ def test_old_runs_are_let_go(state: GrowState) -> None:
     for k in range(3 * Limits().kept_runs):
         state.choose("seed", k)
         state.refresh()
-        assert state.run is not None
         assert state.run.wait(1, 60)
         runs.append(state.run)
     assert len(list(state._runs)) == Limits().kept_runs
@@ -150,7 +148,6 @@ def test_runs_on_show_stay_whatever_else_begins(
             assert set(state._runs) <= {state.run, state.ghost}
     base, branch = state.ghost, state.run
     assert base is not None
-    assert branch is not None
     assert branch.wait_for_end(60)
     told = json.loads(branch.header_json or "")["branch"]
     assert told["run"] == base.token
@@ -165,7 +162,6 @@ def test_what_is_forgotten_is_computed_again_from_the_same_settings(state: GrowS
     state.choose("alpha", 0.25)
     state.refresh()
     before = state.run
-    assert before is not None
     before.grant()
     assert before.wait_for_end(60)
     told = json.loads(before.feed_json(1, 1000))["records"]
@@ -176,7 +172,6 @@ def test_what_is_forgotten_is_computed_again_from_the_same_settings(state: GrowS
     assert "error" in json.loads(before.answer_json({"kind": "node", "i": 0, "t": 1}))["answer"]
     state.refresh(), "the page finds a run again"
     again = state.run
-    assert again is not None
     again.grant()
     assert again.wait_for_end(60)
     steps = [record["activated"] for record in json.loads(again.feed_json(1, 1000))["records"]]
@@ -188,7 +183,7 @@ def test_both_runs_of_a_comparison_are_checked_before_they_begin(
     state: GrowState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def check(self: Learner, table: DiscreteTable) -> None:
-        if self.preset != "best":  # type: ignore[attr-defined]
+        if self.preset != "best":
             raise InputError("The paper's method has no such data.")
 
     monkeypatch.setattr(BestChoice, "check", check)
@@ -222,7 +217,6 @@ def test_a_run_that_was_stopped_before_its_first_step_begins_when_the_player_ask
     state.revoke()
     share.open()
     run, mail = state.run, Mailbox()
-    assert run is not None
     assert not run.has_credit
     mail.need, mail.sent = {"run": run.token, "header": True}, run.token
     grow_message(state, run, mail)
@@ -238,7 +232,6 @@ def test_what_is_known_of_stability_goes_out_with_two_messages(
     pool = Scheduler(threads=1)
     state = GrowState(load, pool.share())
     state.refresh()
-    assert state.run is not None
     mail = Mailbox(sent=state.run.token)
 
     def told() -> object:

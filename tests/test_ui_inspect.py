@@ -131,7 +131,6 @@ def test_the_run_of_the_grow_page_is_inspected_at_the_step_it_shows(
     assert state.first.run is run
     assert state.first.learned.run is None  # nothing was learned again
     step = run.recorder.run.steps[4]
-    assert state.loaded is not None
     assert state.loaded.model.weights.tolist() == step.model().weights.tolist()
     assert state.loaded.title.endswith("step 5")
     assert len(state.loaded.steps or ()) == state.loaded.model.n_edges
@@ -141,7 +140,6 @@ def test_the_run_of_the_grow_page_is_inspected_at_the_step_it_shows(
     stranger = InspectState(load, scheduler.share(), lambda: None)
     stranger.follow(link)
     settled(stranger)
-    assert stranger.loaded is not None
     assert stranger.loaded.fingerprint == state.loaded.fingerprint
     # Once the Grow page shows another run, that one is offered.
     assert not state.can_take_grow
@@ -156,10 +154,8 @@ def test_the_run_of_the_grow_page_is_inspected_at_the_step_it_shows(
 def test_without_a_step_the_end_of_the_run_is_inspected(state: InspectState) -> None:
     state.follow({"data": "karate", "learner": "chow-liu"})
     settled(state)
-    assert state.loaded is not None
     assert state.loaded.model.n_edges == 33
     run = state.first.run
-    assert run is not None
     assert run.ended
     state.first.learned.values["step"] = 3
     settled(state)
@@ -184,7 +180,6 @@ def test_somebodys_own_table_is_borrowed_from_the_grow_page(
     grow.accept(Upload("0123456789abcdef", partial(prepare, load_dataset("karate"))))
     settled(state)
     assert state.first.problem == ""
-    assert state.loaded is not None
     assert state.loaded.model.n_variables == 34
     assert state.link() == link
     # It can be chosen too, once it is there.
@@ -206,10 +201,8 @@ def test_what_is_forgotten_comes_back_with_all_that_was_chosen(state: InspectSta
     assert state.after is not None
     assert state.loaded is not None
     state.certify()
-    assert state.region is not None
     assert state.region.wait_for_end(SOON), "the engine would hold the model until then"
     link, known, run = state.link(), state.loaded.fingerprint, state.first.run
-    assert run is not None
     parts = (state.loaded, state.picture(None), run.recorder.run)
     held = [weakref.ref(part) for part in parts]
     del parts
@@ -220,7 +213,6 @@ def test_what_is_forgotten_comes_back_with_all_that_was_chosen(state: InspectSta
     assert state.region is None
     state.follow({})  # where a visitor comes from another page
     settled(state)
-    assert state.loaded is not None
     assert state.loaded.fingerprint == known
     assert state.second.loaded is not None
     assert state.answer(SOON)
@@ -266,7 +258,6 @@ def test_what_a_model_does_not_have_is_said_and_left_out(state: InspectState) ->
 @pytest.mark.parametrize("edge", [[None, 1], ["0", "1"], [0, 1e999], [0], {"0": 1}, [-1, 2]])
 def test_a_click_on_what_is_no_edge_selects_nothing(state: InspectState, edge: Any) -> None:
     bring(state, pair_model())
-    assert state.loaded is not None
     token = f"{state.loaded.fingerprint}.None"
     state.pick({"token": token, "edge": [1, 0]})
     assert state.edge == (0, 1)
@@ -278,14 +269,10 @@ def test_posteriors_follow_the_evidence(state: InspectState) -> None:
     model = pair_model(0.7)
     bring(state, model)
     assert state.answer(SOON)
-    assert state.before is not None
-    assert state.before.beliefs is not None
     assert np.allclose(state.before.beliefs.node[3], 0.5)
     assert state.after is None
     state.observe(0, 1)
     assert state.answer(SOON)
-    assert state.after is not None
-    assert state.after.beliefs is not None
     assert state.after.beliefs.method == "exact"
     expected = infer(model, evidence={0: 1}).node  # a chain: belief propagation is exact
     for got, wanted in zip(state.after.beliefs.node, expected, strict=True):
@@ -311,8 +298,6 @@ def test_contradictory_evidence_is_said_and_the_rest_is_kept(state: InspectState
         assert state.complaints == (
             "b = 0 has probability zero given the other evidence and was removed.",
         )
-        assert state.after is not None
-        assert state.after.beliefs is not None
         assert np.allclose(state.after.beliefs.node[1], [0.0, 1.0], atol=1e-6)
 
 
@@ -329,8 +314,6 @@ def test_a_model_too_wide_is_answered_by_belief_propagation_and_it_is_said(
     monkeypatch.setattr(answers, "MOST_ENTRIES", 10)
     bring(state, pair_model(0.3, n=8))
     assert state.answer(SOON)
-    assert state.before is not None
-    assert state.before.beliefs is not None
     assert state.before.beliefs.method == "bp"
     assert "exact inference would take" in state.before.reason
     state.choose_method("exact")
@@ -364,12 +347,9 @@ def test_a_region_proves_the_marginal_of_the_selected_node(state: InspectState) 
     assert state.region is None
     state.certify()
     work = state.region
-    assert work is not None
     assert work.wait_for_end(SOON)
     assert work.latest is not None
     assert state.answer(SOON)
-    assert state.before is not None
-    assert state.before.beliefs is not None
     gap = np.abs(work.latest.marginal - state.before.beliefs.node[3]).max()
     assert gap <= work.latest.bound
     state.select(2)

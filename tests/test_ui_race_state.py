@@ -63,7 +63,6 @@ def test_the_usual_line_up_races_to_the_end(state: RaceState, warmed: list[Learn
     assert [entry.problem for entry in state.entries] == [""] * MOST_RACERS
     finish(state)
     race = state.race()
-    assert race is not None
     assert race.ended
     assert [course.name for course in race.courses] == state.names()
     assert len({course.yardstick for course in race.courses}) == 1
@@ -85,7 +84,6 @@ def test_one_that_is_refused_has_a_sentence_and_the_others_race(state: RaceState
     assert "belief propagation" in state.entries[1].trouble
     finish(state)
     race = state.race()
-    assert race is not None
     assert [course.name for course in race.courses] == ["First hit", "Edge grafting"]
 
 

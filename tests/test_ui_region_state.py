@@ -70,7 +70,6 @@ def test_an_uploaded_model_stands_in_the_link_by_its_fingerprint() -> None:
     state.accept(uploaded({"small.uai": text}))
     state.refresh()
     shown = state.shown
-    assert shown is not None
     assert shown.model.n_variables == 3
     assert state.link() == {"data": UPLOAD, "fingerprint": state.options.fingerprint}
     assert len(state.options.fingerprint) == 16

@@ -246,7 +246,7 @@ class Hopeless(Broken):
     """Task whose methods all raise an error."""
 
     @property
-    def urgent(self) -> bool:  # type: ignore[override]
+    def urgent(self) -> bool:
         raise ArithmeticError("urgent")
 
     def fail(self, reference: str) -> None:

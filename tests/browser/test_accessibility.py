@@ -75,7 +75,7 @@ def pictures_tell_what_keys_choose(page: Any) -> None:
         page.keyboard.press("n")
         eventually(
             page,
-            lambda live=live, picture=picture: (  # type: ignore[misc]
+            lambda live=live, picture=picture: (
                 live.text_content() or picture.get_attribute("aria-label").startswith("No ")
             ),
         )

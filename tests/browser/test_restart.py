@@ -89,4 +89,4 @@ def test_a_killed_server_comes_back_with_the_same_picture(
     eventually(page, lambda: step(page) >= at + 10)
     assert page.get_by_test_id("stAlert").count() == 0
     # That connections failed meanwhile is what was asked for.
-    open_page.troubles[:] = [text for text in open_page.troubles if not LOST.search(text)]  # type: ignore[attr-defined]
+    open_page.troubles[:] = [text for text in open_page.troubles if not LOST.search(text)]

@@ -151,11 +151,12 @@ class Worker:
 
     def _trouble(self) -> Trouble | None:
         """Return the failure of the running process, which is then killed, or None."""
+        if self._watched is None:
+            return None
         try:
-            assert self._watched is not None
             used = sum(self._watched.cpu_times()[:2])
             held = self._watched.memory_info().rss
-        except (AssertionError, psutil.NoSuchProcess):
+        except psutil.NoSuchProcess:
             return None
         began = self.progress.began
         if self._seen[0] != began:
@@ -181,7 +182,6 @@ class Worker:
 
     def _killed(self, what: str, detail: str) -> Trouble:
         with contextlib.suppress(psutil.NoSuchProcess):
-            assert self._watched is not None
             self._watched.send_signal(signal.SIGUSR1)  # faulthandler writes the stack
         time.sleep(_DUMP_SECONDS)
         self.process.kill()

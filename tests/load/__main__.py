@@ -81,7 +81,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _whole(least: int, most: int):  # type: ignore[no-untyped-def]
+def _whole(least: int, most: int):
     def read(text: str) -> int:
         if not least <= int(text) <= most:
             raise argparse.ArgumentTypeError(f"from {least} to {most}")
@@ -90,7 +90,7 @@ def _whole(least: int, most: int):  # type: ignore[no-untyped-def]
     return read
 
 
-def _number(least: float, most: float):  # type: ignore[no-untyped-def]
+def _number(least: float, most: float):
     def read(text: str) -> float:
         if not least <= float(text) <= most:
             raise argparse.ArgumentTypeError(f"from {least:g} to {most:g}")

@@ -289,7 +289,7 @@ class Wire:
     async def _read_all(self, socket: ClientConnection) -> None:
         async for data in socket:
             self.received += len(data)
-            message = ForwardMsg.FromString(data)  # type: ignore[arg-type]
+            message = ForwardMsg.FromString(data)
             if message.WhichOneof("type") == "ref_hash":
                 # A message that was sent before is referenced by its hash.
                 if message.ref_hash not in self._cached_messages:
