@@ -9,10 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fakes import ScriptedLearner, random_table
+from fakes import random_table
 
 from graftviz.errors import InputError
 from graftviz.forecasting import chunk_bytes, duration_text, forecast, loading_bytes
+from graftviz.learners.base import Learner
 from graftviz.learners.best_choice import BestChoice
 from graftviz.learners.edge_grafting import EdgeGrafting
 from graftviz.learners.feature_grafting import FeatureGrafting
@@ -88,7 +89,11 @@ def test_what_has_to_be_guessed_is_said():
     assert "tests are assumed" in " ".join(
         forecast((1_000, 400, 3), FirstHit(max_edges=9)).assumptions
     )
-    unknown = forecast((1_000, 40, 3), ScriptedLearner())
+
+    class Unknown(FirstHit):
+        cost = Learner.cost
+
+    unknown = forecast((1_000, 40, 3), Unknown())
     assert "is unknown" in " ".join(unknown.assumptions)
     assert unknown.peak_bytes > 0
 

@@ -9,7 +9,7 @@ import naive
 import naive_likelihood
 import numpy as np
 import pytest
-from fakes import ScriptedLearner, random_table
+from fakes import random_pairs, random_table
 from hypothesis import given, strategies as st
 from learner_cases import drain
 
@@ -17,6 +17,7 @@ from graftviz.errors import InputError
 from graftviz.inference.cost import all_marginals, exact_operations, inference_cost
 from graftviz.inference.exact import plan_elimination
 from graftviz.inference.exact.repeated import RepeatedTree
+from graftviz.learners.best_choice import BestChoice
 from graftviz.metrics import (
     MetricsObserver,
     StepMetrics,
@@ -225,11 +226,13 @@ def test_overflowing_weights_are_refused():
         negative_log_pseudo_likelihood(huge, table)
 
 
-@pytest.mark.parametrize("per_step", [1, 3])
-def test_observing_step_by_step_equals_measuring_each_model(per_step):
+@pytest.mark.parametrize(
+    "learner", [random_pairs(max_edges=40), BestChoice(preset="paper", alpha=0.0, max_edges=40)]
+)
+def test_observing_step_by_step_equals_measuring_each_model(learner):
     table = random_table(11, 12, 600)
     truth = np.array([[0, 1], [2, 5], [3, 9], [4, 11]])
-    run = drain(table, ScriptedLearner(max_edges=40, per_step=per_step), seed=8)
+    run = drain(table, learner, seed=8)
     observer = MetricsObserver(run.steps[0].history.start, table, truth)
 
     def whole(model: PairwiseMRF) -> StepMetrics:
@@ -247,7 +250,7 @@ def test_observing_step_by_step_equals_measuring_each_model(per_step):
 
 def test_steps_may_be_left_out_but_not_taken_back():
     table = random_table(1, 8, 200)
-    steps = drain(table, ScriptedLearner()).steps
+    steps = drain(table, random_pairs()).steps
     observer = MetricsObserver(steps[0].history.start, table, np.array([[0, 1]]))
     observer.observe(steps[0])
     jumped = observer.observe(steps[4])

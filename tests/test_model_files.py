@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 import networkx as nx
 import numpy as np
 import pytest
-from fakes import ScriptedLearner, random_table
+from fakes import random_pairs, random_table
 from hypothesis import assume, given, strategies as st
 
 from graftviz.__main__ import main
@@ -92,7 +92,7 @@ def test_node_link_json_gives_back_the_same_model_to_the_last_bit(model):
 
 
 def test_the_graphml_of_a_result_carries_its_model_and_its_steps():
-    result = learn(random_table(6, 7, 80), ScriptedLearner(), seed=1)
+    result = learn(random_table(6, 7, 80), random_pairs(), seed=1)
     content = GRAPHML.write_result(result)
     assert_same(parse_graphml("g.graphml", content).model, result.model)
     graph = nx.read_graphml(io.BytesIO(content), node_type=int)

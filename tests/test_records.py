@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fakes import ScriptedLearner
 
 from graftviz.errors import InputError
 from graftviz.layout import GrowingLayout
@@ -80,8 +79,6 @@ LEARNERS = [
     EdgeGrafting(max_edges=40),
     FirstHit(max_edges=40),
     FeatureGrafting(max_features=40),
-    ScriptedLearner(),
-    ScriptedLearner(reservoir=False),
 ]
 
 

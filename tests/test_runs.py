@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 import numpy as np
 import pytest
-from fakes import ScriptedLearner, random_table
+from fakes import random_pairs, random_table
 
 from graftviz.errors import InputError
 from graftviz.learners.edge_grafting import EdgeGrafting
+from graftviz.learners.first_hit import FirstHit
 from graftviz.metrics import negative_log_pseudo_likelihood, recall_precision_f1
 from graftviz.runs import Branch, Run, learn
 from graftviz.table import DiscreteTable
@@ -33,7 +32,7 @@ def weights(run: Run) -> list[list[float]]:
 
 
 def test_a_run_makes_one_step_at_a_time_and_then_ends():
-    run = Run(TABLE, ScriptedLearner(max_edges=6))
+    run = Run(TABLE, random_pairs(max_edges=3))
     assert run.start is None
     for count in (1, 2, 3):
         assert run.advance()
@@ -48,9 +47,9 @@ def test_a_run_makes_one_step_at_a_time_and_then_ends():
 def test_learn_gives_what_the_drained_run_gives():
     train, test = TABLE.split(0.25, seed=1)
     seen = []
-    result = learn(train, ScriptedLearner(), seed=3, test=test, truth=TRUTH, on_step=seen.append)
-    run = drained(Run(train, ScriptedLearner(), seed=3, test=test, truth=TRUTH))
-    assert [step.index for step in seen] == [1, 2, 3, 4, 5, 6]
+    result = learn(train, random_pairs(), seed=3, test=test, truth=TRUTH, on_step=seen.append)
+    run = drained(Run(train, random_pairs(), seed=3, test=test, truth=TRUTH))
+    assert [step.index for step in seen] == list(range(1, 13))
     assert tuple(seen) == result.trace.steps
     assert result.metrics == tuple(run.metrics)
     assert np.array_equal(result.model.weights, run.outcome.model().weights)
@@ -68,7 +67,7 @@ def test_learn_gives_what_the_drained_run_gives():
 
 
 def test_the_result_of_an_ended_run_is_computed_once():
-    run = Run(TABLE, ScriptedLearner())
+    run = Run(TABLE, random_pairs())
     run.advance()
     assert run.result() is not run.result()
     drained(run)
@@ -76,7 +75,7 @@ def test_the_result_of_an_ended_run_is_computed_once():
 
 
 def test_a_run_broken_off_has_the_model_of_its_last_step():
-    run = Run(TABLE, ScriptedLearner(), test=TABLE, truth=TRUTH)
+    run = Run(TABLE, random_pairs(), test=TABLE, truth=TRUTH)
     with pytest.raises(ValueError, match="before its first step"):
         run.result()
     run.advance()
@@ -93,33 +92,16 @@ def test_a_run_broken_off_has_the_model_of_its_last_step():
 
 
 def test_a_run_without_steps_still_has_a_result():
-    run = Run(TABLE, Barren(), test=TABLE)
+    run = Run(TABLE, FirstHit(preset="paper", lam=0.9), test=TABLE)
     assert not run.advance()
     result = run.result()
     assert result.edges == len(result.trace) == 0
     assert result.nlpl_test == run.start.nlpl_test == pytest.approx(result.nlpl_train)
 
 
-@dataclass(frozen=True)
-class Barren(ScriptedLearner):
-    """Activates nothing."""
-
-    def steps(self, table, *, seed=0):
-        """End at once, with the outcome of a scripted run before its first step."""
-        generator = ScriptedLearner(max_edges=1, scale=0.0).steps(table, seed=seed)
-        next(generator)
-        try:
-            next(generator)
-        except StopIteration as stop:
-            history = stop.value.history
-            del history.activations[:], history.removals[:], history.counts[:], history.changes[:]
-            return replace(stop.value, history=history)
-        yield
-
-
 @pytest.mark.parametrize("at", [0, 1, 4, 99])
 def test_a_branch_agrees_up_to_its_step_and_goes_its_own_way_after(at):
-    old, new = ScriptedLearner(max_edges=20), ScriptedLearner(max_edges=15, per_step=3)
+    old, new = random_pairs(max_edges=15), random_pairs(max_edges=10, lam2=0.5)
     plain = drained(Run(TABLE, old, seed=2))
     branched = drained(Run(TABLE, old, seed=2, branch=Branch(at, new)))
     shared = min(at, len(plain.steps))
@@ -129,15 +111,15 @@ def test_a_branch_agrees_up_to_its_step_and_goes_its_own_way_after(at):
         assert activated(branched) == activated(plain)
         assert branched.result().branch is None
     else:
-        assert all(len(edges) == 3 for edges in activated(branched)[at:-1])
-        assert branched.outcome.history.activations != plain.outcome.history.activations
+        assert len(branched.steps) == 10
+        assert weights(branched)[at] != weights(plain)[at]
         assert branched.result().branch == Branch(at, new)
     if at == 0:
         assert weights(branched) == weights(drained(Run(TABLE, new, seed=2)))
 
 
 def test_after_a_failure_the_run_says_it_is_over():
-    other = Run(TABLE, ScriptedLearner())
+    other = Run(TABLE, random_pairs())
     other.advance()
     with pytest.raises(RuntimeError, match="engine"):
         other._generator.throw(RuntimeError("engine"))
@@ -183,8 +165,11 @@ REFUSED = {
         {"learner": EdgeGrafting(), "branch": Branch(1, EdgeGrafting(max_edges=37))},
         "37 edges were requested",
     ),
-    "branch to another learner": ({"branch": Branch(1, Barren())}, "can only continue as Scripted"),
-    "branch before the start": ({"branch": Branch(-1, ScriptedLearner())}, "count from 0"),
+    "branch to another learner": (
+        {"branch": Branch(1, EdgeGrafting())},
+        "can only continue as First hit",
+    ),
+    "branch before the start": ({"branch": Branch(-1, random_pairs())}, "count from 0"),
     "negative seed": ({"seed": -1}, "at least 0"),
     "fractional seed": ({"seed": 0.5}, "whole number"),
 }
@@ -192,6 +177,6 @@ REFUSED = {
 
 @pytest.mark.parametrize(("arguments", "sentence"), REFUSED.values(), ids=REFUSED)
 def test_what_does_not_fit_is_refused_in_one_sentence(arguments, sentence):
-    arguments = {"table": TABLE, "learner": ScriptedLearner()} | arguments
+    arguments = {"table": TABLE, "learner": random_pairs()} | arguments
     with pytest.raises(InputError, match=sentence):
         Run(**arguments)

@@ -11,12 +11,13 @@ import naive
 import numpy as np
 import pandas as pd
 import pytest
-from fakes import ScriptedLearner, random_table
+from fakes import random_pairs, random_table
 from learner_cases import make, mixed_table, scale_free_table
 
 from graftviz.__main__ import main
 from graftviz.errors import InputError
 from graftviz.figures import path_figure
+from graftviz.learners.first_hit import FirstHit
 from graftviz.learners.registry import learner_class, learner_names
 from graftviz.metrics import negative_log_pseudo_likelihood
 from graftviz.options import option_specs
@@ -88,7 +89,11 @@ def test_the_grid_starts_just_above_the_largest_score(name):
 
 
 def test_a_learner_that_always_activates_starts_at_its_largest_lam():
-    assert lam_values(ScriptedLearner(), random_table(0, 5, 20), 3, 0)[0] == 1.0
+    class Eager(FirstHit):
+        def steps(self, table, *, seed=0):
+            return random_pairs(max_edges=9).steps(table, seed=seed)
+
+    assert lam_values(Eager(), random_table(0, 5, 20), 3, 0)[0] == 1.0
 
 
 # Points
