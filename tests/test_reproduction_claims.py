@@ -8,7 +8,7 @@ from claim_rows import rows_for
 
 from graftviz.experiments.reproduction.claims import Claim, condition
 from graftviz.experiments.reproduction.experiment import experiments
-from graftviz.experiments.reproduction.rows import NotMeasured
+from graftviz.experiments.reproduction.statistics import NotMeasured
 
 CLAIMS = [(name, k) for name, item in experiments().items() for k in range(len(item.claims))]
 

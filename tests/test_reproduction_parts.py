@@ -28,7 +28,12 @@ from graftviz.experiments.reproduction.dynamics import (
     all_measures,
     learn_single_threaded,
 )
-from graftviz.experiments.reproduction.experiment import MeasuringTask, experiments
+from graftviz.experiments.reproduction.experiment import (
+    REHEARSAL,
+    SMALL,
+    MeasuringTask,
+    experiments,
+)
 from graftviz.experiments.reproduction.papers import (
     bounded,
     localized,
@@ -162,7 +167,7 @@ def test_methods_that_look_at_every_series_stop_at_their_largest_n():
 
 def test_work_is_counted_as_the_table_states():
     item = experiments()["thesis-table2.1"]
-    rows = [row for part in item.parts(0, **item.sizes[0]) for row in rows_of(part)]
+    rows = [row for part in item.sweep(REHEARSAL, 0) for row in rows_of(part)]
     assert [claim.judge(rows).held for claim in item.claims] == [True] * 4
     for row in rows:  # a wrong exponent is noticed
         if (row["method"], row["changed"]) == ("scalable", "n"):
@@ -428,7 +433,7 @@ def test_what_is_measured_follows_from_the_seed():
     ],
 )
 def test_figures_of_the_same_runs_share_their_parts(one, other):
-    parts = [item.parts(0, **item.sizes[1]) for item in (experiments()[one], experiments()[other])]
+    parts = [item.sweep(SMALL, 0) for item in (experiments()[one], experiments()[other])]
     first, second = ([(part.columns, part.settings) for part in some] for some in parts)
     assert first == second
 

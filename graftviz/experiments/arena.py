@@ -11,16 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from graftviz.errors import InputError
-from graftviz.experiments.bench import (
-    FAILURES,
-    BenchRow,
-    Lab,
-    Measurement,
-    Problem,
-    Repetition,
-    Size,
-    Work,
-)
+from graftviz.experiments import bench
 from graftviz.inference.cost import exact_operations, inference_cost
 from graftviz.inference.exact import plan_elimination
 from graftviz.learners.base import Learner
@@ -80,7 +71,7 @@ def contest_of(
     return Contest(name, train, held_out, f"{fraction:.0%} of the rows held out by seed {seed}")
 
 
-def lab_of(contests: Iterable[Contest], *, repeats: int = 3) -> Lab:
+def lab_of(contests: Iterable[Contest], *, repeats: int = 3) -> bench.Lab:
     """Return the lab of some contests.
 
     Parameters
@@ -90,7 +81,7 @@ def lab_of(contests: Iterable[Contest], *, repeats: int = 3) -> Lab:
     """
     _check_number("repeats", repeats, _MOST_REPEATS)
     data = {contest.name: (contest.train, contest.test) for contest in contests}
-    return Lab(data, seconds_per_row=_ENOUGH_SECONDS, most_repetitions=repeats)
+    return bench.Lab(data, seconds_per_row=_ENOUGH_SECONDS, most_repetitions=repeats)
 
 
 def measurements(
@@ -100,7 +91,7 @@ def measurements(
     max_edges: int | None = None,
     seed: int = 0,
     limit: float = 120.0,
-) -> tuple[Measurement, ...]:
+) -> tuple[bench.Measurement, ...]:
     """Return a measurement of every learner in every contest.
 
     Parameters
@@ -128,11 +119,11 @@ def measurements(
     for contest in contests:
         train, test = contest.train, contest.test
         states = min(int(train.cardinalities.max()), _MOST_STATES)
-        size = Size(train.n_variables, train.n_rows, states, test.n_rows, source=contest.name)
+        size = bench.Size(train.n_variables, train.n_rows, states, test.n_rows, source=contest.name)
         for cls in classes:
             options = _options(cls, max_edges, train.n_variables)
             run = _learning(cls, max_edges, seed, limit)
-            found.append(Measurement(cls.name, size, run, judge=evaluation, options=options))
+            found.append(bench.Measurement(cls.name, size, run, judge=evaluation, options=options))
     return tuple(found)
 
 
@@ -149,10 +140,10 @@ def _options(cls: type[Learner], max_edges: int | None, variables: int) -> dict[
     return {"max_edges": min(requested, variables * (variables - 1) // 2)}
 
 
-def _learning(cls: type[Learner], max_edges: int | None, seed: int, limit: float) -> Work:
+def _learning(cls: type[Learner], max_edges: int | None, seed: int, limit: float) -> bench.Work:
     """Return a function that runs a learner until its end or the time limit."""
 
-    def work(lab: Lab, size: Size) -> Repetition:
+    def work(lab: bench.Lab, size: bench.Size) -> bench.Repetition:
         problem = lab.problem(size)
         learner = cls(**_options(cls, max_edges, size.nodes))
         run = Run(problem.train, learner, seed=seed, test=problem.test)
@@ -160,12 +151,12 @@ def _learning(cls: type[Learner], max_edges: int | None, seed: int, limit: float
             pass
         result = run.result()
         seconds = result.seconds.total
-        return Repetition(seconds, seconds, result.model, {"stop_reason": result.stop_reason})
+        return bench.Repetition(seconds, seconds, result.model, {"stop_reason": result.stop_reason})
 
     return work
 
 
-def evaluation(model: PairwiseMRF, problem: Problem) -> dict[str, Any]:
+def evaluation(model: PairwiseMRF, problem: bench.Problem) -> dict[str, Any]:
     """Return the likelihood of a model on held-out rows and the cost of inference."""
     plan = plan_elimination(model, max_memory=_MOST_BYTES)
     notes = []
@@ -173,7 +164,7 @@ def evaluation(model: PairwiseMRF, problem: Problem) -> dict[str, Any]:
     if plan.is_affordable and plan.total_entries <= _MOST_ENTRIES:
         try:
             likelihood = nll(model, problem.test, max_memory=_MOST_BYTES)
-        except FAILURES as error:
+        except bench.FAILURES as error:
             notes.append(f"NLL: {error}")
     else:
         notes.append("NLL: an exact log Z is infeasible at this width.")
@@ -185,7 +176,7 @@ def evaluation(model: PairwiseMRF, problem: Problem) -> dict[str, Any]:
         seconds, counted = cost.seconds, cost.operations
         if not cost.converged:
             notes.append(f"{method} did not converge in all runs.")
-    except FAILURES as error:
+    except bench.FAILURES as error:
         notes.append(f"Inference: {error}")
     return {
         "nlpl": negative_log_pseudo_likelihood(model, problem.test),
@@ -200,7 +191,7 @@ def evaluation(model: PairwiseMRF, problem: Problem) -> dict[str, Any]:
     }
 
 
-def entry(row: BenchRow) -> dict[str, Any]:
+def entry(row: bench.BenchRow) -> dict[str, Any]:
     """Return the results of one learner in one contest by the names of :data:`COLUMNS`."""
     own = {
         "data": row.measurement.size.source,

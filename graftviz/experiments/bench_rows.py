@@ -6,6 +6,7 @@ import math
 
 from graftviz.experiments import bench_work as work
 from graftviz.experiments.bench import Goal, Measurement, Size, Yardstick
+from graftviz.experiments.plain import Propagation
 
 ALPHAS = (0.0, 0.25, 0.5, 0.75, 1.0)
 NODES = (50, 100, 200, 400, 600)
@@ -20,8 +21,8 @@ _BINCOUNT = f"loop of np.bincount ({work.BINCOUNT_PAIRS:,} pairs, scaled)"
 _CROSSTAB = f"loop of pandas.crosstab ({work.CROSSTAB_PAIRS} pairs, scaled)"
 _SWEEPS = (
     Yardstick("NumPy, in logs throughout", work.textbook_sweep),
-    Yardstick("NumPy, logs of messages only", work.plain_sweep_in_logs),
-    Yardstick("NumPy, products only (underflows at hubs)", work.plain_sweep),
+    Yardstick("NumPy, logs of messages only", work.plain_sweep(Propagation.sweep_in_logs)),
+    Yardstick("NumPy, products only (underflows at hubs)", work.plain_sweep(Propagation.sweep)),
 )
 _NODEWISE = "scikit-learn, nodewise ℓ₁"
 _DEFAULT_GOALS = {
@@ -164,10 +165,7 @@ def _exact() -> list[Measurement]:
     name = f"exact inference, a band of 11 states, width {work.BAND}"
     return [
         Measurement(
-            "exact inference, 20 × 20 binary grid",
-            Size(400, 0, 2),
-            work.grid_marginals,
-            goals=grid,
+            "exact inference, 20 × 20 binary grid", Size(400, 0, 2), work.grid_marginals, goals=grid
         ),
         Measurement(name, Size(30, 0, 11), work.band_marginals, goals=band),
     ]

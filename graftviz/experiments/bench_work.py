@@ -6,9 +6,9 @@ Every public function takes a lab and a size, does the work once, and returns it
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable
+from functools import cache, partial
 from itertools import islice
 from typing import Any
 
@@ -27,7 +27,7 @@ from graftviz.learners.edge_grafting import EdgeGrafting
 from graftviz.metrics import recall_precision_f1
 from graftviz.model import PairwiseMRF
 from graftviz.regions import local_marginal
-from graftviz.sampling import grid_graph, random_model
+from graftviz.sampling import grid_graph, ising_model, random_model
 from graftviz.selection.fits import fit as run_learner
 from graftviz.trace import Outcome, Step
 
@@ -99,14 +99,9 @@ def _propagated(lab: Lab, size: Size, sweeps: int, tolerance: float) -> Repetiti
     return sample._replace(facts={"sweeps": float(found[0])})
 
 
-def plain_sweep(lab: Lab, size: Size) -> Repetition:
-    """Time one synchronous sweep by products in NumPy."""
-    return _timed_mean(_propagation(lab, size).sweep, PLAIN_SWEEPS)
-
-
-def plain_sweep_in_logs(lab: Lab, size: Size) -> Repetition:
-    """Time one synchronous sweep in NumPy that does not underflow at hubs."""
-    return _timed_mean(_propagation(lab, size).sweep_in_logs, PLAIN_SWEEPS)
+def plain_sweep(sweep: Callable[[plain.Propagation], float]) -> Work:
+    """Return a function that times one synchronous sweep in NumPy."""
+    return lambda lab, size: _timed_mean(partial(sweep, _propagation(lab, size)), PLAIN_SWEEPS)
 
 
 def textbook_sweep(lab: Lab, size: Size) -> Repetition:
@@ -175,13 +170,13 @@ def _marginals(edges: np.ndarray, size: Size) -> Repetition:
     n = int(edges.max()) + 1
     model = random_model(edges, [size.states] * n, seed=size.seed)
 
-    def work() -> JunctionTree:
+    def work() -> int:
         tree = JunctionTree(model)
         tree.beliefs()
-        return tree
+        return tree.plan.width
 
-    tree, sample = timed(work)
-    return sample._replace(facts={"width": float(tree.plan.width)})
+    width, sample = timed(work)
+    return sample._replace(facts={"width": float(width)})
 
 
 def learning(make: Callable[[Size], Learner]) -> Work:
@@ -321,7 +316,7 @@ def _queried(model: PairwiseMRF, columns: int) -> Repetition:
     return sample.scaled(1.0 / QUERIES)
 
 
-@functools.cache
+@cache
 def torus(tiles: int, seed: int) -> tuple[PairwiseMRF, int]:
     """Return a torus of tiles × tiles copies of 25 × 40 Ising variables, and its columns."""
     rng = np.random.default_rng(seed)
@@ -330,11 +325,4 @@ def torus(tiles: int, seed: int) -> tuple[PairwiseMRF, int]:
     nodes = np.arange(field.size).reshape(field.shape)
     following = np.array([np.roll(nodes, -1, axis=axis) for axis in (0, 1)])
     ends = np.stack([np.broadcast_to(nodes, following.shape), following]).reshape(2, -1)
-    weights = np.concatenate(
-        [
-            np.outer(field.reshape(-1), [-1.0, 1.0]).reshape(-1),
-            np.outer(coupling.reshape(-1), [1.0, -1.0, -1.0, 1.0]).reshape(-1),
-        ]
-    )
-    model = PairwiseMRF(np.full(field.size, 2), np.sort(ends, axis=0).T, weights)
-    return model, field.shape[1]
+    return ising_model(np.sort(ends, axis=0).T, field, coupling), field.shape[1]

@@ -5,44 +5,21 @@ from __future__ import annotations
 import dataclasses
 import html
 import math
-import os
-import platform
 from collections.abc import Iterable, Mapping, Sequence
-from importlib.metadata import version
 from typing import Any
 
-from graftviz._version import __version__
 from graftviz.experiments.arena import COLUMNS as ARENA_COLUMNS, Contest, entry
 from graftviz.experiments.bench import LOWER_IS_BETTER, BenchRow
-from graftviz.formats.json_values import json_text
+from graftviz.experiments.html_page import html_page, machine
+from graftviz.formats.json_values import attributes, json_text
 from graftviz.options import format_value
 from graftviz.table.csv_text import csv_text
 
-COLUMNS = (
-    *("work", "nodes", "rows", "states", "repetitions", "seconds", "wall"),
-    *("yardstick", "yardstick_seconds", "ratio"),
-    *("edges", "recall", "precision", "F1", "best F1", "NLPL", "NLPL gap"),
-    *("objective", "objective gap", "KKT residual", "share of pairs", "yardstick_best_F1"),
-    *("goals", "missing"),
-)
-_LIBRARIES = {
-    "NumPy": "numpy",
-    "numba": "numba",
-    "pandas": "pandas",
-    "SciPy": "scipy",
-    "scikit-learn": "scikit-learn",
-}
+_LIBRARIES = {name: name.lower() for name in ("NumPy", "numba", "pandas", "SciPy", "scikit-learn")}
 _SHARES = ("objective gap", "NLPL gap", "share of pairs")
-_QUANTITIES = {  # columns of the tables of measurements: title and quantity
-    "speed": {"graftviz": "seconds"},
-    "learners": {
-        name: name
-        for name in (
-            *("seconds", "edges", "recall", "precision"),
-            *("F1", "best F1", "NLPL", "objective gap"),
-        )
-    },
-}
+# Columns of the tables of measurements.
+_SPEED = ("seconds",)
+_LEARNED = ("seconds", "edges", "recall", "precision", "F1", "best F1", "NLPL", "objective gap")
 _ARENA_HEAD = ("learner", "test NLPL", "test NLL", "edges", "width", "inference", "by", "learning")
 _LEGEND = (
     "NLPL and NLL: nats per held-out row, lower is better. Width: of the best elimination order "
@@ -51,28 +28,11 @@ _LEGEND = (
     "time."
 )
 _STYLE = """
-body { margin: 0 auto; max-width: 1100px; padding: 12px clamp(8px, 2vw, 28px) 40px;
-  font: 17px/1.5 system-ui, sans-serif; color: #1d2430; background: #fff; }
 table { border-collapse: collapse; width: 100%; }
 th, td { padding: 4px 10px; border-bottom: 1px solid #d5dae1; text-align: right; }
 th:first-child, td:first-child { text-align: left; }
-td.best { font-weight: 700; }
 td.failure { text-align: left; color: #a33c00; }
-footer, .notes { color: #55606e; }
-code { overflow-wrap: anywhere; }
 """
-
-
-def machine() -> dict[str, str]:
-    """Return processor and versions, without paths or host names."""
-    return {
-        "graftviz": __version__,
-        "cores": str(os.cpu_count()),
-        "processor": platform.machine(),
-        "system": platform.system(),
-        "Python": platform.python_version(),
-        **{name: version(package) for name, package in _LIBRARIES.items()},
-    }
 
 
 def bench_files(rows: Sequence[BenchRow]) -> dict[str, str]:
@@ -80,15 +40,15 @@ def bench_files(rows: Sequence[BenchRow]) -> dict[str, str]:
     records = [_bench_record(row) for row in rows]
     whole = [record | _details(row) for row, record in zip(rows, records, strict=True)]
     return {
-        "bench.csv": csv_text([COLUMNS, *(record.values() for record in records)]),
-        "bench.json": json_text({"machine": machine(), "rows": whole}, indent=1),
+        "bench.csv": csv_text([list(records[0]), *(record.values() for record in records)]),
+        "bench.json": json_text({"machine": machine(**_LIBRARIES), "rows": whole}, indent=1),
         "bench.md": bench_markdown(rows),
     }
 
 
 def bench_markdown(rows: Sequence[BenchRow]) -> str:
     """Return the tables of goals, speed and learners in Markdown."""
-    facts = machine()
+    facts = machine(**_LIBRARIES)
     heading = (
         f"graftviz {facts['graftviz']}, {facts['cores']} cores ({facts['processor']}), "
         f"{', '.join(f'{name} {facts[name]}' for name in ('Python', *_LIBRARIES))}. "
@@ -97,8 +57,8 @@ def bench_markdown(rows: Sequence[BenchRow]) -> str:
     )
     tables = {
         "Goals": _goal_lines(rows),
-        "Speed": _row_lines(rows, "speed", "work"),
-        "Learners": _row_lines(rows, "learners", "learner"),
+        "Speed": _row_lines(rows, "speed", _SPEED, ("work", "n", "rows", "graftviz")),
+        "Learners": _row_lines(rows, "learners", _LEARNED, ("learner", "n", "rows", *_LEARNED)),
     }
     parts = [f"**{title}**\n\n" + "\n".join(t) for title, t in tables.items() if len(t) > 2]
     return "\n\n".join([heading, *parts]) + "\n"
@@ -112,16 +72,13 @@ def arena_files(
     flat = [{**e, "options": _options(e), "notes": " ".join(e["notes"])}.values() for e in entries]
     data = [
         {
-            "name": contest.name,
-            "variables": contest.train.n_variables,
-            "rows": contest.train.n_rows,
-            "rows_test": contest.test.n_rows,
-            "split": contest.split,
-            "fingerprint": contest.train.fingerprint,
+            **attributes(contest, "name", "split"),
+            **{"variables": contest.train.n_variables, "rows": contest.train.n_rows},
+            **{"rows_test": contest.test.n_rows, "fingerprint": contest.train.fingerprint},
         }
         for contest in contests
     ]
-    whole = {"command": command, "machine": machine(), "data": data, "legend": _LEGEND}
+    whole = {"command": command, "machine": machine(**_LIBRARIES), "data": data, "legend": _LEGEND}
     return {
         "arena.csv": csv_text([ARENA_COLUMNS, *flat]),
         "arena.html": _arena_page(entries, contests, command),
@@ -133,10 +90,7 @@ def arena_markdown(rows: Sequence[BenchRow], contests: Sequence[Contest]) -> str
     """Return one Markdown table per contest."""
     parts = []
     for title, own in _by_contest([entry(row) for row in rows], contests):
-        cells = [
-            [e["learner"], e["failure"], *[""] * 6] if e["failure"] else _cells(e) for e in own
-        ]
-        parts.append(f"**{title}**\n\n" + "\n".join(_table(_ARENA_HEAD, cells)))
+        parts.append(f"**{title}**\n\n" + "\n".join(_table(_ARENA_HEAD, map(_cells, own))))
         parts.append("\n".join(f"- {note}" for note in _notes(own)))
     return "\n\n".join([*parts, _LEGEND]) + "\n"
 
@@ -166,26 +120,29 @@ def arena_line(row: BenchRow) -> str:
 
 
 def _bench_record(row: BenchRow) -> dict[str, Any]:
-    """Return the values of a row by the names of :data:`COLUMNS`; None if not available."""
-    measurement, size = row.measurement, row.measurement.size
-    yardstick = measurement.yardstick
+    """Return the values of a row by column of the CSV; None if not available."""
+    measurement, values, theirs = row.measurement, row.values, row.yardstick_values
     goals = [
         f"{goal.quantity} {goal.least:g} (target: {goal.target:g}): {verdict}"
         for goal, _, verdict in row.verdicts()
     ]
-    own = {
+    return {
         "work": measurement.name,
-        "nodes": size.nodes,
-        "rows": size.rows,
-        "states": size.states,
+        **attributes(measurement.size, "nodes", "rows", "states"),
         "repetitions": row.repetitions,
-        "yardstick": yardstick.name if yardstick else None,
-        "yardstick_seconds": row.yardstick_values.get("seconds"),
-        "yardstick_best_F1": row.yardstick_values.get("best F1"),
+        **_some(values, "seconds", "wall"),
+        "yardstick": measurement.yardstick and measurement.yardstick.name,
+        "yardstick_seconds": theirs.get("seconds"),
+        **_some(values, "ratio", *_LEARNED[1:-1], "NLPL gap"),
+        **_some(values, "objective", "objective gap", "KKT residual", "share of pairs"),
+        "yardstick_best_F1": theirs.get("best F1"),
         "goals": "; ".join(goals) or None,
         "missing": row.missing or None,
     }
-    return {name: own.get(name, row.values.get(name)) for name in COLUMNS}
+
+
+def _some(values: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {name: values.get(name) for name in names}
 
 
 def _details(row: BenchRow) -> dict[str, Any]:
@@ -223,26 +180,22 @@ def _goal_lines(rows: Sequence[BenchRow]) -> list[str]:
     return _table(("work", "n", "rows", "quantity", "goal", "target", "measured", ""), cells)
 
 
-def _row_lines(rows: Sequence[BenchRow], group: str, first: str) -> list[str]:
-    quantities = _QUANTITIES[group]
+def _row_lines(
+    rows: Sequence[BenchRow], group: str, quantities: Sequence[str], head: Sequence[str]
+) -> list[str]:
     cells = []
     for row in rows:
-        if row.measurement.group != group:
-            continue
-        yardstick = row.measurement.yardstick
+        theirs, yardstick = row.yardstick_values, row.measurement.yardstick
         name = "–" if yardstick is None else yardstick.name
-        if "best F1" in row.yardstick_values:
-            name += f" (best F1 {row.yardstick_values['best F1']:.3f})"
-        cells.append(
-            [
-                *_work(row),
-                *(_value(row.values, quantity) for quantity in quantities.values()),
-                f"{name} ({row.missing})" if row.missing else name,
-                _value(row.yardstick_values, "seconds"),
-                _value(row.values, "ratio"),
-            ]
-        )
-    return _table((first, "n", "rows", *quantities, "yardstick", "takes", "ratio"), cells)
+        if "best F1" in theirs:
+            name += f" (best F1 {theirs['best F1']:.3f})"
+        if row.missing:
+            name += f" ({row.missing})"
+        if row.measurement.group == group:
+            measured = (_value(row.values, quantity) for quantity in quantities)
+            ratio = _value(theirs, "seconds"), _value(row.values, "ratio")
+            cells.append([*_work(row), *measured, name, *ratio])
+    return _table((*head, "yardstick", "takes", "ratio"), cells)
 
 
 def _table(head: Iterable[str], rows: Iterable[Sequence[str]]) -> list[str]:
@@ -302,61 +255,53 @@ def _arena_page(
             f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
             f'<ul class="notes">{notes}</ul>'
         )
-    facts = ", ".join(f"{name} {value}" for name, value in machine().items())
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>Arena</title><style>{_STYLE}</style></head><body><h1>Arena</h1>"
-        f"{''.join(body)}<footer><p>{html.escape(_LEGEND)}</p>"
-        f"<p><code>{html.escape(command)}</code></p><p>{html.escape(facts)}</p></footer>"
-        "</body></html>\n"
+    facts = ", ".join(f"{name} {value}" for name, value in machine(**_LIBRARIES).items())
+    footer = (
+        f"<p>{html.escape(_LEGEND)}</p><p><code>{html.escape(command)}</code></p>"
+        f"<p>{html.escape(facts)}</p>"
     )
+    return html_page("Arena", f"<h1>Arena</h1>{''.join(body)}", footer, width=1100, style=_STYLE)
 
 
 def _page_row(found: dict[str, Any], own: Sequence[dict[str, Any]]) -> str:
     """Return a row of the page's table; the best NLPL and NLL of the contest are bold."""
-    name, *cells = (html.escape(cell) for cell in _cells(found))
+    cells = [html.escape(cell) for cell in _cells(found)]
     if found["failure"]:
         return (
-            f'<tr><td>{name}</td><td class="failure" colspan="{len(cells)}">'
-            f"{html.escape(found['failure'])}</td></tr>"
+            f'<tr><td>{cells[0]}</td><td class="failure" colspan="{len(cells) - 1}">'
+            f"{cells[1]}</td></tr>"
         )
-    best = [
-        found[score] == min((e[score] for e in own if e[score] is not None), default=math.nan)
-        for score in ("nlpl", "nll")
-    ]
-    marks = ["", *(" class=best" * is_best for is_best in best), *[""] * (len(cells) - len(best))]
-    text = "".join(f"<td{m}>{cell}</td>" for m, cell in zip(marks, (name, *cells), strict=True))
+    for at, score in ((1, "nlpl"), (2, "nll")):
+        scores = [e[score] for e in own if e[score] is not None]
+        if found[score] == min(scores, default=math.nan):
+            cells[at] = f"<b>{cells[at]}</b>"
+    text = "".join(f"<td>{cell}</td>" for cell in cells)
     return f'<tr title="{html.escape(found["stop_reason"])}">{text}</tr>'
 
 
 def _by_contest(
     entries: Sequence[dict[str, Any]], contests: Sequence[Contest]
 ) -> list[tuple[str, list[dict[str, Any]]]]:
-    """Return the titles of the contests with their entries."""
+    """Return the titles of the measured contests with their entries."""
     found = []
     for contest in contests:
+        train, test = contest.train, contest.test
         title = (
-            f"{contest.name}: {contest.train.n_variables} variables, {contest.train.n_rows:,} "
-            f"rows, {contest.test.n_rows:,} held out ({contest.split})"
+            f"{contest.name}: {train.n_variables} variables, {train.n_rows:,} rows, "
+            f"{test.n_rows:,} held out ({contest.split})"
         )
-        own = [e for e in entries if e["data"] == contest.name]
-        if own:
-            found.append((title, own))
-    return found
+        found.append((title, [e for e in entries if e["data"] == contest.name]))
+    return [(title, own) for title, own in found if own]
 
 
 def _cells(found: dict[str, Any]) -> list[str]:
     """Return the cells of an entry in the order of the header."""
+    if found["failure"]:
+        return [found["learner"], found["failure"], *[""] * (len(_ARENA_HEAD) - 2)]
     width = "–" if found["width"] is None else f"{'≥ ' * found['width_is_least']}{found['width']}"
     return [
-        found["learner"],
-        _value(found, "nlpl"),
-        _value(found, "nll"),
-        _value(found, "edges"),
-        width,
-        _value(found, "inference_seconds"),
-        found["inference"] or "–",
+        *(found["learner"], _value(found, "nlpl"), _value(found, "nll"), _value(found, "edges")),
+        *(width, _value(found, "inference_seconds"), found["inference"] or "–"),
         _value(found, "learning_seconds"),
     ]
 

@@ -22,3 +22,8 @@ def json_text(value: Any, indent: int = 2) -> str:
     """Return the JSON text of a file with :func:`json_value` of `value`."""
     text = json.dumps(json_value(value), indent=indent, ensure_ascii=False, allow_nan=False)
     return f"{text}\n"
+
+
+def attributes(owner: Any, *names: str) -> dict[str, Any]:
+    """Return attributes of an object by their names."""
+    return {name: getattr(owner, name) for name in names}

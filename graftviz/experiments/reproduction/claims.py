@@ -8,7 +8,8 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from graftviz.experiments.reproduction.rows import NotMeasured, Row, Table, trend
+from graftviz.experiments.reproduction.rows import Row, Table
+from graftviz.experiments.reproduction.statistics import NotMeasured, trend
 from graftviz.formats.json_values import json_value
 from graftviz.wording import enough_digits
 

@@ -17,14 +17,8 @@ from graftviz.experiments.bench import LAM, LAM2, Size
 from graftviz.experiments.reproduction.claims import Cases, Check
 from graftviz.experiments.reproduction.data import GENERATED, Data
 from graftviz.experiments.reproduction.experiment import MeasuringTask, Part
-from graftviz.experiments.reproduction.rows import (
-    NotMeasured,
-    Row,
-    Table,
-    Values,
-    attributes,
-    rank_correlation,
-)
+from graftviz.experiments.reproduction.rows import Row, Table, Values
+from graftviz.experiments.reproduction.statistics import NotMeasured, rank_correlation
 from graftviz.figures.reproduction import (
     BASELINE_LOOKS,
     CurvePanel,
@@ -33,11 +27,12 @@ from graftviz.figures.reproduction import (
     learning_curves,
     scale_look,
 )
-from graftviz.formats.json_values import json_value
+from graftviz.formats.json_values import attributes, json_value
 from graftviz.learners.base import Learner
 from graftviz.learners.best_choice import BestChoice
 from graftviz.learners.edge_grafting import EdgeGrafting
 from graftviz.learners.first_hit import FirstHit
+from graftviz.options import option_values
 from graftviz.runs import Run
 from graftviz.table import DiscreteTable
 
@@ -117,12 +112,10 @@ class Panel(NamedTuple):
     def learner(self, method: Method) -> Learner:
         """Return the method's learner with the edge budget of this panel."""
         possible = math.comb(self.size.nodes, 2)
-        edges = self.edges
+        edges = self.edges and min(self.edges, possible)
         if edges is None and method.learner.edge_budget(self.size.nodes) < possible:
             edges = possible  # a preset of the papers would set a budget
-        return dataclasses.replace(
-            method.learner, **{"max_edges": None if edges is None else min(edges, possible)}
-        )
+        return dataclasses.replace(method.learner, **{"max_edges": edges})
 
 
 def learner_runs(
@@ -144,7 +137,7 @@ def learner_run(panel: Panel, method: Method, seed: int, *, held_out: bool = Tru
     """Return a run of one learner; the seed is also that of generated or reduced data."""
     size = dataclasses.replace(panel.size, seed=seed)
     learner = panel.learner(method)
-    options = dataclasses.asdict(learner)
+    options = option_values(learner)
     return Part(
         {
             **{"panel": panel.title, "method": method.name, "seed": seed, "nodes": size.nodes},
@@ -159,17 +152,10 @@ def learner_run(panel: Panel, method: Method, seed: int, *, held_out: bool = Tru
 
 
 def _rehearse(size: Size, learner: Learner, data: Data) -> None:
-    """Learn from some rows of some variables."""
-    problem = data.problem(size)
-    train, test = (_corner(table) for table in (problem.train, problem.test))
+    """Learn a few edges from tiny data."""
+    problem = data.problem(size.rehearsal())
     few = dataclasses.replace(learner, **{"max_edges": 3})
-    _finish(Run(train, few, test=test, truth=[(0, 1)]))
-
-
-def _corner(table: DiscreteTable) -> DiscreteTable:
-    few = min(table.n_variables, 8)
-    codes = table.rows(slice(0, 300)).codes[:few]
-    return DiscreteTable(codes, table.names[:few], table.labels[:few])
+    _finish(Run(problem.train, few, test=problem.test, truth=problem.truth))
 
 
 def _finish(run: Run, on_step: Callable[[], None] = lambda: None) -> Run:
@@ -218,9 +204,8 @@ def _recorded(run: Run, times: Sequence[float]) -> Row:
         seconds = taken[0].seconds
         counting = times[0] * seconds.statistics / max(seconds.total, 1e-9)
         points.append((counting, 0, taken[0].tables_possible, 0, *at_start))
-    for k in sorted(
-        {round(k * (count - 1) / (POINTS - 1)) for k in range(POINTS)} if count else ()
-    ):
+    shown = np.unique(np.linspace(0, count - 1, min(count, POINTS)).round().astype(int))
+    for k in shown.tolist():
         step, metrics = taken[k], run.metrics[k]
         work = (times[k], step.tests_total, step.tables_counted, step.edges)
         points.append((*work, step.objective, metrics.recall, metrics.nlpl_test))

@@ -42,8 +42,16 @@ class DataSource(NamedTuple):
     title: str
     where: str
     hints: tuple[str, ...]
-    reader: str
-    suffixes: tuple[str, ...]
+    reader: str = ""
+    suffixes: tuple[str, ...] = ()
+
+
+def _twenty(name: str) -> DataSource:
+    where = (
+        f"{name}.train.data and {name}.test.data of "
+        "github.com/UCLA-StarAI/Density-Estimation-Datasets, or arrays train and test (.npz)"
+    )
+    return DataSource(name.upper(), where, (name,), "twenty")
 
 
 SOURCES: Mapping[str, DataSource] = {
@@ -63,22 +71,8 @@ SOURCES: Mapping[str, DataSource] = {
         "recipes",
         (".json", ".zip"),
     ),
-    "nltcs": DataSource(
-        "NLTCS",
-        "nltcs.train.data and nltcs.test.data of "
-        "github.com/UCLA-StarAI/Density-Estimation-Datasets, or arrays train and test (.npz)",
-        ("nltcs",),
-        "twenty",
-        (),
-    ),
-    "msnbc": DataSource(
-        "MSNBC",
-        "msnbc.train.data and msnbc.test.data of "
-        "github.com/UCLA-StarAI/Density-Estimation-Datasets, or arrays train and test (.npz)",
-        ("msnbc",),
-        "twenty",
-        (),
-    ),
+    "nltcs": _twenty("nltcs"),
+    "msnbc": _twenty("msnbc"),
     "plants": DataSource(
         "USDA plants",
         "the data set Plants at archive.ics.uci.edu/ml/datasets/Plants (plants.data), or a table "
@@ -92,16 +86,12 @@ SOURCES: Mapping[str, DataSource] = {
         "ind.cora.* in the folder data of github.com/kimiyoung/planetoid, or cora.content and "
         "cora.cites of the Cora archive; the folder that holds them",
         ("cora",),
-        "",
-        (),
     ),
     "series": DataSource(
         "Time series",
         "any CSV or parquet file that `graftviz dynamics` reads, or an array of times × series "
         "(.npz)",
         ("series", "taxi"),
-        "",
-        (),
     ),
 }
 
@@ -205,13 +195,13 @@ def missing_data_sentence(needs: Sequence[str]) -> str:
 
 def read_source(source: DataSource, path: Path) -> tuple[DiscreteTable, DiscreteTable | None]:
     """Read a data set from its original files, or by :func:`read_data`."""
+    reader = source.reader if _is_original(source, path) else ""
     if _has_test_file(path):
-        found = read_public("twenty", path)
-        return found.table, found.test
-    if _is_original(source, path):
-        found = read_public(source.reader, path)
-        return found.table, found.test
-    return read_data(path)
+        reader = "twenty"
+    if not reader:
+        return read_data(path)
+    found = read_public(reader, path)
+    return found.table, found.test
 
 
 def _has_test_file(path: Path) -> bool:

@@ -4,27 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from typing import TypeAlias
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from graftviz import dynamics
-from graftviz.dynamics import (
-    Dense,
-    DynamicsLearner,
-    DynamicsResult,
-    LinearSystem,
-    ScalableStructure,
-    SparsityEnforcing,
-    SparsityInducing,
-    TimeSeries,
-    Transitions,
-)
 from graftviz.experiments.reproduction.rows import Row, Table
 from graftviz.figures.reproduction import Look, scale_look
 from graftviz.figures.style import BLACK, GREY, VERMILION
 from graftviz.formats.json_values import json_value
+from graftviz.options import option_values
 
+Series: TypeAlias = dynamics.TimeSeries | dynamics.Transitions
 PARENTS = 15  # of the synthetic experiments
 FRACTIONS = (0.1, 0.2, 0.5)
 DENSE, INDUCING, ENFORCING = "dense", "sparsity inducing", "sparsity enforcing, parents given"
@@ -69,22 +61,27 @@ LOOKS: dict[str, Look] = {
 }
 
 
-def learners(parents: int) -> dict[str, DynamicsLearner]:
+def learners(parents: int) -> dict[str, dynamics.DynamicsLearner]:
     """Return all methods by name; the measurement gives the true parents to enforcing."""
-    found: dict[str, DynamicsLearner] = {
-        DENSE: Dense(),
-        INDUCING: SparsityInducing(parents=parents),
-        ENFORCING: SparsityEnforcing(),
+    found: dict[str, dynamics.DynamicsLearner] = {
+        DENSE: dynamics.Dense(),
+        INDUCING: dynamics.SparsityInducing(parents=parents),
+        ENFORCING: dynamics.SparsityEnforcing(),
     }
     for name, (share, common) in SCALABLE.items():
         unspoken = "common" if common else "graft"
-        found[name] = ScalableStructure(parents=parents, seeds=share, unspoken=unspoken)
+        found[name] = dynamics.ScalableStructure(parents=parents, seeds=share, unspoken=unspoken)
     return found
 
 
+def options_of(learner: dynamics.DynamicsLearner) -> Row:
+    """Return name and options of a learner as JSON values."""
+    return {"learner": learner.name, **option_values(learner)}
+
+
 def learn_single_threaded(
-    data: TimeSeries | Transitions, learner: DynamicsLearner, seed: int
-) -> DynamicsResult:
+    data: Series, learner: dynamics.DynamicsLearner, seed: int
+) -> dynamics.DynamicsResult:
     """Learn with one thread for linear algebra.
 
     All methods then use one core, and the thousands of small least-squares problems of a system do
@@ -105,12 +102,16 @@ def learn_single_threaded(
 def rehearse_all(_: object) -> None:
     """Learn tiny systems by all learners, so that compilation is not timed."""
     tiny = dynamics.simulate(dynamics.random_system(6, density=0.5), 60)
-    for learner in (Dense(), SparsityInducing(parents=2), ScalableStructure(parents=2)):
+    for learner in (
+        dynamics.Dense(),
+        dynamics.SparsityInducing(parents=2),
+        dynamics.ScalableStructure(parents=2),
+    ):
         learn_single_threaded(tiny, learner, 0)
 
 
 def all_measures(
-    system: LinearSystem, truth: LinearSystem, test: TimeSeries | Transitions
+    system: dynamics.LinearSystem, truth: dynamics.LinearSystem, test: Series
 ) -> dict[str, float]:
     """Return all measures of a learned system against the true one."""
     return {

@@ -26,7 +26,8 @@ from graftviz.errors import InputError
 from graftviz.experiments.reproduction import papers
 from graftviz.experiments.reproduction.claims import Claim, Held, Verdict
 from graftviz.experiments.reproduction.data import GENERATED, Data
-from graftviz.experiments.reproduction.rows import NotMeasured, Row, Table
+from graftviz.experiments.reproduction.rows import Row, Table
+from graftviz.experiments.reproduction.statistics import NotMeasured
 from graftviz.formats.files import write_whole
 
 REHEARSAL, SMALL, PAPER = "rehearsal", "small", "paper"
@@ -82,13 +83,6 @@ class Part:
         return _as_json([self.columns, self.settings, data.digest(self.source, self.instead)])
 
 
-def by_scale(**values: Sequence[Any]) -> tuple[Row, ...]:
-    """Return arguments of a sweep at each scale, from the three values of every argument."""
-    return tuple(
-        dict(zip(values, some, strict=True)) for some in zip(*values.values(), strict=True)
-    )
-
-
 def _flat(rows: Table) -> list[Row]:
     return [{k: v for k, v in row.items() if not isinstance(v, list)} for row in rows]
 
@@ -103,8 +97,8 @@ class Experiment:
         Name on the command line, and title of the figure.
     place : str
         Paper, figure or table, and section.
-    sizes : tuple of dict
-        Arguments of `parts` at each of :data:`SCALES`.
+    sizes : dict
+        Arguments of `parts` by name, each with its values at :data:`SCALES`.
     parts : callable (seed, **size) -> parts
     claims : tuple of Claim
     figure : callable (title, rows) -> plotly figure
@@ -125,7 +119,7 @@ class Experiment:
     name: str
     title: str
     place: str
-    sizes: tuple[Row, ...]
+    sizes: Mapping[str, Sequence[Any]]
     parts: Callable[..., Iterable[Part]]
     claims: tuple[Claim, ...]
     figure: Callable[[str, Table], go.Figure]
@@ -136,6 +130,12 @@ class Experiment:
     cost: tuple[str, str] = ("", "")
     needs: tuple[str, ...] = ()
     accepts: tuple[str, ...] = ()
+
+    def sweep(self, scale: str, seed: int) -> list[Part]:
+        """Return all parts at a scale."""
+        at = SCALES.index(scale)
+        sizes = {name: values[at] for name, values in self.sizes.items()}
+        return list(self.parts(seed=seed, **sizes))
 
     def draw(self, title: str, rows: Iterable[Row]) -> go.Figure:
         """Return the figure of measured rows."""
@@ -243,8 +243,7 @@ class Reproduction:
     @cached_property
     def parts(self) -> Sequence[Part]:
         """All parts, measured or not."""
-        size = self.experiment.sizes[SCALES.index(self.scale)]
-        return list(self.experiment.parts(seed=self.seed, **size))
+        return self.experiment.sweep(self.scale, self.seed)
 
     @property
     def rows(self) -> Table:

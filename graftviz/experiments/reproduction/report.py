@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import html
-import importlib.metadata
-import json
-import os
-import platform
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import plotly.graph_objects as go
 
-from graftviz._version import __version__
+from graftviz.experiments.html_page import html_page, machine
 from graftviz.experiments.reproduction.claims import Held
 from graftviz.experiments.reproduction.experiment import Reproduction
+from graftviz.formats.json_values import attributes, json_text
 from graftviz.table.csv_text import csv_text
 
 # Sign, name of the style, and words of each verdict; signs and words carry it, colour is redundant.
@@ -25,8 +22,6 @@ _VERDICTS: dict[Held | None, tuple[str, str, str]] = {
     None: ("?", "open", "not judged"),
 }
 _STYLE = """
-body { margin: 0 auto; max-width: 1400px; padding: 12px clamp(8px, 2vw, 28px) 40px;
-  font: 17px/1.5 system-ui, sans-serif; color: #1d2430; background: #fff; }
 h2 { margin: 28px 0 8px; font-size: 22px; }
 li { margin: 0 0 14px; }
 ul.statements { list-style: none; padding: 0; }
@@ -35,10 +30,7 @@ ul.statements li.held { border-color: #009e73; }
 ul.statements li.partly { border-color: #e69f00; }
 ul.statements li.not { border-color: #d55e00; }
 p { margin: 2px 0; }
-footer, .measured { color: #55606e; }
-code { overflow-wrap: anywhere; }
 """
-_PACKAGES = ("numpy", "numba", "plotly")
 
 
 def describe_held(held: Held | None) -> str:
@@ -69,10 +61,10 @@ def measured_json(
     experiment = reproduction.experiment
     verdicts = reproduction.verdicts()
     held = reproduction.held()
+    facts = machine(numpy="numpy", numba="numba", plotly="plotly")
     content = {
         "experiment": experiment.name,
-        "title": experiment.title,
-        "place": experiment.place,
+        **attributes(experiment, "title", "place"),
         "scale": reproduction.scale,
         "status": "interrupted" if interrupted else reproduction.status,
         "claim": " ".join(claim.words for claim in experiment.claims),
@@ -88,30 +80,19 @@ def measured_json(
             for claim, verdict, why in verdicts
         ],
         "measured": experiment.summarised(reproduction.rows),
-        "settings": experiment.settings,
-        "notes": list(experiment.notes),
+        **attributes(experiment, "settings", "notes"),
         "missing": missing,
         "seed": reproduction.seed,
         "parts": len(reproduction.parts),
         "parts_measured": len(reproduction.measured),
         "parts_kept_from_earlier": len(reproduction.reused),
-        "versions": versions(),
+        # Readers of the files know these names.
+        "versions": {**facts, "python": facts["Python"], "machine": facts["processor"]},
         "command": command,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "files": list(files),
     }
-    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def versions() -> dict[str, str | int | None]:
-    """Return versions of the package, libraries and interpreter, and the machine."""
-    return {
-        "graftviz": __version__,
-        **{name: importlib.metadata.version(name) for name in _PACKAGES},
-        "python": platform.python_version(),
-        "machine": platform.machine(),
-        "cores": os.cpu_count(),
-    }
+    return json_text(content)
 
 
 def data_csv(reproduction: Reproduction) -> str:
@@ -155,17 +136,13 @@ def report_page(reproduction: Reproduction, figure: go.Figure, *, command: str) 
         for claim, verdict, why in reproduction.verdicts()
     )
     notes = "".join(f"<li>{html.escape(note)}</li>" for note in experiment.notes)
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{html.escape(experiment.title)}</title><style>{_STYLE}</style></head><body>"
-        f"{drawn}"
-        '<h2>Statements of the paper and measurements</h2><ul class="statements">'
-        f"{statements}</ul>"
+    body = (
+        f"{drawn}<h2>Statements of the paper and measurements</h2>"
+        f'<ul class="statements">{statements}</ul>'
         + (f"<h2>Differences and settings</h2><ul>{notes}</ul>" if notes else "")
-        + f"<footer><p>{html.escape(experiment.place)}; <code>{html.escape(command)}</code></p>"
-        "</footer></body></html>\n"
     )
+    footer = f"<p>{html.escape(experiment.place)}; <code>{html.escape(command)}</code></p>"
+    return html_page(experiment.title, body, footer, width=1400, style=_STYLE)
 
 
 def _statement(words: str, held: Held | None, measured: str) -> str:

@@ -16,8 +16,9 @@ from graftviz.experiments.bench import Size
 from graftviz.experiments.reproduction import curves
 from graftviz.experiments.reproduction.claims import Check, Claim
 from graftviz.experiments.reproduction.curves import Panel
-from graftviz.experiments.reproduction.experiment import Experiment, MeasuringTask, Part, by_scale
-from graftviz.experiments.reproduction.rows import NotMeasured, Row, Table, Values, power
+from graftviz.experiments.reproduction.experiment import Experiment, MeasuringTask, Part
+from graftviz.experiments.reproduction.rows import Row, Table, Values
+from graftviz.experiments.reproduction.statistics import NotMeasured, power
 from graftviz.figures import reproduction as figures
 from graftviz.learners.edge_grafting import EdgeGrafting
 from graftviz.tuning import PAPER_GRID, USEFUL_GRID, tuning_grid
@@ -40,21 +41,28 @@ def small_size(nodes: int) -> Size:
     return Size(nodes, 4_000, held_out=500)
 
 
-def three_n(small: Sequence[int], paper: Sequence[int]) -> tuple[Row, ...]:
+def three_n(small: Sequence[int], paper: Sequence[int]) -> Row:
     """Return panels of 3n edges by scale, of n at rehearsal."""
-    return by_scale(
-        panels=(
+    return {
+        "panels": (
             [Panel(rehearsal_size(n), n) for n in (8, 10)],
             [Panel(small_size(n), 3 * n) for n in small],
             [Panel(paper_size(n), 3 * n) for n in paper],
         )
-    )
+    }
 
 
-def until_converged(small: int, paper: int) -> tuple[Row, ...]:
+def data_panels(size: Size, edges: int, few: int) -> tuple[Panel, ...]:
+    """Return the panels of a data set by scale, at the small scale of `few` variables."""
+    tiny = dataclasses.replace(size, nodes=8, rows=200, held_out=40)
+    small = dataclasses.replace(size, nodes=few, rows=4_000, held_out=500)
+    return Panel(tiny, 8), Panel(small, edges * few // size.nodes), Panel(size, edges)
+
+
+def until_converged(small: int, paper: int) -> Row:
     """Return one panel without an edge budget by scale."""
     sizes = (rehearsal_size(8), small_size(small), paper_size(paper))
-    return by_scale(panels=tuple([Panel(size, None)] for size in sizes))
+    return {"panels": tuple([Panel(size, None)] for size in sizes)}
 
 
 def learning_curves(
@@ -259,13 +267,13 @@ COUNTED = (
     "counted."
 )
 COUNTS: dict[str, Any] = {
-    "sizes": by_scale(
-        panels=(
+    "sizes": {
+        "panels": (
             [Panel(rehearsal_size(n), 6) for n in (8, 16)],
             [Panel(small_size(n), 40) for n in (50, 100, 200)],
             [Panel(paper_size(n), 100) for n in (100, 200, 400, 600)],
         )
-    ),
+    },
     "parts": partial(
         curves.learner_runs,
         methods=(curves.baselines()[0], curves.best_choice(1.0)),
@@ -439,11 +447,8 @@ _TUNING_CLAIMS = (
 # --- the figures --------------------------------------------------------------------------------
 
 
-def _of_file(source: str, states: int, n: int, rows: int, held_out: int, edges: int) -> Panel:
-    return Panel(Size(n, rows, states, held_out=held_out, source=source), edges)
-
-
-_jester, _yummly = partial(_of_file, "jester", 5), partial(_of_file, "yummly", 2)
+_JESTER = Size(100, 66_000, held_out=7_400, source="jester")
+_YUMMLY = Size(489, 9_500, 2, held_out=500, source="yummly")
 _ALL = curves.all_methods()
 _against_time = partial(
     against_time,
@@ -459,7 +464,7 @@ EXPERIMENTS = (
         name="best-choice-fig1",
         title="Ranks of the best edge in a reservoir",
         place=f"{_PAPER}, figure 1 and section 4.1",
-        sizes=by_scale(n=(30, 400, 400), largest=(80, 500, 500), trials=(60, 100, 100)),
+        sizes={"n": (30, 400, 400), "largest": (80, 500, 500), "trials": (60, 100, 100)},
         parts=rank_parts,
         figure=_draw_ranks,
         settings={"draws": "without replacement, independently for every size and trial"},
@@ -545,13 +550,11 @@ EXPERIMENTS = (
         title="Objective and held-out NLPL on Jester and Yummly",
         place=f"{_PAPER}, figure 7 and section 4.3",
         needs=("jester", "yummly"),
-        sizes=by_scale(
-            panels=(
-                [_jester(8, 200, 40, 8), _yummly(8, 200, 40, 8)],
-                [_jester(50, 4_000, 500, 150), _yummly(120, 4_000, 500, 360)],
-                [_jester(100, 66_000, 7_400, 300), _yummly(489, 9_500, 500, 1_467)],
+        sizes={
+            "panels": tuple(
+                zip(data_panels(_JESTER, 300, 50), data_panels(_YUMMLY, 1_467, 120), strict=True)
             )
-        ),
+        },
         **learning_curves("objective", "nlpl", methods=_ALL),
         cost=("10 s", "2 min"),
         claims=(CORRELATED, _FASTER, FEWER, SMALL_ALPHA, _GAP_GROWS),
@@ -574,7 +577,7 @@ EXPERIMENTS = (
         name="best-choice-tuning",
         title="The grid of λ and λ₂",
         place=f"{_PAPER}, appendix C",
-        sizes=by_scale(size=(rehearsal_size(8), small_size(50), paper_size(200))),
+        sizes={"size": (rehearsal_size(8), small_size(50), paper_size(200))},
         parts=tuning_parts,
         figure=_draw_tuning,
         summary=_best_table,

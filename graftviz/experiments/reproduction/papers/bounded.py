@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache, partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from graftviz.counts import PairCounts
 from graftviz.experiments.reproduction.claims import Check, Claim
 from graftviz.experiments.reproduction.experiment import Experiment, MeasuringTask, Part
-from graftviz.experiments.reproduction.rows import LineFigure, Row, Table, rank_correlation
+from graftviz.experiments.reproduction.rows import LineFigure, Row, Table
+from graftviz.experiments.reproduction.statistics import rank_correlation
 from graftviz.figures.reproduction import Look
 from graftviz.figures.style import BLUE, GREEN, ORANGE, VERMILION
 from graftviz.fitting.likelihood_fit import LikelihoodFit, Targets
@@ -62,6 +63,9 @@ _REPEATS = 5  # of time measurements
 _LEAST_COST = 1e-9  # smaller errors are rounding
 
 
+Bounds: TypeAlias = Mapping[str, tuple[int, ...]]
+
+
 class RandomNetwork(NamedTuple):
     """Random network and its rows: each edge with probability 0.5, all weights from N(0, 1)."""
 
@@ -95,14 +99,7 @@ def sample_network(network: RandomNetwork) -> NetworkSample:
 
 
 def bounded_parts(
-    seed: int,
-    nodes: int,
-    rows: int,
-    networks: int,
-    bounds: Mapping[str, tuple[int, ...]],
-    path: int,
-    *,
-    complexity: str,
+    seed: int, nodes: int, rows: int, networks: int, bounds: Bounds, path: int, *, complexity: str
 ) -> Iterator[Part]:
     """Yield one part for every network and bound, and one for the path of each network.
 
@@ -132,9 +129,9 @@ def bounded_parts(
             columns = {"network": network.seed, "learner": name, "bound": bound, "lambda": None}
             measure = partial(_measure_bounded, network, learner)
             yield Part(columns, measure, 3 * nodes, {**size, "complexity": complexity})
-        measure = partial(_measure_path, network, path)
+        columns = {"network": network.seed, "bound": None}
         work = 3 * nodes * max(path // 4, 1)
-        yield Part({"network": network.seed, "bound": None}, measure, work, {**size, "path": path})
+        yield Part(columns, partial(_measure_path, network, path), work, {**size, "path": path})
 
 
 def _measure_bounded(
@@ -147,7 +144,7 @@ def _measure_bounded(
     return [_point(found.model, rows.test) | about]
 
 
-def _measure_path(network: RandomNetwork, path: int, task: MeasuringTask) -> list[Row]:
+def _measure_path(network: RandomNetwork, path: int, task: MeasuringTask) -> Iterator[Row]:
     """Follow the path of λ while exact inference is feasible, and measure each graph twice.
 
     Once with the weights of the path, and once with maximum-likelihood weights.
@@ -155,7 +152,6 @@ def _measure_path(network: RandomNetwork, path: int, task: MeasuringTask) -> lis
     model, train, test = sample_network(network)
     run = Run(train, NodewiseL1(lam=_SMALLEST_LAM, path=path), seed=network.seed)
     truth = {"true_nll": nll(model, test), "true_ncmll": ncmll(model, test).mean}
-    rows = []
     while run.advance():
         step = run.steps[-1]
         found = step.model()
@@ -164,12 +160,11 @@ def _measure_path(network: RandomNetwork, path: int, task: MeasuringTask) -> lis
             break
         assert step.test is not None
         more = {"lambda": step.test.lam, **truth, "true_edges": model.n_edges}
-        rows.append({"learner": PATH, **_point(found, test), **more})
+        yield {"learner": PATH, **_point(found, test), **more}
         if plan.total_entries <= _MOST_FITTED:
             fitted = most_likely(train, found.edges, plan.order)
-            rows.append({"learner": REFITTED, **_point(fitted, test), **more})
+            yield {"learner": REFITTED, **_point(fitted, test), **more}
         task.progress(3 * network.nodes * max(path // 4, 1) * step.index // path)
-    return rows
 
 
 def most_likely(table: DiscreteTable, edges: np.ndarray, order: np.ndarray) -> PairwiseMRF:
@@ -185,9 +180,7 @@ def most_likely(table: DiscreteTable, edges: np.ndarray, order: np.ndarray) -> P
 
 def _point(model: PairwiseMRF, test: DiscreteTable) -> Row:
     """Return held-out likelihood, inference cost and approximation error of a model."""
-    exact, messages = (
-        inference_cost(model, method, repeats=_REPEATS) for method in ("exact", "trbp")
-    )
+    costs = {name: inference_cost(model, name, repeats=_REPEATS) for name in ("exact", "trbp")}
     approximate = infer(model, "trbp")
     log_partition = JunctionTree(model).log_partition
     error = abs(approximate.log_partition - log_partition) / (log_partition - mean_score(model))
@@ -198,12 +191,10 @@ def _point(model: PairwiseMRF, test: DiscreteTable) -> Row:
         "nll": nll(model, test),
         "ncmll": hidden.mean,
         "ncmll_total": hidden.total,
-        "exact_seconds": exact.seconds,
-        "exact_operations": exact.operations,
-        "trbp_seconds": messages.seconds,
-        "trbp_operations": messages.operations,
+        **{f"{name}_seconds": cost.seconds for name, cost in costs.items()},
+        **{f"{name}_operations": cost.operations for name, cost in costs.items()},
         "trbp_sweeps": approximate.sweeps,
-        "trbp_converged": messages.converged,
+        "trbp_converged": costs["trbp"].converged,
         "log_partition_error": 100.0 * error,
     }
 
@@ -391,15 +382,15 @@ _PERCENT = (
 )
 
 
-def _bounds(
-    treewidth: tuple[int, ...], penalised: tuple[int, ...], *sweeps: int
-) -> Mapping[str, tuple[int, ...]]:
-    return {"treewidth": treewidth, "penalised": penalised, "trbp-sweeps": sweeps}
-
-
-_REHEARSAL_BOUNDS = _bounds((1, 2, 3), (2,), 10, 30)
-_SMALL_BOUNDS = _bounds((1, 2, 3, 4, 6), (1, 2, 3), 10, 20, 40, 80)
-_PAPER_BOUNDS = _bounds(tuple(range(1, 11)), (1, 2, 3, 4), 10, 15, 20, 30, 40, 60, 80, 120)
+_BOUNDS = (
+    {"treewidth": (1, 2, 3), "penalised": (2,), "trbp-sweeps": (10, 30)},
+    {"treewidth": (1, 2, 3, 4, 6), "penalised": (1, 2, 3), "trbp-sweeps": (10, 20, 40, 80)},
+    {
+        "treewidth": tuple(range(1, 11)),
+        "penalised": (1, 2, 3, 4),
+        "trbp-sweeps": (10, 15, 20, 30, 40, 60, 80, 120),
+    },
+)
 
 
 def _experiment(
@@ -410,11 +401,10 @@ def _experiment(
         name=f"bounded-fig{number}",
         title=title,
         place=f"{_PAPER}, figure {number} and section 4",
-        sizes=(
-            {"nodes": 7, "rows": 80, "networks": 1, "bounds": _REHEARSAL_BOUNDS, "path": 4},
-            {"nodes": 30, "rows": 500, "networks": 3, "bounds": _SMALL_BOUNDS, "path": 12},
-            {"nodes": 30, "rows": 500, "networks": 5, "bounds": _PAPER_BOUNDS, "path": 40},
-        ),
+        sizes={
+            **{"nodes": (7, 30, 30), "rows": (80, 500, 500), "networks": (1, 3, 5)},
+            **{"bounds": _BOUNDS, "path": (4, 12, 40)},
+        },
         parts=partial(bounded_parts, complexity=complexity),
         figure=lines(loss, _TITLES[loss], {cost: _TITLES[cost]}, _LOOKS),
         table=_frontier_table,

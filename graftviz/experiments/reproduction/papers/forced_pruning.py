@@ -11,21 +11,16 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
 from graftviz.experiments.bench import Size
 from graftviz.experiments.reproduction.claims import Cases, Check, Claim
-from graftviz.experiments.reproduction.experiment import Experiment, MeasuringTask, Part, by_scale
-from graftviz.experiments.reproduction.rows import NotMeasured, Row, Table, Values, attributes
-from graftviz.figures.reproduction import (
-    BASELINE_LOOKS,
-    CurvePanel,
-    Line,
-    learning_curves,
-    scale_look,
-)
+from graftviz.experiments.reproduction.experiment import Experiment, MeasuringTask, Part
+from graftviz.experiments.reproduction.rows import LineFigure, Row, Table, Values
+from graftviz.experiments.reproduction.statistics import NotMeasured
+from graftviz.figures.reproduction import BASELINE_LOOKS, scale_look
 from graftviz.fitting.nodewise import solve_regression
 from graftviz.fitting.softmax import loss_and_gradient
+from graftviz.formats.json_values import attributes
 from graftviz.learners.chow_liu import ChowLiu
 from graftviz.learners.forced_pruning import ForcedPruning
 from graftviz.runs import learn
@@ -34,6 +29,12 @@ from graftviz.table import DiscreteTable
 _REPORT = "Abdelatty, Sahoo and Roy, “Structure learning using forced pruning”"
 _TITLES = {"nltcs": "NLTCS", "plants": "Plants", "msnbc": "MSNBC"}
 _REFERENCE = "tree and regressions"
+_REFERENCES = {"tree": "Chow–Liu tree", "floor": "regressions on all others"}
+_LOOKS = {
+    **{f"k = {k}": scale_look(at) for at, k in enumerate((0, 1, 2, 5, 10))},
+    **{f"k = {k}, the paper": scale_look(at, faint=True) for at, k in enumerate((0, 1, 2, 5, 10))},
+    **dict(zip(_REFERENCES.values(), BASELINE_LOOKS, strict=True)),
+}
 _FLOOR_TOLERANCE = 1e-4  # allowed violation in a regression
 _SMOOTHING = 0.5  # pseudo-count per state, for the tree and for constant variables
 # The paper's numbers: for each m of 0, 15, 30, 45 and 60 those of k = 0, 5 and 10.
@@ -190,29 +191,16 @@ def _references(rows: Table) -> dict[str, Row]:
     return {row["data"]: row for row in rows.where(heuristic=_REFERENCE)}
 
 
-def _draw_table(title: str, rows: Table, *, heuristic: str) -> go.Figure:
-    """Draw the NLPL against the number of edges for every k, with the paper's values."""
-    charts = []
-    is_measured = any(row["heuristic"] != _REFERENCE for row in rows)
-    for source, cells in (_cells_of(rows, heuristic) if is_measured else {}).items():
-        lines = []
-        for at, (k, here) in enumerate(cells.by("k", "m").group("k").items()):
-            edges = {"edges": here.column("edges")}
-            lines.append(Line(f"k = {k}", edges, here.column("nlpl_test"), scale_look(at)))
-            papers = PAPERS[heuristic, source]
-            stated = {row["m"]: papers[row["m"], k] for row in here if (row["m"], k) in papers}
-            if stated:
-                x = [here[0]["edges"] - here[0]["m"] + m for m in stated]
-                look = scale_look(at, faint=True)
-                lines.append(Line(f"k = {k}, the paper", {"edges": x}, [*stated.values()], look))
-        ends = {"edges": [min(cells.column("edges")), max(cells.column("edges"))]}
-        reference = _references(rows).get(source, {})
-        names = {"tree": "Chow–Liu tree", "floor": "regressions on all others"}
-        for (key, words), look in zip(names.items(), BASELINE_LOOKS, strict=True):
-            if key in reference:
-                lines.append(Line(words, ends, [reference[key]] * 2, look))
-        charts.append(CurvePanel(_TITLES[source], {"held-out NLPL": lines}))
-    return learning_curves(title, charts, axis="edges")
+def _drawn(rows: Table, *, heuristic: str) -> Iterator[Row]:
+    """Yield the points of all lines: the cells, the paper's values, and the references."""
+    for row in _cell_summary(rows, heuristic=heuristic):
+        name = f"k = {row['k']}"
+        lines = {name: row["nlpl_test"], f"{name}, the paper": row["paper"]}
+        lines |= {words: row[key] for key, words in _REFERENCES.items()}
+        for method, nlpl in lines.items() if row["heuristic"] == heuristic else ():
+            if nlpl is not None:
+                place = {"panel": _TITLES[row["data"]], "edges": row["edges"]}
+                yield {**place, "method": method, "nlpl": nlpl}
 
 
 def _cell_summary(rows: Table, *, heuristic: str) -> Iterator[Row]:
@@ -225,7 +213,7 @@ def _cell_summary(rows: Table, *, heuristic: str) -> Iterator[Row]:
         name = row["heuristic"] if row["k"] else heuristic
         paper = PAPERS[name, row["data"]].get((row["m"], row["k"]))
         reference = references.get(row["data"], {})
-        beside = {key: reference.get(key) for key in ("tree", "floor")}
+        beside = {key: reference.get(key) for key in _REFERENCES}
         yield {**row, "heuristic": name, "paper": paper, **beside}
 
 
@@ -410,12 +398,12 @@ def _data(sizes: Sequence[tuple[int, int, int]]) -> list[Size]:
 
 
 _WHOLE = ((16, 16_181, 3_236), (69, 17_412, 3_482), (17, 291_326, 58_265))
-_SCALES = by_scale(
-    data=(_data([(7, 120, 60)] * 3), _data([(16, 3_000, 600)] * 3), _data(_WHOLE)),
-    extras=((0, 3), (0, 15, 30), (0, 15, 30, 45, 60)),
-    exchanged=((0, 2), (0, 5, 10), (0, 1, 5, 10)),
-    exchanges=(3, 10, 50),
-)
+_SCALES = {
+    "data": (_data([(7, 120, 60)] * 3), _data([(16, 3_000, 600)] * 3), _data(_WHOLE)),
+    "extras": ((0, 3), (0, 15, 30), (0, 15, 30, 45, 60)),
+    "exchanged": ((0, 2), (0, 5, 10), (0, 1, 5, 10)),
+    "exchanges": (3, 10, 50),
+}
 
 
 def _table(number: int, title: str, *heuristics: str, **more: Any) -> Experiment:
@@ -428,7 +416,13 @@ def _table(number: int, title: str, *heuristics: str, **more: Any) -> Experiment
         needs=tuple(_TITLES),
         sizes=_SCALES,
         parts=partial(pruning_parts, heuristics=heuristics),
-        figure=partial(_draw_table, heuristic=heuristic),
+        figure=LineFigure(
+            "edges",
+            "active edges",
+            {"nlpl": "held-out NLPL"},
+            _LOOKS,
+            table=partial(_drawn, heuristic=heuristic),
+        ),
         table=partial(_cell_table, heuristic=heuristic),
         summary=partial(_cell_summary, heuristic=heuristic),
         settings={

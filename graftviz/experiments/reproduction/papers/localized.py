@@ -11,22 +11,9 @@ import numpy as np
 import plotly.graph_objects as go
 
 from graftviz.experiments.reproduction.claims import Cases, Claim
-from graftviz.experiments.reproduction.experiment import (
-    Experiment,
-    MeasuringTask,
-    Part,
-    by_scale,
-    model_seed,
-)
-from graftviz.experiments.reproduction.rows import (
-    LineFigure,
-    NotMeasured,
-    Row,
-    Table,
-    Values,
-    standard_errors,
-    trend,
-)
+from graftviz.experiments.reproduction.experiment import Experiment, MeasuringTask, Part, model_seed
+from graftviz.experiments.reproduction.rows import LineFigure, Row, Table, Values
+from graftviz.experiments.reproduction.statistics import NotMeasured, standard_errors, trend
 from graftviz.figures.reproduction import Look
 from graftviz.figures.reproduction_plane import Plane, plane_figure
 from graftviz.figures.style import BLUE, GREEN, ORANGE, VERMILION
@@ -454,7 +441,7 @@ _FIELDS = (0.25, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0)
 def _regions(axis: str, rules: Sequence[str], *panels: list[tuple[Any, ...]]) -> Row:
     """Return the declaration of a figure of regions: sweep, figure and tables."""
     return {
-        "sizes": by_scale(panels=panels),
+        "sizes": {"panels": panels},
         "parts": partial(region_parts, rules=rules),
         "figure": LineFigure(
             axis,
@@ -482,12 +469,16 @@ EXPERIMENTS = (
         name="localized-fig3",
         title="Dobrushin's condition on Ising grids",
         place=f"{PAPER}, figure 3 and section 6.1",
-        sizes=by_scale(
-            side=(3, 10, 10),
-            fields=([0.0, 3.0], [0.0, 1.0, 2.0, 3.0, 4.0, 5.0], [k / 4 for k in range(21)]),
-            couplings=([0.1, 1.0], [k / 10 for k in range(1, 11)], [k / 20 for k in range(1, 21)]),
-            models=(2, 3, 20),
-        ),
+        sizes={
+            "side": (3, 10, 10),
+            "fields": ([0.0, 3.0], [0.0, 1.0, 2.0, 3.0, 4.0, 5.0], [k / 4 for k in range(21)]),
+            "couplings": (
+                [0.1, 1.0],
+                [k / 10 for k in range(1, 11)],
+                [k / 20 for k in range(1, 21)],
+            ),
+            "models": (2, 3, 20),
+        },
         parts=plane_parts,
         figure=_draw_plane,
         table=_plane_table,

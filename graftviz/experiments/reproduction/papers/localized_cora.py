@@ -10,9 +10,10 @@ import numpy as np
 
 from graftviz.datasets.labelled_graph import LabelledGraph, bounded_degrees
 from graftviz.experiments.reproduction.claims import Claim
-from graftviz.experiments.reproduction.experiment import Experiment, MeasuringTask, Part, by_scale
+from graftviz.experiments.reproduction.experiment import Experiment, MeasuringTask, Part
 from graftviz.experiments.reproduction.papers.localized import LARGEST_REGION, PAPER, ROUNDING
-from graftviz.experiments.reproduction.rows import LineFigure, NotMeasured, Row, Table, Values
+from graftviz.experiments.reproduction.rows import LineFigure, Row, Table, Values
+from graftviz.experiments.reproduction.statistics import NotMeasured
 from graftviz.figures.reproduction import Look
 from graftviz.figures.style import BLACK, BLUE, GREEN, GREY, ORANGE, VERMILION
 from graftviz.inference import infer
@@ -215,7 +216,7 @@ def _figure(number: int, title: str, figure: LineFigure, *claims: Claim) -> Expe
         title=title,
         place=f"{PAPER}, figure {number} and section 6.2",
         needs=("cora",),
-        sizes=by_scale(fields=_FIELDS, queries=(8, 60, 500)),
+        sizes={"fields": _FIELDS, "queries": (8, 60, 500)},
         parts=cora_parts,
         figure=figure,
         table=_table,

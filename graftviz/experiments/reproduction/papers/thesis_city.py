@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -12,28 +12,14 @@ import numpy as np
 import plotly.graph_objects as go
 
 from graftviz import dynamics
-from graftviz.dynamics import (
-    Dense,
-    DynamicsLearner,
-    DynamicsResult,
-    ScalableStructure,
-    SparsityInducing,
-    TimeSeries,
-    has_seeds,
-)
 from graftviz.dynamics.solving import SolverOptions
 from graftviz.errors import InputError
+from graftviz.experiments.reproduction import dynamics as methods
 from graftviz.experiments.reproduction.claims import Cases, Check, Claim
 from graftviz.experiments.reproduction.data import Data
-from graftviz.experiments.reproduction.dynamics import (
-    DENSE,
-    INDUCING,
-    LOOKS,
-    UNCOVERED,
-    learn_single_threaded,
-)
-from graftviz.experiments.reproduction.experiment import Experiment, MeasuringTask, Part, by_scale
-from graftviz.experiments.reproduction.rows import LineFigure, NotMeasured, Row, Table, Values, mean
+from graftviz.experiments.reproduction.experiment import Experiment, MeasuringTask, Part
+from graftviz.experiments.reproduction.rows import LineFigure, Row, Table, Values
+from graftviz.experiments.reproduction.statistics import NotMeasured, mean
 from graftviz.figures.reproduction import scale_look
 from graftviz.figures.reproduction_lines import Forecasts, week_figure
 from graftviz.formats.json_values import json_value
@@ -45,8 +31,8 @@ HORIZONS = {1: "one hour", 6: "6 hours", 24: "24 hours"}
 SHARE_TITLE = "share of the series that are seeds"
 SCALABLE, COMMON = "scalable", "scalable, common"
 _LOOKS = {
-    **{INDUCING: LOOKS[INDUCING], SCALABLE: scale_look(1)},
-    **{COMMON: scale_look(1, faint=True), DENSE: LOOKS[DENSE]},
+    **{methods.INDUCING: methods.LOOKS[methods.INDUCING], SCALABLE: scale_look(1)},
+    **{COMMON: scale_look(1, faint=True), methods.DENSE: methods.LOOKS[methods.DENSE]},
 }
 _PARENTS = 50
 _ACTIVE = 100.0  # blocks with fewer pick-ups and drop-offs are dropped, as in the thesis
@@ -85,8 +71,8 @@ class City(NamedTuple):
     """
 
     title: str
-    train: TimeSeries
-    test: TimeSeries
+    train: dynamics.TimeSeries
+    test: dynamics.TimeSeries
     activity: np.ndarray
 
 
@@ -125,7 +111,7 @@ def city_of(data: Data, size: CitySize, seed: int) -> City:
 def city_part(
     size: CitySize,
     name: str,
-    learner: DynamicsLearner,
+    learner: dynamics.DynamicsLearner,
     draw: int,
     seed: int,
     *,
@@ -141,22 +127,20 @@ def city_part(
     busiest : int
         Number of the busiest series of which forecasts are returned too.
     """
-    share = learner.seeds if has_seeds(learner) else None
+    share = learner.seeds if dynamics.has_seeds(learner) else None
+    settings = {**size._asdict(), **methods.options_of(learner), "busiest": busiest, "seed": seed}
     return Part(
         {"method": name, "share_of_seeds": share, "draw": draw, **columns},
         partial(_measure, size, learner, draw, seed, busiest),
         max(round((share or 1.0) * size.side**2), 1),
-        {
-            **{**size._asdict(), "learner": learner.name, **asdict(learner)},
-            **{"busiest": busiest, "seed": seed},
-        },
+        settings,
         instead=SOURCE,
     )
 
 
 def _measure(
     size: CitySize,
-    learner: DynamicsLearner,
+    learner: dynamics.DynamicsLearner,
     draw: int,
     seed: int,
     busiest: int,
@@ -169,7 +153,7 @@ def _measure(
     if isinstance(learner, SolverOptions):
         parents = min(learner.parents or n, n, train.n_rows - 3)
         learner = replace(learner, parents=parents)
-    result = learn_single_threaded(train, learner, draw)
+    result = methods.learn_single_threaded(train, learner, draw)
     # The forecast that the next hour equals this one.
     gap = np.linalg.norm(np.diff(test.values, axis=0)) / np.linalg.norm(test.values[1:])
     row = {
@@ -188,7 +172,7 @@ def _measure(
     return [json_value(row)]
 
 
-def _forecasts(result: DynamicsResult, city: City, count: int) -> list[Row]:
+def _forecasts(result: dynamics.DynamicsResult, city: City, count: int) -> list[Row]:
     """Return values and forecasts of the busiest series in the first held-out week."""
     train, test = city.train, city.test
     busiest = np.argsort(-city.activity, kind="stable")[:count]
@@ -215,15 +199,17 @@ def sweep_parts(
 
     `draws` is the number of draws of random seeds.
     """
-    yield city_part(size, DENSE, Dense(), 0, seed)
+    yield city_part(size, methods.DENSE, dynamics.Dense(), 0, seed)
     if axis == "share_of_seeds":
-        yield city_part(size, INDUCING, SparsityInducing(parents=_PARENTS), 0, seed)
+        yield city_part(
+            size, methods.INDUCING, dynamics.SparsityInducing(parents=_PARENTS), 0, seed
+        )
     for value in values:
         k, share = (int(value), _CAPTION_SHARE) if axis == "parents" else (_PARENTS, value)
         if axis == "parents":
-            yield city_part(size, INDUCING, SparsityInducing(parents=k), 0, seed)
+            yield city_part(size, methods.INDUCING, dynamics.SparsityInducing(parents=k), 0, seed)
         for draw in range(draws):
-            some = ScalableStructure(parents=k, seeds=share)
+            some = dynamics.ScalableStructure(parents=k, seeds=share)
             yield city_part(size, SCALABLE, some, draw, seed)
             if axis == "share_of_seeds":
                 yield city_part(size, COMMON, replace(some, unspoken="common"), draw, seed)
@@ -231,7 +217,7 @@ def sweep_parts(
 
 def _drawn(rows: Table, axis: str) -> Table:
     """Return the rows for lines along the axis, level for methods without the option."""
-    flat = (DENSE,) if axis == "parents" else (DENSE, INDUCING)
+    flat = (methods.DENSE,) if axis == "parents" else (methods.DENSE, methods.INDUCING)
     return rows.extended(lambda row: {axis: None} if row["method"] in flat else {}).level(axis)
 
 
@@ -258,7 +244,7 @@ def _sweep_summary(rows: Table, *, axis: str) -> Iterator[Row]:
 
 
 def _by_parents(rows: Table) -> Values:
-    found = _errors(rows, "parents").only((INDUCING, SCALABLE))
+    found = _errors(rows, "parents").only((methods.INDUCING, SCALABLE))
     if min(map(len, found.values())) < 3:
         raise NotMeasured("The best number of parents needs three numbers to choose from.")
     return found
@@ -272,14 +258,14 @@ def _ends_above_best(rows: Table) -> Values:
 
 
 def _dense_above_best(rows: Table) -> Values:
-    (dense,) = _errors(rows, "parents")[DENSE].values()
+    (dense,) = _errors(rows, "parents")[methods.DENSE].values()
     return _by_parents(rows).map(lambda means: dense - min(means.values()))
 
 
 def _about_fifty(rows: Table) -> Row:
     """Return the error with about 50 parents to the least error, less 1, and that number."""
     found = {}
-    for name, means in _errors(rows, "parents").only((INDUCING, SCALABLE)).items():
+    for name, means in _errors(rows, "parents").only((methods.INDUCING, SCALABLE)).items():
         at = min(means, key=lambda k: abs(k - _PARENTS))
         if at < 0.8 * _PARENTS or at > _PARENTS / 0.8:
             raise NotMeasured(f"No run of {name} had about {_PARENTS} parents.")
@@ -288,20 +274,24 @@ def _about_fifty(rows: Table) -> Row:
 
 
 def _best_parents(rows: Table) -> Values:
-    means = _errors(rows, "parents").only((INDUCING, SCALABLE))
+    means = _errors(rows, "parents").only((methods.INDUCING, SCALABLE))
     return means.map(lambda by_k: min(by_k, key=by_k.__getitem__))
 
 
 def _above_others(rows: Table) -> Row:
     """Return the held-out error of dense learning less the worst of every other method."""
     worst = _errors(rows, "share_of_seeds").map(lambda by_share: max(by_share.values()))
-    return {name: worst[DENSE] - error for name, error in worst.items() if name != DENSE}
+    return {
+        name: worst[methods.DENSE] - error for name, error in worst.items() if name != methods.DENSE
+    }
 
 
 def _below_others(rows: Table) -> Row:
     """Return the least training error of every other method less that of dense learning."""
     train = rows.nested("train", "method", of=min)
-    return {name: error - train[DENSE] for name, error in train.items() if name != DENSE}
+    return {
+        name: error - train[methods.DENSE] for name, error in train.items() if name != methods.DENSE
+    }
 
 
 def _alone(method: str) -> Cases:
@@ -317,10 +307,10 @@ def _near_inducing(share: float, allowed: float) -> tuple[Check, ...]:
         return found.map(itemgetter(share))
 
     def excess(rows: Table) -> Values:
-        return errors(rows).map(mean) / _alone(INDUCING)(rows) - 1.0
+        return errors(rows).map(mean) / _alone(methods.INDUCING)(rows) - 1.0
 
     words = f"mean PredError with {share:.0%} seeds to that of inducing, less 1"
-    reported = ("errors", errors), (INDUCING, _alone(INDUCING)), _DATA
+    reported = ("errors", errors), (methods.INDUCING, _alone(methods.INDUCING)), _DATA
     return (words, excess, f"at most {allowed}"), *reported
 
 
@@ -346,7 +336,7 @@ _SEED_CLAIMS = (
         "Dense learning is likely over-fitting.",
         ("held-out PredError of dense learning less the worst of others", _above_others, "above 0"),
         ("least training error of others less that of dense learning", _below_others, "above 0"),
-        ("PredError of dense learning", _alone(DENSE)),
+        ("PredError of dense learning", _alone(methods.DENSE)),
         ("training errors", lambda rows: rows.nested("train", "method", of=min)),
         _DATA,
     ),
@@ -363,9 +353,9 @@ _SEED_CLAIMS = (
 
 def week_parts(seed: int, size: CitySize) -> Iterator[Part]:
     """Yield scalable and dense learning."""
-    learner = ScalableStructure(parents=_PARENTS, seeds=_WEEK_SHARE)
+    learner = dynamics.ScalableStructure(parents=_PARENTS, seeds=_WEEK_SHARE)
     yield city_part(size, SCALABLE, learner, seed, seed, busiest=_BUSIEST)
-    yield city_part(size, DENSE, Dense(), 0, seed, busiest=_BUSIEST)
+    yield city_part(size, methods.DENSE, dynamics.Dense(), 0, seed, busiest=_BUSIEST)
 
 
 def _draw_week(title: str, rows: Table) -> go.Figure:
@@ -374,10 +364,10 @@ def _draw_week(title: str, rows: Table) -> go.Figure:
     panels = []
     for k, one in enumerate(found[SCALABLE]):
         words = f"{one['name']} ({rows[0]['data']})" if k == 0 else one["name"]
-        other = found.get(DENSE, found[SCALABLE])[k]["predicted"]
+        other = found.get(methods.DENSE, found[SCALABLE])[k]["predicted"]
         panels.append(Forecasts(words, one["actual"], one["predicted"], one["deviation"], other))
     name, x_title = f"scalable, {_WEEK_SHARE:.0%} seeds", "hours of the held-out week"
-    return week_figure(title, panels, name=name, baseline=DENSE, x_title=x_title)
+    return week_figure(title, panels, name=name, baseline=methods.DENSE, x_title=x_title)
 
 
 def _week_table(rows: Table) -> Iterator[Row]:
@@ -470,7 +460,7 @@ def _sweep(axis: str, values: Sequence[Any], **settings: Any) -> Row:
     """Return the declaration of a figure along an axis: sweep, figure and tables."""
     return {
         "accepts": (SOURCE,),
-        "sizes": by_scale(size=CITY, values=values, draws=(2, 5, 5)),
+        "sizes": {"size": CITY, "values": values, "draws": (2, 5, 5)},
         "parts": partial(sweep_parts, axis=axis),
         "figure": LineFigure(
             axis,
@@ -516,7 +506,7 @@ EXPERIMENTS = (
         notes=(
             NO_GRID,
             CITY_SIZES,
-            UNCOVERED,
+            methods.UNCOVERED,
             "k = 50 as in the thesis, or as many as there are series.",
         ),
     ),
@@ -525,7 +515,7 @@ EXPERIMENTS = (
         title="A week of the four busiest blocks",
         place=f"{THESIS}, figure 2.8 and section 2.3.2",
         accepts=(SOURCE,),
-        sizes=by_scale(size=CITY),
+        sizes={"size": CITY},
         parts=week_parts,
         figure=_draw_week,
         table=_week_table,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict
 from functools import lru_cache, partial
 from typing import Any
 
@@ -11,41 +10,18 @@ import numpy as np
 import plotly.graph_objects as go
 
 from graftviz import dynamics
-from graftviz.dynamics import (
-    Dense,
-    DynamicsLearner,
-    ScalableStructure,
-    SparsityInducing,
-    Transitions,
-    has_seeds,
-)
+from graftviz.experiments.reproduction import dynamics as methods
 from graftviz.experiments.reproduction.claims import Check, Claim
-from graftviz.experiments.reproduction.dynamics import (
-    DENSE,
-    INDUCING,
-    LOOKS,
-    PARENTS,
-    UNCOVERED,
-    learn_single_threaded,
-    learners,
-    rehearse_all,
-    scalable,
-)
-from graftviz.experiments.reproduction.experiment import (
-    Experiment,
-    MeasuringTask,
-    Part,
-    by_scale,
-    model_seed,
-)
-from graftviz.experiments.reproduction.rows import LineFigure, Row, Table, Values, power
+from graftviz.experiments.reproduction.experiment import Experiment, MeasuringTask, Part, model_seed
+from graftviz.experiments.reproduction.rows import LineFigure, Row, Table, Values
+from graftviz.experiments.reproduction.statistics import power
 from graftviz.figures.reproduction import scale_look
 
 _THESIS = "Thesis, chapter 2"
 
 # --- figure 2.2: growing systems ----------------------------------------------------------------
 
-_TENTH = scalable(0.1)
+_TENTH = methods.scalable(0.1)
 _SECONDS, _OPERATIONS = "seconds", "operations"
 
 
@@ -65,26 +41,26 @@ def growth_parts(
     rows, seeds, repeats : int
         Transitions, the fixed number of seeds, and systems per size.
     """
-    k = min(PARENTS, n[0])
-    methods = {name: learners(k)[name] for name in (DENSE, INDUCING, _TENTH)}
-    fixed = ScalableStructure(parents=k, seeds=seeds, unspoken="common")
-    methods[f"scalable, {seeds} seeds, common"] = fixed
+    k = min(methods.PARENTS, n[0])
+    shown = Values(methods.learners(k)).only((methods.DENSE, methods.INDUCING, _TENTH))
+    fixed = dynamics.ScalableStructure(parents=k, seeds=seeds, unspoken="common")
+    shown[f"scalable, {seeds} seeds, common"] = fixed
     for size in n:
         for number in range(repeats):
-            for method, learner in methods.items():
-                few = has_seeds(learner)
+            for method, learner in shown.items():
+                few = dynamics.has_seeds(learner)
                 if few or size <= most_whole:
                     yield Part(
                         {"method": method, "n": size, "rows": rows, "system": number},
                         partial(_measure_growth, size, rows, learner, model_seed(seed, number)),
                         size if few else size * max(size, 10) // 10,
-                        {"learner": learner.name, **asdict(learner), "seed": seed},
-                        rehearse=rehearse_all,
+                        {**methods.options_of(learner), "seed": seed},
+                        rehearse=methods.rehearse_all,
                     )
 
 
 @lru_cache(maxsize=1)
-def _noisy_transitions(n: int, rows: int, seed: int) -> Transitions:
+def _noisy_transitions(n: int, rows: int, seed: int) -> dynamics.Transitions:
     """Return transitions of a random system of density 0.1 with noise half as strong."""
     truth = dynamics.random_system(n, density=0.1, seed=seed)
     spread = float(np.sqrt(np.mean(np.asarray(truth.coefficients.power(2).sum(axis=1)))))
@@ -92,10 +68,10 @@ def _noisy_transitions(n: int, rows: int, seed: int) -> Transitions:
 
 
 def _measure_growth(
-    n: int, rows: int, learner: DynamicsLearner, seed: int, task: MeasuringTask
+    n: int, rows: int, learner: dynamics.DynamicsLearner, seed: int, task: MeasuringTask
 ) -> list[Row]:
     """Learn, and return seconds, operations by phase, and passes through the rows."""
-    result = learn_single_threaded(_noisy_transitions(n, rows, seed), learner, seed)
+    result = methods.learn_single_threaded(_noisy_transitions(n, rows, seed), learner, seed)
     passes = [
         step.passes / (1 if step.two_hop is None else 2) for step in result.steps if step.passes
     ]
@@ -131,7 +107,7 @@ def _draw_growth(title: str, rows: Table) -> go.Figure:
             powers = f" (∝ n^{power(by_n):.2f} counted, n^{power(timed[name]):.2f} timed)"
         names[name] = f"{name}{powers}"
     drawn = Table(row for row in rows if row["n"] in counted[row["method"]])
-    looks = {words: LOOKS.get(name, scale_look(2)) for name, words in names.items()}
+    looks = {words: methods.LOOKS.get(name, scale_look(2)) for name, words in names.items()}
     costs_of = {_SECONDS: "seconds", _OPERATIONS: "multiplications"}
     figure = LineFigure("n", "series n", costs_of, looks, log_x=True, log_y=True)
     return figure(title, drawn.extended(lambda row: {"method": names[row["method"]]}))
@@ -161,8 +137,8 @@ def _both(of_costs: Callable[[Values], Any]) -> Callable[[Table], Row]:
 
 
 def _dense_to_tenth(found: Values) -> float:
-    n = max(found[DENSE])
-    return float(found[DENSE][n] / found[_TENTH][n])
+    n = max(found[methods.DENSE])
+    return float(found[methods.DENSE][n] / found[_TENTH][n])
 
 
 def _fixed_powers(rows: Table) -> dict[str, float]:
@@ -176,7 +152,7 @@ def _local_power(rows: Table) -> float:
 
 
 def _passes(rows: Table) -> Values:
-    return rows.where(method=INDUCING).nested("passes", "n", of=lambda runs: runs[-1])
+    return rows.where(method=methods.INDUCING).nested("passes", "n", of=lambda runs: runs[-1])
 
 
 _GROWTH_CLAIMS = (
@@ -185,7 +161,7 @@ _GROWTH_CLAIMS = (
         "learning.",
         (
             "cost of inducing to that of a tenth as seeds by n",
-            _both(lambda found: found[INDUCING] / found[_TENTH]),
+            _both(lambda found: found[methods.INDUCING] / found[_TENTH]),
             "above 1",
         ),
     ),
@@ -193,21 +169,21 @@ _GROWTH_CLAIMS = (
         "Its cost evolves slower with the number of series.",
         (
             "increase of inducing less that of a tenth as seeds",
-            _both(lambda found: (found[INDUCING] - found[_TENTH]).steps()),
+            _both(lambda found: (found[methods.INDUCING] - found[_TENTH]).steps()),
             "above 0",
         ),
-        _powers_of(_TENTH, INDUCING),
+        _powers_of(_TENTH, methods.INDUCING),
         remark="As a power of n both are alike, since a share of n is seeds.",
     ),
     Claim(
         "Dense learning scales poorly: its cost grows drastically with n.",
         (
             "power of n less that of a tenth as seeds",
-            _both(lambda found: power(found[DENSE]) - power(found[_TENTH])),
+            _both(lambda found: power(found[methods.DENSE]) - power(found[_TENTH])),
             "above 0",
         ),
         ("cost at the largest n to that of a tenth as seeds", _both(_dense_to_tenth), "above 1"),
-        _powers_of(_TENTH, DENSE),
+        _powers_of(_TENTH, methods.DENSE),
         remark="Its decomposition runs in LAPACK, where an operation takes a fraction of the time.",
     ),
     Claim(
@@ -234,8 +210,8 @@ _GROWTH_CLAIMS = (
 
 _WIDE, _SOME = "dense, fewer rows than series", "scalable"
 _LOOKS = {
-    **{DENSE: LOOKS[DENSE], _WIDE: scale_look(4)},
-    **{INDUCING: LOOKS[INDUCING], _SOME: scale_look(1)},
+    **{methods.DENSE: methods.LOOKS[methods.DENSE], _WIDE: scale_look(4)},
+    **{methods.INDUCING: methods.LOOKS[methods.INDUCING], _SOME: scale_look(1)},
 }
 _PHASE_LOOKS = {
     **{
@@ -249,9 +225,9 @@ _FACTORS = {"n": "series n", "rows": "rows N", "passes": "t / N", "k": "parents 
 # Stated exponents of n, N, t / N, k and |S|. The number of steps t is passes × N here, and k is
 # small compared with t in (t + k) |S| n.
 STATED: Mapping[str, Mapping[str, Mapping[str, float]]] = {
-    DENSE: {"coefficients": {"n": 2, "rows": 1}},
+    methods.DENSE: {"coefficients": {"n": 2, "rows": 1}},
     _WIDE: {"coefficients": {"n": 1, "rows": 2}},
-    INDUCING: {
+    methods.INDUCING: {
         "structure": {"n": 2, "rows": 1, "passes": 1, "k": 0},
         "coefficients": {"n": 1, "rows": 1, "passes": 0, "k": 2},
     },
@@ -281,14 +257,14 @@ def _measure_work(method: str, at: Row, seed: int, task: MeasuringTask) -> list[
     """Learn with all passes, and return the multiplications of both phases."""
     exactly = {"max_passes": at["passes"], "tolerance": _NEVER, "lam": 0.0, "parents": at["k"]}
     seeds = {"two_hop_tolerance": _NEVER, "seeds": at["seeds"], "unspoken": "common"}
-    learner: DynamicsLearner = Dense()
-    if method == INDUCING:
-        learner = SparsityInducing(**exactly)
+    learner: dynamics.DynamicsLearner = dynamics.Dense()
+    if method == methods.INDUCING:
+        learner = dynamics.SparsityInducing(**exactly)
     if method == _SOME:
-        learner = ScalableStructure(**exactly, **seeds)
+        learner = dynamics.ScalableStructure(**exactly, **seeds)
     truth = dynamics.random_system(at["n"], density=0.1, seed=seed)
     seen = dynamics.simulate_transitions(truth, at["rows"], noise=0.1, seed=seed)
-    return [learn_single_threaded(seen, learner, seed).work._asdict()]
+    return [methods.learn_single_threaded(seen, learner, seed).work._asdict()]
 
 
 def _by_factor(rows: Table, factor: str, phase: str) -> Values:
@@ -299,7 +275,7 @@ def _by_factor(rows: Table, factor: str, phase: str) -> Values:
 def _relative_work(rows: Table) -> Iterator[Row]:
     """Yield the work relative to that of the smallest amount of each factor."""
     for factor, words in _FACTORS.items():
-        for phase in STATED[INDUCING]:
+        for phase in STATED[methods.INDUCING]:
             for method, counts in _by_factor(rows, factor, phase).items():
                 first = min(counts)
                 for amount, count in counts.items() if counts[first] > 0 else ():
@@ -344,18 +320,18 @@ EXPERIMENTS = (
         name="thesis-table2.1",
         title="Counted work against the stated complexities of dynamical systems",
         place=f"{_THESIS}, table 2.1 and section 2.2",
-        sizes=by_scale(
-            tall=(
+        sizes={
+            "tall": (
                 _amounts(16, 80, 2, 2, 4),
                 _amounts(50, 400, 2, 5, 8),
                 _amounts(100, 800, 4, 5, 10),
             ),
-            wide=(
+            "wide": (
                 _amounts(32, 8, 2, 2, 4),
                 _amounts(128, 16, 2, 5, 8),
                 _amounts(256, 32, 4, 5, 10),
             ),
-        ),
+        },
         parts=work_parts,
         figure=_WORK_FIGURE,
         settings={
@@ -369,20 +345,20 @@ EXPERIMENTS = (
         claims=(
             Claim(
                 "Dense learning costs O(min{nN², Nn²}), all of it for the coefficients.",
-                *_as_stated(DENSE, _WIDE),
+                *_as_stated(methods.DENSE, _WIDE),
             ),
             Claim(
                 "Dense learning has no structure to learn.",
                 (
                     "multiplications for the structure",
-                    lambda r: r.nested("structure", "method", of=max).only((DENSE, _WIDE)),
+                    lambda r: r.nested("structure", "method", of=max).only((methods.DENSE, _WIDE)),
                     "at most 0",
                 ),
             ),
             Claim(
                 "Sparsity inducing learning costs O(tn²) for the structure and O(nNk²) for the "
                 "coefficients.",
-                *_as_stated(INDUCING),
+                *_as_stated(methods.INDUCING),
             ),
             Claim(
                 "Scalable structure learning costs O((t + k)|S|n) for the structure and O(nNk²) "
@@ -394,7 +370,7 @@ EXPERIMENTS = (
             "One of n, N, t / N, k and |S| is doubled twice while the others are fixed. Steps t "
             "are whole passes through the rows here, so t / N is changed, and the structure "
             "phase grows with N as well.",
-            UNCOVERED,
+            methods.UNCOVERED,
         ),
         cost=("5 s", "15 s"),
     ),
@@ -402,13 +378,13 @@ EXPERIMENTS = (
         name="thesis-fig2.2",
         title="Time of learning against the number of series",
         place=f"{_THESIS}, figure 2.2 and section 2.3.1",
-        sizes=by_scale(
-            n=((16, 32), (50, 100, 200, 400), (250, 500, 1_000, 2_000)),
-            most_whole=(32, 400, 1_000),
-            rows=(200, 1_500, 12_500),
-            seeds=(4, 10, 25),
-            repeats=(1, 3, 1),
-        ),
+        sizes={
+            "n": ((16, 32), (50, 100, 200, 400), (250, 500, 1_000, 2_000)),
+            "most_whole": (32, 400, 1_000),
+            "rows": (200, 1_500, 12_500),
+            "seeds": (4, 10, 25),
+            "repeats": (1, 3, 1),
+        },
         parts=growth_parts,
         figure=_draw_growth,
         summary=_growth_summary,
@@ -426,7 +402,7 @@ EXPERIMENTS = (
             "our copy of the text. Methods that learn every series are measured up to 1,000.",
             "The fixed number of seeds is not in the thesis's figure, but in its analysis: with a "
             "share of the series as seeds the cost is quadratic, with a fixed number linear.",
-            UNCOVERED,
+            methods.UNCOVERED,
             "The small scale leaves out systems above 400 series, and 12,500 rows.",
         ),
         cost=("20 s", "8 min"),

@@ -7,8 +7,7 @@ from functools import partial
 from graftviz.experiments.bench import Size
 from graftviz.experiments.reproduction import curves
 from graftviz.experiments.reproduction.claims import Claim
-from graftviz.experiments.reproduction.curves import Panel
-from graftviz.experiments.reproduction.experiment import Experiment, by_scale
+from graftviz.experiments.reproduction.experiment import Experiment
 from graftviz.experiments.reproduction.papers import best_choice
 from graftviz.experiments.reproduction.papers.best_choice import learning_curves
 
@@ -39,21 +38,13 @@ def _on_data(
     figure: str, title: str, size: Size, edges: int, *more: Claim, note: str
 ) -> Experiment:
     """Return a study of objective and NLPL on one real data set with a fixed number of edges."""
-    few = min(size.nodes, 50)
-    small = Size(few, 4_000, size.states, held_out=500, source=size.source)
-    tiny = Size(8, 200, size.states, held_out=40, source=size.source)
+    panels = best_choice.data_panels(size, edges, min(size.nodes, 50))
     return Experiment(
         name=f"thesis-fig3.{figure}",
         title=f"Objective and held-out NLPL on {title}, {edges} edges",
         place=f"{_THESIS}, figure 3.{figure} and section 3.4.3",
         needs=(size.source,),
-        sizes=by_scale(
-            panels=(
-                [Panel(tiny, 8)],
-                [Panel(small, edges * few // size.nodes)],
-                [Panel(size, edges)],
-            )
-        ),
+        sizes={"panels": tuple((panel,) for panel in panels)},
         **learning_curves("objective", "nlpl", methods=_METHODS),
         cost=("5 s", "20 s"),
         claims=(
@@ -116,12 +107,7 @@ EXPERIMENTS = (
         Claim("α matters less for the objective than for recall.", *curves.SMALL_LOSS),
         _FIRST_HIT,
     ),
-    _against_time(
-        "3.6",
-        "nlpl",
-        best_choice.CORRELATED,
-        best_choice.NO_OVERFITTING,
-    ),
+    _against_time("3.6", "nlpl", best_choice.CORRELATED, best_choice.NO_OVERFITTING),
     Experiment(
         name="thesis-fig3.7",
         title="Recall with and without the structure heuristics",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import lru_cache, partial
 from operator import itemgetter
 from typing import Any
@@ -11,57 +11,19 @@ from typing import Any
 import numpy as np
 
 from graftviz import dynamics
-from graftviz.dynamics import (
-    DynamicsLearner,
-    LinearSystem,
-    ScalableStructure,
-    SparsityInducing,
-    takes_parents,
-)
 from graftviz.dynamics.seeds import CHOICES
+from graftviz.experiments.reproduction import dynamics as methods
 from graftviz.experiments.reproduction.claims import Cases, Check, Claim
-from graftviz.experiments.reproduction.dynamics import (
-    COEFFICIENTS,
-    DENSE,
-    FRACTIONS,
-    INDUCING,
-    LOOKS,
-    MEASURES,
-    PARENTS,
-    PRECISION,
-    PREDICTION,
-    SCALABLE,
-    STRUCTURE,
-    TWO_STEPS,
-    UNCOVERED,
-    all_measures,
-    learn_single_threaded,
-    learners,
-    scalable,
-    spread_table,
-)
-from graftviz.experiments.reproduction.experiment import (
-    Experiment,
-    MeasuringTask,
-    Part,
-    by_scale,
-    model_seed,
-)
+from graftviz.experiments.reproduction.experiment import Experiment, MeasuringTask, Part, model_seed
 from graftviz.experiments.reproduction.papers import thesis_city
-from graftviz.experiments.reproduction.rows import (
-    LineFigure,
-    Row,
-    Table,
-    Values,
-    rank_correlation,
-    standard_errors,
-)
+from graftviz.experiments.reproduction.rows import LineFigure, Row, Table, Values
+from graftviz.experiments.reproduction.statistics import rank_correlation, standard_errors
 from graftviz.figures.reproduction import Look
 from graftviz.figures.style import BLUE, GREEN, ORANGE
 
 _SIZES = {
     **{"n": (12, 100, 100), "entries": (36, 1_000, 1_000)},
-    **{"parents": (4, PARENTS, PARENTS), "rows": (80, 1_000, 1_000)},
+    **{"parents": (4, methods.PARENTS, methods.PARENTS), "rows": (80, 1_000, 1_000)},
 }
 
 _LEVELS = ((0.0, 1.0), (0.0, 1 / 3, 2 / 3, 1.0), tuple(k / 9 for k in range(10)))
@@ -83,24 +45,28 @@ def noise_parts(seed: int, levels: tuple[float, ...], systems: int, **size: int)
         Number of training transitions, and of held-out ones.
     """
     for number in range(systems):
-        for method, learner in learners(size["parents"]).items():
+        for method, learner in methods.learners(size["parents"]).items():
             measure = partial(_measure_noise, size, levels, learner, model_seed(seed, number))
             columns = {"method": method, "system": number, **size}
-            settings = {"levels": levels, "learner": learner.name, **asdict(learner), "seed": seed}
+            settings = {**methods.options_of(learner), "levels": levels, "seed": seed}
             yield Part(columns, measure, len(levels), settings)
 
 
 @lru_cache(maxsize=1)
-def _system(n: int, entries: int, seed: int) -> LinearSystem:
+def _system(n: int, entries: int, seed: int) -> dynamics.LinearSystem:
     return dynamics.random_system(n, entries=entries, seed=seed)
 
 
 def _measure_noise(
-    size: Row, levels: tuple[float, ...], learner: DynamicsLearner, seed: int, task: MeasuringTask
+    size: Row,
+    levels: tuple[float, ...],
+    learner: dynamics.DynamicsLearner,
+    seed: int,
+    task: MeasuringTask,
 ) -> Iterator[Row]:
     """Learn at every level; states and scaled noise are the same at every level."""
     truth, count = _system(size["n"], size["entries"], seed), size["rows"]
-    if takes_parents(learner):
+    if dynamics.takes_parents(learner):
         parents = tuple(tuple(truth.parents(i).tolist()) for i in range(truth.n_series))
         learner = replace(learner, adjacency=parents)
     # Two seeds per system: one for training, the next one for held-out transitions.
@@ -108,8 +74,8 @@ def _measure_noise(
     signal = float(dynamics.simulate_transitions(truth, count, seed=2 * seed).after.std())
     for k, level in enumerate(levels, start=1):
         train = dynamics.simulate_transitions(truth, count, noise=level * signal, seed=2 * seed)
-        system = learn_single_threaded(train, learner, seed).system
-        yield {"noise": level, **all_measures(system, truth, test)}
+        system = methods.learn_single_threaded(train, learner, seed).system
+        yield {"noise": level, **methods.all_measures(system, truth, test)}
         task.progress(k)
 
 
@@ -133,8 +99,8 @@ def _titled(rows: Table) -> Table:
 def _noise_table(rows: Table) -> Iterator[Row]:
     """Yield one row for every method and level, with the StructRec of inducing."""
     rows = complete(rows)
-    beside = rows.where(method=INDUCING).nested(STRUCTURE, "noise")
-    for row in spread_table(rows, "systems", "method", "noise"):
+    beside = rows.where(method=methods.INDUCING).nested(methods.STRUCTURE, "noise")
+    for row in methods.spread_table(rows, "systems", "method", "noise"):
         yield {**row, "inducing_structure_recall_mean": beside.get(row["noise"])}
 
 
@@ -144,7 +110,7 @@ def _means(rows: Table, key: str) -> Values:
 
 
 def _means_check(key: str) -> Check:
-    return f"mean {MEASURES[key]} by noise", lambda rows: _means(rows, key)
+    return f"mean {methods.MEASURES[key]} by noise", lambda rows: _means(rows, key)
 
 
 def _less(key: str, one: str, others: tuple[str, ...]) -> Callable[[Table], Values]:
@@ -164,51 +130,58 @@ def more_seeds_are_better(key: str) -> tuple[Check, ...]:
     def means(rows: Table) -> Values:
         over_noise = complete(rows).nested(key, "method")
         shares = {
-            words: {f"{share:.0%}": scalable(share, common=common) for share in FRACTIONS}
+            words: {
+                f"{share:.0%}": methods.scalable(share, common=common)
+                for share in methods.FRACTIONS
+            }
             for words, common in names.items()
         }
         return Values(shares).map(lambda names: Values(names).map(over_noise.__getitem__))
 
     return (
         (
-            f"change of mean {MEASURES[key]} with more seeds",
+            f"change of mean {methods.MEASURES[key]} with more seeds",
             lambda rows: means(rows).map(Values.steps),
-            "above 0" if key == STRUCTURE else "below 0",
+            "above 0" if key == methods.STRUCTURE else "below 0",
         ),
         ("means over all levels of noise", means),
-        (INDUCING, lambda rows: complete(rows).nested(key, "method")[INDUCING]),
+        (methods.INDUCING, lambda rows: complete(rows).nested(key, "method")[methods.INDUCING]),
     )
 
 
 def _dense_overfits(key: str) -> tuple[Check, ...]:
     """Check that dense learning predicts worse than others with noise."""
-    worse = _less(key, DENSE, (INDUCING, *SCALABLE))
+    worse = _less(key, methods.DENSE, (methods.INDUCING, *methods.SCALABLE))
 
     def noisy(rows: Table) -> Values:
         return worse(Table(row for row in rows if row["noise"]))
 
-    words = f"mean {MEASURES[key]} of others less that of dense learning by noise"
+    words = f"mean {methods.MEASURES[key]} of others less that of dense learning by noise"
     return (words, noisy, "below 0"), _means_check(key)
 
 
 def _growth_with_noise(rows: Table) -> Values:
-    return _means(rows, COEFFICIENTS).map(lambda at: rank_correlation([*at], [*at.values()]))
+    return _means(rows, methods.COEFFICIENTS).map(
+        lambda at: rank_correlation([*at], [*at.values()])
+    )
 
 
 def _without_noise(rows: Table) -> Values:
-    return _means(rows, PREDICTION).map(itemgetter(0.0))
+    return _means(rows, methods.PREDICTION).map(itemgetter(0.0))
 
 
 def _above_inducing(rows: Table) -> Values:
     """Return PredError less that of inducing by noise, by scalable method."""
-    return _less(PREDICTION, INDUCING, tuple(SCALABLE))(rows).map(lambda at: [*at.values()])
+    return _less(methods.PREDICTION, methods.INDUCING, tuple(methods.SCALABLE))(rows).map(
+        lambda at: [*at.values()]
+    )
 
 
 def _ratio_to_inducing(rows: Table) -> Values:
     """Return PredError with the most noise to that of inducing, by scalable method."""
-    means = _means(rows, PREDICTION)
-    last = means.map(itemgetter(max(means[INDUCING])))
-    return last.only(SCALABLE) / last[INDUCING]
+    means = _means(rows, methods.PREDICTION)
+    last = means.map(itemgetter(max(means[methods.INDUCING])))
+    return last.only(methods.SCALABLE) / last[methods.INDUCING]
 
 
 def _figure(number: int, title: str, shown: tuple[str, ...], *claims: Claim) -> Experiment:
@@ -216,13 +189,13 @@ def _figure(number: int, title: str, shown: tuple[str, ...], *claims: Claim) -> 
         name=f"thesis-fig2.{number}",
         title=title,
         place=f"{thesis_city.THESIS}, figure 2.{number} and section 2.3.1",
-        sizes=by_scale(**_SIZES, levels=_LEVELS, systems=(2, 3, 100)),
+        sizes={**_SIZES, "levels": _LEVELS, "systems": (2, 3, 100)},
         parts=noise_parts,
         figure=LineFigure(
             "noise",
             "noise (1: as strong as the signal)",
-            {key: MEASURES[key] for key in shown},
-            LOOKS,
+            {key: methods.MEASURES[key] for key in shown},
+            methods.LOOKS,
             table=_titled,
         ),
         table=_noise_table,
@@ -239,7 +212,7 @@ def _figure(number: int, title: str, shown: tuple[str, ...], *claims: Claim) -> 
             "The thesis does not state the number of rows: here 1,000, and as many held out. Noise "
             "is added to the targets in training, X″ and X‴, but not to X′.",
             "The shares of seeds are missing in our copy of the text: 10 %, 20 % and 50 % here.",
-            UNCOVERED,
+            methods.UNCOVERED,
             "The small scale leaves out 97 of 100 systems and 6 of 10 levels of noise.",
             "Figures of the same runs share cached results if they use the same folder.",
         ),
@@ -251,55 +224,57 @@ _NOISE = (
     _figure(
         3,
         "Recovered structure against noise",
-        (STRUCTURE, PRECISION),
+        (methods.STRUCTURE, methods.PRECISION),
         Claim(
             "Sparsity inducing learning recovers the structure best.",
             (
                 "mean StructRec of scalable learning less that of inducing by noise",
-                _less(STRUCTURE, INDUCING, tuple(SCALABLE)),
+                _less(methods.STRUCTURE, methods.INDUCING, tuple(methods.SCALABLE)),
                 "below 0",
             ),
-            _means_check(STRUCTURE),
+            _means_check(methods.STRUCTURE),
             ("parents at random", lambda rows: np.mean([r["parents"] / r["n"] for r in rows])),
         ),
         Claim(
             "The more seeds, the more of the structure scalable learning recovers.",
-            *more_seeds_are_better(STRUCTURE),
+            *more_seeds_are_better(methods.STRUCTURE),
         ),
     ),
     _figure(
         4,
         "Error of the coefficients against noise",
-        (COEFFICIENTS,),
+        (methods.COEFFICIENTS,),
         Claim(
             "CoeffRecError grows with noise for each method.",
             ("rank correlation of noise and its mean", _growth_with_noise, "at least 0.9"),
-            _means_check(COEFFICIENTS),
+            _means_check(methods.COEFFICIENTS),
         ),
         Claim(
             "Sparsity inducing learning has the smallest error.",
             (
                 "mean CoeffRecError less that of inducing by noise",
-                _less(COEFFICIENTS, INDUCING, (DENSE, *SCALABLE)),
+                _less(methods.COEFFICIENTS, methods.INDUCING, (methods.DENSE, *methods.SCALABLE)),
                 # Without noise, methods with the true parents are exact up to rounding.
                 "at least -1e-9",
             ),
-            _means_check(COEFFICIENTS),
+            _means_check(methods.COEFFICIENTS),
         ),
         Claim(
             "The more seeds, the smaller the error of scalable learning.",
-            *more_seeds_are_better(COEFFICIENTS),
+            *more_seeds_are_better(methods.COEFFICIENTS),
         ),
     ),
     _figure(
         5,
         "Error of prediction against noise",
-        (PREDICTION, TWO_STEPS),
+        (methods.PREDICTION, methods.TWO_STEPS),
         Claim(
             "Without noise dense learning predicts about as well.",
             (
                 "mean PredError of dense learning without noise less the least",
-                lambda rows: _without_noise(rows)[DENSE] - min(_without_noise(rows).values()),
+                lambda rows: (
+                    _without_noise(rows)[methods.DENSE] - min(_without_noise(rows).values())
+                ),
                 "at most 0.01",
             ),
             ("mean PredError without noise", _without_noise),
@@ -307,11 +282,11 @@ _NOISE = (
         Claim(
             "With noise dense learning over-fits: sparsity inducing and scalable learning "
             "predict better.",
-            *_dense_overfits(PREDICTION),
+            *_dense_overfits(methods.PREDICTION),
         ),
         Claim(
             "The more seeds, the better scalable learning predicts.",
-            *more_seeds_are_better(PREDICTION),
+            *more_seeds_are_better(methods.PREDICTION),
         ),
         Claim(
             "With growing noise scalable learning reaches sparsity inducing learning.",
@@ -325,7 +300,7 @@ _NOISE = (
         ),
         Claim(
             "Not in the thesis: dense learning over-fits two steps ahead as well.",
-            *_dense_overfits(TWO_STEPS),
+            *_dense_overfits(methods.TWO_STEPS),
         ),
     ),
 )
@@ -333,30 +308,33 @@ _NOISE = (
 # --- seeds: at random, the most active, or spread out -------------------------------------------
 
 RANDOM, ACTIVITY, SPREAD = CHOICES
-_TITLES = {INDUCING: INDUCING, RANDOM: "at random", ACTIVITY: "most active", SPREAD: "spread out"}
+_TITLES = {
+    methods.INDUCING: methods.INDUCING,
+    RANDOM: "at random",
+    ACTIVITY: "most active",
+    SPREAD: "spread out",
+}
 _CITY_PARENTS = 15
 _MOST_DRAWS = 5  # of random seeds on the city
 _RANDOM_SYSTEMS = "random systems"
-_JUDGED = {STRUCTURE: 1.0, PREDICTION: -1.0}  # with the sign of a gain
+_JUDGED = {methods.STRUCTURE: 1.0, methods.PREDICTION: -1.0}  # with the sign of a gain
 
 
-def _learner(parents: int, share: float, choice: str) -> DynamicsLearner:
+def _learner(parents: int, share: float, choice: str) -> dynamics.DynamicsLearner:
     """Return inducing, or scalable learning whose result depends on the seeds only.
 
     Series not covered by a seed get common parents of the seeds: if they were learned from their
     own data, few seeds could do better than many.
     """
-    if choice == INDUCING:
-        return SparsityInducing(parents=parents)
-    return ScalableStructure(parents=parents, seeds=share, seed_choice=choice, unspoken="common")
+    if choice == methods.INDUCING:
+        return dynamics.SparsityInducing(parents=parents)
+    return dynamics.ScalableStructure(
+        parents=parents, seeds=share, seed_choice=choice, unspoken="common"
+    )
 
 
 def seeds_parts(
-    seed: int,
-    shares: tuple[float, ...],
-    systems: int,
-    city: thesis_city.CitySize,
-    **size: int,
+    seed: int, shares: tuple[float, ...], systems: int, city: thesis_city.CitySize, **size: int
 ) -> Iterator[Part]:
     """Yield every choice of seeds on every random system, and on the city.
 
@@ -376,7 +354,7 @@ def seeds_parts(
             yield Part(columns, measure, len(shares), {**size, "shares": shares, "seed": seed})
     for choice, name in _TITLES.items():
         draws = min(systems, _MOST_DRAWS) if choice == RANDOM else 1
-        for share in shares[: 1 if choice == INDUCING else None]:
+        for share in shares[: 1 if choice == methods.INDUCING else None]:
             learner = _learner(_CITY_PARENTS, share, choice)
             for draw in range(draws):
                 yield thesis_city.city_part(city, name, learner, draw, seed, choice=choice)
@@ -389,10 +367,10 @@ def _measure_seeds(
     truth = dynamics.random_system(size["n"], entries=size["entries"], seed=seed)
     train, test = dynamics.simulate(truth, 2 * size["rows"], seed=seed).split(0.5)
     for k, share in enumerate(shares, start=1):
-        if choice != INDUCING or k == 1:
+        if choice != methods.INDUCING or k == 1:
             learner = _learner(size["parents"], share, choice)
-            system = learn_single_threaded(train, learner, seed).system
-            measures = all_measures(system, truth, test)
+            system = methods.learn_single_threaded(train, learner, seed).system
+            measures = methods.all_measures(system, truth, test)
         yield {"share_of_seeds": share, **measures}
         task.progress(k)
 
@@ -405,7 +383,7 @@ def by_share(rows: Table, key: str) -> Values:
 def _on_city(rows: Table) -> Table:
     """Return the one-hour errors on the city, those of inducing at every share."""
     here = Table(row for row in rows if row["data"] != _RANDOM_SYSTEMS)
-    return here.level("share_of_seeds").extended(lambda row: {PREDICTION: row["test_1"]})
+    return here.level("share_of_seeds").extended(lambda row: {methods.PREDICTION: row["test_1"]})
 
 
 def _drawn(rows: Table) -> Table:
@@ -419,9 +397,9 @@ def _drawn(rows: Table) -> Table:
 def _seeds_table(rows: Table) -> Iterator[Row]:
     """Yield one row for every choice and share, with the StructRec of inducing."""
     systems = rows.where(data=_RANDOM_SYSTEMS)
-    beside = systems.where(choice=INDUCING).nested(STRUCTURE, "data")
+    beside = systems.where(choice=methods.INDUCING).nested(methods.STRUCTURE, "data")
     shown = Table([*systems, *_on_city(rows)])
-    for row in spread_table(shown, "runs", "data", "choice", "share_of_seeds"):
+    for row in methods.spread_table(shown, "runs", "data", "choice", "share_of_seeds"):
         yield {**row, "inducing_structure_recall": beside.get(row["data"])}
 
 
@@ -435,7 +413,7 @@ def _gains(choice: str, of: Callable[[list[float]], Any]) -> Cases:
             for share, values in runs[choice].items():
                 pairs = zip(values, runs[RANDOM][share], strict=False)
                 gains = [sign * (value - other) for value, other in pairs]
-                found.setdefault(MEASURES[key], {})[f"{share:.0%}"] = of(gains)
+                found.setdefault(methods.MEASURES[key], {})[f"{share:.0%}"] = of(gains)
         return found
 
     return cases
@@ -445,10 +423,10 @@ def _mean_check(choice: str, key: str) -> Check:
     """Report means by share of a choice, of random seeds and of inducing."""
 
     def cases(rows: Table) -> Row:
-        means = by_share(rows, key).only((choice, RANDOM, INDUCING))
+        means = by_share(rows, key).only((choice, RANDOM, methods.INDUCING))
         return {_TITLES[name]: values.map(np.mean) for name, values in means.items()}
 
-    return f"mean {MEASURES[key]} by share", cases
+    return f"mean {methods.MEASURES[key]} by share", cases
 
 
 def better_than_random(choice: str) -> tuple[Check, ...]:
@@ -465,7 +443,7 @@ def _of_city(of: Callable[[float, list[float]], Any]) -> Cases:
     """Return a function of the error and of those of random seeds, by choice and share."""
 
     def cases(rows: Table) -> Row:
-        runs = _on_city(rows).nested(PREDICTION, "choice", "share_of_seeds", of=list)
+        runs = _on_city(rows).nested(methods.PREDICTION, "choice", "share_of_seeds", of=list)
         return {
             _TITLES[choice]: {
                 f"{share:.0%}": of(error, runs[RANDOM][share])
@@ -482,17 +460,17 @@ _SEEDS = Experiment(
     title="Seeds at random, by activity, or spread out",
     place=f"{thesis_city.THESIS}, section 2.2, and the outlook of chapter 4",
     accepts=(thesis_city.SOURCE,),
-    sizes=by_scale(**_SIZES, systems=(2, 5, 20), shares=thesis_city.SHARES, city=thesis_city.CITY),
+    sizes={**_SIZES, "systems": (2, 5, 20), "shares": thesis_city.SHARES, "city": thesis_city.CITY},
     parts=seeds_parts,
     figure=LineFigure(
         "share_of_seeds",
         thesis_city.SHARE_TITLE,
-        {key: MEASURES[key] for key in _JUDGED},
+        {key: methods.MEASURES[key] for key in _JUDGED},
         {
             _TITLES[RANDOM]: Look(BLUE, "solid", "circle"),
             _TITLES[ACTIVITY]: Look(ORANGE, "dash", "square"),
             _TITLES[SPREAD]: Look(GREEN, "dashdot", "diamond"),
-            INDUCING: LOOKS[INDUCING],
+            methods.INDUCING: methods.LOOKS[methods.INDUCING],
         },
         panel="data",
         table=_drawn,
@@ -537,7 +515,7 @@ _SEEDS = Experiment(
         "20 systems, 5 at the small scale. They are run on with process noise, unlike in "
         "figures 2.3 to 2.5: with independent states all series would be equally active, and "
         "equally far apart.",
-        UNCOVERED,
+        methods.UNCOVERED,
     ),
     cost=("15 s", "5 min"),
 )
