@@ -126,7 +126,11 @@ class Tuning:
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one flat dict per point, as for a data frame."""
-        return [{**point.options, **_measures(point)} for point in self.points]
+        rows = []
+        for point in self.points:
+            options, *values = point
+            rows.append({**options, **dict(zip(TuningPoint._fields[1:], values, strict=True))})
+        return rows
 
 
 class _Task(NamedTuple):
@@ -197,11 +201,13 @@ def grid_points(learner: Learner, grid: Mapping[str, Sequence[Any]]) -> list[dic
         If it has none of them, one is no option of any learner, or one has no values.
     """
     own = [spec.name for spec in option_specs(learner)]
+    classes = map(learner_class, learner_names())
+    of_any = {spec.name for cls in classes for spec in option_specs(cls)}
     axes = {}
     for name, values in grid.items():
         if name in own:
             axes[name] = [plain_value(value) for value in values]
-        elif name not in _options_of_any_learner():
+        elif name not in of_any:
             raise InputError(
                 f"{name!r} in the grid is no option of any learner; {learner.title} has "
                 f"{', '.join(own)}."
@@ -214,10 +220,6 @@ def grid_points(learner: Learner, grid: Mapping[str, Sequence[Any]]) -> list[dic
     return [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
 
 
-def _options_of_any_learner() -> set[str]:
-    return {spec.name for name in learner_names() for spec in option_specs(learner_class(name))}
-
-
 def _point(task: _Task, options: dict[str, Any]) -> TuningPoint:
     learner = dataclasses.replace(task.learner, **options)
     result = learn(task.table, learner, seed=task.seed, test=task.test, truth=task.truth)
@@ -226,7 +228,3 @@ def _point(task: _Task, options: dict[str, Any]) -> TuningPoint:
 
 
 _MEASURED = tuple(name for name in TuningPoint._fields if name not in ("options", "seconds"))
-
-
-def _measures(point: TuningPoint) -> dict[str, Any]:
-    return {name: value for name, value in point._asdict().items() if name != "options"}

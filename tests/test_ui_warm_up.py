@@ -14,7 +14,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from graftviz.datasets import DataSet, load_dataset
-from graftviz.datasets.networks import NETWORKS, network_sample
+from graftviz.datasets.networks import network_sample
 from graftviz.errors import InputError
 from graftviz.inspection.answers import METHODS, answer_steps
 from graftviz.learners.base import Learner
@@ -35,7 +35,7 @@ from graftviz.player.rehearsal import (
 )
 from graftviz.ranks import RankSimulation, ranked_steps, simulated_ranks
 from graftviz.regions.overview import coefficient_map
-from graftviz.sampling import random_model
+from graftviz.sampling import karate_graph, les_miserables_graph, random_model
 from graftviz.sampling.graphs import grid_graph
 from graftviz.table import DiscreteTable
 from graftviz.ui import engine as engine_module
@@ -131,8 +131,8 @@ def test_what_the_page_opens_with_needs_no_later_job() -> None:
         job()
     before = signatures()
     watch(BestChoice(preset=PAGE_PRESET), known=True)
-    for name in NETWORKS:
-        network_sample(name)
+    for graph in (karate_graph(), les_miserables_graph()):
+        network_sample(graph, edge_sigma=0.5)
     assert signatures() == before
 
 

@@ -124,7 +124,8 @@ def run(arguments: argparse.Namespace) -> int:
     }
     check_settings(model, arguments.rows, **settings)
     folder = create_folder(arguments.out)
-    _load_sampler()
+    # Compiles the sampler, so that this time is not reported.
+    sample_gibbs(random_model(grid_graph(1, 2).edges, [2, 2]), rows=1, burn_in=5, chains=2)
     started = time.perf_counter()
     with progress(arguments.rows, "sampling rows") as bar:
         sample = sample_gibbs(
@@ -211,11 +212,6 @@ def _grid(nodes: int | None, shape: str | None) -> Graph:
     if nodes not in (None, rows * columns):
         raise InputError(f"--shape {shape} has {rows * columns} nodes, but --nodes is {nodes}.")
     return grid_graph(rows, columns)
-
-
-def _load_sampler() -> None:
-    """Draw one row from a tiny model, so that compilation is not counted in the reported rate."""
-    sample_gibbs(random_model(grid_graph(1, 2).edges, [2, 2]), rows=1, burn_in=5, chains=2)
 
 
 def _unseen_state(table: DiscreteTable) -> str:

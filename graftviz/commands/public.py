@@ -60,8 +60,9 @@ def read(arguments: argparse.Namespace) -> DataSet | None:
                 f"There is no file and no public data set {name!r}; did you mean {near[0]}:{path}?"
             )
         if arguments.read:
+            prefixes = ", ".join(f"{name}:PATH" for name in public_names())
             raise InputError(
-                f"--read is for public data sets, {_prefixes()}, not for {arguments.table}."
+                f"--read is for public data sets, {prefixes}, not for {arguments.table}."
             )
         return None
     if not path:
@@ -85,7 +86,3 @@ def data_help(option_line: Callable[[OptionSpec], str]) -> list[str]:
         lines.append(f"options of {name}:PATH (--read OPTION=VALUE, shown with defaults):")
         lines += [option_line(spec) for spec in option_specs(public_reader(name))]
     return lines
-
-
-def _prefixes() -> str:
-    return ", ".join(f"{name}:PATH" for name in public_names())

@@ -24,18 +24,13 @@ ROOT = Path(__file__).resolve().parents[2] / "sample_data"
 def folder_keys(root: Path = ROOT) -> tuple[str, ...]:
     """Return the names of all data folders by rank, then by name; none if `root` is missing."""
     found = [path.parent for path in root.glob("*/table.csv")]
-    return tuple(path.name for path in sorted(found, key=lambda path: (_rank(path), path.name)))
+    ranks = {path.name: float(_about(path).get("rank", math.inf)) for path in found}
+    return tuple(sorted(ranks, key=lambda name: (ranks[name], name)))
 
 
 def folder_title(key: str, root: Path = ROOT) -> str:
     """Return the title of a data folder; its name if ``about.json`` has no title."""
     return str(_about(root / key).get("title", key))
-
-
-def folder_model(key: str, root: Path = ROOT) -> Path | None:
-    """Return the path of the model that a data folder was sampled from; None if there is none."""
-    path = root / key / "model.uai"
-    return path if path.exists() else None
 
 
 def load_folder(key: str, root: Path = ROOT) -> DataSet:
@@ -62,10 +57,6 @@ def load_folder(key: str, root: Path = ROOT) -> DataSet:
     )
 
 
-def _rank(folder: Path) -> float:
-    return float(_about(folder).get("rank", math.inf))
-
-
 def _about(folder: Path) -> dict[str, Any]:
     path = folder / "about.json"
     title = f"{path.name} of data set {folder.name}"
@@ -74,9 +65,7 @@ def _about(folder: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as problem:
-        raise InputError(
-            f"{path.name} of data set {folder.name} cannot be read: {problem}."
-        ) from None
+        raise InputError(f"{title} cannot be read: {problem}.") from None
     if not isinstance(content, dict):
         raise InputError(f"{title} must hold a JSON object.")
     return content

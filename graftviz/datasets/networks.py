@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+import numpy as np
 
 from graftviz.datasets.dataset import DataSet
 from graftviz.model import PairwiseMRF
 from graftviz.sampling import (
     Graph,
-    karate_graph,
-    les_miserables_graph,
     random_model,
     sample_gibbs,
 )
@@ -18,37 +15,20 @@ from graftviz.sampling.exact import sample_exact
 from graftviz.sampling.graphs import random_graph
 from graftviz.table import DiscreteTable
 
-SEED = 1
+SEED, STATES, ROWS = 1, 3, 4000  # of the samples on real graphs
 DENSE, DENSE_TITLE = "dense-16", "Dense network · 16 variables, 2 states"
 
 
-class NetworkSpec(NamedTuple):
-    """Graph, and parameters of the model and of the sample."""
-
-    graph: Callable[[], Graph]
-    states: int
-    rows: int
-    edge_sigma: float
-
-
-NETWORKS = {
-    "karate": NetworkSpec(karate_graph, states=3, rows=4000, edge_sigma=0.5),
-    "les-miserables": NetworkSpec(les_miserables_graph, states=3, rows=4000, edge_sigma=0.4),
-}
-
-
-def network_sample(key: str) -> tuple[DiscreteTable, Graph]:
-    """Return the table sampled for one of :data:`NETWORKS`, with a fixed seed, and its graph."""
-    network = NETWORKS[key]
-    graph = network.graph()
+def network_sample(graph: Graph, edge_sigma: float) -> tuple[DiscreteTable, np.ndarray]:
+    """Return rows sampled from a model with random potentials on a graph, and its edges."""
     model = random_model(
         graph.edges,
-        [network.states] * graph.n_nodes,
-        edge_sigma=network.edge_sigma,
+        [STATES] * graph.n_nodes,
+        edge_sigma=edge_sigma,
         seed=SEED,
         names=graph.names,
     )
-    return sample_gibbs(model, network.rows, seed=SEED).table, graph
+    return sample_gibbs(model, ROWS, seed=SEED).table, graph.edges
 
 
 def dense_network(seed: int, variables: int = 16, rows: int = 1_000) -> tuple[DataSet, PairwiseMRF]:

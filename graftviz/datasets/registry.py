@@ -12,9 +12,10 @@ import numpy as np
 
 from graftviz.datasets.dataset import DataSet, positions_from_names
 from graftviz.datasets.digits import digits_table
-from graftviz.datasets.folders import folder_keys, folder_model, folder_title, load_folder
+from graftviz.datasets.folders import ROOT, folder_keys, folder_title, load_folder
 from graftviz.datasets.networks import network_sample
 from graftviz.errors import InputError
+from graftviz.sampling import karate_graph, les_miserables_graph
 from graftviz.table import DiscreteTable
 
 
@@ -28,11 +29,6 @@ class _BuiltIn(NamedTuple):
     test_fraction: float
 
 
-def _network(key: str) -> tuple[DiscreteTable, np.ndarray]:
-    table, graph = network_sample(key)
-    return table, graph.edges
-
-
 _DIGITS = (
     "1,797 handwritten digits of 8 × 8 pixels, from scikit-learn. Every pixel is a variable; the "
     "learner has no information on their positions, but most learned edges join pixels that "
@@ -44,7 +40,7 @@ _BUILT_IN = {
         description="Friendships in a karate club (Zachary 1977), from networkx; the two leaders "
         "are hubs. The graph is real; the rows are sampled from a model with random potentials "
         "on it.",
-        load=lambda: _network("karate"),
+        load=lambda: network_sample(karate_graph(), edge_sigma=0.5),
         suggested={"lam": 0.0035},
         test_fraction=0.1,
     ),
@@ -53,7 +49,7 @@ _BUILT_IN = {
         description="Characters of the novel that appear together (Knuth 1993), from networkx: "
         "many triangles, with Valjean in the centre. The graph is real; the rows are sampled from "
         "a model with random potentials on it. Edges in dense groups are hard to recover.",
-        load=lambda: _network("les-miserables"),
+        load=lambda: network_sample(les_miserables_graph(), edge_sigma=0.4),
         suggested={"lam": 0.003},
         test_fraction=0.1,
     ),
@@ -127,7 +123,8 @@ def model_path(key: str) -> Path | None:
         For an unknown key.
     """
     _check(key)
-    return None if key in _BUILT_IN else folder_model(key)
+    path = ROOT / key / "model.uai"
+    return path if path.exists() else None
 
 
 def _check(key: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from graftviz.figures.style import BLUE, GREEN, VERMILION, finish
+from graftviz.figures.style import BLUE, GREEN, VERMILION, Look, curve, finish
 from graftviz.narrative.budget import seconds_text, setting_words
 from graftviz.narrative.phrases import plural
 from graftviz.tradeoff import TradeOff
@@ -26,9 +26,9 @@ _STRETCH = 2.2  # shown range relative to that of the bounded models
 _FEW = 2
 _DECADES = 300.0
 _LOOKS = {
-    "bounded": ("Bounded inference, by τ", BLUE, "solid", "circle"),
-    "l1": ("Nodewise ℓ₁, by λ", VERMILION, "dash", "diamond"),
-    "truth": ("True network", GREEN, "dot", "star"),
+    "bounded": ("Bounded inference, by τ", Look(BLUE, "solid", "circle")),
+    "l1": ("Nodewise ℓ₁, by λ", Look(VERMILION, "dash", "diamond")),
+    "truth": ("True network", Look(GREEN, "dot", "star")),
 }
 
 
@@ -55,8 +55,10 @@ def quality_figure(
     for family, mine in _families(points).items():
         mine.sort(key=lambda point: getattr(point, cost))
         _draw(figure, family, mine, cost, quality, measure, chosen, "bottom center")
+    costs = [getattr(point, cost) for point in points]
+    is_narrow = not costs or max(costs) < _DECADES * min(costs)
     figure.update_xaxes(
-        title=COST_AXES[cost], type="log", tickformat="~s", dtick=_dtick(points, cost)
+        title=COST_AXES[cost], type="log", tickformat="~s", dtick="D2" if is_narrow else 1
     )
     figure.update_yaxes(title=QUALITY_AXES[quality])
     if reach := _reach(points, quality):
@@ -116,12 +118,6 @@ def _annotate_hidden(
     )
 
 
-def _dtick(points: Sequence[TradeOff], cost: str) -> str | int:
-    """Return the ticks of a logarithmic axis: 1, 2, 5 within few decades, else powers of ten."""
-    values = [getattr(point, cost) for point in points]
-    return "D2" if not values or max(values) < _DECADES * min(values) else 1
-
-
 def _draw(
     figure: go.Figure,
     family: str,
@@ -132,29 +128,25 @@ def _draw(
     chosen: float | None,
     labels: str,
 ) -> None:
-    name, colour, dash, symbol = _LOOKS[family]
+    name, look = _LOOKS[family]
     is_bounded = family == "bounded"
     marked = [is_bounded and point.setting == chosen for point in points]
     figure.add_trace(
-        go.Scatter(
-            x=[_UNITS.get(x, 1.0) * getattr(point, x) for point in points],
-            y=[getattr(point, y) for point in points],
-            name=name,
+        curve(
+            name,
+            [_UNITS.get(x, 1.0) * getattr(point, x) for point in points],
+            [getattr(point, y) for point in points],
+            look,
+            hover="%{customdata}",
+            sizes=[17 if mark or family == "truth" else 11 for mark in marked],
             mode="lines+markers+text" if is_bounded else "lines+markers",
             text=[setting_words(point, measure).replace(" = ", " ") for point in points],
             textposition=labels,
             textfont={"size": 14},
             cliponaxis=False,
-            line={"color": colour, "dash": dash, "width": 2.2},
-            marker={
-                "symbol": symbol,
-                "size": [17 if mark or family == "truth" else 11 for mark in marked],
-                "color": colour,
-                "opacity": 1.0,
-                "line": {"width": [3 if mark else 0 for mark in marked], "color": "#F0A800"},
-            },
+            marker_opacity=1.0,
+            marker_line={"width": [3 if mark else 0 for mark in marked], "color": "#F0A800"},
             customdata=[_hover(point, measure) for point in points],
-            hovertemplate="%{customdata}<extra></extra>",
         )
     )
 

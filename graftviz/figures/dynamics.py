@@ -10,11 +10,12 @@ import plotly.graph_objects as go
 
 from graftviz.dynamics import LEARNERS
 from graftviz.dynamics.measuring import Measured
-from graftviz.figures.style import BLUE, GREEN, VERMILION, finish
+from graftviz.figures.style import BLUE, GREEN, VERMILION, Look, curve, finish
 
 _HEIGHT = 360
-_LOOKS = ((BLUE, "solid", "circle"), (VERMILION, "dash", "diamond"))  # of the learners, last first
-_RECALL = ("StructRec", GREEN, "dot", "square")
+# Of the learners, last first.
+_LOOKS = (Look(BLUE, "solid", "circle"), Look(VERMILION, "dash", "diamond"))
+_RECALL = Look(GREEN, "dot", "square")
 
 
 def prediction_figure(
@@ -48,34 +49,24 @@ def prediction_figure(
         mine = sorted((p for p in points if p.learner == learner), key=place)
         if not mine:
             continue
-        name, colour, dash, symbol = _look(learner)
-        label = f"{name}: PredError"
+        name, look = _look(learner)
         places = [place(point) for point in mine]
-        errors = [point.pred_error_test for point in mine]
-        _line(figure, places, errors, label, (colour, dash, symbol), chosen)
+        errors: list[float | None] = [point.pred_error_test for point in mine]
+        curves = [("PredError", errors, look)]
         if mine[0].recall is not None:
-            colour = colour if level is None else _RECALL[1]
-            _line(
-                figure,
-                places,
-                [point.recall for point in mine],
-                f"{name}: StructRec",
-                (colour, _RECALL[2], _RECALL[3]),
-                chosen,
-            )
+            recall = _RECALL._replace(color=look.color) if level is None else _RECALL
+            curves.append(("StructRec", [point.recall for point in mine], recall))
+        for measure, values, own in curves:
+            label = f"{name}: {measure}"
+            sizes = [13 if at == chosen else 8 for at in places]
+            hover = f"{label}<br>%{{x}}: %{{y:.4f}}"
+            figure.add_trace(curve(label, places, values, own, hover=hover, sizes=sizes))
     if level is not None:
-        name, colour, dash, _ = _look(level.learner)
+        name, look = _look(level.learner)
         reach, value = sorted(map(place, points)), level.pred_error_test
-        figure.add_trace(
-            go.Scatter(
-                x=[reach[0], reach[-1]] if reach else [],
-                y=[value, value] if reach else [],
-                name=f"{name}: PredError",
-                mode="lines",
-                line={"color": colour, "dash": dash, "width": 2.2},
-                hovertemplate=f"{name}: %{{y:.4f}}<extra></extra>",
-            )
-        )
+        ends, values = ([reach[0], reach[-1]], [value, value]) if reach else ([], [])
+        hover = f"{name}: %{{y:.4f}}"
+        figure.add_trace(curve(f"{name}: PredError", ends, values, look, hover=hover, mode="lines"))
     figure.add_vline(x=chosen, line={"color": "#F0A800", "width": 7}, opacity=0.3)
     figure.update_xaxes(title=axis)
     has_recall = any(point.recall is not None for point in points)
@@ -91,33 +82,7 @@ def prediction_figure(
     return figure
 
 
-def _look(learner: str) -> tuple[str, str, str, str]:
-    """Return title, colour, dash and symbol of a learner."""
+def _look(learner: str) -> tuple[str, Look]:
+    """Return the title and the look of a learner."""
     place = [*reversed(LEARNERS)].index(learner)
-    return LEARNERS[learner].title, *_LOOKS[place % len(_LOOKS)]
-
-
-def _line(
-    figure: go.Figure,
-    places: Sequence[int],
-    values: Sequence[float | None],
-    name: str,
-    look: tuple[str, str, str],
-    chosen: int,
-) -> None:
-    colour, dash, symbol = look
-    figure.add_trace(
-        go.Scatter(
-            x=list(places),
-            y=values,
-            name=name,
-            mode="lines+markers",
-            line={"color": colour, "dash": dash, "width": 2.2},
-            marker={
-                "symbol": symbol,
-                "size": [13 if place == chosen else 8 for place in places],
-                "color": colour,
-            },
-            hovertemplate=f"{name}<br>%{{x}}: %{{y:.4f}}<extra></extra>",
-        )
-    )
+    return LEARNERS[learner].title, _LOOKS[place % len(_LOOKS)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import floor, log10
 from typing import Any
 
@@ -15,6 +16,8 @@ from graftviz.figures.style import (
     GREY,
     ORANGE,
     VERMILION,
+    Look,
+    curve,
     finish,
 )
 from graftviz.narrative.selection import best_points
@@ -48,51 +51,35 @@ def path_figure(path: LamPath) -> go.Figure:
     )
 
     def line(
-        name: str, values: list[float | None], row: int, look: dict[str, Any], **more: bool
+        name: str, values: Sequence[float | None], row: int, look: Look, width: float, **more: Any
     ) -> None:
         figure.add_trace(
-            go.Scatter(
-                x=lams,
-                y=values,
-                name=name,
-                mode="lines+markers",
+            curve(
+                name,
+                lams,
+                values,
+                look,
+                hover=f"{name} %{{y:.5g}}<br>λ = %{{customdata[0]:.3g}}, "
+                "%{customdata[1]:,} edges",
+                width=width,
                 customdata=[[point.lam, point.edges] for point in points],
-                hovertemplate=f"{name} %{{y:.5g}}<br>λ = %{{customdata[0]:.3g}}, "
-                "%{customdata[1]:,} edges<extra></extra>",
-                **look,
             ),
             row=row,
             col=1,
             **more,
         )
 
-    line(
-        "NLPL, training rows",
-        [point.nlpl_train for point in points],
-        1,
-        {"line": {"color": GREY, "dash": "dot"}, "marker": {"symbol": "circle-open"}},
-    )
-    line(
-        "NLPL, held-out rows",
-        [point.nlpl_held_out for point in points],
-        1,
-        {"line": {"color": BLUE, "width": 3}, "marker": {"size": 8}},
-    )
-    line(
-        "EBIC",
-        [_ebic_a_row(path, point) for point in points],
-        2,
-        {"line": {"color": VERMILION, "width": 3}, "marker": {"size": 8, "symbol": "diamond"}},
-    )
+    train = [point.nlpl_train for point in points]
+    line("NLPL, training rows", train, 1, Look(GREY, "dot", "circle-open"), 2)
+    held_out = [point.nlpl_held_out for point in points]
+    line("NLPL, held-out rows", held_out, 1, Look(BLUE, "solid", "circle"), 3)
+    ebic = [_ebic_a_row(path, point) for point in points]
+    line("EBIC", ebic, 2, Look(VERMILION, "solid", "diamond"), 3)
     _draw_edges(figure, path)
     if any(point.f1 is not None for point in points):
-        line(
-            "F1 against the truth",
-            [point.f1 for point in points],
-            3,
-            {"line": {"color": GREEN, "width": 2}, "marker": {"symbol": "square"}},
-            secondary_y=True,
-        )
+        f1 = [point.f1 for point in points]
+        look = Look(GREEN, "solid", "square")
+        line("F1 against the truth", f1, 3, look, 2, secondary_y=True)
         figure.update_yaxes(
             title_text="F1",
             range=[0, 1.05],
@@ -105,7 +92,10 @@ def path_figure(path: LamPath) -> go.Figure:
     for name, point in best_points(path):
         _mark(figure, path, name, point)
     values, words = _ticks(path)
-    figure.update_xaxes(type="log", range=_reading_direction(path), tickvals=values, ticktext=words)
+    left, right = map(log10, _shown(path))
+    margin = 0.05 * (left - right) or 0.1
+    reach = [left + margin, right - margin]
+    figure.update_xaxes(type="log", range=reach, tickvals=values, ticktext=words)
     figure.update_xaxes(title_text="λ (log scale; smaller to the right)", row=3, col=1)
     figure.update_yaxes(title_text="nats per row", row=1, col=1)
     figure.update_yaxes(title_text="EBIC / 2N", row=2, col=1)
@@ -200,13 +190,6 @@ def _shown(path: LamPath) -> tuple[float, float]:
     """Return the largest and the smallest λ of the axis; for a finished path, those visited."""
     finished = path.stop_reason and path.points
     return path.planned[0], (path.points[-1].lam if finished else path.planned[-1])
-
-
-def _reading_direction(path: LamPath) -> list[float]:
-    """Return the ends of the log axis, the largest λ on the left."""
-    left, right = map(log10, _shown(path))
-    margin = 0.05 * (left - right) or 0.1
-    return [left + margin, right - margin]
 
 
 def _ticks(path: LamPath) -> tuple[list[float], list[str]]:

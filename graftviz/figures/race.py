@@ -8,19 +8,30 @@ from typing import Any
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from graftviz.figures.style import BLACK, BLUE, GREEN, GREY, ORANGE, VERMILION, escaped, finish
+from graftviz.figures.style import (
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    VERMILION,
+    Look,
+    curve,
+    escaped,
+    finish,
+)
 from graftviz.racing import AXES, ColumnResult, Race, column_results
 
 # Pixels: title, buttons and legend; a plot; gap between plots; table header; table row.
 _TOP, _PLOT, _GAP, _HEAD, _ROW = 190, 270, 90, 34, 28
 PURPLE = "#B0588E"  # Okabe and Ito's purple, darkened for thin lines
 _LOOKS = (
-    (BLUE, "solid", "circle"),
-    (VERMILION, "dash", "square"),
-    (GREEN, "dot", "triangle-up"),
-    (PURPLE, "dashdot", "diamond"),
-    (GREY, "longdashdot", "x"),
-    (ORANGE, "longdash", "star"),
+    Look(BLUE, "solid", "circle"),
+    Look(VERMILION, "dash", "square"),
+    Look(GREEN, "dot", "triangle-up"),
+    Look(PURPLE, "dashdot", "diamond"),
+    Look(GREY, "longdashdot", "x"),
+    Look(ORANGE, "longdash", "star"),
 )
 _PLOTS = (
     ("recall", "Recall"),
@@ -42,7 +53,12 @@ def race_figure(race: Race, title: str, axis: str = "seconds") -> go.Figure:
     InputError
         If `axis` is unknown.
     """
-    plots = [plot for plot in _PLOTS if _is_available(race, plot[0])]
+    moments = [moment for course in race.courses for moment in course.moments]
+    plots = [
+        (name, title)
+        for name, title in _PLOTS
+        if any(getattr(moment, name) is not None for moment in moments)
+    ]
     rows = (len(plots) + 1) // 2
     table = _HEAD + _ROW * (len(race.courses) + 1)
     drawing = rows * (_PLOT + _GAP) + table
@@ -63,28 +79,19 @@ def race_figure(race: Race, title: str, axis: str = "seconds") -> go.Figure:
             if name == "objective" and course.yardstick != shared:
                 continue
             drawn.append(number)
-            color, dash, symbol = _LOOKS[number % len(_LOOKS)]
             values = [getattr(moment, name) for moment in course.moments]
-            figure.add_trace(
-                go.Scatter(
-                    x=course.costs(axis),
-                    y=values,
-                    name=escaped(course.name),
-                    legendgroup=str(number),
-                    showlegend=name == plots[0][0],
-                    mode="lines+markers",
-                    line={"color": color, "dash": dash, "width": 2.2, "shape": "hv"},
-                    marker={
-                        "symbol": symbol,
-                        "size": [0] * (len(values) - 1) + [10],
-                        "color": color,
-                    },
-                    hovertemplate=f"{escaped(course.name)}<br>%{{y:.4g}} at %{{x:.4g}}"
-                    "<extra></extra>",
-                ),
-                row=row,
-                col=column,
+            trace = curve(
+                escaped(course.name),
+                course.costs(axis),
+                values,
+                _LOOKS[number % len(_LOOKS)],
+                hover=f"{escaped(course.name)}<br>%{{y:.4g}} at %{{x:.4g}}",
+                sizes=[0] * (len(values) - 1) + [10],
+                legendgroup=str(number),
+                showlegend=name == plots[0][0],
+                line_shape="hv",
             )
+            figure.add_trace(trace, row=row, col=column)
     figure.add_trace(_table(race), row=rows + 1, col=1)
     height = _TOP + drawing + 30
     finish(figure, f"Race on {title}", height)
@@ -134,11 +141,6 @@ def _axis_buttons(race: Race, drawn: list[int], plots: int, axis: str) -> dict[s
         "yanchor": "top",
         "showactive": True,
     }
-
-
-def _is_available(race: Race, name: str) -> bool:
-    moments = (moment for course in race.courses for moment in course.moments)
-    return any(getattr(moment, name) is not None for moment in moments)
 
 
 def _scale(race: Race, axis: str) -> str:

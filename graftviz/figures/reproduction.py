@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from graftviz.figures.style import BLACK, BLUE, ORANGE, VERMILION, finish
+from graftviz.figures.style import BLACK, BLUE, LEGEND_BELOW, ORANGE, VERMILION, Look, curve, finish
 
 _ROW_HEIGHT = 400
 # Horizontal axes in order of preference.
@@ -24,14 +24,6 @@ AXES = {
 _SCALE = ("#440154", "#3B528B", "#21918C", "#35B779", "#7AB52B")
 _DASHES = ("solid", "dash", "longdashdot", "dashdot", "longdash")
 _SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross")
-
-
-class Look(NamedTuple):
-    """Colour, dash and symbol of a line."""
-
-    color: str
-    dash: str
-    symbol: str
 
 
 BASELINE_LOOKS = (Look(BLACK, "solid", "x"), Look(VERMILION, "dot", "star"))
@@ -103,25 +95,23 @@ def learning_curves(title: str, panels: Sequence[CurvePanel], *, axis: str = "ra
             _add_axis_menu(figure, order, drawn, len(quantities), len(panels))
     finished = finish(figure, title, 160 + _ROW_HEIGHT * max(len(quantities), 1))
     # The legend is below the panels; titles and menu are above.
-    return finished.update_layout(
-        legend={"x": 0.0, "xanchor": "left", "yref": "container", "y": 0.0, "yanchor": "bottom"},
-        margin={"b": 130, "t": 130},
-    )
+    return finished.update_layout(legend=LEGEND_BELOW, margin={"b": 130, "t": 130})
 
 
 def _trace(line: Line, *, shown: bool) -> go.Scatter:
     count = len(line.y)
     # A few symbols distinguish lines without colour.
     marks = [9 if k % max(count // 8, 1) == 0 else 0 for k in range(count)]
-    return go.Scatter(
-        y=list(line.y),
-        name=line.name,
+    return curve(
+        line.name,
+        None,
+        list(line.y),
+        line.look,
+        hover=f"{line.name}<br>%{{x:.4g}}, %{{y:.5g}}",
+        sizes=marks,
+        width=2,
         legendgroup=line.name,
         showlegend=shown,
-        mode="lines+markers",
-        line={"color": line.look.color, "dash": line.look.dash, "width": 2},
-        marker={"symbol": line.look.symbol, "size": marks, "color": line.look.color},
-        hovertemplate=f"{line.name}<br>%{{x:.4g}}, %{{y:.5g}}<extra></extra>",
     )
 
 
@@ -219,21 +209,18 @@ def growth_figure(title: str, groups: Mapping[str, Sequence[Growth]]) -> go.Figu
     names: set[str] = set()
     for column, growths in enumerate(groups.values(), start=1):
         for growth in growths:
-            figure.add_trace(
-                go.Scatter(
-                    x=list(growth.n),
-                    y=list(growth.counts),
-                    name=growth.name,
-                    legendgroup=growth.name,
-                    showlegend=growth.name not in names,
-                    mode="lines+markers",
-                    line={"color": growth.look.color, "dash": growth.look.dash},
-                    marker={"symbol": growth.look.symbol, "size": 10},
-                    hovertemplate="n = %{x}: %{y:,.0f}<extra></extra>",
-                ),
-                row=1,
-                col=column,
+            trace = curve(
+                growth.name,
+                list(growth.n),
+                list(growth.counts),
+                growth.look,
+                hover="n = %{x}: %{y:,.0f}",
+                sizes=10,
+                width=2,
+                legendgroup=growth.name,
+                showlegend=growth.name not in names,
             )
+            figure.add_trace(trace, row=1, col=column)
             names.add(growth.name)
             if growth.power is not None:
                 figure.add_annotation(

@@ -8,8 +8,7 @@ from typing import NamedTuple
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from graftviz.figures.reproduction import Look
-from graftviz.figures.style import BLACK, BLUE, VERMILION, finish
+from graftviz.figures.style import BLACK, BLUE, LEGEND_BELOW, VERMILION, Look, curve, finish
 
 _HEIGHT = 600
 _PANEL_HEIGHT = 330
@@ -77,7 +76,8 @@ def lines_figure(title: str, panels: Sequence[SpreadPanel], *, share_y: bool = F
             figure.update_xaxes(type="log", tickvals=places, ticktext=words, row=1, col=column)
         if panel.log_y:
             figure.update_yaxes(type="log", exponentformat="power", row=1, col=column)
-    return _with_legend_below(finish(figure, title, _HEIGHT), 160)
+    finish(figure, title, _HEIGHT)
+    return figure.update_layout(legend=LEGEND_BELOW, margin={"b": 160, "t": 110})
 
 
 def _line(line: SpreadLine, *, logarithmic: bool, shown: bool) -> go.Scatter:
@@ -86,17 +86,17 @@ def _line(line: SpreadLine, *, logarithmic: bool, shown: bool) -> go.Scatter:
         for value in line.y
     ]
     bars = {"type": "data", "array": list(line.spread), "thickness": 1.2, "width": 3}
-    return go.Scatter(
-        x=list(line.x),
-        y=values,
+    return curve(
+        line.name,
+        list(line.x),
+        values,
+        line.look,
+        hover=f"{line.name}<br>%{{x:.4g}}: %{{y:.4g}}",
+        sizes=9,
+        width=2,
         error_y=bars if line.spread else None,
-        name=line.name,
         legendgroup=line.name,
         showlegend=shown,
-        mode="lines+markers",
-        line={"color": line.look.color, "dash": line.look.dash, "width": 2},
-        marker={"symbol": line.look.symbol, "size": 9, "color": line.look.color},
-        hovertemplate=f"{line.name}<br>%{{x:.4g}}: %{{y:.4g}}<extra></extra>",
     )
 
 
@@ -171,12 +171,5 @@ def week_figure(
             )
     figure.update_xaxes(dtick=24)
     figure.update_xaxes(title_text=x_title, row=rows)
-    return _with_legend_below(finish(figure, title, 190 + _PANEL_HEIGHT * rows), 120)
-
-
-def _with_legend_below(figure: go.Figure, room: int) -> go.Figure:
-    """Move the legend below the panels, as titles are above."""
-    return figure.update_layout(
-        legend={"x": 0.0, "xanchor": "left", "yref": "container", "y": 0.0, "yanchor": "bottom"},
-        margin={"b": room, "t": 110},
-    )
+    finish(figure, title, 190 + _PANEL_HEIGHT * rows)
+    return figure.update_layout(legend=LEGEND_BELOW, margin={"b": 120, "t": 110})

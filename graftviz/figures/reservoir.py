@@ -8,7 +8,16 @@ from math import log10
 import numpy as np
 import plotly.graph_objects as go
 
-from graftviz.figures.style import BLUE, GREEN, GREY, ORANGE, VERMILION, escaped, finish
+from graftviz.figures.style import (
+    BLUE,
+    GREEN,
+    GREY,
+    LEGEND_BELOW,
+    ORANGE,
+    VERMILION,
+    escaped,
+    finish,
+)
 from graftviz.ranks import RankedStep, RankSimulation
 from graftviz.search.activation import Activation
 from graftviz.trace import ReservoirView
@@ -17,7 +26,6 @@ _HEIGHT = 296  # all three fit into the window of a laptop
 _FEW = 12  # edges that each get a tick
 _SHADE = "rgba(0, 114, 178, 0.22)"
 _BAND = "rgba(0, 158, 115, 0.18)"
-_LEGEND_BELOW = {"y": 0.0, "yanchor": "bottom", "x": 0.0, "xanchor": "left", "yref": "container"}
 
 
 def rank_figure(
@@ -216,6 +224,6 @@ def _finish(figure: go.Figure, title: str) -> go.Figure:
     """Apply the style of half-page figures, with the legend below."""
     figure = finish(figure, title, _HEIGHT)
     figure.update_layout(
-        title={"text": title}, margin={"l": 70, "r": 32, "t": 44, "b": 110}, legend=_LEGEND_BELOW
+        title={"text": title}, margin={"l": 70, "r": 32, "t": 44, "b": 110}, legend=LEGEND_BELOW
     )
     return figure

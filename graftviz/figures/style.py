@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import plotly.graph_objects as go
 
@@ -14,7 +16,39 @@ BLUE = "#0072B2"
 VERMILION = "#D55E00"
 PURPLE = "#9E4876"
 GREY = "#7F7F7F"
+LEGEND_BELOW = {"x": 0.0, "xanchor": "left", "yref": "container", "y": 0.0, "yanchor": "bottom"}
 _GRID = "rgba(127, 127, 127, 0.25)"  # visible on light and on dark backgrounds
+
+
+class Look(NamedTuple):
+    """Colour, dash and symbol of a curve."""
+
+    color: str
+    dash: str
+    symbol: str
+
+
+def curve(
+    name: str,
+    x: Any,
+    y: Any,
+    look: Look,
+    *,
+    hover: str,
+    sizes: int | Sequence[int] = 8,
+    width: float = 2.2,
+    **more: Any,
+) -> go.Scatter:
+    """Return a line with a marker at every point; `hover` is the text shown for a point."""
+    return go.Scatter(
+        x=x,
+        y=y,
+        name=name,
+        line={"color": look.color, "dash": look.dash, "width": width},
+        marker={"color": look.color, "symbol": look.symbol, "size": sizes},
+        hovertemplate=f"{hover}<extra></extra>",
+        **{"mode": "lines+markers", **more},
+    )
 
 
 def finish(figure: go.Figure, title: str, height: int) -> go.Figure:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from graftviz.trace import NO_PAIRS, History, Step
 AXES: Mapping[str, str] = MappingProxyType(
     {"seconds": "engine seconds", "tests": "edge tests", "edges": "edges"}
 )
+
+
+_UNSPENT = {"step": 0, "seconds": 0.0, "tests": 0, "tables": 0, "edges": 0}  # before the first step
 
 
 class Moment(NamedTuple):
@@ -122,8 +125,12 @@ def course_of(run: Run, name: str = "", yardstick: str = "") -> Course:
     steps = run.steps[: len(run.steps)]
     if run.start is None:
         raise ValueError("a run has no course before its first step")
-    objective = steps[0].previous_objective if steps else _start_objective(run)
-    moments = [_moment(run.start, step=0, objective=objective)]
+    if steps:
+        objective = steps[0].previous_objective
+    else:
+        assert outcome is not None  # a run whose start is set has made a step or ended
+        objective = outcome.objective
+    moments = [_moment(run.start, **_UNSPENT, objective=objective)]
     moments += [
         step_moment(step, metrics) for step, metrics in zip(steps, run.metrics, strict=False)
     ]
@@ -162,29 +169,6 @@ def step_moment(step: Step, metrics: StepMetrics) -> Moment:
     )
 
 
-def _start_objective(run: Run) -> float:
-    assert run.outcome is not None  # a run whose start is set has made a step or ended
-    return run.outcome.objective
-
-
-def _moment(
-    metrics: StepMetrics,
-    *,
-    step: int,
-    objective: float,
-    seconds: float = 0.0,
-    tests: int = 0,
-    tables: int = 0,
-    edges: int = 0,
-) -> Moment:
-    return Moment(
-        step,
-        float(seconds),
-        int(tests),
-        int(tables),
-        int(edges),
-        float(objective),
-        metrics.recall,
-        metrics.precision,
-        metrics.nlpl_test,
-    )
+def _moment(metrics: StepMetrics, **facts: Any) -> Moment:
+    recall, precision, _, nlpl_test = metrics
+    return Moment(**facts, recall=recall, precision=precision, nlpl_test=nlpl_test)
