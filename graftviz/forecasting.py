@@ -1,6 +1,6 @@
 """Forecast of the memory and time of a run.
 
-Both are sums of parts, see :mod:`graftviz.learners.cost`. The number of edge tests is exact only
+Both are sums of parts, see :mod:`graftviz.costs`. The number of edge tests is exact only
 for edge grafting; for the streaming learners it is estimated from the edge budget and the tests per
 step, and without a budget every pair is tested eventually.
 """
@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from graftviz.costs import CostPart, TableSize
 from graftviz.counts import (
     DEFAULT_CACHE_BYTES,
     counting_plan,
     planes_bytes,
 )
 from graftviz.learners.base import Learner
-from graftviz.learners.cost import CostPart, TableSize
 from graftviz.memory import resident_bytes, size_text
 from graftviz.table import ChunkedTable, DiscreteTable, Extent
 

@@ -7,7 +7,8 @@ import itertools
 import naive
 import numpy as np
 
-from graftviz.search.scoring import COUNT, belief_scoring
+from graftviz.scores.belief import belief_scoring
+from graftviz.scores.kernels import Measure
 from graftviz.table import DiscreteTable
 
 
@@ -23,9 +24,9 @@ def random_beliefs(rng, cardinalities):
     return np.concatenate([rng.dirichlet(np.ones(states)) for states in cardinalities])
 
 
-def scoring_by(search, beliefs, unit=COUNT):
+def scoring_by(search, beliefs, **measure):
     """Return the scoring of a search by these beliefs; later changes in place take effect."""
-    return belief_scoring(search.counts.packed, beliefs, unit)
+    return belief_scoring(search.counts.packed, beliefs, Measure(**measure))
 
 
 def all_scores(table, beliefs, square_root=False):

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
-import shlex
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tutorials import tutorial
 
 from graftviz import formats
 from graftviz.__main__ import main
@@ -18,12 +17,7 @@ from graftviz.formats.model_formats import ModelFormat, model_formats
 from graftviz.formats.result_folder import MANIFEST
 from graftviz.model import PairwiseMRF
 
-ROOT = Path(__file__).resolve().parent.parent
-PAGE = (ROOT / "docs" / "add_a_format.md").read_text(encoding="utf-8")
-FILE = re.search(r"<!-- file: (\w+)\.py -->\n```python\n(.*?)```\n<!-- end -->", PAGE, re.DOTALL)
-COMMAND = re.search(r"<!-- command -->\n```sh\n(.*?)\n```\n<!-- end -->", PAGE, re.DOTALL)
-assert FILE
-assert COMMAND
+TUTORIAL = tutorial("add_a_format")
 OWN = {each.file for each in model_formats()}
 
 
@@ -31,14 +25,13 @@ OWN = {each.file for each in model_formats()}
 def dot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelFormat]:
     """The format of the page, found in a second folder of the package."""
     folder = tmp_path / "formats"
-    folder.mkdir()
-    (folder / f"{FILE[1]}.py").write_text(FILE[2], encoding="utf-8")
+    TUTORIAL.write(folder)
     monkeypatch.setattr(formats, "__path__", [*formats.__path__, str(folder)])
     model_formats.cache_clear()
     (found,) = (each for each in model_formats() if each.file not in OWN)
     yield found
     model_formats.cache_clear()
-    del sys.modules[f"graftviz.formats.{FILE[1]}"]
+    del sys.modules[f"graftviz.formats.{TUTORIAL.module}"]
 
 
 def test_the_formats_are_those_of_the_pages() -> None:
@@ -52,11 +45,10 @@ def test_the_format_of_the_page_is_written_by_learn(
     dot: ModelFormat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    program, *words = shlex.split(COMMAND[1])
-    assert (program, words[:2]) == (".venv/bin/python", ["-m", "graftviz"])
-    assert main(words[2:]) == 0
+    words = TUTORIAL.command
+    assert main(words) == 0
     out = Path(words[words.index("--out") + 1])
-    assert dot.title in PAGE
+    assert dot.title in TUTORIAL.text
     text = (out / dot.file).read_text(encoding="utf-8")
     assert text.count(" -- ") == len((out / "edges.csv").read_text().splitlines()) - 1 == 10
     assert "step=1]" in text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import sys
 from collections.abc import Iterator
@@ -11,16 +10,14 @@ from pathlib import Path
 import pytest
 from app_pages import query_of, read, run_while, sentences
 from streamlit.testing.v1 import AppTest
+from tutorials import tutorial
 
 import graftviz.ui
 from graftviz import texts
 from graftviz.ui.visits import material
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = (ROOT / "docs" / "add_a_page.md").read_text(encoding="utf-8")
-BLOCK = r"<!-- {}: (\S+) -->\n```\w+\n(.*?)```\n<!-- end -->"
-FILES = dict(re.findall(BLOCK.format("file"), PAGE, re.DOTALL))
-LINES = dict(re.findall(BLOCK.format("line"), PAGE, re.DOTALL))
+TUTORIAL = tutorial("add_a_page")
 
 
 @pytest.fixture
@@ -30,14 +27,11 @@ def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[AppTest]:
     shutil.copytree(ROOT / "graftviz" / "texts", tmp_path / "graftviz" / "texts")
     (tmp_path / "graftviz" / "ui").mkdir()
     (tmp_path / "graftviz" / "ui" / "assets").symlink_to(ROOT / "graftviz" / "ui" / "assets")
-    for name, text in FILES.items():
-        path = tmp_path / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+    TUTORIAL.write(tmp_path)
     source = (ROOT / "app.py").read_text(encoding="utf-8")
     end = "    ]\n    page = st.navigation"
     assert end in source
-    line = LINES["app.py"].strip()
+    line = TUTORIAL.lines["app.py"].strip()
     (tmp_path / "app.py").write_text(
         source.replace(end, f"        {line},\n{end}"), encoding="utf-8"
     )
@@ -52,9 +46,9 @@ def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[AppTest]:
 
 
 def test_a_page_needs_five_files_and_one_line() -> None:
-    assert len(FILES) == 5
-    assert len(LINES) == 1
-    assert LINES["app.py"].count("\n") == 1
+    assert len(TUTORIAL.files) == 5
+    assert len(TUTORIAL.lines) == 1
+    assert TUTORIAL.lines["app.py"].count("\n") == 1
 
 
 def test_the_page_has_controls_link_help_and_a_file(app: AppTest) -> None:

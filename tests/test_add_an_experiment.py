@@ -4,44 +4,39 @@ from __future__ import annotations
 
 import importlib
 import json
-import re
-import shlex
 import sys
 from pathlib import Path
 
 import pytest
+from tutorials import tutorial
 
 from graftviz.__main__ import main
 from graftviz.experiments.reproduction import papers
 from graftviz.experiments.reproduction.experiment import experiments
 
-ROOT = Path(__file__).resolve().parent.parent
-PAGE = (ROOT / "docs" / "add_an_experiment.md").read_text(encoding="utf-8")
-FILE = re.search(r"<!-- file: (\w+)\.py -->\n```python\n(.*?)```\n<!-- end -->", PAGE, re.DOTALL)
-COMMAND = re.search(r"<!-- command -->\n```sh\n(.*?)\n```\n<!-- end -->", PAGE, re.DOTALL)
+TUTORIAL = tutorial("add_an_experiment")
 NAME = "toy-fig1"
 
 
 @pytest.fixture
 def experiment(tmp_path, monkeypatch):
     """The experiment of the page, found in a folder of its own."""
-    (tmp_path / f"{FILE[1]}.py").write_text(FILE[2], encoding="utf-8")
+    TUTORIAL.write(tmp_path)
     monkeypatch.setattr(papers, "__path__", [*papers.__path__, str(tmp_path)])
     importlib.invalidate_caches()
     experiments.cache_clear()
     yield experiments()[NAME]
     experiments.cache_clear()
-    del sys.modules[f"{papers.__name__}.{FILE[1]}"]
+    del sys.modules[f"{papers.__name__}.{TUTORIAL.module}"]
 
 
 def test_the_command_of_the_page_measures_once_and_judges(
     experiment, tmp_path, monkeypatch, capsys
 ):
     monkeypatch.chdir(tmp_path)
-    program, *words = shlex.split(COMMAND[1])
-    assert (program, words[:2]) == (".venv/bin/python", ["-m", "graftviz"])
+    words = TUTORIAL.command
     for kept in (0, 4):
-        assert main(words[2:]) == 0
+        assert main(words) == 0
         folder = Path(words[words.index("--out") + 1])
         found = json.loads((folder / "measured.json").read_text(encoding="utf-8"))
         assert (found["parts"], found["parts_kept_from_earlier"]) == (4, kept)

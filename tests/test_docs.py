@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
-import subprocess
-import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tutorials import FOLDERS, style_errors, tutorial
 
 from docs.making import scenes
 from docs.making.__main__ import DATA, DOCS, PICTURES, TEXTS
@@ -175,25 +174,8 @@ def test_links_lead_somewhere(path):
     assert broken_links(path) == []
 
 
-@pytest.mark.parametrize(
-    ("page", "folder"),
-    [
-        ("add_a_format", "graftviz/formats"),
-        ("add_a_learner", "graftviz/learners"),
-        ("add_an_experiment", "graftviz/experiments/reproduction/papers"),
-        ("add_a_page", "."),
-    ],
-)
-def test_files_of_a_tutorial_keep_to_the_style_of_the_project(page, folder):
-    text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
-    block = r"<!-- file: (\S+\.py) -->\n```python\n(.*?)```\n<!-- end -->"
-    files = re.findall(block, text, re.DOTALL)
-    assert files
-    for name, code in files:
-        place = ("--stdin-filename", f"{folder}/{name}", "-")
-        for words in (["check"], ["format", "--check"]):
-            command = [sys.executable, "-m", "ruff", *words, *place]
-            done = subprocess.run(
-                command, cwd=ROOT, input=code, capture_output=True, text=True, check=False
-            )
-            assert done.returncode == 0, name + done.stdout + done.stderr
+@pytest.mark.parametrize("page", FOLDERS)
+def test_the_files_of_a_tutorial_keep_to_the_style_of_the_project(page):
+    for name, text in tutorial(page).files.items():
+        if name.endswith(".py"):
+            assert style_errors(f"{FOLDERS[page]}/{name}", text) == "", name

@@ -152,7 +152,7 @@ def untyped_functions(tree: ast.AST) -> list[str]:
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             decorators = " ".join(map(ast.unparse, node.decorator_list))
-            if any(word in decorators for word in ("njit", "intrinsic", "vectorize")):
+            if any(word in decorators for word in ("njit", "intrinsic", "vectorize", "kernel_for")):
                 continue
             arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
             untyped = [a for a in arguments if not a.annotation and a.arg not in ("self", "cls")]

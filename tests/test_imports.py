@@ -21,9 +21,9 @@ ROOT = Path(__file__).resolve().parent.parent
 # the public face, graftviz/__init__.py.
 RANKS = import_ranks(ARCHITECTURE.read_text(encoding="utf-8"))
 STREAMLIT_ROOMS = {"ui", "app", "pages"}
-# Learners, formats and experiments of papers are found by file; the command line loads a command
-# only when it is called, and the public face a name only when it is used.
-IMPORT_BY_NAME_ROOMS = {"learners", "formats", "experiments", "commands", "__main__", "graftviz"}
+# Learners, scores and formats are found by file, and experiments of papers; the command line loads
+# a command only when it is called, and the public face a name only when it is used.
+IMPORT_BY_NAME_ROOMS = {"discovery", "experiments", "commands", "__main__", "graftviz"}
 
 # Inside graftviz/ui: shared modules (no rank), pages, pages that show runs of other pages, and the
 # modules that know all pages. A page imports no page of its own rank.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import naive
 import numpy as np
@@ -11,7 +12,7 @@ from learner_cases import mixed_table, scale_free_table
 
 from graftviz.counts import PairCounts
 from graftviz.fitting.conditionals import (
-    empty_conditionals,
+    Conditionals,
     fill_impurity,
     lanes_of,
     log_loss,
@@ -426,9 +427,8 @@ class Rows:
         often = rng.integers(1, 5, size=rows) if repeated else np.ones(rows)
         self.often = often.astype(np.float32)
         self.plain = [rng.dirichlet(np.ones(s), size=rows) for s in SIZES]
-        self.conditionals = empty_conditionals()._replace(
-            codes=self.codes, multiplicity=self.often, node_offsets=self.offsets
-        )
+        unused: Any = None
+        self.conditionals = Conditionals(self.codes, self.often, self.offsets, *[unused] * 10)
 
     def filled(self, nodes):
         columns = new_state_columns(self.conditionals)

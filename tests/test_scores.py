@@ -1,27 +1,52 @@
-"""The formulas of scores: what they say of small cases, and that they are gradients."""
+"""Every score: its plain formula, its kernel, and what it needs."""
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import naive
 import numpy as np
 import pytest
-from learner_cases import mixed_table, scale_free_table
+from learner_cases import mixed_table, plain_scores, scale_free_table
 
-from graftviz import scores
 from graftviz.counts import PairCounts
 from graftviz.fitting.penalty import Penalty
 from graftviz.fitting.pseudo_network import PseudoNetwork
 from graftviz.inference import infer
-from graftviz.inference.response import linear_response
+from graftviz.learners.edge_grafting import EdgeGrafting
+from graftviz.learners.grafting import GraftingRun
+from graftviz.learners.settings import OBJECTIVES
 from graftviz.model import PairwiseMRF
 from graftviz.sampling import random_model
+from graftviz.scores.base import edge_dimension
+from graftviz.scores.kernels import score_slots
+from graftviz.scores.pseudo_likelihood import conditional
+from graftviz.scores.registry import all_scores
 from graftviz.table import DiscreteTable
+
+SCORES = all_scores()
+every_score = pytest.mark.parametrize("name", SCORES)
 
 
 def model_of(table, edges, seed=0):
     return random_model(np.array(edges), table.cardinalities.tolist(), seed=seed)
+
+
+def fitted(table, name):
+    """Return a run of a score with three edges."""
+    run = GraftingRun(table, EdgeGrafting(preset="paper", score=name))
+    run.refit(np.array([[0, 1], [1, 2], [4, 6]], dtype=np.int32))
+    run.polish()
+    return run
+
+
+def nodes_of(run):
+    return np.split(run.network.node_beliefs, run.network.state.node_offsets[1:-1])
+
+
+def norm_of(name, table, model, i, j):
+    return SCORES[name].of_pair(table, model, infer(model, tolerance=1e-12).node, i, j)
 
 
 def with_edge(model, i, j, weights):
@@ -33,8 +58,54 @@ def with_edge(model, i, j, weights):
 
 
 def test_dimensions_are_the_joint_states_or_their_root():
-    assert scores.edge_dimension(3, 4, "count") == 12.0
-    assert scores.edge_dimension(3, 4, "sqrt") == math.sqrt(12)
+    assert edge_dimension(3, 4, "count") == 12.0
+    assert edge_dimension(3, 4, "sqrt") == math.sqrt(12)
+
+
+@every_score
+def test_a_score_describes_itself(name):
+    score = SCORES[name]
+    assert score.name == name
+    assert min(len(score.formula), len(score.help), len(score.when_to_use)) > 5
+    assert score.when_to_use.endswith(".")
+    assert set(score.objectives) <= set(OBJECTIVES)
+    assert bool(score.objection) == (set(score.objectives) != set(OBJECTIVES))
+    assert score.noise_factor > 0
+
+
+@every_score
+@pytest.mark.parametrize("every_pair", [False, True])
+def test_kernel_and_formula_of_a_fit_agree(name, every_pair):
+    """For learners that score all pairs and for those that score tested ones."""
+    table = mixed_table(8, 900)
+    score = SCORES[name]
+    run = fitted(table, name)
+    scorer = score.scorer(
+        run.network, table, run.counts, run.settings.measure, every_pair=every_pair
+    )
+    scorer.refresh()
+    counts, model, beliefs = run.counts, run.network.model(), nodes_of(run)
+    pairs = list(itertools.combinations(range(table.n_variables), 2))
+    slots = np.array([counts.slot(i, j) for i, j in pairs], dtype=np.int64)
+    counts.reserve(0)
+    found = np.empty(len(slots))
+    score_slots(slots, counts.packed, counts.store, scorer.scoring, counts.scratch, found)
+    for (i, j), value in zip(pairs, found, strict=True):
+        norm = score.of_pair(table, model, beliefs, i, j).value
+        dimension = edge_dimension(*table.cardinalities[[i, j]], "count")
+        assert value == pytest.approx(norm / dimension, rel=2e-3, abs=1e-7)
+
+
+@pytest.mark.parametrize("name", ["belief", "linear-response", "pseudo-likelihood"])
+def test_norm_and_noise_are_those_of_the_twin(name):
+    table = mixed_table(8, 900)
+    model = fitted(table, name).network.model()
+    beliefs = infer(model, tolerance=1e-13).node
+    for (i, j), plain in plain_scores(table, model, name, False).items():
+        norm, noise, _ = SCORES[name].of_pair(table, model, beliefs, i, j)
+        dimension = edge_dimension(*table.cardinalities[[i, j]], "count")
+        assert norm / dimension == pytest.approx(plain.value, rel=1e-6, abs=1e-9)
+        assert (norm / noise if noise else 0.0) == pytest.approx(plain.multiple, rel=1e-6, abs=1e-9)
 
 
 @pytest.mark.parametrize("case", ["mixed", "scale-free"])
@@ -43,8 +114,7 @@ def test_conditionals_are_those_of_the_twin(case):
     model = model_of(table, [(0, 1), (1, 2), (0, 4), (5, 7)])
     wanted = naive.conditionals(model, table.codes)
     for i in range(table.n_variables):
-        given = scores.conditional(model, table.codes, i)
-        np.testing.assert_allclose(given, wanted[i], rtol=1e-12)
+        np.testing.assert_allclose(conditional(model, table.codes, i), wanted[i], rtol=1e-12)
 
 
 def test_the_pseudo_likelihood_score_is_the_slope_of_the_loss():
@@ -61,9 +131,8 @@ def test_the_pseudo_likelihood_score_is_the_slope_of_the_loss():
                 weights[a, b] = h
                 losses.append(twin.loss(with_edge(model, i, j, weights)))
             slopes[a, b] = (losses[0] - losses[1]) / 2e-5
-        given = [scores.conditional(model, table.codes, k) for k in (i, j)]
-        found = scores.pseudo_likelihood_score(*given, table.codes[i], table.codes[j], 9.0)
-        assert found == pytest.approx(np.linalg.norm(slopes) / 9.0, rel=1e-6)
+        found = norm_of("pseudo-likelihood", table, model, i, j)
+        assert found.value == pytest.approx(np.linalg.norm(slopes), rel=1e-6)
 
 
 def test_without_edges_the_pseudo_likelihood_score_is_twice_the_belief_score():
@@ -72,15 +141,13 @@ def test_without_edges_the_pseudo_likelihood_score_is_twice_the_belief_score():
         np.bincount(c, minlength=s) / table.n_rows
         for c, s in zip(table.codes, table.cardinalities, strict=True)
     ]
+    weights = np.concatenate([np.log(np.maximum(share, 1e-300)) for share in shares])
+    model = PairwiseMRF(table.cardinalities, np.zeros((0, 2), dtype=np.int32), weights)
     for i, j in ((0, 1), (2, 9), (3, 4)):
-        counts = naive.count_pair(table.codes[i], table.codes[j], len(shares[i]), len(shares[j]))
-        belief = scores.belief_score(counts / table.n_rows, shares[i], shares[j], 1.0)
-        given = [np.tile(shares[k], (table.n_rows, 1)) for k in (i, j)]
-        by_rows = scores.pseudo_likelihood_score(*given, table.codes[i], table.codes[j], 1.0)
-        assert by_rows == pytest.approx(2 * belief, rel=1e-9, abs=1e-12)
-        noise = scores.belief_noise(shares[i], shares[j], table.n_rows)
-        assert noise == pytest.approx(naive.belief_noise(shares[i], shares[j], table.n_rows))
-        assert scores.pseudo_likelihood_noise(*given) == pytest.approx(2 * noise, rel=1e-9)
+        belief = SCORES["belief"].of_pair(table, model, shares, i, j)
+        by_rows = SCORES["pseudo-likelihood"].of_pair(table, model, shares, i, j)
+        assert by_rows.value == pytest.approx(2 * belief.value, rel=1e-9, abs=1e-12)
+        assert by_rows.noise == pytest.approx(2 * belief.noise, rel=1e-9)
 
 
 def test_noise_is_the_spread_of_scores_over_many_samples():
@@ -98,9 +165,8 @@ def test_noise_is_the_spread_of_scores_over_many_samples():
         network.add_edge(0, 1)
         network.add_edge(1, 2)
         network.polish(free, tolerance=1e-4)
-        given = [scores.conditional(network.model(), table.codes, k) for k in (0, 2)]
-        distance = scores.pseudo_likelihood_score(*given, table.codes[0], table.codes[2], 1.0)
-        ratios.append(distance / scores.pseudo_likelihood_noise(*given))
+        norm, noise, _ = SCORES["pseudo-likelihood"].of_pair(table, network.model(), [], 0, 2)
+        ratios.append(norm / noise)
     assert np.sqrt(np.mean(np.square(ratios))) == pytest.approx(1.0, abs=0.08)
 
 
@@ -110,14 +176,11 @@ def test_on_a_tree_linear_response_expects_the_pair_that_the_model_has():
         np.random.default_rng(1).integers(0, 3, size=(200, 4)), cardinalities=[3] * 4
     )
     model = model_of(table, [(0, 1), (1, 2), (2, 3)])
-    beliefs, response = infer(model, tolerance=1e-12), linear_response(model)
     every, chances = naive.joint_probabilities(model)
     every = np.array(every)
     for i, j in ((0, 2), (0, 3), (1, 3)):
         exact = np.zeros((3, 3))
         np.add.at(exact, (every[:, i], every[:, j]), chances)
         frequencies = naive.count_pair(table.codes[i], table.codes[j], 3, 3) / 200
-        found = scores.response_score(
-            frequencies, beliefs.node[i], beliefs.node[j], response.covariance(i, j), 9.0
-        )
-        assert found == pytest.approx(np.linalg.norm(exact - frequencies) / 9.0, rel=1e-7)
+        found = norm_of("linear-response", table, model, i, j)
+        assert found.value == pytest.approx(np.linalg.norm(exact - frequencies), rel=1e-7)

@@ -9,8 +9,8 @@ import pytest
 from search_cases import all_scores, random_beliefs, scoring_by, table_of
 
 from graftviz.counts import PairCounts
+from graftviz.scores.kernels import COUNT, ROOT, score_slots
 from graftviz.search.exhaustive import ExhaustiveSearch
-from graftviz.search.scoring import COUNT, NOISE, ROOT, score_slots
 from graftviz.table import DiscreteTable
 
 
@@ -38,7 +38,7 @@ class Wanderer:
                 self.drift[i] += np.linalg.norm(step)
 
     def scoring(self, square_root=False):
-        return scoring_by(self.search, self.beliefs, ROOT if square_root else COUNT)
+        return scoring_by(self.search, self.beliefs, unit=ROOT if square_root else COUNT)
 
     def best(self, square_root=False):
         return self.search.best(self.scoring(square_root), self.drift)
@@ -131,10 +131,10 @@ def test_edges_that_were_released_can_be_the_best_again():
     assert set(taken[:4]) <= set(found)
 
 
-def test_in_multiples_of_noise_the_best_is_the_maximum_too():
+def test_with_a_significance_the_best_is_the_maximum_too():
     wanderer = Wanderer(8, mixed_table(8))
     for _ in range(12):
-        scoring = scoring_by(wanderer.search, wanderer.beliefs, NOISE)
+        scoring = scoring_by(wanderer.search, wanderer.beliefs, lam=0.01, significance=2.0)
         slot, score = wanderer.search.best(scoring, wanderer.drift)
         out = np.empty(len(wanderer.search.scores))
         counts = wanderer.search.counts

@@ -11,8 +11,8 @@ from hypothesis import given, strategies as st
 from search_cases import all_scores, random_beliefs, scoring_by, table_of
 
 from graftviz.counts import PairCounts
+from graftviz.scores.kernels import score_slots
 from graftviz.search.reservoir import ReservoirSearch
-from graftviz.search.scoring import NOISE, score_slots
 from graftviz.search.testing import EXHAUSTED
 
 EVERYTHING = 1e-12
@@ -171,7 +171,7 @@ def test_a_pair_is_scored_again_once_an_end_has_moved_and_not_before():
     counts = PairCounts(table)
     search = ReservoirSearch(counts, capacity=10, seed=7)
     drift = np.zeros(table.n_variables)
-    scoring = scoring_by(search, beliefs, NOISE)._replace(drift=drift)
+    scoring = scoring_by(search, beliefs, lam=0.01, significance=2.0)._replace(drift=drift)
     every = table.n_variables * (table.n_variables - 1) // 2
     search.test(scoring, EVERYTHING, round_number=1, limit=None)
     slots, before = search.score_inactive(scoring)

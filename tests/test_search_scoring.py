@@ -9,12 +9,17 @@ import numpy as np
 import pytest
 from search_cases import all_scores, random_beliefs, table_of
 
-from graftviz import scores
 from graftviz.counts import PairCounts
-from graftviz.search.scoring import COUNT, NOISE, ROOT, belief_distance, belief_scoring, score_slots
+from graftviz.scores.base import edge_dimension
+from graftviz.scores.belief import belief_scoring
+from graftviz.scores.kernels import COUNT, ROOT, Measure, belief_distance, score_slots
 
 WEIGHTS = {"count": False, "sqrt": True}
-UNITS = {"count": COUNT, "sqrt": ROOT, "noise": NOISE}
+MEASURES = {
+    "count": Measure(COUNT),
+    "sqrt": Measure(ROOT),
+    "significance": Measure(COUNT, lam=0.01, significance=2.0),
+}
 
 
 @pytest.mark.parametrize("group_weight", WEIGHTS)
@@ -28,33 +33,33 @@ def test_one_pair_by_kernel_twin_and_formula(group_weight, states):
     distance = belief_distance(cells, 3, 1 / rows, beliefs, 0, states[0], states[0], states[1])
     counts = table.reshape(states)
     belief_i, belief_j = beliefs[: states[0]], beliefs[states[0] :]
-    dimension = scores.edge_dimension(*states, group_weight)
+    dimension = edge_dimension(*states, group_weight)
     twin = naive.belief_score(counts, belief_i, belief_j, WEIGHTS[group_weight])
     assert distance / dimension == pytest.approx(twin, rel=1e-12)
-    formula = scores.belief_score(counts / rows, belief_i, belief_j, dimension)
-    assert formula == pytest.approx(twin, rel=1e-12)
-    assert formula <= math.sqrt(2) / dimension
+    assert twin <= math.sqrt(2) / dimension
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("name", MEASURES)
 @pytest.mark.parametrize("max_bytes", [1 << 20, 100, 0])
-def test_many_pairs_whether_cached_or_not(unit, max_bytes):
+def test_many_pairs_whether_cached_or_not(name, max_bytes):
     rng = np.random.default_rng(7)
     table = table_of(7, [2, 3, 1, 5, 4, 2, 6], 300)
     beliefs = random_beliefs(rng, table.cardinalities)
-    wanted = all_scores(table, beliefs, unit == "sqrt")
-    if unit == "noise":
+    wanted = all_scores(table, beliefs, name == "sqrt")
+    measure = MEASURES[name]
+    if measure.significance:
         per_node = np.split(beliefs, np.cumsum(table.cardinalities)[:-1])
-        for i, j in wanted:
+        for (i, j), score in wanted.items():
             noise = naive.belief_noise(per_node[i], per_node[j], table.n_rows)
-            joint = len(per_node[i]) * len(per_node[j])
-            wanted[i, j] = wanted[i, j] * joint / noise if noise > 0 else 0.0
+            multiple = score * len(per_node[i]) * len(per_node[j]) / noise if noise > 0 else 0.0
+            if multiple <= measure.significance:
+                wanted[i, j] = min(score, measure.lam * multiple / measure.significance)
         assert min(wanted.values()) == 0.0  # the variable with one state
     counts = PairCounts(table, max_bytes=max_bytes)
     pairs = list(wanted)
     slots = np.array([counts.slot(i, j) for i, j in pairs])
     counts.reserve(0)
-    scoring = belief_scoring(counts.packed, beliefs, UNITS[unit])
+    scoring = belief_scoring(counts.packed, beliefs, measure)
     for _ in range(2):
         out = np.full(len(slots), np.nan)
         score_slots(slots, counts.packed, counts.store, scoring, counts.scratch, out)

@@ -69,28 +69,6 @@ class Conditionals(NamedTuple):
     rows: float
 
 
-def empty_conditionals() -> Conditionals:
-    """Return empty conditionals of the types that kernels expect."""
-    no_numbers = np.zeros(0, dtype=np.int64)
-    no_codes = np.zeros((0, 0), dtype=np.uint8)
-    no_codes.flags.writeable = False  # like the codes of a table: part of the compiled type
-    return Conditionals(
-        codes=no_codes,
-        multiplicity=np.zeros(0, dtype=np.float32),
-        node_offsets=no_numbers,
-        margins=np.zeros(0),
-        alone=np.zeros(0),
-        starts=no_numbers,
-        places=no_numbers,
-        lanes=no_numbers,
-        probabilities=np.zeros(0, dtype=np.float32),
-        order=np.zeros((0, 0), dtype=np.int32),
-        groups=no_numbers,
-        impurity=np.zeros((0, 0), dtype=np.float32),
-        rows=0.0,
-    )
-
-
 def lanes_of(states: int) -> int:
     """Return the number of columns for `states` states."""
     return 4 if states <= 4 else -(-states // _LANES) * _LANES

@@ -46,19 +46,6 @@ class StateColumns(NamedTuple):
     words: int
 
 
-def empty_state_columns() -> StateColumns:
-    """Return empty columns of the types that kernels expect."""
-    no_numbers = np.zeros(0, dtype=np.int64)
-    return StateColumns(
-        planes=np.zeros(0, dtype=np.uint64),
-        plane_offsets=no_numbers,
-        columns=np.zeros(0, dtype=np.float32),
-        starts=no_numbers,
-        totals=np.zeros(0),
-        words=0,
-    )
-
-
 def new_state_columns(rows: Conditionals) -> StateColumns:
     """Return the planes of all variables, without columns."""
     n, different = rows.codes.shape

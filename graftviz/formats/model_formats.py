@@ -8,13 +8,12 @@ docs/add_a_format.md.
 from __future__ import annotations
 
 import functools
-import importlib
-import pkgutil
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
 from graftviz import formats
+from graftviz.discovery import values_in
 from graftviz.formats.tables import activation_steps
 from graftviz.model import PairwiseMRF
 
@@ -68,10 +67,4 @@ class ModelFormat(NamedTuple):
 @functools.cache
 def model_formats() -> tuple[ModelFormat, ...]:
     """Return all formats, sorted by the names of their files."""
-    found = {
-        value
-        for info in pkgutil.iter_modules(formats.__path__, prefix=f"{formats.__name__}.")
-        for value in vars(importlib.import_module(info.name)).values()
-        if isinstance(value, ModelFormat)
-    }
-    return tuple(sorted(found))
+    return tuple(sorted({value for value in values_in(formats) if isinstance(value, ModelFormat)}))

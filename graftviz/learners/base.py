@@ -8,9 +8,10 @@ from collections.abc import Generator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
+from graftviz.costs import CostPart, TableSize
 from graftviz.counts import PairCounts
 from graftviz.errors import InputError
-from graftviz.learners.cost import CostPart, TableSize, every_pair
+from graftviz.learners.cost import every_pair
 from graftviz.options import check_options, option_specs, plain_value
 from graftviz.table import DiscreteTable
 from graftviz.trace import ActivationTest, Outcome, Step

@@ -7,23 +7,15 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
+from graftviz.costs import CostPart, TableSize
 from graftviz.counts import PairCounts
 from graftviz.learners.base import CodeLine, Learner
-from graftviz.learners.cost import (
-    LOGGED_TEST,
-    SLOT,
-    TEST,
-    CostPart,
-    TableSize,
-    assumed_edges,
-    fits,
-    pair_counts,
-    score_seconds,
-)
+from graftviz.learners.cost import LOGGED_TEST, SLOT, TEST, assumed_edges, fits, pair_counts
 from graftviz.learners.grafting_options import GraftingOptions
 from graftviz.learners.settings import methods
 from graftviz.learners.streaming import StreamPlan, stream_steps
 from graftviz.options import option
+from graftviz.scores.registry import all_scores
 from graftviz.table import DiscreteTable
 from graftviz.trace import Outcome, Step
 
@@ -228,7 +220,7 @@ class BestChoice(GraftingOptions):
             notes.append("If few pairs violate, more pairs are tested, up to all of them.")
         held = steps * plan.capacity
         hubs = _HUBS * counted / 2 * steps if plan.hubs else 0.0
-        per_test = TEST + score_seconds(size, chosen.score, edges)
+        per_test = TEST + all_scores()[chosen.score].seconds(size, edges)
         return [
             pair_counts(size, counted, SLOT, cache_bytes),
             CostPart("record of the steps", 16 * held + LOGGED_TEST * tests, 0.0),

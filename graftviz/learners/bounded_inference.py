@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import ClassVar
 
+from graftviz.costs import CostPart, TableSize
 from graftviz.errors import InputError
 from graftviz.learners.base import CodeLine, Learner, checked_seed
 from graftviz.learners.bounded_run import BoundedRun
-from graftviz.learners.cost import CostPart, TableSize, every_pair
+from graftviz.learners.cost import every_pair
 from graftviz.options import option
 from graftviz.table import DiscreteTable
 from graftviz.trace import Outcome, Step

@@ -13,11 +13,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from graftviz.costs import CostPart, TableSize
 from graftviz.counts import PairCounts
 from graftviz.fitting.network import ActiveNetwork
 from graftviz.fitting.penalty import Penalty
 from graftviz.learners.base import CodeLine, Learner
-from graftviz.learners.cost import CostPart, TableSize, every_pair
+from graftviz.learners.cost import every_pair
 from graftviz.learners.grafting import budget_reason
 from graftviz.learners.run import LearnerRun
 from graftviz.options import option

@@ -8,17 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from graftviz.costs import CostPart, TableSize
 from graftviz.learners.base import CodeLine, Learner
-from graftviz.learners.cost import (
-    SCAN,
-    SCANNED_SLOT,
-    CostPart,
-    TableSize,
-    assumed_edges,
-    fits,
-    pair_counts,
-    score_seconds,
-)
+from graftviz.learners.cost import SCAN, SCANNED_SLOT, assumed_edges, fits, pair_counts
 from graftviz.learners.grafting import (
     PRUNE_ROUNDS,
     GraftingRun,
@@ -28,6 +20,7 @@ from graftviz.learners.grafting import (
 )
 from graftviz.learners.grafting_options import GraftingOptions
 from graftviz.learners.settings import methods
+from graftviz.scores.registry import all_scores
 from graftviz.search.exhaustive import ExhaustiveSearch
 from graftviz.table import DiscreteTable
 from graftviz.trace import NO_PAIRS, Outcome, Step
@@ -70,13 +63,14 @@ class EdgeGrafting(GraftingOptions):
         """Return the parts of the memory and time of a run."""
         edges = assumed_edges(size, self.edge_budget(size.n), notes)
         chosen = methods(self, has_rows=size.has_rows)
-        per_score = score_seconds(size, chosen.score, edges)
-        per_look = SCAN if chosen.score == "belief" else SCAN + _CHANGED * per_score
+        score = all_scores()[chosen.score]
+        per_score = score.seconds(size, edges)
+        per_look = SCAN if score.bounded_by_drift else SCAN + _CHANGED * per_score
         scans = edges * size.possible * per_look + 2 * size.possible * per_score
         return [
             pair_counts(size, size.possible, SCANNED_SLOT, cache_bytes, growth=1.0),
             CostPart("scans", 0.0, scans),
-            *fits(size, chosen, edges, edges, is_dense=True),
+            *fits(size, chosen, edges, edges, every_pair=True),
         ]
 
     def steps(

@@ -15,20 +15,12 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from graftviz.costs import SCORE_CELL, CostPart, TableSize
 from graftviz.counts import PairCounts
 from graftviz.fitting.noise import feature_noise
 from graftviz.fitting.penalty import Penalty
 from graftviz.learners.base import Learner
-from graftviz.learners.cost import (
-    SCAN,
-    SCANNED_SLOT,
-    CostPart,
-    TableSize,
-    assumed_edges,
-    fits,
-    pair_counts,
-    score_seconds,
-)
+from graftviz.learners.cost import SCAN, SCANNED_SLOT, assumed_edges, fits, pair_counts
 from graftviz.learners.settings import PRESETS
 from graftviz.options import option
 from graftviz.trace import ActivationTest
@@ -114,7 +106,7 @@ class FeatureOptions(Learner):
             edges = min(edges, int(steps))
         else:
             notes.append(f"{_FEATURES} active features an edge are assumed.")
-        looks = size.possible * score_seconds(size, "belief", edges) * 2
+        looks = size.possible * SCORE_CELL * size.cells * 2
         per_cell = edges / 2 * _FEATURE_STEP if self.one_step else _FEATURE_FIT
         return [
             pair_counts(size, size.possible, SCANNED_SLOT, cache_bytes, growth=1.0),

@@ -6,21 +6,13 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import ClassVar
 
+from graftviz.costs import CostPart, TableSize
 from graftviz.learners.base import CodeLine, Learner
-from graftviz.learners.cost import (
-    LOGGED_TEST,
-    SLOT,
-    TEST,
-    CostPart,
-    TableSize,
-    assumed_edges,
-    fits,
-    pair_counts,
-    score_seconds,
-)
+from graftviz.learners.cost import LOGGED_TEST, SLOT, TEST, assumed_edges, fits, pair_counts
 from graftviz.learners.grafting_options import GraftingOptions
 from graftviz.learners.settings import methods
 from graftviz.learners.streaming import StreamPlan, stream_steps
+from graftviz.scores.registry import all_scores
 from graftviz.table import DiscreteTable
 from graftviz.trace import Outcome, Step
 
@@ -86,7 +78,9 @@ class FirstHit(GraftingOptions):
         return [
             pair_counts(size, counted, SLOT, cache_bytes),
             CostPart("record of the steps", LOGGED_TEST * tests, 0.0),
-            CostPart("search", 0.0, tests * (TEST + score_seconds(size, chosen.score, edges))),
+            CostPart(
+                "search", 0.0, tests * (TEST + all_scores()[chosen.score].seconds(size, edges))
+            ),
             *fits(size, chosen, edges, edges),
         ]
 

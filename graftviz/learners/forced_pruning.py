@@ -15,10 +15,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from graftviz.costs import CostPart, TableSize
 from graftviz.counts import PairCounts
 from graftviz.errors import InputError
 from graftviz.learners.base import CodeLine, Learner, checked_budget, checked_seed
-from graftviz.learners.cost import CostPart, TableSize, every_pair
+from graftviz.learners.cost import every_pair
 from graftviz.learners.exchange_run import ExchangeRun
 from graftviz.options import option
 from graftviz.table import DiscreteTable

@@ -11,14 +11,16 @@ import numpy as np
 from graftviz.arrays import read_only
 from graftviz.counts import PairCounts
 from graftviz.errors import InputError
+from graftviz.fitting.network import ActiveNetwork
 from graftviz.fitting.pseudo_network import PseudoNetwork
 from graftviz.learners.grafting_options import GraftingOptions
 from graftviz.learners.run import LearnerRun
-from graftviz.learners.scorers import Scorer, make_network, make_scorer
 from graftviz.learners.settings import (
     OBJECTIVE_NAMES,
     PSEUDO_LIKELIHOOD,
 )
+from graftviz.scores.base import Scorer
+from graftviz.scores.registry import all_scores
 from graftviz.table import DiscreteTable
 from graftviz.trace import (
     NO_NODES,
@@ -100,7 +102,11 @@ class GraftingRun(LearnerRun):
         self._pruned: list[int] = []  # ids removed since the last recorded step
         self._notes: list[str] = []
         with self.clock.work("fitting"):
-            self.network = make_network(self.settings, table, self.counts)
+            self.network: ActiveNetwork | PseudoNetwork = (
+                PseudoNetwork(table, self.counts)
+                if self._by_rows
+                else ActiveNetwork(self.counts, table.names, table.labels)
+            )
             self.network.fit_nodes(self.settings.penalty, tolerance=self._tolerance)
             self.evaluation = self.network.evaluate(self.settings.penalty)
         self.scorer = self._new_scorer()
@@ -174,8 +180,12 @@ class GraftingRun(LearnerRun):
 
     def _new_scorer(self) -> Scorer:
         with self.clock.work("scoring"):
-            scorer = make_scorer(
-                self.settings, self.network, self._table, self.counts, every_pair=self._every_pair
+            scorer = all_scores()[self.settings.score].scorer(
+                self.network,
+                self._table,
+                self.counts,
+                self.settings.measure,
+                every_pair=self._every_pair,
             )
             scorer.refresh()
         return scorer

@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 
 from graftviz.counts import PairCounts
 from graftviz.learners.base import Learner
-from graftviz.learners.settings import OBJECTIVES, SCORES, Settings, methods, resolve
+from graftviz.learners.settings import OBJECTIVES, Settings, methods, resolve
 from graftviz.options import option
+from graftviz.scores.registry import all_scores
 from graftviz.trace import ActivationTest
 
 
@@ -31,11 +32,10 @@ class GraftingOptions(Learner):
 
     score: str | None = option(
         None,
-        "what ranks and tests inactive edges. belief: raw correlation, the paper's, cheapest; "
-        "linear-response: correlation that the active edges do not explain, good while belief "
-        "propagation is stable; pseudo-likelihood: the same from the rows, robust, O(N) a test",
+        "what ranks and tests inactive edges. "
+        + "; ".join(f"{name}: {score.help}" for name, score in all_scores().items()),
         label="Score",
-        choices=SCORES,
+        choices=tuple(all_scores()),
         none_means="by preset: pseudo-likelihood in best, belief in paper",
     )
     objective: str | None = option(

@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import functools
-import importlib
-import pkgutil
 
 from graftviz import learners
+from graftviz.discovery import named_classes
 from graftviz.errors import InputError
 from graftviz.learners.base import Learner
 
 
 @functools.cache
 def _classes() -> dict[str, type[Learner]]:
-    classes = {}
-    for info in pkgutil.iter_modules(learners.__path__, prefix=f"{learners.__name__}."):
-        module = importlib.import_module(info.name)
-        for value in vars(module).values():
-            if isinstance(value, type) and issubclass(value, Learner) and value.name:
-                classes[value.name] = value
-    return dict(sorted(classes.items()))
+    return named_classes(learners, Learner)
 
 
 def learner_names() -> tuple[str, ...]:

@@ -19,11 +19,11 @@ from graftviz.counts import PairCounts
 from graftviz.errors import InputError
 from graftviz.fitting.noise import score_noise
 from graftviz.fitting.penalty import Penalty
-from graftviz.search.scoring import COUNT, ROOT
+from graftviz.scores.base import BETHE, PSEUDO_LIKELIHOOD
+from graftviz.scores.kernels import COUNT, ROOT, Measure
+from graftviz.scores.registry import all_scores
 from graftviz.trace import ActivationTest
 
-BETHE, PSEUDO_LIKELIHOOD = "bethe", "pseudo-likelihood"
-SCORES = ("belief", "linear-response", "pseudo-likelihood")
 OBJECTIVES = (BETHE, PSEUDO_LIKELIHOOD)
 OBJECTIVE_NAMES = {BETHE: "Bethe likelihood", PSEUDO_LIKELIHOOD: "pseudo-likelihood"}
 _LAM_TO_NOISE = 3.0
@@ -38,6 +38,12 @@ class Methods(NamedTuple):
     objective: str
     significance: float
     refit: bool
+
+    @property
+    def reads_rows(self) -> bool:
+        """Whether the rows must be in memory."""
+        by_rows = self.objective == PSEUDO_LIKELIHOOD
+        return by_rows or self.refit or all_scores()[self.score].reads_rows
 
 
 PRESETS = {
@@ -73,9 +79,10 @@ class Settings(NamedTuple):
     penalty: Penalty
 
     @property
-    def unit(self) -> int:
-        """Unit of scores; see :class:`graftviz.search.scoring.Scoring`."""
-        return ROOT if self.penalty.square_root else COUNT
+    def measure(self) -> Measure:
+        """Unit and tests of scores, for kernels."""
+        unit = ROOT if self.penalty.square_root else COUNT
+        return Measure(unit, self.lam, self.significance)
 
     @property
     def test(self) -> ActivationTest:
@@ -104,17 +111,16 @@ def methods(options: Any, *, has_rows: bool = True) -> Methods:
     score = options.score or (preset.score if options.objective is None else _score_for(objective))
     significance = preset.significance if options.significance is None else options.significance
     refit = preset.refit if options.refit is None else options.refit
-    if not has_rows and (PSEUDO_LIKELIHOOD in (score, objective) or refit):
+    chosen = Methods(score, objective, float(significance), bool(refit))
+    if not has_rows and chosen.reads_rows:
+        by_counts = [name for name, kind in all_scores().items() if not kind.reads_rows]
         raise InputError(
             "The rows of this table stay in their file, and the pseudo-likelihood needs them in "
-            "memory: choose objective=bethe, score=belief or linear-response and refit=false."
+            f"memory: choose objective=bethe, score={' or '.join(by_counts)} and refit=false."
         )
-    if score == "linear-response" and objective != BETHE:
-        raise InputError(
-            "The score linear-response belongs to a fixed point of belief propagation: choose "
-            "objective=bethe with it, or score=pseudo-likelihood."
-        )
-    return Methods(score, objective, float(significance), bool(refit))
+    if objective not in all_scores()[score].objectives:
+        raise InputError(all_scores()[score].objection)
+    return chosen
 
 
 def resolve(options: Any, counts: PairCounts, *, has_rows: bool) -> Settings:
@@ -132,7 +138,7 @@ def resolve(options: Any, counts: PairCounts, *, has_rows: bool) -> Settings:
         noise = score_noise(
             counts.packed.margins, counts.packed.node_offsets, counts.n_rows, root=root
         )
-        plain = 2.0 * _LAM_TO_NOISE if score == PSEUDO_LIKELIHOOD else _LAM_TO_NOISE
+        plain = _LAM_TO_NOISE * all_scores()[score].noise_factor
         factor = _SMALL_LAM_TO_NOISE if significance > 0.0 else plain
         lam = float(f"{factor * noise:.2g}") or _FALLBACK_LAM
     if lam2 is None:

@@ -16,7 +16,7 @@ from graftviz.learners.grafting import (
     budget_reason,
     scored_edges,
 )
-from graftviz.learners.scorers import start_scoring
+from graftviz.scores.belief import belief_scoring
 from graftviz.search.reservoir import Choice, ReservoirSearch
 from graftviz.search.testing import EXHAUSTED, REACHED
 from graftviz.table import DiscreteTable
@@ -134,7 +134,8 @@ class _Stream:
         if self.plan.screening:
             with self.run.clock.work("scoring"):
                 run = self.run
-                scoring = start_scoring(run.settings, run.counts, run.network.node_beliefs)
+                beliefs, measure = run.network.node_beliefs, run.settings.measure
+                scoring = belief_scoring(run.counts.packed, beliefs, measure)
                 self.search.screen(scoring, run.threshold)
         self.polished = False
         self._round = 0

@@ -8,24 +8,12 @@ import numpy as np
 
 from graftviz.counts import PairCounts
 from graftviz.history import History
-from graftviz.inference import infer
-from graftviz.inference.response import linear_response
 from graftviz.narrative.phrases import Absence, score, violation
 from graftviz.narrative.steps import learner_at
 from graftviz.runs import Run
-from graftviz.scores import (
-    belief_noise,
-    belief_score,
-    conditional,
-    edge_dimension,
-    pseudo_likelihood_noise,
-    pseudo_likelihood_score,
-    response_score,
-)
+from graftviz.scores.base import edge_dimension
+from graftviz.scores.registry import all_scores
 from graftviz.trace import ActivationTest
-
-_SAME_BELIEFS = 0.01  # farther from the run's, belief propagation has found another fixed point
-_UNSTABLE = "linear response is undefined there, as belief propagation is unstable"
 
 
 class PairScore(NamedTuple):
@@ -53,31 +41,14 @@ def activation_test(run: Run, t: int) -> ActivationTest:
 def score_of(run: Run, history: History, i: int, j: int, t: int, test: ActivationTest) -> PairScore:
     """Score a pair at the model of step `t`, by the score the run used."""
     table, state = run.table, history.state_at(t)
-    sizes, model, rows = table.cardinalities, state.model, table.n_rows
+    sizes = table.cardinalities
     weight: Any = getattr(learner_at(run, t), "group_weight", "count")
     dimension = edge_dimension(sizes[i], sizes[j], weight)
-    if test.score == "pseudo-likelihood":
-        conditional_i, conditional_j = (conditional(model, table.codes, k) for k in (i, j))
-        value = pseudo_likelihood_score(
-            conditional_i, conditional_j, table.codes[i], table.codes[j], dimension
-        )
-        noise = pseudo_likelihood_noise(conditional_i, conditional_j)
-        return PairScore(value, _multiple(value * dimension, noise))
-    offsets = history.start.node_offsets
-    belief_i = state.node_beliefs[offsets[i] : offsets[i + 1]]
-    belief_j = state.node_beliefs[offsets[j] : offsets[j + 1]]
-    frequencies = table.joint_counts(i, j) / rows
-    if test.score == "linear-response" and model.n_edges:
-        response = linear_response(model)
-        gap = np.abs(np.concatenate(infer(model).node) - state.node_beliefs).max()
-        if not response.positive_definite or gap > _SAME_BELIEFS:
-            return PairScore(None, why_none=_UNSTABLE)
-        covariance = response.covariance(i, j)
-        value = response_score(frequencies, belief_i, belief_j, covariance, dimension)
-    else:
-        value = belief_score(frequencies, belief_i, belief_j, dimension)
-    noise = belief_noise(belief_i, belief_j, rows)
-    return PairScore(value, _multiple(value * dimension, noise))
+    beliefs = np.split(state.node_beliefs, history.start.node_offsets[1:-1])
+    norm = all_scores()[test.score].of_pair(table, state.model, beliefs, i, j)
+    if norm.value is None:
+        return PairScore(None, why_none=norm.why_none)
+    return PairScore(norm.value / dimension, _multiple(norm.value, norm.noise))
 
 
 def _multiple(distance: float, noise: float) -> float:

@@ -6,18 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from graftviz.scores.registry import all_scores
 from graftviz.trace import ActivationTest
 from graftviz.wording import enough_digits
 
 LONGEST_NAME = 30
 LONGEST_LIST = 4
-
-# The scores as formulas; d is the number of joint states, or its root.
-FORMULAS = {
-    "belief": "‖bᵢbⱼᵀ − p_D‖ / d",
-    "linear-response": "‖bᵢbⱼᵀ + Cᵢⱼ − p_D‖ / d",
-    "pseudo-likelihood": "‖∂PL/∂wᵢⱼ‖ / d",
-}
 
 
 def score(value: float, limit: float = math.nan) -> str:
@@ -35,9 +29,10 @@ def score(value: float, limit: float = math.nan) -> str:
 
 def score_line(text: str, test: ActivationTest | None) -> str:
     """Add the formula of the used score to a line of pseudo-code about it."""
-    if test is None or test.score not in FORMULAS:
+    own = all_scores().get(test.score) if test else None
+    if test is None or own is None:
         return text
-    name = f"{text}, {FORMULAS[test.score]}"
+    name = f"{text}, {own.formula}"
     return f"{name}; if not above κ times its noise, at most λ" if test.significance > 0 else name
 
 

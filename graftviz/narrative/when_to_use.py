@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from graftviz.scores.registry import all_scores
+
 # Option → choice → line. Short enough for the side of a page; the options' help says more.
 WHEN_TO_USE: Mapping[str, Mapping[str, str]] = {
     "preset": {
@@ -12,11 +14,7 @@ WHEN_TO_USE: Mapping[str, Mapping[str, str]] = {
         "thesis": "Online edge grafting: as paper, but all pairs are queued at the start.",
         "authors": "As in the authors' code: fewer tests, static hubs.",
     },
-    "score": {
-        "belief": "As in the paper, and fastest: raw correlation.",
-        "linear-response": "Discounts what edges explain; needs pair counts only, many rows.",
-        "pseudo-likelihood": "Discounts what edges explain on any graph; reads the rows.",
-    },
+    "score": {name: score.when_to_use for name, score in all_scores().items()},
     "complexity": {
         "treewidth": "Exact inference at a known cost: the width is bounded at every step.",
         "circuit-size": "As treewidth, but accounts for the states of all cliques.",

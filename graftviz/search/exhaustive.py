@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 
 from graftviz.counts import PairCounts
-from graftviz.search.scoring import BELIEF, NOISE, ROOT, Scoring, score_slot, score_slots
+from graftviz.scores.kernels import ROOT, Scoring, score_slot, score_slots
 
 _SLACK = 1e-12  # rounding of a bound must not lose the maximum
 
@@ -128,7 +128,7 @@ class ExhaustiveSearch:
         self.base = np.full(possible, np.inf)  # see _scan_bounded
         self._per_drift = np.zeros(counts.n_variables)
         self._runner_up = -1
-        self._measure: tuple[float, ...] | None = None
+        self._measure: tuple[object, ...] | None = None
         self._next_row = 0
 
     def count(self, rows: int) -> bool:
@@ -163,7 +163,7 @@ class ExhaustiveSearch:
         )
         total_drift = drift[pairs.first[:size]] + drift[pairs.second[:size]]
         self.seen_drift[:] = total_drift
-        if _is_bounded(scoring):
+        if scoring.is_plain:
             sizes = self.counts.cardinalities
             self._per_drift = 1.0 / (np.sqrt(sizes) if scoring.unit == ROOT else sizes)
             factors = self._per_drift[pairs.first[:size]] * self._per_drift[pairs.second[:size]]
@@ -177,7 +177,7 @@ class ExhaustiveSearch:
             self.score_all(scoring, drift)
         counts = self.counts
         tables = counts.packed, counts.store, scoring, drift
-        if _is_bounded(scoring):
+        if scoring.is_plain:
             best, self._runner_up = _scan_bounded(
                 *tables,
                 self._per_drift,
@@ -205,12 +205,7 @@ class ExhaustiveSearch:
         return int(pairs.first[slot]), int(pairs.second[slot])
 
 
-def _is_bounded(scoring: Scoring) -> bool:
-    """Whether the drift of the beliefs bounds the change of scores."""
-    return scoring.kind == BELIEF and scoring.unit != NOISE and scoring.significance == 0.0
-
-
-def _measure_key(scoring: Scoring) -> tuple[float, ...]:
+def _measure_key(scoring: Scoring) -> tuple[object, ...]:
     """Return the key under which scores are comparable; λ matters to effective scores only."""
     lam = scoring.lam if scoring.significance > 0.0 else 0.0
-    return (scoring.kind, scoring.unit, scoring.significance, lam)
+    return (type(scoring.own), scoring.unit, scoring.significance, lam)

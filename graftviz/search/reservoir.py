@@ -7,6 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from graftviz.counts import PairCounts
+from graftviz.scores.kernels import (
+    Scoring,
+    score_slots,
+)
 from graftviz.search.activation import activation
 from graftviz.search.queue import (
     boost_hubs,
@@ -14,10 +18,6 @@ from graftviz.search.queue import (
     enqueue_screened,
     enumerate_remainder,
     store_all_pairs,
-)
-from graftviz.search.scoring import (
-    Scoring,
-    score_slots,
 )
 from graftviz.search.state import (
     ACTIVE,

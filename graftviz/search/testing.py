@@ -5,9 +5,9 @@ from __future__ import annotations
 from numba import njit
 
 from graftviz.counts import count_slot
+from graftviz.scores.kernels import plain_score, score_slot, score_slots
 from graftviz.search.heap import heapify, push, sift_down
 from graftviz.search.queue import ENUMERATE_FIRST, NO_EDGE, next_edge, random_word, refill
-from graftviz.search.scoring import is_plain, plain_score, score_slot, score_slots
 from graftviz.search.state import (
     FROZEN,
     FROZEN_SIZE,
@@ -85,7 +85,7 @@ def run_tests(
         LIMIT, REACHED (R holds `until` edges), EXHAUSTED (every inactive edge outside R was tested
         in this round), or ENUMERATE (the remainder has to be listed first).
     """
-    plain = is_plain(scoring)
+    plain = scoring.is_plain
     first, second, cell_offsets = store.pairs.first, store.pairs.second, store.cell_offsets
     offsets, cells, scale = packed.node_offsets, store.cells, 1.0 / packed.rows
     beliefs, unit, sizes = scoring.beliefs, scoring.unit, state.sizes

@@ -1,0 +1,24 @@
+"""Discovery of what the modules of a package define, for registries without a list of names."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
+
+def values_in(package: ModuleType) -> Iterator[Any]:
+    """Iterate over the values of all names in the modules of a package."""
+    for info in pkgutil.iter_modules(package.__path__, prefix=f"{package.__name__}."):
+        yield from vars(importlib.import_module(info.name)).values()
+
+
+def named_classes(package: ModuleType, kind: Any) -> dict[str, Any]:
+    """Return the subclasses of `kind` with a name in the modules of a package, sorted by name."""
+    found = [
+        value for value in values_in(package) if isinstance(value, type) and issubclass(value, kind)
+    ]
+    classes: dict[str, Any] = {getattr(value, "name", ""): value for value in found}
+    return {name: classes[name] for name in sorted(classes) if name}

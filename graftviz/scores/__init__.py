@@ -1,0 +1,1 @@
+"""Scores of inactive edges: one file each, with kernel, scorer, cost and words."""

@@ -1,0 +1,172 @@
+"""Contract of a score: how it ranks inactive edges, and what it costs and needs."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar, Literal, NamedTuple, Protocol
+
+import numpy as np
+
+from graftviz.costs import SCORE_CELL, CostPart, TableSize
+from graftviz.counts import PairCounts
+from graftviz.fitting.network import FittedNetwork
+from graftviz.model import PairwiseMRF
+from graftviz.scores.kernels import Measure, Scoring
+from graftviz.table import DiscreteTable
+
+# The objectives that weights are fitted to.
+BETHE, PSEUDO_LIKELIHOOD = "bethe", "pseudo-likelihood"
+GroupWeight = Literal["count", "sqrt"]
+_CONSTANT = 1e-9  # impurity below which a variable counts as constant
+
+
+class Scorer(Protocol):
+    """Interface of scorers, which update the arrays that the kernels of a score read.
+
+    Attributes
+    ----------
+    scoring : Scoring
+        Input of the kernels, as of the last `refresh`.
+    drift : float64 array, shape (n,)
+        Increases at a node whenever scores of its pairs may have changed.
+    stopped : str
+        Why scores are no longer available, as a sentence; empty while they are.
+    """
+
+    scoring: Scoring
+    stopped: str
+
+    @property
+    def drift(self) -> np.ndarray:
+        """Accumulated change of scores at each node."""
+
+    def refresh(self) -> None:
+        """Update `scoring` to the current fit."""
+
+
+class PairNorm(NamedTuple):
+    """Norm of one pair, whose d_e-th part is the score, and its sampling noise.
+
+    Attributes
+    ----------
+    value : float or None
+        None if the score is undefined.
+    noise : float
+        0 if the pair cannot vary.
+    why_none : str
+    """
+
+    value: float | None
+    noise: float = 0.0
+    why_none: str = ""
+
+
+class Score(ABC):
+    """A score of inactive edges; the registry finds it in its file.
+
+    The options that all scores read are λ, κ and the group weight d, see
+    :class:`graftviz.scores.kernels.Measure`.
+
+    Attributes
+    ----------
+    name : str
+        Value of the option `score`.
+    formula : str
+        The score as a formula, for pseudo-code.
+    help : str
+        What it measures, for the help of the option.
+    when_to_use : str
+        One line for the side of a page.
+    reads_rows : bool
+        Whether the rows of the table must be in memory; counts suffice otherwise.
+    objectives : tuple of str
+        Objectives whose fit it can read.
+    objection : str
+        Error message for the other objectives.
+    noise_factor : float
+        Sampling noise of the norm, in units of that of the belief score.
+    bounded_by_drift : bool
+        Whether the path of the node beliefs bounds the change of a score.
+    """
+
+    name: ClassVar[str] = ""
+    formula: ClassVar[str]
+    help: ClassVar[str]
+    when_to_use: ClassVar[str]
+    reads_rows: ClassVar[bool] = False
+    objectives: ClassVar[tuple[str, ...]] = (BETHE, PSEUDO_LIKELIHOOD)
+    objection: ClassVar[str] = ""
+    noise_factor: ClassVar[float] = 1.0
+    bounded_by_drift: ClassVar[bool] = False
+
+    @abstractmethod
+    def scorer(
+        self,
+        network: FittedNetwork,
+        table: DiscreteTable,
+        counts: PairCounts,
+        measure: Measure,
+        *,
+        every_pair: bool,
+    ) -> Scorer:
+        """Return the scorer of a run.
+
+        Parameters
+        ----------
+        network : ActiveNetwork or PseudoNetwork
+            The fit that scores follow.
+        table : DiscreteTable
+        counts : PairCounts
+        measure : Measure
+        every_pair : bool
+            Whether each step scores all inactive pairs.
+        """
+
+    @abstractmethod
+    def of_pair(
+        self,
+        table: DiscreteTable,
+        model: PairwiseMRF,
+        beliefs: Sequence[np.ndarray],
+        i: int,
+        j: int,
+    ) -> PairNorm:
+        """Return norm and noise of one pair in plain NumPy, to explain it.
+
+        Parameters
+        ----------
+        table : DiscreteTable
+        model : PairwiseMRF
+        beliefs : sequence of float arrays
+            Node beliefs of the fit.
+        i, j : int
+        """
+
+    def seconds(self, size: TableSize, edges: float) -> float:
+        """Return the time to score one counted pair beside a number of edges, in seconds."""
+        return SCORE_CELL * size.cells
+
+    def parts(
+        self, size: TableSize, edges: float, steps: float, *, every_pair: bool
+    ) -> list[CostPart]:
+        """Return the parts of memory and time that a run needs for the score alone."""
+        return []
+
+
+def edge_dimension(cardinality_i: int, cardinality_j: int, group_weight: GroupWeight) -> float:
+    """Return d_e: the number of joint states of two variables ("count"), or its root ("sqrt")."""
+    joint_states = int(cardinality_i) * int(cardinality_j)
+    return math.sqrt(joint_states) if group_weight == "sqrt" else float(joint_states)
+
+
+def pair_frequencies(table: DiscreteTable, i: int, j: int) -> np.ndarray:
+    """Return p_D(e): the relative frequency of each pair of states, shape (s_i, s_j)."""
+    return table.joint_counts(i, j) / table.n_rows
+
+
+def spread(shares: np.ndarray) -> np.ndarray:
+    """Return 1 − ‖p‖² of every row; 0 if it is below the threshold of a constant variable."""
+    impurity = 1.0 - (shares**2).sum(axis=-1)
+    return np.where(impurity < _CONSTANT, 0.0, impurity)

@@ -1,0 +1,234 @@
+"""Kernels that score inactive edges from pair tables, whatever the score.
+
+A score is the norm of a group of numbers, divided by d_e, the number of joint states or its root.
+With a significance κ an edge must also have a norm above κ σ_e, where σ_e is the sampling noise of
+the norm. Kernels then return the *effective* score: s_e if the norm is significant, otherwise the
+smaller of s_e and λ s_e / (κ σ_e). One comparison with λ then decides both tests.
+
+The file of a score defines `distance` and `noise` for the type of its state. numba compiles a
+kernel for the scores that are used, each apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numba.extending import overload
+
+from graftviz.counts import PackedTable, table_cells
+
+_NO_NOISE = 1e-12  # noise at or below which a pair counts as constant
+_CONSTANT = 1e-9  # impurity below which a variable counts as constant
+COUNT, ROOT = 0, 1
+
+
+class Measure(NamedTuple):
+    """Unit and tests of scores.
+
+    Attributes
+    ----------
+    unit : int
+        COUNT: d_e is the number of joint states; ROOT: its square root.
+    lam, significance : float
+        λ and κ; κ = 0: plain scores.
+    """
+
+    unit: int = COUNT
+    lam: float = 0.0
+    significance: float = 0.0
+
+
+class Scoring(NamedTuple):
+    """Kernel-side state of a score.
+
+    Attributes
+    ----------
+    unit, lam, significance
+        See :class:`Measure`.
+    is_plain : bool
+        Whether scores are distances of independent beliefs with κ = 0, for which kernels are
+        faster and the drift of beliefs bounds the change of scores.
+    beliefs : float64 array, flat
+        b_i.
+    impurity : float64 array, shape (n,)
+        1 - Σ_a b_i(a)²: mean squared deviation of the indicators of variable i.
+    drift : float64 array, shape (n,)
+        Increases at a variable whenever scores of its pairs may change; empty (unused) if scores
+        are cheap or all change at once.
+    own : NamedTuple of arrays
+        State of the score itself; its type selects `distance` and `noise`.
+    """
+
+    unit: int
+    lam: float
+    significance: float
+    is_plain: bool
+    beliefs: np.ndarray
+    impurity: np.ndarray
+    drift: np.ndarray
+    own: Any
+
+
+def new_scoring(
+    own: Any, packed: PackedTable, beliefs: np.ndarray, measure: Measure, *, is_plain: bool = False
+) -> Scoring:
+    """Return the scoring at the given node beliefs."""
+    impurity = impurity_of(packed.node_offsets, beliefs)
+    return Scoring(*measure, is_plain, beliefs, impurity, np.zeros(0), own)
+
+
+def impurity_of(offsets: np.ndarray, beliefs: np.ndarray) -> np.ndarray:
+    """Return 1 - Σ_a b_i(a)² for every variable; 0 for variables with one observed state.
+
+    Unobserved states have a tiny share instead of zero, which is smaller than the share of a state
+    observed once in a billion rows.
+    """
+    squares = np.add.reduceat(beliefs**2, offsets[:-1])
+    impurity: np.ndarray = 1.0 - squares
+    return np.where(impurity < _CONSTANT, 0.0, impurity)
+
+
+def workspace(offsets: np.ndarray) -> np.ndarray:
+    """Return three rows with room for the joint states of any pair."""
+    return np.zeros((3, int(np.diff(offsets).max()) ** 2))
+
+
+def distance(
+    own: Any,
+    beliefs: np.ndarray,
+    offsets: np.ndarray,
+    i: int,
+    j: int,
+    cells: np.ndarray,
+    start: int,
+    rows: int,
+) -> float:
+    """Return the norm of a pair; defined by each score for the type of `own`.
+
+    Parameters
+    ----------
+    own : NamedTuple of arrays
+    beliefs : float64 array, flat
+    offsets : int64 array, shape (n + 1,)
+        Where the beliefs of each variable begin.
+    i, j : int
+    cells : int32 array
+        ``cells[start:]`` holds the counts of the pair, row-major.
+    rows : int
+        N.
+    """
+    raise NotImplementedError
+
+
+def noise(own: Any, impurity: np.ndarray, i: int, j: int, rows: int) -> float:
+    """Return σ of the norm: its root mean square if i and j are independent given all others."""
+    raise NotImplementedError
+
+
+def kernel_for(function: Callable[..., Any], own: type) -> Callable[[Any], Any]:
+    """Decorate the kernel that `function` (`distance` or `noise`) is for one type of state."""
+
+    def register(kernel: Any) -> Any:
+        @overload(function, strict=False)
+        def choose(state: Any, *_: Any) -> Any:
+            return kernel if getattr(state, "instance_class", None) is own else None
+
+        return kernel
+
+    return register
+
+
+@njit(cache=True, nogil=True)
+def belief_distance(cells, start, scale, beliefs, at_i, states_i, at_j, states_j):
+    """Return ‖b_i b_jᵀ - p_D(e)‖₂ of one pair.
+
+    Parameters
+    ----------
+    cells : int32 array
+        ``cells[start:]`` holds the counts, row-major; times `scale` they are p_D(e).
+    beliefs : float64 array, flat
+        b_i begins at `at_i`, b_j at `at_j`.
+    """
+    total = 0.0
+    at = start
+    for a in range(states_i):
+        weight = beliefs[at_i + a]
+        for b in range(states_j):
+            gap = weight * beliefs[at_j + b] - scale * cells[at]
+            total += gap * gap
+            at += 1
+    return np.sqrt(total)
+
+
+@njit(cache=True, nogil=True)
+def pair_noise(impurity, i, j, rows):
+    """Return √((1 - ‖b_i‖²)(1 - ‖b_j‖²) / N), the noise of scores that compare pair marginals."""
+    return np.sqrt(impurity[i] * impurity[j] / rows)
+
+
+@njit(cache=True, nogil=True)
+def _general_score(scoring, i, j, cells, start, rows, offsets):
+    """Return the score of a pair if `is_plain` does not hold."""
+    norm = distance(scoring.own, scoring.beliefs, offsets, i, j, cells, start, rows)
+    joint = (offsets[i + 1] - offsets[i]) * (offsets[j + 1] - offsets[j])
+    score = norm / (np.sqrt(joint) if scoring.unit == ROOT else float(joint))
+    if scoring.significance > 0.0:
+        needed = scoring.significance * noise(scoring.own, scoring.impurity, i, j, rows)
+        if norm <= needed or needed <= _NO_NOISE:
+            share = scoring.lam * norm / needed if needed > _NO_NOISE else 0.0
+            return min(score, share)
+    return score
+
+
+@njit(cache=True, nogil=True, inline="always")
+def plain_score(i, j, cells, start, scale, offsets, beliefs, unit):
+    """Return the score of a counted pair if `is_plain` holds.
+
+    It takes plain arrays: extracting an array from a tuple costs a reference count, which is more
+    than the score, so loops extract them beforehand.
+    """
+    at_i, at_j = offsets[i], offsets[j]
+    states_i, states_j = offsets[i + 1] - at_i, offsets[j + 1] - at_j
+    norm = belief_distance(cells, start, scale, beliefs, at_i, states_i, at_j, states_j)
+    joint = states_i * states_j
+    return norm / (np.sqrt(joint) if unit == ROOT else float(joint))
+
+
+@njit(cache=True, nogil=True, inline="always")
+def score_slot(slot, packed, store, scoring, scratch):
+    """Return the score of the pair of a slot, counting its table if necessary.
+
+    Inlined, because passing the nested state to a function costs more than the score.
+    """
+    i, j = store.pairs.first[slot], store.pairs.second[slot]
+    offsets = packed.node_offsets
+    cells, start = table_cells(packed, store, slot, scratch)
+    if scoring.is_plain:
+        scale = 1.0 / packed.rows
+        score = plain_score(i, j, cells, start, scale, offsets, scoring.beliefs, scoring.unit)
+    else:
+        score = _general_score(scoring, i, j, cells, start, packed.rows, offsets)
+    return score
+
+
+@njit(cache=True, nogil=True)
+def score_slots(slots, packed, store, scoring, scratch, out):
+    """Write the scores of `slots` to `out`."""
+    if not scoring.is_plain:
+        for k in range(len(slots)):
+            out[k] = score_slot(slots[k], packed, store, scoring, scratch)
+        return
+    first, second, cell_offsets = store.pairs.first, store.pairs.second, store.cell_offsets
+    offsets, cells, scale = packed.node_offsets, store.cells, 1.0 / packed.rows
+    beliefs, unit = scoring.beliefs, scoring.unit
+    for k in range(len(slots)):
+        slot = slots[k]
+        start = cell_offsets[slot]
+        if start < 0:
+            out[k] = score_slot(slot, packed, store, scoring, scratch)
+        else:
+            i, j = first[slot], second[slot]
+            out[k] = plain_score(i, j, cells, start, scale, offsets, beliefs, unit)

@@ -1,0 +1,257 @@
+"""The score by pseudo-likelihood: its gradient, from the conditional probabilities of all rows.
+
+If neither variable has an edge, it is twice the belief score.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from graftviz.costs import GROWTH, CostPart, TableSize
+from graftviz.counts import PairCounts, planes_bytes
+from graftviz.fitting.conditionals import Conditionals, mean_impurity, mean_product
+from graftviz.fitting.network import FittedNetwork
+from graftviz.fitting.pseudo_likelihood import block_of
+from graftviz.fitting.pseudo_network import PseudoNetwork
+from graftviz.fitting.state_columns import (
+    StateColumns,
+    fill_columns,
+    new_state_columns,
+    sum_by_state,
+    with_columns,
+)
+from graftviz.model import PairwiseMRF
+from graftviz.scores.base import PairNorm, Score, Scorer, spread
+from graftviz.scores.kernels import (
+    Measure,
+    distance,
+    impurity_of,
+    kernel_for,
+    new_scoring,
+    noise,
+    workspace,
+)
+from graftviz.table import DiscreteTable
+
+_ROW_STATES = 0.06e-9  # seconds per row and pair of states
+
+
+class RowState(NamedTuple):
+    """State of the score: the conditionals of all rows.
+
+    Attributes
+    ----------
+    conditionals : Conditionals
+    columns : StateColumns
+        State columns of the conditionals.
+    tables : float64 array, shape (3, largest number of joint states)
+    """
+
+    conditionals: Conditionals
+    columns: StateColumns
+    tables: np.ndarray
+
+
+@kernel_for(distance, RowState)
+def _distance(own, _beliefs, _offsets, i, j, cells, start, _rows):
+    return _gradient_norm(own, i, j, cells, start)
+
+
+@kernel_for(noise, RowState)
+def _noise(own, impurity, i, j, _rows):
+    return _gradient_noise(own.conditionals, impurity, i, j)
+
+
+@njit(cache=True, nogil=True)
+def _gradient_norm(own, i, j, cells, start):
+    """Return the norm of the gradient of the pseudo-likelihood in the weights of a pair."""
+    rows, columns = own.conditionals, own.columns
+    offsets = rows.node_offsets
+    at_i, at_j = offsets[i], offsets[j]
+    states_i, states_j = offsets[i + 1] - at_i, offsets[j + 1] - at_j
+    by_i, by_j, counts = own.tables[0], own.tables[1], own.tables[2]
+    if columns.starts[i] >= 0:
+        for b in range(states_j):
+            counts[b] = rows.rows * rows.margins[at_j + b]
+        sum_by_state(columns, i, j, at_i, states_i, states_j, counts, by_i)
+    if columns.starts[j] >= 0:
+        for a in range(states_i):
+            counts[a] = rows.rows * rows.margins[at_i + a]
+        sum_by_state(columns, j, i, at_j, states_j, states_i, counts, by_j)
+    total = 0.0
+    for a in range(states_i):
+        for b in range(states_j):
+            # A variable without columns has the same distribution in all rows.
+            model = by_i[b * states_i + a]
+            if columns.starts[i] < 0:
+                model = rows.rows * rows.alone[at_i + a] * rows.margins[at_j + b]
+            if columns.starts[j] < 0:
+                model += rows.rows * rows.margins[at_i + a] * rows.alone[at_j + b]
+            else:
+                model += by_j[a * states_j + b]
+            gap = (model - 2.0 * cells[start + a * states_j + b]) / rows.rows
+            total += gap * gap
+    return np.sqrt(total)
+
+
+@njit(cache=True, nogil=True)
+def _gradient_noise(rows, impurity, i, j):
+    """Return 2 √(mean of the product of both conditional variances / N)."""
+    place_i, place_j = rows.places[i], rows.places[j]
+    if place_i >= 0 and place_j >= 0:
+        product = mean_product(
+            rows.impurity[place_i], rows.impurity[place_j], rows.multiplicity, rows.rows
+        )
+    else:
+        product = impurity[i] * impurity[j]
+    return 2.0 * np.sqrt(product / rows.rows)
+
+
+class PseudoScorer:
+    """Scorer for the gradient of the pseudo-likelihood, from the conditionals of a fit.
+
+    Parameters
+    ----------
+    network : ActiveNetwork or PseudoNetwork
+        The fit. A Bethe fit stores no conditionals; they are computed in a separate network.
+    """
+
+    stopped = ""
+
+    def __init__(
+        self, network: FittedNetwork, table: DiscreteTable, counts: PairCounts, measure: Measure
+    ) -> None:
+        self._network = network
+        self._separate = (
+            None if isinstance(network, PseudoNetwork) else PseudoNetwork(table, counts)
+        )
+        rows = self._pseudo_network().rows
+        own = RowState(rows, new_state_columns(rows), workspace(rows.node_offsets))
+        self.scoring = new_scoring(own, counts.packed, rows.margins, measure)
+        self._marginal = self.scoring.impurity.copy()
+        self._seen = np.full(counts.n_variables, -1.0)
+
+    @property
+    def drift(self) -> np.ndarray:
+        """Accumulated change of the log-conditionals of every node."""
+        return self._pseudo_network().state.drift
+
+    def refresh(self) -> None:
+        """Update `scoring` to the current conditionals."""
+        network = self._network
+        if self._separate is not None:
+            state = network.state
+            cells = int(state.edge_offsets[network.n_edges])
+            self._separate.follow(state.node_weights, network.edges, state.edge_weights[:cells])
+        fit = self._pseudo_network()
+        fit.refresh_impurity()
+        rows = fit.rows
+        connected = rows.places >= 0
+        alone = impurity_of(rows.node_offsets, rows.alone)
+        self._marginal[~connected] = alone[~connected]
+        offsets, multiplicity = rows.node_offsets, rows.multiplicity
+        columns = with_columns(self.scoring.own.columns, np.flatnonzero(connected))
+        for i in np.flatnonzero(connected & (fit.state.drift != self._seen)):
+            self._marginal[i] = mean_impurity(
+                rows.impurity[rows.places[i]], multiplicity, rows.rows
+            )
+            states = offsets[i + 1] - offsets[i]
+            fill_columns(columns, block_of(rows, i), multiplicity, i, offsets[i], states)
+        self._seen[:] = np.where(connected, fit.state.drift, -1.0)
+        self.scoring = self.scoring._replace(
+            own=self.scoring.own._replace(conditionals=rows, columns=columns),
+            impurity=self._marginal,
+            drift=fit.state.drift,
+        )
+
+    def _pseudo_network(self) -> PseudoNetwork:
+        if self._separate is not None:
+            return self._separate
+        assert isinstance(self._network, PseudoNetwork)
+        return self._network
+
+
+class PseudoLikelihoodScore(Score):
+    """Score of a pair by the gradient of the pseudo-likelihood in its weights."""
+
+    name = "pseudo-likelihood"
+    formula = "‖∂PL/∂wᵢⱼ‖ / d"
+    help = "what the active edges do not explain, from the rows, robust, O(N) a test"
+    when_to_use = "Discounts what edges explain on any graph; reads the rows."
+    reads_rows = True
+    noise_factor = 2.0
+
+    def scorer(
+        self,
+        network: FittedNetwork,
+        table: DiscreteTable,
+        counts: PairCounts,
+        measure: Measure,
+        *,
+        every_pair: bool,
+    ) -> Scorer:
+        """Return the scorer of a run."""
+        return PseudoScorer(network, table, counts, measure)
+
+    def of_pair(
+        self,
+        table: DiscreteTable,
+        model: PairwiseMRF,
+        beliefs: Sequence[np.ndarray],
+        i: int,
+        j: int,
+    ) -> PairNorm:
+        """Return ‖∂PL/∂w_e‖₂, the gradient of the mean pseudo-likelihood at w_e = 0, and its noise.
+
+        The noise is the root mean square if i and j are independent given all others: twice the
+        root of mean((1 − ‖p_i‖²)(1 − ‖p_j‖²)) / N over the rows, where p_i is p(x_i | the others).
+        """
+        shares_i, shares_j = (conditional(model, table.codes, k) for k in (i, j))
+        is_a = np.eye(shares_i.shape[1])[table.codes[i]]
+        is_b = np.eye(shares_j.shape[1])[table.codes[j]]
+        expected = shares_i.T @ is_b + is_a.T @ shares_j
+        norm = float(np.linalg.norm(expected - 2.0 * is_a.T @ is_b)) / table.n_rows
+        variance = float((spread(shares_i) * spread(shares_j)).mean())
+        return PairNorm(norm, 2.0 * math.sqrt(variance / table.n_rows))
+
+    def seconds(self, size: TableSize, edges: float) -> float:
+        """Return the time to score one counted pair beside a number of edges, in seconds."""
+        # A pair of two variables without edges is scored from its counts.
+        alone = (1 - min(edges / size.n, 1)) ** 2
+        by_rows = 2 * size.rows * _ROW_STATES * (size.states - 1) ** 2
+        return alone * super().seconds(size, edges) + (1 - alone) * by_rows
+
+    def parts(
+        self, size: TableSize, edges: float, steps: float, *, every_pair: bool
+    ) -> list[CostPart]:
+        """Return the parts of state columns and planes."""
+        columns = min(size.n, 2 * edges) * size.rows * 4 * (size.states - 1)
+        return [
+            CostPart("columns for scores", columns * GROWTH, 0.0),
+            CostPart("planes of states", planes_bytes(size.rows, size.sizes), 0.0),
+        ]
+
+
+def conditional(model: PairwiseMRF, codes: np.ndarray, i: int) -> np.ndarray:
+    """Return p(x_i = a | the other variables) in every row, shape (N, s_i).
+
+    Parameters
+    ----------
+    model : PairwiseMRF
+    codes : int array, shape (n, N)
+    i : int
+    """
+    logits = np.tile(model.node_weights(i), (codes.shape[1], 1))
+    for e in np.flatnonzero((model.edges == i).any(axis=1)):
+        first, second = model.edges[e].tolist()
+        weights = model.edge_weights(int(e))
+        logits += weights[codes[first]] if second == i else weights[:, codes[second]].T
+    logits -= logits.max(axis=1, keepdims=True)
+    shares = np.exp(logits)
+    conditionals: np.ndarray = shares / shares.sum(axis=1, keepdims=True)
+    return conditionals
