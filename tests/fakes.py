@@ -21,3 +21,31 @@ def random_table(seed: int, n: int, rows: int, most_states: int = 4) -> Discrete
 def random_pairs(**options: Any) -> FirstHit:
     """Return a learner that activates pairs in random order, one a step, twelve if not told."""
     return FirstHit(**({"preset": "paper", "lam": 1e-9, "max_edges": 12} | options))
+
+
+class Idle:
+    """Takes tasks and does nothing, so that a test can work them by hand."""
+
+    def __init__(self) -> None:
+        self._queue: list[Any] = []
+
+    def share(self) -> Idle:
+        return self
+
+    def withdraw(self, task: Any) -> None:
+        if task in self._queue:
+            self._queue.remove(task)
+
+    def submit(self, task: Any) -> None:
+        if task not in self._queue:
+            self._queue.append(task)
+
+    @property
+    def waiting(self) -> list[Any]:
+        return list(self._queue)
+
+    def work_all(self) -> None:
+        while self._queue:
+            task = self._queue[0]
+            if not task.work(float("inf")):
+                self.withdraw(task)

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from fakes import Idle
 
 from graftviz.errors import InputError
 from graftviz.learners.bounded_inference import MEASURES
 from graftviz.learners.nodewise_l1 import NodewiseL1
 from graftviz.player.budget_records import BoundedProgress
-from graftviz.serving.scheduler import Scheduler, Share
 from graftviz.tradeoff import BOUNDS, MeasuredPath
 from graftviz.ui.budget.options import BudgetOptions, slider_of
 from graftviz.ui.budget.state import (
@@ -24,17 +24,6 @@ from graftviz.ui.budget.state import (
     pathing,
 )
 from graftviz.ui.frame.jobs import Job
-
-
-class Idle(Scheduler):
-    """Takes tasks and does nothing, so that a test can work them by hand."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.submitted: list[Any] = []
-
-    def submit(self, task: Any, share: Share) -> None:
-        self.submitted.append(task)
 
 
 class Engine:
@@ -53,11 +42,6 @@ class Engine:
         if key not in self.runs:
             self.runs[key] = Job(_progress(tau), self.scheduler.share())
         return self.runs[key]
-
-    def finish(self, state: BudgetState) -> None:
-        work = state.run
-        while not work.ended:
-            work.work(0.0)
 
 
 def _progress(tau: float) -> Iterator[BoundedProgress]:
@@ -104,12 +88,12 @@ def test_every_measure_has_bounds_and_a_ladder_within_them() -> None:
 
 def test_another_bound_keeps_the_run_before_and_other_data_do_not(engine: Engine) -> None:
     state = opened(engine)
-    engine.finish(state)
+    engine.scheduler.work_all()
     state.choose("bound", 2)
     state.refresh()
     assert state.before.options.tau == 3
     assert state.ghost.steps[-1]["edge"] == [0, 3]
-    engine.finish(state)
+    engine.scheduler.work_all()
     state.choose("seed", 1)
     state.refresh()
     assert state.ghost is None
@@ -120,7 +104,7 @@ def test_a_run_that_cannot_be_had_leaves_the_one_on_show(
     engine: Engine, tau: int, message: str
 ) -> None:
     state = opened(engine)
-    engine.finish(state)
+    engine.scheduler.work_all()
     state.choose("bound", tau)
     state.refresh()
     if state.run is not None and not state.run.ended:
@@ -134,36 +118,12 @@ def test_a_run_that_cannot_be_had_leaves_the_one_on_show(
     assert state.shown.options.tau == 4
 
 
-def test_who_leaves_asks_for_nothing_that_was_not_begun(engine: Engine) -> None:
-    one, other = opened(engine), opened(engine)
-    shared, known = one.run, dict(engine.runs)
-    assert shared is not None
-    one.choose("bound", 4)
-    one.refresh()
-    own = one.run
-    assert own is not None
-    one.revoke()
-    assert engine.runs == {**known, **{key: run for key, run in engine.runs.items() if run is own}}
-    assert not own.work(0.0)
-    assert shared.work(0.0), "somebody else still watches it"
-    other.revoke()
-    assert not shared.work(0.0)
-    assert other.run is shared
-    assert shared.work(float("inf")) is False
-    assert shared.finished, "it goes on for who is back"
-
-
 def test_models_of_the_charts_are_learned_two_at_a_time(engine: Engine) -> None:
     state = opened(engine)
     looks = 0
     while not state.compared().is_complete:
-        waiting = list(dict.fromkeys(engine.scheduler.submitted))
-        assert len(waiting) <= MODELS_AT_A_TIME
-        engine.scheduler.submitted.clear()
-        for work in waiting:
-            work._target = 1 << 60
-            while not work.ended:
-                work.work(0.0)
+        assert len(engine.scheduler.waiting) <= MODELS_AT_A_TIME
+        engine.scheduler.work_all()
         looks += 1
     runs, path, _ = state.compared()
     assert len(runs) == len(state.ladder(BudgetOptions()))

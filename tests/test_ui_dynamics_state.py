@@ -6,44 +6,16 @@ import dataclasses
 import gc
 import weakref
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pytest
+from fakes import Idle
 
 from graftviz import dynamics
 from graftviz.material import uploaded_series
 from graftviz.serving.limits import Limits
 from graftviz.ui.dynamics.state import TOO_LONG, DynamicsState, survey
 from graftviz.ui.visits import clear_caches
-
-
-class Idle:
-    """Takes tasks and does nothing, so that a test can work them by hand."""
-
-    def __init__(self) -> None:
-        self._queue: list[Any] = []
-
-    def share(self) -> Idle:
-        return self
-
-    def withdraw(self, task: Any) -> None:
-        if task in self._queue:
-            self._queue.remove(task)
-
-    def submit(self, task: Any) -> None:
-        if task not in self._queue:
-            self._queue.append(task)
-
-    @property
-    def waiting(self) -> list[Any]:
-        return list(self._queue)
-
-    def work_all(self) -> None:
-        while self._queue:
-            task = self._queue[0]
-            if not task.work(float("inf")):
-                self.withdraw(task)
 
 
 @pytest.fixture

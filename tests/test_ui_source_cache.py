@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from fakes import Idle
 
 from graftviz import material
 from graftviz.formats.model_records import ModelFile
@@ -16,7 +17,6 @@ from graftviz.material import UPLOAD, Material, SourceCache, UploadedSeries, Upl
 from graftviz.player.models import ShownModel, grid_model, uploaded_model
 from graftviz.player.region_records import RegionQuery
 from graftviz.sampling.ising import ising_grid
-from graftviz.serving.scheduler import Task
 from graftviz.table import TableOptions
 from graftviz.ui import upload
 from graftviz.ui.dynamics import state as dynamics_state
@@ -31,16 +31,6 @@ from graftviz.ui.regions.models import link_of_grow_page, model_of_run
 from graftviz.ui.regions.state import RegionState
 from graftviz.ui.url_state import default_values
 from graftviz.ui.visits import scheduler
-
-
-class Idle:
-    """Takes tasks and lets none work: a thread in the middle of a step would hold what it uses."""
-
-    def submit(self, task: Task) -> None:
-        pass
-
-    def withdraw(self, task: Task) -> None:
-        pass
 
 
 def brought() -> UploadedTable:
