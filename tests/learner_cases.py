@@ -49,6 +49,20 @@ def mixed_table(n: int = 10, rows: int = 500) -> DiscreteTable:
     return DiscreteTable.from_codes(codes, cardinalities=sizes)
 
 
+@functools.cache
+def followers_table(n: int, rows: int = 800, seed: int = 0) -> DiscreteTable:
+    """Variables of 2 or 3 states in a tree: each mostly copies an earlier one."""
+    rng = np.random.default_rng(seed)
+    codes = np.zeros((rows, n), dtype=np.int64)
+    for i in range(n):
+        states = 2 + i % 2
+        codes[:, i] = rng.integers(0, states, size=rows)
+        if i:
+            copies = rng.random(rows) < 0.7
+            codes[copies, i] = np.minimum(codes[copies, (i - 1) // 2], states - 1)
+    return DiscreteTable.from_codes(codes)
+
+
 # The paper's method: the contract is checked where it can be checked to the last digit.
 PAPER: dict[str, Any] = {
     "score": "belief",

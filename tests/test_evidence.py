@@ -7,23 +7,11 @@ import itertools
 import naive
 import numpy as np
 import pytest
+from inference_cases import random_model, random_tree
 
 from graftviz.errors import InputError
 from graftviz.inference import checked_evidence, conditioned, infer
 from graftviz.model import PairwiseMRF
-
-
-def random_model(seed: int, *, forest: bool = False) -> PairwiseMRF:
-    rng = np.random.default_rng(seed)
-    n = int(rng.integers(1, 7))
-    sizes = rng.integers(1, 5, size=n)
-    pairs = [pair for pair in itertools.combinations(range(n), 2) if rng.random() < 0.5]
-    if forest:
-        pairs = [(int(rng.integers(j)), j) for j in range(1, n)]
-    tables = {(i, j): rng.normal(0, 1.5, (sizes[i], sizes[j])) for i, j in pairs}
-    for table in tables.values():
-        table[rng.random(table.shape) < 0.1] = -np.inf
-    return PairwiseMRF.from_tables([rng.normal(size=size) for size in sizes], tables)
 
 
 def random_evidence(model: PairwiseMRF, seed: int) -> dict[int, int]:
@@ -42,7 +30,7 @@ def restricted(model: PairwiseMRF, evidence: dict[int, int]) -> np.ndarray:
 
 @pytest.mark.parametrize("seed", range(60))
 def test_the_conditioned_model_has_the_scores_that_agree_with_the_evidence(seed):
-    model = random_model(seed)
+    model = random_model(seed, scale=1.5, zeros=0.1, states=(1, 4))
     evidence = random_evidence(model, seed)
     given = conditioned(model, evidence)
     rest = list(itertools.product(*(range(s) for s in given.model.cardinalities)))
@@ -56,7 +44,7 @@ def test_the_conditioned_model_has_the_scores_that_agree_with_the_evidence(seed)
 
 @pytest.mark.parametrize("seed", range(40))
 def test_posteriors_on_trees_are_those_of_counting_all_states(seed):
-    model = random_model(seed, forest=True)
+    model = random_tree(seed, scale=1.5, zeros=0.1)
     evidence = random_evidence(model, seed + 1)
     scores = restricted(model, evidence)
     if not np.isfinite(scores).any():
@@ -112,7 +100,7 @@ def test_evidence_the_model_knows_nothing_of_is_refused(evidence, sentence):
 
 @pytest.mark.parametrize("seed", range(20))
 def test_incidence_lists_every_edge_from_both_its_ends(seed):
-    model = random_model(seed)
+    model = random_model(seed, scale=1.5, zeros=0.1, states=(1, 4))
     starts, neighbours, edges = model.incidence
     for i in range(model.n_variables):
         here = slice(starts[i], starts[i + 1])

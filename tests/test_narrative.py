@@ -9,6 +9,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from learner_cases import followers_table
 
 from graftviz.errors import InputError
 from graftviz.learners.best_choice import BestChoice
@@ -23,20 +24,7 @@ from graftviz.trace import PASSED, ActivationTest, Step
 N = 12
 
 
-def dependent_table(seed: int = 0, n: int = N, rows: int = 800) -> DiscreteTable:
-    """Variables of 2 or 3 states in a tree: each mostly copies an earlier one."""
-    rng = np.random.default_rng(seed)
-    codes = np.zeros((rows, n), dtype=np.int64)
-    for i in range(n):
-        states = 2 + i % 2
-        codes[:, i] = rng.integers(0, states, size=rows)
-        if i:
-            copies = rng.random(rows) < 0.7
-            codes[copies, i] = np.minimum(codes[copies, (i - 1) // 2], states - 1)
-    return DiscreteTable.from_codes(codes)
-
-
-TABLE = dependent_table()
+TABLE = followers_table(N)
 
 
 def finished(learner: BestChoice | EdgeGrafting | FirstHit, **settings: object) -> Run:

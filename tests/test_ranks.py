@@ -6,6 +6,7 @@ import naive
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
+from learner_cases import followers_table
 
 from graftviz.datasets import load_dataset
 from graftviz.errors import InputError
@@ -15,24 +16,11 @@ from graftviz.ranks import RankedStep, RankSimulation, ranked_steps, simulated_r
 from graftviz.ranks.run import AllScores
 from graftviz.ranks.simulation import smallest_ranks
 from graftviz.search.activation import activation
-from graftviz.table import DiscreteTable
 
 
 def finished(variables: int, largest: int, trials: int, seed: int = 0) -> RankSimulation:
     *_, last = simulated_ranks(variables, largest, trials, seed)
     return last
-
-
-def small_table(seed: int, n: int = 9, rows: int = 300) -> DiscreteTable:
-    """Return variables of 1 to 4 states that follow each other."""
-    rng = np.random.default_rng(seed)
-    sizes = rng.integers(2, 5, size=n)
-    sizes[-1] = 1
-    codes = rng.integers(0, sizes, size=(rows, n))
-    for i in range(1, n):
-        copied = rng.random(rows) < 0.6
-        codes[copied, i] = codes[copied, i - 1] % sizes[i]
-    return DiscreteTable.from_codes(codes, cardinalities=sizes)
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +102,7 @@ def test_scores_beside_the_run_are_those_in_the_reservoir(
         return seen[-1]
 
     monkeypatch.setattr(AllScores, "of", watched)
-    table = small_table(seed)
+    table = followers_table(9, 300, seed)
     *_, steps = ranked_steps(table, reservoir=6, t_max=9, alpha=0.3, lam=1e-3, seed=seed)
     assert len(steps) > 5
     assert len(seen) == len(steps)
@@ -139,7 +127,7 @@ def test_scores_beside_the_run_are_those_in_the_reservoir(
 
 
 def test_a_reservoir_of_all_pairs_holds_the_best() -> None:
-    table = small_table(5)
+    table = followers_table(9, 300, 5)
     *_, steps = ranked_steps(table, reservoir=36, t_max=36, alpha=1.0, lam=1e-3)
     assert {step.rank for step in steps[1:]} == {1}  # the first step may stop at its cap
     assert all(step.rank <= step.violating for step in steps)
@@ -147,7 +135,7 @@ def test_a_reservoir_of_all_pairs_holds_the_best() -> None:
 
 def test_options_out_of_range_are_refused() -> None:
     with pytest.raises(InputError, match="alpha must be"):
-        next(ranked_steps(small_table(0), alpha=2.0))
+        next(ranked_steps(followers_table(9, 300, 0), alpha=2.0))
 
 
 # --- figures and sentences --------------------------------------------------------------------

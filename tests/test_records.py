@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from learner_cases import followers_table
 
 from graftviz.errors import InputError
 from graftviz.layout import GrowingLayout
@@ -20,24 +21,12 @@ from graftviz.learners.feature_grafting import FeatureGrafting
 from graftviz.learners.first_hit import FirstHit
 from graftviz.player.records import answer, recorded_run, run_header, step_record
 from graftviz.runs import Branch, Run
-from graftviz.table import DiscreteTable
 
 PLAYER = (Path(__file__).resolve().parent.parent / "docs" / "player.md").read_text(encoding="utf-8")
 TRUTH = [(0, 1), (1, 2), (2, 3), (0, 4)]
 
 
-def dependent_table(n: int, rows: int = 500) -> DiscreteTable:
-    rng = np.random.default_rng(1)
-    codes = np.zeros((rows, n), dtype=np.int64)
-    for i in range(n):
-        codes[:, i] = rng.integers(0, 3, size=rows)
-        if i:
-            copies = rng.random(rows) < 0.6
-            codes[copies, i] = codes[copies, i // 2]
-    return DiscreteTable.from_codes(codes)
-
-
-TABLE = dependent_table(30)
+TABLE = followers_table(30, 500)
 TRAIN, TEST = TABLE.split(test_fraction=0.2, seed=0)
 
 

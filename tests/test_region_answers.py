@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from learner_cases import followers_table
 
 from graftviz.datasets import DataSet
 from graftviz.errors import InputError
@@ -34,20 +35,6 @@ N = 9
 SLACK = 1e-9  # of floating point
 
 
-def dependent_table(copied: float = 0.6, rows: int = 600) -> DiscreteTable:
-    """Variables of 2 or 3 states in a tree, with a loop: each copies an earlier one, or two."""
-    rng = np.random.default_rng(3)
-    codes = np.zeros((rows, N), dtype=np.int64)
-    for i in range(N):
-        states = 2 + i % 2
-        codes[:, i] = rng.integers(0, states, size=rows)
-        for source in ((i - 1) // 2, i - 3):
-            if i and source >= 0:
-                copies = rng.random(rows) < copied / (1 + (source == i - 3))
-                codes[copies, i] = np.minimum(codes[copies, source], states - 1)
-    return DiscreteTable.from_codes(codes)
-
-
 LEARNERS: dict[str, Learner] = {
     "paper": BestChoice(preset="paper", lam=1e-3, lam2=0.03, max_edges=14),
     "strong": BestChoice(preset="paper", lam=1e-4, lam2=1e-4, max_edges=12),
@@ -68,7 +55,7 @@ def finished(learner: Learner, table: DiscreteTable) -> Run:
 
 @pytest.fixture(scope="module", params=LEARNERS)
 def run(request: pytest.FixtureRequest) -> Run:
-    return finished(LEARNERS[request.param], dependent_table())
+    return finished(LEARNERS[request.param], followers_table(N, 600))
 
 
 def model_at(run: Run, t: int) -> PairwiseMRF:
@@ -129,7 +116,7 @@ def test_regions_have_the_documented_keys() -> None:
     text = (Path(__file__).resolve().parent.parent / "docs" / "player.md").read_text("utf-8")
     table = text.split("has an object `region`")[1].split("| --- | --- |")[1].split("\n\n")[0]
     keys = {key for line in table.splitlines() for key in re.findall(r"`(\w+)`", line[:40])}
-    run = finished(LEARNERS["paper"], dependent_table())
+    run = finished(LEARNERS["paper"], followers_table(N, 600))
     assert set(certified_region(run, 0, 2)) == keys
 
 
@@ -149,7 +136,7 @@ def test_variables_that_decide_one_another_are_no_trouble() -> None:
 
 @pytest.mark.parametrize("wish", [None, [], {"cut": "saw"}, {"tolerance": "1"}, {"tolerance": 0}])
 def test_a_bad_wish_is_told_beside_what_is_known(wish: Any) -> None:
-    run = finished(LEARNERS["paper"], dependent_table())
+    run = finished(LEARNERS["paper"], followers_table(N, 600))
     reply = answer(run, {"kind": "node", "i": 2, "t": 3, "region": wish})
     assert reply["region"]["error"].endswith(".")
     assert reply["name"] == run.table.names[2]
@@ -167,7 +154,7 @@ def test_regions_are_kept_until_the_last_step_has_its_final_fit(
         return answer(run, question)
 
     monkeypatch.setattr(region_answers, "answer", counted)
-    run = Run(dependent_table(), LEARNERS["best"], seed=0)
+    run = Run(followers_table(N, 600), LEARNERS["best"], seed=0)
     answers = RunRecorder(run, prepare(DataSet("d", "d", run.table, None, None, ""), 0), "t")
     wish = {"kind": "node", "i": 1, "t": 1, "region": {"cut": "drop"}}
     run.advance()
