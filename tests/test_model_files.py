@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import io
 import json
@@ -210,27 +209,6 @@ def test_malformed_graphml_is_refused_in_one_sentence(content, sentence):
         parse_graphml("g.graphml", content.encode())
     assert "g.graphml" in str(refused.value)
     assert "\n" not in str(refused.value)
-
-
-@given(st.data())
-def test_damaged_files_never_bring_anything_but_a_sentence(data):
-    for text, read in (
-        (OWN, parse_graphml),
-        (FOREIGN, parse_graphml),
-        (node_link_json(small()), parse_node_link),
-    ):
-        cut = data.draw(st.integers(0, len(text)))
-        noise = data.draw(st.text("0123456789 .-eN<>/\"'[]{}:,\n", max_size=4))
-        damaged = text[:cut] + noise + text[cut + data.draw(st.integers(0, 5)) :]
-        with contextlib.suppress(InputError):
-            read("damaged", damaged.encode())
-
-
-@given(st.binary(max_size=60))
-def test_noise_is_no_model(content):
-    for read in (parse_graphml, parse_node_link):
-        with pytest.raises(InputError, match="noise"):
-            read("noise", content)
 
 
 BAD_JSON = {

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from graftviz.datasets import read_positions, read_truth
 from graftviz.dynamics import read_parents
 from graftviz.dynamics.reading import read_series
-from graftviz.formats.uai import read_evidence, read_mar
+from graftviz.formats.uai import read_evidence
 from graftviz.formats.uploads import read_uploaded_model
 from graftviz.table import open_table, read_table
 from tests.fuzz.archives import zip_case
@@ -61,10 +61,6 @@ def _evidence(case: Case) -> object:
     return read_evidence(_written(case, 0), small_model())
 
 
-def _marginals(case: Case) -> object:
-    return read_mar(_written(case, 0))
-
-
 def _written(case: Case, k: int) -> Path:
     """Write a file under a plain name with its suffix, in the current folder."""
     name, content = case.files[k]
@@ -87,7 +83,6 @@ TARGETS: Mapping[str, Callable[[Case], Any]] = {
     "parents": _parents,
     "model": _model,
     "evidence": _evidence,
-    "marginals": _marginals,
     "link": _link,
     "request": send_request,
 }

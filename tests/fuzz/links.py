@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
+import json
 import re
 import urllib.parse
 from collections.abc import Callable
+from pathlib import Path
 from random import Random
 from typing import Any, NoReturn
 
@@ -28,22 +30,11 @@ from graftviz.ui.regions.state import RegionState
 from graftviz.ui.reservoir.options import ReservoirOptions
 from tests.fuzz.cases import NUMBERS, Case, hostile_text
 
-_VALID = (
-    "",
-    "data=digits-2&learner=best-choice&alpha=0.5&seed=3&step=12&branch=7:alpha=0.2",
-    "data=upload&fingerprint=0123456789abcdef&missing=drop&bins=8&header=yes&compare=best",
-    "branch=54%3Alam%3D0.005%2Cmax_edges%3D20&step=94&lam=0.1",
-    "preset=paper&max_edges=80&screening=no&compare=best",
-    "data=karate&seed=3&edges=80&r1=best-choice:alpha=0.5,lam=0.1&r2=first-hit&axis=tests&at=4000",
-    "r1=chow-liu&r2=nodewise-l1:path=5&at=end&axis=tests",
-    "model=true&data=survey&node=3&evidence=2:1,5:0&method=exact",
-    "model=0123456789abcdef&edge=3-7&with=learner=chow-liu;seed=3;data=survey",
-    "data=karate&query=4&max_size=9&cut=drop&step=2",
-    "data=run&run=data%3Dkarate%26lam%3D0.1&step=2",
-    "data=random&size=30&density=0.1&seed=2&node=3&step=5",
-    "complexity=treewidth&bound=3&seed=1&step=4",
-    "reservoir=20&alpha=0.75&n=400&largest=500&trials=100",
-    "edges=40&exchange=4&heuristic=greedy&exchanges=20&step=6",
+_RECORDED = Path(__file__).parents[1] / "golden" / "recorded" / "links"
+_VALID = tuple(
+    link
+    for path in sorted(_RECORDED.glob("*.json"))
+    for link in json.loads(path.read_text("utf-8"))
 )
 _SEPARATORS = ("&", "=", ":", ",", ";", "-", "%", "%26", "%3D", "%3A", "%25", "+", "%20", "&&", "#")
 _CODES = (

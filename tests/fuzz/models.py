@@ -77,12 +77,9 @@ def uai_case(rng: Random) -> Case:
 
 
 def evidence_case(rng: Random) -> Case:
-    """Return damaged evidence, or damaged marginals."""
-    if rng.random() < 0.7:
-        text = rng.choice(("2 0 1 2 0", "0", "1\n1 0 1", "3 0 0 1 2 2 1", "2 1 0 1 1 2 0"))
-        return Case("evidence", (("file.evid", mutated_tokens(rng, text)),), {})
-    text = "MAR\n3 2 0.5 0.5 3 0.2 0.3 0.5 2 1 0"
-    return Case("marginals", (("file.MAR", mutated_tokens(rng, text)),), {})
+    """Return damaged evidence."""
+    text = rng.choice(("2 0 1 2 0", "0", "1\n1 0 1", "3 0 0 1 2 2 1", "2 1 0 1 1 2 0"))
+    return Case("evidence", (("file.evid", mutated_tokens(rng, text)),), {})
 
 
 def mutated_tokens(rng: Random, text: str) -> bytes:
