@@ -19,7 +19,7 @@ from graftviz.learners.grafting import GraftingRun
 from graftviz.learners.settings import OBJECTIVES
 from graftviz.model import PairwiseMRF
 from graftviz.sampling import random_model
-from graftviz.scores.base import edge_dimension
+from graftviz.scores.base import Fit, PairFit, edge_dimension
 from graftviz.scores.kernels import score_slots
 from graftviz.scores.pseudo_likelihood import conditional
 from graftviz.scores.registry import all_scores
@@ -46,7 +46,7 @@ def nodes_of(run):
 
 
 def norm_of(name, table, model, i, j):
-    return SCORES[name].of_pair(table, model, infer(model, tolerance=1e-12).node, i, j)
+    return SCORES[name].of_pair(PairFit(table, model, infer(model, tolerance=1e-12).node, i, j))
 
 
 def with_edge(model, i, j, weights):
@@ -80,9 +80,7 @@ def test_kernel_and_formula_of_a_fit_agree(name, every_pair):
     table = mixed_table(8, 900)
     score = SCORES[name]
     run = fitted(table, name)
-    scorer = score.scorer(
-        run.network, table, run.counts, run.settings.measure, every_pair=every_pair
-    )
+    scorer = score.scorer(Fit(run.network, table, run.counts, run.settings.measure, every_pair))
     scorer.refresh()
     counts, model, beliefs = run.counts, run.network.model(), nodes_of(run)
     pairs = list(itertools.combinations(range(table.n_variables), 2))
@@ -91,7 +89,7 @@ def test_kernel_and_formula_of_a_fit_agree(name, every_pair):
     found = np.empty(len(slots))
     score_slots(slots, counts.packed, counts.store, scorer.scoring, counts.scratch, found)
     for (i, j), value in zip(pairs, found, strict=True):
-        norm = score.of_pair(table, model, beliefs, i, j).value
+        norm = score.of_pair(PairFit(table, model, beliefs, i, j)).value
         dimension = edge_dimension(*table.cardinalities[[i, j]], "count")
         assert value == pytest.approx(norm / dimension, rel=2e-3, abs=1e-7)
 
@@ -102,7 +100,7 @@ def test_norm_and_noise_are_those_of_the_twin(name):
     model = fitted(table, name).network.model()
     beliefs = infer(model, tolerance=1e-13).node
     for (i, j), plain in plain_scores(table, model, name, False).items():
-        norm, noise, _ = SCORES[name].of_pair(table, model, beliefs, i, j)
+        norm, noise, _ = SCORES[name].of_pair(PairFit(table, model, beliefs, i, j))
         dimension = edge_dimension(*table.cardinalities[[i, j]], "count")
         assert norm / dimension == pytest.approx(plain.value, rel=1e-6, abs=1e-9)
         assert (norm / noise if noise else 0.0) == pytest.approx(plain.multiple, rel=1e-6, abs=1e-9)
@@ -144,8 +142,8 @@ def test_without_edges_the_pseudo_likelihood_score_is_twice_the_belief_score():
     weights = np.concatenate([np.log(np.maximum(share, 1e-300)) for share in shares])
     model = PairwiseMRF(table.cardinalities, np.zeros((0, 2), dtype=np.int32), weights)
     for i, j in ((0, 1), (2, 9), (3, 4)):
-        belief = SCORES["belief"].of_pair(table, model, shares, i, j)
-        by_rows = SCORES["pseudo-likelihood"].of_pair(table, model, shares, i, j)
+        belief = SCORES["belief"].of_pair(PairFit(table, model, shares, i, j))
+        by_rows = SCORES["pseudo-likelihood"].of_pair(PairFit(table, model, shares, i, j))
         assert by_rows.value == pytest.approx(2 * belief.value, rel=1e-9, abs=1e-12)
         assert by_rows.noise == pytest.approx(2 * belief.noise, rel=1e-9)
 
@@ -165,7 +163,9 @@ def test_noise_is_the_spread_of_scores_over_many_samples():
         network.add_edge(0, 1)
         network.add_edge(1, 2)
         network.polish(free, tolerance=1e-4)
-        norm, noise, _ = SCORES["pseudo-likelihood"].of_pair(table, network.model(), [], 0, 2)
+        norm, noise, _ = SCORES["pseudo-likelihood"].of_pair(
+            PairFit(table, network.model(), [], 0, 2)
+        )
         ratios.append(norm / noise)
     assert np.sqrt(np.mean(np.square(ratios))) == pytest.approx(1.0, abs=0.08)
 

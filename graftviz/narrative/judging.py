@@ -11,7 +11,7 @@ from graftviz.history import History
 from graftviz.narrative.phrases import Absence, score, violation
 from graftviz.narrative.steps import learner_at
 from graftviz.runs import Run
-from graftviz.scores.base import edge_dimension
+from graftviz.scores.base import PairFit, edge_dimension
 from graftviz.scores.registry import all_scores
 from graftviz.trace import ActivationTest
 
@@ -45,7 +45,7 @@ def score_of(run: Run, history: History, i: int, j: int, t: int, test: Activatio
     weight: Any = getattr(learner_at(run, t), "group_weight", "count")
     dimension = edge_dimension(sizes[i], sizes[j], weight)
     beliefs = np.split(state.node_beliefs, history.start.node_offsets[1:-1])
-    norm = all_scores()[test.score].of_pair(table, state.model, beliefs, i, j)
+    norm = all_scores()[test.score].of_pair(PairFit(table, state.model, beliefs, i, j))
     if norm.value is None:
         return PairScore(None, why_none=norm.why_none)
     return PairScore(norm.value / dimension, _multiple(norm.value, norm.noise))

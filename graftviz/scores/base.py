@@ -46,6 +46,56 @@ class Scorer(Protocol):
         """Update `scoring` to the current fit."""
 
 
+class Fit(NamedTuple):
+    """Parts of a run that a scorer follows.
+
+    Attributes
+    ----------
+    network : ActiveNetwork or PseudoNetwork
+        The fit.
+    table : DiscreteTable
+    counts : PairCounts
+    measure : Measure
+    every_pair : bool
+        Whether each step scores all inactive pairs.
+    """
+
+    network: FittedNetwork
+    table: DiscreteTable
+    counts: PairCounts
+    measure: Measure
+    every_pair: bool
+
+
+class PairFit(NamedTuple):
+    """One pair, and the model in which it is scored.
+
+    Attributes
+    ----------
+    table : DiscreteTable
+    model : PairwiseMRF
+    beliefs : sequence of float arrays
+        Node beliefs of the fit.
+    i, j : int
+    """
+
+    table: DiscreteTable
+    model: PairwiseMRF
+    beliefs: Sequence[np.ndarray]
+    i: int
+    j: int
+
+    @property
+    def frequencies(self) -> np.ndarray:
+        """p_D(e): the relative frequency of each pair of states, shape (s_i, s_j)."""
+        return self.table.joint_counts(self.i, self.j) / self.table.n_rows
+
+    @property
+    def independent(self) -> np.ndarray:
+        """b_i b_jᵀ, shape (s_i, s_j)."""
+        return np.outer(self.beliefs[self.i], self.beliefs[self.j])
+
+
 class PairNorm(NamedTuple):
     """Norm of one pair, whose d_e-th part is the score, and its sampling noise.
 
@@ -102,47 +152,12 @@ class Score(ABC):
     bounded_by_drift: ClassVar[bool] = False
 
     @abstractmethod
-    def scorer(
-        self,
-        network: FittedNetwork,
-        table: DiscreteTable,
-        counts: PairCounts,
-        measure: Measure,
-        *,
-        every_pair: bool,
-    ) -> Scorer:
-        """Return the scorer of a run.
-
-        Parameters
-        ----------
-        network : ActiveNetwork or PseudoNetwork
-            The fit that scores follow.
-        table : DiscreteTable
-        counts : PairCounts
-        measure : Measure
-        every_pair : bool
-            Whether each step scores all inactive pairs.
-        """
+    def scorer(self, fit: Fit) -> Scorer:
+        """Return the scorer of a run."""
 
     @abstractmethod
-    def of_pair(
-        self,
-        table: DiscreteTable,
-        model: PairwiseMRF,
-        beliefs: Sequence[np.ndarray],
-        i: int,
-        j: int,
-    ) -> PairNorm:
-        """Return norm and noise of one pair in plain NumPy, to explain it.
-
-        Parameters
-        ----------
-        table : DiscreteTable
-        model : PairwiseMRF
-        beliefs : sequence of float arrays
-            Node beliefs of the fit.
-        i, j : int
-        """
+    def of_pair(self, at: PairFit) -> PairNorm:
+        """Return norm and noise of one pair in plain NumPy, to explain it."""
 
     def seconds(self, size: TableSize, edges: float) -> float:
         """Return the time to score one counted pair beside a number of edges, in seconds."""
@@ -159,11 +174,6 @@ def edge_dimension(cardinality_i: int, cardinality_j: int, group_weight: GroupWe
     """Return d_e: the number of joint states of two variables ("count"), or its root ("sqrt")."""
     joint_states = int(cardinality_i) * int(cardinality_j)
     return math.sqrt(joint_states) if group_weight == "sqrt" else float(joint_states)
-
-
-def pair_frequencies(table: DiscreteTable, i: int, j: int) -> np.ndarray:
-    """Return p_D(e): the relative frequency of each pair of states, shape (s_i, s_j)."""
-    return table.joint_counts(i, j) / table.n_rows
 
 
 def spread(shares: np.ndarray) -> np.ndarray:

@@ -7,15 +7,13 @@ eq. 5).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from graftviz.counts import PackedTable, PairCounts
+from graftviz.counts import PackedTable
 from graftviz.fitting.network import FittedNetwork
-from graftviz.model import PairwiseMRF
-from graftviz.scores.base import PairNorm, Score, Scorer, pair_frequencies, spread
+from graftviz.scores.base import Fit, PairFit, PairNorm, Score, Scorer, spread
 from graftviz.scores.kernels import (
     Measure,
     Scoring,
@@ -27,7 +25,6 @@ from graftviz.scores.kernels import (
     noise,
     pair_noise,
 )
-from graftviz.table import DiscreteTable
 
 
 class BeliefState(NamedTuple):
@@ -89,34 +86,21 @@ class BeliefScore(Score):
     when_to_use = "As in the paper, and fastest: raw correlation."
     bounded_by_drift = True
 
-    def scorer(
-        self,
-        network: FittedNetwork,
-        table: DiscreteTable,
-        counts: PairCounts,
-        measure: Measure,
-        *,
-        every_pair: bool,
-    ) -> Scorer:
+    def scorer(self, fit: Fit) -> Scorer:
         """Return the scorer of a run."""
-        return NodeScorer(network, belief_scoring(counts.packed, network.node_beliefs, measure))
+        beliefs = fit.network.node_beliefs
+        return NodeScorer(fit.network, belief_scoring(fit.counts.packed, beliefs, fit.measure))
 
-    def of_pair(
-        self,
-        table: DiscreteTable,
-        model: PairwiseMRF,
-        beliefs: Sequence[np.ndarray],
-        i: int,
-        j: int,
-    ) -> PairNorm:
+    def of_pair(self, at: PairFit) -> PairNorm:
         """Return ‖b_i b_jᵀ − p_D(e)‖₂ and its noise."""
-        gap = np.outer(beliefs[i], beliefs[j]) - pair_frequencies(table, i, j)
-        return PairNorm(float(np.linalg.norm(gap)), belief_noise(beliefs[i], beliefs[j], table))
+        norm = float(np.linalg.norm(at.independent - at.frequencies))
+        return PairNorm(norm, belief_noise(at))
 
 
-def belief_noise(belief_i: np.ndarray, belief_j: np.ndarray, table: DiscreteTable) -> float:
+def belief_noise(at: PairFit) -> float:
     """Return the noise of ‖b_i b_jᵀ − p_D(e)‖₂ due to sampling N rows.
 
     It is the root mean square if i and j are independent: √((1 − ‖b_i‖²)(1 − ‖b_j‖²) / N).
     """
-    return math.sqrt(float(spread(belief_i) * spread(belief_j)) / table.n_rows)
+    variance = float(spread(at.beliefs[at.i]) * spread(at.beliefs[at.j]))
+    return math.sqrt(variance / at.table.n_rows)

@@ -6,7 +6,6 @@ score is the correlation which they do not explain.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -14,14 +13,13 @@ from numba import njit
 
 from graftviz.costs import CostPart, TableSize
 from graftviz.counts import PairCounts
-from graftviz.fitting.network import ActiveNetwork, FittedNetwork
+from graftviz.fitting.network import ActiveNetwork
 from graftviz.inference import infer
 from graftviz.inference.response import linear_response
 from graftviz.inference.response_dense import DenseResponse
 from graftviz.inference.response_factor import ResponseFactor, factorise, respond, response_block
 from graftviz.inference.response_matrix import ResponseMatrix, dense_block
-from graftviz.model import PairwiseMRF
-from graftviz.scores.base import BETHE, PairNorm, Score, Scorer, pair_frequencies
+from graftviz.scores.base import BETHE, Fit, PairFit, PairNorm, Score, Scorer
 from graftviz.scores.belief import belief_noise
 from graftviz.scores.kernels import (
     Measure,
@@ -34,7 +32,6 @@ from graftviz.scores.kernels import (
     pair_noise,
     workspace,
 )
-from graftviz.table import DiscreteTable
 
 _TOLERANCE = 1e-3  # change of a Hessian term above which all covariances are updated
 _SAME_BELIEFS = 0.01  # farther from the run's, belief propagation has found another fixed point
@@ -192,37 +189,22 @@ class LinearResponseScore(Score):
         "objective=bethe with it, or score=pseudo-likelihood."
     )
 
-    def scorer(
-        self,
-        network: FittedNetwork,
-        table: DiscreteTable,
-        counts: PairCounts,
-        measure: Measure,
-        *,
-        every_pair: bool,
-    ) -> Scorer:
+    def scorer(self, fit: Fit) -> Scorer:
         """Return the scorer of a run."""
-        assert isinstance(network, ActiveNetwork)
-        return ResponseScorer(network, counts, measure, dense=every_pair)
+        assert isinstance(fit.network, ActiveNetwork)
+        return ResponseScorer(fit.network, fit.counts, fit.measure, dense=fit.every_pair)
 
-    def of_pair(
-        self,
-        table: DiscreteTable,
-        model: PairwiseMRF,
-        beliefs: Sequence[np.ndarray],
-        i: int,
-        j: int,
-    ) -> PairNorm:
+    def of_pair(self, at: PairFit) -> PairNorm:
         """Return ‖b_i b_jᵀ + C_ij − p_D(e)‖₂ and its noise; none where C does not exist."""
-        expected = np.outer(beliefs[i], beliefs[j])
-        if model.n_edges:
-            response = linear_response(model)
-            gap = np.abs(np.concatenate(infer(model).node) - np.concatenate(beliefs)).max()
+        expected = at.independent
+        if at.model.n_edges:
+            response = linear_response(at.model)
+            gap = np.abs(np.concatenate(infer(at.model).node) - np.concatenate(at.beliefs)).max()
             if not response.positive_definite or gap > _SAME_BELIEFS:
                 return PairNorm(None, why_none=_UNSTABLE)
-            expected = expected + response.covariance(i, j)
-        norm = float(np.linalg.norm(expected - pair_frequencies(table, i, j)))
-        return PairNorm(norm, belief_noise(beliefs[i], beliefs[j], table))
+            expected = expected + response.covariance(at.i, at.j)
+        norm = float(np.linalg.norm(expected - at.frequencies))
+        return PairNorm(norm, belief_noise(at))
 
     def seconds(self, size: TableSize, edges: float) -> float:
         """Return the time to score one counted pair beside a number of edges, in seconds."""

@@ -6,16 +6,14 @@ If neither variable has an edge, it is twice the belief score.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 from graftviz.costs import GROWTH, CostPart, TableSize
-from graftviz.counts import PairCounts, planes_bytes
+from graftviz.counts import planes_bytes
 from graftviz.fitting.conditionals import Conditionals, mean_impurity, mean_product
-from graftviz.fitting.network import FittedNetwork
 from graftviz.fitting.pseudo_likelihood import block_of
 from graftviz.fitting.pseudo_network import PseudoNetwork
 from graftviz.fitting.state_columns import (
@@ -26,9 +24,8 @@ from graftviz.fitting.state_columns import (
     with_columns,
 )
 from graftviz.model import PairwiseMRF
-from graftviz.scores.base import PairNorm, Score, Scorer, spread
+from graftviz.scores.base import Fit, PairFit, PairNorm, Score, Scorer, spread
 from graftviz.scores.kernels import (
-    Measure,
     distance,
     impurity_of,
     kernel_for,
@@ -36,7 +33,6 @@ from graftviz.scores.kernels import (
     noise,
     workspace,
 )
-from graftviz.table import DiscreteTable
 
 _ROW_STATES = 0.06e-9  # seconds per row and pair of states
 
@@ -117,24 +113,22 @@ class PseudoScorer:
 
     Parameters
     ----------
-    network : ActiveNetwork or PseudoNetwork
-        The fit. A Bethe fit stores no conditionals; they are computed in a separate network.
+    fit : Fit
+        A Bethe fit stores no conditionals; they are computed in a separate network.
     """
 
     stopped = ""
 
-    def __init__(
-        self, network: FittedNetwork, table: DiscreteTable, counts: PairCounts, measure: Measure
-    ) -> None:
-        self._network = network
+    def __init__(self, fit: Fit) -> None:
+        self._network = fit.network
         self._separate = (
-            None if isinstance(network, PseudoNetwork) else PseudoNetwork(table, counts)
+            None if isinstance(fit.network, PseudoNetwork) else PseudoNetwork(fit.table, fit.counts)
         )
         rows = self._pseudo_network().rows
         own = RowState(rows, new_state_columns(rows), workspace(rows.node_offsets))
-        self.scoring = new_scoring(own, counts.packed, rows.margins, measure)
+        self.scoring = new_scoring(own, fit.counts.packed, rows.margins, fit.measure)
         self._marginal = self.scoring.impurity.copy()
-        self._seen = np.full(counts.n_variables, -1.0)
+        self._seen = np.full(fit.counts.n_variables, -1.0)
 
     @property
     def drift(self) -> np.ndarray:
@@ -186,38 +180,24 @@ class PseudoLikelihoodScore(Score):
     reads_rows = True
     noise_factor = 2.0
 
-    def scorer(
-        self,
-        network: FittedNetwork,
-        table: DiscreteTable,
-        counts: PairCounts,
-        measure: Measure,
-        *,
-        every_pair: bool,
-    ) -> Scorer:
+    def scorer(self, fit: Fit) -> Scorer:
         """Return the scorer of a run."""
-        return PseudoScorer(network, table, counts, measure)
+        return PseudoScorer(fit)
 
-    def of_pair(
-        self,
-        table: DiscreteTable,
-        model: PairwiseMRF,
-        beliefs: Sequence[np.ndarray],
-        i: int,
-        j: int,
-    ) -> PairNorm:
+    def of_pair(self, at: PairFit) -> PairNorm:
         """Return ‖∂PL/∂w_e‖₂, the gradient of the mean pseudo-likelihood at w_e = 0, and its noise.
 
         The noise is the root mean square if i and j are independent given all others: twice the
         root of mean((1 − ‖p_i‖²)(1 − ‖p_j‖²)) / N over the rows, where p_i is p(x_i | the others).
         """
-        shares_i, shares_j = (conditional(model, table.codes, k) for k in (i, j))
-        is_a = np.eye(shares_i.shape[1])[table.codes[i]]
-        is_b = np.eye(shares_j.shape[1])[table.codes[j]]
+        codes = at.table.codes
+        shares_i, shares_j = (conditional(at.model, codes, k) for k in (at.i, at.j))
+        is_a = np.eye(shares_i.shape[1])[codes[at.i]]
+        is_b = np.eye(shares_j.shape[1])[codes[at.j]]
         expected = shares_i.T @ is_b + is_a.T @ shares_j
-        norm = float(np.linalg.norm(expected - 2.0 * is_a.T @ is_b)) / table.n_rows
+        norm = float(np.linalg.norm(expected - 2.0 * is_a.T @ is_b)) / at.table.n_rows
         variance = float((spread(shares_i) * spread(shares_j)).mean())
-        return PairNorm(norm, 2.0 * math.sqrt(variance / table.n_rows))
+        return PairNorm(norm, 2.0 * math.sqrt(variance / at.table.n_rows))
 
     def seconds(self, size: TableSize, edges: float) -> float:
         """Return the time to score one counted pair beside a number of edges, in seconds."""
