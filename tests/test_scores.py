@@ -19,7 +19,7 @@ from graftviz.learners.grafting import GraftingRun
 from graftviz.learners.settings import OBJECTIVES
 from graftviz.model import PairwiseMRF
 from graftviz.sampling import random_model
-from graftviz.scores.base import Fit, PairFit, edge_dimension
+from graftviz.scores.base import PairFit, ScorerInput, edge_dimension
 from graftviz.scores.kernels import score_slots
 from graftviz.scores.pseudo_likelihood import conditional
 from graftviz.scores.registry import all_scores
@@ -80,7 +80,9 @@ def test_kernel_and_formula_of_a_fit_agree(name, every_pair):
     table = mixed_table(8, 900)
     score = SCORES[name]
     run = fitted(table, name)
-    scorer = score.scorer(Fit(run.network, table, run.counts, run.settings.measure, every_pair))
+    scorer = score.scorer(
+        ScorerInput(run.network, table, run.counts, run.settings.measure, every_pair)
+    )
     scorer.refresh()
     counts, model, beliefs = run.counts, run.network.model(), nodes_of(run)
     pairs = list(itertools.combinations(range(table.n_variables), 2))

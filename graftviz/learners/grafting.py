@@ -19,7 +19,7 @@ from graftviz.learners.settings import (
     OBJECTIVE_NAMES,
     PSEUDO_LIKELIHOOD,
 )
-from graftviz.scores.base import Fit, Scorer
+from graftviz.scores.base import Scorer, ScorerInput
 from graftviz.scores.registry import all_scores
 from graftviz.table import DiscreteTable
 from graftviz.trace import (
@@ -181,7 +181,7 @@ class GraftingRun(LearnerRun):
     def _new_scorer(self) -> Scorer:
         with self.clock.work("scoring"):
             measure = self.settings.measure
-            fit = Fit(self.network, self._table, self.counts, measure, self._every_pair)
+            fit = ScorerInput(self.network, self._table, self.counts, measure, self._every_pair)
             scorer = all_scores()[self.settings.score].scorer(fit)
             scorer.refresh()
         return scorer

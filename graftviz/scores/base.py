@@ -46,7 +46,7 @@ class Scorer(Protocol):
         """Update `scoring` to the current fit."""
 
 
-class Fit(NamedTuple):
+class ScorerInput(NamedTuple):
     """Parts of a run that a scorer follows.
 
     Attributes
@@ -152,7 +152,7 @@ class Score(ABC):
     bounded_by_drift: ClassVar[bool] = False
 
     @abstractmethod
-    def scorer(self, fit: Fit) -> Scorer:
+    def scorer(self, fit: ScorerInput) -> Scorer:
         """Return the scorer of a run."""
 
     @abstractmethod

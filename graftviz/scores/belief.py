@@ -13,7 +13,7 @@ import numpy as np
 
 from graftviz.counts import PackedTable
 from graftviz.fitting.network import FittedNetwork
-from graftviz.scores.base import Fit, PairFit, PairNorm, Score, Scorer, spread
+from graftviz.scores.base import PairFit, PairNorm, Score, Scorer, ScorerInput, spread
 from graftviz.scores.kernels import (
     Measure,
     Scoring,
@@ -86,7 +86,7 @@ class BeliefScore(Score):
     when_to_use = "As in the paper, and fastest: raw correlation."
     bounded_by_drift = True
 
-    def scorer(self, fit: Fit) -> Scorer:
+    def scorer(self, fit: ScorerInput) -> Scorer:
         """Return the scorer of a run."""
         beliefs = fit.network.node_beliefs
         return NodeScorer(fit.network, belief_scoring(fit.counts.packed, beliefs, fit.measure))

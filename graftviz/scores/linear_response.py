@@ -19,7 +19,7 @@ from graftviz.inference.response import linear_response
 from graftviz.inference.response_dense import DenseResponse
 from graftviz.inference.response_factor import ResponseFactor, factorise, respond, response_block
 from graftviz.inference.response_matrix import ResponseMatrix, dense_block
-from graftviz.scores.base import BETHE, Fit, PairFit, PairNorm, Score, Scorer
+from graftviz.scores.base import BETHE, PairFit, PairNorm, Score, Scorer, ScorerInput
 from graftviz.scores.belief import belief_noise
 from graftviz.scores.kernels import (
     Measure,
@@ -189,7 +189,7 @@ class LinearResponseScore(Score):
         "objective=bethe with it, or score=pseudo-likelihood."
     )
 
-    def scorer(self, fit: Fit) -> Scorer:
+    def scorer(self, fit: ScorerInput) -> Scorer:
         """Return the scorer of a run."""
         assert isinstance(fit.network, ActiveNetwork)
         return ResponseScorer(fit.network, fit.counts, fit.measure, dense=fit.every_pair)

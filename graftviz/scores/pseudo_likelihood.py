@@ -24,7 +24,7 @@ from graftviz.fitting.state_columns import (
     with_columns,
 )
 from graftviz.model import PairwiseMRF
-from graftviz.scores.base import Fit, PairFit, PairNorm, Score, Scorer, spread
+from graftviz.scores.base import PairFit, PairNorm, Score, Scorer, ScorerInput, spread
 from graftviz.scores.kernels import (
     distance,
     impurity_of,
@@ -113,13 +113,13 @@ class PseudoScorer:
 
     Parameters
     ----------
-    fit : Fit
+    fit : ScorerInput
         A Bethe fit stores no conditionals; they are computed in a separate network.
     """
 
     stopped = ""
 
-    def __init__(self, fit: Fit) -> None:
+    def __init__(self, fit: ScorerInput) -> None:
         self._network = fit.network
         self._separate = (
             None if isinstance(fit.network, PseudoNetwork) else PseudoNetwork(fit.table, fit.counts)
@@ -180,7 +180,7 @@ class PseudoLikelihoodScore(Score):
     reads_rows = True
     noise_factor = 2.0
 
-    def scorer(self, fit: Fit) -> Scorer:
+    def scorer(self, fit: ScorerInput) -> Scorer:
         """Return the scorer of a run."""
         return PseudoScorer(fit)
 
