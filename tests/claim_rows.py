@@ -5,7 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from graftviz.experiments.reproduction import curves
-from graftviz.experiments.reproduction.dynamics import (
+from graftviz.experiments.reproduction.papers import (
+    bounded,
+    forced_pruning,
+    localized,
+    localized_cora as cora,
+    thesis_city as city,
+    thesis_dynamics as cost,
+    thesis_systems as choice_of_seeds,
+)
+from graftviz.experiments.reproduction.papers.thesis_dynamics import (
     COEFFICIENTS,
     DENSE,
     ENFORCING,
@@ -17,15 +26,6 @@ from graftviz.experiments.reproduction.dynamics import (
     STRUCTURE,
     TWO_STEPS,
     scalable,
-)
-from graftviz.experiments.reproduction.papers import (
-    bounded,
-    forced_pruning,
-    localized,
-    localized_cora as cora,
-    thesis_city as city,
-    thesis_cost as cost,
-    thesis_systems as choice_of_seeds,
 )
 
 # --- edge grafting ------------------------------------------------------------------------------

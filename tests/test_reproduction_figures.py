@@ -5,15 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from graftviz.experiments.reproduction.curves import all_methods, hub_methods, look_of
+from graftviz.experiments.reproduction.rows import LineFigure, Table
 from graftviz.figures.reproduction import (
     AXES,
     CurvePanel,
     Grid,
-    Growth,
     Line,
     Ranks,
     grid_figure,
-    growth_figure,
     learning_curves,
     rank_figure,
     scale_look,
@@ -67,10 +66,12 @@ def test_ranks_are_shown_as_shares_of_all_pairs():
 
 
 def test_growth_says_its_power_and_a_grid_its_values():
-    growth = Growth("edge grafting", [10, 20], [45.0, 190.0], 2.08, scale_look(0))
-    figure = growth_figure("title", {"tables": [growth], "tests": [growth._replace(power=None)]})
-    texts = [note.text for note in figure.layout.annotations]
-    assert texts.count("∝ n^2.08") == 1
+    rows = Table({"method": "all", "n": n, "tables": n**2} for n in (10, 20))
+    rows.append({"method": "one", "n": 10, "tables": 9})
+    looks = {name: scale_look(k) for k, name in enumerate(("all", "one"))}
+    figure = LineFigure("n", "n", {"tables": "tables"}, looks, log_x=True, power_of="n")
+    (note,) = figure("title", rows).layout.annotations
+    assert (note.text, note.x, note.y) == ("∝ n^2.00", np.log10(20), 400)
     grid = Grid("recall", [0.1, 1.0], [0.5], [[0.25], [None]], lower_is_better=False)
     (shown,) = grid_figure("title", [grid], "λ", "λ₂").data
     assert [list(row) for row in shown.z] == [[0.25], [None]]

@@ -16,18 +16,6 @@ from graftviz.errors import InputError
 from graftviz.experiments.bench import Size
 from graftviz.experiments.reproduction import curves
 from graftviz.experiments.reproduction.data import Data
-from graftviz.experiments.reproduction.dynamics import (
-    COEFFICIENTS,
-    DENSE,
-    ENFORCING,
-    INDUCING,
-    LOOKS,
-    MEASURES,
-    PREDICTION,
-    STRUCTURE,
-    all_measures,
-    learn_single_threaded,
-)
 from graftviz.experiments.reproduction.experiment import (
     REHEARSAL,
     SMALL,
@@ -39,10 +27,22 @@ from graftviz.experiments.reproduction.papers import (
     localized,
     localized_cora as cora,
     thesis_city as city,
-    thesis_cost as cost,
+    thesis_dynamics as cost,
     thesis_systems as systems,
 )
 from graftviz.experiments.reproduction.papers.best_choice import count_table
+from graftviz.experiments.reproduction.papers.thesis_dynamics import (
+    COEFFICIENTS,
+    DENSE,
+    ENFORCING,
+    INDUCING,
+    LOOKS,
+    MEASURES,
+    PREDICTION,
+    STRUCTURE,
+    all_measures,
+    learn_single_threaded,
+)
 from graftviz.experiments.reproduction.rows import Table, mean_line
 from graftviz.figures.reproduction import scale_look
 from graftviz.figures.reproduction_lines import SpreadLine, SpreadPanel, lines_figure

@@ -171,10 +171,8 @@ def _findings(reproduction: Reproduction, folder: Path, missing: str) -> str:
     """Return the findings as text for the terminal."""
     chosen: Experiment = reproduction.experiment
     lines = [f"{chosen.title} ({chosen.place}), scale {reproduction.scale}"]
-    for claim, verdict, why in reproduction.verdicts():
-        held = None if verdict is None else verdict.held
-        lines.append(f"\n{describe_held(held)}: {claim.words}")
-        lines.append(f"  {why if verdict is None else verdict.sentence}")
+    for claim, verdict in reproduction.verdicts():
+        lines.append(f"\n{describe_held(verdict.held)}: {claim.words}\n  {verdict.sentence}")
     if missing:
         lines.append(f"\n{missing}")
     if reproduction.reused:

@@ -193,55 +193,6 @@ def rank_figure(title: str, ranks: Ranks, possible: int) -> go.Figure:
     return finish(figure, title, 560)
 
 
-class Growth(NamedTuple):
-    """Counted work against n, with the fitted power law."""
-
-    name: str
-    n: Sequence[int]
-    counts: Sequence[float]
-    power: float | None
-    look: Look
-
-
-def growth_figure(title: str, groups: Mapping[str, Sequence[Growth]]) -> go.Figure:
-    """Draw counted work against n on logarithmic axes, one panel per kind of work."""
-    figure = make_subplots(rows=1, cols=max(len(groups), 1), subplot_titles=list(groups) or None)
-    names: set[str] = set()
-    for column, growths in enumerate(groups.values(), start=1):
-        for growth in growths:
-            trace = curve(
-                growth.name,
-                list(growth.n),
-                list(growth.counts),
-                growth.look,
-                hover="n = %{x}: %{y:,.0f}",
-                sizes=10,
-                width=2,
-                legendgroup=growth.name,
-                showlegend=growth.name not in names,
-            )
-            figure.add_trace(trace, row=1, col=column)
-            names.add(growth.name)
-            if growth.power is not None:
-                figure.add_annotation(
-                    x=float(np.log10(growth.n[-1])),
-                    y=float(np.log10(max(growth.counts[-1], 1.0))),
-                    text=f"∝ n^{growth.power:.2f}",
-                    showarrow=False,
-                    xanchor="right",
-                    yanchor="bottom",
-                    font={"color": growth.look.color, "size": 15},
-                    row=1,
-                    col=column,
-                )
-    sizes = sorted({n for growths in groups.values() for growth in growths for n in growth.n})
-    words = [f"{n:,}" for n in sizes]
-    figure.update_xaxes(title_text="variables n", type="log", tickvals=sizes, ticktext=words)
-    figure.update_yaxes(type="log", dtick=1)
-    figure.update_yaxes(title_text="counted", row=1, col=1)
-    return finish(figure, title, 560)
-
-
 class Grid(NamedTuple):
     """Values of one quantity on a grid of two options."""
 

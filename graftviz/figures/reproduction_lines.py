@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -27,6 +28,8 @@ class SpreadLine(NamedTuple):
     spread : sequence of float
         Half the height of the error bars; empty for none.
     look : Look
+    note : str
+        Text at the last point.
     """
 
     name: str
@@ -34,6 +37,7 @@ class SpreadLine(NamedTuple):
     y: Sequence[float | None]
     spread: Sequence[float]
     look: Look
+    note: str = ""
 
 
 class SpreadPanel(NamedTuple):
@@ -68,6 +72,18 @@ def lines_figure(title: str, panels: Sequence[SpreadPanel], *, share_y: bool = F
             trace = _line(line, logarithmic=panel.log_y, shown=line.name not in named)
             figure.add_trace(trace, row=1, col=column)
             named.add(line.name)
+            if line.note and line.y[-1] is not None:
+                figure.add_annotation(
+                    x=math.log10(line.x[-1]) if panel.log_x else line.x[-1],
+                    y=math.log10(max(line.y[-1], 1.0)) if panel.log_y else line.y[-1],
+                    text=line.note,
+                    showarrow=False,
+                    xanchor="right",
+                    yanchor="bottom",
+                    font={"color": line.look.color, "size": 15},
+                    row=1,
+                    col=column,
+                )
         figure.update_xaxes(title_text=panel.x_title, row=1, col=column)
         figure.update_yaxes(title_text=panel.y_title, row=1, col=column)
         if panel.log_x:

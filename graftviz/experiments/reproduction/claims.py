@@ -13,7 +13,7 @@ from graftviz.experiments.reproduction.statistics import NotMeasured, trend
 from graftviz.formats.json_values import json_value
 from graftviz.wording import enough_digits
 
-Held = Literal["partly"] | bool
+Held = Literal["partly"] | bool | None
 Cases = Callable[[Table], Any]
 Check = tuple[str, Cases] | tuple[str, Cases, str]
 _LISTED = 6  # more cases of a group are described by their range
@@ -40,14 +40,20 @@ def condition(words: str) -> Callable[[Any], bool]:
     return lambda value: bool(_COMPARATORS[name](value, float(limit)))
 
 
+def together(held: Sequence[Held]) -> Held:
+    """Return True or False if all are, otherwise "partly"."""
+    return held[0] if all(one is held[0] for one in held) else "partly"
+
+
 class Verdict(NamedTuple):
     """Judgement of a claim.
 
     Attributes
     ----------
-    held : bool or "partly"
+    held : bool, "partly" or None
+        None if required rows are missing.
     sentence : str
-        Description of the measurements.
+        Description of the measurements, or of what is missing.
     numbers : dict
         Values of the cases by quantity.
     """
@@ -96,8 +102,7 @@ class Claim:
             phrases.append(phrase)
         if not met:
             raise NotMeasured("No required measurement is available.")
-        held: Held = all(met) or ("partly" if any(met) else False)
-        return Verdict(held, f"{'. '.join(phrases)}. {self.remark}".strip(), numbers)
+        return Verdict(together(met), f"{'. '.join(phrases)}. {self.remark}".strip(), numbers)
 
 
 def _plain(value: Any) -> Any:

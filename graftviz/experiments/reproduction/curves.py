@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -127,25 +128,21 @@ def learner_runs(
     held_out: bool = True,
 ) -> Iterator[Part]:
     """Yield one run for every panel, seed and method; `held_out` evaluates rows after each step."""
-    for panel in panels:
-        for k in range(repeats):
-            for method in methods:
-                yield learner_run(panel, method, seed + k, held_out=held_out)
+    for panel, k, method in itertools.product(panels, range(repeats), methods):
+        yield learner_run(panel, method, seed + k, held_out=held_out)
 
 
 def learner_run(panel: Panel, method: Method, seed: int, *, held_out: bool = True) -> Part:
     """Return a run of one learner; the seed is also that of generated or reduced data."""
     size = dataclasses.replace(panel.size, seed=seed)
     learner = panel.learner(method)
-    options = option_values(learner)
+    settings = {"data": dataclasses.asdict(size), "options": option_values(learner)}
+    columns = {"panel": panel.title, "method": method.name, "seed": seed, "nodes": size.nodes}
     return Part(
-        {
-            **{"panel": panel.title, "method": method.name, "seed": seed, "nodes": size.nodes},
-            **attributes(method, "alpha", "hubs"),
-        },
+        columns | attributes(method, "alpha", "hubs"),
         partial(_measure, size, learner, seed, held_out),
         panel.edges or _WORK_OF_ALL_EDGES * size.nodes,
-        {"data": dataclasses.asdict(size), "options": options, "held_out": held_out},
+        settings | {"held_out": held_out},
         size.source,
         rehearse=partial(_rehearse, size, learner),
     )
@@ -191,13 +188,10 @@ def _recorded(run: Run, times: Sequence[float]) -> Row:
 
     The first point is the model without edges. The seconds are those of `times`, after every step.
     """
-    outcome, taken, start, final = run.outcome, run.steps, run.start, run.final
-    assert outcome is not None
-    assert start is not None
-    assert final is not None
+    found, taken = run.result(), run.steps
     count = len(taken)
-    first = taken[0].previous_objective if taken else outcome.objective
-    at_start = (first, start.recall, start.nlpl_test)
+    first = taken[0].previous_objective if taken else found.objective
+    at_start = (first, found.start.recall, found.start.nlpl_test)
     points: list[tuple[Any, ...]] = [(0.0, 0, 0, 0, *at_start)]
     if taken and taken[0].tables_counted == taken[0].tables_possible:
         # A learner that counts all pairs first has no edge until then.
@@ -206,25 +200,21 @@ def _recorded(run: Run, times: Sequence[float]) -> Row:
         points.append((counting, 0, taken[0].tables_possible, 0, *at_start))
     shown = np.unique(np.linspace(0, count - 1, min(count, POINTS)).round().astype(int))
     for k in shown.tolist():
-        step, metrics = taken[k], run.metrics[k]
+        step, metrics = taken[k], found.metrics[k]
         work = (times[k], step.tests_total, step.tables_counted, step.edges)
         points.append((*work, step.objective, metrics.recall, metrics.nlpl_test))
     columns = zip(MEASURES, zip(*points, strict=True), strict=True)
     return {
         "points": {name: json_value(values) for name, values in columns},
         "steps": count,
-        "edges": len(outcome.history.ids_at(len(outcome.history.counts))),
-        "seconds": times[-1] if taken else outcome.seconds.total,
-        "tests": run.tests,
-        "tables": taken[-1].tables_counted if taken else outcome.tables_counted,
-        **attributes(outcome, "tables_possible", "objective", "kkt_residual"),
-        **attributes(final, "recall", "precision"),
-        "nlpl": json_value(final.nlpl_test),
-        "bp_restart_gap": json_value(outcome.bp_restart_gap),
-        **attributes(outcome, "converged", "stop_reason"),
-        "variables": run.table.n_variables,
-        "rows": run.table.n_rows,
-        "rows_held_out": 0 if run.test is None else run.test.n_rows,
+        "seconds": times[-1] if taken else found.seconds.total,
+        "tables": taken[-1].tables_counted if taken else found.tables_counted,
+        **attributes(found, "edges", "tests", "tables_possible", "objective", "kkt_residual"),
+        **attributes(found, "recall", "precision", "converged", "stop_reason"),
+        "nlpl": json_value(found.nlpl_test),
+        "bp_restart_gap": json_value(found.bp_restart_gap),
+        **attributes(found, "variables", "rows"),
+        "rows_held_out": found.rows_test,
     }
 
 

@@ -24,7 +24,7 @@ import plotly.graph_objects as go
 from graftviz._version import __version__
 from graftviz.errors import InputError
 from graftviz.experiments.reproduction import papers
-from graftviz.experiments.reproduction.claims import Claim, Held, Verdict
+from graftviz.experiments.reproduction.claims import Claim, Held, Verdict, together
 from graftviz.experiments.reproduction.data import GENERATED, Data
 from graftviz.experiments.reproduction.rows import Row, Table
 from graftviz.experiments.reproduction.statistics import NotMeasured
@@ -292,21 +292,17 @@ class Reproduction:
             done += part.work
             on_progress(done)
 
-    def verdicts(self) -> list[tuple[Claim, Verdict | None, str]]:
-        """Return every claim with its verdict, or with None and the reason."""
-        judged: list[tuple[Claim, Verdict | None, str]] = []
+    def verdicts(self) -> list[tuple[Claim, Verdict]]:
+        """Return every claim with its verdict; the sentence says why there is none."""
+        judged = []
         for claim in self.experiment.claims:
             try:
-                judged.append((claim, claim.judge(self.rows), ""))
+                judged.append((claim, claim.judge(self.rows)))
             except NotMeasured as missing:
-                judged.append((claim, None, str(missing)))
+                judged.append((claim, Verdict(None, str(missing), {})))
         return judged
 
-    def held(self) -> Held | None:
+    def held(self) -> Held:
         """Return True if all claims held, False if none, "partly" otherwise; None if not judged."""
-        found = [verdict.held for _, verdict, _ in self.verdicts() if verdict is not None]
-        if not found:
-            return None
-        if all(held is True for held in found):
-            return True
-        return False if all(held is False for held in found) else "partly"
+        judged = [verdict.held for _, verdict in self.verdicts() if verdict.held is not None]
+        return together(judged) if judged else None

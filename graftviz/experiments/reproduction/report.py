@@ -9,13 +9,13 @@ from datetime import UTC, datetime
 import plotly.graph_objects as go
 
 from graftviz.experiments.html_page import html_page, machine
-from graftviz.experiments.reproduction.claims import Held
+from graftviz.experiments.reproduction.claims import Claim, Held, Verdict
 from graftviz.experiments.reproduction.experiment import Reproduction
 from graftviz.formats.json_values import attributes, json_text
 from graftviz.table.csv_text import csv_text
 
 # Sign, name of the style, and words of each verdict; signs and words carry it, colour is redundant.
-_VERDICTS: dict[Held | None, tuple[str, str, str]] = {
+_VERDICTS: dict[Held, tuple[str, str, str]] = {
     True: ("✓", "held", "held"),
     "partly": ("≈", "partly", "held in part"),
     False: ("✗", "not", "did not hold"),
@@ -33,7 +33,7 @@ p { margin: 2px 0; }
 """
 
 
-def describe_held(held: Held | None) -> str:
+def describe_held(held: Held) -> str:
     """Return "held", "did not hold", "held in part" or "not judged"."""
     return _VERDICTS[held][2]
 
@@ -59,8 +59,7 @@ def measured_json(
         Names of all files of the reproduction.
     """
     experiment = reproduction.experiment
-    verdicts = reproduction.verdicts()
-    held = reproduction.held()
+    names = {"Python": "python", "processor": "machine"}
     facts = machine(numpy="numpy", numba="numba", plotly="plotly")
     content = {
         "experiment": experiment.name,
@@ -68,16 +67,16 @@ def measured_json(
         "scale": reproduction.scale,
         "status": "interrupted" if interrupted else reproduction.status,
         "claim": " ".join(claim.words for claim in experiment.claims),
-        "held": held,
+        "held": reproduction.held(),
         "sentence": _sentence(reproduction, missing),
         "claims": [
             {
                 "claim": claim.words,
-                "held": None if verdict is None else verdict.held,
-                "measured": why if verdict is None else verdict.sentence,
-                "numbers": {} if verdict is None else verdict.numbers,
+                "held": verdict.held,
+                "measured": verdict.sentence,
+                "numbers": verdict.numbers,
             }
-            for claim, verdict, why in verdicts
+            for claim, verdict in reproduction.verdicts()
         ],
         "measured": experiment.summarised(reproduction.rows),
         **attributes(experiment, "settings", "notes"),
@@ -86,8 +85,7 @@ def measured_json(
         "parts": len(reproduction.parts),
         "parts_measured": len(reproduction.measured),
         "parts_kept_from_earlier": len(reproduction.reused),
-        # Readers of the files know these names.
-        "versions": {**facts, "python": facts["Python"], "machine": facts["processor"]},
+        "versions": {names.get(key, key): value for key, value in facts.items()},
         "command": command,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "files": list(files),
@@ -106,14 +104,13 @@ def _sentence(reproduction: Reproduction, missing: str) -> str:
     if not reproduction.measured:
         return f"Not run. {missing}".strip()
     verdicts = reproduction.verdicts()
-    good = sum(verdict is not None and verdict.held is True for _, verdict, _ in verdicts)
+    good = sum(verdict.held is True for _, verdict in verdicts)
     sentences = [f"{good} of {len(verdicts)} statements held."]
-    for claim, verdict, why in verdicts:
-        if verdict is None:
-            sentences.append(f"Not judged: {claim.words} {why}")
-        elif verdict.held is not True:
+    for claim, verdict in verdicts:
+        if verdict.held is not True:
+            measured = "" if verdict.held is None else "Measured: "
             word = describe_held(verdict.held).capitalize()
-            sentences.append(f"{word}: {claim.words} Measured: {verdict.sentence}")
+            sentences.append(f"{word}: {claim.words} {measured}{verdict.sentence}")
     return " ".join([*sentences, *([missing] if missing else [])])
 
 
@@ -129,12 +126,7 @@ def report_page(reproduction: Reproduction, figure: go.Figure, *, command: str) 
     """
     experiment = reproduction.experiment
     drawn = figure.to_html(full_html=False, include_plotlyjs=True, config={"displaylogo": False})
-    statements = "".join(
-        _statement(claim.words, None, why)
-        if verdict is None
-        else _statement(claim.words, verdict.held, verdict.sentence)
-        for claim, verdict, why in reproduction.verdicts()
-    )
+    statements = "".join(_statement(*judged) for judged in reproduction.verdicts())
     notes = "".join(f"<li>{html.escape(note)}</li>" for note in experiment.notes)
     body = (
         f"{drawn}<h2>Statements of the paper and measurements</h2>"
@@ -145,10 +137,10 @@ def report_page(reproduction: Reproduction, figure: go.Figure, *, command: str) 
     return html_page(experiment.title, body, footer, width=1400, style=_STYLE)
 
 
-def _statement(words: str, held: Held | None, measured: str) -> str:
-    sign, kind, judged = _VERDICTS[held]
+def _statement(claim: Claim, verdict: Verdict) -> str:
+    sign, kind, judged = _VERDICTS[verdict.held]
     return (
         f'<li class="{kind}"><p><strong>{sign} {judged.capitalize()}:'
-        f"</strong> {html.escape(words)}</p>"
-        f'<p class="measured">{html.escape(measured)}</p></li>'
+        f"</strong> {html.escape(claim.words)}</p>"
+        f'<p class="measured">{html.escape(verdict.sentence)}</p></li>'
     )

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from graftviz.experiments.reproduction.statistics import NotMeasured, mean
+from graftviz.experiments.reproduction.statistics import NotMeasured, mean, power
 from graftviz.figures.reproduction import Look
 from graftviz.figures.reproduction_lines import SpreadLine, SpreadPanel, lines_figure
 from graftviz.formats.json_values import json_value
@@ -32,6 +32,10 @@ class Values(dict[Any, Any]):
     def only(self, keys: Iterable[Any]) -> Values:
         """Return the values of these cases."""
         return Values({key: self[key] for key in keys})
+
+    def others(self, key: Any) -> Values:
+        """Return the values of all other cases."""
+        return self.only(other for other in self if other != key)
 
     def steps(self) -> Values:
         """Return the differences from one value to the next."""
@@ -134,6 +138,8 @@ class LineFigure:
     log_x : bool
     log_y : bool or None
         None: logarithmic if the largest mean is more than twice the smallest.
+    power_of : str
+        Symbol of x, of which fitted powers are written beside the lines; empty for none.
     """
 
     x: str
@@ -146,6 +152,7 @@ class LineFigure:
     share_y: bool = False
     log_x: bool = False
     log_y: bool | None = False
+    power_of: str = ""
 
     def __call__(self, title: str, rows: Table) -> go.Figure:
         """Return the plotly figure of measured rows."""
@@ -163,7 +170,13 @@ class LineFigure:
     def _panel(self, title: str, rows: Table, column: str) -> SpreadPanel:
         """Return the panel of a column, from the values of all runs by line and x."""
         runs = rows.by(self.x).nested(column, self.line, self.x, of=list)
-        lines = [mean_line(key, runs[key], self.looks[key]) for key in self.looks if key in runs]
+        lines = [self._line(key, runs[key]) for key in self.looks if key in runs]
         means = [value for drawn in lines for value in drawn.y if value is not None]
         log_y = bool(means) and max(means) > 2.0 * min(means) if self.log_y is None else self.log_y
         return SpreadPanel(title, self.x_title, self.y[column], lines, self.log_x, log_y)
+
+    def _line(self, name: str, runs: Values) -> SpreadLine:
+        line = mean_line(name, runs, self.looks[name])
+        if not self.power_of or len(runs) < 2:
+            return line
+        return line._replace(note=f"∝ {self.power_of}^{power(runs.map(mean)):.2f}")

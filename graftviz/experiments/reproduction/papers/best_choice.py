@@ -17,7 +17,7 @@ from graftviz.experiments.reproduction import curves
 from graftviz.experiments.reproduction.claims import Check, Claim
 from graftviz.experiments.reproduction.curves import Panel
 from graftviz.experiments.reproduction.experiment import Experiment, MeasuringTask, Part
-from graftviz.experiments.reproduction.rows import Row, Table, Values
+from graftviz.experiments.reproduction.rows import LineFigure, Row, Table, Values
 from graftviz.experiments.reproduction.statistics import NotMeasured, power
 from graftviz.figures import reproduction as figures
 from graftviz.learners.edge_grafting import EdgeGrafting
@@ -207,7 +207,8 @@ _RANK_CLAIMS = (
 
 _AT_START, _AT_END = "pair tables before the first edge", "pair tables at the last edge"
 _SCORES, _MOST_SCORES = "edges scored in one step", "most edges scored in one step"
-_KINDS = (_AT_START, _AT_END, _SCORES)
+_COUNTED = (curves.baselines()[0], curves.best_choice(1.0))
+_LOOKS = {m.name: curves.look_of({**m._asdict(), "method": m.name}) for m in _COUNTED}
 
 
 def count_table(rows: Iterable[Row]) -> Table:
@@ -231,17 +232,6 @@ def count_table(rows: Iterable[Row]) -> Table:
             }
         )
     return table.by("n")
-
-
-def _draw_counts(title: str, rows: Table) -> go.Figure:
-    looks = {row["method"]: curves.look_of(row) for row in rows}
-    charts: dict[str, list[figures.Growth]] = {kind: [] for kind in _KINDS}
-    for kind, chart in charts.items():
-        for method, by_n in count_table(rows).nested(kind, "method", "n").items():
-            exponent = power(by_n) if len(by_n) > 1 else None
-            line = (method, list(by_n), list(by_n.values()), exponent, looks[method])
-            chart.append(figures.Growth(*line))
-    return figures.growth_figure(title, {kind: chart for kind, chart in charts.items() if chart})
 
 
 def _power_checks(kind: str) -> tuple[Check, Check]:
@@ -274,12 +264,17 @@ COUNTS: dict[str, Any] = {
             [Panel(paper_size(n), 100) for n in (100, 200, 400, 600)],
         )
     },
-    "parts": partial(
-        curves.learner_runs,
-        methods=(curves.baselines()[0], curves.best_choice(1.0)),
-        held_out=False,
+    "parts": partial(curves.learner_runs, methods=_COUNTED, held_out=False),
+    "figure": LineFigure(
+        "n",
+        "variables n",
+        {kind: kind for kind in (_AT_START, _AT_END, _SCORES)},
+        _LOOKS,
+        table=count_table,
+        log_x=True,
+        log_y=True,
+        power_of="n",
     ),
-    "figure": _draw_counts,
     "table": count_table,
     "summary": curves.run_table,
     "settings": {

@@ -14,17 +14,16 @@ import plotly.graph_objects as go
 from graftviz import dynamics
 from graftviz.dynamics.solving import SolverOptions
 from graftviz.errors import InputError
-from graftviz.experiments.reproduction import dynamics as methods
 from graftviz.experiments.reproduction.claims import Cases, Check, Claim
 from graftviz.experiments.reproduction.data import Data
 from graftviz.experiments.reproduction.experiment import Experiment, MeasuringTask, Part
+from graftviz.experiments.reproduction.papers import thesis_dynamics as methods
 from graftviz.experiments.reproduction.rows import LineFigure, Row, Table, Values
 from graftviz.experiments.reproduction.statistics import NotMeasured, mean
 from graftviz.figures.reproduction import scale_look
 from graftviz.figures.reproduction_lines import Forecasts, week_figure
 from graftviz.formats.json_values import json_value
 
-THESIS = "Thesis, chapter 2"
 SOURCE = "series"
 WEEK = 168
 HORIZONS = {1: "one hour", 6: "6 hours", 24: "24 hours"}
@@ -200,14 +199,10 @@ def sweep_parts(
     `draws` is the number of draws of random seeds.
     """
     yield city_part(size, methods.DENSE, dynamics.Dense(), 0, seed)
-    if axis == "share_of_seeds":
-        yield city_part(
-            size, methods.INDUCING, dynamics.SparsityInducing(parents=_PARENTS), 0, seed
-        )
+    for k in map(int, values) if axis == "parents" else [_PARENTS]:
+        yield city_part(size, methods.INDUCING, dynamics.SparsityInducing(parents=k), 0, seed)
     for value in values:
         k, share = (int(value), _CAPTION_SHARE) if axis == "parents" else (_PARENTS, value)
-        if axis == "parents":
-            yield city_part(size, methods.INDUCING, dynamics.SparsityInducing(parents=k), 0, seed)
         for draw in range(draws):
             some = dynamics.ScalableStructure(parents=k, seeds=share)
             yield city_part(size, SCALABLE, some, draw, seed)
@@ -234,13 +229,10 @@ def _without(*columns: str) -> Callable[[Table], list[Row]]:
 
 def _sweep_summary(rows: Table, *, axis: str) -> Iterator[Row]:
     """Yield the mean one-hour error of every method and value."""
-    for name, by_x in _errors(rows, axis, list).items():
-        for x, errors in by_x.items():
-            spread = {"prediction_error": mean(errors), "sd": np.std(np.array(errors, float))}
-            yield {
-                **{"method": name, axis: x, **json_value(spread)},
-                **{"draws": len(errors), "data": rows[0]["data"]},
-            }
+    for (name, x, data), here in rows.group("method", axis, "data").items():
+        errors = np.array(here.column("test_1"), float)
+        place = {"method": name, axis: x, "draws": len(here), "data": data}
+        yield json_value({**place, "prediction_error": errors.mean(), "sd": errors.std()})
 
 
 def _by_parents(rows: Table) -> Values:
@@ -278,20 +270,16 @@ def _best_parents(rows: Table) -> Values:
     return means.map(lambda by_k: min(by_k, key=by_k.__getitem__))
 
 
-def _above_others(rows: Table) -> Row:
+def _above_others(rows: Table) -> Values:
     """Return the held-out error of dense learning less the worst of every other method."""
     worst = _errors(rows, "share_of_seeds").map(lambda by_share: max(by_share.values()))
-    return {
-        name: worst[methods.DENSE] - error for name, error in worst.items() if name != methods.DENSE
-    }
+    return worst.others(methods.DENSE).map(lambda error: worst[methods.DENSE] - error)
 
 
-def _below_others(rows: Table) -> Row:
+def _below_others(rows: Table) -> Values:
     """Return the least training error of every other method less that of dense learning."""
     train = rows.nested("train", "method", of=min)
-    return {
-        name: error - train[methods.DENSE] for name, error in train.items() if name != methods.DENSE
-    }
+    return train.others(methods.DENSE) - train[methods.DENSE]
 
 
 def _alone(method: str) -> Cases:
@@ -488,7 +476,7 @@ EXPERIMENTS = (
     Experiment(
         name="thesis-fig2.6",
         title="Error of prediction against the number of parents",
-        place=f"{THESIS}, figure 2.6 and section 2.3.2",
+        place=f"{methods.THESIS}, figure 2.6 and section 2.3.2",
         **_sweep("parents", _K, seeds=f"{_CAPTION_SHARE:.0%}", parents="along the axis"),
         claims=_PARENT_CLAIMS,
         notes=(
@@ -500,7 +488,7 @@ EXPERIMENTS = (
     Experiment(
         name="thesis-fig2.7",
         title="Error of prediction against the number of seeds",
-        place=f"{THESIS}, figure 2.7 and section 2.3.2",
+        place=f"{methods.THESIS}, figure 2.7 and section 2.3.2",
         **_sweep("share_of_seeds", SHARES, seeds="along the axis", parents=_PARENTS),
         claims=_SEED_CLAIMS,
         notes=(
@@ -513,7 +501,7 @@ EXPERIMENTS = (
     Experiment(
         name="thesis-fig2.8",
         title="A week of the four busiest blocks",
-        place=f"{THESIS}, figure 2.8 and section 2.3.2",
+        place=f"{methods.THESIS}, figure 2.8 and section 2.3.2",
         accepts=(SOURCE,),
         sizes={"size": CITY},
         parts=week_parts,

@@ -12,10 +12,9 @@ import numpy as np
 
 from graftviz import dynamics
 from graftviz.dynamics.seeds import CHOICES
-from graftviz.experiments.reproduction import dynamics as methods
 from graftviz.experiments.reproduction.claims import Cases, Check, Claim
 from graftviz.experiments.reproduction.experiment import Experiment, MeasuringTask, Part, model_seed
-from graftviz.experiments.reproduction.papers import thesis_city
+from graftviz.experiments.reproduction.papers import thesis_city, thesis_dynamics as methods
 from graftviz.experiments.reproduction.rows import LineFigure, Row, Table, Values
 from graftviz.experiments.reproduction.statistics import rank_correlation, standard_errors
 from graftviz.figures.reproduction import Look
@@ -125,18 +124,13 @@ def _less(key: str, one: str, others: tuple[str, ...]) -> Callable[[Table], Valu
 
 def more_seeds_are_better(key: str) -> tuple[Check, ...]:
     """Check that scalable learning improves from each share of seeds to the next on average."""
-    names = {"series without a seed grafted": False, "series without a seed in common": True}
 
     def means(rows: Table) -> Values:
-        over_noise = complete(rows).nested(key, "method")
-        shares = {
-            words: {
-                f"{share:.0%}": methods.scalable(share, common=common)
-                for share in methods.FRACTIONS
-            }
-            for words, common in names.items()
-        }
-        return Values(shares).map(lambda names: Values(names).map(over_noise.__getitem__))
+        found, over_noise = Values(), complete(rows).nested(key, "method")
+        for name, (share, common) in methods.SCALABLE.items():
+            words = f"series without a seed {'in common' if common else 'grafted'}"
+            found.setdefault(words, Values())[f"{share:.0%}"] = over_noise[name]
+        return found
 
     return (
         (
@@ -188,7 +182,7 @@ def _figure(number: int, title: str, shown: tuple[str, ...], *claims: Claim) -> 
     return Experiment(
         name=f"thesis-fig2.{number}",
         title=title,
-        place=f"{thesis_city.THESIS}, figure 2.{number} and section 2.3.1",
+        place=f"{methods.THESIS}, figure 2.{number} and section 2.3.1",
         sizes={**_SIZES, "levels": _LEVELS, "systems": (2, 3, 100)},
         parts=noise_parts,
         figure=LineFigure(
@@ -458,7 +452,7 @@ def _of_city(of: Callable[[float, list[float]], Any]) -> Cases:
 _SEEDS = Experiment(
     name="thesis-seeds",
     title="Seeds at random, by activity, or spread out",
-    place=f"{thesis_city.THESIS}, section 2.2, and the outlook of chapter 4",
+    place=f"{methods.THESIS}, section 2.2, and the outlook of chapter 4",
     accepts=(thesis_city.SOURCE,),
     sizes={**_SIZES, "systems": (2, 5, 20), "shares": thesis_city.SHARES, "city": thesis_city.CITY},
     parts=seeds_parts,

@@ -1,27 +1,153 @@
-"""Cost of learning dynamical systems: table 2.1 and figure 2.2 of the thesis."""
+"""Methods of chapter 2 of the thesis, their measures, and their cost: table 2.1, figure 2.2."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import plotly.graph_objects as go
+from threadpoolctl import threadpool_limits
 
 from graftviz import dynamics
-from graftviz.experiments.reproduction import dynamics as methods
 from graftviz.experiments.reproduction.claims import Check, Claim
 from graftviz.experiments.reproduction.experiment import Experiment, MeasuringTask, Part, model_seed
 from graftviz.experiments.reproduction.rows import LineFigure, Row, Table, Values
 from graftviz.experiments.reproduction.statistics import power
-from graftviz.figures.reproduction import scale_look
+from graftviz.figures.reproduction import Look, scale_look
+from graftviz.figures.style import BLACK, GREY, VERMILION
+from graftviz.formats.json_values import json_value
+from graftviz.options import option_values
 
-_THESIS = "Thesis, chapter 2"
+THESIS = "Thesis, chapter 2"
+Series: TypeAlias = dynamics.TimeSeries | dynamics.Transitions
+PARENTS = 15  # of the synthetic experiments
+FRACTIONS = (0.1, 0.2, 0.5)
+DENSE, INDUCING, ENFORCING = "dense", "sparsity inducing", "sparsity enforcing, parents given"
+STRUCTURE, PRECISION, COEFFICIENTS = "structure_recall", "structure_precision", "coefficient_error"
+PREDICTION, TWO_STEPS = "prediction_error", "prediction_error_2_steps"
+MEASURES: Mapping[str, str] = {
+    STRUCTURE: "StructRec",
+    PRECISION: "precision of the parents",
+    COEFFICIENTS: "CoeffRecError",
+    PREDICTION: "PredError",
+    TWO_STEPS: "PredError two steps ahead",
+}
+UNCOVERED = (
+    "The thesis does not state the treatment of series that are not a parent of any seed. Here "
+    "they get the parents with the largest gradient of their own error (grafted) or common parents "
+    "of the seeds (common), without using their data, as in the thesis."
+)
+
+
+def scalable(share: float, *, common: bool = False) -> str:
+    """Return the name of scalable learning with a share of the series as seeds.
+
+    With `common`, series not covered by a seed get common parents of the seeds, as in the thesis.
+    Otherwise they are learned from their own data.
+    """
+    return f"scalable, {share:.0%} seeds{', common' if common else ''}"
+
+
+SCALABLE = {
+    scalable(share, common=common): (share, common)
+    for common in (False, True)
+    for share in FRACTIONS
+}
+LOOKS: dict[str, Look] = {
+    DENSE: Look(VERMILION, "dot", "star"),
+    INDUCING: Look(BLACK, "solid", "x"),
+    ENFORCING: Look(GREY, "dash", "triangle-up"),
+    **{
+        name: scale_look(2 * FRACTIONS.index(share), faint=common)
+        for name, (share, common) in SCALABLE.items()
+    },
+}
+
+
+def learners(parents: int) -> dict[str, dynamics.DynamicsLearner]:
+    """Return all methods by name; the measurement gives the true parents to enforcing."""
+    found: dict[str, dynamics.DynamicsLearner] = {
+        DENSE: dynamics.Dense(),
+        INDUCING: dynamics.SparsityInducing(parents=parents),
+        ENFORCING: dynamics.SparsityEnforcing(),
+    }
+    for name, (share, common) in SCALABLE.items():
+        unspoken = "common" if common else "graft"
+        found[name] = dynamics.ScalableStructure(parents=parents, seeds=share, unspoken=unspoken)
+    return found
+
+
+def options_of(learner: dynamics.DynamicsLearner) -> Row:
+    """Return name and options of a learner as JSON values."""
+    return {"learner": learner.name, **option_values(learner)}
+
+
+def learn_single_threaded(
+    data: Series, learner: dynamics.DynamicsLearner, seed: int
+) -> dynamics.DynamicsResult:
+    """Learn with one thread for linear algebra.
+
+    All methods then use one core, and the thousands of small least-squares problems of a system do
+    not wait for threads.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If learning was interrupted: an incomplete system must not be measured.
+    """
+    with threadpool_limits(limits=1):
+        result = dynamics.learn(data, learner, seed=seed)
+    if not result.complete:
+        raise KeyboardInterrupt
+    return result
+
+
+def rehearse_all(_: object) -> None:
+    """Learn tiny systems by all learners, so that compilation is not timed."""
+    tiny = dynamics.simulate(dynamics.random_system(6, density=0.5), 60)
+    for learner in (
+        dynamics.Dense(),
+        dynamics.SparsityInducing(parents=2),
+        dynamics.ScalableStructure(parents=2),
+    ):
+        learn_single_threaded(tiny, learner, 0)
+
+
+def all_measures(
+    system: dynamics.LinearSystem, truth: dynamics.LinearSystem, test: Series
+) -> dict[str, float]:
+    """Return all measures of a learned system against the true one."""
+    return {
+        STRUCTURE: dynamics.structure_recall(system, truth),
+        PRECISION: dynamics.structure_precision(system, truth),
+        COEFFICIENTS: dynamics.coefficient_error(system, truth),
+        PREDICTION: dynamics.prediction_error(system, test),
+        TWO_STEPS: dynamics.prediction_error(system, test, steps=2),
+    }
+
+
+def spread_table(rows: Table, count: str, *by: str) -> Iterator[Row]:
+    """Yield number, means and standard deviations of the rows by columns; None without a value.
+
+    Parameters
+    ----------
+    count : str
+        Column of the number of rows.
+    """
+    for place, here in rows.group(*by).items():
+        columns = dict(zip(by, place, strict=True)) | {count: len(here)}
+        for key in MEASURES:
+            values = [row.get(key, math.nan) for row in here]
+            columns |= {f"{key}_mean": np.mean(values), f"{key}_sd": np.std(values)}
+        yield json_value(columns)
+
 
 # --- figure 2.2: growing systems ----------------------------------------------------------------
 
-_TENTH = methods.scalable(0.1)
+_TENTH = scalable(0.1)
 _SECONDS, _OPERATIONS = "seconds", "operations"
 
 
@@ -41,8 +167,8 @@ def growth_parts(
     rows, seeds, repeats : int
         Transitions, the fixed number of seeds, and systems per size.
     """
-    k = min(methods.PARENTS, n[0])
-    shown = Values(methods.learners(k)).only((methods.DENSE, methods.INDUCING, _TENTH))
+    k = min(PARENTS, n[0])
+    shown = Values(learners(k)).only((DENSE, INDUCING, _TENTH))
     fixed = dynamics.ScalableStructure(parents=k, seeds=seeds, unspoken="common")
     shown[f"scalable, {seeds} seeds, common"] = fixed
     for size in n:
@@ -54,8 +180,8 @@ def growth_parts(
                         {"method": method, "n": size, "rows": rows, "system": number},
                         partial(_measure_growth, size, rows, learner, model_seed(seed, number)),
                         size if few else size * max(size, 10) // 10,
-                        {**methods.options_of(learner), "seed": seed},
-                        rehearse=methods.rehearse_all,
+                        {**options_of(learner), "seed": seed},
+                        rehearse=rehearse_all,
                     )
 
 
@@ -71,7 +197,7 @@ def _measure_growth(
     n: int, rows: int, learner: dynamics.DynamicsLearner, seed: int, task: MeasuringTask
 ) -> list[Row]:
     """Learn, and return seconds, operations by phase, and passes through the rows."""
-    result = methods.learn_single_threaded(_noisy_transitions(n, rows, seed), learner, seed)
+    result = learn_single_threaded(_noisy_transitions(n, rows, seed), learner, seed)
     passes = [
         step.passes / (1 if step.two_hop is None else 2) for step in result.steps if step.passes
     ]
@@ -99,18 +225,11 @@ def costs(rows: Table, quantity: str) -> Values:
 
 
 def _draw_growth(title: str, rows: Table) -> go.Figure:
-    counted, timed = costs(rows, _OPERATIONS), costs(rows, _SECONDS)
-    names = {}
-    for name, by_n in counted.items():
-        powers = ""
-        if len(by_n) > 1:
-            powers = f" (∝ n^{power(by_n):.2f} counted, n^{power(timed[name]):.2f} timed)"
-        names[name] = f"{name}{powers}"
-    drawn = Table(row for row in rows if row["n"] in counted[row["method"]])
-    looks = {words: methods.LOOKS.get(name, scale_look(2)) for name, words in names.items()}
+    counted = costs(rows, _OPERATIONS)
+    looks = {name: LOOKS.get(name, scale_look(2)) for name in counted}
     costs_of = {_SECONDS: "seconds", _OPERATIONS: "multiplications"}
-    figure = LineFigure("n", "series n", costs_of, looks, log_x=True, log_y=True)
-    return figure(title, drawn.extended(lambda row: {"method": names[row["method"]]}))
+    figure = LineFigure("n", "series n", costs_of, looks, log_x=True, log_y=True, power_of="n")
+    return figure(title, Table(row for row in rows if row["n"] in counted[row["method"]]))
 
 
 def _powers(rows: Table, name: str) -> dict[str, float]:
@@ -137,8 +256,8 @@ def _both(of_costs: Callable[[Values], Any]) -> Callable[[Table], Row]:
 
 
 def _dense_to_tenth(found: Values) -> float:
-    n = max(found[methods.DENSE])
-    return float(found[methods.DENSE][n] / found[_TENTH][n])
+    n = max(found[DENSE])
+    return float(found[DENSE][n] / found[_TENTH][n])
 
 
 def _fixed_powers(rows: Table) -> dict[str, float]:
@@ -152,7 +271,7 @@ def _local_power(rows: Table) -> float:
 
 
 def _passes(rows: Table) -> Values:
-    return rows.where(method=methods.INDUCING).nested("passes", "n", of=lambda runs: runs[-1])
+    return rows.where(method=INDUCING).nested("passes", "n", of=lambda runs: runs[-1])
 
 
 _GROWTH_CLAIMS = (
@@ -161,7 +280,7 @@ _GROWTH_CLAIMS = (
         "learning.",
         (
             "cost of inducing to that of a tenth as seeds by n",
-            _both(lambda found: found[methods.INDUCING] / found[_TENTH]),
+            _both(lambda found: found[INDUCING] / found[_TENTH]),
             "above 1",
         ),
     ),
@@ -169,21 +288,21 @@ _GROWTH_CLAIMS = (
         "Its cost evolves slower with the number of series.",
         (
             "increase of inducing less that of a tenth as seeds",
-            _both(lambda found: (found[methods.INDUCING] - found[_TENTH]).steps()),
+            _both(lambda found: (found[INDUCING] - found[_TENTH]).steps()),
             "above 0",
         ),
-        _powers_of(_TENTH, methods.INDUCING),
+        _powers_of(_TENTH, INDUCING),
         remark="As a power of n both are alike, since a share of n is seeds.",
     ),
     Claim(
         "Dense learning scales poorly: its cost grows drastically with n.",
         (
             "power of n less that of a tenth as seeds",
-            _both(lambda found: power(found[methods.DENSE]) - power(found[_TENTH])),
+            _both(lambda found: power(found[DENSE]) - power(found[_TENTH])),
             "above 0",
         ),
         ("cost at the largest n to that of a tenth as seeds", _both(_dense_to_tenth), "above 1"),
-        _powers_of(_TENTH, methods.DENSE),
+        _powers_of(_TENTH, DENSE),
         remark="Its decomposition runs in LAPACK, where an operation takes a fraction of the time.",
     ),
     Claim(
@@ -209,25 +328,25 @@ _GROWTH_CLAIMS = (
 # --- table 2.1: counted work --------------------------------------------------------------------
 
 _WIDE, _SOME = "dense, fewer rows than series", "scalable"
-_LOOKS = {
-    **{methods.DENSE: methods.LOOKS[methods.DENSE], _WIDE: scale_look(4)},
-    **{methods.INDUCING: methods.LOOKS[methods.INDUCING], _SOME: scale_look(1)},
+_WORK_LOOKS = {
+    **{DENSE: LOOKS[DENSE], _WIDE: scale_look(4)},
+    **{INDUCING: LOOKS[INDUCING], _SOME: scale_look(1)},
 }
 _PHASE_LOOKS = {
     **{
         f"{method}: structure": look._replace(dash="dash", symbol=f"{look.symbol}-open")
-        for method, look in _LOOKS.items()
+        for method, look in _WORK_LOOKS.items()
     },
-    **{f"{method}: coefficients": look for method, look in _LOOKS.items()},
+    **{f"{method}: coefficients": look for method, look in _WORK_LOOKS.items()},
 }
 _NEVER = 1e-9  # tolerance that is never met, so that all passes are made
 _FACTORS = {"n": "series n", "rows": "rows N", "passes": "t / N", "k": "parents k", "seeds": "|S|"}
 # Stated exponents of n, N, t / N, k and |S|. The number of steps t is passes × N here, and k is
 # small compared with t in (t + k) |S| n.
 STATED: Mapping[str, Mapping[str, Mapping[str, float]]] = {
-    methods.DENSE: {"coefficients": {"n": 2, "rows": 1}},
+    DENSE: {"coefficients": {"n": 2, "rows": 1}},
     _WIDE: {"coefficients": {"n": 1, "rows": 2}},
-    methods.INDUCING: {
+    INDUCING: {
         "structure": {"n": 2, "rows": 1, "passes": 1, "k": 0},
         "coefficients": {"n": 1, "rows": 1, "passes": 0, "k": 2},
     },
@@ -258,13 +377,13 @@ def _measure_work(method: str, at: Row, seed: int, task: MeasuringTask) -> list[
     exactly = {"max_passes": at["passes"], "tolerance": _NEVER, "lam": 0.0, "parents": at["k"]}
     seeds = {"two_hop_tolerance": _NEVER, "seeds": at["seeds"], "unspoken": "common"}
     learner: dynamics.DynamicsLearner = dynamics.Dense()
-    if method == methods.INDUCING:
+    if method == INDUCING:
         learner = dynamics.SparsityInducing(**exactly)
     if method == _SOME:
         learner = dynamics.ScalableStructure(**exactly, **seeds)
     truth = dynamics.random_system(at["n"], density=0.1, seed=seed)
     seen = dynamics.simulate_transitions(truth, at["rows"], noise=0.1, seed=seed)
-    return [methods.learn_single_threaded(seen, learner, seed).work._asdict()]
+    return [learn_single_threaded(seen, learner, seed).work._asdict()]
 
 
 def _by_factor(rows: Table, factor: str, phase: str) -> Values:
@@ -275,7 +394,7 @@ def _by_factor(rows: Table, factor: str, phase: str) -> Values:
 def _relative_work(rows: Table) -> Iterator[Row]:
     """Yield the work relative to that of the smallest amount of each factor."""
     for factor, words in _FACTORS.items():
-        for phase in STATED[methods.INDUCING]:
+        for phase in STATED[INDUCING]:
             for method, counts in _by_factor(rows, factor, phase).items():
                 first = min(counts)
                 for amount, count in counts.items() if counts[first] > 0 else ():
@@ -319,7 +438,7 @@ EXPERIMENTS = (
     Experiment(
         name="thesis-table2.1",
         title="Counted work against the stated complexities of dynamical systems",
-        place=f"{_THESIS}, table 2.1 and section 2.2",
+        place=f"{THESIS}, table 2.1 and section 2.2",
         sizes={
             "tall": (
                 _amounts(16, 80, 2, 2, 4),
@@ -345,20 +464,20 @@ EXPERIMENTS = (
         claims=(
             Claim(
                 "Dense learning costs O(min{nN², Nn²}), all of it for the coefficients.",
-                *_as_stated(methods.DENSE, _WIDE),
+                *_as_stated(DENSE, _WIDE),
             ),
             Claim(
                 "Dense learning has no structure to learn.",
                 (
                     "multiplications for the structure",
-                    lambda r: r.nested("structure", "method", of=max).only((methods.DENSE, _WIDE)),
+                    lambda r: r.nested("structure", "method", of=max).only((DENSE, _WIDE)),
                     "at most 0",
                 ),
             ),
             Claim(
                 "Sparsity inducing learning costs O(tn²) for the structure and O(nNk²) for the "
                 "coefficients.",
-                *_as_stated(methods.INDUCING),
+                *_as_stated(INDUCING),
             ),
             Claim(
                 "Scalable structure learning costs O((t + k)|S|n) for the structure and O(nNk²) "
@@ -370,14 +489,14 @@ EXPERIMENTS = (
             "One of n, N, t / N, k and |S| is doubled twice while the others are fixed. Steps t "
             "are whole passes through the rows here, so t / N is changed, and the structure "
             "phase grows with N as well.",
-            methods.UNCOVERED,
+            UNCOVERED,
         ),
         cost=("5 s", "15 s"),
     ),
     Experiment(
         name="thesis-fig2.2",
         title="Time of learning against the number of series",
-        place=f"{_THESIS}, figure 2.2 and section 2.3.1",
+        place=f"{THESIS}, figure 2.2 and section 2.3.1",
         sizes={
             "n": ((16, 32), (50, 100, 200, 400), (250, 500, 1_000, 2_000)),
             "most_whole": (32, 400, 1_000),
@@ -402,7 +521,7 @@ EXPERIMENTS = (
             "our copy of the text. Methods that learn every series are measured up to 1,000.",
             "The fixed number of seeds is not in the thesis's figure, but in its analysis: with a "
             "share of the series as seeds the cost is quadratic, with a fixed number linear.",
-            methods.UNCOVERED,
+            UNCOVERED,
             "The small scale leaves out systems above 400 series, and 12,500 rows.",
         ),
         cost=("20 s", "8 min"),
