@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from graftviz.learners.base import Learner
 from graftviz.learners.first_hit import FirstHit
+from graftviz.runs import Run
 from graftviz.table import DiscreteTable
 
 
@@ -21,6 +23,14 @@ def random_table(seed: int, n: int, rows: int, most_states: int = 4) -> Discrete
 def random_pairs(**options: Any) -> FirstHit:
     """Return a learner that activates pairs in random order, one a step, twelve if not told."""
     return FirstHit(**({"preset": "paper", "lam": 1e-9, "max_edges": 12} | options))
+
+
+def finished_run(table: DiscreteTable, learner: Learner, **settings: Any) -> Run:
+    """Return a run that has ended."""
+    run = Run(table, learner, **settings)
+    while run.advance():
+        pass
+    return run
 
 
 class Idle:

@@ -11,6 +11,7 @@ import naive_bounded
 import networkx as nx
 import numpy as np
 import pytest
+from fakes import finished_run
 from learner_cases import drain, mixed_table, scale_free_table
 
 from graftviz.complexity import junction_tree_of
@@ -24,7 +25,7 @@ from graftviz.inference.exact.elimination import eliminated, greedy_elimination,
 from graftviz.learners.bounded_inference import BoundedInference
 from graftviz.model import PairwiseMRF
 from graftviz.narrative import outcome_words, step_words, why_not
-from graftviz.runs import Run, learn
+from graftviz.runs import learn
 from graftviz.search.feasibility import is_too_dense, keeps_width
 from graftviz.search.pair_gradients import independent_gradients, update_gradients
 from graftviz.table import DiscreteTable
@@ -292,9 +293,7 @@ def test_a_run_goes_on_under_another_bound():
 def test_steps_pairs_and_results_are_told():
     table = small_table()
     learner = BoundedInference(bound=2, max_edges=8)
-    run = Run(table, learner)
-    while run.advance():
-        pass
+    run = finished_run(table, learner)
     assert not run.outcome.converged
     assert "edge budget of 8" in outcome_words(run.outcome)
     words = step_words(run.steps[-1], learner, table.names)

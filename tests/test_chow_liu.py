@@ -8,12 +8,12 @@ import naive
 import networkx as nx
 import numpy as np
 import pytest
+from fakes import finished_run
 from learner_cases import drain, picks
 
 from graftviz.learners.chow_liu import ChowLiu
 from graftviz.narrative import outcome_words, why_edge, why_not
 from graftviz.narrative.phrases import score
-from graftviz.runs import Run
 from graftviz.table import DiscreteTable
 
 
@@ -156,10 +156,7 @@ def test_tests_are_the_pairs_looked_at():
 
 
 def told_run(learner):
-    run = Run(noisy_copies(4), learner)
-    while run.advance():
-        pass
-    return run
+    return finished_run(noisy_copies(4), learner)
 
 
 def test_missing_pairs_are_explained_by_the_path_between_their_ends():

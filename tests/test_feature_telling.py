@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fakes import finished_run
 from test_records import check_types, documented_keys, strict
 
 import graftviz as gv
@@ -47,10 +48,7 @@ LEARNERS: list[FeatureOptions] = [
 
 
 def finished(learner: FeatureOptions, **settings: Any) -> Run:
-    run = Run(TABLE, learner, **settings)
-    while run.advance():
-        pass
-    return run
+    return finished_run(TABLE, learner, **settings)
 
 
 @cache

@@ -9,6 +9,7 @@ from collections import Counter
 import naive
 import numpy as np
 import pytest
+from fakes import finished_run
 from learner_cases import drain, mixed_table, scale_free_table
 
 from graftviz.errors import InputError
@@ -18,7 +19,6 @@ from graftviz.learners.chow_liu import ChowLiu
 from graftviz.learners.forced_pruning import ForcedPruning
 from graftviz.metrics import negative_log_pseudo_likelihood
 from graftviz.narrative import outcome_words, step_words, why_edge, why_not
-from graftviz.runs import Run
 from graftviz.search.contributions import (
     best_gains,
     contributions,
@@ -307,9 +307,7 @@ def test_what_does_not_go_together_is_refused_in_a_sentence(options, complaint):
 
 
 def test_a_pair_that_is_no_edge_is_told_what_it_would_gain():
-    run = Run(TABLE, ForcedPruning(edges=20, exchange=3))
-    while run.advance():
-        pass
+    run = finished_run(TABLE, ForcedPruning(edges=20, exchange=3))
     t = len(run.steps)
     worst = run.outcome.certificate
     i, j = worst.worst_edge
@@ -324,9 +322,7 @@ def test_a_pair_that_is_no_edge_is_told_what_it_would_gain():
 def test_pairs_of_a_variable_that_never_varies_are_no_edges():
     codes = np.concatenate([small_table().codes, np.zeros((1, 300), dtype=int)]).T
     table = DiscreteTable.from_codes(codes, cardinalities=[3] * 6)
-    run = Run(table, ForcedPruning(edges=15, exchange=2))
-    while run.advance():
-        pass
+    run = finished_run(table, ForcedPruning(edges=15, exchange=2))
     assert run.steps[-1].edges == 10
     assert "instead of 15" in run.steps[0].notes[0]
     assert "is constant" in why_not(run, 0, 5, 1)["words"]
@@ -353,9 +349,7 @@ def test_rejection_accepts_as_often_as_it_should_and_gives_up_openly():
     ],
 )
 def test_every_step_is_told_with_its_numbers(options):
-    run = Run(TABLE, ForcedPruning(edges=20, **options))
-    while run.advance():
-        pass
+    run = finished_run(TABLE, ForcedPruning(edges=20, **options))
     for step in run.steps:
         words = step_words(step, run.learner, TABLE.names)
         assert words.endswith(".")

@@ -9,6 +9,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from fakes import finished_run
 from learner_cases import followers_table
 
 from graftviz.errors import InputError
@@ -28,10 +29,7 @@ TABLE = followers_table(N)
 
 
 def finished(learner: BestChoice | EdgeGrafting | FirstHit, **settings: object) -> Run:
-    run = Run(TABLE, learner, **settings)
-    while run.advance():
-        pass
-    return run
+    return finished_run(TABLE, learner, **settings)
 
 
 PAPER = {"preset": "paper", "lam": 1e-3, "lam2": 0.03}
@@ -295,9 +293,7 @@ def test_states_that_go_together_are_named() -> None:
     b = np.where(rng.random(500) < 0.9, 1 - a, a)
     c = rng.integers(0, 2, size=500)
     table = DiscreteTable(np.stack([a, b, c]), ("rain", "sun", "coin"), (("no", "yes"),) * 3)
-    run = Run(table, EdgeGrafting(lam=0.01), truth=[(0, 1), (1, 2)])
-    while run.advance():
-        pass
+    run = finished_run(table, EdgeGrafting(lam=0.01), truth=[(0, 1), (1, 2)])
     answer = why_edge(run, 0, 1, 1)
     assert answer["truth"] is True
     assert {(x, y) for x, y, _ in answer["attract"]} == {("no", "yes"), ("yes", "no")}

@@ -8,6 +8,7 @@ import itertools
 import naive
 import numpy as np
 import pytest
+from fakes import finished_run
 from learner_cases import drain, mixed_table, picks, scale_free_table
 
 from graftviz.counts import PairCounts
@@ -18,7 +19,6 @@ from graftviz.fitting.softmax import loss_and_gradient, residuals
 from graftviz.learners.nodewise_l1 import NodewiseL1
 from graftviz.metrics import negative_log_pseudo_likelihood
 from graftviz.narrative import why_not
-from graftviz.runs import Run
 from graftviz.table import DiscreteTable
 
 
@@ -308,10 +308,7 @@ def test_the_certificate_names_the_worst_pair():
 
 
 def told_run(learner, table):
-    run = Run(table, learner)
-    while run.advance():
-        pass
-    return run
+    return finished_run(table, learner)
 
 
 def test_missing_pairs_are_explained_by_their_gradient():

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fakes import finished_run
 from learner_cases import followers_table
 
 from graftviz.errors import InputError
@@ -31,10 +32,7 @@ TRAIN, TEST = TABLE.split(test_fraction=0.2, seed=0)
 
 
 def finished(learner: Any = BestChoice(max_edges=60), **settings: Any) -> Run:  # noqa: B008
-    run = Run(settings.pop("table", TRAIN), learner, **settings)
-    while run.advance():
-        pass
-    return run
+    return finished_run(settings.pop("table", TRAIN), learner, **settings)
 
 
 def documented_keys(section: str) -> set[str]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fakes import finished_run
 from learner_cases import followers_table
 
 from graftviz.datasets import DataSet
@@ -47,10 +48,7 @@ LEARNERS: dict[str, Learner] = {
 
 
 def finished(learner: Learner, table: DiscreteTable) -> Run:
-    run = Run(table, learner, seed=0)
-    while run.advance():
-        pass
-    return run
+    return finished_run(table, learner, seed=0)
 
 
 @pytest.fixture(scope="module", params=LEARNERS)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fakes import finished_run
 from hypothesis import given, strategies as st
 from sample_records import sample_run
 
@@ -19,7 +20,6 @@ import graftviz as gv
 from graftviz.formats.replay import replay_page
 from graftviz.player import assets
 from graftviz.player.records import recorded_run
-from graftviz.runs import Run
 
 Told = tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any]]
 SCRIPT = re.compile(r'<script(?: type="([^"]*)" id="run")?>(.*?)</script>', re.DOTALL)
@@ -58,9 +58,7 @@ def test_the_whole_run_stands_in_the_page(output: Told) -> None:
 
 def test_a_real_run_becomes_a_page() -> None:
     coin = [[i & 1, (i >> 1) & 1, (i & 1) ^ (i % 7 == 0)] for i in range(200)]
-    run = Run(gv.DiscreteTable.from_codes(coin), gv.BestChoice(max_edges=3), seed=0)
-    while run.advance():
-        pass
+    run = finished_run(gv.DiscreteTable.from_codes(coin), gv.BestChoice(max_edges=3), seed=0)
     output = recorded_run(run, title="Coins")
     data = data_of(replay_page(*output))
     assert data["header"]["title"] == "Coins"

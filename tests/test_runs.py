@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from fakes import random_pairs, random_table
+from fakes import finished_run, random_pairs, random_table
 
 from graftviz.errors import InputError
 from graftviz.learners.edge_grafting import EdgeGrafting
@@ -15,12 +15,6 @@ from graftviz.table import DiscreteTable
 
 TABLE = random_table(5, 9, 120)
 TRUTH = [(1, 0), (2, 3), (4, 8)]
-
-
-def drained(run: Run) -> Run:
-    while run.advance():
-        pass
-    return run
 
 
 def activated(run: Run) -> list[list[tuple[int, int]]]:
@@ -48,7 +42,7 @@ def test_learn_gives_what_the_drained_run_gives():
     train, test = TABLE.split(0.25, seed=1)
     seen = []
     result = learn(train, random_pairs(), seed=3, test=test, truth=TRUTH, on_step=seen.append)
-    run = drained(Run(train, random_pairs(), seed=3, test=test, truth=TRUTH))
+    run = finished_run(train, random_pairs(), seed=3, test=test, truth=TRUTH)
     assert [step.index for step in seen] == list(range(1, 13))
     assert tuple(seen) == result.trace.steps
     assert result.metrics == tuple(run.metrics)
@@ -70,7 +64,8 @@ def test_the_result_of_an_ended_run_is_computed_once():
     run = Run(TABLE, random_pairs())
     run.advance()
     assert run.result() is not run.result()
-    drained(run)
+    while run.advance():
+        pass
     assert run.result() is run.result()
 
 
@@ -102,8 +97,8 @@ def test_a_run_without_steps_still_has_a_result():
 @pytest.mark.parametrize("at", [0, 1, 4, 99])
 def test_a_branch_agrees_up_to_its_step_and_goes_its_own_way_after(at):
     old, new = random_pairs(max_edges=15), random_pairs(max_edges=10, lam2=0.5)
-    plain = drained(Run(TABLE, old, seed=2))
-    branched = drained(Run(TABLE, old, seed=2, branch=Branch(at, new)))
+    plain = finished_run(TABLE, old, seed=2)
+    branched = finished_run(TABLE, old, seed=2, branch=Branch(at, new))
     shared = min(at, len(plain.steps))
     assert activated(branched)[:shared] == activated(plain)[:shared]
     assert weights(branched)[:shared] == weights(plain)[:shared]
@@ -115,7 +110,7 @@ def test_a_branch_agrees_up_to_its_step_and_goes_its_own_way_after(at):
         assert weights(branched)[at] != weights(plain)[at]
         assert branched.result().branch == Branch(at, new)
     if at == 0:
-        assert weights(branched) == weights(drained(Run(TABLE, new, seed=2)))
+        assert weights(branched) == weights(finished_run(TABLE, new, seed=2))
 
 
 def test_after_a_failure_the_run_says_it_is_over():

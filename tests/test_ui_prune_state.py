@@ -7,6 +7,7 @@ import json
 
 import numpy as np
 import pytest
+from fakes import finished_run
 
 from graftviz.datasets import DataSet
 from graftviz.fitting.structure_fit import rows_of
@@ -47,10 +48,7 @@ def state(table: DiscreteTable, scheduler: Scheduler) -> PruneState:
 
 
 def finished(table: DiscreteTable, **options: object) -> Run:
-    run = Run(table, ForcedPruning(edges=9, exchange=2, clusters=4, **options), seed=1)
-    while run.advance():
-        pass
-    return run
+    return finished_run(table, ForcedPruning(edges=9, exchange=2, clusters=4, **options), seed=1)
 
 
 def test_of_very_many_parameters_evenly_chosen_ones_are_ticks(

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from fakes import finished_run
 from hostile_files import BAD_NAMES, csv_of
 from waiting import eventually
 
@@ -35,10 +36,7 @@ SCRIPTS = "document.scripts.length"
 def run() -> Run:
     file = io.BytesIO(csv_of(BAD_NAMES))
     file.name = "t.csv"
-    run = Run(read_table(file), gv.ChowLiu(), seed=0)
-    while run.advance():
-        pass
-    return run
+    return finished_run(read_table(file), gv.ChowLiu(), seed=0)
 
 
 def shown_text(page: Any) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fakes import finished_run
 from served_player import served_page
 
 from graftviz.learners.feature_grafting import FeatureGrafting
@@ -23,10 +24,7 @@ def learned() -> Run:
     for i in range(1, 6):
         copies = rng.random(900) < 0.5
         codes[copies, i] = codes[copies, i - 1]
-    run = Run(DiscreteTable.from_codes(codes), FeatureGrafting(lam=0.02, lam2=0.02))
-    while run.advance():
-        pass
-    return run
+    return finished_run(DiscreteTable.from_codes(codes), FeatureGrafting(lam=0.02, lam2=0.02))
 
 
 @pytest.fixture(scope="module")

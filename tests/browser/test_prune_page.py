@@ -7,13 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from fakes import finished_run
 from held_socket import HeldSocket
 from waiting import eventually
 
 from graftviz.datasets import load_dataset
 from graftviz.learners.forced_pruning import ForcedPruning
 from graftviz.material import prepare
-from graftviz.runs import Run
 
 pytestmark = pytest.mark.browser
 
@@ -31,9 +31,7 @@ def prune(opener: Any) -> Callable[..., Any]:
 def steps() -> list[Any]:
     """The steps of the run that the page shows."""
     table = prepare(load_dataset("survey"), 0).train
-    run = Run(table, ForcedPruning(exchanges=4, exchange=2), seed=0)
-    while run.advance():
-        pass
+    run = finished_run(table, ForcedPruning(exchanges=4, exchange=2), seed=0)
     return list(run.steps)
 
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fakes import finished_run
 from sample_records import sample_run
 
 import graftviz as gv
 from graftviz.formats import replay
 from graftviz.formats.replay import replay_page
 from graftviz.player.records import recorded_run
-from graftviz.runs import Run
 
 pytestmark = pytest.mark.browser
 
@@ -56,9 +56,9 @@ def real_run(max_edges: int = 12) -> Any:
     for parent, child in ((0, 1), (1, 2), (0, 3), (3, 4), (5, 6)):
         same = rng.random(400) < 0.6
         codes[same, child] = codes[same, parent]
-    run = Run(gv.DiscreteTable.from_codes(codes), gv.BestChoice(max_edges=max_edges), seed=1)
-    while run.advance():
-        pass
+    run = finished_run(
+        gv.DiscreteTable.from_codes(codes), gv.BestChoice(max_edges=max_edges), seed=1
+    )
     return recorded_run(run, title="Eight variables")
 
 
