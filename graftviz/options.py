@@ -141,7 +141,25 @@ def _specs_of(cls: Any) -> tuple[OptionSpec, ...]:
 
 def option_values(instance: Any) -> dict[str, Any]:
     """Return the values of all options of an instance, by name."""
-    return {spec.name: getattr(instance, spec.name) for spec in option_specs(instance)}
+    return attributes(instance, *(spec.name for spec in option_specs(instance)))
+
+
+def attributes(owner: Any, *names: str) -> dict[str, Any]:
+    """Return attributes of an object by their names."""
+    return {name: getattr(owner, name) for name in names}
+
+
+def normalise_options(instance: Any) -> None:
+    """Check all options of a frozen instance, and replace numpy scalars by Python scalars.
+
+    Raises
+    ------
+    InputError
+        For the first invalid value.
+    """
+    check_options(instance)
+    for name, value in option_values(instance).items():
+        object.__setattr__(instance, name, plain_value(value))
 
 
 def check_options(instance: Any) -> None:

@@ -13,7 +13,7 @@ import operator
 import pickle
 import threading
 import uuid
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -129,6 +129,16 @@ def parallel_map(
         with contextlib.closing(results):
             return _in_order(results, tasks, on_done)
     return _in_order(results, tasks, on_done)
+
+
+def lazy_map(
+    function: Callable[[Any, Item], Value], items: Iterable[Item], *, shared: Any, jobs: int | None
+) -> Iterator[Value]:
+    """Yield the values of :func:`parallel_map`; one by one as computed, if `jobs` is None or 1."""
+    if jobs in (None, 1):
+        yield from (function(shared, item) for item in items)
+    else:
+        yield from parallel_map(function, items, shared=shared, jobs=jobs)
 
 
 def _call(

@@ -13,7 +13,7 @@ from graftviz.dynamics.series import TimeSeries, Transitions
 from graftviz.dynamics.system import LinearSystem
 from graftviz.errors import InputError
 from graftviz.learners.base import CodeLine
-from graftviz.options import check_options, option, option_specs, plain_value
+from graftviz.options import normalise_options, option
 
 # Measured on one core of about 2.5 GHz, precise enough to distinguish seconds from minutes.
 SECONDS_OF_STEP = 60e-6
@@ -143,9 +143,7 @@ class DynamicsLearner(ABC):
     )
 
     def __post_init__(self) -> None:
-        check_options(self)
-        for spec in option_specs(self):
-            object.__setattr__(self, spec.name, plain_value(getattr(self, spec.name)))
+        normalise_options(self)
 
     @abstractmethod
     def check(self, data: TimeSeries | Transitions) -> None:

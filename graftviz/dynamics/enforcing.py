@@ -13,9 +13,7 @@ from graftviz.dynamics.rows import Row, StepRecorder, fit_row
 from graftviz.dynamics.series import StandardisedData, TimeSeries, Transitions, standardise
 from graftviz.errors import InputError
 from graftviz.learners.base import CodeLine
-from graftviz.parallel import parallel_map
-
-_SERIAL = (None, 1)
+from graftviz.parallel import lazy_map
 
 
 @dataclass(frozen=True)
@@ -88,10 +86,7 @@ def fit_rows(
     data: StandardisedData, tasks: Sequence[tuple[int, np.ndarray]], jobs: int | None
 ) -> Iterator[Row]:
     """Yield the row of least squares for each (node, parents), in order."""
-    if jobs in _SERIAL:
-        yield from (_fit(data, task) for task in tasks)
-    else:
-        yield from parallel_map(_fit, tasks, shared=data, jobs=jobs)
+    yield from lazy_map(_fit, tasks, shared=data, jobs=jobs)
 
 
 def _fit(data: StandardisedData, task: tuple[int, np.ndarray]) -> Row:

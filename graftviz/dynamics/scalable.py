@@ -11,7 +11,7 @@ import numpy as np
 from graftviz.dynamics.base import Steps, Work, check_enough
 from graftviz.dynamics.enforcing import fit_rows
 from graftviz.dynamics.rows import Row, StepRecorder, strongest
-from graftviz.dynamics.scores import GRAFT_ROUNDS, common_scores, grafted_parents, two_hop_scores
+from graftviz.dynamics.scores import GRAFT_ROUNDS, grafted_parents, two_hop_scores
 from graftviz.dynamics.seeds import CHOICES, choose_seeds, seed_count
 from graftviz.dynamics.series import StandardisedData, TimeSeries, Transitions, standardise
 from graftviz.dynamics.solving import ParentSearch, SolverOptions, search_rows
@@ -166,7 +166,7 @@ class ScalableStructure(SolverOptions):
         for row in fit_rows(data, inferred, jobs):
             yield "inferred", row
         unspoken = [j for j in others if j not in scores]
-        common = common_scores([two_hop for _, two_hop in evidence], n)
+        common = np.sum([two_hop for _, two_hop in evidence], axis=0) if evidence else np.zeros(n)
         for row in self._unspoken_rows(data, unspoken, common, search, jobs):
             yield "unspoken", row
 
@@ -186,13 +186,9 @@ class ScalableStructure(SolverOptions):
             parents = grafted_parents(data, nodes, search.k)
         else:
             spent = 0
-            parents = {j: _with_itself(common, j, search.k) for j in nodes}
+            parents = {}
+            for j in nodes:
+                others = np.where(np.arange(len(common)) == j, 0.0, common)
+                parents[j] = np.union1d(strongest(others, search.k - 1), [j])
         for row in fit_rows(data, [(j, parents[j]) for j in nodes], jobs):
             yield row._replace(work=Work(spent, row.work.coefficients))
-
-
-def _with_itself(scores: np.ndarray, node: int, k: int) -> np.ndarray:
-    """Return the node and the k − 1 other series of largest score, ascending."""
-    others = scores.copy()
-    others[node] = 0.0
-    return np.union1d(strongest(others, k - 1), [node])

@@ -36,11 +36,6 @@ def two_hop_scores(seeds: Iterable[tuple[np.ndarray, np.ndarray]], n: int) -> di
     return scores
 
 
-def common_scores(seeds: Sequence[np.ndarray], n: int) -> np.ndarray:
-    """Return Σ |B_iu| / ‖B_i‖₁ over all seeds, the total influence of each series on the seeds."""
-    return np.sum(seeds, axis=0) if len(seeds) else np.zeros(n)
-
-
 def grafted_parents(data: StandardisedData, nodes: Sequence[int], k: int) -> dict[int, np.ndarray]:
     """Return k parents of each node, selected by the gradient of its squared error.
 
@@ -56,17 +51,12 @@ def grafted_parents(data: StandardisedData, nodes: Sequence[int], k: int) -> dic
         for number, size in enumerate(sizes):
             if number > 0:
                 for column, node in enumerate(block):
-                    gaps[column] = _gap(data, node, found[node])
+                    row = fit_row(data, node, found[node])
+                    weights = row.coefficients * data.scale[row.parents] / data.scale[node]
+                    gaps[column] = data.targets[node] - weights @ data.columns[row.parents]
             gradients = np.abs(gaps @ data.before)
             for column, node in enumerate(block):
                 gradients[column, found[node]] = 0.0
                 new = strongest(gradients[column], size)
                 found[node] = np.union1d(found[node], new)
     return found
-
-
-def _gap(data: StandardisedData, node: int, parents: np.ndarray) -> np.ndarray:
-    """Return the residuals of least squares on `parents`, in standardised units."""
-    row = fit_row(data, node, parents)
-    weights = row.coefficients * data.scale[parents] / data.scale[node]
-    return data.targets[node] - weights @ data.columns[parents]

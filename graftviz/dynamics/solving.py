@@ -19,7 +19,7 @@ from graftviz.dynamics.series import StandardisedData, TimeSeries, Transitions
 from graftviz.dynamics.sgd import GradientDescent
 from graftviz.errors import InputError
 from graftviz.options import option
-from graftviz.parallel import parallel_map
+from graftviz.parallel import lazy_map
 
 _BLOCK = 16  # regressions per block; their coefficients should fit in the cache of a core
 _USUAL_PARENTS = 15  # as in the experiments of the thesis
@@ -210,12 +210,8 @@ def split_blocks(nodes: Sequence[int]) -> list[np.ndarray]:
 
 def search_rows(search: ParentSearch, nodes: Sequence[int], jobs: int | None) -> Iterator[Row]:
     """Yield the row of each node, with parents selected by its regression."""
-    if jobs in (None, 1):
-        for block in split_blocks(nodes):
-            yield from _search_block(search, block)
-    else:
-        for rows in parallel_map(_search_block, split_blocks(nodes), shared=search, jobs=jobs):
-            yield from rows
+    for rows in lazy_map(_search_block, split_blocks(nodes), shared=search, jobs=jobs):
+        yield from rows
 
 
 def _search_block(search: ParentSearch, nodes: np.ndarray) -> list[Row]:

@@ -16,11 +16,6 @@ def header(table: DiscreteTable) -> pd.DataFrame:
     return pd.DataFrame(columns=list(table.names))
 
 
-def coding(names: tuple[str, ...], labels: tuple[tuple[str, ...], ...]) -> DiscreteTable:
-    """Return a table of one row with these names and labels."""
-    return DiscreteTable(np.zeros((len(names), 1), dtype=np.uint8), names, labels)
-
-
 def table_of_codes(
     source: pd.DataFrame | np.ndarray, cardinalities: int | Sequence[int]
 ) -> DiscreteTable:

@@ -13,7 +13,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from graftviz.errors import InputError
-from graftviz.estimator.coding import coding, declared_labels, header, table_of_codes
+from graftviz.estimator.coding import declared_labels, header, table_of_codes
 from graftviz.estimator.options import (
     OPTIONS,
     UNSET,
@@ -130,7 +130,7 @@ class MarkovNetwork(DensityMixin, BaseEstimator):
         table = self._training_table(X)
         result = learn(table, learner, seed=self.random_state)
         self.learner_ = learner
-        self.coding_ = coding(table.names, table.labels)
+        self.coding_ = DiscreteTable.coding(table.names, table.labels)
         self.result_ = result
         self.model_ = result.model
         self.edges_ = result.model.edges
@@ -194,7 +194,7 @@ class MarkovNetwork(DensityMixin, BaseEstimator):
         if isinstance(source, pd.DataFrame):
             labels = declared_labels(source, table)
             if labels != table.labels:
-                wider = self._read(source, like=coding(table.names, labels))
+                wider = self._read(source, like=DiscreteTable.coding(table.names, labels))
                 return dataclasses.replace(wider, warnings=table.warnings)
         return table
 

@@ -11,8 +11,8 @@ from typing import Any
 from graftviz.experiments.arena import COLUMNS as ARENA_COLUMNS, Contest, entry
 from graftviz.experiments.bench import LOWER_IS_BETTER, BenchRow
 from graftviz.experiments.html_page import html_page, machine
-from graftviz.formats.json_values import attributes, json_text
-from graftviz.options import format_value
+from graftviz.formats.json_values import json_text
+from graftviz.options import attributes, format_value
 from graftviz.table.csv_text import csv_text
 
 _LIBRARIES = {name: name.lower() for name in ("NumPy", "numba", "pandas", "SciPy", "scikit-learn")}

@@ -95,13 +95,11 @@ class FittedNetwork:
         self.n_nodes = counts.n_variables
         self.n_edges = 0
         self._sizes = counts.cardinalities
-        starts = counts.packed.node_offsets[:-1]
+        offsets = counts.packed.node_offsets
         # Margins of the data, and the weights of variables without edges that have these margins.
         margins = np.maximum(counts.packed.margins / counts.n_rows, _SMALLEST_TARGET)
-        margins /= np.repeat(np.add.reduceat(margins, starts), self._sizes)
-        weights = np.log(margins)
-        means = np.add.reduceat(weights, starts) / self._sizes
-        self._margins, self._alone = margins, weights - np.repeat(means, self._sizes)
+        margins /= np.repeat(np.add.reduceat(margins, offsets[:-1]), self._sizes)
+        self._margins, self._alone = margins, zero_mean_logs(margins, offsets)
 
     @property
     def edges(self) -> np.ndarray:
@@ -121,17 +119,15 @@ class FittedNetwork:
         edges = np.flatnonzero(state.touched_edges[: self.n_edges])
         at_nodes = flat_positions(state.node_offsets, nodes)
         at_edges = flat_positions(state.edge_offsets, edges)
-        arrays = (
+        state.touched_nodes[:] = False
+        state.touched_edges[:] = False
+        return frozen_changes(
             nodes,
             edges,
             state.node_weights[at_nodes],
             self.node_beliefs[at_nodes],
             state.edge_weights[at_edges],
         )
-        freeze(*arrays)
-        state.touched_nodes[:] = False
-        state.touched_edges[:] = False
-        return Changes(*arrays)
 
     def model(self) -> PairwiseMRF:
         """Return the current model."""
@@ -285,11 +281,8 @@ class ActiveNetwork(FittedNetwork):
         if not (self._has_gaps[i] or self._has_gaps[j]):
             return np.asarray(shares)
         offsets, targets = self.state.node_offsets, self.state.node_targets
-        margin_i = targets[offsets[i] : offsets[i + 1]]
-        margin_j = targets[offsets[j] : offsets[j + 1]]
-        rows, columns = shares.sum(axis=1), shares.sum(axis=0)
-        spread = np.outer(margin_i - rows, columns) + np.outer(margin_i, margin_j - columns)
-        return np.asarray(shares + spread)
+        margins = (targets[offsets[k] : offsets[k + 1]] for k in (i, j))
+        return with_margins(shares, *margins)
 
     def _reserve(self) -> None:
         state, e = self.state, self.n_edges
@@ -311,6 +304,32 @@ class ActiveNetwork(FittedNetwork):
             larger["messages"] = longer(state.messages, 2 * messages)
         if larger:
             self.state = state._replace(**larger)
+
+
+def frozen_changes(
+    nodes: np.ndarray,
+    edges: np.ndarray,
+    node_weights: np.ndarray,
+    node_beliefs: np.ndarray,
+    edge_weights: np.ndarray,
+) -> Changes:
+    """Return the changes of one step, with all arrays read-only."""
+    freeze(nodes, edges, node_weights, node_beliefs, edge_weights)
+    return Changes(nodes, edges, node_weights, node_beliefs, edge_weights)
+
+
+def zero_mean_logs(shares: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Return the logarithms of distributions minus their mean; `offsets` divide the flat array."""
+    logs = np.log(shares)
+    sizes = np.diff(offsets)
+    return logs - np.repeat(np.add.reduceat(logs, offsets[:-1]) / sizes, sizes)
+
+
+def with_margins(shares: np.ndarray, margin_i: np.ndarray, margin_j: np.ndarray) -> np.ndarray:
+    """Return a joint distribution, shape (s_i, s_j), changed to have the given margins."""
+    rows, columns = shares.sum(axis=1), shares.sum(axis=0)
+    spread = np.outer(margin_i - rows, columns) + np.outer(margin_i, margin_j - columns)
+    return np.asarray(shares + spread)
 
 
 def longer(array: np.ndarray, length: int) -> np.ndarray:

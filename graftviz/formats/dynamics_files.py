@@ -6,7 +6,7 @@ from graftviz._version import __version__
 from graftviz.dynamics import DynamicsResult, LinearSystem, has_seeds
 from graftviz.formats.json_values import json_text
 from graftviz.formats.result_json import peak_memory_mb
-from graftviz.options import option_values
+from graftviz.options import attributes, option_values
 from graftviz.table.csv_text import csv_text
 
 
@@ -26,14 +26,13 @@ def dynamics_json(result: DynamicsResult, *, rows: int, rows_test: int | None) -
         "series": len(names),
         "rows": rows,
         "rows_test": rows_test,
-        "pred_error_train": result.pred_error_train,
-        "pred_error_test": result.pred_error_test,
+        **attributes(result, "pred_error_train", "pred_error_test"),
         "spectral_radius": result.system.spectral_radius,
         "seconds": result.seconds,
         "seeds": [names[i] for i in result.seeds] if seeded else None,
         "unspoken": [names[i] for i in result.unspoken] if seeded else None,
         "entries": int(result.system.coefficients.nnz),
-        "intercept": result.system.intercept.tolist() if learner.centre else None,
+        "intercept": result.system.intercept if learner.centre else None,
         "work": result.work._asdict(),
         "notes": list(result.notes),
         "complete": result.complete,

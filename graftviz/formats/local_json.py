@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from graftviz.formats.json_values import json_text
 from graftviz.model import PairwiseMRF
+from graftviz.options import attributes
 from graftviz.regions import LocalMarginal
 
 
@@ -21,20 +22,12 @@ def local_json(
         "query": answer.query,
         "name": model.names[answer.query],
         "states": list(model.labels[answer.query]),
-        "marginal": answer.marginal.tolist(),
-        "bound": answer.bound,
-        "certified": answer.certified,
-        "reached_tolerance": answer.reached_tolerance,
-        "nodes": answer.nodes.tolist(),
+        "marginal": answer.marginal,
+        **attributes(answer, "bound", "certified", "reached_tolerance", "nodes"),
         "names": [model.names[i] for i in answer.nodes.tolist()],
-        "cut": answer.cut,
-        "expansion": answer.expansion,
-        "method": answer.method,
-        "stop_reason": answer.stop_reason,
+        **attributes(answer, "cut", "expansion", "method", "stop_reason"),
         "evidence": {str(i): state for i, state in (evidence or {}).items()},
         "dobrushin_coefficient": answer.history[-1].coefficient,
-        "history": [
-            {"added": step.added, "size": step.size, "bound": step.bound} for step in answer.history
-        ],
+        "history": [attributes(step, "added", "size", "bound") for step in answer.history],
     }
     return json_text(content, indent=1)

@@ -8,7 +8,7 @@ from typing import Any
 
 from graftviz._version import __version__
 from graftviz.formats.json_values import json_text
-from graftviz.options import option_values
+from graftviz.options import attributes, option_values
 from graftviz.runs import Result
 from graftviz.selection import EdgeStability, LamPath
 from graftviz.trace import Certificate
@@ -57,13 +57,9 @@ def result_json(
     if len(result.trace) and (complexity := result.trace[-1].complexity) is not None:
         at_end = None if result.trace.outcome is None else result.trace.outcome.infeasible
         record["complexity"] = {
-            "measure": complexity.measure,
-            "value": complexity.value,
-            "bound": complexity.bound,
+            **attributes(complexity, "measure", "value", "bound"),
             "infeasible": complexity.infeasible if at_end is None else at_end,
-            "width": complexity.width,
-            "order": complexity.order.tolist(),
-            "inference": complexity.inference,
+            **attributes(complexity, "width", "order", "inference"),
         }
     if path is not None:
         record["lam_path"] = path.summary()

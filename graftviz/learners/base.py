@@ -12,7 +12,7 @@ from graftviz.costs import CostPart, TableSize
 from graftviz.counts import PairCounts
 from graftviz.errors import InputError
 from graftviz.learners.cost import every_pair
-from graftviz.options import check_options, option_specs, plain_value
+from graftviz.options import normalise_options, option_specs
 from graftviz.table import DiscreteTable
 from graftviz.trace import ActivationTest, Outcome, Step
 
@@ -64,9 +64,7 @@ class Learner(ABC):
     smaller: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
-        check_options(self)
-        for spec in option_specs(self):
-            object.__setattr__(self, spec.name, plain_value(getattr(self, spec.name)))
+        normalise_options(self)
 
     def check(self, table: DiscreteTable) -> None:
         """Raise :class:`InputError` if `table` is too small or does not fit the options."""

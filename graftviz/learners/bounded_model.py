@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graftviz.arrays import freeze
 from graftviz.counts import PairCounts
 from graftviz.fitting.conditional_sums import structure_of
 from graftviz.fitting.deviations import centred_weights
 from graftviz.fitting.likelihood_fit import LikelihoodFit, Snapshot, Targets
 from graftviz.fitting.moment_matching import match_moments
+from graftviz.fitting.network import frozen_changes
 from graftviz.history import Changes, flat_positions
 from graftviz.inference.exact.elimination import Elimination
 from graftviz.model import PairwiseMRF
@@ -123,15 +123,13 @@ class BoundedModel:
         at_nodes = flat_positions(offsets, which)
         sizes = self.cardinalities[self.current.edges].prod(axis=1)
         edge_offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        found = Changes(
+        return frozen_changes(
             which,
             edges,
             nodes[at_nodes],
             self.beliefs()[at_nodes],
             tables[flat_positions(edge_offsets, edges)],
         )
-        freeze(which, edges, found.node_weights, found.node_beliefs, found.edge_weights)
-        return found
 
     # Updates.
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from graftviz.costs import CostPart, TableSize
 from graftviz.counts import PairCounts
-from graftviz.fitting.network import ActiveNetwork
+from graftviz.fitting.network import ActiveNetwork, with_margins, zero_mean_logs
 from graftviz.fitting.penalty import Penalty
 from graftviz.learners.base import CodeLine, Learner
 from graftviz.learners.cost import every_pair
@@ -203,10 +203,8 @@ class _TreeRun(LearnerRun):
         if pseudo_count:
             added = pseudo_count / np.repeat(sizes, sizes)
             targets = (counts.packed.margins + added) / (counts.n_rows + pseudo_count)
-        weights = np.log(targets)
-        means = np.add.reduceat(weights, state.node_offsets[:-1]) / sizes
         state.node_targets[:] = state.node_beliefs[:] = targets
-        state.node_weights[:] = weights - np.repeat(means, sizes)
+        state.node_weights[:] = zero_mean_logs(targets, state.node_offsets)
         state.touched_nodes[:] = self.index > 0  # the start of a run is not a change
 
     def _set_edge(self, e: int) -> None:
@@ -251,9 +249,7 @@ class _TreeRun(LearnerRun):
         pseudo_count = float(self.options.pseudo_count)
         table = self._counts.table(i, j)
         shares = (table + pseudo_count / table.size) / (self._counts.n_rows + pseudo_count)
-        rows, columns = shares.sum(axis=1), shares.sum(axis=0)
-        spread = np.outer(margin_i - rows, columns) + np.outer(margin_i, margin_j - columns)
-        return np.asarray(shares + spread)
+        return with_margins(shares, margin_i, margin_j)
 
     def _lines(self) -> tuple[str, ...]:
         ran = {

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graftviz.arrays import freeze
 from graftviz.fitting.automatic_tying import TiedFit
 from graftviz.fitting.deviations import Deviations, centred_weights
+from graftviz.fitting.network import frozen_changes
 from graftviz.fitting.structure_fit import StructureFit
 from graftviz.fitting.tying import Tying
 from graftviz.history import Changes
@@ -75,32 +75,19 @@ class FittedModel(NamedTuple):
         point, layout = self.tied.solved.point, self.fit.layout
         weights = layout.weights(point.parameters)
         nodes, tables = centred_weights(layout.structure, *weights)
-        return _read_only(
-            Changes(
-                nodes=np.arange(len(layout.references)),
-                edges=np.array([ids[pair] for pair in self.pairs], dtype=np.int64),
-                node_weights=nodes,
-                node_beliefs=point.beliefs.copy(),
-                edge_weights=tables,
-            )
+        return frozen_changes(
+            nodes=np.arange(len(layout.references)),
+            edges=np.array([ids[pair] for pair in self.pairs], dtype=np.int64),
+            node_weights=nodes,
+            node_beliefs=point.beliefs.copy(),
+            edge_weights=tables,
         )
 
 
 def no_changes() -> Changes:
     """Return empty changes."""
     groups, numbers = np.zeros(0, dtype=np.int64), np.zeros(0)
-    return _read_only(Changes(groups, groups, numbers, numbers, numbers))
-
-
-def _read_only(changes: Changes) -> Changes:
-    freeze(
-        changes.nodes,
-        changes.edges,
-        changes.node_weights,
-        changes.node_beliefs,
-        changes.edge_weights,
-    )
-    return changes
+    return frozen_changes(groups, groups, numbers, numbers, numbers)
 
 
 def _carried(

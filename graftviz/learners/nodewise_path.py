@@ -11,6 +11,7 @@ from graftviz.arrays import freeze, read_only
 from graftviz.counts import PairCounts
 from graftviz.fitting.independence import distances, noise_lam
 from graftviz.fitting.neighbourhoods import Neighbourhoods
+from graftviz.fitting.network import frozen_changes
 from graftviz.history import Changes
 from graftviz.learners.run import LearnerRun
 from graftviz.model import PairwiseMRF
@@ -235,21 +236,13 @@ class PathRun(LearnerRun):
         nodes = sorted(touched)
         tolerance = _NODE_PATH_TOLERANCE if self.has_more else _NODE_POLISHED
         fitted = [self._fit.node_weights(i, partners[i], incoming[i], tolerance) for i in nodes]
-        changes = Changes(
+        return frozen_changes(
             nodes=np.array(nodes, dtype=np.int64),
             edges=np.array([e for e, _ in changed], dtype=np.int64),
             node_weights=np.concatenate([np.zeros(0), *(weights for weights, _ in fitted)]),
             node_beliefs=np.concatenate([np.zeros(0), *(belief for _, belief in fitted)]),
             edge_weights=np.concatenate([np.zeros(0), *(weights for _, weights in changed)]),
         )
-        freeze(
-            changes.nodes,
-            changes.edges,
-            changes.node_weights,
-            changes.node_beliefs,
-            changes.edge_weights,
-        )
-        return changes
 
     def _certificate(self) -> Certificate:
         """Score every inactive pair in the directions in which its weights are zero.

@@ -18,6 +18,7 @@ from graftviz.learners.forced_pruning import HEURISTICS, ForcedPruning
 from graftviz.material import Material
 from graftviz.narrative.phrases import plural
 from graftviz.narrative.pruning import exchange_step
+from graftviz.options import attributes
 from graftviz.player import plain
 from graftviz.runs import Run
 from graftviz.search.contributions import contributions_of
@@ -109,11 +110,10 @@ def prune_record(run: Run, t: int, rows: Rows) -> dict[str, Any]:
         shown = order[np.linspace(0, len(order) - 1, MOST_TICKS).astype(int)]
     return {
         "t": t,
-        "kind": exchange.kind,
+        **attributes(exchange, "kind", "tree", "tries", "accepted", "fallback"),
         "words": " ".join(exchange_step(step, run.table.names)),
         "notes": list(step.notes),
         "edges": step.edges,
-        "tree": exchange.tree,
         "removed": exchange.removed.tolist(),
         "contributions": numbers(exchange.contributions),
         "added": exchange.added.tolist(),
@@ -121,9 +121,6 @@ def prune_record(run: Run, t: int, rows: Rows) -> dict[str, Any]:
         "before": number(exchange.before),
         "after": number(exchange.after),
         "best": number(exchange.best),
-        "tries": exchange.tries,
-        "accepted": exchange.accepted,
-        "fallback": exchange.fallback,
         "recall": number(metrics.recall),
         "precision": number(metrics.precision),
         "rank": _ranking(run, t, rows),

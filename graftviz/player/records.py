@@ -15,14 +15,14 @@ import numpy as np
 from graftviz.complexity import Complexity
 from graftviz.errors import InputError
 from graftviz.layout import GrowingLayout, static_layout
-from graftviz.learners.base import CodeLine, Learner
+from graftviz.learners.base import Learner
 from graftviz.model import zero_sum_norms
 from graftviz.narrative import learner_at, node_facts, step_words, why_edge, why_not
 from graftviz.narrative.features import counts_of
 from graftviz.narrative.judging import activation_test
 from graftviz.narrative.phrases import score_line
 from graftviz.narrative.region import certified_region, region_settings
-from graftviz.options import option_specs
+from graftviz.options import attributes, option_specs
 from graftviz.player.plain import number, numbers, rounded
 from graftviz.runs import Run
 from graftviz.trace import ActivationTest, ReservoirView, Step
@@ -90,7 +90,12 @@ def run_header(
             "name": learner.name,
             "title": learner.title,
             "options": _options(learner),
-            "pseudocode": [_code_line(line, test) for line in learner.pseudocode],
+            "pseudocode": [
+                {**line._asdict(), "text": score_line(line.text, test)}
+                if line.key == "score"
+                else line._asdict()
+                for line in learner.pseudocode
+            ],
         },
         "seed": run.seed,
         "names": list(table.names),
@@ -127,7 +132,6 @@ def step_record(run: Run, t: int, layout: GrowingLayout | None = None) -> dict[s
         "activated": [[e.source, e.target, number(e.score)] for e in step.activated],
         "features": _feature_counts(step),
         "removed": step.removed.tolist(),
-        "edges": step.edges,
         "objective": number(step.objective),
         "kkt": number(step.kkt_residual),
         "recall": number(metrics.recall),
@@ -136,12 +140,8 @@ def step_record(run: Run, t: int, layout: GrowingLayout | None = None) -> dict[s
         "reservoir": None if step.reservoir is None else _reservoir(step, step.reservoir),
         "replaced": step.replaced.tolist(),
         "dropped": step.dropped.tolist(),
-        "queue": step.queue,
-        "frozen": step.frozen,
-        "unseen": step.unseen,
-        "tests": step.tests,
-        "tests_total": step.tests_total,
-        "test_limit": step.test_limit,
+        **attributes(step, "edges", "queue", "frozen", "unseen"),
+        **attributes(step, "tests", "tests_total", "test_limit"),
         "tables": step.tables_counted,
         "hubs": step.hubs.tolist(),
         "weights": _changed_norms(step),
@@ -155,7 +155,8 @@ def step_record(run: Run, t: int, layout: GrowingLayout | None = None) -> dict[s
         record["threshold"] = _threshold(step.test)
     if layout is not None and not _has_skeleton(run):
         is_last = run.outcome is not None and t == len(run.steps)
-        if is_last or _frame_is_due(step.edges, layout):
+        due = max(1.0, min(FRAME_SHARE * step.edges, FRAMES_PER_NODE * layout.n))
+        if is_last or step.edges - layout.n_edges >= due:
             record["layout"] = layout.grow(step.active_edges()).reshape(-1).tolist()
     return record
 
@@ -165,7 +166,6 @@ def outcome_record(run: Run) -> dict[str, Any] | None:
     outcome, final = run.outcome, run.final
     if outcome is None or final is None:
         return None
-    certificate = outcome.certificate
     return {
         "steps": len(run.steps),
         "stop_reason": outcome.stop_reason,
@@ -173,14 +173,12 @@ def outcome_record(run: Run) -> dict[str, Any] | None:
         "objective": number(outcome.objective),
         "kkt": number(outcome.kkt_residual),
         "seconds": number(outcome.seconds.total),
-        "certificate": {
-            "scored": certificate.scored,
-            "possible": certificate.possible,
-            "worst_score": number(certificate.worst_score),
-            "threshold": number(certificate.threshold),
-            "symbol": certificate.symbol,
-            "unit": certificate.unit,
-        },
+        "certificate": rounded(
+            attributes(
+                outcome.certificate,
+                *("scored", "possible", "worst_score", "threshold", "symbol", "unit"),
+            )
+        ),
         "edges": len(outcome.history.ids_at(len(outcome.history.counts))),
         "dropped": outcome.dropped_at_the_end.tolist(),
         "recall": number(final.recall),
@@ -266,12 +264,6 @@ def _threshold(test: ActivationTest) -> dict[str, Any]:
     }
 
 
-def _code_line(line: CodeLine, test: ActivationTest | None) -> dict[str, Any]:
-    """Return a line of pseudo-code; the line of the score contains its formula."""
-    text = score_line(line.text, test) if line.key == "score" else line.text
-    return line._replace(text=text)._asdict()
-
-
 def _has_skeleton(run: Run) -> bool:
     return run.truth is not None and len(run.truth) > 0
 
@@ -282,11 +274,6 @@ def _skeleton(n: int, truth: bytes) -> list[list[int]]:
     edges = np.frombuffer(truth, dtype=np.int64).reshape(-1, 2)
     places: list[list[int]] = static_layout(n, edges).tolist()
     return places
-
-
-def _frame_is_due(edges: int, layout: GrowingLayout) -> bool:
-    fresh = edges - layout.n_edges
-    return fresh >= max(1.0, min(FRAME_SHARE * edges, FRAMES_PER_NODE * layout.n))
 
 
 def _reservoir(step: Step, view: ReservoirView) -> dict[str, Any]:
@@ -306,15 +293,9 @@ def _reservoir(step: Step, view: ReservoirView) -> dict[str, Any]:
 
 
 def _complexity(complexity: Complexity) -> dict[str, Any]:
-    return {
-        "measure": complexity.measure,
-        "value": number(complexity.value),
-        "bound": number(complexity.bound),
-        "infeasible": complexity.infeasible,
-        "newly_infeasible": complexity.newly_infeasible,
-        "width": complexity.width,
-        "inference": complexity.inference,
-    }
+    names = ("measure", "value", "bound", "infeasible", "newly_infeasible", "width", "inference")
+    record: dict[str, Any] = rounded(attributes(complexity, *names))
+    return record
 
 
 def _feature_counts(step: Step) -> list[list[int]]:

@@ -266,10 +266,8 @@ class _Coder:
             return self._coding
         if chosen not in self._parts:
             coding = self._coding
-            self._parts[chosen] = DiscreteTable(
-                np.zeros((len(chosen), 1), dtype=np.uint8),
-                tuple(coding.names[i] for i in chosen),
-                tuple(coding.labels[i] for i in chosen),
+            self._parts[chosen] = DiscreteTable.coding(
+                tuple(coding.names[i] for i in chosen), tuple(coding.labels[i] for i in chosen)
             )
         return self._parts[chosen]
 

@@ -150,6 +150,16 @@ class DiscreteTable:
         turned = np.ascontiguousarray(array.T, dtype=dtype)
         return cls(turned, names, tuple(tuple(states) for states in labels))
 
+    @classmethod
+    def coding(
+        cls,
+        names: tuple[str, ...],
+        labels: tuple[tuple[str, ...], ...],
+        warnings: Sequence[str] = (),
+    ) -> DiscreteTable:
+        """Return the smallest table with these names and labels, to code others like it."""
+        return cls(np.zeros((len(names), 1), dtype=np.uint8), names, labels, tuple(warnings))
+
     @property
     def n_variables(self) -> int:
         """Number of variables, n."""

@@ -100,7 +100,7 @@ class TableSurvey:
         if self._gaps and self._options.missing == "drop":
             notes.append(dropped_note(self.title, self.remaining_rows, self._rows, least))
         if self._like is not None:
-            return _one_row(self._like.names, self._like.labels, notes)
+            return DiscreteTable.coding(self._like.names, self._like.labels, notes)
         columns = [column.column() for column in self._columns]
         self._check(columns)
         rows = max(len(column.codes) for column in columns)
@@ -112,7 +112,7 @@ class TableSurvey:
             self.title, self._first.names, padded, rows, row_place, named=True, notes=tuple(notes)
         )
         coded = code_table(small, self._options)
-        return _one_row(coded.names, coded.labels, coded.warnings)
+        return DiscreteTable.coding(coded.names, coded.labels, coded.warnings)
 
     def _note_gaps(self, raw: RawTable) -> int:
         found = [np.flatnonzero(column.codes < 0) for column in raw.columns]
@@ -182,10 +182,3 @@ class _Values:
         values = np.array(seen, dtype=kind)
         codes = np.arange(len(values), dtype=np.int32)
         return RawColumn(np.append(codes, np.int32(-1)) if self._missing else codes, values)
-
-
-def _one_row(
-    names: tuple[str, ...], labels: tuple[tuple[str, ...], ...], notes: Sequence[str]
-) -> DiscreteTable:
-    """Return the smallest table with these names and labels."""
-    return DiscreteTable(np.zeros((len(names), 1), dtype=np.uint8), names, labels, tuple(notes))

@@ -28,12 +28,12 @@ from graftviz.figures.reproduction import (
     learning_curves,
     scale_look,
 )
-from graftviz.formats.json_values import attributes, json_value
+from graftviz.formats.json_values import json_value
 from graftviz.learners.base import Learner
 from graftviz.learners.best_choice import BestChoice
 from graftviz.learners.edge_grafting import EdgeGrafting
 from graftviz.learners.first_hit import FirstHit
-from graftviz.options import option_values
+from graftviz.options import attributes, option_values
 from graftviz.runs import Run
 from graftviz.table import DiscreteTable
 

@@ -11,7 +11,8 @@ import plotly.graph_objects as go
 from graftviz.experiments.html_page import html_page, machine
 from graftviz.experiments.reproduction.claims import Claim, Held, Verdict
 from graftviz.experiments.reproduction.experiment import Reproduction
-from graftviz.formats.json_values import attributes, json_text
+from graftviz.formats.json_values import json_text
+from graftviz.options import attributes
 from graftviz.table.csv_text import csv_text
 
 # Sign, name of the style, and words of each verdict; signs and words carry it, colour is redundant.

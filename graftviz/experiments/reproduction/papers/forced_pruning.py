@@ -20,9 +20,9 @@ from graftviz.experiments.reproduction.statistics import NotMeasured
 from graftviz.figures.reproduction import BASELINE_LOOKS, scale_look
 from graftviz.fitting.nodewise import solve_regression
 from graftviz.fitting.softmax import loss_and_gradient
-from graftviz.formats.json_values import attributes
 from graftviz.learners.chow_liu import ChowLiu
 from graftviz.learners.forced_pruning import ForcedPruning
+from graftviz.options import attributes
 from graftviz.runs import learn
 from graftviz.table import DiscreteTable
 
