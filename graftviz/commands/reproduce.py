@@ -84,7 +84,9 @@ def run(arguments: argparse.Namespace) -> int:
     data = Data(paths)
     reproduction = Reproduction(chosen, arguments.scale, checked_seed(arguments.seed))
     missing = missing_data_sentence([name for name in needs if name not in paths])
-    folder, cache_folder = _folders(arguments)
+    folder = create_folder(arguments.out or Path(DEFAULT_FOLDER) / arguments.name)
+    # Without --out, experiments share their parts.
+    cache_folder = (arguments.out or Path(DEFAULT_FOLDER)) / CACHE
     interrupted = False
     if not needs or paths:
         cache = PartCache(cache_folder, fresh=arguments.fresh)
@@ -114,14 +116,6 @@ def list_experiments() -> str:
         lines.append(f"{item.name}\n    {item.title} ({item.place})\n    {needs}; {cost}")
     lines.append("The first run on a machine compiles the engine, which takes about a minute more.")
     return "\n".join(lines)
-
-
-def _folders(arguments: argparse.Namespace) -> tuple[Path, Path]:
-    """Return the folder of the results and the folder of the part cache."""
-    if arguments.out is not None:
-        return create_folder(arguments.out), arguments.out / CACHE
-    # Without --out, experiments share their parts.
-    return create_folder(Path(DEFAULT_FOLDER) / arguments.name), Path(DEFAULT_FOLDER) / CACHE
 
 
 def _measure(reproduction: Reproduction, data: Data, cache: PartCache) -> bool:

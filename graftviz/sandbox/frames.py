@@ -36,13 +36,6 @@ class Frame(NamedTuple):
     blocks: tuple[bytes, ...] = ()
 
 
-class EncodedFrame(NamedTuple):
-    """Frame ready to be written: its encoded header and its blocks."""
-
-    header: bytes
-    blocks: Sequence[bytes | memoryview]
-
-
 class Packed(NamedTuple):
     """Value divided into JSON data and arrays.
 
@@ -57,17 +50,17 @@ class Packed(NamedTuple):
     arrays: dict[str, np.ndarray]
 
 
-def write_frame(
-    stream: IO[bytes], header: Mapping[str, Any], blocks: Sequence[bytes | memoryview] = ()
-) -> None:
+Block = bytes | memoryview
+
+
+def write_frame(stream: IO[bytes], header: Mapping[str, Any], blocks: Sequence[Block] = ()) -> None:
     """Write one frame and flush the stream."""
-    write_encoded(stream, encode_frame(header, blocks))
+    stream.writelines(encode_frame(header, blocks))
+    stream.flush()
 
 
-def encode_frame(
-    header: Mapping[str, Any], blocks: Sequence[bytes | memoryview] = ()
-) -> EncodedFrame:
-    """Return a frame with its header as JSON.
+def encode_frame(header: Mapping[str, Any], blocks: Sequence[Block] = ()) -> list[Block]:
+    """Return the pieces of a frame, with its header as JSON.
 
     Raises
     ------
@@ -75,18 +68,8 @@ def encode_frame(
         For a header that JSON cannot express.
     """
     sizes = [memoryview(block).nbytes for block in blocks]
-    return EncodedFrame(json.dumps({**header, "blocks": sizes}).encode("ascii"), blocks)
-
-
-def write_encoded(stream: IO[bytes], frame: EncodedFrame) -> None:
-    """Write an encoded frame and flush the stream."""
-    size = sum(memoryview(block).nbytes for block in frame.blocks)
-    stream.write(_LENGTHS.pack(_BEGIN, len(frame.header), size))
-    stream.write(frame.header)
-    for block in frame.blocks:
-        stream.write(block)
-    stream.write(_END)
-    stream.flush()
+    encoded = json.dumps({**header, "blocks": sizes}).encode("ascii")
+    return [_LENGTHS.pack(_BEGIN, len(encoded), sum(sizes)), encoded, *blocks, _END]
 
 
 def read_frame(stream: IO[bytes], most_bytes: int) -> Frame | None:

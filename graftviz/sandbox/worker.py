@@ -13,20 +13,18 @@ import io
 import os
 import signal
 import traceback
-from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any, BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import pyarrow as pa
 
 from graftviz.errors import InputError
 from graftviz.sandbox.frames import (
-    EncodedFrame,
+    Block,
     Frame,
     encode_frame,
     packed_frame,
     read_frame,
-    write_encoded,
     write_frame,
 )
 from graftviz.sandbox.readers import KINDS, UploadedFile, read_table_upload
@@ -107,7 +105,7 @@ def _respond_in_child(request: Frame, responses: BinaryIO) -> None:
     """Process one request within its limits and end the process."""
     code = 1
     try:
-        _limit(_limits(request.header))
+        _limit(int(request.header["memory"]), float(request.header["seconds"]))
         write_frame(responses, {"status": "reading", "process": os.getpid()})
         _respond(request, responses)
         code = 0
@@ -115,17 +113,12 @@ def _respond_in_child(request: Frame, responses: BinaryIO) -> None:
         os._exit(code)
 
 
-def _limits(header: Mapping[str, Any]) -> ReadLimits:
-    return ReadLimits(int(header["memory"]), float(header["seconds"]))
-
-
-def _limit(limits: ReadLimits) -> None:
+def _limit(memory: int, seconds: float) -> None:
     """Set the limits of this process on memory, processor time and written files."""
-    seconds = int(limits.seconds) + 1
-    _lower(resource.RLIMIT_CPU, seconds, seconds + 1)
+    _lower(resource.RLIMIT_CPU, int(seconds) + 1, int(seconds) + 2)
     _lower(resource.RLIMIT_CORE, 0)
     _lower(resource.RLIMIT_FSIZE, 0)
-    _lower(resource.RLIMIT_DATA, _data_bytes() + limits.memory)
+    _lower(resource.RLIMIT_DATA, _data_bytes() + memory)
 
 
 def _lower(limit: int, value: int, most: int | None = None) -> None:
@@ -147,11 +140,12 @@ def _respond(request: Frame, responses: BinaryIO) -> None:
     response = _response(request)
     if resource is not None:  # a response must not be interrupted by the time limit
         _lower(resource.RLIMIT_CPU, resource.getrlimit(resource.RLIMIT_CPU)[1])
-    write_encoded(responses, response)
+    responses.writelines(response)
+    responses.flush()
 
 
-def _response(request: Frame) -> EncodedFrame:
-    """Return the response to a request."""
+def _response(request: Frame) -> list[Block]:
+    """Return the encoded response to a request."""
     try:
         kind = KINDS[request.header["kind"]]
         files = [
@@ -162,15 +156,11 @@ def _response(request: Frame) -> EncodedFrame:
         header, blocks = packed_frame(packed)
         # Encoded here, since values that JSON cannot express are an error of the reader.
         return encode_frame({"status": "read", **header}, blocks)
-    except MemoryError:
-        return encode_frame({"status": "memory"})
-    except InputError as error:
-        if _is_out_of_memory(error):
-            return encode_frame({"status": "memory"})
-        return encode_frame({"status": "refused", "reason": str(error)})
     except Exception as error:  # noqa: BLE001 (reported to the server, which logs it)
         if _is_out_of_memory(error):
             return encode_frame({"status": "memory"})
+        if isinstance(error, InputError):
+            return encode_frame({"status": "refused", "reason": str(error)})
         return encode_frame({"status": "failed", "trace": _trace(error)})
 
 
