@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from learner_cases import followers_table
 
 from graftviz.datasets import DataSet
 from graftviz.errors import InputError
@@ -34,12 +35,8 @@ FIRST, SECOND = "scale-free-60", "karate"  # the rows below have these names
 
 
 def load(key: str, seed: int) -> Material:
-    rng = np.random.default_rng(len(key))
-    codes = rng.integers(0, 2, size=(200, 6))
-    codes[:, 1] = codes[:, 0]
-    codes[:, 3] = codes[:, 2] ^ (rng.random(200) < 0.1)
     suggested: dict[str, Any] = {"lam": 0.02} if key == FIRST else {"lam": 0.03, "alpha": 0.5}
-    table = DiscreteTable.from_codes(codes)
+    table = followers_table(6, 200, len(key))
     return prepare(DataSet(key, key, table, None, None, "", suggested), seed)
 
 

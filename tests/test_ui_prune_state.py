@@ -8,6 +8,7 @@ import json
 import numpy as np
 import pytest
 from fakes import finished_run
+from learner_cases import followers_table
 
 from graftviz.datasets import DataSet
 from graftviz.fitting.structure_fit import rows_of
@@ -25,12 +26,7 @@ from graftviz.ui.prune.state import PruneState
 
 @pytest.fixture(scope="module")
 def table() -> DiscreteTable:
-    rng = np.random.default_rng(3)
-    codes = rng.integers(0, 2, size=(300, 7))
-    for i in range(1, 7):
-        copied = rng.random(300) < 0.6
-        codes[copied, i] = codes[copied, i - 1]
-    return DiscreteTable.from_codes(codes)
+    return followers_table(7, 300)
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from learner_cases import followers_table
 from waiting import wait_until
 
 from graftviz.datasets import DataSet
@@ -18,7 +19,6 @@ from graftviz.material import Material, prepare
 from graftviz.player import recorders
 from graftviz.serving.limits import Limits
 from graftviz.serving.scheduler import Scheduler
-from graftviz.table import DiscreteTable
 from graftviz.ui import run_limits
 from graftviz.ui.frame import learning, runs
 from graftviz.ui.race.options import LINE_UP, MOST_RACERS
@@ -28,12 +28,8 @@ REFUSED = "best-choice:score=linear-response,objective=pseudo-likelihood"
 
 
 def load(key: str, seed: int) -> Material:
-    rng = np.random.default_rng(len(key))
-    codes = rng.integers(0, 2, size=(300, 8))
-    for i in (1, 3, 5):
-        codes[:, i] = codes[:, i - 1] ^ (rng.random(300) < 0.1)
-    table = DiscreteTable.from_codes(codes)
-    truth = np.array([(0, 1), (2, 3), (4, 5)])
+    table = followers_table(8, 300, len(key))
+    truth = np.array([(0, 1), (0, 2), (1, 3)])
     return prepare(DataSet(key, key, table, truth, None, "", {"lam": 0.01}, 0.2), seed)
 
 

@@ -11,6 +11,7 @@ from contextlib import suppress
 import numba
 import numpy as np
 import pytest
+from fakes import random_table
 from streamlit.testing.v1 import AppTest
 
 from graftviz.datasets import DataSet, load_dataset
@@ -37,7 +38,6 @@ from graftviz.ranks import RankSimulation, ranked_steps, simulated_ranks
 from graftviz.regions.overview import coefficient_map
 from graftviz.sampling import karate_graph, les_miserables_graph, random_model
 from graftviz.sampling.graphs import grid_graph
-from graftviz.table import DiscreteTable
 from graftviz.ui import engine as engine_module
 from graftviz.ui.engine import WarmUp
 from graftviz.ui.frame.runs import RunPlan, new_run
@@ -50,13 +50,10 @@ from tests.compiled import signatures
 
 def other_data(*, known: bool) -> DataSet:
     """Return variables of different sizes, some of them constant, without held-out rows."""
-    rng = np.random.default_rng(5)
-    sizes = rng.integers(1, 5, size=12)
-    codes = np.stack([rng.integers(0, size, size=300) for size in sizes], axis=1)
     return DataSet(
         key="other",
         title="",
-        table=DiscreteTable.from_codes(codes, cardinalities=sizes),
+        table=random_table(5, 12, 300),
         truth=np.array([(0, 1), (2, 3)]) if known else None,
         positions=None,
         description="",
