@@ -19,6 +19,19 @@ APP = str(Path(__file__).resolve().parent.parent / "app.py")
 COMPILING = 400.0  # seconds the engine may take where nothing is compiled yet
 ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")  # a sign that Markdown would take for its own
 
+# Page → address of a quick view.
+QUICK: dict[str, dict[str, str]] = {
+    "grow": {"data": "survey", "learner": "chow-liu"},
+    "budget": {"data": "survey", "bound": "1"},
+    "dynamics": {"rows": "60", "size": "8"},
+    "prune": {"exchanges": "1"},
+    "race": {"data": "survey", "r1": "chow-liu"},
+    "regions": {"side": "3", "size": "4"},
+    "reservoir": {"data": "karate", "n": "30", "trials": "1"},
+    "inspect": {"data": "survey", "learner": "chow-liu"},
+    "lessons": {},
+}
+
 
 class AppPages(PagesManager):
     """Pages of the app; AppTest resets the flag of this class, and so not that of Streamlit."""

@@ -3,21 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from app_pages import open_page, query_of, sentences
+from app_pages import QUICK, open_page, query_of, sentences
 from waiting import wait_until
-
-# Page → address of a quick view.
-QUICK: dict[str, dict[str, str]] = {
-    "": {"data": "survey", "learner": "chow-liu"},
-    "budget": {"data": "survey", "bound": "1"},
-    "dynamics": {"rows": "60", "size": "8"},
-    "prune": {"exchanges": "1"},
-    "race": {"data": "survey", "r1": "chow-liu"},
-    "regions": {"side": "3", "size": "4"},
-    "reservoir": {"data": "karate", "n": "30", "trials": "1"},
-    "inspect": {"data": "survey", "learner": "chow-liu"},
-    "lessons": {},
-}
 
 
 @pytest.mark.parametrize("page", QUICK)

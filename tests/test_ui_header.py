@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
-from app_pages import open_page
+from app_pages import QUICK, open_page
 from streamlit.testing.v1 import AppTest
 from waiting import wait_until
 
@@ -17,24 +17,23 @@ from graftviz.texts import LANGUAGE, page_text
 from graftviz.ui.budget.panels import budget_files
 from graftviz.ui.regions.panels import region_files
 
-# Page → query of a quick view, and the file of the page that is a table.
-PAGES = {
-    "grow": ({"data": "karate"}, "edges.csv"),
-    "race": ({"data": "karate", "edges": "10", "r1": "first-hit", "r2": "chow-liu"}, "race.csv"),
-    "reservoir": ({"n": "60", "trials": "50"}, "reservoir.csv"),
-    "regions": ({"side": "4"}, "region.csv"),
-    "prune": ({"data": "survey"}, "trace.csv"),
-    "budget": ({"data": "survey", "bound": "1"}, "budget.csv"),
-    "dynamics": ({"n": "8", "rows": "200"}, "matrix.csv"),
-    "inspect": ({"data": "survey"}, "edges.csv"),
-    "lessons": ({}, ""),
+# Page → its file that is a table.
+TABLES = {
+    "grow": "edges.csv",
+    "race": "race.csv",
+    "reservoir": "reservoir.csv",
+    "regions": "region.csv",
+    "prune": "trace.csv",
+    "budget": "budget.csv",
+    "dynamics": "matrix.csv",
+    "inspect": "edges.csv",
 }
 LONGEST_HEADLINE = 200
 
 
 def opened(page: str, *menus: str) -> AppTest:
     """Return a page with menus open."""
-    app = open_page(page, **PAGES[page][0])
+    app = open_page(page, **QUICK[page])
     for menu in menus:
         app.session_state[f"{page}.{menu}"] = True
     return app.run()
@@ -47,14 +46,14 @@ def files_of(app: AppTest) -> list[str]:
 
 def test_every_text_belongs_to_a_page() -> None:
     folder = Path(graftviz.__file__).parent / "texts" / LANGUAGE / "pages"
-    assert {path.stem for path in folder.iterdir()} == set(PAGES)
-    for page in PAGES:
+    assert {path.stem for path in folder.iterdir()} == set(QUICK)
+    for page in QUICK:
         text = page_text(page)
         assert text.headline
         assert not re.search(r"\{[a-z ]+\}$", text.explanation), "placeholders are filled in"
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", QUICK)
 def test_every_page_has_title_headline_link_and_help(page: str) -> None:
     app = opened(page, "link")
     headline = app.main.markdown[0].value
@@ -65,10 +64,10 @@ def test_every_page_has_title_headline_link_and_help(page: str) -> None:
     assert any(len(text.value) > LONGEST_HEADLINE for text in app.markdown)
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", QUICK)
 def test_menus_are_filled_only_while_they_are_open(page: str) -> None:
     assert not any(key.startswith(f"{page}.download.") for key in files_of(opened(page)))
-    app, table = opened(page, "download"), PAGES[page][1]
+    app, table = opened(page, "download"), TABLES.get(page)
     if table:  # a page that is still learning shows its files later
         wait_until(lambda: f"{page}.download.{table}" in files_of(app), 60, pause=app.run)
     else:
