@@ -54,7 +54,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--address", help="URL of a running app on this machine (default: start one)"
     )
-    parser.add_argument("--clients", type=_whole(1, MOST_CLIENTS), default=30)
+    parser.add_argument(
+        "--clients", type=int, choices=range(1, MOST_CLIENTS + 1), default=30, metavar="N"
+    )
     parser.add_argument(
         "--seconds", type=_number(1.0, MOST_SECONDS), default=20.0, help="per phase"
     )
@@ -79,15 +81,6 @@ def _parser() -> argparse.ArgumentParser:
         help="write the results as Markdown, in a file with marks between them",
     )
     return parser
-
-
-def _whole(least: int, most: int):
-    def read(text: str) -> int:
-        if not least <= int(text) <= most:
-            raise argparse.ArgumentTypeError(f"from {least} to {most}")
-        return int(text)
-
-    return read
 
 
 def _number(least: float, most: float):

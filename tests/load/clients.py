@@ -219,7 +219,7 @@ class Learner(Player):
         super().__init__(address, seed)
         self._table = table
 
-    async def learn(self, until: float) -> None:
+    async def work(self, until: float) -> None:
         """Upload the table, confirm the run, and receive its steps."""
         began = time.monotonic()
         await self.wire.set("choose.data", string_value="Your own data…")
@@ -245,7 +245,7 @@ class Uploader(Player):
         super().__init__(address, seed)
         self._table = table
 
-    async def upload_repeatedly(self, until: float) -> None:
+    async def work(self, until: float) -> None:
         """Upload the file, wait until the page has read it and a pause, and repeat."""
         await self.wire.set("choose.data", string_value="Your own data…")
         await self.wire.finished()

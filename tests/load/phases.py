@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import resource
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -98,43 +98,21 @@ async def run_phase(
     address = f"http://{clients[0].wire.host}:{clients[0].wire.port}/"
     for one in clients:
         one.measured = Measurements()
-    until = time.monotonic() + seconds
-    others: list[Player] = []
-    doing: list[Callable[[], Awaitable[None]]]
+    others: list[Learner | Uploader] = []
     if phase == "mixed":
-        learner = Learner(address, 1, large)
-        uploader = Uploader(address, 2, table_of_size(UPLOADED_BYTES))
-        others = [learner, uploader]
-        players = clients[: max(1, len(clients) - 2)]
-        await closed(clients[len(players) :])
-        _raise_first(await gathered([one.wire.open for one in others]))
-        _raise_first(await gathered([one.open for one in others]))
-        until = time.monotonic() + seconds
-        doing = [
-            *(partial(one.play, until) for one in players),
-            lambda: learner.learn(until),
-            lambda: uploader.upload_repeatedly(until),
-        ]
+        table = table_of_size(UPLOADED_BYTES)
+        others = [Learner(address, 1, large), Uploader(address, 2, table)]
     elif phase == "uploads":
-        uploaders = max(1, len(clients) * UPLOADERS // 30)
-        players = clients[: max(1, len(clients) - uploaders)]
-        await closed(clients[len(players) :])
         table = table_of_size(LARGE_UPLOAD_BYTES)
-        sources = [Uploader(address, 100 + k, table) for k in range(uploaders)]
-        others = [*sources]
-        _raise_first(await gathered([one.wire.open for one in others]))
-        _raise_first(await gathered([one.open for one in others]))
-        until = time.monotonic() + seconds
-        doing = [
-            *(partial(one.play, until) for one in players),
-            *(partial(one.upload_repeatedly, until) for one in sources),
-        ]
-    elif phase == "dragging":
-        players = clients
-        doing = [lambda one=one: one.drag(until) for one in players]
-    else:
-        players = clients
-        doing = [lambda one=one: one.play(until) for one in players]
+        count = max(1, len(clients) * UPLOADERS // 30)
+        others = [Uploader(address, 100 + k, table) for k in range(count)]
+    players = clients[: max(1, len(clients) - len(others))]
+    await closed(clients[len(players) :])
+    _raise_first(await gathered([one.wire.open for one in others]))
+    _raise_first(await gathered([one.open for one in others]))
+    until = time.monotonic() + seconds
+    doing = [partial(one.drag if phase == "dragging" else one.play, until) for one in players]
+    doing += [partial(one.work, until) for one in others]
     gauge, began, worked = Gauge(process), time.monotonic(), _own_seconds()
     before = sum(one.wire.received for one in [*players, *others])
     watching = asyncio.create_task(_watch(gauge))
