@@ -95,19 +95,22 @@ def option(
     advanced: bool = False,
 ) -> Any:
     """Declare one option as a dataclass field; the arguments are those of :class:`OptionSpec`."""
-    facts = {
-        "help": help,
-        "label": label,
-        "minimum": minimum,
-        "maximum": maximum,
-        "above": above,
-        "choices": choices,
-        "titles": titles,
-        "scale": scale,
-        "none_means": none_means,
-        "advanced": advanced,
-    }
-    return dataclasses.field(default=default, metadata={_SPEC: facts})
+    spec = OptionSpec(
+        name="",
+        kind="choice",
+        default=default,
+        help=help,
+        label=label,
+        minimum=minimum,
+        maximum=maximum,
+        above=above,
+        choices=choices,
+        scale=scale,
+        none_means=none_means,
+        advanced=advanced,
+        titles=titles,
+    )
+    return dataclasses.field(default=default, metadata={_SPEC: spec})
 
 
 def option_of(cls: type, name: str) -> Any:
@@ -127,15 +130,11 @@ def _specs_of(cls: Any) -> tuple[OptionSpec, ...]:
     hints = typing.get_type_hints(cls)
     specs = []
     for field in dataclasses.fields(cls):
-        facts = field.metadata.get(_SPEC)
-        if facts is None:
-            continue
-        label = facts["label"] or field.name.replace("_", " ")
-        kind = _kind_of(hints[field.name], facts["choices"])
-        rest = {key: value for key, value in facts.items() if key != "label"}
-        specs.append(
-            OptionSpec(name=field.name, kind=kind, default=field.default, label=label, **rest)
-        )
+        spec = field.metadata.get(_SPEC)
+        if spec is not None:
+            kind = _kind_of(hints[field.name], spec.choices)
+            label = spec.label or field.name.replace("_", " ")
+            specs.append(spec._replace(name=field.name, kind=kind, label=label))
     return tuple(specs)
 
 

@@ -254,7 +254,7 @@ BAD_TABLES = {
     "no node": ({"nodes": "id,class\n1,a\n"}, r"nodes_all\.csv needs a column node; it has id"),
     "no rows": ({"nodes": "node,class\n"}, "a header but no rows"),
     "cells": ({"nodes": "node,class\n1,a\n2\n"}, r"Row 3 of nodes_all\.csv has 1 columns"),
-    "twice": ({"nodes": "node,class\n1,a\n1,a\n"}, r"Row 3 .* repeats the paper"),
+    "twice": ({"nodes": "node,class\n1,a\n1,a\n"}, r"Row 3 .* repeats the node"),
     "unknown": ({"edges": "u,v\n0,1\n0,77\n"}, r"Row 3 of edges_all\.csv names '77'"),
     "no ends": ({"edges": "source,target\n0,1\n"}, "needs a column u"),
 }

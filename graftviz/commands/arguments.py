@@ -150,12 +150,7 @@ def checked_path(text: str) -> Path:
     InputError
         If the text cannot be a path.
     """
-    try:
-        encoded = os.fsencode(text)
-    except UnicodeEncodeError:  # a lone surrogate
-        encoded = b"\0"
-    if b"\0" in encoded:
-        raise InputError(f"No file can be called {quoted(text)}.")
+    encoded = os.fsencode(text)
     if not encoded:
         raise InputError("A file or folder needs a name.")
     names = encoded.split(os.sep.encode())
@@ -207,7 +202,6 @@ def create_folder(folder: Path) -> Path:
         raise InputError(
             f"Nothing can be written to {folder}: it is a file, not a folder."
         ) from None
-    except (OSError, ValueError) as error:  # ValueError: a name with NUL or a lone surrogate
-        reason = getattr(error, "strerror", None) or "not a valid folder name"
-        raise InputError(f"Nothing can be written to {folder}: {reason}.") from None
+    except OSError as error:
+        raise InputError(f"Nothing can be written to {folder}: {error.strerror}.") from None
     return folder

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import networkx as nx
 import numpy as np
@@ -92,39 +92,24 @@ def bounded_degrees(labelled: LabelledGraph, bound: int, seed: int = 0) -> Label
             f"{seed}."
         )
     graph = labelled.graph
-    neighbours: list[set[int]] = [set() for _ in range(graph.n_nodes)]
-    for i, j in graph.edges.tolist():
-        neighbours[i].add(j)
-        neighbours[j].add(i)
+    network = nx.Graph()
+    network.add_nodes_from(range(graph.n_nodes))
+    network.add_edges_from(graph.edges.tolist())
     rng = np.random.default_rng(seed)
     for node in rng.permutation(graph.n_nodes).tolist():
-        excess = len(neighbours[node]) - bound
-        if excess > 0:
-            lost = rng.choice(sorted(neighbours[node]), size=excess, replace=False).tolist()
-            neighbours[node].difference_update(lost)
-            for other in lost:
-                neighbours[other].discard(node)
-    return _largest_component(labelled, neighbours)
-
-
-def _largest_component(labelled: LabelledGraph, neighbours: list[set[int]]) -> LabelledGraph:
-    """Return the largest component of the graph with these neighbours, in the order of the nodes.
-
-    Of components of the same size, the one with the first node is returned.
-    """
-    network = nx.Graph()
-    network.add_nodes_from(range(len(neighbours)))
-    network.add_edges_from((i, j) for i, near in enumerate(neighbours) for j in near if i < j)
+        near = sorted(network[node])
+        if len(near) > bound:
+            lost = rng.choice(near, size=len(near) - bound, replace=False).tolist()
+            network.remove_edges_from((node, other) for other in lost)
+    # Of components of the same size, the one with the first node is returned.
     components: list[set[int]] = list(nx.connected_components(network))
     largest = max(components, key=len)
     remaining = sorted(largest)
     place = {node: k for k, node in enumerate(remaining)}
     edges = [(place[i], place[j]) for i, j in network.subgraph(remaining).edges]
-    names = tuple(labelled.graph.names[node] for node in remaining)
-    return LabelledGraph(
+    names = tuple(graph.names[node] for node in remaining)
+    return replace(
+        labelled,
         graph=Graph(names, np.array(edges, dtype=np.int64).reshape(-1, 2)),
         classes=labelled.classes[remaining],
-        class_names=labelled.class_names,
-        title=labelled.title,
-        warnings=labelled.warnings,
     )

@@ -141,7 +141,7 @@ def _planetoid(files: Mapping[str, FoundFile]) -> LabelledGraph:
     outside = next((j for _, j in edges if not 0 <= j < n), None)
     if outside is not None:
         raise InputError(f"{lists.title} names paper {outside}; there are {n:,} papers.")
-    return _published([str(node) for node in range(n)], edges, of_node, FIELDS)
+    return _with_warnings(_labelled([str(node) for node in range(n)], edges, of_node, FIELDS))
 
 
 def _classes(file: FoundFile) -> np.ndarray:
@@ -187,24 +187,14 @@ def _content_and_cites(files: Mapping[str, FoundFile]) -> LabelledGraph:
                 f"Row {row} of {content.title} has {len(cells)} columns and the first row {width}; "
                 "every row should hold the number of a paper, its words and its field."
             )
-    names = [cells[0] for _, cells in rows]
-    node = _numbered(names, [row for row, _ in rows], content.title)
-    fields = [cells[-1] for _, cells in rows]
-    class_names = tuple(sorted(set(fields)))
-    edges = []
-    for row, cells in _rows(cites):
+    papers = [(row, cells[0], cells[-1]) for row, cells in rows]
+    citations = _rows(cites)
+    for row, cells in citations:
         if len(cells) != 2:
             raise InputError(
                 f"Row {row} of {cites.title} should name two papers: cited and citing."
             )
-        unknown = next((cell for cell in cells if cell not in node), None)
-        if unknown is not None:
-            raise InputError(
-                f"Row {row} of {cites.title} names {unknown!r}, which is not a paper of "
-                f"{content.title}."
-            )
-        edges.append((node[cells[0]], node[cells[1]]))
-    return _published(names, edges, [class_names.index(field) for field in fields], class_names)
+    return _with_warnings(_joined(content, papers, cites, citations, "paper"))
 
 
 def _rows(file: FoundFile) -> list[tuple[int, list[str]]]:
@@ -223,21 +213,9 @@ def _tables(files: Mapping[str, FoundFile]) -> LabelledGraph:
     naming = "class_name" if "class_name" in rows[0][1] else "class"
     if naming not in rows[0][1]:
         raise InputError(f"{nodes.title} needs a column class or class_name.")
-    names = [cells["node"] for _, cells in rows]
-    node = _numbered(names, [row for row, _ in rows], nodes.title)
-    fields = [cells[naming] for _, cells in rows]
-    class_names = tuple(sorted(set(fields)))
-    pairs = []
-    for row, cells in _records(edges, ("u", "v")):
-        unknown = next((cells[end] for end in ("u", "v") if cells[end] not in node), None)
-        if unknown is not None:
-            raise InputError(
-                f"Row {row} of {edges.title} names {unknown!r}, which is not a node of "
-                f"{nodes.title}."
-            )
-        pairs.append((node[cells["u"]], node[cells["v"]]))
-    of_node = [class_names.index(field) for field in fields]
-    return _labelled(names, pairs, of_node, class_names)
+    named = [(row, cells["node"], cells[naming]) for row, cells in rows]
+    pairs = [(row, [cells["u"], cells["v"]]) for row, cells in _records(edges, ("u", "v"))]
+    return _joined(nodes, named, edges, pairs, "node")
 
 
 def _records(file: FoundFile, required: tuple[str, ...]) -> list[tuple[int, dict[str, str]]]:
@@ -263,29 +241,40 @@ def _records(file: FoundFile, required: tuple[str, ...]) -> list[tuple[int, dict
 # --- all formats ------------------------------------------------------------------------------
 
 
-def _numbered(names: Sequence[str], rows: Sequence[int], title: str) -> dict[str, int]:
-    """Return the index of every node by name.
+def _joined(
+    nodes: FoundFile,
+    named: Sequence[tuple[int, str, str]],
+    edges: FoundFile,
+    pairs: Sequence[tuple[int, Sequence[str]]],
+    kind: str,
+) -> LabelledGraph:
+    """Return the graph of nodes (row, name, class) and of edges (row, names), by file.
 
     Raises
     ------
     InputError
-        When two nodes have the same name.
+        When two nodes have the same name, or an edge names an unknown node.
     """
     node: dict[str, int] = {}
-    for k, (row, name) in enumerate(zip(rows, names, strict=True)):
-        if node.setdefault(name, k) != k:
-            raise InputError(f"Row {row} of {title} repeats the paper {name!r}.")
-    return node
+    for row, name, _ in named:
+        if name in node:
+            raise InputError(f"Row {row} of {nodes.title} repeats the {kind} {name!r}.")
+        node[name] = len(node)
+    for row, ends in pairs:
+        for name in ends:
+            if name not in node:
+                raise InputError(
+                    f"Row {row} of {edges.title} names {name!r}, which is not a {kind} of "
+                    f"{nodes.title}."
+                )
+    class_names = tuple(sorted({field for *_, field in named}))
+    classes = [class_names.index(field) for *_, field in named]
+    joined = [[node[name] for name in ends] for _, ends in pairs]
+    return _labelled(list(node), joined, classes, class_names)
 
 
-def _published(
-    names: Sequence[str],
-    edges: Iterable[tuple[int, int]],
-    classes: Sequence[int] | np.ndarray,
-    class_names: tuple[str, ...],
-) -> LabelledGraph:
-    """Return the graph, with a warning if its size differs from the published graph."""
-    found = _labelled(names, edges, classes, class_names)
+def _with_warnings(found: LabelledGraph) -> LabelledGraph:
+    """Return the graph with warnings where it differs in size from the published one."""
     warnings = (
         *other_size("papers", found.graph.n_nodes, PAPERS),
         *other_size("citations", found.graph.n_edges, CITATIONS),

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graftviz.dynamics.rows import Row
+from graftviz.dynamics.base import Row
 from graftviz.dynamics.scalable import ScalableStructure
 from graftviz.dynamics.series import TimeSeries, Transitions, standardise
 from graftviz.dynamics.solving import (

@@ -35,8 +35,25 @@ class Work(NamedTuple):
     coefficients: int
 
 
+NO_WORK = Work(0, 0)
+
+
 @dataclass(frozen=True, eq=False)
-class NodeStep:
+class Row:
+    """Learned row of A, in units of the series; see :class:`NodeStep` for the fields."""
+
+    node: int
+    parents: np.ndarray
+    coefficients: np.ndarray
+    residual: float
+    passes: int = 0
+    converged: bool = True
+    two_hop: np.ndarray | None = None
+    work: Work = NO_WORK
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class NodeStep(Row):
     """Learned row of A, a snapshot for observers.
 
     Attributes
@@ -69,16 +86,8 @@ class NodeStep:
     """
 
     index: int
-    node: int
     kind: str
-    parents: np.ndarray
-    coefficients: np.ndarray
     intercept: float
-    residual: float
-    passes: int
-    converged: bool
-    two_hop: np.ndarray | None
-    work: Work
     lines: tuple[str, ...]
 
 

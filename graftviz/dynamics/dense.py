@@ -11,12 +11,13 @@ from scipy.linalg import svd
 from graftviz.dynamics.base import (
     SECONDS_OF_PRODUCT,
     DynamicsLearner,
+    Row,
     Steps,
     Work,
     check_enough,
     transition_count,
 )
-from graftviz.dynamics.rows import Row, StepRecorder
+from graftviz.dynamics.rows import StepRecorder
 from graftviz.dynamics.series import TimeSeries, Transitions, standardise
 from graftviz.learners.base import CodeLine
 

@@ -8,8 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from graftviz.dynamics.base import DynamicsLearner, Steps, check_enough
-from graftviz.dynamics.rows import Row, StepRecorder, fit_row
+from graftviz.dynamics.base import DynamicsLearner, Row, Steps, check_enough
+from graftviz.dynamics.rows import StepRecorder, fit_row
 from graftviz.dynamics.series import StandardisedData, TimeSeries, Transitions, standardise
 from graftviz.errors import InputError
 from graftviz.learners.base import CodeLine

@@ -3,32 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from graftviz.arrays import read_only
-from graftviz.dynamics.base import DynamicsOutcome, NodeStep, Work
+from graftviz.arrays import freeze, read_only
+from graftviz.dynamics.base import NO_WORK, DynamicsOutcome, NodeStep, Row, Work
 from graftviz.dynamics.series import StandardisedData
 from graftviz.dynamics.system import LinearSystem, system_of_rows
 
 # Ratio of the diagonal of the Cholesky factor below which singular values are used instead: with
 # one step of refinement, seminormal equations are accurate as long as cond(X)² is below 1/ε.
 _LEAST_PIVOT = 1e-6
-
-
-class Row(NamedTuple):
-    """Learned row of A, in units of the series; see :class:`NodeStep` for the fields."""
-
-    node: int
-    parents: np.ndarray
-    coefficients: np.ndarray
-    residual: float
-    passes: int = 0
-    converged: bool = True
-    two_hop: np.ndarray | None = None
-    work: Work = Work(0, 0)
 
 
 def strongest(sizes: np.ndarray, k: int) -> np.ndarray:
@@ -82,7 +68,7 @@ class StepRecorder:
     def __init__(self, data: StandardisedData) -> None:
         self._data = data
         self._steps: list[NodeStep] = []
-        self._work = Work(0, 0)
+        self._work = NO_WORK
         self._unsettled = 0
 
     def step(self, row: Row, kind: str, lines: tuple[str, ...]) -> NodeStep:
@@ -90,20 +76,11 @@ class StepRecorder:
         self.spend(row.work)
         self._unsettled += not row.converged
         shift = self._data.shift
-        step = NodeStep(
-            len(self._steps),
-            row.node,
-            kind,
-            read_only(row.parents),
-            read_only(row.coefficients),
-            float(shift[row.node] - row.coefficients @ shift[row.parents]),
-            row.residual,
-            row.passes,
-            row.converged,
-            row.two_hop,
-            self._work,
-            lines,
-        )
+        freeze(row.parents, row.coefficients)
+        facts = {**vars(row), "work": self._work}
+        intercept = float(shift[row.node] - row.coefficients @ shift[row.parents])
+        index = len(self._steps)
+        step = NodeStep(**facts, index=index, kind=kind, intercept=intercept, lines=lines)
         self._steps.append(step)
         return step
 

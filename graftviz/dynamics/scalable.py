@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
-from graftviz.dynamics.base import Steps, Work, check_enough
+from graftviz.dynamics.base import Row, Steps, Work, check_enough
 from graftviz.dynamics.enforcing import fit_rows
-from graftviz.dynamics.rows import Row, StepRecorder, strongest
+from graftviz.dynamics.rows import StepRecorder, strongest
 from graftviz.dynamics.scores import GRAFT_ROUNDS, grafted_parents, two_hop_scores
 from graftviz.dynamics.seeds import CHOICES, choose_seeds, seed_count
 from graftviz.dynamics.series import StandardisedData, TimeSeries, Transitions, standardise
@@ -191,4 +191,4 @@ class ScalableStructure(SolverOptions):
                 others = np.where(np.arange(len(common)) == j, 0.0, common)
                 parents[j] = np.union1d(strongest(others, search.k - 1), [j])
         for row in fit_rows(data, [(j, parents[j]) for j in nodes], jobs):
-            yield row._replace(work=Work(spent, row.work.coefficients))
+            yield replace(row, work=Work(spent, row.work.coefficients))

@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 from abc import ABC
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from graftviz.arrays import read_only
-from graftviz.dynamics.base import SECONDS_OF_PRODUCT, DynamicsLearner, Work, check_enough
+from graftviz.dynamics.base import SECONDS_OF_PRODUCT, DynamicsLearner, Row, Work, check_enough
 from graftviz.dynamics.coordinate import coordinate_descent
 from graftviz.dynamics.path import Solver, solve_path
-from graftviz.dynamics.rows import Row, fit_row, strongest
+from graftviz.dynamics.rows import fit_row, strongest
 from graftviz.dynamics.series import StandardisedData, TimeSeries, Transitions
 from graftviz.dynamics.sgd import GradientDescent
 from graftviz.errors import InputError
@@ -242,4 +242,4 @@ def fit_best_parents(data: StandardisedData, one: SeriesRegression, k: int) -> R
     """Return the row of a series whose parents are the `k` of highest priority."""
     row = fit_row(data, one.node, strongest(one.priorities, k))
     work = Work(one.work, row.work.coefficients)
-    return row._replace(passes=one.passes, converged=one.converged, two_hop=one.two_hop, work=work)
+    return replace(row, passes=one.passes, converged=one.converged, two_hop=one.two_hop, work=work)
