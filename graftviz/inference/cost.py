@@ -19,6 +19,8 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
 from graftviz.errors import InputError
 from graftviz.inference import METHODS
@@ -182,20 +184,10 @@ def _conditioning_variables(model: PairwiseMRF) -> np.ndarray:
 
 
 def _components(model: PairwiseMRF) -> np.ndarray:
-    """Return for each variable the smallest variable of its connected component."""
-    starts, neighbours, _ = model.incidence
-    component = np.full(model.n_variables, -1)
-    for root in range(model.n_variables):
-        if component[root] >= 0:
-            continue
-        component[root] = root
-        open_nodes = [root]
-        while open_nodes:
-            i = open_nodes.pop()
-            for j in neighbours[starts[i] : starts[i + 1]].tolist():
-                if component[j] < 0:
-                    component[j] = root
-                    open_nodes.append(j)
+    """Return the number of the connected component of every variable."""
+    n, (starts, neighbours, _) = model.n_variables, model.incidence
+    adjacency = csr_array((np.ones(len(neighbours)), neighbours, starts), shape=(n, n))
+    component: np.ndarray = connected_components(adjacency, directed=False)[1]
     return component
 
 
