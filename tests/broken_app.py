@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from graftviz.errors import InputError
+from graftviz import InputError
 from graftviz.ui.boundary import bounded, file_builder, guarded, page_boundary
 
 

@@ -6,10 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from graftviz import DiscreteTable, FirstHit, Run
 from graftviz.learners.base import Learner
-from graftviz.learners.first_hit import FirstHit
-from graftviz.runs import Run
-from graftviz.table import DiscreteTable
 
 
 def random_table(seed: int, n: int, rows: int, most_states: int = 4) -> DiscreteTable:

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from graftviz.errors import InputError
+from graftviz import InputError
 from graftviz.sandbox import worker
 from graftviz.sandbox.frames import Packed
 from graftviz.sandbox.readers import KINDS, UploadKind

@@ -8,7 +8,7 @@ from pathlib import Path
 import naive
 import numpy as np
 
-from graftviz.model import PairwiseMRF
+from graftviz import PairwiseMRF
 
 
 def random_model(

@@ -9,16 +9,14 @@ from typing import Any, NamedTuple
 import naive
 import numpy as np
 
-from graftviz.inference import infer
+from graftviz import DiscreteTable, PairwiseMRF, Step, infer
 from graftviz.learners.base import Learner
 from graftviz.learners.feature_options import FeatureOptions
 from graftviz.learners.grafting_options import GraftingOptions
 from graftviz.learners.registry import learner_class, learner_names
-from graftviz.model import PairwiseMRF
 from graftviz.options import option_specs
 from graftviz.sampling import random_model, sample_gibbs, scale_free_graph
-from graftviz.table import DiscreteTable
-from graftviz.trace import Outcome, Step
+from graftviz.trace import Outcome
 
 
 @functools.cache
@@ -85,18 +83,12 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
         lambda: mixed_table(10, 3000),
         {"preset": "best", "penalise_nodes": True},
     ),
-    "response": (
-        lambda: scale_free_table(15, 3, 1000),
-        {"score": "linear-response", "lam": 6e-3},
-    ),
+    "response": (lambda: scale_free_table(15, 3, 1000), {"score": "linear-response", "lam": 6e-3}),
     "response, noise": (
         lambda: mixed_table(10, 3000),
         {"score": "linear-response", "significance": 3.0},
     ),
-    "rows": (
-        lambda: scale_free_table(15, 3, 1000),
-        {"score": "pseudo-likelihood", "lam": 1e-2},
-    ),
+    "rows": (lambda: scale_free_table(15, 3, 1000), {"score": "pseudo-likelihood", "lam": 1e-2}),
     "rows, noise": (
         lambda: mixed_table(10, 3000),
         {"score": "pseudo-likelihood", "significance": 3.0, "group_weight": "sqrt"},

@@ -5,7 +5,7 @@ Run by tests/test_ui_boundary.py.
 
 import streamlit as st
 
-from graftviz.errors import InputError
+from graftviz import InputError
 from graftviz.ui.boundary import bounded, guarded, page_boundary
 
 

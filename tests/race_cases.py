@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from graftviz.datasets import load_dataset
+from graftviz import BestChoice, ChowLiu, EdgeGrafting, FirstHit, Run, load_dataset
 from graftviz.learners.base import Learner
-from graftviz.learners.best_choice import BestChoice
-from graftviz.learners.chow_liu import ChowLiu
-from graftviz.learners.edge_grafting import EdgeGrafting
-from graftviz.learners.first_hit import FirstHit
 from graftviz.material import Material, prepare
 from graftviz.racing import Course, Race, course_of
-from graftviz.runs import Run
 
 LAM = 0.0035
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from graftviz.model import PairwiseMRF
+from graftviz import PairwiseMRF
 
 
 def random_case(rng):

@@ -6,11 +6,9 @@ import copy
 import functools
 from typing import Any
 
-from graftviz.learners.best_choice import BestChoice
+from graftviz import BestChoice, DiscreteTable, Run
 from graftviz.player.records import recorded_run
-from graftviz.runs import Run
 from graftviz.sampling import random_model, sample_gibbs, scale_free_graph
-from graftviz.table import DiscreteTable
 
 Told = tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any]]
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from graftviz.errors import InputError
-from graftviz.table import read_table
+from graftviz import InputError, read_table
 
 
 def upload(name: str, content: bytes) -> io.BytesIO:

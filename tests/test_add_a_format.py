@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 from tutorials import tutorial
 
-from graftviz import formats
+from graftviz import PairwiseMRF, formats
 from graftviz.__main__ import main
 from graftviz.formats.model_formats import ModelFormat, model_formats
 from graftviz.formats.result_folder import MANIFEST
-from graftviz.model import PairwiseMRF
 
 TUTORIAL = tutorial("add_a_format")
 OWN = {each.file for each in model_formats()}

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, example, given, settings, strategies as st
 from table_cases import upload
 
 import graftviz as gv
-from graftviz.errors import InputError
+from graftviz import DiscreteTable, InputError, PairwiseMRF, Run, read_table
 from graftviz.formats.gexf import GEXF
 from graftviz.formats.graphml import GRAPHML
 from graftviz.formats.model_tables import marginals_csv, model_edges_csv
@@ -32,11 +32,8 @@ from graftviz.formats.uai import names_text, uai_text
 from graftviz.formats.uploads import read_uploaded_model
 from graftviz.inspection import graph_picture
 from graftviz.learners.registry import learner_class, learner_names
-from graftviz.model import PairwiseMRF
 from graftviz.options import option_specs
 from graftviz.player.records import recorded_run
-from graftviz.runs import Run
-from graftviz.table import DiscreteTable, read_table
 
 # Any text that a file in UTF-8 can hold, and often what has meant trouble elsewhere.
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=12) | st.sampled_from(BAD_NAMES)

@@ -15,8 +15,9 @@ import pytest
 from app_pages import page_at, query_of, run_while, sentences
 from streamlit.testing.v1 import AppTest
 
+from graftviz import LamPath
 from graftviz.learners.registry import learner_class, learner_names
-from graftviz.selection import LamPath, lam_path_steps
+from graftviz.selection import lam_path_steps
 from graftviz.serving.limits import Limits
 from graftviz.ui import run_limits
 from graftviz.ui.controls import AUTO

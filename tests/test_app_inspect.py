@@ -9,9 +9,9 @@ import pytest
 from app_pages import COMPILING, add_files, page_at, query_of, run_while
 from streamlit.testing.v1 import AppTest
 
+from graftviz import PairwiseMRF
 from graftviz.formats.graphml import model_graphml
 from graftviz.formats.uai import names_text, uai_text
-from graftviz.model import PairwiseMRF
 
 WEATHER = PairwiseMRF.from_tables(
     [np.array([0.5, 0.0]), np.zeros(3), np.zeros(2)],

@@ -14,21 +14,23 @@ import pytest
 from fakes import finished_run
 from learner_cases import drain, mixed_table, scale_free_table
 
+from graftviz import (
+    BoundedInference,
+    DiscreteTable,
+    InputError,
+    PairCounts,
+    PairwiseMRF,
+    infer,
+    learn,
+)
 from graftviz.complexity import junction_tree_of
-from graftviz.counts import PairCounts
-from graftviz.errors import InputError
 from graftviz.fitting.likelihood_fit import LikelihoodFit, Targets
 from graftviz.fitting.moment_matching import match_moments
 from graftviz.formats.result_json import result_json
-from graftviz.inference import infer
 from graftviz.inference.exact.elimination import eliminated, greedy_elimination, neighbour_lists
-from graftviz.learners.bounded_inference import BoundedInference
-from graftviz.model import PairwiseMRF
 from graftviz.narrative import outcome_words, step_words, why_not
-from graftviz.runs import learn
 from graftviz.search.feasibility import is_too_dense, keeps_width
 from graftviz.search.pair_gradients import independent_gradients, update_gradients
-from graftviz.table import DiscreteTable
 
 MEASURES = {
     "treewidth": 2.0,

@@ -11,10 +11,9 @@ import pytest
 from fakes import finished_run
 from learner_cases import drain, picks
 
-from graftviz.learners.chow_liu import ChowLiu
+from graftviz import ChowLiu, DiscreteTable
 from graftviz.narrative import outcome_words, why_edge, why_not
 from graftviz.narrative.phrases import score
-from graftviz.table import DiscreteTable
 
 
 def pair_counts(table, i, j):

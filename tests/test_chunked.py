@@ -10,14 +10,22 @@ import pandas as pd
 import pytest
 from hypothesis import given, strategies as st
 
-from graftviz.counts import PairCounts, counting_plan
-from graftviz.errors import InputError
+from graftviz import (
+    BestChoice,
+    ChunkedTable,
+    DiscreteTable,
+    EdgeGrafting,
+    FirstHit,
+    InputError,
+    PairCounts,
+    Result,
+    learn,
+    open_table,
+    read_table,
+)
+from graftviz.counts import counting_plan
 from graftviz.learners.base import Learner
-from graftviz.learners.best_choice import BestChoice
-from graftviz.learners.edge_grafting import EdgeGrafting
-from graftviz.learners.first_hit import FirstHit
-from graftviz.runs import Result, learn
-from graftviz.table import ChunkedTable, DiscreteTable, batches, file_extent, open_table, read_table
+from graftviz.table import batches, file_extent
 
 ROWS = 1500
 

@@ -21,11 +21,9 @@ from parallel_cases import Counted, look, no_sevens
 from sklearn.model_selection import GridSearchCV
 
 import graftviz as gv
-from graftviz.errors import InputError
+from graftviz import InputError, edge_stability, tuning_grid
 from graftviz.parallel import parallel_map
 from graftviz.sampling import scale_free_graph
-from graftviz.selection import edge_stability
-from graftviz.tuning import tuning_grid
 
 distributed = pytest.importorskip(
     "distributed", reason="Dask is not installed: pip install graftviz[dask]"

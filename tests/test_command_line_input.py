@@ -17,12 +17,12 @@ import numpy as np
 import pytest
 from fakes import random_table
 
+from graftviz import PairwiseMRF
 from graftviz.__main__ import main
 from graftviz.commands import COMMANDS
 from graftviz.commands.arguments import integer, number
 from graftviz.formats.table_csv import table_csv
 from graftviz.formats.uai import uai_files
-from graftviz.model import PairwiseMRF
 
 ROOT = Path(__file__).resolve().parent.parent
 LONGEST = 600  # bytes of a sentence on standard error

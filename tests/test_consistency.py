@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 from inference_cases import joint_scores, log_partition, random_model, random_tree
 
-from graftviz.inference import infer
+from graftviz import PairwiseMRF, infer
 from graftviz.inference.consistency import consistent_states
 from graftviz.inference.support import support
-from graftviz.model import PairwiseMRF
 
 
 def colouring(graph: nx.Graph, colours: int) -> PairwiseMRF:

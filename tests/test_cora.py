@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
+from graftviz import InputError
 from graftviz.datasets.labelled_graph import LabelledGraph, bounded_degrees
 from graftviz.datasets.pickled import unpickled_array
 from graftviz.datasets.public_cora import FIELDS, read_cora
-from graftviz.errors import InputError
 from graftviz.sampling import Graph, scale_free_graph
 
 N, TESTED = 30, 9

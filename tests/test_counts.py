@@ -12,10 +12,9 @@ from fakes import random_table
 from hypothesis import given, strategies as st
 from search_cases import table_of
 
-from graftviz.counts import PairCounts, count_pair, pack_table
-from graftviz.errors import InputError
+from graftviz import DiscreteTable, InputError, PairCounts
+from graftviz.counts import count_pair, pack_table
 from graftviz.pairs import EMPTY, find_slot, grown_pair_map, insert_pair, new_pair_map
-from graftviz.table import DiscreteTable
 
 
 def expected(table, i, j):

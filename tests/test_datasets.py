@@ -14,17 +14,10 @@ from hypothesis import given, strategies as st
 from sklearn.datasets import load_digits
 
 from docs.making.sample_survey import survey_model
-from graftviz.datasets import (
-    DataSet,
-    dataset_title,
-    load_dataset,
-    noise_level,
-    read_truth,
-    truth_csv,
-)
+from graftviz import DiscreteTable, InputError, load_dataset
+from graftviz.datasets import DataSet, dataset_title, noise_level, read_truth, truth_csv
 from graftviz.datasets.digits import digits_table
 from graftviz.datasets.folders import ROOT, folder_keys, folder_title, load_folder
-from graftviz.errors import InputError
 from graftviz.formats.uai import read_uai
 from graftviz.sampling import (
     grid_graph,
@@ -34,7 +27,6 @@ from graftviz.sampling import (
     sample_gibbs,
     scale_free_graph,
 )
-from graftviz.table import DiscreteTable
 
 NAMES = ("age", "b,c", "Ω", "x3")
 SAMPLES = ("scale-free-60", "survey", "grid-8x8", "random-30", "scale-free-200")

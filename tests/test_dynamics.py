@@ -8,11 +8,10 @@ import joblib
 import numpy as np
 import pytest
 
-from graftviz import dynamics
+from graftviz import InputError, dynamics
 from graftviz.dynamics.scalable import ScalableStructure
 from graftviz.dynamics.seeds import choose_seeds, seed_count
 from graftviz.dynamics.series import standardise
-from graftviz.errors import InputError
 
 N = 24
 

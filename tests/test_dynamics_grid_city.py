@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from graftviz import dynamics
-from graftviz.errors import InputError
+from graftviz import InputError, dynamics
 from graftviz.experiments.reproduction.data import read_series_file
 
 WEEK = 168

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Lasso
 
-from graftviz import dynamics
+from graftviz import InputError, dynamics
 from graftviz.dynamics import system as system_module
 from graftviz.dynamics.coordinate import coordinate_descent
 from graftviz.dynamics.path import solve_path
@@ -17,7 +17,6 @@ from graftviz.dynamics.scores import two_hop_scores
 from graftviz.dynamics.series import standardise
 from graftviz.dynamics.sgd import GradientDescent, descend
 from graftviz.dynamics.solving import ParentSearch, search_rows
-from graftviz.errors import InputError
 from graftviz.parallel import Shared
 
 

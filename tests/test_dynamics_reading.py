@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from graftviz import InputError
 from graftviz.dynamics import TimeSeries, plain_csv, read_parents, read_series, series_of
-from graftviz.errors import InputError
 
 HOURS = ["2015-01-01 00:00", "2015-01-01 01:00", "2015-01-01 02:00", "2015-01-01 03:00"]
 

@@ -8,23 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from docs.making.sample_city import (
-    PLACES,
-    city_positions,
-    city_series,
-    positions_csv,
-    series_csv,
-)
-from graftviz import dynamics
+from docs.making.sample_city import PLACES, city_positions, city_series, positions_csv, series_csv
+from graftviz import InputError, dynamics
 from graftviz.datasets.folders import ROOT, folder_keys
 from graftviz.dynamics.all_regressions import regress_all
 from graftviz.dynamics.measuring import measuring
 from graftviz.dynamics.samples import load_sample, sample_keys
-from graftviz.errors import InputError
 from graftviz.material import MOST_SERIES, uploaded_series
-from graftviz.player.dynamics_records import (
-    run_progress,
-)
+from graftviz.player.dynamics_records import run_progress
 from graftviz.ui.dynamics.options import DynamicsOptions, judge_system, plan_of
 from graftviz.ui.dynamics.state import source
 

@@ -15,13 +15,11 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import graftviz as gv
-from graftviz.errors import InputError
+from graftviz import DiscreteTable, InputError, learn, read_table
 from graftviz.estimator.options import OPTIONS, UNSET
 from graftviz.learners.registry import learner_class, learner_names
 from graftviz.metrics import negative_log_pseudo_likelihood
 from graftviz.options import option_specs
-from graftviz.runs import learn
-from graftviz.table import DiscreteTable, read_table
 
 # The checks of scikit-learn that are expected to fail, each with its reason. There are none.
 EXPECTED_FAILED_CHECKS: dict[str, str] = {}

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from inference_cases import random_model, random_tree
 
-from graftviz.errors import InputError
-from graftviz.inference import checked_evidence, conditioned, infer
-from graftviz.model import PairwiseMRF
+from graftviz import InputError, PairwiseMRF, infer
+from graftviz.inference import checked_evidence, conditioned
 
 
 def random_evidence(model: PairwiseMRF, seed: int) -> dict[int, int]:

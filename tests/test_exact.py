@@ -8,10 +8,8 @@ import naive
 import numpy as np
 import pytest
 
-from graftviz.errors import InputError
-from graftviz.inference import infer
+from graftviz import InputError, PairwiseMRF, infer
 from graftviz.inference.exact import JunctionTree
-from graftviz.model import PairwiseMRF
 
 MANY = 200
 

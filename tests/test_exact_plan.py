@@ -10,12 +10,10 @@ import naive
 import numpy as np
 import pytest
 
-from graftviz.errors import InputError
-from graftviz.inference import infer
+from graftviz import InputError, PairwiseMRF, infer
 from graftviz.inference.exact import JunctionTree, plan_elimination
 from graftviz.inference.exact.layout import lay_out
 from graftviz.inference.exact.ordering import MOST_BITS, best_scopes, greedy_order, scopes_along
-from graftviz.model import PairwiseMRF
 from graftviz.sampling import grid_graph, random_model, scale_free_graph
 
 

@@ -8,15 +8,13 @@ import naive
 import numpy as np
 import pytest
 
-from graftviz.counts import PairCounts
+from graftviz import DiscreteTable, PairCounts, infer
 from graftviz.fitting.feature_network import FeatureNetwork
 from graftviz.fitting.feature_penalty import feature_residual, soft_threshold
 from graftviz.fitting.feature_solver import _inverse
 from graftviz.fitting.network import ActiveNetwork
 from graftviz.fitting.penalty import Penalty
-from graftviz.inference import infer
 from graftviz.inference.propagation import propagate
-from graftviz.table import DiscreteTable
 
 N = 5
 

@@ -10,14 +10,10 @@ import numpy as np
 import pytest
 from learner_cases import Recorded, drain, mixed_table, picks, recorded, scale_free_table
 
-from graftviz.counts import PairCounts
+from graftviz import DiscreteTable, FeatureGrafting, GraftingLight, PairCounts, infer
 from graftviz.fitting.feature_network import FeatureNetwork
 from graftviz.fitting.penalty import Penalty
-from graftviz.inference import infer
-from graftviz.learners.feature_grafting import FeatureGrafting
-from graftviz.learners.grafting_light import GraftingLight
 from graftviz.search.features import FeatureSearch, best_inside
-from graftviz.table import DiscreteTable
 
 LEARNERS = [FeatureGrafting, GraftingLight]
 every_learner = pytest.mark.parametrize("learner", LEARNERS, ids=lambda cls: cls.name)

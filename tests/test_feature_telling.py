@@ -15,16 +15,13 @@ from fakes import finished_run
 from test_records import check_types, documented_keys, strict
 
 import graftviz as gv
+from graftviz import DiscreteTable, FeatureGrafting, GraftingLight, Run
 from graftviz.formats.result_json import result_json
 from graftviz.formats.tables import EDGE_COLUMNS, FEATURE_COLUMNS, edges_csv
-from graftviz.learners.feature_grafting import FeatureGrafting
 from graftviz.learners.feature_options import FeatureOptions
-from graftviz.learners.grafting_light import GraftingLight
 from graftviz.narrative import outcome_words, step_words, why_edge, why_not
 from graftviz.narrative.phrases import pair, score
 from graftviz.player.records import answer, recorded_run
-from graftviz.runs import Run
-from graftviz.table import DiscreteTable
 
 
 def table(rows: int = 700) -> DiscreteTable:

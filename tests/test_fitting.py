@@ -8,13 +8,11 @@ import naive
 import numpy as np
 import pytest
 
-from graftviz.counts import PairCounts
+from graftviz import DiscreteTable, PairCounts, infer
 from graftviz.fitting.network import ActiveNetwork
 from graftviz.fitting.penalty import Penalty, group_residual, proximal_step
 from graftviz.fitting.solver import solve_block
-from graftviz.inference import infer
 from graftviz.inference.propagation import propagate
-from graftviz.table import DiscreteTable
 
 FREE, PENALISED = False, True
 

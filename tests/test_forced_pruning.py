@@ -12,11 +12,9 @@ import pytest
 from fakes import finished_run
 from learner_cases import drain, mixed_table, scale_free_table
 
-from graftviz.errors import InputError
+from graftviz import ChowLiu, DiscreteTable, ForcedPruning, InputError
 from graftviz.fitting.deviations import model_of
 from graftviz.fitting.structure_fit import StructureFit, rows_of
-from graftviz.learners.chow_liu import ChowLiu
-from graftviz.learners.forced_pruning import ForcedPruning
 from graftviz.metrics import negative_log_pseudo_likelihood
 from graftviz.narrative import outcome_words, step_words, why_edge, why_not
 from graftviz.search.contributions import (
@@ -27,7 +25,6 @@ from graftviz.search.contributions import (
     masked_products,
 )
 from graftviz.search.deletion import SubsetLosses, by_metropolis, by_rejection, least_contributing
-from graftviz.table import DiscreteTable
 
 PAIRS = list(itertools.combinations(range(5), 2))
 

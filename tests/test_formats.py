@@ -14,7 +14,21 @@ from fakes import random_pairs, random_table
 from hypothesis import given, strategies as st
 from inference_cases import read_mar, read_pr, shuffled_model
 
-from graftviz.errors import InputError
+from graftviz import (
+    BestChoice,
+    BoundedInference,
+    Branch,
+    DiscreteTable,
+    EdgeGrafting,
+    FeatureGrafting,
+    ForcedPruning,
+    InputError,
+    NodewiseL1,
+    PairwiseMRF,
+    Run,
+    infer,
+    learn,
+)
 from graftviz.formats.files import write_whole
 from graftviz.formats.graphml import GRAPHML
 from graftviz.formats.result_json import peak_memory_mb, result_json
@@ -29,16 +43,6 @@ from graftviz.formats.uai import (
     uai_text,
     write_uai,
 )
-from graftviz.inference import infer
-from graftviz.learners.best_choice import BestChoice
-from graftviz.learners.bounded_inference import BoundedInference
-from graftviz.learners.edge_grafting import EdgeGrafting
-from graftviz.learners.feature_grafting import FeatureGrafting
-from graftviz.learners.forced_pruning import ForcedPruning
-from graftviz.learners.nodewise_l1 import NodewiseL1
-from graftviz.model import PairwiseMRF
-from graftviz.runs import Branch, Run, learn
-from graftviz.table import DiscreteTable
 
 
 def random_codes(model: PairwiseMRF, rows: int = 50) -> np.ndarray:

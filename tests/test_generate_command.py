@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from graftviz import DiscreteTable, read_table
 from graftviz.__main__ import main
 from graftviz.commands.progress import progress
 from graftviz.datasets import read_truth
 from graftviz.formats.table_csv import table_csv
-from graftviz.table import DiscreteTable, read_table
 
 
 def run(*words: object) -> int:
@@ -83,10 +83,7 @@ REFUSED = {
 
 @pytest.mark.parametrize(("words", "complaint"), REFUSED.values(), ids=REFUSED)
 def test_bad_input_is_refused_in_one_sentence(
-    words: tuple[object, ...],
-    complaint: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    words: tuple[object, ...], complaint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "out"
     assert run("--out", folder, *words) == 2

@@ -22,7 +22,7 @@ from learner_cases import (
     scale_free_table,
 )
 
-from graftviz.counts import PairCounts
+from graftviz import PairCounts
 from graftviz.fitting.network import ActiveNetwork
 from graftviz.fitting.penalty import Penalty
 from graftviz.learners import best_choice

@@ -21,15 +21,13 @@ from hostile_tables import SERIES_CORPUS, TABLE_CORPUS
 from table_cases import upload
 
 import graftviz as gv
+from graftviz import InputError, Result, read_table
 from graftviz.datasets import read_positions, read_truth
 from graftviz.dynamics import read_series
-from graftviz.errors import InputError
 from graftviz.formats.model_tables import marginals_csv
 from graftviz.formats.spreadsheet import shown_cell
 from graftviz.formats.uploads import read_uploaded_model
 from graftviz.memory import release_freed_memory
-from graftviz.runs import Result
-from graftviz.table import read_table
 from graftviz.ui.dynamics.panels import MOST_BYTES
 
 MOST_SECONDS = 2.0  # of processor time

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from graftviz._version import __version__
+from graftviz import __version__
 from graftviz.dynamics import LEARNERS as DYNAMICS_LEARNERS
 from graftviz.learners.registry import learner_class, learner_names
 

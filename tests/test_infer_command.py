@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from inference_cases import read_mar, read_pr
 
+from graftviz import PairwiseMRF
 from graftviz.__main__ import main
 from graftviz.formats.uai import write_uai
 from graftviz.inference import METHODS
-from graftviz.model import PairwiseMRF
 
 
 def random_tables(pairs, sizes, *, seed=0, strength=1.0, zeros=0.0):

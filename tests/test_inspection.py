@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, strategies as st
 from inference_cases import shuffled_model
 
+from graftviz import LocalMarginal, PairwiseMRF, infer
 from graftviz.figures import degree_figure, edge_figure, node_figure
-from graftviz.inference import infer
 from graftviz.inspection import (
     compare_models,
     deviation_from_independence,
@@ -24,9 +24,7 @@ from graftviz.inspection import (
 )
 from graftviz.inspection.difference import COMMON, GAINED, LOST
 from graftviz.inspection.picture import MOST_EDGES, MOST_NODES, SURROUNDINGS
-from graftviz.model import PairwiseMRF
 from graftviz.narrative.inspection import region_words
-from graftviz.regions import LocalMarginal
 
 seeds = st.integers(0, 10_000)
 

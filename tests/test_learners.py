@@ -31,12 +31,11 @@ from learner_cases import (
     scale_free_table,
 )
 
-from graftviz.errors import InputError
+from graftviz import DiscreteTable, InputError, Step
 from graftviz.learners.base import Learner
 from graftviz.learners.registry import learner_class
 from graftviz.options import option_specs
-from graftviz.table import DiscreteTable
-from graftviz.trace import ADMITTED, DISPLACED_MINIMUM, PASSED, TOO_WEAK, Outcome, Step
+from graftviz.trace import ADMITTED, DISPLACED_MINIMUM, PASSED, TOO_WEAK, Outcome
 
 every_run = pytest.mark.parametrize(("name", "case"), RUNS)
 every_learner = pytest.mark.parametrize("name", NAMES)

@@ -10,11 +10,18 @@ import numpy as np
 import pytest
 from app_pages import open_page
 
-from graftviz.datasets import load_dataset
+from graftviz import (
+    BestChoice,
+    BoundedInference,
+    Result,
+    dobrushin_coefficient,
+    grow_region,
+    infer,
+    learn,
+    load_dataset,
+    local_marginal,
+)
 from graftviz.dynamics.measuring import Measured, measuring
-from graftviz.inference import infer
-from graftviz.learners.best_choice import BestChoice
-from graftviz.learners.bounded_inference import BoundedInference
 from graftviz.learners.registry import learner_class, learner_names
 from graftviz.material import Material, default_options, prepare
 from graftviz.narrative.glossary import GLOSSARY
@@ -22,8 +29,6 @@ from graftviz.narrative.lessons import LESSONS
 from graftviz.player.budget_records import BoundedProgress
 from graftviz.player.models import grid_model
 from graftviz.ranks import RankedStep, ranked_steps, simulated_ranks
-from graftviz.regions import dobrushin_coefficient, grow_region, local_marginal
-from graftviz.runs import Result, learn
 from graftviz.ui.budget.options import BudgetOptions
 from graftviz.ui.budget.state import BudgetMaterial, run_progress
 from graftviz.ui.dynamics.options import DynamicsOptions, plan_of

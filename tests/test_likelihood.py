@@ -13,23 +13,18 @@ from fakes import random_pairs, random_table
 from hypothesis import given, strategies as st
 from learner_cases import drain
 
-from graftviz.errors import InputError
-from graftviz.inference.cost import all_marginals, exact_operations, inference_cost
+from graftviz import BestChoice, DiscreteTable, InputError, PairwiseMRF, inference_cost, ncmll, nll
+from graftviz.inference.cost import all_marginals, exact_operations
 from graftviz.inference.exact import plan_elimination
 from graftviz.inference.exact.repeated import RepeatedTree
-from graftviz.learners.best_choice import BestChoice
 from graftviz.metrics import (
     MetricsObserver,
     StepMetrics,
     hidden_halves,
-    ncmll,
     negative_log_pseudo_likelihood,
-    nll,
     recall_precision_f1,
 )
-from graftviz.model import PairwiseMRF
 from graftviz.sampling import ising_grid
-from graftviz.table import DiscreteTable
 
 SIZES = ([2, 3, 2, 4, 2, 3], [3, 1, 2, 2, 2], [2, 2])
 

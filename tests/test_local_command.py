@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import graftviz as gv
+from graftviz import PairwiseMRF
 from graftviz.__main__ import main
 from graftviz.formats.uai import write_uai
-from graftviz.model import PairwiseMRF
 from graftviz.sampling import grid_graph, random_model
 
 

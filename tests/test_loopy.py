@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 from inference_cases import largest_gap, log_partition, random_model, random_tree
 
-from graftviz.inference import infer
+from graftviz import PairwiseMRF, infer
 from graftviz.inference.damping import pass_damped
 from graftviz.inference.loopy import linear_beliefs, log_beliefs, needs_logs
 from graftviz.inference.mean_field import climb, field_graph, mean_field_bound, mean_field_marginals
 from graftviz.inference.settings import InferenceSettings
 from graftviz.inference.support import support
-from graftviz.model import PairwiseMRF
 
 
 @pytest.mark.parametrize("method", ["bp", "trbp"])

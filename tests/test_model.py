@@ -7,8 +7,8 @@ import itertools
 import numpy as np
 import pytest
 
-from graftviz.errors import InputError
-from graftviz.model import PairwiseMRF, zero_sum
+from graftviz import InputError, PairwiseMRF
+from graftviz.model import zero_sum
 
 
 def random_model(seed: int, n: int = 6, most_states: int = 4) -> PairwiseMRF:

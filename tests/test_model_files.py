@@ -16,21 +16,18 @@ import pytest
 from fakes import random_pairs, random_table
 from hypothesis import assume, given, strategies as st
 
+from graftviz import InputError, PairwiseMRF, infer, learn, read_model
 from graftviz.__main__ import main
-from graftviz.errors import InputError
 from graftviz.formats.gexf import model_gexf
 from graftviz.formats.graphml import GRAPHML, model_graphml, parse_graphml
 from graftviz.formats.model_tables import marginals_csv, model_edges_csv
-from graftviz.formats.models import read_model, read_model_file
+from graftviz.formats.models import read_model_file
 from graftviz.formats.node_link import node_link_json, parse_node_link
 from graftviz.formats.spreadsheet import shown_cell
 from graftviz.formats.svg import graph_svg, viridis
 from graftviz.formats.uai import write_uai
 from graftviz.formats.uploads import read_uploaded_model
-from graftviz.inference import infer
 from graftviz.inspection import compare_models, difference_picture, graph_picture
-from graftviz.model import PairwiseMRF
-from graftviz.runs import learn
 
 TEXTS = st.text(max_size=6)
 
@@ -312,10 +309,7 @@ BAD_BROUGHT = {
     "two of a name": ({"a.zip": zipped({"x/m.uai": b"1", "y/m.uai": b"2"})}, "Two different files"),
     "names alone": ({"m.names.json": b"{}"}, "There is no model among m.names.json"),
     "a bad model": ({"m.uai": b"NONSENSE"}, "m.uai starts with 'NONSENSE'"),
-    "wrong names": (
-        {"m.uai": b"MARKOV 1 2 0", "m.names.json": b"[]"},
-        "m.names.json must hold",
-    ),
+    "wrong names": ({"m.uai": b"MARKOV 1 2 0", "m.names.json": b"[]"}, "m.names.json must hold"),
 }
 
 

@@ -12,15 +12,19 @@ import pytest
 from fakes import finished_run
 from learner_cases import followers_table
 
-from graftviz.errors import InputError
-from graftviz.learners.best_choice import BestChoice
-from graftviz.learners.edge_grafting import EdgeGrafting
-from graftviz.learners.first_hit import FirstHit
+from graftviz import (
+    BestChoice,
+    Branch,
+    DiscreteTable,
+    EdgeGrafting,
+    FirstHit,
+    InputError,
+    Run,
+    Step,
+)
 from graftviz.narrative import learner_at, node_facts, outcome_words, step_words, why_edge, why_not
 from graftviz.narrative.phrases import pair, score
-from graftviz.runs import Branch, Run
-from graftviz.table import DiscreteTable
-from graftviz.trace import PASSED, ActivationTest, Step
+from graftviz.trace import PASSED, ActivationTest
 
 N = 12
 

@@ -11,15 +11,13 @@ import pytest
 from fakes import finished_run
 from learner_cases import drain, mixed_table, picks, scale_free_table
 
-from graftviz.counts import PairCounts
+from graftviz import DiscreteTable, NodewiseL1, PairCounts
 from graftviz.fitting.independence import distances
 from graftviz.fitting.neighbourhoods import Neighbourhoods
 from graftviz.fitting.nodewise import _model, fit_intercept, solve_regression
 from graftviz.fitting.softmax import loss_and_gradient, residuals
-from graftviz.learners.nodewise_l1 import NodewiseL1
 from graftviz.metrics import negative_log_pseudo_likelihood
 from graftviz.narrative import why_not
-from graftviz.table import DiscreteTable
 
 
 class Problem:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from graftviz.errors import InputError
+from graftviz import InputError
 from graftviz.inference.exact.lazy_property import lazy_property
 from graftviz.learners.registry import learner_class, learner_names
 from graftviz.options import check_options, format_value, option, option_specs, parse_options

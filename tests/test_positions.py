@@ -7,8 +7,8 @@ import io
 import numpy as np
 import pytest
 
+from graftviz import InputError
 from graftviz.datasets import read_positions
-from graftviz.errors import InputError
 
 NAMES = ("a", "b", "c")
 

@@ -9,11 +9,9 @@ import numpy as np
 import pytest
 from inference_cases import largest_gap
 
-from graftviz.errors import InputError
-from graftviz.inference import infer
+from graftviz import InputError, PairwiseMRF, infer
 from graftviz.inference.propagation import message_graph, refresh_belief
 from graftviz.inference.sweeps import pass_quickly
-from graftviz.model import PairwiseMRF
 
 QUICK = [2, 3, 4, 5, 8]  # numbers of states that have a kernel of their own
 

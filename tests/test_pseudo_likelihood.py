@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from learner_cases import mixed_table, scale_free_table
 
-from graftviz.counts import PairCounts
+from graftviz import DiscreteTable, PairCounts, PairwiseMRF, infer
 from graftviz.fitting.conditionals import (
     Conditionals,
     fill_impurity,
@@ -31,10 +31,7 @@ from graftviz.fitting.state_columns import (
     sum_by_state,
     with_columns,
 )
-from graftviz.inference import infer
 from graftviz.metrics import negative_log_pseudo_likelihood
-from graftviz.model import PairwiseMRF
-from graftviz.table import DiscreteTable
 
 TIGHT = 1e-5  # what the polish of a run asks for
 

@@ -15,11 +15,11 @@ import pytest
 from hypothesis import given, strategies as st
 
 import graftviz as gv
+from graftviz import InputError
 from graftviz.__main__ import main
 from graftviz.datasets import public_names, spreadsheet
 from graftviz.datasets.public_jester import JOKES, NOT_RATED, rating_states
 from graftviz.datasets.regions import REGIONS
-from graftviz.errors import InputError
 
 
 def zipped(archive: Path, *files: Path) -> Path:

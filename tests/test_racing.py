@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 from race_cases import finished_race, finished_runs, karate, racers, run_of
 
-from graftviz.errors import InputError
+from graftviz import BestChoice, InputError
 from graftviz.figures import figure_html, race_figure
 from graftviz.formats.tables import race_csv
 from graftviz.layout import static_layout
-from graftviz.learners.best_choice import BestChoice
 from graftviz.racing import (
     AXES,
     COLUMNS,

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 from learner_cases import followers_table
 
-from graftviz.datasets import load_dataset
-from graftviz.errors import InputError
+from graftviz import InputError, load_dataset
 from graftviz.figures import activation_figure, rank_figure
 from graftviz.narrative.reservoir import activation_words, simulation_words
 from graftviz.ranks import RankedStep, RankSimulation, ranked_steps, simulated_ranks

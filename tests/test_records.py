@@ -14,14 +14,9 @@ import pytest
 from fakes import finished_run
 from learner_cases import followers_table
 
-from graftviz.errors import InputError
+from graftviz import BestChoice, Branch, EdgeGrafting, FeatureGrafting, FirstHit, InputError, Run
 from graftviz.layout import GrowingLayout
-from graftviz.learners.best_choice import BestChoice
-from graftviz.learners.edge_grafting import EdgeGrafting
-from graftviz.learners.feature_grafting import FeatureGrafting
-from graftviz.learners.first_hit import FirstHit
 from graftviz.player.records import answer, recorded_run, run_header, step_record
-from graftviz.runs import Branch, Run
 
 PLAYER = (Path(__file__).resolve().parent.parent / "docs" / "player.md").read_text(encoding="utf-8")
 TRUTH = [(0, 1), (1, 2), (2, 3), (0, 4)]

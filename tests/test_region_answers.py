@@ -12,25 +12,27 @@ import pytest
 from fakes import finished_run
 from learner_cases import followers_table
 
+from graftviz import (
+    BestChoice,
+    ChowLiu,
+    DiscreteTable,
+    EdgeGrafting,
+    FeatureGrafting,
+    InputError,
+    NodewiseL1,
+    PairwiseMRF,
+    Run,
+)
 from graftviz.datasets import DataSet
-from graftviz.errors import InputError
 from graftviz.learners.base import Learner
-from graftviz.learners.best_choice import BestChoice
-from graftviz.learners.chow_liu import ChowLiu
-from graftviz.learners.edge_grafting import EdgeGrafting
-from graftviz.learners.feature_grafting import FeatureGrafting
-from graftviz.learners.nodewise_l1 import NodewiseL1
 from graftviz.material import prepare
-from graftviz.model import PairwiseMRF
 from graftviz.narrative import region
 from graftviz.narrative.region import certified_region, region_settings
 from graftviz.player import recorders as region_answers
 from graftviz.player.recorders import RunRecorder
 from graftviz.player.records import answer
 from graftviz.regions import CUTS
-from graftviz.runs import Run
 from graftviz.sampling import joint_probabilities, joint_states
-from graftviz.table import DiscreteTable
 
 N = 9
 SLACK = 1e-9  # of floating point

@@ -10,8 +10,14 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from graftviz.inference import infer
-from graftviz.model import PairwiseMRF
+from graftviz import (
+    PairwiseMRF,
+    dobrushin_coefficient,
+    grow_region,
+    infer,
+    influence_matrix,
+    local_marginal,
+)
 from graftviz.narrative.regions import bound_text, headline, joining_words
 from graftviz.player import region_records
 from graftviz.player.models import grid_model
@@ -28,13 +34,7 @@ from graftviz.player.region_records import (
     growing,
     step_records,
 )
-from graftviz.regions import (
-    dobrushin_coefficient,
-    grow_region,
-    influence_matrix,
-    local_marginal,
-    region_marginal,
-)
+from graftviz.regions import region_marginal
 from graftviz.regions.overview import influence_of
 from graftviz.sampling import random_model
 from graftviz.sampling.graphs import grid_graph

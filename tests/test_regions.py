@@ -10,9 +10,8 @@ import pytest
 from region_cases import ising, random_case
 
 import graftviz as gv
-from graftviz.errors import InputError
-from graftviz.model import PairwiseMRF
-from graftviz.regions import grow_region, local_marginal, region_marginal, region_model
+from graftviz import InputError, PairwiseMRF, grow_region, local_marginal
+from graftviz.regions import region_marginal, region_model
 from graftviz.sampling import grid_graph, random_model
 
 GRID = random_model(grid_graph(8, 8).edges, [2, 3] * 32, edge_sigma=0.25, seed=1)

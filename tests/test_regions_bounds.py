@@ -9,15 +9,8 @@ import numpy as np
 import pytest
 from region_cases import ising, random_case
 
-from graftviz.errors import InputError
-from graftviz.regions import (
-    decay_rate,
-    distance_bound,
-    dobrushin_coefficient,
-    minimal_radius,
-    region_model,
-    tail_bound,
-)
+from graftviz import InputError, dobrushin_coefficient
+from graftviz.regions import decay_rate, distance_bound, minimal_radius, region_model, tail_bound
 from graftviz.regions.candidates import bound_with, coefficients_with, solve_in_place
 from graftviz.regions.comparison import Coefficients, appended, compare_from_scratch
 from graftviz.regions.cuts import fields_of

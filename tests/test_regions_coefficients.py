@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from region_cases import random_case
 
-from graftviz.model import PairwiseMRF
-from graftviz.regions import dobrushin_coefficient, influence_matrix
+from graftviz import PairwiseMRF, dobrushin_coefficient, influence_matrix
 from graftviz.regions.closed_form import logistic, logistic_gap
 from graftviz.regions.cuts import fields_of
 from graftviz.regions.local_model import region_model, rim_of

@@ -8,14 +8,12 @@ import naive
 import numpy as np
 import pytest
 
-from graftviz.errors import InputError
-from graftviz.inference import infer
+from graftviz import InputError, PairwiseMRF, infer
 from graftviz.inference.propagation import message_graph, propagate
 from graftviz.inference.response import linear_response
 from graftviz.inference.response_factor import factorise, response_block
 from graftviz.inference.response_ordering import incidence_lists, lay_out, minimum_degree
 from graftviz.inference.response_terms import fill_pair_beliefs
-from graftviz.model import PairwiseMRF
 
 
 def random_model(seed, n, n_edges, scale, sizes=(1, 2, 3, 5)):

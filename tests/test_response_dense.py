@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from test_response import complete, fixed_point, random_model
 
-from graftviz.errors import InputError
+from graftviz import InputError
 from graftviz.inference.response_dense import DenseResponse
 from graftviz.inference.response_matrix import dense_block
 

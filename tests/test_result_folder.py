@@ -18,20 +18,18 @@ import pytest
 from fakes import random_table
 from hostile_files import deflated
 
+from graftviz import InputError, PairwiseMRF, read_model
 from graftviz.__main__ import main
 from graftviz.commands import COMMANDS
-from graftviz.errors import InputError
 from graftviz.experiments.bench import Measurement, Repetition, Size
 from graftviz.experiments.reproduction.data import read_data
 from graftviz.experiments.reproduction.experiment import REHEARSAL, PartCache
 from graftviz.formats.files import write_whole
 from graftviz.formats.graphml import model_graphml
-from graftviz.formats.models import read_model
 from graftviz.formats.result_folder import MANIFEST, check_results, write_results
 from graftviz.formats.table_csv import table_csv
 from graftviz.formats.uai import uai_files
 from graftviz.formats.uploads import read_uploaded_model
-from graftviz.model import PairwiseMRF
 
 ROOT = Path(__file__).resolve().parent.parent
 EVENTS = ("open", "os.rename", "os.remove")  # of sys.addaudithook

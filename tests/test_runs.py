@@ -6,12 +6,8 @@ import numpy as np
 import pytest
 from fakes import finished_run, random_pairs, random_table
 
-from graftviz.errors import InputError
-from graftviz.learners.edge_grafting import EdgeGrafting
-from graftviz.learners.first_hit import FirstHit
+from graftviz import Branch, DiscreteTable, EdgeGrafting, FirstHit, InputError, Run, learn
 from graftviz.metrics import negative_log_pseudo_likelihood, recall_precision_f1
-from graftviz.runs import Branch, Run, learn
-from graftviz.table import DiscreteTable
 
 TABLE = random_table(5, 9, 120)
 TRUTH = [(1, 0), (2, 3), (4, 8)]

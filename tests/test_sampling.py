@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from graftviz.errors import InputError
-from graftviz.model import PairwiseMRF
+from graftviz import InputError, PairwiseMRF
 from graftviz.sampling import (
     Graph,
     graph_from_edges,

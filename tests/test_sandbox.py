@@ -17,11 +17,9 @@ from fakes import random_table
 from hypothesis import given, strategies as st
 from waiting import wait_until
 
+from graftviz import ChowLiu, InputError, learn, read_table
 from graftviz.dynamics import read_parents, read_series
-from graftviz.errors import InputError
 from graftviz.formats.uai import uai_text
-from graftviz.learners.chow_liu import ChowLiu
-from graftviz.runs import learn
 from graftviz.sandbox.frames import (
     Frame,
     FrameError,
@@ -34,7 +32,6 @@ from graftviz.sandbox.frames import (
 from graftviz.sandbox.pool import BusyError, WorkerPool
 from graftviz.sandbox.readers import KINDS, UploadedFile
 from graftviz.sandbox.worker import CAN_FORK, ReadLimits
-from graftviz.table import read_table
 
 LIMITS = ReadLimits(memory=600_000_000, seconds=2.0)
 needs_fork = pytest.mark.skipif(not CAN_FORK, reason="the limits of a child process need a fork")

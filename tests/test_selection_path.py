@@ -14,26 +14,16 @@ import pytest
 from fakes import random_pairs, random_table
 from learner_cases import make, mixed_table, scale_free_table
 
+from graftviz import DiscreteTable, FirstHit, InputError, LamPath, lam_path, learn
 from graftviz.__main__ import main
-from graftviz.errors import InputError
 from graftviz.figures import path_figure
-from graftviz.learners.first_hit import FirstHit
 from graftviz.learners.registry import learner_class, learner_names
 from graftviz.metrics import negative_log_pseudo_likelihood
 from graftviz.options import option_specs
-from graftviz.runs import learn
 from graftviz.sampling import scale_free_graph
-from graftviz.selection import (
-    LamPath,
-    PathPoint,
-    extended_bic,
-    free_weights,
-    lam_path,
-    lam_path_steps,
-)
+from graftviz.selection import PathPoint, extended_bic, free_weights, lam_path_steps
 from graftviz.selection.grid import FLOOR, lam_values, with_lam
 from graftviz.selection.path import RISING
-from graftviz.table import DiscreteTable
 
 WITH_LAM = [
     name

@@ -13,14 +13,11 @@ import pytest
 from fakes import random_pairs, random_table
 from learner_cases import make, scale_free_table
 
+from graftviz import DiscreteTable, InputError, PairwiseMRF, edge_stability, learn
 from graftviz.__main__ import main
-from graftviz.errors import InputError
 from graftviz.learners.registry import learner_names
-from graftviz.model import PairwiseMRF
-from graftviz.runs import learn
-from graftviz.selection import edge_stability, stability_steps, subsample_rows
+from graftviz.selection import stability_steps, subsample_rows
 from graftviz.selection.subsamples import learner_seed, subsample_size
-from graftviz.table import DiscreteTable
 
 OPTIONS = {"lam": 0.012, "max_edges": 12}
 

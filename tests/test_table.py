@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, strategies as st
 from table_cases import refusal
 
-from graftviz.errors import InputError
-from graftviz.table import MISSING_TOKENS, DiscreteTable, read_table
+from graftviz import DiscreteTable, InputError, read_table
+from graftviz.table import MISSING_TOKENS
 from graftviz.table.labels import plain_label
 
 

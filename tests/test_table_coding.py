@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, strategies as st
 from table_cases import refusal
 
-from graftviz.table import MISSING_TOKENS, read_table
+from graftviz import read_table
+from graftviz.table import MISSING_TOKENS
 from graftviz.table.labels import as_numbers, bin_edges, bin_labels, plain_label, sort_labels
 from graftviz.table.quantiles import quantile_edges
 

@@ -14,7 +14,7 @@ import table_cases
 from hypothesis import given, strategies as st
 from pyarrow import parquet
 
-from graftviz.table import DiscreteTable, read_table
+from graftviz import DiscreteTable, read_table
 
 SMALL = "a,b\nx,1\ny,2\n"
 

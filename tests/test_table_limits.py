@@ -14,9 +14,9 @@ from hostile_tables import COLUMNS, repeated
 from pyarrow import csv as arrow_csv, parquet
 from table_cases import refusal, upload
 
+from graftviz import DiscreteTable, InputError, read_table
 from graftviz.dynamics import read_series, reading
-from graftviz.errors import InputError
-from graftviz.table import DiscreteTable, arrow, delimited, files, parquet_files, read_table
+from graftviz.table import arrow, delimited, files, parquet_files
 from graftviz.table.coding import TableOptions, code_table
 from graftviz.table.raw import from_frame
 from graftviz.wording import quoted

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
+from graftviz import PairwiseMRF
 from graftviz.history import Changes, History, flat_positions
 from graftviz.learners import clock as module
 from graftviz.learners.clock import Clock
-from graftviz.model import PairwiseMRF
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=8), st.data())

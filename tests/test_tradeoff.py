@@ -7,8 +7,8 @@ from collections import deque
 import numpy as np
 import pytest
 
-from graftviz.errors import InputError
-from graftviz.metrics import ncmll, negative_log_pseudo_likelihood, nll
+from graftviz import InputError, ncmll, nll
+from graftviz.metrics import negative_log_pseudo_likelihood
 from graftviz.narrative.budget import comparison_words
 from graftviz.sampling import random_model
 from graftviz.sampling.exact import sample_exact

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from inference_cases import joint_scores, largest_gap, log_partition, random_model
 
-from graftviz.inference import infer
+from graftviz import PairwiseMRF, infer
 from graftviz.inference.appearance import edge_appearance
 from graftviz.inference.loopy import linear_beliefs, log_beliefs
 from graftviz.inference.reweighted import (
@@ -21,7 +21,6 @@ from graftviz.inference.reweighted import (
 )
 from graftviz.inference.settings import InferenceSettings
 from graftviz.inference.support import support
-from graftviz.model import PairwiseMRF
 
 SCALES = [0.3, 1.0, 3.0, 10.0]
 
@@ -150,9 +149,7 @@ def test_sweeps_equal_those_of_the_plain_twin(seed, zeros, damping):
         return
     weights = states.node_weights(model)
     model = PairwiseMRF(
-        model.cardinalities,
-        model.edges,
-        np.concatenate([weights, model.weights[len(weights) :]]),
+        model.cardinalities, model.edges, np.concatenate([weights, model.weights[len(weights) :]])
     )
     rho = np.random.default_rng(seed).uniform(0.3, 1.0, model.n_edges)
     graph = log_graph(model, weights, rho)

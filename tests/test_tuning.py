@@ -5,11 +5,8 @@ from __future__ import annotations
 import pytest
 from learner_cases import scale_free_table
 
-from graftviz.errors import InputError
-from graftviz.learners.best_choice import BestChoice
-from graftviz.runs import learn
+from graftviz import BestChoice, InputError, learn, tuning_grid
 from graftviz.sampling import scale_free_graph
-from graftviz.tuning import tuning_grid
 
 GRID = {"lam": (0.002, 0.006), "lam2": (0.01, 0.5), "alpha": (0.25, 1.0)}
 TRUTH = scale_free_graph(15, 1).edges

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import pytest
 from waiting import wait_until
 
-from graftviz.errors import InputError
+from graftviz import InputError
 from graftviz.material import SourceCache
 from graftviz.serving.scheduler import Scheduler, Task
 from graftviz.ui.frame.jobs import Job, shared_job

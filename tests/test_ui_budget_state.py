@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 from fakes import Idle
 
-from graftviz.errors import InputError
+from graftviz import InputError, NodewiseL1
 from graftviz.learners.bounded_inference import MEASURES
-from graftviz.learners.nodewise_l1 import NodewiseL1
 from graftviz.player.budget_records import BoundedProgress
 from graftviz.tradeoff import BOUNDS, MeasuredPath
 from graftviz.ui.budget.options import BudgetOptions, slider_of

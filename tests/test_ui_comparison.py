@@ -8,15 +8,18 @@ from typing import Any
 
 import pytest
 
-from graftviz.datasets import load_dataset
+from graftviz import (
+    BestChoice,
+    EdgeGrafting,
+    FeatureGrafting,
+    ForcedPruning,
+    Result,
+    learn,
+    load_dataset,
+)
 from graftviz.learners.base import Learner
-from graftviz.learners.best_choice import BestChoice
-from graftviz.learners.edge_grafting import EdgeGrafting
-from graftviz.learners.feature_grafting import FeatureGrafting
-from graftviz.learners.forced_pruning import ForcedPruning
 from graftviz.material import Material, automatic_values, prepare
 from graftviz.narrative.comparison import false_edges
-from graftviz.runs import Result, learn
 
 
 @functools.cache

@@ -21,18 +21,16 @@ from table_cases import upload
 from test_ui_grow_state import load
 
 import graftviz
+from graftviz import BestChoice, DiscreteTable, InputError, Step, learn
 from graftviz.datasets import DataSet
-from graftviz.errors import InputError
 from graftviz.formats.graphml import model_graphml
 from graftviz.formats.uploads import read_uploaded_model
 from graftviz.learners import registry
 from graftviz.learners.base import Learner
-from graftviz.learners.best_choice import BestChoice
 from graftviz.material import Upload, prepare
-from graftviz.runs import learn
 from graftviz.serving.scheduler import Scheduler
-from graftviz.table import DiscreteTable, TableOptions
-from graftviz.trace import Outcome, Step
+from graftviz.table import TableOptions
+from graftviz.trace import Outcome
 from graftviz.ui.dynamics.panels import read_series_files
 from graftviz.ui.frame.runs import SessionRun
 from graftviz.ui.grow.state import GrowState

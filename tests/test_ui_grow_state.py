@@ -14,14 +14,12 @@ import numpy as np
 import pytest
 from learner_cases import followers_table
 
+from graftviz import BestChoice, DiscreteTable, InputError
 from graftviz.datasets import DataSet
-from graftviz.errors import InputError
 from graftviz.learners.base import Learner
-from graftviz.learners.best_choice import BestChoice
 from graftviz.material import UPLOAD, Material, Upload, prepare
 from graftviz.serving.limits import Limits
 from graftviz.serving.scheduler import Scheduler
-from graftviz.table import DiscreteTable
 from graftviz.ui import run_limits
 from graftviz.ui.frame import runs
 from graftviz.ui.frame.runs import SessionRun

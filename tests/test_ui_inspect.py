@@ -15,13 +15,11 @@ import pandas as pd
 import pytest
 from waiting import wait_until
 
-from graftviz.datasets import load_dataset
+from graftviz import PairwiseMRF, infer, load_dataset
 from graftviz.formats.model_tables import edge_frame
-from graftviz.inference import infer
 from graftviz.inspection import answers, mutual_informations
 from graftviz.inspection.answers import METHODS, answer_steps
 from graftviz.material import Upload, prepare
-from graftviz.model import PairwiseMRF
 from graftviz.player.models import Loaded, fingerprint_of
 from graftviz.serving.scheduler import Scheduler
 from graftviz.ui.grow.state import GrowState

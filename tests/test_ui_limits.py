@@ -13,8 +13,8 @@ from app_pages import page_at, run_while, sentences
 from fakes import random_table
 from streamlit.runtime.caching import clear_session_resource_cache
 
+from graftviz import InputError
 from graftviz.__main__ import main
-from graftviz.errors import InputError
 from graftviz.learners.registry import learner_class
 from graftviz.narrative.command_line import learn_command
 from graftviz.options import option_specs

@@ -10,16 +10,15 @@ import pytest
 from fakes import finished_run
 from learner_cases import followers_table
 
+from graftviz import DiscreteTable, ForcedPruning, Run
 from graftviz.datasets import DataSet
 from graftviz.fitting.structure_fit import rows_of
 from graftviz.layout import ring_layout
-from graftviz.learners.forced_pruning import HEURISTICS, ForcedPruning
+from graftviz.learners.forced_pruning import HEURISTICS
 from graftviz.material import Material, prepare
 from graftviz.player import prune_records
 from graftviz.player.recorders import PruneRecorder
-from graftviz.runs import Run
 from graftviz.serving.scheduler import Scheduler
-from graftviz.table import DiscreteTable
 from graftviz.ui.frame import runs as session_runs
 from graftviz.ui.prune.state import PruneState
 

@@ -12,9 +12,9 @@ import pytest
 from learner_cases import followers_table
 from waiting import wait_until
 
+from graftviz import FirstHit
 from graftviz.datasets import DataSet
 from graftviz.learners.base import Learner
-from graftviz.learners.first_hit import FirstHit
 from graftviz.material import Material, prepare
 from graftviz.player import recorders
 from graftviz.serving.limits import Limits

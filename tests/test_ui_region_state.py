@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from graftviz.errors import InputError
+from graftviz import InputError, PairwiseMRF
 from graftviz.formats.uploads import read_uploaded_model
 from graftviz.material import UPLOAD
-from graftviz.model import PairwiseMRF
 from graftviz.player.models import ShownModel, check_size, grid_model, uploaded_model
 from graftviz.regions.overview import promising_query
 from graftviz.ui.regions.options import GRID, RUN

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from waiting import wait_until
 
-from graftviz.errors import InputError
+from graftviz import InputError
 from graftviz.player.recorders import Recorder, to_json
 from graftviz.serving.scheduler import Scheduler
 from graftviz.ui.frame import runs

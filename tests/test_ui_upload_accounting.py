@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from graftviz.errors import InputError
+from graftviz import InputError
 from graftviz.serving import logs
 from graftviz.serving.guard import (
     FRAME,
@@ -275,9 +275,7 @@ def test_slow_uploads_are_taken_and_slower_ones_refused(seconds: float, status: 
 
 
 @given(st.lists(st.tuples(st.integers(0, 5 * MB), st.floats(0.0, 0.2)), min_size=1, max_size=60))
-def test_uploads_together_are_received_at_a_limited_rate(
-    parts: list[tuple[int, float]],
-) -> None:
+def test_uploads_together_are_received_at_a_limited_rate(parts: list[tuple[int, float]]) -> None:
     accounts = UploadAccounts(Store(), lambda: LIMITS)
     now, received = 0.0, 0
     for size, seconds in parts:

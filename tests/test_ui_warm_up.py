@@ -14,15 +14,13 @@ import pytest
 from fakes import random_table
 from streamlit.testing.v1 import AppTest
 
-from graftviz.datasets import DataSet, load_dataset
+from graftviz import BestChoice, InputError, PairwiseMRF, load_dataset
+from graftviz.datasets import DataSet
 from graftviz.datasets.networks import network_sample
-from graftviz.errors import InputError
 from graftviz.inspection.answers import METHODS, answer_steps
 from graftviz.learners.base import Learner
-from graftviz.learners.best_choice import BestChoice
 from graftviz.learners.registry import learner_class, learner_names
 from graftviz.material import PAGE_PRESET, Material, prepare
-from graftviz.model import PairwiseMRF
 from graftviz.options import option_specs
 from graftviz.player.models import Loaded, grid_model
 from graftviz.player.recorders import RunRecorder

@@ -9,13 +9,11 @@ import numpy as np
 import pytest
 from hostile_files import deflated
 
-from graftviz.errors import InputError
+from graftviz import InputError, PairwiseMRF, read_model
 from graftviz.formats.graphml import model_graphml
-from graftviz.formats.models import read_model
 from graftviz.formats.node_link import node_link_json
 from graftviz.formats.uai import names_text, uai_text
 from graftviz.formats.uploads import read_uploaded_model
-from graftviz.model import PairwiseMRF
 
 STEMS = {
     "300 characters": "x" * 300,

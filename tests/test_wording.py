@@ -7,8 +7,9 @@ import re
 import pytest
 from hypothesis import given, strategies as st
 
+from graftviz import InputError
 from graftviz.__main__ import main
-from graftviz.errors import MOST_CHARACTERS, InputError
+from graftviz.errors import MOST_CHARACTERS
 from graftviz.wording import LONGEST, plain, quoted, reworded, shortened
 
 

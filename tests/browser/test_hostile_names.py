@@ -13,14 +13,13 @@ from hostile_files import BAD_NAMES, csv_of
 from waiting import eventually
 
 import graftviz as gv
+from graftviz import Run, read_table
 from graftviz.figures.inspect import edge_figure, node_figure
 from graftviz.figures.style import figure_html
 from graftviz.formats.replay import replay_page
 from graftviz.formats.svg import graph_svg
 from graftviz.inspection import graph_picture
 from graftviz.player.records import recorded_run
-from graftviz.runs import Run
-from graftviz.table import read_table
 
 pytestmark = pytest.mark.browser
 
@@ -58,10 +57,7 @@ def test_replays_figures_and_pictures_show_them_as_text(
 
     model = run.result().model
     beliefs = gv.infer(model)
-    figures = (
-        node_figure(model, 0, beliefs.node[0]),
-        edge_figure(model, 0, beliefs.edge[0]),
-    )
+    figures = (node_figure(model, 0, beliefs.node[0]), edge_figure(model, 0, beliefs.edge[0]))
     for figure in figures:
         show_html(page, figure_html(figure))
         eventually(page, lambda: page.locator(".main-svg").count() > 0)

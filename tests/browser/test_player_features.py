@@ -9,10 +9,8 @@ import pytest
 from fakes import finished_run
 from served_player import served_page
 
-from graftviz.learners.feature_grafting import FeatureGrafting
+from graftviz import DiscreteTable, FeatureGrafting, Run
 from graftviz.player.records import answer, recorded_run
-from graftviz.runs import Run
-from graftviz.table import DiscreteTable
 
 pytestmark = pytest.mark.browser
 

@@ -11,8 +11,7 @@ from fakes import finished_run
 from held_socket import HeldSocket
 from waiting import eventually
 
-from graftviz.datasets import load_dataset
-from graftviz.learners.forced_pruning import ForcedPruning
+from graftviz import ForcedPruning, load_dataset
 from graftviz.material import prepare
 
 pytestmark = pytest.mark.browser

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from painting import painted, watch_painting
 
-from graftviz.datasets import load_dataset
+from graftviz import load_dataset
 from graftviz.material import prepare
 from graftviz.player.assets import view_script, view_style
 from graftviz.serving.scheduler import Scheduler
@@ -151,8 +151,7 @@ def test_a_click_on_a_node_marks_its_edges_and_lists_their_contributions(
     assert f"{names[j]} {worth:.2g}"[: len(names[j]) + 3] in listed.inner_text()
     page.mouse.move(0, 0)
     page.wait_for_function(
-        "(before) => document.querySelector('.gv-stage canvas').toDataURL() !== before",
-        arg=plain,
+        "(before) => document.querySelector('.gv-stage canvas').toDataURL() !== before", arg=plain
     )
     canvas.click(position={"x": x, "y": y})
     assert not listed.is_visible()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from waiting import eventually
 
-from graftviz.datasets import load_dataset
+from graftviz import load_dataset
 from graftviz.material import prepare
 from graftviz.racing import COLUMNS, Race, column_results
 from graftviz.serving.scheduler import Scheduler

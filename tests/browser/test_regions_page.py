@@ -11,10 +11,10 @@ import pytest
 from painting import painted, watch_painting
 from waiting import eventually
 
+from graftviz import local_marginal
 from graftviz.narrative.regions import bound_text
 from graftviz.player.assets import view_script
 from graftviz.player.models import grid_model
-from graftviz.regions import local_marginal
 
 pytestmark = pytest.mark.browser
 

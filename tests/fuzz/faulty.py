@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from random import Random
 
-from graftviz.errors import InputError
+from graftviz import InputError
 from tests.fuzz.cases import Case
 from tests.fuzz.kinds import Kind
 

@@ -7,12 +7,12 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
+from graftviz import open_table, read_table
 from graftviz.datasets import read_positions, read_truth
 from graftviz.dynamics import read_parents
 from graftviz.dynamics.reading import read_series
 from graftviz.formats.uai import read_evidence
 from graftviz.formats.uploads import read_uploaded_model
-from graftviz.table import open_table, read_table
 from tests.fuzz.archives import zip_case
 from tests.fuzz.cases import Case
 from tests.fuzz.links import follow_everywhere, link_case

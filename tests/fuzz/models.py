@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from graftviz import PairwiseMRF
 from graftviz.formats.graphml import model_graphml
 from graftviz.formats.node_link import node_link_json
 from graftviz.formats.uai import names_text, uai_text
-from graftviz.model import PairwiseMRF
 from tests.fuzz.cases import (
     NUMBERS,
     Case,

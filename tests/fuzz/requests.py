@@ -13,7 +13,7 @@ from pathlib import Path
 from random import Random
 from typing import NoReturn
 
-from graftviz.errors import InputError
+from graftviz import InputError
 from tests.fuzz.cases import Case, encoded, hostile_text, mutated_bytes
 from tests.load.wire import Wire
 

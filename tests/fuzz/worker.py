@@ -22,7 +22,7 @@ from typing import NamedTuple
 import psutil
 import pyarrow as pa
 
-from graftviz.errors import InputError
+from graftviz import InputError
 from tests.fuzz.cases import Case, random_for
 from tests.fuzz.kinds import Complaints, Kind
 
