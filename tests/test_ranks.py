@@ -119,7 +119,6 @@ def test_scores_beside_the_run_are_those_in_the_reservoir(
         ahead = [s for s in inactive.values() if s > scores[tuple(view.edges[0])]]
         assert step.rank == 1 + len(ahead)
         assert step.violating == sum(s > 1e-3 for s in inactive.values())
-        assert step.percentile == step.rank / len(inactive)
         picked = activation(view.edges, view.scores, 0.3)
         active |= {(int(i), int(j)) for i, j in view.edges[list(picked.chosen)]}
     assert [step.index for step in steps] == list(range(1, len(steps) + 1))

@@ -54,8 +54,7 @@ def test_low_rank_updates_equal_the_twin_after_every_edge(seed):
     response = DenseResponse(*arrays[:2])
     assert largest_gap(response, first_edges(arrays, 0)) < 1e-12
     for e in range(model.n_edges):
-        cells = arrays[3][e : e + 2]
-        assert response.add_edges(arrays[2][e : e + 1], cells, arrays[4])
+        assert response.update(*first_edges(arrays, e + 1)[1:])
         assert response.n_edges == e + 1
         assert largest_gap(response, first_edges(arrays, e + 1)) < 1e-9
     assert response.renewals == 0
@@ -120,7 +119,7 @@ def test_each_edge_that_makes_the_fixed_point_unstable_is_told():
     response = DenseResponse(*arrays[:2])
     seen = []
     for m in range(1, model.n_edges + 1):
-        seen.append(response.add_edges(arrays[2][m - 1 : m], arrays[3][m - 1 : m + 1], arrays[4]))
+        seen.append(response.update(*first_edges(arrays, m)[1:]))
         assert response.positive_definite == seen[-1]
         assert (response.unstable_node < 0) == seen[-1]
         assert np.isnan(response.covariance(0, 1)).all() == (not seen[-1])
@@ -151,7 +150,7 @@ def test_edges_together_count_and_not_their_order():
         arrays = (offsets, beliefs, edges[order], cells, pairs)
         assert twin_is_positive(arrays)
         response = DenseResponse(offsets, beliefs)
-        assert response.add_edges(edges[order], cells, pairs)
+        assert response.update(*arrays[1:])
         assert largest_gap(response, arrays) < 1e-9
         renewals.append(response.renewals)
     assert renewals == [0, 1]

@@ -86,12 +86,7 @@ def node_figure(
                 row=1,
                 col=2,
             )
-    figure.update_yaxes(
-        tickmode="array",
-        tickvals=_some(at),
-        ticktext=[labels[k] for k in _some(at)],
-        autorange="reversed",
-    )
+    figure.update_yaxes(**_ticks(labels), autorange="reversed")
     figure.update_xaxes(title_text="log potential wᵢ", nticks=4, row=1, col=1)
     figure.update_xaxes(title_text="probability", range=[0, 1.12], nticks=6, row=1, col=2)
     bars = len(labels) * (2 if after is not None else 1)
@@ -163,20 +158,15 @@ def edge_figure(model: PairwiseMRF, e: int, pair: np.ndarray | None) -> go.Figur
             row=k,
             col=1,
         )
-        at = np.arange(len(rows))
         figure.update_yaxes(
-            tickmode="array",
-            tickvals=_some(at),
-            ticktext=[rows[m] for m in _some(at)],
+            **_ticks(rows),
             autorange="reversed",
             title_text=escaped(_short(model.names[i])) if k == (len(maps) + 1) // 2 else None,
             row=k,
             col=1,
         )
-    across = np.arange(len(columns))
-    figure.update_xaxes(tickmode="array", tickvals=_some(across), showticklabels=False)
+    figure.update_xaxes(**_ticks(columns), showticklabels=False)
     figure.update_xaxes(
-        ticktext=[columns[m] for m in _some(across)],
         showticklabels=True,
         title_text=escaped(_short(model.names[j])),
         row=len(maps),
@@ -345,10 +335,14 @@ def _short(text: str, most: int = 24) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def _some(at: np.ndarray) -> list[int]:
-    """Return at most about twenty positions, so that labels do not overlap."""
-    every = max(1, -(-len(at) // 20))
-    return [int(k) for k in at[::every]]
+def _ticks(labels: Sequence[str]) -> dict[str, Any]:
+    """Return the ticks of an axis of states, at most twenty of them."""
+    shown = range(0, len(labels), max(1, -(-len(labels) // 20)))
+    return {
+        "tickmode": "array",
+        "tickvals": list(shown),
+        "ticktext": [labels[k] for k in shown],
+    }
 
 
 def _number(value: float, decimals: int = 2) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.special import softmax
 
 from graftviz.counts import PairCounts
 from graftviz.fitting.conditionals import (
@@ -226,8 +227,7 @@ class PseudoNetwork(FittedNetwork):
         state.drift[moved] += 1.0
         for i in np.flatnonzero(moved & (self.rows.starts < 0)):
             at = slice(int(state.node_offsets[i]), int(state.node_offsets[i + 1]))
-            belief = np.exp(node_weights[at] - node_weights[at].max())
-            self.rows.alone[at] = belief / belief.sum()
+            self.rows.alone[at] = softmax(node_weights[at])
         self.rebuild(np.flatnonzero(moved & (self.rows.starts >= 0)))
 
     def leave_one_out(self, *, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
@@ -294,8 +294,7 @@ class PseudoNetwork(FittedNetwork):
             _descend(weights, target, penalty, tolerance)
         else:
             weights[:] = self._alone[at]
-        belief = np.exp(weights - weights.max())
-        self.rows.alone[at] = belief / belief.sum()
+        self.rows.alone[at] = softmax(weights)
         self._losses[i] = -(target * np.log(self.rows.alone[at])).sum() * self.counts.n_rows
         length = float(np.linalg.norm(weights - before))
         if length > 0.0:
@@ -322,9 +321,8 @@ class PseudoNetwork(FittedNetwork):
         weights = self.state.node_weights[
             self.state.node_offsets[i] : self.state.node_offsets[i + 1]
         ]
-        belief = np.exp(weights - weights.max())
         block = rows.probabilities[int(rows.starts[i]) : stop].reshape(distinct, lanes)
-        block[:, :states] = belief / belief.sum()
+        block[:, :states] = softmax(weights)
         block[:, states:] = 1e-30
         rows.order[place] = np.argsort(rows.codes[i], kind="stable")
         at = int(rows.node_offsets[i]) + i
@@ -355,9 +353,7 @@ def _descend(weights: np.ndarray, target: np.ndarray, penalty: Penalty, toleranc
     threshold = penalty.lam * group_dimension(len(target), penalty.square_root)
     step = 1.0 / (0.5 + 2.0 * penalty.lam2)
     for _ in range(2000):
-        belief = np.exp(weights - weights.max())
-        belief /= belief.sum()
-        moved = weights - step * (belief - target + 2.0 * penalty.lam2 * weights)
+        moved = weights - step * (softmax(weights) - target + 2.0 * penalty.lam2 * weights)
         norm = float(np.linalg.norm(moved))
         moved *= max(0.0, 1.0 - step * threshold / norm) if norm > 0.0 else 0.0
         moved -= moved.mean()

@@ -88,42 +88,6 @@ class DenseResponse:
         dense_block(self.matrix, i, j, out.reshape(-1))
         return out
 
-    def add_edges(
-        self, edge_nodes: np.ndarray, edge_offsets: np.ndarray, pair_beliefs: np.ndarray
-    ) -> bool:
-        """Add new edges; all other beliefs are unchanged.
-
-        Parameters
-        ----------
-        edge_nodes : int64 array, shape (k, 2)
-        edge_offsets : int64 array, shape (k + 1 or more,)
-        pair_beliefs : float64 array, flat
-            b_ij of the new edges.
-
-        Returns
-        -------
-        bool
-            Whether H is positive definite.
-
-        Raises
-        ------
-        InputError
-            When the active nodes would have too many states; the object is unchanged then.
-        """
-        k, n_old = len(edge_nodes), self.n_edges
-        self._allocate(edge_nodes)
-        cells = np.asarray(edge_offsets[: k + 1])
-        pairs = np.array(pair_beliefs[cells[0] : cells[-1]])
-        starts, terms = edge_terms(
-            self.node_offsets, self._amplitudes, edge_nodes, cells - cells[0], pairs
-        )
-        self._edges = np.concatenate([self._edges, edge_nodes])
-        self._cells = np.concatenate([self._cells, self._cells[-1] + cells[1:] - cells[0]])
-        self._pairs = np.concatenate([self._pairs, pairs])
-        self._starts = np.concatenate([self._starts, self._starts[-1] + starts[1:]])
-        self._terms = np.concatenate([self._terms, terms])
-        return self._update_edges(np.arange(n_old, n_old + k), self._terms)
-
     def update(
         self,
         node_beliefs: np.ndarray,

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import entr
 
 from graftviz.model import PairwiseMRF
 
@@ -42,7 +43,7 @@ def strongest_partners(model: PairwiseMRF, strengths: np.ndarray | None = None) 
 
 def entropies(marginals: Sequence[np.ndarray]) -> np.ndarray:
     """Return −Σ p log p of every marginal, shape (n,)."""
-    return _sums(marginals, _entropy_terms(np.concatenate([np.zeros(0), *marginals])))
+    return _sums(marginals, entr(np.concatenate([np.zeros(0), *marginals])))
 
 
 def total_variations(before: Sequence[np.ndarray], after: Sequence[np.ndarray]) -> np.ndarray:
@@ -81,9 +82,9 @@ def mutual_informations(pairs: Sequence[np.ndarray]) -> np.ndarray:
         by_shape.setdefault(pair.shape, []).append(e)
     for members in by_shape.values():
         stacked = np.stack([pairs[e] for e in members])
-        rows = _entropy_terms(stacked.sum(axis=2)).sum(axis=1)
-        columns = _entropy_terms(stacked.sum(axis=1)).sum(axis=1)
-        result[members] = rows + columns - _entropy_terms(stacked).sum(axis=(1, 2))
+        rows = entr(stacked.sum(axis=2)).sum(axis=1)
+        columns = entr(stacked.sum(axis=1)).sum(axis=1)
+        result[members] = rows + columns - entr(stacked).sum(axis=(1, 2))
     return np.maximum(result, 0.0)
 
 
@@ -91,13 +92,6 @@ def deviation_from_independence(pair: np.ndarray) -> np.ndarray:
     """Return p(x,y) − p(x) p(y), shape (s_i, s_j); positive if x and y occur together."""
     deviation: np.ndarray = pair - np.outer(pair.sum(axis=1), pair.sum(axis=0))
     return deviation
-
-
-def _entropy_terms(p: np.ndarray) -> np.ndarray:
-    """Return −p log p, with 0 for p = 0."""
-    safe = np.where(p > 0.0, p, 1.0)
-    terms: np.ndarray = -safe * np.log(safe)
-    return terms
 
 
 def _sums(parts: Sequence[np.ndarray], flat: np.ndarray) -> np.ndarray:

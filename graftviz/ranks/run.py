@@ -42,11 +42,6 @@ class RankedStep:
     tests: int
     reservoir: ReservoirView
 
-    @property
-    def percentile(self) -> float:
-        """Rank as a share of the inactive pairs, in (0, 1]."""
-        return self.rank / self.inactive
-
 
 def ranked_steps(
     table: DiscreteTable,
