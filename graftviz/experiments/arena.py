@@ -178,28 +178,17 @@ def evaluation(model: PairwiseMRF, problem: bench.Problem) -> dict[str, Any]:
             notes.append(f"{method} did not converge in all runs.")
     except bench.FAILURES as error:
         notes.append(f"Inference: {error}")
-    return {
-        "nlpl": negative_log_pseudo_likelihood(model, problem.test),
-        "nll": likelihood,
-        "edges": model.n_edges,
-        "width": plan.width,
-        "width_is_least": not plan.is_affordable,
-        "inference": method,
-        "inference_seconds": seconds,
-        "inference_operations": counted,
-        "notes": notes,
-    }
+    found: dict[str, Any] = {"nll": likelihood, "edges": model.n_edges, "notes": notes}
+    found |= {"width": plan.width, "width_is_least": not plan.is_affordable, "inference": method}
+    found |= {"inference_seconds": seconds, "inference_operations": counted}
+    return {"nlpl": negative_log_pseudo_likelihood(model, problem.test), **found}
 
 
 def entry(row: bench.BenchRow) -> dict[str, Any]:
     """Return the results of one learner in one contest by the names of :data:`COLUMNS`."""
-    own = {
-        "data": row.measurement.size.source,
-        "learner": row.measurement.name,
-        "options": dict(row.measurement.options),
-        "learning_seconds": row.values.get("seconds"),
-        "runs": row.repetitions,
-        "failure": row.missing,
-    }
-    found = {**_EMPTY, **row.values, **own}
+    measurement = row.measurement
+    found = {**_EMPTY, **row.values, "learning_seconds": row.values.get("seconds")}
+    found |= {"data": measurement.size.source, "learner": measurement.name}
+    found |= {"options": dict(measurement.options), "runs": row.repetitions}
+    found |= {"failure": row.missing}
     return {name: found.get(name) for name in COLUMNS}

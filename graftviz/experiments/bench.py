@@ -93,12 +93,8 @@ class Problem:
         while len(edges) < (size.edges or 0):
             i, j = sorted(rng.choice(size.nodes, size=2, replace=False).tolist())
             edges.add((i, j))
-        return random_model(
-            np.array(sorted(edges)),
-            [size.states] * size.nodes,
-            edge_sigma=size.edge_sigma,
-            seed=size.seed,
-        )
+        pairs, states = np.array(sorted(edges)), [size.states] * size.nodes
+        return random_model(pairs, states, edge_sigma=size.edge_sigma, seed=size.seed)
 
     @cached_property
     def tables(self) -> tuple[DiscreteTable, DiscreteTable]:

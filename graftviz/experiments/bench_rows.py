@@ -54,13 +54,9 @@ def _counting() -> list[Measurement]:
     bincount = Yardstick(_BINCOUNT, work.count_by_bincount)
     crosstab = Yardstick(_CROSSTAB, work.count_by_crosstab)
     goals = {most: (Goal("ratio", 50, 150),)}
-    return [
-        *(
-            Measurement(name, size_of(n), work.count_pairs, bincount, goals.get(n, ()))
-            for n in NODES
-        ),
-        Measurement(name, size_of(most), work.count_pairs, crosstab),
-    ]
+    run = work.count_pairs
+    found = [Measurement(name, size_of(n), run, bincount, goals.get(n, ())) for n in NODES]
+    return [*found, Measurement(name, size_of(most), run, crosstab)]
 
 
 def _propagation() -> list[Measurement]:
@@ -96,27 +92,13 @@ def _defaults() -> list[Measurement]:
         Goal("recall of 1.5 n", 0.70, 0.75),
         Goal("seconds", math.inf, 5.0),
     )
-    return [
-        *(
-            Measurement(
-                DEFAULTS if n > 100 else f"{DEFAULTS}, median of {len(SEEDS)} samples",
-                size_of(n),
-                work.learning(work.defaults),
-                yardsticks.get(n),
-                goals,
-                "learners",
-                seeds=() if n > 100 else SEEDS,
-            )
-            for n, goals in _DEFAULT_GOALS.items()
-        ),
-        Measurement(
-            f"{DEFAULTS}, 1.5 n edges",
-            size_of(200),
-            work.half_more_edges,
-            goals=half_more,
-            group="learners",
-        ),
-    ]
+    learning, found = work.learning(work.defaults), []
+    for n, goals in _DEFAULT_GOALS.items():
+        name = DEFAULTS if n > 100 else f"{DEFAULTS}, median of {len(SEEDS)} samples"
+        shared = size_of(n), learning, yardsticks.get(n), goals, "learners"
+        found.append(Measurement(name, *shared, seeds=() if n > 100 else SEEDS))
+    name, run = f"{DEFAULTS}, 1.5 n edges", work.half_more_edges
+    return [*found, Measurement(name, size_of(200), run, None, half_more, "learners")]
 
 
 def _grafting() -> list[Measurement]:
@@ -147,25 +129,18 @@ def _grafting_of(n: int) -> list[Measurement]:
 
 
 def _large() -> Measurement:
-    return Measurement(
-        f"best-choice, {work.PAPER}, α = 1, first {work.LARGE_EDGES} edges",
-        Size(10_000, 20_000, STATES),
-        work.first_activations,
-        goals=(
-            Goal("seconds", 5.0, 1.0),
-            Goal("share of pairs", 0.03, 0.005),
-            Goal("precision", 0.6, 0.9),
-        ),
-        group="learners",
-    )
+    name = f"best-choice, {work.PAPER}, α = 1, first {work.LARGE_EDGES} edges"
+    goals = Goal("seconds", 5.0, 1.0), Goal("share of pairs", 0.03, 0.005)
+    size, precision = Size(10_000, 20_000, STATES), Goal("precision", 0.6, 0.9)
+    run = work.first_activations
+    return Measurement(name, size, run, None, (*goals, precision), "learners")
 
 
 def _exact() -> list[Measurement]:
     grid, band = (Goal("seconds", 10.0, 3.0),), (Goal("seconds", 30.0, 5.0),)
+    square = "exact inference, 20 × 20 binary grid"
     name = f"exact inference, a band of 11 states, width {work.BAND}"
     return [
-        Measurement(
-            "exact inference, 20 × 20 binary grid", Size(400, 0, 2), work.grid_marginals, goals=grid
-        ),
+        Measurement(square, Size(400, 0, 2), work.grid_marginals, goals=grid),
         Measurement(name, Size(30, 0, 11), work.band_marginals, goals=band),
     ]

@@ -149,7 +149,7 @@ def plain_fit(lab: Lab, size: Size) -> Repetition:
     edges = problem.model.edges
     margins, tables = plain.frequencies(problem.codes, size.states, edges)
     work = plain.PlainLikelihoodFit(edges, margins, tables, lam=LAM, lam2=LAM2)
-    fitted, sample = timed(lambda: work.minimise(most_evaluations=FIT_EVALUATIONS))
+    fitted, sample = timed(lambda: work.minimise(most=FIT_EVALUATIONS))
     facts = {"objective": fitted.objective, "evaluations": float(fitted.evaluations)}
     return sample._replace(facts=facts)
 
@@ -184,11 +184,8 @@ def learning(make: Callable[[Size], Learner]) -> Work:
 
     def work(lab: Lab, size: Size) -> Repetition:
         outcome, sample = _learned(make(size), lab, size)
-        facts = {
-            "objective": outcome.objective,
-            "KKT residual": outcome.kkt_residual,
-            "share of pairs": outcome.tables_counted / outcome.tables_possible,
-        }
+        facts = {"objective": outcome.objective, "KKT residual": outcome.kkt_residual}
+        facts |= {"share of pairs": outcome.tables_counted / outcome.tables_possible}
         return sample._replace(model=outcome.model(), facts=facts)
 
     return work
@@ -218,15 +215,8 @@ def few_edges(_size: Size) -> EdgeGrafting:
 
 def best_choice(alpha: float, *, hubs: bool = True) -> Callable[[Size], BestChoice]:
     """Return a factory of best-choice grafting with the paper's score and n / 2 tests per step."""
-    return lambda size: BestChoice(
-        alpha=alpha,
-        hubs=hubs,
-        lam=LAM,
-        lam2=LAM2,
-        t_max=math.ceil(size.nodes / 2),
-        max_edges=_three_n(size),
-        preset="paper",
-    )
+    learner = partial(BestChoice, alpha=alpha, hubs=hubs, lam=LAM, lam2=LAM2, preset="paper")
+    return lambda size: learner(t_max=math.ceil(size.nodes / 2), max_edges=_three_n(size))
 
 
 def _three_n(size: Size) -> int:
@@ -246,15 +236,8 @@ def nodewise(lab: Lab, size: Size) -> Repetition:
     problem = lab.problem(size)
     count = size.nodes if size.nodes <= NODEWISE_MOST else NODEWISE_PART
     nodes = np.linspace(0, size.nodes - 1, count).astype(int)
-    norms, sample = timed(
-        lambda: plain.nodewise_l1(
-            problem.codes,
-            size.states,
-            nodes.tolist(),
-            strength=NODEWISE_STRENGTH,
-            iterations=NODEWISE_PASSES,
-        )
-    )
+    regress = partial(plain.nodewise_l1, strength=NODEWISE_STRENGTH, iterations=NODEWISE_PASSES)
+    norms, sample = timed(lambda: regress(problem.codes, size.states, nodes.tolist()))
     if count < size.nodes:
         return sample.scaled(size.nodes / count)
     pairs = np.column_stack(np.triu_indices(size.nodes, 1))

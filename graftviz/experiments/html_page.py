@@ -36,11 +36,7 @@ def machine(**packages: str) -> dict[str, str]:
     packages : str
         Names of installed packages by their titles.
     """
-    return {
-        "graftviz": __version__,
-        "cores": str(os.cpu_count()),
-        "processor": platform.machine(),
-        "system": platform.system(),
-        "Python": platform.python_version(),
-        **{name: version(package) for name, package in packages.items()},
-    }
+    facts = {"graftviz": __version__, "cores": str(os.cpu_count())}
+    facts |= {"processor": platform.machine(), "system": platform.system()}
+    facts |= {"Python": platform.python_version()}
+    return facts | {name: version(package) for name, package in packages.items()}

@@ -140,13 +140,9 @@ class Propagation:
         fields[:, self.reached] += np.add.reduceat(np.log(self.messages), self._starts, axis=1)
         highest = fields.max(axis=0)
         of_nodes = highest + np.log(np.exp(fields - highest).sum(axis=0))
-        beliefs = self.beliefs()
-        of_ends = np.zeros(len(self.edges))
-        for side, into in ((0, self.first), (1, self.second)):
-            cavities = beliefs[:, self.edges[:, side]] / self.messages[:, into]
-            of_ends += np.log((cavities * self.messages[:, into]).sum(axis=0))
+        # Beliefs are normalised, so that the products of cavities and messages sum to 1.
         of_edges = np.log(self._joint().sum(axis=(0, 1))) + self.shifts
-        return float(of_nodes.sum() + (of_edges - of_ends).sum())
+        return float(of_nodes.sum() + of_edges.sum())
 
     def _joint(self) -> np.ndarray:
         """Return cavity · potential · cavity of every edge, shape (s, s, m)."""
@@ -247,11 +243,7 @@ class PlainLikelihoodFit:
         self.bp = (bp_tolerance, most_sweeps)
 
     def minimise(
-        self,
-        start: PlainFit | None = None,
-        *,
-        tolerance: float = 1e-6,
-        most_evaluations: int = 4000,
+        self, start: PlainFit | None = None, *, tolerance: float = 1e-6, most: int = 4000
     ) -> PlainFit:
         """Minimise from `start`, which may have fewer edges, or from independence.
 
@@ -259,7 +251,7 @@ class PlainLikelihoodFit:
         ----------
         tolerance : float
             Largest gradient entry at which L-BFGS stops.
-        most_evaluations : int
+        most : int
             Limit on evaluations. The objective is not smooth where the weights of a group are zero,
             and L-BFGS is slow there.
         """
@@ -268,17 +260,13 @@ class PlainLikelihoodFit:
         if start is not None:
             node_weights = start.node_weights
             edge_weights[: len(start.edge_weights)] = start.edge_weights
+        limits = {"maxiter": most, "maxfun": most}
         found = minimize(
             self.value_and_slope,
             np.concatenate([node_weights.ravel(), edge_weights.ravel()]),
             jac=True,
             method="L-BFGS-B",
-            options={
-                "maxiter": most_evaluations,
-                "maxfun": most_evaluations,
-                "gtol": tolerance,
-                "ftol": 1e-14,
-            },
+            options={**limits, "gtol": tolerance, "ftol": 1e-14},
         )
         objective, _ = self.value_and_slope(found.x)  # leaves the beliefs at the minimum
         nodes, weights = self._split(found.x)

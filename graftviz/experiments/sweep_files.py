@@ -148,15 +148,9 @@ def _some(values: Mapping[str, Any], *names: str) -> dict[str, Any]:
 def _details(row: BenchRow) -> dict[str, Any]:
     """Return what the JSON of a row has beyond the CSV: all values, the size and the goals."""
     names = ("quantity", "least", "wanted", "measured", "verdict")
-    return {
-        "values": row.values,
-        "yardstick_values": row.yardstick_values,
-        "size": dataclasses.asdict(row.measurement.size),
-        "goals": [
-            dict(zip(names, (*goal, value, verdict), strict=True))
-            for goal, value, verdict in row.verdicts()
-        ],
-    }
+    goals = [dict(zip(names, (*goal, *found), strict=True)) for goal, *found in row.verdicts()]
+    size = dataclasses.asdict(row.measurement.size)
+    return {**attributes(row, "values", "yardstick_values"), "size": size, "goals": goals}
 
 
 def _goal_lines(rows: Sequence[BenchRow]) -> list[str]:
@@ -165,18 +159,15 @@ def _goal_lines(rows: Sequence[BenchRow]) -> list[str]:
         yardstick = row.measurement.yardstick
         for goal, value, verdict in row.verdicts():
             sign = "≤ " if goal.quantity in LOWER_IS_BETTER else "≥ "
-            ratio = f"ratio to {yardstick.name}" if yardstick else "ratio"
-            least = sign + _format_quantity(goal.quantity, goal.least)
-            cells.append(
-                [
-                    *_work(row),
-                    ratio if goal.quantity == "ratio" else goal.quantity,
-                    least if math.isfinite(goal.least) else "–",
-                    sign + _format_quantity(goal.quantity, goal.target),
-                    _value(row.values, goal.quantity),
-                    verdict if value is not None else row.missing or verdict,
-                ]
-            )
+            name = goal.quantity
+            if name == "ratio" and yardstick:
+                name = f"ratio to {yardstick.name}"
+            limits = (goal.least, goal.target)
+            least, target = (sign + _format_quantity(goal.quantity, limit) for limit in limits)
+            least = least if math.isfinite(goal.least) else "–"
+            outcome = verdict if value is not None else row.missing or verdict
+            measured = _value(row.values, goal.quantity)
+            cells.append([*_work(row), name, least, target, measured, outcome])
     return _table(("work", "n", "rows", "quantity", "goal", "target", "measured", ""), cells)
 
 

@@ -160,3 +160,16 @@ def _outcome(judged: Mapping[str, bool]) -> str:
     if 0 < len(wrong) <= _LISTED and len(wrong) < len(judged):
         words += f", not for {'; '.join(wrong)}"
     return words
+
+
+class Paper(NamedTuple):
+    """Beginning of the names of a paper's experiments, and the title of the paper."""
+
+    prefix: str
+    title: str
+
+    def item(self, item: str, section: str) -> dict[str, Any]:
+        """Return name and place of the experiment of a "figure …" or "table …"."""
+        short = item.replace("figure ", "fig").replace("table ", "table")
+        place = f"{self.title}, {item} and section {section}"
+        return {"name": f"{self.prefix}-{short}", "place": place}

@@ -238,13 +238,12 @@ def draw_curves(
     charts = []
     for name, here in rows.group("panel").items():
         first = here.where(seed=min(here.column("seed")))
-        lines = {
-            QUANTITIES[key]: [
-                _line(row, key, _whole(here)) for row in first if row["points"][key][-1] is not None
-            ]
-            for key in quantities
-        }
-        charts.append(CurvePanel(name, {key: found for key, found in lines.items() if found}))
+        lines = {}
+        for key in quantities:
+            shown = [row for row in first if row["points"][key][-1] is not None]
+            if shown:
+                lines[QUANTITIES[key]] = [_line(row, key, _whole(here)) for row in shown]
+        charts.append(CurvePanel(name, lines))
     return learning_curves(title, charts, axis=axis)
 
 
@@ -379,11 +378,8 @@ SAME_OBJECTIVE: tuple[Check, ...] = (
     of_methods("objective"),
     ("proved to have converged", lambda r: r.nested("converged", "panel", "method", of=all)),
 )
-FIRST_HIT_LAST: Check = (
-    "seconds of first hit to those of others",
-    each_panel(lambda rows: _ratios(rows, "seconds", FIRST_HIT)),
-    "above 1",
-)
+_first_hits = each_panel(lambda rows: _ratios(rows, "seconds", FIRST_HIT))
+FIRST_HIT_LAST: Check = ("seconds of first hit to those of others", _first_hits, "above 1")
 
 
 def _descended(rows: Table) -> dict[str, float]:
@@ -513,11 +509,8 @@ def _areas(rows: Table) -> Values:
     return Values({f"α = {x:g}": [a[False], a[True]] for x, a in areas.items() if len(a) == 2})
 
 
+_gains = each_panel(lambda rows: _areas(rows).map(lambda both: both[1] - both[0]))
 HUBS_HELP: tuple[Check, ...] = (
-    (
-        "change of the mean recall over all numbers of edges by the hub rule",
-        each_panel(lambda rows: _areas(rows).map(lambda both: both[1] - both[0])),
-        "above 0.01",
-    ),
+    ("change of the mean recall over all numbers of edges by the hub rule", _gains, "above 0.01"),
     ("mean recall without and with", each_panel(_areas)),
 )

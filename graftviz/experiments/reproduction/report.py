@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import os
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
@@ -11,6 +12,7 @@ import plotly.graph_objects as go
 from graftviz.experiments.html_page import html_page, machine
 from graftviz.experiments.reproduction.claims import Claim, Held, Verdict
 from graftviz.experiments.reproduction.experiment import Reproduction
+from graftviz.experiments.reproduction.rows import Row
 from graftviz.formats.json_values import json_text
 from graftviz.options import attributes
 from graftviz.table.csv_text import csv_text
@@ -43,9 +45,9 @@ def measured_json(
     reproduction: Reproduction,
     *,
     command: str,
-    missing: str = "",
-    interrupted: bool = False,
-    files: Sequence[str] = (),
+    missing: str,
+    interrupted: bool,
+    files: Sequence[str],
 ) -> str:
     """Return all measurements and verdicts as JSON.
 
@@ -62,6 +64,7 @@ def measured_json(
     experiment = reproduction.experiment
     names = {"Python": "python", "processor": "machine"}
     facts = machine(numpy="numpy", numba="numba", plotly="plotly")
+    versions = {names.get(key, key): value for key, value in facts.items()}
     content = {
         "experiment": experiment.name,
         **attributes(experiment, "title", "place"),
@@ -70,15 +73,7 @@ def measured_json(
         "claim": " ".join(claim.words for claim in experiment.claims),
         "held": reproduction.held(),
         "sentence": _sentence(reproduction, missing),
-        "claims": [
-            {
-                "claim": claim.words,
-                "held": verdict.held,
-                "measured": verdict.sentence,
-                "numbers": verdict.numbers,
-            }
-            for claim, verdict in reproduction.verdicts()
-        ],
+        "claims": [_judged(*pair) for pair in reproduction.verdicts()],
         "measured": experiment.summarised(reproduction.rows),
         **attributes(experiment, "settings", "notes"),
         "missing": missing,
@@ -86,12 +81,17 @@ def measured_json(
         "parts": len(reproduction.parts),
         "parts_measured": len(reproduction.measured),
         "parts_kept_from_earlier": len(reproduction.reused),
-        "versions": {names.get(key, key): value for key, value in facts.items()},
+        "versions": {**versions, "cores": os.cpu_count()},
         "command": command,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "files": list(files),
     }
     return json_text(content)
+
+
+def _judged(claim: Claim, verdict: Verdict) -> Row:
+    measured = {"claim": claim.words, "measured": verdict.sentence}
+    return measured | attributes(verdict, "held", "numbers")
 
 
 def data_csv(reproduction: Reproduction) -> str:

@@ -1,4 +1,4 @@
-"""Figures and tables of the paper on best-choice edge grafting."""
+"""Figures and tables on best-choice edge grafting: of its paper, and of chapter 3 of the thesis."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import plotly.graph_objects as go
 
 from graftviz.experiments.bench import Size
 from graftviz.experiments.reproduction import curves
-from graftviz.experiments.reproduction.claims import Check, Claim
+from graftviz.experiments.reproduction.claims import Check, Claim, Paper
 from graftviz.experiments.reproduction.curves import Panel
 from graftviz.experiments.reproduction.experiment import Experiment, MeasuringTask, Part
 from graftviz.experiments.reproduction.rows import LineFigure, Row, Table, Values
@@ -23,7 +23,7 @@ from graftviz.figures import reproduction as figures
 from graftviz.learners.edge_grafting import EdgeGrafting
 from graftviz.tuning import PAPER_GRID, USEFUL_GRID, tuning_grid
 
-_PAPER = "Best-choice edge grafting"
+_PAPER = Paper("best-choice", "Best-choice edge grafting")
 
 
 def rehearsal_size(nodes: int) -> Size:
@@ -43,13 +43,9 @@ def small_size(nodes: int) -> Size:
 
 def three_n(small: Sequence[int], paper: Sequence[int]) -> Row:
     """Return panels of 3n edges by scale, of n at rehearsal."""
-    return {
-        "panels": (
-            [Panel(rehearsal_size(n), n) for n in (8, 10)],
-            [Panel(small_size(n), 3 * n) for n in small],
-            [Panel(paper_size(n), 3 * n) for n in paper],
-        )
-    }
+    tiny = [Panel(rehearsal_size(n), n) for n in (8, 10)]
+    some = [Panel(small_size(n), 3 * n) for n in small]
+    return {"panels": (tiny, some, [Panel(paper_size(n), 3 * n) for n in paper])}
 
 
 def data_panels(size: Size, edges: int, few: int) -> tuple[Panel, ...]:
@@ -88,31 +84,15 @@ def learning_curves(
 
 
 def against_time(
-    figure: str,
-    measure: str,
-    *claims: Claim,
-    name: str,
-    place: str,
-    methods: Sequence[curves.Method],
-    **shared: Any,
+    methods: Sequence[curves.Method], names: Row, measure: str, *claims: Claim, **shared: Any
 ) -> Experiment:
-    """Return a figure of a measure against time, of runs with 3n edges.
-
-    Parameters
-    ----------
-    figure : str
-        Its number, which follows `name` and takes the place of ``{}`` in `place`.
-    """
-    return Experiment(
-        name=f"{name}{figure}",
-        title=f"{_MEASURES[measure]} against time, 3n edges",
-        place=place.format(figure),
-        claims=claims,
-        **learning_curves(measure, methods=methods),
-        **shared,
-    )
+    """Return a figure of a measure against time, of runs with 3n edges."""
+    title = f"{_MEASURES[measure]} against time, 3n edges"
+    runs = learning_curves(measure, methods=methods)
+    return Experiment(**names, title=title, claims=claims, **runs, **shared)
 
 
+_hub_curves = partial(learning_curves, "recall", axis="edges", held_out=False, repeats=3)
 _MEASURES = {"objective": "Objective", "nlpl": "Held-out NLPL", "recall": "Recall of true edges"}
 ONE_SEED = "One sample and one seed per size, as far as the paper states; --seed draws others."
 CACHED = "Figures of the same runs share cached results if they use the same folder."
@@ -127,16 +107,19 @@ _FASTER = Claim("Best-choice is much faster than exhaustive edge grafting.", cur
 FEWER = Claim("It counts pair tables on demand and tests only some of the edges.", *curves.FEWER)
 CORRELATED = Claim("Objective and held-out NLPL are positively correlated.", curves.CORRELATED)
 NO_OVERFITTING = Claim("Also with small α the models do not overfit.", curves.NO_OVERFITTING)
-RECALL_BY_ALPHA = Claim(
-    "A larger α recovers more of the true edges, and takes longer.",
-    *curves.better_with_alpha("recall"),
-)
-SMALL_ALPHA = Claim(
-    "Smaller α converge faster, at a somewhat worse objective.",
-    *curves.better_with_alpha("objective"),
-)
+_LARGER_ALPHA = "A larger α recovers more of the true edges, and takes longer."
+RECALL_BY_ALPHA = Claim(_LARGER_ALPHA, *curves.better_with_alpha("recall"))
+_SMALLER_ALPHA = "Smaller α converge faster, at a somewhat worse objective."
+SMALL_ALPHA = Claim(_SMALLER_ALPHA, *curves.better_with_alpha("objective"))
 FIRST_HIT_LAST = Claim("First hit converges last.", curves.FIRST_HIT_LAST)
-FITS_OFTEN = "It fits the weights after every single edge."
+
+
+def first_hit_is_poor(quantity: str, words: str) -> Claim:
+    """Return the claim that first hit ends first, with a poor value of a quantity."""
+    remark = "It fits the weights after every single edge."
+    return Claim(words, *curves.quick_but_poor(quantity), remark=remark)
+
+
 _GAP_GROWS = Claim(
     "The more variables, the larger the advantage over edge grafting.", *curves.GAP_GROWS
 )
@@ -208,6 +191,7 @@ _RANK_CLAIMS = (
 _AT_START, _AT_END = "pair tables before the first edge", "pair tables at the last edge"
 _SCORES, _MOST_SCORES = "edges scored in one step", "most edges scored in one step"
 _COUNTED = (curves.baselines()[0], curves.best_choice(1.0))
+_KINDS = {kind: kind for kind in (_AT_START, _AT_END, _SCORES)}
 _LOOKS = {m.name: curves.look_of({**m._asdict(), "method": m.name}) for m in _COUNTED}
 
 
@@ -220,17 +204,10 @@ def count_table(rows: Iterable[Row]) -> Table:
         if not active.any():
             continue
         later = np.diff(tests) if len(tests) > 1 else tests
-        table.append(
-            {
-                "method": row["method"],
-                "n": row["nodes"],
-                "steps": row["steps"],
-                "t_max": None if row["alpha"] is None else math.ceil(row["nodes"] / 4),
-                _AT_START: float(tables[0]),
-                _AT_END: float(tables[-1]),
-                **{_SCORES: float(later.mean()), _MOST_SCORES: int(later.max())},
-            }
-        )
+        t_max = None if row["alpha"] is None else math.ceil(row["nodes"] / 4)
+        counted = {"method": row["method"], "n": row["nodes"], "steps": row["steps"]}
+        counted |= {"t_max": t_max, _AT_START: float(tables[0]), _AT_END: float(tables[-1])}
+        table.append(counted | {_SCORES: float(later.mean()), _MOST_SCORES: int(later.max())})
     return table.by("n")
 
 
@@ -252,6 +229,16 @@ def _of_best_choice(value: Callable[[Row], float]) -> Callable[[Table], dict[str
     }
 
 
+_tables_to_bound = _of_best_choice(
+    lambda row: row[_AT_END] / (row[_AT_START] + (row["steps"] - 1) * row["t_max"])
+)
+
+
+def _most_tests_to_bound(rows: Table) -> float:
+    return max(_of_best_choice(lambda row: row[_MOST_SCORES] / row["t_max"])(rows).values())
+
+
+_count_lines = partial(LineFigure, "n", "variables n", _KINDS, _LOOKS)
 COUNTED = (
     "α = 1, one edge a step, and the same number of edges for all n. The cost of inference is not "
     "counted."
@@ -265,16 +252,7 @@ COUNTS: dict[str, Any] = {
         )
     },
     "parts": partial(curves.learner_runs, methods=_COUNTED, held_out=False),
-    "figure": LineFigure(
-        "n",
-        "variables n",
-        {kind: kind for kind in (_AT_START, _AT_END, _SCORES)},
-        _LOOKS,
-        table=count_table,
-        log_x=True,
-        log_y=True,
-        power_of="n",
-    ),
+    "figure": _count_lines(table=count_table, log_x=True, log_y=True, power_of="n"),
     "table": count_table,
     "summary": curves.run_table,
     "settings": {
@@ -291,22 +269,12 @@ COUNTS: dict[str, Any] = {
         Claim(
             "By the j-th edge best-choice has counted at most (r + j t_max) tables, r being those "
             "that fill the reservoir.",
-            (
-                "tables at the last edge to r + j t_max",
-                _of_best_choice(
-                    lambda row: row[_AT_END] / (row[_AT_START] + (row["steps"] - 1) * row["t_max"])
-                ),
-                "at most 1",
-            ),
+            ("tables at the last edge to r + j t_max", _tables_to_bound, "at most 1"),
         ),
         Claim(
             "Deciding which edge comes next costs edge grafting O(n² s²), best-choice O(t_max s²).",
             *_power_checks(_SCORES),
-            (
-                "largest number of tests in a step to t_max",
-                lambda r: max(_of_best_choice(lambda w: w[_MOST_SCORES] / w["t_max"])(r).values()),
-                "at most 1",
-            ),
+            ("largest number of tests in a step to t_max", _most_tests_to_bound, "at most 1"),
         ),
     ),
     "cost": ("5 s", "45 s"),
@@ -332,11 +300,9 @@ def tuning_parts(seed: int, size: Size) -> Iterator[Part]:
 def _tune(size: Size, grid: dict[str, Sequence[Any]], task: MeasuringTask) -> list[Row]:
     problem = task.data.problem(size)
     most = min(3 * size.nodes, math.comb(size.nodes, 2))
-    tuning = tuning_grid(
-        problem.train,
-        EdgeGrafting(preset="paper", max_edges=most),
-        grid,
-        test=problem.test,
+    learner = EdgeGrafting(preset="paper", max_edges=most)
+    tune = partial(tuning_grid, problem.train, learner, grid, test=problem.test)
+    tuning = tune(
         truth=problem.truth,
         seed=size.seed,
         jobs=1,
@@ -410,6 +376,10 @@ def _precision_of_least(rows: Table) -> float:
     return float(first - last)
 
 
+def _inactive(rows: Table) -> Values:
+    return rows.nested("edges", "grid", of=lambda edges: edges.count(0))
+
+
 _TUNING_CLAIMS = (
     Claim(
         "A grid of λ from 10⁻⁴ to 1 and λ₂ from 0.5 to 1.5 holds the pair with the best recall and "
@@ -420,10 +390,7 @@ _TUNING_CLAIMS = (
             "at least 0.9",
         ),
         ("decrease of the NLPL from that without edges", _gains),
-        (
-            "pairs that activate nothing",
-            lambda rows: rows.nested("edges", "grid", of=lambda edges: edges.count(0)),
-        ),
+        ("pairs that activate nothing", _inactive),
         ("best recall and its λ and λ₂", _best_points("recall")),
         ("best NLPL and its λ and λ₂", _best_points("nlpl_test")),
     ),
@@ -444,21 +411,16 @@ _TUNING_CLAIMS = (
 
 _JESTER = Size(100, 66_000, held_out=7_400, source="jester")
 _YUMMLY = Size(489, 9_500, 2, held_out=500, source="yummly")
+_ON_DATA = data_panels(_JESTER, 300, 50), data_panels(_YUMMLY, 1_467, 120)
 _ALL = curves.all_methods()
+_NOTES = (LAZY, T_MAX, ONE_SEED, CACHED)
 _against_time = partial(
-    against_time,
-    name="best-choice-fig",
-    place=_PAPER + ", figure {} and section 4.2",
-    methods=_ALL,
-    sizes=_THREE_SIZES,
-    cost=("10 s", "2 min"),
-    notes=(LAZY, T_MAX, ONE_SEED, CACHED),
+    against_time, _ALL, sizes=_THREE_SIZES, cost=("10 s", "2 min"), notes=_NOTES
 )
-EXPERIMENTS = (
+_PAPER_EXPERIMENTS = (
     Experiment(
-        name="best-choice-fig1",
+        **_PAPER.item("figure 1", "4.1"),
         title="Ranks of the best edge in a reservoir",
-        place=f"{_PAPER}, figure 1 and section 4.1",
         sizes={"n": (30, 400, 400), "largest": (80, 500, 500), "trials": (60, 100, 100)},
         parts=rank_parts,
         figure=_draw_ranks,
@@ -467,7 +429,7 @@ EXPERIMENTS = (
         cost=("5 s", "5 s"),
     ),
     _against_time(
-        "2",
+        _PAPER.item("figure 2", "4.2"),
         "objective",
         _FASTER,
         FEWER,
@@ -475,10 +437,8 @@ EXPERIMENTS = (
             "A larger α gives a better objective and takes longer.",
             *curves.better_with_alpha("objective"),
         ),
-        Claim(
-            "First hit reaches the edge limit first, with a worse objective.",
-            *curves.quick_but_poor("objective"),
-            remark=FITS_OFTEN,
+        first_hit_is_poor(
+            "objective", "First hit reaches the edge limit first, with a worse objective."
         ),
         _GAP_GROWS,
         Claim(
@@ -487,26 +447,23 @@ EXPERIMENTS = (
         ),
     ),
     _against_time(
-        "3",
+        _PAPER.item("figure 3", "4.2"),
         "nlpl",
         CORRELATED,
         NO_OVERFITTING,
         Claim("A larger α predicts better, and takes longer.", *curves.better_with_alpha("nlpl")),
     ),
     _against_time(
-        "4",
+        _PAPER.item("figure 4", "4.2"),
         "recall",
         RECALL_BY_ALPHA,
-        Claim(
-            "First hit reaches the edge limit first, with the worst edges.",
-            *curves.quick_but_poor("recall"),
-            remark=FITS_OFTEN,
+        first_hit_is_poor(
+            "recall", "First hit reaches the edge limit first, with the worst edges."
         ),
     ),
     Experiment(
-        name="best-choice-fig5",
+        **_PAPER.item("figure 5", "4.2"),
         title="Objective to full convergence",
-        place=f"{_PAPER}, figure 5 and section 4.2",
         sizes=until_converged(40, 200),
         **learning_curves("objective", methods=_ALL, held_out=False),
         cost=("10 s", "30 s"),
@@ -524,13 +481,10 @@ EXPERIMENTS = (
         notes=(LAZY, T_MAX, ONE_SEED),
     ),
     Experiment(
-        name="best-choice-fig6",
+        **_PAPER.item("figure 6", "4.2"),
         title="Recall with and without the hub heuristic",
-        place=f"{_PAPER}, figure 6 and section 4.2",
         sizes=three_n((60,), (200,)),
-        **learning_curves(
-            "recall", methods=curves.hub_methods(), axis="edges", held_out=False, repeats=3
-        ),
+        **_hub_curves(methods=curves.hub_methods()),
         cost=("15 s", "75 s"),
         claims=(
             Claim(
@@ -541,15 +495,10 @@ EXPERIMENTS = (
         notes=(T_MAX, MORE_SEEDS),
     ),
     Experiment(
-        name="best-choice-fig7",
+        **_PAPER.item("figure 7", "4.3"),
         title="Objective and held-out NLPL on Jester and Yummly",
-        place=f"{_PAPER}, figure 7 and section 4.3",
         needs=("jester", "yummly"),
-        sizes={
-            "panels": tuple(
-                zip(data_panels(_JESTER, 300, 50), data_panels(_YUMMLY, 1_467, 120), strict=True)
-            )
-        },
+        sizes={"panels": list(zip(*_ON_DATA, strict=True))},
         **learning_curves("objective", "nlpl", methods=_ALL),
         cost=("10 s", "2 min"),
         claims=(CORRELATED, _FASTER, FEWER, SMALL_ALPHA, _GAP_GROWS),
@@ -562,16 +511,15 @@ EXPERIMENTS = (
         ),
     ),
     Experiment(
-        name="best-choice-table1",
+        **_PAPER.item("table 1", "3.2"),
         title="Counted work against the stated complexities",
-        place=f"{_PAPER}, table 1 and section 3.2",
         **COUNTS,
         notes=(T_MAX, COUNTED),
     ),
     Experiment(
         name="best-choice-tuning",
         title="The grid of λ and λ₂",
-        place=f"{_PAPER}, appendix C",
+        place=f"{_PAPER.title}, appendix C",
         sizes={"size": (rehearsal_size(8), small_size(50), paper_size(200))},
         parts=tuning_parts,
         figure=_draw_tuning,
@@ -588,3 +536,127 @@ EXPERIMENTS = (
         cost=("5 s", "35 s"),
     ),
 )
+
+# --- chapter 3 of the thesis, where best-choice is called online edge grafting -------------------
+
+_THESIS = Paper("thesis", "Thesis, chapter 3")
+_ONLINE = curves.all_methods("thesis")
+_ALL_QUEUED = (
+    "The thesis states t_max ≪ n and O(n) edges; here t_max = n / 4 and 3n edges. All pairs are "
+    "queued at the start, and the first filling continues until the reservoir is full."
+)
+_ONLINE_FASTER = Claim("Online edge grafting is faster than edge grafting.", curves.FASTER)
+_FIRST_HIT = first_hit_is_poor("objective", "First hit reaches its edges first, and fits poorly.")
+_FOUR_SIZES = three_n((40, 60, 80), (50, 100, 150, 200))
+_online_against_time = partial(
+    against_time,
+    _ONLINE,
+    sizes=_FOUR_SIZES,
+    cost=("10 s", "35 s"),
+    notes=(LAZY, _ALL_QUEUED, ONE_SEED, CACHED),
+)
+
+
+def _on_data(
+    figure: str, title: str, size: Size, edges: int, *more: Claim, note: str
+) -> Experiment:
+    """Return a study of objective and NLPL on one real data set with a fixed number of edges."""
+    shared = CORRELATED, _ONLINE_FASTER, FEWER, SMALL_ALPHA
+    panels = data_panels(size, edges, min(size.nodes, 50))
+    return Experiment(
+        **_THESIS.item(f"figure 3.{figure}", "3.4.3"),
+        title=f"Objective and held-out NLPL on {title}, {edges} edges",
+        needs=(size.source,),
+        sizes={"panels": tuple((panel,) for panel in panels)},
+        **learning_curves("objective", "nlpl", methods=_ONLINE),
+        cost=("5 s", "20 s"),
+        claims=(*shared, _FIRST_HIT, *more),
+        notes=(LAZY, T_MAX, ONE_SEED, note),
+    )
+
+
+_THESIS_EXPERIMENTS = (
+    Experiment(
+        **_THESIS.item("table 3.1", "3.3"),
+        title="Counted work of edge grafting against the stated complexities",
+        **COUNTS,
+        notes=(
+            T_MAX,
+            COUNTED,
+            "The runs are those of best-choice-table1: best-choice is called online edge grafting "
+            "in the thesis. Feature grafting, for which the table states the "
+            "same as for edge grafting, is not counted.",
+        ),
+    ),
+    Experiment(
+        **_THESIS.item("figure 3.3", "3.4.2"),
+        title="Objective to full convergence, 50 variables",
+        sizes=until_converged(30, 50),
+        **learning_curves("objective", methods=_ONLINE, held_out=False),
+        cost=("5 s", "10 s"),
+        claims=(
+            Claim("All methods reach the same objective.", *curves.SAME_OBJECTIVE),
+            Claim("Online edge grafting converges faster than edge grafting.", curves.FASTER),
+            FEWER,
+            FIRST_HIT_LAST,
+        ),
+        notes=(LAZY, _ALL_QUEUED, ONE_SEED),
+    ),
+    _online_against_time(
+        _THESIS.item("figure 3.4", "3.4.2"),
+        "recall",
+        RECALL_BY_ALPHA,
+        Claim("The more variables, the larger the advantage.", *curves.GAP_GROWS),
+        first_hit_is_poor("recall", "First hit reaches its edges first, with the worst recall."),
+    ),
+    _online_against_time(
+        _THESIS.item("figure 3.5", "3.4.2"),
+        "objective",
+        _ONLINE_FASTER,
+        FEWER,
+        Claim("α matters less for the objective than for recall.", *curves.SMALL_LOSS),
+        _FIRST_HIT,
+    ),
+    _online_against_time(_THESIS.item("figure 3.6", "3.4.2"), "nlpl", CORRELATED, NO_OVERFITTING),
+    Experiment(
+        **_THESIS.item("figure 3.7", "3.4.2"),
+        title="Recall with and without the structure heuristics",
+        sizes=three_n((30, 50), (50, 100)),
+        **_hub_curves(methods=curves.hub_methods("thesis")),
+        cost=("20 s", "45 s"),
+        claims=(
+            Claim(
+                "Without the structure heuristics fewer of the true edges are found.",
+                *curves.HUBS_HELP,
+            ),
+        ),
+        notes=(_ALL_QUEUED, MORE_SEEDS),
+    ),
+    _on_data(
+        "8",
+        "USDA plants",
+        Size(69, 31_300, 2, held_out=3_481, source="plants"),
+        200,
+        Claim(
+            "With these data the choice of α shows in the quality: a large α is to be preferred.",
+            curves.ALPHA_MATTERS,
+        ),
+        note="The thesis has 68 regions; the public file has 69.",
+    ),
+    _on_data(
+        "9",
+        "Yummly",
+        Size(153, 9_500, 2, held_out=500, source="yummly"),
+        400,
+        note="The 153 most common ingredients, and 10,000 recipes.",
+    ),
+    _on_data(
+        "10",
+        "Jester",
+        Size(100, 66_000, held_out=7_400, source="jester"),
+        250,
+        note="Users who rated all jokes, or missing ratings as a state of their own, as the file "
+        "has it.",
+    ),
+)
+EXPERIMENTS = (*_PAPER_EXPERIMENTS, *_THESIS_EXPERIMENTS)

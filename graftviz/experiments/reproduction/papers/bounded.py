@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from graftviz.counts import PairCounts
-from graftviz.experiments.reproduction.claims import Check, Claim
+from graftviz.experiments.reproduction.claims import Check, Claim, Paper
 from graftviz.experiments.reproduction.experiment import Experiment, MeasuringTask, Part
 from graftviz.experiments.reproduction.rows import LineFigure, Row, Table
 from graftviz.experiments.reproduction.statistics import rank_correlation
@@ -32,7 +32,7 @@ from graftviz.runs import Run, learn
 from graftviz.sampling import random_model
 from graftviz.table import DiscreteTable
 
-_PAPER = "Bounded inference complexity"
+_PAPER = Paper("bounded", "Bounded inference complexity")
 BOUNDED, PENALISED = "bounded", "bounded, ℓ₂ penalty"
 PATH, REFITTED = "ℓ₁", "ℓ₁, fitted by likelihood"
 _LOOKS = {
@@ -120,11 +120,9 @@ def bounded_parts(
         size = {"nodes": nodes, "rows": rows}
         for name, bound in chosen:
             # The ℓ₂ penalty of the paper's section 3.3, which corresponds to the weights' prior.
+            lam2 = 0.5 / rows if name == PENALISED else 0.0
             learner = BoundedInference(
-                complexity=complexity,
-                bound=float(bound),
-                lam2=0.5 / rows if name == PENALISED else 0.0,
-                pseudo_count=_PSEUDO_COUNT,
+                complexity=complexity, bound=float(bound), lam2=lam2, pseudo_count=_PSEUDO_COUNT
             )
             columns = {"network": network.seed, "learner": name, "bound": bound, "lambda": None}
             measure = partial(_measure_bounded, network, learner)
@@ -302,17 +300,14 @@ def less_error_at_equal_likelihood(which: str) -> tuple[Check, ...]:
     def compared(rows: Table) -> dict[str, CostComparison]:
         return _comparisons(rows, BOUNDED, which, "nll", "log_partition_error", log=False)
 
-    return (
-        (
-            f"error of {which} less that of bounded inference with the same NLL by bound",
-            lambda rows: {name: one.gains for name, one in compared(rows).items()},
-            "above 0",
-        ),
-        (
-            "models that are more likely than any of the others",
-            lambda rows: {name: one.beyond for name, one in compared(rows).items()},
-        ),
-    )
+    def gains(rows: Table) -> Row:
+        return {name: one.gains for name, one in compared(rows).items()}
+
+    def beyond(rows: Table) -> Row:
+        return {name: one.beyond for name, one in compared(rows).items()}
+
+    words = f"error of {which} less that of bounded inference with the same NLL by bound"
+    return (words, gains, "above 0"), ("models that are more likely than any of the others", beyond)
 
 
 def likelihood_rises_with(cost: str, value: str, word: str) -> Check:
@@ -333,6 +328,11 @@ def likelihood_rises_with(cost: str, value: str, word: str) -> Check:
     return f"rank correlation of {word} and likelihood", correlations, "at least 0.5"
 
 
+_IF_REFITTED = (
+    "Not in the paper: the same if the graphs of ℓ₁ have the weights of maximum likelihood."
+)
+
+
 def _claims(loss: str, word: str, method: str) -> tuple[Claim, ...]:
     """Return the claims about one loss and the cost of one inference method."""
     penalised = Claim(
@@ -346,11 +346,7 @@ def _claims(loss: str, word: str, method: str) -> tuple[Claim, ...]:
             *better_at_equal_cost(PATH, loss, method),
         ),
         *((penalised,) if method == "exact" else ()),
-        Claim(
-            "Not in the paper: the same if the graphs of ℓ₁ have the weights of maximum "
-            "likelihood.",
-            *better_at_equal_cost(REFITTED, loss, method),
-        ),
+        Claim(_IF_REFITTED, *better_at_equal_cost(REFITTED, loss, method)),
         Claim(
             f"With both, a structure of higher inference time has a higher {word}.",
             likelihood_rises_with(f"{method}_seconds", loss, "inference time"),
@@ -398,9 +394,8 @@ def _experiment(
 ) -> Experiment:
     lines = partial(LineFigure, line="learner", panel="network", share_y=True, log_y=True)
     return Experiment(
-        name=f"bounded-fig{number}",
+        **_PAPER.item(f"figure {number}", "4"),
         title=title,
-        place=f"{_PAPER}, figure {number} and section 4",
         sizes={
             **{"nodes": (7, 30, 30), "rows": (80, 500, 500), "networks": (1, 3, 5)},
             **{"bounds": _BOUNDS, "path": (4, 12, 40)},
@@ -453,11 +448,7 @@ EXPERIMENTS = (
                 "those of ℓ₁-regularised structure learning.",
                 *less_error_at_equal_likelihood(PATH),
             ),
-            Claim(
-                "Not in the paper: the same if the graphs of ℓ₁ have the weights of maximum "
-                "likelihood.",
-                *less_error_at_equal_likelihood(REFITTED),
-            ),
+            Claim(_IF_REFITTED, *less_error_at_equal_likelihood(REFITTED)),
             Claim(
                 "With both, complex models of higher likelihood have a higher error.",
                 likelihood_rises_with("log_partition_error", "nll", "error"),

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import plotly.graph_objects as go
 
-from graftviz.experiments.reproduction.claims import Cases, Claim
+from graftviz.experiments.reproduction.claims import Cases, Claim, Paper
 from graftviz.experiments.reproduction.experiment import Experiment, MeasuringTask, Part, model_seed
 from graftviz.experiments.reproduction.rows import LineFigure, Row, Table, Values
 from graftviz.experiments.reproduction.statistics import NotMeasured, standard_errors, trend
@@ -22,7 +22,7 @@ from graftviz.model import PairwiseMRF
 from graftviz.regions import dobrushin_coefficient, grow_region, region_marginal
 from graftviz.sampling import ising_grid
 
-PAPER = "Efficient localized inference"
+PAPER = Paper("localized", "Efficient localized inference")
 LARGEST_REGION = 16
 ROUNDING = 1e-9
 _MODEL = "θ_i from U[−T₁, T₁], θ_ij from U[−T₂, T₂], spins −1 and +1, no wrap-around"
@@ -78,14 +78,9 @@ def _draw_plane(title: str, rows: Table) -> go.Figure:
     """Draw the mean c over both strengths, and the contour c = 1."""
     plane = _plane(rows, "T2", "T1")
     fields = list(next(iter(plane.values())))
-    return plane_figure(
-        title,
-        Plane(fields, list(plane), [list(by_field.values()) for by_field in plane.values()]),
-        x_title="strength of the fields T₁",
-        y_title="strength of the couplings T₂",
-        name="c",
-        border=1.0,
-    )
+    values = Plane(fields, list(plane), [list(by_field.values()) for by_field in plane.values()])
+    x_title, y_title = "strength of the fields T₁", "strength of the couplings T₂"
+    return plane_figure(title, values, x_title=x_title, y_title=y_title, name="c", border=1.0)
 
 
 def _border(by_coupling: Values) -> float | None:
@@ -219,18 +214,11 @@ def _region_table(rows: Table) -> Table:
     for place, models in rows.group("side", "T1", "T2", "rule").items():
         columns = (np.array(models.column(key)).T for key in ("errors", "bounds"))
         for size, (errors, bounds) in enumerate(zip(*columns, strict=True), start=1):
-            table.append(
-                {
-                    **dict(zip(("side", "T1", "T2", "rule"), place, strict=True)),
-                    "size": size,
-                    "mean_error": errors.mean(),
-                    "largest_error": errors.max(),
-                    "mean_bound": bounds.mean(),
-                    "least_bound": bounds.min(),
-                    "vacuous_share": np.mean(bounds >= 1.0),
-                    "largest_error_to_bound": largest_ratio(errors, bounds),
-                }
-            )
+            row: Row = dict(zip(("side", "T1", "T2", "rule"), place, strict=True))
+            row |= {"size": size, "mean_error": errors.mean(), "largest_error": errors.max()}
+            row |= {"mean_bound": bounds.mean(), "least_bound": bounds.min()}
+            row |= {"vacuous_share": np.mean(bounds >= 1.0)}
+            table.append(row | {"largest_error_to_bound": largest_ratio(errors, bounds)})
     return table
 
 
@@ -334,15 +322,20 @@ def _change(values: list[float | None]) -> float | None:
     return None if first is None or last is None else last - first
 
 
+def _largest_to_bound(rows: Table) -> float | None:
+    return max(_region_table(rows).column("largest_error_to_bound"), default=None)
+
+
 _BOUNDS_HOLD = Claim(
     "No true error exceeds its bound.",
     ("regions with an error above their bound", _exceeded, "at most 0"),
     ("regions", lambda rows: sum(len(row["errors"]) for row in rows)),
-    (
-        "largest error to its bound",
-        lambda r: max((row["largest_error_to_bound"] for row in _region_table(r)), default=None),
-    ),
+    ("largest error to its bound", _largest_to_bound),
 )
+_error_ratios = _of_mean_field("errors", lambda field, drop: _times(field.mean(), drop.mean()))
+_last_ratios = _of_mean_field("errors", lambda field, drop: _times(*_last_means(field, drop)))
+_beyond = _beyond_greedy(lambda errors, *bounds: np.mean(errors > np.minimum(*bounds)))
+_last_gaps = _over_fields("gap", itemgetter(-1))
 _SIZE_CLAIMS = (
     Claim(
         "With dropping out, greedy expansion is significantly better than both baselines.",
@@ -355,16 +348,8 @@ _SIZE_CLAIMS = (
     ),
     Claim(
         "Cutting by mean field gives about the same true error as dropping out.",
-        (
-            "mean error over all sizes to that of dropping out",
-            _of_mean_field("errors", lambda field, drop: _times(field.mean(), drop.mean())),
-            "0.8 to 1.25",
-        ),
-        (
-            "mean error at the largest size to that of dropping out",
-            _of_mean_field("errors", lambda field, drop: _times(*_last_means(field, drop))),
-            "0.8 to 1.25",
-        ),
+        ("mean error over all sizes to that of dropping out", _error_ratios, "0.8 to 1.25"),
+        ("mean error at the largest size to that of dropping out", _last_ratios, "0.8 to 1.25"),
     ),
     Claim(
         "Cutting by mean field gives a tighter bound than dropping out.",
@@ -387,11 +372,7 @@ _SIZE_CLAIMS = (
             _beyond_greedy(lambda *arrays: len(_sizes_beyond(*arrays))),
             "above 0",
         ),
-        (
-            "share of regions with an error above both of greedy's bounds",
-            _beyond_greedy(lambda errors, *bounds: np.mean(errors > np.minimum(*bounds))),
-            "above 0",
-        ),
+        ("share of regions with an error above both of greedy's bounds", _beyond, "above 0"),
         ("these sizes", _beyond_greedy(_sizes_beyond)),
     ),
     _BOUNDS_HOLD,
@@ -400,11 +381,7 @@ _FIELD_CLAIMS = (
     Claim(
         "The bound is relatively tight, especially where T₁ is large.",
         ("change of mean bound less mean error with T₁", _over_fields("gap", _change), "below 0"),
-        (
-            "mean bound less mean error, largest T₁",
-            _over_fields("gap", itemgetter(-1)),
-            "at most 0.05",
-        ),
+        ("mean bound less mean error, largest T₁", _last_gaps, "at most 0.05"),
         ("change of bound to error with T₁", _over_fields("ratio", _change), "below 0"),
         ("mean bound less mean error by T₁", _over_fields("gap", list)),
         ("bound to error by T₁", _over_fields("ratio", list)),
@@ -421,37 +398,29 @@ _FIELD_CLAIMS = (
 
 # --- the figures --------------------------------------------------------------------------------
 
-_LOST = (
+_NOTES = (
     "The numbers of this figure are missing in our copy of the text, so these are ours: the size "
-    "of the grid, the query (the node in the middle), T₁ and T₂."
-)
-_TIGHTER = (
+    "of the grid, the query (the node in the middle), T₁ and T₂.",
     "Bounds here are never worse than Corollary 2, and better where couplings are strong: the "
     "total influence of all neighbours on a variable limits its share, so that nothing has to "
-    "converge."
-)
-_DETOURS = (
+    "converge.",
     "The paper's algorithm stops if no node improves the bound, even if the relevant one would "
     "first increase it. Here the region continues to grow, so that the bound may rise for some "
-    "sizes. T₂ = 0.6 lies where c > 1."
+    "sizes. T₂ = 0.6 lies where c > 1.",
 )
+_MEAN = {"mean": "mean of the models"}
+_COUPLINGS = ([0.1, 1.0], [k / 10 for k in range(1, 11)], [k / 20 for k in range(1, 21)])
 _FIELDS = (0.25, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0)
 
 
 def _regions(axis: str, rules: Sequence[str], *panels: list[tuple[Any, ...]]) -> Row:
     """Return the declaration of a figure of regions: sweep, figure and tables."""
+    title = "nodes in the region" if axis == "size" else "strength of the fields T₁"
+    table = partial(_drawn, axis=axis)
     return {
         "sizes": {"panels": panels},
         "parts": partial(region_parts, rules=rules),
-        "figure": LineFigure(
-            axis,
-            "nodes in the region" if axis == "size" else "strength of the fields T₁",
-            {"mean": "mean of the models"},
-            _LOOKS,
-            table=partial(_drawn, axis=axis),
-            share_y=True,
-            log_y=True,
-        ),
+        "figure": LineFigure(axis, title, _MEAN, _LOOKS, table=table, share_y=True, log_y=True),
         "table": _region_table,
         "summary": _largest_regions,
         "settings": {
@@ -466,17 +435,12 @@ def _regions(axis: str, rules: Sequence[str], *panels: list[tuple[Any, ...]]) ->
 
 EXPERIMENTS = (
     Experiment(
-        name="localized-fig3",
+        **PAPER.item("figure 3", "6.1"),
         title="Dobrushin's condition on Ising grids",
-        place=f"{PAPER}, figure 3 and section 6.1",
         sizes={
             "side": (3, 10, 10),
             "fields": ([0.0, 3.0], [0.0, 1.0, 2.0, 3.0, 4.0, 5.0], [k / 4 for k in range(21)]),
-            "couplings": (
-                [0.1, 1.0],
-                [k / 10 for k in range(1, 11)],
-                [k / 20 for k in range(1, 21)],
-            ),
+            "couplings": _COUPLINGS,
             "models": (2, 3, 20),
         },
         parts=plane_parts,
@@ -495,9 +459,8 @@ EXPERIMENTS = (
         cost=("5 s", "30 s"),
     ),
     Experiment(
-        name="localized-fig4",
+        **PAPER.item("figure 4", "6.1"),
         title="Errors and bounds against the size of the region",
-        place=f"{PAPER}, figure 4 and section 6.1",
         **_regions(
             "size",
             tuple(RULES),
@@ -507,18 +470,15 @@ EXPERIMENTS = (
         ),
         claims=_SIZE_CLAIMS,
         notes=(
-            _LOST,
+            *_NOTES,
             "The paper computes true errors by brute force, which 10 × 10 nodes do not allow; here "
             "they are exact by a junction tree. 5 × 5 is a size for brute force.",
-            _TIGHTER,
-            _DETOURS,
         ),
         cost=("10 s", "3 min"),
     ),
     Experiment(
-        name="localized-fig5",
+        **PAPER.item("figure 5", "6.1"),
         title="Errors and bounds against the strength of the fields",
-        place=f"{PAPER}, figure 5 and section 6.1",
         **_regions(
             "T1",
             (GREEDY, MEAN_FIELD),
@@ -527,12 +487,7 @@ EXPERIMENTS = (
             [(10, field, 0.3, 100) for field in _FIELDS],
         ),
         claims=_FIELD_CLAIMS,
-        notes=(
-            _LOST,
-            _TIGHTER,
-            _DETOURS,
-            "At T₁ = 0 all marginals are 1/2, and so are those of any region.",
-        ),
+        notes=(*_NOTES, "At T₁ = 0 all marginals are 1/2, and so are those of any region."),
         cost=("10 s", "2 min"),
     ),
 )

@@ -58,13 +58,9 @@ def cora_parts(seed: int, fields: tuple[float, ...], queries: int) -> Iterator[P
     """Yield one part for every strength T of the fields and method."""
     for field in fields:
         for method in METHODS:
-            yield Part(
-                {"T": field, "method": method},
-                partial(_measure, field, method, queries, seed),
-                queries,
-                {"queries": queries, "seed": seed, "degree": _LARGEST_DEGREE},
-                source="cora",
-            )
+            settings = {"queries": queries, "seed": seed, "degree": _LARGEST_DEGREE}
+            measure = partial(_measure, field, method, queries, seed)
+            yield Part({"T": field, "method": method}, measure, queries, settings, "cora")
 
 
 def _measure(field: float, method: str, queries: int, seed: int, task: MeasuringTask) -> list[Row]:
@@ -74,11 +70,8 @@ def _measure(field: float, method: str, queries: int, seed: int, task: Measuring
     count = min(queries, graph.graph.n_nodes)
     queried = np.sort(rng.choice(graph.graph.n_nodes, size=count, replace=False))
     model = _spin_model(graph, field, rng)
-    row: Row = {
-        "papers": graph.graph.n_nodes,
-        "citations": graph.graph.n_edges,
-        "truth": graph.spins(_POSITIVE)[queried].astype(int).tolist(),
-    }
+    row: Row = {"papers": graph.graph.n_nodes, "citations": graph.graph.n_edges}
+    row |= {"truth": graph.spins(_POSITIVE)[queried].astype(int).tolist()}
     if method in (GLOBAL, BP):
         beliefs = infer(model, "mean-field" if method == GLOBAL else "bp")
         positive = [float(beliefs.node[node][1]) for node in queried]
@@ -163,15 +156,11 @@ def _summary(rows: Table) -> Iterator[Row]:
             for other in rows.where(T=row["T"])
             if other["method"] in (GLOBAL, BP)
         }
-        yield {
-            **{key: row[key] for key in ("T", "method", "papers", "citations")},
-            "queries": len(positive),
-            "mean_size": np.mean(row["size"]),
-            "mean_bound": bound.mean(),
-            "vacuous_share": np.mean(bound >= 1.0),
-            "share_of_certain_labels": np.mean(np.abs(positive - 0.5) > bound),
-            **wrong,
-        }
+        found = {key: row[key] for key in ("T", "method", "papers", "citations")}
+        found |= {"queries": len(positive), "mean_size": np.mean(row["size"])}
+        found |= {"mean_bound": bound.mean(), "vacuous_share": np.mean(bound >= 1.0)}
+        certain = np.mean(np.abs(positive - 0.5) > bound)
+        yield {**found, "share_of_certain_labels": certain, **wrong}
 
 
 def _of_labels(
@@ -212,9 +201,8 @@ def _agreements(rows: Table) -> Values:
 
 def _figure(number: int, title: str, figure: LineFigure, *claims: Claim) -> Experiment:
     return Experiment(
-        name=f"localized-fig{number}",
+        **PAPER.item(f"figure {number}", "6.2"),
         title=title,
-        place=f"{PAPER}, figure {number} and section 6.2",
         needs=("cora",),
         sizes={"fields": _FIELDS, "queries": (8, 60, 500)},
         parts=cora_parts,

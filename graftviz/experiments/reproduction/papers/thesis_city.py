@@ -110,7 +110,7 @@ def city_of(data: Data, size: CitySize, seed: int) -> City:
 def city_part(
     size: CitySize,
     name: str,
-    learner: dynamics.DynamicsLearner,
+    learner: methods.Learner,
     draw: int,
     seed: int,
     *,
@@ -139,7 +139,7 @@ def city_part(
 
 def _measure(
     size: CitySize,
-    learner: dynamics.DynamicsLearner,
+    learner: methods.Learner,
     draw: int,
     seed: int,
     busiest: int,
@@ -155,16 +155,10 @@ def _measure(
     result = methods.learn_single_threaded(train, learner, draw)
     # The forecast that the next hour equals this one.
     gap = np.linalg.norm(np.diff(test.values, axis=0)) / np.linalg.norm(test.values[1:])
-    row = {
-        "n": n,
-        "parents": parents,
-        "seeds": len(result.seeds),
-        "unspoken": len(result.unspoken),
-        "spectral_radius": result.system.spectral_radius,
-        "persistence": float(gap),
-        "train": result.pred_error_train,
-        "data": city.title,
-    }
+    row: Row = {"n": n, "parents": parents}
+    row |= {"seeds": len(result.seeds), "unspoken": len(result.unspoken)}
+    row |= {"spectral_radius": result.system.spectral_radius, "persistence": float(gap)}
+    row |= {"train": result.pred_error_train, "data": city.title}
     for ahead in HORIZONS:
         row[f"test_{ahead}"] = dynamics.prediction_error(result.system, test, steps=ahead)
     row |= {"forecasts": _forecasts(result, city, busiest)} if busiest else {}
@@ -363,14 +357,8 @@ def _week_table(rows: Table) -> Iterator[Row]:
     for one, other in zip(*(row["forecasts"] for row in rows), strict=True) if rows[1:] else ():
         columns = (one["actual"], one["predicted"], other["predicted"])
         for hour, (seen, mine, its) in enumerate(zip(*columns, strict=True)):
-            yield {
-                "series": one["name"],
-                "hour": hour,
-                "actual": seen,
-                "scalable": mine,
-                "scalable_deviation": one["deviation"],
-                "dense": its,
-            }
+            place = {"series": one["name"], "hour": hour, "actual": seen, "scalable": mine}
+            yield {**place, "scalable_deviation": one["deviation"], "dense": its}
 
 
 def _rms(gaps: np.ndarray) -> float:
@@ -394,23 +382,17 @@ def _of_weeks(value: Callable[[np.ndarray, np.ndarray, np.ndarray], float]) -> C
 
 
 # The value an hour before forecasts nothing for the first hour.
-_ERROR = _of_weeks(lambda seen, mine, _: _rms(seen[1:] - mine[1:]))
-_BEFORE = _of_weeks(lambda seen, *_: _rms(seen[1:] - seen[:-1]))
+_error = _of_weeks(lambda seen, mine, _: _rms(seen[1:] - mine[1:]))
+_before = _of_weeks(lambda seen, *_: _rms(np.diff(seen)))
+_less_before = _of_weeks(lambda seen, mine, _: _rms(seen[1:] - mine[1:]) - _rms(np.diff(seen)))
+_correlation = _of_weeks(lambda seen, mine, _: np.corrcoef(seen, mine)[0, 1])
 _WEEK_CLAIMS = (
     Claim(
         "The learned system predicts the rise and fall of activity in the busiest blocks.",
-        (
-            "correlation of forecast and truth over the held-out week",
-            _of_weeks(lambda seen, mine, _: np.corrcoef(seen, mine)[0, 1]),
-            "at least 0.9",
-        ),
-        (
-            "root mean square error less that of the value an hour before",
-            lambda rows: _ERROR(rows) - _BEFORE(rows),
-            "below 0",
-        ),
-        ("error", _ERROR),
-        ("error of the value an hour before", _BEFORE),
+        ("correlation of forecast and truth over the held-out week", _correlation, "at least 0.9"),
+        ("root mean square error less that of the value an hour before", _less_before, "below 0"),
+        ("error", _error),
+        ("error of the value an hour before", _before),
         _DATA,
     ),
     Claim(
@@ -430,36 +412,28 @@ _WEEK_CLAIMS = (
 CITY = (CitySize(4, 1, 12, 168), CitySize(14, 3, 200, 1_000), CitySize(24, 4, 5_000, 10_000))
 SHARES = ((0.1, 0.2), (0.05, 0.1, 0.2, 0.5), (0.02, 0.05, 0.1, 0.2, 0.3, 0.5))
 _K = ((2, 4, 8), (5, 10, 20, 50, 100), (5, 10, 20, 50, 100, 200))
-NO_GRID = (
+NOTES = (
     "The thesis's data, pick-ups plus drop-offs of New York's yellow taxis from January to May "
     "2015 on 4,057 blocks, are not public in this form. Without --data the city is simulated: "
     "daily and weekly rhythms, weather, and cars that move on to other blocks. --data takes "
     "any series: a table, or a .npz with an array hourly (and lon, lat), such as counts on a "
-    "coarser grid."
-)
-CITY_SIZES = (
+    "coarser grid.",
     "The small scale has 196 blocks for three weeks, or the 200 most active series and the first "
     "1,000 rows of the file; the paper's scale 576 blocks for four weeks, more blocks than "
-    "hours to learn from as in the thesis, or the whole file."
+    "hours to learn from as in the thesis, or the whole file.",
 )
 
 
 def _sweep(axis: str, values: Sequence[Any], **settings: Any) -> Row:
     """Return the declaration of a figure along an axis: sweep, figure and tables."""
+    title = "parents k" if axis == "parents" else SHARE_TITLE
+    errors = {f"test_{ahead}": f"PredError {words} ahead" for ahead, words in HORIZONS.items()}
+    lines = partial(LineFigure, axis, title, errors, _LOOKS, panel="data")
     return {
         "accepts": (SOURCE,),
         "sizes": {"size": CITY, "values": values, "draws": (2, 5, 5)},
         "parts": partial(sweep_parts, axis=axis),
-        "figure": LineFigure(
-            axis,
-            "parents k" if axis == "parents" else SHARE_TITLE,
-            {f"test_{ahead}": f"PredError {words} ahead" for ahead, words in HORIZONS.items()},
-            _LOOKS,
-            panel="data",
-            table=partial(_drawn, axis=axis),
-            log_x=axis == "parents",
-            log_y=None,
-        ),
+        "figure": lines(table=partial(_drawn, axis=axis), log_x=axis == "parents", log_y=None),
         "table": _without("data"),
         "summary": partial(_sweep_summary, axis=axis),
         "settings": {
@@ -474,34 +448,29 @@ def _sweep(axis: str, values: Sequence[Any], **settings: Any) -> Row:
 
 EXPERIMENTS = (
     Experiment(
-        name="thesis-fig2.6",
+        **methods.THESIS.item("figure 2.6", "2.3.2"),
         title="Error of prediction against the number of parents",
-        place=f"{methods.THESIS}, figure 2.6 and section 2.3.2",
         **_sweep("parents", _K, seeds=f"{_CAPTION_SHARE:.0%}", parents="along the axis"),
         claims=_PARENT_CLAIMS,
         notes=(
-            NO_GRID,
-            CITY_SIZES,
+            *NOTES,
             "The text refers to sparsity inducing learning, the caption to 15 % seeds: both.",
         ),
     ),
     Experiment(
-        name="thesis-fig2.7",
+        **methods.THESIS.item("figure 2.7", "2.3.2"),
         title="Error of prediction against the number of seeds",
-        place=f"{methods.THESIS}, figure 2.7 and section 2.3.2",
         **_sweep("share_of_seeds", SHARES, seeds="along the axis", parents=_PARENTS),
         claims=_SEED_CLAIMS,
         notes=(
-            NO_GRID,
-            CITY_SIZES,
+            *NOTES,
             methods.UNCOVERED,
             "k = 50 as in the thesis, or as many as there are series.",
         ),
     ),
     Experiment(
-        name="thesis-fig2.8",
+        **methods.THESIS.item("figure 2.8", "2.3.2"),
         title="A week of the four busiest blocks",
-        place=f"{methods.THESIS}, figure 2.8 and section 2.3.2",
         accepts=(SOURCE,),
         sizes={"size": CITY},
         parts=week_parts,
@@ -516,8 +485,7 @@ EXPERIMENTS = (
         },
         claims=_WEEK_CLAIMS,
         notes=(
-            NO_GRID,
-            CITY_SIZES,
+            *NOTES,
             "The thesis does not state the horizon of its predictions: one hour here, from "
             "observed values. Errors 6 and 24 hours ahead are in measured.json.",
         ),

@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from threadpoolctl import threadpool_limits
 
 from graftviz import dynamics
-from graftviz.experiments.reproduction.claims import Check, Claim
+from graftviz.experiments.reproduction.claims import Check, Claim, Paper
 from graftviz.experiments.reproduction.experiment import Experiment, MeasuringTask, Part, model_seed
 from graftviz.experiments.reproduction.rows import LineFigure, Row, Table, Values
 from graftviz.experiments.reproduction.statistics import power
@@ -21,8 +21,9 @@ from graftviz.figures.style import BLACK, GREY, VERMILION
 from graftviz.formats.json_values import json_value
 from graftviz.options import option_values
 
-THESIS = "Thesis, chapter 2"
+THESIS = Paper("thesis", "Thesis, chapter 2")
 Series: TypeAlias = dynamics.TimeSeries | dynamics.Transitions
+Learner: TypeAlias = dynamics.DynamicsLearner
 PARENTS = 15  # of the synthetic experiments
 FRACTIONS = (0.1, 0.2, 0.5)
 DENSE, INDUCING, ENFORCING = "dense", "sparsity inducing", "sparsity enforcing, parents given"
@@ -67,9 +68,9 @@ LOOKS: dict[str, Look] = {
 }
 
 
-def learners(parents: int) -> dict[str, dynamics.DynamicsLearner]:
+def learners(parents: int) -> dict[str, Learner]:
     """Return all methods by name; the measurement gives the true parents to enforcing."""
-    found: dict[str, dynamics.DynamicsLearner] = {
+    found: dict[str, Learner] = {
         DENSE: dynamics.Dense(),
         INDUCING: dynamics.SparsityInducing(parents=parents),
         ENFORCING: dynamics.SparsityEnforcing(),
@@ -80,14 +81,12 @@ def learners(parents: int) -> dict[str, dynamics.DynamicsLearner]:
     return found
 
 
-def options_of(learner: dynamics.DynamicsLearner) -> Row:
+def options_of(learner: Learner) -> Row:
     """Return name and options of a learner as JSON values."""
     return {"learner": learner.name, **option_values(learner)}
 
 
-def learn_single_threaded(
-    data: Series, learner: dynamics.DynamicsLearner, seed: int
-) -> dynamics.DynamicsResult:
+def learn_single_threaded(data: Series, learner: Learner, seed: int) -> dynamics.DynamicsResult:
     """Learn with one thread for linear algebra.
 
     All methods then use one core, and the thousands of small least-squares problems of a system do
@@ -108,11 +107,8 @@ def learn_single_threaded(
 def rehearse_all(_: object) -> None:
     """Learn tiny systems by all learners, so that compilation is not timed."""
     tiny = dynamics.simulate(dynamics.random_system(6, density=0.5), 60)
-    for learner in (
-        dynamics.Dense(),
-        dynamics.SparsityInducing(parents=2),
-        dynamics.ScalableStructure(parents=2),
-    ):
+    few = dynamics.SparsityInducing(parents=2), dynamics.ScalableStructure(parents=2)
+    for learner in (dynamics.Dense(), *few):
         learn_single_threaded(tiny, learner, 0)
 
 
@@ -194,7 +190,7 @@ def _noisy_transitions(n: int, rows: int, seed: int) -> dynamics.Transitions:
 
 
 def _measure_growth(
-    n: int, rows: int, learner: dynamics.DynamicsLearner, seed: int, task: MeasuringTask
+    n: int, rows: int, learner: Learner, seed: int, task: MeasuringTask
 ) -> list[Row]:
     """Learn, and return seconds, operations by phase, and passes through the rows."""
     result = learn_single_threaded(_noisy_transitions(n, rows, seed), learner, seed)
@@ -202,16 +198,10 @@ def _measure_growth(
         step.passes / (1 if step.two_hop is None else 2) for step in result.steps if step.passes
     ]
     work = result.work
-    return [
-        {
-            "seconds": result.seconds,
-            **work._asdict(),
-            "operations": work.structure + work.coefficients,
-            "passes": float(np.mean(passes)) if passes else None,
-            "seeds": len(result.seeds),
-            "unspoken": len(result.unspoken),
-        }
-    ]
+    row = {"seconds": result.seconds, **work._asdict()}
+    row |= {"operations": work.structure + work.coefficients}
+    row |= {"passes": float(np.mean(passes)) if passes else None}
+    return [row | {"seeds": len(result.seeds), "unspoken": len(result.unspoken)}]
 
 
 def costs(rows: Table, quantity: str) -> Values:
@@ -274,33 +264,24 @@ def _passes(rows: Table) -> Values:
     return rows.where(method=INDUCING).nested("passes", "n", of=lambda runs: runs[-1])
 
 
+_costs_to_tenth = _both(lambda found: found[INDUCING] / found[_TENTH])
+_increases = _both(lambda found: (found[INDUCING] - found[_TENTH]).steps())
+_dense_powers = _both(lambda found: power(found[DENSE]) - power(found[_TENTH]))
 _GROWTH_CLAIMS = (
     Claim(
         "With a tenth of the series as seeds scalable learning takes less than sparsity inducing "
         "learning.",
-        (
-            "cost of inducing to that of a tenth as seeds by n",
-            _both(lambda found: found[INDUCING] / found[_TENTH]),
-            "above 1",
-        ),
+        ("cost of inducing to that of a tenth as seeds by n", _costs_to_tenth, "above 1"),
     ),
     Claim(
         "Its cost evolves slower with the number of series.",
-        (
-            "increase of inducing less that of a tenth as seeds",
-            _both(lambda found: (found[INDUCING] - found[_TENTH]).steps()),
-            "above 0",
-        ),
+        ("increase of inducing less that of a tenth as seeds", _increases, "above 0"),
         _powers_of(_TENTH, INDUCING),
         remark="As a power of n both are alike, since a share of n is seeds.",
     ),
     Claim(
         "Dense learning scales poorly: its cost grows drastically with n.",
-        (
-            "power of n less that of a tenth as seeds",
-            _both(lambda found: power(found[DENSE]) - power(found[_TENTH])),
-            "above 0",
-        ),
+        ("power of n less that of a tenth as seeds", _dense_powers, "above 0"),
         ("cost at the largest n to that of a tenth as seeds", _both(_dense_to_tenth), "above 1"),
         _powers_of(_TENTH, DENSE),
         remark="Its decomposition runs in LAPACK, where an operation takes a fraction of the time.",
@@ -376,7 +357,7 @@ def _measure_work(method: str, at: Row, seed: int, task: MeasuringTask) -> list[
     """Learn with all passes, and return the multiplications of both phases."""
     exactly = {"max_passes": at["passes"], "tolerance": _NEVER, "lam": 0.0, "parents": at["k"]}
     seeds = {"two_hop_tolerance": _NEVER, "seeds": at["seeds"], "unspoken": "common"}
-    learner: dynamics.DynamicsLearner = dynamics.Dense()
+    learner: Learner = dynamics.Dense()
     if method == INDUCING:
         learner = dynamics.SparsityInducing(**exactly)
     if method == _SOME:
@@ -402,14 +383,9 @@ def _relative_work(rows: Table) -> Iterator[Row]:
                     yield {**line, "times": amount / first, "work": count / counts[first]}
 
 
+_TIMES = {"work": "times the work"}
 _WORK_FIGURE = LineFigure(
-    "times",
-    "times as much",
-    {"work": "times the work"},
-    _PHASE_LOOKS,
-    table=_relative_work,
-    log_x=True,
-    log_y=True,
+    "times", "times as much", _TIMES, _PHASE_LOOKS, table=_relative_work, log_x=True, log_y=True
 )
 
 
@@ -430,27 +406,21 @@ def _as_stated(*methods: str) -> tuple[Check, Check]:
     return ("exponents less the stated ones", less, "-0.15 to 0.15"), ("exponents", exponents)
 
 
+def _dense_structure(rows: Table) -> Values:
+    return rows.nested("structure", "method", of=max).only((DENSE, _WIDE))
+
+
 def _amounts(n: int, rows: int, passes: int, k: int, seeds: int) -> Row:
     return {"n": n, "rows": rows, "passes": passes, "k": k, "seeds": seeds}
 
 
+_TALL = (_amounts(16, 80, 2, 2, 4), _amounts(50, 400, 2, 5, 8), _amounts(100, 800, 4, 5, 10))
+_FLAT = (_amounts(32, 8, 2, 2, 4), _amounts(128, 16, 2, 5, 8), _amounts(256, 32, 4, 5, 10))
 EXPERIMENTS = (
     Experiment(
-        name="thesis-table2.1",
+        **THESIS.item("table 2.1", "2.2"),
         title="Counted work against the stated complexities of dynamical systems",
-        place=f"{THESIS}, table 2.1 and section 2.2",
-        sizes={
-            "tall": (
-                _amounts(16, 80, 2, 2, 4),
-                _amounts(50, 400, 2, 5, 8),
-                _amounts(100, 800, 4, 5, 10),
-            ),
-            "wide": (
-                _amounts(32, 8, 2, 2, 4),
-                _amounts(128, 16, 2, 5, 8),
-                _amounts(256, 32, 4, 5, 10),
-            ),
-        },
+        sizes={"tall": _TALL, "wide": _FLAT},
         parts=work_parts,
         figure=_WORK_FIGURE,
         settings={
@@ -468,11 +438,7 @@ EXPERIMENTS = (
             ),
             Claim(
                 "Dense learning has no structure to learn.",
-                (
-                    "multiplications for the structure",
-                    lambda r: r.nested("structure", "method", of=max).only((DENSE, _WIDE)),
-                    "at most 0",
-                ),
+                ("multiplications for the structure", _dense_structure, "at most 0"),
             ),
             Claim(
                 "Sparsity inducing learning costs O(tn²) for the structure and O(nNk²) for the "
@@ -494,9 +460,8 @@ EXPERIMENTS = (
         cost=("5 s", "15 s"),
     ),
     Experiment(
-        name="thesis-fig2.2",
+        **THESIS.item("figure 2.2", "2.3.1"),
         title="Time of learning against the number of series",
-        place=f"{THESIS}, figure 2.2 and section 2.3.1",
         sizes={
             "n": ((16, 32), (50, 100, 200, 400), (250, 500, 1_000, 2_000)),
             "most_whole": (32, 400, 1_000),

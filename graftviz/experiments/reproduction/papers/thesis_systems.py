@@ -25,6 +25,7 @@ _SIZES = {
     **{"parents": (4, methods.PARENTS, methods.PARENTS), "rows": (80, 1_000, 1_000)},
 }
 
+_NOISE_TITLE = "noise (1: as strong as the signal)"
 _LEVELS = ((0.0, 1.0), (0.0, 1 / 3, 2 / 3, 1.0), tuple(k / 9 for k in range(10)))
 
 # --- figures 2.3 to 2.5: noise ------------------------------------------------------------------
@@ -57,11 +58,7 @@ def _system(n: int, entries: int, seed: int) -> dynamics.LinearSystem:
 
 
 def _measure_noise(
-    size: Row,
-    levels: tuple[float, ...],
-    learner: dynamics.DynamicsLearner,
-    seed: int,
-    task: MeasuringTask,
+    size: Row, levels: tuple[float, ...], learner: methods.Learner, seed: int, task: MeasuringTask
 ) -> Iterator[Row]:
     """Learn at every level; states and scaled noise are the same at every level."""
     truth, count = _system(size["n"], size["entries"], seed), size["rows"]
@@ -179,19 +176,13 @@ def _ratio_to_inducing(rows: Table) -> Values:
 
 
 def _figure(number: int, title: str, shown: tuple[str, ...], *claims: Claim) -> Experiment:
+    measures = {key: methods.MEASURES[key] for key in shown}
     return Experiment(
-        name=f"thesis-fig2.{number}",
+        **methods.THESIS.item(f"figure 2.{number}", "2.3.1"),
         title=title,
-        place=f"{methods.THESIS}, figure 2.{number} and section 2.3.1",
         sizes={**_SIZES, "levels": _LEVELS, "systems": (2, 3, 100)},
         parts=noise_parts,
-        figure=LineFigure(
-            "noise",
-            "noise (1: as strong as the signal)",
-            {key: methods.MEASURES[key] for key in shown},
-            methods.LOOKS,
-            table=_titled,
-        ),
+        figure=LineFigure("noise", _NOISE_TITLE, measures, methods.LOOKS, table=_titled),
         table=_noise_table,
         settings={
             "data": "X′ standard normal, X″ = A X′, X‴ = A X″; noise on X″ and X‴ of training",
@@ -214,6 +205,9 @@ def _figure(number: int, title: str, shown: tuple[str, ...], *claims: Claim) -> 
     )
 
 
+_MORE = "The more seeds, the more of the structure scalable learning recovers."
+_SMALLER = "The more seeds, the smaller the error of scalable learning."
+_BETTER = "The more seeds, the better scalable learning predicts."
 _NOISE = (
     _figure(
         3,
@@ -229,10 +223,7 @@ _NOISE = (
             _means_check(methods.STRUCTURE),
             ("parents at random", lambda rows: np.mean([r["parents"] / r["n"] for r in rows])),
         ),
-        Claim(
-            "The more seeds, the more of the structure scalable learning recovers.",
-            *more_seeds_are_better(methods.STRUCTURE),
-        ),
+        Claim(_MORE, *more_seeds_are_better(methods.STRUCTURE)),
     ),
     _figure(
         4,
@@ -253,10 +244,7 @@ _NOISE = (
             ),
             _means_check(methods.COEFFICIENTS),
         ),
-        Claim(
-            "The more seeds, the smaller the error of scalable learning.",
-            *more_seeds_are_better(methods.COEFFICIENTS),
-        ),
+        Claim(_SMALLER, *more_seeds_are_better(methods.COEFFICIENTS)),
     ),
     _figure(
         5,
@@ -278,10 +266,7 @@ _NOISE = (
             "predict better.",
             *_dense_overfits(methods.PREDICTION),
         ),
-        Claim(
-            "The more seeds, the better scalable learning predicts.",
-            *more_seeds_are_better(methods.PREDICTION),
-        ),
+        Claim(_BETTER, *more_seeds_are_better(methods.PREDICTION)),
         Claim(
             "With growing noise scalable learning reaches sparsity inducing learning.",
             (
@@ -308,13 +293,20 @@ _TITLES = {
     ACTIVITY: "most active",
     SPREAD: "spread out",
 }
+_LOOKS = {
+    _TITLES[RANDOM]: Look(BLUE, "solid", "circle"),
+    _TITLES[ACTIVITY]: Look(ORANGE, "dash", "square"),
+    _TITLES[SPREAD]: Look(GREEN, "dashdot", "diamond"),
+    methods.INDUCING: methods.LOOKS[methods.INDUCING],
+}
 _CITY_PARENTS = 15
 _MOST_DRAWS = 5  # of random seeds on the city
 _RANDOM_SYSTEMS = "random systems"
 _JUDGED = {methods.STRUCTURE: 1.0, methods.PREDICTION: -1.0}  # with the sign of a gain
+_DRAWN = {key: methods.MEASURES[key] for key in _JUDGED}
 
 
-def _learner(parents: int, share: float, choice: str) -> dynamics.DynamicsLearner:
+def _learner(parents: int, share: float, choice: str) -> methods.Learner:
     """Return inducing, or scalable learning whose result depends on the seeds only.
 
     Series not covered by a seed get common parents of the seeds: if they were learned from their
@@ -449,25 +441,16 @@ def _of_city(of: Callable[[float, list[float]], Any]) -> Cases:
     return cases
 
 
+_errors_to_random = _of_city(lambda error, others: error / np.mean(others))
 _SEEDS = Experiment(
     name="thesis-seeds",
     title="Seeds at random, by activity, or spread out",
-    place=f"{methods.THESIS}, section 2.2, and the outlook of chapter 4",
+    place=f"{methods.THESIS.title}, section 2.2, and the outlook of chapter 4",
     accepts=(thesis_city.SOURCE,),
     sizes={**_SIZES, "systems": (2, 5, 20), "shares": thesis_city.SHARES, "city": thesis_city.CITY},
     parts=seeds_parts,
     figure=LineFigure(
-        "share_of_seeds",
-        thesis_city.SHARE_TITLE,
-        {key: methods.MEASURES[key] for key in _JUDGED},
-        {
-            _TITLES[RANDOM]: Look(BLUE, "solid", "circle"),
-            _TITLES[ACTIVITY]: Look(ORANGE, "dash", "square"),
-            _TITLES[SPREAD]: Look(GREEN, "dashdot", "diamond"),
-            methods.INDUCING: methods.LOOKS[methods.INDUCING],
-        },
-        panel="data",
-        table=_drawn,
+        "share_of_seeds", thesis_city.SHARE_TITLE, _DRAWN, _LOOKS, panel="data", table=_drawn
     ),
     table=_seeds_table,
     settings={
@@ -496,16 +479,12 @@ _SEEDS = Experiment(
                 _of_city(lambda error, others: np.mean(others) - np.std(others) - error),
                 "above 0",
             ),
-            (
-                "PredError to the mean with random seeds",
-                _of_city(lambda error, others: error / np.mean(others)),
-            ),
+            ("PredError to the mean with random seeds", _errors_to_random),
             ("data", lambda rows: next(iter(_on_city(rows).group("data")), "")),
         ),
     ),
     notes=(
-        thesis_city.NO_GRID,
-        thesis_city.CITY_SIZES,
+        *thesis_city.NOTES,
         "20 systems, 5 at the small scale. They are run on with process noise, unlike in "
         "figures 2.3 to 2.5: with independent states all series would be equally active, and "
         "equally far apart.",
