@@ -92,7 +92,7 @@ def test_an_interrupted_run_writes_what_it_has(path, tmp_path, capsys, monkeypat
 
         return dynamics.learn(*arguments, on_step=stop, **options)
 
-    monkeypatch.setattr(command, "learn", broken_off)
+    monkeypatch.setattr(command.dynamics, "learn", broken_off)
     monkeypatch.setattr(command, "_load_engine", lambda learner: None)
     out = tmp_path / "out"
     assert main(["dynamics", str(path), "--learner", "inducing", "--out", str(out)]) == 130

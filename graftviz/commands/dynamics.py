@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from graftviz import dynamics
 from graftviz.commands import public
 from graftviz.commands.arguments import (
     INTERRUPTED,
@@ -20,21 +21,6 @@ from graftviz.commands.arguments import (
     path,
 )
 from graftviz.commands.progress import progress
-from graftviz.dynamics import (
-    LEARNERS,
-    DynamicsLearner,
-    DynamicsResult,
-    NodeStep,
-    SparsityEnforcing,
-    TimeSeries,
-    dynamics_learner,
-    learn,
-    random_system,
-    read_parents,
-    read_series,
-    simulate,
-    takes_parents,
-)
 from graftviz.dynamics.reading import SeriesOptions
 from graftviz.dynamics.solving import SolverOptions
 from graftviz.errors import InputError
@@ -51,7 +37,7 @@ _TEST_FRACTION = 0.2
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``dynamics`` to `parser`."""
-    add_learner(parser, LEARNERS, "scalable", _options_help())
+    add_learner(parser, dynamics.LEARNERS, "scalable", _options_help())
     parser.add_argument(
         "series",
         type=path,
@@ -86,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Learn, write and summarise; return the exit code."""
-    cls = dynamics_learner(arguments.learner)
+    cls = dynamics.dynamics_learner(arguments.learner)
     options = parse_options(cls, public.settings(arguments.set, "--set", "parents=15"))
     learner = _learner(cls(**options), arguments, names=None)
     checked_seed(arguments.seed)
@@ -101,10 +87,10 @@ def run(arguments: argparse.Namespace) -> int:
         _load_engine(learner)
         with progress(train.n_series, "learning rows") as bar:
 
-            def show_step(step: NodeStep) -> None:
+            def show_step(step: dynamics.NodeStep) -> None:
                 bar.show(step.index + 1)
 
-            result = learn(
+            result = dynamics.learn(
                 train,
                 learner,
                 seed=arguments.seed,
@@ -124,10 +110,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _learner(
-    learner: DynamicsLearner, arguments: argparse.Namespace, names: tuple[str, ...] | None
-) -> DynamicsLearner:
+    learner: dynamics.DynamicsLearner, arguments: argparse.Namespace, names: tuple[str, ...] | None
+) -> dynamics.DynamicsLearner:
     """Return the learner with the parents of the file, which need the names of the series."""
-    if not takes_parents(learner):
+    if not dynamics.takes_parents(learner):
         if arguments.parents is not None:
             raise InputError(
                 f"--parents is for --learner enforcing; {learner.name} finds the parents itself."
@@ -139,19 +125,19 @@ def _learner(
         )
     if names is None:
         return learner
-    return SparsityEnforcing(
-        centre=learner.centre, adjacency=read_parents(arguments.parents, names)
+    return dynamics.SparsityEnforcing(
+        centre=learner.centre, adjacency=dynamics.read_parents(arguments.parents, names)
     )
 
 
-def _read(arguments: argparse.Namespace, path: Path, **changed: str) -> TimeSeries:
+def _read(arguments: argparse.Namespace, path: Path, **changed: str) -> dynamics.TimeSeries:
     reading = {**chosen_options(arguments, SeriesOptions), **changed}
-    return read_series(path, time=arguments.time, **reading)
+    return dynamics.read_series(path, time=arguments.time, **reading)
 
 
 def _divided(
-    arguments: argparse.Namespace, series: TimeSeries
-) -> tuple[TimeSeries, TimeSeries | None]:
+    arguments: argparse.Namespace, series: dynamics.TimeSeries
+) -> tuple[dynamics.TimeSeries, dynamics.TimeSeries | None]:
     if arguments.test is not None:
         # Only the training rows decide which series are constant: a short test may not vary.
         return series, _read(arguments, arguments.test, constant="keep").selected(series.names)
@@ -160,16 +146,19 @@ def _divided(
     return series.split(arguments.test_fraction)
 
 
-def _load_engine(learner: DynamicsLearner) -> None:
+def _load_engine(learner: dynamics.DynamicsLearner) -> None:
     """Learn a tiny system first, so that compilation is not counted in the reported time."""
     if isinstance(learner, SolverOptions):
         with progress(1, "loading the engine"):
-            tiny = simulate(random_system(4, density=0.5), 40)
-            learn(tiny, type(learner)(solver=learner.solver, parents=2))
+            tiny = dynamics.simulate(dynamics.random_system(4, density=0.5), 40)
+            dynamics.learn(tiny, type(learner)(solver=learner.solver, parents=2))
 
 
 def _write(
-    result: DynamicsResult, train: TimeSeries, test: TimeSeries | None, folder: Path
+    result: dynamics.DynamicsResult,
+    train: dynamics.TimeSeries,
+    test: dynamics.TimeSeries | None,
+    folder: Path,
 ) -> None:
     rows_test = None if test is None else test.n_rows
     contents = {
@@ -179,7 +168,9 @@ def _write(
     write_results(folder, NAME, contents)
 
 
-def _summary(result: DynamicsResult, train: TimeSeries, test: TimeSeries | None) -> str:
+def _summary(
+    result: dynamics.DynamicsResult, train: dynamics.TimeSeries, test: dynamics.TimeSeries | None
+) -> str:
     system = result.system
     held_out = ""
     if test is not None and result.pred_error_test is not None:
@@ -201,7 +192,7 @@ def _summary(result: DynamicsResult, train: TimeSeries, test: TimeSeries | None)
 def _options_help() -> list[str]:
     """Return the options of all learners as lines for the end of the help."""
     lines = []
-    for name, cls in LEARNERS.items():
+    for name, cls in dynamics.LEARNERS.items():
         lines.append(f"options of {name} (--set OPTION=VALUE, shown with defaults):")
         lines += [option_line(spec) for spec in option_specs(cls)]
     return lines

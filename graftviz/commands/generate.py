@@ -8,6 +8,7 @@ import sys
 import time
 from pathlib import Path
 
+from graftviz import sampling
 from graftviz.commands.arguments import add_seed, create_folder, integer, number, path
 from graftviz.commands.progress import progress
 from graftviz.datasets import truth_csv
@@ -16,23 +17,12 @@ from graftviz.formats.result_folder import write_results
 from graftviz.formats.table_csv import table_csv
 from graftviz.formats.uai import uai_files
 from graftviz.model import PairwiseMRF
-from graftviz.sampling import (
-    Graph,
-    grid_graph,
-    karate_graph,
-    les_miserables_graph,
-    random_graph,
-    random_model,
-    sample_gibbs,
-    scale_free_graph,
-    square_side,
-)
 from graftviz.sampling.gibbs import MAX_STATES, THIN, check_settings
 from graftviz.sampling.potentials import EDGE_SIGMA, NODE_SIGMA
 from graftviz.table import DiscreteTable
 
 NAME = "generate"
-FIXED_GRAPHS = {"karate": karate_graph, "les-miserables": les_miserables_graph}
+FIXED_GRAPHS = {"karate": sampling.karate_graph, "les-miserables": sampling.les_miserables_graph}
 GRAPHS = ("scale-free", "grid", "random", *FIXED_GRAPHS)
 NODES = 200
 MOST_NODES = 100_000
@@ -109,7 +99,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not 2 <= arguments.states <= MAX_STATES:
         raise InputError(f"--states must be between 2 and {MAX_STATES}; got {arguments.states}.")
     graph = _graph(arguments)
-    model = random_model(
+    model = sampling.random_model(
         graph.edges,
         [arguments.states] * graph.n_nodes,
         node_sigma=arguments.node_sigma,
@@ -125,10 +115,12 @@ def run(arguments: argparse.Namespace) -> int:
     check_settings(model, arguments.rows, **settings)
     folder = create_folder(arguments.out)
     # Compiles the sampler, so that this time is not reported.
-    sample_gibbs(random_model(grid_graph(1, 2).edges, [2, 2]), rows=1, burn_in=5, chains=2)
+    sampling.sample_gibbs(
+        sampling.random_model(sampling.grid_graph(1, 2).edges, [2, 2]), rows=1, burn_in=5, chains=2
+    )
     started = time.perf_counter()
     with progress(arguments.rows, "sampling rows") as bar:
-        sample = sample_gibbs(
+        sample = sampling.sample_gibbs(
             model,
             arguments.rows,
             seed=arguments.seed,
@@ -165,7 +157,7 @@ def write_sample(folder: Path, model: PairwiseMRF, table: DiscreteTable) -> None
     write_results(folder, NAME, contents)
 
 
-def _graph(arguments: argparse.Namespace) -> Graph:
+def _graph(arguments: argparse.Namespace) -> sampling.Graph:
     kind, nodes, seed = arguments.graph, arguments.nodes, arguments.seed
     for option, value, required in (
         ("--shape", arguments.shape, "grid"),
@@ -186,21 +178,21 @@ def _graph(arguments: argparse.Namespace) -> Graph:
     if nodes is None:
         nodes = NODES
     if kind == "scale-free":
-        return scale_free_graph(nodes, seed)
+        return sampling.scale_free_graph(nodes, seed)
     if arguments.edges is not None and arguments.probability is not None:
         raise InputError("A random graph takes --edges or --probability, not both.")
     edges = arguments.edges
     if edges is None and arguments.probability is None:
         edges = 2 * nodes - 4
-    return random_graph(nodes, edges=edges, probability=arguments.probability, seed=seed)
+    return sampling.random_graph(nodes, edges=edges, probability=arguments.probability, seed=seed)
 
 
-def _grid(nodes: int | None, shape: str | None) -> Graph:
+def _grid(nodes: int | None, shape: str | None) -> sampling.Graph:
     if shape is None:
         if nodes is None:
             raise InputError("A grid needs --nodes (a square number) or --shape, e.g. 20x30.")
-        side = square_side(nodes)
-        return grid_graph(side, side)
+        side = sampling.square_side(nodes)
+        return sampling.grid_graph(side, side)
     found = re.fullmatch(r"(\d{1,6})[xX×](\d{1,6})", shape.strip(), re.ASCII)
     if not found:
         raise InputError(f"--shape must look like 20x30, rows by columns; got {shape!r}.")
@@ -211,7 +203,7 @@ def _grid(nodes: int | None, shape: str | None) -> Graph:
         )
     if nodes not in (None, rows * columns):
         raise InputError(f"--shape {shape} has {rows * columns} nodes, but --nodes is {nodes}.")
-    return grid_graph(rows, columns)
+    return sampling.grid_graph(rows, columns)
 
 
 def _unseen_state(table: DiscreteTable) -> str:
