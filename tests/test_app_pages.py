@@ -184,8 +184,7 @@ def press(app: AppTest, key: str) -> None:
 def begins_tour(app: AppTest) -> bool:
     parts = [part.proto for part in app.get("bidi_component")]
     (tour,) = (part for part in parts if part.component_name.endswith("graftviz_tour"))
-    start: bool = json.loads(tour.json)["start"]
-    return start
+    return json.loads(tour.json)["start"]
 
 
 def test_that_an_address_asked_for_the_tour_is_not_forgotten_with_its_button() -> None:

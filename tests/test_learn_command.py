@@ -328,7 +328,10 @@ def test_a_misspelt_data_set_is_recognised(tmp_path, capsys):
 
 
 def test_rows_left_in_their_file_change_the_methods_and_it_says_so(tmp_path, table, capsys):
-    assert learn(table, "--max-edges", 2, "--chunked", "--out", tmp_path / "o") == 0
+    pd.read_csv(table).to_parquet(tmp_path / "table.parquet")
+    given = (tmp_path / "table.parquet", "--max-edges", 2, "--chunked", "--test-fraction", 0.2)
+    assert learn(*given, "--out", tmp_path / "o") == 0
+    assert result_of(tmp_path / "o")["rows_test"] == 80
     out, err = capsys.readouterr()
     assert "400 rows of 8 variables stay in the file and are read in chunks of" in err
     assert "preset best uses score linear-response and objective bethe, and no refit" in err

@@ -117,8 +117,7 @@ def pages(request: pytest.FixtureRequest, driver: Any) -> Pages:
         pages = Pages(driver)
         return pages, pages.browser.close
 
-    found: Pages = _of_folder(request, PAGES, start)
-    return found
+    return _of_folder(request, PAGES, start)
 
 
 @pytest.fixture

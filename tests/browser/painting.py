@@ -25,5 +25,4 @@ def watch_painting(page: Any) -> None:
 
 def painted(page: Any) -> list[str]:
     """Return, in order, what was painted since the page was watched."""
-    told: list[str] = page.evaluate("painted")
-    return told
+    return page.evaluate("painted")

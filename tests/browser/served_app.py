@@ -86,8 +86,7 @@ def free_port() -> int:
     """Return a port of this machine at which nobody listens."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+        return probe.getsockname()[1]
 
 
 def wait_until_healthy(server: subprocess.Popen[bytes], port: int, log: Path) -> None:

@@ -17,8 +17,7 @@ SMALL = "budget?data=survey&bound=1"
 @pytest.fixture
 def budget(opener: Any) -> Callable[..., Any]:
     """Open the page with a query and wait until it shows a run."""
-    opened: Callable[..., Any] = opener(SMALL, ".gv-budget-body:not([hidden])")
-    return opened
+    return opener(SMALL, ".gv-budget-body:not([hidden])")
 
 
 def position(page: Any) -> tuple[int, int | None]:

@@ -22,8 +22,7 @@ SMALL = "dynamics?size=12&rows=150&parents=3&seeds=4"
 @pytest.fixture
 def dynamics(opener: Any) -> Callable[..., Any]:
     """Open the page with a query and wait until it shows a run."""
-    opened: Callable[..., Any] = opener(SMALL, ".gv-dynamics-body:not([hidden])")
-    return opened
+    return opener(SMALL, ".gv-dynamics-body:not([hidden])")
 
 
 def position(page: Any) -> tuple[int, int | None]:

@@ -45,8 +45,7 @@ def heading(page: Any, text: str) -> Any:
 
 def picture(graph: Any) -> str:
     """Return the picture on the canvas."""
-    data: str = graph.evaluate("(canvas) => canvas.toDataURL()")
-    return data
+    return graph.evaluate("(canvas) => canvas.toDataURL()")
 
 
 def posterior(page: Any) -> str:
@@ -54,8 +53,7 @@ def posterior(page: Any) -> str:
     figure = page.locator(".st-key-inspect_node .js-plotly-plot")
     page.wait_for_timeout(300)  # while it is drawn anew there are two, or none
     expect(figure).to_have_count(1, timeout=SOON)
-    text: str = figure.last.inner_text()
-    return text
+    return figure.last.inner_text()
 
 
 @pytest.mark.parametrize(("width", "dark"), [(1400, False), (390, True)])

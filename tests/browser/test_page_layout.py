@@ -155,8 +155,7 @@ def measured(opener: Any) -> Any:
                 measures = Measures(page, contract)
                 return measures if is_so(measures) else None
 
-            measures: Measures = eventually(page, found)
-            return measures
+            return eventually(page, found)
 
         return page, measure
 

@@ -22,8 +22,7 @@ QUICK = "prune?exchanges=4&exchange=2"
 @pytest.fixture
 def prune(opener: Any) -> Callable[..., Any]:
     """Open the page with a query and wait until it shows a run."""
-    opened: Callable[..., Any] = opener(QUICK, ".gv-prune-body:not([hidden])")
-    return opened
+    return opener(QUICK, ".gv-prune-body:not([hidden])")
 
 
 @pytest.fixture(scope="module")

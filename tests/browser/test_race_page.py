@@ -92,11 +92,10 @@ def table(page: Any) -> dict[str, list[str]]:
 
 def cut_off(page: Any) -> list[str]:
     """Return the names of racers and captions of curves of which a part is hidden."""
-    said: list[str] = page.locator(".gv-race-tile h3, .gv-race-charts .gv-count").evaluate_all(
+    return page.locator(".gv-race-tile h3, .gv-race-charts .gv-count").evaluate_all(
         "nodes => nodes.filter((node) => node.scrollWidth > node.clientWidth"
         " || node.scrollHeight > node.clientHeight + 1).map((node) => node.textContent)"
     )
-    return said
 
 
 def to_the_end(page: Any) -> None:

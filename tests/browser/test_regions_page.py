@@ -24,8 +24,7 @@ SMALL = "regions?side=8"
 @pytest.fixture
 def regions(opener: Any) -> Callable[..., Any]:
     """Open the page with a query and wait until it shows a region."""
-    opened: Callable[..., Any] = opener(SMALL, ".gv-region-body:not([hidden])")
-    return opened
+    return opener(SMALL, ".gv-region-body:not([hidden])")
 
 
 def headline(page: Any) -> str:
