@@ -286,12 +286,8 @@ class BenchRow:
 
     def verdicts(self) -> list[tuple[Goal, float | None, str]]:
         """Return every goal with the measured value and the verdict."""
-        return [
-            (goal, self.values[goal.quantity], goal.verdict(self.values[goal.quantity]))
-            if goal.quantity in self.values
-            else (goal, None, "not measured")
-            for goal in self.measurement.goals
-        ]
+        found = [(goal, self.values.get(goal.quantity)) for goal in self.measurement.goals]
+        return [(goal, x, "not measured" if x is None else goal.verdict(x)) for goal, x in found]
 
 
 class Lab:

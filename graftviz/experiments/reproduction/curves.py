@@ -136,16 +136,14 @@ def learner_run(panel: Panel, method: Method, seed: int, *, held_out: bool = Tru
     """Return a run of one learner; the seed is also that of generated or reduced data."""
     size = dataclasses.replace(panel.size, seed=seed)
     learner = panel.learner(method)
-    settings = {"data": dataclasses.asdict(size), "options": option_values(learner)}
-    columns = {"panel": panel.title, "method": method.name, "seed": seed, "nodes": size.nodes}
-    return Part(
-        columns | attributes(method, "alpha", "hubs"),
-        partial(_measure, size, learner, seed, held_out),
-        panel.edges or _WORK_OF_ALL_EDGES * size.nodes,
-        settings | {"held_out": held_out},
-        size.source,
-        rehearse=partial(_rehearse, size, learner),
-    )
+    settings: Row = {"data": dataclasses.asdict(size), "options": option_values(learner)}
+    settings |= {"held_out": held_out}
+    columns: Row = {"panel": panel.title, "method": method.name, "seed": seed}
+    columns |= {"nodes": size.nodes, **attributes(method, "alpha", "hubs")}
+    measure = partial(_measure, size, learner, seed, held_out)
+    work = panel.edges or _WORK_OF_ALL_EDGES * size.nodes
+    rehearse = partial(_rehearse, size, learner)
+    return Part(columns, measure, work, settings, size.source, rehearse=rehearse)
 
 
 def _rehearse(size: Size, learner: Learner, data: Data) -> None:

@@ -302,12 +302,11 @@ def _tune(size: Size, grid: dict[str, Sequence[Any]], task: MeasuringTask) -> li
     most = min(3 * size.nodes, math.comb(size.nodes, 2))
     learner = EdgeGrafting(preset="paper", max_edges=most)
     tune = partial(tuning_grid, problem.train, learner, grid, test=problem.test)
-    tuning = tune(
-        truth=problem.truth,
-        seed=size.seed,
-        jobs=1,
-        on_done=lambda done, _: task.progress(done * 3 * size.nodes),
-    )
+
+    def report(done: int, _: object) -> None:
+        task.progress(done * 3 * size.nodes)
+
+    tuning = tune(truth=problem.truth, seed=size.seed, jobs=1, on_done=report)
     return [{name: row[name] for name in _COLUMNS} for row in tuning.rows()]
 
 

@@ -186,7 +186,8 @@ def _drawn(rows: Table, *, heuristic: str) -> Iterator[Row]:
     for row in _cell_summary(rows, heuristic=heuristic):
         name = f"k = {row['k']}"
         lines = {name: row["nlpl_test"], f"{name}, the paper": row["paper"]}
-        lines |= {words: row[key] for key, words in _REFERENCES.items()}
+        if not row["k"]:
+            lines |= {words: row[key] for key, words in _REFERENCES.items()}
         for method, nlpl in lines.items() if row["heuristic"] == heuristic else ():
             if nlpl is not None:
                 place = {"panel": _TITLES[row["data"]], "edges": row["edges"]}

@@ -18,6 +18,7 @@ from graftviz.experiments.reproduction.claims import Cases, Check, Claim
 from graftviz.experiments.reproduction.data import Data
 from graftviz.experiments.reproduction.experiment import Experiment, MeasuringTask, Part
 from graftviz.experiments.reproduction.papers import thesis_dynamics as methods
+from graftviz.experiments.reproduction.papers.thesis_dynamics import DENSE, INDUCING
 from graftviz.experiments.reproduction.rows import LineFigure, Row, Table, Values
 from graftviz.experiments.reproduction.statistics import NotMeasured, mean
 from graftviz.figures.reproduction import scale_look
@@ -30,8 +31,8 @@ HORIZONS = {1: "one hour", 6: "6 hours", 24: "24 hours"}
 SHARE_TITLE = "share of the series that are seeds"
 SCALABLE, COMMON = "scalable", "scalable, common"
 _LOOKS = {
-    **{methods.INDUCING: methods.LOOKS[methods.INDUCING], SCALABLE: scale_look(1)},
-    **{COMMON: scale_look(1, faint=True), methods.DENSE: methods.LOOKS[methods.DENSE]},
+    **{INDUCING: methods.LOOKS[INDUCING], SCALABLE: scale_look(1)},
+    **{COMMON: scale_look(1, faint=True), DENSE: methods.LOOKS[DENSE]},
 }
 _PARENTS = 50
 _ACTIVE = 100.0  # blocks with fewer pick-ups and drop-offs are dropped, as in the thesis
@@ -128,13 +129,10 @@ def city_part(
     """
     share = learner.seeds if dynamics.has_seeds(learner) else None
     settings = {**size._asdict(), **methods.options_of(learner), "busiest": busiest, "seed": seed}
-    return Part(
-        {"method": name, "share_of_seeds": share, "draw": draw, **columns},
-        partial(_measure, size, learner, draw, seed, busiest),
-        max(round((share or 1.0) * size.side**2), 1),
-        settings,
-        instead=SOURCE,
-    )
+    place = {"method": name, "share_of_seeds": share, "draw": draw, **columns}
+    measure = partial(_measure, size, learner, draw, seed, busiest)
+    work = max(round((share or 1.0) * size.side**2), 1)
+    return Part(place, measure, work, settings, instead=SOURCE)
 
 
 def _measure(
@@ -192,9 +190,9 @@ def sweep_parts(
 
     `draws` is the number of draws of random seeds.
     """
-    yield city_part(size, methods.DENSE, dynamics.Dense(), 0, seed)
+    yield city_part(size, DENSE, dynamics.Dense(), 0, seed)
     for k in map(int, values) if axis == "parents" else [_PARENTS]:
-        yield city_part(size, methods.INDUCING, dynamics.SparsityInducing(parents=k), 0, seed)
+        yield city_part(size, INDUCING, dynamics.SparsityInducing(parents=k), 0, seed)
     for value in values:
         k, share = (int(value), _CAPTION_SHARE) if axis == "parents" else (_PARENTS, value)
         for draw in range(draws):
@@ -206,7 +204,7 @@ def sweep_parts(
 
 def _drawn(rows: Table, axis: str) -> Table:
     """Return the rows for lines along the axis, level for methods without the option."""
-    flat = (methods.DENSE,) if axis == "parents" else (methods.DENSE, methods.INDUCING)
+    flat = (DENSE,) if axis == "parents" else (DENSE, INDUCING)
     return rows.extended(lambda row: {axis: None} if row["method"] in flat else {}).level(axis)
 
 
@@ -230,7 +228,7 @@ def _sweep_summary(rows: Table, *, axis: str) -> Iterator[Row]:
 
 
 def _by_parents(rows: Table) -> Values:
-    found = _errors(rows, "parents").only((methods.INDUCING, SCALABLE))
+    found = _errors(rows, "parents").only((INDUCING, SCALABLE))
     if min(map(len, found.values())) < 3:
         raise NotMeasured("The best number of parents needs three numbers to choose from.")
     return found
@@ -244,14 +242,14 @@ def _ends_above_best(rows: Table) -> Values:
 
 
 def _dense_above_best(rows: Table) -> Values:
-    (dense,) = _errors(rows, "parents")[methods.DENSE].values()
+    (dense,) = _errors(rows, "parents")[DENSE].values()
     return _by_parents(rows).map(lambda means: dense - min(means.values()))
 
 
 def _about_fifty(rows: Table) -> Row:
     """Return the error with about 50 parents to the least error, less 1, and that number."""
     found = {}
-    for name, means in _errors(rows, "parents").only((methods.INDUCING, SCALABLE)).items():
+    for name, means in _errors(rows, "parents").only((INDUCING, SCALABLE)).items():
         at = min(means, key=lambda k: abs(k - _PARENTS))
         if at < 0.8 * _PARENTS or at > _PARENTS / 0.8:
             raise NotMeasured(f"No run of {name} had about {_PARENTS} parents.")
@@ -260,20 +258,20 @@ def _about_fifty(rows: Table) -> Row:
 
 
 def _best_parents(rows: Table) -> Values:
-    means = _errors(rows, "parents").only((methods.INDUCING, SCALABLE))
+    means = _errors(rows, "parents").only((INDUCING, SCALABLE))
     return means.map(lambda by_k: min(by_k, key=by_k.__getitem__))
 
 
 def _above_others(rows: Table) -> Values:
     """Return the held-out error of dense learning less the worst of every other method."""
     worst = _errors(rows, "share_of_seeds").map(lambda by_share: max(by_share.values()))
-    return worst.others(methods.DENSE).map(lambda error: worst[methods.DENSE] - error)
+    return worst.others(DENSE).map(lambda error: worst[DENSE] - error)
 
 
 def _below_others(rows: Table) -> Values:
     """Return the least training error of every other method less that of dense learning."""
     train = rows.nested("train", "method", of=min)
-    return train.others(methods.DENSE) - train[methods.DENSE]
+    return train.others(DENSE) - train[DENSE]
 
 
 def _alone(method: str) -> Cases:
@@ -289,10 +287,10 @@ def _near_inducing(share: float, allowed: float) -> tuple[Check, ...]:
         return found.map(itemgetter(share))
 
     def excess(rows: Table) -> Values:
-        return errors(rows).map(mean) / _alone(methods.INDUCING)(rows) - 1.0
+        return errors(rows).map(mean) / _alone(INDUCING)(rows) - 1.0
 
     words = f"mean PredError with {share:.0%} seeds to that of inducing, less 1"
-    reported = ("errors", errors), (methods.INDUCING, _alone(methods.INDUCING)), _DATA
+    reported = ("errors", errors), (INDUCING, _alone(INDUCING)), _DATA
     return (words, excess, f"at most {allowed}"), *reported
 
 
@@ -318,7 +316,7 @@ _SEED_CLAIMS = (
         "Dense learning is likely over-fitting.",
         ("held-out PredError of dense learning less the worst of others", _above_others, "above 0"),
         ("least training error of others less that of dense learning", _below_others, "above 0"),
-        ("PredError of dense learning", _alone(methods.DENSE)),
+        ("PredError of dense learning", _alone(DENSE)),
         ("training errors", lambda rows: rows.nested("train", "method", of=min)),
         _DATA,
     ),
@@ -337,7 +335,7 @@ def week_parts(seed: int, size: CitySize) -> Iterator[Part]:
     """Yield scalable and dense learning."""
     learner = dynamics.ScalableStructure(parents=_PARENTS, seeds=_WEEK_SHARE)
     yield city_part(size, SCALABLE, learner, seed, seed, busiest=_BUSIEST)
-    yield city_part(size, methods.DENSE, dynamics.Dense(), 0, seed, busiest=_BUSIEST)
+    yield city_part(size, DENSE, dynamics.Dense(), 0, seed, busiest=_BUSIEST)
 
 
 def _draw_week(title: str, rows: Table) -> go.Figure:
@@ -346,10 +344,10 @@ def _draw_week(title: str, rows: Table) -> go.Figure:
     panels = []
     for k, one in enumerate(found[SCALABLE]):
         words = f"{one['name']} ({rows[0]['data']})" if k == 0 else one["name"]
-        other = found.get(methods.DENSE, found[SCALABLE])[k]["predicted"]
+        other = found.get(DENSE, found[SCALABLE])[k]["predicted"]
         panels.append(Forecasts(words, one["actual"], one["predicted"], one["deviation"], other))
     name, x_title = f"scalable, {_WEEK_SHARE:.0%} seeds", "hours of the held-out week"
-    return week_figure(title, panels, name=name, baseline=methods.DENSE, x_title=x_title)
+    return week_figure(title, panels, name=name, baseline=DENSE, x_title=x_title)
 
 
 def _week_table(rows: Table) -> Iterator[Row]:

@@ -172,13 +172,12 @@ def growth_parts(
             for method, learner in shown.items():
                 few = dynamics.has_seeds(learner)
                 if few or size <= most_whole:
-                    yield Part(
-                        {"method": method, "n": size, "rows": rows, "system": number},
-                        partial(_measure_growth, size, rows, learner, model_seed(seed, number)),
-                        size if few else size * max(size, 10) // 10,
-                        {**options_of(learner), "seed": seed},
-                        rehearse=rehearse_all,
-                    )
+                    place = {"method": method, "n": size, "rows": rows, "system": number}
+                    system = size, rows, learner, model_seed(seed, number)
+                    work = size if few else size * max(size, 10) // 10
+                    settings = {**options_of(learner), "seed": seed}
+                    measure = partial(_measure_growth, *system)
+                    yield Part(place, measure, work, settings, rehearse=rehearse_all)
 
 
 @lru_cache(maxsize=1)

@@ -15,6 +15,7 @@ from graftviz.dynamics.seeds import CHOICES
 from graftviz.experiments.reproduction.claims import Cases, Check, Claim
 from graftviz.experiments.reproduction.experiment import Experiment, MeasuringTask, Part, model_seed
 from graftviz.experiments.reproduction.papers import thesis_city, thesis_dynamics as methods
+from graftviz.experiments.reproduction.papers.thesis_dynamics import INDUCING, PREDICTION, STRUCTURE
 from graftviz.experiments.reproduction.rows import LineFigure, Row, Table, Values
 from graftviz.experiments.reproduction.statistics import rank_correlation, standard_errors
 from graftviz.figures.reproduction import Look
@@ -95,7 +96,7 @@ def _titled(rows: Table) -> Table:
 def _noise_table(rows: Table) -> Iterator[Row]:
     """Yield one row for every method and level, with the StructRec of inducing."""
     rows = complete(rows)
-    beside = rows.where(method=methods.INDUCING).nested(methods.STRUCTURE, "noise")
+    beside = rows.where(method=INDUCING).nested(STRUCTURE, "noise")
     for row in methods.spread_table(rows, "systems", "method", "noise"):
         yield {**row, "inducing_structure_recall_mean": beside.get(row["noise"])}
 
@@ -133,16 +134,16 @@ def more_seeds_are_better(key: str) -> tuple[Check, ...]:
         (
             f"change of mean {methods.MEASURES[key]} with more seeds",
             lambda rows: means(rows).map(Values.steps),
-            "above 0" if key == methods.STRUCTURE else "below 0",
+            "above 0" if key == STRUCTURE else "below 0",
         ),
         ("means over all levels of noise", means),
-        (methods.INDUCING, lambda rows: complete(rows).nested(key, "method")[methods.INDUCING]),
+        (INDUCING, lambda rows: complete(rows).nested(key, "method")[INDUCING]),
     )
 
 
 def _dense_overfits(key: str) -> tuple[Check, ...]:
     """Check that dense learning predicts worse than others with noise."""
-    worse = _less(key, methods.DENSE, (methods.INDUCING, *methods.SCALABLE))
+    worse = _less(key, methods.DENSE, (INDUCING, *methods.SCALABLE))
 
     def noisy(rows: Table) -> Values:
         return worse(Table(row for row in rows if row["noise"]))
@@ -158,21 +159,19 @@ def _growth_with_noise(rows: Table) -> Values:
 
 
 def _without_noise(rows: Table) -> Values:
-    return _means(rows, methods.PREDICTION).map(itemgetter(0.0))
+    return _means(rows, PREDICTION).map(itemgetter(0.0))
 
 
 def _above_inducing(rows: Table) -> Values:
     """Return PredError less that of inducing by noise, by scalable method."""
-    return _less(methods.PREDICTION, methods.INDUCING, tuple(methods.SCALABLE))(rows).map(
-        lambda at: [*at.values()]
-    )
+    return _less(PREDICTION, INDUCING, tuple(methods.SCALABLE))(rows).map(lambda at: [*at.values()])
 
 
 def _ratio_to_inducing(rows: Table) -> Values:
     """Return PredError with the most noise to that of inducing, by scalable method."""
-    means = _means(rows, methods.PREDICTION)
-    last = means.map(itemgetter(max(means[methods.INDUCING])))
-    return last.only(methods.SCALABLE) / last[methods.INDUCING]
+    means = _means(rows, PREDICTION)
+    last = means.map(itemgetter(max(means[INDUCING])))
+    return last.only(methods.SCALABLE) / last[INDUCING]
 
 
 def _figure(number: int, title: str, shown: tuple[str, ...], *claims: Claim) -> Experiment:
@@ -212,18 +211,18 @@ _NOISE = (
     _figure(
         3,
         "Recovered structure against noise",
-        (methods.STRUCTURE, methods.PRECISION),
+        (STRUCTURE, methods.PRECISION),
         Claim(
             "Sparsity inducing learning recovers the structure best.",
             (
                 "mean StructRec of scalable learning less that of inducing by noise",
-                _less(methods.STRUCTURE, methods.INDUCING, tuple(methods.SCALABLE)),
+                _less(STRUCTURE, INDUCING, tuple(methods.SCALABLE)),
                 "below 0",
             ),
-            _means_check(methods.STRUCTURE),
+            _means_check(STRUCTURE),
             ("parents at random", lambda rows: np.mean([r["parents"] / r["n"] for r in rows])),
         ),
-        Claim(_MORE, *more_seeds_are_better(methods.STRUCTURE)),
+        Claim(_MORE, *more_seeds_are_better(STRUCTURE)),
     ),
     _figure(
         4,
@@ -238,7 +237,7 @@ _NOISE = (
             "Sparsity inducing learning has the smallest error.",
             (
                 "mean CoeffRecError less that of inducing by noise",
-                _less(methods.COEFFICIENTS, methods.INDUCING, (methods.DENSE, *methods.SCALABLE)),
+                _less(methods.COEFFICIENTS, INDUCING, (methods.DENSE, *methods.SCALABLE)),
                 # Without noise, methods with the true parents are exact up to rounding.
                 "at least -1e-9",
             ),
@@ -249,7 +248,7 @@ _NOISE = (
     _figure(
         5,
         "Error of prediction against noise",
-        (methods.PREDICTION, methods.TWO_STEPS),
+        (PREDICTION, methods.TWO_STEPS),
         Claim(
             "Without noise dense learning predicts about as well.",
             (
@@ -264,9 +263,9 @@ _NOISE = (
         Claim(
             "With noise dense learning over-fits: sparsity inducing and scalable learning "
             "predict better.",
-            *_dense_overfits(methods.PREDICTION),
+            *_dense_overfits(PREDICTION),
         ),
-        Claim(_BETTER, *more_seeds_are_better(methods.PREDICTION)),
+        Claim(_BETTER, *more_seeds_are_better(PREDICTION)),
         Claim(
             "With growing noise scalable learning reaches sparsity inducing learning.",
             (
@@ -287,22 +286,17 @@ _NOISE = (
 # --- seeds: at random, the most active, or spread out -------------------------------------------
 
 RANDOM, ACTIVITY, SPREAD = CHOICES
-_TITLES = {
-    methods.INDUCING: methods.INDUCING,
-    RANDOM: "at random",
-    ACTIVITY: "most active",
-    SPREAD: "spread out",
-}
+_TITLES = {INDUCING: INDUCING, RANDOM: "at random", ACTIVITY: "most active", SPREAD: "spread out"}
 _LOOKS = {
     _TITLES[RANDOM]: Look(BLUE, "solid", "circle"),
     _TITLES[ACTIVITY]: Look(ORANGE, "dash", "square"),
     _TITLES[SPREAD]: Look(GREEN, "dashdot", "diamond"),
-    methods.INDUCING: methods.LOOKS[methods.INDUCING],
+    INDUCING: methods.LOOKS[INDUCING],
 }
 _CITY_PARENTS = 15
 _MOST_DRAWS = 5  # of random seeds on the city
 _RANDOM_SYSTEMS = "random systems"
-_JUDGED = {methods.STRUCTURE: 1.0, methods.PREDICTION: -1.0}  # with the sign of a gain
+_JUDGED = {STRUCTURE: 1.0, PREDICTION: -1.0}  # with the sign of a gain
 _DRAWN = {key: methods.MEASURES[key] for key in _JUDGED}
 
 
@@ -312,7 +306,7 @@ def _learner(parents: int, share: float, choice: str) -> methods.Learner:
     Series not covered by a seed get common parents of the seeds: if they were learned from their
     own data, few seeds could do better than many.
     """
-    if choice == methods.INDUCING:
+    if choice == INDUCING:
         return dynamics.SparsityInducing(parents=parents)
     return dynamics.ScalableStructure(
         parents=parents, seeds=share, seed_choice=choice, unspoken="common"
@@ -340,7 +334,7 @@ def seeds_parts(
             yield Part(columns, measure, len(shares), {**size, "shares": shares, "seed": seed})
     for choice, name in _TITLES.items():
         draws = min(systems, _MOST_DRAWS) if choice == RANDOM else 1
-        for share in shares[: 1 if choice == methods.INDUCING else None]:
+        for share in shares[: 1 if choice == INDUCING else None]:
             learner = _learner(_CITY_PARENTS, share, choice)
             for draw in range(draws):
                 yield thesis_city.city_part(city, name, learner, draw, seed, choice=choice)
@@ -353,7 +347,7 @@ def _measure_seeds(
     truth = dynamics.random_system(size["n"], entries=size["entries"], seed=seed)
     train, test = dynamics.simulate(truth, 2 * size["rows"], seed=seed).split(0.5)
     for k, share in enumerate(shares, start=1):
-        if choice != methods.INDUCING or k == 1:
+        if choice != INDUCING or k == 1:
             learner = _learner(size["parents"], share, choice)
             system = methods.learn_single_threaded(train, learner, seed).system
             measures = methods.all_measures(system, truth, test)
@@ -369,7 +363,7 @@ def by_share(rows: Table, key: str) -> Values:
 def _on_city(rows: Table) -> Table:
     """Return the one-hour errors on the city, those of inducing at every share."""
     here = Table(row for row in rows if row["data"] != _RANDOM_SYSTEMS)
-    return here.level("share_of_seeds").extended(lambda row: {methods.PREDICTION: row["test_1"]})
+    return here.level("share_of_seeds").extended(lambda row: {PREDICTION: row["test_1"]})
 
 
 def _drawn(rows: Table) -> Table:
@@ -383,7 +377,7 @@ def _drawn(rows: Table) -> Table:
 def _seeds_table(rows: Table) -> Iterator[Row]:
     """Yield one row for every choice and share, with the StructRec of inducing."""
     systems = rows.where(data=_RANDOM_SYSTEMS)
-    beside = systems.where(choice=methods.INDUCING).nested(methods.STRUCTURE, "data")
+    beside = systems.where(choice=INDUCING).nested(STRUCTURE, "data")
     shown = Table([*systems, *_on_city(rows)])
     for row in methods.spread_table(shown, "runs", "data", "choice", "share_of_seeds"):
         yield {**row, "inducing_structure_recall": beside.get(row["data"])}
@@ -409,7 +403,7 @@ def _mean_check(choice: str, key: str) -> Check:
     """Report means by share of a choice, of random seeds and of inducing."""
 
     def cases(rows: Table) -> Row:
-        means = by_share(rows, key).only((choice, RANDOM, methods.INDUCING))
+        means = by_share(rows, key).only((choice, RANDOM, INDUCING))
         return {_TITLES[name]: values.map(np.mean) for name, values in means.items()}
 
     return f"mean {methods.MEASURES[key]} by share", cases
@@ -429,7 +423,7 @@ def _of_city(of: Callable[[float, list[float]], Any]) -> Cases:
     """Return a function of the error and of those of random seeds, by choice and share."""
 
     def cases(rows: Table) -> Row:
-        runs = _on_city(rows).nested(methods.PREDICTION, "choice", "share_of_seeds", of=list)
+        runs = _on_city(rows).nested(PREDICTION, "choice", "share_of_seeds", of=list)
         return {
             _TITLES[choice]: {
                 f"{share:.0%}": of(error, runs[RANDOM][share])
