@@ -80,28 +80,25 @@ def run(arguments: argparse.Namespace) -> int:
     memory = _memory(arguments)
     model = read_model_argument(arguments)
     evidence = {} if arguments.evidence is None else read_evidence(arguments.evidence, model)
-    started = time.perf_counter()
     plan: EliminationPlan | None = None
-    if arguments.method == "exact":
-        with progress(100, "exact inference") as bar:
-            tree = JunctionTree(
-                model,
-                evidence,
-                memory,
-                progress=lambda done, total: bar.show(100 * done // total),
-            )
-            plan = tree.plan
-            with _folder(arguments.out) as folder:
+    with _folder(arguments.out) as folder:
+        started = time.perf_counter()
+        if arguments.method == "exact":
+            with progress(100, "exact inference") as bar:
+                tree = JunctionTree(
+                    model,
+                    evidence,
+                    memory,
+                    progress=lambda done, total: bar.show(100 * done // total),
+                )
+                plan = tree.plan
                 _check_possible(tree.log_partition, evidence)
                 beliefs = tree.beliefs()
-                seconds = time.perf_counter() - started
-                _write(folder, beliefs)
-    else:
-        with _folder(arguments.out) as folder:
+        else:
             beliefs = infer(model, arguments.method, evidence=evidence, **settings)
             _check_possible(beliefs.log_partition, evidence)
-            seconds = time.perf_counter() - started
-            _write(folder, beliefs)
+        seconds = time.perf_counter() - started
+        write_results(folder, NAME, {MARGINALS: mar_text(beliefs), PARTITION: pr_text(beliefs)})
     print(_summary(model, evidence, beliefs, plan, seconds))
     print(f"files     {MARGINALS}, {PARTITION} in {folder}")
     return 0
@@ -169,10 +166,6 @@ def _check_possible(log_partition: float, evidence: dict[int, int]) -> None:
             "The evidence contradicts the model: together its observations have probability zero."
         )
     raise InputError("Every joint state of this model has probability zero.")
-
-
-def _write(folder: Path, beliefs: Beliefs) -> None:
-    write_results(folder, NAME, {MARGINALS: mar_text(beliefs), PARTITION: pr_text(beliefs)})
 
 
 def _summary(
