@@ -1,4 +1,4 @@
-"""Files of models: UAI, names, evidence, marginals, GraphML and JSON, with structural mutations."""
+"""Files of models: UAI, names, evidence, GraphML and JSON, with structural mutations."""
 
 from __future__ import annotations
 
