@@ -1,9 +1,10 @@
-"""Error handling of numba's cache of compiled kernels, set before numba is imported.
+"""Cache of compiled kernels, set up before numba is imported.
 
 numba caches compiled kernels in ``NUMBA_CACHE_DIR``, beside the source, or in the user's cache
-directory. If none is writable (a read-only installation and a user without a home directory),
-``@njit(cache=True)`` raises at import; then a private directory under the system's temporary
-directory is used.
+directory, and compiles a kernel again if its own file changes. A kernel contains its callees and
+the constants that it reads from other modules, so kernels of this package are stored in one folder
+per file and :func:`source_digest`. Versions of the package do not disturb each other, and folders
+that were not used for 30 days are removed.
 
 The cache only saves time, so its errors must not stop a run: a full disk, a damaged file or a
 machine without a writable directory cost a compilation and a log message. numba would raise, so its
@@ -16,13 +17,18 @@ the time of passes over rows of a few probabilities.
 from __future__ import annotations
 
 import contextlib
+import functools
+import hashlib
 import importlib.util
 import logging
 import os
+import re
+import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -32,6 +38,12 @@ from typing import Any
 VARIABLE = "NUMBA_CACHE_DIR"
 VECTORISE = "NUMBA_SLP_VECTORIZE"
 _CACHING = "numba.core.caching"
+_PACKAGE = Path(__file__).resolve().parent
+_KERNELS = re.compile(r"\b(njit|vectorize|intrinsic|kernel_for)\b")
+_IMPORTED = re.compile(r"^(?:from|import) graftviz\.([\w.]+)", re.MULTILINE)
+_REGISTERS = re.compile(r"^from numba\.extending import .*\boverload\b", re.MULTILINE)
+_UNUSED = 30 * 86_400.0  # seconds after which a folder of kernels is removed
+_DAY = 86_400.0
 log = logging.getLogger(__name__)
 
 
@@ -40,6 +52,67 @@ def prepare() -> None:
     os.environ.setdefault(VECTORISE, "1")
     if _CACHING not in sys.modules and not any(isinstance(f, _Finder) for f in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
+
+
+@functools.cache
+def source_digest(file: Path) -> str:
+    """Return a digest of the sources that the kernels of a file are compiled from.
+
+    These are the file, the modules of this package that it imports, and what those import that have
+    kernels themselves. A file that calls numba's `overload` is compiled with the kernels that any
+    module of its package registers.
+
+    Parameters
+    ----------
+    file : Path
+        Module of this package.
+    """
+    found: dict[Path, str] = {}
+    remaining = [file]
+    while remaining:
+        path = remaining.pop()
+        if path not in found:
+            found[path], has_kernels, needed = _read(path)
+            if path == file or has_kernels:
+                remaining += needed
+    lines = sorted(f"{path.name} {digest}" for path, digest in found.items())
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
+
+
+@functools.cache
+def _read(path: Path) -> tuple[str, bool, list[Path]]:
+    """Return digest, whether it has kernels, and the files on which these depend, of a module."""
+    text = path.read_text(encoding="utf-8")
+    needed = [file for name in _IMPORTED.findall(text) for file in _files_of(name)]
+    if _REGISTERS.search(text) and path.is_relative_to(_PACKAGE):
+        package = ".".join(["graftviz", *path.relative_to(_PACKAGE).parent.parts])
+        for folder in getattr(sys.modules.get(package), "__path__", [path.parent]):
+            needed += sorted(Path(folder).glob("*.py"))
+    return hashlib.sha256(text.encode()).hexdigest(), bool(_KERNELS.search(text)), needed
+
+
+def _files_of(name: str) -> Iterator[Path]:
+    """Iterate over the files of a module, or of all modules of a package."""
+    path = _PACKAGE.joinpath(*name.split("."))
+    if path.is_dir():
+        yield from sorted(path.glob("*.py"))
+    elif path.with_suffix(".py").exists():
+        yield path.with_suffix(".py")
+
+
+def _own_folder(parent: Path, file: Path, numba_version: str) -> Path:
+    """Return the folder of the kernels of a file, in the directory that numba chose for it."""
+    prefix = f"{'-'.join(file.relative_to(_PACKAGE).with_suffix('').parts)}-"
+    folder = parent / f"{prefix}{source_digest(file)}-{numba_version}"
+    now = time.time()
+    with contextlib.suppress(OSError):
+        if not folder.exists():
+            for other in parent.glob(f"{prefix}*"):
+                if other.stat().st_mtime < now - _UNUSED:
+                    shutil.rmtree(other, ignore_errors=True)
+        elif folder.stat().st_mtime < now - _DAY:
+            os.utime(folder)
+    return folder
 
 
 def _private_directory() -> Path:
@@ -74,10 +147,41 @@ class _Finder(MetaPathFinder):
 
         def load_and_patch(module: ModuleType) -> None:
             load(module)
+            use_own_folders(module)
             tolerate_errors(module)
 
         loader.exec_module = load_and_patch
         return spec
+
+
+def use_own_folders(caching: Any) -> None:
+    """Patch numba's disk cache so that kernels are stored by the sources they are compiled from.
+
+    Parameters
+    ----------
+    caching : module
+        ``numba.core.caching``.
+    """
+    for locator in caching.CacheImpl._locator_classes:
+        _patch_locator(locator, caching.numba)
+
+
+def _patch_locator(locator: Any, numba: Any) -> None:
+    usual_path, usual_stamp = locator.get_cache_path, locator.get_source_stamp
+
+    def get_cache_path(self: Any) -> str:
+        chosen, file = Path(usual_path(self)), Path(self._py_file).resolve()
+        if not file.is_relative_to(_PACKAGE):
+            return str(chosen)
+        # Outside the source tree, numba adds a folder for the place of the source.
+        parent = chosen if chosen.name == "__pycache__" else chosen.parent
+        return str(_own_folder(parent, file, numba.__version__))
+
+    def get_source_stamp(self: Any) -> Any:
+        file = Path(self._py_file).resolve()
+        return source_digest(file) if file.is_relative_to(_PACKAGE) else usual_stamp(self)
+
+    locator.get_cache_path, locator.get_source_stamp = get_cache_path, get_source_stamp
 
 
 def tolerate_errors(caching: Any) -> None:

@@ -16,9 +16,20 @@ def values_in(package: ModuleType) -> Iterator[Any]:
 
 
 def named_classes(package: ModuleType, kind: Any) -> dict[str, Any]:
-    """Return the subclasses of `kind` with a name in the modules of a package, sorted by name."""
+    """Return the subclasses of `kind` with a name in the modules of a package, sorted by name.
+
+    Raises
+    ------
+    TypeError
+        If two classes have the same name.
+    """
     found = [
         value for value in values_in(package) if isinstance(value, type) and issubclass(value, kind)
     ]
-    classes: dict[str, Any] = {getattr(value, "name", ""): value for value in found}
+    classes: dict[str, Any] = {}
+    for value in found:
+        name = getattr(value, "name", "")
+        other = classes.setdefault(name, value)
+        if name and other is not value:
+            raise TypeError(f"{other.__module__} and {value.__module__} both define {name!r}.")
     return {name: classes[name] for name in sorted(classes) if name}

@@ -1,13 +1,10 @@
-"""Script of test_add_a_learner.py: check a learner in a file outside the package.
+"""Script of test_add_in_one_file.py: use a learner in a file outside the package.
 
-The registry looks at every module of the package graftviz.learners; here that package is given a
-second folder before the registry is read. Arguments: that folder, the learner's name,
-and the command line that its page shows.
+Arguments: the learner's name, and the command line that its page shows.
 """
 
 from __future__ import annotations
 
-import importlib
 import re
 import sys
 from pathlib import Path
@@ -16,11 +13,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import graftviz as gv
-from graftviz import learners
 from graftviz.__main__ import main
 from graftviz.learners.registry import learner_class
 from graftviz.narrative.steps import step_words
 from graftviz.options import option_specs
+from graftviz.ui.grow.options import GrowOptions
 
 CONTRACT = Path(__file__).resolve().parent / "test_learners.py"
 
@@ -33,7 +30,7 @@ def controls() -> None:
     from graftviz.options import option_specs  # noqa: PLC0415
     from graftviz.ui.controls import show_options  # noqa: PLC0415
 
-    specs = option_specs(learner_class(sys.argv[2]))
+    specs = option_specs(learner_class(sys.argv[1]))
     show_options(specs, {spec.name: spec.default for spec in specs}, print, prefix="page")
 
 
@@ -58,9 +55,7 @@ def promised(name: str) -> None:
 def run(name: str, words: list[str]) -> int:
     """Learn by the command, look for the flags and the controls, and hold to the contract."""
     assert learner_class(name).__module__ == f"graftviz.learners.{name}"
-    # Imported here: the choices of the page are those of the registry at this moment.
-    page = importlib.import_module("graftviz.ui.grow.options").GrowOptions
-    (choice,) = [spec for spec in option_specs(page) if spec.name == "learner"]
+    (choice,) = [spec for spec in option_specs(GrowOptions) if spec.name == "learner"]
     assert name in choice.choices
     promised(name)
     assert main(words) == 0
@@ -77,5 +72,4 @@ def run(name: str, words: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    learners.__path__.append(sys.argv[1])
-    sys.exit(run(sys.argv[2], sys.argv[3:]))
+    sys.exit(run(sys.argv[1], sys.argv[2:]))

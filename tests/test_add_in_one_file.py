@@ -20,9 +20,10 @@ def in_one_file(kind: str, folder: Path) -> tuple[str, int]:
     page.write(folder / "added")
     environment = {key: text for key, text in os.environ.items() if not key.startswith("PYTEST_")}
     environment["PYTHONPATH"] = os.pathsep.join([str(TESTS.parent), str(TESTS)])
-    script = str(TESTS / f"one_file_{kind}.py")
+    added, script = str(folder / "added"), str(TESTS / f"one_file_{kind}.py")
+    arguments = [f"graftviz.{kind}s", added, script, page.module, *page.command]
     done = subprocess.run(
-        [sys.executable, script, str(folder / "added"), page.module, *page.command],
+        [sys.executable, str(TESTS / "one_file.py"), *arguments],
         cwd=folder,
         env=environment,
         capture_output=True,

@@ -144,3 +144,93 @@ def test_damaged_kernels_are_compiled_again_and_replaced(tmp_path):
         path.write_bytes(path.read_bytes()[:40])
     assert "could not be read" in kernels_run(tmp_path)
     assert all(path.stat().st_size > 40 for path in kept), "what was damaged has been replaced"
+
+
+# A package like this one, with kernels that are compiled in a moment.
+MODULES = {
+    "inner.py": "from numba import njit\nfrom graftviz.number import STEP\n\n"
+    "@njit(cache=True)\ndef inner(x):\n    return x + STEP\n",
+    "outer.py": "from numba import njit\nfrom graftviz.inner import inner\n\n"
+    "@njit(cache=True)\ndef outer(x):\n    return 2 * inner(x)\n",
+    "number.py": "STEP = 1\n",
+    "other.py": "UNUSED = 1\n",
+}
+OUTER = "from graftviz.outer import outer; print(outer(3), sum(outer.stats.cache_hits.values()))"
+
+
+@pytest.fixture
+def small_package(tmp_path):
+    """A copy of the package with other modules, and the function that calls its kernel."""
+    package = tmp_path / "graftviz"
+    package.mkdir()
+    for name in ("__init__.py", "__init__.pyi", "_numba_cache.py", "_version.py"):
+        shutil.copy(ROOT / "graftviz" / name, package)
+    for name, text in MODULES.items():
+        (package / name).write_text(text)
+
+    def call(**environment):
+        done = subprocess.run(
+            [sys.executable, "-c", OUTER],
+            cwd=tmp_path,
+            env=os.environ | {"PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": ""} | environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        value, hits = done.stdout.split()
+        return int(value), int(hits)
+
+    return package, call
+
+
+def test_kernels_are_compiled_again_if_a_callee_or_a_constant_changes(small_package):
+    package, call = small_package
+    assert [call(), call()] == [(8, 0), (8, 1)]
+    changes = {
+        "inner.py": MODULES["inner.py"].replace("x + STEP", "x - STEP"),
+        "number.py": "STEP = 10\n",
+    }
+    for name, text in changes.items():
+        (package / name).write_text(text)
+    assert [call(), call()] == [(-14, 0), (-14, 1)]
+    (package / "inner.py").write_text(MODULES["inner.py"])
+    assert call() == (26, 0)
+    (package / "number.py").write_text(MODULES["number.py"])
+    assert call() == (8, 1), "the first kernels are still there"
+    (package / "other.py").write_text("UNUSED = 2\n")
+    assert call() == (8, 1)
+
+
+def test_copies_of_the_package_share_a_directory_of_kernels(small_package, tmp_path):
+    package, call = small_package
+    place = {"NUMBA_CACHE_DIR": str(tmp_path / "kernels")}
+    assert call(**place) == (8, 0)
+    (tmp_path / "elsewhere").mkdir()
+    moved = package.rename(tmp_path / "elsewhere" / "graftviz")
+    assert call(**place, PYTHONPATH=str(moved.parent)) == (8, 1)
+
+
+def test_kernels_that_were_not_used_for_a_month_are_removed(small_package):
+    package, call = small_package
+    call()
+    (first,) = package.glob("__pycache__/outer-*")
+    os.utime(first, (0, 0))
+    call()
+    assert first.stat().st_mtime > 1e9, "used today"
+    os.utime(first, (0, 0))
+    (package / "number.py").write_text("STEP = 2\n")
+    assert call() == (10, 0)
+    (second,) = package.glob("__pycache__/outer-*")
+    assert second != first
+
+
+def test_kernels_that_others_register_functions_for_depend_on_the_whole_folder(small_package):
+    package, call = small_package
+    registers = "from numba.extending import overload  # noqa: F401\n"
+    (package / "outer.py").write_text(registers + MODULES["outer.py"])
+    assert [call(), call()] == [(8, 0), (8, 1)]
+    (package / "other.py").write_text("UNUSED = 2\n")
+    assert [call(), call()] == [(8, 0), (8, 1)]
+    (package / "added.py").write_text("")
+    assert [call(), call()] == [(8, 0), (8, 1)]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import NamedTuple
 
 import naive
 import numpy as np
 import pytest
 from learner_cases import mixed_table, plain_scores, scale_free_table
 
+from graftviz import discovery
 from graftviz.counts import PairCounts
 from graftviz.fitting.penalty import Penalty
 from graftviz.fitting.pseudo_network import PseudoNetwork
@@ -19,8 +21,8 @@ from graftviz.learners.grafting import GraftingRun
 from graftviz.learners.settings import OBJECTIVES
 from graftviz.model import PairwiseMRF
 from graftviz.sampling import random_model
-from graftviz.scores.base import PairFit, ScorerInput, edge_dimension
-from graftviz.scores.kernels import score_slots
+from graftviz.scores.base import PairFit, Score, ScorerInput, edge_dimension
+from graftviz.scores.kernels import Measure, new_scoring, score_slots
 from graftviz.scores.pseudo_likelihood import conditional
 from graftviz.scores.registry import all_scores
 from graftviz.table import DiscreteTable
@@ -75,25 +77,58 @@ def test_a_score_describes_itself(name):
 
 @every_score
 @pytest.mark.parametrize("every_pair", [False, True])
-def test_kernel_and_formula_of_a_fit_agree(name, every_pair):
+def test_kernels_and_formulas_of_a_fit_agree(name, every_pair):
     """For learners that score all pairs and for those that score tested ones."""
     table = mixed_table(8, 900)
     score = SCORES[name]
     run = fitted(table, name)
-    scorer = score.scorer(
-        ScorerInput(run.network, table, run.counts, run.settings.measure, every_pair)
-    )
-    scorer.refresh()
     counts, model, beliefs = run.counts, run.network.model(), nodes_of(run)
     pairs = list(itertools.combinations(range(table.n_variables), 2))
     slots = np.array([counts.slot(i, j) for i, j in pairs], dtype=np.int64)
     counts.reserve(0)
-    found = np.empty(len(slots))
-    score_slots(slots, counts.packed, counts.store, scorer.scoring, counts.scratch, found)
-    for (i, j), value in zip(pairs, found, strict=True):
-        norm = score.of_pair(PairFit(table, model, beliefs, i, j)).value
-        dimension = edge_dimension(*table.cardinalities[[i, j]], "count")
-        assert value == pytest.approx(norm / dimension, rel=2e-3, abs=1e-7)
+    # With κ = 0 the value is the norm; with a κ that no pair reaches, it is λ norm / (κ noise).
+    for measure in (Measure(), Measure(lam=1.0, significance=1e6)):
+        scorer = score.scorer(ScorerInput(run.network, table, counts, measure, every_pair))
+        scorer.refresh()
+        found = np.empty(len(slots))
+        score_slots(slots, counts.packed, counts.store, scorer.scoring, counts.scratch, found)
+        for (i, j), value in zip(pairs, found, strict=True):
+            norm, noise, _ = score.of_pair(PairFit(table, model, beliefs, i, j))
+            wanted = norm / edge_dimension(*table.cardinalities[[i, j]], "count")
+            if measure.significance:
+                wanted = min(wanted, norm / (1e6 * noise) if noise else 0.0)
+            assert value == pytest.approx(wanted, rel=2e-3, abs=1e-7 / (measure.significance or 1))
+
+
+def test_a_score_that_is_not_complete_is_refused_by_name():
+    complete = {"name": "toy", "formula": "s", "help": "toy", "when_to_use": "Never."}
+    type("Toy", (Score,), complete)
+    wrong = [
+        ({"name": ""}, "Toy needs the attribute 'name'"),
+        ({"help": ""}, "Toy needs the attribute 'help'"),
+        ({"noise_facter": 2.0}, "Toy has the unknown attribute 'noise_facter'; there are"),
+        ({"objectives": ("bethee",)}, "has the objectives"),
+        ({"objectives": ("bethe",)}, "Toy needs an 'objection'"),
+    ]
+    for change, words in wrong:
+        with pytest.raises(TypeError, match=words):
+            type("Toy", (Score,), complete | change)
+
+
+def test_a_state_without_kernels_is_refused_by_name():
+    class ToyState(NamedTuple):
+        pass
+
+    counts = PairCounts(mixed_table(4, 50))
+    with pytest.raises(TypeError, match=r"no kernel distance for .*ToyState: define one with @ke"):
+        new_scoring(ToyState(), counts.packed, counts.packed.margins / 50, Measure())
+
+
+def test_two_classes_of_one_name_are_refused(monkeypatch):
+    first, second = (type(word, (), {"name": "same", "__module__": word}) for word in "ab")
+    monkeypatch.setattr(discovery, "values_in", lambda _: [first, first, second])
+    with pytest.raises(TypeError, match="a and b both define 'same'"):
+        discovery.named_classes(discovery, object)
 
 
 @pytest.mark.parametrize("name", ["belief", "linear-response", "pseudo-likelihood"])

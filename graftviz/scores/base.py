@@ -151,6 +151,30 @@ class Score(ABC):
     noise_factor: ClassVar[float] = 1.0
     bounded_by_drift: ClassVar[bool] = False
 
+    def __init_subclass__(cls) -> None:
+        """Check the attributes where the class is defined.
+
+        Raises
+        ------
+        TypeError
+            If one is missing, unknown or inconsistent.
+        """
+        super().__init_subclass__()
+        allowed = {name for name in (*Score.__annotations__, *vars(Score)) if name[0] != "_"}
+        where = f"The score {cls.__module__}.{cls.__qualname__}"
+        unknown = [name for name in vars(cls) if name[0] != "_" and name not in allowed]
+        if unknown:
+            names = ", ".join(sorted(allowed))
+            raise TypeError(f"{where} has the unknown attribute {unknown[0]!r}; there are {names}.")
+        for name in ("name", "formula", "help", "when_to_use"):
+            if not getattr(cls, name, ""):
+                raise TypeError(f"{where} needs the attribute {name!r}, a text.")
+        if not set(cls.objectives) <= {BETHE, PSEUDO_LIKELIHOOD}:
+            names = f"{BETHE!r} and {PSEUDO_LIKELIHOOD!r}"
+            raise TypeError(f"{where} has the objectives {cls.objectives!r}; there are {names}.")
+        if len(set(cls.objectives)) < len(Score.objectives) and not cls.objection:
+            raise TypeError(f"{where} needs an 'objection': what to say of other objectives.")
+
     @abstractmethod
     def scorer(self, fit: ScorerInput) -> Scorer:
         """Return the scorer of a run."""

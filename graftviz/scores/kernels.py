@@ -23,6 +23,7 @@ from graftviz.counts import PackedTable, table_cells
 _NO_NOISE = 1e-12  # noise at or below which a pair counts as constant
 _CONSTANT = 1e-9  # impurity below which a variable counts as constant
 COUNT, ROOT = 0, 1
+_DEFINED: set[tuple[Callable[..., Any], type]] = set()  # functions with a kernel for a type
 
 
 class Measure(NamedTuple):
@@ -75,7 +76,19 @@ class Scoring(NamedTuple):
 def new_scoring(
     own: Any, packed: PackedTable, beliefs: np.ndarray, measure: Measure, *, is_plain: bool = False
 ) -> Scoring:
-    """Return the scoring at the given node beliefs."""
+    """Return the scoring at the given node beliefs.
+
+    Raises
+    ------
+    TypeError
+        If no kernels are defined for the type of `own`.
+    """
+    for function in (distance, noise):
+        if (function, type(own)) not in _DEFINED:
+            raise TypeError(
+                f"There is no kernel {function.__name__} for {type(own).__qualname__}: define one "
+                f"with @kernel_for({function.__name__}, {type(own).__qualname__})."
+            )
     impurity = impurity_of(packed.node_offsets, beliefs)
     return Scoring(*measure, is_plain, beliefs, impurity, np.zeros(0), own)
 
@@ -132,6 +145,8 @@ def kernel_for(function: Callable[..., Any], own: type) -> Callable[[Any], Any]:
     """Decorate the kernel that `function` (`distance` or `noise`) is for one type of state."""
 
     def register(kernel: Any) -> Any:
+        _DEFINED.add((function, own))
+
         @overload(function, strict=False)
         def choose(state: Any, *_: Any) -> Any:
             return kernel if getattr(state, "instance_class", None) is own else None
