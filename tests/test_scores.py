@@ -119,7 +119,7 @@ def test_a_state_without_kernels_is_refused_by_name():
     class ToyState(NamedTuple):
         pass
 
-    counts = PairCounts(mixed_table(4, 50))
+    counts = PairCounts(mixed_table(8, 50))
     with pytest.raises(TypeError, match=r"no kernel distance for .*ToyState: define one with @ke"):
         new_scoring(ToyState(), counts.packed, counts.packed.margins / 50, Measure())
 
