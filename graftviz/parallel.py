@@ -39,10 +39,17 @@ class Shared:
     """Object that all tasks share, unpacked once by each process that receives it repeatedly.
 
     It is pickled with its arrays beside it: joblib memory-maps these for processes of this machine.
+
+    Parameters
+    ----------
+    value : object
+    key : str, optional
+        Identifier by which a process recognises what it has unpacked, also if another worker sent it.
     """
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: Any, key: str = "") -> None:
         self.value = value
+        self._key = key or uuid.uuid4().hex
 
     def __sizeof__(self) -> int:
         """Return the size of the arrays: joblib's Dask backend sends large objects only once."""
@@ -57,7 +64,7 @@ class Shared:
         buffers: list[pickle.PickleBuffer] = []
         head = pickle.dumps(self.value, protocol=5, buffer_callback=buffers.append)
         arrays = [np.asarray(buffer.raw(), dtype=np.uint8) for buffer in buffers]
-        return uuid.uuid4().hex, head, arrays
+        return self._key, head, arrays
 
 
 def _unpack(key: str, head: bytes, arrays: list[np.ndarray]) -> Shared:
@@ -67,7 +74,7 @@ def _unpack(key: str, head: bytes, arrays: list[np.ndarray]) -> Shared:
             _last_unpacked.clear()
             for array in arrays:
                 array.flags.writeable = False
-            _last_unpacked[key] = Shared(pickle.loads(head, buffers=arrays))
+            _last_unpacked[key] = Shared(pickle.loads(head, buffers=arrays), key)
         unpacked: Shared = _last_unpacked[key]
         return unpacked
 

@@ -110,12 +110,15 @@ def test_a_question_that_cannot_be_answered_leaves_the_run(
 
 
 def test_nothing_is_timed_by_the_clock_on_the_wall() -> None:
-    told_of = {PACKAGE / "experiments" / "reproduction" / "report.py"}  # the date of a report
+    allowed = {
+        PACKAGE / "experiments" / "reproduction" / "report.py",  # the date of a report
+        PACKAGE / "_numba_cache.py",  # the age of files
+    }
     for path in PACKAGE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             name = ast.unparse(node) if isinstance(node, ast.Attribute) else ""
             if name in ("time.time", "time.time_ns", "datetime.now", "datetime.today"):
-                assert path in told_of, f"{path}:{node.lineno}"
+                assert path in allowed, f"{path}:{node.lineno}"
     for path in PACKAGE.rglob("*.js"):
         assert not re.search(r"Date\.now|new Date\b", path.read_text(encoding="utf-8")), path
 
