@@ -44,12 +44,19 @@ def test_made_up_rows_are_drawn_and_tabulated(name):
         ("at most 1", 1.0, 1.1),
         ("-0.15 to 2", 2.0, 2.1),
         ("rising", [1.0, 2.0, 3.0], [1.0, 3.0, 0.5]),
+        ("falling", [3.0, 2.0, 1.0], [3.0, 1.0, 3.5]),
         ("true", True, False),
     ],
 )
 def test_comparators(words, good, bad):
     assert condition(words)(good) is True
     assert condition(words)(bad) is False
+
+
+@pytest.mark.parametrize("words", ["abov 0", "above", "above x", "0", " to 1", "", "growing"])
+def test_unknown_comparators_are_refused(words):
+    with pytest.raises(ValueError, match=r"comparator|could not convert"):
+        condition(words)
 
 
 def test_a_verdict_names_the_exceptions_and_skips_what_is_not_judged():

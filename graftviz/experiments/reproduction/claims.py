@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import ge, gt, le, lt
 from typing import Any, Literal, NamedTuple
@@ -26,18 +27,31 @@ def condition(words: str) -> Callable[[Any], bool]:
     """Return the condition that a comparator with its threshold puts on a value.
 
     Examples: "above 0", "at least 0.9", "below 1", "at most 5", and "0.8 to 1.25" with both ends.
-    "true" is for truth values. "rising" is for lists along a parameter: the last value is larger
-    than the first, and the rank correlation with the position at least 0.9.
+    "true" is for truth values. "rising" and "falling" are for lists along a parameter: the last
+    value is larger (smaller) than the first, and the rank correlation with the position at least
+    0.9 (at most -0.9).
+
+    Raises
+    ------
+    ValueError
+        For other words.
     """
     if words == "true":
         return bool
-    if words == "rising":
-        return lambda values: bool(values[-1] > values[0]) and trend(values) >= 0.9
-    if " to " in words:
-        least, most = map(float, words.split(" to "))
+    if words in ("rising", "falling"):
+        sign = 1 if words == "rising" else -1
+        return lambda values: (
+            bool(sign * (values[-1] - values[0]) > 0) and sign * trend(values) >= 0.9
+        )
+    if both := re.fullmatch(r"(\S+) to (\S+)", words):
+        least, most = map(float, both.groups())
         return lambda value: least <= value <= most
     name, _, limit = words.rpartition(" ")
-    return lambda value: bool(_COMPARATORS[name](value, float(limit)))
+    if name not in _COMPARATORS:
+        known = ", ".join((*_COMPARATORS, "true", "rising", "falling"))
+        raise ValueError(f"{words!r} is no comparator; they are {known}, and A to B.")
+    compare, threshold = _COMPARATORS[name], float(limit)
+    return lambda value: bool(compare(value, threshold))
 
 
 def together(held: Sequence[Held]) -> Held:

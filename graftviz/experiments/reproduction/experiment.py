@@ -24,7 +24,7 @@ import plotly.graph_objects as go
 from graftviz._version import __version__
 from graftviz.errors import InputError
 from graftviz.experiments.reproduction import papers
-from graftviz.experiments.reproduction.claims import Claim, Held, Verdict, together
+from graftviz.experiments.reproduction.claims import Claim, Held, Verdict, condition, together
 from graftviz.experiments.reproduction.data import GENERATED, Data
 from graftviz.experiments.reproduction.rows import Row, Table
 from graftviz.experiments.reproduction.statistics import NotMeasured
@@ -131,6 +131,30 @@ class Experiment:
     needs: tuple[str, ...] = ()
     accepts: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        """Check the declaration.
+
+        Raises
+        ------
+        InputError
+            For a name with "/", a size without a value for each scale, or an unknown comparator.
+        """
+        if not re.fullmatch(r"[^/\\\s]+", self.name):
+            raise InputError(f"The name {self.name!r} of an experiment has a space or a slash.")
+        for size, values in self.sizes.items():
+            if not isinstance(values, list | tuple) or len(values) != len(SCALES):
+                scales = ", ".join(SCALES)
+                raise InputError(
+                    f"{self.name}: sizes[{size!r}] needs a value for each of {scales}."
+                )
+        for claim in self.claims:
+            for quantity, _, *comparators in claim.checks:
+                for words in comparators:
+                    try:
+                        condition(words)
+                    except (TypeError, ValueError) as unknown:
+                        raise InputError(f"{self.name}: claim on {quantity}: {unknown}") from None
+
     def sweep(self, scale: str, seed: int) -> list[Part]:
         """Return all parts at a scale."""
         at = SCALES.index(scale)
@@ -150,13 +174,35 @@ class Experiment:
         return _as_json(list((self.summary or self.table)(Table(rows))))
 
 
+def _declared(module: str) -> tuple[Experiment, ...]:
+    """Return the experiments of a file; an error names the file."""
+    try:
+        declared = importlib.import_module(module).EXPERIMENTS
+        if all(isinstance(item, Experiment) for item in declared):
+            return tuple(declared)
+        raise TypeError("EXPERIMENTS is not a tuple of Experiment")
+    except Exception as error:
+        path = f"{module.replace('.', '/')}.py"
+        raise InputError(f"{path}: {type(error).__name__}: {error}") from error
+
+
 @cache
 def experiments() -> Mapping[str, Experiment]:
-    """Return the experiments of all files in the folder ``papers`` by name."""
+    """Return the experiments of all files in the folder ``papers`` by name.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be imported or declares no experiments, or two have the same name.
+    """
     found: dict[str, Experiment] = {}
-    for module in pkgutil.iter_modules(papers.__path__):
-        file = importlib.import_module(f"{papers.__name__}.{module.name}")
-        found |= {item.name: item for item in file.EXPERIMENTS}
+    files: dict[str, str] = {}
+    for file in pkgutil.iter_modules(papers.__path__):
+        for item in _declared(f"{papers.__name__}.{file.name}"):
+            if item.name in found:
+                both = f"{files[item.name]}.py and {file.name}.py"
+                raise InputError(f"{both} both declare the experiment {item.name!r}.")
+            found[item.name], files[item.name] = item, file.name
     # Numbers in names are compared as numbers: figure 10 comes after figure 9.
     order = sorted(found, key=lambda name: re.sub(r"\d+", lambda digits: f"{digits[0]:0>3}", name))
     return {name: found[name] for name in order}
