@@ -44,7 +44,7 @@ class Shared:
     ----------
     value : object
     key : str, optional
-        Identifier by which a process recognises what it has unpacked, also if another worker sent it.
+        Identifier by which a process recognises what it has unpacked, whichever process sent it.
     """
 
     def __init__(self, value: Any, key: str = "") -> None:
