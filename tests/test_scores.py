@@ -76,9 +76,7 @@ def test_a_score_describes_itself(name):
 
 
 @every_score
-@pytest.mark.parametrize("every_pair", [False, True])
-def test_kernels_and_formulas_of_a_fit_agree(name, every_pair):
-    """For learners that score all pairs and for those that score tested ones."""
+def test_kernels_and_formulas_of_a_fit_agree(name):
     table = mixed_table(8, 900)
     score = SCORES[name]
     run = fitted(table, name)
@@ -88,7 +86,7 @@ def test_kernels_and_formulas_of_a_fit_agree(name, every_pair):
     counts.reserve(0)
     # With κ = 0 the value is the norm; with a κ that no pair reaches, it is λ norm / (κ noise).
     for measure in (Measure(), Measure(lam=1.0, significance=1e6)):
-        scorer = score.scorer(ScorerInput(run.network, table, counts, measure, every_pair))
+        scorer = score.scorer(ScorerInput(run.network, table, counts, measure))
         scorer.refresh()
         found = np.empty(len(slots))
         score_slots(slots, counts.packed, counts.store, scorer.scoring, counts.scratch, found)

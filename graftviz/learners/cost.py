@@ -54,9 +54,7 @@ def assumed_edges(size: TableSize, budget: int, notes: list[str]) -> int:
     return edges
 
 
-def fits(
-    size: TableSize, methods: Methods, edges: float, steps: float, *, every_pair: bool = False
-) -> list[CostPart]:
+def fits(size: TableSize, methods: Methods, edges: float, steps: float) -> list[CostPart]:
     """Return the parts of the active set, its fits, and the conditionals of a pseudo-likelihood.
 
     Parameters
@@ -64,8 +62,6 @@ def fits(
     size : TableSize
     methods : Methods
     edges, steps : float
-    every_pair : bool
-        Whether each step scores all inactive pairs.
     """
     score = all_scores()[methods.score]
     cells, states = size.cells, size.states
@@ -79,7 +75,7 @@ def fits(
         parts.append(CostPart("conditionals of the rows", connected * block * GROWTH, 0.0))
         visits = edges * _ROW_VISITS * 2 * size.rows * states * _ROW_LANE
         parts.append(CostPart("pseudo-likelihood fits", 0.0, visits))
-    parts += score.parts(size, edges, steps, every_pair=every_pair)
+    parts += score.parts(size, edges, steps)
     if methods.objective == BETHE:
         seconds += edges * cells * _FIT_CELL
     parts.append(CostPart("fits", 0.0, seconds))

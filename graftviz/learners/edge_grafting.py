@@ -70,14 +70,14 @@ class EdgeGrafting(GraftingOptions):
         return [
             pair_counts(size, size.possible, SCANNED_SLOT, cache_bytes, growth=1.0),
             CostPart("scans", 0.0, scans),
-            *fits(size, chosen, edges, edges, every_pair=True),
+            *fits(size, chosen, edges, edges),
         ]
 
     def steps(
         self, table: DiscreteTable, *, seed: int = 0
     ) -> Generator[Step, Learner | None, Outcome]:
         """Learn from `table`; the seed is unused, as the algorithm is deterministic."""
-        run = GraftingRun(table, self, every_pair=True)
+        run = GraftingRun(table, self)
         search = ExhaustiveSearch(run.counts)
         with run.clock.work("statistics"):
             while search.count(_ROWS_AT_ONCE):

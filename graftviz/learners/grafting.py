@@ -79,8 +79,6 @@ class GraftingRun(LearnerRun):
     table : DiscreteTable
         Training rows.
     options : GraftingOptions
-    every_pair : bool
-        Whether the search scores all inactive pairs at every step.
 
     Raises
     ------
@@ -88,16 +86,13 @@ class GraftingRun(LearnerRun):
         If the table has fewer than two rows or variables.
     """
 
-    def __init__(
-        self, table: DiscreteTable, options: GraftingOptions, *, every_pair: bool = False
-    ) -> None:
+    def __init__(self, table: DiscreteTable, options: GraftingOptions) -> None:
         super().__init__(table, options)
         self.budget = options.edge_budget(table.n_variables)
         with self.clock.work("statistics"):
             self.counts = PairCounts(table)
         self.settings = options.settings(self.counts, has_rows=table.has_rows)
         self._table = table
-        self._every_pair = every_pair
         self._ids: list[int] = []  # ids of the network's edges, see History
         self._pruned: list[int] = []  # ids removed since the last recorded step
         self._notes: list[str] = []
@@ -181,7 +176,7 @@ class GraftingRun(LearnerRun):
     def _new_scorer(self) -> Scorer:
         with self.clock.work("scoring"):
             measure = self.settings.measure
-            fit = ScorerInput(self.network, self._table, self.counts, measure, self._every_pair)
+            fit = ScorerInput(self.network, self._table, self.counts, measure)
             scorer = all_scores()[self.settings.score].scorer(fit)
             scorer.refresh()
         return scorer

@@ -56,15 +56,12 @@ class ScorerInput(NamedTuple):
     table : DiscreteTable
     counts : PairCounts
     measure : Measure
-    every_pair : bool
-        Whether each step scores all inactive pairs.
     """
 
     network: FittedNetwork
     table: DiscreteTable
     counts: PairCounts
     measure: Measure
-    every_pair: bool
 
 
 class PairFit(NamedTuple):
@@ -187,9 +184,7 @@ class Score(ABC):
         """Return the time to score one counted pair beside a number of edges, in seconds."""
         return SCORE_CELL * size.cells
 
-    def parts(
-        self, size: TableSize, edges: float, steps: float, *, every_pair: bool
-    ) -> list[CostPart]:
+    def parts(self, size: TableSize, edges: float, steps: float) -> list[CostPart]:
         """Return the parts of memory and time that a run needs for the score alone."""
         return []
 

@@ -9,16 +9,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from graftviz.costs import CostPart, TableSize
 from graftviz.counts import PairCounts
 from graftviz.fitting.network import ActiveNetwork
 from graftviz.inference import infer
 from graftviz.inference.response import linear_response
-from graftviz.inference.response_dense import DenseResponse
 from graftviz.inference.response_factor import ResponseFactor, factorise, respond, response_block
-from graftviz.inference.response_matrix import ResponseMatrix, dense_block
 from graftviz.scores.base import BETHE, PairFit, PairNorm, Score, Scorer, ScorerInput
 from graftviz.scores.belief import belief_noise
 from graftviz.scores.kernels import (
@@ -33,18 +30,18 @@ from graftviz.scores.kernels import (
     workspace,
 )
 
-_TOLERANCE = 1e-3  # change of a Hessian term above which all covariances are updated
 _SAME_BELIEFS = 0.01  # farther from the run's, belief propagation has found another fixed point
 _UNSTABLE = "linear response is undefined there, as belief propagation is unstable"
 _SOLVE = 10e-9  # seconds per number of the response in an edge test
 
 
-class FactorState(NamedTuple):
-    """State of covariances that are solved for tested pairs.
+class ResponseState(NamedTuple):
+    """State of the score.
 
     Attributes
     ----------
     factor : ResponseFactor
+        Factorised Hessian, which caches the covariances that were solved for.
     work : float64 array, shape (3, largest number of joint states)
     """
 
@@ -52,24 +49,15 @@ class FactorState(NamedTuple):
     work: np.ndarray
 
 
-class MatrixState(NamedTuple):
-    """State of covariances that are all stored and updated.
-
-    Attributes
-    ----------
-    matrix : ResponseMatrix
-    work : float64 array, shape (3, largest number of joint states)
-    """
-
-    matrix: ResponseMatrix
-    work: np.ndarray
-
-
-@njit(cache=True, nogil=True)
-def _distance_with(covariance, beliefs, offsets, i, j, cells, start, scale):
-    """Return ‖b_i b_jᵀ + C_ij - p_D(e)‖₂."""
+@kernel_for(distance, ResponseState)
+def _distance(own, beliefs, offsets, i, j, cells, start, rows):
+    scale = 1.0 / rows
     at_i, at_j = offsets[i], offsets[j]
     states_i, states_j = offsets[i + 1] - at_i, offsets[j + 1] - at_j
+    if not respond(own.factor, i, j):
+        return belief_distance(cells, start, scale, beliefs, at_i, states_i, at_j, states_j)
+    covariance = own.work[2]
+    response_block(own.factor, i, j, own.work, covariance)
     total = 0.0
     for a in range(states_i):
         for b in range(states_j):
@@ -79,55 +67,20 @@ def _distance_with(covariance, beliefs, offsets, i, j, cells, start, scale):
     return np.sqrt(total)
 
 
-@kernel_for(distance, FactorState)
-def _solved_distance(own, beliefs, offsets, i, j, cells, start, rows):
-    scale = 1.0 / rows
-    if respond(own.factor, i, j):
-        response_block(own.factor, i, j, own.work, own.work[2])
-        return _distance_with(own.work[2], beliefs, offsets, i, j, cells, start, scale)
-    at_i, at_j = offsets[i], offsets[j]
-    states_i, states_j = offsets[i + 1] - at_i, offsets[j + 1] - at_j
-    return belief_distance(cells, start, scale, beliefs, at_i, states_i, at_j, states_j)
-
-
-@kernel_for(distance, MatrixState)
-def _stored_distance(own, beliefs, offsets, i, j, cells, start, rows):
-    dense_block(own.matrix, i, j, own.work[2])
-    return _distance_with(own.work[2], beliefs, offsets, i, j, cells, start, 1.0 / rows)
-
-
-@kernel_for(noise, FactorState)
-@kernel_for(noise, MatrixState)
+@kernel_for(noise, ResponseState)
 def _noise(_own, impurity, i, j, rows):
     return pair_noise(impurity, i, j, rows)
 
 
 class ResponseScorer:
-    """Scorer for ‖b_i b_jᵀ + C_ij − p_D‖ with C from the Bethe Hessian at the fixed point.
+    """Scorer for ‖b_i b_jᵀ + C_ij − p_D‖ with C from the Bethe Hessian at the fixed point."""
 
-    Parameters
-    ----------
-    dense : bool
-        Whether to store and update all covariances, for learners that score every pair at every
-        step; otherwise covariances are solved for tested pairs.
-    """
-
-    def __init__(
-        self, network: ActiveNetwork, counts: PairCounts, measure: Measure, *, dense: bool
-    ) -> None:
+    def __init__(self, network: ActiveNetwork, counts: PairCounts, measure: Measure) -> None:
         self._network = network
-        self._dense = None
         self._version = 0
         self.stopped = ""
-        offsets, beliefs = counts.packed.node_offsets, network.node_beliefs
-        work = workspace(offsets)
-        own: FactorState | MatrixState
-        if dense:
-            self._dense = DenseResponse(offsets, beliefs)
-            own = MatrixState(self._dense.matrix, work)
-        else:
-            own = FactorState(self._factor(), work)
-        self.scoring = new_scoring(own, counts.packed, beliefs, measure)
+        own = ResponseState(self._factor(), workspace(counts.packed.node_offsets))
+        self.scoring = new_scoring(own, counts.packed, network.node_beliefs, measure)
 
     @property
     def drift(self) -> np.ndarray:
@@ -136,30 +89,17 @@ class ResponseScorer:
 
     def refresh(self) -> None:
         """Update beliefs and Hessian; set `stopped` if it is not positive definite."""
-        network, own = self._network, self.scoring.own
-        beliefs = network.node_beliefs
+        network, beliefs, factor = self._network, self._network.node_beliefs, self._factor()
         self._version += 1
-        if self._dense is None:
-            factor = self._factor()
-            stable, node = factor.positive_definite, factor.unstable_node
-            own = own._replace(factor=factor)
-        else:
-            stable = self._dense.update(
-                beliefs,
-                network.edges,
-                network.state.edge_offsets[: network.n_edges + 1],
-                network.pair_beliefs(),
-                tolerance=_TOLERANCE,
-            )
-            node = self._dense.unstable_node
-            own = own._replace(matrix=self._dense.matrix)
+        own = self.scoring.own._replace(factor=factor)
         impurity = impurity_of(network.state.node_offsets, beliefs)
         self.scoring = self.scoring._replace(beliefs=beliefs, impurity=impurity, own=own)
         self.stopped = ""
-        if not stable:
+        if not factor.positive_definite:
+            node = network.names[factor.unstable_node]
             self.stopped = (
                 f"With {network.n_edges:,} edges the Bethe Hessian is no longer positive definite "
-                f"(found at {network.names[node]}): belief propagation is unstable here, and "
+                f"(found at {node}): belief propagation is unstable here, and "
                 "linear response cannot score further edges. Increase λ₂ or use another score."
             )
 
@@ -192,7 +132,7 @@ class LinearResponseScore(Score):
     def scorer(self, fit: ScorerInput) -> Scorer:
         """Return the scorer of a run."""
         assert isinstance(fit.network, ActiveNetwork)
-        return ResponseScorer(fit.network, fit.counts, fit.measure, dense=fit.every_pair)
+        return ResponseScorer(fit.network, fit.counts, fit.measure)
 
     def of_pair(self, at: PairFit) -> PairNorm:
         """Return ‖b_i b_jᵀ + C_ij − p_D(e)‖₂ and its noise; none where C does not exist."""
@@ -210,12 +150,7 @@ class LinearResponseScore(Score):
         """Return the time to score one counted pair beside a number of edges, in seconds."""
         return super().seconds(size, edges) + _SOLVE * size.states**2 * edges
 
-    def parts(
-        self, size: TableSize, edges: float, steps: float, *, every_pair: bool
-    ) -> list[CostPart]:
+    def parts(self, size: TableSize, edges: float, steps: float) -> list[CostPart]:
         """Return the part of the covariances."""
-        numbers = min(size.n, 2 * edges) * size.states
         room, update = 8 * edges * size.cells * 20, edges * size.cells * 60e-9
-        if every_pair:
-            room, update = 8 * numbers**2 * 1.5, numbers**2 * 8 * 0.3e-9 * size.states
         return [CostPart("linear response", room, steps * update)]

@@ -206,9 +206,7 @@ class PseudoLikelihoodScore(Score):
         by_rows = 2 * size.rows * _ROW_STATES * (size.states - 1) ** 2
         return alone * super().seconds(size, edges) + (1 - alone) * by_rows
 
-    def parts(
-        self, size: TableSize, edges: float, steps: float, *, every_pair: bool
-    ) -> list[CostPart]:
+    def parts(self, size: TableSize, edges: float, steps: float) -> list[CostPart]:
         """Return the parts of state columns and planes."""
         columns = min(size.n, 2 * edges) * size.rows * 4 * (size.states - 1)
         return [
