@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from tutorials import tutorial
+from tutorials import ROOT, tutorial
 
 from graftviz.__main__ import main
 from graftviz.experiments.reproduction import papers
+from graftviz.experiments.reproduction.data import Data
 from graftviz.experiments.reproduction.experiment import experiments
 
 TUTORIAL = tutorial("add_an_experiment")
@@ -59,19 +62,96 @@ def test_the_command_of_the_page_measures_once_and_judges(
     assert experiment.title in capsys.readouterr().out
 
 
-def test_its_claims_do_not_hold_for_rows_that_contradict_them(experiment):
-    rows = [
-        {"method": "Chow–Liu tree", "rows": count, "tree": 0, "recall": recall}
-        for count, recall in ((20, 0.5), (2_000, 0.4))
-    ]
-    assert [claim.judge(rows).held for claim in experiment.claims] == [False, False]
+def test_the_check_of_the_page_passes(tmp_path):
+    """Its tests run beside a copy of the rows of claims, to which those of the page are added."""
+    tests, papers_folder = tmp_path / "tests", tmp_path / "papers"
+    papers_folder.mkdir()
+    tests.mkdir()
+    TUTORIAL.write(papers_folder)
+    command = re.search(r"-m (pytest .* -k toy)\n", TUTORIAL.text)[1].split()
+    found = [name for name in command if name.endswith(".py")]
+    for name in (*found, "tests/claim_rows.py"):
+        text = (ROOT / name).read_text(encoding="utf-8")
+        text += f"\n\n{TUTORIAL.lines.get(name, '')}"
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    (tests / "conftest.py").write_text(
+        "from graftviz.experiments.reproduction import papers\n"
+        f"papers.__path__.append({str(papers_folder)!r})\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-m", *command, "-c", ROOT / "pyproject.toml", "--rootdir", tmp_path],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "4 passed" in ran.stdout
+
+
+def test_files_with_other_code_do_not_share_cached_parts(folder):
+    (folder / "copy.py").write_text(FILE.replace(NAME, "toy-copy"), encoding="utf-8")
+    parts = [part for name in (NAME, "toy-copy") for part in experiments()[name].sweep("small", 0)]
+    assert len({json.dumps(part.key(Data())) for part in parts}) == len(parts) == 18
+
+
+MEASURED = '[{"recall": recall}]'
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (MEASURED, '{"recall": recall}', "Part {.*'tree': 0} did not return a list of dict"),
+        (MEASURED, "None", "Part .* did not return a list of dict"),
+        (MEASURED, "[recall]", "Part .* did not return a list of dict"),
+        (MEASURED, '[{"recall": recall, "rows": 1}]', "Part .* with its own columns: rows"),
+        (MEASURED, '[{"recall": {1}}]', "Part .* needs JSON values: .* set"),
+        ('{"nodes": nodes, "seed"', '{"nodes": {1}, "seed"', "Part .* needs JSON values: .* set"),
+    ],
+)
+def test_rows_are_checked_before_they_are_cached(old, new, words, folder, monkeypatch, capsys):
+    (folder / "toy_trees.py").write_text(FILE.replace(old, new), encoding="utf-8")
+    monkeypatch.chdir(folder)
+    assert main(TUTORIAL.command) == 2
+    message = capsys.readouterr().err.splitlines()[-1]
+    assert re.search(words, message)
+    assert list(folder.rglob("cache/*")) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code", "words", "held"),
+    [
+        (MEASURED, '[{"recall": np.float64(recall), "more": [np.nan]}]', 0, "", True),
+        ('"recall", "rows"', '"recal", "rows"', 0, r"no column 'recal' in .* tree, recall\.", None),
+        ('{"recall": "', '{"recal": "', 2, "toy-fig1 .* columns recal in .*, recall", True),
+        ('{"Chow–Liu tree": ', '{"tree": ', 2, "toy-fig1 .* no look for the method Chow–Liu", True),
+        ("LineFigure(\n", "EMPTY(\n", 2, "The figure of toy-fig1 is empty", True),
+    ],
+)
+def test_missing_columns_are_named_and_all_else_is_written(
+    old, new, code, words, held, folder, monkeypatch, capsys
+):
+    empty = "EMPTY = lambda *_, **__: lambda *_: go.Figure()\nEXPERIMENTS = ("
+    text = FILE.replace(old, new).replace("EXPERIMENTS = (", empty)
+    text = text.replace("import numpy", "import plotly.graph_objects as go\nimport numpy")
+    (folder / "toy_trees.py").write_text(text, encoding="utf-8")
+    monkeypatch.chdir(folder)
+    assert main(TUTORIAL.command) == code
+    output = capsys.readouterr()
+    assert re.search(words, output.err if code else output.out)
+    results = folder / "reproduced" / "toy"
+    found = json.loads((results / "measured.json").read_text(encoding="utf-8"))
+    assert [claim["held"] for claim in found["claims"]] == [held] * 2
+    assert (results / f"{NAME}.csv").exists()
+    assert (results / f"{NAME}.html").exists() == (code == 0)
 
 
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
         ('"toy-fig1"', '"toy/fig1"', "'toy/fig1' of an experiment has a space or a slash"),
-        ("(6, 12, 30)", "(6, 12)", r"toy-fig1: sizes\['nodes'\] needs a value for each of rehear"),
+        ("(6, 12, 30)", "(6, 12)", r"toy-fig1: sizes\['nodes'\] needs 3 values"),
         ('"above 0"', '"abov 0"', "toy-fig1: claim on gain .* rows: 'abov 0' is no comparator"),
         ('"above 0"', "0", "toy-fig1: claim on gain .* rows: "),
         ("EXPERIMENTS = (", "EXPERIMENTS = (", "bad.py and toy_trees.py both declare .*'toy-fig1'"),

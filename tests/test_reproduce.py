@@ -107,7 +107,7 @@ def check_results(name, folder, *, seed=0, scale=REHEARSAL):
     assert (found["held"] is False) == all(held is False for held in judged)
     assert found["sentence"].startswith(f"{judged.count(True)} of {len(item.claims)} statements")
     assert found["measured"]
-    assert found["settings"]
+    assert found["settings"] == json.loads(json.dumps(item.settings))
     assert {"graftviz", "numpy", "python"} <= set(found["versions"])
     assert name in found["command"]
     page = (folder / f"{name}.html").read_text(encoding="utf-8")

@@ -91,10 +91,13 @@ def run(arguments: argparse.Namespace) -> int:
     if not needs or paths:
         cache = PartCache(cache_folder, fresh=arguments.fresh)
         interrupted = _measure(reproduction, data, cache)
-    _write(reproduction, folder, _command(arguments), missing, interrupted=interrupted)
+    files, not_drawn = _write(
+        reproduction, folder, _command(arguments), missing, interrupted=interrupted
+    )
     if not reproduction.measured and not interrupted:
         raise InputError(f"{chosen.name} was not run. {missing}")
-    print(_findings(reproduction, folder, missing))
+    print(_findings(reproduction, missing))
+    print(f"\n{', '.join(files)} in {folder}")
     if interrupted:
         print(
             f"Interrupted: {len(reproduction.measured)} of {len(reproduction.parts)} parts were "
@@ -102,6 +105,8 @@ def run(arguments: argparse.Namespace) -> int:
             file=sys.stderr,
         )
         return INTERRUPTED
+    if not_drawn:
+        raise not_drawn
     return 0
 
 
@@ -132,14 +137,17 @@ def _measure(reproduction: Reproduction, data: Data, cache: PartCache) -> bool:
 
 def _write(
     reproduction: Reproduction, folder: Path, command: str, missing: str, *, interrupted: bool
-) -> None:
-    """Write the figure, its data and the findings."""
+) -> tuple[list[str], InputError | None]:
+    """Write the figure, its data and the findings; return their names and the figure's error."""
     chosen = reproduction.experiment
-    contents = {}
+    contents, not_drawn = {}, None
     if reproduction.measured:
         title = f"{chosen.title} ({chosen.place})"
-        figure = chosen.draw(title, reproduction.rows)
-        contents[f"{chosen.name}.html"] = report_page(reproduction, figure, command=command)
+        try:
+            figure = chosen.draw(title, reproduction.rows)
+            contents[f"{chosen.name}.html"] = report_page(reproduction, figure, command=command)
+        except InputError as error:
+            not_drawn = error
         contents[f"{chosen.name}.csv"] = data_csv(reproduction)
     contents[MEASURED] = measured_json(
         reproduction,
@@ -149,6 +157,7 @@ def _write(
         files=[*contents, MEASURED],
     )
     write_results(folder, NAME, contents)
+    return list(contents), not_drawn
 
 
 def _command(arguments: argparse.Namespace) -> str:
@@ -161,7 +170,7 @@ def _command(arguments: argparse.Namespace) -> str:
     return " ".join(words)
 
 
-def _findings(reproduction: Reproduction, folder: Path, missing: str) -> str:
+def _findings(reproduction: Reproduction, missing: str) -> str:
     """Return the findings as text for the terminal."""
     chosen: Experiment = reproduction.experiment
     lines = [f"{chosen.title} ({chosen.place}), scale {reproduction.scale}"]
@@ -171,6 +180,4 @@ def _findings(reproduction: Reproduction, folder: Path, missing: str) -> str:
         lines.append(f"\n{missing}")
     if reproduction.reused:
         lines.append(f"\n{len(reproduction.reused)} parts were taken from the cache.")
-    shown = ", ".join((f"{chosen.name}.html", f"{chosen.name}.csv", MEASURED))
-    lines.append(f"\n{shown if reproduction.measured else MEASURED} in {folder}")
     return "\n".join(lines)

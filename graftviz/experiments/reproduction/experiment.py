@@ -10,9 +10,11 @@ from __future__ import annotations
 import difflib
 import hashlib
 import importlib
+import inspect
 import json
 import pkgutil
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
@@ -29,6 +31,7 @@ from graftviz.experiments.reproduction.data import GENERATED, Data
 from graftviz.experiments.reproduction.rows import Row, Table
 from graftviz.experiments.reproduction.statistics import NotMeasured
 from graftviz.formats.files import write_whole
+from graftviz.formats.json_values import json_value
 
 REHEARSAL, SMALL, PAPER = "rehearsal", "small", "paper"
 SCALES = (REHEARSAL, SMALL, PAPER)
@@ -79,8 +82,36 @@ class Part:
     rehearse: Callable[[Data], None] = lambda _: None
 
     def key(self, data: Data) -> Any:
-        """Return everything on which the rows depend, as JSON values."""
-        return _as_json([self.columns, self.settings, data.digest(self.source, self.instead)])
+        """Return everything on which the rows depend, as JSON values.
+
+        Code counts by the file in which `measure` is defined.
+        """
+        module = getattr(self.measure, "func", self.measure).__module__
+        code = _digest(inspect.getfile(sys.modules[module]))
+        source = data.digest(self.source, self.instead)
+        return _as_json([self.columns, self.settings, source, code], f"Part {self.columns}")
+
+    def checked(self, rows: Any) -> list[Row]:
+        """Return measured rows as JSON values.
+
+        Raises
+        ------
+        InputError
+            If they are not dictionaries of such values, or have a column of the part.
+        """
+        what = f"Part {self.columns}"
+        rows = list(rows) if isinstance(rows, Iterable) else [rows]
+        if not all(isinstance(row, dict) for row in rows):
+            raise InputError(f"{what} did not return a list of dictionaries.")
+        if twice := self.columns.keys() & set().union(*rows):
+            raise InputError(f"{what} has rows with its own columns: {', '.join(twice)}.")
+        found: list[Row] = _as_json(rows, what)
+        return found
+
+
+@cache  # an edit during a run is not the code that runs
+def _digest(file: str) -> str:
+    return hashlib.sha256(Path(file).read_bytes()).hexdigest()[:24]
 
 
 def _flat(rows: Table) -> list[Row]:
@@ -143,10 +174,7 @@ class Experiment:
             raise InputError(f"The name {self.name!r} of an experiment has a space or a slash.")
         for size, values in self.sizes.items():
             if not isinstance(values, list | tuple) or len(values) != len(SCALES):
-                scales = ", ".join(SCALES)
-                raise InputError(
-                    f"{self.name}: sizes[{size!r}] needs a value for each of {scales}."
-                )
+                raise InputError(f"{self.name}: sizes[{size!r}] needs {len(SCALES)} values.")
         for claim in self.claims:
             for quantity, _, *comparators in claim.checks:
                 for words in comparators:
@@ -162,16 +190,29 @@ class Experiment:
         return list(self.parts(seed=seed, **sizes))
 
     def draw(self, title: str, rows: Iterable[Row]) -> go.Figure:
-        """Return the figure of measured rows."""
-        return self.figure(title, Table(rows))
+        """Return the figure of measured rows.
+
+        Raises
+        ------
+        InputError
+            If it is empty, or uses a column that the rows do not have.
+        """
+        try:
+            figure = self.figure(title, Table(rows))
+        except NotMeasured as missing:
+            raise InputError(f"The figure of {self.name} was not drawn. {missing}") from missing
+        if not figure.data:
+            raise InputError(f"The figure of {self.name} is empty.")
+        return figure
 
     def tabulated(self, rows: Iterable[Row]) -> list[Row]:
         """Return the data of the figure."""
-        return _as_json(list(self.table(Table(rows))))
+        return _as_json(list(self.table(Table(rows))), f"The table of {self.name}")
 
     def summarised(self, rows: Iterable[Row]) -> list[Row]:
         """Return numbers of the measured parts."""
-        return _as_json(list((self.summary or self.table)(Table(rows))))
+        summary = self.summary or self.table
+        return _as_json(list(summary(Table(rows))), f"The summary of {self.name}")
 
 
 def _declared(module: str) -> tuple[Experiment, ...]:
@@ -262,8 +303,12 @@ class PartCache:
         return self._folder / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.json"
 
 
-def _as_json(value: Any) -> Any:
-    return json.loads(json.dumps(value))
+def _as_json(value: Any, what: str) -> Any:
+    """Return JSON values as they are read from a file; numpy's are converted."""
+    try:
+        return json.loads(json.dumps(json_value(value), allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{what} needs JSON values: {error}.") from error
 
 
 def _report(on_progress: Callable[[int], None], before: int, most: int, done: int) -> None:
@@ -329,12 +374,11 @@ class Reproduction:
             if rows is None:
                 part.rehearse(data)
                 task = MeasuringTask(data, partial(_report, on_progress, done, part.work))
-                rows = list(part.measure(task))
+                rows = part.checked(part.measure(task))
                 cache.put(settings, rows)
             else:
                 self.reused.append(part)
-            # Convert as the cache does, so that cached and measured rows are equal.
-            self.measured[part] = _as_json(rows)
+            self.measured[part] = rows
             done += part.work
             on_progress(done)
 

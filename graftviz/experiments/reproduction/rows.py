@@ -54,8 +54,18 @@ class Values(dict[Any, Any]):
         return self.map(lambda value: of(value, other))
 
 
+class _Columns(dict[str, Any]):
+    """Row of a table; a missing column raises :class:`NotMeasured`."""
+
+    def __missing__(self, key: str) -> Any:
+        raise NotMeasured(f"There is no column {key!r} in a row with {', '.join(self)}.")
+
+
 class Table(list[Row]):
-    """Measured rows, or a table made of them."""
+    """Measured rows, or a table made of them; a missing column raises :class:`NotMeasured`."""
+
+    def __init__(self, rows: Iterable[Row] = ()) -> None:
+        super().__init__(map(_Columns, rows))
 
     def group(self, *columns: str) -> Values:
         """Return the rows by their value or values in columns, in order of appearance."""
@@ -155,7 +165,13 @@ class LineFigure:
     power_of: str = ""
 
     def __call__(self, title: str, rows: Table) -> go.Figure:
-        """Return the plotly figure of measured rows."""
+        """Return the plotly figure of measured rows.
+
+        Raises
+        ------
+        NotMeasured
+            If no row has one of the columns, or a line has no look.
+        """
         table = Table(self.table(rows))
         has_panels = any(self.panel in row for row in table)
         groups = table.group(self.panel) if has_panels else {"": table}
@@ -165,11 +181,16 @@ class LineFigure:
             for column in self.y
             if any(column in row for row in here)
         ]
+        if table and not panels:
+            columns, known = ", ".join(self.y), ", ".join(table[0])
+            raise NotMeasured(f"There is none of the columns {columns} in a row with {known}.")
         return lines_figure(title, panels, share_y=self.share_y)
 
     def _panel(self, title: str, rows: Table, column: str) -> SpreadPanel:
         """Return the panel of a column, from the values of all runs by line and x."""
         runs = rows.by(self.x).nested(column, self.line, self.x, of=list)
+        if unknown := [str(key) for key in runs if key not in self.looks]:
+            raise NotMeasured(f"There is no look for the {self.line} {', '.join(unknown)}.")
         lines = [self._line(key, runs[key]) for key in self.looks if key in runs]
         means = [value for drawn in lines for value in drawn.y if value is not None]
         log_y = bool(means) and max(means) > 2.0 * min(means) if self.log_y is None else self.log_y
