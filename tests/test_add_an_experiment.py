@@ -151,7 +151,7 @@ def test_missing_columns_are_named_and_all_else_is_written(
     ("old", "new", "words"),
     [
         ('"toy-fig1"', '"toy/fig1"', "'toy/fig1' of an experiment has a space or a slash"),
-        ("(6, 12, 30)", "(6, 12)", r"toy-fig1: sizes\['nodes'\] needs 3 values"),
+        ("(6, 12, 30)", "(6, 12)", r"toy-fig1: sizes\['nodes'\] needs a value for each sc"),
         ('"above 0"', '"abov 0"', "toy-fig1: claim on gain .* rows: 'abov 0' is no comparator"),
         ('"above 0"', "0", "toy-fig1: claim on gain .* rows: "),
         ("EXPERIMENTS = (", "EXPERIMENTS = (", "bad.py and toy_trees.py both declare .*'toy-fig1'"),

@@ -174,7 +174,7 @@ class Experiment:
             raise InputError(f"The name {self.name!r} of an experiment has a space or a slash.")
         for size, values in self.sizes.items():
             if not isinstance(values, list | tuple) or len(values) != len(SCALES):
-                raise InputError(f"{self.name}: sizes[{size!r}] needs {len(SCALES)} values.")
+                raise InputError(f"{self.name}: sizes[{size!r}] needs a value for each scale.")
         for claim in self.claims:
             for quantity, _, *comparators in claim.checks:
                 for words in comparators:

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 from scipy.stats import spearmanr
 
+from graftviz.errors import InputError
 
-class NotMeasured(Exception):
+
+class NotMeasured(InputError):
     """Error for a claim whose measurements are missing."""
 
 
