@@ -40,7 +40,7 @@ VECTORISE = "NUMBA_SLP_VECTORIZE"
 _CACHING = "numba.core.caching"
 _PACKAGE = Path(__file__).resolve().parent
 _KERNELS = re.compile(r"\b(njit|vectorize|intrinsic|kernel_for)\b")
-_IMPORTED = re.compile(r"^(?:from|import) graftviz\.([\w.]+)", re.MULTILINE)
+_IMPORTED = re.compile(r"^(?:from|import) graftviz(?:\.([\w.]+)| import ([\w, ]+))", re.MULTILINE)
 _REGISTERS = re.compile(r"^from numba\.extending import .*\boverload\b", re.MULTILINE)
 _UNUSED = 30 * 86_400.0  # seconds after which a folder of kernels is removed
 _DAY = 86_400.0
@@ -83,7 +83,8 @@ def source_digest(file: Path) -> str:
 def _read(path: Path) -> tuple[str, bool, list[Path]]:
     """Return digest, whether it has kernels, and the files on which these depend, of a module."""
     text = path.read_text(encoding="utf-8")
-    needed = [file for name in _IMPORTED.findall(text) for file in _files_of(name)]
+    names = [name for pair in _IMPORTED.findall(text) for name in ",".join(pair).split(",")]
+    needed = [file for name in names if name.strip() for file in _files_of(name.strip())]
     if _REGISTERS.search(text) and path.is_relative_to(_PACKAGE):
         package = ".".join(["graftviz", *path.relative_to(_PACKAGE).parent.parts])
         for folder in getattr(sys.modules.get(package), "__path__", [path.parent]):
