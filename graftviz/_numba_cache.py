@@ -101,6 +101,14 @@ def _files_of(name: str) -> Iterator[Path]:
         yield path.with_suffix(".py")
 
 
+@functools.cache
+def _own_file(path: str) -> Path | None:
+    """Return the resolved path of a module of this package; None for other files."""
+    file = Path(path).resolve()
+    return file if file.is_relative_to(_PACKAGE) else None
+
+
+@functools.cache
 def _own_folder(parent: Path, file: Path, numba_version: str) -> Path:
     """Return the folder of the kernels of a file, in the directory that numba chose for it."""
     prefix = f"{'-'.join(file.relative_to(_PACKAGE).with_suffix('').parts)}-"
@@ -171,16 +179,16 @@ def _patch_locator(locator: Any, numba: Any) -> None:
     usual_path, usual_stamp = locator.get_cache_path, locator.get_source_stamp
 
     def get_cache_path(self: Any) -> str:
-        chosen, file = Path(usual_path(self)), Path(self._py_file).resolve()
-        if not file.is_relative_to(_PACKAGE):
+        chosen, file = Path(usual_path(self)), _own_file(self._py_file)
+        if file is None:
             return str(chosen)
         # Outside the source tree, numba adds a folder for the place of the source.
         parent = chosen if chosen.name == "__pycache__" else chosen.parent
         return str(_own_folder(parent, file, numba.__version__))
 
     def get_source_stamp(self: Any) -> Any:
-        file = Path(self._py_file).resolve()
-        return source_digest(file) if file.is_relative_to(_PACKAGE) else usual_stamp(self)
+        file = _own_file(self._py_file)
+        return usual_stamp(self) if file is None else source_digest(file)
 
     locator.get_cache_path, locator.get_source_stamp = get_cache_path, get_source_stamp
 

@@ -23,13 +23,14 @@ def named_classes(package: ModuleType, kind: Any) -> dict[str, Any]:
     TypeError
         If two classes have the same name.
     """
-    found = [
-        value for value in values_in(package) if isinstance(value, type) and issubclass(value, kind)
-    ]
     classes: dict[str, Any] = {}
-    for value in found:
-        name = getattr(value, "name", "")
-        other = classes.setdefault(name, value)
-        if name and other is not value:
-            raise TypeError(f"{other.__module__} and {value.__module__} both define {name!r}.")
-    return {name: classes[name] for name in sorted(classes) if name}
+    for value in values_in(package):
+        if (
+            isinstance(value, type)
+            and issubclass(value, kind)
+            and (name := getattr(value, "name", ""))
+        ):
+            other = classes.setdefault(name, value)
+            if other is not value:
+                raise TypeError(f"{other.__module__} and {value.__module__} both define {name!r}.")
+    return dict(sorted(classes.items()))
