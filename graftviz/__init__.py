@@ -10,7 +10,7 @@ import lazy_loader
 from graftviz import _numba_cache
 from graftviz._version import __version__  # noqa: F401
 
-_numba_cache.prepare()  # before the first import of numba, which reads the variable
+_numba_cache.prepare()
 
 # Public names are imported at first use, so that `python -m graftviz --help` and the start of the
 # app need not import numba and pandas.

@@ -1,4 +1,4 @@
-"""Cache of compiled kernels, set up before numba is imported.
+"""Cache of compiled kernels, set up when numba is imported.
 
 numba caches compiled kernels in ``NUMBA_CACHE_DIR``, beside the source, or in the user's cache
 directory, and compiles a kernel again if its own file changes. A kernel contains its callees and
@@ -8,7 +8,8 @@ that were not used for 30 days are removed.
 
 The cache only saves time, so its errors must not stop a run: a full disk, a damaged file or a
 machine without a writable directory cost a compilation and a log message. numba would raise, so its
-cache is patched when it is imported; importing this package must not import numba.
+cache is patched when it is imported; importing this package must not import numba. Several
+processes share the cache: see :mod:`graftviz._kernel_files`.
 
 This module also enables superword-level vectorisation, which numba disables by default. It halves
 the time of passes over rows of a few probabilities.
@@ -20,7 +21,6 @@ import contextlib
 import functools
 import hashlib
 import importlib.util
-import logging
 import os
 import re
 import shutil
@@ -28,30 +28,40 @@ import stat
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from graftviz._kernel_files import OverloadFiles, releasing_locks, warn_once
+
 VARIABLE = "NUMBA_CACHE_DIR"
 VECTORISE = "NUMBA_SLP_VECTORIZE"
-_CACHING = "numba.core.caching"
+_CONFIG, _CACHING = "numba.core.config", "numba.core.caching"
+_DISPATCHER = "numba.core.dispatcher"
 _PACKAGE = Path(__file__).resolve().parent
 _KERNELS = re.compile(r"\b(njit|vectorize|intrinsic|kernel_for)\b")
 _IMPORTED = re.compile(r"^(?:from|import) graftviz(?:\.([\w.]+)| import ([\w, ]+))", re.MULTILINE)
 _REGISTERS = re.compile(r"^from numba\.extending import .*\boverload\b", re.MULTILINE)
 _UNUSED = 30 * 86_400.0  # seconds after which a folder of kernels is removed
 _DAY = 86_400.0
-log = logging.getLogger(__name__)
+_own_folders: set[Path] = set()  # of the kernels of this package
 
 
+@functools.cache
 def prepare() -> None:
-    """Enable vectorisation, and patch numba's cache when it is imported."""
+    """Enable vectorisation, and patch numba now or when it is imported."""
     os.environ.setdefault(VECTORISE, "1")
-    if _CACHING not in sys.modules and not any(isinstance(f, _Finder) for f in sys.meta_path):
-        sys.meta_path.insert(0, _Finder())
+    config: Any = sys.modules.get(_CONFIG)
+    if config is not None:
+        config.SLP_VECTORIZE = int(os.environ[VECTORISE])
+    patches = {_CACHING: patch_caching, _DISPATCHER: patch_dispatcher}
+    for name in [name for name in patches if name in sys.modules]:
+        patches.pop(name)(sys.modules[name])
+    if patches:
+        sys.meta_path.insert(0, _Finder(patches))
 
 
 @functools.cache
@@ -140,14 +150,19 @@ def _private_directory() -> Path:
 
 
 class _Finder(MetaPathFinder):
-    """Import hook that patches numba's cache module when it is loaded."""
+    """Import hook that patches modules of numba when they are loaded."""
+
+    def __init__(self, patches: dict[str, Callable[[Any], None]]) -> None:
+        self._patches = patches
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if fullname != _CACHING:
+        patch = self._patches.pop(fullname, None)
+        if patch is None:
             return None
-        sys.meta_path.remove(self)
+        if not self._patches:
+            sys.meta_path.remove(self)
         spec = importlib.util.find_spec(fullname)
         if spec is None or spec.loader is None:
             return spec
@@ -156,23 +171,37 @@ class _Finder(MetaPathFinder):
 
         def load_and_patch(module: ModuleType) -> None:
             load(module)
-            use_own_folders(module)
-            tolerate_errors(module)
+            patch(module)
 
         loader.exec_module = load_and_patch
         return spec
 
 
-def use_own_folders(caching: Any) -> None:
-    """Patch numba's disk cache so that kernels are stored by the sources they are compiled from.
-
-    Parameters
-    ----------
-    caching : module
-        ``numba.core.caching``.
-    """
+def patch_caching(caching: Any) -> None:
+    """Patch ``numba.core.caching``: own folders and files, and errors that are logged."""
     for locator in caching.CacheImpl._locator_classes:
         _patch_locator(locator, caching.numba)
+    _use_own_files(caching)
+    tolerate_errors(caching)
+
+
+def patch_dispatcher(dispatcher: Any) -> None:
+    """Patch ``numba.core.dispatcher``: locks of overloads end with their compilation."""
+    dispatcher.FunctionCache = sys.modules[_CACHING].FunctionCache
+    dispatcher.Dispatcher.compile = releasing_locks(dispatcher.Dispatcher.compile)
+
+
+def _use_own_files(caching: Any) -> None:
+    """Store each overload of this package in a file of its own."""
+    usual = caching.IndexDataCacheFile
+
+    def cache_file(cache_path: str, filename_base: str, source_stamp: str) -> Any:
+        folder = Path(cache_path)
+        if folder in _own_folders:
+            return OverloadFiles(folder, filename_base, caching.dumps)
+        return usual(cache_path, filename_base, source_stamp)
+
+    caching.IndexDataCacheFile = cache_file
 
 
 def _patch_locator(locator: Any, numba: Any) -> None:
@@ -184,7 +213,9 @@ def _patch_locator(locator: Any, numba: Any) -> None:
             return str(chosen)
         # Outside the source tree, numba adds a folder for the place of the source.
         parent = chosen if chosen.name == "__pycache__" else chosen.parent
-        return str(_own_folder(parent, file, numba.__version__))
+        folder = _own_folder(parent, file, numba.__version__)
+        _own_folders.add(folder)
+        return str(folder)
 
     def get_source_stamp(self: Any) -> Any:
         file = _own_file(self._py_file)
@@ -208,13 +239,15 @@ def tolerate_errors(caching: Any) -> None:
         try:
             save(self, signature, result)
         except Exception as problem:  # noqa: BLE001 (logged)
-            _warn("A compiled kernel could not be kept and will be compiled again: %s.", problem)
+            warn_once(
+                "A compiled kernel could not be kept and will be compiled again: %s.", problem
+            )
 
     def load_overload(self: Any, signature: Any, context: Any) -> Any:
         try:
             return load(self, signature, context)
         except Exception as problem:  # noqa: BLE001 (logged)
-            _warn("A kept kernel could not be read and is compiled again: %s.", problem)
+            warn_once("A kept kernel could not be read and is compiled again: %s.", problem)
             with contextlib.suppress(OSError):
                 self.flush()  # or it could not be replaced either
             return None
@@ -230,18 +263,8 @@ def tolerate_errors(caching: Any) -> None:
                 os.environ[VARIABLE] = caching.config.CACHE_DIR = str(_private_directory())
                 return disk_cache(function)
         except (RuntimeError, OSError) as problem:
-            _warn("Compiled kernels cannot be kept on this machine: %s.", problem)
+            warn_once("Compiled kernels cannot be kept on this machine: %s.", problem)
             return null_cache()
 
     cache.save_overload, cache.load_overload = save_overload, load_overload
     caching.FunctionCache = function_cache
-
-
-_warned: set[str] = set()
-
-
-def _warn(message: str, problem: Exception) -> None:
-    """Log each kind of error only once, as there are hundreds of kernels."""
-    if message not in _warned:
-        _warned.add(message)
-        log.warning(message, problem)

@@ -1,0 +1,301 @@
+"""Cache of the kernels of the package: what they depend on, several processes, and bad files."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+COPIED = ("__init__.py", "__init__.pyi", "_numba_cache.py", "_kernel_files.py", "_version.py")
+
+# A package like this one, with kernels that are compiled in a moment.
+MODULES = {
+    "inner.py": "from numba import njit\nfrom graftviz.number import STEP\n\n"
+    "@njit(cache=True)\ndef inner(x):\n    return x + STEP\n",
+    "outer.py": "from numba import njit\nfrom graftviz.inner import inner\n\n"
+    "@njit(cache=True)\ndef outer(x):\n    return 2 * inner(x)\n",
+    "number.py": "STEP = 1\n",
+    "other.py": "UNUSED = 1\n",
+}
+OUTER = "from graftviz.outer import outer; print(outer(3), sum(outer.stats.cache_hits.values()))"
+
+
+@pytest.fixture
+def small_package(tmp_path):
+    """A copy of the package with other modules, and the function that calls its kernel."""
+    package = tmp_path / "graftviz"
+    package.mkdir()
+    for name in COPIED:
+        shutil.copy(ROOT / "graftviz" / name, package)
+    for name, text in MODULES.items():
+        (package / name).write_text(text)
+
+    def call(**environment):
+        done = subprocess.run(
+            [sys.executable, "-c", OUTER],
+            cwd=tmp_path,
+            env=os.environ | {"PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": ""} | environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        value, hits = done.stdout.split()
+        return int(value), int(hits)
+
+    return package, call
+
+
+def test_kernels_are_compiled_again_if_a_callee_or_a_constant_changes(small_package):
+    package, call = small_package
+    assert [call(), call()] == [(8, 0), (8, 1)]
+    changes = {
+        "inner.py": MODULES["inner.py"].replace("x + STEP", "x - STEP"),
+        "number.py": "STEP = 10\n",
+    }
+    for name, text in changes.items():
+        (package / name).write_text(text)
+    assert [call(), call()] == [(-14, 0), (-14, 1)]
+    (package / "inner.py").write_text(MODULES["inner.py"])
+    assert call() == (26, 0)
+    (package / "number.py").write_text(MODULES["number.py"])
+    assert call() == (8, 1), "the first kernels are still there"
+    (package / "other.py").write_text("UNUSED = 2\n")
+    assert call() == (8, 1)
+
+
+def test_copies_of_the_package_share_a_directory_of_kernels(small_package, tmp_path):
+    package, call = small_package
+    place = {"NUMBA_CACHE_DIR": str(tmp_path / "kernels")}
+    assert call(**place) == (8, 0)
+    (tmp_path / "elsewhere").mkdir()
+    moved = package.rename(tmp_path / "elsewhere" / "graftviz")
+    assert call(**place, PYTHONPATH=str(moved.parent)) == (8, 1)
+
+
+def test_kernels_that_were_not_used_for_a_month_are_removed(small_package):
+    package, call = small_package
+    call()
+    (first,) = package.glob("__pycache__/outer-*")
+    os.utime(first, (0, 0))
+    call()
+    assert first.stat().st_mtime > 1e9, "used today"
+    os.utime(first, (0, 0))
+    (package / "number.py").write_text("STEP = 2\n")
+    assert call() == (10, 0)
+    (second,) = package.glob("__pycache__/outer-*")
+    assert second != first
+
+
+def test_kernels_that_others_register_functions_for_depend_on_the_whole_folder(small_package):
+    package, call = small_package
+    registers = "from numba.extending import overload  # noqa: F401\n"
+    (package / "outer.py").write_text(registers + MODULES["outer.py"])
+    assert [call(), call()] == [(8, 0), (8, 1)]
+    (package / "other.py").write_text("UNUSED = 2\n")
+    assert [call(), call()] == [(8, 0), (8, 1)]
+    (package / "added.py").write_text("")
+    assert [call(), call()] == [(8, 0), (8, 1)]
+
+
+class Package:
+    """The small package, and a directory of kernels."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.kernels = folder, folder / "kernels"
+
+    def start(self, code: str) -> subprocess.Popen[str]:
+        places = {"PYTHONPATH": str(self.folder), "NUMBA_CACHE_DIR": str(self.kernels)}
+        return subprocess.Popen(
+            [sys.executable, "-c", code],
+            cwd=self.folder,
+            env=os.environ | places,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, code: str) -> tuple[str, str]:
+        """Return standard output and error of a process."""
+        return self.result(self.start(code))
+
+    @staticmethod
+    def result(process: subprocess.Popen[str]) -> tuple[str, str]:
+        output, errors = process.communicate(timeout=120)
+        assert process.returncode == 0, errors
+        return output.strip(), errors
+
+    def files(self) -> list[Path]:
+        return sorted(self.kernels.rglob("*.nbc"))
+
+
+@pytest.fixture
+def package(small_package: tuple[Path, Callable], tmp_path: Path) -> Package:
+    return Package(tmp_path)
+
+
+THREE = """
+import pathlib, sys, time
+from graftviz.outer import outer
+from graftviz.inner import inner
+{before}
+values = outer(3), outer(3.5), outer(3j)
+print(*values, sum(outer.stats.cache_misses.values()) + sum(inner.stats.cache_misses.values()))
+"""
+VALUES = "8 9.0 (2+6j)"
+
+
+def test_of_several_processes_one_compiles_a_kernel_and_the_others_load_it(package):
+    gate = package.folder / "gate"
+    wait = f"while not pathlib.Path({str(gate)!r}).exists(): time.sleep(0.001)"
+    processes = [package.start(THREE.format(before=wait)) for _ in range(3)]
+    gate.touch()
+    outputs = [package.result(process) for process in processes]
+    assert {output.rpartition(" ")[0] for output, _ in outputs} == {VALUES}
+    assert {errors for _, errors in outputs} == {""}
+    assert sum(int(output.rpartition(" ")[2]) for output, _ in outputs) == 6
+    assert len(package.files()) == 6
+    assert not list(package.kernels.rglob("*.nbc.*"))
+
+
+def test_threads_of_a_process_compile_a_kernel_once(package):
+    threads = """
+from concurrent.futures import ThreadPoolExecutor
+with ThreadPoolExecutor(4) as pool:
+    assert set(pool.map(outer, [3] * 4)) == {8}
+"""
+    assert package.run(THREE.format(before=threads)) == (f"{VALUES} 6", "")
+
+
+def test_the_cache_is_the_same_if_numba_was_imported_before(package):
+    first = "import numba, numba.core.dispatcher\n"
+    assert package.run(first + THREE.format(before="")) == (f"{VALUES} 6", "")
+    slp = "from numba.core import config; assert config.SLP_VECTORIZE == 1"
+    assert package.run(THREE.format(before="") + slp) == (f"{VALUES} 0", "")
+    assert package.run(first + THREE.format(before="") + slp) == (f"{VALUES} 0", "")
+
+
+# A process that stops for good in the middle of a compilation.
+STUCK = """
+import time
+from numba.core import event
+
+class Stop(event.Listener):
+    def on_start(self, event):
+        if event.data["dispatcher"].py_func.__name__ == "inner":
+            print("compiling", flush=True)
+            time.sleep(600)
+    def on_end(self, event):
+        pass
+
+event.register("numba:compile", Stop())
+from graftviz.outer import outer
+outer(3)
+"""
+
+
+@pytest.fixture
+def stuck(package):
+    process = package.start(STUCK)
+    assert process.stdout.readline() == "compiling\n"
+    yield process
+    process.kill()
+    process.communicate()
+
+
+def test_a_process_that_is_killed_while_it_compiles_leaves_no_lock_and_no_file(package, stuck):
+    waiting = package.start(THREE.format(before="print('waiting', flush=True)"))
+    assert waiting.stdout.readline() == "waiting\n"
+    with pytest.raises(subprocess.TimeoutExpired):
+        waiting.wait(1.5)
+    assert not package.files()
+    stuck.kill()
+    assert package.result(waiting) == (f"{VALUES} 6", "")
+
+
+def test_nobody_waits_forever_for_a_process_that_compiles(package, stuck):
+    short = "import graftviz._kernel_files as files; files.LONGEST_WAIT = 0.1"
+    assert package.run(THREE.format(before=short)) == (f"{VALUES} 6", "")
+
+
+def test_a_kernel_that_cannot_be_compiled_keeps_no_lock(package):
+    fails = """
+from numba import TypingError
+for _ in range(2):
+    try:
+        outer("text")
+    except TypingError:
+        print("refused")
+"""
+    started = package.start(THREE.format(before=f"{fails}\nsys.stdin.read()"))
+    assert [started.stdout.readline() for _ in range(2)] == ["refused\n"] * 2
+    short = "import graftviz._kernel_files as files; files.LONGEST_WAIT = 600.0"
+    output, _ = package.run(THREE.format(before=short + fails))
+    assert output.startswith(f"refused\nrefused\n{VALUES}")
+    started.kill()
+    started.communicate()
+
+
+def truncate(path: Path, others: list[Path]) -> None:
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def empty(path: Path, others: list[Path]) -> None:
+    path.write_bytes(b"")
+
+
+def scramble(path: Path, others: list[Path]) -> None:
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2 :: 50] = bytes(len(data[len(data) // 2 :: 50]))
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("damage", [truncate, empty, scramble])
+def test_damaged_kernels_are_compiled_again_with_one_line_in_the_log(package, damage):
+    undamaged = package.run(THREE.format(before=""))
+    assert undamaged == (f"{VALUES} 6", "")
+    files = package.files()
+    before = [path.read_bytes() for path in files]
+    for path in files:
+        damage(path, files)
+        assert path.read_bytes() not in before
+    output, errors = package.run(THREE.format(before=""))
+    assert output == f"{VALUES} 6"
+    assert errors.count("\n") == 1
+    assert "could not be read and is compiled again" in errors
+    assert package.run(THREE.format(before="")) == (f"{VALUES} 0", "")
+
+
+def test_a_kernel_under_the_name_of_another_is_not_used(package):
+    package.run(THREE.format(before=""))
+    first, *others = (path for path in package.files() if path.name.startswith("outer"))
+    for other in others:
+        shutil.copy(first, other)
+    assert package.run(THREE.format(before="")) == (f"{VALUES} 2", "")
+
+
+def test_a_directory_that_is_removed_while_kernels_run_is_made_again(package):
+    removed = f"outer(3); import shutil; shutil.rmtree({str(package.kernels)!r})"
+    assert package.run(THREE.format(before=removed)) == (f"{VALUES} 6", "")
+    assert len(package.files()) == 4, "those that were compiled afterwards"
+
+
+def test_kernels_that_cannot_be_written_are_used_with_one_line_in_the_log(package):
+    pytest.importorskip("resource")
+    full = """
+import resource, signal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+"""
+    output, errors = package.run(THREE.format(before=full))
+    assert output == f"{VALUES} 6"
+    assert errors.count("\n") == 1
+    assert "could not be kept" in errors
+    assert not list(package.kernels.rglob("*.nbc*"))
