@@ -5,7 +5,8 @@ import streamlit as st
 from graftviz.narrative.budget import cost_sentence
 from graftviz.ui.budget.panels import budget_files, show_charts, show_choices
 from graftviz.ui.budget.state import BudgetState
-from graftviz.ui.engine import engine_is_ready, enter_page
+from graftviz.ui.compiling import engine_is_ready
+from graftviz.ui.engine import enter_page
 from graftviz.ui.frame.header import Header, follow_address, write_address
 from graftviz.ui.frame.live import live_run
 from graftviz.ui.frame.panels import show_notices
@@ -22,7 +23,7 @@ with st.sidebar:
 header = Header("budget", cost_sentence(state.options.complexity))
 # Containers come first: a notice above the view must not move it, or the browser reloads it.
 above = st.container()
-if engine_is_ready(engine):
+if engine_is_ready(engine, "budget"):
     state.refresh()
     with above:
         show_notices(state, BUDGET, "run")

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from graftviz.ui.compiling import engine_is_ready
 from graftviz.ui.dynamics.panels import (
     dynamics_files,
     show_choices,
@@ -10,7 +11,7 @@ from graftviz.ui.dynamics.panels import (
     show_upload,
 )
 from graftviz.ui.dynamics.state import DynamicsState
-from graftviz.ui.engine import engine_is_ready, enter_page
+from graftviz.ui.engine import enter_page
 from graftviz.ui.frame.header import Header, follow_address, write_address
 from graftviz.ui.frame.live import live_run
 from graftviz.ui.frame.view import DYNAMICS
@@ -24,7 +25,7 @@ follow_address(state, "dynamics")
 header = Header("dynamics")
 # Containers come first: a notice above the view must not move it, or the browser reloads it.
 above = st.container()
-if engine_is_ready(engine):
+if engine_is_ready(engine, "dynamics"):
     with above:
         show_upload(state)
     state.refresh()

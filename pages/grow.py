@@ -2,7 +2,8 @@
 
 import streamlit as st
 
-from graftviz.ui.engine import LONG_SECONDS, engine_is_ready, enter_page, show_engine
+from graftviz.ui.compiling import LONG_SECONDS, engine_is_ready, show_engine, show_recorded
+from graftviz.ui.engine import enter_page
 from graftviz.ui.frame.header import Header, follow_address, write_address
 from graftviz.ui.frame.view import PLAYER
 from graftviz.ui.grow.analysis import show_comparison, show_path, show_stability
@@ -31,9 +32,11 @@ above = st.container()
 with above:
     show_upload(state)
 
-if engine_is_ready(engine):
+shows_run = state.run is not None or state.is_recorded
+state.has_engine = engine_is_ready(engine, "grow", is_needed=not shows_run)
+if state.has_engine or shows_run:
     with st.sidebar:
-        show_choices(state, is_ready=engine.ready.is_set())
+        show_choices(state, is_ready=state.has_engine)
     state.refresh()
     with above:
         show_grow_notices(state)
@@ -45,11 +48,15 @@ if engine_is_ready(engine):
     PLAYER.load()
     with header.tools:
         show_tour()
-    if state.run is not None and header.show_tools(tools(state)) == INSPECT.key:
+        if not state.has_engine:
+            show_recorded(engine)
+    run = state.run if state.has_engine else None
+    if run is not None and header.show_tools(tools(state)) == INSPECT.key:
         inspect_state().take_grow()
         st.switch_page("pages/inspect.py")
-    header.show_files(lambda: run_files(state.run) if state.run else [], RUN_NOTE)
+    header.show_files(lambda: run_files(run) if run else [], RUN_NOTE)
     header.show_link(state.link, "Opens this run at this step, anywhere graftviz runs.")
-    with st.sidebar:
-        show_engine(engine, COMPILING, LONG_SECONDS)
+    if state.has_engine:
+        with st.sidebar:
+            show_engine(engine, COMPILING, LONG_SECONDS)
     write_address(state)

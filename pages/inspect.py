@@ -2,7 +2,8 @@
 
 import streamlit as st
 
-from graftviz.ui.engine import engine_is_ready, enter_page, warm_up
+from graftviz.ui.compiling import engine_is_ready
+from graftviz.ui.engine import enter_page, warm_up
 from graftviz.ui.frame.header import Header, follow_address
 from graftviz.ui.frame.view import INSPECT
 from graftviz.ui.inspect.panels import show_file, show_inspection, show_messages, show_sources
@@ -14,7 +15,7 @@ state = inspect_state()
 follow_address(state, "inspect", is_new=state.loaded is None)
 
 top, above = st.container(), st.container()
-if engine_is_ready(engine):
+if engine_is_ready(engine, "inspect"):
     state.refresh()
     # The side bar, where files are uploaded, may be closed.
     is_awaited = state.first.awaits_file and bool(state.first.expected)

@@ -2,7 +2,8 @@
 
 import streamlit as st
 
-from graftviz.ui.engine import engine_is_ready, enter_page
+from graftviz.ui.compiling import engine_is_ready
+from graftviz.ui.engine import enter_page
 from graftviz.ui.frame.header import Header, follow_address, write_address
 from graftviz.ui.frame.live import show_runs
 from graftviz.ui.frame.panels import show_notices
@@ -21,7 +22,7 @@ header = Header("prune")
 above = st.container()
 with above:
     show_upload(state)
-if engine_is_ready(engine):
+if engine_is_ready(engine, "prune"):
     with st.sidebar:
         show_pruning_choices(state, is_ready=engine.ready.is_set())
     state.refresh()

@@ -2,7 +2,8 @@
 
 import streamlit as st
 
-from graftviz.ui.engine import engine_is_ready, enter_page, show_engine
+from graftviz.ui.compiling import engine_is_ready, show_engine
+from graftviz.ui.engine import enter_page
 from graftviz.ui.frame.header import Header, follow_address, write_address
 from graftviz.ui.frame.live import show_runs
 from graftviz.ui.frame.view import RACE
@@ -22,7 +23,7 @@ above = st.container()
 with above:
     show_upload(state)
 
-if engine_is_ready(engine):
+if engine_is_ready(engine, "race"):
     with st.sidebar:
         show_race_choices(state, is_ready=engine.ready.is_set())
     state.refresh()

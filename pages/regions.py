@@ -2,7 +2,8 @@
 
 import streamlit as st
 
-from graftviz.ui.engine import engine_is_ready, enter_page
+from graftviz.ui.compiling import engine_is_ready
+from graftviz.ui.engine import enter_page
 from graftviz.ui.frame.header import Header, follow_address, write_address
 from graftviz.ui.frame.panels import show_notices
 from graftviz.ui.frame.view import REGION
@@ -27,7 +28,7 @@ header = Header("regions")
 above = st.container()
 with above:
     show_upload(state)
-if engine_is_ready(engine):
+if engine_is_ready(engine, "regions"):
     state.refresh()
     with st.sidebar:
         show_growth_choices(state)

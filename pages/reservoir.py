@@ -2,7 +2,8 @@
 
 import streamlit as st
 
-from graftviz.ui.engine import engine_is_ready, enter_page
+from graftviz.ui.compiling import engine_is_ready
+from graftviz.ui.engine import enter_page
 from graftviz.ui.frame.header import Header, follow_address, write_address
 from graftviz.ui.frame.panels import show_warnings
 from graftviz.ui.frame.state import OptionsPage
@@ -24,7 +25,7 @@ with st.sidebar:
     show_choices(state)
 
 above = st.container()
-if engine_is_ready(engine):
+if engine_is_ready(engine, "reservoir"):
     options = state.options
     simulated, seen = st.columns(2, gap="medium")
     with simulated, st.container(gap="xxsmall"):

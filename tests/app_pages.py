@@ -79,7 +79,17 @@ def page_at(page: str, /, **query: str) -> AppTest:
 def open_page(page: str, /, **query: str) -> AppTest:
     """Return the page of this name once its engine is compiled."""
     app = page_at(page, **query)
-    return run_while(app, lambda: app.get("progress"))
+    return run_while(app, lambda: is_compiling(app))
+
+
+def is_compiling(app: AppTest) -> bool:
+    """Return whether the page waits for the engine, or shows the recorded run until it is ready."""
+    return shows_recorded(app) or bool(app.get("progress"))
+
+
+def shows_recorded(app: AppTest) -> bool:
+    """Return whether the Grow page shows the recorded run until the engine is ready."""
+    return "grow" in app.session_state and not app.session_state["grow"].has_engine
 
 
 def read(markdown: str) -> str:

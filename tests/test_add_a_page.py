@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from app_pages import query_of, read, run_while, sentences
+from app_pages import is_compiling, query_of, read, run_while, sentences
 from streamlit.testing.v1 import AppTest
 from tutorials import tutorial
 
@@ -54,7 +54,7 @@ def test_a_page_needs_five_files_and_one_line() -> None:
 def test_the_page_has_controls_link_help_and_a_file(app: AppTest) -> None:
     app.query_params["edges"] = "20"
     app.query_params["data"] = "nowhere"
-    run_while(app, lambda: app.get("progress"))
+    run_while(app, lambda: is_compiling(app))
     assert read(app.main.markdown[0].value).startswith("**Degrees** · The number of neighbours")
     assert "data" in sentences(app)
     assert "nowhere" in sentences(app)

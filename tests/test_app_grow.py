@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from app_pages import page_at, query_of, run_while, sentences
+from app_pages import page_at, query_of, run_while, sentences, shows_recorded
 from streamlit.testing.v1 import AppTest
 
 from graftviz import LamPath
@@ -34,7 +34,7 @@ def open_app(**query: str) -> AppTest:
 
     def is_waiting() -> bool:
         has_run = "grow" in app.session_state and app.session_state["grow"].run is not None
-        return not has_run and bool(app.get("progress"))
+        return shows_recorded(app) or (not has_run and bool(app.get("progress")))
 
     return run_while(app, is_waiting)
 

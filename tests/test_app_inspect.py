@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from app_pages import COMPILING, add_files, page_at, query_of, run_while
+from app_pages import COMPILING, add_files, is_compiling, page_at, query_of, run_while
 from streamlit.testing.v1 import AppTest
 
 from graftviz import PairwiseMRF
@@ -27,7 +27,7 @@ FOREIGN = b"""<graphml><key id="w" for="edge" attr.name="weight" attr.type="doub
 def run_until_answered(app: AppTest) -> AppTest:
     """Run the page until it waits for nothing: engine, run, marginals."""
     waits = ("Computing marginals", "Learning this model")
-    return run_while(app, lambda: app.get("progress") or any(w in texts(app) for w in waits))
+    return run_while(app, lambda: is_compiling(app) or any(w in texts(app) for w in waits))
 
 
 def open_inspect(**query: str) -> AppTest:

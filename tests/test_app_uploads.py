@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from app_pages import add_files, open_page, query_of, run_while, sentences
+from app_pages import add_files, is_compiling, open_page, query_of, run_while, sentences
 from streamlit.testing.v1 import AppTest
 
 from graftviz.formats.uai import uai_text
@@ -59,7 +59,7 @@ def settled(app: AppTest) -> AppTest:
     waits = ("Computing marginals", "Learning this model")
     texts = (*app.caption, *app.markdown)
     return run_while(
-        app, lambda: app.get("progress") or any(w in t.value for w in waits for t in texts)
+        app, lambda: is_compiling(app) or any(w in t.value for w in waits for t in texts)
     )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from app_pages import page_at, run_while, sentences
+from app_pages import is_compiling, page_at, run_while, sentences
 from fakes import random_table
 from streamlit.runtime.caching import clear_session_resource_cache
 
@@ -195,7 +195,7 @@ def test_a_full_server_says_so_and_opens_the_page_once_somebody_has_left(
     assert sentences(app).startswith("1 page is open, the limit of this server.")
     assert "grow" not in app.session_state
     crowd.left(first)
-    run_while(app, lambda: app.get("progress"))
+    run_while(app, lambda: is_compiling(app))
     assert sentences(app) == ""
     assert app.session_state["grow"].run is not None
     assert crowd.here == 1

@@ -36,7 +36,7 @@ from graftviz.ranks import RankSimulation, ranked_steps, simulated_ranks
 from graftviz.regions.overview import coefficient_map
 from graftviz.sampling import karate_graph, les_miserables_graph, random_model
 from graftviz.sampling.graphs import grid_graph
-from graftviz.ui import engine as engine_module
+from graftviz.ui import compiling, engine as engine_module
 from graftviz.ui.engine import WarmUp
 from graftviz.ui.frame.runs import RunPlan, new_run
 from graftviz.ui.inspect import state as inspect_state
@@ -150,9 +150,9 @@ def page_of_engine(engine):
     """Show a page that needs an engine; Streamlit runs this source separately."""
     import streamlit as st  # noqa: PLC0415
 
-    from graftviz.ui.engine import engine_is_ready  # noqa: PLC0415
+    from graftviz.ui.compiling import engine_is_ready  # noqa: PLC0415
 
-    if engine_is_ready(engine):
+    if engine_is_ready(engine, "race"):
         st.text("the page")
 
 
@@ -237,12 +237,9 @@ def test_a_link_opened_while_the_engine_compiles_says_so_whatever_its_data(
     if name != "reservoir":
         monkeypatch.setattr(f"graftviz.ui.{name}.state.material", load)
     monkeypatch.setattr(reservoir_jobs, "simulation", simulation)
-    monkeypatch.setattr(engine_module, "QUIET_SECONDS", 0.0)
+    monkeypatch.setattr(compiling, "QUIET_SECONDS", 0.0)
     page = page_at(name, data="karate").run()
-    assert re.search(
-        r"Compiling the engine, about \d+ s, once per installation · \d+ s so far",
-        page.get("progress")[0].proto.text,
-    )
+    assert re.search(r"Compiling the engine: \d+ %", page.get("progress")[0].proto.text)
     assert not asked
     gate.set()
     assert engine.ready.wait(60)
@@ -252,8 +249,8 @@ def test_a_link_opened_while_the_engine_compiles_says_so_whatever_its_data(
 
 
 def test_nobody_has_to_wait_for_a_compiler_that_never_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine_module, "PATIENCE", 0.0)
-    monkeypatch.setattr(engine_module, "QUIET_SECONDS", 0.0)
+    monkeypatch.setattr(compiling, "PATIENCE", 0.0)
+    monkeypatch.setattr(compiling, "QUIET_SECONDS", 0.0)
     gate = threading.Event()
     engine = WarmUp([gate.wait])
     page = AppTest.from_function(page_of_engine, args=(engine,), default_timeout=60).run()

@@ -71,7 +71,7 @@ def recorded_model(recorder: Recorder, step: int) -> Loaded:
     InputError
         When the run has no such step.
     """
-    run, material = recorder.run, recorder.material
+    run, material = recorder.learned(), recorder.material
     if step == len(run.steps) and run.outcome is not None:
         model, history = run.outcome.model(), run.outcome.history
         recorded, where = len(history.counts), f"end of the run, step {step}"

@@ -86,9 +86,13 @@ class Recorder:
         """Answer a query of a node, an edge or a pair at a computed step."""
         raise InputError(f"This page has no queries of kind {question.get('kind')!r}.")
 
+    def learned(self) -> Run:
+        """Return the run with the steps of all records so far."""
+        return self.run
+
     def result(self) -> Result:
         """Return the result of the steps so far."""
-        return self.run.result()
+        return self.learned().result()
 
 
 class RunRecorder(Recorder):

@@ -1,4 +1,4 @@
-"""Compilation of the engine for all pages, with its notices."""
+"""Compilation of the engine for all pages."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from functools import lru_cache
+from typing import NamedTuple
 
 import streamlit as st
 
@@ -24,8 +25,6 @@ from graftviz.player.rehearsal import (
     rehearse_reservoir,
 )
 from graftviz.serving.logs import log_exception
-from graftviz.ui.boundary import bounded
-from graftviz.wording import plain
 
 _PAGES = {
     "regions": rehearse_regions,
@@ -35,12 +34,22 @@ _PAGES = {
     "reservoir": rehearse_reservoir,
     "inspect": rehearse_inspection,
 }
-COMPILE_SECONDS = 110  # until the page opens, measured on two busy cores
-LONG_SECONDS = 20.0  # a start from the cache is faster
-QUIET_SECONDS = 1.2  # a start from the cache ends before, without a notice
-PATIENCE = 3 * COMPILE_SECONDS  # seconds after which the page can be opened without waiting
-_GOES_ON = "engine.goes_on"
+COMPILE_SECONDS = 50.0
 log = logging.getLogger(__name__)
+
+
+class Progress(NamedTuple):
+    """How much is compiled.
+
+    Attributes
+    ----------
+    share : float
+        0 … 1.
+    seconds_left : float
+    """
+
+    share: float
+    seconds_left: float
 
 
 class WarmUp:
@@ -77,6 +86,12 @@ class WarmUp:
     def seconds(self) -> float:
         """How long it has been going on."""
         return time.monotonic() - self._began
+
+    @property
+    def progress(self) -> Progress:
+        """How much of what the page waits for is compiled."""
+        share = 1.0 if self.ready.is_set() else min(0.98, self.seconds / COMPILE_SECONDS)
+        return Progress(share, COMPILE_SECONDS * (1 - share))
 
     def _do_all(self) -> None:
         for jobs, done in ((self._first, self.ready), (self._later, self.finished)):
@@ -130,62 +145,3 @@ def enter_page(page: str) -> WarmUp:
     """Return the compilation that a page waits for; it begins with the first visit."""
     engine = warm_up()
     return warm_up(page) if page in _PAGES else engine
-
-
-def engine_is_ready(engine: WarmUp) -> bool:
-    """Return whether the engine is compiled; until then show the progress.
-
-    Data must be loaded after this: drawing rows needs compiled kernels as well.
-    """
-    # The container comes first: a later notice must not move the view, or the browser reloads it.
-    above = st.container()
-    if st.session_state.get(_GOES_ON) or engine.ready.wait(QUIET_SECONDS):
-        if engine.failure:
-            above.warning(plain(engine.failure))
-        return True
-    _show_compiling(engine)
-    return False
-
-
-def show_engine(engine: WarmUp, note: str, least: float = 0.0) -> None:
-    """Show a note while the rest of the engine is compiled in the background.
-
-    Parameters
-    ----------
-    engine : WarmUp
-    note : str
-        Sentence, which replaces ``{}`` by the seconds so far.
-    least : float
-        Seconds of compilation after which the note is shown.
-    """
-    if not engine.finished.is_set() and engine.seconds > least:
-        _show_rest(engine, note)
-
-
-@st.fragment(run_every=3.0)
-@bounded
-def _show_rest(engine: WarmUp, note: str) -> None:
-    if engine.finished.is_set():
-        st.rerun()
-    st.caption(note.format(f"{engine.seconds:.0f} s"))
-
-
-@st.fragment(run_every=0.5)
-@bounded
-def _show_compiling(engine: WarmUp) -> None:
-    if engine.ready.is_set():
-        st.rerun()
-    st.progress(
-        min(0.98, engine.seconds / COMPILE_SECONDS),
-        f"Compiling the engine, about {COMPILE_SECONDS} s, once per installation · "
-        f"{engine.seconds:.0f} s so far",
-    )
-    st.caption("The page opens automatically. Later starts take seconds.")
-    if engine.seconds > PATIENCE:
-        st.caption(
-            "This takes unusually long. The page can be opened without waiting: then the first "
-            "run waits for the compiler instead."
-        )
-        if st.button("Open the page now", key="engine.open"):
-            st.session_state[_GOES_ON] = True
-            st.rerun()

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 from graftviz.datasets import dataset_keys, dataset_title
 from graftviz.errors import InputError
 from graftviz.learners.registry import learner_class, learner_names
-from graftviz.material import UPLOAD
+from graftviz.material import PAGE_DATA, UPLOAD
 from graftviz.options import (
     OptionSpec,
     check_options,
@@ -272,7 +272,7 @@ class DataOptions:
         Import options of the upload that differ from the defaults.
     """
 
-    data: str = data_option("scale-free-60")
+    data: str = data_option(PAGE_DATA)
     fingerprint: str = fingerprint_part()
     reading: Mapping[str, Any] = part({}, _read_reading, texts)
     seed: int = seed_option("Random seed for ties in the order of tests and for the held-out rows")

@@ -19,7 +19,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 import numpy as np
 from streamlit.components.v2.bidi_component.main import _make_trigger_id
 
-from tests.app_pages import page_at, query_of, run_while
+from tests.app_pages import is_compiling, page_at, query_of, run_while
 
 # Whose keys are the query strings to follow: small data, short runs, and a few that are unusable.
 _LINKS = Path(__file__).parent / "recorded" / "links"
@@ -64,7 +64,7 @@ class OpenPage:
             "" if self._name == "grow" else self._name,
             **dict(parse_qsl(self._link, keep_blank_values=True)),
         )
-        return run_while(app, lambda: app.get("progress"))
+        return run_while(app, lambda: is_compiling(app))
 
     def message(self) -> dict[str, Any]:
         """Return the message to the view; empty while there is none."""

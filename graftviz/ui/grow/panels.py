@@ -27,6 +27,10 @@ from graftviz.ui.teaching import takes_tour
 from graftviz.ui.url_state import BEST
 
 _SCRIPT = Path(__file__).parent.parent / "assets" / "tour.js"
+AWAITING = (
+    "The engine is being compiled, once per installation. This run is learned as soon as it is "
+    "ready. Until then, the previous run is shown."
+)
 INSPECT = Tool("inspect", "Inspect this model")
 COMPILING = (
     "Still compiling other learners, scores and presets ({} so far, once per installation): the "
@@ -64,6 +68,8 @@ def _compared_options(state: GrowState) -> str:
 
 def show_grow_notices(state: GrowState) -> None:
     """Show the notices of the page, and a smaller run or the command line for one beyond limits."""
+    if state.awaits_engine:
+        st.info(AWAITING)
     show_notices(state, PLAYER, "run")
     if not state.is_beyond:
         return

@@ -10,11 +10,12 @@ from graftviz.material import PAGE_PRESET, Material
 from graftviz.narrative.command_line import learn_command
 from graftviz.narrative.phrases import plural
 from graftviz.player.recorders import RunRecorder
+from graftviz.player.recording import RecordedRun, recording
 from graftviz.runs import Branch
 from graftviz.serving.limits import limits
 from graftviz.serving.scheduler import Share
 from graftviz.ui.frame.jobs import EVERYTHING
-from graftviz.ui.frame.learning import Entry, LearningPage, Load, with_choice
+from graftviz.ui.frame.learning import Entry, LearningPage, Load, MakeRecorder, with_choice
 from graftviz.ui.frame.runs import SessionRun
 from graftviz.ui.grow.options import BranchPoint, GrowOptions, has_presets, option_names
 from graftviz.ui.run_limits import fewer_edges
@@ -41,6 +42,10 @@ class GrowState(LearningPage[GrowOptions]):
     run : SessionRun or None
     ghost : SessionRun or None
         The run drawn with it: the one from which `run` branched, or else the previous one.
+    has_engine : bool
+        Whether the engine is compiled. Until then only the recorded run can be shown.
+    awaits_engine : bool
+        Whether the settings describe another run, which waits for the engine.
     """
 
     resets: ClassVar = {
@@ -53,6 +58,8 @@ class GrowState(LearningPage[GrowOptions]):
         super().__init__(GrowOptions, load, share, places=("step",))
         self.run: SessionRun | None = None
         self.ghost: SessionRun | None = None
+        self.has_engine = True
+        self.awaits_engine = False
 
     # --------------------------------------------------------------------------------- settings
 
@@ -111,6 +118,15 @@ class GrowState(LearningPage[GrowOptions]):
             return True
         return changes
 
+    @property
+    def is_recorded(self) -> bool:
+        """Whether the settings are those of the recorded run."""
+        return {**self.values, "step": 0} == self._defaults()
+
+    def _resolve(self) -> tuple[tuple[Entry, ...], Material] | None:
+        self.awaits_engine = not (self.has_engine or self.is_recorded)
+        return None if self.awaits_engine else super()._resolve()
+
     def _planned_runs(self, material: Material) -> tuple[Entry, ...]:
         """Return the main run, and the one with which it is compared or from which it branched."""
         learner, branch = self.learner(self.own), self.values["branch"]
@@ -146,7 +162,10 @@ class GrowState(LearningPage[GrowOptions]):
             base.grant()
             base.wait_for_end(_LAYOUT_WAIT)
         ghost = None if base is None else base.recorder
-        run = self._run_of(plan, material, partial(RunRecorder, ghost=ghost))
+        make: MakeRecorder = partial(RunRecorder, ghost=ghost)
+        if not self.has_engine and recording().material == plan.material:
+            make = partial(RecordedRun, is_ready=lambda: self.has_engine)
+        run = self._run_of(plan, material, make)
         if base is None and self.run is not None and self.run is not run:
             self.run.revoke()  # the ghost stays visible, and only hidden runs are paused below
         self.run, self.ghost = run, base or self.run

@@ -52,7 +52,7 @@ export class Questions {
     const region = question.region && answer?.region ? { ...answer.region, ...question.region, node: question.i, t: question.t } : null;
     const found = { question, answer, region };
     const key = this.keyOf(question);
-    const isDone = !region?.again;
+    const isDone = !(region ?? answer)?.again;
     // An answer may arrive twice, the second time after the next question was sent.
     if (key === this.sent) this.requests.replied(isDone);
     if (this.answers.size >= ANSWERS_KEPT) this.answers.delete(this.answers.keys().next().value);

@@ -1,0 +1,100 @@
+"""Notices of pages while the engine is compiled."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from graftviz.texts import page_text
+from graftviz.ui.boundary import bounded
+from graftviz.ui.engine import WarmUp
+from graftviz.wording import plain
+
+LONG_SECONDS = 20.0  # a start from the cache is faster
+QUIET_SECONDS = 1.2  # a start from the cache ends before, without a notice
+PATIENCE = 300.0  # seconds after which a page can be opened without waiting
+_GOES_ON = "engine.goes_on"
+
+
+def engine_is_ready(engine: WarmUp, page: str, *, is_needed: bool = True) -> bool:
+    """Return whether the engine is compiled; until then show the progress.
+
+    Data must be loaded after this: drawing rows needs compiled kernels as well.
+
+    Parameters
+    ----------
+    engine : WarmUp
+    page : str
+    is_needed : bool
+        Whether the page has nothing to show without the engine. It then shows its explanation.
+    """
+    # The container comes first: a later notice must not move the view, or the browser reloads it.
+    above = st.container()
+    patience = QUIET_SECONDS if is_needed else 0.0
+    if st.session_state.get(_GOES_ON) or engine.ready.wait(patience):
+        if engine.failure:
+            above.warning(plain(engine.failure))
+        return True
+    if is_needed:
+        with above:
+            _show_compiling(engine)
+        st.markdown(page_text(page).explanation)
+    return False
+
+
+def show_engine(engine: WarmUp, note: str, least: float = 0.0) -> None:
+    """Show a note while the rest of the engine is compiled in the background.
+
+    Parameters
+    ----------
+    engine : WarmUp
+    note : str
+        Sentence, which replaces ``{}`` by the seconds so far.
+    least : float
+        Seconds of compilation after which the note is shown.
+    """
+    if not engine.finished.is_set() and engine.seconds > least:
+        _show_rest(engine, note)
+
+
+@st.fragment(run_every=3.0)
+@bounded
+def _show_rest(engine: WarmUp, note: str) -> None:
+    if engine.finished.is_set():
+        st.rerun()
+    st.caption(note.format(f"{engine.seconds:.0f} s"))
+
+
+@st.fragment(run_every=0.5)
+@bounded
+def show_recorded(engine: WarmUp) -> None:
+    """Show a line while a recorded run is shown, until the engine is compiled."""
+    if engine.ready.is_set():
+        st.rerun()
+    if engine.seconds > QUIET_SECONDS:
+        st.caption(f"Recorded run · {progress_words(engine)}")
+
+
+@st.fragment(run_every=0.5)
+@bounded
+def _show_compiling(engine: WarmUp) -> None:
+    if engine.ready.is_set():
+        st.rerun()
+    progress = engine.progress
+    st.progress(progress.share, f"{progress_words(engine).capitalize()}, once per installation.")
+    if engine.seconds > PATIENCE:
+        st.caption(
+            "This takes unusually long. The page can be opened without waiting: then the first "
+            "run waits for the compiler instead."
+        )
+        if st.button("Open the page now", key="engine.open"):
+            st.session_state[_GOES_ON] = True
+            st.rerun()
+
+
+def progress_words(engine: WarmUp) -> str:
+    """Return how far the compilation is: "compiling the engine: 40 %, about 12 s left"."""
+    progress = engine.progress
+    return (
+        f"compiling the engine: {100 * progress.share:.0f} %, "
+        f"about {progress.seconds_left:.0f} s left"
+    )

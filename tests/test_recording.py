@@ -1,0 +1,152 @@
+"""The recorded run with which the app opens: the engine's own, and shown while it is compiled."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import threading
+from collections.abc import Callable, Iterator
+
+import pytest
+from app_pages import is_compiling, page_at, run_while
+from streamlit.testing.v1 import AppTest
+
+from graftviz import InputError, load_dataset
+from graftviz.material import Material, prepare
+from graftviz.player.models import recorded_model
+from graftviz.player.recorders import RunRecorder
+from graftviz.player.recording import COMPILING, RecordedRun, record_run, recording
+from graftviz.runs import Run
+from graftviz.serving.scheduler import Scheduler
+from graftviz.texts import page_text
+from graftviz.ui import compiling, engine as engine_module
+from graftviz.ui.engine import WarmUp
+from graftviz.ui.grow.panels import AWAITING
+from graftviz.ui.grow.state import GrowState
+from tests.golden.comparison import comparable, differences
+
+QUESTION = {"kind": "node", "i": 0, "t": 5}
+
+
+Open = Callable[[Callable[[str, int], Material]], GrowState]
+
+
+@pytest.fixture
+def open_state() -> Iterator[Open]:
+    """Open a page without an engine on data that are loaded by a function."""
+    pool = Scheduler(1)
+
+    def open_it(load: Callable[[str, int], Material]) -> GrowState:
+        state = GrowState(load, pool.share())
+        state.has_engine = False
+        state.refresh()
+        return state
+
+    yield open_it
+    pool.close()
+
+
+@pytest.fixture
+def opened(open_state: Open) -> GrowState:
+    """Return the state of the page when it is opened."""
+    return open_state(lambda key, seed: prepare(load_dataset(key), seed))
+
+
+def test_the_recording_is_the_run_of_the_engine() -> None:
+    recorded, found = (
+        comparable(json.loads(json.dumps(one._asdict()))) for one in (recording(), record_run())
+    )
+    assert len(recorded["records"]) > 50
+    assert list(differences(recorded, found)) == []
+
+
+def test_the_page_opens_with_the_recorded_run(opened: GrowState) -> None:
+    assert isinstance(opened.run.recorder, RecordedRun)
+    assert not opened.awaits_engine
+    opened.values["step"] = 7
+    assert opened.is_recorded
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("alpha", 0.5), ("seed", 1), ("data", "karate"), ("learner", "chow-liu"), ("compare", True)],
+)
+def test_other_settings_wait_for_the_engine(opened: GrowState, name: str, value: object) -> None:
+    before = opened.run
+    opened.choose(name, value)
+    opened.refresh()
+    assert opened.awaits_engine
+    assert opened.run is before
+    opened.has_engine = True
+    opened.refresh()
+    assert not opened.awaits_engine
+    assert opened.run is not before
+    assert not isinstance(opened.run.recorder, RecordedRun)
+
+
+def test_data_that_were_changed_are_not_shown_by_the_recording(open_state: Open) -> None:
+    def load(key: str, seed: int) -> Material:
+        return prepare(dataclasses.replace(load_dataset(key), truth=None), seed)
+
+    assert not isinstance(open_state(load).run.recorder, RecordedRun)
+
+
+def test_questions_are_answered_by_the_run_itself(opened: GrowState) -> None:
+    recorded = opened.run.recorder
+    assert list(recorded.records())
+    assert recorded.answer(QUESTION) == {"error": COMPILING, "again": True}
+    for ask in (recorded.result, lambda: recorded_model(recorded, 5)):
+        with pytest.raises(InputError, match="being compiled"):
+            ask()
+    opened.has_engine = True
+    run = Run(recorded.run.table, recorded.run.learner, test=recorded.run.test)
+    plain = RunRecorder(run, recorded.material, "")
+    steps = list(plain.records())
+    assert recorded.answer(QUESTION) == plain.answer(QUESTION)
+    assert recorded.result().model.edges.tolist() == plain.result().model.edges.tolist()
+    assert recorded_model(recorded, 5).model.edges.tolist() == run.steps[4].active_edges().tolist()
+    assert len(steps) == len(recording().records)
+
+
+@pytest.fixture
+def compiler(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """Let the engine be compiled when the event is set."""
+    gate = threading.Event()
+    engine = WarmUp([gate.wait])
+    monkeypatch.setattr(engine_module, "warm_up", lambda *_page: engine)
+    monkeypatch.setattr(compiling, "QUIET_SECONDS", 0.0)
+    yield gate
+    gate.set()
+
+
+def captions(app: AppTest) -> str:
+    return "\n".join(caption.value for caption in app.caption)
+
+
+def test_a_page_plays_the_recorded_run_and_a_moved_control_waits(
+    compiler: threading.Event,
+) -> None:
+    app = page_at("grow").run()
+    assert "Recorded run · compiling the engine" in captions(app)
+    state = app.session_state["grow"]
+    recorded = state.run
+    assert recorded.wait_for_end(60)
+    assert recorded.computed == len(recording().records)
+    app.slider(key="option.alpha").set_value(0.5).run()
+    assert app.info[0].value == AWAITING
+    assert state.run is recorded
+    compiler.set()
+    run_while(app, lambda: is_compiling(app))
+    assert not app.info
+    assert "Recorded" not in captions(app)
+    assert state.run is not recorded
+    assert state.run.recorder.run.learner.alpha == 0.5
+
+
+@pytest.mark.parametrize("page", ["race", "reservoir", "regions", "prune", "budget", "dynamics"])
+def test_other_pages_show_their_explanation_until_then(
+    compiler: threading.Event, page: str
+) -> None:
+    app = page_at(page).run()
+    assert app.get("progress")
+    assert page_text(page).explanation.strip() in [element.value for element in app.markdown]
