@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from waiting import PATIENCE
+
+from tests.waiting import PATIENCE
 
 BROWSER_COMMANDS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 REQUIRE_BROWSER = "GRAFTVIZ_REQUIRE_BROWSER"

@@ -1,0 +1,1 @@
+"""Measurement of a first start: from a fresh clone without compiled kernels to a growing graph."""
