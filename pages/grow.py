@@ -48,7 +48,8 @@ if state.has_engine or shows_run:
     PLAYER.load()
     with header.tools:
         show_tour()
-        if not state.has_engine:
+    if not state.has_engine:
+        with header.state:
             show_recorded(engine)
     run = state.run if state.has_engine else None
     if run is not None and header.show_tools(tools(state)) == INSPECT.key:

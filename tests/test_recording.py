@@ -127,7 +127,7 @@ def test_a_page_plays_the_recorded_run_and_a_moved_control_waits(
     compiler: threading.Event,
 ) -> None:
     app = page_at("grow").run()
-    assert "Recorded run · compiling the engine" in captions(app)
+    assert "Recorded run · engine" in captions(app)
     state = app.session_state["grow"]
     recorded = state.run
     assert recorded.wait_for_end(60)

@@ -239,7 +239,9 @@ def test_a_link_opened_while_the_engine_compiles_says_so_whatever_its_data(
     monkeypatch.setattr(reservoir_jobs, "simulation", simulation)
     monkeypatch.setattr(compiling, "QUIET_SECONDS", 0.0)
     page = page_at(name, data="karate").run()
-    assert re.search(r"Compiling the engine: \d+ %", page.get("progress")[0].proto.text)
+    assert re.search(
+        r"Compiling the engine, once per installation: \d+ %", page.get("progress")[0].proto.text
+    )
     assert not asked
     gate.set()
     assert engine.ready.wait(60)

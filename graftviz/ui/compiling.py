@@ -71,7 +71,11 @@ def show_recorded(engine: WarmUp) -> None:
     if engine.ready.is_set():
         st.rerun()
     if engine.seconds > QUIET_SECONDS:
-        st.caption(f"Recorded run · {progress_words(engine)}")
+        progress = engine.progress
+        st.caption(
+            f"Recorded run · engine {100 * progress.share:.0f} % compiled, "
+            f"{progress.seconds_left:.0f} s left"
+        )
 
 
 @st.fragment(run_every=0.5)
@@ -80,7 +84,11 @@ def _show_compiling(engine: WarmUp) -> None:
     if engine.ready.is_set():
         st.rerun()
     progress = engine.progress
-    st.progress(progress.share, f"{progress_words(engine).capitalize()}, once per installation.")
+    st.progress(
+        progress.share,
+        f"Compiling the engine, once per installation: {100 * progress.share:.0f} %, "
+        f"about {progress.seconds_left:.0f} s left.",
+    )
     if engine.seconds > PATIENCE:
         st.caption(
             "This takes unusually long. The page can be opened without waiting: then the first "
@@ -89,12 +97,3 @@ def _show_compiling(engine: WarmUp) -> None:
         if st.button("Open the page now", key="engine.open"):
             st.session_state[_GOES_ON] = True
             st.rerun()
-
-
-def progress_words(engine: WarmUp) -> str:
-    """Return how far the compilation is: "compiling the engine: 40 %, about 12 s left"."""
-    progress = engine.progress
-    return (
-        f"compiling the engine: {100 * progress.share:.0f} %, "
-        f"about {progress.seconds_left:.0f} s left"
-    )

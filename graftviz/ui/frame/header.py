@@ -69,6 +69,13 @@ class Header:
         Decides title, text and the keys of the menus.
     headline : str
         Sentence in Markdown instead of that of the page's text.
+
+    Attributes
+    ----------
+    state : container
+        Place beside the menus, on a phone below the headline, for a few words on what goes on.
+    tools : container
+        Place of the page's buttons.
     """
 
     def __init__(self, page: str, headline: str = "") -> None:
@@ -78,6 +85,7 @@ class Header:
             horizontal=True, vertical_alignment="center", gap="small", key="page_header"
         ):
             st.markdown(f"**{page.title()}** · {headline or text.headline}", width="stretch")
+            self.state = st.container(width="content", key="page_state")
             with st.container(horizontal=True, gap="small", width="content", key="page_menu"):
                 self.tools = st.container(
                     horizontal=True, vertical_alignment="center", width="content", gap="small"
