@@ -6,7 +6,7 @@ import streamlit as st
 
 from graftviz.serving.limits import limits
 from graftviz.ui.boundary import page_boundary
-from graftviz.ui.server import announced, middleware
+from graftviz.ui.server import announced, middleware, pages_start
 from graftviz.ui.teaching import follow_teaching, show_presenter
 from graftviz.ui.visits import register_visit
 
@@ -17,6 +17,7 @@ ASSETS = Path(__file__).parent / "graftviz" / "ui" / "assets"
 if __name__ == "app":
     server = st.App(__file__, middleware=middleware(), lifespan=announced)
 elif __name__ == "__main__":
+    pages_start()
     st.logo(str(ASSETS / "logo.svg"), icon_image=str(ASSETS / "icon.svg"), size="large")
     pages = [
         st.Page("pages/grow.py", title="Grow", url_path="start", default=True),

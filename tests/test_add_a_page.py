@@ -14,7 +14,7 @@ from tutorials import tutorial
 
 import graftviz.ui
 from graftviz import texts
-from graftviz.ui.visits import material
+from graftviz.ui.built_in import material
 
 ROOT = Path(__file__).resolve().parent.parent
 TUTORIAL = tutorial("add_a_page")

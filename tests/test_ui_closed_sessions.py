@@ -6,6 +6,7 @@ import asyncio
 import copy
 import gc
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from unittest.mock import Mock
 from weakref import ReferenceType, ref
 
@@ -229,12 +230,17 @@ def test_the_server_looks_for_them_as_long_as_it_runs(monkeypatch: pytest.Monkey
         await asyncio.sleep(0)
 
     monkeypatch.setattr(server, "end_closed_sessions", looking)
-    monkeypatch.setattr(server, "warm_up", lambda: told.append("threads"))
+    threads = SimpleNamespace(
+        start=lambda: told.append("threads"), close=lambda: told.append("closed")
+    )
+    monkeypatch.setattr(server, "pages_start", lambda: threads)
     monkeypatch.setattr(server, "configure_allocator", lambda: told.append("memory"))
     monkeypatch.setattr(server.config, "get_option", {"server.headless": True}.get)
     monkeypatch.setattr(server, "where", lambda *_: "http://here")
     asyncio.run(serve())
-    assert told == ["memory", "threads", "looking", "serving", "over"]
+    assert told[0] == "memory"
+    assert told[2:] == ["looking", "serving", "closed", "over"]
+    assert told[1] == "threads", "in a thread of its own"
 
 
 # Copies of uploaded files, which Streamlit makes in every run of a page.

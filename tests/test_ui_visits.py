@@ -15,6 +15,7 @@ import pytest
 
 from graftviz.serving.scheduler import Scheduler
 from graftviz.ui import streamlit_runtime, visits as visits_module
+from graftviz.ui.built_in import material
 from graftviz.ui.frame.jobs import Job
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.prune.state import PruneState
@@ -187,9 +188,7 @@ def test_who_is_back_while_others_are_put_away_has_lost_nothing(now: list[float]
 def all_states() -> list[tuple[Any, dict[Any, Any]]]:
     """Return a state of each page that keeps runs, and what it keeps them in."""
     share = Scheduler(threads=1).share()
-    grow, race, prune = (
-        kind(visits_module.material, share) for kind in (GrowState, RaceState, PruneState)
-    )
+    grow, race, prune = (kind(material, share) for kind in (GrowState, RaceState, PruneState))
     return [
         (grow, grow._runs._runs),
         (race, race._runs._runs),

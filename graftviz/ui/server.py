@@ -7,21 +7,20 @@ import sys
 import threading
 import webbrowser
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from starlette.middleware import Middleware
 from streamlit import config
 from streamlit.file_util import get_static_dir
 
-from graftviz.errors import InputError
 from graftviz.memory import configure_allocator
 from graftviz.serving.guard import Guard, UploadAccounting, UploadAccounts
 from graftviz.serving.limits import limits
 from graftviz.serving.logs import filter_foreign_text, numeric_address
-from graftviz.ui.engine import warm_up
-from graftviz.ui.reading import worker_pool
 from graftviz.ui.streamlit_runtime import (
     StreamlitFiles,
     end_closed_sessions,
@@ -31,6 +30,7 @@ from graftviz.ui.streamlit_runtime import (
 
 _HOSTS = "server.allowedHosts"
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}
+_importing = threading.Lock()
 _accounts = UploadAccounts(StreamlitFiles(), limits)
 
 
@@ -56,8 +56,8 @@ def _leave_names_to_the_guard() -> None:
 async def announced(_app: Any) -> AsyncIterator[None]:
     """Print the URL of the app, and open it if there is a screen, as Streamlit does.
 
-    Compilation of the engine starts here, so that the first client waits less; a process
-    that reads uploads is started, and from now on, expired sessions are ended.
+    A thread imports what pages need and starts the compilation of the engine, while the browser
+    loads its scripts. From now on, expired sessions are ended.
 
     Streamlit's message is disabled in ``config.toml``: for a server that listens on all
     addresses it would request its external address from a server on the internet.
@@ -69,10 +69,8 @@ async def announced(_app: Any) -> AsyncIterator[None]:
     leave_pages_to_app()
     share_uploaded_bytes()
     configure_allocator()  # before threads exist, which would use separate memory arenas
-    with suppress(InputError):  # limits that cannot be used are reported on every page
-        worker_pool().start()
     filter_foreign_text()
-    warm_up()
+    threading.Thread(target=_start, name="graftviz-start", daemon=True).start()
     ending = asyncio.create_task(end_closed_sessions(_accounts.is_uploading))
     if not config.get_option("server.headless"):
         threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
@@ -80,8 +78,20 @@ async def announced(_app: Any) -> AsyncIterator[None]:
         yield
     finally:
         ending.cancel()
-        with suppress(InputError):
-            worker_pool().close()
+        pages_start().close()
+
+
+def pages_start() -> ModuleType:
+    """Return :mod:`graftviz.ui.start`; a page that is opened while it is imported waits.
+
+    Two threads that import at the same time can get modules that are not complete.
+    """
+    with _importing:
+        return import_module("graftviz.ui.start")
+
+
+def _start() -> None:
+    pages_start().start()
 
 
 def where(address: str | None, port: int) -> str:

@@ -21,8 +21,6 @@ import streamlit as st
 from streamlit.runtime import exists, get_instance
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from graftviz.datasets import load_dataset
-from graftviz.material import Material, prepare
 from graftviz.memory import release_freed_memory
 from graftviz.serving.limits import limits
 from graftviz.serving.logs import logged
@@ -191,13 +189,6 @@ def clear_caches() -> None:
 def scheduler() -> Scheduler:
     """Return the engine threads of this process."""
     return Scheduler()
-
-
-@clearable_cache
-@st.cache_resource(show_spinner="Loading the data…", max_entries=32)
-def material(key: str, seed: int) -> Material:
-    """Return a built-in data set, made ready."""
-    return prepare(load_dataset(key), seed)
 
 
 @st.cache_resource(

@@ -25,9 +25,10 @@ from graftviz.player.budget_records import (
 from graftviz.table import DiscreteTable
 from graftviz.tradeoff import BOUNDS, MeasuredPath, measuring_path
 from graftviz.ui.budget.options import PLACES, RESETS, BudgetOptions, slider_of
+from graftviz.ui.built_in import material
 from graftviz.ui.frame.jobs import Job, shared_job
 from graftviz.ui.frame.state import RunPage
-from graftviz.ui.visits import clearable_cache, material
+from graftviz.ui.visits import clearable_cache
 
 MODELS_AT_A_TIME = 2  # models of the charts that are learned side by side
 

@@ -14,13 +14,14 @@ from graftviz.player.recording import RecordedRun, recording
 from graftviz.runs import Branch
 from graftviz.serving.limits import limits
 from graftviz.serving.scheduler import Share
+from graftviz.ui.built_in import material
 from graftviz.ui.frame.jobs import EVERYTHING
 from graftviz.ui.frame.learning import Entry, LearningPage, Load, MakeRecorder, with_choice
 from graftviz.ui.frame.runs import SessionRun
 from graftviz.ui.grow.options import BranchPoint, GrowOptions, has_presets, option_names
 from graftviz.ui.run_limits import fewer_edges
 from graftviz.ui.url_state import BEST, LearnerChoice
-from graftviz.ui.visits import material, opened_state, page_state, share
+from graftviz.ui.visits import opened_state, page_state, share
 
 COMPARED_OPTIONS = ("alpha", "reservoir", "max_edges")  # the rest is left to the preset
 _LAYOUT_WAIT = 3.0  # seconds to wait for the layout of the run that another is compared with

@@ -27,13 +27,14 @@ from graftviz.player.models import Loaded
 from graftviz.player.recorders import to_json
 from graftviz.regions import LocalMarginal, local_marginal
 from graftviz.serving.scheduler import Share
+from graftviz.ui.built_in import material
 from graftviz.ui.frame.jobs import Job, Watching, shared_job
 from graftviz.ui.frame.state import PageState
 from graftviz.ui.grow.state import GrowState, opened_grow_state
 from graftviz.ui.inspect.options import InspectOptions
 from graftviz.ui.model_source import LEARNED, TRUE, ModelSource, SourceOptions
 from graftviz.ui.url_state import parse_options_of, write_options_of
-from graftviz.ui.visits import material, page_state, share
+from graftviz.ui.visits import page_state, share
 
 PATIENCE = 1.2  # seconds to wait for marginals before the page shows a notice
 Evidence = tuple[tuple[int, int], ...]  # state by variable

@@ -14,10 +14,11 @@ from graftviz.material import Material
 from graftviz.player.prune_records import prune_header
 from graftviz.player.recorders import PruneRecorder
 from graftviz.serving.scheduler import Share
+from graftviz.ui.built_in import material
 from graftviz.ui.frame.learning import Entry, Load, SideBySidePage
 from graftviz.ui.prune.options import PruneOptions
 from graftviz.ui.url_state import LearnerChoice
-from graftviz.ui.visits import material, page_state, share
+from graftviz.ui.visits import page_state, share
 
 # Some exchanges, of a few edges each, make three runs that can be watched and compared in class.
 PAGE_DEFAULTS = MappingProxyType({"exchanges": 20})

@@ -7,12 +7,13 @@ import streamlit as st
 from graftviz.errors import InputError
 from graftviz.material import UPLOAD
 from graftviz.player.models import ShownModel, learned_model, placed_model
+from graftviz.ui.built_in import material
 from graftviz.ui.frame.jobs import BUSY, LONGEST_WAIT, last_value
 from graftviz.ui.grow.options import GrowOptions
 from graftviz.ui.grow.state import GrowState, opened_grow_state
 from graftviz.ui.model_source import ModelSource, SourceOptions, inner_query, inner_text
 from graftviz.ui.url_state import parse_options_of
-from graftviz.ui.visits import clearable_cache, material, scheduler
+from graftviz.ui.visits import clearable_cache, scheduler
 
 _USUAL_RUN = "default"  # the link of a run whose address is empty
 
