@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from typing import NoReturn, TextIO
 
 from graftviz._version import __version__
-from graftviz.commands import COMMANDS
+from graftviz.commands import COMMANDS, module_of
 from graftviz.errors import InputError, readable
 from graftviz.wording import quoted, reworded, shortened
 
@@ -129,7 +129,7 @@ def _run(words: Sequence[str]) -> int:
     for name, summary in COMMANDS.items():
         subparser = subparsers.add_parser(name, help=summary, description=f"{summary}.")
         if name == chosen:
-            module = importlib.import_module(f"graftviz.commands.{name}")
+            module = importlib.import_module(module_of(name))
             module.add_arguments(subparser)
             subparser.set_defaults(run=module.run)
     parsed = parser.parse_args(words)

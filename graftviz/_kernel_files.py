@@ -43,7 +43,8 @@ _HELD = (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
 _CHECKSUM = 4  # bytes
 log = logging.getLogger(__name__)
 
-_thread = threading.local()  # its `locks`: the locks of the kernel that the thread is compiling
+# Of a thread: `locks` of the kernel that it compiles, and `action`, see at_first_compilation.
+_thread = threading.local()
 _lock_files: dict[Path, int] = {}  # closing a file would release all its locks
 
 
@@ -75,6 +76,7 @@ class OverloadFiles:
         found = self._read(name, key)
         locks = getattr(_thread, "locks", None)
         if found is None and locks is not None:
+            _announce()
             locks.enter_context(_lock(self._folder, name))
             found = self._read(name, key)  # another process may have compiled it
         return found
@@ -133,6 +135,23 @@ def releasing_locks(compile_overload: Callable[..., Any]) -> Callable[..., Any]:
                 _thread.locks = callers
 
     return compile_and_release
+
+
+@contextlib.contextmanager
+def at_first_compilation(action: Callable[[], None]) -> Iterator[None]:
+    """Call `action` before the first kernel that this thread compiles or waits for inside."""
+    outer = getattr(_thread, "action", None)
+    _thread.action = action
+    try:
+        yield
+    finally:
+        _thread.action = outer
+
+
+def _announce() -> None:
+    action, _thread.action = getattr(_thread, "action", None), None
+    if action is not None:
+        action()
 
 
 @contextlib.contextmanager

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from graftviz.arrays import read_only
+from graftviz.cold_start import announced
 from graftviz.errors import InputError
 from graftviz.learners.base import Learner, checked_seed
 from graftviz.metrics import MetricsObserver, StepMetrics, negative_log_pseudo_likelihood
@@ -247,6 +248,8 @@ def learn(
 ) -> Result:
     """Run `learner` on `table` to its end and return the result.
 
+    The first run of an installation logs that it compiles kernels, and for about how long.
+
     Parameters are those of :class:`Run`; `on_step` is called with every step.
 
     Raises
@@ -254,11 +257,12 @@ def learn(
     InputError
         See :class:`Run`.
     """
-    run = Run(table, learner, seed=seed, test=test, truth=truth)
-    while run.advance():
-        if on_step is not None:
-            on_step(run.steps[-1])
-    return run.result()
+    with announced(learner.compilation()):
+        run = Run(table, learner, seed=seed, test=test, truth=truth)
+        while run.advance():
+            if on_step is not None:
+                on_step(run.steps[-1])
+        return run.result()
 
 
 def checked_edges(edges: Iterable[Iterable[int]] | np.ndarray, n: int) -> np.ndarray:

@@ -19,7 +19,7 @@ from fakes import random_table
 
 from graftviz import PairwiseMRF
 from graftviz.__main__ import main
-from graftviz.commands import COMMANDS
+from graftviz.commands import COMMANDS, module_of
 from graftviz.commands.arguments import integer, number
 from graftviz.formats.table_csv import table_csv
 from graftviz.formats.uai import uai_files
@@ -36,6 +36,7 @@ BASE = {
     "dynamics": ["series.csv", "--out", "out"],
     "arena": ["--data", "table.csv", "--learners", "chow-liu", "--repeats", "1", "--out", "out"],
     "reproduce": ["list", "--out", "out"],
+    "warm-up": [],
     "bench": ["--only", "nothing of this name", "--out", "out"],
 }
 NUMBERS = {
@@ -84,7 +85,7 @@ TEXTS = {
 
 def options(command: str, numeric: bool) -> list[argparse.Action]:
     parser = argparse.ArgumentParser()
-    importlib.import_module(f"graftviz.commands.{command}").add_arguments(parser)
+    importlib.import_module(module_of(command)).add_arguments(parser)
     return [
         action
         for action in parser._actions
@@ -143,7 +144,9 @@ def run(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.fixture(autouse=True)
 def in_the_workshop(workshop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(workshop)
-    monkeypatch.setattr("graftviz.commands.bench.measurements", lambda **_: ())  # take minutes
+    # These take minutes.
+    monkeypatch.setattr("graftviz.commands.bench.measurements", lambda **_: ())
+    monkeypatch.setattr("graftviz.commands.warm_up.missing_jobs", list)
 
 
 @pytest.mark.parametrize(("command", "option", "kind"), list(cases(numeric=True)))

@@ -16,6 +16,7 @@ from graftviz.material import Material, prepare
 from graftviz.player.models import recorded_model
 from graftviz.player.recorders import RunRecorder
 from graftviz.player.recording import COMPILING, RecordedRun, record_run, recording
+from graftviz.player.rehearsal import Rehearsal
 from graftviz.runs import Run
 from graftviz.serving.scheduler import Scheduler
 from graftviz.texts import page_text
@@ -112,7 +113,7 @@ def test_questions_are_answered_by_the_run_itself(opened: GrowState) -> None:
 def compiler(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     """Let the engine be compiled when the event is set."""
     gate = threading.Event()
-    engine = WarmUp([gate.wait])
+    engine = WarmUp([Rehearsal("", gate.wait)])
     monkeypatch.setattr(engine_module, "warm_up", lambda *_page: engine)
     monkeypatch.setattr(compiling, "QUIET_SECONDS", 0.0)
     yield gate

@@ -309,7 +309,7 @@ def test_the_steps_of_the_container_from_nothing(tmp_path: Path) -> None:
     recipe.copy_to(folder)
     for step in recipe.all_of("RUN"):
         subprocess.run(["sh", "-ec", step], cwd=folder, env=environment, check=True)
-    compiled = list((folder / "kernels").rglob("*.nbi"))
+    compiled = list((folder / "kernels").rglob("*.nbc"))
     assert len(compiled) > 100
     port = free_port()
     assert WANTED in recipe.command

@@ -6,7 +6,6 @@ import re
 import threading
 from collections import deque
 from collections.abc import Callable
-from contextlib import suppress
 
 import numba
 import numpy as np
@@ -14,7 +13,7 @@ import pytest
 from fakes import random_table
 from streamlit.testing.v1 import AppTest
 
-from graftviz import BestChoice, InputError, PairwiseMRF, load_dataset
+from graftviz import BestChoice, PairwiseMRF, load_dataset
 from graftviz.datasets import DataSet
 from graftviz.datasets.networks import network_sample
 from graftviz.inspection.answers import METHODS, answer_steps
@@ -26,6 +25,7 @@ from graftviz.player.models import Loaded, grid_model
 from graftviz.player.recorders import RunRecorder
 from graftviz.player.region_records import RegionQuery, answering, growing
 from graftviz.player.rehearsal import (
+    Rehearsal,
     first_jobs,
     later_jobs,
     rehearse_inspection,
@@ -58,11 +58,15 @@ def other_data(*, known: bool) -> DataSet:
     )
 
 
+def jobs(*functions: Callable[[], object]) -> list[Rehearsal]:
+    """Return a job for each function."""
+    return [Rehearsal("", function) for function in functions]
+
+
 @pytest.fixture(scope="module")
 def warm() -> None:
     for job in (*first_jobs(), *later_jobs()):
-        with suppress(InputError):
-            job()
+        job()
 
 
 def watch(learner: Learner, *, known: bool) -> None:
@@ -110,7 +114,9 @@ def test_the_page_opens_when_its_first_run_is_compiled() -> None:
     gate = threading.Event()
     done: list[int] = []
     behind = threading.Event()
-    engine = WarmUp([lambda: done.append(1), gate.wait, lambda: done.append(2)], [behind.wait])
+    engine = WarmUp(
+        jobs(lambda: done.append(1), gate.wait, lambda: done.append(2)), jobs(behind.wait)
+    )
     assert not engine.ready.wait(0.05)
     gate.set()
     assert engine.ready.wait(60)
@@ -139,7 +145,7 @@ def test_a_failing_job_is_logged_and_neither_locks_the_page_nor_stops_the_others
     def broken() -> None:
         raise ArithmeticError("a bug")
 
-    engine = WarmUp([broken], [broken, lambda: done.append(1)])
+    engine = WarmUp(jobs(broken), jobs(broken, lambda: done.append(1)))
     assert engine.finished.wait(60)
     assert engine.ready.is_set()
     assert done == [1]
@@ -160,7 +166,7 @@ def test_a_kernel_that_does_not_compile_is_told_and_the_page_opens() -> None:
     def broken() -> None:
         raise numba.TypingError("cannot determine the type of 'x' in somebody/kernel.py")
 
-    engine = WarmUp([broken])
+    engine = WarmUp(jobs(broken))
     assert engine.finished.wait(60)
     page = AppTest.from_function(page_of_engine, args=(engine,), default_timeout=60).run()
     assert [text.value for text in page.text] == ["the page"]
@@ -222,7 +228,7 @@ def test_a_link_opened_while_the_engine_compiles_says_so_whatever_its_data(
     monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     gate = threading.Event()
-    engine = WarmUp([gate.wait])
+    engine = WarmUp(jobs(gate.wait))
     asked: list[str] = []
 
     def load(key: str, seed: int) -> Material:
@@ -254,7 +260,7 @@ def test_nobody_has_to_wait_for_a_compiler_that_never_ends(monkeypatch: pytest.M
     monkeypatch.setattr(compiling, "PATIENCE", 0.0)
     monkeypatch.setattr(compiling, "QUIET_SECONDS", 0.0)
     gate = threading.Event()
-    engine = WarmUp([gate.wait])
+    engine = WarmUp(jobs(gate.wait))
     page = AppTest.from_function(page_of_engine, args=(engine,), default_timeout=60).run()
     assert not page.text
     page.button(key="engine.open").click().run()

@@ -1,8 +1,8 @@
 """The commands of ``python -m graftviz``, one module each.
 
-A module ``graftviz.commands.<name>`` has ``NAME``, ``add_arguments(parser)`` and
-``run(arguments) -> int``, which returns the exit code and raises InputError for errors that
-the user can correct.
+A module ``graftviz.commands.<name>``, with underscores for hyphens, has ``NAME``,
+``add_arguments(parser)`` and ``run(arguments) -> int``, which returns the exit code and raises
+InputError for errors that the user can correct.
 """
 
 # Name and one-line help. Modules are imported only when their command is called, so that help does
@@ -15,5 +15,11 @@ COMMANDS = {
     "dynamics": "Learn a sparse linear dynamical system from many time series",
     "arena": "Compare the accuracy and cost of all learners on the same data",
     "reproduce": "Reproduce the figures and tables of the papers and check their claims",
+    "warm-up": "Compile the engine, so that later runs and servers start at once",
     "bench": "Benchmark this package against NumPy, pandas and scikit-learn",
 }
+
+
+def module_of(command: str) -> str:
+    """Return the name of the module of a command."""
+    return f"graftviz.commands.{command.replace('-', '_')}"

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from graftviz.cold_start import announced
 from graftviz.commands import public, resources, selection
 from graftviz.commands.arguments import (
     INTERRUPTED,
@@ -200,8 +201,9 @@ def _load_engine(learning: Run) -> None:
         wide = bool(learning.table.cardinalities.max() > 256)
         small = DiscreteTable.from_codes(chain, cardinalities=[300 if wide else 3, 3, 3, 3, 3, 3])
         rehearsal = Run(small, learning.learner.for_rehearsal(), test=small)
-        while rehearsal.advance():
-            pass
+        with announced(learning.learner.compilation()):
+            while rehearsal.advance():
+                pass
 
 
 def _drain(learning: Run) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Generator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
+from graftviz.cold_start import Compilation
 from graftviz.costs import CostPart, TableSize
 from graftviz.counts import PairCounts
 from graftviz.errors import InputError
@@ -112,6 +113,10 @@ class Learner(ABC):
         names = {spec.name for spec in option_specs(self)}
         defaults: dict[str, Any] = {"max_edges": None} if "max_edges" in names else {}
         return replace(self, **defaults)
+
+    def compilation(self) -> Compilation:
+        """Return the compilation of the kernels of a run."""
+        return Compilation(seconds=10.0)
 
     def automatic(self, counts: PairCounts, *, has_rows: bool = True) -> dict[str, Any]:
         """Return the values that rules give to automatic options on the counted data, by name.

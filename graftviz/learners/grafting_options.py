@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from graftviz.cold_start import Compilation
 from graftviz.counts import PairCounts
 from graftviz.learners.base import Learner
-from graftviz.learners.settings import OBJECTIVES, Settings, methods, resolve
+from graftviz.learners.settings import OBJECTIVES, PSEUDO_LIKELIHOOD, Settings, methods, resolve
 from graftviz.options import option
 from graftviz.scores.registry import all_scores
 from graftviz.trace import ActivationTest
@@ -108,6 +109,14 @@ class GraftingOptions(Learner):
         label="Penalise nodes",
         advanced=True,
     )
+
+    def compilation(self) -> Compilation:
+        """Return the compilation of the kernels of a run."""
+        by_rows = methods(self).objective == PSEUDO_LIKELIHOOD
+        solver = "the solver of the pseudo-likelihood" if by_rows else "the solver"
+        return Compilation(
+            75.0 if by_rows else 45.0, (solver, "belief propagation", "the edge queue")
+        )
 
     def __post_init__(self) -> None:
         super().__post_init__()

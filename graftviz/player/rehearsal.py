@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import partial
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from graftviz.counts import PairCounts
 from graftviz.datasets import load_dataset
 from graftviz.datasets.networks import dense_network
 from graftviz.dynamics import LEARNERS, dynamics_learner, has_seeds
@@ -19,6 +20,9 @@ from graftviz.dynamics.measuring import Counts, DynamicsPlan, measuring_curves
 from graftviz.dynamics.prepared import generated_series
 from graftviz.dynamics.solving import SolverOptions
 from graftviz.errors import InputError
+from graftviz.fitting.network import ActiveNetwork
+from graftviz.fitting.penalty import Penalty
+from graftviz.fitting.pseudo_network import PseudoNetwork
 from graftviz.inspection.answers import METHODS, answer_steps
 from graftviz.layout import static_layout
 from graftviz.learners.base import Learner
@@ -43,58 +47,153 @@ from graftviz.runs import Run
 from graftviz.sampling.graphs import grid_graph
 from graftviz.sampling.ising import ising_grid
 from graftviz.sampling.potentials import random_model
+from graftviz.search.reservoir import ReservoirSearch
 from graftviz.tradeoff import BOUNDS, measuring_path
 
 SAMPLED_DATA = "karate"  # its rows are drawn when it is loaded
-Job = Callable[[], Any]
 
 
-def first_jobs() -> list[Job]:
+class Rehearsal(NamedTuple):
+    """Run that compiles kernels.
+
+    Attributes
+    ----------
+    name : str
+        What is compiled, for users.
+    run : callable
+    seconds : float
+        Processor time with nothing compiled, on the machine of the measurements in the
+        documentation, after the jobs before it.
+    """
+
+    name: str
+    run: Callable[[], Any]
+    seconds: float = 1.0
+
+    def __call__(self) -> None:
+        """Run the job; options that do not go together leave nothing to compile."""
+        with suppress(InputError):
+            self.run()
+
+
+def first_jobs() -> list[Rehearsal]:
     """Return the jobs that compile the kernels of the default run: best-choice with preset paper.
 
-    A link may open it on any data, so what draws rows comes first.
+    A link may open it on any data, so what draws rows is one of them.
     """
-    learner = BestChoice(preset=PAGE_PRESET)
     return [
-        partial(load_dataset, SAMPLED_DATA),
-        partial(_rehearse, learner, knows_truth=True),
-        partial(_rehearse, learner),
+        Rehearsal("the default run", _rehearse_default, 45.0),
+        Rehearsal("sampled data", partial(load_dataset, SAMPLED_DATA), 3.0),
     ]
 
 
-def later_jobs() -> list[Job]:
+def parts_of_runs() -> list[Rehearsal]:
+    """Return jobs for other processes, each with a part of the kernels of a run.
+
+    The run itself needs them last.
+    """
+    return [
+        Rehearsal("the solver", _rehearse_solver, 8.0),
+        Rehearsal("the solver of the pseudo-likelihood", _rehearse_rows, 8.0),
+        Rehearsal("belief propagation", _rehearse_propagation, 8.0),
+        Rehearsal("the edge queue", _rehearse_queue, 5.0),
+    ]
+
+
+def later_jobs() -> list[Rehearsal]:
     """Return the jobs that compile further kernels of the page, the most likely first."""
-    best, others = BestChoice(preset="best"), list(_others())
-    learners = [best, *others]
+    best = BestChoice(preset="best")
     return [
-        partial(_rehearse, best, knows_truth=True),
-        _rehearse_certified,
-        *(partial(_rehearse, learner, knows_truth=True) for learner in others),
-        *(partial(_rehearse, learner) for learner in learners),
+        Rehearsal("preset best", partial(_rehearse_all, [best]), 30.0),
+        Rehearsal("certified regions", _rehearse_certified, 43.0),
+        *(
+            Rehearsal(cls.title, partial(_rehearse_all, list(_others(cls))), 10.0)
+            for cls in map(learner_class, learner_names())
+        ),
     ]
 
 
-def _others() -> Iterator[Learner]:
-    """Yield every learner, by each preset, and with each of its switches and choices otherwise."""
-    for cls in map(learner_class, learner_names()):
-        choices = {
-            spec.name: spec.choices or (True, False)
-            for spec in option_specs(cls)
-            if spec.kind in ("choice", "bool")
-        }
-        presets = choices.pop("preset", ())
-        for start in [{"preset": preset} for preset in presets] or [{}]:
-            plain = cls(**start)
-            yield plain
-            for name, values in choices.items():
-                for value in values:
-                    # Options that do not go together leave nothing to compile.
-                    with suppress(InputError):
-                        if value != getattr(plain, name):
-                            yield cls(**start, **{name: value})
+def page_jobs() -> dict[str, Rehearsal]:
+    """Return the jobs that compile the kernels of single pages, by page."""
+    return {
+        "regions": Rehearsal("page Regions", rehearse_regions, 1.0),
+        "prune": Rehearsal("page Prune", rehearse_pruning, 2.0),
+        "budget": Rehearsal("page Budget", rehearse_budget, 7.0),
+        "dynamics": Rehearsal("page Dynamics", rehearse_dynamics, 1.0),
+        "reservoir": Rehearsal("page Reservoir", rehearse_reservoir, 1.0),
+        "inspect": Rehearsal("page Inspect", rehearse_inspection, 5.0),
+    }
 
 
-def _rehearse(learner: Learner, *, knows_truth: bool = False) -> None:
+def every_job() -> list[Rehearsal]:
+    """Return the jobs that together compile all kernels."""
+    return [*first_jobs(), *later_jobs(), *page_jobs().values()]
+
+
+def _rehearse_default() -> None:
+    _rehearse_all([BestChoice(preset=PAGE_PRESET)])
+
+
+def _small_network() -> tuple[ActiveNetwork, Penalty]:
+    """Return a network of one edge, and the penalty of the default run."""
+    table = small_data().table
+    counts = PairCounts(table)
+    network = ActiveNetwork(counts, table.names, table.labels)
+    network.add_edge(0, 1)
+    return network, BestChoice(preset=PAGE_PRESET).settings(counts, has_rows=True).penalty
+
+
+def _rehearse_solver() -> None:
+    network, penalty = _small_network()
+    network.fit(penalty, tolerance=0.1)
+
+
+def _rehearse_rows() -> None:
+    table = small_data().table
+    counts = PairCounts(table)
+    network = PseudoNetwork(table, counts)
+    network.add_edge(0, 1)
+    network.fit(BestChoice(preset="best").settings(counts).penalty, tolerance=0.1)
+
+
+def _rehearse_propagation() -> None:
+    _small_network()[0].restart_gap()
+
+
+def _rehearse_queue() -> None:
+    counts = PairCounts(small_data().table)
+    search = ReservoirSearch(counts, capacity=2, seed=0)
+    hubs = np.arange(counts.n_variables) < 1
+    search.boost(hubs, cumulative=True, threshold=0.1)
+
+
+def _others(cls: type[Learner]) -> Iterator[Learner]:
+    """Yield a learner by each preset, and with each of its switches and choices otherwise."""
+    choices = {
+        spec.name: spec.choices or (True, False)
+        for spec in option_specs(cls)
+        if spec.kind in ("choice", "bool")
+    }
+    presets = choices.pop("preset", ())
+    for start in [{"preset": preset} for preset in presets] or [{}]:
+        plain = cls(**start)
+        yield plain
+        for name, values in choices.items():
+            for value in values:
+                # Options that do not go together leave nothing to compile.
+                with suppress(InputError):
+                    if value != getattr(plain, name):
+                        yield cls(**start, **{name: value})
+
+
+def _rehearse_all(learners: Iterable[Learner]) -> None:
+    """Rehearse learners with known true edges and without."""
+    for learner, knows_truth in product(learners, (True, False)):
+        with suppress(InputError):
+            _rehearse(learner, knows_truth=knows_truth)
+
+
+def _rehearse(learner: Learner, *, knows_truth: bool) -> None:
     """Perform all operations of the page on a run, once and on a few rows."""
     material = prepare(small_data(knows_truth=knows_truth), seed=0)
     run = Run(material.train, learner, test=material.test, truth=material.truth)

@@ -6,35 +6,18 @@ import gc
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
 import streamlit as st
 
-from graftviz.errors import InputError
-from graftviz.player.rehearsal import (
-    Job,
-    first_jobs,
-    later_jobs,
-    rehearse_budget,
-    rehearse_dynamics,
-    rehearse_inspection,
-    rehearse_pruning,
-    rehearse_regions,
-    rehearse_reservoir,
-)
+from graftviz.player.rehearsal import Rehearsal, first_jobs, later_jobs, page_jobs
+from graftviz.player.warming import Workers, can_store, mark, missing_jobs
 from graftviz.serving.logs import log_exception
 
-_PAGES = {
-    "regions": rehearse_regions,
-    "prune": rehearse_pruning,
-    "budget": rehearse_budget,
-    "dynamics": rehearse_dynamics,
-    "reservoir": rehearse_reservoir,
-    "inspect": rehearse_inspection,
-}
-COMPILE_SECONDS = 50.0
+_LEAST_SHARE = 0.1  # of the work, after which the time left follows from the time so far
+_MOST_SHARE = 0.98  # before the end
 log = logging.getLogger(__name__)
 
 
@@ -57,10 +40,13 @@ class WarmUp:
 
     Parameters
     ----------
-    first : iterable of callable
+    first : iterable of Rehearsal
         Jobs required before the page opens.
-    later : iterable of callable
+    later : iterable of Rehearsal
         Jobs that run after the page has opened.
+    workers : Workers, optional
+        Processes that compile the kernels of the jobs; the thread waits for each job and loads
+        what they have compiled. What they could not compile is compiled by the thread.
 
     Attributes
     ----------
@@ -70,13 +56,19 @@ class WarmUp:
         Set when all jobs are done; one that fails does not keep the others from being done.
     failure : str
         Sentence for pages about a failed job; empty if none has failed.
+    workers : Workers or None
     """
 
     def __init__(
-        self, first: Iterable[Callable[[], object]], later: Iterable[Callable[[], object]] = ()
+        self,
+        first: Iterable[Rehearsal],
+        later: Iterable[Rehearsal] = (),
+        workers: Workers | None = None,
     ) -> None:
         self._first, self._later = tuple(first), tuple(later)
         self._began = time.monotonic()
+        self._done = 0
+        self.workers = workers
         self.failure = ""
         self.ready = threading.Event()
         self.finished = threading.Event()
@@ -89,22 +81,32 @@ class WarmUp:
 
     @property
     def progress(self) -> Progress:
-        """How much of what the page waits for is compiled."""
-        share = 1.0 if self.ready.is_set() else min(0.98, self.seconds / COMPILE_SECONDS)
-        return Progress(share, COMPILE_SECONDS * (1 - share))
+        """Progress of the first jobs, and after these of all jobs."""
+        jobs = (*self._first, *self._later) if self.ready.is_set() else self._first
+        if self._done >= len(jobs):
+            return Progress(1.0, 0.0)
+        cost = sum(job.seconds for job in jobs)
+        cost_done = sum(job.seconds for job in jobs[: self._done])
+        # Before a part is done, the machine is taken to be as fast as that of the measurements.
+        rate = 1 / self.workers.count if self.workers else 1.0
+        if cost_done > _LEAST_SHARE * cost:
+            rate = self.seconds / cost_done
+        left = max(1.0, rate * cost - self.seconds)
+        return Progress(min(_MOST_SHARE, self.seconds / (self.seconds + left)), left)
 
     def _do_all(self) -> None:
         for jobs, done in ((self._first, self.ready), (self._later, self.finished)):
             for job in jobs:
                 self._do(job)
+                self._done += 1
             _freeze()
             done.set()
 
-    def _do(self, job: Callable[[], object]) -> None:
+    def _do(self, job: Rehearsal) -> None:
+        if self.workers is not None:
+            self.workers.wait(job.name)
         try:
             job()
-        except InputError:
-            pass  # options that do not go together: nothing to compile
         except Exception:  # noqa: BLE001 (logged with a reference)
             # The first run that needs the kernel reports the error as well.
             reference = log_exception(log, "Compiling ahead failed")
@@ -112,6 +114,8 @@ class WarmUp:
                 "A part of the engine could not be compiled in advance. It will be compiled at its "
                 f"first use; the server's log has the details under reference {reference}."
             )
+        else:
+            mark(job)
 
 
 @lru_cache(maxsize=1)
@@ -125,23 +129,21 @@ def _freeze() -> None:
     gc.freeze()
 
 
-def every_job() -> list[Job]:
-    """Return the jobs that compile the kernels of all pages."""
-    return [*first_jobs(), *later_jobs(), *_PAGES.values()]
-
-
 @st.cache_resource(show_spinner=False)
 def warm_up(page: str = "") -> WarmUp:
     """Return the compilation of the engine, or of the kernels of one page.
 
     It begins with the first call.
     """
+    pages = page_jobs()
     if page:
-        return WarmUp([_PAGES[page]])
-    return WarmUp(first_jobs(), [*later_jobs(), *_PAGES.values()])
+        return WarmUp([pages[page]], workers=warm_up().workers)
+    jobs = missing_jobs()
+    workers = Workers(jobs) if jobs and can_store() else None
+    return WarmUp(first_jobs(), [*later_jobs(), *pages.values()], workers)
 
 
 def enter_page(page: str) -> WarmUp:
     """Return the compilation that a page waits for; it begins with the first visit."""
     engine = warm_up()
-    return warm_up(page) if page in _PAGES else engine
+    return warm_up(page) if page in page_jobs() else engine

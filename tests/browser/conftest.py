@@ -25,14 +25,6 @@ DRIVER, PAGES = pytest.StashKey[Any](), pytest.StashKey[Any]()
 FAILED = pytest.StashKey[bool]()
 PLAYER_STEPS = 40  # of the first run of `player_runs`
 ROOT = FOLDER.parent.parent
-COMPILE_ALL = """
-import sys
-from graftviz.ui.engine import WarmUp, every_job
-
-jobs = every_job()
-half = len(jobs) // 2
-WarmUp(jobs[:half] if sys.argv[1] == "first" else jobs[: half - 1 : -1]).finished.wait()
-"""
 COMPILING = 400_000  # ms the very first start may take
 # Streamlit looks for its own addresses below the page's first, and then where they are.
 ITS_OWN = "console: Failed to load resource: the server responded with a status of 404"
@@ -42,20 +34,15 @@ ITS_OWN = "console: Failed to load resource: the server responded with a status 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Compile the engine before the tests, so that neither pages nor processes wait for it.
 
-    Two compilers work from both ends of the list of jobs to its middle. The first of several
-    processes starts them; the others wait, as no test runs before all have collected theirs.
+    The first of several test processes does it; no test runs before all have collected theirs.
     """
     is_first = getattr(session.config, "workerinput", {"workerid": "gw0"})["workerid"] == "gw0"
     if session.config.option.collectonly or not is_first:
         return
     if any(FOLDER in item.path.parents for item in session.items):
-        command = [sys.executable, "-c", COMPILE_ALL]
-        compilers = [subprocess.Popen([*command, half], cwd=ROOT) for half in ("first", "last")]
-        try:
-            assert [compiler.wait(1200) for compiler in compilers] == [0, 0]
-        finally:
-            for compiler in compilers:
-                compiler.kill()
+        subprocess.run(
+            [sys.executable, "-m", "graftviz", "warm-up"], cwd=ROOT, check=True, timeout=1200
+        )
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
