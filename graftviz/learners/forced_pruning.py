@@ -28,6 +28,7 @@ from graftviz.trace import Outcome, Step
 _ROW_TERM = 6e-9  # seconds per row and state, or side of an edge, in a pass over the rows
 _ROW_PRODUCT = 0.3e-9  # seconds per row and pair of columns in a sum of products
 _PASSES = 14  # passes over the rows per exchange and its fit
+_REHEARSED = 2  # exchanges of a run that only compiles
 
 # Deletion rules: choice → its name.
 HEURISTICS = MappingProxyType({"greedy": "greedy", "rejection": "rejection", "mcmc": "MCMC"})
@@ -260,8 +261,11 @@ class ForcedPruning(Learner):
         return {**values, "clusters": clusters} if self.tied else values
 
     def for_rehearsal(self) -> Learner:
-        """Return the learner without options that require data of a certain size."""
-        return replace(self, edges=None, max_edges=None, exchange=None, clusters=None)
+        """Return the learner for few exchanges, without options that require data of some size."""
+        few = min(self.exchanges, _REHEARSED)
+        return replace(
+            self, edges=None, max_edges=None, exchange=None, clusters=None, exchanges=few
+        )
 
     def cost(self, size: TableSize, cache_bytes: int, notes: list[str]) -> list[CostPart]:
         """Return the parts of the memory and time of a run."""

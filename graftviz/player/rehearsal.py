@@ -196,7 +196,7 @@ def _rehearse_all(learners: Iterable[Learner]) -> None:
 def _rehearse(learner: Learner, *, knows_truth: bool) -> None:
     """Perform all operations of the page on a run, once and on a few rows."""
     material = prepare(small_data(knows_truth=knows_truth), seed=0)
-    run = Run(material.train, learner, test=material.test, truth=material.truth)
+    run = Run(material.train, learner.for_rehearsal(), test=material.test, truth=material.truth)
     recorder = RunRecorder(run, material, "warm-up")
     automatic_values(learner, material)
     steps = len(list(recorder.records()))
