@@ -46,6 +46,7 @@ log = logging.getLogger(__name__)
 # Of a thread: `locks` of the kernel that it compiles, and `action`, see at_first_compilation.
 _thread = threading.local()
 _lock_files: dict[Path, int] = {}  # closing a file would release all its locks
+stored_actions: list[Callable[[int], object]] = []  # called with the bytes of each stored kernel
 
 
 class OverloadFiles:
@@ -92,6 +93,8 @@ class OverloadFiles:
         except OSError:
             part.unlink(missing_ok=True)
             raise
+        for action in stored_actions:
+            action(len(content))
 
     def flush(self) -> None:
         """Remove the files of all overloads."""

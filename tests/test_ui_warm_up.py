@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 
@@ -125,6 +126,46 @@ def test_the_page_opens_when_its_first_run_is_compiled() -> None:
     behind.set()
     assert engine.finished.wait(60)
     assert engine.seconds > 0
+
+
+class HalfDone:
+    """Workers that have compiled half of every job."""
+
+    count = 2
+
+    def wait(self, name: str) -> bool:
+        return True
+
+    def seconds_stored(self, job: Rehearsal) -> float:
+        return job.seconds / 2
+
+
+def test_the_time_left_follows_from_the_kernels_that_are_stored() -> None:
+    gate = threading.Event()
+    engine = WarmUp([Rehearsal("", gate.wait, 40.0)], workers=HalfDone())
+    time.sleep(0.5)
+    share, left = engine.progress
+    assert share == pytest.approx(0.5)
+    assert left == 1.0, "as long as so far, and never nothing"
+    engine._began -= 30
+    assert engine.progress.seconds_left == pytest.approx(30, abs=2)
+    gate.set()
+    assert engine.finished.wait(60)
+    assert engine.progress == (1.0, 0.0)
+
+
+def test_without_workers_the_time_left_is_that_of_the_measurements(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    gate = threading.Event()
+    monkeypatch.setattr(engine_module, "can_store", lambda: False)
+    engine = WarmUp([Rehearsal("", gate.wait, 40.0)])
+    assert engine.progress.share < 0.1
+    assert engine.progress.seconds_left == pytest.approx(40, abs=1)
+    engine._began -= 10
+    assert engine.progress.share == pytest.approx(0.25, abs=0.05)
+    assert engine.progress.seconds_left == pytest.approx(30, abs=2)
+    gate.set()
 
 
 def test_what_the_page_opens_with_needs_no_later_job() -> None:

@@ -43,6 +43,23 @@ def test_workers_run_jobs_and_end_even_if_some_fail() -> None:
     wait_until(lambda: not psutil.Process().children(recursive=True), 60)
 
 
+def test_the_progress_of_a_job_follows_the_kernels_that_are_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    (job,) = [job for job in parts_of_runs() if job.name == "the edge queue"]
+    workers = Workers([job])
+    seen = []
+    while not workers.wait(job.name, 0.05):
+        seen.append(workers.seconds_done)
+    assert seen == sorted(seen)
+    assert len({seconds for seconds in seen if 0 < seconds < job.seconds}) > 2
+    assert workers.seconds_done == job.seconds
+    stored = [path.stat().st_size for path in tmp_path.rglob("*.nbc")]
+    assert job.seconds / 3 < workers.seconds_stored(job) < 3 * job.seconds
+    assert workers.seconds_stored(job) == pytest.approx(5.5e-6 * sum(stored), rel=0.01)
+
+
 def test_closed_workers_end_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     workers = Workers(every_job()[:1])

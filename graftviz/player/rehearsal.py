@@ -64,11 +64,14 @@ class Rehearsal(NamedTuple):
     seconds : float
         Processor time with nothing compiled, on the machine of the measurements in the
         documentation, after the jobs before it.
+    parts : tuple of str
+        Names of the jobs of `parts_of_runs` that compile some of its kernels.
     """
 
     name: str
     run: Callable[[], Any]
     seconds: float = 1.0
+    parts: tuple[str, ...] = ()
 
     def __call__(self) -> None:
         """Run the job; options that do not go together leave nothing to compile."""
@@ -81,8 +84,9 @@ def first_jobs() -> list[Rehearsal]:
 
     A link may open it on any data, so what draws rows is one of them.
     """
+    parts = ("the solver", "belief propagation", "the edge queue")
     return [
-        Rehearsal("the default run", _rehearse_default, 45.0),
+        Rehearsal("the default run", _rehearse_default, 45.0, parts),
         Rehearsal("sampled data", partial(load_dataset, SAMPLED_DATA), 3.0),
     ]
 

@@ -24,6 +24,7 @@ import joblib
 import llvmlite.binding
 import numba
 
+from graftviz import _kernel_files
 from graftviz.cold_start import new_worker
 from graftviz.player.rehearsal import Rehearsal, every_job, parts_of_runs
 from graftviz.search.testing import run_tests
@@ -31,6 +32,7 @@ from graftviz.search.testing import run_tests
 MOST_WORKERS = 4  # each needs some hundred MB
 _NICENESS = 10  # of workers
 _DONE, _FAILED = "done", "failed"
+_SECONDS_PER_BYTE = 5.5e-6  # processor time of the compiler, per byte of stored kernels
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 
@@ -54,6 +56,7 @@ class Workers:
         self._jobs = tuple(jobs)
         self._queue = deque(job.name for job in self._jobs)
         self._ended = {job.name: threading.Event() for job in self._jobs}
+        self._stored = dict.fromkeys(self._ended, 0)  # bytes
         self._lock = threading.Lock()
         self.count = min(joblib.cpu_count(), len(self._jobs), MOST_WORKERS)
         self.failed: list[str] = []
@@ -75,8 +78,18 @@ class Workers:
 
     @property
     def seconds_done(self) -> float:
-        """Sum of the expected seconds of the jobs that have ended."""
-        return sum(job.seconds for job in self._jobs if self._ended[job.name].is_set())
+        """Sum of the expected seconds of what is compiled, including parts of current jobs."""
+        return sum(
+            job.seconds
+            if self._ended[job.name].is_set()
+            else min(job.seconds, _SECONDS_PER_BYTE * self._stored[job.name])
+            for job in self._jobs
+        )
+
+    def seconds_stored(self, job: Rehearsal) -> float:
+        """Return the processor time of the kernels of a job that are compiled, from their size."""
+        names = (job.name, *job.parts)
+        return _SECONDS_PER_BYTE * sum(self._stored.get(name, 0) for name in names)
 
     @property
     def is_finished(self) -> bool:
@@ -100,7 +113,8 @@ class Workers:
                 with suppress(OSError):
                     process.stdin.write(f"{name}\n")
                     process.stdin.flush()
-                    answer = process.stdout.readline().strip()
+                    while (answer := process.stdout.readline().strip()).isdigit():
+                        self._stored[name] += int(answer)
                 if answer != _DONE:
                     self.failed.append(name)
                 self._ended[name].set()
@@ -174,6 +188,7 @@ def _work() -> None:
         os._exit(0)  # also in the middle of a job
 
     threading.Thread(target=receive, daemon=True).start()
+    _kernel_files.stored_actions.append(_send)
     jobs = {job.name: job for job in (*parts_of_runs(), *every_job())}
     gc.freeze()
     gc.disable()  # collections are a tenth of the time of the compiler
@@ -187,8 +202,13 @@ def _work() -> None:
             mark(job)
             answer = _DONE
         gc.collect()
-        sys.stdout.write(f"{answer}\n")
-        sys.stdout.flush()
+        _send(answer)
+
+
+def _send(line: object) -> None:
+    """Write a line for the process that started this worker: bytes of a kernel, or the result."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":

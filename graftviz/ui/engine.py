@@ -16,8 +16,9 @@ from graftviz.player.rehearsal import Rehearsal, first_jobs, later_jobs, page_jo
 from graftviz.player.warming import Workers, can_store, mark, missing_jobs
 from graftviz.serving.logs import log_exception
 
-_LEAST_SHARE = 0.1  # of the work, after which the time left follows from the time so far
+_KNOWN_SHARE = 0.3  # of the work, after which the time left follows from the time so far alone
 _MOST_SHARE = 0.98  # before the end
+_LOADING = 0.03  # time to load stored kernels, as a part of the time to compile them
 log = logging.getLogger(__name__)
 
 
@@ -82,17 +83,28 @@ class WarmUp:
     @property
     def progress(self) -> Progress:
         """Progress of the first jobs, and after these of all jobs."""
-        jobs = (*self._first, *self._later) if self.ready.is_set() else self._first
+        is_ready = self.ready.is_set()
+        jobs = (*self._first, *self._later) if is_ready else self._first
         if self._done >= len(jobs):
             return Progress(1.0, 0.0)
-        cost = sum(job.seconds for job in jobs)
-        cost_done = sum(job.seconds for job in jobs[: self._done])
-        # Before a part is done, the machine is taken to be as fast as that of the measurements.
-        rate = 1 / self.workers.count if self.workers else 1.0
-        if cost_done > _LEAST_SHARE * cost:
-            rate = self.seconds / cost_done
-        left = max(1.0, rate * cost - self.seconds)
-        return Progress(min(_MOST_SHARE, self.seconds / (self.seconds + left)), left)
+        expected = sum(job.seconds for job in jobs)
+        done = sum(job.seconds for job in jobs[: self._done])
+        if self.workers is not None:
+            rate = 1 / self.workers.count
+            stored = sum(self.workers.seconds_stored(job) for job in jobs)
+            done = max(done, self.workers.seconds_done if is_ready else stored)
+        else:
+            rate = _LOADING if can_store() else 1.0
+        share = min(_MOST_SHARE, done / expected)
+        # At first, the machine is taken to be as fast as that of the measurements.
+        left = max(1.0, rate * expected * (1 - share))
+        if share > 0:
+            trust = min(1.0, share / _KNOWN_SHARE)
+            left += trust * (self.seconds * (1 - share) / share - left)
+        elif self.workers is None:
+            left = max(1.0, left - self.seconds)
+            share = min(_MOST_SHARE, self.seconds / (self.seconds + left))
+        return Progress(share, max(1.0, left))
 
     def _do_all(self) -> None:
         for jobs, done in ((self._first, self.ready), (self._later, self.finished)):
