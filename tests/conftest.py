@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import logging
+import os
+import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,10 +15,30 @@ from hypothesis import settings
 from xdist.scheduler import LoadFileScheduling
 from xdist.workermanage import WorkerController
 
+ROOT = Path(__file__).resolve().parent.parent
+MANY = 300  # tests; fewer compile only what they need
+# One directory of compiled kernels, which servers of copies of the package share.
+os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / ".pytest_cache" / "kernels"))
+
 # The same examples in every run. `--hypothesis-profile=explore` looks further.
 settings.register_profile("certain", derandomize=True, deadline=None)
 settings.register_profile("explore", max_examples=1000, deadline=None)
 settings.load_profile("certain")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Compile the engine before many tests, so that neither pages nor processes wait for it.
+
+    The first of several test processes does it; no test runs before all have collected theirs.
+    """
+    is_first = getattr(session.config, "workerinput", {"workerid": "gw0"})["workerid"] == "gw0"
+    if session.config.option.collectonly or not is_first:
+        return
+    has_browser = any("browser" in item.path.parts for item in session.items)
+    if has_browser or len(session.items) > MANY:
+        command = [sys.executable, "-m", "graftviz", "warm-up"]
+        subprocess.run(command, cwd=ROOT, check=True, timeout=1200)
 
 
 class FilesFromBothEnds(LoadFileScheduling):

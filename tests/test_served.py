@@ -76,8 +76,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     before = files_of(folder)
     k = recipe.server_options.index("--server.address")
     options = recipe.server_options[:k] + recipe.server_options[k + 2 :]
-    kernels, log = tmp_path_factory.mktemp("kernels"), tmp_path_factory.mktemp("log") / "log"
-    environment = {**recipe.environment, "HOME": str(kernels), "NUMBA_CACHE_DIR": str(kernels)}
+    home, log = tmp_path_factory.mktemp("home"), tmp_path_factory.mktemp("log") / "log"
+    environment = {**recipe.environment, "HOME": str(home)}
     environment["STREAMLIT_SERVER_ALLOWED_HOSTS"] = LISTED
     with served_app(log, folder=folder, options=options, environment=environment) as url:
         yield Served(urlsplit(url).netloc, folder, log)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -28,21 +26,6 @@ ROOT = FOLDER.parent.parent
 COMPILING = 400_000  # ms the very first start may take
 # Streamlit looks for its own addresses below the page's first, and then where they are.
 ITS_OWN = "console: Failed to load resource: the server responded with a status of 404"
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_finish(session: pytest.Session) -> None:
-    """Compile the engine before the tests, so that neither pages nor processes wait for it.
-
-    The first of several test processes does it; no test runs before all have collected theirs.
-    """
-    is_first = getattr(session.config, "workerinput", {"workerid": "gw0"})["workerid"] == "gw0"
-    if session.config.option.collectonly or not is_first:
-        return
-    if any(FOLDER in item.path.parents for item in session.items):
-        subprocess.run(
-            [sys.executable, "-m", "graftviz", "warm-up"], cwd=ROOT, check=True, timeout=1200
-        )
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
