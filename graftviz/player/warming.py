@@ -31,6 +31,7 @@ from graftviz.search.testing import run_tests
 
 MOST_WORKERS = 4  # each needs some hundred MB
 _NICENESS = 10  # of workers
+_FEW_COLLECTIONS = (100_000, 20, 100)
 _DONE, _FAILED = "done", "failed"
 _SECONDS_PER_BYTE = 5.5e-6  # processor time of the compiler, per byte of stored kernels
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -190,8 +191,9 @@ def _work() -> None:
     threading.Thread(target=receive, daemon=True).start()
     _kernel_files.stored_actions.append(_send)
     jobs = {job.name: job for job in (*parts_of_runs(), *every_job())}
+    # Few collections save 6 % of the time; without any, memory doubles and the time falls by 11 %.
     gc.freeze()
-    gc.disable()  # collections are a tenth of the time of the compiler
+    gc.set_threshold(*_FEW_COLLECTIONS)
     while True:
         job = jobs[names.get()]
         try:
@@ -201,7 +203,6 @@ def _work() -> None:
         else:
             mark(job)
             answer = _DONE
-        gc.collect()
         _send(answer)
 
 
