@@ -106,4 +106,4 @@ def insert_pair(pairs, i, j):
 @njit(cache=True, nogil=True)
 def _reinsert(old, new):
     for slot in range(old.size[0]):
-        insert_pair(new, old.first[slot], old.second[slot])
+        insert_pair(new, np.int64(old.first[slot]), np.int64(old.second[slot]))

@@ -146,13 +146,16 @@ def test_every_data_file_of_the_package_is_installed(tracked: list[Path]) -> Non
     assert {name for name in data if not any(fnmatch(name, p) for p in patterns)} == set()
 
 
+KERNEL_DECORATORS = ("njit", "inner_kernel", "intrinsic", "vectorize", "kernel_for")
+
+
 def untyped_functions(tree: ast.AST) -> list[str]:
     """Return the functions without full annotations; numba kernels and what is in them excepted."""
     found = []
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             decorators = " ".join(map(ast.unparse, node.decorator_list))
-            if any(word in decorators for word in ("njit", "intrinsic", "vectorize", "kernel_for")):
+            if any(word in decorators for word in KERNEL_DECORATORS):
                 continue
             arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
             untyped = [a for a in arguments if not a.annotation and a.arg not in ("self", "cls")]

@@ -18,6 +18,7 @@ from numba import njit
 
 from graftviz.counts.bits import BLOCK_WORDS, WORD_BITS, and_count, equal_mask
 from graftviz.errors import InputError
+from graftviz.kernels import inner_kernel
 from graftviz.memory import size_text
 from graftviz.table import ChunkedTable, DiscreteTable
 
@@ -99,7 +100,7 @@ def _pack_variable(codes, states, planes, first_word, margins):
     margins[states - 1] += rest
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _count_bits(planes, k, first_word, last_word):
     """Return the number of set bits in words `first_word` … `last_word` - 1 of plane k."""
     total = np.int64(0)
@@ -126,7 +127,7 @@ def count_pair(packed, i, j, out):
         )
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _count_planes(planes, plane_offsets, margins, offsets, i, j, out, at):
     """Count pair (i, j) from its planes into ``out[at:]``."""
     margin_i, margin_j = offsets[i], offsets[j]
@@ -171,7 +172,7 @@ def count_block(packed, first, starts, cells):
                 _count_planes(planes, plane_offsets, margins, offsets, first + k, j, cells, at)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _copy_pair(packed, i, j, out):
     """Copy the counts of a pair that was counted in advance, transposed if i > j."""
     low, high = min(i, j), max(i, j)

@@ -13,6 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from graftviz.kernels import inner_kernel
+
 
 class CliqueTables(NamedTuple):
     """Cliques of an elimination order with their layout and tables, by position in the order.
@@ -162,7 +164,7 @@ def _places(order, starts, scopes, parent, states):
     return root, table_starts, message_starts, map_starts, maps, tour_starts, tour
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _tours(parent, root):
     """Return the traversal of each component; see `CliqueTables.tour`."""
     n = len(parent)
@@ -286,7 +288,7 @@ def calibrate(tables, node_offsets, node_weights, edge_offsets, edge_weights):
     return log_partition
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def separator_of_parent(tables, k, messages):
     """Write the marginal of clique k's scope, computed from its parent, to its message."""
     first = tables.message_starts[k]
@@ -297,7 +299,7 @@ def separator_of_parent(tables, k, messages):
         at += 1
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _add_edge(tables, at, e, weights, first):
     """Add an edge's weights to the logarithms of the table that begins at `at`."""
     own, other = tables.edge_low[e], tables.edge_states[e]
@@ -310,7 +312,7 @@ def _add_edge(tables, at, e, weights, first):
                     at += 1
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def edge_marginal(tables, at, e, out):
     """Write an edge's marginal to `out`, with the first variable as the row.
 
@@ -327,7 +329,7 @@ def edge_marginal(tables, at, e, out):
                     at += 1
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def scale_edge(tables, at, e, factors):
     """Multiply the table that begins at `at` by factors of an edge's joint states."""
     own, other = tables.edge_low[e], tables.edge_states[e]

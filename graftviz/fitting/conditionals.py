@@ -15,6 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from graftviz.kernels import inner_kernel
+
 BLOCK = 512  # rows summed in single precision before the sum goes to double precision
 SMALLEST = np.float32(1e-30)  # keeps probabilities away from subnormal floats, which are slow
 _LANES = 8
@@ -74,7 +76,7 @@ def lanes_of(states: int) -> int:
     return 4 if states <= 4 else -(-states // _LANES) * _LANES
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _mix_4(block, order, first, last, multiplicity, factor, sums, squares):
     """Multiply rows by `factor`, normalise, and add p and p² to the sums: 4 lanes."""
     f0, f1, f2, f3 = factor[0], factor[1], factor[2], factor[3]
@@ -115,7 +117,7 @@ def _mix_4(block, order, first, last, multiplicity, factor, sums, squares):
     squares[3] += q3
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _mix_8(block, order, first, last, multiplicity, factor, sums, squares):
     """Multiply rows by `factor`, normalise, and add p and p² to the sums: 8 lanes."""
     f0, f1, f2, f3 = factor[0], factor[1], factor[2], factor[3]
@@ -185,7 +187,7 @@ def _mix_8(block, order, first, last, multiplicity, factor, sums, squares):
     squares[7] += q7
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _mix_any(block, order, first, last, multiplicity, factor, sums, squares):
     """Multiply rows by `factor`, normalise, and add p and p² to the sums: any number of lanes."""
     lanes = block.shape[1]
@@ -234,7 +236,7 @@ def mix(block, order, groups, multiplicity, factors, sums, squares):
                 _mix_any(block, order, first, last, multiplicity, factors[b], sums[b], squares[b])
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _sum_4(block, order, first, last, multiplicity, sums):
     s0 = s1 = s2 = s3 = np.float32(0.0)
     for k in range(first, last):
@@ -250,7 +252,7 @@ def _sum_4(block, order, first, last, multiplicity, sums):
     sums[3] += s3
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _sum_8(block, order, first, last, multiplicity, sums):
     s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = np.float32(0.0)
     for k in range(first, last):

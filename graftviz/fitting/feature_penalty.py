@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from numba import njit
 
+from graftviz.kernels import inner_kernel
+
 
 @njit(cache=True, nogil=True)
 def soft_threshold(pull, threshold):
@@ -32,7 +34,7 @@ def feature_residual(weight, gradient, lam, lam2):
     return max(0.0, abs(gradient) - lam)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def feature_terms(belief, target, weights, active, lam, lam2):
     """Return the penalty of the active features of an edge and their largest violation.
 

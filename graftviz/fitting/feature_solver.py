@@ -28,6 +28,7 @@ from numba import njit
 from graftviz.fitting.feature_penalty import feature_terms, soft_threshold
 from graftviz.fitting.solver import commit_block, pair_margins
 from graftviz.inference.propagation import cavity
+from graftviz.kernels import inner_kernel
 
 _LONGEST_STEP = 0.25  # of a log-potential
 _LARGEST_WEIGHT = 40.0  # keeps exp() finite if a cell is empty and penalties are tiny
@@ -74,7 +75,7 @@ def _inverse(belief, row, column):
     return matrix
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _balance(target_i, target_j, potentials, alpha, beta, belief, row, column):
     """Scale α and β until the pair belief has the data's margins; update `belief` and margins.
 
@@ -116,7 +117,7 @@ def _balance(target_i, target_j, potentials, alpha, beta, belief, row, column):
     pair_margins(alpha, potentials, beta, belief, row, column, states_i, states_j)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _part_of(shift, move, cells, states_i, states_j):
     """Return the largest share of a step that changes no log-potential beyond the limit."""
     largest = 0.0
@@ -129,7 +130,7 @@ def _part_of(shift, move, cells, states_i, states_j):
     return min(1.0, _LONGEST_STEP / largest) if largest > 0.0 else 1.0
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _newton_move(belief, target, row, column, weights, cells, lam, lam2, goal):
     """Minimise the quadratic model in the active features plus their penalty.
 
@@ -190,7 +191,7 @@ def _newton_move(belief, target, row, column, weights, cells, lam, lam2, goal):
     return move, shift
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _proximal_move(belief, target, weights, cells, lam, lam2):
     """Return one proximal step of the weights in the metric diag(b + 2 λ₂), nodes fixed."""
     move = np.empty(len(cells))
@@ -203,7 +204,7 @@ def _proximal_move(belief, target, weights, cells, lam, lam2):
     return move
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def solve_features(network, e, active, penalty, tolerance, one_step, work):
     """Fit the active features of edge e and the weights of its nodes; send both messages once.
 
@@ -242,10 +243,12 @@ def solve_features(network, e, active, penalty, tolerance, one_step, work):
     lam, lam2 = penalty.lam, penalty.lam2
     alpha, beta, belief = work[0], work[1], work[2]
     row, column, base_i, base_j = work[5], work[6], work[7], work[8]
-    cavity(network, e, 0, alpha)
-    cavity(network, e, 1, beta)
-    base_i[:states_i] = alpha[:states_i]
-    base_j[:states_j] = beta[:states_j]
+    cavity(network, e, np.int64(0), alpha)
+    cavity(network, e, np.int64(1), beta)
+    for x in range(states_i):
+        base_i[x] = alpha[x]
+    for y in range(states_j):
+        base_j[y] = beta[y]
     _balance(target_i, target_j, potentials, alpha, beta, belief, row, column)
     solved = False
     for _ in range(1 if one_step else _NEWTON_STEPS):

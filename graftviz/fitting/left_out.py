@@ -6,14 +6,15 @@ import numpy as np
 from numba import njit
 
 from graftviz.fitting.conditionals import mix
-from graftviz.fitting.pseudo_likelihood import block_of, groups_of, pair_gradient
+from graftviz.fitting.pseudo_likelihood import groups_of, pair_gradient
+from graftviz.kernels import inner_kernel
 
 _LARGEST_MOVE = 2.0  # change of a node weight in one step
 _MARGIN_STEPS = 20
 _MARGIN_TOLERANCE = 1e-4
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _restore_margins(block, order, groups, u, rows, i, sums, squares, factors):
     """Restore the data's margins of node i by steps on its node weights alone."""
     at = rows.node_offsets[i]
@@ -55,8 +56,11 @@ def left_out_score(net, rows, e, spare, work):
     size_j = different * rows.lanes[j]
     block_i = spare[:size_i].reshape((different, rows.lanes[i]))
     block_j = spare[size_i : size_i + size_j].reshape((different, rows.lanes[j]))
-    block_i[:] = block_of(rows, i)
-    block_j[:] = block_of(rows, j)
+    start_i, start_j = rows.starts[i], rows.starts[j]
+    for k in range(size_i):
+        spare[k] = rows.probabilities[start_i + k]
+    for k in range(size_j):
+        spare[size_i + k] = rows.probabilities[start_j + k]
     work.factors_i[:] = np.float32(0.0)
     work.factors_j[:] = np.float32(0.0)
     for a in range(states_i):

@@ -23,6 +23,7 @@ from numba import njit
 
 from graftviz.fitting.penalty import group_residual, proximal_step
 from graftviz.fitting.softmax import LANES, loss_and_gradient, residuals
+from graftviz.kernels import inner_kernel
 
 _SWEEPS = 100  # sweeps of block coordinate descent on one quadratic model
 _INEXACT = 0.1  # tolerance of a model's minimum relative to the current violation
@@ -235,7 +236,7 @@ def _fill_covariances(predictions, out):
             out[m, at - 1] += predictions[m, a]
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _sum_parts(cells_k, cells_l, covariances, size_l, sums):
     """Add the covariances of every row to the sums of the row's pair of cells."""
     parts = covariances.shape[1]

@@ -9,6 +9,7 @@ from numba import njit
 
 from graftviz.fitting.penalty import group_dimension, group_residual
 from graftviz.inference.propagation import careful_cavity, quick_cavity
+from graftviz.kernels import inner_kernel
 
 
 class Evaluation(NamedTuple):
@@ -29,7 +30,7 @@ class Evaluation(NamedTuple):
     message_residual: float
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _norm(weights, size):
     total = 0.0
     for k in range(size):
@@ -37,7 +38,7 @@ def _norm(weights, size):
     return np.sqrt(total)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _log_field(network, i, out):
     """Write w_i + Σ log(messages into i) to `out`.
 
@@ -67,7 +68,7 @@ def _log_field(network, i, out):
         out[x] += np.log(products[x])
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _evaluate_node(network, i, penalty, field, gradient):
     """Return the contribution of node i to the objective, and its violation."""
     at = network.node_offsets[i]
@@ -94,7 +95,7 @@ def _evaluate_node(network, i, penalty, field, gradient):
     return value, group_residual(weights, gradient, threshold, penalty.lam2, states)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _evaluate_edges(network, n_edges, penalty, work):
     """Write the terms of all edges that are stale or have a stale node."""
     outgoing, gradient, cavity_i, cavity_j = work[0], work[3], work[1], work[2]
@@ -116,9 +117,9 @@ def _evaluate_edges(network, n_edges, penalty, work):
         at, into_i = edge_offsets[e], message_offsets[e]
         into_j = into_i + states_i
         if not quick_cavity(beliefs, start_i, messages, into_i, states_i, cavity_i):
-            careful_cavity(network, e, 0, cavity_i)
+            careful_cavity(network, e, np.int64(0), cavity_i)
         if not quick_cavity(beliefs, start_j, messages, into_j, states_j, cavity_j):
-            careful_cavity(network, e, 1, cavity_j)
+            careful_cavity(network, e, np.int64(1), cavity_j)
         joint, at_i, at_j, mass_i, mass_j = 0.0, 0.0, 0.0, 0.0, 0.0
         for y in range(states_j):
             outgoing[y] = 0.0

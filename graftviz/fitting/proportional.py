@@ -14,6 +14,7 @@ import numpy as np
 from numba import njit
 
 from graftviz.fitting.clique_tables import edge_marginal, scale_edge, separator_of_parent
+from graftviz.kernels import inner_kernel
 
 _NEWTON_STEPS = 30
 _NEWTON_TOLERANCE = 1e-13
@@ -94,7 +95,7 @@ def fit_round(
     return worst
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _update_from_parent(tables, k):
     """Update the table of clique k from the exact table of its parent."""
     messages, entries = tables.messages, tables.entries
@@ -111,7 +112,7 @@ def _update_from_parent(tables, k):
         at += own
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _update_parent(tables, k):
     """Update the table of clique k's parent from the exact table of clique k."""
     messages, entries = tables.messages, tables.entries
@@ -129,7 +130,7 @@ def _update_parent(tables, k):
         at += 1
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _fit_node(tables, k, first, own, weights, targets, factor):
     """Fit the weights of clique k's variable; return the previous violation."""
     entries = tables.entries
@@ -149,7 +150,7 @@ def _fit_node(tables, k, first, own, weights, targets, factor):
     return np.sqrt(violation)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _centre(weights, own, other):
     """Move the row and column means of an edge's table to its nodes.
 
@@ -172,7 +173,7 @@ def _centre(weights, own, other):
         other[y] += mean
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _penalised_step(marginal, targets, weights, lam2, factor):
     """Write the factors that minimise log Σ p f − Σ q log f + λ₂ ‖w + log f‖².
 
@@ -206,7 +207,8 @@ def _penalised_step(marginal, targets, weights, lam2, factor):
             if reached <= value - 1e-4 * length * steepness or length * steepness < 1e-16:
                 break
             length *= 0.5
-        change[:] = factor[:size]
+        for c in range(size):
+            change[c] = factor[c]
     _penalised(marginal, targets, weights, change, lam2, belief)
     top = np.log(np.sum(marginal * np.exp(change)))
     for c in range(size):
@@ -214,7 +216,7 @@ def _penalised_step(marginal, targets, weights, lam2, factor):
         weights[c] += top  # the factors are normalised; the weights change by `change`
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _penalised(marginal, targets, weights, change, lam2, belief):
     """Return the objective of a penalised step; write the marginal to `belief`."""
     total, value = 0.0, 0.0

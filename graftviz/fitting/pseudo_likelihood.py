@@ -15,6 +15,7 @@ from numba import njit
 
 from graftviz.fitting.conditionals import log_loss, mix, sum_by_group
 from graftviz.fitting.penalty import group_dimension, group_residual, proximal_step
+from graftviz.kernels import inner_kernel
 
 _LARGEST_MOVE = 2.0  # change of a weight in one step
 _LARGEST_WEIGHT = 40.0
@@ -93,7 +94,7 @@ def block_of(rows, i):
     return rows.probabilities[start : start + size].reshape((rows.codes.shape[1], rows.lanes[i]))
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def groups_of(rows, i):
     """Return the boundaries of variable i's states within its `order`."""
     at = rows.node_offsets[i] + i
@@ -101,7 +102,7 @@ def groups_of(rows, i):
     return rows.groups[at : at + states + 1]
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def pair_gradient(rows, target, states_i, states_j, work):
     """Write ∂PL/∂w_ij = (Σ_m p_i(a) 1{x_j = b} + 1{x_i = a} p_j(b)) / N - 2 p_D(a, b)."""
     for a in range(states_i):
@@ -110,7 +111,7 @@ def pair_gradient(rows, target, states_i, states_j, work):
             work.gradient[a * states_j + b] = model - 2.0 * target[a * states_j + b]
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _node_gradient(rows, i, sums, others, out):
     """Write ∂PL/∂w_i = mean of p(x_i | rest) - p_D(i), from sums by a partner's state."""
     at = rows.node_offsets[i]
@@ -122,7 +123,7 @@ def _node_gradient(rows, i, sums, others, out):
         out[a] = total / rows.rows - rows.margins[at + a]
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _node_residual(net, i, gradient, penalty):
     at = net.node_offsets[i]
     states = net.node_offsets[i + 1] - at
@@ -133,7 +134,7 @@ def _node_residual(net, i, gradient, penalty):
     return group_residual(weights, gradient, threshold, penalty.lam2, states)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _measure(net, rows, e, penalty, work):
     """Write the gradients of a block from its sums and return the largest violation."""
     i, j = net.edge_nodes[e, 0], net.edge_nodes[e, 1]
@@ -151,7 +152,7 @@ def _measure(net, rows, e, penalty, work):
     return max(worst, _node_residual(net, j, work.columns, penalty))
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _sum_block(net, rows, e, work):
     """Sum the conditionals of an edge's ends by each other's states."""
     i, j = net.edge_nodes[e, 0], net.edge_nodes[e, 1]
@@ -170,7 +171,7 @@ def measure_edge(net, rows, e, penalty, work):
     return net.violation[e]
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _edge_step(net, e, penalty, caution, has_squares, rows, work):
     """Take one proximal step on w_ij; write the previous weights to `previous`.
 
@@ -206,7 +207,7 @@ def _edge_step(net, e, penalty, caution, has_squares, rows, work):
         _centre(weights, states_i, states_j)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _centre(weights, states_i, states_j):
     """Remove the row and column means of w_ij, which free node weights compensate.
 
@@ -226,7 +227,7 @@ def _centre(weights, states_i, states_j):
             weights[a * states_j + b] -= mean
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _node_step(net, rows, i, gradient, sums, squares, others, has_squares, penalty, caution, bend):
     """Take one step on w_i; `gradient` receives the move, `bend` is scratch."""
     at = net.node_offsets[i]
@@ -254,7 +255,7 @@ def _node_step(net, rows, i, gradient, sums, squares, others, has_squares, penal
         gradient[a] = weights[a] - bend[states + a]
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _apply(net, rows, e, work):
     """Multiply the rows of both ends by the exponentials of the moves; update the drift."""
     i, j = net.edge_nodes[e, 0], net.edge_nodes[e, 1]
@@ -288,7 +289,7 @@ def _apply(net, rows, e, work):
     net.touched_edges[e] = True
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def solve_pair(net, rows, e, penalty, tolerance, iterations, work):
     """Fit the block of edge e from its current weights; return its violation.
 

@@ -11,6 +11,8 @@ import math
 import numpy as np
 from numba import njit
 
+from graftviz.kernels import inner_kernel
+
 LANES = 4  # states other than the first are processed four at a time
 BLOCK = 256  # rows processed together, so that they stay in the L1 cache
 _LEAST_EXPONENT = -700.0  # exp of less is negligible in a total of at least 1
@@ -25,7 +27,7 @@ def lanes_of(states):
     return (states - 1 + LANES - 1) // LANES * LANES
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def exponentiate(values, bits, count):
     """Replace ``values[:count]``, all ≤ 0, by their exponentials.
 
@@ -55,7 +57,7 @@ def exponentiate(values, bits, count):
         values[m] = value * floats[m]
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def predict(codes, cells, start, count, states, lanes, weights, out, top, bits):
     """Write p(x_i = a | x_A) − 1{x_i = a} of some rows, a ≥ 1, to `out`; return their loss.
 
@@ -138,7 +140,7 @@ def predict(codes, cells, start, count, states, lanes, weights, out, top, bits):
     return loss + math.log(product)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _scatter(cells, start, count, lanes, residuals, sums):
     """Add the residuals of rows to the sums of their cells."""
     width = cells.shape[1]
@@ -163,7 +165,7 @@ def _scatter(cells, start, count, lanes, residuals, sums):
                 sums[at + three] += r3
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def to_lanes(weights, lanes, out):
     """Write the weights (C, s) relative to state 0, cell after cell, padded to `lanes`."""
     cells, states = weights.shape

@@ -22,6 +22,7 @@ from numba import njit
 
 from graftviz.fitting.penalty import group_dimension, group_residual, proximal_step
 from graftviz.inference.propagation import cavity, refresh_belief
+from graftviz.kernels import inner_kernel
 
 _LARGEST_WEIGHT = 40.0  # keeps exp() finite if a cell is empty and penalties are tiny
 _INNER_ITERATIONS = 400
@@ -58,8 +59,8 @@ def solve_block(network, e, penalty, tolerance, work):
     alpha, beta, belief, gradient, curvature = work[0], work[1], work[2], work[3], work[4]
     row, column, base_i, base_j, previous_weights = work[5], work[6], work[7], work[8], work[9]
     threshold = penalty.lam * group_dimension(size, penalty.square_root)
-    cavity(network, e, 0, alpha)
-    cavity(network, e, 1, beta)
+    cavity(network, e, np.int64(0), alpha)
+    cavity(network, e, np.int64(1), beta)
     for x in range(states_i):
         base_i[x] = alpha[x]
     for y in range(states_j):
@@ -111,7 +112,7 @@ def solve_block(network, e, penalty, tolerance, work):
     return moved_i, moved_j, worst <= tolerance
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def pair_margins(alpha, potentials, beta, belief, row, column, states_i, states_j):
     """Write the normalised pair belief and its margins; return the normaliser."""
     total = 0.0
@@ -132,7 +133,7 @@ def pair_margins(alpha, potentials, beta, belief, row, column, states_i, states_
     return total
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _match_margins(network, at_i, at_j, states_i, states_j, potentials, alpha, beta):
     """Do one round of iterative proportional fitting: rows, then columns."""
     for x in range(states_i):
@@ -147,7 +148,7 @@ def _match_margins(network, at_i, at_j, states_i, states_j, potentials, alpha, b
         beta[y] = network.node_targets[at_j + y] / total
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _node_residual(network, i, margin, penalty, scratch):
     """Return the violation of node i's optimality condition when its belief is `margin`."""
     at = network.node_offsets[i]
@@ -160,7 +161,7 @@ def _node_residual(network, i, margin, penalty, scratch):
     return group_residual(network.node_weights[at:], scratch, threshold, penalty.lam2, states)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _penalised_nodes(network, i, j, potentials, alpha, beta, penalty, work):
     """Take one proximal step on w_i, then one on w_j, each from an updated belief."""
     belief, gradient, curvature, row, column = work[2], work[3], work[4], work[5], work[6]
@@ -185,7 +186,7 @@ def _penalised_nodes(network, i, j, potentials, alpha, beta, penalty, work):
             factor[x] *= np.exp(network.node_weights[at + x])
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _remove_mean(values, size):
     """Remove the mean of a group: the constant does not affect p but increases the norm."""
     mean = 0.0
@@ -195,7 +196,7 @@ def _remove_mean(values, size):
         values[k] -= mean
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _centre(weights, states_i, states_j, row, column):
     """Remove the row and column means of w_ij; the node weights compensate exactly."""
     for y in range(states_j):
@@ -213,7 +214,7 @@ def _centre(weights, states_i, states_j, row, column):
             weights[x * states_j + y] -= row[x] + column[y] - mean
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _shift_gauge(network, i, j, weights, alpha, beta, penalty, size, shift):
     """Shift u(x) between w_i(x) and the rows of w_ij (then the columns) to lower the penalty.
 
@@ -252,7 +253,7 @@ def _shift_gauge(network, i, j, weights, alpha, beta, penalty, size, shift):
                 weights[x * others + y if side == 0 else y * states + x] -= shift[x]
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def commit_block(network, e, alpha, beta, base_i, base_j, row, column, penalty):
     """Send both messages of edge e; set beliefs and (unpenalised) node weights of its ends."""
     i, j = network.edge_nodes[e, 0], network.edge_nodes[e, 1]
@@ -284,7 +285,7 @@ def commit_block(network, e, alpha, beta, base_i, base_j, row, column, penalty):
     return moved_i, moved_j
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _absorb(node_weights, factor, base):
     """Add log(factor / base) to the node weights and centre them."""
     mean = 0.0
@@ -295,7 +296,7 @@ def _absorb(node_weights, factor, base):
         node_weights[x] -= mean
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _set_belief(belief, margin):
     moved = 0.0
     for x in range(len(belief)):

@@ -14,6 +14,7 @@ from numba import njit
 
 from graftviz.fitting.conditionals import Conditionals
 from graftviz.fitting.masked_sums import add_masked
+from graftviz.kernels import inner_kernel
 
 _WORD = 64
 _WORDS_AT_ONCE = 32  # 2,048 rows: four columns of this length fit into the L1 cache
@@ -114,7 +115,7 @@ def fill_columns(state, block, multiplicity, i, at, states):
         totals[at + states - 1] -= total
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _add_tile(state, column, plane, first_word, words, into, out, count):
     """Add the sums of `count` ≤ 4 columns; the length of the tuple is the compile-time count."""
     columns, planes, width = state.columns, state.planes, state.words * _WORD

@@ -14,6 +14,7 @@ import numpy as np
 from numba import njit
 
 from graftviz.inference.support import Support, support
+from graftviz.kernels import inner_kernel
 from graftviz.model import PairwiseMRF
 
 _ROUNDS, _FIRST_FAILURES = 6, 500  # every round restarts and may fail twice as often
@@ -171,7 +172,7 @@ def _search(
                     empty = -1
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _propagate(graph, node, alive, counts, removed, n_removed, waiting, is_waiting):
     """Restore arc consistency after the states of `node` have changed.
 

@@ -22,6 +22,7 @@ from graftviz.inference.consistency import consistent_states
 from graftviz.inference.loopy import loopy_beliefs
 from graftviz.inference.settings import InferenceSettings
 from graftviz.inference.support import impossible_beliefs, support
+from graftviz.kernels import inner_kernel
 from graftviz.model import PairwiseMRF
 
 _GUIDING_SWEEPS = 50  # of belief propagation, whose beliefs are one of the starts
@@ -227,7 +228,7 @@ def _expectations(graph, arrays, i, field, breach):
                         breach[x] += beliefs[first + y]
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _arrays(graph, beliefs):
     return (
         *(graph.node_offsets, graph.starts, graph.neighbours, graph.edges),

@@ -15,6 +15,7 @@ import numpy as np
 from numba import njit
 
 from graftviz.inference.sweeps import is_quick, pass_quickly
+from graftviz.kernels import inner_kernel
 from graftviz.model import PairwiseMRF
 
 # Below these a quotient b / m is inaccurate, and the product is computed in the log domain.
@@ -93,7 +94,7 @@ def scaled_weights(weights: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     return shifted
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def log_field(graph, i, without, out):
     """Write w_i + Σ log(messages into i) to `out`, leaving out the incidence `without` (or -1)."""
     start = graph.node_offsets[i]
@@ -113,7 +114,7 @@ def log_field(graph, i, without, out):
         incidence = graph.following[incidence]
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def normalised_exponential(values, states):
     """Replace `values` by their softmax; all -inf gives the uniform distribution."""
     highest = values[0]
@@ -132,13 +133,13 @@ def refresh_belief(graph, i, work):
     """Recompute the belief of node i from its weights and messages."""
     start = graph.node_offsets[i]
     states = graph.node_offsets[i + 1] - start
-    log_field(graph, i, -1, work)
+    log_field(graph, i, np.int64(-1), work)
     normalised_exponential(work, states)
     for x in range(states):
         graph.node_beliefs[start + x] = work[x]
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _refresh_all(graph, n_nodes, n_edges, work):
     """Recompute the beliefs of all nodes, by products where these stay in range."""
     beliefs, weights, messages = graph.node_beliefs, graph.node_weights, graph.messages
@@ -194,7 +195,7 @@ def quick_cavity(beliefs, start, messages, at, states, out):
     return safe
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def careful_cavity(graph, e, side, out):
     """Write the cavity distribution as a product over the other messages, in logs."""
     i = graph.edge_nodes[e, side]
@@ -202,7 +203,7 @@ def careful_cavity(graph, e, side, out):
     normalised_exponential(out, graph.node_offsets[i + 1] - graph.node_offsets[i])
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def cavity(graph, e, side, out):
     """Write the normalised cavity distribution of edge e's node `side`: its belief without e."""
     i = graph.edge_nodes[e, side]
@@ -299,7 +300,7 @@ def propagate(graph, n_nodes, n_edges, max_sweeps, tolerance, damping, work):
     return sweeps, residual
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _states_of_both(edge_nodes, node_offsets, e):
     """Return the number of states of both ends of edge e, 0 if they differ."""
     i, j = edge_nodes[e, 0], edge_nodes[e, 1]
@@ -307,7 +308,7 @@ def _states_of_both(edge_nodes, node_offsets, e):
     return states if node_offsets[j + 1] - node_offsets[j] == states else 0
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _update_edges(graph, arrays, first, end, step, residual, damping, work):
     """Update at least one edge from `first` on, up to the next one with a fast kernel.
 
@@ -330,9 +331,9 @@ def _update_edges(graph, arrays, first, end, step, residual, damping, work):
         at, into_i = edge_offsets[e], message_offsets[e]
         into_j = into_i + states_i
         if not quick_cavity(beliefs, start_i, messages, into_i, states_i, cavity_i):
-            careful_cavity(graph, e, 0, cavity_i)
+            careful_cavity(graph, e, np.int64(0), cavity_i)
         if not quick_cavity(beliefs, start_j, messages, into_j, states_j, cavity_j):
-            careful_cavity(graph, e, 1, cavity_j)
+            careful_cavity(graph, e, np.int64(1), cavity_j)
         for y in range(states_j):
             outgoing[y] = 0.0
         for x in range(states_i):
@@ -356,7 +357,7 @@ def _update_edges(graph, arrays, first, end, step, residual, damping, work):
     return e, residual
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def pair_belief(graph, e, work, out):
     """Write the pair belief of edge e to `out` (row-major); return the log of its normaliser.
 
@@ -366,8 +367,8 @@ def pair_belief(graph, e, work, out):
     i, j = graph.edge_nodes[e, 0], graph.edge_nodes[e, 1]
     states_i = graph.node_offsets[i + 1] - graph.node_offsets[i]
     states_j = graph.node_offsets[j + 1] - graph.node_offsets[j]
-    cavity(graph, e, 0, work[2])
-    cavity(graph, e, 1, work[3])
+    cavity(graph, e, np.int64(0), work[2])
+    cavity(graph, e, np.int64(1), work[3])
     at = graph.edge_offsets[e]
     total = 0.0
     for x in range(states_i):
@@ -392,14 +393,14 @@ def bethe_log_partition(graph, n_nodes, n_edges, work):
     total = 0.0
     for i in range(n_nodes):
         states = graph.node_offsets[i + 1] - graph.node_offsets[i]
-        log_field(graph, i, -1, work[0])
+        log_field(graph, i, np.int64(-1), work[0])
         total += _log_sum(work[0], states)
     for e in range(n_edges):
         i, j = graph.edge_nodes[e, 0], graph.edge_nodes[e, 1]
         states_i = graph.node_offsets[i + 1] - graph.node_offsets[i]
         states_j = graph.node_offsets[j + 1] - graph.node_offsets[j]
-        cavity(graph, e, 0, work[2])
-        cavity(graph, e, 1, work[3])
+        cavity(graph, e, np.int64(0), work[2])
+        cavity(graph, e, np.int64(1), work[3])
         at, into = graph.edge_offsets[e], graph.message_offsets[e]
         joint, at_i, at_j = 0.0, 0.0, 0.0
         for x in range(states_i):
@@ -416,7 +417,7 @@ def bethe_log_partition(graph, n_nodes, n_edges, work):
     return total
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _log_sum(values, states):
     highest = values[0]
     for x in range(1, states):

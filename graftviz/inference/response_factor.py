@@ -26,6 +26,7 @@ from graftviz.inference.response_terms import (
     square_roots,
     unwhiten,
 )
+from graftviz.kernels import NO_WRAPPER, inner_kernel
 
 _SMALLEST_PIVOT = 1e-9  # of H, which is the identity plus the contributions of loops
 _CACHE_NUMBERS = 1 << 23  # 64 MB of cached solutions
@@ -202,7 +203,7 @@ def _factorise(
     return -1
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@njit(cache=True, nogil=True, fastmath={"contract"}, **NO_WRAPPER)
 def _solve(factor, place, out):
     """Write L⁻¹ E of the node at `place` to `out`: `width` columns of `depth` numbers."""
     # Taking an array out of a tuple changes a reference count: once here, not once per place.
@@ -261,7 +262,7 @@ def _subtract_combination(target, source, height, length, shares):
         a += 1
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _cache_solutions(factor, place, other):
     """Solve for two places unless their solutions are cached."""
     solved_in, state, solutions = factor.solved_in, factor.state, factor.solutions
@@ -280,7 +281,7 @@ def _cache_solutions(factor, place, other):
             state[_FILLED] = at + size
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"}, **NO_WRAPPER)
 def _joined_block(factor, i, j, work, out):
     """Write C_ij of two nodes in one component (or the same)."""
     offsets = factor.node_offsets

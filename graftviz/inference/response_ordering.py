@@ -13,6 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from graftviz.kernels import inner_kernel
+
 
 class FactorOrder(NamedTuple):
     """Elimination order and the structure of the resulting factor.
@@ -113,10 +115,11 @@ def _unlink(heads, following, preceding, i, degree):
         preceding[following[i]] = preceding[i]
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _longer(array, length):
     grown = np.empty(length, dtype=array.dtype)
-    grown[: len(array)] = array
+    for k in range(len(array)):
+        grown[k] = array[k]
     return grown
 
 

@@ -29,6 +29,7 @@ import numpy as np
 from numba import njit
 
 from graftviz.inference.propagation import pair_belief
+from graftviz.kernels import inner_kernel
 
 # Share of the independent distribution that is mixed into every pair belief, so that canonical
 # correlations are below one even for deterministic pairs.
@@ -64,7 +65,7 @@ def square_roots(node_offsets, node_beliefs):
     return amplitudes
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def edge_term(belief, amplitudes, at_i, states_i, at_j, states_j, work, out):
     """Write D_e to `out`: its blocks ii, ij and jj, row-major, one after the other.
 
@@ -140,7 +141,7 @@ def edge_term(belief, amplitudes, at_i, states_i, at_j, states_j, work, out):
             out[below + a * q + b] = total
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def invert_positive(matrix, size):
     """Invert a symmetric positive definite matrix in place, by Gauss–Jordan elimination."""
     for k in range(size):
@@ -209,7 +210,7 @@ def inner_products(left, right, deep_left, deep_right, length, p, q, out):
             b += 1
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def unwhiten(whitened, amplitudes, at_i, states_i, at_j, states_j, half, out):
     """Write R_i W R_jᵀ to `out`."""
     p, q = states_i - 1, states_j - 1

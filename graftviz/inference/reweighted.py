@@ -27,6 +27,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from graftviz.kernels import inner_kernel
 from graftviz.model import PairwiseMRF
 
 _SMALL = 1e-250  # sums below this are recomputed in the log domain
@@ -131,7 +132,8 @@ def _scale(node_offsets, node_weights, edge_nodes, edge_offsets, appearance, wei
 def refresh_fields(graph, n_edges):
     """Recompute log F of all nodes from their weights and messages."""
     fields, messages, offsets = graph.fields, graph.messages, graph.node_offsets
-    fields[:] = graph.node_weights
+    for x in range(len(fields)):
+        fields[x] = graph.node_weights[x]
     at = 0
     for e in range(n_edges):
         rho = graph.appearance[e]
@@ -142,7 +144,7 @@ def refresh_fields(graph, n_edges):
                 at += 1
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def log_sum(values, states):
     """Return log Σ exp over the first `states` values."""
     highest = -np.inf
@@ -156,7 +158,7 @@ def log_sum(values, states):
     return highest + np.log(total)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def log_product(impossible, count, table, first, step, stride, other, out):
     """Write log Σ_k exp(table[first + x step + k stride] + other[k]) to ``out[x]``, x < `count`."""
     for x in range(count):

@@ -14,6 +14,7 @@ import numpy as np
 from numba import njit
 
 from graftviz.inference.beliefs import Beliefs
+from graftviz.kernels import inner_kernel
 from graftviz.model import PairwiseMRF
 
 
@@ -131,7 +132,7 @@ def strike_out(node_offsets, starts, neighbours, edges, edge_offsets, forbidden,
     return -1
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _count(possible, start, end):
     total = 0
     for x in range(start, end):

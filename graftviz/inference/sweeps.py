@@ -28,12 +28,13 @@ from graftviz.inference.lanes import (
     total,
     with_lane,
 )
+from graftviz.kernels import NO_WRAPPER, inner_kernel
 
 _SMALL = 1e-60  # messages and beliefs below this need the log domain
 _LEAST_PRODUCT, _MOST_PRODUCT = 1e-280, 1e280  # outside, 1 / x and its multiples lose digits
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def is_quick(states):
     """Return whether :func:`pass_quickly` has a kernel for this number of states."""
     return 2 <= states <= 5 or states == 8
@@ -75,7 +76,7 @@ def pass_quickly(states, arrays, first, end, step, residual):
 
 
 # Quotients follow IEEE 754: results are checked afterwards instead of guarding each division.
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", **NO_WRAPPER)
 def _pass(size, arrays, first, end, step, residual):
     """Update edges as :func:`pass_quickly` does, for ``len(size)`` states."""
     beliefs, messages, potentials, edge_nodes, node_offsets, edge_offsets, message_offsets = arrays

@@ -12,11 +12,13 @@ import math
 import numpy as np
 from numba import njit
 
+from graftviz.kernels import inner_kernel
+
 GOLDEN_ANGLE = math.pi * (3.0 - math.sqrt(5.0))
 TOUCHING = 1e-9  # below this distance, two nodes coincide and have no direction of separation
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _direction(i: int, j: int) -> tuple[float, float]:
     """Return a vector of length `TOUCHING` for coincident nodes, antisymmetric in i and j."""
     angle = GOLDEN_ANGLE * (i + j)

@@ -235,23 +235,12 @@ class _TableLoss:
         return value
 
 
-@njit(cache=True, nogil=True)
-def _incidence(edges, n):
+def _incidence(edges: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Return ``starts, incident``: node i has edges ``incident[starts[i]:starts[i + 1]]``."""
+    ends = edges.ravel()
     starts = np.zeros(n + 1, dtype=np.int64)
-    for e in range(edges.shape[0]):
-        starts[edges[e, 0] + 1] += 1
-        starts[edges[e, 1] + 1] += 1
-    for i in range(n):
-        starts[i + 1] += starts[i]
-    filled = starts[:-1].copy()
-    incident = np.empty(2 * edges.shape[0], dtype=np.int64)
-    for e in range(edges.shape[0]):
-        for side in range(2):
-            i = edges[e, side]
-            incident[filled[i]] = e
-            filled[i] += 1
-    return starts, incident
+    np.cumsum(np.bincount(ends, minlength=n), out=starts[1:])
+    return starts, np.argsort(ends, kind="stable") >> 1
 
 
 @njit(cache=True, nogil=True)
@@ -302,7 +291,8 @@ def _add_node_losses(
                     start = edge_offsets[e] + a * own_stride
                     for m in range(count):
                         logits[a, m] += edge_weights[start + seen[first + m] * partner_stride]
-            top[:count] = logits[0, :count]
+            for m in range(count):
+                top[m] = logits[0, m]
             for a in range(1, states):
                 for m in range(count):
                     top[m] = max(top[m], logits[a, m])

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from graftviz.kernels import inner_kernel
 from graftviz.regions.cuts import field_from, field_of
 from graftviz.regions.neighbourhood import inside_slots, slot_of
 from graftviz.regions.region_arrays import stored_sums, with_reserve, write_row
@@ -180,7 +181,7 @@ def solve_in_place(system, right):
         right[c] /= system[c, c]
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _dot(first, second):
     total = 0.0
     for m in range(len(second)):

@@ -11,10 +11,11 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from graftviz.kernels import inner_kernel
 from graftviz.regions.neighbourhood import table_of
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def by_oscillation(oscillation):
     """Return tanh(osc/4); 1 for an infinite oscillation, 0 for a negative one."""
     return np.tanh(0.25 * max(oscillation, 0.0))
@@ -38,7 +39,7 @@ def logistic_gap(low, high, d, e):
     return abs(logistic(t + d) - logistic(t + e))
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def pair_gains(flat, i, slot, gains):
     """Write max over x_k of w_ik[a, x_k] − w_ik[b, x_k] into gains[a, b].
 
@@ -57,7 +58,7 @@ def pair_gains(flat, i, slot, gains):
             gains[a, b] = best
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def flip_oscillation(flat, i, slot, x, y):
     """Return osc of w_ik[·, x] − w_ik[·, y] over the states x_i can have."""
     start, own, other, _ = table_of(flat, i, slot)
@@ -73,7 +74,7 @@ def flip_oscillation(flat, i, slot, x, y):
     return highest - lowest
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def is_finite_star(flat, i):
     """Return whether all weights around variable i are finite."""
     for a in range(flat.sizes[i]):

@@ -8,12 +8,12 @@ conditional is arbitrary; it is set to uniform, in the model and in the local mo
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from graftviz.kernels import inner_kernel
 from graftviz.regions.neighbourhood import table_of
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def joint_states(flat, i, slots, limit):
     """Return the number of joint states of the neighbours at `slots` of i, at most limit + 1."""
     count = 1
@@ -24,7 +24,7 @@ def joint_states(flat, i, slots, limit):
     return count
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def add_neighbours(flat, i, slots, logs, count):
     """Expand `count` rows of log-potentials of x_i over the joint states of more neighbours.
 
@@ -42,7 +42,7 @@ def add_neighbours(flat, i, slots, logs, count):
     return count
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def normalise(rows, count):
     """Turn the first `count` rows of log-potentials into distributions, in place."""
     states = rows.shape[1]
@@ -62,7 +62,7 @@ def normalise(rows, count):
             rows[c, a] /= total
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def total_variation(first, second):
     """Return ½ Σ |first − second|."""
     total = 0.0
@@ -71,7 +71,7 @@ def total_variation(first, second):
     return 0.5 * total
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def largest_by_neighbour(rows, stride, states):
     """Return the largest distance of two rows that differ only in the state of one neighbour.
 

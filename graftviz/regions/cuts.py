@@ -14,6 +14,7 @@ import numpy as np
 from numba import njit
 
 from graftviz.errors import InputError
+from graftviz.kernels import inner_kernel
 from graftviz.regions.conditionals import normalise
 from graftviz.regions.neighbourhood import FlatModel, Members, members, place_of, table_of
 
@@ -87,7 +88,7 @@ def field_of(flat, i, inside, fields):
     return field
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def field_from(flat, i, slot, fields):
     """Return the contribution of one outside neighbour to the field of i."""
     field = np.zeros(flat.sizes[i])
@@ -106,7 +107,7 @@ def field_from(flat, i, slot, fields):
     return field
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _one_update(flat, i, slot, fields):
     k = flat.neighbours[flat.starts[i] + slot]
     logs = flat.weights[flat.node_offsets[k] : flat.node_offsets[k + 1]].copy()
@@ -121,7 +122,7 @@ def _one_update(flat, i, slot, fields):
     return _softmax(logs)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _softmax(logs):
     row = np.empty((1, len(logs)))
     for a in range(len(logs)):

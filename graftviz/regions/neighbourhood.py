@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from graftviz.kernels import inner_kernel
 from graftviz.model import PairwiseMRF
 
 
@@ -53,7 +54,7 @@ def neighbours_of(model: PairwiseMRF, i: int) -> np.ndarray:
     return neighbours[starts[i] : starts[i + 1]]
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def place_of(inside, node):
     """Return the place of `node` among the members, or −1."""
     low, high = 0, len(inside.sorted)
@@ -82,7 +83,7 @@ def inside_slots(flat, i, inside):
     return slots[:count], places[:count]
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def slot_of(flat, i, neighbour):
     """Return the slot of a neighbour in the list of i."""
     low, high = flat.starts[i], flat.starts[i + 1]
@@ -95,7 +96,7 @@ def slot_of(flat, i, neighbour):
     return low - flat.starts[i]
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def table_of(flat, i, slot):
     """Return (start, own, other, states) of the weights between i and its neighbour k at a slot.
 

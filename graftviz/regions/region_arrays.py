@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from graftviz.kernels import inner_kernel
 from graftviz.regions.cuts import field_of
 from graftviz.regions.neighbourhood import inside_slots
 from graftviz.regions.star import NeighbourSums, neighbour_sums, rounding_reserve, star
@@ -80,7 +81,7 @@ def region_arrays(flat, nodes, inside, fields, limit):
     )
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def stored_sums(flat, region, p):
     """Return the neighbour sums of the variable at place p."""
     states = flat.sizes[region.nodes[p]]
@@ -109,7 +110,7 @@ def all_coefficients(flat, region, limit):
     return influence, perturbation, spread
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def write_row(flat, i, sums, places, field, limit, row):
     """Write the influence row of a variable, by place; return its perturbation and spread."""
     influence = np.empty(len(places))
@@ -119,7 +120,7 @@ def write_row(flat, i, sums, places, field, limit, row):
     return found
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def with_reserve(found, reserve):
     """Return perturbation and spread with the rounding reserve added; the spread is at most 1."""
     return found[0] + reserve, min(found[1] + reserve, 1.0)

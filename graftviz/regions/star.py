@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from graftviz.kernels import inner_kernel
 from graftviz.regions.closed_form import (
     by_oscillation,
     flip_oscillation,
@@ -114,7 +115,7 @@ def sums_with(flat, i, sums, slot):
     return NeighbourSums(inside, False, True, inner, outer)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _add(total, term, times):
     for a in range(total.shape[0]):
         for b in range(total.shape[1]):
@@ -177,7 +178,7 @@ def star(flat, i, sums, field, limit, influence):
     return perturbation, _spread_of_rows(full, local)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _outside_slots(degree, inside):
     """Return the slots that are not in `inside`, ascending."""
     is_outside = np.ones(degree, np.bool_)
@@ -192,7 +193,7 @@ def _outside_slots(degree, inside):
     return outside
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _extremes(rows, a):
     lowest, highest = 1.0, 0.0
     for c in range(len(rows)):
@@ -200,7 +201,7 @@ def _extremes(rows, a):
     return lowest, highest
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _spread_of_rows(full, local):
     """Bound the distance of any row of `full` from any row of `local` by their extremes."""
     states = full.shape[1]
@@ -214,7 +215,7 @@ def _spread_of_rows(full, local):
     return min(widest if states == 2 else min(above, below), 1.0)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _closed_form(flat, i, sums, field, influence, with_influence):
     """Bound the perturbation and the spread, and the influences if `with_influence`."""
     states = flat.sizes[i]
@@ -240,7 +241,7 @@ def _closed_form(flat, i, sums, field, influence, with_influence):
     return by_oscillation(shift), by_oscillation(spread)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _influence_by_flips(flat, i, inside, influence):
     for r in range(len(inside)):
         states = table_of(flat, i, inside[r])[3]
@@ -251,7 +252,7 @@ def _influence_by_flips(flat, i, inside, influence):
         influence[r] = by_oscillation(widest)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _influence_of_two(flat, i, inside, odds, inner, influence):
     """Write the influences on a variable of two states; `odds`: its log-odds without neighbours."""
     gains = np.empty((2, 2))
@@ -268,7 +269,7 @@ def _influence_of_two(flat, i, inside, odds, inner, influence):
                 influence[r] = max(influence[r], logistic_gap(low, high, d, e))
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _distances_of_two(own, field, inner, outer):
     """Return the perturbation and spread of a variable of two states, from its log-odds."""
     low, high = own - inner[0, 1], own + inner[1, 0]
@@ -280,7 +281,7 @@ def _distances_of_two(own, field, inner, outer):
     return perturbation, max(upward, downward)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def rounding_reserve(flat, i):
     """Return the amount to add to a perturbation so that rounding cannot invalidate a bound."""
     largest = 0.0

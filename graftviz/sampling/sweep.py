@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from graftviz.kernels import inner_kernel
 from graftviz.model import PairwiseMRF
 
 _CHAINS_TOGETHER = 256  # long enough for the vector unit, short enough for the caches
@@ -167,7 +168,7 @@ def _sweep(model, indicators, generator, sweeps):
             _choose_states(model, i, table, uniforms, indicators)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _draw_uniforms(generator, uniforms):
     """Advance every xoshiro128+ (Blackman and Vigna 2021) and write multiples of 2⁻²⁴ below 1."""
     first, second, third, fourth = generator[0], generator[1], generator[2], generator[3]
@@ -185,7 +186,7 @@ def _draw_uniforms(generator, uniforms):
         fourth[c] = np.uint32(s3 << np.uint32(11)) | np.uint32(s3 >> np.uint32(21))
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _log_odds(model, i, indicators, table):
     """Set row k of `table` to log₂ p(x_i = k | rest) / p(x_i = 0 | rest), for k ≥ 1."""
     chains = indicators.shape[1]
@@ -217,7 +218,7 @@ def _log_odds(model, i, indicators, table):
                 row_b[c] = sum_b + ((b0 * x0 + b1 * x1) + (b2 * x2 + b3 * x3))
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _cumulate(table, states, largest):
     """Turn log-odds into unnormalised cumulative probabilities, in place, the largest term 1."""
     chains = len(largest)
@@ -234,7 +235,7 @@ def _cumulate(table, states, largest):
         _add_term(table[k - 1], largest, table[k])
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _add_term(below, largest, row):
     """Set `row` to ``below + 2^(row − largest)``.
 
@@ -244,7 +245,7 @@ def _add_term(below, largest, row):
         row[c] = below[c] + _exp2(row[c] - largest[c])
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _exp2(exponent):
     """Return 2^exponent for exponent ≤ 0, at least 2⁻¹⁰⁰."""
     exponent = exponent if exponent > _LEAST_EXPONENT else _LEAST_EXPONENT
@@ -255,7 +256,7 @@ def _exp2(exponent):
     return power * np.int32((whole + np.int32(127)) << np.int32(23)).view(np.float32)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _choose_states(model, i, table, uniforms, indicators):
     """Invert the cumulative probabilities and write the indicator rows of variable i."""
     chains = len(uniforms)

@@ -19,6 +19,7 @@ from numba import njit
 from numba.extending import overload
 
 from graftviz.counts import PackedTable, table_cells
+from graftviz.kernels import inner_kernel
 
 _NO_NOISE = 1e-12  # noise at or below which a pair counts as constant
 _CONSTANT = 1e-9  # impurity below which a variable counts as constant
@@ -178,13 +179,13 @@ def belief_distance(cells, start, scale, beliefs, at_i, states_i, at_j, states_j
     return np.sqrt(total)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def pair_noise(impurity, i, j, rows):
     """Return √((1 - ‖b_i‖²)(1 - ‖b_j‖²) / N), the noise of scores that compare pair marginals."""
     return np.sqrt(impurity[i] * impurity[j] / rows)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _general_score(scoring, i, j, cells, start, rows, offsets):
     """Return the score of a pair if `is_plain` does not hold."""
     norm = distance(scoring.own, scoring.beliefs, offsets, i, j, cells, start, rows)

@@ -9,7 +9,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from graftviz.costs import GROWTH, CostPart, TableSize
 from graftviz.counts import planes_bytes
@@ -23,6 +22,7 @@ from graftviz.fitting.state_columns import (
     sum_by_state,
     with_columns,
 )
+from graftviz.kernels import inner_kernel
 from graftviz.model import PairwiseMRF
 from graftviz.scores.base import PairFit, PairNorm, Score, Scorer, ScorerInput, spread
 from graftviz.scores.kernels import (
@@ -63,7 +63,7 @@ def _noise(own, impurity, i, j, _rows):
     return _gradient_noise(own.conditionals, impurity, i, j)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _gradient_norm(own, i, j, cells, start):
     """Return the norm of the gradient of the pseudo-likelihood in the weights of a pair."""
     rows, columns = own.conditionals, own.columns
@@ -95,7 +95,7 @@ def _gradient_norm(own, i, j, cells, start):
     return np.sqrt(total)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _gradient_noise(rows, impurity, i, j):
     """Return 2 √(mean of the product of both conditional variances / N)."""
     place_i, place_j = rows.places[i], rows.places[j]

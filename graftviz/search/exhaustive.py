@@ -13,6 +13,7 @@ import numpy as np
 from numba import njit
 
 from graftviz.counts import PairCounts
+from graftviz.kernels import inner_kernel
 from graftviz.scores.kernels import ROOT, Scoring, score_slot, score_slots
 
 _SLACK = 1e-12  # rounding of a bound must not lose the maximum
@@ -38,7 +39,7 @@ def _scan_all(packed, store, scoring, drift, score, seen_drift, active, scratch)
     return best
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _count_above(base, drift, per_drift, i, at, bound):
     """Return the number of pairs (i, j), j > i, that may score more than `bound`.
 

@@ -143,7 +143,8 @@ def first_feasible(firsts, seconds, status, edges, elimination, most, rechecks, 
     room, merged = np.empty(n + 1, dtype=np.int64), np.empty(n + 1, dtype=np.int64)
     bits, ties = np.ones(n), np.zeros(n)
     with_edge = np.empty((len(edges) + 1, 2), dtype=np.int64)
-    with_edge[: len(edges)] = edges
+    for e in range(len(edges)):
+        with_edge[e, 0], with_edge[e, 1] = edges[e, 0], edges[e, 1]
     checked = 0
     for at in range(len(firsts)):
         i, j = firsts[at], seconds[at]
@@ -170,7 +171,8 @@ def first_feasible(firsts, seconds, status, edges, elimination, most, rechecks, 
         grown_starts, grown = neighbour_lists(n, with_edge)
         done, order, _ = greedy_order(grown_starts, grown, bits, MIN_FILL, ties, most + 1.0)
         if done:
-            found[:] = order
+            for k in range(n):
+                found[k] = order[k]
             return at, True, checked
         status[at] = REFUSED
     return -1, False, checked

@@ -15,6 +15,7 @@ import numpy as np
 from numba import njit
 
 from graftviz.counts import PairCounts, table_cells
+from graftviz.kernels import inner_kernel
 
 _ROWS_AT_ONCE = 64
 
@@ -28,7 +29,7 @@ class FoundFeature(NamedTuple):
     score: float
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def best_feature(cells, start, scale, beliefs, at_i, states_i, at_j, states_j):
     """Return (cell, score) of the best feature of a pair without active features.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from numba import njit
 
 
@@ -63,5 +64,5 @@ def pop(keys, ties, slots, size):
     slot = slots[0]
     last = size - 1
     keys[0], ties[0], slots[0] = keys[last], ties[last], slots[last]
-    sift_down(keys, ties, slots, 0, last)
+    sift_down(keys, ties, slots, np.int64(0), last)
     return slot

@@ -13,6 +13,7 @@ from numba import njit
 from graftviz.counts.pair_counts import table_cells
 from graftviz.fitting.clique_tables import CliqueTables
 from graftviz.fitting.likelihood_fit import Targets
+from graftviz.kernels import inner_kernel
 from graftviz.pairs import find_slot
 
 
@@ -140,7 +141,7 @@ def _component(
             gradients[first, second] = gradients[second, first] = np.sqrt(total)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _separators(tables, cliques):
     """Return the marginals of all scopes, in the layout of messages."""
     found = np.zeros(len(tables.messages))
@@ -153,7 +154,7 @@ def _separators(tables, cliques):
     return found
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _to_parent(tables, k, states, joint, begins, message, separators):
     """Compute the joint table with the parent of clique k from that with clique k."""
     parent, own = tables.parent[k], tables.states[k]
@@ -175,7 +176,7 @@ def _to_parent(tables, k, states, joint, begins, message, separators):
             into += 1
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _from_parent(tables, k, states, joint, begins, message, separators):
     """Compute the joint table with clique k from that with its parent."""
     parent, own = tables.parent[k], tables.states[k]

@@ -22,6 +22,7 @@ import numpy as np
 from numba import njit
 
 from graftviz.counts import add_pair
+from graftviz.kernels import inner_kernel
 from graftviz.pairs import find_slot
 from graftviz.search.heap import heapify, pop, push
 from graftviz.search.state import (
@@ -58,7 +59,7 @@ def random_below(random, bound):
     return np.int64(np.float64(random_word(random) >> np.uint64(11)) * (2.0**-53) * bound)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _store(state, store, i, j):
     slot = add_pair(store, i, j)
     state.undrawn[i] -= 1
@@ -66,14 +67,14 @@ def _store(state, store, i, j):
     return slot
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def undrawn_pairs(state, store):
     """Return the number of pairs without a slot."""
     n = len(state.boosts)
     return n * (n - 1) // 2 - store.pairs.size[0]
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _priority(state, store, slot, lam, history):
     """Return base - h_i - h_j; base is 0 if never tested (or history is ignored), else v."""
     boost = state.boosts[store.pairs.first[slot]] + state.boosts[store.pairs.second[slot]]
@@ -82,7 +83,7 @@ def _priority(state, store, slot, lam, history):
     return 1.0 - state.score[slot] / lam - boost
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def next_edge(state, store):
     """Remove the first edge from the queue.
 
@@ -108,7 +109,7 @@ def next_edge(state, store):
     return _draw_plain(state, store)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _skip_exhausted_hubs(state):
     """Advance to the first hub that still has a partner without a slot."""
     while state.sizes[HUB_AT] < state.sizes[N_HUBS]:
@@ -117,7 +118,7 @@ def _skip_exhausted_hubs(state):
         state.sizes[HUB_AT] += 1
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _draw_at_hub(state, store):
     """Draw a random undrawn pair at one of the hubs with the largest h."""
     start = state.sizes[HUB_AT]
@@ -146,7 +147,7 @@ def _draw_at_hub(state, store):
     return NO_EDGE
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _draw_plain(state, store):
     """Draw a random undrawn pair of plain nodes; all pairs at hubs must have slots."""
     n = len(state.boosts)
@@ -185,7 +186,7 @@ def enumerate_remainder(state, store):
     state.sizes[REMAINDER_LISTED] = 1
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def enqueue(state, store, slot, lam, history):
     """Add a slot to the queue at its current priority."""
     key = _priority(state, store, slot, lam, history)
@@ -223,7 +224,7 @@ def enqueue_screened(state, store, lam):
         enqueue(state, store, slot, lam, True)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def refill(state, store, round_number, lam, history):
     """Move the frozen list back to the queue, except for edges tested in this round.
 
@@ -293,7 +294,7 @@ def boost_hubs(state, store, is_hub, cumulative, lam, history):
     heapify(state.queue_keys, state.queue_ties, state.queue_slots, state.sizes[QUEUE_SIZE])
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _rekey(keys, slots, size, score, tested_in, boosts, first, second, lam, history):
     """Recompute the priority of every queue entry; it takes plain arrays for speed."""
     for k in range(size):
@@ -302,15 +303,17 @@ def _rekey(keys, slots, size, score, tested_in, boosts, first, second, lam, hist
         keys[k] = base - boosts[first[slot]] - boosts[second[slot]]
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _sort_hubs(state):
     """Sort hubs by decreasing h, ties in random order."""
     count = state.sizes[N_HUBS]
     for k in range(count - 1, 0, -1):
         other = random_below(state.random, k + 1)
         state.hubs[k], state.hubs[other] = state.hubs[other], state.hubs[k]
-    keys = np.empty(count, dtype=np.int64)
-    for k in range(count):
-        keys[k] = -state.boosts[state.hubs[k]]
-    order = np.argsort(keys, kind="mergesort")
-    state.hubs[:count] = state.hubs[:count][order]
+    hubs, boosts = state.hubs, state.boosts
+    for k in range(1, count):  # insertion sort, which is stable: hubs are few
+        hub, at = hubs[k], k
+        while at > 0 and boosts[hubs[at - 1]] < boosts[hub]:
+            hubs[at] = hubs[at - 1]
+            at -= 1
+        hubs[at] = hub

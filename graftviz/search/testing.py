@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 from numba import njit
 
 from graftviz.counts import count_slot
+from graftviz.kernels import inner_kernel
 from graftviz.scores.kernels import plain_score, score_slot, score_slots
 from graftviz.search.heap import heapify, push, sift_down
 from graftviz.search.queue import ENUMERATE_FIRST, NO_EDGE, next_edge, random_word, refill
@@ -22,14 +24,14 @@ from graftviz.trace import ADMITTED, DISPLACED_MINIMUM, PASSED, TOO_WEAK
 LIMIT, REACHED, EXHAUSTED, ENUMERATE = 0, 1, 2, 3
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _freeze(state, slot):
     state.frozen[state.sizes[FROZEN_SIZE]] = slot
     state.sizes[FROZEN_SIZE] += 1
     state.place[slot] = FROZEN
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _admit(state, slot, score, capacity):
     """Offer a violating edge to the reservoir; return verdict and displaced slot (or -1)."""
     size = state.sizes[RESERVOIR_SIZE]
@@ -45,12 +47,12 @@ def _admit(state, slot, score, capacity):
     displaced = slots[0]
     _freeze(state, displaced)
     keys[0], ties[0], slots[0] = score, random_word(state.random), slot
-    sift_down(keys, ties, slots, 0, size)
+    sift_down(keys, ties, slots, np.int64(0), size)
     state.place[slot] = RESERVED
     return DISPLACED_MINIMUM, displaced
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _current_score(state, slot, packed, store, scoring, scratch):
     """Return the score of a slot, computing it only if it may have changed."""
     at = 0.0
@@ -112,7 +114,7 @@ def run_tests(
             if start >= 0:
                 score = plain_score(i, j, cells, start, scale, offsets, beliefs, unit)
             else:
-                score = plain_score(i, j, scratch, 0, scale, offsets, beliefs, unit)
+                score = plain_score(i, j, scratch, np.int64(0), scale, offsets, beliefs, unit)
         else:
             score = _current_score(state, slot, packed, store, scoring, scratch)
         scores[slot] = score
@@ -135,7 +137,7 @@ def run_tests(
 def rescore_reservoir(state, packed, store, scoring, threshold, capacity, scratch):
     """Update the scores of R; move edges that do not violate, or exceed the capacity, to L."""
     keys, ties, slots = state.reservoir_keys, state.reservoir_ties, state.reservoir_slots
-    remaining = 0
+    remaining = np.int64(0)
     size = state.sizes[RESERVOIR_SIZE]
     current_scores(state, slots[:size], packed, store, scoring, scratch, keys)
     for k in range(size):
@@ -151,5 +153,5 @@ def rescore_reservoir(state, packed, store, scoring, threshold, capacity, scratc
         _freeze(state, slots[0])
         remaining -= 1
         keys[0], ties[0], slots[0] = keys[remaining], ties[remaining], slots[remaining]
-        sift_down(keys, ties, slots, 0, remaining)
+        sift_down(keys, ties, slots, np.int64(0), remaining)
     state.sizes[RESERVOIR_SIZE] = remaining

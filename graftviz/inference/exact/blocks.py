@@ -7,17 +7,18 @@ fastest. Where `in_logs` is true, products are sums of logarithms.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from graftviz.kernels import inner_kernel
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def fill(array, begin, count, value):
     """Set `count` entries, from `begin` on, to a value."""
     for i in range(begin, begin + count):
         array[i] = value
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def join_column(own, states, entries, at, in_logs):
     """Multiply `own` by a factor's entries for each v (add, in logarithms)."""
     for v in range(states):
@@ -27,7 +28,7 @@ def join_column(own, states, entries, at, in_logs):
             own[v] *= entries[at + v]
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def run_length(cliques, scope, inner, states, strides, f):
     """Return the number of consecutive factor entries that match consecutive block entries."""
     run = states
@@ -38,7 +39,7 @@ def run_length(cliques, scope, inner, states, strides, f):
     return run
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def join_table(block, source, entries, at, firsts, run, in_logs):
     """Set block = source · table, entry by entry (source + table, in logarithms)."""
     if in_logs:
@@ -65,7 +66,7 @@ def join_table(block, source, entries, at, firsts, run, in_logs):
                 block[begin + i] = source[begin + i] * entries[first + i]
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def add_to_table(entries, at, firsts, run, block):
     """Add a block to a table, entry by entry."""
     if run == len(block):
@@ -87,7 +88,7 @@ def add_to_table(entries, at, firsts, run, block):
                 entries[first + i] += block[begin + i]
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def index_block(cliques, scope, inner, states, strides, f, index):
     """Write the offset of the factor's entry for each entry of a block to `index`."""
     for v in range(states):
@@ -101,7 +102,7 @@ def index_block(cliques, scope, inner, states, strides, f, index):
         filled *= size
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def sum_out(block, factor, out, begin, count, in_logs):
     """Set out[begin + i] = Σ_v factor[v] · block[i, v]."""
     states = len(factor)
@@ -141,7 +142,7 @@ def sum_out(block, factor, out, begin, count, in_logs):
         out[begin + i] = total
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def spread(block, factor, belief, begin, totals, in_logs):
     """Set block[i, v] to belief[begin + i] · factor[v] block[i, v] / Σ_v factor[v] block[i, v]."""
     states = len(factor)
@@ -173,7 +174,7 @@ def spread(block, factor, belief, begin, totals, in_logs):
             block[i * states + v] *= factor[v] * share
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def column_sums(block, column):
     """Set column[v] = Σ_i block[i, v]."""
     states = len(column)

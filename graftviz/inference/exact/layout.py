@@ -15,6 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from graftviz.kernels import inner_kernel
+
 _MOST_LARGE = 4000  # largest number of tables that are stored in holes of variable size
 _LEEWAYS = (0.0, 0.4)  # share of a segment by which a cut may be moved
 _STEPS = 8  # slot sizes per power of two
@@ -198,7 +200,7 @@ def _allocate(parent, sizes, bounds, starts, children, kinds, kind):
     return first, again, belief, slots + free.counts[_HOLE_END]
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _reserve(free, kinds, kind, size):
     """Allocate space for a table; return its offset."""
     if kind >= 0:
@@ -226,7 +228,7 @@ def _reserve(free, kinds, kind, size):
     return at
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _release(free, kind, at, size):
     """Free the space of a table."""
     if kind >= 0:

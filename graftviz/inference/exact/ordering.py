@@ -16,6 +16,7 @@ import numpy as np
 from numba import njit
 
 from graftviz.inference.exact.traversal import depth_first, sweeps
+from graftviz.kernels import inner_kernel
 from graftviz.model import PairwiseMRF
 
 MOST_BITS = 62.0  # log₂ of the largest table to consider
@@ -359,7 +360,7 @@ def eliminate(order, starts, neighbours, sizes, most_work):
     return True, begins, _longer(scopes, used, used), parent, clique_sizes
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _longer(array, used, length):
     """Return an array of `length` that begins with the first `used` entries of `array`."""
     grown = np.empty(length, dtype=array.dtype)

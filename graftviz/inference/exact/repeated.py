@@ -108,7 +108,8 @@ def _run_all(cliques, tables, weights, node_offsets, rows, found, log_partitions
     """Run both passes for every row of node weights; `found` must be zero, log Z -inf."""
     n, nodes = len(node_offsets) - 1, rows.shape[1]
     for row in range(rows.shape[0]):
-        weights[:nodes] = rows[row]
+        for x in range(nodes):
+            weights[x] = rows[row, x]
         tables.is_log[:] = False
         tables.in_logs[:] = False
         for step in range(2):  # a single call site, because sweep is compiled for each

@@ -32,6 +32,7 @@ from graftviz.inference.exact.blocks import (
     spread,
     sum_out,
 )
+from graftviz.kernels import inner_kernel
 
 _BLOCK = 2048  # entries: 16 kB, so that a few blocks fit into the innermost cache
 _TINY = 1e-280  # smaller sums of products may be inaccurate because of underflow
@@ -71,7 +72,7 @@ def sweep(cliques, tables, weights, begin, end, only_to, down):
     return True
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _prepare(cliques, tables, weights, k):
     """Load the potentials of k, and decide whether it must be computed in logarithms.
 
@@ -92,7 +93,7 @@ def _prepare(cliques, tables, weights, k):
     return spans
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _scale(cliques, tables, k):
     """Scale the message of k to a maximum of 1; return False if it is zero everywhere."""
     entries = tables.entries
@@ -122,7 +123,7 @@ def _scale(cliques, tables, k):
     return True
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _load_potentials(cliques, tables, weights, k, in_logs):
     """Write the potentials of k, each scaled to a maximum of 1.
 
@@ -152,7 +153,7 @@ def _load_potentials(cliques, tables, weights, k, in_logs):
     return widest, total
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def turn_to_logs(cliques, tables, k):
     """Replace the messages to k by their logarithms, unless this has been done."""
     entries = tables.entries
@@ -165,7 +166,7 @@ def turn_to_logs(cliques, tables, k):
                 entries[i] = np.log(entries[i]) if entries[i] > 0.0 else -np.inf
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def factors_of(cliques, tables, k):
     """Return the offsets of the factors of k and of their beliefs, and their strides in scope k."""
     first, last = cliques.potential_starts[k], cliques.potential_starts[k + 1]
@@ -193,7 +194,7 @@ def factors_of(cliques, tables, k):
     return value_at, belief_at, strides
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _has_underflow(cliques, tables, k, value_at, strides):
     """Return whether a nonzero entry of the message of k may be inaccurate through underflow."""
     entries = tables.entries
@@ -217,7 +218,7 @@ def _has_underflow(cliques, tables, k, value_at, strides):
     return False
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _clear_beliefs(cliques, tables, k):
     """Set the beliefs of all factors of k to zero, and the belief of a root to 1."""
     entries = tables.entries
@@ -231,7 +232,7 @@ def _clear_beliefs(cliques, tables, k):
         fill(entries, cliques.marginal_at[f], cliques.states[k] * others, 0.0)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _process_clique(cliques, tables, k, value_at, belief_at, strides, in_logs, down):
     """Process the clique of k in blocks.
 
