@@ -122,9 +122,8 @@ def count_pair(packed, i, j, out):
         _copy_pair(packed, i, j, out)
     else:
         # Arrays are extracted from the tuple once, as each extraction costs a reference count.
-        _count_planes(
-            packed.planes, packed.plane_offsets, packed.margins, packed.node_offsets, i, j, out, 0
-        )
+        planes, starts, margins = packed.planes, packed.plane_offsets, packed.margins
+        _count_planes(planes, starts, margins, packed.node_offsets, i, j, out, np.int64(0))
 
 
 @inner_kernel

@@ -59,7 +59,7 @@ def table_cells(packed, store, slot, scratch):
 @njit(cache=True, nogil=True)
 def count_slot(packed, store, slot, scratch):
     """Count a slot's table into the cache, or into `scratch`; return its start or NOT_CACHED."""
-    i, j = store.pairs.first[slot], store.pairs.second[slot]
+    i, j = np.int64(store.pairs.first[slot]), np.int64(store.pairs.second[slot])
     states_i = packed.node_offsets[i + 1] - packed.node_offsets[i]
     states_j = packed.node_offsets[j + 1] - packed.node_offsets[j]
     size = states_i * states_j

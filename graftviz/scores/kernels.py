@@ -233,18 +233,14 @@ def score_slot(slot, packed, store, scoring, scratch):
 @njit(cache=True, nogil=True)
 def score_slots(slots, packed, store, scoring, scratch, out):
     """Write the scores of `slots` to `out`."""
-    if not scoring.is_plain:
-        for k in range(len(slots)):
-            out[k] = score_slot(slots[k], packed, store, scoring, scratch)
-        return
     first, second, cell_offsets = store.pairs.first, store.pairs.second, store.cell_offsets
     offsets, cells, scale = packed.node_offsets, store.cells, 1.0 / packed.rows
-    beliefs, unit = scoring.beliefs, scoring.unit
+    is_plain, beliefs, unit = scoring.is_plain, scoring.beliefs, scoring.unit
     for k in range(len(slots)):
         slot = slots[k]
         start = cell_offsets[slot]
-        if start < 0:
-            out[k] = score_slot(slot, packed, store, scoring, scratch)
-        else:
+        if is_plain and start >= 0:
             i, j = first[slot], second[slot]
             out[k] = plain_score(i, j, cells, start, scale, offsets, beliefs, unit)
+        else:
+            out[k] = score_slot(slot, packed, store, scoring, scratch)

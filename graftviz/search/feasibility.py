@@ -169,7 +169,9 @@ def first_feasible(firsts, seconds, status, edges, elimination, most, rechecks, 
         checked += 1
         with_edge[len(edges)] = i, j
         grown_starts, grown = neighbour_lists(n, with_edge)
-        done, order, _ = greedy_order(grown_starts, grown, bits, MIN_FILL, ties, most + 1.0)
+        done, order, _ = greedy_order(
+            grown_starts, grown, bits, np.int64(MIN_FILL), ties, most + 1.0
+        )
         if done:
             for k in range(n):
                 found[k] = order[k]

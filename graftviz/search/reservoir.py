@@ -36,7 +36,7 @@ from graftviz.search.testing import (
     ENUMERATE,
     LIMIT,
     current_scores,
-    rescore_reservoir,
+    restore_reservoir,
     run_tests,
 )
 from graftviz.trace import EdgeTests, ReservoirView
@@ -270,15 +270,10 @@ class ReservoirSearch:
     def rescore(self, scoring: Scoring, threshold: float) -> np.ndarray:
         """Update the scores of R after a refit; return the slots moved to L."""
         before = self.frozen_size
-        rescore_reservoir(
-            self.state,
-            self.counts.packed,
-            self.counts.store,
-            scoring,
-            threshold,
-            self.capacity,
-            self.counts.scratch,
-        )
+        state = self.state
+        size = int(state.sizes[RESERVOIR_SIZE])
+        self._write_scores(scoring, state.reservoir_slots[:size], state.reservoir_keys)
+        restore_reservoir(state, threshold, self.capacity)
         return self.state.frozen[before : self.frozen_size].copy()
 
     def last_scores(self) -> tuple[np.ndarray, np.ndarray]:
@@ -294,16 +289,16 @@ class ReservoirSearch:
         tested = self.state.tested_in[:size] > 0
         slots = np.flatnonzero(tested & (self.state.place[:size] != ACTIVE))
         scores = np.empty(len(slots))
-        current_scores(
-            self.state,
-            slots,
-            self.counts.packed,
-            self.counts.store,
-            scoring,
-            self.counts.scratch,
-            scores,
-        )
+        self._write_scores(scoring, slots, scores)
         return slots, scores
+
+    def _write_scores(self, scoring: Scoring, slots: np.ndarray, out: np.ndarray) -> None:
+        """Write the current scores of `slots` to `out`."""
+        packed, store, scratch = self.counts.packed, self.counts.store, self.counts.scratch
+        if len(scoring.drift) > 0:
+            current_scores(self.state, slots, packed, store, scoring, scratch, out)
+        else:
+            score_slots(slots, packed, store, scoring, scratch, out)
 
     def edges(self, slots: np.ndarray) -> np.ndarray:
         """Return the pairs of `slots`, int32, shape (k, 2)."""

@@ -7,7 +7,7 @@ from numba import njit
 
 from graftviz.counts import count_slot
 from graftviz.kernels import inner_kernel
-from graftviz.scores.kernels import plain_score, score_slot, score_slots
+from graftviz.scores.kernels import plain_score, score_slot
 from graftviz.search.heap import heapify, push, sift_down
 from graftviz.search.queue import ENUMERATE_FIRST, NO_EDGE, next_edge, random_word, refill
 from graftviz.search.state import (
@@ -67,10 +67,7 @@ def _current_score(state, slot, packed, store, scoring, scratch):
 
 @njit(cache=True, nogil=True)
 def current_scores(state, slots, packed, store, scoring, scratch, out):
-    """Write the current scores of `slots` to `out`."""
-    if len(scoring.drift) == 0:
-        score_slots(slots, packed, store, scoring, scratch, out)
-        return
+    """Write the current scores of `slots` to `out`, computing those that may have changed."""
     for k in range(len(slots)):
         out[k] = _current_score(state, slots[k], packed, store, scoring, scratch)
 
@@ -134,12 +131,15 @@ def run_tests(
 
 
 @njit(cache=True, nogil=True)
-def rescore_reservoir(state, packed, store, scoring, threshold, capacity, scratch):
-    """Update the scores of R; move edges that do not violate, or exceed the capacity, to L."""
+def restore_reservoir(state, threshold, capacity):
+    """Restore R after its scores changed: move what does not violate, or has no room, to L.
+
+    The new scores are in `reservoir_keys`. They are computed by another kernel, because a kernel is
+    compiled again within each kernel that calls it.
+    """
     keys, ties, slots = state.reservoir_keys, state.reservoir_ties, state.reservoir_slots
     remaining = np.int64(0)
     size = state.sizes[RESERVOIR_SIZE]
-    current_scores(state, slots[:size], packed, store, scoring, scratch, keys)
     for k in range(size):
         slot, score = slots[k], keys[k]
         state.score[slot] = score

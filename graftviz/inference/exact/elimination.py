@@ -73,7 +73,7 @@ def eliminated(edges: np.ndarray, cardinalities: np.ndarray, order: np.ndarray) 
     order : int64 array, shape (n,)
     """
     starts, neighbours = neighbour_lists(len(cardinalities), edges)
-    order = np.ascontiguousarray(order, dtype=np.int64)
+    order = np.array(order, dtype=np.int64)
     sizes = cardinalities.astype(np.float64)
     _, begins, scopes, parent, clique_sizes = eliminate(order, starts, neighbours, sizes, np.inf)
     place = np.empty_like(order)

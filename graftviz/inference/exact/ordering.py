@@ -81,7 +81,8 @@ def best_scopes(model: PairwiseMRF) -> Scopes | None:
 
 
 def _cheapest(model: PairwiseMRF) -> Scopes | None:
-    incidence = model.incidence
+    # Copies, which are writable: numba compiles kernels apart for read-only arrays.
+    starts, neighbours = model.incidence.starts.copy(), model.incidence.neighbours.copy()
     bits = np.log2(model.cardinalities.astype(np.float64))
     sizes = model.cardinalities.astype(np.float64)
     best: Scopes | None = None
@@ -89,15 +90,13 @@ def _cheapest(model: PairwiseMRF) -> Scopes | None:
     def consider(order: np.ndarray) -> None:
         nonlocal best
         most = np.inf if best is None else best.work
-        found = eliminate(order, incidence.starts, incidence.neighbours, sizes, most)
+        found = eliminate(order, starts, neighbours, sizes, most)
         if found[0]:
             best = Scopes(order, *found[1:])
 
     none, work = np.zeros(model.n_variables), 0
     for kind in (_MIN_WEIGHT, _MIN_FILL, _WEIGHTED_FILL):
-        done, order, looked = greedy_order(
-            incidence.starts, incidence.neighbours, bits, kind, none, MOST_BITS
-        )
+        done, order, looked = greedy_order(starts, neighbours, bits, kind, none, MOST_BITS)
         work = max(work, looked)
         if done:
             consider(order)
@@ -105,15 +104,13 @@ def _cheapest(model: PairwiseMRF) -> Scopes | None:
             return best  # no order is better
         if not done and model.n_variables - len(order) > _HOPELESS:
             break
-    for order in sweeps(incidence.starts, incidence.neighbours):
+    for order in sweeps(starts, neighbours):
         consider(order)
     if best is not None and work * _RESTARTS <= _RESTART_WORK:
         rng = np.random.default_rng(0)
         for _ in range(_RESTARTS):
             ties = rng.random(model.n_variables)
-            done, order, _ = greedy_order(
-                incidence.starts, incidence.neighbours, bits, _MIN_FILL, ties, MOST_BITS
-            )
+            done, order, _ = greedy_order(starts, neighbours, bits, _MIN_FILL, ties, MOST_BITS)
             if done:
                 consider(order)
     return best
@@ -121,10 +118,10 @@ def _cheapest(model: PairwiseMRF) -> Scopes | None:
 
 def scopes_along(model: PairwiseMRF, order: np.ndarray) -> Scopes | None:
     """Return the scopes of a given order; None if a table exceeds 2⁶² entries."""
-    incidence = model.incidence
+    starts, neighbours = model.incidence.starts.copy(), model.incidence.neighbours.copy()
     sizes = model.cardinalities.astype(np.float64)
-    order = np.ascontiguousarray(order, dtype=np.int64)
-    found = eliminate(order, incidence.starts, incidence.neighbours, sizes, np.inf)
+    order = np.array(order, dtype=np.int64)
+    found = eliminate(order, starts, neighbours, sizes, np.inf)
     return Scopes(order, *found[1:]) if found[0] else None
 
 

@@ -83,10 +83,14 @@ class RepeatedTree:
             for row, weights in enumerate(rows):
                 found[row], log_partitions[row] = self._from_new_tree(weights)
             return found, log_partitions
+        weights = self.model.weights.copy()
+        view = weights.view()  # read-only: numba compiles kernels apart for writable arrays
+        view.flags.writeable = False
         _run_all(
             self._cliques,
             self._tables,
-            self.model.weights.copy(),
+            weights,
+            view,
             self.model.node_offsets,
             rows,
             found,
@@ -104,8 +108,11 @@ class RepeatedTree:
 
 
 @njit(cache=True, nogil=True)
-def _run_all(cliques, tables, weights, node_offsets, rows, found, log_partitions):
-    """Run both passes for every row of node weights; `found` must be zero, log Z -inf."""
+def _run_all(cliques, tables, weights, view, node_offsets, rows, found, log_partitions):
+    """Run both passes for every row of node weights; `found` must be zero, log Z -inf.
+
+    `view` is a read-only view of `weights`, which receive each row.
+    """
     n, nodes = len(node_offsets) - 1, rows.shape[1]
     for row in range(rows.shape[0]):
         for x in range(nodes):
@@ -113,7 +120,7 @@ def _run_all(cliques, tables, weights, node_offsets, rows, found, log_partitions
         tables.is_log[:] = False
         tables.in_logs[:] = False
         for step in range(2):  # a single call site, because sweep is compiled for each
-            if not sweep(cliques, tables, weights, 0, n, -1, step == 1):
+            if not sweep(cliques, tables, view, np.int64(0), n, np.int64(-1), step == 1):
                 break
             if step == 0:
                 log_partitions[row] = tables.log_scale.sum()
