@@ -206,6 +206,7 @@ def _use_own_files(caching: Any) -> None:
 
 def _patch_locator(locator: Any, numba: Any) -> None:
     usual_path, usual_stamp = locator.get_cache_path, locator.get_source_stamp
+    usual_ensure = locator.ensure_cache_path
 
     def get_cache_path(self: Any) -> str:
         chosen, file = Path(usual_path(self)), _own_file(self._py_file)
@@ -221,7 +222,16 @@ def _patch_locator(locator: Any, numba: Any) -> None:
         file = _own_file(self._py_file)
         return usual_stamp(self) if file is None else source_digest(file)
 
+    def ensure_cache_path(self: Any) -> None:
+        try:
+            usual_ensure(self)
+        except OSError:
+            # The chosen directory may be read-only: kernels that are there already can be used.
+            if not os.environ.get(VARIABLE) or not any(Path(self.get_cache_path()).glob("*.nbc")):
+                raise
+
     locator.get_cache_path, locator.get_source_stamp = get_cache_path, get_source_stamp
+    locator.ensure_cache_path = ensure_cache_path
 
 
 def tolerate_errors(caching: Any) -> None:

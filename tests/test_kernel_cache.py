@@ -299,3 +299,37 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     assert errors.count("\n") == 1
     assert "could not be kept" in errors
     assert not list(package.kernels.rglob("*.nbc*"))
+
+
+# Refuses all changes of files, as a read-only file system does.
+READ_ONLY = """
+import os, sys
+
+def refuse(event, arguments):
+    changes = event in ("os.mkdir", "os.remove", "os.rename", "os.utime")
+    if event == "open":
+        changes = (arguments[2] or 0) & (os.O_WRONLY | os.O_RDWR)
+    if changes:
+        raise PermissionError(13, "read-only", str(arguments[0]))
+
+sys.addaudithook(refuse)
+"""
+
+
+def test_kernels_on_a_read_only_disk_are_used_and_others_compiled_with_one_line(package):
+    read_only = READ_ONLY + THREE.format(before="")
+    output, errors = package.run(read_only)
+    assert output == f"{VALUES} 6"
+    assert errors.count("\n") == 1
+    assert "cannot be kept on this machine" in errors
+    assert not package.kernels.exists()
+
+    package.run(THREE.format(before=""))
+    assert package.run(read_only) == (f"{VALUES} 0", "")
+    removed = [path for path in package.files() if path.name.startswith("outer")][1:]
+    for path in removed:
+        path.unlink()
+    output, errors = package.run(read_only)
+    assert output == f"{VALUES} {len(removed)}"
+    assert errors.count("\n") == 1
+    assert "could not be kept" in errors

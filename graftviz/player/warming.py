@@ -135,7 +135,8 @@ class Workers:
 
 def can_store() -> bool:
     """Return whether compiled kernels are stored in a cache; without it workers are of no use."""
-    return _marks() is not None
+    marks = _marks()
+    return marks is not None and os.access(marks.parent, os.W_OK)
 
 
 def missing_jobs() -> list[Rehearsal]:
