@@ -38,7 +38,7 @@ def test_the_first_run_says_that_it_compiles_and_later_ones_say_nothing(tmp_path
         )
         return done.stdout, done.stderr
 
-    notice = "Compiling the engine, once per installation: about 10 seconds.\n"
+    notice = "Compiling the engine, once per installation: about 12 seconds.\n"
     assert learn() == ("7\n", notice)
     assert learn() == ("7\n", "")
 

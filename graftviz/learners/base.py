@@ -51,6 +51,8 @@ class Learner(ABC):
         Whether it activates single features instead of edges.
     smaller : str
         Learner that does the same in less memory, and why; empty if there is none.
+    compile_seconds : float
+        Processor time that compiles the kernels of a run.
     """
 
     name: ClassVar[str] = ""
@@ -63,6 +65,7 @@ class Learner(ABC):
     by_score: ClassVar[bool] = False
     by_feature: ClassVar[bool] = False
     smaller: ClassVar[str] = ""
+    compile_seconds: ClassVar[float] = 25.0
 
     def __post_init__(self) -> None:
         normalise_options(self)
@@ -116,7 +119,7 @@ class Learner(ABC):
 
     def compilation(self) -> Compilation:
         """Return the compilation of the kernels of a run."""
-        return Compilation(seconds=10.0)
+        return Compilation(self.compile_seconds)
 
     def automatic(self, counts: PairCounts, *, has_rows: bool = True) -> dict[str, Any]:
         """Return the values that rules give to automatic options on the counted data, by name.

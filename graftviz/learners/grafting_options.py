@@ -115,7 +115,7 @@ class GraftingOptions(Learner):
         by_rows = methods(self).objective == PSEUDO_LIKELIHOOD
         solver = "the solver of the pseudo-likelihood" if by_rows else "the solver"
         return Compilation(
-            75.0 if by_rows else 45.0, (solver, "belief propagation", "the edge queue")
+            50.0 if by_rows else 40.0, (solver, "belief propagation", "the edge queue")
         )
 
     def __post_init__(self) -> None:

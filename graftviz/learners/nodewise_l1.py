@@ -58,6 +58,7 @@ class NodewiseL1(Learner):
     )
     source: ClassVar[str] = "Ravikumar, Wainwright and Lafferty (2010); Jalali et al. (2011)"
     sentences: ClassVar[str] = "path"
+    compile_seconds: ClassVar[float] = 10.0
     pseudocode: ClassVar[tuple[CodeLine, ...]] = (
         CodeLine("count", 0, "s = ‖pᵢpⱼᵀ − p_D‖ / d of all pairs; λ starts at the largest"),
         CodeLine("lower", 0, "for each λ of the path, downwards"),
