@@ -177,7 +177,7 @@ with ThreadPoolExecutor(4) as pool:
 def test_the_cache_is_the_same_if_numba_was_imported_before(package):
     first = "import numba, numba.core.dispatcher\n"
     assert package.run(first + THREE.format(before="")) == (f"{VALUES} 6", "")
-    slp = "from numba.core import config; assert config.SLP_VECTORIZE == 1"
+    slp = "from numba.core import config; assert (config.SLP_VECTORIZE, config.OPT) == (1, 1)"
     assert package.run(THREE.format(before="") + slp) == (f"{VALUES} 0", "")
     assert package.run(first + THREE.format(before="") + slp) == (f"{VALUES} 0", "")
 

@@ -111,7 +111,10 @@ class OpenPage:
 def _grow(page: OpenPage) -> dict[str, Any]:
     """Return the run of the Grow page."""
     found = page.ask_until(
-        lambda known: {"run": known.get("run"), "from": 1, "count": _EVERYTHING},
+        lambda known: {
+            **{"run": known.get("run"), "from": 1, "count": _EVERYTHING},
+            "header": "header" not in known,  # it was in an earlier message of a recorded run
+        },
         lambda known: "header" in known and known["feed"]["outcome"] and known["feed"]["from"] == 1,
     )
     return {"header": found["header"], **_feed_record(found["feed"])}
