@@ -173,6 +173,12 @@ def test_what_the_page_opens_with_needs_no_later_job() -> None:
         job()
     before = signatures()
     watch(BestChoice(preset=PAGE_PRESET), known=True)
+    assert signatures() == before
+
+
+def test_the_first_later_job_compiles_what_draws_rows() -> None:
+    later_jobs()[0]()
+    before = signatures()
     for graph in (karate_graph(), les_miserables_graph()):
         network_sample(graph, edge_sigma=0.5)
     assert signatures() == before
