@@ -50,7 +50,7 @@ def test_the_command_line_example_runs(tmp_path: Path) -> None:
     # The arena and the papers' experiments take longer and have tests of their own.
     pattern = r"^\.venv/bin/python (-m graftviz (?!arena|reproduce).*)$"
     lines = re.findall(pattern, README, re.MULTILINE)
-    assert len(lines) == 3
+    assert len(lines) == 4
     for line in lines:
         done = subprocess.run(
             [sys.executable, *shlex.split(line)],

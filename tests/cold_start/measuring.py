@@ -26,6 +26,7 @@ import graftviz as gv
 table = gv.read_table("sample_data/scale-free-60/table.csv")
 gv.learn(table, gv.BestChoice(preset={preset!r}))
 """
+APP = ("plays", "moved", "compiled")  # times of the app, one after the other
 PLAYER = ".gv-player .gv-body:not([hidden])"
 NOTE = "Still compiling"
 
@@ -37,15 +38,15 @@ def clone(folder: Path) -> Path:
     return path
 
 
-def app_times(folder: Path, *, until: str | None = None, shots: Path | None = None) -> Times:
+def app_times(folder: Path, *, until: str, shots: Path | None = None) -> Times:
     """Start the app and return seconds from the command to what is seen in a browser.
 
     Parameters
     ----------
     folder : Path
         Clone of the project.
-    until : str, optional
-        Last time that is needed: "plays" or "moved"; default: "compiled".
+    until : str
+        Last time of `APP` that is needed.
     shots : Path, optional
         Folder for screenshots.
 
@@ -97,7 +98,7 @@ class _Watch:
             self.page.screenshot(path=self._shots / f"{self._due.pop(0)}.png")
 
 
-def _times(watch: _Watch, url: str, until: str | None) -> Times:
+def _times(watch: _Watch, url: str, until: str) -> Times:
     page, times = watch.page, {}
 
     def opens() -> bool:
