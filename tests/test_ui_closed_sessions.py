@@ -11,6 +11,7 @@ from unittest.mock import Mock
 from weakref import ReferenceType, ref
 
 import pytest
+from streamlit import delta_generator
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.Common_pb2 import FileURLs
 from streamlit.proto.WidgetStates_pb2 import WidgetStates
@@ -30,6 +31,7 @@ from graftviz.ui.streamlit_runtime import (
     end_closed_sessions,
     end_expired_sessions,
     share_uploaded_bytes,
+    skip_use_warning,
 )
 
 KEPT = 0.2  # seconds
@@ -241,6 +243,18 @@ def test_the_server_looks_for_them_as_long_as_it_runs(monkeypatch: pytest.Monkey
     assert told[0] == "memory"
     assert told[2:] == ["looking", "serving", "closed", "over"]
     assert told[1] == "threads", "in a thread of its own"
+
+
+def test_streamlit_does_not_look_for_an_interactive_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[str] = []
+    monkeypatch.setattr(delta_generator, "_use_warning_has_been_displayed", False)
+    monkeypatch.setattr(delta_generator.env_util, "is_repl", lambda: bool(looks.append("looks")))
+    skip_use_warning()
+    delta_generator._maybe_print_use_warning()
+    assert not looks
+    delta_generator._use_warning_has_been_displayed = False
+    delta_generator._maybe_print_use_warning()
+    assert looks, "the names are those that Streamlit uses"
 
 
 # Copies of uploaded files, which Streamlit makes in every run of a page.

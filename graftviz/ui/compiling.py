@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from graftviz.serving.scheduler import foreground
 from graftviz.texts import page_text
 from graftviz.ui.boundary import bounded
 from graftviz.ui.engine import WarmUp
@@ -29,8 +30,9 @@ def engine_is_ready(engine: WarmUp, page: str, *, is_needed: bool = True) -> boo
     """
     # The container comes first: a later notice must not move the view, or the browser reloads it.
     above = st.container()
-    patience = QUIET_SECONDS if is_needed else 0.0
-    if st.session_state.get(_GOES_ON) or engine.ready.wait(patience):
+    with foreground.waiting():
+        is_ready = engine.ready.wait(QUIET_SECONDS if is_needed else 0.0)
+    if is_ready or st.session_state.get(_GOES_ON):
         if engine.failure:
             above.warning(plain(engine.failure))
         return True

@@ -15,9 +15,11 @@ import streamlit as st
 from graftviz.player.rehearsal import Rehearsal, first_jobs, later_jobs, page_jobs
 from graftviz.player.warming import Workers, can_store, mark, missing_jobs
 from graftviz.serving.logs import log_exception
+from graftviz.serving.scheduler import foreground
 
 _KNOWN_SHARE = 0.3  # of the work, after which the time left follows from the time so far alone
 _MOST_SHARE = 0.98  # before the end
+_GIVE_WAY = 3.0  # seconds since the start, in which pages that are drawn come first
 _LOADING = 0.03  # time to load stored kernels, as a part of the time to compile them
 log = logging.getLogger(__name__)
 
@@ -109,10 +111,16 @@ class WarmUp:
     def _do_all(self) -> None:
         for jobs, done in ((self._first, self.ready), (self._later, self.finished)):
             for job in jobs:
+                self._give_way()
                 self._do(job)
                 self._done += 1
             _freeze()
             done.set()
+
+    def _give_way(self) -> None:
+        """Wait while a page is drawn, for a limited time: it does not need the engine at first."""
+        while foreground.at_work and self.seconds < _GIVE_WAY:
+            time.sleep(0.02)
 
     def _do(self, job: Rehearsal) -> None:
         if self.workers is not None:

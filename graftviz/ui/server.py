@@ -26,6 +26,7 @@ from graftviz.ui.streamlit_runtime import (
     end_closed_sessions,
     leave_pages_to_app,
     share_uploaded_bytes,
+    skip_use_warning,
 )
 
 _HOSTS = "server.allowedHosts"
@@ -67,6 +68,7 @@ async def announced(_app: Any) -> AsyncIterator[None]:
     sys.stdout.write(greeting(address, url))
     sys.stdout.flush()
     leave_pages_to_app()
+    skip_use_warning()
     share_uploaded_bytes()
     configure_allocator()  # before threads exist, which would use separate memory arenas
     filter_foreign_text()

@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from streamlit import delta_generator
 from streamlit.runtime import get_instance
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
@@ -169,6 +170,14 @@ def leave_pages_to_app() -> None:
     Without this, Streamlit takes the files in the folder `pages` for the pages of the app.
     """
     PagesManager.uses_pages_directory = False
+
+
+def skip_use_warning() -> None:
+    """Skip Streamlit's check for an interactive Python, half of the time of the first page.
+
+    It reads the source of every function that is running.
+    """
+    delta_generator._use_warning_has_been_displayed = True
 
 
 async def end_closed_sessions(
