@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import logging
+import math
 import threading
 import time
 from collections.abc import Iterable
@@ -20,6 +21,7 @@ from graftviz.serving.scheduler import foreground
 _KNOWN_SHARE = 0.3  # of the work, after which the time left follows from the time so far alone
 _MOST_SHARE = 0.98  # before the end
 _GIVE_WAY = 3.0  # seconds since the start, in which pages that are drawn come first
+_CALM = 0.8  # seconds after a page was drawn, in which its view asks for more
 _LOADING = 0.03  # time to load stored kernels, as a part of the time to compile them
 log = logging.getLogger(__name__)
 
@@ -119,8 +121,11 @@ class WarmUp:
 
     def _give_way(self) -> None:
         """Wait while a page is drawn, for a limited time: it does not need the engine at first."""
-        while foreground.at_work and self.seconds < _GIVE_WAY:
+        drawn = time.monotonic() if foreground.at_work else -math.inf
+        while self.seconds < _GIVE_WAY and time.monotonic() - drawn < _CALM:
             time.sleep(0.02)
+            if foreground.at_work:
+                drawn = time.monotonic()
 
     def _do(self, job: Rehearsal) -> None:
         if self.workers is not None:
