@@ -52,9 +52,10 @@ def show_engine(engine: WarmUp, note: str, least: float = 0.0) -> None:
     note : str
         Sentence, which replaces ``{}`` by the seconds so far.
     least : float
-        Seconds of compilation after which the note is shown.
+        Seconds after which the note is shown also if no processes compile, as kernels may be loaded.
     """
-    if not engine.finished.is_set() and engine.seconds > least:
+    is_compiling = engine.workers is not None or engine.seconds > least
+    if is_compiling and not engine.finished.is_set():
         _show_rest(engine, note)
 
 
