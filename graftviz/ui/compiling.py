@@ -52,7 +52,7 @@ def show_engine(engine: WarmUp, note: str, least: float = 0.0) -> None:
     note : str
         Sentence, which replaces ``{}`` by the seconds so far.
     least : float
-        Seconds after which the note is shown also if no processes compile, as kernels may be loaded.
+        Seconds after which the note is shown also if no processes compile.
     """
     is_compiling = engine.workers is not None or engine.seconds > least
     if is_compiling and not engine.finished.is_set():
