@@ -116,17 +116,7 @@ def _times(watch: _Watch, url: str, until: str) -> Times:
     page.get_by_role("button", name="Pause", exact=True).click()
     if until == "plays":
         return times
-    alpha = page.get_by_role("slider", name=re.compile("^α")).first
-    before = alpha.get_attribute("aria-valuenow")
-
-    def is_moved() -> bool:
-        # A key that is pressed while the page is drawn again can be lost.
-        if alpha.get_attribute("aria-valuenow") == before:
-            alpha.press("ArrowLeft")
-            page.wait_for_timeout(500)
-        return alpha.get_attribute("aria-valuenow") != before
-
-    watch.seconds(is_moved)
+    page.get_by_role("slider", name=re.compile("^α")).first.press("ArrowLeft")
     times["moved"] = watch.seconds(lambda: "α 0.7 " in page.locator(".gv-head").inner_text() + " ")
     if until == "moved":
         return times
