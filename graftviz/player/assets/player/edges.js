@@ -13,6 +13,9 @@ const MISSING = 0.75; // opacity of a missing edge
 const HAZE = 0.3; // opacity of missing edges that are too many for dotted lines
 const GONE = 0.75; // opacity of an edge that was removed in the shown step
 const WIDTH_LEVELS = 2.5; // per px
+const MISSING_INK = 0.12; // largest share of the picture that missing edges may cover
+const FEW_FRESH = 12; // new edges of a step; more have a narrower light
+const EDGE_KINDS = ["plain", "right", "wrong"];
 export const MISSING_LINE = { style: "dotted" };
 
 export class EdgeLayer {
@@ -24,6 +27,7 @@ export class EdgeLayer {
   setRun(log) {
     this.log = log;
     this.pairs = [];
+    this.kinds = [];
   }
 
   pair(e) {
@@ -33,7 +37,7 @@ export class EdgeLayer {
   /** True edges not found yet. Dots take time to draw: many long lines have fewer dots, or are thin lines. */
   missing(palette) {
     const { at, now, region } = this.view;
-    const edges = this.log.header.truth.filter(([i, j]) => this.log.edgeAt(i, j, now.t) < 0);
+    const edges = this.view.strongest(this.log.missingAt(now.t), { width: 0.8, share: MISSING_INK, words: (some, all) => `${some} of ${all} missing edges` });
     const length = edges.reduce((sum, [i, j]) => sum + Math.abs(at[i][0] - at[j][0]) + Math.abs(at[i][1] - at[j][1]), 0);
     const period = Math.max(5, length / DOTS);
     const haze = period > 10;
@@ -43,15 +47,18 @@ export class EdgeLayer {
   }
 
   kindOf(e) {
-    return { true: "right", false: "wrong", null: "plain" }[this.log.isTrue(...this.pair(e))];
+    return (this.kinds[e] ??= { true: "right", false: "wrong", null: "plain" }[this.log.isTrue(this.log.sources[e], this.log.targets[e])]);
   }
 
   width(e) {
-    const { now, then, part, camera } = this.view;
+    const { now, then, part } = this.view;
     const share = (snapshot) => (snapshot.norms[e] ?? 0) / (snapshot.topNorm || 1);
     const strength = lerp(share(then), share(now), part);
-    const base = clamp(10 / Math.sqrt(this.log.n) + 0.45, 0.7, 2.1) * camera.zoom ** 0.35;
-    return base * (0.45 + 1.75 * Math.sqrt(strength));
+    return this.baseWidth * (0.45 + 1.75 * Math.sqrt(strength));
+  }
+
+  get baseWidth() {
+    return clamp(10 / Math.sqrt(this.log.n) + 0.45, 0.5, 2.1) * this.view.camera.zoom ** 0.35;
   }
 
   /** Level of an edge's stability; the highest one where it is unknown or not shown. */
@@ -85,12 +92,23 @@ export class EdgeLayer {
     const isNear = (e) => region.holds(e) ?? (!selection || this.touches(e, selection));
     const level = (e) => Math.round(this.width(e) * WIDTH_LEVELS);
     // Edges of one look are drawn at once.
-    const looks = Map.groupBy(steady, (e) => [isNear(e), this.kindOf(e), level(e), this.sureness(e), log.isPartial(e, now.t)].join());
+    const look = (e) => (((64 * EDGE_KINDS.indexOf(this.kindOf(e)) + Math.min(level(e), 63)) * 2 + isNear(e)) * 2 + log.isPartial(e, now.t)) * (SURE_LEVELS + 1) + this.sureness(e);
+    const looks = Map.groupBy(this.inSight(steady, isNear), look);
     const steadies = [...looks.values()].sort(([a], [b]) => isNear(a) - isNear(b)).map((edges) => {
       const [e] = edges;
       return this.look(palette, edges, level(e) / WIDTH_LEVELS, (isNear(e) ? ACTIVE : ASIDE) * this.opacity(this.sureness(e)));
     });
     return [steadies, gone.map((e) => this.leaving(palette, e, p, before)), this.fresh.map((e) => this.arriving(palette, e, p, before)), this.chosen(palette)];
+  }
+
+  /** The edges that are drawn of steady ones: in sight, and not too weak; those of a selection in any case. */
+  inSight(edges, isNear) {
+    const { now, app: { selection } } = this.view;
+    const pairs = edges.map((e) => this.pair(e));
+    const number = new Map(pairs.map((pair, k) => [pair, edges[k]]));
+    const width = this.baseWidth * (0.45 + 1.75 * 0.7);
+    return this.view.strongest(pairs, { strength: (k) => (now.norms[edges[k]] ?? 0) / (now.topNorm || 1), width,
+      keeps: (pair) => selection !== null && isNear(number.get(pair)), words: (some, all) => `the ${some} strongest of ${all} edges` }).map((pair) => number.get(pair));
   }
 
   /** Edges of one look, all partial or none: false ones are dashed, of partial ones every gap holds a dot. */
@@ -103,12 +121,16 @@ export class EdgeLayer {
       dash: isPartial ? [dash, gap, 1.2 + 0.3 * width, gap] : kind === "wrong" ? [dash, gap] : [] };
   }
 
+  get lightShare() {
+    return clamp(FEW_FRESH / (this.fresh.length || 1), 0.3, 1);
+  }
+
   arriving(palette, e, p, before) {
     const { part } = this.view;
     const isNew = this.log.born[e] > before;
     const since = this.log.grewAt(e, this.view.now.t);
     const light = since > before ? part : 1 - clamp(p - since, 0, 1);
-    const glow = lit(palette, { edges: [this.pair(e)], width: this.width(e) + 4 + 4 * light, alpha: light });
+    const glow = lit(palette, { edges: [this.pair(e)], width: this.width(e) + (4 + 4 * light) * this.lightShare, alpha: light });
     return [glow, (isNew || light > 0.5) && this.look(palette, [e], this.width(e), isNew ? part : 1)];
   }
 

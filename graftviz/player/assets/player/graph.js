@@ -56,16 +56,17 @@ export class GraphView extends Graph {
     const { width, height } = this;
     const margin = clamp(Math.min(width, height) * 0.06, 16, 40);
     this.margins = [margin, margin];
-    this.places = this.byDegree.map((_, i) => [values[2 * i], values[2 * i + 1]]);
+    this.places = Array.from({ length: log.n }, (_, i) => [values[2 * i], values[2 * i + 1]]);
     super.project();
     this.before = part < 1 ? shown - 1 : shown;
     this.now = log.snapshot(shown);
     this.then = log.snapshot(this.before);
     this.part = smooth(part);
     const room = Math.min(width, height * 1.3) / 620;
-    const roomy = clamp(66 / Math.sqrt(log.n), 2.3, 8.5) * clamp(room, 0.62, 1.25) * this.camera.zoom ** 0.4;
+    const least = clamp(90 / Math.sqrt(log.n), 1.2, 2.3); // of very many nodes even small discs would cover each other
+    const roomy = clamp(66 / Math.sqrt(log.n), least, 8.5) * clamp(room, 0.62, 1.25) * this.camera.zoom ** 0.4;
     // On a crowded map nodes must not cover each other.
-    this.unit = Math.min(roomy, Math.max(2.3, 0.24 * this.spacing));
+    this.unit = Math.min(roomy, Math.max(least, 0.24 * this.spacing));
     for (let i = 0; i < log.n; i++) this.radius[i] = this.unit * (0.5 + 0.4 * Math.sqrt(this.degreeOf(i)));
   }
 
@@ -82,7 +83,7 @@ export class GraphView extends Graph {
   /** The active edge under a point, or else the missing true one. */
   pairAt(x, y) {
     if (!this.now) return null;
-    const missing = this.log.truth && this.show.missing ? this.log.header.truth.filter(([i, j]) => this.log.edgeAt(i, j, this.app.shown) < 0) : [];
+    const missing = this.log.truth && this.show.missing ? this.log.missingAt(this.app.shown) : [];
     return super.pairAt(x, y) ?? super.pairAt(x, y, missing);
   }
 
@@ -158,16 +159,18 @@ export class GraphView extends Graph {
     const wider = (extra) => (i) => this.radius[i] + extra;
     const light = [...new Set(this.edges.fresh.flatMap((e) => this.edges.pair(e)))];
     const top = Math.log2(1 + this.degreeLimit);
-    this.byDegree.sort((a, b) => now.degrees[a] - now.degrees[b] || a - b);
+    if (this.sorted !== now) this.byDegree.sort((a, b) => now.degrees[a] - now.degrees[b] || a - b);
+    this.sorted = now;
     const level = (i) => Math.round((Math.log2(1 + this.degreeOf(i)) / top) * COLOUR_LEVELS);
     const grey = mix(palette.background, palette.text, 0.3);
     // Nodes of one colour are drawn at once, and so are those that are equally far dimmed.
-    const looks = Map.groupBy(this.byDegree, (i) => `${level(i)} ${region.opacity(i).toFixed(2)}`);
+    const looks = Map.groupBy(this.byDegree.filter((i) => this.isInSight(i)), (i) => 200 * level(i) + Math.round(100 * region.opacity(i)));
     const discs = [...looks.values()].map((nodes) => ({ nodes, size: wider(0), alpha: region.opacity(nodes[0]),
-      line: palette.outline, width: unit > 3 ? 1.1 : 0.7, fill: level(nodes[0]) ? viridis(0.04 + (0.93 * level(nodes[0])) / COLOUR_LEVELS) : grey }));
+      line: unit > 1.7 && palette.outline, width: unit > 3 ? 1.1 : 0.7, fill: level(nodes[0]) ? viridis(0.04 + (0.93 * level(nodes[0])) / COLOUR_LEVELS) : grey }));
     const hubs = this.byDegree.map((i) => [i, lerp(then.hubs[i], now.hubs[i], part) * region.opacity(i)]).filter(([, share]) => share > 0);
     const marked = selection ? [selection.i, selection.j].filter((i) => i !== undefined) : [];
-    return [{ nodes: light, size: wider(unit * 0.55 + 3), fill: palette.rim }, { nodes: light, size: wider(unit * 0.55 + 2), fill: palette.step }, discs,
+    const rim = unit * 0.55 + 2 * this.edges.lightShare;
+    return [{ nodes: light, size: wider(rim + 1), fill: palette.rim }, { nodes: light, size: wider(rim), fill: palette.step }, discs,
       hubs.map(([i, share]) => ({ nodes: [i], size: wider(share * (unit * 0.35 + 2)), line: palette.text, alpha: share * 0.9, width: 1.6 })),
       { nodes: marked, size: wider(unit * 0.35 + 5 + region.margin), line: palette.primary, width: 2.5 },
       this.hover >= 0 && { nodes: [this.hover], size: wider(2.5), line: palette.text, width: 2 }];
@@ -183,7 +186,7 @@ export class GraphView extends Graph {
     const least = isFew || zoom > 2.2 ? 0 : 3;
     const weight = (i) => now.degrees[i] + (named.has(i) ? NAMED_LONGER : 0);
     const rest = this.byDegree.filter((i) => now.degrees[i] >= least && this.isInSight(i)).sort((a, b) => weight(b) - weight(a) || a - b);
-    return { names: [...near, ...rest.slice(0, isFew ? log.n : Math.min(Math.round(7 * zoom ** 2), 160))],
+    return { names: [...near, ...rest],
       always: [this.hover, selection?.i ?? -1, selection?.j ?? -1].filter((i) => i >= 0), longest: 20,
       spots: (i, half) => this.beside(i, half, now.hubs[i] ? unit * 0.35 + 4 : 3) };
   }

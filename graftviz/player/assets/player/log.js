@@ -18,6 +18,7 @@ export class RunLog extends EdgeLog {
   gone = 0; // edges removed so far
   stability = null; // {of, counts: key of a pair → subsamples that found it}
   cache = new Map();
+  absent = new Map(); // true edges that are missing, by step
   scoreTop = 0;
 
   constructor(header) {
@@ -58,6 +59,7 @@ export class RunLog extends EdgeLog {
     while (this.records[this.ready + 1]) this.absorb(this.records[this.ready + 1]);
     this.outcome ??= outcome;
     this.cache.clear();
+    this.absent.clear();
     if (this.finished && this.dropped.size === 0) {
       for (const [i, j] of this.outcome.dropped ?? []) {
         const edge = this.edgeAt(i, j, this.last);
@@ -173,6 +175,15 @@ export class RunLog extends EdgeLog {
     return this.truth === null ? null : this.truth.has(this.key(i, j));
   }
 
+  /** True edges that are not active after step t; cached for the latest step. */
+  missingAt(t) {
+    if (!this.absent.has(t)) {
+      this.absent.clear();
+      this.absent.set(t, this.header.truth.filter(([i, j]) => this.edgeAt(i, j, t) < 0));
+    }
+    return this.absent.get(t);
+  }
+
   /** Active edge (i, j) after step t, or −1. */
   edgeAt(i, j, t) {
     const lives = this.lives.get(this.key(i, j)) ?? [];
@@ -182,11 +193,13 @@ export class RunLog extends EdgeLog {
   /** Places of the nodes at the (continuous) playhead: x0, y0, x1, y1, … in 0…10000. */
   positions(p) {
     const { header, frames: { steps, values } } = this;
-    if (header.positions) return Float32Array.from(header.positions.flat());
+    if (header.positions) return (this.given ??= Float32Array.from(header.positions.flat()));
     const k = countUpTo(steps, p) - 1;
     const next = Math.min(k + 1, steps.length - 1);
     const f = next > k ? (p - steps[k]) / (steps[next] - steps[k]) : 0;
-    return Float32Array.from(values[k], (x, m) => lerp(x, values[next][m], f));
+    const places = new Float32Array(2 * this.n);
+    for (let m = 0; m < places.length; m++) places[m] = lerp(values[k][m], values[next][m], f);
+    return places;
   }
 
   /** The value of one curve after step t; step 0 is the model without edges. */

@@ -45,16 +45,17 @@ class RaceTile extends Graph {
   scene(palette) {
     const { racer, graphs } = this;
     const { log } = this.app;
-    const edges = racer.pairsAt(this.place);
-    const degrees = degreesOf(edges, log.n);
+    const found = racer.pairsAt(this.place);
+    const degrees = degreesOf(found, log.n);
     const key = ([i, j]) => racer.key(i, j);
-    const held = new Set(edges.map(key));
+    const held = new Set(found.map(key));
+    const edges = this.strongest(found, { words: (some, all) => `the first ${some} of ${all} edges` });
     const agreed = edges.filter((pair) => graphs.agreed.has(key(pair)));
     const isTrue = (pair) => log.truth.has(key(pair));
     const thin = clamp(16 / Math.sqrt(log.n), 0.9, 2);
     const plain = { alpha: 0.9, width: thin };
     return [
-      log.truth && { edges: log.header.truth.filter((pair) => !held.has(key(pair))), line: palette.muted, alpha: palette.dark ? 0.3 : 0.26, width: 0.7 },
+      log.truth && { edges: this.strongest(log.header.truth.filter((pair) => !held.has(key(pair))), { share: 0.12, words: (some, all) => `${some} of ${all} missing edges` }), line: palette.muted, alpha: palette.dark ? 0.3 : 0.26, width: 0.7 },
       { edges: agreed, line: palette.muted, width: thin + 5 }, { edges: agreed, line: mix(palette.background, palette.text, 0.16), width: thin + 3.6 },
       log.truth ? [{ ...plain, edges: edges.filter(isTrue), line: palette.right },
         { ...plain, edges: edges.filter((pair) => !isTrue(pair)), line: palette.wrong, dash: [4, 2.5] }] : { ...plain, edges, line: palette.plain },

@@ -1,6 +1,6 @@
 // Graph on a canvas: places of the nodes, camera, pointer, keys and tooltip, and a scene of layers.
 
-import { button, clamp, css, h, icon, isolated, lerp, Picture, shorten, writeOver } from "./core.js";
+import { button, clamp, css, h, icon, integer, isolated, lerp, Picture, shorten, writeOver } from "./core.js";
 import { attachGestures } from "./gestures.js";
 import { turned } from "./keys.js";
 import { saveButton } from "./save_picture.js";
@@ -9,6 +9,11 @@ import { Tip } from "./tip.js";
 const GRAPH_ZOOM = [0.5, 24]; // least and most
 const GRAPH_BEND = 0.13; // of an arrow, in shares of its length
 const OUT_OF_SIGHT = 20; // px beyond the edge of the picture
+const TINY = 1.7; // px; discs up to this radius are drawn as squares of the same area, which takes half the time
+const INK = 0.22; // largest share of the picture that lines may cover
+const STRENGTH_LEVELS = 1024;
+const NAME_ROOM = 6000; // px² of the picture for each name
+const NAME_TRIES = 5; // names tried for each that has room
 
 /** Outlines of nodes; each is added to the current path. */
 const SHAPES = {
@@ -99,6 +104,8 @@ export class Graph extends Picture {
     super(app, "gv-stage");
     this.legend = h("div", { class: "gv-legend" });
     this.tip = new Tip(this.holder);
+    this.thinNote = h("p", { class: "gv-thinned", hidden: true });
+    this.holder.append(this.thinNote);
     this.release = attachGestures(this);
     this.canvas.addEventListener("blur", () => this.pointTo(-1));
   }
@@ -268,10 +275,66 @@ export class Graph extends Picture {
     const context = this.begin();
     if (!context || !this.app.log || !this.places) return;
     this.project();
+    this.thinned = [];
     for (const layer of this.scene(this.app.palette).flat(Infinity)) {
       if (typeof layer === "function") layer(context);
       else if (layer) this.paint(context, layer);
     }
+    this.writeThinned();
+  }
+
+  /**
+   * Of some pairs, those whose lines are drawn: the ones in sight, or only the strongest of these if
+   * all lines would cover too much of the picture. The sentence in the picture says how many.
+   *
+   * `strength(k)`, 0…1, of the pair at k, by default the same for all: then the first ones are drawn;
+   * `width` of the lines in px; `share` of the picture that they may cover; `words(drawn, all)` for the
+   * sentence; pairs with `keeps(pair)` are drawn in any case.
+   */
+  strongest(pairs, { strength = () => 0, width = 1, share = INK, words, keeps = () => false }) {
+    const { at } = this;
+    const longest = this.width + this.height;
+    const inSight = [];
+    const lengths = new Float32Array(pairs.length);
+    const levels = new Uint16Array(pairs.length);
+    const sums = new Float64Array(STRENGTH_LEVELS);
+    let total = 0;
+    for (let k = 0; k < pairs.length; k++) {
+      if (!this.crossesSight(pairs[k])) continue;
+      inSight.push(k);
+      const [i, j] = pairs[k];
+      lengths[k] = Math.min(Math.hypot(at[i][0] - at[j][0], at[i][1] - at[j][1]), longest);
+      levels[k] = Math.round(clamp(strength(k), 0, 1) * (STRENGTH_LEVELS - 1));
+      sums[levels[k]] += lengths[k];
+      total += lengths[k];
+    }
+    let left = (share * this.width * this.height) / width;
+    if (total <= left) return inSight.map((k) => pairs[k]);
+    let least = STRENGTH_LEVELS - 1; // pairs of higher levels are drawn, of those of this level the first
+    while (least > 0 && sums[least] <= left) left -= sums[least--];
+    const drawn = inSight.filter((k) => {
+      if (levels[k] > least || keeps(pairs[k])) return true;
+      if (levels[k] < least || left < 0) return false;
+      left -= lengths[k];
+      return true;
+    });
+    if (drawn.length < inSight.length) this.thinned.push(words(integer(drawn.length), integer(inSight.length)));
+    return drawn.map((k) => pairs[k]);
+  }
+
+  /** Write which edges are not drawn. */
+  writeThinned() {
+    const text = this.thinned.length ? `Only ${this.thinned.join(" and ")} in sight are drawn; zoom in to see more.` : "";
+    if (this.thinNote.textContent === text) return;
+    this.thinNote.textContent = text;
+    this.thinNote.hidden = !text;
+  }
+
+  /** Whether the line of a pair may cross the picture. */
+  crossesSight([i, j]) {
+    const [[x, y], [a, b]] = [this.at[i], this.at[j]];
+    return !((x < -OUT_OF_SIGHT && a < -OUT_OF_SIGHT) || (y < -OUT_OF_SIGHT && b < -OUT_OF_SIGHT)
+      || (x > this.width + OUT_OF_SIGHT && a > this.width + OUT_OF_SIGHT) || (y > this.height + OUT_OF_SIGHT && b > this.height + OUT_OF_SIGHT));
   }
 
   paint(context, layer) {
@@ -280,8 +343,8 @@ export class Graph extends Picture {
     const { edges = [], nodes = [], crosses = [] } = layer;
     if (edges.length + nodes.length + crosses.length === 0) return undefined;
     context.beginPath();
-    for (const pair of edges) this.addLine(context, pair, layer);
-    for (const i of nodes) this.addNode(context, i, layer);
+    for (const pair of edges) if (this.crossesSight(pair)) this.addLine(context, pair, layer);
+    for (const i of nodes) if (this.isInSight(i)) this.addNode(context, i, layer);
     for (const pair of crosses) this.addCross(context, pair, layer);
     return ink(context, layer);
   }
@@ -291,13 +354,21 @@ export class Graph extends Picture {
   }
 
   addLine(context, pair, { grow = 1, origin = 0.5 }) {
+    if (grow === 1) {
+      const [a, b] = [this.at[pair[0]], this.at[pair[1]]];
+      context.moveTo(a[0], a[1]);
+      context.lineTo(b[0], b[1]);
+      return;
+    }
     context.moveTo(...this.middle(pair, lerp(origin, 0, grow)));
     context.lineTo(...this.middle(pair, lerp(origin, 1, grow)));
   }
 
   addNode(context, i, { size = this.unit, shape = "disc" }) {
-    const outline = SHAPES[shape] ?? shape;
-    outline(context, ...this.at[i], typeof size === "function" ? size(i) : size, i);
+    const r = typeof size === "function" ? size(i) : size;
+    const [x, y] = this.at[i];
+    if (shape === "disc" && r <= TINY) context.rect(x - 0.886 * r, y - 0.886 * r, 1.772 * r, 1.772 * r);
+    else (SHAPES[shape] ?? shape)(context, x, y, r, i);
   }
 
   addCross(context, pair, { arm }) {
@@ -349,7 +420,13 @@ export class Graph extends Picture {
 
   isInSight(i) {
     const [x, y] = this.at[i];
-    return x > -OUT_OF_SIGHT && y > -OUT_OF_SIGHT && x < this.width + OUT_OF_SIGHT && y < this.height + OUT_OF_SIGHT;
+    const far = Math.max(OUT_OF_SIGHT, this.sizeOf(i));
+    return x > -far && y > -far && x < this.width + far && y < this.height + far;
+  }
+
+  /** How many names the picture has room for. */
+  get nameRoom() {
+    return Math.round((this.width * this.height) / (NAME_ROOM * this.app.type ** 2));
   }
 
   paintNames(context, layer) {
@@ -358,20 +435,32 @@ export class Graph extends Picture {
     const { width, height } = this;
     const high = 1.15 * size * this.app.type;
     const first = new Set(always);
-    const taken = isApart ? this.at.map(([x, y], i) => [x, y, this.sizeOf(i)]) : [];
+    // Boxes that are taken, by rows as high as a name.
+    const rows = Array.from({ length: Math.ceil(height / high) + 1 }, () => []);
+    const rowOf = (y) => clamp(Math.floor(y / high), 0, rows.length - 1);
+    const take = (x, y, half) => rows[rowOf(y)].push([x, y, half]);
+    const isFree = (x, y, half) => {
+      for (let row = Math.max(0, rowOf(y) - 1); row <= Math.min(rows.length - 1, rowOf(y) + 1); row++) {
+        if (rows[row].some(([a, b, other]) => Math.abs(a - x) < other + half && Math.abs(b - y) < high)) return false;
+      }
+      return true;
+    };
+    if (isApart) this.at.forEach(([x, y], i) => this.isInSight(i) && take(x, y, this.sizeOf(i)));
     this.named = new Set();
+    let tries = NAME_TRIES * this.nameRoom;
     context.font = this.app.font(size, "500");
     context.textAlign = "center";
     context.textBaseline = "middle";
     for (const i of new Set([...first, ...names])) {
       if (!this.isInSight(i)) continue;
+      if (this.named.size >= this.nameRoom + first.size || tries-- < 0) break;
       const words = shorten(text(i), longest);
       const half = context.measureText(words).width / 2 + 2;
       const places = spots(i, half, high).map(([x, y]) => [clamp(x, half + 2, width - half - 2), clamp(y, high / 2, height - high / 2)]);
-      const free = places.find(([x, y]) => !taken.some(([a, b, other]) => Math.abs(a - x) < other + half && Math.abs(b - y) < high));
+      const free = places.find(([x, y]) => isFree(x, y, half));
       if (!free && !first.has(i)) continue;
       const [x, y] = free ?? places[0];
-      taken.push([x, y, half]);
+      take(x, y, half);
       this.named.add(i);
       writeOver(context, this.app.palette, words, x, y);
     }

@@ -6,7 +6,7 @@ import { legendKey } from "./legend.js";
 const SAVE_FINE = 3; // pixels of the file for each pixel on the page
 const SAVE_MARGIN = 14; // px
 const SAVE_LEAST = 320; // px, least width of the title
-const SAVE_WORDS = "h3, h4, .gv-count, .gv-race-numbers, .gv-readout > *, .gv-answer-row > *, .gv-key";
+const SAVE_WORDS = "h3, h4, .gv-count, .gv-race-numbers, .gv-readout > *, .gv-answer-row > *, .gv-key, .gv-thinned";
 const SAVE_SAMPLES = ":is(.gv-key, .gv-count) > :is(i, svg), .gv-stack > i, svg.gv-racer-sample";
 const SAVE_PLACE = /^(--|inset|margin|position|left|right|top|bottom)/; // styles
 
