@@ -16,7 +16,8 @@ import pytest
 from graftviz.layout import GrowingLayout, static_layout
 from graftviz.layout.graph import measure, sunflower
 from graftviz.layout.growing import LARGEST_MOVE
-from graftviz.layout.stress import anneal, push_apart, settle
+from graftviz.layout.static import LARGEST_ANNEALED
+from graftviz.layout.stress import anneal, farthest_spot, push_apart, settle
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -117,6 +118,43 @@ def test_static_layout_fills_the_frame_without_overlaps(n: int) -> None:
     degrees = np.bincount(edges.reshape(-1), minlength=n)
     from_centre = np.linalg.norm(positions - 5_000, axis=1)
     assert from_centre[np.argsort(-degrees)[: n // 20]].mean() < 0.8 * from_centre.mean()
+
+
+def crossings(positions: np.ndarray, edges: np.ndarray) -> int:
+    """Return how many pairs of some edges without a common node cross."""
+
+    def side(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+        return np.sign(
+            (b[..., 0] - a[..., 0]) * (c[..., 1] - a[..., 1])
+            - (b[..., 1] - a[..., 1]) * (c[..., 0] - a[..., 0])
+        )
+
+    one, other = np.triu_indices(len(edges), 1)
+    apart = ~(edges[one][:, :, None] == edges[other][:, None, :]).any(axis=(1, 2))
+    a, b = (positions[edges[one[apart], k]] for k in (0, 1))
+    c, d = (positions[edges[other[apart], k]] for k in (0, 1))
+    return int((side(a, b, c) * side(a, b, d) + side(c, d, a) * side(c, d, b) == -2).sum())
+
+
+def test_few_edges_of_a_large_tree_cross() -> None:
+    n = LARGEST_ANNEALED + 500
+    edges = in_random_order(graph_edges(nx.barabasi_albert_graph(n, 1, seed=1)))
+    positions = static_layout(n, edges)
+    some = edges[:500]
+    anywhere = np.random.default_rng(0).permutation(positions)
+    assert crossings(positions, some) < 0.03 * crossings(anywhere, some)
+    gaps = np.linalg.norm(positions[edges[:, 0]] - positions[edges[:, 1]], axis=1)
+    assert gaps.mean() < 900
+    # A few edges leave most nodes without any.
+    assert static_layout(n, edges[:100]).shape == (n, 2)
+
+
+def test_a_new_part_starts_far_from_all_nodes() -> None:
+    rng = np.random.default_rng(3)
+    spots, positions = rng.normal(size=(20, 2)), rng.normal(size=(40, 2))
+    is_placed = rng.random(40) < 0.5
+    gaps = np.linalg.norm(spots[:, None] - positions[is_placed][None], axis=2).min(axis=1)
+    assert farthest_spot(spots, positions, is_placed) == np.argmax(gaps)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from graftviz.layout.graph import REACH, in_frame, measure, spokes, sunflower
-from graftviz.layout.stress import GOLDEN_ANGLE, push_apart, settle
+from graftviz.layout.stress import GOLDEN_ANGLE, farthest_spot, push_apart, settle
 
 RIM_SHARE = 0.5  # share of the area of the disc for isolated nodes when all nodes are isolated
 RIM_GAP = 300.0  # between the innermost isolated node and the outermost connected one
@@ -119,13 +119,12 @@ class GrowingLayout:
 
     def _free_spot(self) -> np.ndarray:
         """Return the position in the core with the largest distance from all connected nodes."""
-        core = self._positions[self._connected]
-        radius = max(self._core_radius(), self._room * math.sqrt(len(core) + 1.0))
-        spots = 0.9 * min(radius, REACH * math.sqrt(1.0 - RIM_SHARE) - RIM_GAP) * sunflower(64)
-        if len(core) == 0:
+        count = int(self._connected.sum())
+        if count == 0:
             return np.zeros(2)
-        gaps = ((spots[:, None, :] - core[None, :, :]) ** 2).sum(axis=2).min(axis=1)
-        return spots[int(np.argmax(gaps))]
+        radius = max(self._core_radius(), self._room * math.sqrt(count + 1.0))
+        spots = 0.9 * min(radius, REACH * math.sqrt(1.0 - RIM_SHARE) - RIM_GAP) * sunflower(64)
+        return np.asarray(spots[farthest_spot(spots, self._positions, self._connected)])
 
     def _core_positions(self, core: np.ndarray, edges: np.ndarray, iterations: int) -> np.ndarray:
         """Return the target positions of the connected nodes, shape (c, 2)."""

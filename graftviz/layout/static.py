@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import breadth_first_order, connected_components
 
-from graftviz.layout.graph import REACH, in_frame, measure, sunflower
+from graftviz.layout.graph import REACH, Distances, in_frame, measure, sunflower
 from graftviz.layout.stress import anneal, push_apart, settle
 
 LARGEST_ANNEALED = 2_000  # above this, annealing, which visits all pairs, is omitted
-SETTLING = 5  # sweeps of majorisation, which remove the noise of annealing
+SETTLING = 5  # sweeps of majorisation, which remove the noise of annealing, or of the start
 ELBOW_ROOM = 0.55  # minimum distance of two nodes, in units of an even spread over the square
 
 
@@ -34,17 +36,13 @@ def static_layout(n: int, edges: np.ndarray, seed: int = 0, iterations: int = 30
     edges = np.asarray(edges, dtype=np.int64).reshape(-1, 2)
     distances = measure(n, edges, LARGEST_ANNEALED)
     widest = max(1.0, float(np.abs(distances.hops).max()))
-    # Nodes of high degree start in the centre, close to their final positions.
-    rank = np.empty(n, dtype=np.int64)
-    rank[np.argsort(-np.diff(distances.offsets), kind="stable")] = np.arange(n)
-    positions = np.ascontiguousarray(sunflower(n)[rank] * widest / 2)
-    sweeps = iterations
+    positions = _start(n, distances) * widest / 2
+    sweeps = SETTLING
     if n <= LARGEST_ANNEALED:
         rates = np.geomspace(widest**2, 0.05, max(2, iterations))
         rng = np.random.default_rng(seed)
         orders = np.stack([rng.permutation(n) for _ in rates])
         anneal(positions, distances.hops, rates, orders)
-        sweeps = SETTLING
     settle(
         positions,
         distances.sources,
@@ -57,6 +55,60 @@ def static_layout(n: int, edges: np.ndarray, seed: int = 0, iterations: int = 30
     positions = _fill_square(positions)
     push_apart(positions, ELBOW_ROOM * 2 * REACH / math.sqrt(n), 60)
     return in_frame(np.clip(positions, -REACH, REACH))
+
+
+def _start(n: int, distances: Distances) -> np.ndarray:
+    """Return an initial layout in the unit disc, with nodes of high degree in the centre, (n, 2).
+
+    A connected part of more than half of a large graph is arranged by a breadth-first tree, so that
+    the edges of the tree do not cross.
+    """
+    degrees = np.diff(distances.offsets)
+    rank = np.empty(n, dtype=np.int64)
+    rank[np.argsort(-degrees, kind="stable")] = np.arange(n)
+    positions = np.ascontiguousarray(sunflower(n)[rank])
+    if n <= LARGEST_ANNEALED:
+        return positions
+    ones = np.ones(len(distances.neighbours))
+    graph = csr_array((ones, distances.neighbours, distances.offsets), shape=(n, n))
+    _, parts = connected_components(graph, directed=False)
+    members = np.flatnonzero(parts == np.argmax(np.bincount(parts)))
+    if 2 * len(members) > n:
+        root = int(members[np.argmax(degrees[members])])
+        order, parents = breadth_first_order(graph, root, directed=False)
+        positions[order] = _radial(order, parents) * math.sqrt(len(order) / n)
+    return positions
+
+
+def _radial(order: np.ndarray, parents: np.ndarray) -> np.ndarray:
+    """Return a radial layout of a tree in the unit disc: rings by depth, of equal density, (k, 2).
+
+    A subtree fills a sector of an angle in proportion to its number of nodes.
+
+    Parameters
+    ----------
+    order : int array, shape (k,)
+        Nodes of the tree in breadth-first order.
+    parents : int array, shape (n,)
+        Parent of each node; that of the root is negative.
+    """
+    sizes = dict.fromkeys(order.tolist(), 1)
+    for node in order[:0:-1].tolist():
+        sizes[parents[node]] += sizes[node]
+    root = int(order[0])
+    depths, starts, widths = {root: 0}, {root: 0.0}, {root: 2.0 * math.pi}
+    used = dict(starts)  # up to which angle the sector of a node is divided among its children
+    for node in order[1:].tolist():
+        parent = int(parents[node])
+        depths[node] = depths[parent] + 1
+        widths[node] = widths[parent] * sizes[node] / (sizes[parent] - 1)
+        starts[node] = used[node] = used[parent]
+        used[parent] += widths[node]
+    depth = np.array([depths[node] for node in order.tolist()])
+    angles = np.array([starts[node] + widths[node] / 2 for node in order.tolist()])
+    inside = np.concatenate([[0], np.cumsum(np.bincount(depth))])
+    radii = np.sqrt((inside[depth] + inside[depth + 1] - 1) / (2 * len(order)))
+    return np.asarray(radii[:, None] * np.stack([np.cos(angles), np.sin(angles)], axis=1))
 
 
 def _fill_square(positions: np.ndarray) -> np.ndarray:

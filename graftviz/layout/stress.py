@@ -148,6 +148,30 @@ def settle(
 
 
 @njit(cache=True, nogil=True)
+def farthest_spot(spots: np.ndarray, positions: np.ndarray, is_placed: np.ndarray) -> int:
+    """Return the number of the spot with the largest distance from all nodes that are placed.
+
+    Parameters
+    ----------
+    spots : float64 array, shape (k, 2)
+    positions : float64 array, shape (n, 2)
+    is_placed : bool array, shape (n,)
+    """
+    best, largest = 0, -1.0
+    for k in range(len(spots)):
+        gap = math.inf
+        for i in range(len(positions)):
+            if is_placed[i]:
+                dx, dy = spots[k, 0] - positions[i, 0], spots[k, 1] - positions[i, 1]
+                gap = min(gap, dx * dx + dy * dy)
+                if gap <= largest:
+                    break
+        if gap > largest:
+            best, largest = k, gap
+    return best
+
+
+@njit(cache=True, nogil=True)
 def push_apart(positions: np.ndarray, gap: float, sweeps: int) -> None:
     """Separate nodes closer than `gap`, in place, with at most `sweeps` sweeps.
 

@@ -1,7 +1,7 @@
 // The growing graph: places and looks of the nodes, the selection, and the legend.
 
 import { clamp, Eased, format, h, integer, lerp, mix, pairWords, plural, remembered, replaceChildren, smooth, viridis } from "../shared/core.js";
-import { boxOf, gapOf, Graph, WHOLE_PLANE } from "../shared/graph.js";
+import { boxOf, gapOf, Graph, NAME_TRIES, WHOLE_PLANE } from "../shared/graph.js";
 import { turned } from "../shared/keys.js";
 import { legendKey, lineSample, Ramp } from "../shared/legend.js";
 import { EdgeLayer, MISSING_LINE } from "./edges.js";
@@ -162,11 +162,16 @@ export class GraphView extends Graph {
     if (this.sorted !== now) this.byDegree.sort((a, b) => now.degrees[a] - now.degrees[b] || a - b);
     this.sorted = now;
     const level = (i) => Math.round((Math.log2(1 + this.degreeOf(i)) / top) * COLOUR_LEVELS);
+    const isOutlined = unit > 2.2; // outlines of small discs would take time and hide their colours
+    const colour = (of) => {
+      const own = viridis(0.04 + (0.93 * of) / COLOUR_LEVELS);
+      return isOutlined || !palette.dark ? own : mix(own, palette.text, 0.3);
+    };
     const grey = mix(palette.background, palette.text, 0.3);
     // Nodes of one colour are drawn at once, and so are those that are equally far dimmed.
     const looks = Map.groupBy(this.byDegree.filter((i) => this.isInSight(i)), (i) => 200 * level(i) + Math.round(100 * region.opacity(i)));
     const discs = [...looks.values()].map((nodes) => ({ nodes, size: wider(0), alpha: region.opacity(nodes[0]),
-      line: unit > 1.7 && palette.outline, width: unit > 3 ? 1.1 : 0.7, fill: level(nodes[0]) ? viridis(0.04 + (0.93 * level(nodes[0])) / COLOUR_LEVELS) : grey }));
+      line: isOutlined && palette.outline, width: unit > 3 ? 1.1 : 0.7, fill: level(nodes[0]) ? colour(level(nodes[0])) : grey }));
     const hubs = this.byDegree.map((i) => [i, lerp(then.hubs[i], now.hubs[i], part) * region.opacity(i)]).filter(([, share]) => share > 0);
     const marked = selection ? [selection.i, selection.j].filter((i) => i !== undefined) : [];
     const rim = unit * 0.55 + 2 * this.edges.lightShare;
@@ -185,7 +190,11 @@ export class GraphView extends Graph {
     const isFew = log.n <= FEW;
     const least = isFew || zoom > 2.2 ? 0 : 3;
     const weight = (i) => now.degrees[i] + (named.has(i) ? NAMED_LONGER : 0);
-    const rest = this.byDegree.filter((i) => now.degrees[i] >= least && this.isInSight(i)).sort((a, b) => weight(b) - weight(a) || a - b);
+    const rest = [];
+    for (let k = log.n - 1; k >= 0 && rest.length < NAME_TRIES * this.nameRoom && now.degrees[this.byDegree[k]] >= least; k--) {
+      if (this.isInSight(this.byDegree[k])) rest.push(this.byDegree[k]);
+    }
+    rest.sort((a, b) => weight(b) - weight(a) || a - b);
     return { names: [...near, ...rest],
       always: [this.hover, selection?.i ?? -1, selection?.j ?? -1].filter((i) => i >= 0), longest: 20,
       spots: (i, half) => this.beside(i, half, now.hubs[i] ? unit * 0.35 + 4 : 3) };

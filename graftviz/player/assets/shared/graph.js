@@ -10,10 +10,11 @@ const GRAPH_ZOOM = [0.5, 24]; // least and most
 const GRAPH_BEND = 0.13; // of an arrow, in shares of its length
 const OUT_OF_SIGHT = 20; // px beyond the edge of the picture
 const TINY = 1.7; // px; discs up to this radius are drawn as squares of the same area, which takes half the time
+const PATH_NODES = 50; // nodes in a path; larger paths take longer to fill
 const INK = 0.22; // largest share of the picture that lines may cover
 const STRENGTH_LEVELS = 1024;
 const NAME_ROOM = 6000; // px² of the picture for each name
-const NAME_TRIES = 5; // names tried for each that has room
+export const NAME_TRIES = 5; // names tried for each that has room
 
 /** Outlines of nodes; each is added to the current path. */
 const SHAPES = {
@@ -341,6 +342,10 @@ export class Graph extends Picture {
     if (layer.names) return this.paintNames(context, layer);
     if (layer.arrow) return this.paintArrow(context, layer);
     const { edges = [], nodes = [], crosses = [] } = layer;
+    if (nodes.length > PATH_NODES) {
+      for (let k = 0; k < nodes.length; k += PATH_NODES) this.paint(context, { ...layer, nodes: nodes.slice(k, k + PATH_NODES) });
+      return undefined;
+    }
     if (edges.length + nodes.length + crosses.length === 0) return undefined;
     context.beginPath();
     for (const pair of edges) if (this.crossesSight(pair)) this.addLine(context, pair, layer);
