@@ -103,3 +103,63 @@ def test_keys_go_through_nodes_and_through_the_edges_of_one(page: Any) -> None:
     assert page.evaluate(one) == [1, 2]
     assert page.evaluate("graph.nextPair(1, graph.pairs(), {kind: 'pair', i: 1, j: 2})") == [1, 2]
     assert page.evaluate("graph.nextPair(1, graph.pairs(), null)") == [0, 1]
+
+
+def test_a_node_is_found_by_its_name_and_moved_to_the_middle(page: Any) -> None:
+    page.locator("canvas").focus()
+    page.keyboard.press("f")
+    field = page.get_by_role("searchbox", name="Name of a node")
+    status = page.get_by_role("search").get_by_role("status")
+    field.fill("nothing")
+    assert status.inner_text() == "No name contains this."
+    field.fill("NAME ")
+    assert status.inner_text() == "5 found; press Enter"
+    field.fill("name 1")
+    page.keyboard.press("Enter")
+    assert status.inner_text() == "1 of 1"
+    assert page.locator(".gv-tip").inner_text() == "a long name 1 · number 1"
+    page.wait_for_timeout(100)
+    assert page.evaluate("graph.at[1]") == pytest.approx([200, 200], abs=0.5)
+    page.keyboard.press("Escape")
+    assert not field.is_visible()
+    assert page.evaluate("document.activeElement.tagName") == "CANVAS"
+    page.get_by_role("button", name="Find a node by name").click()
+    assert field.is_visible()
+
+
+MANY = """() => {
+  const n = 2000;
+  const places = Array.from({ length: n }, (_, k) => [k % 40, Math.floor(k / 40)]);
+  const pairs = places.map((_, k) => [k, (k + 83) % n]);
+  const nodes = [...places.keys()];
+  graph.fit(places);
+  graph.scene = (palette) => {
+    const strength = (k) => k / n;
+    const words = (some, all) => `the ${some} strongest of ${all} edges`;
+    graph.drawn = graph.strongest(pairs, { strength, words });
+    return [{ edges: graph.drawn, line: palette.text }, { nodes, fill: palette.plain },
+      { names: nodes }];
+  };
+  graph.draw();
+}"""
+
+
+def test_only_the_strongest_edges_and_names_that_fit_are_drawn(page: Any) -> None:
+    page.evaluate(MANY)
+    drawn = page.evaluate("graph.drawn.map(([i]) => i)")
+    note = page.locator(".gv-thinned")
+    assert 0 < len(drawn) < 2000
+    assert min(drawn) >= 2000 - len(drawn) - 3  # a level may hold a few edges
+    assert note.inner_text() == (
+        f"Only the {len(drawn):,} strongest of 2,000 edges in sight are drawn; zoom in to see more."
+    )
+    named = page.evaluate("[...graph.named]")
+    assert 5 < len(named) <= page.evaluate("graph.nameRoom")
+    # The first names in order of importance are the first to be placed.
+    assert named[0] == 0
+    # From close by, everything in sight is drawn, and nothing else.
+    page.evaluate("graph.zoomBy(20); graph.draw()")
+    near = page.evaluate("graph.drawn")
+    assert not note.is_visible()
+    assert 0 < len(near) < 2000
+    assert page.evaluate("graph.drawn.every((pair) => graph.crossesSight(pair))")

@@ -69,6 +69,11 @@ export class InspectGraph extends Graph {
     this.app.callbacks.picked({ token, ...(node >= 0 ? { node: nodes[node] } : pair ? { edge: pair.map((k) => nodes[k]) } : {}) });
   }
 
+  find(k) {
+    super.find(k);
+    this.pick(k);
+  }
+
   choose(k, x, y) {
     this.pick(k, k < 0 ? this.pairAt(x, y) : null);
   }

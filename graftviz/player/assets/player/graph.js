@@ -91,6 +91,11 @@ export class GraphView extends Graph {
     return this.log.snapshot(this.app.shown).active.map((e) => this.edges.pair(e));
   }
 
+  find(i) {
+    super.find(i);
+    this.app.select({ kind: "node", i });
+  }
+
   choose(node, x, y, shift) {
     const { app } = this;
     const first = app.selection;

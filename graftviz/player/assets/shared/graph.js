@@ -1,6 +1,7 @@
 // Graph on a canvas: places of the nodes, camera, pointer, keys and tooltip, and a scene of layers.
 
 import { button, clamp, css, h, icon, integer, isolated, lerp, Picture, shorten, writeOver } from "./core.js";
+import { Find } from "./find.js";
 import { attachGestures } from "./gestures.js";
 import { turned } from "./keys.js";
 import { saveButton } from "./save_picture.js";
@@ -13,6 +14,7 @@ const TINY = 1.7; // px; discs up to this radius are drawn as squares of the sam
 const PATH_NODES = 50; // nodes in a path; larger paths take longer to fill
 const INK = 0.22; // largest share of the picture that lines may cover
 const STRENGTH_LEVELS = 1024;
+const FOUND_AMONG = 60; // nodes in the picture after a search, if they were spread evenly
 const NAME_ROOM = 6000; // px² of the picture for each name
 export const NAME_TRIES = 5; // names tried for each that has room
 
@@ -106,7 +108,8 @@ export class Graph extends Picture {
     this.legend = h("div", { class: "gv-legend" });
     this.tip = new Tip(this.holder);
     this.thinNote = h("p", { class: "gv-thinned", hidden: true });
-    this.holder.append(this.thinNote);
+    this.search = new Find(this);
+    this.holder.append(this.thinNote, this.search.element);
     this.release = attachGestures(this);
     this.canvas.addEventListener("blur", () => this.pointTo(-1));
   }
@@ -119,7 +122,8 @@ export class Graph extends Picture {
 
   /** Buttons that zoom, and the one that saves the picture under a name. */
   tools(name) {
-    return h("div", { class: "gv-zoom", role: "group", "aria-label": "Zoom" },
+    return h("div", { class: "gv-zoom", role: "group", "aria-label": "Zoom and search" },
+      this.search.button,
       button("Zoom in", icon("plus"), () => this.zoomBy(1.4)),
       button("Zoom out", icon("minus"), () => this.zoomBy(1 / 1.4)),
       button("Show the whole graph", icon("fit"), () => this.resetCamera()), saveButton(this.app, name));
@@ -184,7 +188,25 @@ export class Graph extends Picture {
     this.app.wake();
   }
 
+  /** Move a node to the middle of the picture, and zoom in until there are not too many around it. */
+  centre(i) {
+    const { camera, at, width, height } = this;
+    this.zoomBy(Math.max(1, Math.sqrt(at.length / FOUND_AMONG) / camera.zoom));
+    this.project();
+    this.panBy(width / 2 - this.at[i][0], height / 2 - this.at[i][1]);
+  }
+
   // ------------------------------------------------------------------------- pointer and keyboard
+
+  openSearch() {
+    this.search.open();
+  }
+
+  /** Show a node that was searched for. */
+  find(i) {
+    this.centre(i);
+    this.pointTo(i, this.width / 2, this.height / 2);
+  }
 
   /** Radius of a node as it is drawn. */
   sizeOf() {
@@ -293,18 +315,15 @@ export class Graph extends Picture {
    * sentence; pairs with `keeps(pair)` are drawn in any case.
    */
   strongest(pairs, { strength = () => 0, width = 1, share = INK, words, keeps = () => false }) {
-    const { at } = this;
-    const longest = this.width + this.height;
     const inSight = [];
     const lengths = new Float32Array(pairs.length);
     const levels = new Uint16Array(pairs.length);
     const sums = new Float64Array(STRENGTH_LEVELS);
     let total = 0;
     for (let k = 0; k < pairs.length; k++) {
-      if (!this.crossesSight(pairs[k])) continue;
+      lengths[k] = this.lengthInSight(pairs[k]);
+      if (lengths[k] === 0) continue;
       inSight.push(k);
-      const [i, j] = pairs[k];
-      lengths[k] = Math.min(Math.hypot(at[i][0] - at[j][0], at[i][1] - at[j][1]), longest);
       levels[k] = Math.round(clamp(strength(k), 0, 1) * (STRENGTH_LEVELS - 1));
       sums[levels[k]] += lengths[k];
       total += lengths[k];
@@ -329,6 +348,24 @@ export class Graph extends Picture {
     if (this.thinNote.textContent === text) return;
     this.thinNote.textContent = text;
     this.thinNote.hidden = !text;
+  }
+
+  /** Length of the part of a pair's line that is in the picture, in px; at least 1 if any part is, else 0. */
+  lengthInSight([i, j]) {
+    const [[x, y], [a, b]] = [this.at[i], this.at[j]];
+    let [from, to] = [0, 1];
+    const cut = (start, along, size) => {
+      if (along === 0) {
+        if (start < 0 || start > size) from = 2;
+        return;
+      }
+      const [one, other] = [-start / along, (size - start) / along];
+      from = Math.max(from, Math.min(one, other));
+      to = Math.min(to, Math.max(one, other));
+    };
+    cut(x, a - x, this.width);
+    cut(y, b - y, this.height);
+    return from > to ? 0 : Math.max(1, (to - from) * Math.hypot(a - x, b - y));
   }
 
   /** Whether the line of a pair may cross the picture. */

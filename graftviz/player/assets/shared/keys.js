@@ -4,7 +4,7 @@ const KEY_ZOOM = { "+": 1.4, "=": 1.4, "-": 1 / 1.4 };
 const KEY_PAN = { ArrowLeft: [60, 0], ArrowRight: [-60, 0], ArrowUp: [0, 60], ArrowDown: [0, -60] }; // px
 const KEY_TURN = { n: 1, p: -1, ArrowDown: 1, ArrowUp: -1 };
 const KEY_SIDEWAYS = { ArrowRight: 1, ArrowLeft: -1 }; // without a timeline, which has these keys
-const KEY_PLAIN = { 0: "resetCamera", Enter: "enter", Escape: "leave" };
+const KEY_PLAIN = { 0: "resetCamera", Enter: "enter", Escape: "leave", f: "openSearch" };
 
 /** Method of a picture that a key calls, and its arguments. */
 function keyCommand({ key, shiftKey }, isSideways) {
@@ -18,7 +18,7 @@ function keyCommand({ key, shiftKey }, isSideways) {
 
 /**
  * Let a canvas have the focus. Of the methods turn(±1), to the next or previous item, turnEdge(±1),
- * enter, leave, zoomBy, panBy and resetCamera, a view defines those that it supports.
+ * enter, leave, zoomBy, panBy, resetCamera and openSearch, a view defines those that it supports.
  */
 export function attachKeys(canvas, view, signal) {
   canvas.tabIndex = 0;

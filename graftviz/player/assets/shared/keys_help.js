@@ -10,7 +10,7 @@ export const KEY_CLEAR = ["Esc", "clear selection"];
 export const turnKeys = (item) => ["↓ ↑ or n p", `next, previous ${item}`];
 
 /** The keys of a graph, whose nodes are called `item`. */
-export const graphKeys = (item = "variable") => [turnKeys(item), ["+ − 0", "zoom in, out, fit"], ["shift and arrows", "pan"], KEY_CLEAR];
+export const graphKeys = (item = "variable") => [turnKeys(item), ["+ − 0", "zoom in, out, fit"], ["shift and arrows", "pan"], ["f", "find by name"], KEY_CLEAR];
 
 /** A dialog with groups of keys, besides those that act everywhere: [[title, [[keys, what they do], …]], …]. */
 export class KeysHelp {
