@@ -15,7 +15,7 @@ const PATH_NODES = 50; // nodes in a path; larger paths take longer to fill
 const INK = 0.22; // largest share of the picture that lines may cover
 const STRENGTH_LEVELS = 1024;
 const FOUND_AMONG = 60; // nodes in the picture after a search, if they were spread evenly
-const NAME_ROOM = 6000; // px² of the picture for each name
+const GRAPH_NAME_ROOM = 6000; // px² of the picture for each name
 export const NAME_TRIES = 5; // names tried for each that has room
 
 /** Outlines of nodes; each is added to the current path. */
@@ -468,7 +468,7 @@ export class Graph extends Picture {
 
   /** How many names the picture has room for. */
   get nameRoom() {
-    return Math.round((this.width * this.height) / (NAME_ROOM * this.app.type ** 2));
+    return Math.round((this.width * this.height) / (GRAPH_NAME_ROOM * this.app.type ** 2));
   }
 
   paintNames(context, layer) {
