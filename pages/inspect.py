@@ -6,7 +6,13 @@ from graftviz.ui.compiling import engine_is_ready
 from graftviz.ui.engine import enter_page, warm_up
 from graftviz.ui.frame.header import Header, follow_address
 from graftviz.ui.frame.view import INSPECT
-from graftviz.ui.inspect.panels import show_file, show_inspection, show_messages, show_sources
+from graftviz.ui.inspect.panels import (
+    show_drawing,
+    show_file,
+    show_inspection,
+    show_messages,
+    show_sources,
+)
 from graftviz.ui.inspect.state import inspect_state
 
 engine = enter_page("grow")  # the page opens while kernels of its own are compiled
@@ -21,6 +27,7 @@ if engine_is_ready(engine, "inspect"):
     is_awaited = state.first.awaits_file and bool(state.first.expected)
     with st.sidebar:
         show_sources(state, has_uploader=not is_awaited)
+        show_drawing(state)
     with above:
         if is_awaited:
             show_file(state.first, "inspect.first")

@@ -188,3 +188,39 @@ def test_models_of_one_and_of_two_variables_can_be_looked_at() -> None:
     state_of(app).select(0, 1)
     run_until_answered(app)
     assert charts(app)[0] == "inspect_edge"
+
+
+def test_the_picture_is_filtered_and_shown_as_a_matrix() -> None:
+    app = open_inspect(
+        data="karate", step="20", node="0", steps="2-15", weight_from="0.3", depth="1"
+    )
+    state = state_of(app)
+    steps = np.array(state.loaded.steps)
+    norms = state.loaded.model.edge_norms()
+    kept = (steps >= 2) & (steps <= 15) & (norms >= 0.3 * norms.max())
+    picture = state.shown().picture
+    assert picture.centre == 0
+    assert set(picture.numbers.tolist()) <= set(np.flatnonzero(kept).tolist())
+    assert f"{int(kept.sum())} of {len(kept)} edges match the filter." in texts(app)
+    assert "the selected one and those at most 1 edge away" in texts(app)
+    app.slider(key="inspect.drawn.depth").set_value(0)
+    run_until_answered(app)
+    assert set(state_of(app).shown().picture.numbers.tolist()) == set(np.flatnonzero(kept))
+    app.slider(key=f"inspect.drawn.steps.{steps.max()}").set_value((1, int(steps.max())))
+    run_until_answered(app)
+    app.slider(key="inspect.drawn.weight_from").set_value(0.0)
+    run_until_answered(app)
+    assert query_of(app) == {"data": "karate", "step": "20", "node": "0"}
+    assert "match the filter" not in texts(app)
+    app.button_group(key="inspect.drawn.picture").set_value("matrix")
+    run_until_answered(app)
+    assert query_of(app)["picture"] == "matrix"
+    assert "inspect_matrix" in charts(app)
+    assert "of more than one variable; the largest has" in texts(app)
+
+
+def test_a_neighbourhood_asks_for_a_node() -> None:
+    app = open_inspect(data="karate", learner="chow-liu", depth="2", steps="a")
+    assert "Select a node to draw its neighbourhood." in texts(app)
+    assert "Steps are written as 3-20" in texts(app)
+    assert len(state_of(app).shown().picture.nodes) == 34

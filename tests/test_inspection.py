@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import re
 
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from inference_cases import shuffled_model
 
 from graftviz import LocalMarginal, PairwiseMRF, infer
-from graftviz.figures import degree_figure, edge_figure, node_figure
+from graftviz.figures import degree_figure, edge_figure, matrix_figure, node_figure
 from graftviz.inspection import (
     compare_models,
     deviation_from_independence,
     entropies,
+    find_communities,
     graph_picture,
     mutual_informations,
     strongest_partners,
@@ -24,7 +27,7 @@ from graftviz.inspection import (
 )
 from graftviz.inspection.difference import COMMON, GAINED, LOST
 from graftviz.inspection.picture import MOST_EDGES, MOST_NODES, SURROUNDINGS
-from graftviz.narrative.inspection import region_words
+from graftviz.narrative.inspection import community_words, region_words
 
 seeds = st.integers(0, 10_000)
 
@@ -149,7 +152,7 @@ def test_of_a_large_graph_the_surroundings_are_drawn_and_it_is_said():
 
 
 def test_of_too_many_edges_the_strongest_are_drawn():
-    n = 90
+    n = 201
     rng = np.random.default_rng(3)
     pairs = [(i, j) for i in range(n) for j in range(i + 1, n)]
     model = PairwiseMRF.from_tables(
@@ -160,6 +163,79 @@ def test_of_too_many_edges_the_strongest_are_drawn():
     weakest_drawn = np.sort(model.edge_norms())[-MOST_EDGES] / model.edge_norms().max()
     assert picture.strengths.min() == pytest.approx(weakest_drawn)
     assert f"{len(pairs) - MOST_EDGES:,} weaker ones are not" in picture.note
+
+
+def test_a_picture_is_filtered_by_weight_and_by_edges() -> None:
+    model = shuffled_model(4, 9)
+    whole = graph_picture(model)
+    least = float(np.median(whole.strengths))
+    strong = whole.filtered(None, least)
+    assert strong.numbers.tolist() == np.flatnonzero(whole.strengths >= least).tolist()
+    assert strong.edges.tolist() == model.edges[strong.numbers].tolist()
+    assert np.array_equal(strong.places, whole.places)
+    assert strong.note == f"{len(strong.edges)} of {model.n_edges} edges match the filter."
+    kept = np.arange(model.n_edges) % 2 == 0
+    assert whole.filtered(kept).numbers.tolist() == np.flatnonzero(kept).tolist()
+    assert whole.filtered(None) is whole
+
+
+def test_the_neighbourhood_of_a_node_has_the_nodes_within_its_depth() -> None:
+    n = 60
+    graph = nx.convert_node_labels_to_integers(nx.gnm_random_graph(n, 80, seed=4))
+    tables = {tuple(sorted(pair)): np.eye(2) for pair in graph.edges}
+    picture = graph_picture(PairwiseMRF.from_tables([np.zeros(2)] * n, tables))
+    for depth in (1, 2, 5):
+        near = nx.ego_graph(graph, 7, radius=depth)
+        found = picture.around(7, depth)
+        assert found.nodes.tolist() == sorted(near.nodes)
+        assert {tuple(pair) for pair in found.edges.tolist()} == {
+            tuple(sorted(pair)) for pair in near.edges
+        }
+        assert found.places.shape == (len(near), 2)
+        assert found.degrees.tolist() == picture.degrees[found.nodes].tolist()
+        assert f"at most {depth} edge" in found.note
+    # Paths go through drawn edges.
+    assert picture.filtered(np.zeros(80, dtype=bool)).around(7, 3).nodes.tolist() == [7]
+
+
+@pytest.mark.parametrize("most", [0, 30_000])
+def test_communities_are_contiguous_in_the_matrix(
+    most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("graftviz.inspection.communities.MOST_LOUVAIN", most)
+    graph = nx.planted_partition_graph(4, 15, 0.9, 0.01, seed=2)
+    labels = np.random.default_rng(1).permutation(60)
+    edges = np.sort(labels[np.array(graph.edges)], axis=1)
+    found = find_communities(60, edges)
+    assert sorted(found.order.tolist()) == list(range(60))
+    parts = [set(found.order[a:b].tolist()) for a, b in itertools.pairwise(found.starts)]
+    assert {frozenset(part) for part in parts} == {
+        frozenset(labels[15 * k : 15 * k + 15].tolist()) for k in range(4)
+    }
+    assert found.modularity > 0.5
+    again = find_communities(60, edges)
+    assert again.order.tolist() == found.order.tolist()
+
+
+def test_every_edge_is_in_a_cell_of_the_matrix() -> None:
+    n = 1_000  # more than the cells
+    model = chain(n)
+    picture = graph_picture(model)
+    communities = find_communities(n, model.edges)
+    (heat,) = matrix_figure(picture, communities, model.names).data
+    place = np.empty(n, dtype=np.int64)
+    place[communities.order] = np.arange(n)
+    filled = np.isfinite(np.array(heat.z, dtype=float))
+    cells = {tuple(pair) for pair in (place[model.edges] * len(filled) // n).tolist()}
+    assert {tuple(sorted(at)) for at in np.argwhere(filled).tolist()} == {
+        tuple(sorted(cell)) for cell in cells
+    }
+    none = find_communities(3, np.empty((0, 2), dtype=np.int64))
+    assert none.starts.tolist() == [0, 1, 2, 3]
+    assert community_words(none, 0) == "Without edges there are no communities."
+    assert "1 community of more than one variable; the largest has 2" in community_words(
+        find_communities(3, np.array([[0, 1]])), 1
+    )
 
 
 def test_a_zero_potential_counts_as_the_strongest_edge():

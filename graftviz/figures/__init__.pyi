@@ -12,6 +12,7 @@ from .inspect import (
     change_figure as change_figure,
     degree_figure as degree_figure,
     edge_figure as edge_figure,
+    matrix_figure as matrix_figure,
     node_figure as node_figure,
     norms_figure as norms_figure,
 )

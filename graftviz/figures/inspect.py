@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from plotly.subplots import make_subplots
 from graftviz.figures.style import BLUE, GREY, PURPLE, VERMILION, escaped, finish
 from graftviz.inspection import (
     Change,
+    Communities,
+    GraphPicture,
     ModelDifference,
     degree_counts,
     degree_ranks,
@@ -28,6 +31,8 @@ _GAP = 36  # pixels between two heat maps, with room for the title of the lower
 _MOST_WRITTEN = 8  # states up to which numbers are written into figures
 # From purple to blue as in the player (core.js), with a middle that is light in all themes.
 _SIGNED = [[0.0, PURPLE], [0.5, "#f2f2f2"], [1.0, BLUE]]
+_MOST_CELLS = 400  # rows of a matrix; of a larger one a cell holds several variables
+_MOST_OUTLINED = 60  # communities
 _MARK = {"size": 14, "symbol": "circle-open", "color": VERMILION, "line": {"width": 3}}
 
 
@@ -178,6 +183,56 @@ def edge_figure(model: PairwiseMRF, e: int, pair: np.ndarray | None) -> go.Figur
     figure.update_xaxes(showgrid=False, ticks="", showline=False)
     figure.update_yaxes(showgrid=False, ticks="", showline=False)
     return figure
+
+
+def matrix_figure(
+    picture: GraphPicture, communities: Communities, names: Sequence[str]
+) -> go.Figure:
+    """Draw the adjacency matrix with the variables in the order of their communities.
+
+    A cell is as dark as its strongest edge. The largest communities are outlined.
+
+    Parameters
+    ----------
+    picture : GraphPicture
+        Its edges are drawn.
+    communities : Communities
+        Of all variables.
+    names : sequence of str
+        Names of all variables.
+    """
+    n = len(communities.order)
+    cells = min(n, _MOST_CELLS)
+    place = np.empty(n, dtype=np.int64)
+    place[communities.order] = np.arange(n)
+    values = np.zeros((cells, cells))
+    ends = place[picture.edges] * cells // max(1, n)
+    for rows, columns in (ends.T, ends[:, ::-1].T):
+        np.maximum.at(values, (rows, columns), picture.strengths)
+    firsts = -(-np.arange(cells) * n // cells)  # of the variables of each row of cells
+    titles = [escaped(_short(names[i])) for i in communities.order[firsts].tolist()]
+    if cells < n:
+        titles = [f"{title} …" for title in titles]
+    figure = go.Figure()
+    figure.add_heatmap(
+        z=np.where(values > 0.0, values, np.nan),
+        zmin=0.0,
+        zmax=1.0,
+        colorscale=[[0.0, "#9ecae1"], [1.0, BLUE]],
+        customdata=np.stack(np.broadcast_arrays(*np.ix_(titles, titles)), axis=-1),
+        hovertemplate="%{customdata[0]} – %{customdata[1]}: strength %{z:.2f}<extra></extra>",
+        colorbar={"title": "strength", "thickness": 12},
+    )
+    bounds = communities.starts * cells / max(1, n) - 0.5
+    for low, high in list(pairwise(bounds.tolist()))[:_MOST_OUTLINED]:
+        if high - low >= 2.0:
+            figure.add_shape(
+                type="rect", x0=low, x1=high, y0=low, y1=high, line={"color": GREY, "width": 1}
+            )
+    axis = {"showticklabels": False, "showgrid": False, "zeroline": False, "constrain": "domain"}
+    figure.update_xaxes(**axis, range=[-0.5, cells - 0.5])
+    figure.update_yaxes(**axis, range=[cells - 0.5, -0.5], scaleanchor="x")
+    return finish(figure, "Adjacency matrix by community", 620)
 
 
 def degree_figure(model: PairwiseMRF, i: int | None = None) -> go.Figure:

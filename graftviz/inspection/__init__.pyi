@@ -1,3 +1,7 @@
+from .communities import (
+    Communities as Communities,
+    find_communities as find_communities,
+)
 from .difference import (
     ModelDifference as ModelDifference,
     compare_models as compare_models,

@@ -1,7 +1,8 @@
 """Drawing of a model's graph: its nodes, edges, positions and sizes, for renderers.
 
-A small graph is drawn completely. Of a large one only the surroundings of a node are drawn,
-strongest edges first, to stay legible.
+A graph is drawn completely, unless it is very large; then only the surroundings of a node are
+drawn, strongest edges first. A drawing can be restricted to some edges, and to the neighbourhood
+of a node.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from graftviz.layout import static_layout
 from graftviz.layout.graph import FRAME
 from graftviz.model import PairwiseMRF
 
-MOST_NODES = 1_000
-MOST_EDGES = 3_000
+MOST_NODES = 20_000
+MOST_EDGES = 20_000
 SURROUNDINGS = 150  # nodes drawn around a node of a large graph
 PLAIN = COMMON  # style of the edges of a single model
 
@@ -46,7 +47,7 @@ class GraphPicture:
     styles : tuple of str, length l
         Status of each edge, see :mod:`graftviz.inspection.difference`.
     centre : int or None
-        Node whose surroundings are drawn; None if the whole graph is drawn.
+        Node whose surroundings or neighbourhood are drawn; None if the whole graph is drawn.
     note : str
         Sentence on omitted parts; empty if there are none.
     """
@@ -60,6 +61,60 @@ class GraphPicture:
     styles: tuple[str, ...]
     centre: int | None
     note: str
+
+    def filtered(self, kept: np.ndarray | None, least: float = 0.0) -> GraphPicture:
+        """Return the same drawing with fewer edges, and a note about it.
+
+        Parameters
+        ----------
+        kept : bool array or None
+            Whether each edge of the model, or of the difference, may be drawn; None: all.
+        least : float
+            Smallest strength of the drawn edges.
+        """
+        is_drawn = self.strengths >= least
+        if kept is not None:
+            is_drawn &= kept[self.numbers]
+        if is_drawn.all():
+            return self
+        words = f"{int(is_drawn.sum()):,} of {len(is_drawn):,} edges match the filter."
+        return self._with_edges(np.flatnonzero(is_drawn), note=f"{self.note} {words}".strip())
+
+    def around(self, centre: int, depth: int) -> GraphPicture:
+        """Return a drawing of the nodes at most `depth` edges away from a node, laid out anew.
+
+        Paths go through drawn edges.
+        """
+        local = np.searchsorted(self.nodes, self.edges)
+        middle = int(np.searchsorted(self.nodes, centre))
+        is_near = np.arange(len(self.nodes)) == middle
+        for _ in range(depth):
+            touched = is_near[local]
+            is_near[local[touched.any(axis=1)].reshape(-1)] = True
+        nodes = self.nodes[is_near]
+        inner = self._with_edges(np.flatnonzero(is_near[local].all(axis=1)), note=self.note)
+        words = (
+            f"{len(nodes):,} of {len(self.nodes):,} nodes are drawn: the selected one and those "
+            f"at most {depth} {'edge' if depth == 1 else 'edges'} away."
+        )
+        return dataclasses.replace(
+            inner,
+            nodes=nodes,
+            degrees=self.degrees[is_near],
+            places=_layout(nodes, inner.edges),
+            centre=centre,
+            note=f"{self.note} {words}".strip(),
+        )
+
+    def _with_edges(self, which: np.ndarray, note: str) -> GraphPicture:
+        return dataclasses.replace(
+            self,
+            edges=self.edges[which],
+            numbers=self.numbers[which],
+            strengths=self.strengths[which],
+            styles=tuple(self.styles[e] for e in which.tolist()),
+            note=note,
+        )
 
     def with_information(
         self, beliefs: Sequence[Beliefs | None], difference: ModelDifference | None = None

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from graftviz.inference import Beliefs
-from graftviz.inspection import Change, ModelDifference, degree_ranks
+from graftviz.inspection import Change, Communities, ModelDifference, degree_ranks
 from graftviz.inspection.answers import Answer
 from graftviz.inspection.difference import COMMON, GAINED, LOST
 from graftviz.model import PairwiseMRF
@@ -144,4 +144,17 @@ def difference_words(difference: ModelDifference) -> str:
     return (
         f"{plural(common, 'edge')} in both, {lost:,} only in the first model, {gained:,} only in "
         "the second."
+    )
+
+
+def community_words(communities: Communities, n_edges: int) -> str:
+    """Return sentences on the communities of a graph and its matrix with `n_edges` edges."""
+    sizes = np.diff(communities.starts)
+    several = int((sizes > 1).sum())
+    if several == 0:
+        return "Without edges there are no communities."
+    return (
+        f"{several:,} {'community' if several == 1 else 'communities'} of more than one variable; "
+        f"the largest has {int(sizes[0]):,}. Modularity {communities.modularity:.2f}. The matrix "
+        f"shows {plural(n_edges, 'edge')}."
     )

@@ -72,7 +72,7 @@ def model_graph(
     edges = zip(picture.edges.tolist(), picture.strengths.tolist(), picture.styles, strict=True)
     return {
         # With another token, the whole picture comes into view.
-        "token": f"{loaded.fingerprint}.{picture.centre}",
+        "token": f"{loaded.fingerprint}.{picture.centre}.{len(picture.nodes)}",
         "nodes": nodes,
         "names": [model.names[i] for i in nodes],
         "places": np.round(picture.places, 1).tolist(),

@@ -56,6 +56,33 @@ def posterior(page: Any) -> str:
     return figure.last.inner_text()
 
 
+def test_a_node_is_found_its_neighbourhood_drawn_and_the_matrix_shown(
+    open_page: Any, address: str, until: Any
+) -> None:
+    page = open_page()
+    graph = open_inspect(page, address, CHOW_LIU)
+    graph.focus()
+    page.keyboard.press("f")
+    page.keyboard.type("member 34")
+    page.keyboard.press("Enter")
+    heading(page, "member 34").wait_for(timeout=SOON)
+    until(page, "location.search.includes('node=33')")
+    depth = page.get_by_role("slider", name="Neighbourhood of the selected node")
+    depth.focus()
+    page.keyboard.press("ArrowRight")
+    page.get_by_text("at most 1 edge away").wait_for(timeout=SOON)
+    until(page, "location.search.includes('depth=1')")
+    near = graph.evaluate("({ picture }) => picture.data.nodes.length")
+    assert 1 < near < 34
+    page.get_by_role("slider", name="Edges with a weight from").focus()
+    page.keyboard.press("End")
+    page.get_by_text("edges match the filter").wait_for(timeout=SOON)
+    page.get_by_role("radio", name="Matrix").click()
+    page.locator(".st-key-inspect_matrix .js-plotly-plot").wait_for(timeout=SOON)
+    page.get_by_role("radio", name="Graph").click()
+    graph.wait_for(timeout=SOON)
+
+
 @pytest.mark.parametrize(("width", "dark"), [(1400, False), (390, True)])
 def test_a_node_is_clicked_and_evidence_changes_all_posteriors(
     open_page: Any, address: str, until: Any, width: int, dark: bool

@@ -4,7 +4,8 @@ A learned model is written as on the Grow page (data, learner, options, seed, st
 of that page opens the same model here. ``model=true`` is the model a sample was drawn from,
 ``model=<fingerprint>`` an uploaded file. Further keys: ``node``, ``edge=3-7``,
 ``evidence=2:1,5:0`` (variable:state), ``method``, and ``with``, the model to compare with, written
-like the first with semicolons: ``with=learner=chow-liu;seed=3``.
+like the first with semicolons: ``with=learner=chow-liu;seed=3``. What is drawn is chosen by
+``picture``, ``weight_from``, ``steps=3-20`` and ``depth``.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from graftviz.ui.model_source import SourceOptions, inner_query, inner_text
 from graftviz.ui.url_state import LinkReader, parse_options_of, part, write_options_of
 from graftviz.wording import quoted
 
+GRAPH, MATRIX = "graph", "matrix"
+MOST_DEPTH = 12
 _LONGEST = 2_000
 _NUMBER = r"(\d{1,7})"
 
@@ -38,6 +41,14 @@ def _read_selection(link: LinkReader, _: Mapping[str, Any]) -> tuple[int, ...]:
     if node is not None and edge is not None:
         link.complaints.append("A link selects a node or an edge; the edge is ignored.")
     return (edge or ()) if node is None else (node,)
+
+
+def _read_steps(link: LinkReader, _: Mapping[str, Any]) -> tuple[int, ...]:
+    def read(text: str) -> tuple[int, ...] | None:
+        found = re.fullmatch(f"{_NUMBER}-{_NUMBER}", text, re.ASCII)
+        return tuple(sorted(int(end) for end in found.groups())) if found else None
+
+    return link.take("steps", (), read, "Steps are written as 3-20, not {}; ignored.")
 
 
 def _read_evidence(link: LinkReader, _: Mapping[str, Any]) -> dict[int, int]:
@@ -84,6 +95,14 @@ class InspectOptions(SourceOptions):
         State by variable.
     second : SourceOptions or None
         The model to compare with.
+    picture : str
+        "graph", or "matrix": the adjacency matrix.
+    weight_from : float
+        Smallest weight norm of the drawn edges, relative to the largest one.
+    steps : tuple of int
+        First and last step in which a drawn edge was activated; empty for all.
+    depth : int
+        Number of edges up to which nodes around the selected one are drawn; 0 for all nodes.
     """
 
     selection: tuple[int, ...] = part(
@@ -96,6 +115,30 @@ class InspectOptions(SourceOptions):
         _read_evidence,
         lambda evidence: {"evidence": ",".join(f"{i}:{k}" for i, k in evidence.items())},
         {"evidence": _LONGEST},
+    )
+    picture: str = option(
+        GRAPH,
+        "Graph, or adjacency matrix with the variables ordered by communities",
+        label="Show as",
+        choices=(GRAPH, MATRIX),
+        titles=("Graph", "Matrix"),
+    )
+    weight_from: float = option(
+        0.0,
+        "Draw the edges whose weight norm has at least this share of the largest one",
+        label="Edges with a weight from",
+        minimum=0.0,
+        maximum=1.0,
+    )
+    steps: tuple[int, ...] = part(
+        (), _read_steps, lambda ends: {"steps": "-".join(map(str, ends))} if ends else {}
+    )
+    depth: int = option(
+        0,
+        "Draw the nodes at most this many edges away from the selected node; 0 draws all nodes",
+        label="Neighbourhood of the selected node",
+        minimum=0,
+        maximum=MOST_DEPTH,
     )
     method: str = option(AUTOMATIC, "Inference method", label="Method", choices=METHODS)
     second: SourceOptions | None = part(  # noqa: RUF009 (a field)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -10,7 +11,7 @@ from graftviz.inspection.answers import METHODS
 from graftviz.learners.registry import learner_class
 from graftviz.narrative.inspection import METHOD_NAMES, answer_words, model_words
 from graftviz.narrative.phrases import short
-from graftviz.options import option_words
+from graftviz.options import option_specs, option_words
 from graftviz.player.models import Loaded
 from graftviz.ui.boundary import bounded, guarded
 from graftviz.ui.controls import follow_value, replaceable, show_button, show_option
@@ -26,6 +27,7 @@ from graftviz.ui.frame.panels import (
 from graftviz.ui.frame.view import INSPECT
 from graftviz.ui.grow.options import GrowOptions
 from graftviz.ui.inspect import results
+from graftviz.ui.inspect.options import MATRIX, InspectOptions
 from graftviz.ui.inspect.state import InspectedModel, InspectState
 from graftviz.ui.model_source import FILE, LEARNED, TRUE, ModelSource
 from graftviz.ui.upload import model_form
@@ -62,6 +64,44 @@ def show_sources(state: InspectState, *, has_uploader: bool = True) -> None:
     )
     if state.compares:
         _show_source(state.second, "inspect.second")
+
+
+def show_drawing(state: InspectState) -> None:
+    """Show the controls of the picture: kind, filter of edges, and neighbourhood."""
+    if state.loaded is None:
+        return
+    specs = {spec.name: spec for spec in option_specs(InspectOptions)}
+
+    def show(name: str, **how: Any) -> None:
+        show_option(
+            specs[name], state.drawn[name], state.choose_drawn, prefix="inspect.drawn", **how
+        )
+
+    st.markdown("**Picture**")
+    show("picture", as_buttons=True)
+    show("weight_from", drag=True)
+    steps = state.loaded.steps
+    last = max(steps, default=0) if steps else 0
+    if last > 1:
+        low, high = state.drawn["steps"] or (1, last)
+        value = (min(low, last), min(high, last))
+        key = follow_value(f"inspect.drawn.steps.{last}", value)
+
+        def choose() -> None:
+            ends = tuple(st.session_state[key])
+            state.choose_drawn("steps", () if ends == (1, last) else ends)
+
+        st.slider(
+            "Edges activated in steps",
+            1,
+            last,
+            key=key,
+            on_change=guarded(choose),
+            help="Draw the edges that were activated in these steps of the run.",
+        )
+    show("depth", drag=True)
+    if state.drawn["depth"] and not state.selection:
+        st.caption("Select a node to draw its neighbourhood.")
 
 
 def _show_source(source: ModelSource, prefix: str, *, has_uploader: bool = True) -> None:
@@ -177,7 +217,10 @@ def show_inspection(state: InspectState) -> None:
     show_warnings(state.complaints)
     graph, panel = st.columns([2, 1], gap="small")
     with graph:
-        INSPECT.show(lambda: state.message(shown), {"picked": state.pick})
+        if state.drawn["picture"] == MATRIX:
+            results.show_matrix(state, shown)
+        else:
+            INSPECT.show(lambda: state.message(shown), {"picked": state.pick})
         if shown.picture.note:
             st.caption(plain(shown.picture.note))
     with panel, st.container(gap="small", key="inspect_panel"):

@@ -10,7 +10,14 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from graftviz.figures import change_figure, degree_figure, edge_figure, node_figure, norms_figure
+from graftviz.figures import (
+    change_figure,
+    degree_figure,
+    edge_figure,
+    matrix_figure,
+    node_figure,
+    norms_figure,
+)
 from graftviz.formats.model_formats import model_formats
 from graftviz.formats.model_tables import (
     difference_frame,
@@ -44,6 +51,18 @@ _NORM_HELP = (
     "Norm of the log potentials once rows and columns sum to zero; empty where a potential is zero"
 )
 _GIVEN = "In nats; conditional on the evidence, if any"
+
+
+# --------------------------------------------------------------------------------------- matrix
+
+
+def show_matrix(state: InspectState, shown: InspectedModel) -> None:
+    """Show the adjacency matrix of the drawn edges, ordered by community."""
+    communities, names = state.communities(), shown.model.names
+    words = narrative.community_words(communities, len(shown.picture.edges))
+    figure = matrix_figure(shown.picture, communities, names)
+    show_figure(figure, key="inspect_matrix", alt=f"Adjacency matrix. {words}")
+    st.caption(plain(words))
 
 
 # ------------------------------------------------------------------------------------ selection

@@ -15,7 +15,7 @@ import numpy as np
 from graftviz import inspection
 from graftviz.errors import InputError
 from graftviz.inference import Beliefs
-from graftviz.inspection import GraphPicture, ModelDifference
+from graftviz.inspection import Communities, GraphPicture, ModelDifference
 from graftviz.inspection.answers import AUTOMATIC, Answer, answer_steps
 from graftviz.inspection.picture import MOST_NODES
 from graftviz.material import Material
@@ -31,7 +31,7 @@ from graftviz.ui.built_in import material
 from graftviz.ui.frame.jobs import Job, Watching, shared_job
 from graftviz.ui.frame.state import PageState
 from graftviz.ui.grow.state import GrowState, opened_grow_state
-from graftviz.ui.inspect.options import InspectOptions
+from graftviz.ui.inspect.options import GRAPH, InspectOptions
 from graftviz.ui.model_source import LEARNED, TRUE, ModelSource, SourceOptions
 from graftviz.ui.url_state import parse_options_of, write_options_of
 from graftviz.ui.visits import page_state, share
@@ -107,6 +107,8 @@ class InspectState(PageState):
     evidence : dict
         State by variable, in the order of the observations.
     method : str
+    drawn : dict
+        Values of the options ``picture``, ``weight_from``, ``steps`` and ``depth``.
     before, after : Answer or None
         Marginals without and with the evidence, as far as they are computed.
     other : Answer or None
@@ -125,6 +127,7 @@ class InspectState(PageState):
         self.selection: tuple[int, ...] = ()
         self.evidence: dict[int, int] = {}
         self.method = AUTOMATIC
+        self.drawn: dict[str, Any] = {"picture": GRAPH, "weight_from": 0.0, "steps": (), "depth": 0}
         self.before: Answer | None = None
         self.after: Answer | None = None
         self.other: Answer | None = None
@@ -143,6 +146,7 @@ class InspectState(PageState):
         if options.second is not None:
             self.second.take(options.second)
         self.selection, self.method = options.selection, options.method
+        self.drawn = {name: getattr(options, name) for name in self.drawn}
         self.evidence = dict(options.evidence)
         self._variables = None
         return complaints
@@ -155,6 +159,7 @@ class InspectState(PageState):
             "evidence": self.evidence,
             "method": self.method,
             "second": self.second.settings if self.compares else None,
+            **self.drawn,
         }
         return write_options_of(InspectOptions, {**vars(self.first.settings), **own})
 
@@ -222,6 +227,11 @@ class InspectState(PageState):
         """Compute marginals by another method."""
         self.complaints = ()
         self.method = method
+
+    def choose_drawn(self, name: str, value: Any) -> None:
+        """Set an option of the drawing."""
+        self.complaints = ()
+        self.drawn[name] = value
 
     def compare(self, compares: bool) -> None:
         """Compare with a second model, or no longer."""
@@ -386,9 +396,38 @@ class InspectState(PageState):
                 ("picture", centre, other.fingerprint),
                 lambda: inspection.difference_picture(n, difference, places, centre),
             )
+        picture = picture.filtered(self._kept(difference), self.drawn["weight_from"])
+        if self.drawn["depth"] and self.selection:
+            chosen = (self.selection[0], *self.drawn.values())
+            compared = "" if difference is None or other is None else other.fingerprint
+            drawn, depth, middle = picture, self.drawn["depth"], self.selection[0]
+            picture = loaded.own.get(
+                ("around", compared, chosen), lambda: drawn.around(middle, depth)
+            )
         answers = [self.before] if difference is None else [self.before, self.other]
         beliefs = [None if answer is None else answer.beliefs for answer in answers]
         return picture.with_information(beliefs, difference)
+
+    def _kept(self, difference: ModelDifference | None) -> np.ndarray | None:
+        """Return whether each edge was activated in the chosen steps; None if all may be drawn."""
+        loaded, steps = self.first.loaded, self.drawn["steps"]
+        if not steps or loaded is None or loaded.steps is None:
+            return None
+        activated = np.array(loaded.steps, dtype=np.int64)
+        kept = (activated >= steps[0]) & (activated <= steps[1])
+        if difference is None:
+            return kept
+        own = difference.numbers[:, 0]  # negative for an edge of the second model only
+        return np.where(own < 0, True, np.append(kept, True)[own])
+
+    def communities(self) -> Communities:
+        """Return the communities of the inspected model's graph."""
+        loaded = self.first.loaded
+        assert loaded is not None
+        model = loaded.model
+        return loaded.own.get(
+            ("communities",), lambda: inspection.find_communities(model.n_variables, model.edges)
+        )
 
     def shown(self) -> InspectedModel | None:
         """Return the shown model with its drawing and marginals; None without a model."""

@@ -1,6 +1,6 @@
 // The graph of a finished model, of the nodes that the server selects; here they are numbered in the order drawn.
 
-import { pairWords, shorten, viridis } from "../shared/core.js";
+import { clamp, mix, pairWords, shorten, viridis } from "../shared/core.js";
 import { boxOf, Graph } from "../shared/graph.js";
 import { turned } from "../shared/keys.js";
 import { legendKey, lineKey, Ramp } from "../shared/legend.js";
@@ -8,12 +8,12 @@ import { legendKey, lineKey, Ramp } from "../shared/legend.js";
 const INSPECT_FEW = 45; // up to this many nodes, all names are shown where they find room
 const INSPECT_STYLES = { common: ["plain"], lost: ["leaving", { style: "dashed" }], gained: ["arriving", { style: "dotted" }] };
 const INSPECT_CROWD = { edges: 300, near: 40, thin: 150 }; // edges from which on they are paler, or thinner
+const INSPECT_MANY = 400; // nodes or edges from which on those of one look are drawn at once
+const INSPECT_LEVELS = 32; // of the colours of many nodes, and of the widths of many edges
 
 export class InspectGraph extends Graph {
   near = 6;
   isSideways = true;
-  unitRange = [0.3, 3, 15];
-
   constructor(app) {
     super(app);
     this.element = this.card("gv-inspect-graph", "Graph", "graph");
@@ -24,9 +24,12 @@ export class InspectGraph extends Graph {
     this.data = data;
     this.number = new Map(data.nodes.map((i, k) => [i, k]));
     this.ends = data.edges.map(([i, j]) => [this.number.get(i), this.number.get(j)]);
+    this.numbers = new Map(this.ends.map((pair, e) => [pair, e]));
     this.byDegree = [...data.nodes.keys()].sort((a, b) => data.degrees[b] - data.degrees[a] || a - b);
     const { selected } = data;
     this.chosen = selected && { ...selected, i: this.number.get(selected.i), j: this.number.get(selected.j) };
+    this.rising = this.byDegree.toReversed();
+    this.unitRange = [0.3, clamp(130 / Math.sqrt(data.nodes.length), 1.3, 3), 15];
     this.most = Math.max(1, ...data.degrees);
     this.stretch = data.stretch;
     if (isOther) this.fit(data.places);
@@ -41,7 +44,10 @@ export class InspectGraph extends Graph {
   }
 
   sizeOf(k) {
-    return this.unit * (0.45 + 0.55 * Math.sqrt(this.data.degrees[k] / this.most));
+    const { degrees, nodes } = this.data;
+    // Of many small discs even hubs would be dots.
+    if (nodes.length > INSPECT_MANY) return Math.min(this.unit * (0.6 + 0.4 * Math.sqrt(degrees[k])), this.unit + 8);
+    return this.unit * (0.45 + 0.55 * Math.sqrt(degrees[k] / this.most));
   }
 
   name(k) {
@@ -106,11 +112,18 @@ export class InspectGraph extends Graph {
     const isObserved = (k) => observed[nodes[k]] !== undefined;
     const marked = chosen ? [chosen.i, chosen.j].filter((k) => k !== undefined) : [];
     const inRegion = region.flatMap((i) => this.number.get(i) ?? []);
-    const wider = (extra, inner = 0) => (k) => this.sizeOf(k) + extra + (inRegion.includes(k) ? inner : 0);
+    const isInRegion = new Set(inRegion);
+    const wider = (extra, inner = 0) => (k) => this.sizeOf(k) + extra + (isInRegion.has(k) ? inner : 0);
+    const isOne = nodes.length <= INSPECT_MANY;
+    const shade = (k) => (isOne ? values[k] : Math.round(values[k] * INSPECT_LEVELS) / INSPECT_LEVELS);
+    // Outlines of small discs would hide their colours.
+    const isOutlined = this.unit > 2.2;
+    const fill = (k) => (isObserved(k) ? palette.text : isOutlined || !palette.dark ? viridis(shade(k)) : mix(viridis(shade(k)), palette.text, 0.3));
+    const looks = isOne ? this.rising.map((k) => [k]) : [...Map.groupBy(this.rising.filter((k) => this.isInSight(k)), (k) => (isObserved(k) ? 2 : shade(k))).values()];
     return [
       this.edges(palette),
-      this.byDegree.toReversed().map((k) => ({ nodes: [k], shape: isObserved(k) ? "square" : "disc", size: wider(0),
-        fill: isObserved(k) ? palette.text : viridis(values[k]), line: palette.text })),
+      looks.map((alike) => ({ nodes: alike, shape: isObserved(alike[0]) ? "square" : "disc", size: wider(0), fill: fill(alike[0]),
+        line: isOutlined && palette.text })),
       { nodes: inRegion, size: wider(4), line: palette.region, width: 2.5, dash: [4, 3] },
       { nodes: marked, size: wider(5, 3), line: palette.text, width: 3.5 },
       { nodes: [this.hover].filter((k) => k >= 0 && !marked.includes(k)), size: wider(4), line: palette.text, width: 2 },
@@ -126,23 +139,32 @@ export class InspectGraph extends Graph {
     const isCrowded = ends.length > INSPECT_CROWD.edges || (node !== undefined && ends.filter(isNear).length > INSPECT_CROWD.near);
     const thickest = ends.length > INSPECT_CROWD.thin ? 2.2 : 4;
     const styles = { common: [node === undefined ? palette.plain : palette.text, []], lost: [palette.leaving, [8, 5]], gained: [palette.arriving, [2, 4]] };
-    return ends.map((pair, e) => {
-      const [,, strength, style] = this.data.edges[e];
-      const [line, dash] = styles[style];
-      const width = 0.9 + thickest * strength;
-      const isChosen = chosen?.j !== undefined && pair.includes(chosen.i) && pair.includes(chosen.j);
-      return [
-        (isChosen || pair === hovered) && { edges: [pair], line: palette.text, alpha: isChosen ? 0.45 : 0.2, width: width + 7 },
-        { edges: [pair], line: style === "common" && !isNear(pair) ? palette.plain : line, dash, width, alpha: !isNear(pair) ? 0.25 : isCrowded ? 0.6 : 1 }];
-    });
+    const strength = (e) => this.data.edges[e][2];
+    const isMany = ends.length > INSPECT_MANY;
+    const least = isMany ? clamp(25 / Math.sqrt(ends.length), 0.4, 0.9) : 0.9; // px
+    const width = (e) => least + Math.min(thickest, 4 * least) * (isMany ? Math.round(strength(e) * INSPECT_LEVELS) / INSPECT_LEVELS : strength(e));
+    const drawn = this.strongest(ends, { strength, width: 2 * least, keeps: (pair) => node !== undefined && isNear(pair),
+      words: (some, all) => `the ${some} strongest of ${all} edges` }).map((pair) => this.numbers.get(pair));
+    const style = (e) => this.data.edges[e][3];
+    const look = (e) => (isMany ? `${style(e)} ${isNear(ends[e])} ${width(e)}` : e);
+    const isChosen = (pair) => chosen?.j !== undefined && pair.includes(chosen.i) && pair.includes(chosen.j);
+    const marked = drawn.filter((e) => isChosen(ends[e]) || ends[e] === hovered).map((e) => (
+      { edges: [ends[e]], line: palette.text, alpha: isChosen(ends[e]) ? 0.45 : 0.2, width: width(e) + 7 }));
+    return [marked, [...Map.groupBy(drawn, look).values()].map((alike) => {
+      const [e] = alike;
+      const [line, dash] = styles[style(e)];
+      const isFar = !isNear(ends[e]);
+      return { edges: alike.map((one) => ends[one]), line: style(e) === "common" && isFar ? palette.plain : line, dash, width: width(e), alpha: isFar ? 0.25 : isCrowded ? 0.6 : 1 };
+    })];
   }
 
   /** Names of the selected node, of observed nodes and neighbours, then of nodes by degree. */
   namesOf(marked, observed) {
     const { nodes, observed: states } = this.data;
     const near = this.chosen?.j === undefined && this.chosen ? this.ends.filter((pair) => pair.includes(this.chosen.i)).flat() : [];
-    const budget = nodes.length <= INSPECT_FEW ? nodes.length : Math.round(10 * this.camera.zoom ** 2);
-    return { size: 13, longest: 36, isApart: true, spots: (k, half) => this.beside(k, half, marked.includes(k) ? 10 : 4),
+    const isFew = nodes.length <= INSPECT_MANY;
+    const budget = nodes.length <= INSPECT_FEW ? nodes.length : isFew ? Math.round(10 * this.camera.zoom ** 2) : nodes.length;
+    return { size: isFew ? 13 : 12, longest: isFew ? 36 : 20, isApart: isFew, spots: (k, half) => this.beside(k, half, marked.includes(k) ? 10 : 4),
       text: (k) => shorten(this.name(k), 22) + (states[nodes[k]] === undefined ? "" : ` = ${shorten(states[nodes[k]], 12)}`),
       names: [...near.slice(0, 30), ...this.byDegree.slice(0, budget)], always: [this.hover, ...marked, ...observed.slice(0, 40)].filter((k) => k >= 0) };
   }
