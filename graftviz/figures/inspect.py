@@ -31,7 +31,7 @@ _GAP = 36  # pixels between two heat maps, with room for the title of the lower
 _MOST_WRITTEN = 8  # states up to which numbers are written into figures
 # From purple to blue as in the player (core.js), with a middle that is light in all themes.
 _SIGNED = [[0.0, PURPLE], [0.5, "#f2f2f2"], [1.0, BLUE]]
-_MOST_CELLS = 400  # rows of a matrix; of a larger one a cell holds several variables
+_MOST_CELLS = 200  # rows of a matrix; of a larger one a cell holds several variables
 _MOST_OUTLINED = 60  # communities
 _MARK = {"size": 14, "symbol": "circle-open", "color": VERMILION, "line": {"width": 3}}
 
@@ -218,7 +218,7 @@ def matrix_figure(
         z=np.where(values > 0.0, values, np.nan),
         zmin=0.0,
         zmax=1.0,
-        colorscale=[[0.0, "#9ecae1"], [1.0, BLUE]],
+        colorscale=[[0.0, "#6baed6"], [1.0, BLUE]],
         customdata=np.stack(np.broadcast_arrays(*np.ix_(titles, titles)), axis=-1),
         hovertemplate="%{customdata[0]} – %{customdata[1]}: strength %{z:.2f}<extra></extra>",
         colorbar={"title": "strength", "thickness": 12},
@@ -230,9 +230,10 @@ def matrix_figure(
                 type="rect", x0=low, x1=high, y0=low, y1=high, line={"color": GREY, "width": 1}
             )
     axis = {"showticklabels": False, "showgrid": False, "zeroline": False, "constrain": "domain"}
-    figure.update_xaxes(**axis, range=[-0.5, cells - 0.5])
-    figure.update_yaxes(**axis, range=[cells - 0.5, -0.5], scaleanchor="x")
-    return finish(figure, "Adjacency matrix by community", 620)
+    finish(figure, "Adjacency matrix by community", 640)
+    figure.update_xaxes(**axis, ticks="", mirror=True, range=[-0.5, cells - 0.5])
+    figure.update_yaxes(**axis, ticks="", mirror=True, range=[cells - 0.5, -0.5], scaleanchor="x")
+    return figure.update_layout(margin={"l": 10, "r": 10, "t": 50, "b": 10})
 
 
 def degree_figure(model: PairwiseMRF, i: int | None = None) -> go.Figure:

@@ -6,11 +6,11 @@ import { legendKey, lineKey } from "../shared/legend.js";
 import { racerSample, racerWords } from "../shared/marks.js";
 import { degreesOf } from "../shared/tracks_log.js";
 
+const RACE_MANY = 1000; // nodes from which on edges that all racers have are lit without a rim
+
 /** The graph of one racer; all share the camera and the variable pointed at. */
 class RaceTile extends Graph {
   margins = [10, 10];
-  unitRange = [0.3, 1.5, 4.5];
-
   constructor(app, racer, graphs) {
     super(app);
     this.racer = racer;
@@ -23,6 +23,7 @@ class RaceTile extends Graph {
       h("header", {}, racerSample(racer.index), h("h3", { dir: "auto", title: racer.title }, isolated(racerWords(racer.title)))),
       h("p", { class: "gv-race-numbers" }, this.numbers, this.badge), this.trouble, this.holder);
     const { positions, given } = app.runs.header;
+    this.unitRange = [0.3, clamp(60 / Math.sqrt(positions.length), 0.8, 1.5), 4.5];
     this.fit(positions, { isGiven: given });
   }
 
@@ -46,20 +47,24 @@ class RaceTile extends Graph {
     const { racer, graphs } = this;
     const { log } = this.app;
     const found = racer.pairsAt(this.place);
-    const degrees = degreesOf(found, log.n);
     const key = ([i, j]) => racer.key(i, j);
-    const held = new Set(found.map(key));
+    const held = racer.keysAt(this.place);
+    if (this.known?.held !== held) {
+      this.known = { held, degrees: degreesOf(found, log.n), missing: (log.header.truth ?? []).filter((pair) => !held.has(key(pair))) };
+    }
+    const { degrees, missing } = this.known;
     const edges = this.strongest(found, { words: (some, all) => `the first ${some} of ${all} edges` });
     const agreed = edges.filter((pair) => graphs.agreed.has(key(pair)));
     const isTrue = (pair) => log.truth.has(key(pair));
-    const thin = clamp(16 / Math.sqrt(log.n), 0.9, 2);
+    const thin = clamp(16 / Math.sqrt(log.n), 0.5, 2);
+    const halo = clamp(110 / Math.sqrt(log.n), 1.5, 5); // around edges that all racers have
     const plain = { alpha: 0.9, width: thin };
     return [
-      log.truth && { edges: this.strongest(log.header.truth.filter((pair) => !held.has(key(pair))), { share: 0.12, words: (some, all) => `${some} of ${all} missing edges` }), line: palette.muted, alpha: palette.dark ? 0.3 : 0.26, width: 0.7 },
-      { edges: agreed, line: palette.muted, width: thin + 5 }, { edges: agreed, line: mix(palette.background, palette.text, 0.16), width: thin + 3.6 },
+      log.truth && { edges: this.strongest(missing, { share: 0.12, words: (some, all) => `${some} of ${all} missing edges` }), line: palette.muted, alpha: palette.dark ? 0.3 : 0.26, width: 0.7 },
+      log.n <= RACE_MANY && { edges: agreed, line: palette.muted, width: thin + halo }, { edges: agreed, line: mix(palette.background, palette.text, 0.16), width: thin + 0.72 * halo },
       log.truth ? [{ ...plain, edges: edges.filter(isTrue), line: palette.right },
         { ...plain, edges: edges.filter((pair) => !isTrue(pair)), line: palette.wrong, dash: [4, 2.5] }] : { ...plain, edges, line: palette.plain },
-      { nodes: [...degrees.keys()], size: (i) => this.unit * (0.8 + 0.16 * Math.sqrt(degrees[i])), fill: palette.text, alpha: 0.88 },
+      { nodes: [...degrees.keys()], size: (i) => this.unit * (0.8 + 0.16 * Math.sqrt(degrees[i])), fill: palette.text, alpha: log.n > RACE_MANY ? 1 : 0.88 },
       this.hover >= 0 && { nodes: [this.hover], size: this.unit + 6, line: palette.primary, width: 2.2 },
     ];
   }

@@ -59,6 +59,13 @@ class RacerLog extends TrackLog {
     return Math.max(0, countUpTo(this.costs[axis], value) - 1);
   }
 
+  /** Keys of the edges at a moment; the same set until another moment is requested or edges change. */
+  keysAt(k) {
+    const pairs = this.pairsAt(k);
+    if (this.keysOf?.pairs !== pairs) this.keysOf = { pairs, keys: new Set(pairs.map((pair) => this.key(...pair))) };
+    return this.keysOf.keys;
+  }
+
   isAtEnd(k) {
     return this.outcome !== null && k === this.moments.length - 1;
   }
@@ -111,10 +118,14 @@ export class RaceLog extends TracksLog {
     return defined.length ? Math[direction > 0 ? "min" : "max"](...defined) : value;
   }
 
-  /** Keys of the pairs that are edges of every racer at its moment in `places`. */
+  /** Keys of the pairs that are edges of every racer at its moment in `places`; the same set until that changes. */
   agreed(places) {
-    const [first, ...others] = this.running.map((racer) => new Set(racer.pairsAt(places[racer.index]).map((pair) => racer.key(...pair))));
-    return new Set([...first].filter((key) => others.every((keys) => keys.has(key))));
+    const all = this.running.map((racer) => racer.keysAt(places[racer.index]));
+    if (this.common?.all.length !== all.length || all.some((keys, k) => keys !== this.common.all[k])) {
+      const [first, ...others] = all;
+      this.common = { all, keys: new Set([...first].filter((key) => others.every((keys) => keys.has(key)))) };
+    }
+    return this.common.keys;
   }
 
   /** The measure of the leader: the first one that is available for all racers. */

@@ -38,6 +38,7 @@ export class EdgeLog {
   targets = [];
   born = []; // the step each was added in
   died = []; // the step each was removed in; Infinity: none
+  removals = 0;
   lives = new Map(); // key of a pair: its edges, the latest last
 
   constructor(n) {
@@ -71,6 +72,7 @@ export class EdgeLog {
     const edge = this.latest(i, j);
     if (edge < 0 || this.died[edge] !== Infinity) return false;
     this.died[edge] = t;
+    this.removals++;
     return true;
   }
 
@@ -78,9 +80,11 @@ export class EdgeLog {
     return this.born[edge] <= t && t < this.died[edge];
   }
 
-  /** The edges that are active after step t, as pairs. */
+  /** The edges that are active after step t, as pairs; the same array until another step is requested or edges change. */
   pairsAt(t) {
-    return this.pairs.filter((_, edge) => this.isActive(edge, t));
+    const state = `${t} ${this.sources.length} ${this.removals}`;
+    if (this.pairsOf?.state !== state) this.pairsOf = { state, pairs: this.pairs.filter((_, edge) => this.isActive(edge, t)) };
+    return this.pairsOf.pairs;
   }
 
   /** All edges as pairs. */
