@@ -177,11 +177,12 @@ export class GraphView extends Graph {
     const looks = Map.groupBy(this.byDegree.filter((i) => this.isInSight(i)), (i) => 200 * level(i) + Math.round(100 * region.opacity(i)));
     const discs = [...looks.values()].map((nodes) => ({ nodes, size: wider(0), alpha: region.opacity(nodes[0]),
       line: isOutlined && palette.outline, width: unit > 3 ? 1.1 : 0.7, fill: level(nodes[0]) ? colour(level(nodes[0])) : grey }));
-    const hubs = this.byDegree.map((i) => [i, lerp(then.hubs[i], now.hubs[i], part) * region.opacity(i)]).filter(([, share]) => share > 0);
+    const hubs = Map.groupBy(this.byDegree.filter((i) => then.hubs[i] || now.hubs[i]), (i) => Math.round(100 * lerp(then.hubs[i], now.hubs[i], part) * region.opacity(i)) / 100);
+    const ring = clamp(unit / 2, 0.6, 1.6);
     const marked = selection ? [selection.i, selection.j].filter((i) => i !== undefined) : [];
     const rim = unit * 0.55 + 2 * this.edges.lightShare;
     return [{ nodes: light, size: wider(rim + 1), fill: palette.rim }, { nodes: light, size: wider(rim), fill: palette.step }, discs,
-      hubs.map(([i, share]) => ({ nodes: [i], size: wider(share * (unit * 0.35 + 2)), line: palette.text, alpha: share * 0.9, width: 1.6 })),
+      [...hubs].map(([share, nodes]) => ({ nodes, size: wider(share * (unit * 0.35 + 1.25 * ring)), line: palette.text, alpha: share * 0.9, width: ring })),
       { nodes: marked, size: wider(unit * 0.35 + 5 + region.margin), line: palette.primary, width: 2.5 },
       this.hover >= 0 && { nodes: [this.hover], size: wider(2.5), line: palette.text, width: 2 }];
   }
