@@ -32,6 +32,7 @@ from graftviz.wording import quoted
 OBJECT_BYTES = 640
 NUMBER_BYTES = 48
 NO_LIMIT = 2**62
+_BYTE_VALUES, _ROWS_PER_VALUE = 2**7 - 1, 8
 # Years 1000 to 9999: the range in which years have four digits.
 _FIRST_SECOND, _LAST_SECOND = -30_610_224_000, 253_402_300_799
 _MANY = 2**16  # above this count, texts are parsed as numbers without creating an object each
@@ -42,7 +43,7 @@ _TOKENS = pa.array(sorted(MISSING_TOKENS))
 
 
 class Encoded(NamedTuple):
-    """Column encoded as codes and distinct values.
+    """Column encoded as codes and distinct values, of which some may occur in no row.
 
     Attributes
     ----------
@@ -66,6 +67,10 @@ def encode(array: pa.Array) -> Encoded:
     if pa.types.is_null(kind):
         return Encoded(np.full(len(array), -1, dtype=np.int8), array[:0])
     if not isinstance(array, pa.DictionaryArray):
+        if pa.types.is_integer(kind) and not array.null_count:
+            numbers = array.to_numpy()
+            if (found := _small_range(numbers)) is not None:
+                return found
         array = array.dictionary_encode()
     indices, values = array.indices, array.dictionary
     if indices.null_count:
@@ -77,6 +82,21 @@ def encode(array: pa.Array) -> Encoded:
         codes = np.append(np.cumsum(used[:-1]) - 1, -1)[codes]
         values = values.filter(pa.array(used[:-1]))
     return Encoded(codes.astype(smallest_codes(len(values))), values)
+
+
+def _small_range(numbers: np.ndarray) -> Encoded | None:
+    """Return integers as differences from the smallest; None if the codes need over a byte.
+
+    All integers from the smallest to the largest become values, at most one for eight rows.
+    """
+    if len(numbers) < _ROWS_PER_VALUE:
+        return None
+    low, high = int(numbers.min()), int(numbers.max())
+    if high - low >= min(_BYTE_VALUES, len(numbers) // _ROWS_PER_VALUE):
+        return None
+    values = np.arange(low, high + 1).astype(numbers.dtype)
+    codes = np.subtract(numbers, numbers.dtype.type(low), dtype=numbers.dtype)
+    return Encoded(codes.astype(np.int8), pa.array(values))
 
 
 def raw_column(column: Encoded, kind: pa.DataType) -> RawColumn:
@@ -174,23 +194,24 @@ class ColumnBuilder:
         self._title = title
         self._names = names
         self._limit = limit
+        self._bytes = 0
         self._columns: list[_Column] = []
 
-    def add(self, arrays: Sequence[pa.Array]) -> None:
-        """Add a batch of rows.
+    def add(self, arrays: Sequence[pa.Array], start: int = 0) -> None:
+        """Add rows of the columns from `start` on, of which all those before it are complete.
 
         Raises
         ------
         InputError
             When the columns take more memory than the limit.
         """
-        if not self._columns:
-            self._columns = [_Column(array.type) for array in arrays]
-        size = 0
-        for column, array in zip(self._columns, arrays, strict=True):
+        if len(self._columns) == start:
+            self._columns += [_Column(array.type) for array in arrays]
+        for column, array in zip(self._columns[start:], arrays, strict=True):
+            self._bytes -= column.bytes
             column.add(array)
-            size += column.bytes
-            if size > self._limit:
+            self._bytes += column.bytes
+            if self._bytes > self._limit:
                 raise self._size_error()
 
     def columns(self) -> ArrowColumns:

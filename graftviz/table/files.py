@@ -156,7 +156,7 @@ def _read_parquet(
     title = content.title
     with open_parquet(pa.py_buffer(content.data), title, max_bytes, check_shape) as source:
         builder = ColumnBuilder(title, source.names, memory_limit(max_bytes))
-        for arrays in source.batches():
-            builder.add(arrays)
+        for start, arrays in source.blocks():
+            builder.add(arrays, start)
         columns = builder.columns()
     return RawTable(title, source.names, columns, source.rows, row_place, named=True)
