@@ -381,3 +381,62 @@ def test_twelve_million_cells_are_read_within_seconds(tmp_path):
     assert time.process_time() - started < 2
     assert np.array_equal(table.codes, from_array.codes)
     assert np.array_equal(table.codes, codes.T)
+
+
+class TestBlocks:
+    """Blocks of columns and pieces of rows give the table of the whole frame."""
+
+    @pytest.mark.parametrize("block", [1, 2, 64])
+    @given(st.data())
+    def test_every_kind_of_column_in_row_groups(self, block, data):
+        rows = data.draw(st.integers(2, 60))
+        low = data.draw(st.sampled_from([-128, -3, 0, 2, 120]))
+        span = data.draw(st.integers(0, min(7, 127 - low)))
+        seed = data.draw(st.integers(0, 99))
+        numbers = np.random.default_rng(seed).integers(low, low + span, size=rows, endpoint=True)
+        narrow = numbers.astype(np.int8)
+        large = numbers.astype(np.int64) + data.draw(st.sampled_from([0, 2**40, -(2**62)]))
+        frame = pd.DataFrame(
+            {
+                "narrow": narrow,
+                "unsigned": (narrow.astype(np.int16) + 128).astype(np.uint8),
+                "large": large,
+                "far": np.where(numbers == low, 2**63 - 1, -(2**63)),
+                "text": [f" s{k}" for k in numbers],
+                "answer": pd.Categorical([f"s{k}" for k in numbers]),
+                "gaps": pd.Series(numbers).where(numbers != low),
+                "half": numbers / 2,
+                "flag": numbers == low,
+            }
+        )
+        file = io.BytesIO()
+        frame.to_parquet(file, row_group_size=data.draw(st.integers(1, rows)))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("graftviz.table.parquet_files._BLOCK_COLUMNS", block)
+            patch.setattr("graftviz.table.parquet_files._MOST_ROWS", data.draw(st.integers(1, 70)))
+            found = read_table(file, missing="state")
+        plain = read_table(frame.astype(object), missing="state")
+        assert found.names == plain.names
+        assert [len(set(states)) for states in found.labels] == [len(s) for s in plain.labels]
+        assert found.fingerprint == plain.fingerprint
+
+    @pytest.mark.parametrize("repeated", [False, True])
+    def test_more_columns_than_a_block(self, repeated):
+        codes = np.random.default_rng(0).integers(0, 5, size=(200, 300)).astype(np.int8)
+        names = ["x0" if repeated and i == 150 else f"x{i}" for i in range(300)]
+        file = io.BytesIO()
+        parquet.write_table(pa.Table.from_arrays(list(codes.T), names), file)
+        if repeated:
+            assert "columns 1 and 151 have the same name 'x0'" in refusal(file)
+        else:
+            expected = DiscreteTable.from_codes(codes)
+            assert read_table(file).fingerprint == expected.fingerprint
+
+    @given(st.lists(st.lists(st.sampled_from("abcde"), min_size=2, max_size=9), min_size=1))
+    def test_pieces_of_text(self, groups):
+        cells = [text for group in groups for text in group]
+        frame = pd.DataFrame({"a": cells, "b": cells[::-1]})
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("graftviz.table.delimited._PIECE", 16)
+            found = read_table(upload(frame.to_csv(index=False)))
+        assert found.fingerprint == read_table(frame).fingerprint

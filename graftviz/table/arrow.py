@@ -94,9 +94,9 @@ def _small_range(numbers: np.ndarray) -> Encoded | None:
     low, high = int(numbers.min()), int(numbers.max())
     if high - low >= min(_BYTE_VALUES, len(numbers) // _ROWS_PER_VALUE):
         return None
-    values = np.arange(low, high + 1).astype(numbers.dtype)
-    codes = np.subtract(numbers, numbers.dtype.type(low), dtype=numbers.dtype)
-    return Encoded(codes.astype(np.int8), pa.array(values))
+    smallest = numbers.dtype.type(low)
+    values = np.arange(high - low + 1).astype(numbers.dtype) + smallest
+    return Encoded((numbers - smallest).astype(np.int8), pa.array(values))
 
 
 def raw_column(column: Encoded, kind: pa.DataType) -> RawColumn:
@@ -258,6 +258,13 @@ class _Column:
             self._codes.append(part.codes)
             self._values = part.values
             return
+        few = max(len(self._values), len(part.values)) <= _BYTE_VALUES
+        if few and not self._unmerged and _is_text(self.kind):
+            places = pc.index_in(part.values, value_set=self._values)
+            if not places.null_count:  # only known texts
+                lookup = np.array([*places.to_pylist(), -1], dtype=np.int8)
+                self._codes.append(look_up(lookup, part.codes))
+                return
         self._unmerged.append(part)
         self._n_unmerged += len(part.values)
         # Doubling: the number of merges is logarithmic in the number of values.

@@ -23,7 +23,7 @@ from graftviz.table.labels import (
     sort_labels,
 )
 from graftviz.table.quantiles import quantile_edges
-from graftviz.table.raw import RawTable, complete_rows, count_codes, look_up
+from graftviz.table.raw import RawTable, complete_rows, look_up, used_values
 from graftviz.wording import quoted
 
 MAX_STATES = 32
@@ -123,7 +123,9 @@ def code_table(raw: RawTable, options: TableOptions) -> DiscreteTable:
     notes = list(remaining.notes)
     if wide:
         notes.append(f"{raw.title}: binned into {options.bins} quantiles: {_listed(wide_names)}.")
-    labels, lookups = [], []
+    labels: list[tuple[str, ...]] = []
+    lookups: list[list[int]] = []
+    coded: dict[tuple[str, ...], tuple[tuple[str, ...], list[int]]] = {}
     for column in columns:
         if column.name in binned:
             texts = _bin_values(column, options.bins)
@@ -134,11 +136,13 @@ def code_table(raw: RawTable, options: TableOptions) -> DiscreteTable:
                 )
         else:
             texts = plain_labels(column.values, column.numbers)
-        own = _own_state(raw.title, column, texts)
-        states = sort_labels([*texts, *own])
-        position = {label: k for k, label in enumerate(states)}
-        labels.append(states)
-        lookups.append([position[label] for label in [*texts, *own]])
+        found_states = (*texts, *_own_state(raw.title, column, texts))
+        if found_states not in coded:  # many columns have the same values
+            states = sort_labels(found_states)
+            position = {label: k for k, label in enumerate(states)}
+            coded[found_states] = states, [position[label] for label in found_states]
+        labels.append(coded[found_states][0])
+        lookups.append(coded[found_states][1])
     constant = [name for name, states in zip(raw.names, labels, strict=True) if len(states) == 1]
     if constant:
         notes.append(f"{raw.title}: constant, so without edges: {_listed(constant)}.")
@@ -233,7 +237,7 @@ def _reduce(raw: RawTable, remaining: _Remaining) -> list[_Column]:
     columns = []
     for name, (codes, values) in zip(raw.names, raw.columns, strict=True):
         codes = codes if remaining.rows is None else codes[remaining.rows]
-        used = count_codes(codes, len(values))[1:] > 0
+        used = used_values(codes, len(values))
         if not used.all():
             renumbered = np.append(np.cumsum(used) - 1, -1).astype(codes.dtype)
             codes, values = look_up(renumbered, codes), values[used]

@@ -324,7 +324,7 @@ def _arrays(data: bytes, delimiter: str, width: int) -> Iterator[list[pa.Array]]
     names = [str(i) for i in range(width)]
     # Dictionaries store each distinct text once, so that later steps work on few values.
     kind = pa.dictionary(pa.int32(), pa.string())
-    if not data.strip(b"\r\n"):
+    if _FIRST_LINE.search(data) is None:
         yield [pa.nulls(0, kind)] * width
         return
     table = arrow_csv.read_csv(

@@ -16,6 +16,7 @@ from graftviz.wording import quoted
 
 _NO_NAME = re.compile("[\0\ud800-\udfff]")
 _SLICE = 2**20  # codes converted to eight-byte indices at a time
+_FEW = 8  # up to this count, comparing with every value is faster than counting
 
 
 class RawColumn(NamedTuple):
@@ -71,9 +72,12 @@ def text_column(codes: np.ndarray, texts: Iterable[str]) -> RawColumn:
         plain = text.strip()
         missing = plain in MISSING_TOKENS
         lookup.append(-1 if missing else positions.setdefault(plain, len(positions)))
-    lookup.append(-1)  # for code −1
     values = np.array(list(positions), dtype=object)
-    return RawColumn(look_up(np.array(lookup, dtype=smallest_codes(len(values))), codes), values)
+    kind = smallest_codes(len(values))
+    if lookup == list(range(len(values))):
+        return RawColumn(codes.astype(kind, copy=False), values)
+    lookup.append(-1)  # for code −1
+    return RawColumn(look_up(np.array(lookup, dtype=kind), codes), values)
 
 
 def smallest_codes(n_values: int) -> type[np.signedinteger[Any]]:
@@ -86,13 +90,23 @@ def smallest_codes(n_values: int) -> type[np.signedinteger[Any]]:
 
 
 def look_up(lookup: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Return ``lookup[codes]``, computed in slices to bound the memory of eight-byte indices."""
+    """Return ``lookup[codes]``, computed in slices to bound the memory of eight-byte indices.
+
+    `codes` are indices, or −1 for the last entry of `lookup`.
+    """
     if len(codes) <= _SLICE:
-        return lookup[codes]
+        return lookup.take(codes)
     found = np.empty(len(codes), dtype=lookup.dtype)
     for start in range(0, len(codes), _SLICE):
-        found[start : start + _SLICE] = lookup[codes[start : start + _SLICE]]
+        found[start : start + _SLICE] = lookup.take(codes[start : start + _SLICE])
     return found
+
+
+def used_values(codes: np.ndarray, n_values: int) -> np.ndarray:
+    """Return the mask of the values that occur, bool, shape (n_values,)."""
+    if n_values <= _FEW:
+        return np.array([(codes == k).any() for k in range(n_values)], dtype=bool)
+    return count_codes(codes, n_values)[1:] > 0
 
 
 def count_codes(codes: np.ndarray, n_values: int) -> np.ndarray:
