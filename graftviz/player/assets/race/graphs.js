@@ -60,7 +60,7 @@ class RaceTile extends Graph {
     const halo = clamp(110 / Math.sqrt(log.n), 1.5, 5); // around edges that all racers have
     const plain = { alpha: 0.9, width: thin };
     return [
-      log.truth && { edges: this.strongest(missing, { share: 0.12, words: (some, all) => `${some} of ${all} missing edges` }), line: palette.muted, alpha: palette.dark ? 0.3 : 0.26, width: 0.7 },
+      log.truth && { edges: this.strongest(missing, { share: 0.08, words: (some, all) => `${some} of ${all} missing edges` }), line: palette.muted, alpha: palette.dark ? 0.3 : 0.26, width: 0.7 },
       log.n <= RACE_MANY && { edges: agreed, line: palette.muted, width: thin + halo }, { edges: agreed, line: mix(palette.background, palette.text, 0.16), width: thin + 0.72 * halo },
       log.truth ? [{ ...plain, edges: edges.filter(isTrue), line: palette.right },
         { ...plain, edges: edges.filter((pair) => !isTrue(pair)), line: palette.wrong, dash: [4, 2.5] }] : { ...plain, edges, line: palette.plain },
