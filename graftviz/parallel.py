@@ -14,6 +14,7 @@ import pickle
 import threading
 import uuid
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -28,6 +29,7 @@ Item = TypeVar("Item")
 Value = TypeVar("Value")
 
 _MOST_JOBS = 10_000
+_MOST_THREADS = 4
 _LARGEST_COPIED = 10_000  # bytes: larger arrays are memory-mapped by processes of this machine
 
 
@@ -136,6 +138,22 @@ def parallel_map(
         with contextlib.closing(results):
             return _in_order(results, tasks, on_done)
     return _in_order(results, tasks, on_done)
+
+
+def in_threads(function: Callable[[Item], Any], items: Sequence[Item]) -> None:
+    """Call ``function(item)`` for all items, in as many threads as there are cores, at most four.
+
+    For kernels that release the interpreter and write to disjoint places; the results are then the
+    same whatever the number of threads. If a call raises, so does this function.
+    """
+    cores = min(_MOST_THREADS, joblib.cpu_count(), len(items))
+    if cores < 2:
+        for item in items:
+            function(item)
+        return
+    with ThreadPoolExecutor(cores) as pool:
+        for _ in pool.map(function, items):
+            pass
 
 
 def lazy_map(

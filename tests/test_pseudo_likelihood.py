@@ -344,7 +344,9 @@ def test_removing_edges_leaves_the_network_that_never_had_them(penalty_name):
 def test_edges_left_out_are_scored_as_if_they_had_zero_weights(table_name):
     table, _, network, _ = polished(table_name, "plain")
     before = network.rows.probabilities.copy()
-    norms, noise = network.leave_one_out(tolerance=0.0)
+    norms, noise = network.leave_one_out(
+        tolerance=0.0, least=np.full(network.n_edges, 1e9), significance=0.0
+    )
     assert np.array_equal(network.rows.probabilities, before)
     model = network.model()
     for e in range(model.n_edges):

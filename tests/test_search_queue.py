@@ -16,6 +16,8 @@ from graftviz.search.queue import random_below, random_word
 from graftviz.search.reservoir import ReservoirSearch
 from graftviz.search.state import (
     ACTIVE,
+    BY_CHANCE,
+    BY_OFFSET,
     FROZEN,
     N_HUBS,
     QUEUED,
@@ -78,7 +80,7 @@ class Shadow:
             PairCounts(self.table),
             capacity=capacity,
             seed=seed,
-            history=by_history,
+            order=BY_OFFSET if by_history else BY_CHANCE,
             full_queue=full_queue,
         )
         self.twin = naive.FullQueue(n, capacity, level, by_history, full_queue)
@@ -342,7 +344,7 @@ def test_screened_pairs_are_tested_in_the_order_of_their_scores(hubs):
     search.screen(quick, 0.05)
     assert search.counts.tables_counted == search.queue_size == 66
     assert search.unseen_size == 0
-    assert len(search.score_inactive(quick)[0]) == 0
+    assert len(search.inactive_scores(quick, is_current=False)[0]) == 0
     is_hub = np.arange(12) < (2 if hubs else 0)
     search.boost(is_hub, cumulative=True, threshold=0.05)
     scores = all_scores(table, beliefs)
@@ -355,7 +357,7 @@ def test_screened_pairs_are_tested_in_the_order_of_their_scores(hubs):
     assert len(tested) == 66
     keys = [round(priority[pair], 9) for pair in tested]
     assert keys == sorted(keys)
-    slots, found = search.score_inactive(scoring_by(search, other))
+    slots, found = search.inactive_scores(scoring_by(search, other), is_current=False)
     assert len(slots) == 66
     wanted = all_scores(table, other)
     pairs = [tuple(edge) for edge in search.edges(slots).tolist()]

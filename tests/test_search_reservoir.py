@@ -162,7 +162,7 @@ def test_released_edges_wait_with_the_frozen_and_are_tested_again():
     tested = set(pairs_in(search.log()[0].edges))
     assert set(chosen[:2]) <= tested
     assert not set(chosen[2:]) & tested
-    slots, _ = search.score_inactive(scoring_by(search, beliefs))
+    slots, _ = search.inactive_scores(scoring_by(search, beliefs), is_current=False)
     assert len(slots) == search.counts.tables_possible - len(chosen) + 2
 
 
@@ -174,7 +174,7 @@ def test_a_pair_is_scored_again_once_an_end_has_moved_and_not_before():
     scoring = scoring_by(search, beliefs, lam=0.01, significance=2.0)._replace(drift=drift)
     every = table.n_variables * (table.n_variables - 1) // 2
     search.test(scoring, EVERYTHING, round_number=1, limit=None)
-    slots, before = search.score_inactive(scoring)
+    slots, before = search.inactive_scores(scoring, is_current=False)
     assert len(slots) == every
     beliefs[:] = random_beliefs(np.random.default_rng(1), table.cardinalities)
     drift[[2, 5]] += 0.25
@@ -184,8 +184,8 @@ def test_a_pair_is_scored_again_once_an_end_has_moved_and_not_before():
     search.rescore(scoring, EVERYTHING)
     search.begin_step()
     search.test(scoring, EVERYTHING, round_number=2, limit=None)
-    _, scores = search.score_inactive(scoring)
+    _, scores = search.inactive_scores(scoring, is_current=False)
     np.testing.assert_array_equal(scores, np.where(moved, afresh, before))
     assert 0 < np.count_nonzero(scores != before) <= moved.sum()
     search.invalidate_scores()
-    np.testing.assert_array_equal(search.score_inactive(scoring)[1], afresh)
+    np.testing.assert_array_equal(search.inactive_scores(scoring, is_current=False)[1], afresh)

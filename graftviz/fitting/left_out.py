@@ -12,6 +12,7 @@ from graftviz.kernels import inner_kernel
 _LARGEST_MOVE = 2.0  # change of a node weight in one step
 _MARGIN_STEPS = 20
 _MARGIN_TOLERANCE = 1e-4
+CLEARLY = 4.0  # a norm of so many times its threshold stays above it
 
 
 @inner_kernel
@@ -40,11 +41,14 @@ def _restore_margins(block, order, groups, u, rows, i, sums, squares, factors):
 
 
 @njit(cache=True, nogil=True)
-def left_out_score(net, rows, e, spare, work):
+def left_out_score(net, rows, e, significance, least, spare, work):
     """Return the gradient norm of edge e, and its noise, with the weights of e set to zero.
 
     Parameters
     ----------
+    significance, least : float
+        The margins are not restored if the norm is then CLEARLY above `least` and above
+        `significance` times the noise.
     spare : float32 array, flat
         Buffer for the blocks of both ends.
     """
@@ -72,19 +76,28 @@ def left_out_score(net, rows, e, spare, work):
     groups_i, groups_j = groups_of(rows, i), groups_of(rows, j)
     mix(block_i, order_j, groups_j, u, work.factors_i, work.sums_i, work.squares_i)
     mix(block_j, order_i, groups_i, u, work.factors_j, work.sums_j, work.squares_j)
+    target = net.edge_targets[at : at + states_i * states_j]
+    norm, noise = _gradient_and_noise(rows, target, block_i, block_j, states_i, states_j, work)
+    if norm > CLEARLY * max(least, significance * noise):
+        return norm, noise
     _restore_margins(
         block_i, order_j, groups_j, u, rows, i, work.sums_i, work.squares_i, work.factors_i
     )
     _restore_margins(
         block_j, order_i, groups_i, u, rows, j, work.sums_j, work.squares_j, work.factors_j
     )
-    target = net.edge_targets[at : at + states_i * states_j]
+    return _gradient_and_noise(rows, target, block_i, block_j, states_i, states_j, work)
+
+
+@inner_kernel
+def _gradient_and_noise(rows, target, block_i, block_j, states_i, states_j, work):
+    """Return the norm of the gradient by the sums in `work`, and its noise by the blocks."""
     pair_gradient(rows, target, states_i, states_j, work)
     total = 0.0
     for k in range(states_i * states_j):
         total += work.gradient[k] ** 2
-    product = 0.0
-    for m in range(different):
+    product, u = 0.0, rows.multiplicity
+    for m in range(len(u)):
         impurity_i, impurity_j = 1.0, 1.0
         for a in range(states_i):
             impurity_i -= block_i[m, a] * block_i[m, a]

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from graftviz.fitting.conditionals import log_loss, mix, sum_by_group
+from graftviz.fitting.conditionals import SMALLEST, log_loss, mix, sum_by_group
 from graftviz.fitting.penalty import group_dimension, group_residual, proximal_step
 from graftviz.kernels import inner_kernel
 
@@ -33,7 +33,8 @@ class PairWeights(NamedTuple):
     edge_targets : float64 array, flat
         p_D(i, j).
     drift : float64 array, shape (n,)
-        Length of the path of a node's log-conditionals (root mean square over rows).
+        Upper bound on the length of the path of a node's conditionals (root mean square over rows),
+        hence on the mean distance between the conditionals at two times.
     seen_drift : float64 array, shape (capacity,)
         drift_i + drift_j when the edge's violation was last measured; -1: never.
     violation : float64 array, shape (capacity,)
@@ -262,13 +263,14 @@ def _apply(net, rows, e, work):
     states_i = net.node_offsets[i + 1] - net.node_offsets[i]
     states_j = net.node_offsets[j + 1] - net.node_offsets[j]
     at = net.edge_offsets[e]
-    length_i, length_j = 0.0, 0.0
+    length_i, length_j, farthest_i, farthest_j = 0.0, 0.0, 0.0, 0.0
     for a in range(states_i):
         for b in range(states_j):
             move = net.edge_weights[at + a * states_j + b] - work.previous[a * states_j + b]
             move_i, move_j = move + work.rows[a], move + work.columns[b]
             length_i += work.sums_i[b, a] * move_i * move_i
             length_j += work.sums_j[a, b] * move_j * move_j
+            farthest_i, farthest_j = max(farthest_i, abs(move_i)), max(farthest_j, abs(move_j))
             work.factors_i[b, a] = np.exp(move_i)
             work.factors_j[a, b] = np.exp(move_j)
     for b in range(states_j):
@@ -282,8 +284,9 @@ def _apply(net, rows, e, work):
     groups_i, groups_j, u = groups_of(rows, i), groups_of(rows, j), rows.multiplicity
     mix(block_i, order_j, groups_j, u, work.factors_i, work.sums_i, work.squares_i)
     mix(block_j, order_i, groups_i, u, work.factors_j, work.sums_j, work.squares_j)
-    net.drift[i] += np.sqrt(length_i / rows.rows)
-    net.drift[j] += np.sqrt(length_j / rows.rows)
+    # On the way a probability grows by at most exp(2 max |move|), its square root by exp(max |move|).
+    net.drift[i] += np.exp(farthest_i) * np.sqrt(length_i / rows.rows)
+    net.drift[j] += np.exp(farthest_j) * np.sqrt(length_j / rows.rows)
     net.touched_nodes[i] = True
     net.touched_nodes[j] = True
     net.touched_edges[e] = True
@@ -383,44 +386,40 @@ def solve_active_set(net, rows, n_edges, penalty, tolerance, sweeps, iterations,
 
 
 @njit(cache=True, nogil=True)
-def rebuild(net, rows, i, incident, work_logits):
+def rebuild(net, rows, i, incident, work):
     """Compute the conditionals of variable i from the weights, without accumulated rounding.
 
     Parameters
     ----------
     incident : int64 array
         Edges of variable i.
-    work_logits : float64 array, shape (≥ lanes,)
     """
-    block = block_of(rows, i)
-    at = net.node_offsets[i]
+    block, at = block_of(rows, i), net.node_offsets[i]
     states = net.node_offsets[i + 1] - at
+    weights, alone = net.node_weights[at : at + states], work.rows
+    highest, total = weights.max(), 0.0
+    for a in range(states):
+        alone[a] = np.exp(weights[a] - highest)
+        total += alone[a]
     for m in range(block.shape[0]):
         for a in range(states):
-            work_logits[a] = net.node_weights[at + a]
-        for e in incident:
-            first, second = net.edge_nodes[e, 0], net.edge_nodes[e, 1]
-            width = net.node_offsets[second + 1] - net.node_offsets[second]
-            start = net.edge_offsets[e]
-            if first == i:
-                b = rows.codes[second, m]
-                for a in range(states):
-                    work_logits[a] += net.edge_weights[start + a * width + b]
-            else:
-                start += width * rows.codes[first, m]
-                for a in range(states):
-                    work_logits[a] += net.edge_weights[start + a]
-        highest = work_logits[0]
-        for a in range(1, states):
-            highest = max(highest, work_logits[a])
-        total = 0.0
-        for a in range(states):
-            work_logits[a] = np.exp(work_logits[a] - highest)
-            total += work_logits[a]
-        for a in range(states):
-            block[m, a] = max(np.float32(work_logits[a] / total), np.float32(1e-30))
+            block[m, a] = alone[a] / total
         for a in range(states, block.shape[1]):
-            block[m, a] = 1e-30
+            block[m, a] = SMALLEST
+    factors = work.factors_i
+    for e in incident:
+        first, second = net.edge_nodes[e, 0], net.edge_nodes[e, 1]
+        other = second if first == i else first
+        others = net.node_offsets[other + 1] - net.node_offsets[other]
+        start = net.edge_offsets[e]
+        for b in range(others):
+            for a in range(states):
+                k = a * others + b if first == i else b * states + a
+                factors[b, a] = np.exp(net.edge_weights[start + k])
+            for a in range(states, block.shape[1]):
+                factors[b, a] = 0.0
+        order, groups = rows.order[rows.places[other]], groups_of(rows, other)
+        mix(block, order, groups, rows.multiplicity, factors, work.sums_i, work.squares_i)
 
 
 @njit(cache=True, nogil=True)

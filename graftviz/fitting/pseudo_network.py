@@ -13,7 +13,7 @@ from graftviz.fitting.conditionals import (
     fill_impurity,
     lanes_of,
 )
-from graftviz.fitting.left_out import left_out_score
+from graftviz.fitting.left_out import CLEARLY, left_out_score
 from graftviz.fitting.merged_rows import merged_rows
 from graftviz.fitting.network import FittedNetwork, longer
 from graftviz.fitting.objective import Evaluation
@@ -39,6 +39,7 @@ _BY_EDGE = (
     "left_out_drift",
     "touched_edges",
 )
+_FARTHEST = 1.5  # more than √2, the largest distance of two conditionals
 _MOVED = 1e-12  # change of a weight above which conditionals are recomputed
 _FIRST_ITERATIONS = 8
 _LATER_ITERATIONS = 3
@@ -63,7 +64,6 @@ class PseudoNetwork(FittedNetwork):
         codes, multiplicity = merged_rows(np.ascontiguousarray(table.codes))
         largest = max(2, int(self._sizes.max()))
         self._work = new_workspace(largest, lanes_of(largest))
-        self._logits = np.zeros(lanes_of(largest))
         self._spare = np.zeros(2 * codes.shape[1] * lanes_of(largest), dtype=np.float32)
         self._next_start = 0
         self._incident: list[list[int]] = [[] for _ in range(self.n_nodes)]
@@ -173,7 +173,7 @@ class PseudoNetwork(FittedNetwork):
         connected = np.flatnonzero(self.rows.starts >= 0)
         for i in connected if nodes is None else nodes:
             incident = np.array(self._incident[i], dtype=np.int64)
-            rebuild(self.state, self.rows, i, incident, self._logits)
+            rebuild(self.state, self.rows, i, incident, self._work)
             self._stale[i] = True
         self.refresh_impurity()
 
@@ -196,7 +196,7 @@ class PseudoNetwork(FittedNetwork):
         for e, (i, j) in enumerate(self.edges.tolist()):
             self._incident[i].append(e)
             self._incident[j].append(e)
-        state.drift[nodes] += 1.0
+        state.drift[nodes] += _FARTHEST
         state.touched_nodes[nodes] = True
         self.rebuild(nodes)
 
@@ -224,25 +224,42 @@ class PseudoNetwork(FittedNetwork):
             moved[state.edge_nodes[: self.n_edges][changed].reshape(-1)] = True
             there[:] = weights
         state.node_weights[:] = node_weights
-        state.drift[moved] += 1.0
+        state.drift[moved] += _FARTHEST
         for i in np.flatnonzero(moved & (self.rows.starts < 0)):
             at = slice(int(state.node_offsets[i]), int(state.node_offsets[i + 1]))
             self.rows.alone[at] = softmax(node_weights[at])
         self.rebuild(np.flatnonzero(moved & (self.rows.starts >= 0)))
 
-    def leave_one_out(self, *, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
+    def leave_one_out(
+        self, *, tolerance: float, least: np.ndarray, significance: float
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return gradient norm and sampling noise of every edge without that edge.
 
         The weights of the edge are removed from the conditionals of both ends, whose node weights
-        are then refitted to the data's margins; all other weights are fixed. Earlier results are
-        reused for edges whose ends have not changed by more than `tolerance` since.
+        are then refitted to the data's margins; all other weights are fixed. The refit is skipped
+        where the norm is several times `least` and `significance` times the noise.
+
+        Parameters
+        ----------
+        tolerance : float
+            Earlier results are reused for edges whose ends have not changed by more than this, or,
+            if the norm is several times its threshold, by more than a quarter of it.
+        least : float64 array, shape (m,)
+            λ d_e.
+        significance : float
+            κ.
         """
         state, m = self.state, self.n_edges
         moved = state.drift[state.edge_nodes[:m]].sum(axis=1)
-        for e in np.flatnonzero(np.abs(moved - state.left_out_drift[:m]) > tolerance):
-            state.left_out[e] = left_out_score(state, self.rows, e, self._spare, self._work)
-            state.left_out_drift[e] = moved[e]
-        return state.left_out[:m, 0].copy(), state.left_out[:m, 1].copy()
+        norms, noise = state.left_out[:m].T
+        is_clear = norms > CLEARLY * np.maximum(least, significance * noise)
+        margin = np.where(is_clear, norms / 4.0, 0.0)
+        change = np.where(state.left_out_drift[:m] < 0.0, np.inf, moved - state.left_out_drift[:m])
+        work = self._spare, self._work
+        for e in np.flatnonzero(change > np.maximum(tolerance, margin)):
+            found = left_out_score(state, self.rows, e, significance, least[e], *work)
+            state.left_out[e], state.left_out_drift[e] = found, moved[e]
+        return norms.copy(), noise.copy()
 
     def restart_gap(self, *, tolerance: float = 1e-6, max_sweeps: int = 100) -> float:
         """Return the largest difference between beliefs of BP on this model and the data's margins.

@@ -17,7 +17,7 @@ from graftviz.fitting.masked_sums import add_masked
 from graftviz.kernels import inner_kernel
 
 _WORD = 64
-_WORDS_AT_ONCE = 32  # 2,048 rows: four columns of this length fit into the L1 cache
+WORDS_AT_ONCE = 32
 
 
 class StateColumns(NamedTuple):
@@ -134,8 +134,6 @@ def _add_tile(state, column, plane, first_word, words, into, out, count):
 def sum_by_state(state, i, j, at_i, states_i, states_j, counts_j, sums):
     """Write Σ u p(x_i = a | rest) over the rows with x_j = b to ``sums[b * states_i + a]``.
 
-    Sums of the last state follow from the others and the totals.
-
     Parameters
     ----------
     at_i : int
@@ -144,19 +142,31 @@ def sum_by_state(state, i, j, at_i, states_i, states_j, counts_j, sums):
         Number of rows with x_j = b.
     sums : float64 array, flat
     """
-    last_a, last_b = states_i - 1, states_j - 1
     for k in range(states_i * states_j):
         sums[k] = 0.0
+    for word in range(0, state.words, WORDS_AT_ONCE):
+        add_words(state, i, j, word, states_i, states_j, sums)
+    complete_sums(state, at_i, states_i, states_j, counts_j, sums)
+
+
+@njit(cache=True, nogil=True)
+def add_words(state, i, j, word, states_i, states_j, sums):
+    """Add the rows of WORDS_AT_ONCE words, or of those left, to the sums of all but last states."""
+    words = min(WORDS_AT_ONCE, state.words - word)
     start, plane, width = state.starts[i], state.plane_offsets[j], state.words * _WORD
-    for word in range(0, state.words, _WORDS_AT_ONCE):
-        words = min(_WORDS_AT_ONCE, state.words - word)
-        for b in range(last_b):
-            a = 0
-            while a < last_a:
-                count = min(4, last_a - a)
-                column, into = start + a * width, b * states_i + a
-                _add_tile(state, column, plane + b, word, words, into, sums, count)
-                a += count
+    for b in range(states_j - 1):
+        a = 0
+        while a < states_i - 1:
+            count = min(4, states_i - 1 - a)
+            column, into = start + a * width, b * states_i + a
+            _add_tile(state, column, plane + b, word, words, into, sums, count)
+            a += count
+
+
+@njit(cache=True, nogil=True)
+def complete_sums(state, at_i, states_i, states_j, counts_j, sums):
+    """Write the sums of the last states, which follow from the others and the totals."""
+    last_a, last_b = states_i - 1, states_j - 1
     last = last_b * states_i
     for a in range(last_a):
         sums[last + a] = state.totals[at_i + a]

@@ -16,6 +16,7 @@ from graftviz.learners.settings import methods
 from graftviz.learners.streaming import StreamPlan, stream_steps
 from graftviz.options import option
 from graftviz.scores.registry import all_scores
+from graftviz.search.state import BY_OFFSET
 from graftviz.table import DiscreteTable
 from graftviz.trace import Outcome, Step
 
@@ -180,7 +181,7 @@ class BestChoice(GraftingOptions):
             hub_centrality=self.hub_threshold,
             hubs_once=preset.hubs_once,
             hubs_after=preset.hubs_after,
-            by_history=True,
+            order=BY_OFFSET,
             full_queue=by_preset if self.full_queue is None else self.full_queue,
             screening=screening,
         )

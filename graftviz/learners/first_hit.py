@@ -13,6 +13,7 @@ from graftviz.learners.grafting_options import GraftingOptions
 from graftviz.learners.settings import methods
 from graftviz.learners.streaming import StreamPlan, stream_steps
 from graftviz.scores.registry import all_scores
+from graftviz.search.state import BY_CHANCE
 from graftviz.table import DiscreteTable
 from graftviz.trace import Outcome, Step
 
@@ -59,7 +60,7 @@ class FirstHit(GraftingOptions):
             hub_centrality=None,
             hubs_once=False,
             hubs_after=0,
-            by_history=False,
+            order=BY_CHANCE,
             full_queue=False,
             screening=False,
         )

@@ -45,7 +45,7 @@ _POLISHED = 1e-7  # KKT residual at which polishing stops
 _POLISH_ROUNDS = 5
 # The pseudo-likelihood is fitted in single precision: within a run to a share of the statistical
 # error 1 / √N, at the end to the limit of single precision.
-_ROWS_STEP_SHARE = 0.1
+_ROWS_STEP_SHARE = 0.3
 _ROWS_STEP_SWEEPS = 4
 _ROWS_POLISH_TOLERANCE = 1e-5
 PRUNE_ROUNDS = 4  # largest number of times that a run continues after pruning
@@ -211,12 +211,19 @@ class GraftingRun(LearnerRun):
             **facts,
         )
 
-    def polish(self) -> None:
-        """Fit tightly; called when the search finds no further edge."""
+    def polish(self, *, coarse: bool = False) -> None:
+        """Fit tightly; called when the search finds no further edge.
+
+        Parameters
+        ----------
+        coarse : bool
+            Whether a tenth of the accuracy suffices, as more edges are likely to be found.
+        """
         penalty = self.settings.penalty
         with self.clock.work("fitting"):
             if self._by_rows:
-                self.evaluation = self.network.polish(penalty, tolerance=_ROWS_POLISH_TOLERANCE)
+                tolerance = _ROWS_POLISH_TOLERANCE * (10.0 if coarse else 1.0)
+                self.evaluation = self.network.polish(penalty, tolerance=tolerance)
             else:
                 for _ in range(_POLISH_ROUNDS):
                     self.evaluation = self.network.polish(penalty, tolerance=_POLISH_TOLERANCE)
@@ -262,10 +269,12 @@ class GraftingRun(LearnerRun):
         squares = np.add.reduceat(state.edge_weights[: offsets[-1]] ** 2, offsets[:-1])
         share = np.where(squares > 0.0, np.inf, 0.0)  # of the threshold of the test
         if settings.significance > 0.0:
-            norms, noise = network.leave_one_out(tolerance=self._tolerance)
             joint = np.diff(offsets)
-            units = np.sqrt(joint) if settings.penalty.square_root else joint
-            needed = np.maximum(settings.significance * noise, settings.lam * units)
+            least = settings.lam * (np.sqrt(joint) if settings.penalty.square_root else joint)
+            norms, noise = network.leave_one_out(
+                tolerance=self._tolerance, least=least, significance=settings.significance
+            )
+            needed = np.maximum(settings.significance * noise, least)
             share = np.minimum(share, norms / np.maximum(needed, 1e-300))
         superfluous: list[int] = []
         touched: set[int] = set()

@@ -63,7 +63,7 @@ class GraftingOptions(Learner):
         above=0.0,
         maximum=1.0,
         scale="log",
-        none_means="by the sampling noise σ of a score: 3 σ, or σ where κ decides",
+        none_means="by the sampling noise σ of a score: 3 σ, or σ to 2 σ where κ decides",
     )
     lam2: float | None = option(
         None,

@@ -5,7 +5,8 @@ Defaults depend on the number of rows N and the numbers of states, never on the 
 - λ is three times σ, the score that two independent variables have by sampling noise alone
   (:func:`graftviz.fitting.noise.score_noise`); the score by pseudo-likelihood has twice the noise
   of the others. With κ > 0, λ only has to exclude significant but tiny scores, which shrunken
-  weights cause at hubs, and the σ of a belief score is enough.
+  weights and rows that are not quite independent cause. As the number of pairs grows faster than
+  that of edges, more of them pass by chance: λ rises from σ at 50 variables to 2 σ at 200 and more.
 - λ₂ is 4 / √N under the Bethe likelihood, whose weights must stay small for belief propagation to
   be accurate, and 2 / N under the pseudo-likelihood, which equals one or two rows of evidence.
 """
@@ -14,6 +15,8 @@ from __future__ import annotations
 
 import math
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from graftviz.counts import PairCounts
 from graftviz.errors import InputError
@@ -27,7 +30,8 @@ from graftviz.trace import ActivationTest
 OBJECTIVES = (BETHE, PSEUDO_LIKELIHOOD)
 OBJECTIVE_NAMES = {BETHE: "Bethe likelihood", PSEUDO_LIKELIHOOD: "pseudo-likelihood"}
 _LAM_TO_NOISE = 3.0
-_SMALL_LAM_TO_NOISE = 1.0
+_SMALL_LAM_TO_NOISE = 1.0, 2.0  # with κ, for few and many variables
+_FEW, _MANY = 50, 200
 _FALLBACK_LAM = 1e-3  # if no variable varies, so that there is no noise
 
 
@@ -139,7 +143,7 @@ def resolve(options: Any, counts: PairCounts, *, has_rows: bool) -> Settings:
             counts.packed.margins, counts.packed.node_offsets, counts.n_rows, root=root
         )
         plain = _LAM_TO_NOISE * all_scores()[score].noise_factor
-        factor = _SMALL_LAM_TO_NOISE if significance > 0.0 else plain
+        factor = _small_factor(counts.n_variables) if significance > 0.0 else plain
         lam = float(f"{factor * noise:.2g}") or _FALLBACK_LAM
     if lam2 is None:
         rows = counts.n_rows
@@ -147,6 +151,11 @@ def resolve(options: Any, counts: PairCounts, *, has_rows: bool) -> Settings:
     price = 0.0 if significance > 0.0 else float(lam)
     penalty = Penalty(price, float(lam2), root, options.penalise_nodes)
     return Settings(score, objective, significance, refit, float(lam), penalty)
+
+
+def _small_factor(n: int) -> float:
+    """Return λ / σ of runs in which κ decides; linear in log n between few and many variables."""
+    return float(np.interp(math.log(n), np.log([_FEW, _MANY]), _SMALL_LAM_TO_NOISE))
 
 
 def _score_for(objective: str) -> str:

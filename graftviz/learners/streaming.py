@@ -18,9 +18,15 @@ from graftviz.learners.grafting import (
 )
 from graftviz.scores.belief import belief_scoring
 from graftviz.search.reservoir import Choice, ReservoirSearch
+from graftviz.search.state import BY_SCORE
 from graftviz.search.testing import EXHAUSTED, REACHED
 from graftviz.table import DiscreteTable
 from graftviz.trace import ADMITTED, DISPLACED_MINIMUM, PASSED, TOO_WEAK, Outcome, Step
+
+
+_POLISHED = (
+    "No pair passed at its latest score; the weights were refitted and all pairs tested again."
+)
 
 
 class StreamPlan(NamedTuple):
@@ -42,8 +48,8 @@ class StreamPlan(NamedTuple):
         Whether a node is boosted once instead of at every step at which it is a hub.
     hubs_after : int
         Number of active edges after which the hub rule starts.
-    by_history : bool
-        Whether frozen edges return by violation offset; otherwise in random order.
+    order : int
+        Order in which frozen edges return, see :class:`ReservoirSearch`; by score with screening.
     full_queue : bool
     screening : bool
         Whether all pairs are counted first and tested in the order of their belief scores.
@@ -57,7 +63,7 @@ class StreamPlan(NamedTuple):
     hub_centrality: float | None
     hubs_once: bool
     hubs_after: int
-    by_history: bool
+    order: int
     full_queue: bool
     screening: bool
 
@@ -128,7 +134,7 @@ class _Stream:
             self.run.counts,
             capacity=self.plan.capacity,
             seed=checked_seed(seed),
-            history=self.plan.by_history,
+            order=BY_SCORE if self.plan.screening else self.plan.order,
             full_queue=self.plan.full_queue,
         )
         if self.plan.screening:
@@ -138,6 +144,7 @@ class _Stream:
                 scoring = belief_scoring(run.counts.packed, beliefs, measure)
                 self.search.screen(scoring, run.threshold)
         self.polished = False
+        self._smoothed = False  # whether the weights are polished, coarsely at least
         self._round = 0
         self._degrees = np.zeros(table.n_variables, dtype=np.int64)
         self._dropped = np.zeros(0, dtype=np.int64)
@@ -165,8 +172,13 @@ class _Stream:
                 # The tests of this round belong to no step, so they are counted here.
                 self.run.tests += self.search.tests_logged
                 return False
-            self.run.polish()
-            self.polished = True
+            # After screening all pairs are tested twice at least: after a coarse polish, which finds
+            # nearly all of the edges that are left, and after a fine one.
+            self.polished = self._smoothed or not self.plan.screening
+            self._smoothed = True
+            self.run.polish(coarse=not self.polished)
+            if self.plan.screening and self.run.index:
+                self._notes = [_POLISHED]
             if self.run.scorer.stopped:
                 return False
 
@@ -180,7 +192,7 @@ class _Stream:
             skipped = search.edges(choice.skipped)
             search.activate(choice.slots)
         run.refit(edges)
-        self.polished = False
+        self.polished = self._smoothed = False
         np.add.at(self._degrees, edges.reshape(-1), 1)
         dropped_before = search.edges(self._dropped)
         with run.clock.work("scoring"):
@@ -218,7 +230,7 @@ class _Stream:
             self._dropped = np.concatenate([self._dropped, dropped])
 
     def inactive_scores(self, *, is_current: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Return the slots and scores of all tested edges at the current weights.
+        """Return slots and scores (or bounds) of all tested edges at the current weights.
 
         Parameters
         ----------
@@ -227,9 +239,7 @@ class _Stream:
         """
         if self.run.scorer.stopped:
             return np.zeros(0, dtype=np.int64), np.zeros(0)
-        if is_current:
-            return self.search.last_scores()
-        return self.search.score_inactive(self.run.scorer.scoring)
+        return self.search.inactive_scores(self.run.scorer.scoring, is_current=is_current)
 
     def switch(self, options: Any) -> None:
         """Continue with other options."""
@@ -264,21 +274,24 @@ class _Stream:
             round_number=self._round,
             limit=self._limit,
             until=plan.capacity if first else None,
+            promising=plan.screening and not first,
         )
         if first and ended != REACHED and search.reservoir_size:
             self._notes.append(
                 f"The first filling stopped after {search.tests_logged:,} tests with "
                 f"{search.reservoir_size:,} of {plan.capacity:,} places taken."
             )
-        if search.reservoir_size == 0 and ended != EXHAUSTED:
+        # A polish moves the weights so far that all pairs would have to be tested again.
+        is_time = self._smoothed or first or not plan.screening
+        if search.reservoir_size == 0 and ended != EXHAUSTED and is_time:
             ended = search.test(
                 self.run.scorer.scoring,
                 self.run.threshold,
                 round_number=self._round,
                 limit=None,
-                until=1,
+                until=plan.capacity if plan.screening else 1,
             )
-            if search.reservoir_size and plan.limit > 1:
+            if search.reservoir_size and plan.limit > 1 and not plan.screening:
                 self._notes.append(
                     f"Nothing violated in the first {self._limit:,} tests; testing continued to "
                     f"the first hit, test {search.tests_logged:,}."

@@ -58,8 +58,8 @@ class Scoring(NamedTuple):
     impurity : float64 array, shape (n,)
         1 - Σ_a b_i(a)²: mean squared deviation of the indicators of variable i.
     drift : float64 array, shape (n,)
-        Increases at a variable whenever scores of its pairs may change; empty (unused) if scores
-        are cheap or all change at once.
+        Path of every variable, which bounds the change of norms and noise (:func:`slack_of`); empty
+        (unused) if scores are cheap or all change at once.
     own : NamedTuple of arrays
         State of the score itself; its type selects `distance` and `noise`.
     """
@@ -137,13 +137,41 @@ def distance(
     raise NotImplementedError
 
 
+def distances(
+    own: Any,
+    beliefs: np.ndarray,
+    offsets: np.ndarray,
+    first: np.ndarray,
+    second: np.ndarray,
+    cells: np.ndarray,
+    starts: np.ndarray,
+    rows: int,
+    out: np.ndarray,
+) -> None:
+    """Write the norms of many pairs to `out`; a score may define it where that is faster.
+
+    Parameters
+    ----------
+    first, second : int arrays, shape (k,)
+    starts : int64 array, shape (k,)
+        Where the counts of each pair begin in `cells`.
+    out : float64 array, shape (k,)
+    """
+    raise NotImplementedError
+
+
 def noise(own: Any, impurity: np.ndarray, i: int, j: int, rows: int) -> float:
     """Return σ of the norm: its root mean square if i and j are independent given all others."""
     raise NotImplementedError
 
 
+def has_batches(scoring: Scoring) -> bool:
+    """Return whether the score can be computed for many pairs at once by :func:`score_batch`."""
+    return (distances, type(scoring.own)) in _DEFINED
+
+
 def kernel_for(function: Callable[..., Any], own: type) -> Callable[[Any], Any]:
-    """Decorate the kernel that `function` (`distance` or `noise`) is for one type of state."""
+    """Decorate the kernel that is `distance`, `distances` or `noise` for one type of state."""
 
     def register(kernel: Any) -> Any:
         _DEFINED.add((function, own))
@@ -186,17 +214,44 @@ def pair_noise(impurity, i, j, rows):
 
 
 @inner_kernel
+def slack_of(norm, least, needed, significance, rows):
+    """Return the drift up to which a pair that does not violate provably goes on not to violate.
+
+    A drift D changes the norm by at most D, and N σ² / 4, which is the mean M of the product of two
+    impurities, by at most 2 D. The pair violates only if its norm exceeds both `least` = λ d_e and
+    `needed` = κ σ, and √(1 - 2 D / M) ≥ 1 - 2 D / M.
+
+    Returns
+    -------
+    float
+        0 if the pair violates.
+    """
+    slack = max(least - norm, 0.0)
+    if needed > norm:
+        product = rows * (needed / (2.0 * significance)) ** 2
+        slack = max(slack, (needed - norm) / (1.0 + 2.0 * needed / product))
+    return slack
+
+
+@inner_kernel
 def _general_score(scoring, i, j, cells, start, rows, offsets):
-    """Return the score of a pair if `is_plain` does not hold."""
+    """Return score, norm and slack of a pair if `is_plain` does not hold."""
     norm = distance(scoring.own, scoring.beliefs, offsets, i, j, cells, start, rows)
+    return _judged(scoring, i, j, norm, rows, offsets)
+
+
+@inner_kernel
+def _judged(scoring, i, j, norm, rows, offsets):
+    """Return score, norm and slack of a pair from its norm."""
     joint = (offsets[i + 1] - offsets[i]) * (offsets[j + 1] - offsets[j])
-    score = norm / (np.sqrt(joint) if scoring.unit == ROOT else float(joint))
-    if scoring.significance > 0.0:
-        needed = scoring.significance * noise(scoring.own, scoring.impurity, i, j, rows)
+    dimension = np.sqrt(joint) if scoring.unit == ROOT else float(joint)
+    score, needed, significance = norm / dimension, 0.0, scoring.significance
+    if significance > 0.0:
+        needed = significance * noise(scoring.own, scoring.impurity, i, j, rows)
         if norm <= needed or needed <= _NO_NOISE:
             share = scoring.lam * norm / needed if needed > _NO_NOISE else 0.0
-            return min(score, share)
-    return score
+            score = min(score, share)
+    return score, norm, slack_of(norm, scoring.lam * dimension, needed, significance, rows)
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -226,8 +281,31 @@ def score_slot(slot, packed, store, scoring, scratch):
         scale = 1.0 / packed.rows
         score = plain_score(i, j, cells, start, scale, offsets, scoring.beliefs, scoring.unit)
     else:
-        score = _general_score(scoring, i, j, cells, start, packed.rows, offsets)
+        score, _, _ = _general_score(scoring, i, j, cells, start, packed.rows, offsets)
     return score
+
+
+@njit(cache=True, nogil=True, inline="always")
+def score_with_slack(slot, packed, store, scoring, scratch):
+    """Return score, norm and slack of the pair of a slot; `is_plain` must not hold."""
+    i, j = store.pairs.first[slot], store.pairs.second[slot]
+    cells, start = table_cells(packed, store, slot, scratch)
+    return _general_score(scoring, i, j, cells, start, packed.rows, packed.node_offsets)
+
+
+@njit(cache=True, nogil=True)
+def score_batch(first, second, starts, cells, packed, scoring, out):
+    """Write score, norm and slack of counted pairs to the rows of `out`, shape (3, k).
+
+    The kernel reads only; several threads may score different pairs at the same time.
+    """
+    offsets, rows = packed.node_offsets, packed.rows
+    distances(
+        scoring.own, scoring.beliefs, offsets, first, second, cells, starts, rows, out[1]
+    )
+    for k in range(len(first)):
+        i, j = np.int64(first[k]), np.int64(second[k])
+        out[0, k], out[1, k], out[2, k] = _judged(scoring, i, j, out[1, k], rows, offsets)
 
 
 @njit(cache=True, nogil=True)

@@ -9,6 +9,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 
 from graftviz.costs import GROWTH, CostPart, TableSize
 from graftviz.counts import planes_bytes
@@ -16,7 +17,10 @@ from graftviz.fitting.conditionals import Conditionals, mean_impurity, mean_prod
 from graftviz.fitting.pseudo_likelihood import block_of
 from graftviz.fitting.pseudo_network import PseudoNetwork
 from graftviz.fitting.state_columns import (
+    WORDS_AT_ONCE,
     StateColumns,
+    add_words,
+    complete_sums,
     fill_columns,
     new_state_columns,
     sum_by_state,
@@ -27,6 +31,7 @@ from graftviz.model import PairwiseMRF
 from graftviz.scores.base import PairFit, PairNorm, Score, Scorer, ScorerInput, spread
 from graftviz.scores.kernels import (
     distance,
+    distances,
     impurity_of,
     kernel_for,
     new_scoring,
@@ -79,10 +84,22 @@ def _gradient_norm(own, i, j, cells, start):
         for a in range(states_i):
             counts[a] = rows.rows * rows.margins[at_i + a]
         sum_by_state(columns, j, i, at_j, states_j, states_i, counts, by_j)
+    return _norm_of_sums(own, i, j, cells, start, by_i, by_j)
+
+
+@inner_kernel
+def _norm_of_sums(own, i, j, cells, start, by_i, by_j):
+    """Return the norm of the gradient from the sums of the conditionals of both ends.
+
+    A variable without columns has the same distribution in all rows, and its sums are not read.
+    """
+    rows, columns = own.conditionals, own.columns
+    offsets = rows.node_offsets
+    at_i, at_j = offsets[i], offsets[j]
+    states_i, states_j = offsets[i + 1] - at_i, offsets[j + 1] - at_j
     total = 0.0
     for a in range(states_i):
         for b in range(states_j):
-            # A variable without columns has the same distribution in all rows.
             model = by_i[b * states_i + a]
             if columns.starts[i] < 0:
                 model = rows.rows * rows.alone[at_i + a] * rows.margins[at_j + b]
@@ -93,6 +110,56 @@ def _gradient_norm(own, i, j, cells, start):
             gap = (model - 2.0 * cells[start + a * states_j + b]) / rows.rows
             total += gap * gap
     return np.sqrt(total)
+
+
+@kernel_for(distances, RowState)
+def _distances(own, _beliefs, _offsets, first, second, cells, starts, _rows, out):
+    _gradient_norms(own, first, second, cells, starts, out)
+
+
+@njit(cache=True, nogil=True)
+def _gradient_norms(own, first, second, cells, starts, out):
+    """Write the norms of many pairs to `out`, as `_gradient_norm` computes them one by one.
+
+    The columns of a variable are read once, piece by piece, for all its pairs.
+    """
+    rows, largest = own.conditionals, own.tables.shape[1]
+    offsets = rows.node_offsets
+    sums = np.zeros((2, len(first), largest))
+    counts = np.zeros(largest)
+    _add_pairs(own, first, second, np.argsort(first), sums[0])
+    _add_pairs(own, second, first, np.argsort(second), sums[1])
+    for k in range(len(first)):
+        i, j = np.int64(first[k]), np.int64(second[k])
+        for side in range(2):
+            one, other = (i, j) if side == 0 else (j, i)
+            if own.columns.starts[one] < 0:
+                continue
+            at, at_other = offsets[one], offsets[other]
+            states, others = offsets[one + 1] - at, offsets[other + 1] - at_other
+            for b in range(others):
+                counts[b] = rows.rows * rows.margins[at_other + b]
+            complete_sums(own.columns, at, states, others, counts, sums[side, k])
+        out[k] = _norm_of_sums(own, i, j, cells, starts[k], sums[0, k], sums[1, k])
+
+
+@inner_kernel
+def _add_pairs(own, ones, others, order, sums):
+    """Add the conditionals of `ones` by the states of `others`, in groups of equal `ones`."""
+    columns, offsets = own.columns, own.conditionals.node_offsets
+    start = 0
+    while start < len(order):
+        i = np.int64(ones[order[start]])
+        stop = start + 1
+        while stop < len(order) and ones[order[stop]] == i:
+            stop += 1
+        if columns.starts[i] >= 0:
+            states = offsets[i + 1] - offsets[i]
+            for word in range(0, columns.words, WORDS_AT_ONCE):
+                for k in order[start:stop]:
+                    j = np.int64(others[k])
+                    add_words(columns, i, j, word, states, offsets[j + 1] - offsets[j], sums[k])
+        start = stop
 
 
 @inner_kernel

@@ -26,6 +26,10 @@ from graftviz.kernels import inner_kernel
 from graftviz.pairs import find_slot
 from graftviz.search.heap import heapify, pop, push
 from graftviz.search.state import (
+    BY_CHANCE,
+    BY_OFFSET,
+    BY_SCORE,
+    CLOSED,
     FROZEN_SIZE,
     HUB_AT,
     N_HUBS,
@@ -69,16 +73,18 @@ def _store(state, store, i, j):
 
 @inner_kernel
 def undrawn_pairs(state, store):
-    """Return the number of pairs without a slot."""
+    """Return the number of pairs without a slot that may be drawn."""
+    if state.sizes[CLOSED]:
+        return 0
     n = len(state.boosts)
     return n * (n - 1) // 2 - store.pairs.size[0]
 
 
 @inner_kernel
-def _priority(state, store, slot, lam, history):
-    """Return base - h_i - h_j; base is 0 if never tested (or history is ignored), else v."""
+def _priority(state, store, slot, lam, order):
+    """Return base - h_i - h_j; base is 0 if never tested (or in random order), else v."""
     boost = state.boosts[store.pairs.first[slot]] + state.boosts[store.pairs.second[slot]]
-    if state.tested_in[slot] == 0 or not history:
+    if state.tested_in[slot] == 0 or order == BY_CHANCE:
         return -float(boost)
     return 1.0 - state.score[slot] / lam - boost
 
@@ -187,9 +193,9 @@ def enumerate_remainder(state, store):
 
 
 @inner_kernel
-def enqueue(state, store, slot, lam, history):
+def enqueue(state, store, slot, lam, order):
     """Add a slot to the queue at its current priority."""
-    key = _priority(state, store, slot, lam, history)
+    key = _priority(state, store, slot, lam, order)
     size = state.sizes[QUEUE_SIZE]
     tie = random_word(state.random)
     push(state.queue_keys, state.queue_ties, state.queue_slots, size, key, tie, slot)
@@ -204,7 +210,7 @@ def enqueue_all_pairs(state, store, lam):
     for i in range(n):
         for j in range(i + 1, n):
             if find_slot(store.pairs, i, j) < 0:
-                enqueue(state, store, _store(state, store, i, j), lam, True)
+                enqueue(state, store, _store(state, store, i, j), lam, BY_OFFSET)
 
 
 @njit(cache=True, nogil=True)
@@ -221,11 +227,11 @@ def enqueue_screened(state, store, lam):
     """Add every pair to the queue by its stored score, though none was tested yet."""
     for slot in range(store.pairs.size[0]):
         state.tested_in[slot] = SCREENED
-        enqueue(state, store, slot, lam, True)
+        enqueue(state, store, slot, lam, BY_SCORE)
 
 
 @inner_kernel
-def refill(state, store, round_number, lam, history):
+def refill(state, store, round_number, lam, order):
     """Move the frozen list back to the queue, except for edges tested in this round.
 
     Returns
@@ -240,14 +246,14 @@ def refill(state, store, round_number, lam, history):
             state.frozen[remaining] = slot
             remaining += 1
         else:
-            enqueue(state, store, slot, lam, history)
+            enqueue(state, store, slot, lam, order)
             moved += 1
     state.sizes[FROZEN_SIZE] = remaining
     return moved
 
 
 @njit(cache=True, nogil=True)
-def boost_hubs(state, store, is_hub, cumulative, lam, history):
+def boost_hubs(state, store, is_hub, cumulative, lam, order):
     """Raise the priority of all inactive edges at hubs by one (alg. 2), at every step or once.
 
     The caller has reserved slots for the pairs between new hubs and all hubs.
@@ -264,8 +270,8 @@ def boost_hubs(state, store, is_hub, cumulative, lam, history):
             continue
         for k in range(state.sizes[N_HUBS]):
             other = state.hubs[k]
-            if find_slot(store.pairs, i, other) < 0:
-                enqueue(state, store, _store(state, store, i, other), lam, history)
+            if not state.sizes[CLOSED] and find_slot(store.pairs, i, other) < 0:
+                enqueue(state, store, _store(state, store, i, other), lam, order)
         state.hubs[state.sizes[N_HUBS]] = i
         state.sizes[N_HUBS] += 1
     state.sizes[HUB_AT] = 0
@@ -289,17 +295,17 @@ def boost_hubs(state, store, is_hub, cumulative, lam, history):
         store.pairs.first,
         store.pairs.second,
         lam,
-        history,
+        order,
     )
     heapify(state.queue_keys, state.queue_ties, state.queue_slots, state.sizes[QUEUE_SIZE])
 
 
 @inner_kernel
-def _rekey(keys, slots, size, score, tested_in, boosts, first, second, lam, history):
+def _rekey(keys, slots, size, score, tested_in, boosts, first, second, lam, order):
     """Recompute the priority of every queue entry; it takes plain arrays for speed."""
     for k in range(size):
         slot = slots[k]
-        base = 0.0 if tested_in[slot] == 0 or not history else 1.0 - score[slot] / lam
+        base = 0.0 if tested_in[slot] == 0 or order == BY_CHANCE else 1.0 - score[slot] / lam
         keys[k] = base - boosts[first[slot]] - boosts[second[slot]]
 
 

@@ -7,8 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 from graftviz.counts import PairCounts
+from graftviz.parallel import in_threads
 from graftviz.scores.kernels import (
+    ROOT,
     Scoring,
+    has_batches,
+    score_batch,
     score_slots,
 )
 from graftviz.search.activation import activation
@@ -21,6 +25,7 @@ from graftviz.search.queue import (
 )
 from graftviz.search.state import (
     ACTIVE,
+    BY_OFFSET,
     FROZEN,
     FROZEN_SIZE,
     LOG_SIZE,
@@ -41,6 +46,9 @@ from graftviz.search.testing import (
 )
 from graftviz.trace import EdgeTests, ReservoirView
 
+_AT_ONCE = 64  # scores computed before the largest is compared with the bounds of others
+_TINY = 1e-300
+_PAIRS_AT_ONCE = 16_384  # pairs of a batch of scores
 _BATCH = 4096  # tests per kernel call, after which arrays are enlarged
 
 
@@ -71,9 +79,10 @@ class ReservoirSearch:
     capacity : int
         |R|.
     seed : int
-    history : bool
-        Whether frozen edges return in the order of their violation offsets v_e (BC); otherwise
-        they return in random order (first hit).
+    order : int
+        BY_OFFSET: frozen edges return in the order of their violation offsets v_e (BC); BY_CHANCE:
+        in random order (first hit); BY_SCORE: violating edges for which R has no room go back to
+        the queue instead, so that R holds the best of all scores (after `screen`).
     full_queue : bool
         Whether all pairs are stored in the queue at the start.
     """
@@ -84,12 +93,12 @@ class ReservoirSearch:
         *,
         capacity: int,
         seed: int,
-        history: bool = True,
+        order: int = BY_OFFSET,
         full_queue: bool = False,
     ) -> None:
         self.counts = counts
         self.capacity = capacity
-        self.history = history
+        self.order = order
         self.state = new_search_state(counts.n_variables, capacity, seed)
         if full_queue:
             self._reserve(counts.tables_possible)
@@ -164,6 +173,7 @@ class ReservoirSearch:
     def invalidate_scores(self) -> None:
         """Compute all scores again when needed, as scores are measured differently."""
         self.state.scored_at[:] = 0.0
+        self.state.slack[:] = 0.0
 
     def begin_step(self) -> None:
         """Clear the log of the previous step."""
@@ -174,7 +184,7 @@ class ReservoirSearch:
         new = int(np.count_nonzero(is_hub & (self.state.boosts == 0)))
         pairs = min(new * (int(self.state.sizes[N_HUBS]) + new), self.unseen_size)
         self._reserve(pairs)
-        boost_hubs(self.state, self.counts.store, is_hub, cumulative, threshold, self.history)
+        boost_hubs(self.state, self.counts.store, is_hub, cumulative, threshold, self.order)
 
     def test(
         self,
@@ -184,6 +194,7 @@ class ReservoirSearch:
         round_number: int,
         limit: int | None,
         until: int | None = None,
+        promising: bool = False,
     ) -> int:
         """Test edges, each at most once per round.
 
@@ -199,12 +210,16 @@ class ReservoirSearch:
             Largest number of tests; None: until all edges are tested.
         until : int or None
             Stop as soon as R holds this many edges.
+        promising : bool
+            Stop at the first edge that would not enter R at its latest score.
 
         Returns
         -------
         int
-            LIMIT, REACHED or EXHAUSTED.
+            LIMIT, REACHED or EXHAUSTED, see :func:`graftviz.search.testing.run_tests`.
         """
+        if limit is None and len(scoring.drift) > 0:
+            self._score_ahead(scoring)
         target = self.capacity + 1 if until is None else until
         # One more than the number of pairs, so that the end of a full round is detected.
         remaining = self.counts.tables_possible + 1 if limit is None else limit
@@ -221,7 +236,8 @@ class ReservoirSearch:
                 round_number,
                 tests,
                 target,
-                self.history,
+                promising,
+                self.order,
                 self.capacity,
                 self.counts.scratch,
             )
@@ -273,24 +289,80 @@ class ReservoirSearch:
         state = self.state
         size = int(state.sizes[RESERVOIR_SIZE])
         self._write_scores(scoring, state.reservoir_slots[:size], state.reservoir_keys)
-        restore_reservoir(state, threshold, self.capacity)
+        restore_reservoir(state, self.counts.store, threshold, self.order, self.capacity)
         return self.state.frozen[before : self.frozen_size].copy()
 
-    def last_scores(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the slots and latest scores of all inactive pairs that have been tested."""
-        size = int(self.counts.store.pairs.size[0])
-        tested = self.state.tested_in[:size] > 0
-        slots = np.flatnonzero(tested & (self.state.place[:size] != ACTIVE))
-        return slots, self.state.score[slots].copy()
+    def inactive_scores(
+        self, scoring: Scoring, *, is_current: bool
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return slots and scores of all inactive pairs that have been tested.
 
-    def score_inactive(self, scoring: Scoring) -> tuple[np.ndarray, np.ndarray]:
-        """Score all inactive pairs that have been tested; return slots and scores."""
-        size = int(self.counts.store.pairs.size[0])
-        tested = self.state.tested_in[:size] > 0
-        slots = np.flatnonzero(tested & (self.state.place[:size] != ACTIVE))
-        scores = np.empty(len(slots))
-        self._write_scores(scoring, slots, scores)
-        return slots, scores
+        Where the drift bounds scores, only those that may be the largest are computed; the others
+        are upper bounds.
+
+        Parameters
+        ----------
+        is_current : bool
+            Whether scores without a drift hold since the latest round of tests.
+        """
+        state, pairs = self.state, self.counts.store.pairs
+        size = int(pairs.size[0])
+        tested = state.tested_in[:size] > 0
+        slots = np.flatnonzero(tested & (state.place[:size] != ACTIVE))
+        scores = state.score[slots]
+        if len(scoring.drift) == 0:
+            if not is_current:
+                self._write_scores(scoring, slots, scores)
+            return slots, scores
+        first, second = pairs.first[slots], pairs.second[slots]
+        drift = 1.0 + scoring.drift[first] + scoring.drift[second] - state.scored_at[slots]
+        slack, sizes = state.slack[slots], self.counts.cardinalities
+        joint = sizes[first] * sizes[second]
+        dimension = np.sqrt(joint) if scoring.unit == ROOT else joint
+        # A score that does not violate is a convex function of the drift, λ at its slack.
+        share = drift / np.maximum(slack, _TINY)
+        bounds = np.where(
+            drift <= slack,
+            scores + (scoring.lam - scores) * share,
+            (state.norm[slots] + drift) / dimension,
+        )
+        bounds[drift == 0.0] = scores[drift == 0.0]
+        state.slack[slots[drift > 0.0]] = 0.0  # so that a score is computed where it is requested
+        order = np.argsort(-bounds, kind="stable")
+        highest = -np.inf
+        for start in range(0, len(order), _AT_ONCE):
+            chosen = order[start : start + _AT_ONCE]
+            if bounds[chosen[0]] <= highest:
+                break
+            exact = np.empty(len(chosen))
+            self._write_scores(scoring, slots[chosen], exact)
+            bounds[chosen] = exact
+            highest = max(highest, float(exact.max()))
+        return slots, bounds
+
+    def _score_ahead(self, scoring: Scoring) -> None:
+        """Score all counted pairs whose verdict may have changed, in batches and threads."""
+        if not has_batches(scoring):
+            return
+        state, store = self.state, self.counts.store
+        size = int(store.pairs.size[0])
+        first, second = store.pairs.first[:size], store.pairs.second[:size]
+        at = 1.0 + scoring.drift[first] + scoring.drift[second]
+        known = (state.scored_at[:size] > 0.0) & (
+            at - state.scored_at[:size] <= state.slack[:size]
+        )
+        is_free = state.place[:size] != ACTIVE
+        stale = np.flatnonzero(~known & is_free & (store.cell_offsets[:size] >= 0))
+
+        def work(slots: np.ndarray) -> None:
+            found = np.empty((3, len(slots)))
+            pairs = first[slots], second[slots]
+            starts = store.cell_offsets[slots]
+            score_batch(*pairs, starts, store.cells, self.counts.packed, scoring, found)
+            state.score[slots], state.norm[slots], state.slack[slots] = found
+            state.scored_at[slots] = at[slots]
+
+        in_threads(work, np.array_split(stale, max(1, len(stale) // _PAIRS_AT_ONCE)))
 
     def _write_scores(self, scoring: Scoring, slots: np.ndarray, out: np.ndarray) -> None:
         """Write the current scores of `slots` to `out`."""

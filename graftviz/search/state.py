@@ -13,14 +13,18 @@ import numpy as np
 # Value of `tested_in` of a pair that was never tested but has a score for its priority.
 SCREENED = -1
 
+# Orders in which tested pairs are tested again: at random (first hit), by their offsets once the
+# queue is empty (BC), or always by their latest scores (after screening).
+BY_CHANCE, BY_OFFSET, BY_SCORE = 0, 1, 2
+
 # Places of a slot.
 QUEUED, RESERVED, FROZEN, ACTIVE = 1, 2, 3, 4
 
 # Positions in `sizes`.
 QUEUE_SIZE, RESERVOIR_SIZE, FROZEN_SIZE, LOG_SIZE = 0, 1, 2, 3
 N_HUBS, HUB_AT, N_PLAIN, REMAINDER_SIZE, REMAINDER_LISTED = 4, 5, 6, 7, 8
-N_REFILLS = 9
-_N_SIZES = 10
+N_REFILLS, CLOSED = 9, 10
+_N_SIZES = 11
 
 
 class SearchState(NamedTuple):
@@ -32,6 +36,9 @@ class SearchState(NamedTuple):
         The latest score.
     scored_at : float64, per slot
         1 + drift_i + drift_j when it was computed, if the scoring has a drift; 0: unknown.
+    norm, slack : float64, per slot
+        The norm at that time, and the drift up to which the pair provably does not violate; 0 if it
+        violates. See :func:`graftviz.scores.kernels.slack_of`.
     place : int8, per slot
     tested_in : int32, per slot
         Round of the latest test, from 1; 0: never tested; SCREENED: never tested either.
@@ -52,13 +59,16 @@ class SearchState(NamedTuple):
     log_slots, log_scores, log_verdicts, log_displaced : arrays
         Tests of the current step; `log_displaced` is the slot displaced from R, or -1.
     sizes : int64
-        Fill levels and counters, at the positions named in this module.
+        Fill levels and counters, at the positions named in this module; CLOSED is 1 if pairs
+        without a slot are not drawn.
     random : uint64, shape (1,)
         State of the random generator.
     """
 
     score: np.ndarray
     scored_at: np.ndarray
+    norm: np.ndarray
+    slack: np.ndarray
     place: np.ndarray
     tested_in: np.ndarray
     queue_keys: np.ndarray
@@ -84,6 +94,8 @@ class SearchState(NamedTuple):
 _PER_SLOT: dict[str, Any] = {
     "score": np.float64,
     "scored_at": np.float64,
+    "norm": np.float64,
+    "slack": np.float64,
     "place": np.int8,
     "tested_in": np.int32,
     "queue_keys": np.float64,

@@ -7,14 +7,16 @@ from numba import njit
 
 from graftviz.counts import count_slot
 from graftviz.kernels import inner_kernel
-from graftviz.scores.kernels import plain_score, score_slot
+from graftviz.scores.kernels import plain_score, score_slot, score_with_slack
 from graftviz.search.heap import heapify, push, sift_down
-from graftviz.search.queue import ENUMERATE_FIRST, NO_EDGE, next_edge, random_word, refill
+from graftviz.search.queue import ENUMERATE_FIRST, NO_EDGE, enqueue, next_edge, random_word, refill
 from graftviz.search.state import (
+    BY_SCORE,
     FROZEN,
     FROZEN_SIZE,
     LOG_SIZE,
     N_REFILLS,
+    QUEUE_SIZE,
     RESERVED,
     RESERVOIR_SIZE,
 )
@@ -32,7 +34,16 @@ def _freeze(state, slot):
 
 
 @inner_kernel
-def _admit(state, slot, score, capacity):
+def _set_aside(state, store, slot, threshold, order):
+    """Move a violating edge for which R has no room to the queue (by score) or to L."""
+    if order == BY_SCORE:
+        enqueue(state, store, slot, threshold, order)
+    else:
+        _freeze(state, slot)
+
+
+@inner_kernel
+def _admit(state, store, slot, score, threshold, order, capacity):
     """Offer a violating edge to the reservoir; return verdict and displaced slot (or -1)."""
     size = state.sizes[RESERVOIR_SIZE]
     keys, ties, slots = state.reservoir_keys, state.reservoir_ties, state.reservoir_slots
@@ -42,10 +53,10 @@ def _admit(state, slot, score, capacity):
         state.place[slot] = RESERVED
         return ADMITTED, -1
     if score <= keys[0]:
-        _freeze(state, slot)
+        _set_aside(state, store, slot, threshold, order)
         return TOO_WEAK, -1
     displaced = slots[0]
-    _freeze(state, displaced)
+    _set_aside(state, store, displaced, threshold, order)
     keys[0], ties[0], slots[0] = score, random_word(state.random), slot
     sift_down(keys, ties, slots, np.int64(0), size)
     state.place[slot] = RESERVED
@@ -54,35 +65,66 @@ def _admit(state, slot, score, capacity):
 
 @inner_kernel
 def _current_score(state, slot, packed, store, scoring, scratch):
-    """Return the score of a slot, computing it only if it may have changed."""
-    at = 0.0
-    if len(scoring.drift) > 0:
-        at = 1.0 + scoring.drift[store.pairs.first[slot]] + scoring.drift[store.pairs.second[slot]]
-        if state.scored_at[slot] == at:
-            return state.score[slot]
-    score = score_slot(slot, packed, store, scoring, scratch)
+    """Return the score of a slot, computing it only if its verdict may have changed."""
+    if len(scoring.drift) == 0:
+        score = score_slot(slot, packed, store, scoring, scratch)
+        state.score[slot], state.scored_at[slot] = score, 0.0
+        return score
+    at = 1.0 + scoring.drift[store.pairs.first[slot]] + scoring.drift[store.pairs.second[slot]]
+    if state.scored_at[slot] > 0.0 and at - state.scored_at[slot] <= state.slack[slot]:
+        return state.score[slot]
+    score, norm, slack = score_with_slack(slot, packed, store, scoring, scratch)
     state.score[slot], state.scored_at[slot] = score, at
+    state.norm[slot], state.slack[slot] = norm, slack
     return score
 
 
 @njit(cache=True, nogil=True)
 def current_scores(state, slots, packed, store, scoring, scratch, out):
-    """Write the current scores of `slots` to `out`, computing those that may have changed."""
+    """Write the scores of `slots` to `out`, computing those that may violate or have violated."""
     for k in range(len(slots)):
         out[k] = _current_score(state, slots[k], packed, store, scoring, scratch)
 
 
+@inner_kernel
+def _promises(state, threshold, capacity):
+    """Return whether the first edge of the queue would enter R at its latest score."""
+    if state.sizes[QUEUE_SIZE] == 0:
+        return False
+    least = threshold
+    if state.sizes[RESERVOIR_SIZE] == capacity:
+        least = state.reservoir_keys[0]
+    return state.queue_keys[0] < 1.0 - least / threshold
+
+
 @njit(cache=True, nogil=True)
 def run_tests(
-    state, packed, store, scoring, threshold, round_number, tests, until, history, capacity, scratch
+    state,
+    packed,
+    store,
+    scoring,
+    threshold,
+    round_number,
+    tests,
+    until,
+    promising,
+    order,
+    capacity,
+    scratch,
 ):
     """Test up to `tests` edges from the front of the queue.
+
+    Parameters
+    ----------
+    promising : bool
+        Whether to stop at an edge that would not enter R at its latest score.
 
     Returns
     -------
     int
-        LIMIT, REACHED (R holds `until` edges), EXHAUSTED (every inactive edge outside R was tested
-        in this round), or ENUMERATE (the remainder has to be listed first).
+        LIMIT, REACHED (R holds `until` edges, or what remains does not promise to enter), EXHAUSTED
+        (every inactive edge outside R was tested in this round), or ENUMERATE (the remainder has to
+        be listed first).
     """
     plain = scoring.is_plain
     first, second, cell_offsets = store.pairs.first, store.pairs.second, store.cell_offsets
@@ -94,9 +136,11 @@ def run_tests(
     while tests > 0:
         if sizes[RESERVOIR_SIZE] >= until:
             return REACHED
+        if promising and not _promises(state, threshold, capacity):
+            return REACHED
         slot = next_edge(state, store)
         if slot == NO_EDGE:
-            if refill(state, store, round_number, threshold, history) == 0:
+            if refill(state, store, round_number, threshold, order) == 0:
                 return EXHAUSTED
             sizes[N_REFILLS] += 1
             continue
@@ -118,7 +162,7 @@ def run_tests(
         tested_in[slot] = round_number
         verdict, displaced = PASSED, -1
         if score > threshold:
-            verdict, displaced = _admit(state, slot, score, capacity)
+            verdict, displaced = _admit(state, store, slot, score, threshold, order, capacity)
         else:
             _freeze(state, slot)
         at = sizes[LOG_SIZE]
@@ -131,8 +175,8 @@ def run_tests(
 
 
 @njit(cache=True, nogil=True)
-def restore_reservoir(state, threshold, capacity):
-    """Restore R after its scores changed: move what does not violate, or has no room, to L.
+def restore_reservoir(state, store, threshold, order, capacity):
+    """Restore R after its scores changed: move what does not violate, or has no room, elsewhere.
 
     The new scores are in `reservoir_keys`. They are computed by another kernel, because a kernel is
     compiled again within each kernel that calls it.
@@ -150,7 +194,7 @@ def restore_reservoir(state, threshold, capacity):
             _freeze(state, slot)
     heapify(keys, ties, slots, remaining)
     while remaining > capacity:
-        _freeze(state, slots[0])
+        _set_aside(state, store, slots[0], threshold, order)
         remaining -= 1
         keys[0], ties[0], slots[0] = keys[remaining], ties[remaining], slots[remaining]
         sift_down(keys, ties, slots, np.int64(0), remaining)
