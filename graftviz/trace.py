@@ -243,6 +243,35 @@ class Step:
         )
 
 
+class Screening(NamedTuple):
+    """Selection of candidate pairs by their φ² on sampled rows.
+
+    Attributes
+    ----------
+    rows : int
+        Number of sampled rows m.
+    pairs, candidates : int
+        Number of pairs screened, and of those kept.
+    least : float64 array, shape (n,)
+        Smallest φ² that each variable kept, less its expectation for independent variables; -inf:
+        it kept all pairs.
+    overlooked : float
+        A pair with a larger φ² is missed with probability `risk` at most, unless both of its
+        variables are among the hundredth with the most strong partners.
+    at_hubs : float
+        The same for all pairs.
+    risk : float
+    """
+
+    rows: int
+    pairs: int
+    candidates: int
+    least: np.ndarray
+    overlooked: float
+    at_hubs: float
+    risk: float
+
+
 class Certificate(NamedTuple):
     """Check of the inactive edges (or features) at the final weights.
 
@@ -251,7 +280,7 @@ class Certificate(NamedTuple):
     scored : int
         Number of inactive edges (or features) scored at the final weights.
     possible : int
-        Number of all inactive edges (or features).
+        Number of all inactive edges (or features); after a screening, of all inactive candidates.
     worst_score : float or None
         Largest score; None if none was scored.
     worst_edge : tuple of int or None
@@ -267,6 +296,8 @@ class Certificate(NamedTuple):
         Scored items: "edge" or "feature".
     worst_states : tuple of int or None
         Joint state of `worst_edge`, if features were scored.
+    screening : Screening or None
+        The selection of the candidates; None: all pairs count.
     """
 
     scored: int
@@ -279,10 +310,11 @@ class Certificate(NamedTuple):
     symbol: str = "λ"
     unit: str = "edge"
     worst_states: tuple[int, int] | None = None
+    screening: Screening | None = None
 
     @property
     def proves_optimality(self) -> bool:
-        """Whether every inactive edge was scored and none violates."""
+        """Whether every inactive edge (or candidate) was scored and none violates."""
         worst = self.worst_score
         return self.scored == self.possible and (worst is None or worst <= self.threshold)
 
@@ -296,7 +328,7 @@ class Outcome:
     stop_reason : str
         A sentence.
     converged : bool
-        True only if the certificate proves it.
+        True only if the certificate proves it, after a screening for the candidates.
     certificate : Certificate
     objective, kkt_residual : float
         Values at the final, polished weights.
@@ -306,6 +338,7 @@ class Outcome:
     tests : int
         Number of all edge tests, including those after the last step.
     tables_counted, tables_possible : int
+        Without the tables of sampled rows.
     seconds : Seconds
     history : History
         Its last entry is the final polish.
@@ -316,6 +349,8 @@ class Outcome:
         without such a bound.
     automatic : mapping
         Values that rules gave to automatic options, by name.
+    pairs_screened : int
+        Number of pairs compared on sampled rows.
     """
 
     stop_reason: str
@@ -332,6 +367,7 @@ class Outcome:
     objective_name: str = "Bethe likelihood"
     infeasible: int | None = None
     automatic: Mapping[str, Any] = field(default_factory=dict)
+    pairs_screened: int = 0
 
     @property
     def dropped_at_the_end(self) -> np.ndarray:

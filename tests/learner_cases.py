@@ -69,7 +69,7 @@ PAPER: dict[str, Any] = {
     "refit": False,
     "lam": 1e-3,
     "lam2": 0.03,
-    "screening": False,
+    "screening": "none",
 }
 CASES: dict[str, tuple[Any, dict[str, Any]]] = {
     "scale-free": (lambda: scale_free_table(15, 3, 1000), {"lam": 5e-3}),

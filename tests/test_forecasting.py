@@ -50,7 +50,7 @@ def test_a_forecast_is_the_sum_of_its_parts(learner):
 )
 def test_more_work_takes_more(learner, less, more):
     # Screening all pairs ends where there are too many, which would be less work for more.
-    options = {"screening": False} if learner is BestChoice else {}
+    options = {"screening": "none"} if learner is BestChoice else {}
     few, many = learner(max_edges=50, **options), learner(max_edges=150, **options)
     small, large = forecast(less, few), forecast(more, few)
     assert large.peak_bytes > small.peak_bytes

@@ -144,7 +144,7 @@ PRESETS = ("best", "paper", "thesis", "authors")
 def test_presets_fill_in_what_was_left_open(n):
     pairs = n * (n - 1) // 2
     learners = {name: BestChoice(preset=name) for name in PRESETS}
-    learners["without screening"] = BestChoice(preset="best", screening=False)
+    learners["without screening"] = BestChoice(preset="best", screening="none")
     plans = {name: learner.plan(n) for name, learner in learners.items()}
     limits = {name: plan.limit for name, plan in plans.items()}
     assert limits == {
@@ -159,7 +159,7 @@ def test_presets_fill_in_what_was_left_open(n):
     assert {budgets[name] for name in ("paper", "thesis", "authors")} == {min(3 * n, pairs)}
     assert {plan.capacity for plan in plans.values()} == {min(n, pairs)}
     for name, plan in plans.items():
-        assert plan.screening == (name == "best")
+        assert plan.screening == ("all" if name == "best" else "none")
         assert plan.hubs == (name in ("paper", "thesis", "authors"))
         uncapped = name in ("best", "thesis")
         assert plan.first_limit == (pairs if uncapped else 2 * min(n, pairs))
@@ -171,10 +171,12 @@ def test_presets_fill_in_what_was_left_open(n):
 
 def test_screening_is_for_as_many_pairs_as_are_quickly_counted():
     learner = BestChoice(preset="best")
-    assert learner.plan(1000).screening
-    assert not learner.plan(1001).screening
-    assert BestChoice(preset="best", screening=True).plan(1001).screening
-    assert not BestChoice(preset="best", screening=True, full_queue=True).plan(10).screening
+    assert learner.plan(1000).screening == "all"
+    assert learner.plan(1001).screening == "sample"
+    assert BestChoice(preset="best", screening="all").plan(1001).screening == "all"
+    assert BestChoice(screening="sample", full_queue=True).plan(10).screening == "none"
+    assert EdgeGrafting().screening_of(1001) == "sample"
+    assert EdgeGrafting(preset="paper").screening_of(1001) == FirstHit().screening_of(9) == "none"
     assert BestChoice(preset="best", hubs=True).plan(10).hubs
 
 
@@ -185,8 +187,8 @@ def test_the_thesis_queues_all_pairs_and_fills_the_reservoir_before_it_starts():
     assert len(first.reservoir.scores) == first.reservoir.capacity == 12
     assert first.tests > 2 * 12
     assert first.queue == 190 - first.tests
-    screened = BestChoice(preset="thesis", screening=True).plan(10)
-    assert (screened.screening, screened.full_queue) == (True, False)
+    screened = BestChoice(preset="thesis", screening="all").plan(10)
+    assert (screened.screening, screened.full_queue) == ("all", False)
     assert not BestChoice(preset="thesis", full_queue=False).plan(10).full_queue
 
 
@@ -194,7 +196,7 @@ def test_screening_changes_the_order_of_tests_and_not_where_the_run_ends():
     data = scale_free_table(20, 5, 2000)
     options = {"lam": 3e-3, "alpha": 1.0, "t_max": 10, "first_tests": 30}
     screened, plain = (
-        drain(data, BestChoice(screening=screening, **options)) for screening in (True, False)
+        drain(data, BestChoice(screening=screening, **options)) for screening in ("all", "none")
     )
     scores = inactive_scores(drain(data, EdgeGrafting(lam=0.9)), False)
     best = sorted(scores, key=scores.get, reverse=True)

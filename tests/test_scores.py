@@ -37,7 +37,7 @@ def model_of(table, edges, seed=0):
 
 def fitted(table, name):
     """Return a run of a score with three edges."""
-    run = GraftingRun(table, EdgeGrafting(preset="paper", score=name))
+    run = GraftingRun(table, EdgeGrafting(preset="paper", score=name), seed=0)
     run.refit(np.array([[0, 1], [1, 2], [4, 6]], dtype=np.int32))
     run.polish()
     return run

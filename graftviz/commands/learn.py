@@ -47,7 +47,7 @@ from graftviz.formats.tables import edges_csv, trace_csv
 from graftviz.learners.base import Learner
 from graftviz.learners.grafting_options import GraftingOptions
 from graftviz.learners.registry import learner_class, learner_names
-from graftviz.learners.settings import methods
+from graftviz.learners.settings import methods, rows_fit
 from graftviz.narrative.phrases import plural
 from graftviz.narrative.steps import outcome_words
 from graftviz.options import OptionSpec, option_specs, parse_options
@@ -132,16 +132,21 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _print_changed_methods(learner: Learner, table: DiscreteTable) -> None:
-    """Print a note if reading in chunks changes the automatic values of options."""
-    if table.has_rows or not isinstance(learner, GraftingOptions):
+    """Print a note if chunks or the size of the table change the automatic values of options."""
+    if not isinstance(learner, GraftingOptions):
         return
-    here, usual = methods(learner, has_rows=False), methods(learner)
+    fits = rows_fit(table.cardinalities, table.n_rows)
+    here, usual = methods(learner, has_rows=table.has_rows, fits=fits), methods(learner)
     if here != usual:
         refit = "" if here.refit == usual.refit else ", and no refit"
+        reason = (
+            "the conditionals of the rows need more than 4 GB"
+            if table.has_rows
+            else "the rows are read in chunks"
+        )
         print(
-            f"Note: the rows are read in chunks, so preset {learner.preset} uses score "
-            f"{here.score} and objective {here.objective}{refit}; in memory it uses "
-            f"{usual.score} and {usual.objective}.",
+            f"Note: {reason}, so preset {learner.preset} uses score {here.score} and objective "
+            f"{here.objective}{refit}; otherwise it uses {usual.score} and {usual.objective}.",
             file=sys.stderr,
         )
 
@@ -269,9 +274,11 @@ def _summary(result: Result) -> str:
     held_out = "" if result.nlpl_test is None else f", {result.nlpl_test:.6g} per held-out row"
     lines.append(f"NLPL        {result.nlpl_train:.6g} nats per training row{held_out}")
     share = result.tables_counted / result.tables_possible
+    screened = 0 if outcome is None else outcome.pairs_screened
+    compared = f", {screened:,} pairs compared on sampled rows" if screened else ""
     lines.append(
         f"work        {plural(result.tests, 'edge test')}, "
-        f"{plural(result.tables_counted, 'pair table')} counted ({share:.0%} of all)"
+        f"{plural(result.tables_counted, 'pair table')} counted ({share:.0%} of all){compared}"
     )
     return "\n".join(lines)
 

@@ -1,3 +1,8 @@
+from .bits import (
+    SHORT_BLOCK_WORDS as SHORT_BLOCK_WORDS,
+    WORD_BITS as WORD_BITS,
+    and_count_short as and_count_short,
+)
 from .packed import (
     MAX_ROWS as MAX_ROWS,
     CountingPlan as CountingPlan,

@@ -284,7 +284,7 @@ def _apply(net, rows, e, work):
     groups_i, groups_j, u = groups_of(rows, i), groups_of(rows, j), rows.multiplicity
     mix(block_i, order_j, groups_j, u, work.factors_i, work.sums_i, work.squares_i)
     mix(block_j, order_i, groups_i, u, work.factors_j, work.sums_j, work.squares_j)
-    # On the way a probability grows by at most exp(2 max |move|), its square root by exp(max |move|).
+    # On the way a probability grows by exp(2 max |move|) at most, its root by exp(max |move|).
     net.drift[i] += np.exp(farthest_i) * np.sqrt(length_i / rows.rows)
     net.drift[j] += np.exp(farthest_j) * np.sqrt(length_j / rows.rows)
     net.touched_nodes[i] = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from pathlib import Path
 from typing import Any
@@ -98,4 +99,14 @@ def _certificate(result: Result) -> dict[str, Any]:
         pairs = result.variables * (result.variables - 1) // 2
         empty: dict[str, Any] = dict.fromkeys(Certificate._fields)
         return empty | {"scored": 0, "possible": pairs - result.edges}
-    return result.certificate._asdict()
+    screening = result.certificate.screening
+    found = None if screening is None else screening._asdict()
+    if found is not None:
+        least = found["least"].tolist()
+        found["least"] = [_finite(value) for value in least]
+        found |= {name: _finite(found[name]) for name in ("overlooked", "at_hubs")}
+    return result.certificate._asdict() | {"screening": found}
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -10,9 +10,18 @@ from typing import Any, ClassVar, NamedTuple
 from graftviz.costs import CostPart, TableSize
 from graftviz.counts import PairCounts
 from graftviz.learners.base import CodeLine, Learner
-from graftviz.learners.cost import LOGGED_TEST, SLOT, TEST, assumed_edges, fits, pair_counts
+from graftviz.learners.cost import (
+    LOGGED_TEST,
+    SLOT,
+    TEST,
+    assumed_edges,
+    candidates_of,
+    fits,
+    methods_for,
+    pair_counts,
+)
 from graftviz.learners.grafting_options import GraftingOptions
-from graftviz.learners.settings import methods
+from graftviz.learners.screening import NONE
 from graftviz.learners.streaming import StreamPlan, stream_steps
 from graftviz.options import option
 from graftviz.scores.registry import all_scores
@@ -23,8 +32,6 @@ from graftviz.trace import Outcome, Step
 _LAST_ROUNDS = 8  # rounds of tests of all pairs at the end of a run with pruning
 _HUBS = 35e-9  # seconds per stored pair in a step with the hub rule
 _RESERVOIR_EDGE = 0.5e-6  # seconds per edge of the reservoir in a step
-
-_MOST_SCREENED = 500_000  # so many pairs are counted in a fraction of a second
 
 
 class _Preset(NamedTuple):
@@ -139,14 +146,6 @@ class BestChoice(GraftingOptions):
         none_means="no; yes in preset thesis",
         advanced=True,
     )
-    screening: bool | None = option(
-        None,
-        "count all pairs at the start and test them in the order of their raw correlation, so "
-        "that the expensive test is applied to likely edges first",
-        label="Screening",
-        none_means="in preset best, with up to 500,000 pairs",
-        advanced=True,
-    )
     preset: str = option(
         "best",
         "fills in options left on automatic. best: the pseudo-likelihood and κ, then pruning; "
@@ -166,12 +165,13 @@ class BestChoice(GraftingOptions):
 
     def plan(self, n: int) -> StreamPlan:
         """Return the plan for n variables, with automatic options resolved."""
-        screening = self._screens(n)
-        preset = _preset(self.preset, n, screening=screening)
+        screening = self.screening_of(n)
+        is_screened = screening != NONE
+        preset = _preset(self.preset, n, screening=is_screened)
         possible = n * (n - 1) // 2
         capacity = min(self.reservoir or n, possible)
-        uncapped = screening or self.preset == "thesis"
-        by_preset = preset.full_queue and not screening
+        uncapped = is_screened or self.preset == "thesis"
+        by_preset = preset.full_queue and not is_screened
         return StreamPlan(
             capacity=capacity,
             first_limit=self.first_tests or (possible if uncapped else 2 * capacity),
@@ -195,25 +195,25 @@ class BestChoice(GraftingOptions):
             "t_max": plan.limit,
             "first_tests": plan.first_limit,
             "full_queue": plan.full_queue,
-            "screening": plan.screening,
             "hubs": plan.hubs,
         }
 
-    def _screens(self, n: int) -> bool:
-        if self.screening is None:
-            few = n * (n - 1) // 2 <= _MOST_SCREENED
-            return self.preset == "best" and few and not self.full_queue
-        return self.screening and not self.full_queue
+    def screening_of(self, n: int) -> str:
+        """Return the screening of n variables; a full queue needs none."""
+        return NONE if self.full_queue else super().screening_of(n)
 
     def cost(self, size: TableSize, cache_bytes: int, notes: list[str]) -> list[CostPart]:
         """Return the parts of the memory and time of a run."""
         budget = self.edge_budget(size.n)
-        edges, chosen = assumed_edges(size, budget, notes), methods(self, has_rows=size.has_rows)
+        edges, chosen = assumed_edges(size, budget, notes), methods_for(self, size, notes)
         plan = self.plan(size.n)
         steps = math.ceil(edges / (1 + 14 * (1 - plan.alpha)))
         tests = min(plan.first_limit, plan.capacity * 1.5) + steps * plan.limit
         counted = min(size.possible, tests)
-        if budget >= size.possible or plan.full_queue:
+        possible, screening = candidates_of(size, plan.screening)
+        if screening:
+            counted, tests = possible, 3.0 * possible
+        elif budget >= size.possible or plan.full_queue:
             # Near the end all pairs are tested repeatedly for a violating one.
             rounds = _LAST_ROUNDS if chosen.refit else 1
             counted, tests = size.possible, max(tests, rounds * size.possible)
@@ -223,6 +223,7 @@ class BestChoice(GraftingOptions):
         hubs = _HUBS * counted / 2 * steps if plan.hubs else 0.0
         per_test = TEST + all_scores()[chosen.score].seconds(size, edges)
         return [
+            *screening,
             pair_counts(size, counted, SLOT, cache_bytes),
             CostPart("record of the steps", 16 * held + LOGGED_TEST * tests, 0.0),
             CostPart("search", 0.0, tests * per_test + hubs + held * _RESERVOIR_EDGE),

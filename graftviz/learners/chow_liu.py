@@ -17,19 +17,22 @@ from graftviz.costs import CostPart, TableSize
 from graftviz.counts import PairCounts
 from graftviz.fitting.network import ActiveNetwork, with_margins, zero_mean_logs
 from graftviz.fitting.penalty import Penalty
-from graftviz.learners.base import CodeLine, Learner
-from graftviz.learners.cost import every_pair
+from graftviz.learners.base import CodeLine, Learner, checked_seed
+from graftviz.learners.cost import SLOT, candidates_of, pair_counts
 from graftviz.learners.grafting import budget_reason
 from graftviz.learners.run import LearnerRun
+from graftviz.learners.screening import ALL, SAMPLE, screening_option
 from graftviz.options import option
+from graftviz.search.screening import screened
 from graftviz.search.spanning import best_exchange, information_of_row, next_edge
 from graftviz.table import DiscreteTable
-from graftviz.trace import Certificate, Outcome, ScoredEdge, Step
+from graftviz.trace import Certificate, Outcome, ScoredEdge, Screening, Step
 
 # Smallest ratio of a cell's probability to its probability under independence: the weight of an
 # empty cell would be minus infinity. The error is far below any tolerance used here.
 _EMPTY_CELL = 1e-12
 _OBJECTIVE = "exact likelihood"
+_MOST_COUNTED = 5_000_000  # pairs whose information is computed in seconds
 _UNPENALISED = Penalty(0.0, 0.0, False, False)
 
 
@@ -77,6 +80,7 @@ class ChowLiu(Learner):
         minimum=0.0,
         maximum=1_000_000.0,
     )
+    screening: str | None = screening_option(f"all, and sample beyond {_MOST_COUNTED:,} pairs")
     max_edges: int | None = option(
         None,
         "edge budget: stop when so many edges are active",
@@ -87,13 +91,19 @@ class ChowLiu(Learner):
 
     def cost(self, size: TableSize, cache_bytes: int, notes: list[str]) -> list[CostPart]:
         """Return the parts of the memory and time of a run."""
-        return every_pair(size, cache_bytes)
+        possible, screening = candidates_of(size, self.screening_of(size.n))
+        return [*screening, pair_counts(size, possible, SLOT, cache_bytes)]
+
+    def screening_of(self, n: int) -> str:
+        """Return the screening of n variables."""
+        automatic = ALL if n * (n - 1) // 2 <= _MOST_COUNTED else SAMPLE
+        return self.screening or automatic
 
     def steps(
         self, table: DiscreteTable, *, seed: int = 0
     ) -> Generator[Step, Learner | None, Outcome]:
-        """Learn from `table`; the seed is unused, as the algorithm is deterministic."""
-        run = _TreeRun(table, self)
+        """Learn from `table`; the seed chooses the rows of a screening by sample."""
+        run = _TreeRun(table, self, checked_seed(seed))
         while run.has_room and run.add_edge():
             sent = yield run.step()
             run.clock.resume()
@@ -105,15 +115,23 @@ class ChowLiu(Learner):
 class _TreeRun(LearnerRun):
     """Forest of a run."""
 
-    def __init__(self, table: DiscreteTable, options: ChowLiu) -> None:
+    def __init__(self, table: DiscreteTable, options: ChowLiu, seed: int) -> None:
         super().__init__(table, options)
         n = table.n_variables
-        self._starts = np.cumsum(np.concatenate([[0], np.arange(n - 1, 0, -1)])).astype(np.int64)
-        self._information = np.zeros(n * (n - 1) // 2)
-        self._parent = np.arange(n)
-        self._at = 0
+        self._screening: Screening | None = None
+        per_row, self._second = np.arange(n - 1, -1, -1), np.zeros(0, dtype=np.int32)
         with self.clock.work("statistics"):
             self._counts = PairCounts(table)
+            if options.screening_of(n) == SAMPLE:
+                pairs, self._screening = screened(table, seed=seed)
+                per_row, self._second = np.bincount(pairs[:, 0], minlength=n), pairs[:, 1]
+            else:
+                rows = [np.arange(i + 1, n, dtype=np.int32) for i in range(n)]
+                self._second = np.concatenate(rows)
+        self._starts = np.cumsum(np.concatenate([[0], per_row])).astype(np.int64)
+        self._information = np.zeros(len(self._second))
+        self._parent = np.arange(n)
+        self._at = 0
         self._network = ActiveNetwork(self._counts, table.names, table.labels)
         self._data_margins = self._network.state.node_targets.copy()
         self._load_counts()
@@ -143,7 +161,7 @@ class _TreeRun(LearnerRun):
         """Activate the next edge; return False, changing nothing, if none is left."""
         with self.clock.work("scoring"):
             self._at, self._tests, i, j = next_edge(
-                self._order, self._information, self._starts, self._at, self._parent
+                self._order, self._information, self._starts, self._second, self._at, self._parent
             )
         if i < 0:
             self.tests += self._tests
@@ -154,8 +172,7 @@ class _TreeRun(LearnerRun):
             self._previous_objective = self._evaluation.objective
             self._evaluation = self._network.evaluate(_UNPENALISED)
             self.history.append([(i, j)], self._network.changes())
-        gained = float(self._information[self._starts[i] + j - i - 1])
-        self._activated = ScoredEdge(int(i), int(j), gained)
+        self._activated = ScoredEdge(int(i), int(j), self._information_of(int(i), int(j)))
         self.index += 1
         return True
 
@@ -186,7 +203,13 @@ class _TreeRun(LearnerRun):
             kkt_residual=self._evaluation.kkt_residual,
             bp_restart_gap=gap,
             objective_name=_OBJECTIVE,
+            pairs_screened=0 if self._screening is None else self._screening.pairs,
         )
+
+    @property
+    def tables_counted(self) -> int:
+        """Number of pair tables counted: of all pairs or candidates."""
+        return len(self._second)
 
     def _load_counts(self) -> None:
         """Compute and sort the information of all pairs, and set the targets of the nodes."""
@@ -194,8 +217,9 @@ class _TreeRun(LearnerRun):
         pseudo_count = float(self.options.pseudo_count)
         with self.clock.work("statistics"):
             for i in range(counts.n_variables - 1):
-                row = self._information[self._starts[i] : self._starts[i + 1]]
-                information_of_row(counts.packed, i, pseudo_count, counts.scratch, row)
+                row = slice(self._starts[i], self._starts[i + 1])
+                out = self._second[row], pseudo_count, counts.scratch, self._information[row]
+                information_of_row(counts.packed, i, *out)
         with self.clock.work("scoring"):
             self._order = np.argsort(-self._information, kind="stable")
         self._at = 0
@@ -207,6 +231,10 @@ class _TreeRun(LearnerRun):
         state.node_targets[:] = state.node_beliefs[:] = targets
         state.node_weights[:] = zero_mean_logs(targets, state.node_offsets)
         state.touched_nodes[:] = self.index > 0  # the start of a run is not a change
+
+    def _information_of(self, i: int, j: int) -> float:
+        start, stop = self._starts[i], self._starts[i + 1]
+        return float(self._information[start + np.searchsorted(self._second[start:stop], j)])
 
     def _set_edge(self, e: int) -> None:
         """Set weights and messages of edge `e` in closed form.
@@ -264,10 +292,12 @@ class _TreeRun(LearnerRun):
         return tuple(key for key, happened in ran.items() if happened)
 
     def _certificate(self) -> Certificate:
-        network, possible = self._network, self.tables_possible
+        network, possible = self._network, len(self._second)
         with self.clock.work("scoring"):
             edges = network.edges
-            gain, i, j = best_exchange(edges, self._information, self._starts, len(self.names))
+            of_edges = np.array([self._information_of(i, j) for i, j in edges.tolist()])
+            pairs = self._information, self._starts, self._second
+            gain, i, j = best_exchange(edges, of_edges, *pairs, len(self.names))
         return Certificate(
             scored=possible - network.n_edges,
             possible=possible - network.n_edges,
@@ -277,6 +307,7 @@ class _TreeRun(LearnerRun):
             score="gain of an exchange in mutual information",
             objective=_OBJECTIVE,
             symbol="gain",
+            screening=self._screening,
         )
 
     def _reason(self, certificate: Certificate) -> str:

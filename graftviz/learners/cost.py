@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from graftviz.costs import GROWTH, CostPart, TableSize
 from graftviz.counts import counting_plan
-from graftviz.learners.settings import BETHE, Methods
+from graftviz.learners.screening import SAMPLE
+from graftviz.learners.settings import BETHE, Methods, methods, rows_fit
 from graftviz.scores.registry import all_scores
+from graftviz.search.screening import PARTNERS, sampled_rows
 
 SLOT = 77  # bytes per pair in its map and in the search, without hash table and cells
 SCANNED_SLOT = 143  # the same in a search that scans all pairs, with the lists of its certificate
@@ -19,6 +22,8 @@ _EDGE_NUMBERS = 12  # float64 values per cell of an active edge: weights, target
 _TYPICAL_EDGES = 3  # edges per variable without a budget
 
 # Seconds.
+_SCREENED_PAIR = 60e-9
+_SCREENED_BIT = 1.2e-12
 _NODE = 20e-6
 _NODE_STEP = 0.25e-6
 _EDGE_STEP = 0.4e-6
@@ -38,6 +43,31 @@ def pair_counts(
     return CostPart("pair counts", cells + counted * slot + _HASH_ENTRY * table, seconds)
 
 
+def methods_for(options: Any, size: TableSize, notes: list[str]) -> Methods:
+    """Return the methods of a grafting learner on a table, and note what its size changes."""
+    fits = rows_fit(size.sizes, size.rows)
+    chosen = methods(options, has_rows=size.has_rows, fits=fits)
+    usual = methods(options, has_rows=size.has_rows)
+    if chosen != usual:
+        notes.append(
+            f"The conditionals of {size.rows:,} rows of {size.n:,} variables need more than 4 GB, "
+            f"so preset {options.preset} uses score {chosen.score} and objective "
+            f"{chosen.objective} instead of {usual.score} and {usual.objective}."
+        )
+    return chosen
+
+
+def candidates_of(size: TableSize, screening: str) -> tuple[int, list[CostPart]]:
+    """Return the number of pairs that a screening leaves, and what screening by sample costs."""
+    if screening != SAMPLE:
+        return size.possible, []
+    rows = sampled_rows(size.n, size.rows, size.states)
+    planes = size.n * max(size.states - 1.0, 1.0) * rows / 8
+    per_pair = _SCREENED_PAIR + _SCREENED_BIT * rows * max(size.states - 1.0, 1.0) ** 2
+    part = CostPart("screening", planes + size.n * (rows + 32 * PARTNERS), size.possible * per_pair)
+    return min(size.possible, PARTNERS * size.n), [part]
+
+
 def every_pair(size: TableSize, cache_bytes: int) -> list[CostPart]:
     """Return the part of counting every pair."""
     return [pair_counts(size, size.possible, SLOT, cache_bytes)]
@@ -54,21 +84,21 @@ def assumed_edges(size: TableSize, budget: int, notes: list[str]) -> int:
     return edges
 
 
-def fits(size: TableSize, methods: Methods, edges: float, steps: float) -> list[CostPart]:
+def fits(size: TableSize, chosen: Methods, edges: float, steps: float) -> list[CostPart]:
     """Return the parts of the active set, its fits, and the conditionals of a pseudo-likelihood.
 
     Parameters
     ----------
     size : TableSize
-    methods : Methods
+    chosen : Methods
     edges, steps : float
     """
-    score = all_scores()[methods.score]
+    score = all_scores()[chosen.score]
     cells, states = size.cells, size.states
     network = 8 * edges * (_EDGE_NUMBERS * cells + 4 * states) + size.n * (8 * 6 * states + 400)
     parts = [CostPart("model and its history", network * GROWTH, 0.0)]
     seconds = size.n * _NODE + steps * (size.n * _NODE_STEP + edges / 2 * _EDGE_STEP)
-    if methods.reads_rows:
+    if chosen.reads_rows:
         connected = min(size.n, 2 * edges)
         lanes = 4 * math.ceil(states / 4)  # probabilities of a row are padded to groups of four
         block = size.rows * (4 * lanes + 8)
@@ -76,7 +106,7 @@ def fits(size: TableSize, methods: Methods, edges: float, steps: float) -> list[
         visits = edges * _ROW_VISITS * 2 * size.rows * states * _ROW_LANE
         parts.append(CostPart("pseudo-likelihood fits", 0.0, visits))
     parts += score.parts(size, edges, steps)
-    if methods.objective == BETHE:
+    if chosen.objective == BETHE:
         seconds += edges * cells * _FIT_CELL
     parts.append(CostPart("fits", 0.0, seconds))
     return parts

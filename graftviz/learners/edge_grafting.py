@@ -9,8 +9,16 @@ from typing import ClassVar
 import numpy as np
 
 from graftviz.costs import CostPart, TableSize
-from graftviz.learners.base import CodeLine, Learner
-from graftviz.learners.cost import SCAN, SCANNED_SLOT, assumed_edges, fits, pair_counts
+from graftviz.learners.base import CodeLine, Learner, checked_seed
+from graftviz.learners.cost import (
+    SCAN,
+    SCANNED_SLOT,
+    assumed_edges,
+    candidates_of,
+    fits,
+    methods_for,
+    pair_counts,
+)
 from graftviz.learners.grafting import (
     PRUNE_ROUNDS,
     GraftingRun,
@@ -19,7 +27,6 @@ from graftviz.learners.grafting import (
     scored_edges,
 )
 from graftviz.learners.grafting_options import GraftingOptions
-from graftviz.learners.settings import methods
 from graftviz.scores.registry import all_scores
 from graftviz.search.exhaustive import ExhaustiveSearch
 from graftviz.table import DiscreteTable
@@ -62,13 +69,15 @@ class EdgeGrafting(GraftingOptions):
     def cost(self, size: TableSize, cache_bytes: int, notes: list[str]) -> list[CostPart]:
         """Return the parts of the memory and time of a run."""
         edges = assumed_edges(size, self.edge_budget(size.n), notes)
-        chosen = methods(self, has_rows=size.has_rows)
+        chosen = methods_for(self, size, notes)
         score = all_scores()[chosen.score]
         per_score = score.seconds(size, edges)
         per_look = SCAN if score.bounded_by_drift else SCAN + _CHANGED * per_score
-        scans = edges * size.possible * per_look + 2 * size.possible * per_score
+        possible, screening = candidates_of(size, self.screening_of(size.n))
+        scans = edges * possible * per_look + 2 * possible * per_score
         return [
-            pair_counts(size, size.possible, SCANNED_SLOT, cache_bytes, growth=1.0),
+            *screening,
+            pair_counts(size, possible, SCANNED_SLOT, cache_bytes, growth=1.0),
             CostPart("scans", 0.0, scans),
             *fits(size, chosen, edges, edges),
         ]
@@ -76,9 +85,11 @@ class EdgeGrafting(GraftingOptions):
     def steps(
         self, table: DiscreteTable, *, seed: int = 0
     ) -> Generator[Step, Learner | None, Outcome]:
-        """Learn from `table`; the seed is unused, as the algorithm is deterministic."""
-        run = GraftingRun(table, self)
-        search = ExhaustiveSearch(run.counts)
+        """Learn from `table`; the seed chooses the rows of a screening by sample."""
+        run = GraftingRun(table, self, seed=checked_seed(seed))
+        search = ExhaustiveSearch(
+            run.counts, None if run.candidates is None else run.candidates.pairs
+        )
         with run.clock.work("statistics"):
             while search.count(_ROWS_AT_ONCE):
                 pass
@@ -132,6 +143,5 @@ class EdgeGrafting(GraftingOptions):
         with run.clock.work("scoring"):
             search.score_all(run.scorer.scoring, run.scorer.drift)
         inactive = np.flatnonzero(~search.active)
-        pairs = run.counts.store.pairs
-        edges = np.stack([pairs.first[inactive], pairs.second[inactive]], axis=1)
+        edges = search.pairs[inactive]
         return run.finish(edges, search.scores[inactive], stopped_by=stopped_by)

@@ -8,9 +8,17 @@ from typing import ClassVar
 
 from graftviz.costs import CostPart, TableSize
 from graftviz.learners.base import CodeLine, Learner
-from graftviz.learners.cost import LOGGED_TEST, SLOT, TEST, assumed_edges, fits, pair_counts
+from graftviz.learners.cost import (
+    LOGGED_TEST,
+    SLOT,
+    TEST,
+    assumed_edges,
+    candidates_of,
+    fits,
+    methods_for,
+    pair_counts,
+)
 from graftviz.learners.grafting_options import GraftingOptions
-from graftviz.learners.settings import methods
 from graftviz.learners.streaming import StreamPlan, stream_steps
 from graftviz.scores.registry import all_scores
 from graftviz.search.state import BY_CHANCE
@@ -32,6 +40,7 @@ class FirstHit(GraftingOptions):
 
     name: ClassVar[str] = "first-hit"
     title: ClassVar[str] = "First hit"
+    screens: ClassVar[bool] = False
     idea: ClassVar[str] = (
         "Tests edges in random order and activates the first one above λ. Fast but "
         "inaccurate: the baseline that shows the benefit of the reservoir."
@@ -62,21 +71,23 @@ class FirstHit(GraftingOptions):
             hubs_after=0,
             order=BY_CHANCE,
             full_queue=False,
-            screening=False,
+            screening=self.screening_of(n),
         )
 
     def cost(self, size: TableSize, cache_bytes: int, notes: list[str]) -> list[CostPart]:
         """Return the parts of the memory and time of a run."""
         budget = self.edge_budget(size.n)
-        edges, chosen = assumed_edges(size, budget, notes), methods(self, has_rows=size.has_rows)
+        edges, chosen = assumed_edges(size, budget, notes), methods_for(self, size, notes)
         wait = max(_HIT_EVERY * size.n, 1.0)
         tests = 2.0 * size.possible
         if budget < size.possible:
             tests = min(size.possible, wait * edges)
             if tests < size.possible:
                 notes.append(f"From one hit to the next {wait:,.0f} tests are assumed.")
-        counted = min(size.possible, tests)
+        possible, screening = candidates_of(size, self.screening_of(size.n))
+        counted = min(possible, tests)
         return [
+            *screening,
             pair_counts(size, counted, SLOT, cache_bytes),
             CostPart("record of the steps", LOGGED_TEST * tests, 0.0),
             CostPart(

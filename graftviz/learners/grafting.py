@@ -15,12 +15,14 @@ from graftviz.fitting.network import ActiveNetwork
 from graftviz.fitting.pseudo_network import PseudoNetwork
 from graftviz.learners.grafting_options import GraftingOptions
 from graftviz.learners.run import LearnerRun
+from graftviz.learners.screening import SAMPLE
 from graftviz.learners.settings import (
     OBJECTIVE_NAMES,
     PSEUDO_LIKELIHOOD,
 )
 from graftviz.scores.base import Scorer, ScorerInput
 from graftviz.scores.registry import all_scores
+from graftviz.search.screening import Candidates, screened
 from graftviz.table import DiscreteTable
 from graftviz.trace import (
     NO_NODES,
@@ -79,6 +81,8 @@ class GraftingRun(LearnerRun):
     table : DiscreteTable
         Training rows.
     options : GraftingOptions
+    seed : int
+        Seed of the rows that a screening samples.
 
     Raises
     ------
@@ -86,11 +90,14 @@ class GraftingRun(LearnerRun):
         If the table has fewer than two rows or variables.
     """
 
-    def __init__(self, table: DiscreteTable, options: GraftingOptions) -> None:
+    def __init__(self, table: DiscreteTable, options: GraftingOptions, *, seed: int) -> None:
         super().__init__(table, options)
         self.budget = options.edge_budget(table.n_variables)
+        self.candidates: Candidates | None = None
         with self.clock.work("statistics"):
             self.counts = PairCounts(table)
+            if options.screening_of(table.n_variables) == SAMPLE:
+                self.candidates = screened(table, seed=seed)
         self.settings = options.settings(self.counts, has_rows=table.has_rows)
         self._table = table
         self._ids: list[int] = []  # ids of the network's edges, see History
@@ -135,8 +142,9 @@ class GraftingRun(LearnerRun):
 
     @property
     def inactive(self) -> int:
-        """Number of inactive pairs."""
-        return self.tables_possible - self.n_edges
+        """Number of inactive pairs; after a screening of inactive candidates."""
+        pairs = self.tables_possible if self.candidates is None else len(self.candidates.pairs)
+        return pairs - self.n_edges
 
     @property
     def room(self) -> int:
@@ -322,6 +330,7 @@ class GraftingRun(LearnerRun):
             kkt_residual=self.evaluation.kkt_residual,
             bp_restart_gap=gap,
             automatic=self.options.automatic(self.counts, has_rows=self._table.has_rows),
+            pairs_screened=0 if self.candidates is None else self.candidates.screening.pairs,
             objective_name=OBJECTIVE_NAMES[self.settings.objective],
         )
 
@@ -342,6 +351,7 @@ class GraftingRun(LearnerRun):
             score=self.settings.score,
             objective=OBJECTIVE_NAMES[self.settings.objective],
             symbol=self.settings.test.symbol,
+            screening=None if self.candidates is None else self.candidates.screening,
         )
 
     def _refit_by_rows(self) -> None:
@@ -365,16 +375,17 @@ class GraftingRun(LearnerRun):
     def _reason(self, certificate: Certificate, stopped_by: str) -> str:
         if stopped_by:
             return stopped_by
+        kind = "pair" if self.candidates is None else "candidate"
         if certificate.worst_edge is None:
-            return "Every pair of variables is active."
+            return f"Every {kind} is active."
         i, j = certificate.worst_edge
         edge = f"{self.names[i]} – {self.names[j]}"
         if not certificate.proves_optimality:
             return (
-                f"No pair is left to test, but {edge} still violates: it was removed before, as "
+                f"No {kind} is left to test, but {edge} still violates: it was removed before, as "
                 "the fit does not need it."
                 if certificate.worst_edge in self.history.activations
-                else f"No pair is left to test, but {edge} still violates."
+                else f"No {kind} is left to test, but {edge} still violates."
             )
         assert certificate.worst_score is not None
         test = self.settings.test
@@ -389,8 +400,10 @@ class GraftingRun(LearnerRun):
             reached = format_below(certificate.worst_score, test.lam)
         best = f"(best of {certificate.scored:,}: {edge}, {reached})"
         if self.n_edges == 0:
-            return f"No pair {verdict} {best}, so there are no edges. Lower {limits} to get edges."
-        return f"No remaining pair {verdict} {best}."
+            return (
+                f"No {kind} {verdict} {best}, so there are no edges. Lower {limits} to get edges."
+            )
+        return f"No remaining {kind} {verdict} {best}."
 
 
 def format_below(value: float, limit: float) -> str:

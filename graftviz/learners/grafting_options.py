@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from graftviz.cold_start import Compilation
 from graftviz.counts import PairCounts
 from graftviz.learners.base import Learner
+from graftviz.learners.screening import NONE, by_size, screening_option
 from graftviz.learners.settings import OBJECTIVES, PSEUDO_LIKELIHOOD, Settings, methods, resolve
 from graftviz.options import option
 from graftviz.scores.registry import all_scores
@@ -30,6 +31,7 @@ class GraftingOptions(Learner):
     """Options of every learner that activates whole edges under the group-ℓ₁ objective."""
 
     by_score: ClassVar[bool] = True
+    screens: ClassVar[bool] = True  # whether the automatic screening is by size in preset best
 
     score: str | None = option(
         None,
@@ -96,6 +98,9 @@ class GraftingOptions(Learner):
         label="Preset",
         choices=("best", "paper"),
     )
+    screening: str | None = screening_option(
+        "in preset best all, and sample beyond 500,000 pairs; none in first hit and other presets"
+    )
     group_weight: str = option(
         "count",
         "d_g in penalty and score: the number of joint states (the paper), or its square root",
@@ -122,6 +127,12 @@ class GraftingOptions(Learner):
         super().__post_init__()
         methods(self)  # rejects combinations that are invalid on any data
 
+    def screening_of(self, n: int) -> str:
+        """Return the screening of n variables."""
+        if self.screening is None:
+            return by_size(n) if self.screens and self.preset == "best" else NONE
+        return self.screening
+
     def settings(self, counts: PairCounts, *, has_rows: bool = True) -> Settings:
         """Return the options with automatic values resolved for the counted data."""
         return resolve(self, counts, has_rows=has_rows)
@@ -140,6 +151,7 @@ class GraftingOptions(Learner):
             "refit": settings.refit,
             "lam": settings.lam,
             "lam2": settings.penalty.lam2,
+            "screening": self.screening_of(counts.n_variables),
         }
         budget = self.edge_budget(counts.n_variables)
         return values if budget == counts.tables_possible else {**values, "max_edges": budget}

@@ -9,6 +9,9 @@ Defaults depend on the number of rows N and the numbers of states, never on the 
   that of edges, more of them pass by chance: λ rises from σ at 50 variables to 2 σ at 200 and more.
 - λ₂ is 4 / √N under the Bethe likelihood, whose weights must stay small for belief propagation to
   be accurate, and 2 / N under the pseudo-likelihood, which equals one or two rows of evidence.
+- Preset best reads pair counts only if the rows are not in memory or if their conditionals would
+  fill it. So many variables are joined by a sparse graph, which is nearly a tree around each of
+  them, and λ₂ is 2 / N then too.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ import numpy as np
 
 from graftviz.counts import PairCounts
 from graftviz.errors import InputError
+from graftviz.fitting.conditionals import lanes_of
 from graftviz.fitting.noise import score_noise
 from graftviz.fitting.penalty import Penalty
 from graftviz.scores.base import BETHE, PSEUDO_LIKELIHOOD
@@ -32,6 +36,7 @@ OBJECTIVE_NAMES = {BETHE: "Bethe likelihood", PSEUDO_LIKELIHOOD: "pseudo-likelih
 _LAM_TO_NOISE = 3.0
 _SMALL_LAM_TO_NOISE = 1.0, 2.0  # with κ, for few and many variables
 _FEW, _MANY = 50, 200
+_MOST_ROW_BYTES = 4 << 30  # of conditionals
 _FALLBACK_LAM = 1e-3  # if no variable varies, so that there is no noise
 
 
@@ -56,7 +61,7 @@ PRESETS = {
     "thesis": Methods("belief", BETHE, 0.0, False),
     "authors": Methods("belief", BETHE, 0.0, False),
 }
-# If the rows stay in a file, only counts are available.
+# If the rows stay in a file or are too many, only counts are available.
 _BEST_BY_COUNTS = Methods("linear-response", BETHE, 3.0, False)
 
 
@@ -94,13 +99,32 @@ class Settings(NamedTuple):
         return ActivationTest(self.score, self.lam, self.significance)
 
 
-def methods(options: Any, *, has_rows: bool = True) -> Methods:
+def rows_fit(sizes: np.ndarray, rows: int) -> bool:
+    """Return whether the conditionals of all rows, and what scores need of them, fit into 4 GB.
+
+    Parameters
+    ----------
+    sizes : int array
+        Number of states of each variable.
+    rows : int
+    """
+    kinds, numbers = np.unique(sizes, return_counts=True)
+    needed = sum(
+        count * 4 * (lanes_of(states) + states + 1)
+        for states, count in zip(kinds.tolist(), numbers.tolist(), strict=True)
+    )
+    return rows * needed <= _MOST_ROW_BYTES
+
+
+def methods(options: Any, *, has_rows: bool = True, fits: bool = True) -> Methods:
     """Resolve the automatic values of `options` (GraftingOptions) that need no data.
 
     Parameters
     ----------
     has_rows : bool
         Whether the rows are in memory, as the pseudo-likelihood needs them.
+    fits : bool
+        Whether :func:`rows_fit` holds.
 
     Raises
     ------
@@ -109,7 +133,7 @@ def methods(options: Any, *, has_rows: bool = True) -> Methods:
         cannot be combined.
     """
     preset = PRESETS[options.preset]
-    if not has_rows and options.preset == "best":
+    if options.preset == "best" and not (has_rows and fits):
         preset = _BEST_BY_COUNTS
     objective = options.objective or preset.objective
     score = options.score or (preset.score if options.objective is None else _score_for(objective))
@@ -135,7 +159,8 @@ def resolve(options: Any, counts: PairCounts, *, has_rows: bool) -> Settings:
     InputError
         See :func:`methods`.
     """
-    score, objective, significance, refit = methods(options, has_rows=has_rows)
+    fits = rows_fit(counts.cardinalities, counts.n_rows)
+    score, objective, significance, refit = methods(options, has_rows=has_rows, fits=fits)
     root = options.group_weight == "sqrt"
     lam, lam2 = options.lam, options.lam2
     if lam is None:
@@ -147,7 +172,8 @@ def resolve(options: Any, counts: PairCounts, *, has_rows: bool) -> Settings:
         lam = float(f"{factor * noise:.2g}") or _FALLBACK_LAM
     if lam2 is None:
         rows = counts.n_rows
-        lam2 = float(f"{4.0 / math.sqrt(rows) if objective == BETHE else 2.0 / rows:.2g}")
+        shrinks = objective == BETHE and (fits or options.preset != "best")
+        lam2 = float(f"{4.0 / math.sqrt(rows) if shrinks else 2.0 / rows:.2g}")
     price = 0.0 if significance > 0.0 else float(lam)
     penalty = Penalty(price, float(lam2), root, options.penalise_nodes)
     return Settings(score, objective, significance, refit, float(lam), penalty)

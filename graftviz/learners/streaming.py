@@ -16,13 +16,13 @@ from graftviz.learners.grafting import (
     budget_reason,
     scored_edges,
 )
+from graftviz.learners.screening import NONE
 from graftviz.scores.belief import belief_scoring
 from graftviz.search.reservoir import Choice, ReservoirSearch
 from graftviz.search.state import BY_SCORE
 from graftviz.search.testing import EXHAUSTED, REACHED
 from graftviz.table import DiscreteTable
 from graftviz.trace import ADMITTED, DISPLACED_MINIMUM, PASSED, TOO_WEAK, Outcome, Step
-
 
 _POLISHED = (
     "No pair passed at its latest score; the weights were refitted and all pairs tested again."
@@ -51,8 +51,9 @@ class StreamPlan(NamedTuple):
     order : int
         Order in which frozen edges return, see :class:`ReservoirSearch`; by score with screening.
     full_queue : bool
-    screening : bool
-        Whether all pairs are counted first and tested in the order of their belief scores.
+    screening : str
+        ALL or SAMPLE: all pairs or the candidates are counted first and tested in the order of
+        their belief scores; NONE.
     """
 
     capacity: int
@@ -65,7 +66,12 @@ class StreamPlan(NamedTuple):
     hubs_after: int
     order: int
     full_queue: bool
-    screening: bool
+    screening: str
+
+    @property
+    def is_screened(self) -> bool:
+        """Whether pairs are counted first and tested by score."""
+        return self.screening != NONE
 
 
 def hub_mask(degrees: np.ndarray, centrality: float | None) -> np.ndarray:
@@ -127,22 +133,23 @@ class _Stream:
         seed: int,
         plan_of: Callable[[Any, int], StreamPlan],
     ) -> None:
-        self.run = GraftingRun(table, options)
+        self.run = GraftingRun(table, options, seed=checked_seed(seed))
         self.plan = plan_of(options, table.n_variables)
         self._plan_of = plan_of
         self.search = ReservoirSearch(
             self.run.counts,
             capacity=self.plan.capacity,
-            seed=checked_seed(seed),
-            order=BY_SCORE if self.plan.screening else self.plan.order,
+            seed=seed,
+            order=BY_SCORE if self.plan.is_screened else self.plan.order,
             full_queue=self.plan.full_queue,
         )
-        if self.plan.screening:
+        if self.plan.is_screened:
             with self.run.clock.work("scoring"):
                 run = self.run
                 beliefs, measure = run.network.node_beliefs, run.settings.measure
                 scoring = belief_scoring(run.counts.packed, beliefs, measure)
-                self.search.screen(scoring, run.threshold)
+                pairs = None if run.candidates is None else run.candidates.pairs
+                self.search.screen(scoring, run.threshold, pairs)
         self.polished = False
         self._smoothed = False  # whether the weights are polished, coarsely at least
         self._round = 0
@@ -172,12 +179,12 @@ class _Stream:
                 # The tests of this round belong to no step, so they are counted here.
                 self.run.tests += self.search.tests_logged
                 return False
-            # After screening all pairs are tested twice at least: after a coarse polish, which finds
-            # nearly all of the edges that are left, and after a fine one.
-            self.polished = self._smoothed or not self.plan.screening
+            # After screening all pairs are tested after a coarse polish first, which finds nearly
+            # all of the edges that are left.
+            self.polished = self._smoothed or not self.plan.is_screened
             self._smoothed = True
             self.run.polish(coarse=not self.polished)
-            if self.plan.screening and self.run.index:
+            if self.plan.is_screened and self.run.index:
                 self._notes = [_POLISHED]
             if self.run.scorer.stopped:
                 return False
@@ -274,7 +281,7 @@ class _Stream:
             round_number=self._round,
             limit=self._limit,
             until=plan.capacity if first else None,
-            promising=plan.screening and not first,
+            promising=plan.is_screened and not first,
         )
         if first and ended != REACHED and search.reservoir_size:
             self._notes.append(
@@ -282,16 +289,16 @@ class _Stream:
                 f"{search.reservoir_size:,} of {plan.capacity:,} places taken."
             )
         # A polish moves the weights so far that all pairs would have to be tested again.
-        is_time = self._smoothed or first or not plan.screening
+        is_time = self._smoothed or first or not plan.is_screened
         if search.reservoir_size == 0 and ended != EXHAUSTED and is_time:
             ended = search.test(
                 self.run.scorer.scoring,
                 self.run.threshold,
                 round_number=self._round,
                 limit=None,
-                until=plan.capacity if plan.screening else 1,
+                until=plan.capacity if plan.is_screened else 1,
             )
-            if search.reservoir_size and plan.limit > 1 and not plan.screening:
+            if search.reservoir_size and plan.limit > 1 and not plan.is_screened:
                 self._notes.append(
                     f"Nothing violated in the first {self._limit:,} tests; testing continued to "
                     f"the first hit, test {search.tests_logged:,}."

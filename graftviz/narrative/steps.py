@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -15,7 +16,15 @@ from graftviz.narrative.features import feature_step
 from graftviz.narrative.phrases import listed, listed_edges, pair, plural, score, short, was
 from graftviz.narrative.pruning import exchange_step
 from graftviz.runs import Run
-from graftviz.trace import ADMITTED, DISPLACED_MINIMUM, TOO_WEAK, Outcome, ReservoirView, Step
+from graftviz.trace import (
+    ADMITTED,
+    DISPLACED_MINIMUM,
+    TOO_WEAK,
+    Outcome,
+    ReservoirView,
+    Screening,
+    Step,
+)
 
 _FEW_HUBS = 3
 
@@ -48,10 +57,27 @@ def step_words(step: Step, learner: Learner, names: Sequence[str]) -> str:
     return " ".join(sentences)
 
 
+def screening_words(screening: Screening) -> str:
+    """Return what a screening compared, and what it may have missed."""
+    others = screening.pairs - screening.candidates
+    words = (
+        f"The other {others:,} of {screening.pairs:,} pairs were compared on {screening.rows:,} "
+        "rows only"
+    )
+    if not math.isfinite(screening.overlooked):
+        return f"{words}, and strong pairs may be missed."
+    return (
+        f"{words}: one with φ² above {screening.overlooked:.2g} was missed with a probability of "
+        f"at most {screening.risk:.0%} ({screening.at_hubs:.2g} between two of the variables with "
+        "the most strong partners)."
+    )
+
+
 def outcome_words(outcome: Outcome) -> str:
     """Return how a run ended, and the certificate of the edges that are not in the model."""
     certificate = outcome.certificate
-    inactive, edges = f"inactive {certificate.unit}", certificate.unit == "edge"
+    kind = certificate.unit if certificate.screening is None else "candidate"
+    inactive, edges = f"inactive {kind}", certificate.unit == "edge"
     sentences = [outcome.stop_reason]
     if certificate.scored < certificate.possible:
         sentences.append(
@@ -74,6 +100,8 @@ def outcome_words(outcome: Outcome) -> str:
             f"{score(certificate.worst_score)}, still above {certificate.symbol} = "
             f"{certificate.threshold:g}."
         )
+    if certificate.screening is not None:
+        sentences.append(screening_words(certificate.screening))
     if outcome.bp_restart_gap is not None and outcome.bp_restart_gap > 0.01:
         gap = score(outcome.bp_restart_gap)
         if outcome.objective_name in ("pseudo-likelihood", "exact likelihood"):

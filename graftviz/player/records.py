@@ -17,7 +17,14 @@ from graftviz.errors import InputError
 from graftviz.layout import GrowingLayout, static_layout
 from graftviz.learners.base import Learner
 from graftviz.model import zero_sum_norms
-from graftviz.narrative import learner_at, node_facts, step_words, why_edge, why_not
+from graftviz.narrative import (
+    learner_at,
+    node_facts,
+    screening_words,
+    step_words,
+    why_edge,
+    why_not,
+)
 from graftviz.narrative.features import counts_of
 from graftviz.narrative.judging import activation_test
 from graftviz.narrative.phrases import score_line
@@ -166,6 +173,7 @@ def outcome_record(run: Run) -> dict[str, Any] | None:
     outcome, final = run.outcome, run.final
     if outcome is None or final is None:
         return None
+    screening = outcome.certificate.screening
     return {
         "steps": len(run.steps),
         "stop_reason": outcome.stop_reason,
@@ -178,7 +186,8 @@ def outcome_record(run: Run) -> dict[str, Any] | None:
                 outcome.certificate,
                 *("scored", "possible", "worst_score", "threshold", "symbol", "unit"),
             )
-        ),
+        )
+        | {"screening": None if screening is None else screening_words(screening)},
         "edges": len(outcome.history.ids_at(len(outcome.history.counts))),
         "dropped": outcome.dropped_at_the_end.tolist(),
         "recall": number(final.recall),

@@ -300,9 +300,7 @@ def score_batch(first, second, starts, cells, packed, scoring, out):
     The kernel reads only; several threads may score different pairs at the same time.
     """
     offsets, rows = packed.node_offsets, packed.rows
-    distances(
-        scoring.own, scoring.beliefs, offsets, first, second, cells, starts, rows, out[1]
-    )
+    distances(scoring.own, scoring.beliefs, offsets, first, second, cells, starts, rows, out[1])
     for k in range(len(first)):
         i, j = np.int64(first[k]), np.int64(second[k])
         out[0, k], out[1, k], out[2, k] = _judged(scoring, i, j, out[1, k], rows, offsets)

@@ -118,11 +118,14 @@ class ExhaustiveSearch:
     ----------
     counts : PairCounts
         Must be new: slots are then in lexicographic order of pairs.
+    candidates : int array, shape (k, 2), optional
+        The pairs to search, in lexicographic order; default: all.
     """
 
-    def __init__(self, counts: PairCounts) -> None:
+    def __init__(self, counts: PairCounts, candidates: np.ndarray | None = None) -> None:
         self.counts = counts
-        possible = counts.tables_possible
+        self._candidates = candidates
+        possible = counts.tables_possible if candidates is None else len(candidates)
         self.active = np.zeros(possible, dtype=np.bool_)
         self.scores = np.full(possible, np.inf)
         self.seen_drift = np.full(possible, -np.inf)  # drift_i + drift_j at the latest scoring
@@ -134,6 +137,11 @@ class ExhaustiveSearch:
 
     def count(self, rows: int) -> bool:
         """Count the pairs of up to `rows` further variables; return whether some remain."""
+        if self._candidates is not None:
+            self.counts.reserve(len(self._candidates))
+            for i, j in self._candidates.tolist():
+                self.counts.slot(i, j)
+            return False
         last = self.counts.n_variables - 1
         if self._next_row == 0:
             self.counts.reserve(self.counts.tables_possible)
@@ -153,7 +161,7 @@ class ExhaustiveSearch:
             Accumulated change at each node of the quantities that the score depends on.
         """
         pairs = self.counts.store.pairs
-        size = self.counts.tables_possible
+        size = len(self.scores)
         score_slots(
             np.arange(size),
             self.counts.packed,
@@ -164,7 +172,7 @@ class ExhaustiveSearch:
         )
         total_drift = drift[pairs.first[:size]] + drift[pairs.second[:size]]
         self.seen_drift[:] = total_drift
-        if scoring.is_plain:
+        if scoring.is_plain and self._candidates is None:
             sizes = self.counts.cardinalities
             self._per_drift = 1.0 / (np.sqrt(sizes) if scoring.unit == ROOT else sizes)
             factors = self._per_drift[pairs.first[:size]] * self._per_drift[pairs.second[:size]]
@@ -178,7 +186,7 @@ class ExhaustiveSearch:
             self.score_all(scoring, drift)
         counts = self.counts
         tables = counts.packed, counts.store, scoring, drift
-        if scoring.is_plain:
+        if scoring.is_plain and self._candidates is None:
             best, self._runner_up = _scan_bounded(
                 *tables,
                 self._per_drift,
@@ -199,6 +207,12 @@ class ExhaustiveSearch:
             slot = self.counts.slot(i, j)
             self.active[slot] = False
             self.scores[slot], self.base[slot], self.seen_drift[slot] = np.inf, np.inf, -np.inf
+
+    @property
+    def pairs(self) -> np.ndarray:
+        """Pairs of all slots, shape (k, 2)."""
+        pairs, size = self.counts.store.pairs, len(self.scores)
+        return np.stack([pairs.first[:size], pairs.second[:size]], axis=1)
 
     def edge(self, slot: int) -> tuple[int, int]:
         """Return the pair of a slot."""

@@ -223,6 +223,14 @@ def store_all_pairs(state, store):
 
 
 @njit(cache=True, nogil=True)
+def store_pairs(state, store, pairs):
+    """Assign a slot to each of `pairs`, and draw no others."""
+    for k in range(len(pairs)):
+        _store(state, store, np.int64(pairs[k, 0]), np.int64(pairs[k, 1]))
+    state.sizes[CLOSED] = 1
+
+
+@njit(cache=True, nogil=True)
 def enqueue_screened(state, store, lam):
     """Add every pair to the queue by its stored score, though none was tested yet."""
     for slot in range(store.pairs.size[0]):

@@ -22,10 +22,12 @@ from graftviz.search.queue import (
     enqueue_screened,
     enumerate_remainder,
     store_all_pairs,
+    store_pairs,
 )
 from graftviz.search.state import (
     ACTIVE,
     BY_OFFSET,
+    CLOSED,
     FROZEN,
     FROZEN_SIZE,
     LOG_SIZE,
@@ -122,6 +124,8 @@ class ReservoirSearch:
     @property
     def unseen_size(self) -> int:
         """Number of pairs at default priority, which are not stored."""
+        if self.state.sizes[CLOSED]:
+            return 0
         return self.counts.tables_possible - int(self.counts.store.pairs.size[0])
 
     @property
@@ -148,7 +152,9 @@ class ReservoirSearch:
             )
         self.capacity = capacity
 
-    def screen(self, scoring: Scoring, threshold: float) -> None:
+    def screen(
+        self, scoring: Scoring, threshold: float, candidates: np.ndarray | None = None
+    ) -> None:
         """Count all pairs and queue them in the order of their scores, best first.
 
         It must be called first. A cheap score determines the order of tests by an expensive one.
@@ -159,10 +165,15 @@ class ReservoirSearch:
             The cheap score.
         threshold : float
             Threshold of the score in the same unit.
+        candidates : int array, shape (k, 2), optional
+            Pairs i < j that are counted and queued; no others are drawn later.
         """
-        possible = self.counts.tables_possible
+        possible = self.counts.tables_possible if candidates is None else len(candidates)
         self._reserve(possible)
-        store_all_pairs(self.state, self.counts.store)
+        if candidates is None:
+            store_all_pairs(self.state, self.counts.store)
+        else:
+            store_pairs(self.state, self.counts.store, candidates)
         scores = self.state.score[:possible]
         everything = np.arange(possible)
         score_slots(
@@ -348,9 +359,7 @@ class ReservoirSearch:
         size = int(store.pairs.size[0])
         first, second = store.pairs.first[:size], store.pairs.second[:size]
         at = 1.0 + scoring.drift[first] + scoring.drift[second]
-        known = (state.scored_at[:size] > 0.0) & (
-            at - state.scored_at[:size] <= state.slack[:size]
-        )
+        known = (state.scored_at[:size] > 0.0) & (at - state.scored_at[:size] <= state.slack[:size])
         is_free = state.place[:size] != ACTIVE
         stale = np.flatnonzero(~known & is_free & (store.cell_offsets[:size] >= 0))
 

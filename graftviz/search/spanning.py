@@ -12,15 +12,16 @@ _ROUNDING = 1e-12
 
 
 @njit(cache=True, nogil=True)
-def information_of_row(packed, i, pseudo_count, table, out):
-    """Write the mutual information of every pair (i, j), j > i, in nats, to `out`.
+def information_of_row(packed, i, partners, pseudo_count, table, out):
+    """Write the mutual information of every pair (i, j), j in `partners`, in nats, to `out`.
 
     With c = `pseudo_count` imaginary rows p(x, y) is (count + c / (s_i s_j)) / (N + c).
     """
     offsets, margins = packed.node_offsets, packed.margins
     states_i = offsets[i + 1] - offsets[i]
     rows = packed.rows + pseudo_count
-    for j in range(i + 1, len(offsets) - 1):
+    for k in range(len(partners)):
+        j = np.int64(partners[k])
         states_j = offsets[j + 1] - offsets[j]
         count_pair(packed, i, j, table)
         total = 0.0
@@ -31,7 +32,7 @@ def information_of_row(packed, i, pseudo_count, table, out):
                 if joint > 0.0:
                     at_j = margins[offsets[j] + y] + pseudo_count / states_j
                     total += joint / rows * np.log(joint * rows / (at_i * at_j))
-        out[j - i - 1] = total if total > _ROUNDING else 0.0
+        out[k] = total if total > _ROUNDING else 0.0
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -43,17 +44,19 @@ def _root(parent, i):
 
 
 @njit(cache=True, nogil=True)
-def next_edge(order, information, starts, at, parent):
+def next_edge(order, information, starts, second, at, parent):
     """Advance through the sorted pairs to the first that joins two trees, and join them.
 
     Parameters
     ----------
     order : int64 array
         Pairs by decreasing information, as positions in `information`.
-    information : float64 array, shape (n (n - 1) / 2,)
-        Information of all pairs (i, j), i < j, in lexicographic order.
-    starts : int64 array, shape (n,)
-        Start of the pairs (i, ·) in `information`.
+    information : float64 array, shape (k,)
+        Information of all pairs (or candidates) (i, j), i < j, in lexicographic order.
+    starts : int64 array, shape (n + 1,)
+        The pairs (i, ·) are ``starts[i]`` … ``starts[i + 1]``.
+    second : int32 array, shape (k,)
+        j of every pair.
     at : int
         Position in `order` to continue from.
     parent : int64 array, shape (n,)
@@ -71,7 +74,7 @@ def next_edge(order, information, starts, at, parent):
             break
         at += 1
         i = np.searchsorted(starts, pair, side="right") - 1
-        j = i + 1 + pair - starts[i]
+        j = np.int64(second[pair])
         root_i, root_j = _root(parent, i), _root(parent, j)
         if root_i != root_j:
             parent[max(root_i, root_j)] = min(root_i, root_j)
@@ -80,11 +83,16 @@ def next_edge(order, information, starts, at, parent):
 
 
 @njit(cache=True, nogil=True)
-def best_exchange(edges, information, starts, n):
+def best_exchange(edges, of_edges, information, starts, second, n):
     """Return (gain, i, j) of the best exchange; i = -1 if every pair is an edge.
 
     The gain of an inactive pair is its information minus the smallest information on the path
     between its ends (minus 0 if there is no path).
+
+    Parameters
+    ----------
+    of_edges : float64 array
+        Information of the edges.
     """
     first = np.full(n, -1, dtype=np.int64)
     following = np.full(2 * len(edges), -1, dtype=np.int64)
@@ -108,16 +116,14 @@ def best_exchange(edges, information, starts, n):
             while incidence >= 0:
                 other = edges[incidence >> 1, 1 - (incidence & 1)]
                 if hops[other] < 0:
-                    low, high = min(node, other), max(node, other)
-                    own = information[starts[low] + high - low - 1]
-                    weakest[other] = min(weakest[node], own)
+                    weakest[other] = min(weakest[node], of_edges[incidence >> 1])
                     hops[other] = hops[node] + 1
                     stack[stack_size] = other
                     stack_size += 1
                 incidence = following[incidence]
-        for j in range(i + 1, n):
-            if hops[j] != 1:
-                gain = information[starts[i] + j - i - 1] - weakest[j]
+        for k in range(starts[i], starts[i + 1]):
+            if hops[second[k]] != 1:
+                gain = information[k] - weakest[second[k]]
                 if gain > best:
-                    best, best_i, best_j = gain, i, j
+                    best, best_i, best_j = gain, i, second[k]
     return best, best_i, best_j

@@ -64,13 +64,15 @@ export class WordsPanel {
     replaceChildren(this.outcome,
       h("p", {}, this.terms.link(outcome.stop_reason)),
       isSaid ? null : h("p", {}, this.terms.link(certificateWords(outcome.certificate))),
+      outcome.certificate.screening && h("p", {}, this.terms.link(outcome.certificate.screening)),
       droppedWords(log) && h("p", { dir: "auto" }, droppedWords(log)),
       h("p", { class: "gv-trust" }, this.terms.link(trustWords(outcome, log.header.objective))));
   }
 }
 
 /** A sentence about the check of edges (or features) that are not in the model. */
-function certificateWords({ scored, possible, worst_score: worst, threshold, symbol = "λ", unit = "edge" }) {
+function certificateWords({ scored, possible, worst_score: worst, threshold, symbol = "λ", unit: name = "edge", screening }) {
+  const unit = screening ? "candidate" : name;
   if (possible === 0) return `No inactive ${unit} is left.`;
   if (scored === 0) return `None of the ${plural(possible, `inactive ${unit}`)} was scored at the final weights.`;
   const who = scored === possible

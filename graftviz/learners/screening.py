@@ -1,0 +1,30 @@
+"""Option of learners that choose pairs: which pairs are tested, and in which order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graftviz.options import option
+
+ALL, SAMPLE, NONE = "all", "sample", "none"
+SCREENINGS = (ALL, SAMPLE, NONE)
+MOST_COUNTED = 500_000  # so many pairs are counted in a fraction of a second
+
+
+def screening_option(none_means: str) -> Any:
+    """Return the option `screening` of a learner."""
+    return option(
+        None,
+        "selection of pairs. all: every pair is counted first, and likely edges are tested first; "
+        "sample: all pairs are compared on some rows, and only the best partners of each variable "
+        "are counted and tested; none: pairs are tested as the algorithm draws them",
+        label="Screening",
+        choices=SCREENINGS,
+        none_means=none_means,
+        advanced=True,
+    )
+
+
+def by_size(n: int) -> str:
+    """Return the screening of n variables that takes seconds."""
+    return ALL if n * (n - 1) // 2 <= MOST_COUNTED else SAMPLE

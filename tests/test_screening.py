@@ -1,0 +1,224 @@
+"""Screening of all pairs on sampled rows, and the learners that use it."""
+
+from __future__ import annotations
+
+import itertools
+import json
+
+import joblib
+import numpy as np
+import pytest
+from learner_cases import drain, make
+from trees import tree_table
+
+from graftviz import PairCounts
+from graftviz.fitting.penalty import Penalty
+from graftviz.fitting.pseudo_network import PseudoNetwork
+from graftviz.learners.best_choice import BestChoice
+from graftviz.learners.edge_grafting import EdgeGrafting
+from graftviz.learners.grafting import GraftingRun
+from graftviz.narrative import outcome_words
+from graftviz.scores.kernels import score_batch, score_slots, slack_of
+from graftviz.search import screening
+from graftviz.search.screening import screened
+from graftviz.table import DiscreteTable
+
+SCREENED = ("best-choice", "first-hit", "edge-grafting", "chow-liu")
+
+
+def phi_squared(one, other):
+    """φ² of two columns, by the definition."""
+    counts = np.zeros((one.max() + 1, other.max() + 1))
+    np.add.at(counts, (one, other), 1.0)
+    expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / len(one)
+    seen = expected > 0
+    return float((((counts - expected)[seen]) ** 2 / expected[seen]).sum() / len(one))
+
+
+def plain_candidates(codes, sizes, partners):
+    """Return every pair that is among the best of one of its variables, ties by partner."""
+    n, rows = codes.shape
+    lists = {i: [] for i in range(n)}
+    for i, j in itertools.combinations(range(n), 2):
+        if min(sizes[i], sizes[j]) < 2:
+            continue
+        value = phi_squared(codes[i], codes[j]) - (sizes[i] - 1) * (sizes[j] - 1) / rows
+        lists[i].append((-round(value, 12), j))
+        lists[j].append((-round(value, 12), i))
+    return {(min(i, j), max(i, j)) for i in lists for _, j in sorted(lists[i])[:partners]}
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("rows", [40, 3000])
+def test_candidates_are_the_best_partners_of_each_variable(seed, rows):
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(2, 6, size=70)
+    codes = np.stack([rng.integers(0, s, size=rows) for s in sizes], axis=1)
+    for i in range(1, 70, 2):
+        copied = rng.random(rows) < rng.random() / 2
+        codes[copied, i] = np.minimum(codes[copied, i // 2], sizes[i] - 1)
+    table = DiscreteTable.from_codes(codes, cardinalities=sizes.tolist())
+    found = screened(table, seed=seed, partners=4)
+    wanted = plain_candidates(table.codes.astype(np.int64), sizes, 4)
+    assert set(map(tuple, found.pairs.tolist())) == wanted
+    assert found.screening.rows == rows
+    assert found.screening.candidates == len(found.pairs)
+    assert found.pairs.tolist() == sorted(found.pairs.tolist())
+    assert not found.pairs.flags.writeable
+
+
+def test_the_rows_follow_from_the_seed_and_the_pairs_not_from_the_threads(monkeypatch):
+    monkeypatch.setattr(screening, "sampled_rows", lambda *_: 500)
+    table, _ = tree_table(150, 3, 4000, 1)
+    found = {}
+    for cores in (1, 2, 4):
+        monkeypatch.setattr(joblib, "cpu_count", lambda cores=cores: cores)
+        found[cores] = screened(table, seed=3)
+    for one in found.values():
+        np.testing.assert_array_equal(one.pairs, found[1].pairs)
+        np.testing.assert_array_equal(one.screening.least, found[1].screening.least)
+    other = screened(table, seed=4)
+    assert other.screening.rows == 500
+    assert not np.array_equal(other.screening.least, found[1].screening.least)
+
+
+def test_as_many_rows_are_sampled_as_are_compared_quickly():
+    assert screening.sampled_rows(1_000, 20_000, 5) == 20_000
+    assert screening.sampled_rows(10_000, 900, 5) == 900
+    most = screening.sampled_rows(3_000, 10**6, 5)
+    assert most > screening.sampled_rows(10_000, 10**6, 5) >= screening.LEAST_ROWS
+    assert screening.sampled_rows(10**5, 10**6, 100) == screening.LEAST_ROWS
+
+
+def test_a_pair_of_the_stated_strength_is_rarely_missed(monkeypatch):
+    """Of many planted pairs of this φ², about one in a hundred is missed."""
+    monkeypatch.setattr(screening, "sampled_rows", lambda *_: 512)
+    rng = np.random.default_rng(5)
+    n, rows = 400, 5_000
+    noise = rng.integers(0, 2, size=(rows, n))
+    table = DiscreteTable.from_codes(noise, cardinalities=[2] * n)
+    found = screened(table, seed=0, partners=3).screening
+    assert 0.0 < found.overlooked <= found.at_hubs < 0.2
+    missed = []
+    for seed in range(3):
+        codes = noise.copy()
+        for i in range(0, n, 2):  # φ of a copy with probability q is q
+            copied = rng.random(rows) < np.sqrt(found.at_hubs)
+            codes[copied, i + 1] = codes[copied, i]
+        planted = DiscreteTable.from_codes(codes, cardinalities=[2] * n)
+        pairs = set(map(tuple, screened(planted, seed=seed, partners=3).pairs.tolist()))
+        missed += [(i, i + 1) not in pairs for i in range(0, n, 2)]
+    assert np.mean(missed) <= 3 * found.risk
+
+
+@pytest.mark.parametrize("name", SCREENED)
+def test_learners_find_a_tree_from_candidates_alone(name):
+    table, truth = tree_table(120, 3, 4000, 2)
+    run = drain(table, make(name, screening="sample", preset="best"))
+    outcome = run.outcome
+    edges = set(map(tuple, outcome.model().edges.tolist()))
+    assert len(edges & truth) >= 0.8 * len(truth)
+    assert len(edges & truth) >= 0.9 * len(edges)
+    assert outcome.pairs_screened == 120 * 119 // 2
+    assert outcome.tables_counted < outcome.tables_possible / 2
+    certificate = outcome.certificate
+    assert certificate.screening.candidates == outcome.tables_counted
+    assert certificate.possible == outcome.tables_counted - len(edges)
+    assert certificate.scored == certificate.possible
+    words = outcome_words(outcome)
+    assert f"{outcome.pairs_screened - outcome.tables_counted:,} of 7,140 pairs were" in words
+    assert "pairs were compared" not in outcome_words(
+        drain(table, make(name, screening="all", preset="best", max_edges=5)).outcome
+    )
+
+
+def test_defaults_find_a_sparse_graph_with_few_false_edges():
+    table, truth = tree_table(300, 5, 5000, 3)
+    run = drain(table, BestChoice())
+    edges = [edge[:2] for step in run.steps for edge in step.activated]
+    assert np.mean([edge in truth for edge in edges[:200]]) == 1.0
+    final = set(map(tuple, run.outcome.model().edges.tolist()))
+    assert len(final & truth) >= 0.97 * len(final)
+    assert len(final & truth) >= 0.85 * len(truth)
+    assert run.outcome.converged
+
+
+@pytest.mark.parametrize("name", SCREENED)
+def test_awkward_columns_and_few_rows_are_screened(name):
+    rng = np.random.default_rng(1)
+    codes = np.stack(
+        [
+            np.zeros(30, dtype=np.int64),
+            rng.integers(0, 2, size=30),
+            np.arange(30),
+            np.arange(30) // 2,
+            *(rng.integers(0, 3, size=(3, 30))),
+        ],
+        axis=1,
+    )
+    table = DiscreteTable.from_codes(codes, cardinalities=[1, 2, 300, 200, 3, 3, 3])
+    outcome = drain(table, make(name, screening="sample", preset="best", max_edges=2)).outcome
+    assert outcome.certificate.screening.rows == 30
+    assert outcome.certificate.screening.candidates <= 15
+    json.dumps(outcome.certificate.screening._replace(least=None))
+
+
+# Bounds by drift.
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_within_its_slack_a_pair_does_not_violate(seed):
+    rng = np.random.default_rng(seed)
+    rows, significance = int(rng.integers(50, 50_000)), 3.0
+    product = rng.random()
+    needed = significance * 2.0 * np.sqrt(product / rows)
+    norm, least = rng.random() * needed * 1.2, rng.random() * needed * 1.2
+    slack = slack_of.py_func(norm, least, needed, significance, rows)
+    if norm > max(least, needed):
+        assert slack == 0.0
+        return
+    for share in (0.0, 0.3, 1.0):
+        drift = share * slack
+        later = significance * 2.0 * np.sqrt(max(product - 2.0 * drift, 0.0) / rows)
+        assert norm + drift <= max(least, later) * (1 + 1e-9)
+
+
+def test_the_drift_bounds_the_distance_of_conditionals():
+    table, truth = tree_table(12, 3, 600, 4, edge_sigma=2.0)
+    network = PseudoNetwork(table, PairCounts(table))
+    edges, penalty = sorted(truth), Penalty(0.0, 1e-3, False, False)
+    for i, j in edges:
+        network.add_edge(i, j)
+    places = [network.rows.starts[i] for i in range(12)]
+
+    def conditionals():
+        rows = network.rows
+        size = rows.codes.shape[1] * 4
+        blocks = [rows.probabilities[start : start + size].reshape(-1, 4) for start in places]
+        return np.stack(blocks).astype(np.float64)
+
+    moves = 0.0
+    for tolerance in (1e-1, 1e-2, 1e-3, 1e-4):
+        before, drift = conditionals(), network.state.drift.copy()
+        network.fit(penalty, tolerance=tolerance)
+        weights = network.rows.multiplicity / network.rows.multiplicity.sum()
+        distance = np.linalg.norm(conditionals() - before, axis=2) @ weights
+        assert (distance <= network.state.drift - drift + 1e-5).all()
+        moves = max(moves, distance.max())
+    assert moves > 0.03
+
+
+def test_batches_score_pairs_as_one_by_one():
+    table, truth = tree_table(40, 5, 3000, 6)
+    run = GraftingRun(table, EdgeGrafting(), seed=0)
+    run.refit(np.array(sorted(truth)[:25]))
+    run.counts.count_all()
+    store, scoring = run.counts.store, run.scorer.scoring
+    slots = np.arange(40 * 39 // 2)
+    first, second = store.pairs.first[slots], store.pairs.second[slots]
+    found, wanted = np.empty((3, len(slots))), np.empty(len(slots))
+    starts = store.cell_offsets[slots]
+    score_batch(first, second, starts, store.cells, run.counts.packed, scoring, found)
+    score_slots(slots, run.counts.packed, store, scoring, run.counts.scratch, wanted)
+    np.testing.assert_array_equal(found[0], wanted)
+    assert ((found[2] > 0.0) == (found[0] <= run.threshold)).mean() > 0.99
