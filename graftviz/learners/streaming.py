@@ -24,6 +24,7 @@ from graftviz.search.testing import EXHAUSTED, REACHED
 from graftviz.table import DiscreteTable
 from graftviz.trace import ADMITTED, DISPLACED_MINIMUM, PASSED, TOO_WEAK, Outcome, Step
 
+_FEW = 10  # inactive pairs per edge, which are tested faster than the weights are polished
 _POLISHED = (
     "No pair passed at its latest score; the weights were refitted and all pairs tested again."
 )
@@ -288,8 +289,10 @@ class _Stream:
                 f"The first filling stopped after {search.tests_logged:,} tests with "
                 f"{search.reservoir_size:,} of {plan.capacity:,} places taken."
             )
-        # A polish moves the weights so far that all pairs would have to be tested again.
-        is_time = self._smoothed or first or not plan.is_screened
+        # A polish moves the weights so far that all pairs have to be tested again: where they are
+        # many, it comes first.
+        are_few = self.run.inactive <= _FEW * self.run.n_edges
+        is_time = self._smoothed or first or are_few or not plan.is_screened
         if search.reservoir_size == 0 and ended != EXHAUSTED and is_time:
             ended = search.test(
                 self.run.scorer.scoring,
