@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from graftviz import InputError, PairwiseMRF
+from graftviz import InputError, PairwiseMRF, infer
 from graftviz.sampling import (
     Graph,
     graph_from_edges,
@@ -77,9 +77,23 @@ def test_exact_sample_follows_the_joint_distribution() -> None:
     assert abs(chi_square - freedom) < 5 * np.sqrt(2 * freedom)
 
 
+def test_exact_sample_of_a_large_forest_has_the_margins_of_the_model() -> None:
+    """Two trees and an isolated variable, of which belief propagation is exact."""
+    edges = np.array([(i // 2, i) for i in range(1, 15)] + [(i - 3, i) for i in range(18, 30)])
+    model, rows = random_model(edges, [2, 3] * 15, seed=4), 20_000
+    table = sample_exact(model, rows, seed=2)
+    beliefs = infer(model)
+    for i in range(30):
+        shares = np.bincount(table.codes[i], minlength=len(beliefs.node[i])) / rows
+        np.testing.assert_allclose(shares, beliefs.node[i], atol=5 * 0.5 / np.sqrt(rows))
+    for e, (i, j) in enumerate(model.edges.tolist()):
+        shares = table.joint_counts(i, j) / rows
+        np.testing.assert_allclose(shares, beliefs.edge[e], atol=5 * 0.5 / np.sqrt(rows))
+
+
 def test_exact_sample_refuses_what_it_cannot_do() -> None:
     with pytest.raises(InputError, match="Gibbs"):
-        sample_exact(random_model(np.zeros((0, 2)), [2] * 21), 10)
+        sample_exact(random_model(np.array([(0, 1), (0, 2), (1, 2)]), [2] * 21), 10)
     with pytest.raises(InputError, match="at least 1 row"):
         sample_exact(small_models()["mixed"], 0)
     nothing = PairwiseMRF.from_tables([np.full(2, -np.inf)], {})

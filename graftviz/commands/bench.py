@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--large",
         action="store_true",
-        help="include 10,000 variables, which takes some minutes more",
+        help="include 400 to 30,000 variables, which takes some minutes more",
     )
     parser.add_argument(
         "--nltcs",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from graftviz.experiments import bench_work as work
-from graftviz.experiments.bench import Goal, Measurement, Size, Yardstick
+from graftviz.experiments.bench import Goal, Measurement, Size, Work, Yardstick
 from graftviz.experiments.plain import Propagation
 
 ALPHAS = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -45,7 +45,7 @@ def measurements(*, large: bool = False, nltcs: bool = False) -> tuple[Measureme
         run = work.learning(work.defaults)
         found.append(Measurement(f"{DEFAULTS}, nltcs", NLTCS, run, None, goals, "learners"))
     if large:
-        found.append(_large())
+        found += _large()
     return (*found, *_exact())
 
 
@@ -128,12 +128,50 @@ def _grafting_of(n: int) -> list[Measurement]:
     return found
 
 
-def _large() -> Measurement:
-    name = f"best-choice, {work.PAPER}, α = 1, first {work.LARGE_EDGES} edges"
-    goals = Goal("seconds", 5.0, 1.0), Goal("share of pairs", 0.03, 0.005)
-    size, precision = Size(10_000, 20_000, STATES), Goal("precision", 0.6, 0.9)
-    run = work.first_activations
-    return Measurement(name, size, run, None, (*goals, precision), "learners")
+def _large() -> list[Measurement]:
+    """Return the rows of package defaults on many variables, beside the other learners."""
+    found: list[Measurement] = []
+    to_the_end = (Goal("precision", 0.95, 0.97), Goal("recall", 0.85, 0.90))
+    seconds = {400: (20, 8), 600: (40, 15), 1_000: (120, 40)}
+    for n, (least, target) in seconds.items():
+        size, edges = Size(n, 20_000, STATES), f"{DEFAULTS}, first n edges"
+        first = (Goal("precision", 0.98, 0.995),)
+        by_edge = Yardstick(
+            "edge grafting, defaults", work.first_by_edge_grafting(1.0), rehearse=False
+        )
+        found += [
+            _of_edges(edges, size, work.first_edges(1.0), first, by_edge if n < 1_000 else None),
+            _of_edges(
+                f"{DEFAULTS}, to the end",
+                size,
+                work.learning(work.defaults),
+                (*to_the_end, Goal("seconds", least, target)),
+            ),
+        ]
+    tree = Size(10_000, 20_000, STATES, tree=True)
+    chow_liu = Yardstick("Chow–Liu", work.learning(work.chow_liu), rehearse=False)
+    few = (Goal("precision", 0.99, 1.0), Goal("seconds", 12.0, 6.0))
+    every = (Goal("precision", 0.97, 0.98), Goal("recall", 0.90, 0.95), Goal("wall", 60.0, 25.0))
+    larger = Size(30_000, 4_000, 3, tree=True)
+    most = (Goal("precision", 0.98, 1.0), Goal("wall", 90.0, 40.0))
+    return [
+        *found,
+        _of_edges(f"{DEFAULTS}, tree, first n / 10 edges", tree, work.first_edges(0.1), few),
+        _of_edges(
+            f"{DEFAULTS}, tree, to the end", tree, work.learning(work.defaults), every, chow_liu
+        ),
+        _of_edges(f"{DEFAULTS}, tree, first n / 30 edges", larger, work.first_edges(1 / 30), most),
+    ]
+
+
+def _of_edges(
+    name: str,
+    size: Size,
+    run: Work,
+    goals: tuple[Goal, ...],
+    yardstick: Yardstick | None = None,
+) -> Measurement:
+    return Measurement(name, size, run, yardstick, goals, "learners", judge=work.of_edges)
 
 
 def _exact() -> list[Measurement]:

@@ -16,13 +16,25 @@ import numpy as np
 
 from graftviz.counts import PairCounts
 from graftviz.experiments import plain
-from graftviz.experiments.bench import LAM, LAM2, Lab, Repetition, Size, Work, best_f1, timed
+from graftviz.experiments.bench import (
+    LAM,
+    LAM2,
+    Lab,
+    Problem,
+    Repetition,
+    Size,
+    Unavailable,
+    Work,
+    best_f1,
+    timed,
+)
 from graftviz.fitting.network import ActiveNetwork
 from graftviz.fitting.penalty import Penalty
 from graftviz.inference.exact import JunctionTree
 from graftviz.inference.propagation import message_graph, propagate
 from graftviz.learners.base import Learner
 from graftviz.learners.best_choice import BestChoice
+from graftviz.learners.chow_liu import ChowLiu
 from graftviz.learners.edge_grafting import EdgeGrafting
 from graftviz.metrics import recall_precision_f1
 from graftviz.model import PairwiseMRF
@@ -39,7 +51,6 @@ BP_TOLERANCE, MOST_SWEEPS = 1e-6, 500
 FIT_EVALUATIONS = 500
 BAND = 6  # neighbours of each variable of the banded graph on either side
 FEW_EDGES = 12  # compared with edge grafting in NumPy
-LARGE_EDGES = 100
 NODEWISE_STRENGTH, NODEWISE_PASSES = 0.05, 8  # more passes do not improve the edges
 NODEWISE_MOST, NODEWISE_PART = 50, 10  # above 50 variables, only 10 are regressed
 # Local queries run on tori of Ising variables. The large one is tiled with copies of the small
@@ -259,20 +270,44 @@ def half_more_edges(lab: Lab, size: Size) -> Repetition:
     return sample._replace(model=model, facts=available)
 
 
-def first_activations(lab: Lab, size: Size) -> Repetition:
-    """Learn one edge per step until enough are active, without a final fit or certificate."""
-    learner = BestChoice(alpha=1.0, lam=LAM, lam2=LAM2, preset="paper")
-    target, train = min(LARGE_EDGES, size.nodes), lab.problem(size).train
+def chow_liu(_size: Size) -> ChowLiu:
+    """Return the Chow–Liu tree with its defaults."""
+    return ChowLiu()
 
-    def work() -> Step:
-        steps = learner.steps(train, seed=0)
-        step = next(step for step in steps if step.edges >= target)
-        steps.close()
-        return step
+
+def first_edges(share: float) -> Work:
+    """Return a function that learns this share of n edges by the defaults, without a final fit."""
+    return lambda lab, size: _first(lab, size, BestChoice(), max(1, int(share * size.nodes)))
+
+
+def first_by_edge_grafting(share: float) -> Work:
+    """Return a function that does the same by edge grafting with its defaults."""
+    return lambda lab, size: _first(lab, size, EdgeGrafting(), max(1, int(share * size.nodes)))
+
+
+def _first(lab: Lab, size: Size, learner: Learner, target: int) -> Repetition:
+    train = lab.problem(size).train
+
+    def work() -> Step | None:
+        last = None
+        for last in learner.steps(train, seed=0):
+            if last.edges >= target:
+                break
+        return last
 
     step, sample = timed(work)
+    if step is None:
+        raise Unavailable("no pair passes the test")
     share = step.tables_counted / step.tables_possible
     return sample._replace(model=step.model(), facts={"share of pairs": share})
+
+
+def of_edges(model: PairwiseMRF, problem: Problem) -> dict[str, float]:
+    """Return the accuracy of the edges alone; predictions of very many variables take minutes."""
+    assert problem.truth is not None
+    found = recall_precision_f1(model.edges, problem.truth)
+    named = {"edges": float(model.n_edges), "recall": found.recall, "precision": found.precision}
+    return {name: value for name, value in named.items() if value is not None}
 
 
 def edge_grafting_row(lab: Lab, size: Size) -> Repetition:

@@ -1,8 +1,10 @@
-"""Exact sampling by enumeration of all joint states: for small models and for tests of samplers."""
+"""Exact sampling: of small models by enumeration of all joint states, of forests node by node."""
 
 from __future__ import annotations
 
+import networkx as nx
 import numpy as np
+from scipy.special import logsumexp, softmax
 
 from graftviz.errors import InputError
 from graftviz.model import PairwiseMRF
@@ -24,8 +26,8 @@ def joint_states(model: PairwiseMRF) -> np.ndarray:
     total = float(np.prod(model.cardinalities, dtype=np.float64))
     if total > MAX_JOINT_STATES:
         raise InputError(
-            f"Exact sampling lists every joint state, and this model has {total:.3g}; "
-            f"at most {MAX_JOINT_STATES:,} are possible. Use Gibbs sampling instead."
+            f"Exact sampling lists every joint state of a graph with cycles, and this model has "
+            f"{total:.3g}; at most {MAX_JOINT_STATES:,} are possible. Use Gibbs sampling instead."
         )
     rest = np.arange(int(total))
     dtype = np.uint8 if max(sizes) <= 256 else np.int64
@@ -52,15 +54,21 @@ def joint_probabilities(model: PairwiseMRF) -> np.ndarray:
 
 
 def sample_exact(model: PairwiseMRF, rows: int, seed: int = 0) -> DiscreteTable:
-    """Draw independent rows from the model's distribution, by inverting its cumulative sum.
+    """Draw independent rows from the model's distribution.
+
+    A small model is sampled by inverting its cumulative sum, a larger forest from its roots down.
 
     Raises
     ------
     InputError
-        For fewer than one row, or a model that :func:`joint_probabilities` refuses.
+        For fewer than one row, or a model with cycles that :func:`joint_probabilities` refuses.
     """
     if rows < 1:
         raise InputError(f"A sample needs at least 1 row; got {rows}.")
+    graph = nx.Graph(model.edges.tolist())
+    graph.add_nodes_from(range(model.n_variables))
+    if np.prod(model.cardinalities, dtype=np.float64) > MAX_JOINT_STATES and nx.is_forest(graph):
+        return _downwards(model, graph, generator(seed, "exact").random((model.n_variables, rows)))
     cumulative = np.cumsum(joint_probabilities(model))
     # Scaled by the rounded sum, so that a uniform below 1 never exceeds the cumulative probability
     # of the last state of positive probability.
@@ -72,3 +80,35 @@ def sample_exact(model: PairwiseMRF, rows: int, seed: int = 0) -> DiscreteTable:
         cardinalities=model.cardinalities,
         labels=model.labels,
     )
+
+
+def _downwards(model: PairwiseMRF, graph: nx.Graph, uniforms: np.ndarray) -> DiscreteTable:
+    """Draw rows of a forest: roots from their margins, others given the state of their parent.
+
+    Parameters
+    ----------
+    uniforms : float64 array, shape (n, rows)
+    """
+    roots = [min(part) for part in nx.connected_components(graph)]
+    order = [edge for root in roots for edge in nx.bfs_edges(graph, root)]
+    weights = {tuple(edge): model.edge_weights(e) for e, edge in enumerate(model.edges.tolist())}
+    logs = [model.node_weights(i).copy() for i in range(model.n_variables)]
+    for parent, child in reversed(order):
+        pair = weights[parent, child] if parent < child else weights[child, parent].T
+        logs[parent] += logsumexp(pair + logs[child], axis=1)
+    codes = np.empty(uniforms.shape, dtype=np.int64)
+    for root in roots:
+        codes[root] = _drawn(logs[root][None, :], np.zeros(len(uniforms[0]), int), uniforms[root])
+    for parent, child in order:
+        pair = weights[parent, child] if parent < child else weights[child, parent].T
+        codes[child] = _drawn(pair + logs[child], codes[parent], uniforms[child])
+    return DiscreteTable.from_codes(
+        codes.T, names=model.names, cardinalities=model.cardinalities, labels=model.labels
+    )
+
+
+def _drawn(logs: np.ndarray, given: np.ndarray, uniforms: np.ndarray) -> np.ndarray:
+    """Draw a state for every row from the distribution in row `given` of `logs`."""
+    cumulative = np.cumsum(softmax(logs, axis=1), axis=1)
+    states: np.ndarray = (uniforms[:, None] > cumulative[given, :-1]).sum(axis=1)
+    return states
