@@ -31,13 +31,13 @@ SCORES = all_scores()
 every_score = pytest.mark.parametrize("name", SCORES)
 
 
-def model_of(table, edges, seed=0):
+def model_of(table, edges):
     return random_model(np.array(edges), table.cardinalities.tolist(), seed=seed)
 
 
 def fitted(table, name):
     """Return a run of a score with three edges."""
-    run = GraftingRun(table, EdgeGrafting(preset="paper", score=name), seed=0)
+    run = GraftingRun(table, EdgeGrafting(preset="paper", score=name))
     run.refit(np.array([[0, 1], [1, 2], [4, 6]], dtype=np.int32))
     run.polish()
     return run

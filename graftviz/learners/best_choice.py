@@ -66,6 +66,7 @@ class BestChoice(GraftingOptions):
     Source: BC algorithms 2–4 (in the thesis: online edge grafting, algorithms 7–9).
     """
 
+    screens: ClassVar[bool] = True
     name: ClassVar[str] = "best-choice"
     title: ClassVar[str] = "Best-choice edge grafting"
     idea: ClassVar[str] = (

@@ -47,6 +47,7 @@ class EdgeGrafting(GraftingOptions):
     Source: BC algorithm 1.
     """
 
+    screens: ClassVar[bool] = True
     name: ClassVar[str] = "edge-grafting"
     title: ClassVar[str] = "Edge grafting"
     idea: ClassVar[str] = (

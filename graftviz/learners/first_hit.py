@@ -40,7 +40,6 @@ class FirstHit(GraftingOptions):
 
     name: ClassVar[str] = "first-hit"
     title: ClassVar[str] = "First hit"
-    screens: ClassVar[bool] = False
     idea: ClassVar[str] = (
         "Tests edges in random order and activates the first one above λ. Fast but "
         "inaccurate: the baseline that shows the benefit of the reservoir."

@@ -90,7 +90,7 @@ class GraftingRun(LearnerRun):
         If the table has fewer than two rows or variables.
     """
 
-    def __init__(self, table: DiscreteTable, options: GraftingOptions, *, seed: int) -> None:
+    def __init__(self, table: DiscreteTable, options: GraftingOptions, *, seed: int = 0) -> None:
         super().__init__(table, options)
         self.budget = options.edge_budget(table.n_variables)
         self.candidates: Candidates | None = None

@@ -31,7 +31,7 @@ class GraftingOptions(Learner):
     """Options of every learner that activates whole edges under the group-ℓ₁ objective."""
 
     by_score: ClassVar[bool] = True
-    screens: ClassVar[bool] = True  # whether the automatic screening is by size in preset best
+    screens: ClassVar[bool] = False  # whether the automatic screening is by size in preset best
 
     score: str | None = option(
         None,
