@@ -67,7 +67,7 @@ class Result:
     tests : int
         Edge tests of all steps, as in the trace; those after the last step are counted by
         `certificate` (and here if there is no step).
-    tables_counted, tables_possible, edges : int
+    tables_counted, tables_possible, pairs_screened, edges : int
     seconds : Seconds
         Engine time, from counting to final fit and certificate.
     """
@@ -97,6 +97,7 @@ class Result:
     tests: int
     tables_counted: int
     tables_possible: int
+    pairs_screened: int
     edges: int
     seconds: Seconds
 
@@ -327,7 +328,10 @@ def _check_branch(learner: Learner, branch: Branch) -> None:
 
 
 # Attributes of a result that outcomes and steps have, and those that only outcomes have.
-_MEASURED = ("objective", "kkt_residual", "tables_counted", "tables_possible", "seconds")
+_MEASURED = (
+    *("objective", "kkt_residual", "tables_counted", "tables_possible", "pairs_screened"),
+    "seconds",
+)
 _AT_THE_END = ("stop_reason", "converged", "certificate", "bp_restart_gap")
 
 

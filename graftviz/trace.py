@@ -169,8 +169,8 @@ class Step:
         Numbers of edge tests in this step and so far.
     test_limit : int or None
         t_max, or on the first step the cap on first tests; None: no limit.
-    tables_counted, tables_possible : int
-        Numbers of pair tables counted so far and of all pairs.
+    tables_counted, tables_possible, pairs_screened : int
+        Numbers of pair tables counted so far, of all pairs, and of pairs compared on sampled rows.
     hubs : int32 array
         Nodes whose centrality is above the threshold.
     seconds : Seconds
@@ -212,6 +212,7 @@ class Step:
     test_limit: int | None = None
     tables_counted: int
     tables_possible: int
+    pairs_screened: int = 0
     hubs: np.ndarray = field(default_factory=lambda: NO_NODES)
     seconds: Seconds
     tested: EdgeTests = NO_TESTS
@@ -337,8 +338,8 @@ class Outcome:
         messages on the final model; a large value means that the fixed point is unstable.
     tests : int
         Number of all edge tests, including those after the last step.
-    tables_counted, tables_possible : int
-        Without the tables of sampled rows.
+    tables_counted, tables_possible, pairs_screened : int
+        Pairs screened are those compared on sampled rows, which are not counted as tables.
     seconds : Seconds
     history : History
         Its last entry is the final polish.
@@ -349,8 +350,6 @@ class Outcome:
         without such a bound.
     automatic : mapping
         Values that rules gave to automatic options, by name.
-    pairs_screened : int
-        Number of pairs compared on sampled rows.
     """
 
     stop_reason: str
@@ -364,10 +363,10 @@ class Outcome:
     tables_possible: int
     seconds: Seconds
     history: History
+    pairs_screened: int = 0
     objective_name: str = "Bethe likelihood"
     infeasible: int | None = None
     automatic: Mapping[str, Any] = field(default_factory=dict)
-    pairs_screened: int = 0
 
     @property
     def dropped_at_the_end(self) -> np.ndarray:

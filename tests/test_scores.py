@@ -31,7 +31,7 @@ SCORES = all_scores()
 every_score = pytest.mark.parametrize("name", SCORES)
 
 
-def model_of(table, edges):
+def model_of(table, edges, seed=0):
     return random_model(np.array(edges), table.cardinalities.tolist(), seed=seed)
 
 

@@ -274,7 +274,7 @@ def _summary(result: Result) -> str:
     held_out = "" if result.nlpl_test is None else f", {result.nlpl_test:.6g} per held-out row"
     lines.append(f"NLPL        {result.nlpl_train:.6g} nats per training row{held_out}")
     share = result.tables_counted / result.tables_possible
-    screened = 0 if outcome is None else outcome.pairs_screened
+    screened = result.pairs_screened
     compared = f", {screened:,} pairs compared on sampled rows" if screened else ""
     lines.append(
         f"work        {plural(result.tests, 'edge test')}, "

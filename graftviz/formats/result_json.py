@@ -25,7 +25,7 @@ _KEYS = (
     *("learner", "options", "options_used", "seed", "variables", "rows", "rows_test", "edges"),
     *("stop_reason", "converged", "certificate", "objective", "kkt_residual", "bp_restart_gap"),
     *("recall", "precision", "f1", "nlpl_train", "nlpl_test", "tests", "tables_counted"),
-    *("tables_possible", "seconds", "peak_memory_mb", "version"),
+    *("tables_possible", "pairs_screened", "seconds", "peak_memory_mb", "version"),
 )
 
 

@@ -203,13 +203,17 @@ class _TreeRun(LearnerRun):
             kkt_residual=self._evaluation.kkt_residual,
             bp_restart_gap=gap,
             objective_name=_OBJECTIVE,
-            pairs_screened=0 if self._screening is None else self._screening.pairs,
         )
 
     @property
     def tables_counted(self) -> int:
         """Number of pair tables counted: of all pairs or candidates."""
         return len(self._second)
+
+    @property
+    def pairs_screened(self) -> int:
+        """Number of pairs compared on sampled rows."""
+        return 0 if self._screening is None else self._screening.pairs
 
     def _load_counts(self) -> None:
         """Compute and sort the information of all pairs, and set the targets of the nodes."""

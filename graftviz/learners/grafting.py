@@ -121,6 +121,11 @@ class GraftingRun(LearnerRun):
         return self.counts.tables_counted
 
     @property
+    def pairs_screened(self) -> int:
+        """Number of pairs compared on sampled rows."""
+        return 0 if self.candidates is None else self.candidates.screening.pairs
+
+    @property
     def _by_rows(self) -> bool:
         return self.settings.objective == PSEUDO_LIKELIHOOD
 
@@ -330,7 +335,6 @@ class GraftingRun(LearnerRun):
             kkt_residual=self.evaluation.kkt_residual,
             bp_restart_gap=gap,
             automatic=self.options.automatic(self.counts, has_rows=self._table.has_rows),
-            pairs_screened=0 if self.candidates is None else self.candidates.screening.pairs,
             objective_name=OBJECTIVE_NAMES[self.settings.objective],
         )
 

@@ -56,6 +56,11 @@ class LearnerRun:
         """Number of pair tables counted so far."""
         return self.tables_possible
 
+    @property
+    def pairs_screened(self) -> int:
+        """Number of pairs compared on sampled rows."""
+        return 0
+
     def begin(self, model: PairwiseMRF, beliefs: np.ndarray) -> None:
         """Begin the history with the model without edges and its node beliefs."""
         start = read_only(beliefs.copy())
@@ -78,6 +83,7 @@ class LearnerRun:
             tests_total=self.tests,
             tables_counted=self.tables_counted,
             tables_possible=self.tables_possible,
+            pairs_screened=self.pairs_screened,
             seconds=self.clock.pause(),
             changes=self.history.changes[-1],
             history=self.history,
@@ -102,6 +108,7 @@ class LearnerRun:
             tests=self.tests,
             tables_counted=self.tables_counted,
             tables_possible=self.tables_possible,
+            pairs_screened=self.pairs_screened,
             seconds=self.clock.pause(),
             history=self.history,
             **facts,
