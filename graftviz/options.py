@@ -198,7 +198,7 @@ def format_value(value: Any) -> str:
     """Return an option's value as text that :func:`parse_options` converts back exactly."""
     value = plain_value(value)
     if value is None:
-        return "none"
+        return "auto"
     if isinstance(value, bool):
         return "true" if value else "false"
     if not isinstance(value, float):
@@ -229,7 +229,7 @@ def _kind_of(annotation: Any, choices: tuple[str, ...]) -> Kind:
 
 def _parse_value(spec: OptionSpec, text: str) -> Any:
     plain = text.strip()
-    if spec.optional and plain.lower() in {"", "none", "auto"}:
+    if spec.optional and plain.lower() in {"", "none", "auto"} - set(spec.choices):
         return None
     if spec.kind == "choice":
         return plain

@@ -60,12 +60,15 @@ def test_more_work_takes_more(learner, less, more):
 
 def test_ten_thousand_variables_want_best_choice():
     shape = (20_000, 10_000, 5)
-    every = forecast(shape, EdgeGrafting(max_edges=100))
+    every = forecast(shape, EdgeGrafting(max_edges=100, screening="all"))
     some = forecast(shape, BestChoice(alpha=1.0, max_edges=100))
     assert every.added_bytes > 4e9
     assert some.added_bytes - 20_000 * 10_000 < 1e9
     assert every.seconds > 60
     assert some.seconds < every.seconds / 5
+    sampled = forecast(shape, EdgeGrafting(max_edges=100))
+    assert sampled.added_bytes < every.added_bytes / 5
+    assert "need more than 4 GB" in " ".join(sampled.assumptions)
 
 
 def test_a_shape_is_forecast_like_a_table_of_that_shape():
@@ -78,8 +81,9 @@ def test_a_shape_is_forecast_like_a_table_of_that_shape():
 
 
 def test_the_bound_of_the_cache_bounds_the_pair_counts():
-    free = forecast((1_000, 2_000, 5), EdgeGrafting())
-    bound = forecast((1_000, 2_000, 5), EdgeGrafting(), cache_bytes=10**6)
+    every = EdgeGrafting(screening="all")
+    free = forecast((1_000, 2_000, 5), every)
+    bound = forecast((1_000, 2_000, 5), every, cache_bytes=10**6)
     cells = 4 * 25 * 2_000 * 1_999 // 2
     assert free.peak_bytes - bound.peak_bytes == pytest.approx(cells - 10**6, rel=0.01)
 

@@ -381,7 +381,8 @@ class GraftingRun(LearnerRun):
             return stopped_by
         kind = "pair" if self.candidates is None else "candidate"
         if certificate.worst_edge is None:
-            return f"Every {kind} is active."
+            every = "pair of variables" if self.candidates is None else kind
+            return f"Every {every} is active."
         i, j = certificate.worst_edge
         edge = f"{self.names[i]} – {self.names[j]}"
         if not certificate.proves_optimality:

@@ -28,7 +28,7 @@ _VIEWS: Mapping[str, tuple[str, ...]] = {
         "race?data=karate&edges=102&r1=best-choice:alpha=0,hubs=true"
         "&r2=best-choice:alpha=0,hubs=false&axis=edges",
     ),
-    "correlation": ("?step=4", "?compare=best&step=69"),
+    "correlation": ("?step=4", "?compare=best&step=61"),
     "vacuous": (
         "regions",
         "regions?t2=1",
