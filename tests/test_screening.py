@@ -156,7 +156,7 @@ def test_awkward_columns_and_few_rows_are_screened(name):
         ],
         axis=1,
     )
-    table = DiscreteTable.from_codes(codes, cardinalities=[1, 2, 300, 200, 3, 3, 3])
+    table = DiscreteTable.from_codes(codes, cardinalities=[1, 2, 60, 40, 3, 3, 3])
     outcome = drain(table, make(name, screening="sample", preset="best", max_edges=2)).outcome
     assert outcome.certificate.screening.rows == 30
     assert outcome.certificate.screening.candidates <= 15
@@ -222,3 +222,13 @@ def test_batches_score_pairs_as_one_by_one():
     score_slots(slots, run.counts.packed, store, scoring, run.counts.scratch, wanted)
     np.testing.assert_array_equal(found[0], wanted)
     assert ((found[2] > 0.0) == (found[0] <= run.threshold)).mean() > 0.99
+
+
+def test_two_cores_learn_what_one_learns(monkeypatch):
+    table, _ = tree_table(60, 3, 1500, 8)
+    found = {}
+    for cores in (1, 2):
+        monkeypatch.setattr(joblib, "cpu_count", lambda cores=cores: cores)
+        run = drain(table, BestChoice())
+        found[cores] = [step.activated for step in run.steps], run.outcome.objective
+    assert found[1] == found[2]
