@@ -12,6 +12,7 @@ import contextlib
 import operator
 import pickle
 import threading
+import time
 import uuid
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -34,6 +35,7 @@ _LARGEST_COPIED = 10_000  # bytes: larger arrays are memory-mapped by processes 
 
 
 _last_unpacked: dict[str, Any] = {}  # the object that this process unpacked last, by key
+_helpers = threading.local()  # `seconds`: processor time of the threads used by a thread
 _unpack_lock = threading.Lock()
 
 
@@ -151,9 +153,19 @@ def in_threads(function: Callable[[Item], Any], items: Sequence[Item]) -> None:
         for item in items:
             function(item)
         return
+
+    def timed(item: Item) -> float:
+        began = time.thread_time()
+        function(item)
+        return time.thread_time() - began
+
     with ThreadPoolExecutor(cores) as pool:
-        for _ in pool.map(function, items):
-            pass
+        _helpers.seconds = getattr(_helpers, "seconds", 0.0) + sum(pool.map(timed, items))
+
+
+def processor_time() -> float:
+    """Return the processor time of this thread, and of the threads it has used, in seconds."""
+    return time.thread_time() + getattr(_helpers, "seconds", 0.0)
 
 
 def lazy_map(

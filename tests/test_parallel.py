@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import time
 
 import joblib
 import numpy as np
@@ -12,7 +13,7 @@ from hypothesis import given, strategies as st
 from parallel_cases import Counted, in_mapped_file, look, no_sevens, process
 
 from graftviz.errors import InputError
-from graftviz.parallel import Shared, parallel_map
+from graftviz.parallel import Shared, in_threads, parallel_map, processor_time
 from graftviz.table import DiscreteTable
 
 ITEMS = range(12)
@@ -108,3 +109,23 @@ def test_what_is_shared_is_known_again(table):
     shared = Shared(table)
     assert pickle.loads(pickle.dumps(shared)) is pickle.loads(pickle.dumps(shared))
     assert pickle.loads(pickle.dumps(shared)) is not pickle.loads(pickle.dumps(Shared(table)))
+
+
+def test_threads_add_to_the_processor_time_of_the_thread_that_uses_them(monkeypatch):
+    monkeypatch.setattr(joblib, "cpu_count", lambda: 2)
+    began, own = processor_time(), time.thread_time()
+
+    def work(_item):
+        until = time.thread_time() + 0.05
+        while time.thread_time() < until:
+            pass
+
+    in_threads(work, range(4))
+    assert processor_time() - began >= 0.2
+    assert time.thread_time() - own < 0.1
+
+
+def test_an_error_in_a_thread_is_raised(monkeypatch):
+    monkeypatch.setattr(joblib, "cpu_count", lambda: 2)
+    with pytest.raises(ZeroDivisionError):
+        in_threads(lambda item: 1 // item, [2, 1, 0])

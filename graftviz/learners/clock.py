@@ -1,9 +1,10 @@
 """Engine time by kind of work.
 
-The clock measures processor time of the working thread, so other load and waiting for a turn do not
-count. Kernels are serial: on an otherwise idle machine this equals the wall-clock time. Processor
-time is read when the clock starts and pauses only, because that takes a call of the system; between
-these it is divided in proportion to the wall-clock time of each kind.
+The clock measures processor time of the working thread and of those it uses, so other load and
+waiting for a turn do not count. Most kernels are serial; screenings and tests of all pairs use
+several cores and take less wall-clock time. Processor time is read when the clock starts and pauses
+only, because that takes a call of the system; between these it is divided in proportion to the
+wall-clock time of each kind.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from graftviz.parallel import processor_time
 from graftviz.trace import Seconds
 
 
@@ -38,7 +40,7 @@ class Clock:
         """Stop until `resume` and return the time spent so far."""
         self._switch(self._kind)
         wall = sum(self._walls.values())
-        share = (time.thread_time() - self._began) / wall if wall > 0.0 else 0.0
+        share = (processor_time() - self._began) / wall if wall > 0.0 else 0.0
         for kind, seconds in self._walls.items():
             self._spent[kind] += share * seconds
         self._since = None
@@ -47,7 +49,7 @@ class Clock:
     def resume(self) -> None:
         """Start measuring, again after `pause`."""
         self._walls = dict.fromkeys(self._spent, 0.0)
-        self._began = time.thread_time()
+        self._began = processor_time()
         self._since = time.perf_counter()
 
     def _switch(self, kind: str) -> None:
