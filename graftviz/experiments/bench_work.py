@@ -209,8 +209,14 @@ def _learned(learner: Learner, lab: Lab, size: Size) -> tuple[Outcome, Repetitio
     return outcome, sample
 
 
-def defaults(_size: Size) -> BestChoice:
-    """Return best-choice grafting with its defaults."""
+def defaults(size: Size) -> BestChoice:
+    """Return best-choice grafting with its defaults; for rehearsals, with those of many variables.
+
+    A tree stands for very many variables, which are screened and scored by other kernels.
+    """
+    if size.tree and size.nodes == size.rehearsal().nodes:
+        by_counts = {"score": "linear-response", "objective": "bethe", "refit": False}
+        return BestChoice(screening="sample", **by_counts)
     return BestChoice()
 
 
@@ -277,7 +283,7 @@ def chow_liu(_size: Size) -> ChowLiu:
 
 def first_edges(share: float) -> Work:
     """Return a function that learns this share of n edges by the defaults, without a final fit."""
-    return lambda lab, size: _first(lab, size, BestChoice(), max(1, int(share * size.nodes)))
+    return lambda lab, size: _first(lab, size, defaults(size), max(1, int(share * size.nodes)))
 
 
 def first_by_edge_grafting(share: float) -> Work:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import networkx as nx
 import numpy as np
 from scipy.special import logsumexp, softmax
@@ -67,7 +69,8 @@ def sample_exact(model: PairwiseMRF, rows: int, seed: int = 0) -> DiscreteTable:
         raise InputError(f"A sample needs at least 1 row; got {rows}.")
     graph = nx.Graph(model.edges.tolist())
     graph.add_nodes_from(range(model.n_variables))
-    if np.prod(model.cardinalities, dtype=np.float64) > MAX_JOINT_STATES and nx.is_forest(graph):
+    is_large = float(np.log2(model.cardinalities).sum()) > math.log2(MAX_JOINT_STATES)
+    if is_large and nx.is_forest(graph):
         return _downwards(model, graph, generator(seed, "exact").random((model.n_variables, rows)))
     cumulative = np.cumsum(joint_probabilities(model))
     # Scaled by the rounded sum, so that a uniform below 1 never exceeds the cumulative probability
