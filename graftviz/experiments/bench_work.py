@@ -215,8 +215,9 @@ def defaults(size: Size) -> BestChoice:
     A tree stands for very many variables, which are screened and scored by other kernels.
     """
     if size.tree and size.nodes == size.rehearsal().nodes:
-        by_counts = {"score": "linear-response", "objective": "bethe", "refit": False}
-        return BestChoice(screening="sample", **by_counts)
+        return BestChoice(
+            screening="sample", score="linear-response", objective="bethe", refit=False
+        )
     return BestChoice()
 
 
