@@ -62,19 +62,19 @@ class GraphPicture:
     centre: int | None
     note: str
 
-    def filtered(self, kept: np.ndarray | None, least: float = 0.0) -> GraphPicture:
+    def filtered(self, allowed: np.ndarray | None, least: float = 0.0) -> GraphPicture:
         """Return the same drawing with fewer edges, and a note about it.
 
         Parameters
         ----------
-        kept : bool array or None
+        allowed : bool array or None
             Whether each edge of the model, or of the difference, may be drawn; None: all.
         least : float
             Smallest strength of the drawn edges.
         """
         is_drawn = self.strengths >= least
-        if kept is not None:
-            is_drawn &= kept[self.numbers]
+        if allowed is not None:
+            is_drawn &= allowed[self.numbers]
         if is_drawn.all():
             return self
         words = f"{int(is_drawn.sum()):,} of {len(is_drawn):,} edges match the filter."

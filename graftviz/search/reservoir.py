@@ -27,6 +27,7 @@ from graftviz.search.queue import (
 from graftviz.search.state import (
     ACTIVE,
     BY_OFFSET,
+    BY_SCORE,
     CLOSED,
     FROZEN,
     FROZEN_SIZE,
@@ -229,7 +230,7 @@ class ReservoirSearch:
         int
             LIMIT, REACHED or EXHAUSTED, see :func:`graftviz.search.testing.run_tests`.
         """
-        if limit is None and len(scoring.drift) > 0:
+        if limit is None and self.order == BY_SCORE and len(scoring.drift) > 0:
             self._score_ahead(scoring)
         target = self.capacity + 1 if until is None else until
         # One more than the number of pairs, so that the end of a full round is detected.

@@ -109,12 +109,12 @@ def screened(table: DiscreteTable, *, seed: int, partners: int = PARTNERS) -> Ca
     scores, others = found[0]
     for more in found[1:]:
         merge_lists(scores, others, *more)
-    kept = others >= 0
-    first = np.repeat(np.arange(n), partners)[kept.reshape(-1)]
-    second = others[kept]
+    filled = others >= 0
+    first = np.repeat(np.arange(n), partners)[filled.reshape(-1)]
+    second = others[filled]
     keys = np.unique(np.minimum(first, second) * n + np.maximum(first, second))
     pairs = np.stack([keys // n, keys % n], axis=1).astype(np.int32)
-    least = np.where(kept.all(axis=1), scores.min(axis=1), -np.inf)
+    least = np.where(filled.all(axis=1), scores.min(axis=1), -np.inf)
     degrees = (np.diff(sample.offsets) - 1).astype(np.float64)
     return Candidates(
         read_only(pairs),
@@ -143,11 +143,11 @@ def _overlooked(least: np.ndarray, degrees: np.ndarray, rows: int, but: float) -
     varies = degrees > 0
     if varies.sum() < 2:
         return 0.0
-    kept = np.sort(np.where(varies, least, -np.inf))[-2 - int(but * (len(least) - 2))]
-    if kept == -np.inf:
+    threshold = np.sort(np.where(varies, least, -np.inf))[-2 - int(but * (len(least) - 2))]
+    if threshold == -np.inf:
         return 0.0
     freedom = float(np.sort(degrees[varies])[:2].prod())
-    noncentrality = float(chndtrinc(rows * max(kept, 0.0) + freedom, freedom, RISK))
+    noncentrality = float(chndtrinc(rows * max(threshold, 0.0) + freedom, freedom, RISK))
     return noncentrality / rows if math.isfinite(noncentrality) else math.inf
 
 

@@ -396,7 +396,7 @@ class InspectState(PageState):
                 ("picture", centre, other.fingerprint),
                 lambda: inspection.difference_picture(n, difference, places, centre),
             )
-        picture = picture.filtered(self._kept(difference), self.drawn["weight_from"])
+        picture = picture.filtered(self._allowed(difference), self.drawn["weight_from"])
         if self.drawn["depth"] and self.selection:
             chosen = (self.selection[0], *self.drawn.values())
             compared = "" if difference is None or other is None else other.fingerprint
@@ -408,7 +408,7 @@ class InspectState(PageState):
         beliefs = [None if answer is None else answer.beliefs for answer in answers]
         return picture.with_information(beliefs, difference)
 
-    def _kept(self, difference: ModelDifference | None) -> np.ndarray | None:
+    def _allowed(self, difference: ModelDifference | None) -> np.ndarray | None:
         """Return whether each edge was activated in the chosen steps; None if all may be drawn."""
         loaded, steps = self.first.loaded, self.drawn["steps"]
         if not steps or loaded is None or loaded.steps is None:
