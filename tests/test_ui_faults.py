@@ -159,8 +159,10 @@ def test_an_upload_is_written_nowhere(tmp_path: Path) -> None:
         read_series_files([("series", upload("/etc/s.csv", series))], {})
         with pytest.raises(InputError):
             read_upload([("table", upload("t.csv", b"a,b\n1\n"))], READING)
-    # What the process that reads prints goes to the null device; it cannot write files itself.
-    assert set(found) <= {os.devnull}
+    # What the process that reads prints goes to the null device; it cannot write files itself. A
+    # thread of an earlier test may still record that kernels are compiled.
+    kernels = os.environ["NUMBA_CACHE_DIR"]
+    assert {path for path in found if not path.startswith(kernels)} <= {os.devnull}
 
 
 def test_a_model_is_read_in_memory() -> None:
