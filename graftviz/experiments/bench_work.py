@@ -282,14 +282,9 @@ def chow_liu(_size: Size) -> ChowLiu:
     return ChowLiu()
 
 
-def first_edges(share: float) -> Work:
-    """Return a function that learns this share of n edges by the defaults, without a final fit."""
-    return lambda lab, size: _first(lab, size, defaults(size), max(1, int(share * size.nodes)))
-
-
-def first_by_edge_grafting(share: float) -> Work:
-    """Return a function that does the same by edge grafting with its defaults."""
-    return lambda lab, size: _first(lab, size, EdgeGrafting(), max(1, int(share * size.nodes)))
+def first_edges(share: float, make: Callable[[Size], Learner] = defaults) -> Work:
+    """Return a function that learns this share of n edges, by the defaults without a final fit."""
+    return lambda lab, size: _first(lab, size, make(size), max(1, int(share * size.nodes)))
 
 
 def _first(lab: Lab, size: Size, learner: Learner, target: int) -> Repetition:

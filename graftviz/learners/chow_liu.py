@@ -21,12 +21,12 @@ from graftviz.learners.base import CodeLine, Learner, checked_seed
 from graftviz.learners.cost import SLOT, candidates_of, pair_counts
 from graftviz.learners.grafting import budget_reason
 from graftviz.learners.run import LearnerRun
-from graftviz.learners.screening import ALL, SAMPLE, screening_option
+from graftviz.learners.screening import SAMPLE, by_size, screening_option
 from graftviz.options import option
 from graftviz.search.screening import screened
 from graftviz.search.spanning import best_exchange, information_of_row, next_edge
 from graftviz.table import DiscreteTable
-from graftviz.trace import Certificate, Outcome, ScoredEdge, Screening, Step
+from graftviz.trace import Certificate, Outcome, ScoredEdge, Step
 
 # Smallest ratio of a cell's probability to its probability under independence: the weight of an
 # empty cell would be minus infinity. The error is far below any tolerance used here.
@@ -96,8 +96,7 @@ class ChowLiu(Learner):
 
     def screening_of(self, n: int) -> str:
         """Return the screening of n variables."""
-        automatic = ALL if n * (n - 1) // 2 <= _MOST_COUNTED else SAMPLE
-        return self.screening or automatic
+        return self.screening or by_size(n, _MOST_COUNTED)
 
     def steps(
         self, table: DiscreteTable, *, seed: int = 0
@@ -118,12 +117,11 @@ class _TreeRun(LearnerRun):
     def __init__(self, table: DiscreteTable, options: ChowLiu, seed: int) -> None:
         super().__init__(table, options)
         n = table.n_variables
-        self._screening: Screening | None = None
         per_row, self._second = np.arange(n - 1, -1, -1), np.zeros(0, dtype=np.int32)
         with self.clock.work("statistics"):
             self._counts = PairCounts(table)
             if options.screening_of(n) == SAMPLE:
-                pairs, self._screening = screened(table, seed=seed)
+                pairs, self.screening = screened(table, seed=seed)
                 per_row, self._second = np.bincount(pairs[:, 0], minlength=n), pairs[:, 1]
             else:
                 rows = [np.arange(i + 1, n, dtype=np.int32) for i in range(n)]
@@ -209,11 +207,6 @@ class _TreeRun(LearnerRun):
     def tables_counted(self) -> int:
         """Number of pair tables counted: of all pairs or candidates."""
         return len(self._second)
-
-    @property
-    def pairs_screened(self) -> int:
-        """Number of pairs compared on sampled rows."""
-        return 0 if self._screening is None else self._screening.pairs
 
     def _load_counts(self) -> None:
         """Compute and sort the information of all pairs, and set the targets of the nodes."""
@@ -311,7 +304,7 @@ class _TreeRun(LearnerRun):
             score="gain of an exchange in mutual information",
             objective=_OBJECTIVE,
             symbol="gain",
-            screening=self._screening,
+            screening=self.screening,
         )
 
     def _reason(self, certificate: Certificate) -> str:

@@ -88,9 +88,7 @@ class EdgeGrafting(GraftingOptions):
     ) -> Generator[Step, Learner | None, Outcome]:
         """Learn from `table`; the seed chooses the rows of a screening by sample."""
         run = GraftingRun(table, self, seed=checked_seed(seed))
-        search = ExhaustiveSearch(
-            run.counts, None if run.candidates is None else run.candidates.pairs
-        )
+        search = ExhaustiveSearch(run.counts, run.candidates)
         with run.clock.work("statistics"):
             while search.count(_ROWS_AT_ONCE):
                 pass

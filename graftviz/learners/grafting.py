@@ -22,7 +22,7 @@ from graftviz.learners.settings import (
 )
 from graftviz.scores.base import Scorer, ScorerInput
 from graftviz.scores.registry import all_scores
-from graftviz.search.screening import Candidates, screened
+from graftviz.search.screening import screened
 from graftviz.table import DiscreteTable
 from graftviz.trace import (
     NO_NODES,
@@ -93,11 +93,11 @@ class GraftingRun(LearnerRun):
     def __init__(self, table: DiscreteTable, options: GraftingOptions, *, seed: int = 0) -> None:
         super().__init__(table, options)
         self.budget = options.edge_budget(table.n_variables)
-        self.candidates: Candidates | None = None
+        self.candidates: np.ndarray | None = None  # pairs; None: all
         with self.clock.work("statistics"):
             self.counts = PairCounts(table)
             if options.screening_of(table.n_variables) == SAMPLE:
-                self.candidates = screened(table, seed=seed)
+                self.candidates, self.screening = screened(table, seed=seed)
         self.settings = options.settings(self.counts, has_rows=table.has_rows)
         self._table = table
         self._ids: list[int] = []  # ids of the network's edges, see History
@@ -119,11 +119,6 @@ class GraftingRun(LearnerRun):
     def tables_counted(self) -> int:
         """Number of pair tables counted so far."""
         return self.counts.tables_counted
-
-    @property
-    def pairs_screened(self) -> int:
-        """Number of pairs compared on sampled rows."""
-        return 0 if self.candidates is None else self.candidates.screening.pairs
 
     @property
     def _by_rows(self) -> bool:
@@ -148,7 +143,7 @@ class GraftingRun(LearnerRun):
     @property
     def inactive(self) -> int:
         """Number of inactive pairs; after a screening of inactive candidates."""
-        pairs = self.tables_possible if self.candidates is None else len(self.candidates.pairs)
+        pairs = self.tables_possible if self.candidates is None else len(self.candidates)
         return pairs - self.n_edges
 
     @property
@@ -355,7 +350,7 @@ class GraftingRun(LearnerRun):
             score=self.settings.score,
             objective=OBJECTIVE_NAMES[self.settings.objective],
             symbol=self.settings.test.symbol,
-            screening=None if self.candidates is None else self.candidates.screening,
+            screening=self.screening,
         )
 
     def _refit_by_rows(self) -> None:

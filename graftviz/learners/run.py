@@ -11,7 +11,7 @@ from graftviz.history import History
 from graftviz.learners.clock import Clock
 from graftviz.model import PairwiseMRF
 from graftviz.table import DiscreteTable
-from graftviz.trace import Certificate, Outcome, Step
+from graftviz.trace import Certificate, Outcome, Screening, Step
 
 
 class LearnerRun:
@@ -25,6 +25,8 @@ class LearnerRun:
 
     Attributes
     ----------
+    screening : Screening or None
+        Selection of the candidates by sampled rows; None: all pairs count.
     clock : Clock
     history : History
         From `begin` on.
@@ -49,6 +51,7 @@ class LearnerRun:
         self.options = options
         self.names = table.names
         self.index = self.tests = 0
+        self.screening: Screening | None = None
         self.tables_possible = table.n_variables * (table.n_variables - 1) // 2
 
     @property
@@ -59,7 +62,7 @@ class LearnerRun:
     @property
     def pairs_screened(self) -> int:
         """Number of pairs compared on sampled rows."""
-        return 0
+        return 0 if self.screening is None else self.screening.pairs
 
     def begin(self, model: PairwiseMRF, beliefs: np.ndarray) -> None:
         """Begin the history with the model without edges and its node beliefs."""

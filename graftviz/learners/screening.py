@@ -25,6 +25,6 @@ def screening_option(none_means: str) -> Any:
     )
 
 
-def by_size(n: int) -> str:
-    """Return the screening of n variables that takes seconds."""
-    return ALL if n * (n - 1) // 2 <= MOST_COUNTED else SAMPLE
+def by_size(n: int, most: int = MOST_COUNTED) -> str:
+    """Return ALL for up to `most` pairs of n variables, else SAMPLE."""
+    return ALL if n * (n - 1) // 2 <= most else SAMPLE

@@ -149,8 +149,7 @@ class _Stream:
                 run = self.run
                 beliefs, measure = run.network.node_beliefs, run.settings.measure
                 scoring = belief_scoring(run.counts.packed, beliefs, measure)
-                pairs = None if run.candidates is None else run.candidates.pairs
-                self.search.screen(scoring, run.threshold, pairs)
+                self.search.screen(scoring, run.threshold, run.candidates)
         self.polished = False
         self._smoothed = False  # whether the weights are polished, coarsely at least
         self._round = 0

@@ -94,17 +94,18 @@ def _downwards(model: PairwiseMRF, graph: nx.Graph, uniforms: np.ndarray) -> Dis
     """
     roots = [min(part) for part in nx.connected_components(graph)]
     order = [edge for root in roots for edge in nx.bfs_edges(graph, root)]
-    weights = {tuple(edge): model.edge_weights(e) for e, edge in enumerate(model.edges.tolist())}
+    weights = {}
+    for e, (i, j) in enumerate(model.edges.tolist()):
+        weights[i, j] = model.edge_weights(e)
+        weights[j, i] = weights[i, j].T
     logs = [model.node_weights(i).copy() for i in range(model.n_variables)]
     for parent, child in reversed(order):
-        pair = weights[parent, child] if parent < child else weights[child, parent].T
-        logs[parent] += logsumexp(pair + logs[child], axis=1)
+        logs[parent] += logsumexp(weights[parent, child] + logs[child], axis=1)
     codes = np.empty(uniforms.shape, dtype=np.int64)
     for root in roots:
         codes[root] = _drawn(logs[root][None, :], np.zeros(len(uniforms[0]), int), uniforms[root])
     for parent, child in order:
-        pair = weights[parent, child] if parent < child else weights[child, parent].T
-        codes[child] = _drawn(pair + logs[child], codes[parent], uniforms[child])
+        codes[child] = _drawn(weights[parent, child] + logs[child], codes[parent], uniforms[child])
     return DiscreteTable.from_codes(
         codes.T, names=model.names, cardinalities=model.cardinalities, labels=model.labels
     )

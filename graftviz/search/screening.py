@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import threading
 from typing import NamedTuple
 
 import numpy as np
@@ -100,15 +101,16 @@ def screened(table: DiscreteTable, *, seed: int, partners: int = PARTNERS) -> Ca
     sample = sampled(table, size, seed)
     partners = min(partners, n - 1)
     bounds = _pieces(n)
-    found = [_new_lists(n, partners) for _ in bounds]
+    scores, others = _new_lists(n, partners)
+    merging = threading.Lock()
 
     def work(k: int) -> None:
-        screen_rows(*sample, *bounds[k], *found[k])
+        found = _new_lists(n, partners)
+        screen_rows(*sample, *bounds[k], *found)
+        with merging:
+            merge_lists(scores, others, *found)
 
     in_threads(work, range(len(bounds)))
-    scores, others = found[0]
-    for more in found[1:]:
-        merge_lists(scores, others, *more)
     filled = others >= 0
     first = np.repeat(np.arange(n), partners)[filled.reshape(-1)]
     second = others[filled]
@@ -273,11 +275,17 @@ def _offer(scores, others, worst, i, value, partner):
     if value == -np.inf or (value == scores[at] and others[at] >= 0 and partner > others[at]):
         return
     scores[at], others[at] = value, partner
+    worst[i] = _worst_place(scores, others)
+
+
+@inner_kernel
+def _worst_place(scores, others):
+    """Return the place of the worst entry of a list."""
     at = 0
     for k in range(1, len(scores)):
         if scores[k] < scores[at] or (scores[k] == scores[at] and others[k] > others[at]):
             at = k
-    worst[i] = at
+    return at
 
 
 @njit(cache=True, nogil=True)
@@ -285,13 +293,7 @@ def merge_lists(scores, others, more_scores, more_others):
     """Offer the entries of the second lists to the first ones."""
     worst = np.zeros(len(scores), dtype=np.int64)
     for i in range(len(scores)):
-        at = 0
-        for k in range(1, scores.shape[1]):
-            if scores[i, k] < scores[i, at] or (
-                scores[i, k] == scores[i, at] and others[i, k] > others[i, at]
-            ):
-                at = k
-        worst[i] = at
+        worst[i] = _worst_place(scores[i], others[i])
         for k in range(more_scores.shape[1]):
             if more_others[i, k] >= 0 and more_scores[i, k] >= scores[i, worst[i]]:
                 _offer(scores[i], others[i], worst, i, more_scores[i, k], more_others[i, k])
