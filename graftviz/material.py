@@ -33,7 +33,7 @@ MOST_SERIES = 1_000  # beyond, a series has less than a pixel in picture and mat
 _KEPT_DIVISIONS = 4  # of uploaded series
 # Several edges per step are easier to follow.
 _PAGE_DEFAULTS = {"alpha": 0.75}
-PAGE_DATA, PAGE_PRESET = "scale-free-60", "paper"  # with which the app opens
+PAGE_DATA, PAGE_PRESET = "scale-free-40", "paper"  # with which the app opens
 _LIKE_THE_PAPER = (PAGE_PRESET, "thesis", "authors")
 K = TypeVar("K", bound=Hashable)
 M = TypeVar("M")

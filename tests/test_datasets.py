@@ -29,7 +29,7 @@ from graftviz.sampling import (
 )
 
 NAMES = ("age", "b,c", "Ω", "x3")
-SAMPLES = ("scale-free-60", "survey", "grid-8x8", "random-30", "scale-free-200")
+SAMPLES = ("scale-free-40", "scale-free-60", "survey", "grid-8x8", "random-30", "scale-free-200")
 BUILT_IN = ("karate", "les-miserables", "digits-2", "digits-4")
 
 
@@ -93,7 +93,7 @@ def test_titles_and_keys_load_no_table() -> None:
 def test_unknown_key_is_refused_with_a_hint() -> None:
     with pytest.raises(InputError, match="did you mean karate"):
         load_dataset("karat")
-    with pytest.raises(InputError, match="there are scale-free-60, survey"):
+    with pytest.raises(InputError, match="there are scale-free-40, scale-free-60"):
         dataset_title("zzz")
 
 
@@ -120,15 +120,17 @@ def expected_sample(key: str) -> tuple[DiscreteTable, object]:
     if key == "survey":
         model = survey_model()
         return sample_exact(model, 2000, seed=1), model
+    seed = 8 if key == "scale-free-40" else 1
     graph, states, rows, sigma = {
+        "scale-free-40": (scale_free_graph(40, seed, edges=45), 3, 3000, 0.8),
         "scale-free-60": (scale_free_graph(60, 1), 3, 3000, 0.5),
         "scale-free-200": (scale_free_graph(200, 1), 5, 3000, 0.6),
         "grid-8x8": (grid_graph(8, 8), 2, 4000, 0.6),
         "random-30": (random_graph(30, edges=45, seed=1), 4, 2000, 0.6),
     }[key]
     sizes = [states] * graph.n_nodes
-    model = random_model(graph.edges, sizes, edge_sigma=sigma, seed=1, names=graph.names)
-    return sample_gibbs(model, rows, seed=1).table, model
+    model = random_model(graph.edges, sizes, edge_sigma=sigma, seed=seed, names=graph.names)
+    return sample_gibbs(model, rows, seed=seed).table, model
 
 
 @pytest.mark.parametrize("key", SAMPLES)

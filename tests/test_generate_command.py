@@ -35,6 +35,7 @@ def small(folder: Path, *words: object) -> int:
         (("--graph", "grid", "--shape", "2×5", "--nodes", 10), 10, 13),
         (("--graph", "random", "--nodes", 8), 8, 12),
         (("--graph", "random", "--nodes", 8, "--edges", 5), 8, 5),
+        (("--graph", "scale-free", "--nodes", 8, "--edges", 9), 8, 9),
         (("--graph", "random", "--nodes", 8, "--probability", 1.0), 8, 28),
         (("--graph", "karate"), 34, 78),
         (("--graph", "les-miserables", "--nodes", 77), 77, 254),

@@ -335,6 +335,19 @@ def test_scale_free_graph_has_two_edges_per_new_node(nodes: int, seed: int) -> N
     assert nx.is_connected(nx.Graph(graph.edges.tolist()))
 
 
+@given(st.integers(3, 60), st.integers(0, 2**40), st.data())
+def test_scale_free_graph_of_a_number_of_edges_contains_a_tree(
+    nodes: int, seed: int, data: st.DataObject
+) -> None:
+    edges = data.draw(st.integers(nodes - 1, max(nodes - 1, 2 * nodes - 4)))
+    graph = scale_free_graph(nodes, seed, edges)
+    assert graph.n_edges == edges
+    assert nx.is_connected(nx.Graph(graph.edges.tolist()))
+    tree = scale_free_graph(nodes, seed, nodes - 1).edges
+    assert np.bincount(tree[:, 1], minlength=nodes).tolist() == [0] + [1] * (nodes - 1)
+    assert set(map(tuple, tree.tolist())) <= set(map(tuple, graph.edges.tolist()))
+
+
 @given(st.integers(1, 9), st.integers(1, 9))
 def test_grid_joins_neighbours_only(rows: int, columns: int) -> None:
     if rows * columns < 2:
@@ -373,6 +386,8 @@ def test_graph_from_edges_numbers_nodes_by_first_appearance() -> None:
     [
         (lambda: scale_free_graph(2), "at least 3 nodes"),
         (lambda: scale_free_graph(9, seed=-1), "seed"),
+        (lambda: scale_free_graph(9, edges=7), "can have 8 to 14 edges"),
+        (lambda: scale_free_graph(9, edges=15), "can have 8 to 14 edges"),
         (lambda: random_graph(1, edges=0), "at least 2 nodes"),
         (lambda: random_graph(4, edges=7), "between 0 and 6 edges"),
         (lambda: random_graph(4, edges=2, probability=0.5), "either"),

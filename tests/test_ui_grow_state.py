@@ -17,7 +17,7 @@ from learner_cases import followers_table
 from graftviz import BestChoice, DiscreteTable, InputError
 from graftviz.datasets import DataSet
 from graftviz.learners.base import Learner
-from graftviz.material import UPLOAD, Material, Upload, prepare
+from graftviz.material import PAGE_DATA, UPLOAD, Material, Upload, prepare
 from graftviz.serving.limits import Limits
 from graftviz.serving.scheduler import Scheduler
 from graftviz.ui import run_limits
@@ -29,7 +29,7 @@ from graftviz.ui.grow.live import grow_message
 from graftviz.ui.grow.options import BranchPoint
 from graftviz.ui.grow.state import GrowState
 
-FIRST, SECOND = "scale-free-60", "karate"  # the rows below have these names
+FIRST, SECOND = PAGE_DATA, "karate"  # the rows below have these names
 
 
 def load(key: str, seed: int) -> Material:
@@ -199,7 +199,7 @@ def test_what_is_beyond_comes_with_offers(
     state.refresh()
     assert state.is_beyond
     assert "Limits of this server" in state.problem
-    assert state.command().startswith("python -m graftviz learn scale-free-60 ")
+    assert state.command().startswith(f"python -m graftviz learn {FIRST} ")
     assert state.smaller() is None
 
 

@@ -45,7 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--edges",
         type=integer,
         metavar="M",
-        help="number of edges of a random graph (default: 2N - 4, as in a scale-free graph)",
+        help="number of edges of a random or scale-free graph (default: 2N - 4); with it, a "
+        "scale-free graph is a tree, N - 1 edges, and random edges",
     )
     parser.add_argument(
         "--probability",
@@ -159,13 +160,14 @@ def write_sample(folder: Path, model: PairwiseMRF, table: DiscreteTable) -> None
 
 def _graph(arguments: argparse.Namespace) -> sampling.Graph:
     kind, nodes, seed = arguments.graph, arguments.nodes, arguments.seed
-    for option, value, required in (
-        ("--shape", arguments.shape, "grid"),
-        ("--edges", arguments.edges, "random"),
-        ("--probability", arguments.probability, "random"),
+    for option, value, kinds in (
+        ("--shape", arguments.shape, ("grid",)),
+        ("--edges", arguments.edges, ("random", "scale-free")),
+        ("--probability", arguments.probability, ("random",)),
     ):
-        if value is not None and kind != required:
-            raise InputError(f"{option} belongs to --graph {required}, not to --graph {kind}.")
+        if value is not None and kind not in kinds:
+            graphs = " or ".join(kinds)
+            raise InputError(f"{option} belongs to --graph {graphs}, not to --graph {kind}.")
     if nodes is not None and not 3 <= nodes <= MOST_NODES:
         raise InputError(f"--nodes must be between 3 and {MOST_NODES:,}; got {nodes}.")
     if kind in FIXED_GRAPHS:
@@ -178,7 +180,7 @@ def _graph(arguments: argparse.Namespace) -> sampling.Graph:
     if nodes is None:
         nodes = NODES
     if kind == "scale-free":
-        return sampling.scale_free_graph(nodes, seed)
+        return sampling.scale_free_graph(nodes, seed, arguments.edges)
     if arguments.edges is not None and arguments.probability is not None:
         raise InputError("A random graph takes --edges or --probability, not both.")
     edges = arguments.edges

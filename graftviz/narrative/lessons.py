@@ -21,22 +21,27 @@ _VIEWS: Mapping[str, tuple[str, ...]] = {
         "&r3=best-choice:alpha=1&axis=edges",
     ),
     "reservoir": ("reservoir", "reservoir?reservoir=1", "reservoir?reservoir=5"),
-    "hub": ("?step=31", "?step=114"),
+    "hub": ("?data=scale-free-60&step=31", "?data=scale-free-60&step=114"),
     "heuristic": (
         "race?data=les-miserables&edges=231&r1=best-choice:alpha=0.5,hubs=true"
         "&r2=best-choice:alpha=0.5,hubs=false&axis=edges",
         "race?data=karate&edges=102&r1=best-choice:alpha=0,hubs=true"
         "&r2=best-choice:alpha=0,hubs=false&axis=edges",
     ),
-    "correlation": ("?step=4", "?compare=best&step=61"),
+    "correlation": ("?data=scale-free-60&step=4", "?data=scale-free-60&compare=best&step=61"),
     "vacuous": (
         "regions",
         "regions?t2=1",
         "regions?t2=0.6&t1=3",
         "regions?data=karate&query=33",
     ),
-    "lam": ("?lam=0.0035&step=114", "?lam=0.01&step=44", "?lam=0.03"),
-    "first-hit": ("race?edges=120&r1=first-hit&r2=best-choice:alpha=1&r3=edge-grafting",),
+    "lam": tuple(
+        f"?data=scale-free-60&{rest}"
+        for rest in ("lam=0.0035&step=114", "lam=0.01&step=44", "lam=0.03")
+    ),
+    "first-hit": (
+        "race?data=scale-free-60&edges=120&r1=first-hit&r2=best-choice:alpha=1&r3=edge-grafting",
+    ),
     "treewidth": tuple(f"budget?data=survey&bound={bound}" for bound in (1, 2, 5)),
     "seeds": ("dynamics?seeds=6", "dynamics?seeds=30", "dynamics?learner=dense"),
 }

@@ -125,6 +125,28 @@ def outcome_words(outcome: Outcome) -> str:
     return " ".join(sentences)
 
 
+def path_words(run: Run) -> str:
+    """Return what the order of activations changed, at the end of a run as in the paper.
+
+    With one score, objective and λ, all orders end at the same optimum unless a budget ends them.
+    """
+    outcome = run.outcome
+    learner: Any = learner_at(run, len(run.steps))
+    if outcome is None or learner.sentences not in _SEARCHES or learner.preset == "best":
+        return ""
+    if outcome.converged:
+        return (
+            "Another α or |R|, or another order of the tests, changes the path and its cost, not "
+            "this optimum."
+        )
+    if len(outcome.history.ids_at(len(run.steps))) < learner.edge_budget(run.table.n_variables):
+        return ""
+    return (
+        "The budget cuts the path short, so α, |R| and the order of the tests decide which edges "
+        "are in the model. Without a budget they change the path and its cost, not the optimum."
+    )
+
+
 def _limit(step: Step, *, count: int = 1) -> str:
     """Return the threshold of a score as text: "λ = 0.001", "κ = 3 times its noise"."""
     if step.test is None:
@@ -209,13 +231,10 @@ def _hubs(step: Step, names: Sequence[str]) -> str:
     count = len(step.hubs)
     if count == 0:
         return ""
-    if count == 1:
-        which = f"the hub {short(names[step.hubs[0]])}"
-    elif count <= _FEW_HUBS:
-        which = f"the hubs {listed([short(names[hub]) for hub in step.hubs])}"
-    else:
-        which = f"the {count:,} hubs"
-    return f", starting at {which}"
+    which = f"the {count:,} variables"
+    if count <= _FEW_HUBS:
+        which = listed([short(names[hub]) for hub in step.hubs])
+    return f", starting at {which} of the hub rule"
 
 
 def _choosing(
@@ -287,6 +306,7 @@ def _plain_step(step: Step, _learner: Any, names: Sequence[str]) -> list[str]:
     return [f"{_activated(step, names)} activated."]
 
 
+_SEARCHES = ("reservoir", "best of all", "first hit")  # sentences of learners that search pairs
 _NAMES_REMOVED = ("path", "exchange")  # sentences that name the removed edges themselves
 _SENTENCES: Mapping[str, Callable[[Step, Any, Sequence[str]], list[str]]] = {
     "reservoir": _reservoir_step,

@@ -20,6 +20,7 @@ from graftviz.model import zero_sum_norms
 from graftviz.narrative import (
     learner_at,
     node_facts,
+    path_words,
     screening_words,
     step_words,
     why_edge,
@@ -150,7 +151,6 @@ def step_record(run: Run, t: int, layout: GrowingLayout | None = None) -> dict[s
         **attributes(step, "edges", "queue", "frozen", "unseen"),
         **attributes(step, "tests", "tests_total", "test_limit"),
         "tables": step.tables_counted,
-        "hubs": step.hubs.tolist(),
         "weights": _changed_norms(step),
         "seconds": number(step.seconds.total),
         "complexity": None if step.complexity is None else _complexity(step.complexity),
@@ -178,6 +178,7 @@ def outcome_record(run: Run) -> dict[str, Any] | None:
         "steps": len(run.steps),
         "stop_reason": outcome.stop_reason,
         "converged": outcome.converged,
+        "path": path_words(run),
         "objective": number(outcome.objective),
         "kkt": number(outcome.kkt_residual),
         "seconds": number(outcome.seconds.total),

@@ -70,28 +70,55 @@ class Graph:
         return len(self.edges)
 
 
-def scale_free_graph(nodes: int, seed: int = 0) -> Graph:
-    """Grow a Barabási–Albert graph, two edges per new node, 2n − 4 edges in all.
+def scale_free_graph(nodes: int, seed: int = 0, edges: int | None = None) -> Graph:
+    """Grow a Barabási–Albert graph, by default with two edges per new node, 2n − 4 edges in all.
 
     The initial graph is two nodes without an edge. The third node is connected to both; each later
     one is connected to two different nodes drawn with probability proportional to their degrees
     (the second draw is repeated until it differs). So n − 2 nodes add two edges each.
 
+    Parameters
+    ----------
+    nodes : int
+    seed : int
+    edges : int, optional
+        Number of edges, from n − 1 to 2n − 4. Each new node then adds one edge, which gives a tree;
+        the other edges join pairs drawn uniformly.
+
     Raises
     ------
     InputError
-        For fewer than three nodes.
+        For fewer than three nodes, or an impossible number of edges.
     """
     if nodes < 3:
         raise InputError(f"A scale-free graph needs at least 3 nodes; got {nodes}.")
     rng = generator(seed, "graph")
+    if edges is None:
+        return Graph(default_names(nodes), _attached(nodes, EDGES_PER_NEW_NODE, rng))
+    if not nodes - 1 <= edges <= max(nodes - 1, 2 * nodes - 4):
+        raise InputError(
+            f"A scale-free graph of {nodes:,} nodes can have {nodes - 1:,} to "
+            f"{max(nodes - 1, 2 * nodes - 4):,} edges; got {edges:,}."
+        )
+    joined = {(int(i), int(j)) for i, j in _attached(nodes, 1, rng)}
+    while len(joined) < edges:
+        i, j = sorted(rng.choice(nodes, size=2, replace=False).tolist())
+        joined.add((i, j))
+    return Graph(default_names(nodes), np.array(sorted(joined)))
+
+
+def _attached(nodes: int, per_node: int, rng: np.random.Generator) -> np.ndarray:
+    """Return the edges of new nodes to older ones, drawn in proportion to their degrees.
+
+    The first new node is joined to all nodes of the initial graph, `per_node` nodes.
+    """
     # Every node is listed once per edge: a uniform draw is proportional to the degree.
-    ends = np.empty(2 * EDGES_PER_NEW_NODE * (nodes - 2), dtype=np.int64)
-    edges = np.empty((EDGES_PER_NEW_NODE * (nodes - 2), 2), dtype=np.int64)
+    ends = np.empty(2 * per_node * (nodes - per_node), dtype=np.int64)
+    edges = np.empty((per_node * (nodes - per_node), 2), dtype=np.int64)
     filled = 0
-    for new in range(2, nodes):
-        targets: list[int] = [0, 1] if new == 2 else []
-        while len(targets) < EDGES_PER_NEW_NODE:
+    for new in range(per_node, nodes):
+        targets = list(range(per_node)) if new == per_node else []
+        while len(targets) < per_node:
             target = int(ends[rng.integers(filled)])
             if target not in targets:
                 targets.append(target)
@@ -99,7 +126,7 @@ def scale_free_graph(nodes: int, seed: int = 0) -> Graph:
             edges[filled // 2] = target, new
             ends[filled : filled + 2] = target, new
             filled += 2
-    return Graph(default_names(nodes), edges)
+    return edges
 
 
 def grid_graph(rows: int, columns: int) -> Graph:

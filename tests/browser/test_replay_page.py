@@ -154,7 +154,6 @@ def big_run(n: int, steps: int, edges_a_step: int) -> Any:
                 "activated": [[i, j, 0.01] for i, j in new],
                 "weights": [[i, j, float(rng.random())] for i, j in new],
                 "edges": t * edges_a_step,
-                "hubs": rng.integers(0, n, 20).tolist(),
                 "layout": rng.integers(0, 10000, 2 * n).tolist(),
                 "recall": None,
                 "precision": None,

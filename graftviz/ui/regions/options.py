@@ -15,7 +15,7 @@ from graftviz.ui.url_state import LinkReader, fingerprint_part, part, seed_optio
 GRID = "ising-grid"
 RUN = "run"  # the model of a run on the Grow page
 # Small enough to learn while the page waits.
-LEARNED = ("grid-8x8", "scale-free-60", "karate", "les-miserables", "survey", "digits-2")
+LEARNED = ("grid-8x8", "scale-free-40", "karate", "les-miserables", "survey", "digits-2")
 _DATA = {
     GRID: "Ising grid",
     **{key: f"Learned: {dataset_title(key)}" for key in LEARNED},

@@ -9,7 +9,7 @@ from graftviz.ranks.simulation import MOST_DRAWS, MOST_TRIALS, MOST_VARIABLES
 from graftviz.ui.url_state import seed_option
 
 # Small enough to rank all pairs at every step interactively.
-DATA = ("scale-free-60", "karate", "grid-8x8", "les-miserables", "digits-2")
+DATA = ("scale-free-60", "scale-free-40", "karate", "grid-8x8", "les-miserables", "digits-2")
 
 
 @dataclass(frozen=True)

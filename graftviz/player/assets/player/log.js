@@ -3,6 +3,16 @@
 import { format, lerp } from "../shared/core.js";
 import { countUpTo, EdgeLog, History } from "../shared/log.js";
 
+const LEAST_HUB_DEGREE = 3;
+
+/** Mask of hubs: nodes with at least 3 edges, and two standard deviations more than the mean. */
+function hubsOf(degrees) {
+  const mean = degrees.reduce((sum, d) => sum + d, 0) / degrees.length;
+  const variance = degrees.reduce((sum, d) => sum + (d - mean) ** 2, 0) / degrees.length;
+  const least = Math.max(LEAST_HUB_DEGREE, mean + 2 * Math.sqrt(variance));
+  return Uint8Array.from(degrees, (d) => d >= least);
+}
+
 export class RunLog extends EdgeLog {
   records = [null]; // by t; with holes after lost messages
   ready = 0; // the last step up to which all records are available
@@ -146,7 +156,6 @@ export class RunLog extends EdgeLog {
     const active = [];
     const degrees = new Uint16Array(this.n);
     const norms = new Float32Array(made);
-    const hubs = new Uint8Array(this.n);
     let topNorm = 0;
     let right = 0;
     let dropped = 0;
@@ -162,7 +171,7 @@ export class RunLog extends EdgeLog {
       if (this.isDropped(e, t)) dropped++;
       else if (this.truth) right += this.isTrue(this.sources[e], this.targets[e]);
     }
-    for (const hub of t ? this.records[t].hubs : []) hubs[hub] = 1;
+    const hubs = hubsOf(degrees);
     const count = active.length - dropped;
     const topDegree = degrees.reduce((a, b) => Math.max(a, b), 0);
     const snapshot = { t, count, active, degrees, norms, hubs, topNorm, topDegree, right, dropped, partial };

@@ -245,7 +245,9 @@ export const host = {
   place: (t) => ({ step: t > 0 ? t : null }),
   show(view, { run, header, step, feed, ghost, answer, stability, ghost_feed: ghostFeed }, before) {
     if (run !== before) {
-      const load = (some) => view.load(some, { step: before === null ? step : null, playing: view.playing });
+      // A page that opens at the start plays by itself, unless motion is reduced.
+      const opening = { step, playing: step === 0 && !view.still };
+      const load = (some) => view.load(some, before === null ? opening : { playing: view.playing });
       // The run to compare with is completed, or loaded first, so that it becomes the ghost.
       if (ghost && ghost.header.run !== before) load(ghost.header);
       if (ghost) view.feed(ghost.feed);

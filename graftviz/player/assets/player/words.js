@@ -47,8 +47,9 @@ export class WordsPanel {
 
   beginning(log, ended) {
     if (ended) return "";
-    const { start, rows } = log.header;
-    return `No edges yet: all variables are independent. Press play. Objective ${format(start.objective)}, ${plural(rows.train, "training row")}.`;
+    const { n, header: { rows, truth } } = log;
+    const known = truth ? " Dotted: the true edges, from which the rows were drawn; the learner does not use them." : "";
+    return `Each circle is one of the ${integer(n)} variables of a table with ${plural(rows.train, "training row")}. Step by step, edges are added between variables that depend on each other; first there are none.${known}`;
   }
 
   describeOutcome(log, ended) {
@@ -65,6 +66,7 @@ export class WordsPanel {
       h("p", {}, this.terms.link(outcome.stop_reason)),
       isSaid ? null : h("p", {}, this.terms.link(certificateWords(outcome.certificate))),
       outcome.certificate.screening && h("p", {}, this.terms.link(outcome.certificate.screening)),
+      outcome.path && h("p", {}, this.terms.link(outcome.path)),
       droppedWords(log) && h("p", { dir: "auto" }, droppedWords(log)),
       h("p", { class: "gv-trust" }, this.terms.link(trustWords(outcome, log.header.objective))));
   }
