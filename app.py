@@ -7,7 +7,7 @@ import streamlit as st
 from graftviz.serving.limits import limits
 from graftviz.ui.boundary import page_boundary
 from graftviz.ui.server import announced, middleware, pages_start
-from graftviz.ui.teaching import follow_teaching, show_presenter
+from graftviz.ui.teaching import follow_teaching, show_guide, show_presenter
 from graftviz.ui.visits import register_visit
 
 ASSETS = Path(__file__).parent / "graftviz" / "ui" / "assets"
@@ -42,5 +42,6 @@ elif __name__ == "__main__":
         limits()  # shows errors in the limits, if any
         follow_teaching()
         show_presenter()
+        show_guide()
         register_visit()
         page.run()

@@ -181,19 +181,43 @@ def press(app: AppTest, key: str) -> None:
     next(button for button in app.button if button.key == key).click().run()
 
 
-def begins_tour(app: AppTest) -> bool:
+def guide_of(app: AppTest) -> dict[str, Any] | None:
+    """Return the lesson that the browser gets, or None."""
     parts = [part.proto for part in app.get("bidi_component")]
-    (tour,) = (part for part in parts if part.component_name.endswith("graftviz_tour"))
-    return json.loads(tour.json)["start"]
+    found = [part for part in parts if part.component_name.endswith("graftviz_guide")]
+    return json.loads(found[0].json) if found else None
 
 
-def test_that_an_address_asked_for_the_tour_is_not_forgotten_with_its_button() -> None:
-    assert not begins_tour(open_page("", data="karate"))
-    app = open_page("", data="karate", tour="1")
-    assert begins_tour(app)
-    app.switch_page("pages/lessons.py").run()
-    app.switch_page("pages/grow.py").run()
-    assert begins_tour(app), "the browser begins it once"
+@pytest.mark.parametrize("page", ["", "race", "lessons"])
+def test_a_lesson_of_the_address_is_shown_on_every_page_and_stays_in_the_address(page: str) -> None:
+    assert guide_of(open_page(page)) is None
+    app = open_page(page, lesson="alpha.2")
+    guide = guide_of(app)
+    assert guide is not None
+    assert (guide["key"], guide["at"]) == ("alpha", 1)
+    assert query_of(app)["lesson"] == "alpha.2"
+    assert not app.warning
+
+
+@pytest.mark.parametrize("lesson", ["flying", "alpha.x", "alpha.0.0", "", "'" * 5000])
+def test_an_unknown_lesson_is_a_sentence(lesson: str) -> None:
+    app = open_page("", lesson=lesson)
+    assert guide_of(app) is None
+    assert "There is no lesson" in app.warning[0].value
+    assert len(app.warning[0].value) < 500
+    assert "lesson" not in query_of(app)
+
+
+def test_the_tour_begins_again_whenever_its_button_is_pressed() -> None:
+    app = open_page("", data="karate")
+    press(app, "tour")
+    first = guide_of(app)
+    press(app, "tour")
+    second = guide_of(app)
+    assert first is not None
+    assert second is not None
+    assert first["key"] == second["key"] == "tour"
+    assert first["begin"] != second["begin"]
 
 
 def test_an_address_that_is_a_moment_old_does_not_bring_the_mode_back() -> None:

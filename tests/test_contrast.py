@@ -251,3 +251,11 @@ def test_what_may_share_a_colour_differs_in_form() -> None:
     assert 'kind === "wrong" ? [dash, gap] : []' in EDGES
     assert re.search(r"edges: leaving, .*dash: \[7, 5\]", PRUNE)
     assert "crosses: leaving" in PRUNE
+
+
+def test_every_colour_of_the_palette_has_one_documented_meaning() -> None:
+    page = (ROOT / "docs/accessibility.md").read_text(encoding="utf-8")
+    table = page.partition("## Meanings of colours")[2].partition("##")[0]
+    listed = re.findall(r"`(\w+)`", "".join(re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)))
+    defined = re.findall(r"(\w+): \[", CORE.partition("ON_LIGHT = {")[2].partition("};")[0])
+    assert sorted(listed) == sorted(defined)

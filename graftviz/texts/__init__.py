@@ -6,8 +6,8 @@ file                contents
 pages/PAGE.md       first paragraph: headline of a page; the rest: its explanation
 keys.md             keys of the player; replaces ``{keys}`` in a page's file
 glossary.toml       terms, by key
-lessons.toml        lessons, by key
-tour.toml           stops of the tour, by key
+lessons.toml        lessons and the tour, by key
+labels.toml         short texts of controls, by part
 ==================  ================================================================
 
 A translation is another folder with the same files and keys.

@@ -1,4 +1,4 @@
-"""The Lessons page: each lesson with its links and questions, and the glossary below."""
+"""The Lessons page: lessons beside the app, their sheets for teachers, and the glossary below."""
 
 from __future__ import annotations
 
@@ -7,10 +7,21 @@ from urllib.parse import parse_qsl, urlencode
 
 import streamlit as st
 
+from graftviz.experiments.html_page import html_page
 from graftviz.narrative.glossary import GLOSSARY, Term
-from graftviz.narrative.lessons import LESSONS, Lesson
-from graftviz.ui.teaching import ON, TOUR, teaching_query
+from graftviz.narrative.lessons import GUIDES, LESSONS, TOUR, Lesson
+from graftviz.narrative.teacher_sheet import begin_address, sheet_html
+from graftviz.ui.frame.header import PageFile, file_button
+from graftviz.ui.teaching import teaching_query
 from graftviz.wording import plain
+
+_PRINT = """
+table { border-collapse: collapse; width: 100%; font-size: 0.85em; }
+th, td { border: 1px solid #aab; padding: 4px 8px; text-align: left; vertical-align: top; }
+td:first-child { white-space: nowrap; }
+tr { break-inside: avoid; }
+@page { size: landscape; margin: 12mm; }
+"""
 
 
 def address_of(view: str, more: Mapping[str, str]) -> str:
@@ -20,33 +31,35 @@ def address_of(view: str, more: Mapping[str, str]) -> str:
 
 
 def show_overview() -> None:
-    """Show the introduction and a link to every lesson."""
+    """Show the introduction, and the link to the tour."""
+    count, minutes = len(LESSONS), sum(lesson.minutes for lesson in LESSONS)
     st.markdown(
-        "Each lesson opens the app in prepared states, in new tabs, with two questions. The "
-        "answers are collapsed; their numbers were computed in these states."
+        f"{count} lessons, {minutes} minutes in all. Each opens in a new tab with a card beside "
+        "the page: predict, try, and see whether the prediction was right. The address contains "
+        "the progress, so a link continues a lesson."
     )
-    entries = [f"[{plain(lesson.title)}](#{lesson.key})" for lesson in LESSONS]
-    st.markdown(" · ".join([*entries, "[Glossary](#glossary)"]))
-    address = address_of("", {TOUR: ON, **teaching_query()})
-    st.link_button("Start with the tour of the Grow page", address, key="lesson_tour")
+    tour = address_of(begin_address(GUIDES[TOUR]), teaching_query())
+    st.link_button("Begin with the tour of the page Grow", tour, key="lesson_tour")
 
 
 def show_lesson(lesson: Lesson) -> None:
-    """Show a lesson with its links and questions."""
+    """Show a lesson: its aim, its stops, the link that begins it, and the teacher's sheet."""
     st.header(lesson.title, anchor=lesson.key)
-    words, questions = st.columns([1, 1], gap="large")
-    with words:
-        st.markdown(plain(lesson.why))
-        with st.container(horizontal=True, gap="small", key=f"lesson_{lesson.key}"):
-            for place, view in enumerate(lesson.views):
-                address = address_of(view.address, teaching_query())
-                st.link_button(view.label, address, key=f"lesson_{lesson.key}_{place}")
-        st.markdown(f"**Look at:** {plain(lesson.look)}")
-    with questions:
-        for number, question in enumerate(lesson.questions, start=1):
-            st.markdown(f"**{number}.** {plain(question.question)}")
-            with st.expander("Answer", key=f"answer_{lesson.key}_{number}"):
-                st.markdown(plain(question.answer))
+    st.markdown(f"{plain(lesson.aim)} *{lesson.minutes} minutes.*")
+    with st.container(horizontal=True, gap="small", key=f"lesson_{lesson.key}"):
+        address = address_of(begin_address(lesson), teaching_query())
+        st.link_button("Begin", address, key=f"lesson_{lesson.key}_begin", type="primary")
+        file_button(_sheet(lesson), f"lesson_{lesson.key}_sheet", is_stretched=False)
+
+
+def _sheet(lesson: Lesson) -> PageFile:
+    """Return the file with the teacher's sheet of a lesson."""
+
+    def build() -> str:
+        footer = "graftviz: all numbers are the same on any machine"
+        return html_page(lesson.title, sheet_html(lesson), footer, width=1200, style=_PRINT)
+
+    return PageFile(f"{lesson.key}-teacher.html", "Teacher's sheet, to print", build)
 
 
 def show_glossary() -> None:

@@ -1,34 +1,41 @@
-"""Presenter mode, and the tour: parameters of the address on every page.
+"""Presenter mode, and the guide of a lesson or the tour: parameters of the address on every page.
 
 They are not settings of a page, whose state never receives them.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
+from graftviz.narrative.lessons import GUIDES, TOUR, guide_record
 from graftviz.ui.boundary import guarded
+from graftviz.wording import quoted
 
 _ASSETS = Path(__file__).parent / "assets"
 PRESENT = "present"
-TOUR = "tour"
+LESSON = "lesson"
 ON = "1"
 _IS_ON = "teaching.present"
 _SEEN = "teaching.seen"
-_TAKES_TOUR = "teaching.tour"
+_TOURS = "teaching.tours"
 
 
 def without_teaching(query: Mapping[str, str]) -> dict[str, str]:
     """Return the parameters of an address that are settings of its page."""
-    return {name: text for name, text in query.items() if name not in (PRESENT, TOUR)}
+    return {name: text for name, text in query.items() if name not in (PRESENT, LESSON)}
 
 
 def teaching_query() -> dict[str, str]:
     """Return the parameters that every address has besides the settings of its page."""
-    return {PRESENT: ON} if is_presenting() else {}
+    query = {PRESENT: ON} if is_presenting() else {}
+    lesson = st.query_params.get(LESSON)
+    return query if lesson is None else {**query, LESSON: lesson}
 
 
 def follow_teaching() -> None:
@@ -43,8 +50,6 @@ def follow_teaching() -> None:
     if value != st.session_state.get(_SEEN) and value is not None:
         present(value == ON)
     st.session_state[_SEEN] = value
-    if query.get(TOUR) == ON:
-        st.session_state[_TAKES_TOUR] = True
 
 
 def is_presenting() -> bool:
@@ -57,9 +62,35 @@ def present(on: bool) -> None:
     st.session_state[_IS_ON] = on
 
 
-def takes_tour() -> bool:
-    """Whether an address began the tour."""
-    return bool(st.session_state.get(_TAKES_TOUR, False))
+@cache
+def _guide() -> Any:
+    script = (_ASSETS / "guide.js").read_text(encoding="utf-8")
+    return st.components.v2.component("graftviz_guide", js=script)
+
+
+def take_tour() -> None:
+    """Begin the tour."""
+    st.session_state[_TOURS] = st.session_state.get(_TOURS, 0) + 1
+    st.query_params[LESSON] = TOUR
+
+
+def show_guide() -> None:
+    """Show the lesson of the address, or a sentence if there is no such lesson.
+
+    The guide runs in the browser only, which also writes the reached stop into the address.
+    """
+    text = st.query_params.get(LESSON)
+    if text is None:
+        return
+    found = re.fullmatch(r"([a-z-]+)(?:\.(\d{1,3}))?", text, re.ASCII)
+    if found is None or found[1] not in GUIDES:
+        known = ", ".join(GUIDES)
+        st.warning(f"There is no lesson {quoted(text)}; lessons are {known}.")
+        del st.query_params[LESSON]
+        return
+    key, stop = found[1], max(1, int(found[2] or 1))
+    begin = f"{key} {st.session_state.get(_TOURS, 0)}"
+    _guide()(key="guide", data={**guide_record(GUIDES[key]), "at": stop - 1, "begin": begin})
 
 
 def show_presenter() -> None:

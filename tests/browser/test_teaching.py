@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urljoin
 
 import pytest
 from waiting import eventually
 
-from graftviz.narrative.tour import tour_records
+from graftviz.narrative.lessons import GUIDES, LESSONS, TOUR, Lesson, Stop
+from graftviz.narrative.teacher_sheet import begin_address
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
-STOPS = tour_records()
 COMPILING = 400_000  # ms the very first start may take
 CARD, DONE = ".card", ".task.done"
 FOCUSED = """(() => {
@@ -27,64 +28,50 @@ def open_grow(page: Any, address: str, query: str = "?data=karate") -> None:
     page.locator(".gv-player .gv-body:not([hidden])").wait_for(timeout=COMPILING)
 
 
-def go_to(page: Any, stop: int) -> None:
-    while (title := page.inner_text(f"{CARD} h2")) != STOPS[stop]["title"]:
-        page.get_by_role("button", name="Next", exact=True).click()
-        eventually(page, lambda before=title: page.inner_text(f"{CARD} h2") != before)
+def begin(page: Any, address: str, guide: Lesson, more: str = "") -> None:
+    page.goto(f"{address}{begin_address(guide)}{more}")
+    page.locator(CARD).wait_for(timeout=COMPILING)
 
 
-def test_the_tour_stops_at_real_controls_and_notices_what_is_tried(
+def title(page: Any) -> str:
+    return str(page.inner_text(f"{CARD} h2"))
+
+
+def go_to(page: Any, stops: Sequence[Stop], to: int) -> None:
+    while (before := title(page)) != stops[to].title:
+        page.locator(".next").click()
+        eventually(page, lambda before=before: title(page) != before)
+
+
+def test_the_tour_notices_what_is_tried_and_leaves_keys_to_the_player(
     open_page: Any, address: str
 ) -> None:
+    stops = GUIDES[TOUR].stops
     page = open_page(1280, 720)
     open_grow(page, address)
-    page.get_by_role("button", name="Take the tour").click()
+    page.get_by_role("button", name="Tour", exact=True).click()
+    page.locator(CARD).wait_for()
     assert page.evaluate(FOCUSED) == "card"
-    assert page.inner_text(".count") == f"1 of {len(STOPS)}"
-    # The keys of the player work while the card has the focus.
     page.keyboard.press("Home")
     page.keyboard.press("ArrowRight")
     step = page.get_by_role("slider", name="Step", exact=True)
     eventually(page, lambda: step.get_attribute("aria-valuenow") == "1")
-    page.keyboard.press(" ")
-    page.get_by_role("button", name="Pause", exact=True).wait_for()
-    page.keyboard.press(" ")
-    assert page.inner_text(f"{CARD} h2") == STOPS[0]["title"]
-    # The light lies around the control and takes no click from it.
-    page.get_by_role("button", name="Play", exact=True).click()
     page.locator(DONE).wait_for()
-    page.get_by_role("button", name="Pause", exact=True).click()
-    go_to(page, 5)
+    assert title(page) == stops[0].title
+    go_to(page, stops, 5)
     slider = page.locator(".st-key-option-alpha input")
     for _ in range(5):
         slider.press("ArrowLeft")
     page.locator(DONE).wait_for()
-    # The run of the page has mounted the button anew; the tour goes on.
+    # The run of the page writes its address; the reached stop stays in it.
     eventually(page, lambda: "alpha=0.5" in page.evaluate("location.search"))
-    go_to(page, 6)
-    light, lit = page.locator(".light"), page.locator(".st-key-grow-tools")
-    # The page is laid out anew while its run goes on, and the light follows.
+    eventually(page, lambda: "lesson=tour.6" in page.evaluate("location.search"))
+    go_to(page, stops, 6)
+    light, lit = page.locator(".light"), page.locator(stops[6].lit)
     eventually(page, lambda: _covers(light.bounding_box(), lit.bounding_box()))
     page.keyboard.press("Escape")
     assert page.locator(CARD).count() == 0
-    assert page.evaluate(FOCUSED) == "Tour"
-
-
-def test_the_card_stays_under_the_finger(open_page: Any, address: str) -> None:
-    page = open_page(1280, 720, reduced_motion=True)
-    open_grow(page, address, "?data=karate&tour=1")
-    page.locator(CARD).wait_for()
-    go_to(page, 1)
-    # The card is placed in the next frames; the pointer waits until its button rests.
-    page.get_by_role("button", name="Next", exact=True).hover()
-    where = page.locator(CARD).bounding_box()
-    page.mouse.down()
-    page.set_viewport_size({"width": 1280, "height": 620})
-    page.wait_for_timeout(300)
-    assert page.locator(CARD).bounding_box() == where
-    page.mouse.up()
-    assert page.inner_text(f"{CARD} h2") == STOPS[2]["title"]
-    eventually(page, lambda: page.locator(CARD).bounding_box() != where)
+    eventually(page, lambda: "lesson" not in page.evaluate("location.search"))
 
 
 def _covers(light: dict[str, float], lit: dict[str, float]) -> bool:
@@ -96,20 +83,74 @@ def _covers(light: dict[str, float], lit: dict[str, float]) -> bool:
     )
 
 
-def test_on_a_phone_the_tour_shows_the_way_to_the_side_bar_and_ends_with_the_page(
-    open_page: Any, address: str
-) -> None:
+def test_on_a_phone_the_tour_shows_the_way_to_the_side_bar(open_page: Any, address: str) -> None:
     page = open_page(390, 844, dark=True, reduced_motion=True)
-    open_grow(page, address, "?data=karate&tour=1")
-    page.locator(CARD).wait_for()
-    go_to(page, 5)
+    begin(page, address, GUIDES[TOUR])
+    go_to(page, GUIDES[TOUR].stops, 5)
     eventually(page, lambda: "Open the side bar" in page.inner_text(CARD))
     page.get_by_test_id("stExpandSidebarButton").click()
     eventually(page, lambda: "Open the side bar" not in page.inner_text(CARD))
     box = page.locator(CARD).bounding_box()
     assert box["x"] >= 0
     assert box["x"] + box["width"] <= 390
-    assert "tour" not in page.evaluate("location.search")
+    assert box["y"] > 844 / 2
+
+
+def test_a_lesson_asks_then_shows_and_continues_from_its_link(open_page: Any, address: str) -> None:
+    lesson = GUIDES["step"]
+    first, second, third = lesson.stops
+    page = open_page(1400, 900)
+    begin(page, address, lesson)
+    page.locator(".gv-player .gv-body:not([hidden])").wait_for(timeout=COMPILING)
+    choice, reveal = page.locator(".choices button"), page.locator(".reveal")
+    assert not page.locator(".task").is_visible(), "first the prediction"
+    choice.nth(1 - first.right).click()
+    assert page.locator(".task").inner_text() == first.wish
+    assert not reveal.is_visible()
+    page.keyboard.press("ArrowRight")
+    reveal.wait_for()
+    assert first.reveal in reveal.inner_text()
+    assert "Not as predicted" in reveal.inner_text()
+    assert choice.nth(first.right).get_attribute("class") == "right"
+    # The card covers nothing of the page.
+    graph, card = (page.locator(name).bounding_box() for name in (".gv-stage", CARD))
+    assert graph["x"] + graph["width"] <= card["x"]
+    go_to(page, lesson.stops, 2)
+    eventually(page, lambda: "lesson=step.3" in page.evaluate("location.search"))
+    page.reload()
+    page.locator(CARD).wait_for(timeout=COMPILING)
+    assert title(page) == third.title
+    choice.nth(third.right).click()
+    page.locator(".gv-player .gv-body:not([hidden])").wait_for(timeout=COMPILING)
+    page.keyboard.press("End")
+    reveal.wait_for()
+    assert "As predicted" in reveal.inner_text()
+    assert second.reveal not in reveal.inner_text()
+
+
+@pytest.mark.parametrize("key", [lesson.key for lesson in LESSONS])
+def test_the_controls_of_a_lesson_are_on_its_page(open_page: Any, address: str, key: str) -> None:
+    lesson = GUIDES[key]
+    page = open_page(1400, 900, reduced_motion=True)
+    begin(page, address, lesson)
+    for number, stop in enumerate(lesson.stops, 1):
+        assert title(page) == stop.title
+        if stop.opens:
+            page.locator("a.open").click()
+            eventually(page, lambda stop=stop: stop.opens.partition("?")[2] in page.url, 60_000)
+            page.locator(CARD).wait_for(timeout=COMPILING)
+            assert title(page) == stop.title
+        if stop.lit:
+            page.locator(".light:not([hidden])").wait_for(timeout=60_000)
+        if number < len(lesson.stops):
+            go_to(page, lesson.stops, number)
+
+
+def test_an_unknown_lesson_is_one_sentence(open_page: Any, address: str) -> None:
+    page = open_page(1280, 720)
+    page.goto(f"{address}?lesson=flying")
+    page.get_by_text("There is no lesson 'flying'").wait_for(timeout=COMPILING)
+    assert page.locator(CARD).count() == 0
 
 
 def test_presenter_mode_goes_along_and_ends_with_escape(open_page: Any, address: str) -> None:
@@ -134,15 +175,14 @@ def test_presenter_mode_goes_along_and_ends_with_escape(open_page: Any, address:
         page.set_viewport_size({"width": width, "height": 720})
         page.get_by_role("button", name="Leave").click(trial=True)
     page.get_by_role("link", name="Lessons", exact=True).click()
-    page.get_by_role("heading", name="What α does").wait_for()
+    page.get_by_role("heading", name="Red edges").wait_for()
     eventually(page, lambda: "present=1" in page.evaluate("location.search"))
-    tour = page.get_by_role("link", name="Start with the tour").get_attribute("href")
+    tour = page.get_by_role("link", name="Begin with the tour").get_attribute("href")
     page.goto(urljoin(page.url, tour))
     page.locator(CARD).wait_for()
-    eventually(page, lambda: "tour" not in page.evaluate("location.search"))
-    page.reload()
     page.locator(".gv-player .gv-body:not([hidden])").wait_for()
     assert page.evaluate(size) == f"{1.35 * usual:g}px"
+    page.keyboard.press("Escape")
     assert page.locator(CARD).count() == 0
     page.keyboard.press("Escape")
     eventually(page, lambda: page.evaluate(size) == f"{usual:g}px")

@@ -27,8 +27,8 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _MOST_BYTES = 64_000_000  # of one message; a server's own limit is 200 MB
 _TRIGGER = "$$STREAMLIT_INTERNAL_KEY_{}__events"
 _REMEMBERED = 12  # messages; a browser forgets them after two runs of the page
-# Component of a view; not its script, and not that of the tour.
-_VIEW = re.compile(r"graftviz_(?!tour$|.*_library$)")
+# Component of a view; not its script, and not that of the guide.
+_VIEW = re.compile(r"graftviz_(?!guide$|.*_library$)")
 
 
 class Wire:

@@ -174,8 +174,10 @@ def _show_help(text: str) -> None:
     st.markdown(text)
 
 
-def file_button(file: PageFile, key: str, *, is_quiet: bool = False) -> None:
-    """Show a button as wide as its place; pressing it runs nothing else of the page.
+def file_button(
+    file: PageFile, key: str, *, is_quiet: bool = False, is_stretched: bool = True
+) -> None:
+    """Show a button that downloads a file; pressing it runs nothing else of the page.
 
     Parameters
     ----------
@@ -183,6 +185,8 @@ def file_button(file: PageFile, key: str, *, is_quiet: bool = False) -> None:
     key : str
     is_quiet : bool
         Whether the button has no border, unless it is that of the main file.
+    is_stretched : bool
+        Whether it is as wide as its place.
     """
     st.download_button(
         file.label,
@@ -191,7 +195,7 @@ def file_button(file: PageFile, key: str, *, is_quiet: bool = False) -> None:
         mimetypes.guess_type(file.name)[0] or "text/plain",
         key=key,
         type="primary" if file.is_main else "tertiary" if is_quiet else "secondary",
-        width="stretch",
+        width="stretch" if is_stretched else "content",
         on_click="ignore",
         disabled=file.disabled,
     )

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cache
-from pathlib import Path
-from typing import Any
-
 import streamlit as st
 
 from graftviz.learners.registry import learner_class
-from graftviz.narrative.tour import tour_records
 from graftviz.options import option_words
 from graftviz.ui.controls import PRESET, show_button
 from graftviz.ui.frame.header import Tool
@@ -23,10 +18,9 @@ from graftviz.ui.frame.panels import (
 from graftviz.ui.frame.view import PLAYER
 from graftviz.ui.grow.analysis import compare_tool, path_tool, stability_tool
 from graftviz.ui.grow.state import GrowState
-from graftviz.ui.teaching import takes_tour
+from graftviz.ui.teaching import take_tour
 from graftviz.ui.url_state import BEST
 
-_SCRIPT = Path(__file__).parent.parent / "assets" / "tour.js"
 AWAITING = (
     "The engine is being compiled, once per installation. This run is learned as soon as it is "
     "ready. Until then, the previous run is shown."
@@ -106,16 +100,6 @@ def tools(state: GrowState) -> list[Tool]:
     return [tool for tool in found if tool is not None]
 
 
-@cache
-def _component() -> Any:
-    return st.components.v2.component("graftviz_tour", js=_SCRIPT.read_text(encoding="utf-8"))
-
-
 def show_tour() -> None:
-    """Show the button of the tour, which runs in the browser only."""
-    _component()(
-        key="tour",
-        data={"stops": tour_records(), "start": takes_tour()},
-        width="content",
-        height="content",
-    )
+    """Show the button of the tour."""
+    show_button("Tour", "tour", take_tour, type="tertiary")
