@@ -24,8 +24,6 @@ FAILED = pytest.StashKey[bool]()
 PLAYER_STEPS = 40  # of the first run of `player_runs`
 ROOT = FOLDER.parent.parent
 COMPILING = 400_000  # ms the very first start may take
-# Streamlit looks for its own addresses below the page's first, and then where they are.
-ITS_OWN = "console: Failed to load resource: the server responded with a status of 404"
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
@@ -100,11 +98,8 @@ def open_page(request: pytest.FixtureRequest, pages: Pages) -> Iterator[PageFact
 
 
 @pytest.fixture
-def opener(open_page: PageFactory, address: str) -> Iterator[Callable[..., Callable[..., Any]]]:
-    """Make, of a page's usual query and what it shows in the end, the function that opens it.
-
-    The pages below the app's own address forgive what Streamlit itself does not find there.
-    """
+def opener(open_page: PageFactory, address: str) -> Callable[..., Callable[..., Any]]:
+    """Return a function from a page's usual query and what it shows to one that opens it."""
 
     def opener_of(usual: str, shows: str) -> Callable[..., Any]:
         def open_it(query: str = usual, **page_options: Any) -> Any:
@@ -115,8 +110,7 @@ def opener(open_page: PageFactory, address: str) -> Iterator[Callable[..., Calla
 
         return open_it
 
-    yield opener_of
-    open_page.troubles[:] = [t for t in open_page.troubles if not t.startswith(ITS_OWN)]
+    return opener_of
 
 
 @pytest.fixture

@@ -62,6 +62,10 @@ class Pages:
         self._unused.append(page)
 
 
+# Streamlit requests its own files below the address of a page first, and then at the root.
+ITS_OWN = "Failed to load resource: the server responded with a status of 404"
+
+
 class PageFactory:
     """Opens pages and remembers what went wrong in them.
 
@@ -112,7 +116,7 @@ class PageFactory:
         return page
 
     def _on_console(self, message: Any) -> None:
-        if message.type == "error":
+        if message.type == "error" and not message.text.startswith(ITS_OWN):
             self.troubles.append(f"console: {message.text}")
 
     def _on_dialog(self, dialog: Any) -> None:

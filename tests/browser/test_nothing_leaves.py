@@ -16,8 +16,6 @@ from waiting import eventually
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 COMPILING = 400_000  # ms the very first start may take
-# Streamlit looks for its own addresses below the page's first, and then where they are.
-ITS_OWN = "console: Failed to load resource: the server responded with a status of 404"
 VIEWS = {
     "race?data=karate": ".gv-race-body:not([hidden])",
     "reservoir?data=karate": ".js-plotly-plot",
@@ -94,16 +92,10 @@ def pages(driver: Any, network_log: Path) -> Iterator[Pages]:
     pages.browser.close()
 
 
-@pytest.fixture
-def work(open_page: Any) -> Iterator[Any]:
-    yield open_page
-    open_page.troubles[:] = [t for t in open_page.troubles if not t.startswith(ITS_OWN)]
-
-
 def test_every_page_at_work_turns_to_this_machine_only(
-    work: Any, address: str, tmp_path: Path
+    open_page: Any, address: str, tmp_path: Path
 ) -> None:
-    page = work()
+    page = open_page()
     table = tmp_path / "table.csv"
     table.write_text("a,b,c\n" + "0,0,1\n1,1,0\n0,0,0\n1,1,1\n" * 30)
     page.goto(f"{address}?data=karate")
@@ -131,7 +123,7 @@ def test_every_page_at_work_turns_to_this_machine_only(
     page.goto((tmp_path / "replay.html").as_uri())
     page.locator(".gv-player .gv-body:not([hidden])").wait_for()
     page.get_by_role("button", name="Play", exact=True).click()
-    asked = " ".join(work.requests)
+    asked = " ".join(open_page.requests)
     for part in ("ws://127.0.0.1", "_stcore/upload_file", "blob:", "/media/", "replay.html"):
         assert part in asked
 
