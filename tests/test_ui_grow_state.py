@@ -23,7 +23,7 @@ from graftviz.serving.scheduler import Scheduler
 from graftviz.ui import run_limits
 from graftviz.ui.frame import runs
 from graftviz.ui.frame.runs import SessionRun
-from graftviz.ui.frame.view import Mailbox
+from graftviz.ui.frame.view import Mailbox, share_of
 from graftviz.ui.grow import live, state as grow_state
 from graftviz.ui.grow.live import grow_message
 from graftviz.ui.grow.options import BranchPoint
@@ -263,3 +263,13 @@ def test_while_pages_are_busy_a_changed_run_is_computed_as_far_as_requested(
         grow_message(state, run, mail)
     assert run.computed >= 2
     pool.close()
+
+
+@pytest.mark.parametrize("value", [True, "0.5", -0.1, 1.1, float("nan"), None])
+def test_an_alpha_that_is_no_share_is_ignored(value: object) -> None:
+    assert share_of(value) is None
+
+
+@pytest.mark.parametrize("value", [0, 0.37, 1])
+def test_an_alpha_of_the_reservoir_is_a_share(value: float) -> None:
+    assert share_of(value) == value

@@ -14,10 +14,11 @@ from graftviz.model import zero_sum
 from graftviz.narrative.baselines import path_absence, tree_absence
 from graftviz.narrative.bounded import bounded_absence
 from graftviz.narrative.features import edge_words, feature_absence
-from graftviz.narrative.judging import activation_test, judge, score_of
+from graftviz.narrative.judging import activation_test, judge, rows_needed_words, score_of
 from graftviz.narrative.phrases import Absence, pair, plural, score, short
 from graftviz.narrative.pruning import exchange_absence
 from graftviz.narrative.steps import learner_at
+from graftviz.narrative.third_variable import explain_edge
 from graftviz.runs import Run
 from graftviz.trace import PASSED, VERDICT_WORDS, Step
 
@@ -141,6 +142,7 @@ def why_edge(run: Run, i: int, j: int, t: int) -> dict[str, Any]:
         "tests": _times_tested(run, i, j, since),
         "score_at_activation": float(chosen.score),
         "words": " ".join(words),
+        "why": explain_edge(run, history, i, j, t, activation_test(run, t)),
     }
 
 
@@ -171,19 +173,23 @@ def why_not(run: Run, i: int, j: int, t: int) -> dict[str, Any]:
         "last_test": why.last_test,
         "truth": _truth(run, i, j),
         "words": why.words,
+        "needs": why.needs,
     }
 
 
 def _tested(run: Run, _: Any, i: int, j: int, t: int) -> Absence:
     """Return the reason of a learner that tests pairs: the last test, and the score at step `t`."""
     test = activation_test(run, t)
-    judged = judge(score_of(run, history_at(run, t), i, j, t, test), test, t)
+    own = score_of(run, history_at(run, t), i, j, t, test)
+    judged = judge(own, test, t)
     tests = _tests(run, i, j, t)
     last = None
     if tests:
         t_last, score_last, verdict = tests[-1]
         last = {"t": t_last, "score": score_last, "verdict": VERDICT_WORDS[verdict]}
+    sizes, rows = run.table.cardinalities[[i, j]].tolist(), run.table.n_rows
     return judged._replace(
+        needs=rows_needed_words(own, test, sizes, rows) if _truth(run, i, j) else None,
         tests=_times_tested(run, i, j, t),
         last_test=last,
         words=f"{_reason(run, i, j, t, tests)} {judged.words}",

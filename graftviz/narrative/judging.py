@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,3 +73,78 @@ def judge(own: PairScore, test: ActivationTest, t: int) -> Absence:
         return Absence(value, test.lam, 0, words)
     words = f"{start}, {often}: {violation(is_significant, f'κ = {significance:g}')}."
     return Absence(multiple, significance, 0, words, "κ")
+
+
+class RowsNeeded(NamedTuple):
+    """Estimate of the number of rows with which a true edge would be found.
+
+    Attributes
+    ----------
+    rows : int
+        With two digits.
+    is_least : bool
+        Whether it is a lower bound, because the score is not above its noise.
+    """
+
+    rows: int
+    is_least: bool
+
+
+def rows_needed(score: float, noise: float, limit: float, freedom: int, rows: int) -> RowsNeeded:
+    """Estimate the number of rows with which the score of a dependent pair exceeds its limit.
+
+    With N rows, the mean of score² is δ² + ν²/N: δ is the score in the population, and ν/√N the
+    noise. Noise shrinks as 1/√N, and so does a limit that is a multiple of it, as λ of the page by
+    default, and κ. The result is the N at which the root mean square of the score exceeds the limit
+    by the standard deviation of the score, the noise in one of the table's directions: the N of
+    N (δ² + ν²/N) = (L + ν / √f)², where L/√N is the limit and f the number of directions. Such an
+    edge is found in most samples of N rows.
+
+    A δ that these rows do not show to be positive, δ² below one standard deviation of score², is
+    replaced by this deviation, √(2 / f) ν²/N; the result is then a lower bound.
+
+    Parameters
+    ----------
+    score, noise, limit : float
+        With the present number of rows, in one unit; noise > 0.
+    freedom : int
+        (s_i − 1) (s_j − 1), the directions in which the table of a pair varies.
+    rows : int
+    """
+    least = math.sqrt(2.0 / freedom) * noise**2
+    signal = score**2 - noise**2
+    needed = (limit + noise / math.sqrt(freedom)) ** 2 - noise**2
+    found = rows * max(needed, 0.0) / max(signal, least)
+    digits = max(math.floor(math.log10(found)) - 1, 0) if found >= 1.0 else 0
+    return RowsNeeded(max(math.ceil(found / 10**digits) * 10**digits, rows), signal < least)
+
+
+def rows_needed_words(
+    own: PairScore, test: ActivationTest, sizes: tuple[int, int], rows: int
+) -> str | None:
+    """Return why a true edge is not found, and the rows it needs; None if its score violates.
+
+    Parameters
+    ----------
+    own : PairScore
+    test : ActivationTest
+    sizes : pair of int
+        Numbers of states of both variables.
+    rows : int
+    """
+    value, multiple = own.value, own.multiple
+    if not value or not multiple:
+        return None
+    noise = value / multiple
+    limit = max(test.lam, test.significance * noise)
+    freedom = (sizes[0] - 1) * (sizes[1] - 1)
+    if value > limit:
+        return None
+    needed = rows_needed(value, noise, limit, freedom, rows)
+    about = "more than " if needed.is_least else "about "
+    text = f"Too weak for these rows: it needs {about}{needed.rows:,} rows; there are {rows:,}."
+    if needed.is_least:
+        text += " Its score is hardly above sampling noise."
+    if limit > test.lam:
+        return f"{text} The limit is κ times the noise, which shrinks as 1/√N."
+    return f"{text} The estimate assumes a λ that shrinks with the noise, as 1/√N."

@@ -108,6 +108,8 @@ class Absence(NamedTuple):
         Name of the threshold.
     last_test : dict or None
         Step, score and verdict of the last test, of learners that test pairs.
+    needs : str or None
+        Number of rows with which a true edge would be found, as a sentence.
     """
 
     score: float | None
@@ -116,6 +118,7 @@ class Absence(NamedTuple):
     words: str
     symbol: str = "λ"
     last_test: dict[str, Any] | None = None
+    needs: str | None = None
 
     @property
     def violates(self) -> bool:

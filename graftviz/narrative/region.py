@@ -143,10 +143,16 @@ def _exact(model: PairwiseMRF, i: int, whole: Beliefs) -> np.ndarray | None:
     """Return the exact marginal if it is cheap."""
     if whole.log_partition_is == "exact":
         return whole.node[i]
+    tree = cheap_tree(model)
+    return None if tree is None else tree.node(i)
+
+
+def cheap_tree(model: PairwiseMRF) -> JunctionTree | None:
+    """Return the junction tree of a model if exact inference takes milliseconds, else None."""
     if model.n_variables > _FEW_VARIABLES:
         return None
-    plan = plan_elimination(model)
-    return JunctionTree(model).node(i) if plan.total_entries <= _AFFORDABLE else None
+    is_cheap = plan_elimination(model).total_entries <= _AFFORDABLE
+    return JunctionTree(model) if is_cheap else None
 
 
 def _verdict(model: PairwiseMRF, found: _Answered, tolerance: float) -> tuple[str, str]:

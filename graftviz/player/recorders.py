@@ -23,8 +23,9 @@ from graftviz.player.records import answer, outcome_record, run_header, step_rec
 from graftviz.racing import Course, course_of, rehearse
 from graftviz.runs import Branch, Result, Run
 
-KEPT = 256  # answers with a region
+KEPT = 256  # answers that need inference
 COMPILING = "Compiling the engine for regions; try again in a minute."
+_INFERRED = ("region", "effect")  # parts of answers that need inference
 # Set by the warm-up of the app: earlier queries would make the page wait for the compiler.
 compiled = threading.Event()
 
@@ -160,12 +161,15 @@ class RunRecorder(Recorder):
         return outcome_record(self.run) or {}
 
     def answer(self, question: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Answer a query of the player; answers with a region are cached."""
-        if "region" not in question:
+        """Answer a query of the player; answers that need inference are cached."""
+        if not any(part in question for part in _INFERRED):
             return answer(self.run, question)
         if not compiled.is_set():
-            plain = {key: value for key, value in question.items() if key != "region"}
-            return {**answer(self.run, plain), "region": {"error": COMPILING, "again": True}}
+            plain = {key: value for key, value in question.items() if key not in _INFERRED}
+            late = {
+                part: {"error": COMPILING, "again": True} for part in _INFERRED if part in question
+            }
+            return {**answer(self.run, plain), **late}
         # The last step is about the final fit once the run has ended.
         return self._answer(json.dumps(question, sort_keys=True), self.run.outcome is not None)
 

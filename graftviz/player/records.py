@@ -26,6 +26,7 @@ from graftviz.narrative import (
     why_edge,
     why_not,
 )
+from graftviz.narrative.effect import activation_effect
 from graftviz.narrative.features import counts_of
 from graftviz.narrative.judging import activation_test
 from graftviz.narrative.phrases import score_line
@@ -217,7 +218,8 @@ def answer(run: Run, question: Mapping[str, Any]) -> dict[str, Any]:
 
     A request for a node may have the key ``region`` with the settings of
     :func:`~graftviz.narrative.region.certified_region`; if the region cannot be computed, the
-    result holds the error message instead.
+    result holds the error message instead. A request for an edge that step t activated may have the
+    key ``effect`` with a true value, for :func:`~graftviz.narrative.effect.activation_effect`.
 
     Raises
     ------
@@ -234,6 +236,8 @@ def answer(run: Run, question: Mapping[str, Any]) -> dict[str, Any]:
     elif kind in explain:
         places = (_index(question, "i"), _index(question, "j"), _index(question, "t"))
         facts = explain[kind](run, *places)
+        if kind == "edge" and question.get("effect") is True:
+            facts["effect"] = activation_effect(run, *places)
     else:
         raise InputError("The kind of a request must be node, edge or pair.")
     plain: dict[str, Any] = rounded(facts)

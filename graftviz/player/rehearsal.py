@@ -205,7 +205,7 @@ def _rehearse(learner: Learner, *, knows_truth: bool) -> None:
 
 
 def _rehearse_certified() -> None:
-    """Grow a few certified regions; until this is done, the player waits for them."""
+    """Grow certified regions, and compute effects; until this is done, the player waits."""
     learner = BestChoice(preset=PAGE_PRESET, lam=1e-6, lam2=0.01)  # that leaves no pair out
     run = Run(small_data().table, learner)
     try:
@@ -215,6 +215,9 @@ def _rehearse_certified() -> None:
             for i in range(run.table.n_variables):
                 wish = {"cut": cut, "tolerance": SMALLEST_TOLERANCE}
                 answer(run, {"kind": "node", "i": i, "t": t, "region": wish})
+        for t, step in enumerate(run.steps, start=1):
+            i, j, _ = step.activated[0]
+            answer(run, {"kind": "edge", "i": i, "j": j, "t": t, "effect": True})
     finally:
         compiled.set()
 

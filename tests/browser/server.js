@@ -5,6 +5,8 @@ const server = {
   asked: [],
   moved: [],
   branched: [],
+  switched: 0, // to the preset best
+  alphas: [], // chosen on the reservoir
   delay: 20, // ms
   limit: 400, // records per message
   lose: 0, // requests to swallow
@@ -38,6 +40,8 @@ const player = GraftvizPlayer.mount(document.getElementById("player"), {
   },
   moved(t) { server.moved.push(t); },
   branch(t) { server.branched.push(t); },
+  best() { server.switched += 1; },
+  alpha(value) { server.alphas.push(value); },
 });
 globalThis.player = player;
 globalThis.server = server;

@@ -126,6 +126,45 @@ def test_alpha_learns_the_run_again_beside_a_ghost(grow: Any) -> None:
     eventually(page, lambda: re.search(r"converged|finished", position(page)))
 
 
+def test_dragging_the_threshold_changes_alpha_in_the_side_bar(grow: Any) -> None:
+    page = grow("?data=karate&step=2")
+    handle = page.locator(".gv-threshold")
+    eventually(page, handle.bounding_box)
+    box = handle.bounding_box()
+    x, y = box["x"] + box["width"] - 15, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x, y + 25, steps=4)
+    alpha = float(handle.get_attribute("aria-valuenow"))
+    assert alpha < 0.75
+    assert "would be activated" in page.inner_text(".gv-trial")
+    page.mouse.up()
+    eventually(page, lambda: f"α {alpha:g} " in heading(page) + " ")
+    slider = page.get_by_test_id("stSlider").first
+    eventually(page, lambda: f"{alpha:.2f}" in slider.inner_text())
+    eventually(page, lambda: f"alpha={alpha:g}" in page.evaluate("location.search"))
+    assert step(page) == 2
+
+
+def test_a_false_edge_is_explained_and_best_shows_as_many_edges(grow: Any) -> None:
+    page = grow("?data=scale-free-60&step=60")
+    eventually(page, lambda: step(page) == 60)
+    edges = int(re.search(r"(\d+) edges", position(page)).group(1))
+    fields = page.locator(".gv-ask input")
+    fields.nth(0).fill("x9")
+    fields.nth(1).fill("x14")
+    press(page, "Why (not)?")
+    page.locator(".gv-why").wait_for()
+    assert "correlated through" in page.inner_text(".gv-why")
+    press(page, "See it with pseudo-likelihood")
+    eventually(page, lambda: "preset best" in heading(page))
+
+    def shown() -> int:
+        return int(re.search(r"(\d+) edges", position(page)).group(1))
+
+    eventually(page, lambda: edges <= shown() < edges + 20)
+
+
 def test_one_click_shows_best_beside_the_paper_and_one_goes_back(grow: Any) -> None:
     page = grow()
     to_the_end(page)

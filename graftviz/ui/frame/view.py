@@ -162,3 +162,10 @@ def whole_number(value: object, default: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return default
     return int(max(0, min(_MAX_COUNT, value)))
+
+
+def share_of(value: object) -> float | None:
+    """Return a number from 0 to 1 the browser sent; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 <= value <= 1.0:
+        return None
+    return float(value)

@@ -14,8 +14,9 @@ from graftviz.serving.scheduler import foreground
 from graftviz.ui.boundary import bounded
 from graftviz.ui.frame.jobs import EVERYTHING
 from graftviz.ui.frame.runs import SessionRun
-from graftviz.ui.frame.view import PLAYER, Mailbox, json_object, whole_number
+from graftviz.ui.frame.view import PLAYER, Mailbox, json_object, share_of, whole_number
 from graftviz.ui.grow.analysis import stability_json
+from graftviz.ui.grow.options import option_names
 from graftviz.ui.grow.state import GrowState
 from graftviz.wording import plain
 
@@ -46,6 +47,19 @@ def live_player(state: GrowState) -> None:
             state.begin_branch(whole_number(wish.get("t"), 0))
         return is_of_run
 
+    def best(wish: Mapping[str, Any]) -> bool:
+        may_compare = wish.get("run") == run.token and state.can_compare
+        if may_compare:
+            state.choose("compare", True)
+        return may_compare
+
+    def alpha(wish: Mapping[str, Any]) -> bool:
+        value = share_of(wish.get("value"))
+        may_change = wish.get("run") == run.token and "alpha" in option_names(state.choice.learner)
+        if may_change and value is not None:
+            state.choose("alpha", value)
+        return may_change
+
     def moved(place: Mapping[str, Any]) -> None:
         if place.get("run") == run.token:
             state.values["step"] = whole_number(place.get("t"), 0)
@@ -56,6 +70,8 @@ def live_player(state: GrowState) -> None:
             "ask": lambda question: setattr(mail, "question", question),
             "ghost": lambda need: setattr(mail, "ghost_need", need),
             "branch": branch,
+            "best": best,
+            "alpha": alpha,
             "moved": moved,
         },
         lambda: run.ended and state.check_step(run.computed),

@@ -2,7 +2,7 @@
 
 import { boundText, Choice, h, isolated, remembered, replaceChildren, shorten } from "../shared/core.js";
 import { BoundChart } from "./bound_chart.js";
-import { barPart, bars, meter } from "./inspector.js";
+import { barPart, bars, meter } from "./bars.js";
 
 const REGION_CUTS = [
   ["drop", "dropped", "Edges that leave the region are dropped"],

@@ -75,7 +75,9 @@ export class EdgeLayer {
   /** Layers of the edges at a moment `p` between step `before` and the shown one. */
   layers(palette, p, before) {
     const { log, view } = this;
-    const { now, show, region, app: { selection } } = view;
+    const { now, show, region, app: { selection, reservoir } } = view;
+    const tried = reservoir.trial;
+    const way = new Set(this.path?.edges.map(([i, j]) => log.key(i, j)));
     const gone = [];
     const steady = [];
     this.fresh = [];
@@ -85,11 +87,13 @@ export class EdgeLayer {
       const isDropped = log.isDropped(e, now.t);
       if (isDropped || (log.died[e] >= before && log.died[e] <= now.t)) gone.push(e);
       if (isDropped || log.died[e] <= now.t) continue;
+      // While another threshold is tried, the picture is that of before the choice, with the edges it would activate.
+      if (tried && log.born[e] === now.t) continue;
       // Highlighted while it appears or gets a feature and while that step is shown, fading with the next one.
       if (log.grewAt(e, now.t) >= before) this.fresh.push(e);
       if (log.born[e] <= before) steady.push(e);
     }
-    const isNear = (e) => region.holds(e) ?? (!selection || this.touches(e, selection));
+    const isNear = (e) => region.holds(e) ?? (!selection || this.touches(e, selection) || way.has(log.key(...this.pair(e))));
     const level = (e) => Math.round(this.width(e) * WIDTH_LEVELS);
     // Edges of one look are drawn at once.
     const look = (e) => (((64 * EDGE_KINDS.indexOf(this.kindOf(e)) + Math.min(level(e), 63)) * 2 + isNear(e)) * 2 + log.isPartial(e, now.t)) * (SURE_LEVELS + 1) + this.sureness(e);
@@ -98,7 +102,31 @@ export class EdgeLayer {
       const [e] = edges;
       return this.look(palette, edges, level(e) / WIDTH_LEVELS, (isNear(e) ? ACTIVE : ASIDE) * this.opacity(this.sureness(e)));
     });
-    return [steadies, gone.map((e) => this.leaving(palette, e, p, before)), this.fresh.map((e) => this.arriving(palette, e, p, before)), this.chosen(palette)];
+    return [steadies, gone.map((e) => this.leaving(palette, e, p, before)), this.fresh.map((e) => this.arriving(palette, e, p, before)),
+      this.lightPath(palette), tried && this.trial(palette, tried), this.chosen(palette)];
+  }
+
+  /** The path that explains the selected edge, as {edges, isTrue}; null without one. */
+  get path() {
+    const { app } = this.view;
+    const found = app.selection && app.questions.find();
+    const why = app.selection?.j !== undefined && app.questionKind(app.selection) === "edge" ? found?.answer.why : null;
+    return why ? { third: why.third, isTrue: why.known, edges: why.path.slice(1).map((j, k) => [why.path[k], j]) } : null;
+  }
+
+  /** Edges of that path: true ones in their colour, dotted where they are not active. */
+  lightPath(palette) {
+    const { path } = this;
+    if (!path) return [];
+    const [active, missing] = [[], []];
+    for (const pair of path.edges) (this.log.edgeAt(...pair, this.view.now.t) >= 0 ? active : missing).push(pair);
+    const line = palette[path.isTrue ? "right" : "plain"];
+    return [{ edges: path.edges, line, alpha: 0.25, width: 13, cap: "round" }, { edges: active, line, width: 5 }, { edges: missing, line, width: 4, dash: [2, 5] }];
+  }
+
+  /** Edges that another threshold would activate, and those it would skip as they share a variable with one. */
+  trial(palette, { taken, skipped }) {
+    return [{ edges: skipped, line: palette.muted, width: 3, dash: [7, 5] }, lit(palette, { edges: taken, width: 6 })];
   }
 
   /** The edges that are drawn of steady ones: in sight, and not too weak; those of a selection in any case. */

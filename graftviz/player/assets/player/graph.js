@@ -202,7 +202,7 @@ export class GraphView extends Graph {
     }
     rest.sort((a, b) => weight(b) - weight(a) || a - b);
     return { names: [...near, ...rest],
-      always: [this.hover, selection?.i ?? -1, selection?.j ?? -1].filter((i) => i >= 0), longest: 20,
+      always: [this.hover, selection?.i ?? -1, selection?.j ?? -1, this.edges.path?.third ?? -1].filter((i) => i >= 0), longest: 20,
       spots: (i, half) => this.beside(i, half, now.hubs[i] ? unit * 0.35 + 4 : 3) };
   }
 

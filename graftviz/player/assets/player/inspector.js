@@ -1,6 +1,8 @@
 // The selected node, edge or pair at the shown step: data of the log at once, then the full answer.
 
-import { button, clamp, css, diverging, format, formatBeside, h, icon, integer, isolated, luminance, pairWords, plural, replaceChildren, shorten, tickText } from "../shared/core.js";
+import { button, css, diverging, format, formatBeside, h, icon, integer, isolated, luminance, pairWords, plural, replaceChildren, shorten, tickText } from "../shared/core.js";
+import { bars, meter } from "./bars.js";
+import { effectView, whyView } from "./reasons.js";
 
 let inspectors = 0;
 
@@ -58,8 +60,13 @@ export class InspectorPanel {
     app.region.describe();
     if (!selection) {
       this.heading.replaceChildren();
+      const { subject } = app;
+      const effect = app.questions.find()?.answer.effect;
+      const link = subject && effect?.cells && h("button", { type: "button", class: "gv-link", title: "Inspect this edge",
+        click: () => app.selectPair(subject.i, subject.j) }, pairWords([subject.i, subject.j].map((i) => log.name(i)), 30));
       replaceChildren(this.body, h("p", { class: "gv-muted" },
-        "Click a node or an edge. Shift-click a second node to see why there is, or is not, an edge."));
+        "Click a node or an edge. Shift-click a second node to see why there is, or is not, an edge."),
+        link && h("p", {}, h("b", {}, "New in this step: "), link), link && effectView(effect));
       return;
     }
     this.message.textContent = "";
@@ -87,22 +94,6 @@ function heading(content, ...tags) {
 }
 
 const truthTag = (truth) => (truth === true ? "true edge" : truth === false ? "not a true edge" : null);
-
-/** A part of a horizontal bar from one share to another, or a tick at one. */
-export function barPart(kind, from, to) {
-  const part = h("i", { class: kind });
-  const [low, high] = [from, to ?? from].map((share) => 100 * clamp(share, 0, 1));
-  part.style.left = `${low}%`;
-  if (to !== undefined) part.style.width = `${high - low}%`;
-  return part;
-}
-
-/** A horizontal bar of the given share, optionally with a tick at another one. */
-export const meter = (share, tick) => h("span", { class: "gv-meter", "aria-hidden": "true" },
-  barPart("gv-meter-bar", 0, share), tick === undefined ? null : barPart("gv-meter-tick", tick));
-
-/** Bars with names and numbers: rows of [name, bar, number]. */
-export const bars = (title, rows) => [h("h4", {}, title), h("div", { class: "gv-bars-rows" }, rows.flat())];
 
 const barsOf = (title, rows) => h("div", { class: "gv-bars" }, bars(title, rows));
 
@@ -140,7 +131,9 @@ function edgeView(facts, app) {
       facts.tests !== undefined && `tested ${plural(facts.tests, "time")}`, truthTag(facts.truth),
       foundTag(facts, app.log), featuresTag(facts), facts.again && "came back", facts.dropped && "removed by the final fit"),
   ];
+  if (facts.why) parts.push(...whyView(facts, app));
   if (facts.words) parts.push(h("p", { dir: "auto" }, facts.words));
+  if (facts.effect?.cells && facts.since === facts.t) parts.push(effectView(facts.effect));
   if (facts.weights) {
     const lists = ["attract", "repel"].map((kind) => pairList(kind, facts[kind]));
     parts.push(h("div", { class: "gv-columns" }, heatMap(facts, app.palette), h("div", {}, lists)));
@@ -195,6 +188,7 @@ function pairView(facts, app) {
       h("span", {}, `score in step ${facts.scored ?? facts.t} `, h("b", {}, hasThreshold ? formatBeside(score, threshold) : format(score)),
         hasThreshold ? ` · tick: ${facts.symbol ?? app.log.limitAt(facts.t).symbol} = ${tickText(threshold)} (${verdict})` : "")));
   }
+  if (facts.needs) parts.push(h("p", { class: "gv-needs" }, facts.needs));
   parts.push(h("p", { dir: "auto" }, facts.words));
   if (facts.last_test) {
     const { t, score, verdict } = facts.last_test;

@@ -107,6 +107,17 @@ export class RunLog extends EdgeLog {
     return this.dropped.has(edge) && this.finished && t === this.last;
   }
 
+  /** Whether step t activated an edge as a whole. */
+  isNew(i, j, t) {
+    return this.record(t)?.activated.some(([a, b]) => a === i && b === j) ?? false;
+  }
+
+  /** The first step after which there are this many edges; null if there is none so far. */
+  stepWith(edges) {
+    const step = this.counts.findIndex((count) => count >= edges);
+    return step < 0 ? null : step;
+  }
+
   /** Edges after step t; at the end those that the final fit left. */
   edgesAt(t) {
     return (this.counts[t] ?? 0) - (this.finished && t === this.last ? this.dropped.size : 0);

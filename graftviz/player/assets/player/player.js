@@ -24,6 +24,7 @@ class Player extends StepView {
     super(host, callbacks, "gv-grow", "Player of a learning run", { speedKey: "speed", speed: 4, change: 0.8 });
     this.ghost = null;
     this.next = null; // a run that is loading: {log, step, playing, at}
+    this.sameEdges = null; // number of edges with which the next run opens, or null
     this.selection = null;
     this.ghostRequests = new Requests(this, "ghost", { soon: 500, tries: 10 });
     this.questions = new Questions(this);
@@ -35,7 +36,8 @@ class Player extends StepView {
     this.inspector = new InspectorPanel(this);
     this.transport = new Transport(this, { keys: [
       ["In the graph", [...graphKeys(), ["e, shift e", "next, previous edge of the selected variable"]]],
-      ["In the reservoir", [turnKeys("candidate")]]] });
+      ["In the reservoir", [turnKeys("candidate")]],
+      ["On its threshold τ", [["↑ ↓", "raise, lower α"], ["Enter", "learn with this α"], ["Esc", "back"]]]] });
     this.assembleLayout("Waiting for the run…", "gv-player-body", this.graph.element, [
       h("div", { class: "gv-column" }, this.buildHead(), this.words.element, this.inspector.element, this.words.algorithm),
       h("div", { class: "gv-column" }, this.reservoir.element, this.curves.element)]);
@@ -85,8 +87,20 @@ class Player extends StepView {
 
   /** The step at which a loading run opens: the requested one, or the shown one. */
   openingStep({ log, step }) {
+    if (this.sameEdges !== null) return log.stepWith(this.sameEdges) ?? log.last ?? log.ready + 1;
     const wanted = step ?? this.wanted ?? (this.log !== null && this.isAtEnd ? Infinity : this.shown);
     return log.last === null ? wanted : Math.min(wanted, log.last);
+  }
+
+  /** Go to the wanted step; after a change of the preset it is the first with as many edges as before. */
+  reachWanted() {
+    const { log, sameEdges } = this;
+    if (sameEdges !== null && log.header.ghost) {
+      const step = log.stepWith(sameEdges) ?? log.last;
+      this.wanted = step ?? log.ready + 1;
+      if (step !== null) this.sameEdges = null;
+    }
+    super.reachWanted();
   }
 
   /** Switch to the loading run once that step is available, or after some time. */
@@ -146,7 +160,15 @@ class Player extends StepView {
 
   /** Show step t, now or as soon as it is available; Infinity is the end of the run, where playback stops. */
   seek(t) {
+    this.sameEdges = null;
     super.seek(t, this.playing && t !== Infinity);
+  }
+
+  /** Learn by the preset best, and show the step with as many edges. */
+  switchToBest() {
+    this.pause();
+    this.sameEdges = this.log.edgesAt(this.shown);
+    this.callbacks.best();
   }
 
   branchHere() {
@@ -173,6 +195,12 @@ class Player extends StepView {
 
   selectPair(i, j) {
     this.select({ kind: "pair", i: Math.min(i, j), j: Math.max(i, j) });
+  }
+
+  /** What the inspector is about: the selection, or while paused the first new edge of the shown step. */
+  get subject() {
+    const first = this.selection || this.playing ? null : this.log.record(this.shown)?.activated[0];
+    return first ? { kind: "pair", i: first[0], j: first[1] } : this.selection;
   }
 
   questionKind({ kind, i, j }) {
@@ -240,7 +268,7 @@ export const host = {
   missing: () => ({ from: 1, count: 0 }),
   messages: {
     need: (from, count) => ({ from, count }), ask: (question) => question, ghost: (run, from) => ({ run, from }),
-    branch: (t) => ({ t }), moved: (t) => ({ t }),
+    branch: (t) => ({ t }), moved: (t) => ({ t }), best: () => ({}), alpha: (value) => ({ value }),
   },
   place: (t) => ({ step: t > 0 ? t : null }),
   show(view, { run, header, step, feed, ghost, answer, stability, ghost_feed: ghostFeed }, before) {

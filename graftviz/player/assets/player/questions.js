@@ -24,13 +24,14 @@ export class Questions {
     this.requests.reset();
   }
 
-  /** The question about the selection at the shown step, or null. */
+  /** The question about the selection at the shown step, else about its first new edge while paused; or null. */
   get current() {
-    const { log, selection, shown, region } = this.app;
-    if (!selection) return null;
-    const question = { run: log.header.run, kind: this.app.questionKind(selection), i: selection.i, t: shown };
-    if (selection.j !== undefined) question.j = selection.j;
+    const { log, shown, region, subject } = this.app;
+    if (!subject) return null;
+    const question = { run: log.header.run, kind: this.app.questionKind(subject), i: subject.i, t: shown };
+    if (subject.j !== undefined) question.j = subject.j;
     if (region.node !== null) question.region = region.options;
+    if (question.kind === "edge" && log.isNew(subject.i, subject.j, shown)) question.effect = true;
     return question;
   }
 
@@ -52,7 +53,7 @@ export class Questions {
     const region = question.region && answer?.region ? { ...answer.region, ...question.region, node: question.i, t: question.t } : null;
     const found = { question, answer, region };
     const key = this.keyOf(question);
-    const isDone = !(region ?? answer)?.again;
+    const isDone = !(region ?? answer?.effect ?? answer)?.again;
     // An answer may arrive twice, the second time after the next question was sent.
     if (key === this.sent) this.requests.replied(isDone);
     if (this.answers.size >= ANSWERS_KEPT) this.answers.delete(this.answers.keys().next().value);
@@ -68,6 +69,6 @@ export class Questions {
     const { current } = this;
     const found = current && this.answers.get(this.keyOf(current));
     if (found) this.last = found;
-    return this.last;
+    return found ?? (this.app.selection ? this.last : null);
   }
 }

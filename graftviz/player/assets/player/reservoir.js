@@ -1,10 +1,12 @@
 // The reservoir when edges are chosen: sorted scores, μ, τ_α, max, and which edges were activated or skipped.
+// Dragging τ shows what another α would choose.
 
 import { Chart } from "../shared/chart.js";
 import { Choice, clamp, css, Eased, format, h, integer, lerp, pairWords, percent, plural, replaceChildren, smooth, ticks, tickText } from "../shared/core.js";
 import { attachKeys, turned } from "../shared/keys.js";
 import { legendKey } from "../shared/legend.js";
 import { Tip } from "../shared/tip.js";
+import { Threshold } from "./threshold.js";
 
 const RANKS = [1, 10, 50, 100, 200, 500, 1000, 5000];
 const [PLAIN, TAKEN, SKIPPED] = [0, 1, 2];
@@ -35,6 +37,7 @@ export class ReservoirPanel extends Chart {
     this.card("gv-reservoir", "Reservoir", "reservoir", [h("h3", {}, "Reservoir"), this.size, this.choice.element],
       this.none, this.picture, this.bar, this.sizes, this.work);
     this.tip = new Tip(this.holder);
+    this.threshold = new Threshold(this);
     attachKeys(this.canvas, this);
     this.on("pointermove", (x, y) => this.pointTo(this.bars?.findIndex((bar) => x >= bar.left && x < bar.right) ?? -1, x, y));
     this.on("pointerleave blur", () => this.leave());
@@ -47,7 +50,20 @@ export class ReservoirPanel extends Chart {
 
   setRun() {
     this.top.values = null;
+    this.threshold.end();
     this.leave();
+  }
+
+  /** What another threshold would choose at the shown step, as pairs; null unless one is tried. */
+  get trial() {
+    const { trial } = this.threshold;
+    const view = trial && this.viewAt(this.app.shown);
+    return view ? { taken: trial.taken.map((k) => view.edges[k]), skipped: trial.skipped.map((k) => view.edges[k]) } : null;
+  }
+
+  /** The choice that is drawn: the one of the step, or of the threshold that is tried. */
+  choiceOf(view) {
+    return this.threshold.trial ?? view;
   }
 
   /** The reservoir of step t, if it has one. */
@@ -64,9 +80,9 @@ export class ReservoirPanel extends Chart {
     const isWithout = log.ready > 0 && !this.viewAt(Math.max(shown, 1));
     this.none.hidden = !isWithout;
     this.picture.hidden = this.choice.element.hidden = isWithout;
+    this.threshold.follow(view);
     this.size.textContent = view ? `${integer(view.edges.length)} of ${integer(view.capacity)} places` : "";
-    this.taken.textContent = integer(view?.taken.length);
-    this.skipped.textContent = integer(view?.skipped.length);
+    this.count();
     const { symbol, significance } = log.limitAt(shown);
     this.noise.hidden = !significance;
     this.noise.textContent = `κ\u00a0=\u00a0${Number(significance ?? 0)} × own noise`;
@@ -78,6 +94,14 @@ export class ReservoirPanel extends Chart {
         + `maximum ${format(view.max)}; ${view.taken.length} activated, ${view.skipped.length} skipped as adjacent.`
       : "No reservoir at this step.");
     this.leave();
+  }
+
+  /** Write how many edges are activated, and skipped. */
+  count() {
+    const view = this.viewAt(this.app.shown);
+    const choice = view && this.choiceOf(view);
+    this.taken.textContent = integer(choice?.taken.length);
+    this.skipped.textContent = integer(choice?.skipped.length);
   }
 
   pairWords(pair, longest) {
@@ -128,7 +152,8 @@ export class ReservoirPanel extends Chart {
   goal() {
     const { log, shown } = this.app;
     const view = (log.record(shown) || log.record(1))?.reservoir;
-    const top = this.choice.value === "step" && view ? view.max : log.scoreTop;
+    // While a threshold is tried, the scores of the step fill the chart.
+    const top = (this.choice.value === "step" || this.threshold.trial) && view ? view.max : log.scoreTop;
     return Math.max(top, (log.limitAt(shown).value ?? 0) * 1.5, 1e-12) * 1.12;
   }
 
@@ -156,18 +181,21 @@ export class ReservoirPanel extends Chart {
     this.x = (rank) => left + (right - left) * (Math.min(rank, capacity) / capacity) ** power;
     this.grid(ticks(0, top, 3));
     this.below(RANKS.filter((rank) => rank <= capacity).map((rank) => rank - 0.5), "", (at) => (at < 1 ? "best" : String(at + 0.5)));
+    this.threshold.place(view);
     if (!view) return;
     const past = (part < 1 && this.viewAt(shown - 1)) || view;
     const f = smooth(clamp(part * 2, 0, 1));
     const heights = view.scores.map((score, rank) => this.y(lerp(past.scores[rank] ?? 0, score, f)));
-    const [mean, tau, max] = ["mean", "tau", "max"].map((name) => lerp(past[name], view[name], f));
+    const [mean, before, max] = ["mean", "tau", "max"].map((name) => lerp(past[name], view[name], f));
+    const tried = this.threshold.trial;
+    const tau = tried?.tau ?? before;
     context.fillStyle = css(palette.text, palette.dark ? 0.12 : 0.07);
     context.fillRect(left, this.y(max), right - left, Math.max(this.y(tau) - this.y(max), 1));
     this.drawBars(context, palette, view, heights);
     const { symbol, value: limit } = this.app.log.limitAt(shown);
     // Lines may be in motion; the numbers beside them are those of the step.
     this.drawLevels(context, palette, [
-      ["max", max, format(view.max), [], 1.4], ["τ", tau, format(view.tau), [7, 3], 2], ["μ", mean, format(view.mean), [2, 3], 1.6],
+      ["max", max, format(view.max), [], 1.4], ["τ", tau, format(tried?.tau ?? view.tau), [7, 3], 2], ["μ", mean, format(view.mean), [2, 3], 1.6],
       [symbol, limit, tickText(limit), [1, 3], 1.2],
     ].filter(([, value]) => value !== null && value !== undefined));
     if (this.y(tau) - this.y(max) <= 15) return;
@@ -180,8 +208,9 @@ export class ReservoirPanel extends Chart {
   drawBars(context, palette, view, heights) {
     const base = this.y(0);
     const fate = new Array(view.edges.length).fill(PLAIN);
-    for (const k of view.taken) fate[k] = TAKEN;
-    for (const k of view.skipped) fate[k] = SKIPPED;
+    const { taken, skipped } = this.choiceOf(view);
+    for (const k of taken) fate[k] = TAKEN;
+    for (const k of skipped) fate[k] = SKIPPED;
     this.view = view;
     this.bars = fate.map((kind, k) => ({ left: this.x(k), right: this.x(k + 1), top: heights[k], fate: kind }));
     const outline = (kind, inset) => {

@@ -1,0 +1,230 @@
+"""Reason for an edge that is not true: the score of the pair given a third variable."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from graftviz.arrays import places_of
+from graftviz.history import History
+from graftviz.learners.base import Learner
+from graftviz.narrative.phrases import score, short
+from graftviz.narrative.steps import learner_at
+from graftviz.options import option_specs
+from graftviz.runs import Run
+from graftviz.scores.base import edge_dimension, spread
+from graftviz.scores.registry import all_scores
+from graftviz.table import DiscreteTable
+from graftviz.trace import ActivationTest
+
+_BEST = "best"  # the preset that scores by the pseudo-likelihood
+_MANY_CODES = 20_000_000  # rows times variables from which only neighbours are third variables
+_MOST_TABLES = 12  # states of the third variable whose tables are returned
+_MOST_CELLS = 400  # of a table that is returned
+_LONGEST_PATH = 6  # variables of a path that are named
+
+
+class PairScale(NamedTuple):
+    """Unit of the scores of a pair, and the limit that they must exceed to violate.
+
+    Attributes
+    ----------
+    factor : float
+        Score of a norm of one, of variables without edges.
+    lam : float or None
+        None for learners that do not compare scores of pairs with λ.
+    significance : float
+        κ: a score must also exceed κ times its noise.
+    """
+
+    factor: float
+    lam: float | None
+    significance: float
+
+    def limit(self, noise: float) -> float | None:
+        """Return the limit of a score with this noise."""
+        return None if self.lam is None else max(self.lam, self.significance * noise)
+
+
+def given_tables(table: DiscreteTable, i: int, j: int, third: int) -> np.ndarray:
+    """Return the counts of a pair for each state of a third variable, shape (s_third, s_i, s_j)."""
+    sizes = [len(table.labels[k]) for k in (third, i, j)]
+    codes = table.codes
+    key = (codes[third].astype(np.int64) * sizes[1] + codes[i]) * sizes[2] + codes[j]
+    return np.bincount(key, minlength=math.prod(sizes)).reshape(sizes)
+
+
+def norm_given(table: DiscreteTable, i: int, j: int, third: int | None = None) -> float:
+    """Return the norm of what a third variable leaves of the dependence of a pair.
+
+    It is ‖Σ_c p(c) p(x_i | c) p(x_j | c) − p(x_i, x_j)‖₂ with the relative frequencies of all rows.
+    The first term is the pair marginal of the model with the edges i – c and j – c only, fitted
+    without a penalty, so this is the norm of the gradient of its likelihood in the weights of the
+    edge i – j. Without a third variable the model has no edges: ‖p(x_i) p(x_j) − p(x_i, x_j)‖₂.
+    """
+    frequencies = table.joint_counts(i, j) / table.n_rows
+    if third is None:
+        expected = np.outer(frequencies.sum(axis=1), frequencies.sum(axis=0))
+    else:
+        to_i, to_j = table.joint_counts(i, third), table.joint_counts(third, j)
+        rows = to_i.sum(axis=0)
+        expected = to_i @ (to_j / np.maximum(rows, 1)[:, np.newaxis]) / table.n_rows
+    return float(np.linalg.norm(expected - frequencies))
+
+
+def noise_given(table: DiscreteTable, i: int, j: int, third: int | None = None) -> float:
+    """Return the sampling noise of :func:`norm_given`.
+
+    It is the root mean square, over samples of N rows, if i and j are independent given the third
+    variable: √(Σ_c p(c) (1 − ‖p(x_i | c)‖²) (1 − ‖p(x_j | c)‖²) / N).
+    """
+    n_rows = table.n_rows
+    if third is None:
+        shares = [table.joint_counts(i, j).sum(axis=axis)[np.newaxis] / n_rows for axis in (1, 0)]
+        weights = np.ones(1)
+    else:
+        counts = [table.joint_counts(third, k) for k in (i, j)]
+        rows = counts[0].sum(axis=1)
+        shares = [count / np.maximum(rows, 1)[:, np.newaxis] for count in counts]
+        weights = rows / n_rows
+    variance = float((weights * spread(shares[0]) * spread(shares[1])).sum())
+    return math.sqrt(variance / n_rows)
+
+
+def explain_edge(
+    run: Run, history: History, i: int, j: int, t: int, test: ActivationTest
+) -> dict[str, Any] | None:
+    """Return the third variable that explains an active edge, with its numbers; see docs/player.md.
+
+    Of an edge that is not true it is the variable inside a shortest path of true edges that lowers
+    the score most. Without true edges, or without a path of them, it is the one of all variables.
+    None for a true edge, and without a third variable.
+    """
+    truth, table = run.truth, run.table
+    if truth is not None and len(places_of(truth, i, j)):
+        return None
+    paths = [] if truth is None else shortest_paths(truth, i, j)
+    thirds = {k: path for path in paths for k in path[1:-1]}
+    candidates = sorted(thirds) or _all_thirds(run, history, i, j, t)
+    if not candidates:
+        return None
+    norms = [norm_given(table, i, j, k) for k in candidates]
+    third = candidates[int(np.argmin(norms))]
+    scale = pair_scale(learner_at(run, t), table, i, j, test)
+    raw, own = norm_given(table, i, j) * scale.factor, min(norms) * scale.factor
+    noise = noise_given(table, i, j, third) * scale.factor
+    plain_noise = noise_given(table, i, j) * scale.factor
+    limit = scale.limit(plain_noise)
+    labels = [table.labels[k] for k in (third, i, j)]
+    is_small = len(labels[1]) * len(labels[2]) <= _MOST_CELLS
+    counts = given_tables(table, i, j, third) if is_small else np.zeros((0, 0, 0))
+    path = thirds.get(third)
+    symbol = "λ" if limit == scale.lam else f"κ = {scale.significance:g} times its noise"
+    names = [short(name) for name in table.names]
+    return {
+        "third": third,
+        "name": table.names[third],
+        "path": path or [i, third, j],
+        "known": path is not None,
+        "raw": raw,
+        "given": own,
+        "noise": noise,
+        "limit": limit,
+        "symbol": symbol,
+        "labels": [list(labels[1]), list(labels[2])],
+        "tables": [
+            {"state": state, "rows": int(part.sum()), "counts": part.tolist()}
+            for state, part in zip(
+                (None, *labels[0][:_MOST_TABLES]), (counts.sum(axis=0), *counts), strict=False
+            )
+            if is_small
+        ],
+        "more": max(len(counts) - _MOST_TABLES, 0),
+        "best": _offers_best(run),
+        "words": _words(names, path, (i, third, j), (raw, own), (symbol, limit), truth is not None),
+    }
+
+
+def pair_scale(
+    learner: Learner, table: DiscreteTable, i: int, j: int, test: ActivationTest
+) -> PairScale:
+    """Return the scale of a run's scores for a pair of variables without edges."""
+    weight: Any = getattr(learner, "group_weight", "count")
+    sizes = table.cardinalities
+    used = all_scores().get(test.score)
+    factor = 1.0 if used is None else used.noise_factor
+    compares = learner.by_score and not learner.by_feature
+    return PairScale(
+        factor / edge_dimension(sizes[i], sizes[j], weight),
+        test.lam if compares else None,
+        test.significance,
+    )
+
+
+def shortest_paths(edges: np.ndarray, i: int, j: int) -> list[list[int]]:
+    """Return all shortest paths from i to j, as lists of variables; none if there is no path."""
+    neighbours: dict[int, list[int]] = {}
+    for a, b in edges.tolist():
+        neighbours.setdefault(a, []).append(b)
+        neighbours.setdefault(b, []).append(a)
+    distance, front = {j: 0}, [j]
+    while front and i not in distance:
+        found = dict.fromkeys(b for a in front for b in neighbours.get(a, []) if b not in distance)
+        distance.update(dict.fromkeys(found, distance[front[0]] + 1))
+        front = list(found)
+    paths = [[i]] if i in distance else []
+    for left in range(distance.get(i, 0) - 1, -1, -1):
+        paths = [
+            [*path, b] for path in paths for b in neighbours[path[-1]] if distance.get(b) == left
+        ]
+    return paths
+
+
+def _all_thirds(run: Run, history: History, i: int, j: int, t: int) -> list[int]:
+    """Return all other variables; of a large table those with an edge to one of the pair."""
+    table = run.table
+    if table.n_variables * table.n_rows <= _MANY_CODES:
+        found = set(range(table.n_variables))
+    else:
+        active = history.edges_at(t)
+        found = set(active[np.isin(active, (i, j)).any(axis=1)].ravel().tolist())
+    return sorted(found - {i, j})
+
+
+def _offers_best(run: Run) -> bool:
+    """Return whether the same data can be learned by the preset best instead."""
+    spec = next((spec for spec in option_specs(run.learner) if spec.name == "preset"), None)
+    has_best = spec is not None and _BEST in spec.choices
+    return has_best and run.branch is None and getattr(run.learner, "preset", _BEST) != _BEST
+
+
+def _words(
+    names: Sequence[str],
+    path: Sequence[int] | None,
+    triple: tuple[int, int, int],
+    scores: tuple[float, float],
+    limit: tuple[str, float | None],
+    has_truth: bool,
+) -> str:
+    """Return the reason in one sentence."""
+    i, third, j = (names[k] for k in triple)
+    (raw, given), (symbol, value) = scores, limit
+    fall = f"given {third}, the score falls from {score(raw)} to {score(given)}"
+    if given >= raw:
+        fall = f"given {third}, the score is {score(given)} instead of {score(raw)}"
+    if value is not None:
+        side = "below" if given <= value else "still above"
+        fall += f", {side} {symbol}" + (f" = {value:g}" if symbol == "λ" else "")
+    if path is not None and len(path) == 3:
+        return (
+            f"{i} and {j} are correlated through {third}, to which both have a true edge: {fall}."
+        )
+    if path is not None:
+        way = " – ".join(names[k] for k in path) if len(path) <= _LONGEST_PATH else third
+        return f"{i} and {j} are correlated through a path of true edges, {way}: {fall}."
+    if has_truth:
+        return f"No path of true edges joins {i} and {j}; {third} explains most: {fall}."
+    return f"Of all third variables, {third} lowers the score most: {fall}."
