@@ -109,7 +109,7 @@ def test_the_inspector_marks_what_is_not_active(page: Any, until: Any, run: Run)
     cells = inspector.locator(".gv-heat td.gv-off")
     assert cells.count() == possible - active
     assert "not active" in cells.first.get_attribute("title")
-    assert "hatched: not active" in inspector.locator("caption").inner_text()
+    assert "hatched: not active" in inspector.locator("caption").last.inner_text()
     assert f"partially active: {active} of its {possible} features" in inspector.inner_text()
 
 

@@ -21,6 +21,7 @@ REPLY = """() => { server.reply = ({kind, i, t, region}) => {
       headline: `Certified at step ${t} by ${region.cut}.`, words: 'BP says the same.'}};
 }; }"""
 LIT = "[...player.graph.region.glow].flatMap((glow, i) => glow > 0.5 ? [i] : [])"
+OF_NODES = "server.asked.filter(({kind}) => kind === 'node')"
 NODE = 3
 
 
@@ -44,8 +45,9 @@ def region_at(page: Any, t: int) -> list[int]:
 
 
 def test_a_chosen_node_lights_its_region(chosen: Any) -> None:
-    assert chosen.evaluate("server.asked.length") == 1
-    assert chosen.evaluate("server.asked[0].region") == {"cut": "drop", "tolerance": 0.01}
+    assert chosen.evaluate(f"{OF_NODES}.map(({{region}}) => region)") == [
+        {"cut": "drop", "tolerance": 0.01}
+    ]
     assert chosen.evaluate(LIT) == region_at(chosen, 15)
     assert chosen.evaluate("player.graph.region.light") == 1
     outside = next(i for i in range(30) if i not in region_at(chosen, 15))
@@ -159,11 +161,11 @@ def test_the_chart_lights_the_region_as_it_grew(chosen: Any, until: Any) -> None
 
 def test_a_lost_answer_is_asked_for_again(finished: Any, until: Any) -> None:
     finished.evaluate(f"player.select({{kind: 'node', i: {NODE}}})")
-    until(finished, "server.asked.length === 1")
+    until(finished, f"{OF_NODES}.length === 1")
     assert "Growing" in finished.inner_text(".gv-region")
     finished.evaluate(REPLY)
     until(finished, "document.querySelector('.gv-region').innerText.includes('at step 0 ')")
-    assert finished.evaluate("server.asked.length") == 2
+    assert finished.evaluate(f"{OF_NODES}.length") == 2
 
 
 def test_what_keeps_a_region_from_growing_is_said(finished: Any, until: Any) -> None:

@@ -235,8 +235,8 @@ def test_clicking_a_node_asks_at_the_shown_step(finished: Any, until: Any) -> No
     until(finished, AT_REST)
     x, y = finished.evaluate("player.graph.at[3]")
     finished.locator(".gv-stage canvas").click(position={"x": x, "y": y})
-    until(finished, "server.asked.length > 0")
-    asked = finished.evaluate("server.asked[0]")
+    until(finished, "server.asked.at(-1)?.kind === 'node'")
+    asked = finished.evaluate("server.asked.at(-1)")
     assert asked.pop("region")
     assert asked == {"run": "run-1", "kind": "node", "i": 3, "t": 15}
     until(finished, "document.querySelector('.gv-inspected').innerText.includes('<b>no</b>')")
