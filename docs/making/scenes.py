@@ -30,7 +30,7 @@ class Scene(NamedTuple):
 
 _BODY = ".gv-player .gv-body:not([hidden])"
 SCENES: dict[str, Scene] = {
-    "grow.png": Scene("?step=41", _BODY),
+    "grow.png": Scene("?step=28", _BODY),
     "race.png": Scene("race?at=end&axis=tests", ".gv-race .gv-racers"),
     "reservoir.png": Scene("reservoir", ".st-key-reservoir_scores .js-plotly-plot"),
     "regions.png": Scene("regions", ".gv-region-body"),
@@ -39,5 +39,5 @@ SCENES: dict[str, Scene] = {
     "dynamics.png": Scene("dynamics?data=city&node=9", ".gv-dynamics-body", height=1165),
     "inspect.png": Scene("inspect?data=survey&evidence=0:1,5:0&node=3", ".gv-inspect canvas"),
     "lessons.png": Scene("lessons", ".st-key-lesson_alpha", height=760),
-    "tour.png": Scene("?step=41&tour=1", ".card", height=760, click=".card .next"),
+    "lesson.png": Scene("?step=34&lesson=red", ".card", click=".choices button:nth-child(2)"),
 }

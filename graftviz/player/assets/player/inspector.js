@@ -74,7 +74,7 @@ export class InspectorPanel {
     const logged = kind === "node" ? log.nodeFacts(selection.i, shown) : log[`${kind}Facts`](selection.i, selection.j, shown);
     const found = app.questions.find();
     const answer = found?.question.kind === kind ? found.answer : null;
-    const isOld = answer && answer.t !== shown;
+    const isOld = answer?.t !== undefined && answer.t !== shown;
     // Numbers of another step would contradict the picture: those of the log come first while they differ.
     const facts = isOld ? { ...answer, ...logged } : { ...logged, ...answer };
     const build = { node: nodeView, edge: edgeView, pair: pairView }[kind];
