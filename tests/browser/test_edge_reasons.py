@@ -153,6 +153,15 @@ def test_nothing_is_asked_about_new_edges_while_it_plays(finished: Any, until: A
     assert finished.evaluate("server.asked") == []
 
 
+def test_of_steps_that_pass_quickly_only_the_last_is_asked_about(finished: Any, until: Any) -> None:
+    finished.evaluate("server.asked.length = 0")
+    for step in (3, 7, 11):
+        finished.evaluate(f"player.seek({step})")
+        finished.wait_for_timeout(100)
+    until(finished, "server.asked.length > 0")
+    assert finished.evaluate("server.asked.map(({t}) => t)") == [11]
+
+
 # ----------------------------------------------------------------------------------- threshold
 
 

@@ -4,6 +4,7 @@ import { Requests } from "../shared/requests.js";
 
 const QUESTION_SOON = 400; // least ms between questions
 const ANSWERS_KEPT = 500;
+const REST = 700; // ms that a step is shown before the question about its new edge, as steps may follow quickly
 
 export class Questions {
   constructor(app) {
@@ -41,10 +42,23 @@ export class Questions {
     return [kind, i, j, t, log.finished && t === log.last, region?.cut, region?.tolerance].join();
   }
 
+  /** Whether the shown step has rested; questions about a selection need not wait. */
+  get isAtRest() {
+    const { app } = this;
+    if (app.selection) return true;
+    if (this.rested !== app.shown) {
+      this.rested = app.shown;
+      this.until = performance.now() + REST;
+      clearTimeout(app.timers.rest);
+      app.timers.rest = setTimeout(() => app.wake(), REST + 5);
+    }
+    return performance.now() >= this.until;
+  }
+
   /** Send the current question, unless its answer is cached. */
   demand() {
     const { current } = this;
-    if (current && !this.answers.has(this.keyOf(current)) && this.requests.send(current)) this.sent = this.keyOf(current);
+    if (current && this.isAtRest && !this.answers.has(this.keyOf(current)) && this.requests.send(current)) this.sent = this.keyOf(current);
   }
 
   receive({ question, answer }) {
