@@ -162,6 +162,20 @@ def test_of_steps_that_pass_quickly_only_the_last_is_asked_about(finished: Any, 
     assert finished.evaluate("server.asked.map(({t}) => t)") == [11]
 
 
+def test_a_paused_page_does_not_repeat_what_cannot_be_answered_yet(
+    finished: Any, until: Any
+) -> None:
+    reply(finished, {"names": ["x1", "x2"], "effect": {"error": "Compiling.", "again": True}})
+    finished.evaluate("server.asked.length = 0, player.seek(3)")
+    until(finished, "server.asked.length > 0")
+    finished.wait_for_timeout(2500)
+    assert finished.evaluate("server.asked.length") == 1
+    assert finished.locator(".gv-effect").count() == 0
+    reply(finished, {"names": ["x1", "x2"], "effect": EFFECT, "words": ""})
+    finished.evaluate("player.seek(4)")
+    until(finished, "document.querySelector('.gv-effect') !== null")
+
+
 # ----------------------------------------------------------------------------------- threshold
 
 

@@ -21,6 +21,7 @@ export class Questions {
 
   /** Begin with another selection: its request does not wait for the reply to the last one. */
   begin() {
+    this.refused = null; // key of a question that was not answered yet
     this.last = null; // the latest answer about the selection, shown until the next one is available
     this.requests.reset();
   }
@@ -58,7 +59,9 @@ export class Questions {
   /** Send the current question, unless its answer is cached. */
   demand() {
     const { current } = this;
-    if (current && this.isAtRest && !this.answers.has(this.keyOf(current)) && this.requests.send(current)) this.sent = this.keyOf(current);
+    if (!current || !this.isAtRest) return;
+    const key = this.keyOf(current);
+    if (!this.answers.has(key) && (this.app.selection || this.refused !== key) && this.requests.send(current)) this.sent = key;
   }
 
   receive({ question, answer }) {
@@ -72,6 +75,8 @@ export class Questions {
     if (key === this.sent) this.requests.replied(isDone);
     if (this.answers.size >= ANSWERS_KEPT) this.answers.delete(this.answers.keys().next().value);
     if (isDone) this.answers.set(key, found);
+    // Without a selection a paused page does not ask again: the engine is still being compiled.
+    else if (!this.app.selection) this.refused = key;
     const { current } = this;
     const isSame = current?.kind === question.kind && current.i === question.i && current.j === question.j;
     const lag = (other) => Math.abs(shown - other.question.t);
