@@ -6,8 +6,8 @@ import dataclasses
 import hashlib
 import threading
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
@@ -30,7 +30,7 @@ FINGERPRINT_DIGITS = 16
 TEST_FRACTION = 0.1  # of an uploaded table
 LEAST_ROWS_TO_HOLD_OUT = 50
 MOST_SERIES = 1_000  # beyond, a series has less than a pixel in picture and matrix
-_KEPT_DIVISIONS = 4  # of uploaded series
+_KEPT_DIVISIONS = 4  # of the rows of a table, and of uploaded series
 # Several edges per step are easier to follow.
 _PAGE_DEFAULTS = {"alpha": 0.75}
 PAGE_DATA, PAGE_PRESET = "scale-free-40", "paper"  # with which the app opens
@@ -90,6 +90,10 @@ class Material:
     warnings : tuple of str
     fingerprint : str
         Of the whole table, shortened for links.
+    source : DataSet
+        The data set with all of its rows.
+    seed : int
+        Seed of the held-out rows and of the order of the others.
     own : SourceCache or None
         Cache of the jobs on an uploaded table; None for built-in data, whose jobs are shared.
     """
@@ -104,12 +108,39 @@ class Material:
     suggested: Mapping[str, Any]
     warnings: tuple[str, ...]
     fingerprint: str
+    source: DataSet
+    seed: int
     own: SourceCache | None = None
+    _divisions: SourceCache = field(default_factory=lambda: SourceCache(_KEPT_DIVISIONS))
 
     @property
     def name(self) -> str:
         """The name of the data set: its title without sizes."""
         return self.title.split(" · ")[0]
+
+    @property
+    def test_fraction(self) -> float:
+        """The share of the rows that is held out."""
+        held_out = 0 if self.test is None else self.test.n_rows
+        return held_out / self.source.table.n_rows
+
+    def divided(self, rows: int | None = None, held_out: float | None = None) -> Material:
+        """Return the same data with other training and held-out rows.
+
+        The held-out rows do not depend on `rows`.
+
+        Parameters
+        ----------
+        rows : int, optional
+            Number of training rows, drawn by the seed: fewer are a subset of more. By default,
+            and if there are not that many, all.
+        held_out : float, optional
+            Share of the rows to hold out; by default that of the data set.
+        """
+        if rows is None and held_out is None:
+            return self
+        make = partial(prepare, self.source, self.seed, rows, held_out)
+        return self._divisions.get((rows, held_out), make)
 
     @cached_property
     def counts(self) -> PairCounts:
@@ -132,12 +163,25 @@ def uploaded_table(identity: str) -> str:
     return identity.rpartition(":")[0] if identity.startswith(f"{UPLOAD}:") else ""
 
 
-def prepare(data: DataSet, seed: int) -> Material:
-    """Hold out the data set's share of rows, chosen by `seed`, and collect the rest."""
+def prepare(
+    data: DataSet, seed: int, rows: int | None = None, held_out: float | None = None
+) -> Material:
+    """Hold out rows chosen by `seed`, and collect the rest; see :meth:`Material.divided`.
+
+    A share of less than a row holds out nothing.
+    """
     table = data.table
     train, test = table, None
-    if data.test_fraction:
-        train, test = table.split(test_fraction=data.test_fraction, seed=seed)
+    share = data.test_fraction if held_out is None else held_out
+    if round(table.n_rows * share) > 0:
+        train, test = table.split(test_fraction=share, seed=seed)
+    title, division = data.title, str(seed)
+    if held_out is not None and held_out != data.test_fraction:
+        division += f"/held out {held_out!r}"
+    if rows is not None and rows < train.n_rows:
+        title += f" · {rows:,} of {train.n_rows:,} training rows"
+        division += f"/rows {rows}"
+        train = train.sample(rows, seed)
     fingerprint = table.fingerprint[:FINGERPRINT_DIGITS]
     truth = data.truth
     extras = b"|".join(
@@ -145,8 +189,8 @@ def prepare(data: DataSet, seed: int) -> Material:
         for array in (truth, data.positions)
     )
     return Material(
-        identity=f"{data.key}:{fingerprint}:{hashlib.sha256(extras).hexdigest()}:{seed}",
-        title=data.title,
+        identity=f"{data.key}:{fingerprint}:{hashlib.sha256(extras).hexdigest()}:{division}",
+        title=title,
         description=data.description,
         train=train,
         test=test,
@@ -155,6 +199,8 @@ def prepare(data: DataSet, seed: int) -> Material:
         suggested=MappingProxyType(dict(data.suggested)),
         warnings=table.warnings,
         fingerprint=fingerprint,
+        source=data,
+        seed=seed,
         own=SourceCache() if data.key == UPLOAD else None,
     )
 

@@ -61,6 +61,27 @@ def with_advanced(app: AppTest) -> AppTest:
     return app.run()
 
 
+def test_the_slider_of_rows_is_in_the_link() -> None:
+    app = open_app()
+    slider = app.select_slider(key="choose.rows")
+    assert slider.value == state_of(app).material.train.n_rows
+    slider.set_value(200)
+    app.run()
+    assert query_of(app) == {"rows": "200"}
+    assert state_of(app).material.train.n_rows == 200
+    assert "200 of 2,700 training rows" in finished_header(app)["title"]
+    app.select_slider(key="choose.rows").set_value(2700)
+    app.run()
+    assert query_of(app) == {}
+
+
+def finished_header(app: AppTest) -> dict[str, Any]:
+    run = state_of(app).run
+    run.grant()
+    assert run.wait_for_end(120)
+    return dict(json.loads(run.recorder.header_json))
+
+
 def finished(app: AppTest) -> dict[str, Any]:
     run = state_of(app).run
     run.grant()

@@ -105,6 +105,7 @@ def test_the_split_is_that_of_the_table_in_memory(tmp_path, monkeypatch, kind):
         same(ours, theirs)
     ours = chunked.split(0.3, 4)[0].split(0.5, 1)[1]
     same(ours, whole.split(0.3, 4)[0].split(0.5, 1)[1])
+    same(chunked.split(0.3, 4)[0].sample(7, 1), whole.split(0.3, 4)[0].sample(7, 1))
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])

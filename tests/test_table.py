@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import pickle
 import subprocess
@@ -167,6 +168,21 @@ class TestRowsAndSplit:
         table = random_table(2)
         first, again, other = (table.split(0.3, seed)[1].fingerprint for seed in (1, 1, 2))
         assert first == again != other
+
+    def test_a_smaller_sample_is_a_subset_in_order(self):
+        table = read_table(np.stack([np.arange(200), np.arange(200) % 3], axis=1), max_states=300)
+        rows = [table.sample(size, 3).codes[0].astype(int) for size in (1, 20, 50, 200)]
+        for fewer, more in itertools.pairwise(rows):
+            assert set(fewer) < set(more)
+            assert (np.diff(more) > 0).all()
+        assert table.sample(20, 3).labels == table.labels
+        assert np.array_equal(rows[-1], np.arange(200))
+        assert not np.array_equal(rows[1], table.sample(20, 4).codes[0])
+
+    @pytest.mark.parametrize("rows", [0, 201, -1])
+    def test_a_sample_of_rows_that_do_not_exist(self, rows):
+        with pytest.raises(InputError, match="from 1 to 200"):
+            random_table(0, rows=200).sample(rows)
 
     @pytest.mark.parametrize("fraction", [0.0, 1.0, -0.1, 2.0, float("nan")])
     def test_fraction_outside_0_to_1(self, fraction):

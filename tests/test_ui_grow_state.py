@@ -27,6 +27,7 @@ from graftviz.ui.frame.view import Mailbox, share_of
 from graftviz.ui.grow import live, state as grow_state
 from graftviz.ui.grow.live import grow_message
 from graftviz.ui.grow.options import BranchPoint
+from graftviz.ui.grow.panels import row_stops
 from graftviz.ui.grow.state import GrowState
 
 FIRST, SECOND = PAGE_DATA, "karate"  # the rows below have these names
@@ -53,6 +54,50 @@ def test_suggestions_are_defaults_and_choices_override_them(state: GrowState) ->
     assert state.learner_options(state.own)["alpha"] == 0.25
     state.choose("alpha", 0.5)
     assert state.values["options"] == {}, "the suggested value is no choice"
+
+
+def with_rows(state: GrowState, **chosen: Any) -> Material:
+    for name, value in chosen.items():
+        state.choose(name, value)
+    state.refresh()
+    assert state.problem == ""
+    assert state.material is not None
+    return state.material
+
+
+def test_fewer_rows_leave_the_held_out_ones(state: GrowState) -> None:
+    whole = with_rows(state, held_out=0.25)
+    fewer = with_rows(state, rows=60)
+    assert (whole.train.n_rows, fewer.train.n_rows) == (150, 60)
+    assert fewer.test is not None
+    assert whole.test is not None
+    assert fewer.test.fingerprint == whole.test.fingerprint
+    assert fewer.identity != whole.identity
+    assert "60 of 150 training rows" in fewer.title
+    assert fewer.name == whole.name
+    assert state.link() == {"rows": "60", "held_out": "0.25"}
+    assert with_rows(state, rows=None).identity == whole.identity
+    assert with_rows(state, held_out=0.0).test is None
+    with_rows(state, rows=60, data=SECOND)
+    assert state.link() == {"data": SECOND}, "other data have other numbers of rows"
+
+
+def test_more_rows_than_there_are_mean_all(state: GrowState) -> None:
+    state.follow({"rows": "5000"})
+    state.refresh()
+    assert state.complaints == ("There are 200 training rows, not 5,000; all are used.",)
+    assert state.link() == {}
+    state.follow({"rows": "3"})
+    assert "at least 50" in state.complaints[0]
+
+
+@pytest.mark.parametrize(("most", "shown"), [(40, 40), (51, 51), (180, 180), (2700, 333)])
+def test_the_slider_of_rows_ends_at_all(most: int, shown: int) -> None:
+    stops = row_stops(most, shown)
+    assert stops == sorted(set(stops))
+    assert stops[-1] == most
+    assert shown in stops
+    assert all(stop >= 50 for stop in stops[:-1])
 
 
 def test_another_learner_keeps_the_options_it_knows(state: GrowState) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,13 +16,16 @@ from streamlit.runtime.caching import clear_session_resource_cache
 
 from graftviz import InputError
 from graftviz.__main__ import main
+from graftviz.datasets import load_dataset
 from graftviz.learners.registry import learner_class
+from graftviz.material import prepare
 from graftviz.narrative.command_line import learn_command
 from graftviz.options import option_specs
 from graftviz.serving import limits as limits_module
 from graftviz.serving.limits import VARIABLE, Limits, limits, read_limits
 from graftviz.serving.scheduler import Scheduler
 from graftviz.ui import run_limits, visits as visits_module
+from graftviz.ui.grow.state import GrowState
 from graftviz.ui.run_limits import RunCheck, fewer_edges, judge
 from graftviz.ui.visits import Visit, Visits
 
@@ -158,6 +162,25 @@ def test_the_command_learns_what_the_page_would(tmp_path: Path) -> None:
     assert main(words) == 0
     assert {"max_edges=2", "alpha=0.5", "preset=paper"} <= set(words)
     assert (tmp_path / "results" / "edges.csv").exists()
+
+
+def test_the_command_uses_the_rows_of_the_page(tmp_path: Path) -> None:
+    state = GrowState(
+        lambda key, seed: prepare(load_dataset(key), seed), Scheduler(threads=1).share()
+    )
+    for name, value in (("rows", 200), ("held_out", 0.25), ("seed", 3), ("max_edges", 5)):
+        state.choose(name, value)
+    state.refresh()
+    assert state.run is not None
+    state.run.grant()
+    assert state.run.wait_for_end(120)
+    words = shlex.split(state.command())[3:]
+    words[words.index("results")] = str(tmp_path)
+    assert main(words) == 0
+    found, learned = json.loads((tmp_path / "result.json").read_text()), state.run.result()
+    assert found["rows"] == learned.rows == 200
+    assert found["objective"] == pytest.approx(learned.objective, abs=1e-9)
+    assert found["nlpl_test"] == pytest.approx(learned.nlpl_test, abs=1e-9)
 
 
 @pytest.fixture

@@ -24,6 +24,7 @@ from graftviz.commands.arguments import (
     add_seed,
     chosen_options,
     create_folder,
+    integer,
     option_line,
     path,
 )
@@ -74,6 +75,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_seed(parser, "learner and split")
     add_held_out(parser, "hold out this share of the rows")
+    parser.add_argument(
+        "--rows",
+        type=integer,
+        metavar="N",
+        help="learn from N of the rows that are not held out, drawn by the seed: fewer rows are a "
+        "subset of more",
+    )
     parser.add_argument(
         "--truth", type=path, metavar="EDGES.csv", help="the true edges: columns source, target"
     )
@@ -184,6 +192,9 @@ def _read(arguments: argparse.Namespace) -> DataSet:
     elif arguments.test_fraction is not None:
         changes["table"], test = data.table.split(arguments.test_fraction, seed=arguments.seed)
         changes["test"] = resources.load_held_out(arguments, test)
+    if arguments.rows is not None:
+        table = changes.get("table", data.table)
+        changes["table"] = table.sample(arguments.rows, seed=arguments.seed)
     return replace(data, **changes)
 
 

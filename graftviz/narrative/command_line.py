@@ -11,7 +11,14 @@ from graftviz.options import format_value, option_specs
 
 
 def learn_command(
-    data: str, learner: Learner, seed: int, reading: Mapping[str, Any], file: str = "TABLE.csv"
+    data: str,
+    learner: Learner,
+    seed: int,
+    reading: Mapping[str, Any],
+    file: str = "TABLE.csv",
+    *,
+    rows: int | None = None,
+    test_fraction: float = 0.0,
 ) -> str:
     """Return the command that performs the run of a page.
 
@@ -25,6 +32,10 @@ def learn_command(
         How an upload is read, where that differs from the defaults.
     file : str
         Placeholder for an uploaded file.
+    rows : int, optional
+        Number of the training rows that are used; by default all.
+    test_fraction : float
+        Share of the rows that is held out.
     """
     words = ["python", "-m", "graftviz", "learn", file if data == "upload" else data]
     words += ["--out", "results", "--learner", learner.name]
@@ -34,6 +45,10 @@ def learn_command(
             words += ["--set", f"{spec.name}={format_value(value)}"]
     if seed:
         words += ["--seed", str(seed)]
+    if test_fraction:
+        words += ["--test-fraction", format_value(test_fraction)]
+    if rows is not None:
+        words += ["--rows", str(rows)]
     for name, value in reading.items():
         words += [f"--{name.replace('_', '-')}", format_value(value)]
     return shlex.join(words)

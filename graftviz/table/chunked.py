@@ -19,7 +19,7 @@ from graftviz.memory import free_bytes
 from graftviz.table.arrow import arrow_array
 from graftviz.table.batches import BatchSource, file_extent, select_columns
 from graftviz.table.coding import MAX_STATES, TableOptions, checked_options, code_like
-from graftviz.table.discrete import DiscreteTable, Fingerprint, held_out_rows
+from graftviz.table.discrete import DiscreteTable, Fingerprint, held_out_rows, sampled_rows
 from graftviz.table.lookup import Lookup
 from graftviz.table.raw import RawTable, complete_rows
 from graftviz.table.reading import checked_header
@@ -162,6 +162,10 @@ class ChunkedTable(DiscreteTable):
         """Return the same random partition of the rows as :meth:`DiscreteTable.split`."""
         in_test = held_out_rows(self.n_rows, test_fraction, seed)
         return self._part(~in_test), self._part(in_test)
+
+    def sample(self, n_rows: int, seed: int = 0) -> ChunkedTable:
+        """Return the same rows as :meth:`DiscreteTable.sample`."""
+        return self._part(sampled_rows(self.n_rows, n_rows, seed))
 
     def _part(self, mask: np.ndarray) -> ChunkedTable:
         chosen = mask

@@ -219,6 +219,18 @@ class DiscreteTable:
         in_test = held_out_rows(self.n_rows, test_fraction, seed)
         return self.rows(~in_test), self.rows(in_test)
 
+    def sample(self, n_rows: int, seed: int = 0) -> DiscreteTable:
+        """Return some rows in their original order: the first ones of a random order.
+
+        Fewer rows of the same seed are a subset of more.
+
+        Raises
+        ------
+        InputError
+            When the table does not have that many rows.
+        """
+        return self.rows(sampled_rows(self.n_rows, n_rows, seed))
+
     def chunks(self) -> Iterator[DiscreteTable]:
         """Yield pieces of the table that fit in memory: here, the whole table."""
         yield self
@@ -252,6 +264,24 @@ def held_out_rows(n_rows: int, test_fraction: float, seed: int) -> np.ndarray:
     in_test = np.zeros(n_rows, dtype=bool)
     in_test[np.random.default_rng(seed).permutation(n_rows)[:n_test]] = True
     return in_test
+
+
+def sampled_rows(n_rows: int, chosen: int, seed: int) -> np.ndarray:
+    """Return the mask of the rows that :meth:`DiscreteTable.sample` selects, shape (n_rows,).
+
+    Raises
+    ------
+    InputError
+        When `chosen` is not between 1 and `n_rows`.
+    """
+    if not 1 <= chosen <= n_rows:
+        raise InputError(
+            f"{chosen:,} rows cannot be chosen from {n_rows:,}; use a number from 1 to {n_rows:,}."
+        )
+    mask = np.zeros(n_rows, dtype=bool)
+    # A stream of its own: the permutation of `held_out_rows` has the seed alone.
+    mask[np.random.default_rng((seed, 1)).permutation(n_rows)[:chosen]] = True
+    return mask
 
 
 class Fingerprint:

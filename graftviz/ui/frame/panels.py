@@ -155,12 +155,12 @@ def show_learner_options(
     is_ready: bool,
     **more: Any,
 ) -> None:
-    """Show options of the learner, and the seed, in groups.
+    """Show options of the learner, and numbers of the page such as the seed, in groups.
 
     Automatic values are computed once the engine is ready; earlier they would wait for it. `more`
     are arguments of :func:`show_options`.
     """
-    values = {**state.learner_options(state.choice), "seed": state.values["seed"]}
+    values = {**state.values, **state.learner_options(state.choice)}
     automatic = state.automatic(state.choice) if is_ready else {}
     for group in groups:
         show_options(group, values, state.choose, prefix=prefix, automatic=automatic, **more)

@@ -21,6 +21,8 @@ from graftviz.ui.url_state import (
 )
 from graftviz.wording import quoted
 
+FEWEST_ROWS = 50  # below, most pairs of states have no row
+
 
 @dataclass(frozen=True)
 class BranchPoint:
@@ -81,6 +83,9 @@ class GrowOptions(DataOptions):
 
     Attributes
     ----------
+    rows : int or None
+    held_out : float or None
+        Arguments of :meth:`graftviz.material.Material.divided`.
     options : mapping
         Options of the learner that differ from their defaults.
     compare : bool
@@ -88,6 +93,23 @@ class GrowOptions(DataOptions):
     branch : BranchPoint or None
     """
 
+    rows: int | None = option(
+        None,
+        "training rows that the run learns from, drawn by the seed: fewer rows are a subset of "
+        "more. The held-out rows stay the same",
+        label="Rows used",
+        minimum=FEWEST_ROWS,
+        none_means="all training rows",
+    )
+    held_out: float | None = option(
+        None,
+        "share of the rows that are held out; the training rows are the others",
+        label="Held-out share",
+        minimum=0.0,
+        maximum=0.5,
+        none_means="the share of the data set",
+        advanced=True,
+    )
     learner: str = option_of(LearnerOption, "learner")
     options: Mapping[str, Any] = part({}, _read_options, texts)
     compare: bool = part(False, _read_compare, lambda _: {"compare": BEST})

@@ -6,7 +6,8 @@ import streamlit as st
 
 from graftviz.learners.registry import learner_class
 from graftviz.options import option_words
-from graftviz.ui.controls import PRESET, show_button
+from graftviz.ui.boundary import guarded
+from graftviz.ui.controls import PRESET, follow_value, help_text, show_button
 from graftviz.ui.frame.header import Tool
 from graftviz.ui.frame.panels import (
     main_options_first,
@@ -17,6 +18,7 @@ from graftviz.ui.frame.panels import (
 )
 from graftviz.ui.frame.view import PLAYER
 from graftviz.ui.grow.analysis import compare_tool, path_tool, stability_tool
+from graftviz.ui.grow.options import FEWEST_ROWS
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.teaching import take_tour
 from graftviz.ui.url_state import BEST
@@ -36,16 +38,51 @@ def show_choices(state: GrowState, *, is_ready: bool) -> None:
     """Show data set, learner, its options and the seed."""
     is_branch = state.values["branch"] is not None
     show_data(state, "choose", disabled=is_branch)
+    _show_rows(state, disabled=is_branch)
     show_learners(state, "choose", "Learner", disabled=is_branch)
     if state.values["compare"]:
         st.caption(_compared_options(state))
+    specs, cls = state.specs, learner_class(state.choice.learner)
+    preset, others = main_options_first(cls, specs["seed"], "max_edges")
     show_learner_options(
         state,
-        main_options_first(learner_class(state.choice.learner), state.specs["seed"], "max_edges"),
+        (preset, [*others, specs["held_out"]]),
         "option",
         is_ready=is_ready,
-        disabled=("seed", PRESET) if is_branch else (),
+        disabled=("seed", "held_out", PRESET) if is_branch else (),
     )
+
+
+def _show_rows(state: GrowState, *, disabled: bool) -> None:
+    """Show the slider of the training rows that the run learns from."""
+    spec, most = state.specs["rows"], state.all_training_rows()
+    shown = min(state.values["rows"] or most, most)
+    stops = row_stops(most, shown)
+    if len(stops) < 2:
+        return
+    key = follow_value(f"choose.{spec.name}", shown)
+
+    def change() -> None:
+        chosen = st.session_state[key]
+        if chosen != shown:
+            state.choose(spec.name, None if chosen >= most else chosen)
+
+    st.select_slider(
+        spec.label,
+        stops,
+        format_func=lambda rows: f"all {rows:,}" if rows == most else f"{rows:,}",
+        key=key,
+        help=help_text(spec),
+        disabled=disabled,
+        on_change=guarded(change),
+    )
+
+
+def row_stops(most: int, shown: int) -> list[int]:
+    """Return the positions of the slider: 50, 100, 200, 500, …, `most`, and `shown`."""
+    decades = range(1, len(str(most)) + 1)
+    stops = {digit * 10**power for power in decades for digit in (1, 2, 5)}
+    return sorted({stop for stop in stops if FEWEST_ROWS <= stop < most} | {most, shown})
 
 
 def _compared_options(state: GrowState) -> str:

@@ -50,9 +50,11 @@ class GrowState(LearningPage[GrowOptions]):
     """
 
     resets: ClassVar = {
-        "data": ("fingerprint", "reading", "branch", "step"),
+        "data": ("fingerprint", "reading", "rows", "held_out", "branch", "step"),
         "learner": ("branch",),
         "seed": ("branch",),
+        "rows": ("branch",),
+        "held_out": ("branch",),
     }
 
     def __init__(self, load: Load, share: Share) -> None:
@@ -106,6 +108,22 @@ class GrowState(LearningPage[GrowOptions]):
         """Whether the learner has a preset best to compare with."""
         return self.values["branch"] is None and has_presets(self.values["learner"])
 
+    # ------------------------------------------------------------------------------------- data
+
+    def current_material(self) -> Material | None:
+        """Return the data of the settings, with the chosen rows; None before an upload."""
+        whole = self.undivided()
+        return whole and whole.divided(self.values["rows"], self.values["held_out"])
+
+    def all_training_rows(self) -> int:
+        """Return the number of rows that are not held out; 0 before an upload."""
+        whole = self.undivided()
+        return whole.divided(None, self.values["held_out"]).train.n_rows if whole else 0
+
+    def undivided(self) -> Material | None:
+        """Return the data with all training rows and the usual held-out ones."""
+        return super().current_material()
+
     # ----------------------------------------------------------------------------------- the run
 
     def check_step(self, last: int, what: str = "run") -> bool:
@@ -125,8 +143,17 @@ class GrowState(LearningPage[GrowOptions]):
         return {**self.values, "step": 0} == self._defaults()
 
     def _resolve(self) -> tuple[tuple[Entry, ...], Material] | None:
+        self._check_rows()
         self.awaits_engine = not (self.has_engine or self.is_recorded)
         return None if self.awaits_engine else super()._resolve()
+
+    def _check_rows(self) -> None:
+        """Use all rows where the settings have more than there are."""
+        rows, most = self.values["rows"], self.all_training_rows()
+        if rows is not None and most and rows >= most:
+            why = f"There are {most:,} training rows, not {rows:,}; all are used."
+            self.values["rows"] = None
+            self.complaints += (why,) if rows > most else ()
 
     def _planned_runs(self, material: Material) -> tuple[Entry, ...]:
         """Return the main run, and the one with which it is compared or from which it branched."""
@@ -183,8 +210,16 @@ class GrowState(LearningPage[GrowOptions]):
 
     def command(self) -> str:
         """Return the command that performs the run of the page."""
-        options = self.options
-        return learn_command(options.data, self.learner(self.own), options.seed, options.reading)
+        options, material = self.options, self.current_material()
+        share = material.test_fraction if material else 0.0
+        return learn_command(
+            options.data,
+            self.learner(self.own),
+            options.seed,
+            options.reading,
+            rows=options.rows,
+            test_fraction=share,
+        )
 
     def forget(self) -> None:
         """Release all runs; they are computed again when the page is opened."""
