@@ -24,7 +24,7 @@ from graftviz.ui import run_limits
 from graftviz.ui.controls import AUTO
 from graftviz.ui.frame.jobs import EVERYTHING
 from graftviz.ui.grow import analysis
-from graftviz.ui.grow.analysis import clicked_point, path_of, stability_json
+from graftviz.ui.grow.analysis import clicked_point, path_of, rows_of, stability_json
 from graftviz.ui.run_files import build_edges, build_file
 from graftviz.ui.visits import clear_caches
 
@@ -73,6 +73,22 @@ def test_the_slider_of_rows_is_in_the_link() -> None:
     app.select_slider(key="choose.rows").set_value(2700)
     app.run()
     assert query_of(app) == {}
+
+
+def test_the_panel_on_the_number_of_rows_opens_and_is_cancelled() -> None:
+    app = analyse(open_app(max_edges="5", rows="200"), "How much data?")
+    work = rows_of(state_of(app))
+    assert work is not None
+    run_while(app, lambda: work.latest is None)
+    if not work.ended:
+        app.button(key="rows_cancel").click().run()
+        assert not work.has_credit
+        app = analyse(app, "How much data?")
+    assert work.wait_for_end(300)
+    assert work.failure == ""
+    app.run()
+    assert work.latest.planned[-1] == 2700, "all training rows, whatever the slider shows"
+    assert any("From 50 to 2,700 rows" in text.value for text in app.markdown)
 
 
 def finished_header(app: AppTest) -> dict[str, Any]:

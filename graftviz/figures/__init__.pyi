@@ -27,6 +27,9 @@ from .reservoir import (
     rank_figure as rank_figure,
     run_rank_figure as run_rank_figure,
 )
+from .rows import (
+    rows_figure as rows_figure,
+)
 from .stability import (
     stability_figure as stability_figure,
 )

@@ -1,11 +1,11 @@
-"""Sentences on a path over λ, and on the stability of edges."""
+"""Sentences on a path over λ, on a curve over the rows, and on the stability of edges."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from graftviz.narrative.phrases import plural
-from graftviz.selection import EdgeStability, LamPath, PathPoint
+from graftviz.selection import EdgeStability, LamPath, PathPoint, RowsCurve
 from graftviz.selection.stability import STABLE
 
 
@@ -38,6 +38,31 @@ def unknown_minima(path: LamPath) -> list[str]:
         for name, point in best_points(path)
         if path.ends_at(point)
     ]
+
+
+def rows_words(found: RowsCurve) -> str:
+    """Return what a curve over the rows shows so far; it has at least one point."""
+    first, last = found.points[0], found.points[-1]
+
+    def change(name: str, form: str) -> str:
+        before, after = first.mean(name), last.mean(name)
+        if before is None or after is None:
+            return ""
+        return f"from {format(before, form)} to {format(after, form)}"
+
+    what = "true edges" if found.has_truth else "graph of all rows"
+    missing, false = change("missing", ".3g"), change("false", ".3g")
+    sentences = [
+        f"From {first.rows:,} to {last.rows:,} rows, missing edges go {missing} and false ones "
+        f"{false}, against the {what}: a structure error {change('error', '.3g')}."
+    ]
+    if loss := change("nlpl_held_out", ".4g"):
+        sentences.append(f"The held-out NLPL goes {loss} nats per row.")
+    if lam := change("lam", ".3g"):
+        is_fixed = getattr(found.learner, "lam", None) is not None
+        rule = "is the same for all" if is_fixed else f"is automatic and goes {lam}"
+        sentences.append(f"λ {rule}.")
+    return " ".join(sentences)
 
 
 def stability_words(found: EdgeStability, edges: np.ndarray) -> str:

@@ -11,6 +11,12 @@ from .path import (
     lam_path as lam_path,
     lam_path_steps as lam_path_steps,
 )
+from .rows import (
+    RowsCurve as RowsCurve,
+    RowsPoint as RowsPoint,
+    RowsRun as RowsRun,
+    rows_curve_steps as rows_curve_steps,
+)
 from .stability import (
     EdgeStability as EdgeStability,
     edge_stability as edge_stability,

@@ -10,21 +10,30 @@ import numpy as np
 import streamlit as st
 
 from graftviz.errors import InputError
-from graftviz.figures import path_figure
+from graftviz.figures import path_figure, rows_figure
 from graftviz.learners.base import Learner
 from graftviz.learners.grafting_options import settings_of
 from graftviz.material import Material
 from graftviz.narrative.comparison import quantity_rows, reasons_for_difference
-from graftviz.narrative.selection import best_points, path_words, stability_words, unknown_minima
+from graftviz.narrative.selection import (
+    best_points,
+    path_words,
+    rows_words,
+    stability_words,
+    unknown_minima,
+)
 from graftviz.player.recorders import preset_title, to_json
 from graftviz.selection import (
     EdgeStability,
     LamPath,
     PathPoint,
+    RowsCurve,
     lam_path_steps,
+    rows_curve_steps,
     stability_steps,
     with_plain_test,
 )
+from graftviz.selection.rows import FEWEST_ROWS, SIZES, SUBSETS
 from graftviz.selection.stability import SUBSAMPLES
 from graftviz.ui.boundary import bounded, guarded
 from graftviz.ui.chart import show_figure
@@ -40,6 +49,7 @@ from graftviz.wording import plain
 _REDRAW_EVERY = 10  # subsamples between two drawings of the graph
 _DRAWN = "grow.stability.drawn"
 _OPEN = "grow.path.open"
+_ROWS_OPEN = "grow.rows.open"
 
 
 # ------------------------------------------------------------------------ comparison of presets
@@ -220,6 +230,79 @@ def clicked_point(path: LamPath, event: Any) -> PathPoint | None:
 
 def _set_open(is_open: bool) -> None:
     st.session_state[_OPEN] = is_open
+
+
+# ------------------------------------------------------------------------------ number of rows
+
+
+def _learned_rows(material: Material, learner: Learner, seed: int) -> Iterator[RowsCurve]:
+    test, truth = material.test, material.truth
+    return rows_curve_steps(
+        material.train, learner, test=test, truth=truth, seed=seed, every_step=True
+    )
+
+
+_rows = shared_job(_learned_rows, 20)
+
+
+def rows_tool(state: GrowState) -> Tool | None:
+    """Return the menu entry that opens the panel, for tables with enough rows."""
+    has_enough = state.all_training_rows() >= 2 * FEWEST_ROWS
+    if not has_enough or state.values["branch"] is not None:
+        return None
+    return Tool("rows", "How much data?", lambda: _set_rows_open(True))
+
+
+def show_rows_curve(state: GrowState) -> None:
+    """Show the panel while it is open."""
+    if not st.session_state.get(_ROWS_OPEN):
+        return
+    try:
+        if rows_tool(state) is not None and (work := rows_of(state)):
+            _rows_panel(state, work)
+            return
+    except InputError as error:
+        st.warning(plain(str(error)))
+    _set_rows_open(False)
+
+
+def rows_of(state: GrowState) -> Job[RowsCurve] | None:
+    """Return the curve of the learner that the controls describe, up to all training rows."""
+    whole = state.with_all_rows()
+    return _rows(whole, state.learner(state.own), state.values["seed"]) if whole else None
+
+
+@st.dialog("How much data?", width="large", on_dismiss=guarded(lambda: _set_rows_open(False)))
+@bounded
+def _rows_panel(state: GrowState, work: Job[RowsCurve]) -> None:
+    st.markdown(
+        "The learner runs on random parts of the training rows. Points are means over "
+        f"{SUBSETS} parts, bars the lowest and the highest value; all rows are learned from once."
+    )
+    if not work.ended:
+        state.jobs.turn_to(work)
+    show_until(lambda: work.ended, lambda: _show_curve(state, work))
+
+
+def _show_curve(state: GrowState, work: Job[RowsCurve]) -> None:
+    is_complete, found = work.ended, work.latest  # read once, because the job continues
+    if work.failure:
+        st.warning(plain(work.failure))
+    done, planned = (len(found.points), len(found.planned)) if found else (0, SIZES)
+    if not is_complete:
+        st.progress(done / planned, f"{done} of {planned} numbers of rows")
+    if found is not None and found.points:
+        words = plain(rows_words(found))
+        st.markdown(words)
+        show_figure(rows_figure(found), "rows_chart" if is_complete else "rows_so_far", words)
+    if not is_complete and st.button("Cancel", key="rows_cancel"):
+        state.jobs.leave()
+        _set_rows_open(False)
+        st.rerun()
+
+
+def _set_rows_open(is_open: bool) -> None:
+    st.session_state[_ROWS_OPEN] = is_open
 
 
 # ---------------------------------------------------------------------------- stability of edges

@@ -9,6 +9,7 @@ from typing import Any
 
 from graftviz.learners.registry import learner_class, learner_names
 from graftviz.options import option, option_of, option_specs
+from graftviz.selection.rows import FEWEST_ROWS
 from graftviz.ui.url_state import (
     BEST,
     MAX_STEP,
@@ -20,8 +21,6 @@ from graftviz.ui.url_state import (
     texts,
 )
 from graftviz.wording import quoted
-
-FEWEST_ROWS = 50  # below, most pairs of states have no row
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import streamlit as st
 
 from graftviz.learners.registry import learner_class
 from graftviz.options import option_words
+from graftviz.selection.rows import FEWEST_ROWS
 from graftviz.ui.boundary import guarded
 from graftviz.ui.controls import PRESET, follow_value, help_text, show_button
 from graftviz.ui.frame.header import Tool
@@ -17,8 +18,7 @@ from graftviz.ui.frame.panels import (
     show_notices,
 )
 from graftviz.ui.frame.view import PLAYER
-from graftviz.ui.grow.analysis import compare_tool, path_tool, stability_tool
-from graftviz.ui.grow.options import FEWEST_ROWS
+from graftviz.ui.grow.analysis import compare_tool, path_tool, rows_tool, stability_tool
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.teaching import take_tour
 from graftviz.ui.url_state import BEST
@@ -133,7 +133,13 @@ def tools(state: GrowState) -> list[Tool]:
     """Return the entries of the menu Analyse for the shown run."""
     if state.run is None:
         return []
-    found = (compare_tool(state), stability_tool(state), path_tool(state), INSPECT)
+    found = (
+        compare_tool(state),
+        stability_tool(state),
+        path_tool(state),
+        rows_tool(state),
+        INSPECT,
+    )
     return [tool for tool in found if tool is not None]
 
 

@@ -112,17 +112,18 @@ class GrowState(LearningPage[GrowOptions]):
 
     def current_material(self) -> Material | None:
         """Return the data of the settings, with the chosen rows; None before an upload."""
-        whole = self.undivided()
+        whole = super().current_material()
         return whole and whole.divided(self.values["rows"], self.values["held_out"])
 
     def all_training_rows(self) -> int:
         """Return the number of rows that are not held out; 0 before an upload."""
-        whole = self.undivided()
-        return whole.divided(None, self.values["held_out"]).train.n_rows if whole else 0
+        whole = self.with_all_rows()
+        return whole.train.n_rows if whole else 0
 
-    def undivided(self) -> Material | None:
-        """Return the data with all training rows and the usual held-out ones."""
-        return super().current_material()
+    def with_all_rows(self) -> Material | None:
+        """Return the data of the settings, with all training rows; None before an upload."""
+        whole = super().current_material()
+        return whole and whole.divided(None, self.values["held_out"])
 
     # ----------------------------------------------------------------------------------- the run
 
