@@ -18,6 +18,7 @@ from streamlit.testing.v1 import AppTest
 
 from graftviz import LamPath
 from graftviz.learners.registry import learner_class, learner_names
+from graftviz.narrative.selection import rows_words
 from graftviz.selection import lam_path_steps
 from graftviz.serving.limits import Limits
 from graftviz.ui import run_limits
@@ -75,20 +76,16 @@ def test_the_slider_of_rows_is_in_the_link() -> None:
     assert query_of(app) == {}
 
 
-def test_the_panel_on_the_number_of_rows_opens_and_is_cancelled() -> None:
-    app = analyse(open_app(max_edges="5", rows="200"), "How much data?")
+def test_the_panel_on_the_number_of_rows_ends_with_a_sentence() -> None:
+    app = open_app(max_edges="5", rows="200")
+    analyse(app, "rows")
     work = rows_of(state_of(app))
     assert work is not None
-    run_while(app, lambda: work.latest is None)
-    if not work.ended:
-        app.button(key="rows_cancel").click().run()
-        assert not work.has_credit
-        app = analyse(app, "How much data?")
-    assert work.wait_for_end(300)
-    assert work.failure == ""
-    app.run()
+    wait_for(app, work)
     assert work.latest.planned[-1] == 2700, "all training rows, whatever the slider shows"
-    assert any("From 50 to 2,700 rows" in text.value for text in app.markdown)
+    assert app.get("plotly_chart")
+    shown = "".join(element.value for element in app.markdown).replace("\\", "")
+    assert rows_words(work.latest) in shown
 
 
 def finished_header(app: AppTest) -> dict[str, Any]:

@@ -59,8 +59,8 @@ def rows_words(found: RowsCurve) -> str:
     if loss := change("nlpl_held_out", ".4g"):
         sentences.append(f"The held-out NLPL goes {loss} nats per row.")
     if lam := change("lam", ".3g"):
-        is_fixed = getattr(found.learner, "lam", None) is not None
-        rule = "is the same for all" if is_fixed else f"is automatic and goes {lam}"
+        fixed = getattr(found.learner, "lam", None)
+        rule = f"is automatic and goes {lam}" if fixed is None else f"= {fixed:g} throughout"
         sentences.append(f"λ {rule}.")
     return " ".join(sentences)
 

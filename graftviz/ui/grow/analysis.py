@@ -292,8 +292,8 @@ def _show_curve(state: GrowState, work: Job[RowsCurve]) -> None:
     if not is_complete:
         st.progress(done / planned, f"{done} of {planned} numbers of rows")
     if found is not None and found.points:
-        words = plain(rows_words(found))
-        st.markdown(words)
+        words = rows_words(found)
+        st.markdown(plain(words))
         show_figure(rows_figure(found), "rows_chart" if is_complete else "rows_so_far", words)
     if not is_complete and st.button("Cancel", key="rows_cancel"):
         state.jobs.leave()
