@@ -21,7 +21,9 @@ from graftviz import (
     learn,
     load_dataset,
     local_marginal,
+    read_model,
 )
+from graftviz.datasets.registry import model_path
 from graftviz.dynamics.measuring import Measured, measuring
 from graftviz.learners.registry import learner_class, learner_names
 from graftviz.material import PAGE_DATA, Material, default_options, prepare
@@ -30,6 +32,7 @@ from graftviz.narrative.lessons import GUIDES, LESSONS, TOUR, Condition, Lesson,
 from graftviz.narrative.teacher_sheet import begin_address, sheet_html, sheet_markdown, timing
 from graftviz.player.models import grid_model
 from graftviz.ranks import RankedStep, ranked_steps, simulated_ranks
+from graftviz.sampling import sample_gibbs
 from graftviz.ui.budget.options import BudgetOptions
 from graftviz.ui.dynamics.options import DynamicsOptions, plan_of
 from graftviz.ui.dynamics.state import source
@@ -75,13 +78,15 @@ def write_again(settings: Any) -> dict[str, str]:
 
 
 @cache
-def material(data: str) -> Material:
-    return prepare(load_dataset(data), 0)
+def material(data: str, rows: int | None = None) -> Material:
+    return prepare(load_dataset(data), 0, rows)
 
 
 @cache
-def _learned(data: str, name: str, options: tuple[tuple[str, Any], ...]) -> Result:
-    given, cls = material(data), LEARNERS[name]
+def _learned(
+    data: str, rows: int | None, name: str, options: tuple[tuple[str, Any], ...]
+) -> Result:
+    given, cls = material(data, rows), LEARNERS[name]
     chosen = dict(options)
     values = {**default_options(cls, given.suggested, chosen.get("preset")), **chosen}
     return learn(given.train, cls(**values), test=given.test, truth=given.truth)
@@ -91,7 +96,7 @@ def learned(view: str = "", **more: Any) -> Result:
     """Return what a link to the Grow page learns, with some options changed."""
     settings = read(view)
     options = tuple({**settings.options, **more}.items())
-    return _learned(settings.data, settings.learner, options)
+    return _learned(settings.data, settings.rows, settings.learner, options)
 
 
 def right_edges(result: Result, data: str = PAGE_DATA) -> int:
@@ -331,6 +336,27 @@ def nlpl_of(result: Result) -> float:
     value = result.nlpl_test
     assert value is not None
     return value
+
+
+def test_how_much_data() -> None:
+    fewer, noise, more = GUIDES["rows"].stops
+    all_rows, few = learned(), learned("?rows=200")
+    contains(fewer.text, f"{material(PAGE_DATA).train.n_rows:,}", right_edges(all_rows))
+    contains(fewer.reveal, right_edges(few))
+    assert few.edges == all_rows.edges == 45
+    best = {rows: learned(f"?preset=best&rows={rows}") for rows in (100, 200, 1000)}
+    assert all(right_edges(result) == result.edges for result in best.values())
+    contains(noise.reveal, *(result.edges for result in best.values()))
+    assert steps_of(best[200]) == read(noise.opens).step
+    path = model_path(PAGE_DATA)
+    assert path is not None
+    model, truth = read_model(path), truth_of(PAGE_DATA)
+    for rows in (30_000, 100_000):
+        table = sample_gibbs(model, rows, seed=1).table
+        usual = default_options(BestChoice, material(PAGE_DATA).suggested)
+        assert len(edges_of(learn(table, BestChoice(**usual))) - truth) == 17
+        assert edges_of(learn(table, BestChoice(preset="best"))) == truth
+    assert "100,000 rows still 17 of 45" in more.reveal
 
 
 @pytest.mark.slow

@@ -162,6 +162,15 @@ _LESSONS: Mapping[str, tuple[int, str, tuple[_Place, ...]]] = {
             _Place(Condition("reaches", "lam", "0.03"), ".st-key-option-lam", right=1),
         ),
     ),
+    "rows": (
+        6,
+        "?step=34",
+        (
+            _Place(Condition("address", "rows", "200"), ".st-key-choose-rows", right=1),
+            _Place(right=0, opens="?preset=best&rows=200&step=17"),
+            _Place(right=2),
+        ),
+    ),
     "regions": (
         6,
         "regions",
