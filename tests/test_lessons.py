@@ -344,7 +344,7 @@ def test_how_much_data() -> None:
     contains(fewer.text, f"{material(PAGE_DATA).train.n_rows:,}", right_edges(all_rows))
     contains(fewer.reveal, right_edges(few))
     assert few.edges == all_rows.edges == 45
-    best = {rows: learned(f"?preset=best&rows={rows}") for rows in (100, 200, 1000)}
+    best = {rows: learned(f"?rows={rows}&preset=best") for rows in (100, 200, 1000)}
     assert all(right_edges(result) == result.edges for result in best.values())
     contains(noise.reveal, *(result.edges for result in best.values()))
     assert steps_of(best[200]) == read(noise.opens).step
