@@ -48,7 +48,7 @@ def show_lesson(lesson: Lesson) -> None:
     st.markdown(f"{plain(lesson.aim)} *{lesson.minutes} minutes.*")
     with st.container(horizontal=True, gap="small", key=f"lesson_{lesson.key}"):
         address = address_of(begin_address(lesson), teaching_query())
-        st.link_button("Begin", address, key=f"lesson_{lesson.key}_begin", type="primary")
+        st.link_button("Begin", address, key=f"lesson_{lesson.key}_begin")
         file_button(_sheet(lesson), f"lesson_{lesson.key}_sheet", is_stretched=False)
 
 
