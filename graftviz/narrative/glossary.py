@@ -5,9 +5,10 @@ The texts are in ``texts/<language>/glossary.toml``.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, NamedTuple
 
-from graftviz.texts import catalogue
+from graftviz.texts import LANGUAGE, catalogue
 
 
 class Term(NamedTuple):
@@ -40,10 +41,16 @@ class Term(NamedTuple):
     source: str = ""
 
 
-GLOSSARY = tuple(
-    Term(key, **{**entry, "forms": tuple(entry["forms"])})
-    for key, entry in catalogue("glossary").items()
-)
+@cache
+def glossary(language: str = LANGUAGE) -> tuple[Term, ...]:
+    """Return the terms; their forms are English in every language, as the sentences are."""
+    return tuple(
+        Term(key, **{**entry, "forms": tuple(entry["forms"])})
+        for key, entry in catalogue("glossary", language).items()
+    )
+
+
+GLOSSARY = glossary()
 
 
 def glossary_records() -> list[dict[str, Any]]:

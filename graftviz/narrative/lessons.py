@@ -7,10 +7,11 @@ The texts are in ``texts/<language>/lessons.toml``. Every number in them is comp
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from itertools import starmap
 from typing import Any, NamedTuple
 
-from graftviz.texts import catalogue
+from graftviz.texts import LANGUAGE, catalogue
 
 TOUR = "tour"  # key of the tour, which is no lesson
 
@@ -196,18 +197,24 @@ def _stop(text: Mapping[str, Any], place: _Place) -> Stop:
     return Stop(choices=tuple(text.get("choices", ())), **words, **place._asdict())
 
 
-def _lesson(key: str) -> Lesson:
+def _lesson(key: str, language: str) -> Lesson:
     minutes, address, places = _LESSONS[key]
-    entry = catalogue("lessons")[key]
+    entry = catalogue("lessons", language)[key]
     stops = tuple(starmap(_stop, zip(entry["stops"], places, strict=True)))
     return Lesson(key, entry["title"], entry["aim"], minutes, address, stops)
 
 
-GUIDES = {key: _lesson(key) for key in _LESSONS}
+@cache
+def guides(language: str = LANGUAGE) -> dict[str, Lesson]:
+    """Return the lessons and the tour by key; callers share the result and must not change it."""
+    return {key: _lesson(key, language) for key in _LESSONS}
+
+
+GUIDES = guides()
 LESSONS = tuple(lesson for key, lesson in GUIDES.items() if key != TOUR)
 
 
-def guide_record(lesson: Lesson) -> dict[str, Any]:
+def guide_record(lesson: Lesson, language: str = LANGUAGE) -> dict[str, Any]:
     """Return a lesson as plain values, for the browser (ui/assets/guide.js)."""
     stops = [
         {
@@ -216,5 +223,10 @@ def guide_record(lesson: Lesson) -> dict[str, Any]:
         }
         for stop in lesson.stops
     ]
-    labels = catalogue("labels")["guide"]
-    return {"key": lesson.key, "title": lesson.title, "stops": stops, "labels": labels}
+    return {
+        "key": lesson.key,
+        "title": lesson.title,
+        "stops": stops,
+        "labels": catalogue("labels", language)["guide"],
+        "language": language,
+    }

@@ -7,33 +7,37 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from graftviz.narrative.lessons import Lesson, Stop
+from graftviz.texts import LANGUAGE, catalogue
 
-_HEAD = ("Minutes", "Stop", "Ask", "Do", "Answer")
+_HEAD = ("minutes", "stop", "ask", "do", "answer")  # keys of their titles
 
 
-def sheet_html(lesson: Lesson) -> str:
+def sheet_html(lesson: Lesson, language: str = LANGUAGE) -> str:
     """Return the sheet as the body of an HTML page, to be printed."""
-    cells = "".join(f"<th>{title}</th>" for title in _HEAD)
+    labels = catalogue("labels", language)["sheet"]
+    cells = "".join(f"<th>{labels[key]}</th>" for key in _HEAD)
     rows = "".join(
         "<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in _rows(lesson)
     )
     return (
-        f"<h1>{html.escape(lesson.title)}</h1><p><b>Aim.</b> {html.escape(lesson.aim)} "
-        f"<b>Time.</b> {lesson.minutes} minutes. <b>Begin with</b> "
-        f"<code>{html.escape(begin_address(lesson))}</code></p>"
+        f"<h1>{html.escape(lesson.title)}</h1><p><b>{labels['aim']}.</b> {html.escape(lesson.aim)} "
+        f"<b>{labels['time']}.</b> {labels['length'].format(minutes=lesson.minutes)} "
+        f"<b>{labels['begin']}</b> <code>{html.escape(begin_address(lesson))}</code></p>"
         f"<table><thead><tr>{cells}</tr></thead><tbody>{rows}</tbody></table>"
     )
 
 
 def sheet_markdown(lesson: Lesson) -> str:
-    """Return the sheet as a section of a Markdown page."""
+    """Return the sheet as a section of a Markdown page, in English."""
+    labels = catalogue("labels")["sheet"]
     lines = [
         f"## {lesson.title}",
         "",
-        f"**Aim.** {lesson.aim} **Time.** {lesson.minutes} minutes. **Begin with** "
+        f"**{labels['aim']}.** {lesson.aim} **{labels['time']}.** "
+        f"{labels['length'].format(minutes=lesson.minutes)} **{labels['begin']}** "
         f"`{begin_address(lesson)}`",
         "",
-        "| " + " | ".join(_HEAD) + " |",
+        "| " + " | ".join(labels[key] for key in _HEAD) + " |",
         "| --- " * len(_HEAD) + "|",
         *(
             "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |"

@@ -10,7 +10,8 @@ lessons.toml        lessons and the tour, by key
 labels.toml         short texts of controls, by part
 ==================  ================================================================
 
-A translation is another folder with the same files and keys.
+A translation is another folder with the same files and keys. A file or key that it lacks is taken
+from the English folder.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 LANGUAGE = "en"
+LANGUAGES = {LANGUAGE: "English", "de": "Deutsch", "es": "Español"}
 _FOLDER = Path(__file__).parent
 _KEYS = "{keys}"  # stands for the content of keys.md
 _LINE_BREAKS = re.compile(r"[ \n]*\n[ \n]*")
@@ -40,20 +42,44 @@ def catalogue(name: str, language: str = LANGUAGE) -> dict[str, dict[str, Any]]:
 
     Callers share the result and must not change it.
     """
-    content = (_FOLDER / language / f"{name}.toml").read_text(encoding="utf-8")
-    entries: dict[str, dict[str, Any]] = _unwrapped(tomllib.loads(content))
-    return entries
+    entries: dict[str, dict[str, Any]] = _entries(name, LANGUAGE)
+    return entries if language == LANGUAGE else _translated(entries, _entries(name, language))
 
 
 @cache
 def page_text(page: str, language: str = LANGUAGE) -> PageText:
     """Return the text of a page."""
-    folder = _FOLDER / language
-    text = (folder / "pages" / f"{page}.md").read_text(encoding="utf-8")
+    text = _file(f"pages/{page}.md", language).read_text(encoding="utf-8")
     headline, _, explanation = text.partition("\n\n")
     if _KEYS in explanation:
-        explanation = explanation.replace(_KEYS, (folder / "keys.md").read_text(encoding="utf-8"))
+        explanation = explanation.replace(
+            _KEYS, _file("keys.md", language).read_text(encoding="utf-8")
+        )
     return PageText(" ".join(headline.split()), explanation)
+
+
+def _file(name: str, language: str) -> Path:
+    """Return the path of a file in a language, or in English if there is no translation."""
+    path = _FOLDER / language / name
+    return path if path.exists() else _FOLDER / LANGUAGE / name
+
+
+def _entries(name: str, language: str) -> Any:
+    content = _file(f"{name}.toml", language).read_text(encoding="utf-8")
+    return _unwrapped(tomllib.loads(content))
+
+
+def _translated(value: Any, translation: Any) -> Any:
+    """Return a value of the English catalogue with those texts replaced that are translated."""
+    if isinstance(value, dict):
+        return {
+            key: _translated(item, translation[key]) if key in translation else item
+            for key, item in value.items()
+        }
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        pairs = zip(value, translation, strict=False)
+        return [_translated(*pair) for pair in pairs] + value[len(translation) :]
+    return translation
 
 
 def _unwrapped(value: Any) -> Any:

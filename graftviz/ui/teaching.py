@@ -1,4 +1,4 @@
-"""Presenter mode, and the guide of a lesson or the tour: parameters of the address on every page.
+"""Presenter mode, language, and guide of a lesson or the tour: parameters of every page's address.
 
 They are not settings of a page, whose state never receives them.
 """
@@ -13,27 +13,32 @@ from typing import Any
 
 import streamlit as st
 
-from graftviz.narrative.lessons import GUIDES, TOUR, guide_record
+from graftviz.narrative.lessons import TOUR, guide_record, guides
+from graftviz.texts import LANGUAGE, LANGUAGES, catalogue
 from graftviz.ui.boundary import guarded
 from graftviz.wording import quoted
 
 _ASSETS = Path(__file__).parent / "assets"
 PRESENT = "present"
 LESSON = "lesson"
+LANG = "lang"
 ON = "1"
 _IS_ON = "teaching.present"
+_LANGUAGE = "teaching.language"
 _SEEN = "teaching.seen"
 _TOURS = "teaching.tours"
 
 
 def without_teaching(query: Mapping[str, str]) -> dict[str, str]:
     """Return the parameters of an address that are settings of its page."""
-    return {name: text for name, text in query.items() if name not in (PRESENT, LESSON)}
+    return {name: text for name, text in query.items() if name not in (PRESENT, LESSON, LANG)}
 
 
 def teaching_query() -> dict[str, str]:
     """Return the parameters that every address has besides the settings of its page."""
     query = {PRESENT: ON} if is_presenting() else {}
+    if language() != LANGUAGE:
+        query[LANG] = language()
     lesson = st.query_params.get(LESSON)
     return query if lesson is None else {**query, LESSON: lesson}
 
@@ -46,10 +51,17 @@ def follow_teaching() -> None:
     the mode.
     """
     query = st.query_params.to_dict()
-    value = query.get(PRESENT)
-    if value != st.session_state.get(_SEEN) and value is not None:
-        present(value == ON)
-    st.session_state[_SEEN] = value
+    seen = st.session_state.get(_SEEN, {})
+    present_text, language_text = query.get(PRESENT), query.get(LANG)
+    if present_text not in (None, seen.get(PRESENT)):
+        present(present_text == ON)
+    if language_text not in (None, seen.get(LANG)):
+        choose_language(language_text if language_text in LANGUAGES else LANGUAGE)
+        if language_text not in LANGUAGES:
+            known = ", ".join(LANGUAGES)
+            st.warning(f"There is no language {quoted(language_text)}; languages are {known}.")
+            del st.query_params[LANG]
+    st.session_state[_SEEN] = query
 
 
 def is_presenting() -> bool:
@@ -60,6 +72,17 @@ def is_presenting() -> bool:
 def present(on: bool) -> None:
     """Turn presenter mode on or off."""
     st.session_state[_IS_ON] = on
+
+
+def language() -> str:
+    """Return the language of the texts, a key of `LANGUAGES`."""
+    chosen: str = st.session_state.get(_LANGUAGE, LANGUAGE)
+    return chosen
+
+
+def choose_language(chosen: str) -> None:
+    """Set the language of the texts."""
+    st.session_state[_LANGUAGE] = chosen
 
 
 @cache
@@ -83,26 +106,28 @@ def show_guide() -> None:
     if text is None:
         return
     found = re.fullmatch(r"([a-z-]+)(?:\.(\d{1,3}))?", text, re.ASCII)
-    if found is None or found[1] not in GUIDES:
-        known = ", ".join(GUIDES)
+    if found is None or found[1] not in guides():
+        known = ", ".join(guides())
         st.warning(f"There is no lesson {quoted(text)}; lessons are {known}.")
         del st.query_params[LESSON]
         return
     key, stop = found[1], max(1, int(found[2] or 1))
     begin = f"{key} {st.session_state.get(_TOURS, 0)}"
-    _guide()(key="guide", data={**guide_record(GUIDES[key]), "at": stop - 1, "begin": begin})
+    record = guide_record(guides(language())[key], language())
+    _guide()(key="guide", data={**record, "at": stop - 1, "begin": f"{begin} {language()}"})
 
 
 def show_presenter() -> None:
     """Show the switch, and apply presenter mode: large type, no controls. Escape ends it."""
     is_on = is_presenting()
+    labels = catalogue("labels", language())["header"]
     with st.container(key="presenter"):
         st.button(
-            "Leave" if is_on else "Present",
+            labels["leave" if is_on else "present"],
             key="leave_presenting" if is_on else "present",
             type="tertiary",
             shortcut="Escape" if is_on else None,
-            help="Back to all controls" if is_on else "Large type and no controls, for a projector",
+            help=labels["leave_help" if is_on else "present_help"],
             on_click=guarded(present),
             args=(not is_on,),
         )

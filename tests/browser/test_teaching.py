@@ -9,8 +9,9 @@ from urllib.parse import urljoin
 import pytest
 from waiting import eventually
 
-from graftviz.narrative.lessons import GUIDES, LESSONS, TOUR, Lesson, Stop
+from graftviz.narrative.lessons import GUIDES, LESSONS, TOUR, Lesson, Stop, guides
 from graftviz.narrative.teacher_sheet import begin_address
+from graftviz.texts import catalogue
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -187,3 +188,25 @@ def test_presenter_mode_goes_along_and_ends_with_escape(open_page: Any, address:
     page.keyboard.press("Escape")
     eventually(page, lambda: page.evaluate(size) == f"{usual:g}px")
     eventually(page, lambda: "present" not in page.evaluate("location.search"))
+
+
+def test_a_lesson_in_german_and_its_language_goes_along(open_page: Any, address: str) -> None:
+    labels, lesson = catalogue("labels", "de"), guides("de")["reservoir"]
+    page = open_page(1400, 900)
+    page.goto(f"{address}lessons")
+    page.get_by_text("Deutsch", exact=True).click(timeout=COMPILING)
+    page.get_by_role("heading", name=lesson.title).wait_for()
+    eventually(page, lambda: "lang=de" in page.evaluate("location.search"))
+    link = page.locator(".st-key-lesson_reservoir_begin a").get_attribute("href")
+    page.goto(urljoin(page.url, link))
+    page.locator(CARD).wait_for(timeout=COMPILING)
+    assert page.locator(CARD).get_attribute("lang") == "de"
+    assert title(page) == lesson.stops[0].title
+    assert page.inner_text(".end") == labels["guide"]["end"]
+    page.get_by_role("button", name=labels["header"]["help"], exact=True).wait_for()
+    go_to(page, lesson.stops, 2)
+    page.locator("a.open").click()
+    eventually(page, lambda: "step=34" in page.url and "lang=de" in page.url, 60_000)
+    page.locator(CARD).wait_for(timeout=COMPILING)
+    assert title(page) == lesson.stops[2].title
+    assert page.locator(".choices button").all_inner_texts() == list(lesson.stops[2].choices)

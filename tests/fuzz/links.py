@@ -57,7 +57,7 @@ def _keys() -> tuple[str, ...]:
     pages = (BudgetOptions, DynamicsOptions, RegionOptions, ReservoirOptions, TableOptions)
     classes = (*pages, *map(learner_class, learner_names()))
     found = {spec.name for cls in classes for spec in option_specs(cls)}
-    found |= set(re.findall(r"(?:^|&)(\w+)=", "&".join(_VALID))) | {"present", "lesson"}
+    found |= set(re.findall(r"(?:^|&)(\w+)=", "&".join(_VALID))) | {"present", "lesson", "lang"}
     return tuple(sorted(found))
 
 

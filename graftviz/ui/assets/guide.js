@@ -9,6 +9,7 @@ const HEADER = 56; // px; it covers the page
 const WIDTH = "21rem";
 const HEIGHT = "42vh"; // in a narrow window
 const PARAMETER = "lesson";
+const KEPT = ["present", "lang"]; // parameters of every address
 const TOUR = "tour"; // belongs to one page, and ends with it
 const STYLE = `
 :host { all: initial; }
@@ -113,10 +114,11 @@ class Guide {
     this.pageStyle.textContent = PAGE_STYLE;
   }
 
-  begin({ key, title, stops, at, labels }) {
-    if (this.isUnderWay && this.name === key) return;
+  begin({ key, title, stops, at, labels, language }) {
+    if (this.isUnderWay && this.name === key && this.card.lang === language) return;
     if (!this.host) this.build();
     Object.assign(this, { name: key, heading: title, stops, labels, path: location.pathname });
+    this.card.lang = language;
     this.chosen.clear();
     [this.end.textContent, this.back.textContent] = [labels.end, labels.back];
     document.body.append(this.host);
@@ -166,12 +168,12 @@ class Guide {
     this.look();
   }
 
-  /** The address of a prepared view, at this stop and in the mode of the page. */
+  /** The address of a prepared view, at this stop, in the mode and language of the page. */
   addressOf(view, at) {
     const [page, query] = view.split("?");
     const parameters = new URLSearchParams(query);
-    const mode = new URLSearchParams(location.search).get("present");
-    if (mode) parameters.set("present", mode);
+    const own = new URLSearchParams(location.search);
+    for (const name of KEPT) if (own.has(name)) parameters.set(name, own.get(name));
     parameters.set(PARAMETER, `${this.name}.${at + 1}`);
     return `./${page}?${parameters}`;
   }

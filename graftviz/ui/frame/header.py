@@ -11,10 +11,10 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from graftviz.formats.files import as_bytes
-from graftviz.texts import page_text
+from graftviz.texts import catalogue, page_text
 from graftviz.ui.boundary import bounded, file_builder, guarded
 from graftviz.ui.frame.state import PageState
-from graftviz.ui.teaching import teaching_query, without_teaching
+from graftviz.ui.teaching import language, teaching_query, without_teaching
 
 _HOME = "http://localhost:8501/"
 
@@ -80,7 +80,8 @@ class Header:
 
     def __init__(self, page: str, headline: str = "") -> None:
         self._page = page
-        text = page_text(page)
+        text = page_text(page, language())
+        self._labels = catalogue("labels", language())["header"]
         with st.container(
             horizontal=True, vertical_alignment="center", gap="small", key="page_header"
         ):
@@ -90,16 +91,16 @@ class Header:
                 self.tools = st.container(
                     horizontal=True, vertical_alignment="center", width="content", gap="small"
                 )
-                self._files = self._menu("Download")
-                self._link = self._menu("Link")
-                opens_help = st.button("Help", key=f"{page}.help", type="tertiary")
+                self._files = self._menu("download")
+                self._link = self._menu("link")
+                opens_help = st.button(self._labels["help"], key=f"{page}.help", type="tertiary")
         if opens_help:
-            _show_help(text.explanation)
+            st.dialog(self._labels["about"], width="medium")(_show_help)(text.explanation)
 
-    def _menu(self, label: str) -> Any:
+    def _menu(self, name: str) -> Any:
         """Return a menu: a container with the attribute `open`, whose type is private."""
-        key = f"{self._page}.{label.lower()}"
-        return st.popover(label, key=key, type="tertiary", on_change="rerun")
+        key = f"{self._page}.{name}"
+        return st.popover(self._labels[name], key=key, type="tertiary", on_change="rerun")
 
     def show_tools(self, tools: Sequence[Tool]) -> str | None:
         """Show the menu Analyse; return the key of the entry chosen in this run of the page."""
@@ -112,7 +113,7 @@ class Header:
                 chosen.use()
 
         chosen: str | None = self.tools.menu_button(
-            "Analyse",
+            self._labels["analyse"],
             list(by_key),
             key=key,
             type="tertiary",
@@ -168,7 +169,6 @@ class Header:
                 st.code(address, language=None, wrap_lines=True)
 
 
-@st.dialog("About this page", width="medium")
 @bounded
 def _show_help(text: str) -> None:
     st.markdown(text)

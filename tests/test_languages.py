@@ -1,0 +1,144 @@
+"""Translations have the structure, the numbers and the symbols of the English texts."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from app_pages import open_page, query_of
+
+from graftviz import texts
+from graftviz.narrative.lessons import GUIDES, TOUR, guide_record, guides
+from graftviz.narrative.teacher_sheet import sheet_html
+from graftviz.texts import LANGUAGE, LANGUAGES, catalogue, page_text
+
+FOLDER = Path(texts.__file__).parent
+CATALOGUES = sorted(path.stem for path in (FOLDER / LANGUAGE).glob("*.toml"))
+NUMBER = re.compile(r"(?<!\w)\d+(?:[.,]\d+)*")
+SYMBOL = re.compile(r"[α-ωΑ-Ω][₁₂]?|T₂|\|R\||x\d+ – x\d+|\{\w+\}")
+every_translation = pytest.mark.parametrize("language", [x for x in LANGUAGES if x != LANGUAGE])
+
+
+def leaves(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the place of every text and the text."""
+    if isinstance(value, str):
+        yield path, value
+    else:
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, item in items:
+            yield from leaves(item, f"{path}/{key}")
+
+
+def own(name: str, language: str) -> dict[str, str]:
+    """Return the texts of a catalogue's file, without those taken from English."""
+    return dict(leaves(texts._entries(name, language)))
+
+
+def test_every_folder_is_a_language() -> None:
+    folders = {path.name for path in FOLDER.iterdir() if path.is_dir() and path.name[0] != "_"}
+    assert folders == set(LANGUAGES)
+
+
+@every_translation
+@pytest.mark.parametrize("name", ["lessons", "labels"])
+def test_lessons_and_labels_are_complete(name: str, language: str) -> None:
+    assert (FOLDER / language / f"{name}.toml").exists()
+    assert own(name, language).keys() == own(name, LANGUAGE).keys()
+
+
+@every_translation
+@pytest.mark.parametrize("name", CATALOGUES)
+def test_a_translation_has_the_numbers_and_symbols_of_its_text(name: str, language: str) -> None:
+    english = own(name, LANGUAGE)
+    for place, text in own(name, language).items():
+        assert place in english, f"no such text: {place}"
+        for pattern in (NUMBER, SYMBOL):
+            found, expected = (Counter(pattern.findall(x)) for x in (text, english[place]))
+            assert found == expected, place
+
+
+@every_translation
+def test_a_page_has_the_paragraphs_and_numbers_of_its_text(language: str) -> None:
+    for path in (FOLDER / language).rglob("*.md"):
+        english = (FOLDER / LANGUAGE / path.relative_to(FOLDER / language)).read_text("utf-8")
+        text = path.read_text("utf-8")
+        assert text.count("\n\n") == english.count("\n\n"), path
+        assert text.count("{keys}") == english.count("{keys}")
+        assert Counter(NUMBER.findall(text)) == Counter(NUMBER.findall(english)), path
+
+
+@every_translation
+def test_a_lesson_differs_from_the_english_one_in_its_texts_only(language: str) -> None:
+    for key, lesson in guides(language).items():
+        english = GUIDES[key]
+        assert (lesson.minutes, lesson.address) == (english.minutes, english.address)
+        for stop, own_stop in zip(english.stops, lesson.stops, strict=True):
+            assert len(own_stop.choices) == len(stop.choices)
+            assert own_stop.text != stop.text
+            assert (own_stop.lit, own_stop.opens) == (stop.lit, stop.opens)
+            assert (own_stop.condition, own_stop.right) == (stop.condition, stop.right)
+        if key != TOUR:
+            assert lesson.title in sheet_html(lesson, language)
+        assert guide_record(lesson, language)["labels"] == catalogue("labels", language)["guide"]
+
+
+def test_what_is_not_translated_is_english(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(FOLDER / LANGUAGE, tmp_path / LANGUAGE)
+    (tmp_path / "xx").mkdir()
+    (tmp_path / "xx" / "lessons.toml").write_text('[step]\nstops = [{title = "first"}]\n')
+    monkeypatch.setattr(texts, "_FOLDER", tmp_path)
+    catalogue.cache_clear()
+    page_text.cache_clear()
+    try:
+        lessons, english = catalogue("lessons", "xx"), catalogue("lessons")
+        first, *others = lessons["step"]["stops"]
+        assert first == {**english["step"]["stops"][0], "title": "first"}
+        assert others == english["step"]["stops"][1:]
+        assert lessons["red"] == english["red"]
+        assert catalogue("labels", "xx") == catalogue("labels")
+        assert page_text("grow", "xx") == page_text("grow")
+    finally:
+        catalogue.cache_clear()
+        page_text.cache_clear()
+
+
+def test_the_lessons_page_in_german_and_back() -> None:
+    app = open_page("lessons", lang="de")
+    german = [x.title for key, x in guides("de").items() if key != TOUR]
+    glossary = catalogue("labels", "de")["lessons"]["glossary"]
+    assert [header.value for header in app.header] == [*german, glossary]
+    assert query_of(app) == {"lang": "de"}
+    assert all("lang=de" in link.proto.url for link in app.get("link_button"))
+    app.button_group(key="lessons.language").set_value("en").run()
+    assert not app.exception
+    assert app.header[0].value == GUIDES["step"].title
+    assert query_of(app) == {}
+
+
+@pytest.mark.parametrize("language", ["xx", "", "DE", "'" * 5000])
+def test_an_unknown_language_is_a_sentence_and_english(language: str) -> None:
+    app = open_page("lessons", lang=language)
+    assert "There is no language" in app.warning[0].value
+    assert len(app.warning[0].value) < 300
+    assert app.header[0].value == GUIDES["step"].title
+    assert query_of(app) == {}
+
+
+def test_grow_in_german_has_its_headline_help_and_lesson() -> None:
+    app = open_page("", lang="de", lesson="alpha.2", data="karate")
+    assert not app.exception
+    assert not app.warning
+    parts = [part.proto for part in app.get("bidi_component")]
+    (guide,) = (part for part in parts if part.component_name.endswith("graftviz_guide"))
+    record = json.loads(guide.json)
+    assert record["language"] == "de"
+    assert record["stops"][1]["title"] == guides("de")["alpha"].stops[1].title
+    assert query_of(app)["lang"] == "de"
+    app.button(key="grow.help").click().run()
+    assert page_text("grow", "de").explanation.strip() in [x.value for x in app.markdown]
