@@ -42,6 +42,22 @@ def unlimited(n: int, **options) -> best_choice.BestChoice:
     )
 
 
+@pytest.mark.parametrize("preset", ["best", "paper"])
+def test_rescoring_all_changes_the_number_of_tests_and_nothing_else(preset):
+    table = scale_free_table(14, 3, 600)
+    needed, as_written = (
+        drain(table, EdgeGrafting(preset=preset, max_edges=12, rescoring=rescoring))
+        for rescoring in ("needed", "all")
+    )
+    assert picks(needed) == picks(as_written)
+    assert needed.outcome.objective == pytest.approx(as_written.outcome.objective, rel=1e-9)
+    assert needed.outcome.tests < as_written.outcome.tests
+    possible = table.n_variables * (table.n_variables - 1) // 2
+    assert [step.tests for step in as_written.steps] == [
+        possible - step.edges + len(step.activated) for step in as_written.steps
+    ]
+
+
 # Best-choice becomes edge grafting, or first hit.
 
 

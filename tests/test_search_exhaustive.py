@@ -144,3 +144,19 @@ def test_with_a_significance_the_best_is_the_maximum_too():
         assert score == out[slot] == out.max()
         wanderer.search.active[slot] = True
         wanderer.move(0.4, 0.1)
+
+
+def test_scoring_all_finds_the_same_best_and_counts_every_inactive_pair():
+    bounded, plain = (Wanderer(4, mixed_table(4)) for _ in range(2))
+    for _ in range(8):
+        for wanderer in (bounded, plain):
+            wanderer.move(0.5, 0.01)
+        slot, best = bounded.best()
+        inactive = np.count_nonzero(~plain.search.active)
+        before = plain.search.tests
+        found, score = plain.search.best(plain.scoring(), plain.drift, scores_all=True)
+        assert (found, score) == (slot, pytest.approx(best, rel=1e-12))
+        assert plain.search.tests - before == inactive
+        for wanderer in (bounded, plain):
+            wanderer.search.active[slot] = True
+    assert bounded.search.tests < plain.search.tests

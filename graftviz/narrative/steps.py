@@ -262,13 +262,15 @@ def _choosing(
     return "; ".join(clauses) + "."
 
 
-def _scoring_all(step: Step, names: Sequence[str]) -> str:
+def _scoring_all(step: Step, learner: Any, names: Sequence[str]) -> str:
     """Return the sentence about a step of edge grafting, which scores all inactive edges."""
     chosen = step.activated[0]
     if step.index == 1:
         scored = f"Counted and scored all {plural(step.tests, 'pair')}"
-    else:
+    elif learner.rescoring == "all":
         scored = f"Scored all {plural(step.tests, 'inactive edge')}"
+    else:
+        scored = f"Scored {plural(step.tests, 'inactive edge')}, all that could be the best"
     best = f"{score(chosen.score)} of {pair(names, chosen.source, chosen.target)}"
     if step.test is not None and step.test.significance > 0.0:
         return (
@@ -310,7 +312,7 @@ _SEARCHES = ("reservoir", "best of all", "first hit")  # sentences of learners t
 _NAMES_REMOVED = ("path", "exchange")  # sentences that name the removed edges themselves
 _SENTENCES: Mapping[str, Callable[[Step, Any, Sequence[str]], list[str]]] = {
     "reservoir": _reservoir_step,
-    "best of all": lambda step, _, names: [_scoring_all(step, names)],
+    "best of all": lambda step, learner, names: [_scoring_all(step, learner, names)],
     "first hit": lambda step, _, names: [_first_violation(step, names)],
     "feature": feature_step,
     "tree": lambda step, _, names: [tree_step(step, names)],

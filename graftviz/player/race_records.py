@@ -72,7 +72,7 @@ def racer_record(run: Run, t: int) -> dict[str, Any]:
     step = run.steps[t - 1]
     return {
         "t": t,
-        "activated": [[edge.source, edge.target] for edge in step.activated],
+        "activated": [[edge.source, edge.target, number(edge.score)] for edge in step.activated],
         "removed": step.removed.tolist(),
         **_moment(step_moment(step, run.metrics[t - 1])),
     }

@@ -21,12 +21,12 @@ _SLACK = 1e-12  # rounding of a bound must not lose the maximum
 
 @njit(cache=True, nogil=True)
 def _scan_all(packed, store, scoring, drift, score, seen_drift, active, scratch):
-    """Return the slot of the best inactive pair (ties: the smaller pair), or -1.
+    """Return the slot of the best inactive pair (ties: the smaller), or -1, and the number scored.
 
     Pairs are scored again if an end has changed. Slots are in lexicographic order of pairs.
     """
     pairs = store.pairs
-    best = -1
+    best, scored = -1, 0
     for slot in range(pairs.size[0]):
         if active[slot]:
             continue
@@ -34,9 +34,10 @@ def _scan_all(packed, store, scoring, drift, score, seen_drift, active, scratch)
         if total_drift != seen_drift[slot]:
             score[slot] = score_slot(slot, packed, store, scoring, scratch)
             seen_drift[slot] = total_drift
+            scored += 1
         if best < 0 or score[slot] > score[best]:
             best = slot
-    return best
+    return best, scored
 
 
 @inner_kernel
@@ -75,12 +76,15 @@ def _scan_bounded(
     -------
     best, runner_up : int
         The runner-up is the second best of the slots that were scored.
+    scored : int
+        Number of scores computed.
     """
     second = store.pairs.second
-    best, runner_up = -1, -1
+    best, runner_up, scored = -1, -1, 0
     if starting_point >= 0 and not active[starting_point]:
         best = starting_point
         score[best] = score_slot(best, packed, store, scoring, scratch)
+        scored += 1
     at = 0
     for i in range(len(drift) - 1):
         bound = score[best] - _SLACK if best >= 0 else -np.inf
@@ -96,6 +100,7 @@ def _scan_bounded(
                     base[slot] = -np.inf
                     continue
                 score[slot] = score_slot(slot, packed, store, scoring, scratch)
+                scored += 1
                 base[slot] = score[slot] - reach
                 if slot == best:
                     continue
@@ -108,7 +113,7 @@ def _scan_bounded(
                 elif runner_up < 0 or score[slot] > score[runner_up]:
                     runner_up = slot
         at += size
-    return best, runner_up
+    return best, runner_up, scored
 
 
 class ExhaustiveSearch:
@@ -132,6 +137,7 @@ class ExhaustiveSearch:
         self.base = np.full(possible, np.inf)  # see _scan_bounded
         self._per_drift = np.zeros(counts.n_variables)
         self._runner_up = -1
+        self.tests = 0  # scores computed by `best`, all together
         self._measure: tuple[object, ...] | None = None
         self._next_row = 0
 
@@ -179,15 +185,22 @@ class ExhaustiveSearch:
             self.base = self.scores - total_drift * factors
         self._measure = _measure_key(scoring)
 
-    def best(self, scoring: Scoring, drift: np.ndarray) -> tuple[int, float]:
-        """Return slot and score of the best inactive pair; (-1, 0) if there is none."""
-        if _measure_key(scoring) != self._measure:
+    def best(
+        self, scoring: Scoring, drift: np.ndarray, *, scores_all: bool = False
+    ) -> tuple[int, float]:
+        """Return slot and score of the best inactive pair; (-1, 0) if there is none.
+
+        With `scores_all`, every inactive pair is scored, as in the paper's algorithm.
+        """
+        if scores_all or _measure_key(scoring) != self._measure:
             # Scores of different measures cannot be compared.
             self.score_all(scoring, drift)
+            self.tests += int(np.count_nonzero(~self.active))
+            return self._largest()
         counts = self.counts
         tables = counts.packed, counts.store, scoring, drift
         if scoring.is_plain and self._candidates is None:
-            best, self._runner_up = _scan_bounded(
+            best, self._runner_up, scored = _scan_bounded(
                 *tables,
                 self._per_drift,
                 self.scores,
@@ -197,9 +210,19 @@ class ExhaustiveSearch:
                 counts.scratch,
             )
         else:
-            best = _scan_all(*tables, self.scores, self.seen_drift, self.active, counts.scratch)
+            best, scored = _scan_all(
+                *tables, self.scores, self.seen_drift, self.active, counts.scratch
+            )
+        self.tests += int(scored)
         slot = int(best)
         return slot, float(self.scores[slot]) if slot >= 0 else 0.0
+
+    def _largest(self) -> tuple[int, float]:
+        """Return slot and score of the largest inactive score; ties: the smaller pair."""
+        if self.active.all():
+            return -1, 0.0
+        slot = int(np.argmax(np.where(self.active, -np.inf, self.scores)))
+        return slot, float(self.scores[slot])
 
     def release(self, pairs: np.ndarray) -> None:
         """Make active edges inactive again."""

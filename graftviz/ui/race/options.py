@@ -24,8 +24,9 @@ _LARGEST_POSITION = 1e90
 _NUMBER = re.compile(r"\d{1,12}(\.\d{0,12})?(e-?\d{1,2})?", re.ASCII)
 
 LINE_UP = (
-    *(LearnerChoice("best-choice", {"alpha": alpha}) for alpha in (0.25, 0.5, 0.75, 1.0)),
+    *(LearnerChoice("best-choice", {"alpha": alpha}) for alpha in (0.25, 0.5, 1.0)),
     LearnerChoice("edge-grafting"),
+    LearnerChoice("edge-grafting", {"rescoring": "all"}),
     LearnerChoice("first-hit"),
 )
 
@@ -105,7 +106,7 @@ class RaceOptions(DataOptions):
         label="Edges each",
         minimum=1,
         maximum=MOST_EDGES,
-        none_means="2n, two per variable",
+        none_means="as suits the data, or 2n",
     )
     racers: tuple[LearnerChoice, ...] = part(
         LINE_UP, _read_racers, _racer_texts, {f"r{k}": 600 for k in range(1, MOST_RACERS + 1)}

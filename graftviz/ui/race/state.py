@@ -131,6 +131,11 @@ class RaceState(SideBySidePage[RaceOptions]):
         before, after = self.racers[: self.chosen], self.racers[self.chosen + 1 :]
         self.choose("racers", (*before, racer, *after))
 
+    def defaults(self, choice: LearnerChoice) -> dict[str, Any]:
+        """Return the default value of every option; the edge budget is that of the race."""
+        values = super().defaults(choice)
+        return {**values, "max_edges": None} if "max_edges" in values else values
+
     def learner(self, choice: LearnerChoice) -> Learner:
         """Return the learner of a racer, with the edge budget of the race if it has none."""
         learner = super().learner(choice)
@@ -152,7 +157,8 @@ class RaceState(SideBySidePage[RaceOptions]):
         if material is None:
             return None
         n = material.train.n_variables
-        return max(1, min(self.values["edges"] or EDGES_A_VARIABLE * n, n * (n - 1) // 2))
+        usual = material.suggested.get("max_edges") or EDGES_A_VARIABLE * n
+        return max(1, min(self.values["edges"] or usual, n * (n - 1) // 2))
 
     # ---------------------------------------------------------------------------------- the race
 

@@ -6,10 +6,10 @@ import { drawMark, RACER_DASHES, racerWords } from "../shared/marks.js";
 import { RACE_AXES } from "./log.js";
 
 const RACE_CHARTS = [
+  { name: "objective", title: "Objective", unit: "lower is better", measured: "nats per row" },
   { name: "recall", title: "Recall", unit: "of true edges, found", range: [0, 1] },
   { name: "precision", title: "Precision", unit: "of found edges, true", range: [0, 1] },
   { name: "nlpl_test", title: "Held-out NLPL", unit: "lower is better", measured: "nats per row" },
-  { name: "objective", title: "Objective", unit: "lower is better", measured: "nats per row" },
 ];
 
 class RaceChart extends Chart {
@@ -49,7 +49,10 @@ class RaceChart extends Chart {
       if (passed.length && !racer.isAtEnd(k)) passed.push([Math.max(head, passed.at(-1)[0]), passed.at(-1)[1]]);
       const points = stairs(passed.map(([value, number]) => [this.x(value), this.y(number)]));
       this.line(points, css(palette.racers[racer.index]), 2, RACER_DASHES[racer.index]);
-      return points.at(-1);
+      // A racer that has ended keeps its value, so that equal ends meet at the right.
+      const end = points.at(-1);
+      if (end && racer.isAtEnd(k)) this.line([end, [this.x(Math.max(head, passed.at(-1)[0])), end[1]]], css(palette.racers[racer.index]), 0.8);
+      return end;
     });
     ends.forEach((end, k) => end && drawMark(context, racers[k].index, ...end, palette.racers[racers[k].index], palette.background));
   }
@@ -66,8 +69,9 @@ export class RaceCurves {
     this.app = app;
     this.parts = []; // the charts
     this.grid = h("div", { class: "gv-race-charts" });
+    this.order = h("p", { class: "gv-muted" }, "Order changes path and cost, not the optimum; a budget cuts the path short (raise “Edges each” to reach the optimum).");
     this.note = h("p", { class: "gv-muted", hidden: true });
-    this.element = h("section", { "aria-label": "Curves" }, this.grid, this.note);
+    this.element = h("section", { "aria-label": "Curves" }, this.order, this.grid, this.note);
   }
 
   setRace(log) {

@@ -1,12 +1,12 @@
 // The graphs of all racers side by side, every variable at the same place in each.
 
-import { clamp, decimals, h, integer, isolated, mix, plural, replaceChildren, setParts } from "../shared/core.js";
+import { clamp, decimals, h, integer, isolated, plural, replaceChildren, setParts } from "../shared/core.js";
 import { Graph } from "../shared/graph.js";
 import { legendKey, lineKey } from "../shared/legend.js";
 import { racerSample, racerWords } from "../shared/marks.js";
 import { degreesOf } from "../shared/tracks_log.js";
 
-const RACE_MANY = 1000; // nodes from which on edges that all racers have are lit without a rim
+const RACE_MANY = 1000; // nodes from which on they are opaque
 
 /** The graph of one racer; all share the camera and the variable pointed at. */
 class RaceTile extends Graph {
@@ -53,17 +53,22 @@ class RaceTile extends Graph {
       this.known = { held, degrees: degreesOf(found, log.n), missing: (log.header.truth ?? []).filter((pair) => !held.has(key(pair))) };
     }
     const { degrees, missing } = this.known;
-    const edges = this.strongest(found, { words: (some, all) => `the first ${some} of ${all} edges` });
-    const agreed = edges.filter((pair) => graphs.agreed.has(key(pair)));
+    const strengths = found.map((pair) => racer.strengths.get(key(pair)) ?? 0);
+    const largest = strengths.reduce((a, b) => Math.max(a, b), 0) || 1;
+    const edges = this.strongest(found, { strength: (k) => strengths[k] / largest, words: (some, all) => `the strongest ${some} of ${all} edges` });
+    const isShared = (pair) => graphs.agreed.has(key(pair));
+    const shared = edges.filter(isShared);
+    const own = edges.filter((pair) => !isShared(pair));
     const isTrue = (pair) => log.truth.has(key(pair));
     const thin = clamp(16 / Math.sqrt(log.n), 0.5, 2);
-    const halo = clamp(110 / Math.sqrt(log.n), 1.5, 5); // around edges that all racers have
-    const plain = { alpha: 0.9, width: thin };
+    const colour = palette.racers[racer.index];
+    const faint = { line: palette.muted, alpha: palette.dark ? 0.5 : 0.45, width: 0.5 * thin };
+    const plain = { line: colour, alpha: 0.95, width: 1.3 * thin };
+    const wrong = [4, 2.5];
     return [
-      log.truth && { edges: this.strongest(missing, { share: 0.08, words: (some, all) => `${some} of ${all} missing edges` }), line: palette.muted, alpha: palette.dark ? 0.3 : 0.26, width: 0.7 },
-      log.n <= RACE_MANY && { edges: agreed, line: palette.muted, width: thin + halo }, { edges: agreed, line: mix(palette.background, palette.text, 0.16), width: thin + 0.72 * halo },
-      log.truth ? [{ ...plain, edges: edges.filter(isTrue), line: palette.right },
-        { ...plain, edges: edges.filter((pair) => !isTrue(pair)), line: palette.wrong, dash: [4, 2.5] }] : { ...plain, edges, line: palette.plain },
+      log.truth && { edges: this.strongest(missing, { share: 0.08, words: (some, all) => `${some} of ${all} missing edges` }), line: palette.muted, alpha: palette.dark ? 0.5 : 0.45, width: 0.8, dash: [1, 3] },
+      ...[[shared, faint], [own, plain]].flatMap(([some, look]) => (log.truth
+        ? [{ ...look, edges: some.filter(isTrue) }, { ...look, edges: some.filter((pair) => !isTrue(pair)), dash: wrong }] : [{ ...look, edges: some }])),
       { nodes: [...degrees.keys()], size: (i) => this.unit * (0.8 + 0.16 * Math.sqrt(degrees[i])), fill: palette.text, alpha: log.n > RACE_MANY ? 1 : 0.88 },
       this.hover >= 0 && { nodes: [this.hover], size: this.unit + 6, line: palette.primary, width: 2.2 },
     ];
@@ -98,9 +103,9 @@ export class RaceGraphs {
     setParts(this, this.grid, log.tracks.map((racer) => new RaceTile(this.app, racer, this)));
     this.agreedCount = h("b");
     const kinds = !log.truth ? [lineKey("edge", "plain")]
-      : [lineKey("true", "right"), lineKey("false", "wrong", { style: "dashed" }), lineKey("true, missing", "muted", { width: 1 })];
+      : [lineKey("true", "plain"), lineKey("false", "plain", { style: "dashed" }), lineKey("true, missing", "muted", { width: 1, style: "dotted" })];
     replaceChildren(this.keys,
-      log.tracks.length > 1 && legendKey("gv-line gv-line-agreed", ["all racers have it ", this.agreedCount]),
+      log.tracks.length > 1 && [lineKey(["all racers have it ", this.agreedCount], "muted", { width: 1 }), h("span", { class: "gv-key" }, "colour: not all racers have it")],
       ...kinds, this.parts[0]?.tools("race"));
   }
 

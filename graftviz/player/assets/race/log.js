@@ -19,6 +19,7 @@ export function costText(axis, value) {
 class RacerLog extends TrackLog {
   moments = []; // 0: without edges; t: after step t; the last one, once it has ended: its end
   costs = { seconds: [], tests: [], edges: [] };
+  strengths = new Map(); // of edges, by key: the score with which they were activated
 
   /** Whether it has anything to show: a racer that was refused has nothing. */
   get takesPart() {
@@ -40,7 +41,10 @@ class RacerLog extends TrackLog {
 
   absorb(record, t) {
     for (const [i, j] of record.removed) this.remove(i, j, t);
-    for (const [i, j] of record.activated) this.add(i, j, t);
+    for (const [i, j, score] of record.activated) {
+      this.add(i, j, t);
+      this.strengths.set(this.key(i, j), score ?? 0);
+    }
     this.push(record);
   }
 
