@@ -106,7 +106,7 @@ class RaceOptions(DataOptions):
         label="Edges each",
         minimum=1,
         maximum=MOST_EDGES,
-        none_means="as suits the data, or 2n",
+        none_means="3n, three per variable",
     )
     racers: tuple[LearnerChoice, ...] = part(
         LINE_UP, _read_racers, _racer_texts, {f"r{k}": 600 for k in range(1, MOST_RACERS + 1)}

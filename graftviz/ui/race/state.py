@@ -24,7 +24,7 @@ from graftviz.ui.visits import page_state, share
 
 # Few enough that it matters which edges a racer takes: with many more, all of them come to take
 # whatever violates, and end with the same graph.
-EDGES_A_VARIABLE = 2
+EDGES_A_VARIABLE = 3  # enough for most races to reach the optimum, where all paths meet
 _ROUNDED = 1 + 1e-5  # positions in links have six digits
 
 
@@ -157,8 +157,7 @@ class RaceState(SideBySidePage[RaceOptions]):
         if material is None:
             return None
         n = material.train.n_variables
-        usual = material.suggested.get("max_edges") or EDGES_A_VARIABLE * n
-        return max(1, min(self.values["edges"] or usual, n * (n - 1) // 2))
+        return max(1, min(self.values["edges"] or EDGES_A_VARIABLE * n, n * (n - 1) // 2))
 
     # ---------------------------------------------------------------------------------- the race
 
