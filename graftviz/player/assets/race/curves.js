@@ -69,7 +69,7 @@ export class RaceCurves {
     this.app = app;
     this.parts = []; // the charts
     this.grid = h("div", { class: "gv-race-charts" });
-    this.order = h("p", { class: "gv-muted" }, "Order changes path and cost, not the optimum; a budget cuts the path short (raise “Edges each” to reach the optimum).");
+    this.order = h("p", { class: "gv-muted" }, "Order changes path and cost, not the optimum; a budget cuts the path short.");
     this.note = h("p", { class: "gv-muted", hidden: true });
     this.element = h("section", { "aria-label": "Curves" }, this.order, this.grid, this.note);
   }
