@@ -36,6 +36,7 @@ BASE = {
     "dynamics": ["series.csv", "--out", "out"],
     "arena": ["--data", "table.csv", "--learners", "chow-liu", "--repeats", "1", "--out", "out"],
     "reproduce": ["list", "--out", "out"],
+    "gallery": ["out"],
     "warm-up": [],
     "bench": ["--only", "nothing of this name", "--out", "out"],
 }

@@ -15,6 +15,7 @@ COMMANDS = {
     "dynamics": "Learn a sparse linear dynamical system from many time series",
     "arena": "Compare the accuracy and cost of all learners on the same data",
     "reproduce": "Reproduce the figures and tables of the papers and check their claims",
+    "gallery": "Write replays of the built-in samples and lessons as web pages with an index",
     "warm-up": "Compile the engine, so that later runs and servers start at once",
     "bench": "Benchmark this package against NumPy, pandas and scikit-learn",
 }

@@ -27,7 +27,8 @@ async function openReplay() {
     player.refresh();
   });
   const { header, records, outcome } = await readRun(document.getElementById("run"));
-  player.load(header, { step: 0, playing: false });
+  const step = Number(new URLSearchParams(location.hash.slice(1)).get("step"));
+  player.load(header, { step: Number.isInteger(step) && step > 0 ? step : 0, playing: false });
   player.feed({ run: header.run, from: 1, records, outcome });
   globalThis.replay = player;
 }
