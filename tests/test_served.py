@@ -105,6 +105,28 @@ def test_it_answers_with_the_page_and_its_headers(served: Served) -> None:
     assert promised.items() <= served.ask("/", Host="elsewhere.example").headers.items()
 
 
+def test_pages_of_listed_origins_may_embed_it(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    folder = tmp_path_factory.mktemp("embedded")
+    origins = ("https://learn.example.org", "https://*.school.example:8443")
+    (folder / "limits.toml").write_text(f"embed_origins = {list(origins)}\n", encoding="utf-8")
+    environment = {"GRAFTVIZ_LIMITS": str(folder / "limits.toml")}
+    with served_app(folder / "log", environment=environment) as url:
+        server = Served(urlsplit(url).netloc, folder, folder / "log")
+        page = server.ask("/")
+        promised = headers(page.body.decode(), origins)
+        for answer in (page, *map(server.ask, ("/race", "/_stcore/health", "/media/nothing"))):
+            assert promised.items() <= answer.headers.items()
+            assert "x-frame-options" not in answer.headers
+        policy = page.headers["content-security-policy"]
+        assert policy.endswith(f"frame-ancestors {' '.join(origins)}")
+        # To embed the app is all that they may do.
+        foreign = server.ask("/_stcore/stream", **HANDSHAKE, Origin=origins[0])
+        assert foreign.status == 403
+        assert b'"allowedOrigins":[]' in server.ask("/_stcore/host-config").body
+
+
 def test_it_listens_on_this_machine_only(served: Served) -> None:
     tables = [Path("/proc/net/tcp"), Path("/proc/net/tcp6")]
     if not tables[0].exists():

@@ -6,6 +6,7 @@ import asyncio
 import base64
 import hashlib
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from streamlit import config
 from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
 from graftviz.serving.guard import Guard, headers
+from graftviz.serving.limits import VARIABLE, limits
 from graftviz.ui.server import greeting, middleware, where
 
 PAGE = "<html><script>let a = 1</script><script src='x.js'></script></html>"
@@ -121,6 +123,34 @@ def test_every_answer_has_the_headers_once() -> None:
         names = [name.decode().lower() for name, _ in ask(host)["headers"]]
         assert set(headers(PAGE)) <= set(names)
         assert len(names) == len(set(names)), "what the app says itself is not said again"
+
+
+def test_only_listed_origins_may_embed_the_app() -> None:
+    alone = headers(PAGE)
+    assert "frame-ancestors 'none'" in alone["content-security-policy"].split("; ")
+    assert alone["x-frame-options"] == "DENY"
+    listed = headers(PAGE, ("https://a.example", "https://*.b.example:8443"))
+    allowed = "frame-ancestors https://a.example https://*.b.example:8443"
+    assert allowed in listed["content-security-policy"].split("; ")
+    changed = {"content-security-policy", "x-frame-options"}
+    assert {name for name in alone if alone[name] != listed.get(name)} == changed
+    assert listed.keys() == alone.keys() - {"x-frame-options"}, "which cannot list origins"
+
+
+@pytest.mark.parametrize(
+    ("text", "origins"), [("['https://a.example']", ("https://a.example",)), ("['*']", ())]
+)
+def test_the_limits_list_who_may_embed_the_app(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, origins: tuple[str, ...]
+) -> None:
+    path = tmp_path / "limits.toml"
+    path.write_text(f"embed_origins = {text}", encoding="utf-8")
+    monkeypatch.setenv(VARIABLE, str(path))
+    limits.cache_clear()
+    try:
+        assert middleware()[0].args[2] == origins, "none if the file is invalid"
+    finally:
+        limits.cache_clear()
 
 
 def test_scripts_in_the_page_are_allowed_by_what_they_are() -> None:

@@ -28,6 +28,7 @@ from graftviz.ui import run_limits, visits as visits_module
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.run_limits import RunCheck, fewer_edges, judge
 from graftviz.ui.visits import Visit, Visits
+from graftviz.wording import quoted
 
 ROOT = Path(__file__).resolve().parent.parent
 APP_TEST_SESSION = "test session id"
@@ -47,6 +48,38 @@ def test_every_entry_is_optional(tmp_path: Path) -> None:
         assert known == dataclasses.replace(Limits(), **{spec.name: spec.minimum})
 
 
+# Anything of these in the header would allow more than one origin, or add another directive.
+FOREIGN_TO_A_HEADER = [
+    *("", "*", "https:", "https://", "https://*", "https://*.example", "'self'", "null"),
+    *("a.example", "ftp://a.example", "https://a.example/", "https://a.example/page", "data:x"),
+    *(
+        "https://a.example https://b.example",
+        "https://a.example; script-src *",
+        "https://A.example",
+    ),
+    *(
+        "https://a.example\r\nx: y",
+        "https://a.example\n",
+        "https://a..example",
+        "https://-a.example",
+    ),
+    *("https://a.example:0", "https://a.example:65536", "https://a.example:*", "https://ä.example"),
+    *("https://user@a.example", "https://[::1]", "https://a.example?x", "https://a.*.example"),
+]
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        *("https://learn.example.org", "http://localhost:8080", "http://192.0.2.20"),
+        *("https://*.example.org", "https://*.school.example.org:8443", "https://xn--4ca.example"),
+    ],
+)
+def test_an_origin_may_embed_the_app(tmp_path: Path, origin: str) -> None:
+    path = written(tmp_path, f"embed_origins = [{origin!r}]\n")
+    assert read_limits(path) == Limits(embed_origins=(origin,))
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [
@@ -58,6 +91,13 @@ def test_every_entry_is_optional(tmp_path: Path) -> None:
         ("seconds = 3", "there is no limit 'seconds'; there are ask_seconds"),
         ("clients = = 3", "are not valid TOML"),
         ("[clients]\nmost = 3", "clients must be"),
+        ('embed_origins = "https://a.example"', "must be a list of at most 20 origins"),
+        (f"embed_origins = {['https://a.example'] * 21}", "must be a list of at most 20 origins"),
+        ("embed_origins = [3]", "3 is not an origin"),
+        *(
+            (f"embed_origins = [{json.dumps(origin)}]", f"{quoted(origin)} is not an origin")
+            for origin in FOREIGN_TO_A_HEADER
+        ),
     ],
 )
 def test_a_wrong_entry_is_refused_in_a_sentence(tmp_path: Path, text: str, told: str) -> None:
@@ -88,7 +128,7 @@ def test_the_file_of_the_project_says_what_the_defaults_are(tmp_path: Path) -> N
     text = (ROOT / limits_module.FILE).read_text(encoding="utf-8")
     entries = [line[2:] for line in text.splitlines() if " = " in line]
     assert [entry.split(" = ")[0] for entry in entries] == [
-        spec.name for spec in option_specs(Limits)
+        field.name for field in dataclasses.fields(Limits)
     ]
     assert read_limits(written(tmp_path, "\n".join(entries))) == Limits()
     assert read_limits(ROOT / limits_module.FILE) == Limits()

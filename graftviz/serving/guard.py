@@ -17,7 +17,7 @@ import re
 import socket
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Protocol
@@ -50,7 +50,7 @@ _UPLOADS = "/_stcore/upload_file/"
 _UPLOAD = re.compile(rf".*{_UPLOADS}([^/]{{1,100}})/[^/]{{1,100}}")
 
 
-def headers(page: str) -> dict[str, str]:
+def headers(page: str, embed_origins: Sequence[str] = ()) -> dict[str, str]:
     """Return the headers that every answer carries, by their names in lower case.
 
     Everything comes from the server itself. Views are modules at ``blob:`` addresses, made by the
@@ -60,6 +60,9 @@ def headers(page: str) -> dict[str, str]:
     ----------
     page : str
         Streamlit's HTML. The few inline scripts are allowed by their hashes.
+    embed_origins : sequence of str
+        Origins whose pages may embed the app. ``X-Frame-Options`` cannot list origins, so it is
+        left out if there are any.
     """
     digests = [hashlib.sha256(text.encode()).digest() for text in _INLINE_SCRIPT.findall(page)]
     allowed = "".join(f" 'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
@@ -74,12 +77,12 @@ def headers(page: str) -> dict[str, str]:
         "manifest-src 'self'",
         "base-uri 'self'",
         "form-action 'none'",
-        "frame-ancestors 'none'",
+        "frame-ancestors " + (" ".join(embed_origins) or "'none'"),
     )
     return {
         "content-security-policy": "; ".join(policy),
         "x-content-type-options": "nosniff",
-        "x-frame-options": "DENY",
+        **({} if embed_origins else {"x-frame-options": "DENY"}),
         "referrer-policy": "no-referrer",
         "cross-origin-resource-policy": "same-origin",
         "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
@@ -101,11 +104,19 @@ class Guard:
     hosts : iterable of str
         Names of this server, ``*.example.org`` for all below one and ``*`` for any. Numeric
         addresses, ``localhost`` and the machine's own name need not be listed.
+    embed_origins : sequence of str
+        Origins whose pages may embed the app.
     """
 
-    def __init__(self, app: ASGIApp, page: str, hosts: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        page: str,
+        hosts: Iterable[str] = (),
+        embed_origins: Sequence[str] = (),
+    ) -> None:
         self._app = app
-        self._headers = headers(page)
+        self._headers = headers(page, embed_origins)
         own = socket.gethostname().lower()
         self._hosts = {"localhost", own, own.partition(".")[0] + ".local"}
         self._hosts |= {host.strip().lower().rstrip(".") for host in hosts}

@@ -2,23 +2,30 @@
 
 ``.streamlit/limits.toml``, beside Streamlit's own settings, or the file that the environment
 variable ``GRAFTVIZ_LIMITS`` names. Every entry is optional; one that is wrong is refused in a
-sentence before anything runs.
+sentence before anything runs. The origins that may embed the app are in the same file.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from graftviz.errors import InputError
-from graftviz.options import check_options, option, option_specs
+from graftviz.options import check_options, option
+from graftviz.wording import quoted
 
 FILE = Path(".streamlit") / "limits.toml"
 VARIABLE = "GRAFTVIZ_LIMITS"
+MOST_ORIGINS = 20  # all are in a header of every response
+_LABEL = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
+_ORIGIN = re.compile(
+    rf"https?://(?:\*\.{_LABEL}\.)?{_LABEL}(?:\.{_LABEL}){{0,30}}(?::([0-9]{{1,5}}))?"
+)
 
 
 def _limit(default: float, unit: str, help: str, minimum: float, maximum: float) -> Any:
@@ -28,7 +35,11 @@ def _limit(default: float, unit: str, help: str, minimum: float, maximum: float)
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of time, memory and numbers; 1 MB is 10⁶ bytes."""
+    """Limits of time, memory and numbers; 1 MB is 10⁶ bytes.
+
+    All fields are options except `embed_origins`: the origins that may embed the app, such as
+    ``https://learn.example.org``, by default none.
+    """
 
     ask_seconds: float = _limit(
         20.0, "s", "engine time above which a run requires confirmation", 0.0, 1e6
@@ -88,9 +99,31 @@ class Limits:
         0, "threads", "threads that learn; 0: one per core the process may use", 0, 1024
     )
     slice_seconds: float = _limit(0.02, "s", "length of a time slice of one client", 0.001, 1.0)
+    embed_origins: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_options(self)
+        object.__setattr__(self, "embed_origins", _checked_origins(self.embed_origins))
+
+
+def _checked_origins(origins: Any) -> tuple[str, ...]:
+    """Return the origins as a tuple.
+
+    They become part of a header, so anything but scheme, name and port is refused.
+    """
+    if not isinstance(origins, list | tuple) or len(origins) > MOST_ORIGINS:
+        raise InputError(
+            f"embed_origins must be a list of at most {MOST_ORIGINS} origins, such as "
+            f'["https://learn.example.org"], not {quoted(origins)}.'
+        )
+    for origin in origins:
+        found = _ORIGIN.fullmatch(origin) if isinstance(origin, str) else None
+        if found is None or not 0 < int(found[1] or 1) < 65536:
+            raise InputError(
+                f"embed_origins: {quoted(origin)} is not an origin; write http or https, a name in "
+                "lower case and a port if needed, such as 'https://learn.example.org'."
+            )
+    return tuple(origins)
 
 
 def read_limits(path: Path) -> Limits:
@@ -107,7 +140,7 @@ def read_limits(path: Path) -> Limits:
         raise InputError(f"The limits in {path} cannot be read: {error}.") from error
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"The limits in {path} are not valid TOML: {error}.") from error
-    names = [spec.name for spec in option_specs(Limits)]
+    names = [field.name for field in fields(Limits)]
     for name in entries:
         if name not in names:
             raise InputError(f"{path}: there is no limit {name!r}; there are {', '.join(names)}.")

@@ -7,7 +7,7 @@ import sys
 import threading
 import webbrowser
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -17,6 +17,7 @@ from starlette.middleware import Middleware
 from streamlit import config
 from streamlit.file_util import get_static_dir
 
+from graftviz.errors import InputError
 from graftviz.memory import configure_allocator
 from graftviz.serving.guard import Guard, UploadAccounting, UploadAccounts
 from graftviz.serving.limits import limits
@@ -39,14 +40,18 @@ def middleware() -> list[Middleware]:
     """Return the middleware in front of Streamlit.
 
     The allowed hosts are removed from Streamlit's options: its websocket would check them too, and
-    refuse numeric addresses, ``localhost`` and the machine's own name.
+    refuse numeric addresses, ``localhost`` and the machine's own name. If the limits are invalid,
+    no other site may embed the app, and every page shows the error.
     """
     page = Path(get_static_dir(), "index.html").read_text(encoding="utf-8")
     hosts = list(config.get_option(_HOSTS))
     _leave_names_to_the_guard()
     # A change of config.toml lets Streamlit read all its options again.
     config.on_config_parsed(_leave_names_to_the_guard, force_connect=True)
-    return [Middleware(Guard, page, hosts), Middleware(UploadAccounting, _accounts)]
+    embed_origins: tuple[str, ...] = ()
+    with suppress(InputError):
+        embed_origins = limits().embed_origins
+    return [Middleware(Guard, page, hosts, embed_origins), Middleware(UploadAccounting, _accounts)]
 
 
 def _leave_names_to_the_guard() -> None:
