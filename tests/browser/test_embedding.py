@@ -59,7 +59,7 @@ def test_the_app_works_in_frames_of_listed_origins_only(
         page.goto(f"http://localhost:{site}{query}")
         frame = page.frame_locator("iframe")
         frame.locator(".gv-player .gv-body:not([hidden])").wait_for(timeout=COMPILING)
-        frame.get_by_role("button", name="Play", exact=True).wait_for()
+        frame.get_by_role("slider", name="Step", exact=True).wait_for()
         assert not any("frame-ancestors" in text for text in refused)
         page.goto(f"http://127.0.0.1:{site}{query}")
         eventually(page, lambda: any("frame-ancestors" in text for text in refused))
