@@ -78,7 +78,7 @@ def test_links_open_lessons_at_their_step(folder: Path) -> None:
 
 
 def test_texts_of_the_data_stay_texts() -> None:
-    entry = gallery.Entry("a.html", "<b>", "</p><script>", 0, {})
+    entry = gallery.Replay("a.html", "<b>", "</p><script>", 0, {})
     assert "<b>" not in gallery.index_page([entry], [])
     assert "<script>" not in gallery.index_page([entry], [])
 

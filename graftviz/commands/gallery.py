@@ -30,7 +30,7 @@ _INTRODUCTION = (
 )
 
 
-class Entry(NamedTuple):
+class Replay(NamedTuple):
     """Replay in the index.
 
     Attributes
@@ -78,15 +78,15 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def sample_entries() -> list[Entry]:
+def sample_entries() -> list[Replay]:
     """Return an entry for every built-in data set."""
     return [
-        Entry(f"{key}.html", data.title, data.description, 0, {"data": key})
+        Replay(f"{key}.html", data.title, data.description, 0, {"data": key})
         for key, data in ((key, load_dataset(key)) for key in dataset_keys())
     ]
 
 
-def lesson_entries() -> list[Entry]:
+def lesson_entries() -> list[Replay]:
     """Return an entry for every lesson that begins on the Grow page."""
     entries = []
     for lesson in LESSONS:
@@ -95,7 +95,7 @@ def lesson_entries() -> list[Entry]:
             settings = {"data": PAGE_DATA, **dict(parse_qsl(query))}
             step = int(settings.pop("step", "0"))
             file = f"lesson-{lesson.key}.html"
-            entries.append(Entry(file, lesson.title, lesson.aim, step, settings))
+            entries.append(Replay(file, lesson.title, lesson.aim, step, settings))
     return entries
 
 
@@ -113,7 +113,7 @@ def _recorded(settings: Mapping[str, str]) -> _Recorded:
     return recorded_run(learning, title=material.title, positions=material.positions, note=note)
 
 
-def index_page(samples: list[Entry], lessons: list[Entry]) -> str:
+def index_page(samples: list[Replay], lessons: list[Replay]) -> str:
     """Return the page that links to all replays."""
     body = f"<h1>Gallery of graftviz</h1><p>{_INTRODUCTION}</p>"
     for title, entries in (("Samples", samples), ("Lessons", lessons)):
@@ -122,7 +122,7 @@ def index_page(samples: list[Entry], lessons: list[Entry]) -> str:
     return html_page("Gallery of graftviz", body, footer, width=900, style=_STYLE)
 
 
-def _item(entry: Entry) -> str:
+def _item(entry: Replay) -> str:
     address = f"{entry.file}#step={entry.step}" if entry.step else entry.file
     title, description = html.escape(entry.title), html.escape(entry.description)
     return f'<li><a href="{html.escape(address)}">{title}</a><p>{description}</p></li>'
