@@ -261,6 +261,9 @@ const SYMBOLS = {
   alpha: "α", lam: "λ", lam2: "λ₂", reservoir: "|R|", t_max: "t_max", max_edges: "edges ≤", max_features: "features ≤", hub_threshold: "ĉ",
 };
 
+/** Whether the address has no settings of the page. */
+const isPlainAddress = () => [...new URLSearchParams(location.search).keys()].every((name) => ["present", "lang"].includes(name));
+
 /** See shared/mount.js. */
 export const host = {
   key: "run",
@@ -273,8 +276,8 @@ export const host = {
   place: (t) => ({ step: t > 0 ? t : null }),
   show(view, { run, header, step, feed, ghost, answer, stability, ghost_feed: ghostFeed }, before) {
     if (run !== before) {
-      // A page that opens at the start plays by itself, unless motion is reduced.
-      const opening = { step, playing: step === 0 && !view.still };
+      // Without settings in its address, the page opens with a run that plays, unless motion is reduced.
+      const opening = { step, playing: step === 0 && !view.still && isPlainAddress() };
       const load = (some) => view.load(some, before === null ? opening : { playing: view.playing });
       // The run to compare with is completed, or loaded first, so that it becomes the ghost.
       if (ghost && ghost.header.run !== before) load(ghost.header);
