@@ -235,7 +235,7 @@ def test_signs_have_the_same_colours_in_the_player_and_in_figures() -> None:
 
 
 def test_the_colour_of_what_is_new_marks_nothing_else() -> None:
-    for kind in ("part-reservoir", "line-agreed", "racers td.gv-wins"):
+    for kind in ("part-reservoir", "racers td.gv-wins"):
         (rule,) = re.findall(rf"\.gv-{kind} {{(.*?)}}", STYLES)
         assert "--gv-step" not in rule
 
