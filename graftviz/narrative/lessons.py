@@ -23,9 +23,9 @@ class Condition(NamedTuple):
     ----------
     kind : str
         "address": parameter `what` of the address is `value`; "reaches": it is at least `value`;
-        "page": the page is `what`; "appears": an element matches the CSS selector `what`;
-        "contains": its text contains `value`; "value": its value is `value`; "changes": its text
-        is another one than at the beginning of the stop.
+        "appears": an element matches the CSS selector `what`; "contains": its text contains
+        `value`; "value": its value is `value`; "changes": its text is another one than at the
+        beginning of the stop.
     what, value : str
     """
 

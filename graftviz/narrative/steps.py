@@ -263,7 +263,7 @@ def _choosing(
 
 
 def _scoring_all(step: Step, learner: Any, names: Sequence[str]) -> str:
-    """Return the sentence about a step of edge grafting, which scores all inactive edges."""
+    """Return the sentence about a step of edge grafting, which takes the best of all edges."""
     chosen = step.activated[0]
     if step.index == 1:
         scored = f"Counted and scored all {plural(step.tests, 'pair')}"

@@ -204,14 +204,20 @@ def test_in_the_first_step_it_is_the_choice_of_the_run_with_that_alpha(finished:
     assert (trial["taken"], trial["skipped"]) == (other["taken"], other["skipped"])
 
 
-def test_dragging_the_threshold_lights_edges_and_learns_again(finished: Any, until: Any) -> None:
-    finished.evaluate("player.seek(1)")
-    until(finished, f"document.querySelector('{HANDLE}').style.top !== ''")
-    box = finished.locator(HANDLE).bounding_box()
+def drag_threshold(page: Any, until: Any) -> tuple[float, float]:
+    """Drag the threshold of step 1 down, without release; return where the drag began."""
+    page.evaluate("player.seek(1)")
+    until(page, f"document.querySelector('{HANDLE}').style.top !== ''")
+    box = page.locator(HANDLE).bounding_box()
     x, y = box["x"] + box["width"] - 15, box["y"] + box["height"] / 2
-    finished.mouse.move(x, y)
-    finished.mouse.down()
-    finished.mouse.move(x, y + 30, steps=3)
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x, y + 30, steps=3)
+    return x, y
+
+
+def test_dragging_the_threshold_lights_edges_and_learns_again(finished: Any, until: Any) -> None:
+    drag_threshold(finished, until)
     alpha, taken, drawn = finished.evaluate(
         """[player.reservoir.threshold.trial.alpha, player.reservoir.trial.taken,
           player.graph.edges.trial(player.palette, player.reservoir.trial).flat()
@@ -232,13 +238,7 @@ def test_dragging_the_threshold_lights_edges_and_learns_again(finished: Any, unt
 
 
 def test_a_threshold_that_is_put_back_learns_nothing(finished: Any, until: Any) -> None:
-    finished.evaluate("player.seek(1)")
-    until(finished, f"document.querySelector('{HANDLE}').style.top !== ''")
-    box = finished.locator(HANDLE).bounding_box()
-    x, y = box["x"] + box["width"] - 15, box["y"] + box["height"] / 2
-    finished.mouse.move(x, y)
-    finished.mouse.down()
-    finished.mouse.move(x, y + 30, steps=3)
+    x, y = drag_threshold(finished, until)
     finished.mouse.move(x, y, steps=3)
     finished.mouse.up()
     assert finished.evaluate("server.alphas") == []

@@ -76,7 +76,6 @@ const isSeen = (node) => {
 const CONDITIONS = {
   address: ({ what, value }) => new URLSearchParams(location.search).get(what) === value,
   reaches: ({ what, value }) => Number(new URLSearchParams(location.search).get(what) ?? NaN) >= Number(value),
-  page: ({ what }) => location.pathname.replace(/\/$/, "").endsWith(`/${what}`),
   appears: ({ what }) => find(what) !== null,
   contains: ({ what, value }) => find(what)?.textContent.includes(value) ?? false,
   value: ({ what, value }) => find(what)?.value === value,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -48,7 +48,7 @@ from graftviz.wording import plain
 
 _REDRAW_EVERY = 10  # subsamples between two drawings of the graph
 _DRAWN = "grow.stability.drawn"
-_OPEN = "grow.path.open"
+_PATH_OPEN = "grow.path.open"
 _ROWS_OPEN = "grow.rows.open"
 
 
@@ -114,20 +114,19 @@ def path_tool(state: GrowState) -> Tool | None:
     """Return the menu entry that opens the panel, for learners with an option λ."""
     if "lam" not in option_names(state.values["learner"]) or state.values["branch"] is not None:
         return None
-    return Tool("path", "Choose λ…", lambda: _set_open(True))
+    return Tool("path", "Choose λ…", lambda: _set_open(_PATH_OPEN, True))
 
 
 def show_path(state: GrowState) -> None:
     """Show the panel while it is open."""
-    if not st.session_state.get(_OPEN):
-        return
-    try:
-        if path_tool(state) is not None and (found := path_of(state)):
+
+    def show() -> bool:
+        found = path_of(state) if path_tool(state) is not None else None
+        if found is not None:
             _panel(state, *found)
-            return
-    except InputError as error:
-        st.warning(plain(str(error)))
-    _set_open(False)
+        return found is not None
+
+    _show_while_open(_PATH_OPEN, show)
 
 
 def path_of(state: GrowState) -> tuple[Job[LamPath], float] | None:
@@ -150,7 +149,7 @@ def path_of(state: GrowState) -> tuple[Job[LamPath], float] | None:
     return _path(material, learner, state.values["seed"]), by_noise
 
 
-@st.dialog("Choose λ", width="large", on_dismiss=guarded(lambda: _set_open(False)))
+@st.dialog("Choose λ", width="large", on_dismiss=guarded(lambda: _set_open(_PATH_OPEN, False)))
 @bounded
 def _panel(state: GrowState, work: Job[LamPath], by_noise: float) -> None:
     if by_noise > 0:
@@ -187,7 +186,7 @@ def _show_points(state: GrowState, work: Job[LamPath], by_noise: float) -> None:
             _show_advice(path)
     if not is_complete and buttons.button("Cancel", key="path_cancel"):
         state.jobs.leave()
-        _set_open(False)
+        _set_open(_PATH_OPEN, False)
         st.rerun()
 
 
@@ -203,7 +202,7 @@ def _show_offers(
             if by_noise > 0:
                 state.choose("significance", 0.0)
             state.choose("lam", point.lam)
-            _set_open(False)
+            _set_open(_PATH_OPEN, False)
             st.rerun()  # of the page, because otherwise only the panel would run again
 
 
@@ -228,8 +227,20 @@ def clicked_point(path: LamPath, event: Any) -> PathPoint | None:
     return None
 
 
-def _set_open(is_open: bool) -> None:
-    st.session_state[_OPEN] = is_open
+def _show_while_open(panel: str, show: Callable[[], bool]) -> None:
+    """Show a panel of the menu while it is open; it closes if `show` returns false or fails."""
+    if not st.session_state.get(panel):
+        return
+    try:
+        if show():
+            return
+    except InputError as error:
+        st.warning(plain(str(error)))
+    _set_open(panel, False)
+
+
+def _set_open(panel: str, is_open: bool) -> None:
+    st.session_state[panel] = is_open
 
 
 # ------------------------------------------------------------------------------ number of rows
@@ -250,20 +261,19 @@ def rows_tool(state: GrowState) -> Tool | None:
     has_enough = state.all_training_rows() >= 2 * FEWEST_ROWS
     if not has_enough or state.values["branch"] is not None:
         return None
-    return Tool("rows", "How much data?", lambda: _set_rows_open(True))
+    return Tool("rows", "How much data?", lambda: _set_open(_ROWS_OPEN, True))
 
 
 def show_rows_curve(state: GrowState) -> None:
     """Show the panel while it is open."""
-    if not st.session_state.get(_ROWS_OPEN):
-        return
-    try:
-        if rows_tool(state) is not None and (work := rows_of(state)):
+
+    def show() -> bool:
+        work = rows_of(state) if rows_tool(state) is not None else None
+        if work is not None:
             _rows_panel(state, work)
-            return
-    except InputError as error:
-        st.warning(plain(str(error)))
-    _set_rows_open(False)
+        return work is not None
+
+    _show_while_open(_ROWS_OPEN, show)
 
 
 def rows_of(state: GrowState) -> Job[RowsCurve] | None:
@@ -272,7 +282,9 @@ def rows_of(state: GrowState) -> Job[RowsCurve] | None:
     return _rows(whole, state.learner(state.own), state.values["seed"]) if whole else None
 
 
-@st.dialog("How much data?", width="large", on_dismiss=guarded(lambda: _set_rows_open(False)))
+@st.dialog(
+    "How much data?", width="large", on_dismiss=guarded(lambda: _set_open(_ROWS_OPEN, False))
+)
 @bounded
 def _rows_panel(state: GrowState, work: Job[RowsCurve]) -> None:
     st.markdown(
@@ -297,12 +309,8 @@ def _show_curve(state: GrowState, work: Job[RowsCurve]) -> None:
         show_figure(rows_figure(found), "rows_chart" if is_complete else "rows_so_far", words)
     if not is_complete and st.button("Cancel", key="rows_cancel"):
         state.jobs.leave()
-        _set_rows_open(False)
+        _set_open(_ROWS_OPEN, False)
         st.rerun()
-
-
-def _set_rows_open(is_open: bool) -> None:
-    st.session_state[_ROWS_OPEN] = is_open
 
 
 # ---------------------------------------------------------------------------- stability of edges
