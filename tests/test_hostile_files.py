@@ -30,7 +30,7 @@ from graftviz.formats.uploads import read_uploaded_model
 from graftviz.memory import release_freed_memory
 from graftviz.ui.dynamics.panels import MOST_BYTES
 
-MOST_SECONDS = 2.0  # of processor time
+MOST_SECONDS = 2.0  # of processor time on a machine that adds a million numbers in 25 ms
 MOST_MEMORY = 300.0  # MB beyond what is there
 STATM = Path("/proc/self/statm")
 CASES = [
@@ -80,6 +80,14 @@ class Memory:
         return self.peak - self.before
 
 
+def slowness() -> float:
+    """Return how many times slower this machine is now than the one of the limit, at least 1."""
+    began, total = time.process_time(), 0
+    for number in range(1_000_000):
+        total += number
+    return max((time.process_time() - began) / 0.025, 1.0)
+
+
 @pytest.fixture(scope="module")
 def few_objects() -> Iterator[None]:
     """Exclude the objects of earlier tests from the garbage collections while a file is read."""
@@ -104,7 +112,7 @@ def test_it_is_taken_or_refused_in_one_sentence_soon(
             READERS[how](name, content)
         except InputError as error:
             refused = str(error)
-    assert time.process_time() - began < MOST_SECONDS
+    assert time.process_time() - began < MOST_SECONDS * slowness()
     assert memory.extra < MOST_MEMORY
     assert kind not in WELCOME or how in ("truth", "places") or refused is None, refused
     if refused is not None:

@@ -140,7 +140,7 @@ def test_dragging_the_threshold_changes_alpha_in_the_side_bar(grow: Any) -> None
     assert "would be activated" in page.inner_text(".gv-trial")
     page.mouse.up()
     eventually(page, lambda: f"α {alpha:g} " in heading(page) + " ")
-    slider = page.get_by_test_id("stSlider").first
+    slider = page.get_by_test_id("stSlider").filter(has_text="α")
     eventually(page, lambda: f"{alpha:.2f}" in slider.inner_text())
     eventually(page, lambda: f"alpha={alpha:g}" in page.evaluate("location.search"))
     assert step(page) == 2

@@ -2,7 +2,7 @@
 
 import { clamp, decimals, h, integer, isolated, plural, replaceChildren, setParts } from "../shared/core.js";
 import { Graph } from "../shared/graph.js";
-import { legendKey, lineKey } from "../shared/legend.js";
+import { lineKey } from "../shared/legend.js";
 import { racerSample, racerWords } from "../shared/marks.js";
 import { degreesOf } from "../shared/tracks_log.js";
 
