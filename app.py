@@ -6,6 +6,7 @@ import streamlit as st
 
 from graftviz.serving.limits import limits
 from graftviz.ui.boundary import page_boundary
+from graftviz.ui.following import show_following
 from graftviz.ui.server import announced, middleware, pages_start
 from graftviz.ui.teaching import follow_teaching, show_guide, show_presenter
 from graftviz.ui.visits import register_visit
@@ -43,5 +44,6 @@ elif __name__ == "__main__":
         follow_teaching()
         show_presenter()
         show_guide()
+        show_following()
         register_visit()
         page.run()

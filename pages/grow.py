@@ -57,7 +57,8 @@ if state.has_engine or shows_run:
         inspect_state().take_grow()
         st.switch_page("pages/inspect.py")
     header.show_files(lambda: run_files(run) if run else [], RUN_NOTE)
-    header.show_link(state.link, "Opens this run at this step, anywhere graftviz runs.")
+    note = "Opens this run at this step, anywhere graftviz runs."
+    header.show_link(state.link, note, can_lead=True)
     if state.has_engine:
         with st.sidebar:
             show_engine(engine, COMPILING, LONG_SECONDS)

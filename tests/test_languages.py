@@ -14,9 +14,12 @@ import pytest
 from app_pages import open_page, query_of
 
 from graftviz import texts
+from graftviz.learners.registry import learner_class, learner_names
 from graftviz.narrative.lessons import GUIDES, TOUR, guide_record, guides
 from graftviz.narrative.teacher_sheet import sheet_html
-from graftviz.texts import LANGUAGE, LANGUAGES, catalogue, page_text
+from graftviz.options import OptionSpec, option_specs
+from graftviz.texts import LANGUAGE, LANGUAGES, catalogue, option_texts, page_text
+from graftviz.ui.grow.options import GrowOptions
 
 FOLDER = Path(texts.__file__).parent
 CATALOGUES = sorted(path.stem for path in (FOLDER / LANGUAGE).glob("*.toml"))
@@ -88,6 +91,30 @@ def test_a_lesson_differs_from_the_english_one_in_its_texts_only(language: str) 
         assert guide_record(lesson, language)["labels"] == catalogue("labels", language)["guide"]
 
 
+def specs_of_grow() -> dict[str, list[OptionSpec]]:
+    """Return the options of the page Grow and of all learners by name."""
+    found: dict[str, list[OptionSpec]] = {}
+    for cls in (GrowOptions, *map(learner_class, learner_names())):
+        for spec in option_specs(cls):
+            found.setdefault(spec.name, []).append(spec)
+    return found
+
+
+@every_translation
+def test_options_are_translated_by_their_names(language: str) -> None:
+    specs, translated = specs_of_grow(), option_texts(language)
+    for name, entry in translated.items():
+        assert entry.keys() <= {"label", "help", "none_means", "choices"}
+        known = set().union(*(spec.choices for spec in specs[name]))
+        assert entry.get("choices", {}).keys() <= known
+        if "none_means" in entry:
+            assert any(spec.optional for spec in specs[name]), name
+    main = learner_class("best-choice")
+    shown = [s for s in (*option_specs(GrowOptions), *option_specs(main)) if not s.advanced]
+    missing = {s.name for s in shown if s.help} - translated.keys()
+    assert missing <= {"step"}, missing
+
+
 def test_what_is_not_translated_is_english(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(FOLDER / LANGUAGE, tmp_path / LANGUAGE)
     (tmp_path / "xx").mkdir()
@@ -140,5 +167,8 @@ def test_grow_in_german_has_its_headline_help_and_lesson() -> None:
     assert record["language"] == "de"
     assert record["stops"][1]["title"] == guides("de")["alpha"].stops[1].title
     assert query_of(app)["lang"] == "de"
+    texts_of = option_texts("de")
+    assert app.slider(key="option.alpha").help.startswith(texts_of["alpha"]["help"])
+    assert app.select_slider(key="choose.rows").label == texts_of["rows"]["label"]
     app.button(key="grow.help").click().run()
     assert page_text("grow", "de").explanation.strip() in [x.value for x in app.markdown]

@@ -17,10 +17,12 @@ code { overflow-wrap: anywhere; }
 """
 
 
-def html_page(title: str, body: str, footer: str, *, width: int, style: str) -> str:
+def html_page(
+    title: str, body: str, footer: str, *, width: int, style: str, language: str = "en"
+) -> str:
     """Return a page with a title, a body and a footer of at most some pixels' width."""
     return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<!doctype html>\n<html lang="{language}"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{html.escape(title)}</title>"
         f"<style>{_STYLE}body {{ max-width: {width}px; }}{style}</style></head>"

@@ -8,6 +8,7 @@ keys.md             keys of the player; replaces ``{keys}`` in a page's file
 glossary.toml       terms, by key
 lessons.toml        lessons and the tour, by key
 labels.toml         short texts of controls, by part
+options.toml        labels and help of options, by name; in English those of their declarations
 ==================  ================================================================
 
 A translation is another folder with the same files and keys. A file or key that it lacks is taken
@@ -56,6 +57,18 @@ def page_text(page: str, language: str = LANGUAGE) -> PageText:
             _KEYS, _file("keys.md", language).read_text(encoding="utf-8")
         )
     return PageText(" ".join(headline.split()), explanation)
+
+
+@cache
+def option_texts(language: str) -> dict[str, dict[str, Any]]:
+    """Return the translated texts of options by name: label, help, none_means, and choices.
+
+    Callers share the result and must not change it.
+    """
+    path = _FOLDER / language / "options.toml"
+    content = path.read_text(encoding="utf-8") if path.exists() else ""
+    texts: dict[str, dict[str, Any]] = _unwrapped(tomllib.loads(content))
+    return texts
 
 
 def _file(name: str, language: str) -> Path:

@@ -14,7 +14,9 @@ import streamlit as st
 
 from graftviz.narrative.when_to_use import WHEN_TO_USE
 from graftviz.options import OptionSpec, format_value, option_specs
+from graftviz.texts import catalogue, option_texts
 from graftviz.ui.boundary import guarded
+from graftviz.ui.teaching import language
 
 Widget = Literal["toggle", "choice", "radio", "slider", "steps", "number"]
 OnChange = Callable[[str, Any], None]
@@ -23,9 +25,9 @@ _SLIDER_MARKS = 20  # a linear slider has about this many positions, at round nu
 _WIDEST_INT_SLIDER = 100
 _NUMBERS = "controls.numbers"
 _CENTRE = 1e-2  # of a logarithmic slider without a default or an automatic value
-_WORDS = {AUTO: "automatic", True: "yes", False: "no"}
 
 PRESET = "preset"
+_MORE = "Advanced"  # key of the advanced options
 
 
 def widget_for(spec: OptionSpec) -> Widget:
@@ -89,7 +91,7 @@ def show_options(
     prefix: str,
     automatic: Mapping[str, Any] = MappingProxyType({}),
     disabled: Collection[str] = (),
-    more: str = "Advanced",
+    more: str = "",
 ) -> None:
     """Show one control per option: sliders, fields, switches; advanced ones folded away.
 
@@ -108,7 +110,7 @@ def show_options(
     disabled : collection of str
         Names of the options that cannot be changed now.
     more : str
-        Title above the advanced options.
+        Title above the advanced options instead of "Advanced".
     """
 
     def show(spec: OptionSpec) -> None:
@@ -125,7 +127,8 @@ def show_options(
     _show_in_rows([spec for spec in ordered if not spec.advanced], show)
     if advanced := [spec for spec in ordered if spec.advanced]:
         # Built only if it is open: with many clients, controls take much of the processor time.
-        folded = st.expander(more, key=f"{prefix}.{more}", on_change="rerun")
+        title = more or control_words()["advanced"]
+        folded = st.expander(title, key=f"{prefix}.{more or _MORE}", on_change="rerun")
         if folded.open:
             with folded:
                 _show_in_rows(advanced, show)
@@ -175,6 +178,7 @@ def show_option(
     drag : bool
         Whether a number is a slider with small steps.
     """
+    spec, words, lines = in_language(spec), control_words(), when_to_use(spec.name)
     key = f"{prefix}.{spec.name}"
     kind = "slider" if drag else widget_for(spec)
     shown = float(value) if spec.kind == "float" and value is not None else value
@@ -196,27 +200,29 @@ def show_option(
         "on_change": guarded(change),
     }
     title = title or spec.title_of
+    named = {AUTO: words["automatic"], True: words["yes"], False: words["no"]}
     first = [AUTO] if spec.optional else []
     if kind in ("choice", "radio"):
         common["options"] = [*first, *(spec.choices or (True, False))]
-        common["format_func"] = lambda choice: _WORDS.get(choice) or title(choice)
+        common["format_func"] = lambda choice: named.get(choice) or title(choice)
     match kind:
         case "toggle":
             st.toggle(**common)
         case "choice":
             show = partial(st.segmented_control, required=True) if as_buttons else st.selectbox
             show(**common)
-            if line := WHEN_TO_USE.get(spec.name, {}).get(st.session_state[key]):
+            if line := lines.get(st.session_state[key]):
                 st.caption(line)
             if st.session_state[key] == AUTO and automatic is not None:
                 st.caption(_automatic_text(spec, automatic))
         case "radio":
             # The browser identifies a choice by its text, so the automatic value is in the caption.
             name = "" if automatic is None else f": {spec.title_of(automatic)}"
-            lines = (WHEN_TO_USE[spec.name].get(choice, "") for choice in spec.choices)
-            st.radio(captions=[f"Set by the preset{name}.", *lines], **common)
+            captions = [words["by_preset"].format(name=name)]
+            captions += [lines.get(choice, "") for choice in spec.choices]
+            st.radio(captions=captions, **common)
         case "steps":
-            auto = AUTO if automatic is None else f"{AUTO} {automatic:.3g}"
+            auto = words["auto"] + ("" if automatic is None else f" {automatic:.3g}")
             marks = round_steps(spec, None if shown == AUTO else shown, automatic)
             st.select_slider(
                 options=[*first, *marks],
@@ -263,6 +269,25 @@ def follow_value(key: str, value: Any) -> str:
     return key
 
 
+def in_language(spec: OptionSpec) -> OptionSpec:
+    """Return an option with label and help in the language of the page."""
+    texts = option_texts(language()).get(spec.name, {})
+    return spec._replace(**{name: text for name, text in texts.items() if name != "choices"})
+
+
+def when_to_use(name: str) -> Mapping[str, str]:
+    """Return choice → line on when to use it, of an option."""
+    return {
+        **WHEN_TO_USE.get(name, {}),
+        **option_texts(language()).get(name, {}).get("choices", {}),
+    }
+
+
+def control_words() -> Mapping[str, str]:
+    """Return the words of controls in the language of the page."""
+    return catalogue("labels", language())["controls"]
+
+
 def help_text(spec: OptionSpec, automatic: Any = None) -> str:
     """Return an option's help as sentences, the meaning of "automatic" last."""
     text = spec.help.rstrip(".")
@@ -272,13 +297,16 @@ def help_text(spec: OptionSpec, automatic: Any = None) -> str:
     if not spec.optional:
         return sentence
     is_derived = isinstance(automatic, str) and spec.kind in ("int", "float")
-    return f"{sentence}\n\nAutomatic: {automatic if is_derived else spec.none_means}."
+    rule = automatic if is_derived else spec.none_means
+    return f"{sentence}\n\n{control_words()['automatic'].capitalize()}: {rule}."
 
 
 def _automatic_text(spec: OptionSpec, automatic: Any) -> str:
     """Return the value of an automatic option as text."""
-    value = {True: "yes", False: "no"}.get(automatic) if spec.kind == "bool" else automatic
-    return f"automatic: {spec.title_of(value) if isinstance(value, str) else format_value(value)}"
+    words = control_words()
+    value = words["yes" if automatic else "no"] if spec.kind == "bool" else automatic
+    text = spec.title_of(value) if isinstance(value, str) else format_value(value)
+    return f"{words['automatic']}: {text}"
 
 
 def replaceable(name: str, value: Any, choose: Callable[[Any], object]) -> dict[str, Any]:

@@ -82,7 +82,8 @@ def _sheet(lesson: Lesson) -> PageFile:
 
     def build() -> str:
         body = sheet_html(lesson, chosen)
-        return html_page(lesson.title, body, labels["footer"], width=1200, style=_PRINT)
+        footer = labels["footer"]
+        return html_page(lesson.title, body, footer, width=1200, style=_PRINT, language=chosen)
 
     return PageFile(f"{lesson.key}-teacher.html", labels["sheet"], build)
 

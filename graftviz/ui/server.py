@@ -19,6 +19,7 @@ from streamlit.file_util import get_static_dir
 
 from graftviz.errors import InputError
 from graftviz.memory import configure_allocator
+from graftviz.serving.following import Following, leaders
 from graftviz.serving.guard import Guard, UploadAccounting, UploadAccounts
 from graftviz.serving.limits import limits
 from graftviz.serving.logs import filter_foreign_text, numeric_address
@@ -51,7 +52,11 @@ def middleware() -> list[Middleware]:
     embed_origins: tuple[str, ...] = ()
     with suppress(InputError):
         embed_origins = limits().embed_origins
-    return [Middleware(Guard, page, hosts, embed_origins), Middleware(UploadAccounting, _accounts)]
+    return [
+        Middleware(Guard, page, hosts, embed_origins),
+        Middleware(UploadAccounting, _accounts),
+        Middleware(Following, leaders),
+    ]
 
 
 def _leave_names_to_the_guard() -> None:

@@ -22,6 +22,8 @@ _ASSETS = Path(__file__).parent / "assets"
 PRESENT = "present"
 LESSON = "lesson"
 LANG = "lang"
+FOLLOW = "follow"  # code of the page that this one follows; see graftviz.ui.following
+OF_TEACHING = (PRESENT, LESSON, LANG, FOLLOW)
 ON = "1"
 _IS_ON = "teaching.present"
 _LANGUAGE = "teaching.language"
@@ -31,7 +33,7 @@ _TOURS = "teaching.tours"
 
 def without_teaching(query: Mapping[str, str]) -> dict[str, str]:
     """Return the parameters of an address that are settings of its page."""
-    return {name: text for name, text in query.items() if name not in (PRESENT, LESSON, LANG)}
+    return {name: text for name, text in query.items() if name not in OF_TEACHING}
 
 
 def teaching_query() -> dict[str, str]:
@@ -39,8 +41,8 @@ def teaching_query() -> dict[str, str]:
     query = {PRESENT: ON} if is_presenting() else {}
     if language() != LANGUAGE:
         query[LANG] = language()
-    lesson = st.query_params.get(LESSON)
-    return query if lesson is None else {**query, LESSON: lesson}
+    given = st.query_params.to_dict()
+    return {**query, **{name: given[name] for name in (LESSON, FOLLOW) if name in given}}
 
 
 def follow_teaching() -> None:

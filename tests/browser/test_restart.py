@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 LOST = re.compile(
     r"WebSocket|ERR_CONNECTION|Failed to load resource|Failed to fetch|timed out"
-    r"|reaching server endpoint|server is not responding"
+    r"|reaching server endpoint|server is not responding|when disconnected from server"
 )
 
 

@@ -211,3 +211,39 @@ def test_a_lesson_in_german_and_its_language_goes_along(open_page: Any, address:
     page.locator(CARD).wait_for(timeout=COMPILING)
     assert title(page) == lesson.stops[2].title
     assert page.locator(".choices button").all_inner_texts() == list(lesson.stops[2].choices)
+
+
+def test_pages_follow_the_step_and_the_selection_until_the_leader_ends(
+    open_page: Any, address: str
+) -> None:
+    first, second = open_page(1280, 720), open_page(1280, 720)
+    open_grow(first, address, "?data=karate&step=2")
+    first.get_by_role("button", name="Link", exact=True).click()
+    first.get_by_role("button", name="Let other pages follow").click()
+    link = first.locator("code").filter(has_text="follow=")
+    link.wait_for()
+    query = link.inner_text().partition("?")[2]
+    first.keyboard.press("Escape")
+    open_grow(second, address, f"?{query}")
+    step = second.get_by_role("slider", name="Step", exact=True)
+    first.locator(".gv-player").focus()
+    first.keyboard.press("ArrowRight")
+    first.keyboard.press("ArrowRight")
+    eventually(second, lambda: step.get_attribute("aria-valuenow") == "4")
+    selected = "document.querySelector('[class*=player_view] *').parentNode.querySelectorAll('*')"
+    selection = f"""[...{selected}].map((node) => node.shadowRoot?.querySelector(".gv-grow")?.view)
+        .find(Boolean).SELECT"""
+    first.evaluate(selection.replace("SELECT", "selectPair(3, 7)"))
+    shown = selection.replace("SELECT", "selection")
+    eventually(second, lambda: second.evaluate(shown) == {"kind": "pair", "i": 3, "j": 7})
+    first.get_by_text("1 page follows this one.").wait_for()
+    # A page that follows can move by itself, and moves again with the one that leads.
+    second.locator(".gv-player").focus()
+    second.keyboard.press("Home")
+    eventually(second, lambda: step.get_attribute("aria-valuenow") == "0")
+    first.keyboard.press("ArrowLeft")
+    eventually(second, lambda: step.get_attribute("aria-valuenow") == "3")
+    first.get_by_role("button", name="End", exact=True).click()
+    second.get_by_text("this page no longer follows").wait_for()
+    second.get_by_role("button", name="End", exact=True).click()
+    eventually(second, lambda: "follow" not in second.evaluate("location.search"))

@@ -13,6 +13,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from graftviz.formats.files import as_bytes
 from graftviz.texts import catalogue, page_text
 from graftviz.ui.boundary import bounded, file_builder, guarded
+from graftviz.ui.following import lead_query, show_lead
 from graftviz.ui.frame.state import PageState
 from graftviz.ui.teaching import language, teaching_query, without_teaching
 
@@ -144,7 +145,12 @@ class Header:
                     file_button(file, f"{self._page}.download.{file.name}", is_quiet=True)
 
     def show_link(
-        self, query: Callable[[], Mapping[str, str]], note: str, *, of_file: bool = False
+        self,
+        query: Callable[[], Mapping[str, str]],
+        note: str,
+        *,
+        of_file: bool = False,
+        can_lead: bool = False,
     ) -> None:
         """Fill the menu Link.
 
@@ -156,10 +162,12 @@ class Header:
             Sentence that describes the target of the link.
         of_file : bool
             Whether the link shows an uploaded file although it has no key "fingerprint".
+        can_lead : bool
+            Whether pages that are opened with the link can follow this one.
         """
         if self._link.open:
             with self._link:
-                link = query()
+                link = {**query(), **(lead_query() if can_lead else {})}
                 own_file = (
                     " It asks for the uploaded file." if of_file or "fingerprint" in link else ""
                 )
@@ -167,6 +175,8 @@ class Header:
                 page = urlsplit(st.context.url or _HOME)
                 address = page._replace(query=urlencode(link), fragment="").geturl()
                 st.code(address, language=None, wrap_lines=True)
+                if can_lead:
+                    show_lead()
 
 
 @bounded

@@ -7,8 +7,16 @@ import streamlit as st
 from graftviz.learners.registry import learner_class
 from graftviz.options import option_words
 from graftviz.selection.rows import FEWEST_ROWS
+from graftviz.texts import catalogue
 from graftviz.ui.boundary import guarded
-from graftviz.ui.controls import PRESET, follow_value, help_text, show_button
+from graftviz.ui.controls import (
+    PRESET,
+    control_words,
+    follow_value,
+    help_text,
+    in_language,
+    show_button,
+)
 from graftviz.ui.frame.header import Tool
 from graftviz.ui.frame.panels import (
     main_options_first,
@@ -20,7 +28,7 @@ from graftviz.ui.frame.panels import (
 from graftviz.ui.frame.view import PLAYER
 from graftviz.ui.grow.analysis import compare_tool, path_tool, rows_tool, stability_tool
 from graftviz.ui.grow.state import GrowState
-from graftviz.ui.teaching import take_tour
+from graftviz.ui.teaching import language, take_tour
 from graftviz.ui.url_state import BEST
 
 AWAITING = (
@@ -55,12 +63,12 @@ def show_choices(state: GrowState, *, is_ready: bool) -> None:
 
 def _show_rows(state: GrowState, *, disabled: bool) -> None:
     """Show the slider of the training rows that the run learns from."""
-    spec, most = state.specs["rows"], state.all_training_rows()
+    spec, most = in_language(state.specs["rows"]), state.all_training_rows()
     shown = min(state.values["rows"] or most, most)
     stops = row_stops(most, shown)
     if len(stops) < 2:
         return
-    key = follow_value(f"choose.{spec.name}", shown)
+    key, every = follow_value(f"choose.{spec.name}", shown), control_words()["all"]
 
     def change() -> None:
         chosen = st.session_state[key]
@@ -70,7 +78,7 @@ def _show_rows(state: GrowState, *, disabled: bool) -> None:
     st.select_slider(
         spec.label,
         stops,
-        format_func=lambda rows: f"all {rows:,}" if rows == most else f"{rows:,}",
+        format_func=lambda rows: f"{every} {rows:,}" if rows == most else f"{rows:,}",
         key=key,
         help=help_text(spec),
         disabled=disabled,
@@ -145,4 +153,5 @@ def tools(state: GrowState) -> list[Tool]:
 
 def show_tour() -> None:
     """Show the button of the tour."""
-    show_button("Tour", "tour", take_tour, type="tertiary")
+    label = catalogue("labels", language())["header"]["tour"]
+    show_button(label, "tour", take_tour, type="tertiary")

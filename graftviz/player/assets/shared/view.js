@@ -19,6 +19,7 @@ export class View {
     this.timers = {};
     this.raf = 0;
     this.root = h("section", { class: `gv-player ${kind}`, "aria-label": label, tabindex: "-1" });
+    this.root.view = this; // for other scripts of the page, which follow its place
     host.append(this.root);
     this.motion = matchMedia("(prefers-reduced-motion: reduce)");
     this.live = h("p", { class: "gv-live", "aria-live": "polite" });
