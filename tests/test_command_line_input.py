@@ -79,7 +79,7 @@ TEXTS = {
     "equals": "name=" + "x" * 300,
     "empty": "",
     "null device": "/dev/null",
-    "folder": "/",
+    "folder": "sub/",  # a working folder: what a command writes must not be left elsewhere
     "blank": " ",
 }
 
@@ -100,15 +100,18 @@ def is_number(action: argparse.Action) -> bool:
 
 
 def cases(numeric: bool) -> Iterator[tuple[str, str, str]]:
+    """Yield every third kind for an option, so that three options in a row have them all."""
+    kinds = list(NUMBERS if numeric else TEXTS)
     for command in COMMANDS:
-        for action in options(command, numeric):
-            for kind in NUMBERS if numeric else TEXTS:
+        for k, action in enumerate(options(command, numeric)):
+            for kind in kinds[k % 3 :: 3]:
                 yield command, action.option_strings[0], kind
 
 
 @pytest.fixture(scope="module")
 def workshop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("workshop")
+    (folder / "sub").mkdir()
     (folder / "table.csv").write_bytes(table_csv(random_table(0, 4, 60)))
     model = PairwiseMRF.from_tables([np.zeros(2)] * 2, {(0, 1): np.eye(2)})
     (folder / "model.uai").write_text(uai_files(model)["model.uai"])
@@ -148,6 +151,8 @@ def in_the_workshop(workshop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # These take minutes.
     monkeypatch.setattr("graftviz.commands.bench.measurements", lambda **_: ())
     monkeypatch.setattr("graftviz.commands.warm_up.missing_jobs", list)
+    for entries in ("sample_entries", "lesson_entries"):
+        monkeypatch.setattr(f"graftviz.commands.gallery.{entries}", list)
 
 
 @pytest.mark.parametrize(("command", "option", "kind"), list(cases(numeric=True)))
