@@ -61,8 +61,10 @@ def test_the_tour_notices_what_is_tried_and_leaves_keys_to_the_player(
     assert title(page) == stops[0].title
     go_to(page, stops, 5)
     slider = page.locator(".st-key-option-alpha input")
-    for _ in range(5):
+    # A run of the page in between may undo a press.
+    while float(slider.input_value()) > 0.5:
         slider.press("ArrowLeft")
+        page.wait_for_timeout(50)
     page.locator(DONE).wait_for()
     # The run of the page writes its address; the reached stop stays in it.
     eventually(page, lambda: "alpha=0.5" in page.evaluate("location.search"))
