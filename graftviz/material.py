@@ -238,7 +238,11 @@ UploadedSeries = Upload[float, PreparedSeries]  # called with the share of the h
 
 
 def uploaded_data(
-    name: str, table: DiscreteTable, truth: np.ndarray | None, positions: np.ndarray | None
+    name: str,
+    table: DiscreteTable,
+    truth: np.ndarray | None,
+    positions: np.ndarray | None,
+    description: str = "",
 ) -> UploadedTable:
     """Return an uploaded table; rows are held out if there are enough."""
     data = DataSet(
@@ -247,6 +251,7 @@ def uploaded_data(
         table=table,
         truth=truth,
         positions=positions,
+        description=description,
         suggested={"lam": suggest_lam(table)},
         test_fraction=TEST_FRACTION if table.n_rows >= LEAST_ROWS_TO_HOLD_OUT else 0.0,
     )

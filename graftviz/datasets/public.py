@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any
 
 from graftviz.datasets.dataset import DataSet
@@ -10,11 +11,13 @@ from graftviz.datasets.public_base import PublicReader
 from graftviz.datasets.public_jester import Jester
 from graftviz.datasets.public_plants import Plants
 from graftviz.datasets.public_recipes import Recipes
+from graftviz.datasets.public_senate import Senate
 from graftviz.datasets.public_twenty import Twenty
 from graftviz.errors import InputError
 from graftviz.options import option_specs
 
-READERS: tuple[type[PublicReader], ...] = (Jester, Recipes, Plants, Twenty)
+READERS: tuple[type[PublicReader], ...] = (Jester, Recipes, Plants, Senate, Twenty)
+_UPLOADED: Mapping[str, type[Senate | Plants]] = {"senate": Senate, "plants": Plants}
 
 
 def public_names() -> tuple[str, ...]:
@@ -38,18 +41,24 @@ def public_reader(name: str) -> type[PublicReader]:
     )
 
 
+def class_reader(name: str) -> type[Senate | Plants]:
+    """Return the reader of a data set for classes, which also reads the contents of files."""
+    return _UPLOADED[name]
+
+
 def read_public(name: str, path: str | os.PathLike[str], **options: Any) -> DataSet:
     """Read a public data set from downloaded files.
 
     Parameters
     ----------
-    name : {"jester", "recipes", "plants", "twenty"}
+    name : {"jester", "recipes", "plants", "senate", "twenty"}
     path : path
         The file, or the zip archive or folder that contains it; for "twenty" FOLDER/NAME, such as
         ``data/nltcs``.
     **options
         Options of the reader: ``missing`` of jester; ``min_recipes``, ``ingredients``, ``rows`` and
-        ``seed`` of recipes; ``names`` of plants; ``join_valid`` of twenty.
+        ``seed`` of recipes; ``names`` of plants; ``minority`` of senate; ``join_valid`` of
+        twenty.
 
     Returns
     -------

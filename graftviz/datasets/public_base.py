@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 
 from graftviz.datasets.dataset import DataSet, suggest_lam
+from graftviz.datasets.public_files import FileSource, path_text
 from graftviz.options import check_options
 from graftviz.table import DiscreteTable
 
@@ -49,7 +49,7 @@ class PublicReader(ABC):
 
     def data_set(
         self,
-        path: str | os.PathLike[str],
+        path: FileSource,
         table: DiscreteTable,
         *,
         warnings: tuple[str, ...] = (),
@@ -59,7 +59,7 @@ class PublicReader(ABC):
     ) -> DataSet:
         """Return the data set of `table`, with warnings, title, source and optional parts."""
         return DataSet(
-            key=f"{self.name}:{Path(path)}",
+            key=f"{self.name}:{path_text(path)}",
             title=f"{self.name} · {table.n_variables:,} variables, {table.n_rows:,} rows",
             table=DiscreteTable(table.codes, table.names, table.labels, warnings),
             positions=positions,

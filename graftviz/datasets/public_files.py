@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from graftviz.errors import InputError
 
 MAX_BYTES = 300_000_000  # maximum size of a file; the largest published one has about 50 MB
+FileSource = str | os.PathLike[str] | Mapping[str, bytes]  # a path, or names and contents of files
 _UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
 
 
@@ -34,16 +36,16 @@ class FoundFile(NamedTuple):
     load: Callable[[], bytes]
 
 
-def find_files(path: str | os.PathLike[str], pattern: str, description: str) -> list[FoundFile]:
+def find_files(path: FileSource, pattern: str, description: str) -> list[FoundFile]:
     """Return the files at `path` whose names match a regular expression, in natural order.
 
-    The name of a single file need not match. In a folder, files outside zip archives take
-    precedence over files in archives with the same name up to the last dot.
+    The names of a single file and of given contents need not match. In a folder, files outside zip
+    archives take precedence over files in archives with the same name up to the last dot.
 
     Parameters
     ----------
-    path : path
-        A file, a zip archive or a folder.
+    path : path or mapping
+        A file, a zip archive or a folder; or the contents of files and archives by name.
     pattern : str
         Regular expression for whole names, in lower case.
     description : str
@@ -54,14 +56,24 @@ def find_files(path: str | os.PathLike[str], pattern: str, description: str) -> 
     InputError
         When there is nothing at `path`, or no file that matches.
     """
-    place = Path(path)
-    found = [_bare(place)] if is_bare_file(place) else files_inside(place, pattern)
+    if isinstance(path, Mapping):
+        found = [file for item in path.items() for file in _given(*item, pattern)]
+    elif is_bare_file(path):
+        found = [_bare(Path(path))]
+    else:
+        found = files_inside(path, pattern)
     if not found:
+        place = path_text(path)
         raise InputError(f"{place} holds no {description}; pass the path of the file itself.")
     single: dict[str, FoundFile] = {}
     for file in found:
         single.setdefault(PurePosixPath(file.name.lower()).stem, file)
     return [single[stem] for stem in sorted(single, key=_natural)]
+
+
+def path_text(path: FileSource) -> str:
+    """Return a path, or the names of given files, as text."""
+    return ", ".join(path) if isinstance(path, Mapping) else str(Path(path))
 
 
 def is_bare_file(path: str | os.PathLike[str]) -> bool:
@@ -87,21 +99,23 @@ def files_inside(path: str | os.PathLike[str], pattern: str) -> list[FoundFile]:
             inside = sorted(item for item in place.iterdir() if item.is_file())
             found = [_bare(item) for item in inside if re.fullmatch(pattern, item.name.lower())]
             archives = [item for item in inside if item.suffix.lower() == ".zip"]
-            return found + [file for item in archives for file in _members(item, pattern)]
+            return found + [
+                file for item in archives for file in _members(item, pattern, item.name)
+            ]
         if place.exists():
-            return _members(place, pattern)
+            return _members(place, pattern, place.name)
     except OSError as problem:
         raise InputError(f"{place} cannot be read: {problem.strerror}.") from None
     raise InputError(f"There is no file or folder {place}.")
 
 
-def find_file(path: str | os.PathLike[str], pattern: str, description: str) -> FoundFile:
+def find_file(path: FileSource, pattern: str, description: str) -> FoundFile:
     """Return the only file at `path` that matches; see :func:`find_files`."""
     found = find_files(path, pattern, description)
     if len(found) > 1:
         names = ", ".join(file.title for file in found)
         raise InputError(
-            f"{path} holds more than one {description}: {names}; pass the path of one."
+            f"{path_text(path)} holds more than one {description}: {names}; pass the path of one."
         )
     return found[0]
 
@@ -129,6 +143,14 @@ def _natural(text: str) -> list[tuple[int, str]]:
     return [(int(number or -1), word) for number, word in re.findall(r"(\d*)(\D*)", text)]
 
 
+def _given(name: str, content: bytes, pattern: str) -> list[FoundFile]:
+    """Return one file with the given content, or the files in it if it is a zip archive."""
+    stream = io.BytesIO(content)
+    if not zipfile.is_zipfile(stream):
+        return [FoundFile(name, name, lambda: _bounded(content, name))]
+    return _members(stream, pattern, name)
+
+
 def _bare(path: Path) -> FoundFile:
     def load() -> bytes:
         try:
@@ -140,9 +162,9 @@ def _bare(path: Path) -> FoundFile:
     return FoundFile(path.name, path.name, load)
 
 
-def _members(archive: Path, pattern: str) -> list[FoundFile]:
+def _members(archive: Path | io.BytesIO, pattern: str, archive_name: str) -> list[FoundFile]:
     def found(member: str) -> FoundFile:
-        title = f"{PurePosixPath(member).name} in {archive.name}"
+        title = f"{PurePosixPath(member).name} in {archive_name}"
 
         def load() -> bytes:
             try:
@@ -150,7 +172,7 @@ def _members(archive: Path, pattern: str) -> list[FoundFile]:
                     return _bounded(file.read(MAX_BYTES + 1), title)
             except (OSError, *_UNREADABLE) as problem:
                 raise InputError(
-                    f"{title} cannot be unpacked ({problem}); download {archive.name} again."
+                    f"{title} cannot be unpacked ({problem}); download {archive_name} again."
                 ) from None
 
         return FoundFile(PurePosixPath(member).name, title, load)
@@ -160,7 +182,7 @@ def _members(archive: Path, pattern: str) -> list[FoundFile]:
             members = sorted(opened.namelist())
     except _UNREADABLE as problem:
         raise InputError(
-            f"{archive.name} is not a readable zip archive ({problem}); download it again."
+            f"{archive_name} is not a readable zip archive ({problem}); download it again."
         ) from None
     # macOS adds a file ._name for every file.
     return [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,7 +10,7 @@ import numpy as np
 from graftviz.datasets.dataset import DataSet
 from graftviz.datasets.positions import framed
 from graftviz.datasets.public_base import PublicReader, other_size
-from graftviz.datasets.public_files import decoded, find_file
+from graftviz.datasets.public_files import FileSource, decoded, find_file
 from graftviz.datasets.regions import REGIONS
 from graftviz.errors import InputError
 from graftviz.options import option
@@ -43,7 +42,7 @@ class Plants(PublicReader):
         choices=("codes", "regions"),
     )
 
-    def read(self, path: str | os.PathLike[str]) -> DataSet:
+    def read(self, path: FileSource) -> DataSet:
         """Read the plants; see :class:`PublicReader`."""
         file = find_file(path, r"plants\.data", "plants.data")
         rows = _regions_of_plants(decoded(file.load(), file.title), file.title)

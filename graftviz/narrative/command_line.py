@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
+from graftviz.datasets import public_names
 from graftviz.learners.base import Learner
 from graftviz.options import format_value, option_specs
 
@@ -25,7 +26,7 @@ def learn_command(
     Parameters
     ----------
     data : str
-        Key of a built-in data set, or ``"upload"``.
+        Key of a built-in data set, name of a public one, or ``"upload"``.
     learner : Learner
     seed : int
     reading : mapping
@@ -37,7 +38,9 @@ def learn_command(
     test_fraction : float
         Share of the rows that is held out.
     """
-    words = ["python", "-m", "graftviz", "learn", file if data == "upload" else data]
+    is_public = data in public_names()
+    table = {"upload": file}.get(data, f"{data}:PATH" if is_public else data)
+    words = ["python", "-m", "graftviz", "learn", table]
     words += ["--out", "results", "--learner", learner.name]
     for spec in option_specs(learner):
         value = getattr(learner, spec.name)
@@ -50,5 +53,7 @@ def learn_command(
     if rows is not None:
         words += ["--rows", str(rows)]
     for name, value in reading.items():
-        words += [f"--{name.replace('_', '-')}", format_value(value)]
+        text = format_value(value)
+        flag = f"--{name.replace('_', '-')}"
+        words += ["--read", f"{name}={text}"] if is_public else [flag, text]
     return shlex.join(words)

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graftviz.datasets import positions_from_names, read_positions, read_truth
+from graftviz.datasets.public import class_reader
 from graftviz.dynamics import TimeSeries, read_parents, read_series
 from graftviz.errors import InputError
 from graftviz.formats.model_records import ModelFile
@@ -95,6 +96,29 @@ def read_table_upload(files: Sequence[UploadedFile], options: Mapping[str, Any])
     else:
         positions = positions_from_names(table.names)
     return TableUpload(table, truth, positions)
+
+
+def read_public_upload(files: Sequence[UploadedFile], options: Mapping[str, Any]) -> TableUpload:
+    """Read the published files of a public data set.
+
+    Parameters
+    ----------
+    files : sequence of UploadedFile
+        Their roles are the name of the data set.
+    options : mapping
+        Options of its reader.
+
+    Raises
+    ------
+    InputError
+        When two files have the same name, or are not those of the data set.
+    """
+    contents = {file.name: file.data for file in files}
+    if len(contents) < len(files):
+        raise InputError("Two of these files have the same name; upload one data set at a time.")
+    data = class_reader(files[0].role)(**options).read(contents)
+    _check_lengths(data.table)
+    return TableUpload(data.table, None, data.positions)
 
 
 def _check_lengths(table: DiscreteTable) -> None:
@@ -222,6 +246,7 @@ def _unpack_model(packed: Packed) -> ModelFile:
 
 KINDS: Mapping[str, UploadKind] = {
     "table": UploadKind(read_table_upload, _pack_table, _unpack_table),
+    "public": UploadKind(read_public_upload, _pack_table, _unpack_table),
     "series": UploadKind(read_series_upload, _pack_series, _unpack_series),
     "model": UploadKind(read_model_upload, _pack_model, _unpack_model),
 }

@@ -14,9 +14,10 @@ from typing import Any
 from graftviz.datasets import dataset_keys, model_path
 from graftviz.errors import InputError
 from graftviz.formats.models import read_model
-from graftviz.material import FINGERPRINT_DIGITS, UPLOAD, SourceCache
+from graftviz.material import FINGERPRINT_DIGITS, SourceCache
 from graftviz.narrative.phrases import plural
 from graftviz.player.models import Loaded, recorded_model
+from graftviz.ui.class_data import is_upload
 from graftviz.ui.frame.jobs import EVERYTHING
 from graftviz.ui.frame.runs import SessionRun
 from graftviz.ui.frame.state import no_step_words
@@ -33,7 +34,7 @@ PATIENCE = 0.8  # seconds to wait for a run before the page shows its progress
 def _read_model(link: LinkReader, values: Mapping[str, Any]) -> str:
     def read(text: str) -> str | None:
         text = text.lower()
-        is_true = text == TRUE and values["data"] != UPLOAD
+        is_true = text == TRUE and not is_upload(values["data"])
         return text if is_true or _FINGERPRINT.fullmatch(text) else None
 
     rule = (
@@ -136,8 +137,9 @@ class ModelSource:
         if self.kind == TRUE:
             return self.true_data()
         near, offered = self._neighbour(), dataset_keys()
-        has_table = near is not None and near.uploaded is not None
-        return (*offered, UPLOAD) if has_table or self.learned.values["data"] == UPLOAD else offered
+        uploads = list(near.uploads) if near is not None else []
+        uploads += [data for data in [self.learned.values["data"]] if is_upload(data)]
+        return (*offered, *dict.fromkeys(uploads))
 
     def true_data(self) -> tuple[str, ...]:
         """Return the data sets that have a true model."""
@@ -206,7 +208,7 @@ class ModelSource:
         )
 
     def _learned(self, patience: float) -> Loaded | None:
-        if self.run is None and self.learned.values["data"] == UPLOAD:
+        if self.run is None and is_upload(self.learned.values["data"]):
             self._borrow_table()
         if self.run is None:
             self.learned.refresh()
@@ -229,18 +231,22 @@ class ModelSource:
 
     def _borrow_table(self) -> None:
         """Learn from the table uploaded on the Grow page."""
-        near, expected = self._neighbour(), self.learned.values["fingerprint"]
-        if near is None or near.uploaded is None:
+        near, learned = self._neighbour(), self.learned.values
+        upload = near.uploads.get(learned["data"]) if near is not None else None
+        expected = learned["fingerprint"]
+        if near is None or upload is None:
+            entry = self.learned.specs["data"].title_of(learned["data"])
             raise InputError(
                 "This link refers to a model learned from an uploaded table. Upload the same table "
-                "on the Grow page first (“Your own data…”)."
+                f"on the Grow page first (“{entry}”)."
             )
-        fingerprint = near.values["fingerprint"]
+        fingerprint = upload.fingerprint
         if expected and not fingerprint.startswith(expected):
             raise InputError(
                 f"The table on the Grow page (fingerprint {fingerprint}) is not the one of the "
                 f"link ({expected}). Upload that table there."
             )
-        self.learned.uploaded = near.uploaded
+        self.learned.uploaded = upload
         if not expected:
-            self.learned.values.update(fingerprint=fingerprint, reading=near.values["reading"])
+            reading = near.values["reading"] if near.values["data"] == learned["data"] else {}
+            learned.update(fingerprint=fingerprint, reading=reading)

@@ -8,14 +8,16 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
+from graftviz.datasets import public_reader
 from graftviz.errors import InputError
 from graftviz.formats.model_records import ModelFile
 from graftviz.formats.models import may_be_model
-from graftviz.material import FINGERPRINT_DIGITS, UPLOAD, UploadedTable, uploaded_data
+from graftviz.material import FINGERPRINT_DIGITS, UploadedTable, uploaded_data
 from graftviz.options import OptionSpec, option_specs
 from graftviz.sandbox.readers import TableUpload
 from graftviz.serving.limits import limits
 from graftviz.table import TableOptions
+from graftviz.ui.class_data import CLASS_DATA, import_options, is_upload
 from graftviz.ui.controls import show_button, show_options
 from graftviz.ui.frame.learning import LearningPage
 from graftviz.ui.reading import read_files, read_once
@@ -180,25 +182,54 @@ def read_upload(files: Files, options: Mapping[str, Any]) -> UploadedTable:
 
 def show_upload(state: LearningPage[Any]) -> None:
     """Show the uploader and its errors while uploaded data are chosen; the shown run continues."""
-    if state.values["data"] != UPLOAD:
+    data = state.values["data"]
+    if not is_upload(data):
         return
-    form = UploadForm(
-        "upload",
-        "table",
-        lambda: show_uploaders("upload", _FILES),
-        read_upload,
-        "Your own data",
-        "Columns are variables, rows are samples; any labels. Files stay on this server.",
-        option_specs(TableOptions),
-    )
+    form = _class_form(data) if data in CLASS_DATA else _TABLE_FORM
     form.show(
         state.accept,
         expected=state.expected,
         shown="table" if state.uploaded is not None else "",
         is_open=state.uploaded is None,
-        reading={**default_values(TableOptions), **state.values["reading"]},
+        reading={**default_values(import_options(data)), **state.values["reading"]},
         choose=state.choose,
     )
+    if data in CLASS_DATA and state.uploaded is not None:
+        with st.expander("Questions worth asking", expanded=True):
+            st.markdown("\n".join(f"1. {question}" for question in CLASS_DATA[data].questions))
+
+
+_TABLE_FORM = UploadForm(
+    "upload",
+    "table",
+    lambda: show_uploaders("upload", _FILES),
+    read_upload,
+    "Your own data",
+    "Columns are variables, rows are samples; any labels. Files stay on this server.",
+    option_specs(TableOptions),
+)
+
+
+def _class_form(name: str) -> UploadForm:
+    """Return the form for the published files of a data set for classes."""
+    about, prefix = CLASS_DATA[name], f"upload.{name}"
+
+    def show_files() -> Files:
+        files = st.file_uploader(
+            about.label,
+            about.kinds,
+            accept_multiple_files=True,
+            key=f"{prefix}.files",
+            max_upload_size=limits().upload_memory,
+        )
+        return [(name, file) for file in files]
+
+    def read(files: Files, options: Mapping[str, Any]) -> UploadedTable:
+        upload: TableUpload = read_files("public", files, options)
+        return uploaded_data(about.title, *upload, public_reader(name).source)
+
+    steps, specs = "  \n".join(about.steps), option_specs(import_options(name))
+    return UploadForm(prefix, "data set", show_files, read, about.title, steps, specs)
 
 
 # ------------------------------------------------------------------------------------------ models

@@ -27,6 +27,7 @@ from graftviz.options import (
     parse_options,
 )
 from graftviz.table import TableOptions
+from graftviz.ui.class_data import CLASS_DATA, import_options, is_upload
 from graftviz.wording import quoted
 
 BEST = "best"
@@ -234,12 +235,21 @@ def step_option() -> Any:
 def data_option(first: str) -> Any:
     """Declare the data to learn from; `first` is the default."""
     keys = sorted(dataset_keys(), key=lambda key: key != first)
-    titles = (*map(dataset_title, keys), "Your own data…")
-    return option(first, "Data to learn from", label="Data", choices=(*keys, UPLOAD), titles=titles)
+    uploads = {
+        **{key: f"{one.title}…" for key, one in CLASS_DATA.items()},
+        UPLOAD: "Your own data…",
+    }
+    return option(
+        first,
+        "Data to learn from",
+        label="Data",
+        choices=(*keys, *uploads),
+        titles=(*map(dataset_title, keys), *uploads.values()),
+    )
 
 
 def _read_fingerprint(link: LinkReader, values: Mapping[str, Any]) -> str:
-    if values["data"] != UPLOAD:
+    if not is_upload(values["data"]):
         link.ignore(["fingerprint"], _NO_UPLOAD)
 
     def read(text: str) -> str | None:
@@ -254,8 +264,8 @@ def fingerprint_part() -> Any:
 
 
 def _read_reading(link: LinkReader, values: Mapping[str, Any]) -> dict[str, Any]:
-    if values["data"] == UPLOAD:
-        return link.take_options(TableOptions)
+    if is_upload(values["data"]):
+        return link.take_options(import_options(values["data"]))
     link.ignore(default_values(TableOptions), _NO_UPLOAD)
     return {}
 

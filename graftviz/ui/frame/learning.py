@@ -9,12 +9,12 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 from graftviz.errors import InputError
 from graftviz.learners.base import Learner
 from graftviz.learners.registry import learner_class
-from graftviz.material import UPLOAD, Material, UploadedTable, automatic_values, default_options
+from graftviz.material import Material, UploadedTable, automatic_values, default_options
 from graftviz.player.recorders import Recorder, to_json
 from graftviz.runs import Run
 from graftviz.serving.limits import limits
 from graftviz.serving.scheduler import Share
-from graftviz.table import TableOptions
+from graftviz.ui.class_data import import_options, is_upload
 from graftviz.ui.frame.runs import RunPlan, RunStore, SessionRun, new_run
 from graftviz.ui.frame.state import OptionsPage
 from graftviz.ui.run_limits import judge
@@ -103,7 +103,7 @@ class LearningPage(OptionsPage[S]):
 
     def choose(self, name: str, value: Any) -> None:
         """Set an option of the page, of the import or of the learner; None is its default."""
-        reading, defaults = default_values(TableOptions), self._defaults()
+        reading, defaults = default_values(import_options(self.values["data"])), self._defaults()
         if name in reading:
             name, value = "reading", with_choice(self.values["reading"], name, value, reading)
         if name not in defaults:
@@ -155,13 +155,13 @@ class LearningPage(OptionsPage[S]):
 
     def take_data(self, other: LearningPage[Any]) -> None:
         """Use the data of another page, uploaded ones included."""
-        self.uploaded = other.uploaded
         self.values.update({key: other.values[key] for key in ("data", "fingerprint", "reading")})
+        self.uploaded = other.uploaded
 
     def current_material(self) -> Material | None:
         """Return the data of the settings; None before an upload."""
         data, seed = self.values["data"], self.values["seed"]
-        if data != UPLOAD:
+        if not is_upload(data):
             return self._load_data(data, seed)
         return self.uploaded(seed) if self.uploaded else None
 

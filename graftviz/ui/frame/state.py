@@ -9,9 +9,9 @@ from collections.abc import Collection, Hashable, Iterable, Mapping
 from typing import Any, ClassVar, Generic, TypeVar
 
 from graftviz.errors import InputError
-from graftviz.material import UPLOAD
 from graftviz.narrative.phrases import plural
 from graftviz.options import option_specs
+from graftviz.ui.class_data import is_upload
 from graftviz.ui.frame.jobs import Job, Watching
 from graftviz.ui.frame.view import whole_number
 from graftviz.ui.run_limits import RunCheck
@@ -140,8 +140,8 @@ class OptionsPage(PageState, Generic[T]):
         Jobs that this session needs.
     shown, before : object or None
         The shown settings, and the previous ones.
-    uploaded : object or None
-        The data that were uploaded last.
+    uploads : dict
+        Value of the option "data" → the data that were uploaded for it last.
     """
 
     resets: ClassVar[Mapping[str, Collection[str]]] = {}
@@ -155,7 +155,7 @@ class OptionsPage(PageState, Generic[T]):
         self.jobs = Watching()
         self.shown: Any = None
         self.before: Any = None
-        self.uploaded: Any = None
+        self.uploads: dict[str, Any] = {}
         self._uploaded_on_show: Any = None
 
     @property
@@ -220,9 +220,18 @@ class OptionsPage(PageState, Generic[T]):
     # ---------------------------------------------------------------------------------- uploads
 
     @property
+    def uploaded(self) -> Any:
+        """The data that were uploaded last for the chosen data; None if there are none."""
+        return self.uploads.get(self.values["data"])
+
+    @uploaded.setter
+    def uploaded(self, upload: Any) -> None:
+        self.uploads[self.values["data"]] = upload
+
+    @property
     def awaits_file(self) -> bool:
         """Whether uploaded data are chosen, but no file has been uploaded."""
-        return self.values["data"] == UPLOAD and self.uploaded is None
+        return is_upload(self.values["data"]) and self.uploaded is None
 
     @property
     def expected(self) -> str:
@@ -244,7 +253,7 @@ class OptionsPage(PageState, Generic[T]):
 
     def _name_upload(self) -> None:
         """Add the fingerprint of the uploaded files to the link."""
-        if self.values["data"] == UPLOAD and self.uploaded is not None:
+        if is_upload(self.values["data"]) and self.uploaded is not None:
             self.values["fingerprint"] = self.uploaded.fingerprint
 
     # --------------------------------------------------------------------------------- the view
@@ -266,7 +275,7 @@ class OptionsPage(PageState, Generic[T]):
     def forget(self) -> None:
         """Release results that are not shared; they are computed again when the page is opened."""
         self.revoke()
-        for source in (self.uploaded, self.shown):
+        for source in (*self.uploads.values(), self.shown):
             if (own := getattr(source, "own", None)) is not None:
                 own.clear()
         self.shown = self.before = None
@@ -284,7 +293,7 @@ class OptionsPage(PageState, Generic[T]):
     def _adopt(self, found: Any) -> None:
         """Take a result of `_resolve` as the shown one."""
         self.shown = found
-        if self.values["data"] == UPLOAD:
+        if is_upload(self.values["data"]):
             self._uploaded_on_show = self.uploaded
 
 
