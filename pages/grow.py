@@ -6,7 +6,13 @@ from graftviz.ui.compiling import LONG_SECONDS, engine_is_ready, show_engine, sh
 from graftviz.ui.engine import enter_page
 from graftviz.ui.frame.header import Header, follow_address, write_address
 from graftviz.ui.frame.view import PLAYER
-from graftviz.ui.grow.analysis import show_comparison, show_path, show_rows_curve, show_stability
+from graftviz.ui.grow.analysis import (
+    show_comparison,
+    show_path,
+    show_rows_curve,
+    show_samples,
+    show_stability,
+)
 from graftviz.ui.grow.live import live_player
 from graftviz.ui.grow.panels import (
     COMPILING,
@@ -45,6 +51,7 @@ if state.has_engine or shows_run:
         show_stability(state)
     show_path(state)
     show_rows_curve(state)
+    show_samples(state)
     live_player(state)
     PLAYER.load()
     with header.tools:

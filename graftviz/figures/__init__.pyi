@@ -30,6 +30,10 @@ from .reservoir import (
 from .rows import (
     rows_figure as rows_figure,
 )
+from .samples import (
+    pairs_figure as pairs_figure,
+    samples_figure as samples_figure,
+)
 from .stability import (
     stability_figure as stability_figure,
 )

@@ -12,6 +12,7 @@ from typing import Any
 from graftviz.errors import InputError
 from graftviz.learners.base import Learner
 from graftviz.material import Material, uploaded_table
+from graftviz.model import PairwiseMRF
 from graftviz.player.recorders import Recorder, to_json
 from graftviz.runs import Branch, Result, Run
 from graftviz.selection import EdgeStability
@@ -175,6 +176,24 @@ class SessionRun(Job[bytes]):
         """Return the result of the computed steps."""
         with self._lock:
             return self.recorder.result()
+
+    def model_at(self, step: int) -> PairwiseMRF:
+        """Return the model after a step; after the last one of an ended run, the final model.
+
+        Raises
+        ------
+        InputError
+            If the run has no step yet.
+        """
+        with self._lock:
+            learning = self.recorder.run
+            if not learning.steps:
+                raise InputError("This run has no step yet; try again in a moment.")
+            if self.ended and step >= len(learning.steps):
+                final: PairwiseMRF = self.recorder.result().model
+                return final
+            model: PairwiseMRF = learning.steps[-1].history.state_at(step).model
+            return model
 
     def _keep(self, value: bytes) -> None:
         if not self.ended:  # else it was removed during the step

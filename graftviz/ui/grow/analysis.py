@@ -1,20 +1,24 @@
-"""Menu Analyse of the Grow page: comparison of presets, path over λ, and stability of edges."""
+"""Menu Analyse of the Grow page: presets compared, path over λ, rows, samples, and stability."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import streamlit as st
 
 from graftviz.errors import InputError
-from graftviz.figures import path_figure, rows_figure
+from graftviz.figures import pairs_figure, path_figure, rows_figure, samples_figure
+from graftviz.inspection.samples import SampleComparison, compare_samples
 from graftviz.learners.base import Learner
 from graftviz.learners.grafting_options import settings_of
-from graftviz.material import Material
+from graftviz.material import Material, SourceCache
+from graftviz.model import PairwiseMRF
 from graftviz.narrative.comparison import quantity_rows, reasons_for_difference
+from graftviz.narrative.phrases import plural
+from graftviz.narrative.samples import samples_words
 from graftviz.narrative.selection import (
     best_points,
     path_words,
@@ -35,6 +39,7 @@ from graftviz.selection import (
 )
 from graftviz.selection.rows import FEWEST_ROWS, SIZES, SUBSETS
 from graftviz.selection.stability import SUBSAMPLES
+from graftviz.table import DiscreteTable
 from graftviz.ui.boundary import bounded, guarded
 from graftviz.ui.chart import show_figure
 from graftviz.ui.controls import show_button
@@ -50,6 +55,8 @@ _REDRAW_EVERY = 10  # subsamples between two drawings of the graph
 _DRAWN = "grow.stability.drawn"
 _PATH_OPEN = "grow.path.open"
 _ROWS_OPEN = "grow.rows.open"
+_SAMPLES_OPEN = "grow.samples.open"
+_SAMPLES_WAIT = 1.0  # seconds before the panel shows a notice instead
 
 
 # ------------------------------------------------------------------------ comparison of presets
@@ -311,6 +318,89 @@ def _show_curve(state: GrowState, work: Job[RowsCurve]) -> None:
         state.jobs.leave()
         _set_open(_ROWS_OPEN, False)
         st.rerun()
+
+
+# ------------------------------------------------------------------------------------- samples
+
+
+class StepModel(NamedTuple):
+    """Model of one step of a run, as the source of its samples."""
+
+    identity: str
+    own: SourceCache | None
+    model: PairwiseMRF
+    table: DiscreteTable
+
+
+def _compared(source: StepModel, seed: int) -> Iterator[SampleComparison]:
+    yield compare_samples(source.model, source.table, seed=seed)
+
+
+_samples = shared_job(_compared, 20, begins=True)
+
+
+SAMPLES = Tool("samples", "Samples of the model", lambda: _set_open(_SAMPLES_OPEN, True))
+
+
+def show_samples(state: GrowState) -> None:
+    """Show the panel while it is open."""
+
+    def show() -> bool:
+        run = state.run
+        if run is None:
+            return False
+        _samples_panel(state, run)
+        return True
+
+    _show_while_open(_SAMPLES_OPEN, show)
+
+
+@st.dialog(
+    "Samples of the model",
+    width="large",
+    on_dismiss=guarded(lambda: _set_open(_SAMPLES_OPEN, False)),
+)
+@bounded
+def _samples_panel(state: GrowState, run: SessionRun) -> None:
+    last = run.computed
+    step = min(state.values["step"], last)
+    if last > 0:
+        step = st.slider("Step", 0, last, step, key=f"samples_step_{run.token}")
+    try:
+        work = samples_of(state, run, step)
+    except InputError as error:
+        st.warning(plain(str(error)))
+        return
+    show_until(lambda: work.ended, lambda: _show_samples(run, work, step))
+
+
+def samples_of(state: GrowState, run: SessionRun, step: int) -> Job[SampleComparison]:
+    """Return the samples of the model after a step of a run.
+
+    Raises
+    ------
+    InputError
+        If the run has no step yet.
+    """
+    material = run.recorder.material
+    own, model = material.own, run.model_at(step)
+    source = StepModel(f"{run.token}:{step}", own, model, material.train)
+    work = _samples(source, state.values["seed"])
+    work.wait_for_end(_SAMPLES_WAIT)
+    return work
+
+
+def _show_samples(run: SessionRun, work: Job[SampleComparison], step: int) -> None:
+    if work.failure:
+        st.warning(plain(work.failure))
+    elif work.latest is None:
+        st.progress(0.0, f"Drawing samples of step {step}…")
+    else:
+        found, words = work.latest, samples_words(work.latest)
+        st.markdown(f"{plural(len(found.model.edges), 'edge')}. {plain(words)}")
+        pictures = samples_figure(found, run.recorder.material.positions)
+        show_figure(pictures, "samples_chart", "Rows of the data beside samples of the model.")
+        show_figure(pairs_figure(found), "samples_pairs", words)
 
 
 # ---------------------------------------------------------------------------- stability of edges

@@ -26,7 +26,13 @@ from graftviz.ui.frame.panels import (
     show_notices,
 )
 from graftviz.ui.frame.view import PLAYER
-from graftviz.ui.grow.analysis import compare_tool, path_tool, rows_tool, stability_tool
+from graftviz.ui.grow.analysis import (
+    SAMPLES,
+    compare_tool,
+    path_tool,
+    rows_tool,
+    stability_tool,
+)
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.teaching import language, take_tour
 from graftviz.ui.url_state import BEST
@@ -146,6 +152,7 @@ def tools(state: GrowState) -> list[Tool]:
         stability_tool(state),
         path_tool(state),
         rows_tool(state),
+        SAMPLES,
         INSPECT,
     )
     return [tool for tool in found if tool is not None]
