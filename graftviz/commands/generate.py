@@ -18,6 +18,7 @@ from graftviz.formats.table_csv import table_csv
 from graftviz.formats.uai import uai_files
 from graftviz.model import PairwiseMRF
 from graftviz.sampling.gibbs import MAX_STATES, THIN, check_settings
+from graftviz.sampling.noise import check_share
 from graftviz.sampling.potentials import EDGE_SIGMA, NODE_SIGMA
 from graftviz.table import DiscreteTable
 
@@ -79,6 +80,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SD",
         help=f"standard deviation of edge weights (default: {EDGE_SIGMA:g})",
     )
+    parser.add_argument(
+        "--noise",
+        type=number,
+        default=0.0,
+        metavar="SHARE",
+        help="share of the cells that are replaced by random states (default: 0)",
+    )
     sampler = parser.add_argument_group("Gibbs sampler")
     sampler.add_argument(
         "--chains", type=integer, metavar="N", help="parallel chains (default: depends on --rows)"
@@ -114,6 +122,7 @@ def run(arguments: argparse.Namespace) -> int:
         "chains": arguments.chains,
     }
     check_settings(model, arguments.rows, **settings)
+    check_share(arguments.noise)
     folder = create_folder(arguments.out)
     # Compiles the sampler, so that this time is not reported.
     sampling.sample_gibbs(
@@ -129,14 +138,15 @@ def run(arguments: argparse.Namespace) -> int:
             progress=lambda done, total: bar.show(done * arguments.rows // total),
         )
     seconds = time.perf_counter() - started
-    write_sample(folder, model, sample.table)
+    table = sampling.add_noise(sample.table, arguments.noise, arguments.seed)
+    write_sample(folder, model, table)
     print(
         f"{arguments.rows:,} rows of {graph.n_nodes:,} variables with {arguments.states} states "
         f"and {graph.n_edges:,} edges in {seconds:.2f} s ({arguments.rows / seconds:,.0f} rows/s)."
     )
     print(sample.diagnostic.sentence())
     print(f"{', '.join(FILES)} are in {folder}.")
-    missing = _unseen_state(sample.table)
+    missing = _unseen_state(table)
     if missing:
         print(f"Note: {missing}", file=sys.stderr)
     return 0

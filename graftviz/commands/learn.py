@@ -34,6 +34,7 @@ from graftviz.counts import cache_limit
 from graftviz.datasets import (
     DataSet,
     dataset_keys,
+    is_generated,
     load_dataset,
     positions_from_names,
     read_positions,
@@ -65,7 +66,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "table",
         metavar="TABLE",
-        help=f"a CSV or parquet file, one of {', '.join(dataset_keys())}, or a downloaded public "
+        help=f"a CSV or parquet file, one of {', '.join(dataset_keys())}, generated data such as "
+        "generated:graph=grid,noise=0.1, or a downloaded public "
         "data set such as plants:PATH, see below",
     )
     parser.add_argument(
@@ -173,7 +175,8 @@ def _read(arguments: argparse.Namespace) -> DataSet:
     """Return the training table, with test rows, true structure and positions if there are any."""
     reading = TableOptions(**chosen_options(arguments, TableOptions)).arguments()
     data = public.read(arguments)
-    if arguments.table in dataset_keys() and not Path(arguments.table).exists():
+    is_built_in = arguments.table in dataset_keys() or is_generated(arguments.table)
+    if is_built_in and not Path(arguments.table).exists():
         data = load_dataset(arguments.table)
     if data is None:
         _check_name(arguments.table)

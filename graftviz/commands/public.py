@@ -7,7 +7,7 @@ import difflib
 from collections.abc import Callable
 from pathlib import Path
 
-from graftviz.datasets import DataSet, public_names, public_reader
+from graftviz.datasets import DataSet, is_generated, public_names, public_reader
 from graftviz.errors import InputError
 from graftviz.options import OptionSpec, option_specs, parse_options
 from graftviz.table import TableOptions
@@ -54,7 +54,8 @@ def read(arguments: argparse.Namespace) -> DataSet | None:
     """
     name, colon, path = arguments.table.partition(":")
     if not colon or name not in public_names() or Path(arguments.table).exists():
-        near = difflib.get_close_matches(name, public_names(), n=1) if colon else []
+        is_name = bool(colon) and not is_generated(arguments.table)
+        near = difflib.get_close_matches(name, public_names(), n=1) if is_name else []
         if near and not Path(arguments.table).exists():
             raise InputError(
                 f"There is no file and no public data set {name!r}; did you mean {near[0]}:{path}?"

@@ -4,6 +4,12 @@ from .dataset import (
     positions_from_names as positions_from_names,
     suggest_lam as suggest_lam,
 )
+from .generated import (
+    GENERATED as GENERATED,
+    Generated as Generated,
+    generated as generated,
+    is_generated as is_generated,
+)
 from .positions import (
     read_positions as read_positions,
 )

@@ -13,6 +13,7 @@ import numpy as np
 from graftviz.datasets.dataset import DataSet, positions_from_names
 from graftviz.datasets.digits import digits_table
 from graftviz.datasets.folders import ROOT, folder_keys, folder_title, load_folder
+from graftviz.datasets.generated import generated, is_generated
 from graftviz.datasets.networks import network_sample
 from graftviz.errors import InputError
 from graftviz.sampling import karate_graph, les_miserables_graph
@@ -95,8 +96,11 @@ def load_dataset(key: str) -> DataSet:
     Raises
     ------
     InputError
-        For an unknown key (the message suggests valid ones), or a damaged file of sample_data.
+        For an unknown key (the message suggests valid ones), invalid settings of generated data,
+        or a damaged file of sample_data.
     """
+    if is_generated(key):
+        return generated(key).data_set()
     _check(key)
     if key not in _BUILT_IN:
         return load_folder(key)

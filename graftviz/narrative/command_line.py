@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from graftviz.datasets import public_names
+from graftviz.datasets import GENERATED, generated, public_names
 from graftviz.learners.base import Learner
 from graftviz.options import format_value, option_specs
 
@@ -30,7 +30,7 @@ def learn_command(
     learner : Learner
     seed : int
     reading : mapping
-        How an upload is read, where that differs from the defaults.
+        How an upload is read, or data are generated, where that differs from the defaults.
     file : str
         Placeholder for an uploaded file.
     rows : int, optional
@@ -38,6 +38,8 @@ def learn_command(
     test_fraction : float
         Share of the rows that is held out.
     """
+    if data == GENERATED:
+        data, reading = generated(reading).key, {}
     is_public = data in public_names()
     table = {"upload": file}.get(data, f"{data}:PATH" if is_public else data)
     words = ["python", "-m", "graftviz", "learn", table]

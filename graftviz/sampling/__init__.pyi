@@ -24,6 +24,9 @@ from .ising import (
 from .mixing import (
     MixingDiagnostic as MixingDiagnostic,
 )
+from .noise import (
+    add_noise as add_noise,
+)
 from .potentials import (
     random_model as random_model,
 )

@@ -8,7 +8,7 @@ import numpy as np
 
 from graftviz.errors import InputError
 
-Purpose = Literal["graph", "potentials", "gibbs", "exact"]
+Purpose = Literal["graph", "potentials", "gibbs", "exact", "noise"]
 
 
 def generator(seed: int, purpose: Purpose) -> np.random.Generator:

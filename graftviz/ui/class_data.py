@@ -1,11 +1,11 @@
-"""Uploads to learn from: any table, or the published files of data sets for classes."""
+"""Data with options of their own: tables and published files to upload, and generated data."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from graftviz.datasets import public_reader
+from graftviz.datasets import GENERATED, Generated, public_reader
 from graftviz.material import UPLOAD
 from graftviz.table import TableOptions
 
@@ -84,5 +84,7 @@ def is_upload(data: str) -> bool:
 
 
 def import_options(data: str) -> type:
-    """Return the dataclass of the import options of an upload."""
+    """Return the dataclass of the import options of an upload, or of generated data."""
+    if data == GENERATED:
+        return Generated
     return public_reader(data) if data in CLASS_DATA else TableOptions

@@ -138,7 +138,7 @@ class ModelSource:
             return self.true_data()
         near, offered = self._neighbour(), dataset_keys()
         uploads = list(near.uploads) if near is not None else []
-        uploads += [data for data in [self.learned.values["data"]] if is_upload(data)]
+        uploads += [data for data in [self.learned.values["data"]] if data not in offered]
         return (*offered, *dict.fromkeys(uploads))
 
     def true_data(self) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
-from graftviz.datasets import dataset_keys, dataset_title
+from graftviz.datasets import GENERATED, dataset_keys, dataset_title
 from graftviz.errors import InputError
 from graftviz.learners.registry import learner_class, learner_names
 from graftviz.material import PAGE_DATA, UPLOAD
@@ -235,16 +235,17 @@ def step_option() -> Any:
 def data_option(first: str) -> Any:
     """Declare the data to learn from; `first` is the default."""
     keys = sorted(dataset_keys(), key=lambda key: key != first)
-    uploads = {
+    others = {
         **{key: f"{one.title}…" for key, one in CLASS_DATA.items()},
+        GENERATED: "Generated…",
         UPLOAD: "Your own data…",
     }
     return option(
         first,
         "Data to learn from",
         label="Data",
-        choices=(*keys, *uploads),
-        titles=(*map(dataset_title, keys), *uploads.values()),
+        choices=(*keys, *others),
+        titles=(*map(dataset_title, keys), *others.values()),
     )
 
 
@@ -264,7 +265,7 @@ def fingerprint_part() -> Any:
 
 
 def _read_reading(link: LinkReader, values: Mapping[str, Any]) -> dict[str, Any]:
-    if is_upload(values["data"]):
+    if is_upload(values["data"]) or values["data"] == GENERATED:
         return link.take_options(import_options(values["data"]))
     link.ignore(default_values(TableOptions), _NO_UPLOAD)
     return {}
@@ -279,7 +280,7 @@ class DataOptions:
     fingerprint : str
         Fingerprint of uploaded data; empty otherwise.
     reading : mapping
-        Import options of the upload that differ from the defaults.
+        Import options of the upload, or settings of generated data, that differ from the defaults.
     """
 
     data: str = data_option(PAGE_DATA)

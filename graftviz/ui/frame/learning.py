@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Callable, Collection, Hashable, Mapping
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
+from graftviz.datasets import GENERATED, generated
 from graftviz.errors import InputError
 from graftviz.learners.base import Learner
 from graftviz.learners.registry import learner_class
@@ -162,7 +163,8 @@ class LearningPage(OptionsPage[S]):
         """Return the data of the settings; None before an upload."""
         data, seed = self.values["data"], self.values["seed"]
         if not is_upload(data):
-            return self._load_data(data, seed)
+            key = generated(self.values["reading"]).key if data == GENERATED else data
+            return self._load_data(key, seed)
         return self.uploaded(seed) if self.uploaded else None
 
     # ------------------------------------------------------------------------------------- runs

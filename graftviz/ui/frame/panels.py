@@ -7,6 +7,7 @@ from typing import Any
 
 import streamlit as st
 
+from graftviz.datasets import GENERATED, Generated
 from graftviz.learners.registry import learner_class
 from graftviz.options import OptionSpec, option_specs
 from graftviz.ui.boundary import bounded
@@ -20,7 +21,7 @@ from graftviz.ui.controls import (
 from graftviz.ui.frame.learning import LearningPage
 from graftviz.ui.frame.state import OptionsPage
 from graftviz.ui.frame.view import MountedView
-from graftviz.ui.url_state import LearnerOption
+from graftviz.ui.url_state import LearnerOption, default_values
 from graftviz.wording import plain
 
 _POLL = 0.6  # seconds between two updates of what grows
@@ -134,6 +135,12 @@ def show_data(state: LearningPage[Any], prefix: str, *, disabled: bool = False) 
     if material is not None and material.description:
         spec = spec._replace(help=material.description)
     show_option(spec, state.values["data"], state.choose, prefix=prefix, disabled=disabled)
+    if state.values["data"] == GENERATED:
+        specs = option_specs(Generated)
+        values = {**default_values(Generated), **state.values["reading"]}
+        off = [spec.name for spec in specs] if disabled else []
+        with st.expander("Generated data", expanded=True):
+            show_options(specs, values, state.choose, prefix=f"{prefix}.{GENERATED}", disabled=off)
 
 
 def show_learners(
