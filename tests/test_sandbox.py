@@ -282,6 +282,7 @@ def packed_of(kind: str) -> Packed:
     model = b"MARKOV 2 2 2 1 2 0 1 4 1 2 3 4"
     files = {
         "table": [*table, UploadedFile("truth", "e.csv", edges)],
+        "public": [UploadedFile("plants", "plants.data", b"abies,ca,or\nacer,ny\n")],
         "series": [*series, UploadedFile("parents", "e.csv", edges)],
         "model": [UploadedFile("model", "m.uai", model)],
     }[kind]
@@ -291,7 +292,7 @@ def packed_of(kind: str) -> Packed:
     return unpacked_frame(frame)
 
 
-@pytest.mark.parametrize("kind", ["table", "series", "model"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_an_answer_that_contradicts_itself_is_an_error(kind: str) -> None:
     packed = packed_of(kind)
     KINDS[kind].unpack(packed)

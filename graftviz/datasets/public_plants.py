@@ -39,6 +39,7 @@ class Plants(PublicReader):
     names: Literal["codes", "regions"] = option(
         "codes",
         "names of the variables: codes of the file, such as ca, or full names of the regions",
+        label="Names",
         choices=("codes", "regions"),
     )
 
