@@ -86,7 +86,7 @@ def test_it_ends_with_the_page_that_leads() -> None:
     leaders = Leaders(clock)
     silent, ended = leaders.begin(), leaders.begin()
     leaders.end(ended.code)
-    assert leaders.leads(silent.code)
+    assert leaders.read(silent.code, "a") == (0, None)
     clock.now = LEADER_SILENCE + 1
     for code, key in (silent, ended):
         with pytest.raises(NotLeading):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import secrets
+import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -53,7 +54,7 @@ class TooManyPages(Exception):
 @dataclass(eq=False)
 class _Leader:
     key: str
-    heard: float
+    latest: float  # time of its last request
     version: int = 0
     place: Mapping[str, Any] | None = None
     followers: dict[str, float] = field(default_factory=dict)  # time of the last request of each
@@ -71,6 +72,8 @@ class Leaders:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._leaders: dict[str, _Leader] = {}
+        # Pages begin and end in threads of their own, and the event loop answers requests.
+        self._lock = threading.Lock()
 
     def begin(self) -> Code:
         """Return a new code.
@@ -80,22 +83,19 @@ class Leaders:
         TooManyPages
             If `MOST_LEADERS` pages lead already.
         """
-        self._forget()
-        if len(self._leaders) >= MOST_LEADERS:
-            raise TooManyPages
-        code = "".join(secrets.choice(_ALPHABET) for _ in range(8))
-        key = secrets.token_hex(16)
-        self._leaders[code] = _Leader(key, self._clock())
-        return Code(code, key)
+        with self._lock:
+            self._forget()
+            if len(self._leaders) >= MOST_LEADERS:
+                raise TooManyPages
+            code = "".join(secrets.choice(_ALPHABET) for _ in range(8))
+            key = secrets.token_hex(16)
+            self._leaders[code] = _Leader(key, self._clock())
+            return Code(code, key)
 
     def end(self, code: str) -> None:
         """Stop leading with a code; pages that follow are free."""
-        self._leaders.pop(code, None)
-
-    def leads(self, code: str) -> bool:
-        """Whether a page leads with this code."""
-        self._forget()
-        return code in self._leaders
+        with self._lock:
+            self._leaders.pop(code, None)
 
     def write(self, code: str, key: str, place: Any) -> int:
         """Set the place of a page that leads; return the number of pages that follow.
@@ -107,13 +107,14 @@ class Leaders:
         InputError
             If the place has anything but settings, step and selection.
         """
-        leader = self._leader(code)
-        if not secrets.compare_digest(leader.key.encode(), key.encode()):
-            raise NotLeading
-        checked, leader.heard = checked_place(place), self._clock()
-        if checked != leader.place:
-            leader.place, leader.version = checked, leader.version + 1
-        return len(leader.followers)
+        with self._lock:
+            leader = self._leader(code)
+            if not secrets.compare_digest(leader.key.encode(), key.encode()):
+                raise NotLeading
+            checked, leader.latest = checked_place(place), self._clock()
+            if checked != leader.place:
+                leader.place, leader.version = checked, leader.version + 1
+            return len(leader.followers)
 
     def read(self, code: str, follower: str) -> tuple[int, Mapping[str, Any] | None]:
         """Return the version and the place of a page that leads; None before its first place.
@@ -125,11 +126,12 @@ class Leaders:
         TooManyPages
             If `MOST_FOLLOWERS` other pages follow it.
         """
-        leader = self._leader(code)
-        if follower not in leader.followers and len(leader.followers) >= MOST_FOLLOWERS:
-            raise TooManyPages
-        leader.followers[follower] = self._clock()
-        return leader.version, leader.place
+        with self._lock:
+            leader = self._leader(code)
+            if follower not in leader.followers and len(leader.followers) >= MOST_FOLLOWERS:
+                raise TooManyPages
+            leader.followers[follower] = self._clock()
+            return leader.version, leader.place
 
     def _leader(self, code: str) -> _Leader:
         self._forget()
@@ -141,7 +143,7 @@ class Leaders:
         """Forget the pages that have been silent for too long."""
         now = self._clock()
         for code, leader in list(self._leaders.items()):
-            if now - leader.heard > LEADER_SILENCE:
+            if now - leader.latest > LEADER_SILENCE:
                 del self._leaders[code]
                 continue
             times = leader.followers.items()

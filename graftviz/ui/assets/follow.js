@@ -98,6 +98,7 @@ class Follow {
     const view = player();
     if (!isSame || !view || version === this.version) return;
     this.version = version;
+    view.playing = false;
     view.seek(place.step);
     const { selection } = place;
     if (!selection || [selection.i, selection.j ?? 0].every((index) => index < view.log.n)) view.select(selection);
