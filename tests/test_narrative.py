@@ -22,7 +22,15 @@ from graftviz import (
     Run,
     Step,
 )
-from graftviz.narrative import learner_at, node_facts, outcome_words, step_words, why_edge, why_not
+from graftviz.narrative import (
+    learner_at,
+    node_facts,
+    outcome_words,
+    overfitting_words,
+    step_words,
+    why_edge,
+    why_not,
+)
 from graftviz.narrative.answers import hub_mask
 from graftviz.narrative.phrases import pair, score
 from graftviz.trace import PASSED, ActivationTest
@@ -404,3 +412,19 @@ def test_where_linear_response_ends_a_pair_has_no_score() -> None:
         assert not answer["violates"]
         assert f"At step {last} it has no score: linear response is undefined" in answer["words"]
         assert why_not(run, i, j, 3)["score"] is not None
+
+
+def test_overfitting_is_said_with_the_step_of_the_lowest_held_out_loss() -> None:
+    rows = TABLE.n_rows
+    train, test = TABLE.split(1 - 60 / rows, seed=1)
+    learner = BestChoice(preset="paper", lam=1e-5, lam2=1e-6, max_edges=66)
+    run = finished_run(train, learner, test=test)
+    losses = [run.start.nlpl_test, *(each.nlpl_test for each in run.metrics)]
+    best = int(np.argmin(losses))
+    assert losses[-1] > losses[best] + 0.1, "60 rows of 12 variables and all edges"
+    words = overfitting_words(run)
+    assert (f"after step {best}" if best else "without edges") in words
+    assert f"({losses[best]:.4g}) and has risen to {losses[-1]:.4g}" in words
+    cautious = dataclasses.replace(learner, lam=0.05)
+    assert overfitting_words(finished_run(train, cautious, test=test)) == ""
+    assert overfitting_words(finished_run(train, learner)) == "", "nothing is held out"

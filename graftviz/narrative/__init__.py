@@ -4,6 +4,7 @@ from graftviz.narrative.answers import node_facts, why_edge, why_not
 from graftviz.narrative.steps import (
     learner_at,
     outcome_words,
+    overfitting_words,
     path_words,
     screening_words,
     step_words,
@@ -13,6 +14,7 @@ __all__ = [
     "learner_at",
     "node_facts",
     "outcome_words",
+    "overfitting_words",
     "path_words",
     "screening_words",
     "step_words",

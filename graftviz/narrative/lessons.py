@@ -158,7 +158,7 @@ _LESSONS: Mapping[str, tuple[int, str, tuple[_Place, ...]]] = {
         7,
         "?step=34",
         (
-            _Place(Condition("reaches", "lam", "0.01"), ".st-key-option-lam", right=1),
+            _Place(Condition("address", "lam", "0.01"), ".st-key-option-lam", right=1),
             _Place(lit=".gv-curves", right=0),
             _Place(Condition("reaches", "lam", "0.03"), ".st-key-option-lam", right=1),
         ),

@@ -147,6 +147,25 @@ def path_words(run: Run) -> str:
     )
 
 
+def overfitting_words(run: Run) -> str:
+    """Return since when the NLPL on held-out rows has risen; empty if it has hardly risen."""
+    if run.start is None:
+        return ""
+    found = (each.nlpl_test for each in (run.start, *run.metrics))
+    losses = [loss for loss in found if loss is not None]
+    if len(losses) < 2:
+        return ""
+    best = min(range(len(losses)), key=losses.__getitem__)
+    if losses[-1] < losses[best] + _RISE:
+        return ""
+    when = f"after step {best}" if best else "without edges"
+    return (
+        f"The NLPL on held-out rows was lowest {when} ({losses[best]:.4g}) and has risen to "
+        f"{losses[-1]:.4g}, while the objective fell: later edges fit noise of the training rows. "
+        "This is overfitting, which these rows cannot show, as they contain the noise."
+    )
+
+
 def _limit(step: Step, *, count: int = 1) -> str:
     """Return the threshold of a score as text: "λ = 0.001", "κ = 3 times its noise"."""
     if step.test is None:
@@ -308,6 +327,7 @@ def _plain_step(step: Step, _learner: Any, names: Sequence[str]) -> list[str]:
     return [f"{_activated(step, names)} activated."]
 
 
+_RISE = 0.02  # nats per row, from which the held-out loss counts as risen
 _SEARCHES = ("reservoir", "best of all", "first hit")  # sentences of learners that search pairs
 _NAMES_REMOVED = ("path", "exchange")  # sentences that name the removed edges themselves
 _SENTENCES: Mapping[str, Callable[[Step, Any, Sequence[str]], list[str]]] = {

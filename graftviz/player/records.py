@@ -20,6 +20,7 @@ from graftviz.model import zero_sum_norms
 from graftviz.narrative import (
     learner_at,
     node_facts,
+    overfitting_words,
     path_words,
     screening_words,
     step_words,
@@ -179,7 +180,7 @@ def outcome_record(run: Run) -> dict[str, Any] | None:
         "steps": len(run.steps),
         "stop_reason": outcome.stop_reason,
         "converged": outcome.converged,
-        "path": path_words(run),
+        "path": " ".join(filter(None, (path_words(run), overfitting_words(run)))),
         "objective": number(outcome.objective),
         "kkt": number(outcome.kkt_residual),
         "seconds": number(outcome.seconds.total),

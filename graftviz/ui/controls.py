@@ -297,8 +297,9 @@ def help_text(spec: OptionSpec, automatic: Any = None) -> str:
     if not spec.optional:
         return sentence
     is_derived = isinstance(automatic, str) and spec.kind in ("int", "float")
-    rule = automatic if is_derived else spec.none_means
-    return f"{sentence}\n\n{control_words()['automatic'].capitalize()}: {rule}."
+    rule, words = automatic if is_derived else spec.none_means, control_words()
+    first = words["first_position"] if widget_for(spec) == "steps" else words["automatic"]
+    return f"{sentence}\n\n{first[:1].upper()}{first[1:]}: {rule}."
 
 
 def _automatic_text(spec: OptionSpec, automatic: Any) -> str:

@@ -108,7 +108,7 @@ class Guide {
     [this.title, this.words, this.asked] = ["#title", "#text", "#question"].map((selector) => root.querySelector(selector));
     this.end.addEventListener("click", () => this.leave());
     this.back.addEventListener("click", () => this.go(this.at - 1));
-    this.next.addEventListener("click", () => this.go(this.at + 1));
+    this.next.addEventListener("click", () => this.goOn());
     this.pageStyle = document.createElement("style");
     this.pageStyle.textContent = PAGE_STYLE;
   }
@@ -143,6 +143,13 @@ class Guide {
     this.writeAddress(null);
   }
 
+  /** Show the answer of the stop, or go to the next one. */
+  goOn() {
+    if (this.isShown || !this.stops[this.at].reveal) return this.go(this.at + 1);
+    this.isGivenUp = true;
+    return this.describe();
+  }
+
   go(at) {
     if (at < 0) return;
     if (at >= this.stops.length) return this.leave();
@@ -158,7 +165,7 @@ class Guide {
     this.question.hidden = !stop.question;
     this.choices.replaceChildren(...stop.choices.map((text, k) => this.choice(text, k)));
     this.start = {};
-    this.isDone = false;
+    this.isDone = this.isGivenUp = false;
     this.scrolledTo = this.target = null;
     this.back.hidden = at === 0;
     this.describe();
@@ -194,12 +201,13 @@ class Guide {
     const stop = this.stops[at];
     const chosen = this.chosen.get(at);
     const isAsked = stop.question !== "" && chosen === undefined;
-    const isShown = !isAsked && (isDone || !stop.wish);
-    this.task.hidden = !stop.wish || isAsked;
+    const isShown = this.isGivenUp || (!isAsked && (isDone || !stop.wish));
+    this.isShown = isShown;
+    this.task.hidden = !stop.wish || (isAsked && !isShown);
     this.task.textContent = stop.wish;
     this.task.classList.toggle("done", isDone);
     this.reveal.hidden = !isShown;
-    this.verdict.hidden = stop.question === "";
+    this.verdict.hidden = chosen === undefined;
     this.verdict.textContent = chosen === stop.right ? labels.right : labels.wrong;
     this.finding.textContent = stop.reveal;
     [...this.choices.children].forEach((button, k) => {
@@ -208,7 +216,7 @@ class Guide {
       button.disabled = isShown;
     });
     const isLast = at + 1 === this.stops.length;
-    this.next.textContent = isShown ? (isLast ? labels.last : labels.next) : labels.skip;
+    this.next.textContent = isShown ? (isLast ? labels.last : labels.next) : stop.reveal ? labels.answer : labels.skip;
     this.next.classList.toggle("ready", isShown);
     if (isShown && stop.reveal) this.reveal.scrollIntoView({ block: "nearest" });
   }
