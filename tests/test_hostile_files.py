@@ -30,7 +30,7 @@ from graftviz.formats.uploads import read_uploaded_model
 from graftviz.memory import release_freed_memory
 from graftviz.ui.dynamics.panels import MOST_BYTES
 
-MOST_SECONDS = 2.0  # of processor time on a machine that adds a million numbers in 25 ms
+MOST_SECONDS = 2.0  # of processor time on a machine that adds a million numbers in 20 ms
 MOST_MEMORY = 300.0  # MB beyond what is there
 STATM = Path("/proc/self/statm")
 CASES = [
@@ -85,7 +85,7 @@ def slowness() -> float:
     began, total = time.process_time(), 0
     for number in range(1_000_000):
         total += number
-    return max((time.process_time() - began) / 0.025, 1.0)
+    return max((time.process_time() - began) / 0.02, 1.0)
 
 
 @pytest.fixture(scope="module")
@@ -106,13 +106,15 @@ def test_it_is_taken_or_refused_in_one_sentence_soon(
     refused = None
     pa.default_memory_pool().release_unused()
     release_freed_memory()  # memory freed by the generator must not hide what reading takes
+    slow = slowness()
     began = time.process_time()
     with Memory() as memory:
         try:
             READERS[how](name, content)
         except InputError as error:
             refused = str(error)
-    assert time.process_time() - began < MOST_SECONDS * slowness()
+    taken = time.process_time() - began
+    assert taken < MOST_SECONDS * max(slow, slowness())
     assert memory.extra < MOST_MEMORY
     assert kind not in WELCOME or how in ("truth", "places") or refused is None, refused
     if refused is not None:
