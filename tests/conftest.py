@@ -57,7 +57,7 @@ class FilesFromBothEnds(LoadFileScheduling):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FilesFromBothEnds:
-    """Return the scheduler of ``-n 3``."""
+    """Return the scheduler of ``-n 2``."""
     config.option.loadscopereorder = False
     return FilesFromBothEnds(config, log)
 

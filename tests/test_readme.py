@@ -24,7 +24,7 @@ def command(name: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("name", "last"), [("app", "-m streamlit run app.py"), ("test", "-m pytest -n 3")]
+    ("name", "last"), [("app", "-m streamlit run app.py"), ("test", "-m pytest -n 2")]
 )
 def test_two_commands_of_one_line_start_from_nothing(name: str, last: str) -> None:
     line = command(name)
