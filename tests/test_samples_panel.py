@@ -5,18 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from app_pages import open_page
-from fakes import random_table
+from fakes import Idle, random_table
 
 import graftviz as gv
 from graftviz.datasets import load_dataset
 from graftviz.errors import InputError
 from graftviz.figures import pairs_figure, samples_figure
 from graftviz.inspection.samples import MOST_STATES, SAMPLES, compare_samples
+from graftviz.material import PAGE_DATA, default_options, prepare
 from graftviz.model import PairwiseMRF
 from graftviz.narrative.samples import pair_name, samples_words
+from graftviz.player.recording import RecordedRun
 from graftviz.sampling import joint_probabilities, joint_states
 from graftviz.sampling.exact import sample_exact
 from graftviz.table import DiscreteTable
+from graftviz.ui.frame.runs import SessionRun
 
 SURE = 5.0  # standard errors
 
@@ -125,3 +128,14 @@ def test_the_panel_shows_the_step_of_the_page_and_others() -> None:
     steps.set_value(0).run()
     assert not app.exception
     assert any(text.value.startswith("0 edges") for text in app.markdown)
+
+
+def test_the_recorded_run_of_the_opening_page_has_models() -> None:
+    material = prepare(load_dataset(PAGE_DATA), seed=0)
+    learner = gv.BestChoice(**default_options(gv.BestChoice, material.suggested))
+    recorder = RecordedRun(gv.Run(material.train, learner), material, "t", is_ready=lambda: True)
+    run = SessionRun(recorder, "t", Idle())
+    assert len(run.model_at(0).edges) == 0
+    end = len(recorder.run.steps)
+    assert len(run.model_at(end).edges) == recorder.outcome()["edges"]
+    assert len(run.model_at(1).edges) == len(recorder.run.steps[0].activated)

@@ -95,17 +95,8 @@ def compare_samples(model: PairwiseMRF, table: DiscreteTable, *, seed: int = 0) 
         data,
         sample.table,
         read_only(states),
-        read_only(_frequencies(data)[first, second]),
-        read_only(_frequencies(sample.table)[first, second]),
+        read_only(data.joint_shares()[first, second]),
+        read_only(sample.table.joint_shares()[first, second]),
         read_only(joined[of[first], of[second]]),
         float(np.nanmax(sample.diagnostic.split_rhat, initial=1.0)),
     )
-
-
-def _frequencies(table: DiscreteTable) -> np.ndarray:
-    """Return the relative frequency of every two states, shape (states, states)."""
-    of = np.repeat(np.arange(table.n_variables), table.cardinalities)
-    starts = np.cumsum(table.cardinalities) - table.cardinalities
-    state = np.arange(len(of)) - starts[of]
-    indicators = (table.codes[of] == state[:, None]).astype(np.float32)
-    return (indicators @ indicators.T).astype(np.float64) / table.n_rows

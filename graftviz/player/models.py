@@ -63,6 +63,21 @@ class Loaded:
         return self.fingerprint
 
 
+def model_after(run: Run, step: int) -> PairwiseMRF:
+    """Return the model after a step of a run, or before the first; the last one is that of its end.
+
+    Raises
+    ------
+    InputError
+        When the run has no step.
+    """
+    if step == len(run.steps) and run.outcome is not None:
+        return run.outcome.model()
+    if not run.steps:
+        raise InputError("This run has no steps yet.")
+    return run.steps[-1].history.state_at(step).model
+
+
 def recorded_model(recorder: Recorder, step: int) -> Loaded:
     """Return the model after a step of a run; that of the last step is the model of its end.
 
@@ -73,13 +88,12 @@ def recorded_model(recorder: Recorder, step: int) -> Loaded:
     """
     run, material = recorder.learned(), recorder.material
     if step == len(run.steps) and run.outcome is not None:
-        model, history = run.outcome.model(), run.outcome.history
+        history = run.outcome.history
         recorded, where = len(history.counts), f"end of the run, step {step}"
     elif step < 1:
         raise InputError("This run has no steps yet.")
     else:
-        taken = run.steps[step - 1]
-        model, history, recorded, where = taken.model(), taken.history, step, f"step {step}"
+        history, recorded, where = run.steps[step - 1].history, step, f"step {step}"
     places: np.ndarray | list[int] | None = material.positions
     if places is None and recorder.header_json:
         places = json.loads(recorder.header_json)["positions"]
@@ -88,7 +102,7 @@ def recorded_model(recorder: Recorder, step: int) -> Loaded:
     preset = getattr(run.learner, "preset", None)
     learner = run.learner.title if preset is None else f"{run.learner.title} ({preset})"
     return Loaded(
-        model=model,
+        model=model_after(run, step),
         title=" · ".join((material.name, learner, where)),
         notes=material.warnings,
         places=None if places is None else np.reshape(places, (-1, 2)),

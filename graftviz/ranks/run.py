@@ -113,13 +113,7 @@ class AllScores:
     def __init__(self, table: DiscreteTable) -> None:
         sizes = table.cardinalities
         self.offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        states = [
-            codes == state
-            for codes, size in zip(table.codes, sizes.tolist(), strict=True)
-            for state in range(size)
-        ]
-        indicators = np.array(states, dtype=np.float32)  # products count exactly in float32
-        self._shares = (indicators @ indicators.T).astype(np.float64) / table.n_rows
+        self._shares = table.joint_shares()
         self._joint_states = np.outer(sizes, sizes).astype(np.float64)
 
     def of(self, beliefs: np.ndarray) -> np.ndarray:

@@ -188,6 +188,19 @@ class DiscreteTable:
         joint = self.codes[i].astype(np.int64) * shape[1] + self.codes[j]
         return np.bincount(joint, minlength=shape[0] * shape[1]).reshape(shape)
 
+    def joint_shares(self) -> np.ndarray:
+        """Return the share of rows with each two states of all variables, shape (states, states).
+
+        Memory is quadratic in the total number of states.
+        """
+        states = [
+            codes == state
+            for codes, size in zip(self.codes, self.cardinalities.tolist(), strict=True)
+            for state in range(size)
+        ]
+        indicators = np.array(states, dtype=np.float32)  # products count exactly in float32
+        return (indicators @ indicators.T).astype(np.float64) / self.n_rows
+
     def rows(self, index: Any) -> DiscreteTable:
         """Return the rows selected by an index array, mask or slice, with all names and labels.
 

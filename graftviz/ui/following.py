@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cache
-from pathlib import Path
-from typing import Any
-
 import streamlit as st
 
 from graftviz.serving.following import MOST_FOLLOWERS, Code, TooManyPages, leaders
 from graftviz.texts import catalogue
 from graftviz.ui.boundary import guarded
-from graftviz.ui.teaching import FOLLOW, language
+from graftviz.ui.teaching import FOLLOW, language, page_component
 
-_SCRIPT = Path(__file__).parent / "assets" / "follow.js"
 _CODE = "following.code"
 _IS_FULL = "following.is_full"
 
@@ -28,7 +23,8 @@ def show_following() -> None:
     base = st.get_option("server.baseUrlPath").strip("/")
     first = labels["waits" if code is None else "begin"]
     data = {**shown._asdict(), "base": f"/{base}" if base else "", "labels": labels, "first": first}
-    _component()(key="following", data=data, on_end_change=guarded(_end))
+    follow = page_component("follow")
+    follow(key="following", data=data, on_end_change=guarded(_end))
 
 
 def show_lead() -> None:
@@ -56,11 +52,6 @@ def _code() -> Code | None:
 def _labels() -> dict[str, str]:
     labels = catalogue("labels", language())["follow"]
     return {name: text.replace("{most}", str(MOST_FOLLOWERS)) for name, text in labels.items()}
-
-
-@cache
-def _component() -> Any:
-    return st.components.v2.component("graftviz_follow", js=_SCRIPT.read_text(encoding="utf-8"))
 
 
 def _lead() -> None:

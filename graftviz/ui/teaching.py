@@ -88,9 +88,10 @@ def choose_language(chosen: str) -> None:
 
 
 @cache
-def _guide() -> Any:
-    script = (_ASSETS / "guide.js").read_text(encoding="utf-8")
-    return st.components.v2.component("graftviz_guide", js=script)
+def page_component(name: str) -> Any:
+    """Return the component of a script in ``assets`` that works on the whole page."""
+    scripts = [(_ASSETS / file).read_text(encoding="utf-8") for file in ("find.js", f"{name}.js")]
+    return st.components.v2.component(f"graftviz_{name}", js="\n".join(scripts))
 
 
 def take_tour() -> None:
@@ -116,7 +117,9 @@ def show_guide() -> None:
     key, stop = found[1], max(1, int(found[2] or 1))
     begin = f"{key} {st.session_state.get(_TOURS, 0)}"
     record = guide_record(guides(language())[key], language())
-    _guide()(key="guide", data={**record, "at": stop - 1, "begin": f"{begin} {language()}"})
+    page_component("guide")(
+        key="guide", data={**record, "at": stop - 1, "begin": f"{begin} {language()}"}
+    )
 
 
 def show_presenter() -> None:

@@ -16,11 +16,8 @@ button:focus-visible { outline: 2.5px solid var(--st-primary-color); outline-off
 
 /** The player of the page, once it shows a run. */
 function player() {
-  for (const node of document.querySelectorAll("[class*=player_view] *")) {
-    const view = node.shadowRoot?.querySelector(".gv-grow")?.view;
-    if (view?.log) return view;
-  }
-  return null;
+  const view = find(".gv-grow")?.view;
+  return view?.log ? view : null;
 }
 
 /** A checksum of the settings in the address (FNV-1a, 32 bits). */

@@ -56,17 +56,6 @@ const CARD = `
 </section>
 `;
 
-/** The first element of the page, or of a view in a shadow root, that a selector matches. */
-function find(selector) {
-  const own = document.querySelector(selector);
-  if (own) return own;
-  for (const node of document.querySelectorAll("[class*=_view] *")) {
-    const found = node.shadowRoot?.querySelector(selector);
-    if (found) return found;
-  }
-  return null;
-}
-
 const isSeen = (node) => {
   const box = node?.getBoundingClientRect();
   return Boolean(box && box.width > 0 && box.height > 0 && box.right > 0 && box.left < innerWidth);

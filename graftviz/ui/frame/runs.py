@@ -13,6 +13,7 @@ from graftviz.errors import InputError
 from graftviz.learners.base import Learner
 from graftviz.material import Material, uploaded_table
 from graftviz.model import PairwiseMRF
+from graftviz.player.models import model_after
 from graftviz.player.recorders import Recorder, to_json
 from graftviz.runs import Branch, Result, Run
 from graftviz.selection import EdgeStability
@@ -178,22 +179,9 @@ class SessionRun(Job[bytes]):
             return self.recorder.result()
 
     def model_at(self, step: int) -> PairwiseMRF:
-        """Return the model after a step; after the last one of an ended run, the final model.
-
-        Raises
-        ------
-        InputError
-            If the run has no step yet.
-        """
+        """Return the model after a step, as :func:`graftviz.player.models.model_after`."""
         with self._lock:
-            learning = self.recorder.run
-            if not learning.steps:
-                raise InputError("This run has no step yet; try again in a moment.")
-            if self.ended and step >= len(learning.steps):
-                final: PairwiseMRF = self.recorder.result().model
-                return final
-            model: PairwiseMRF = learning.steps[-1].history.state_at(step).model
-            return model
+            return model_after(self.recorder.learned(), step)
 
     def _keep(self, value: bytes) -> None:
         if not self.ended:  # else it was removed during the step
