@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from claim_rows import rows_for
 
-from graftviz.experiments.reproduction.claims import Claim, condition
+from graftviz.experiments.reproduction.claims import Claim, NotComparable, condition
 from graftviz.experiments.reproduction.experiment import experiments
 from graftviz.experiments.reproduction.statistics import NotMeasured
 
@@ -76,6 +76,24 @@ def test_a_verdict_names_the_exceptions_and_skips_what_is_not_judged():
     )
     with pytest.raises(NotMeasured, match="No required measurement"):
         Claim("words", ("reported", lambda _: cases)).judge([])
+
+
+def test_cases_of_other_data_are_not_judged():
+    cases = {"own": 2.0, "other": NotComparable("the rows are others")}
+    claim = Claim("words", ("ratio", lambda _: cases, "above 1"))
+    verdict = claim.judge([])
+    assert (verdict.held, verdict.met, verdict.judged) == (True, 1, 1)
+    assert "2 (own), not judged: the rows are others (other) [above 1 in 1 of 1]" in (
+        verdict.sentence
+    )
+    del cases["own"]
+    verdict = claim.judge([])
+    assert (verdict.held, verdict.judged) == (None, 0)
+    assert verdict.sentence == "Ratio: not judged: the rows are others (other)."
+    many = {str(k): float(k) for k in range(9)} | cases
+    verdict = Claim("", ("x", lambda _: many, "above 3")).judge([])
+    assert (verdict.held, verdict.met, verdict.judged) == ("partly", 5, 9)
+    assert "0 to 8, not judged: the rows are others [above 3 in 5 of 9" in verdict.sentence
 
 
 def test_numbers_are_json_values():

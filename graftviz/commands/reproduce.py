@@ -24,7 +24,7 @@ from graftviz.experiments.reproduction.experiment import (
 )
 from graftviz.experiments.reproduction.report import (
     data_csv,
-    describe_held,
+    describe_verdict,
     measured_json,
     report_page,
 )
@@ -175,7 +175,7 @@ def _findings(reproduction: Reproduction, missing: str) -> str:
     chosen: Experiment = reproduction.experiment
     lines = [f"{chosen.title} ({chosen.place}), scale {reproduction.scale}"]
     for claim, verdict in reproduction.verdicts():
-        lines.append(f"\n{describe_held(verdict.held)}: {claim.words}\n  {verdict.sentence}")
+        lines.append(f"\n{describe_verdict(verdict)}: {claim.words}\n  {verdict.sentence}")
     if missing:
         lines.append(f"\n{missing}")
     if reproduction.reused:

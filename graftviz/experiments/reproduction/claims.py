@@ -54,6 +54,10 @@ def condition(words: str) -> Callable[[Any], bool]:
     return lambda value: bool(compare(value, threshold))
 
 
+class NotComparable(str):
+    """Reason for which a case is not judged, such as data other than the paper's, as its value."""
+
+
 def together(held: Sequence[Held]) -> Held:
     """Return True or False if all are, otherwise "partly"."""
     return held[0] if all(one is held[0] for one in held) else "partly"
@@ -65,16 +69,20 @@ class Verdict(NamedTuple):
     Attributes
     ----------
     held : bool, "partly" or None
-        None if required rows are missing.
+        None if required rows are missing, or no case is comparable.
     sentence : str
         Description of the measurements, or of what is missing.
     numbers : dict
         Values of the cases by quantity.
+    met, judged : int
+        Number of cases that meet their comparator, and of all that have one.
     """
 
     held: Held
     sentence: str
     numbers: dict[str, Any]
+    met: int = 0
+    judged: int = 0
 
 
 class Claim:
@@ -86,8 +94,8 @@ class Claim:
         The statement, paraphrased.
     checks : tuples (quantity, cases, comparator)
         A measured quantity, a function of the rows that returns its values by case, and the
-        comparator with its threshold (:func:`condition`). Cases may be nested by group; None is
-        not judged. Without a comparator the values are reported only.
+        comparator with its threshold (:func:`condition`). Cases may be nested by group; None and
+        :class:`NotComparable` are not judged. Without a comparator the values are reported only.
     remark : str
         Sentence added to the description of the measurements.
     """
@@ -104,19 +112,25 @@ class Claim:
             If required rows are missing.
         """
         met: list[bool] = []
+        is_comparable = True
         phrases, numbers = [], {}
         for quantity, of_rows, *comparators in self.checks:
             cases = numbers[quantity] = _plain(of_rows(Table(rows)))
             holds = [condition(words) for words in comparators]
             phrase = f"{quantity[0].upper()}{quantity[1:]}: {_values(cases, holds)}"
             for words, test in zip(comparators, holds, strict=True):
-                judged = {name: test(v) for name, v in _leaves(cases) if v is not None}
+                leaves = list(_leaves(cases))
+                is_comparable &= not any(isinstance(value, NotComparable) for _, value in leaves)
+                judged = {name: test(value) for name, value in leaves if _is_judged(value)}
                 met += judged.values()
-                phrase += f" [{words} in {_outcome(judged)}]"
+                if judged:
+                    phrase += f" [{words} in {_outcome(judged)}]"
             phrases.append(phrase)
-        if not met:
+        if not met and is_comparable:
             raise NotMeasured("No required measurement is available.")
-        return Verdict(together(met), f"{'. '.join(phrases)}. {self.remark}".strip(), numbers)
+        held = together(met) if met else None
+        sentence = f"{'. '.join(phrases)}. {self.remark}".strip()
+        return Verdict(held, sentence, numbers, sum(met), len(met))
 
 
 def _plain(value: Any) -> Any:
@@ -139,6 +153,10 @@ def _leaves(cases: Any, names: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]
         yield from _leaves(value, (*names, name))
 
 
+def _is_judged(value: Any) -> bool:
+    return value is not None and not isinstance(value, NotComparable)
+
+
 def _values(cases: Any, holds: Sequence[Callable[[Any], bool]]) -> str:
     """Return the values of all cases as text, groups separated by semicolons."""
     if not isinstance(cases, dict):
@@ -146,9 +164,11 @@ def _values(cases: Any, holds: Sequence[Callable[[Any], bool]]) -> str:
     if any(isinstance(value, dict | list) for value in cases.values()):
         texts = {name: _values(value, holds) for name, value in cases.items()}
         return "; ".join(f"{name}: {text}" for name, text in texts.items() if text)
-    values = [value for value in cases.values() if value is not None]
+    values = [value for value in cases.values() if _is_judged(value)]
     if len(cases) > _LISTED and values and not isinstance(values[0], str | bool):
-        return f"{_number(min(values), holds)} to {_number(max(values), holds)}"
+        words = f"{_number(min(values), holds)} to {_number(max(values), holds)}"
+        reasons = {value for value in cases.values() if isinstance(value, NotComparable)}
+        return ", ".join((words, *(_number(reason, ()) for reason in sorted(reasons))))
     return ", ".join(f"{_number(value, holds)} ({name})" for name, value in cases.items())
 
 
@@ -158,6 +178,8 @@ def _number(value: Any, holds: Sequence[Callable[[Any], bool]]) -> str:
         is_long = len(value) > _LISTED
         ends = [_number(item, ()) for item in (value[:: len(value) - 1] if is_long else value)]
         return (" to " if is_long else ", ").join(ends)
+    if isinstance(value, NotComparable):
+        return f"not judged: {value}"
     if value is None or isinstance(value, bool | str):
         names: dict[Any, str] = {None: "none", True: "yes", False: "no"}
         return names.get(value, str(value))

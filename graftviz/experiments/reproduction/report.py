@@ -36,9 +36,10 @@ p { margin: 2px 0; }
 """
 
 
-def describe_held(held: Held) -> str:
-    """Return "held", "did not hold", "held in part" or "not judged"."""
-    return _VERDICTS[held][2]
+def describe_verdict(verdict: Verdict) -> str:
+    """Return "held", "did not hold", "held in part" or "not judged", with the number of cases."""
+    words = _VERDICTS[verdict.held][2]
+    return f"{words} (met {verdict.met} of {verdict.judged})" if verdict.judged else words
 
 
 def measured_json(
@@ -91,7 +92,7 @@ def measured_json(
 
 def _judged(claim: Claim, verdict: Verdict) -> Row:
     measured = {"claim": claim.words, "measured": verdict.sentence}
-    return measured | attributes(verdict, "held", "numbers")
+    return measured | attributes(verdict, "held", "numbers", "met", "judged")
 
 
 def data_csv(reproduction: Reproduction) -> str:
@@ -110,7 +111,7 @@ def _sentence(reproduction: Reproduction, missing: str) -> str:
     for claim, verdict in verdicts:
         if verdict.held is not True:
             measured = "" if verdict.held is None else "Measured: "
-            word = describe_held(verdict.held).capitalize()
+            word = describe_verdict(verdict).capitalize()
             sentences.append(f"{word}: {claim.words} {measured}{verdict.sentence}")
     return " ".join([*sentences, *([missing] if missing else [])])
 
@@ -139,9 +140,9 @@ def report_page(reproduction: Reproduction, figure: go.Figure, *, command: str) 
 
 
 def _statement(claim: Claim, verdict: Verdict) -> str:
-    sign, kind, judged = _VERDICTS[verdict.held]
+    sign, kind, _ = _VERDICTS[verdict.held]
     return (
-        f'<li class="{kind}"><p><strong>{sign} {judged.capitalize()}:'
+        f'<li class="{kind}"><p><strong>{sign} {describe_verdict(verdict).capitalize()}:'
         f"</strong> {html.escape(claim.words)}</p>"
         f'<p class="measured">{html.escape(verdict.sentence)}</p></li>'
     )
