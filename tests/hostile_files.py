@@ -7,6 +7,7 @@ and true edges or positions of the variables a and b: description → file name,
 from __future__ import annotations
 
 import functools
+import gzip
 import io
 import json
 import struct
@@ -98,6 +99,17 @@ def deflated(files: Mapping[str, bytes]) -> bytes:
 
 
 @functools.cache
+def gzipped_zeros(megabytes: int) -> bytes:
+    """Return a table of `megabytes` of zeros, compressed, made without holding them."""
+    piece = b"0,0\n" * 250_000
+    file = io.BytesIO()
+    with gzip.GzipFile(fileobj=file, mode="wb", mtime=0) as packed:
+        for _ in range(megabytes):
+            packed.write(piece)
+    return file.getvalue()
+
+
+@functools.cache
 def zeros(megabytes: int) -> bytes:
     """Return an archive with one model file of `megabytes` of zeros, made without holding them."""
     packer = zlib.compressobj(9, zlib.DEFLATED, -15)
@@ -167,6 +179,10 @@ TABLES: Mapping[str, tuple[str, Callable[[], bytes]]] = {
         "t.csv",
         lambda: b"a,b\n" + b"0,1\n" * 1_000_000 + b"0,1,2\n",
     ),
+    "a gzip bomb of 400 MB": ("t.data.gz", lambda: gzipped_zeros(400)),
+    "a gzip file that ends early": ("t.csv.gz", lambda: gzipped_zeros(2)[:-9]),
+    "gzip in gzip": ("t.csv.gz", lambda: gzip.compress(gzipped_zeros(2))),
+    "a table that calls itself gzip": ("t.csv.gz", lambda: b"a,b\n0,1\n1,0\n"),
     "parquet: many rows of nothing": ("t.parquet", many_rows_of_nothing),
     "parquet: cells that unpack": ("t.parquet", wide_cells),
     "parquet: long lists": ("t.parquet", long_lists),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import struct
 import zipfile
@@ -336,6 +337,42 @@ def test_what_was_written_is_read(
     for part, table in read.items():
         assert np.array_equal(table.codes.T, parts[part])
         assert set(table.labels) == {("0", "1")}
+
+
+def write_gzipped(folder: Path, name: str, parts: dict[str, np.ndarray]) -> Path:
+    """Write compressed parts; the training rows are those of NAME.ts.data.gz."""
+    stem = write_parts(folder, name, parts)
+    for part in parts:
+        file = folder / f"{name}.{part}.data"
+        word = "ts" if part == "train" else part
+        (folder / f"{name}.{word}.data.gz").write_bytes(gzip.compress(file.read_bytes()))
+        file.unlink()
+    return stem
+
+
+@pytest.mark.parametrize("place", ["x", "x.ts.data.gz", "x.test.data.gz", ""])
+def test_compressed_parts_are_read_from_any_of_their_paths(place: str, tmp_path: Path) -> None:
+    parts = twenty_parts(3)
+    write_gzipped(tmp_path, "x", parts)
+    data = gv.read_public("twenty", tmp_path / place)
+    assert data.validation is not None
+    assert data.test is not None
+    assert np.array_equal(data.table.codes.T, parts["train"])
+    assert np.array_equal(data.validation.codes.T, parts["valid"])
+    assert np.array_equal(data.test.codes.T, parts["test"])
+
+
+def test_damaged_compressed_parts_are_refused(tmp_path: Path) -> None:
+    stem = write_gzipped(tmp_path, "x", twenty_parts(4))
+    file = tmp_path / "x.ts.data.gz"
+    whole = file.read_bytes()
+    for content in (whole[:30], whole[:-4], b"0,1\n", whole[:20] + bytes(8) + whole[28:]):
+        file.write_bytes(content)
+        assert "x.ts.data.gz is not a complete gzip file" in refused("twenty", stem)
+    file.write_bytes(gzip.compress(b"0,2\n"))
+    assert "Row 1, column 2 of x.ts.data.gz is not 0 or 1" in refused("twenty", stem)
+    file.unlink()
+    assert f"There is no x.train.data in {tmp_path}" in refused("twenty", stem)
 
 
 def test_validation_rows_may_join_or_be_missing(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
@@ -166,3 +167,19 @@ def test_parts_of_the_twenty_data_sets_are_tables(folder: Path) -> None:
     np.savetxt(part, CODES.clip(0, 1), fmt="%d", delimiter=",", header="a,b,c,d", comments="")
     table, _ = read_source(SOURCES["plants"], part)
     assert np.array_equal(table.codes, CODES.clip(0, 1).T)
+
+
+def test_published_splits_are_found_in_a_folder_with_several(tmp_path: Path) -> None:
+    bits = CODES.clip(0, 1)
+    for k, name in enumerate(("msnbc", "plants")):
+        for word, rows in (("ts", bits[k:40]), ("test", bits[40:])):
+            text = "".join(",".join(map(str, row)) + "\n" for row in rows.tolist())
+            (tmp_path / f"{name}.{word}.data.gz").write_bytes(gzip.compress(text.encode()))
+    for k, name in enumerate(("msnbc", "plants")):
+        for path in (tmp_path, tmp_path / f"{name}.ts.data.gz"):
+            table, test = read_source(SOURCES[name], path)
+            assert test is not None
+            assert np.array_equal(table.codes, bits[k:40].T)
+            assert np.array_equal(test.codes, bits[40:].T)
+    with pytest.raises(InputError, match="There is no table"):
+        read_source(SOURCES["nltcs"], tmp_path)

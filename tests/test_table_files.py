@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import os
 import time
+import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -14,7 +16,7 @@ import table_cases
 from hypothesis import given, strategies as st
 from pyarrow import parquet
 
-from graftviz import DiscreteTable, read_table
+from graftviz import DiscreteTable, InputError, open_table, read_table
 
 SMALL = "a,b\nx,1\ny,2\n"
 
@@ -35,6 +37,37 @@ def refusal(source, **options) -> str:
     """Return the sentence with which a file, or its text, is refused."""
     source = upload(source) if isinstance(source, (str, bytes)) else source
     return table_cases.refusal(source, **options)
+
+
+class TestCompressed:
+    def test_the_table_is_that_of_the_file_inside(self, tmp_path):
+        rows = "\n".join(["0,1,1", "1,0,1", "1,1,0"] * 20)
+        plain, packed = tmp_path / "x.ts.data", tmp_path / "x.ts.data.GZ"
+        plain.write_text(rows)
+        packed.write_bytes(gzip.compress(rows.encode()))
+        table = read_table(packed)
+        assert table.names == ("x0", "x1", "x2")
+        assert table.fingerprint == read_table(plain).fingerprint
+        uploaded = upload(packed.read_bytes(), packed.name)
+        assert read_table(uploaded).fingerprint == table.fingerprint
+        with pytest.raises(InputError, match="compressed and cannot be read in parts; unpack"):
+            open_table(packed)
+
+    def test_no_more_than_the_limit_is_unpacked(self):
+        packed = gzip.compress(b"0,1\n1,0\n" * 500_000)
+        sentence = refusal(upload(packed, "x.csv.gz"), max_bytes=1_000_000)
+        assert "x.csv.gz unpacks to more than the limit of 1.0 MB" in sentence
+        bomb = upload(gzip.compress(bytes(50_000_000)), "x.csv.gz")
+        tracemalloc.start()
+        refusal(bomb, max_bytes=1_000_000)
+        assert tracemalloc.get_traced_memory()[1] < 10_000_000
+        tracemalloc.stop()
+
+    @pytest.mark.parametrize("content", [gzip.compress(SMALL.encode())[:-3], SMALL.encode(), b""])
+    def test_damaged_files_are_refused(self, content):
+        sentence = refusal(upload(content, "x.csv.gz"))
+        assert "x.csv.gz" in sentence
+        assert not content or "not a complete gzip file" in sentence
 
 
 class TestDelimited:

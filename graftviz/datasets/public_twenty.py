@@ -13,14 +13,25 @@ import numpy as np
 
 from graftviz.datasets.dataset import DataSet
 from graftviz.datasets.public_base import PublicReader
-from graftviz.datasets.public_files import decoded, find_file
+from graftviz.datasets.public_files import MAX_BYTES, decoded, find_file
 from graftviz.errors import InputError
 from graftviz.options import option
 from graftviz.table import DiscreteTable
+from graftviz.table.gzipped import SUFFIX as GZIP, is_gzipped, unzipped
 
 PARTS = ("train", "valid", "test")
 _OPTIONAL = "valid"
-_SUFFIXES = (*(f".{part}.data" for part in PARTS), ".npz")
+_TRAIN = ("train", "ts")  # copies of the benchmark name the training rows differently
+_PACKED = ".npz"
+
+
+def _endings(part: str) -> list[str]:
+    """Return the possible ends of the name of the file of a part."""
+    words = _TRAIN if part == PARTS[0] else (part,)
+    return [f".{word}.data{zipped}" for word in words for zipped in ("", GZIP)]
+
+
+_SUFFIXES = (*(ending for part in PARTS for ending in _endings(part)), _PACKED)
 
 
 @dataclass(frozen=True)
@@ -29,8 +40,9 @@ class Twenty(PublicReader):
 
     name = "twenty"
     files = (
-        "NAME.train.data, NAME.valid.data and NAME.test.data, or NAME.npz with the arrays train, "
-        "valid and test: the path FOLDER/NAME, or the path of one of these files"
+        "NAME.train.data (or NAME.ts.data), NAME.valid.data and NAME.test.data, also compressed "
+        "(.data.gz), or NAME.npz with the arrays train, valid and test: the path FOLDER/NAME, or "
+        "the path of one of these files"
     )
     source = (
         "One of the twenty binary data sets of Lowd and Davis (ICDM 2010) and Van Haaren and Davis "
@@ -42,7 +54,7 @@ class Twenty(PublicReader):
     def read(self, path: str | os.PathLike[str]) -> DataSet:
         """Read the three parts; the validation rows may be missing. See :class:`PublicReader`."""
         stem = _stem(Path(path))
-        packed = stem.with_name(f"{stem.name}.npz")
+        packed = stem.with_name(f"{stem.name}{_PACKED}")
         parts = _arrays(packed) if packed.exists() else _texts(stem)
         (title, train), *others = ((title, rows) for title, rows in parts.values())
         for other, rows in others:
@@ -64,10 +76,24 @@ class Twenty(PublicReader):
         return self.data_set(stem, table, validation=valid, test=tables["test"])
 
 
+def has_split(path: Path) -> bool:
+    """Return whether training and test rows of one data set are in text files at `path`."""
+    try:
+        files = _files(_stem(path))
+    except InputError:
+        return False
+    return all(part in files for part in PARTS if part != _OPTIONAL)
+
+
+def is_part(name: str) -> bool:
+    """Return whether a file of that name is a part of one of the data sets."""
+    return name.endswith(tuple(ending for part in PARTS for ending in _endings(part)))
+
+
 def _stem(path: Path) -> Path:
     """Return FOLDER/NAME for FOLDER/NAME, one of its files, or a folder with one data set."""
     if path.is_dir():
-        marks = (f".{PARTS[0]}.data", ".npz")
+        marks = (*_endings(PARTS[0]), _PACKED)
         try:
             inside = sorted(item.name for item in path.iterdir())
         except OSError as problem:
@@ -85,20 +111,32 @@ def _stem(path: Path) -> Path:
     return path
 
 
+def _files(stem: Path) -> dict[str, Path]:
+    """Return the files of the parts that exist."""
+    found = {}
+    for part in PARTS:
+        files = (stem.with_name(f"{stem.name}{ending}") for ending in _endings(part))
+        if file := next((file for file in files if file.exists()), None):
+            found[part] = file
+    return found
+
+
 def _texts(stem: Path) -> dict[str, tuple[str, np.ndarray]]:
     """Return titles and rows of the parts, from text files."""
-    files = {part: stem.with_name(f"{stem.name}.{part}.data") for part in PARTS}
-    missing = [file for part, file in files.items() if part != _OPTIONAL and not file.exists()]
+    files = _files(stem)
+    missing = [part for part in PARTS if part != _OPTIONAL and part not in files]
     if missing:
         raise InputError(
-            f"There is no {missing[0].name} in {stem.parent}; pass the path FOLDER/NAME of "
-            "NAME.train.data and NAME.test.data, or of NAME.npz."
+            f"There is no {stem.name}.{missing[0]}.data in {stem.parent}; pass the path "
+            "FOLDER/NAME of NAME.train.data and NAME.test.data, or of NAME.npz."
         )
     parts = {}
     for part, file in files.items():
-        if file.exists():
-            found = find_file(file, "", file.name)
-            parts[part] = found.title, _zeros_and_ones(found.load(), found.title)
+        found = find_file(file, "", file.name)
+        content = found.load()
+        if is_gzipped(file.name):
+            content = unzipped(content, found.title, MAX_BYTES)
+        parts[part] = found.title, _zeros_and_ones(content, found.title)
     return parts
 
 

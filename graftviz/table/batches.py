@@ -17,6 +17,7 @@ from graftviz.table.delimited import (
     read_start,
 )
 from graftviz.table.files import PARQUET, input_errors, suffix_and_size
+from graftviz.table.gzipped import is_gzipped
 from graftviz.table.parquet_files import open_parquet
 from graftviz.table.raw import RawTable, row_place
 
@@ -94,9 +95,11 @@ def file_extent(path: Path) -> Extent:
     Raises
     ------
     InputError
-        For a file that is missing, of an unsupported type or damaged.
+        For a file that is missing, of an unsupported type, compressed or damaged.
     """
     suffix, size = suffix_and_size(path, path.name)
+    if is_gzipped(path.name):
+        raise InputError(f"{path.name} is compressed and cannot be read in parts; unpack it first.")
     if suffix not in PARQUET:
         return Extent(path.name, size, None, None)
     with input_errors(path), open_parquet(path, path.name) as source:

@@ -15,6 +15,7 @@ import pyarrow as pa
 from graftviz.errors import InputError
 from graftviz.table.arrow import ColumnBuilder
 from graftviz.table.delimited import estimated_shape, read_delimited
+from graftviz.table.gzipped import is_gzipped, unzipped, without_suffix
 from graftviz.table.parquet_files import open_parquet
 from graftviz.table.raw import RawTable, row_place
 from graftviz.wording import quoted, shortened
@@ -55,6 +56,8 @@ def read_file(
         content = _from_path(Path(source), name, max_bytes)
     else:
         content = _from_upload(source, name, max_bytes)
+    if is_gzipped(content.title):
+        content = content._replace(data=unzipped(content.data, content.title, max_bytes))
     if content.suffix in PARQUET:
         return _read_parquet(content, max_bytes, check_shape)
     if check_shape is not None:
@@ -69,7 +72,7 @@ def memory_limit(max_bytes: int) -> int:
 
 
 def suffix_and_size(path: Path, title: str) -> tuple[str, int]:
-    """Return the suffix and the size of a file.
+    """Return the suffix of a file, without ".gz" at the end, and its size.
 
     Raises
     ------
@@ -143,7 +146,7 @@ def _check_size(title: str, size: int, max_bytes: int) -> None:
 
 
 def _table_suffix(title: str) -> str:
-    suffix = Path(title).suffix.lower()
+    suffix = Path(without_suffix(title)).suffix.lower()
     if suffix not in _DELIMITED + PARQUET:
         kind = f"has the unsupported file type {quoted(suffix)}" if suffix else "has no suffix"
         raise InputError(f"{title} {kind}; save the table as CSV (.csv) or parquet (.parquet).")

@@ -41,8 +41,8 @@ def read_table(
     ----------
     source : path, binary file, DataFrame or two-dimensional array
         Files are CSV (``.csv``, ``.tsv``, ``.txt``, ``.data``: comma, semicolon or tab, UTF-8) or
-        parquet (``.parquet``, ``.pq``). Arrays have the shape (rows, variables); their variables
-        are named x0, x1, …
+        parquet (``.parquet``, ``.pq``), also compressed by gzip (``.csv.gz``). Arrays have the
+        shape (rows, variables); their variables are named x0, x1, …
     missing : {"reject", "drop", "state"}
         Raise an error for missing values, drop the rows that have some, or use a separate state,
         labelled ``"missing"`` and coded last.
@@ -57,9 +57,9 @@ def read_table(
         Training table whose columns, their order, labels and bins are used. Unnamed columns are
         matched by position.
     max_bytes : int
-        Maximum size of a file, checked before it is read; for parquet files also the maximum
-        unpacked size, and four times the maximum number of cells. The table in memory may take
-        three times as much.
+        Maximum size of a file, checked before it is read; for parquet and gzip files also the
+        maximum unpacked size, and for parquet files four times the maximum number of cells. The
+        table in memory may take three times as much.
     header : bool or "auto"
         Whether the first line of a delimited file holds names; "auto" decides as described in
         :func:`graftviz.table.header.first_line_has_names`.

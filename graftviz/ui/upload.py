@@ -26,7 +26,7 @@ from graftviz.wording import advised_arguments, plain, reworded
 
 Files = Sequence[tuple[str, Any]]  # role, and file or None
 _FILES = (
-    ("table", "Table (CSV or parquet)", ["csv", "tsv", "txt", "data", "parquet", "pq"]),
+    ("table", "Table (CSV or parquet)", ["csv", "tsv", "txt", "data", "parquet", "pq", "gz"]),
     ("truth", "True edges, optional (CSV: source, target)", ["csv"]),
     ("places", "Positions, optional (CSV: name, lon, lat or x, y)", ["csv"]),
 )

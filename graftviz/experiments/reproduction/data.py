@@ -14,6 +14,7 @@ import numpy as np
 
 from graftviz.datasets import read_public
 from graftviz.datasets.public_cora import read_cora
+from graftviz.datasets.public_twenty import has_split, is_part
 from graftviz.dynamics import TimeSeries, read_series, series_of
 from graftviz.errors import InputError
 from graftviz.experiments.bench import GENERATED, Problem, Size
@@ -49,7 +50,8 @@ class DataSource(NamedTuple):
 def _twenty(name: str) -> DataSource:
     where = (
         f"{name}.train.data and {name}.test.data of "
-        "github.com/UCLA-StarAI/Density-Estimation-Datasets, or arrays train and test (.npz)"
+        f"github.com/UCLA-StarAI/Density-Estimation-Datasets, or {name}.ts.data.gz and "
+        f"{name}.test.data.gz, or arrays train and test (.npz)"
     )
     return DataSource(name.upper(), where, (name,), "twenty")
 
@@ -195,29 +197,21 @@ def missing_data_sentence(needs: Sequence[str]) -> str:
 
 def read_source(source: DataSource, path: Path) -> tuple[DiscreteTable, DiscreteTable | None]:
     """Read a data set from its original files, or by :func:`read_data`."""
-    reader = source.reader if _is_original(source, path) else ""
-    if _has_test_file(path):
-        reader = "twenty"
-    if not reader:
-        return read_data(path)
+    for place in (*(path / hint for hint in source.hints), path):
+        if has_split(place):
+            return _tables("twenty", place)
+    return _tables(source.reader, path) if _is_original(source, path) else read_data(path)
+
+
+def _tables(reader: str, path: Path) -> tuple[DiscreteTable, DiscreteTable | None]:
     found = read_public(reader, path)
     return found.table, found.test
-
-
-def _has_test_file(path: Path) -> bool:
-    """Return whether `path` has files of training and of test rows."""
-    folder = path if path.is_dir() else path.parent
-    stems = {file.name.removesuffix(".train.data") for file in folder.glob("*.train.data")}
-    if not path.is_dir():
-        stems &= {path.name.removesuffix(".train.data").removesuffix(".test.data")}
-    return any((folder / f"{stem}.test.data").exists() for stem in stems)
 
 
 def _is_original(source: DataSource, path: Path) -> bool:
     if path.is_dir():
         return any(_is_original(source, file) for file in path.iterdir() if file.is_file())
-    is_part = any(f".{part}." in path.name for part in ("train", "valid", "test"))
-    return path.suffix.lower() in source.suffixes and not is_part
+    return path.suffix.lower() in source.suffixes and not is_part(path.name)
 
 
 def read_data(path: Path) -> tuple[DiscreteTable, DiscreteTable | None]:

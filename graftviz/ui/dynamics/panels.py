@@ -39,7 +39,7 @@ from graftviz.wording import plain
 MOST_BYTES = 100_000_000
 _PREFIX = "dynamics"
 _FILES = (
-    ("series", "Series (CSV or parquet)", ["csv", "tsv", "txt", "parquet", "pq"]),
+    ("series", "Series (CSV or parquet)", ["csv", "tsv", "txt", "parquet", "pq", "gz"]),
     ("places", "Positions, optional (CSV: series, lon, lat or x, y)", ["csv"]),
     ("parents", "Parents, optional (CSV: source, target)", ["csv"]),
 )
