@@ -647,7 +647,8 @@ _THESIS_EXPERIMENTS = (
         "Yummly",
         Size(153, 9_500, 2, held_out=500, source="yummly"),
         400,
-        note="The 153 most common ingredients, and 10,000 recipes.",
+        note="The 153 most common ingredients, and 10,000 recipes. The thesis's 36,450 parameters "
+        "are those of 135 binary variables; 153 have 46,818.",
     ),
     _on_data(
         "10",
