@@ -14,14 +14,17 @@ import pytest
 from app_pages import open_page, query_of
 
 from graftviz import texts
+from graftviz.formats.replay import replay_page
 from graftviz.learners.registry import learner_class, learner_names
 from graftviz.narrative.lessons import GUIDES, TOUR, guide_record, guides
 from graftviz.narrative.teacher_sheet import sheet_html
 from graftviz.options import OptionSpec, option_specs
+from graftviz.player import assets
 from graftviz.texts import LANGUAGE, LANGUAGES, catalogue, option_texts, page_text
 from graftviz.ui.grow.options import GrowOptions
 
 FOLDER = Path(texts.__file__).parent
+ASSETS = Path(assets.__file__).parent / "assets"
 CATALOGUES = sorted(path.stem for path in (FOLDER / LANGUAGE).glob("*.toml"))
 NUMBER = re.compile(r"(?<!\w)\d+(?:[.,]\d+)*")
 SYMBOL = re.compile(r"[α-ωΑ-Ω][₁₂]?|T₂|\|R\||x\d+ – x\d+|\{\w+\}")
@@ -49,8 +52,8 @@ def test_every_folder_is_a_language() -> None:
 
 
 @every_translation
-@pytest.mark.parametrize("name", ["lessons", "labels"])
-def test_lessons_and_labels_are_complete(name: str, language: str) -> None:
+@pytest.mark.parametrize("name", ["lessons", "labels", "views", "player"])
+def test_lessons_labels_and_player_are_complete(name: str, language: str) -> None:
     assert (FOLDER / language / f"{name}.toml").exists()
     assert own(name, language).keys() == own(name, LANGUAGE).keys()
 
@@ -86,9 +89,31 @@ def test_a_lesson_differs_from_the_english_one_in_its_texts_only(language: str) 
             assert own_stop.text != stop.text
             assert (own_stop.lit, own_stop.opens) == (stop.lit, stop.opens)
             assert (own_stop.condition, own_stop.right) == (stop.condition, stop.right)
+            if stop.condition and stop.condition.kind == "contains":
+                assert re.fullmatch(r"x\d+", stop.condition.value)  # the same in every language
         if key != TOUR:
             assert lesson.title in sheet_html(lesson, language)
         assert guide_record(lesson, language)["labels"] == catalogue("labels", language)["guide"]
+
+
+@pytest.mark.parametrize("view", [path.name for path in ASSETS.iterdir()])
+def test_scripts_use_texts_that_the_catalogues_have(view: str) -> None:
+    names = ("views", "player") if view == "player" else ("views",)
+    known = {key: entry for name in names for key, entry in catalogue(name).items()}
+    assert len(known) == sum(len(catalogue(name)) for name in names)
+    for path in (ASSETS / view).glob("*.js"):
+        for section, key in re.findall(r"\bTEXT\.(\w+)(?:\.(\w+))?", path.read_text("utf-8")):
+            assert key in known[section] or not key, (path.name, section, key)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_replay_is_in_the_language_of_its_header(language: str) -> None:
+    records, outcome = [{"edges": 0}], {"bp_restart_gap": None}
+    header = {"title": "t", "rows": {"train": 1, "test": 0}, "language": language}
+    page = replay_page(header, records, outcome)
+    assert f'<html lang="{language}">' in page
+    assert catalogue("player", language)["replay"]["theme"] in page
+    assert json.dumps(catalogue("player", language)["words"], ensure_ascii=False) in page
 
 
 def specs_of_grow() -> dict[str, list[OptionSpec]]:

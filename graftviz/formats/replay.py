@@ -13,6 +13,7 @@ from typing import Any
 from graftviz._version import __version__
 from graftviz.player.assets import replay_parts
 from graftviz.player.plain import rounded
+from graftviz.texts import LANGUAGE, catalogue
 
 # Above this many characters, the run is stored compressed instead of as readable JSON.
 _PLAIN_LIMIT = 1_000_000
@@ -35,7 +36,8 @@ def replay_page(
     Parameters
     ----------
     header, records, outcome : mapping, sequence of mappings, mapping or None
-        As described in docs/player.md. Numbers are rounded to six significant digits.
+        As described in docs/player.md. Numbers are rounded to six significant digits. The page is
+        in the language of the header.
 
     Returns
     -------
@@ -43,7 +45,9 @@ def replay_page(
         The page. Its content security policy allows only the page's script and style, by their
         hashes, so that no text of the data is executed and nothing is fetched.
     """
-    template, script, style = replay_parts()
+    language = header.get("language", LANGUAGE)
+    template, script, style = replay_parts(language)
+    texts = catalogue("player", language)["replay"]
     if outcome is None:
         outcome = _interrupted_outcome(header, records)
     run = rounded({"header": header, "records": records, "outcome": outcome})
@@ -54,10 +58,12 @@ def replay_page(
         packed = gzip.compress(text.encode(), compresslevel=9, mtime=0)
         data_type, data = "application/gzip", base64.b64encode(packed).decode("ascii")
     parts = {
+        "{language}": language,
         "{script_hashes}": _hash(script),
         "{style_hash}": _hash(style),
         "{title}": html.escape(str(header["title"])),
         "{style}": style,
+        **{f"{{{name}}}": html.escape(text) for name, text in texts.items()},
         "{provenance}": html.escape(_provenance(header)),
         "{data_type}": data_type,
         "{data}": data,

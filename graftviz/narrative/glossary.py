@@ -43,7 +43,7 @@ class Term(NamedTuple):
 
 @cache
 def glossary(language: str = LANGUAGE) -> tuple[Term, ...]:
-    """Return the terms; their forms are English in every language, as the sentences are."""
+    """Return the terms."""
     return tuple(
         Term(key, **{**entry, "forms": tuple(entry["forms"])})
         for key, entry in catalogue("glossary", language).items()
@@ -53,7 +53,7 @@ def glossary(language: str = LANGUAGE) -> tuple[Term, ...]:
 GLOSSARY = glossary()
 
 
-def glossary_records() -> list[dict[str, Any]]:
+def glossary_records(language: str = LANGUAGE) -> list[dict[str, Any]]:
     """Return the definitions of the terms that occur in the sentences of the player's steps."""
     return [
         {
@@ -63,6 +63,6 @@ def glossary_records() -> list[dict[str, Any]]:
             "formula": term.formula,
             "read": term.source or f"docs/{term.page}.md",
         }
-        for term in GLOSSARY
+        for term in glossary(language)
         if term.forms
     ]

@@ -125,14 +125,14 @@ _LESSONS: Mapping[str, tuple[int, str, tuple[_Place, ...]]] = {
         (
             _Place(Condition("reaches", "step", "2"), _WORDS, right=1),
             _Place(Condition("contains", _CHOSEN, "x30"), _GRAPH, right=1),
-            _Place(Condition("contains", _BAR, "finished"), _BAR, right=2),
+            _Place(Condition("appears", ".gv-outcome:not([hidden])"), _BAR, right=2),
         ),
     ),
     "red": (
         7,
         "?step=34",
         (
-            _Place(Condition("contains", _CHOSEN, "not a true edge"), _GRAPH, right=1),
+            _Place(Condition("appears", f"{_CHOSEN} [data-true=false]"), _GRAPH, right=1),
             _Place(Condition("address", "compare", "best"), ".st-key-grow-tools", right=2),
         ),
     ),

@@ -1,7 +1,7 @@
 """JavaScript and CSS of the views, bundled from the modules in ``assets/`` once per process.
 
-``assets/shared`` is common to all views; each view has a folder with its modules and its style
-sheet.
+The texts of a view are a line of its script: ``views.toml`` and, of the player, ``player.toml`` of
+``texts/<language>``. The other views are English.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from graftviz.narrative.glossary import glossary_records
+from graftviz.texts import LANGUAGE, catalogue
 
 _ASSETS = Path(__file__).parent / "assets"
 IMPORT = re.compile(r'^import \{ ([^}]*) \} from "([^"]+)";\n', re.MULTILINE)
@@ -70,25 +71,39 @@ def _read(name: str) -> str:
     return (_ASSETS / name).read_text(encoding="utf-8")
 
 
-@cache
-def _glossary() -> str:
-    """Return the line of script with the terms of the glossary."""
+def _constant(name: str, value: object) -> str:
+    """Return a line of script that defines a constant."""
     # In an HTML page, "</" could end the script.
-    text = json.dumps(glossary_records(), ensure_ascii=False).replace("</", "<\\/")
-    return f"const GLOSSARY = {text};\n"
+    text = json.dumps(value, ensure_ascii=False).replace("</", "<\\/")
+    return f"const {name} = {text};\n"
+
+
+def _texts(view: str, language: str) -> str:
+    """Return the lines of script with the texts of a view, and for the player the glossary."""
+    shared = catalogue("views", language)
+    if view != "player":
+        return _constant("TEXT", shared)
+    text = _constant("TEXT", shared | catalogue("player", language))
+    return text + _constant("GLOSSARY", glossary_records(language))
+
+
+def view_name(view: str, language: str = LANGUAGE) -> str:
+    """Return the name of the global object that the script of a view defines."""
+    return f"Graftviz{view.title()}{'' if language == LANGUAGE else language.title()}"
 
 
 @cache
-def view_script(view: str) -> str:
-    """Return the script of a view, which defines ``Graftviz{View}`` with `mount` and `host`."""
-    data = _glossary() if view == "player" else ""
-    body = f'"use strict";\n{data}{bundle(f"{view}/{view}.js")}return {{ mount, host }};\n'
-    return f"globalThis.Graftviz{view.title()} = (() => {{\n{body}}})();\n"
+def view_script(view: str, language: str = LANGUAGE) -> str:
+    """Return the script of a view, which defines its :func:`view_name` with `mount` and `host`."""
+    texts = _texts(view, language)
+    body = f'"use strict";\n{texts}{bundle(f"{view}/{view}.js")}return {{ mount, host }};\n'
+    return f"globalThis.{view_name(view, language)} = (() => {{\n{body}}})();\n"
 
 
-def host_script(view: str) -> str:
+def host_script(view: str, language: str = LANGUAGE) -> str:
     """Return the script of the component that shows a view inside Streamlit."""
-    return f'{bundle("shared/mount.js")}export default mountedBy("Graftviz{view.title()}");\n'
+    name = view_name(view, language)
+    return f'{bundle("shared/mount.js")}export default mountedBy("{name}");\n'
 
 
 @cache
@@ -102,8 +117,9 @@ def view_style(view: str) -> str:
 
 
 @cache
-def replay_parts() -> tuple[str, str, str]:
+def replay_parts(language: str = LANGUAGE) -> tuple[str, str, str]:
     """Return page template, script and style sheet of the standalone replay page."""
-    script = f'(() => {{\n"use strict";\n{_glossary()}{bundle("player/replay.js")}}})();\n'
+    texts = _texts("player", language)
+    script = f'(() => {{\n"use strict";\n{texts}{bundle("player/replay.js")}}})();\n'
     style = style_sheet("player/replay.css") + view_style("player")
     return _read("player/replay.html"), script, style

@@ -8,6 +8,8 @@ keys.md             keys of the player; replaces ``{keys}`` in a page's file
 glossary.toml       terms, by key
 lessons.toml        lessons and the tour, by key
 labels.toml         short texts of controls, by part
+views.toml          short texts that the views in the browser share, by part
+player.toml         those of the player
 options.toml        labels and help of options, by name; in English those of their declarations
 ==================  ================================================================
 

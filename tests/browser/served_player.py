@@ -7,13 +7,14 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from graftviz.player.assets import view_script, view_style
+from graftviz.player.assets import view_name, view_script, view_style
+from graftviz.texts import LANGUAGE
 
 _SERVER = Path(__file__).with_name("server.js")
 Told = tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any] | None]
 
 
-def served_page(runs: Iterable[Told]) -> str:
+def served_page(runs: Iterable[Told], language: str = LANGUAGE) -> str:
     """Return an HTML page whose ``server`` serves the given runs by their tokens."""
     by_token = {
         header["run"]: {"header": header, "records": records, "outcome": outcome}
@@ -26,6 +27,7 @@ def served_page(runs: Iterable[Told]) -> str:
         f"<style>body{{margin:12px}}{view_style('player')}</style>"
         '<label>elsewhere <input id="elsewhere"></label><div id="player"></div>'
         f'<script type="application/json" id="runs">{data}</script>'
-        f"<script>{view_script('player')}</script>"
+        f"<script>{view_script('player', language)}</script>"
+        f"<script>globalThis.GraftvizPlayer ??= {view_name('player', language)};</script>"
         f"<script>{_SERVER.read_text(encoding='utf-8')}</script>"
     )

@@ -11,13 +11,15 @@ import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache
 from typing import Any
 
 import streamlit as st
 
-from graftviz.player.assets import host_script, view_script, view_style
+from graftviz.player.assets import host_script, view_name, view_script, view_style
+from graftviz.texts import LANGUAGE
 from graftviz.ui.boundary import guarded
+from graftviz.ui.teaching import language
 
 Trigger = Callable[[Mapping[str, Any]], object]
 _MAX_COUNT = 100_000
@@ -59,23 +61,17 @@ class MountedView:
     ----------
     name : str
         Folder of the view in ``graftviz/player/assets``; also in the keys of the components.
+    is_translated : bool
+        Whether it is shown in the language of the page, not in English.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, is_translated: bool = False) -> None:
         self.name = name
+        self.is_translated = is_translated
 
-    @cached_property
+    @property
     def _components(self) -> tuple[Any, Any]:
-        """Register both components, once per process."""
-        library = (
-            f"{view_script(self.name)}\n"
-            f"globalThis.Graftviz{self.name.title()}.style = {json.dumps(view_style(self.name))};\n"
-            "export default () => {};\n"
-        )
-        return (
-            st.components.v2.component(f"graftviz_{self.name}_library", js=library),
-            st.components.v2.component(f"graftviz_{self.name}", js=host_script(self.name)),
-        )
+        return _components(self.name, language() if self.is_translated else LANGUAGE)
 
     @property
     def key(self) -> str:
@@ -142,7 +138,22 @@ class MountedView:
         return call
 
 
-PLAYER = MountedView("player")
+@cache
+def _components(name: str, language: str) -> tuple[Any, Any]:
+    """Register both components of a view, once per process."""
+    library = (
+        f"{view_script(name, language)}\n"
+        f"globalThis.{view_name(name, language)}.style = {json.dumps(view_style(name))};\n"
+        "export default () => {};\n"
+    )
+    key = name if language == LANGUAGE else f"{name}_{language}"
+    return (
+        st.components.v2.component(f"graftviz_{key}_library", js=library),
+        st.components.v2.component(f"graftviz_{key}", js=host_script(name, language)),
+    )
+
+
+PLAYER = MountedView("player", is_translated=True)
 RACE = MountedView("race")
 PRUNE = MountedView("prune")
 BUDGET = MountedView("budget")

@@ -1,7 +1,7 @@
 // The bound against the size of the region: a chart whose points can be pointed at or stepped through.
 
 import { Chart } from "../shared/chart.js";
-import { boundText, clamp, css, h, isolated, plural, replaceChildren, shorten } from "../shared/core.js";
+import { boundText, clamp, counted, css, h, isolated, replaceChildren, shorten, textParts } from "../shared/core.js";
 
 const BOUND_LEVELS = [1, 0.1, 0.01, 0.001]; // bounds with a line
 
@@ -13,10 +13,10 @@ export class BoundChart extends Chart {
     this.region = null;
     this.size = null; // nodes pointed at
     this.note = h("p", { class: "gv-muted" });
-    this.element = h("figure", { class: "gv-bound" }, h("figcaption", {}, h("h4", {}, "Bound by size of the region")), this.holder, this.note);
+    this.element = h("figure", { class: "gv-bound" }, h("figcaption", {}, h("h4", {}, TEXT.region.chart)), this.holder, this.note);
     const attributes = { role: "slider", tabindex: 0, "aria-valuemin": 1 };
     for (const [name, value] of Object.entries(attributes)) this.canvas.setAttribute(name, value);
-    this.describeAs("Nodes of the region to light");
+    this.describeAs(TEXT.region.nodes_to_light);
     this.on("pointermove pointerdown", (x) => this.region && this.choose(1 + Math.round(this.valueAt(x))));
     this.on("pointerleave blur", () => this.choose(null));
     this.canvas.addEventListener("keydown", (event) => this.key(event));
@@ -54,7 +54,7 @@ export class BoundChart extends Chart {
     const level = (bound) => clamp(Math.log10(Math.max(bound, 1e-12)), low, 0);
     this.axes([34, 8, 8, 18], [0, Math.max(bounds.length - 1, 1)], [low, 0]);
     this.grid(BOUND_LEVELS.map(level).filter((value) => value > low + 0.18), (value) => String(Number((10 ** value).toPrecision(1))));
-    this.below([0], bounds.length > 1 ? `${bounds.length} nodes` : "", () => "1");
+    this.below([0], bounds.length > 1 ? counted(bounds.length, TEXT.region.nodes) : "", () => "1");
     this.level(level(tolerance), css(palette.text), 1.2, [4, 3]);
     const points = bounds.map((bound, k) => [this.x(k), this.y(level(bound))]);
     this.line(points, css(palette.region), 1.6);
@@ -69,9 +69,9 @@ export class BoundChart extends Chart {
     const { bounds, nodes } = this.region;
     const size = this.size ?? this.region.size;
     const bound = bounds[size - 1];
-    const added = size > 1 ? [", the last one ", isolated(shorten(this.log.name(nodes[size - 1]), 24))] : [];
-    const value = bound >= 1 ? "vacuous" : `±${boundText(bound)}`;
-    replaceChildren(this.note, `${plural(size, "node")}: ${value}`, ...(this.size === null ? [] : added));
+    const added = size > 1 ? textParts(TEXT.region.last, { name: isolated(shorten(this.log.name(nodes[size - 1]), 24)) }) : [];
+    const value = bound >= 1 ? TEXT.region.vacuous : `±${boundText(bound)}`;
+    replaceChildren(this.note, `${counted(size, TEXT.region.nodes)}: ${value}`, ...(this.size === null ? [] : added));
     const values = { max: bounds.length, now: size, text: this.note.textContent };
     for (const [name, text] of Object.entries(values)) this.canvas.setAttribute(`aria-value${name}`, text);
     this.app.wake();

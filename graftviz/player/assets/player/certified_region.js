@@ -1,12 +1,12 @@
 // The certified region of the chosen node: settings and display.
 
-import { boundText, Choice, h, isolated, remembered, replaceChildren, shorten } from "../shared/core.js";
+import { boundText, Choice, fill, h, isolated, remembered, replaceChildren, shorten } from "../shared/core.js";
 import { BoundChart } from "./bound_chart.js";
 import { barPart, bars, meter } from "./bars.js";
 
 const REGION_CUTS = [
-  ["drop", "dropped", "Edges that leave the region are dropped"],
-  ["mean-field", "mean field", "Edges that leave the region are replaced by fields from a mean-field fit"],
+  ["drop", TEXT.region.drop, TEXT.region.drop_title],
+  ["mean-field", TEXT.region.mean_field, TEXT.region.mean_field_title],
 ];
 const REGION_TOLERANCES = [0.1, 0.01, 0.001];
 const REGION_LAG = 5; // largest distance in steps of a region that is highlighted from the shown step; more at high speed
@@ -19,11 +19,11 @@ export class RegionPanel {
       tolerance: REGION_TOLERANCES.includes(stored.tolerance) ? stored.tolerance : 0.01 };
     this.preview = null; // number of its nodes to highlight; null: all
     const change = (name) => (value) => this.change({ [name]: value });
-    const toggle = h("label", { class: "gv-switch", title: "Show a certified bound on the marginal of this node from a small region around it" },
-      h("input", { type: "checkbox", role: "switch", checked: this.settings.on, change: ({ target }) => this.change({ on: target.checked }) }), "Certified region");
-    const tolerances = REGION_TOLERANCES.map((value) => [value, `±${value}`, `Grow the region until the bound is at most ${value}`]);
-    const tolerance = new Choice("Tolerance", tolerances, this.settings.tolerance, change("tolerance"));
-    const cut = new Choice("Treatment of cut edges", REGION_CUTS, this.settings.cut, change("cut"));
+    const toggle = h("label", { class: "gv-switch", title: TEXT.region.title },
+      h("input", { type: "checkbox", role: "switch", checked: this.settings.on, change: ({ target }) => this.change({ on: target.checked }) }), TEXT.region.name);
+    const tolerances = REGION_TOLERANCES.map((value) => [value, `±${value}`, fill(TEXT.region.grow_until, { value })]);
+    const tolerance = new Choice(TEXT.region.tolerance, tolerances, this.settings.tolerance, change("tolerance"));
+    const cut = new Choice(TEXT.region.cut_title, REGION_CUTS, this.settings.cut, change("cut"));
     this.headline = h("p", { class: "gv-region-headline", role: "status" });
     this.details = h("p", { class: "gv-muted", dir: "auto" });
     this.caption = h("p", { class: "gv-caption", "aria-hidden": "true", hidden: true }); // under the picture, where the headline is out of sight
@@ -34,8 +34,8 @@ export class RegionPanel {
     });
     this.parts = [this.chart];
     this.content = h("div", { class: "gv-region-content" }, this.headline, this.details, h("div", { class: "gv-columns" }, this.bars, this.chart.element),
-      h("div", { class: "gv-region-choices" }, h("span", {}, "tolerance:", tolerance.element), h("span", {}, "cut edges:", cut.element)));
-    this.element = h("section", { class: "gv-region", "aria-label": "Certified region", hidden: true }, toggle, this.content);
+      h("div", { class: "gv-region-choices" }, h("span", {}, `${TEXT.region.tolerance}:`, tolerance.element), h("span", {}, `${TEXT.region.cut}:`, cut.element)));
+    this.element = h("section", { class: "gv-region", "aria-label": TEXT.region.name, hidden: true }, toggle, this.content);
   }
 
   /** Whether a server can be queried. */
@@ -105,10 +105,10 @@ export class RegionPanel {
     this.bars.hidden = this.chart.element.hidden = !usable && !coming;
     this.content.classList.toggle("gv-region-coming", coming);
     if (!usable) {
-      this.say(shown && !shown.region.again ? "none" : "", shown ? shown.region.error : "Growing the region…", "");
+      this.say(shown && !shown.region.again ? "none" : "", shown ? shown.region.error : TEXT.region.growing, "");
       return;
     }
-    const step = settled ? "" : `Step ${usable.t}: `;
+    const step = settled ? "" : `${fill(TEXT.words.step, { step: usable.t })}: `;
     this.say(usable.verdict, step + usable.headline, usable.words);
     if (usable !== this.drawn) replaceChildren(this.bars, ...regionBars(usable, app.log.header.labels[usable.node]));
     this.drawn = usable;
@@ -132,10 +132,10 @@ function regionBars({ marginal, bound, bp, exact, verdict }, labels) {
     bar.classList.add("gv-meter-region");
     bar.append(barPart(vacuous ? "gv-whisker gv-whisker-vacuous" : "gv-whisker", value - bound, value + bound));
     if (exact) bar.append(barPart("gv-truth", exact[k]));
-    const values = [`region ${value.toFixed(4)}`, bp && `BP ${bp[k].toFixed(4)}`, exact && `exact ${exact[k].toFixed(4)}`];
+    const values = [`${TEXT.region.region} ${value.toFixed(4)}`, bp && `BP ${bp[k].toFixed(4)}`, exact && `${TEXT.region.exact} ${exact[k].toFixed(4)}`];
     return [isolated(shorten(labels[k] ?? String(k), 24), { class: "gv-label" }), bar,
       h("span", { class: "gv-number", title: values.filter(Boolean).join(" · ") }, value.toFixed(3), vacuous || bound === 0 ? "" : ` ± ${boundText(bound)}`)];
   });
-  const proven = vacuous ? ", vacuous bound" : bound === 0 ? ", exact" : " ± certified bound";
-  return bars(`From the region${proven}${bp ? " · ▾ BP on the whole graph" : ""}${exact ? " · ▴ truth" : ""}`, rows);
+  const proven = TEXT.region[vacuous ? "from_vacuous" : bound === 0 ? "from_exact" : "from"];
+  return bars([proven, bp && `▾ ${TEXT.region.bp}`, exact && `▴ ${TEXT.region.truth}`].filter(Boolean).join(" · "), rows);
 }

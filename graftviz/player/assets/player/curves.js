@@ -1,17 +1,16 @@
 // Objective, recall and precision, held-out NLPL as stacked small charts with one common axis.
 
 import { Chart, paddedRange } from "../shared/chart.js";
-import { Choice, clamp, css, Eased, h, integer, lerp, setParts, ticks } from "../shared/core.js";
+import { Choice, clamp, css, Eased, fill, h, integer, lerp, setParts, ticks } from "../shared/core.js";
 import { legendKey, lineKey, lineSample } from "../shared/legend.js";
 import { saveButton } from "../shared/save_picture.js";
 
 const CHARTS = [
-  { title: "Objective", unit: "nats per row", series: [["objective", "objective"]] },
-  { title: "Recall and precision", series: [["recall", "right"], ["precision", "precision", { style: "dashed" }]],
-    unit: "of true edges found · of found edges true", range: [0, 1] },
-  { title: "NLPL on held-out rows", unit: "nats per row", series: [["nlpl", "text"]] },
+  { title: TEXT.curves.objective, unit: TEXT.curves.nats, series: [["objective", "objective"]] },
+  { title: TEXT.curves.recall_and_precision, series: [["recall", "right"], ["precision", "precision", { style: "dashed" }]],
+    unit: TEXT.curves.shares, range: [0, 1] },
+  { title: TEXT.curves.nlpl, unit: TEXT.curves.nats, series: [["nlpl", "text"]] },
 ];
-const AXIS_TEXT = { steps: "steps", edges: "active edges", seconds: "engine seconds" };
 
 class CurveChart extends Chart {
   constructor(panel, about, isLast) {
@@ -21,7 +20,7 @@ class CurveChart extends Chart {
     const { series, title, unit } = about;
     this.values = series.map(([name, colour, look]) => {
       const [value, before] = [h("b"), h("span", { class: "gv-before" })];
-      const label = series.length > 1 ? `${name} ` : "";
+      const label = series.length > 1 ? `${TEXT.curves.series[name]} ` : "";
       return { name, value, before, node: legendKey(lineSample(colour, look), [label, value, before]) };
     });
     const heading = series.length > 1 ? null : h("span", { class: "gv-curve-title", title: unit }, title);
@@ -49,7 +48,7 @@ class CurveChart extends Chart {
     const [across, up] = [panel.across.values, this.up.values];
     this.axes([48, 14, 7, isLast ? 20 : 6], across, up);
     this.grid(ticks(...up, 3));
-    if (isLast) this.below(ticks(...across, 5).filter((v) => panel.axis === "seconds" || Number.isInteger(v)), AXIS_TEXT[panel.axis]);
+    if (isLast) this.below(ticks(...across, 5).filter((v) => panel.axis === "seconds" || Number.isInteger(v)), TEXT.curves.axes[panel.axis]);
     if (log.branchStep !== null && log.ready >= log.branchStep) this.upright(log.abscissa(panel.axis, log.branchStep), 0.55, [2, 3]);
     for (const [name, colour, look] of about.series) {
       const ink = palette[colour];
@@ -95,10 +94,10 @@ class CurveChart extends Chart {
       const number = readout(log.curve(name, Math.min(t, log.ready)));
       const old = this.panel.isCompared(name) ? this.panel.ghostValue(name, t) : null;
       value.textContent = number;
-      before.textContent = old === null ? "" : ` was ${readout(old)}`;
-      return `${name} ${number}`;
+      before.textContent = old === null ? "" : ` ${fill(TEXT.curves.was, { value: readout(old) })}`;
+      return `${TEXT.curves.series[name]} ${number}`;
     });
-    this.describeAs(`${this.about.title} at step ${t}: ${words.join(", ")}`);
+    this.describeAs(fill(TEXT.curves.described, { title: this.about.title, step: t, values: words.join(", ") }));
   }
 }
 
@@ -106,8 +105,8 @@ export class CurvesPanel {
   constructor(app) {
     this.app = app;
     this.hover = null; // a step
-    this.choice = new Choice("Horizontal axis", [
-      ["steps", "steps"], ["edges", "edges"], ["seconds", "seconds", "Engine seconds"],
+    this.choice = new Choice(TEXT.curves.axis, [
+      ["steps", TEXT.curves.steps], ["edges", TEXT.curves.edges], ["seconds", TEXT.curves.seconds, TEXT.curves.seconds_title],
     ], "steps", () => {
       this.across.values = null;
       app.wake();
@@ -116,8 +115,8 @@ export class CurvesPanel {
     this.body = h("div", { class: "gv-curves-body" });
     this.ghostName = h("span");
     this.ghostKey = lineKey(this.ghostName, "muted", { style: "dashed", width: 2 });
-    this.element = h("section", { class: "gv-card gv-curves", "aria-label": "Curves" },
-      h("header", {}, h("h3", {}, "Curves"), this.choice.element, saveButton(app, "curves")), this.body, this.ghostKey);
+    this.element = h("section", { class: "gv-card gv-curves", "aria-label": TEXT.curves.title },
+      h("header", {}, h("h3", {}, TEXT.curves.title), this.choice.element, saveButton(app, "curves")), this.body, this.ghostKey);
     this.parts = []; // the charts
   }
 
@@ -168,8 +167,8 @@ export class CurvesPanel {
   difference() {
     const [own, other] = [this.app.log.header, this.ghost.header];
     const differs = (key) => key in own && key in other && String(own[key]) !== String(other[key]);
-    if (differs("objective")) return `another objective (${other.objective})`;
-    return differs("penalty") ? "another penalty" : null;
+    if (differs("objective")) return fill(TEXT.curves.other_objective, { objective: other.objective });
+    return differs("penalty") ? TEXT.curves.other_penalty : null;
   }
 
   /** The cost at which both runs are compared. */
@@ -213,8 +212,8 @@ export class CurvesPanel {
 
   describe() {
     if (!this.ghost) return;
-    const at = this.isAtEnds(this.described) ? "at its end" : `at as many ${this.measure}`;
-    this.ghostName.textContent = [`${this.app.log.header.ghost || "previous run"}, ${at}`, this.difference()].filter(Boolean).join("; ");
+    const at = this.isAtEnds(this.described) ? TEXT.curves.at_end : TEXT.curves[`at_${this.measure}`];
+    this.ghostName.textContent = [`${this.app.log.header.ghost || TEXT.curves.previous}, ${at}`, this.difference()].filter(Boolean).join("; ");
   }
 }
 

@@ -1,6 +1,6 @@
 // Edges of the growing graph: active, new, removed and missing ones, and their stability.
 
-import { clamp, lerp } from "../shared/core.js";
+import { clamp, fill, lerp } from "../shared/core.js";
 import { lit } from "../shared/graph.js";
 import { lineBorder } from "../shared/legend.js";
 
@@ -37,7 +37,7 @@ export class EdgeLayer {
   /** True edges not found yet. Dots take time to draw: many long lines have fewer dots, or are thin lines. */
   missing(palette) {
     const { at, now, region } = this.view;
-    const edges = this.view.strongest(this.log.missingAt(now.t), { width: 0.8, share: MISSING_INK, words: (some, all) => `${some} of ${all} missing edges` });
+    const edges = this.view.strongest(this.log.missingAt(now.t), { width: 0.8, share: MISSING_INK, words: (some, all) => fill(TEXT.graph.some_missing, { some, all }) });
     const length = edges.reduce((sum, [i, j]) => sum + Math.abs(at[i][0] - at[j][0]) + Math.abs(at[i][1] - at[j][1]), 0);
     const period = Math.max(5, length / DOTS);
     const haze = period > 10;
@@ -136,7 +136,7 @@ export class EdgeLayer {
     const number = new Map(pairs.map((pair, k) => [pair, edges[k]]));
     const width = this.baseWidth * (0.45 + 1.75 * 0.7);
     return this.view.strongest(pairs, { strength: (k) => (now.norms[edges[k]] ?? 0) / (now.topNorm || 1), width,
-      keeps: (pair) => selection !== null && isNear(number.get(pair)), words: (some, all) => `the ${some} strongest of ${all} edges` }).map((pair) => number.get(pair));
+      keeps: (pair) => selection !== null && isNear(number.get(pair)), words: (some, all) => fill(TEXT.graph.strongest, { some, all }) }).map((pair) => number.get(pair));
   }
 
   /** Edges of one look, all partial or none: false ones are dashed, of partial ones every gap holds a dot. */

@@ -1,6 +1,6 @@
 // The growing graph: places and looks of the nodes, the selection, and the legend.
 
-import { clamp, Eased, format, h, integer, lerp, mix, pairWords, plural, remembered, replaceChildren, smooth, viridis } from "../shared/core.js";
+import { clamp, counted, Eased, fill, format, h, integer, lerp, mix, pairWords, remembered, replaceChildren, smooth, viridis } from "../shared/core.js";
 import { boxOf, gapOf, Graph, NAME_TRIES, WHOLE_PLANE } from "../shared/graph.js";
 import { turned } from "../shared/keys.js";
 import { legendKey, lineSample, Ramp } from "../shared/legend.js";
@@ -22,7 +22,7 @@ export class GraphView extends Graph {
     this.edges = new EdgeLayer(this);
     this.region = new RegionLayer(this);
     this.parts = [this.region];
-    this.element = this.card("", "Graph", "graph", { below: app.region.caption });
+    this.element = this.card("", TEXT.graph.title, "graph", { below: app.region.caption });
   }
 
   // -------------------------------------------------------------------------------- a new run
@@ -121,23 +121,23 @@ export class GraphView extends Graph {
   turnEdge(step) {
     const { app } = this;
     const pair = this.nextPair(step, this.pairs(), app.selection);
-    if (!pair) return app.say("No edges here at this step.");
+    if (!pair) return app.say(TEXT.graph.no_edges);
     app.selectPair(...pair);
     return this.say(this.wordsForPair(pair));
   }
 
   fact(node) {
     const { degree, hub } = this.log.nodeFacts(node, this.app.shown);
-    return `degree ${degree}${hub ? " · hub" : ""}`;
+    return fill(TEXT.graph.degree_of, { degree }) + (hub ? ` · ${TEXT.graph.hub}` : "");
   }
 
   wordsForPair([i, j]) {
     const { log, app: { shown } } = this;
-    const status = { true: " · true edge", false: " · not a true edge", null: "" }[String(log.isTrue(i, j))];
+    const status = { true: ` · ${TEXT.graph.is_true}`, false: ` · ${TEXT.graph.is_false}`, null: "" }[String(log.isTrue(i, j))];
     const edge = log.edgeAt(i, j, shown);
-    const fact = edge < 0 ? " · not active" : ` · since step ${log.born[edge]} · weight ${format(log.normAt(edge, shown))}`;
+    const fact = edge < 0 ? ` · ${TEXT.graph.inactive}` : ` · ${fill(TEXT.graph.since, { step: log.born[edge], norm: format(log.normAt(edge, shown)) })}`;
     const times = log.timesFound(i, j);
-    const found = times === null ? "" : ` · in ${times} of ${log.stability.of} subsamples`;
+    const found = times === null ? "" : ` · ${fill(TEXT.graph.found_in, { found: times, of: log.stability.of })}`;
     return [h("b", {}, pairWords([log.name(i), log.name(j)], 30)), fact + status + found];
   }
 
@@ -210,7 +210,7 @@ export class GraphView extends Graph {
 
   buildLegend() {
     this.tallies = Object.fromEntries(["gone", "partial", "right", "wrong", "missing", "stability"].map((kind) => [kind, h("b")]));
-    const entry = (kind, text, sample, title = `Show or hide: ${text}`) => {
+    const entry = (kind, text, sample, title = fill(TEXT.graph.toggle, { text })) => {
       const node = h("button", { type: "button", class: "gv-key", "aria-pressed": String(this.show[kind]), title, click: () => {
         this.show[kind] = !this.show[kind];
         node.setAttribute("aria-pressed", String(this.show[kind]));
@@ -220,15 +220,14 @@ export class GraphView extends Graph {
       return node;
     };
     this.edges.missingSample = lineSample("muted", MISSING_LINE);
-    this.degrees = new Ramp("degree ");
-    this.partialKey = legendKey("gv-line gv-line-partial", ["partially active ", this.tallies.partial], "Only some pairs of states of this edge are active");
-    this.goneKey = legendKey(h("i", { class: "gv-cross" }, "×"), ["removed ", this.tallies.gone], "Removed after it had been an edge");
-    this.stableKey = entry("stability", "found in", h("i", { class: "gv-fade" }),
-      "The fainter an edge, the fewer subsamples found it. Click to draw all edges alike.");
-    const ofTruth = () => [entry("right", "true", lineSample("right")), entry("wrong", "false", lineSample("wrong", { style: "dashed" })),
-      entry("missing", "missing", this.edges.missingSample)];
-    replaceChildren(this.legend, this.log.truth && ofTruth(), legendKey("gv-line gv-line-step", "new", "Activated in this step"),
-      this.partialKey, this.goneKey, this.stableKey, legendKey("gv-hub", "hub"), this.degrees.element);
+    this.degrees = new Ramp(`${TEXT.graph.degree} `);
+    this.partialKey = legendKey("gv-line gv-line-partial", [`${TEXT.graph.partial} `, this.tallies.partial], TEXT.graph.partial_title);
+    this.goneKey = legendKey(h("i", { class: "gv-cross" }, "×"), [`${TEXT.graph.gone} `, this.tallies.gone], TEXT.graph.gone_title);
+    this.stableKey = entry("stability", TEXT.graph.stability, h("i", { class: "gv-fade" }), TEXT.graph.stability_title);
+    const ofTruth = () => [entry("right", TEXT.graph.right, lineSample("right")), entry("wrong", TEXT.graph.wrong, lineSample("wrong", { style: "dashed" })),
+      entry("missing", TEXT.graph.missing, this.edges.missingSample)];
+    replaceChildren(this.legend, this.log.truth && ofTruth(), legendKey("gv-line gv-line-step", TEXT.graph.fresh, TEXT.graph.fresh_title),
+      this.partialKey, this.goneKey, this.stableKey, legendKey("gv-hub", TEXT.graph.hub), this.degrees.element);
   }
 
   /** Numbers in the legend and the description, once per shown step. */
@@ -241,10 +240,11 @@ export class GraphView extends Graph {
     this.goneKey.hidden = log.gone + log.dropped.size === 0;
     this.stableKey.hidden = !log.stability;
     for (const [kind, value] of Object.entries({ partial, gone, right, wrong: count - right, missing })) tallies[kind].textContent = integer(value);
-    if (log.stability) tallies.stability.textContent = `0 … ${integer(log.stability.of)} subsamples`;
+    if (log.stability) tallies.stability.textContent = fill(TEXT.graph.subsamples, { of: integer(log.stability.of) });
     this.degrees.set("0", String(this.degreeLimit));
-    const left = (partial ? `, ${partial} of them partially active` : "") + (gone ? `; ${plural(gone, "edge")} removed` : "");
-    const truth = log.truth ? `, ${right} of them true, ${missing} true edges missing` : "";
-    this.describeAs(`Graph after step ${shown}: ${plural(log.n, "variable")}, ${plural(count, "edge")}${truth}${left}; largest degree ${topDegree}.`);
+    const facts = [fill(TEXT.graph.described, { step: shown, edges: counted(count, TEXT.units.edges), variables: counted(log.n, TEXT.graph.variables) }),
+      log.truth && fill(TEXT.graph.described_truth, { right, missing }), partial && fill(TEXT.graph.described_partial, { partial }),
+      gone && counted(gone, TEXT.graph.described_gone), fill(TEXT.graph.described_degree, { degree: topDegree })];
+    this.describeAs(`${facts.filter(Boolean).join(", ")}.`);
   }
 }

@@ -1,6 +1,6 @@
 // The log of one run in the browser: panels show functions of it and of the playhead.
 
-import { format, lerp } from "../shared/core.js";
+import { fill, format, lerp } from "../shared/core.js";
 import { countUpTo, EdgeLog, History } from "../shared/log.js";
 
 const LEAST_HUB_DEGREE = 3;
@@ -40,7 +40,7 @@ export class RunLog extends EdgeLog {
   }
 
   name(i) {
-    return this.header.names[i] ?? `variable ${i}`;
+    return this.header.names[i] ?? fill(TEXT.history.variable, { i });
   }
 
   /** The limit that a score must exceed in step t: {symbol, value}; a branch may change it. */
@@ -273,8 +273,8 @@ export class RunLog extends EdgeLog {
     let left = null;
     for (let s = t; s >= 1 && !seen; s--) {
       const { reservoir, replaced, dropped } = this.records[s];
-      if (!left && replaced.some(same)) left = `was displaced by a better pair in step ${s}`;
-      if (!left && dropped.some(same)) left = `no longer violated after the refit before step ${s}`;
+      if (!left && replaced.some(same)) left = fill(TEXT.history.displaced, { step: s });
+      if (!left && dropped.some(same)) left = fill(TEXT.history.dropped, { step: s });
       const place = reservoir ? reservoir.edges.findIndex(same) : -1;
       if (place >= 0) seen = { s, place, reservoir };
     }
@@ -283,20 +283,20 @@ export class RunLog extends EdgeLog {
     const earlier = lives.findLast((edge) => this.died[edge] <= t);
     const words = [];
     if (earlier !== undefined) {
-      words.push(`It was an edge from step ${this.born[earlier]} until it was removed in step ${this.died[earlier]}.`);
+      words.push(fill(TEXT.history.was_edge, { born: this.born[earlier], died: this.died[earlier] }));
     }
     if (seen) {
       const { s, place, reservoir } = seen;
       facts.score = reservoir.scores[place];
       facts.scored = s;
-      words.push(`It was in the reservoir in step ${s}: place ${place + 1} of ${reservoir.edges.length} with score ${format(facts.score)}.`);
-      if (left) words.push(`It ${left}.`);
-      else if (reservoir.skipped.includes(place)) words.push("It reached τ, but shares a variable with an edge chosen in the same step.");
-      else if (facts.score < reservoir.tau) words.push(`It did not reach τ = ${format(reservoir.tau)}.`);
+      words.push(fill(TEXT.history.held, { step: s, place: place + 1, count: reservoir.edges.length, score: format(facts.score) }));
+      if (left) words.push(left);
+      else if (reservoir.skipped.includes(place)) words.push(TEXT.history.skipped);
+      else if (facts.score < reservoir.tau) words.push(fill(TEXT.history.below, { tau: format(reservoir.tau) }));
     } else {
-      words.push(t ? `It has not been in the reservoir up to step ${t}.` : "Nothing has been tested yet.");
+      words.push(t ? fill(TEXT.history.never, { step: t }) : TEXT.history.nothing);
     }
-    if (later !== undefined) words.push(`It is activated later, in step ${this.born[later]}.`);
+    if (later !== undefined) words.push(fill(TEXT.history.later, { step: this.born[later] }));
     return { ...facts, words: words.join(" ") };
   }
 }

@@ -1,6 +1,6 @@
 // The player: shown run and step, the moving playhead, and messages to the server.
 
-import { clamp, h, plural } from "../shared/core.js";
+import { clamp, counted, fill, h } from "../shared/core.js";
 import { graphKeys, turnKeys } from "../shared/keys_help.js";
 import { Requests } from "../shared/requests.js";
 import { StepView } from "../shared/step_view.js";
@@ -21,7 +21,7 @@ const PATIENT_MS = 700; // how long the old run stays while the new one has not 
 
 class Player extends StepView {
   constructor(host, callbacks) {
-    super(host, callbacks, "gv-grow", "Player of a learning run", { speedKey: "speed", speed: 4, change: 0.8 });
+    super(host, callbacks, "gv-grow", TEXT.player.title, { speedKey: "speed", speed: 4, change: 0.8 });
     this.ghost = null;
     this.next = null; // a run that is loading: {log, step, playing, at}
     this.sameEdges = null; // number of edges with which the next run opens, or null
@@ -35,10 +35,10 @@ class Player extends StepView {
     this.words = new WordsPanel(this);
     this.inspector = new InspectorPanel(this);
     this.transport = new Transport(this, { keys: [
-      ["In the graph", [...graphKeys(), ["e, shift e", "next, previous edge of the selected variable"]]],
-      ["In the reservoir", [turnKeys("candidate")]],
-      ["On its threshold τ", [["↑ ↓", "raise, lower α"], ["Enter", "learn with this α"], ["Esc", "back"]]]] });
-    this.assembleLayout("Waiting for the run…", "gv-player-body", this.graph.element, [
+      [TEXT.player.in_graph, [...graphKeys(), TEXT.player.edge_keys]],
+      [TEXT.player.in_reservoir, [turnKeys(TEXT.player.candidate)]],
+      [TEXT.player.on_threshold, TEXT.player.threshold_keys]] });
+    this.assembleLayout(TEXT.player.waiting, "gv-player-body", this.graph.element, [
       h("div", { class: "gv-column" }, this.buildHead(), this.words.element, this.inspector.element, this.words.algorithm),
       h("div", { class: "gv-column" }, this.reservoir.element, this.curves.element)]);
     this.panels = [this.graph, this.region, this.reservoir, this.curves, this.words, this.inspector, this.transport];
@@ -144,8 +144,8 @@ class Player extends StepView {
   writeHead({ title, learner, note, branch, seed }) {
     this.headline.textContent = title;
     const options = Object.entries(learner.options || {}).filter(([, value]) => value !== null && value !== "");
-    const text = options.map(([key, value]) => `${SYMBOLS[key] ?? key} ${{ true: "on", false: "off" }[value] ?? value}`);
-    const parts = [learner.title, ...text, seed === undefined ? null : `seed ${seed}`, branch && branch.text].filter(Boolean);
+    const text = options.map(([key, value]) => `${SYMBOLS[key] ?? key} ${{ true: TEXT.player.on, false: TEXT.player.off }[value] ?? value}`);
+    const parts = [learner.title, ...text, seed === undefined ? null : fill(TEXT.player.seed, { seed }), branch && branch.text].filter(Boolean);
     this.under.textContent = parts.join(" · ");
     this.under.title = this.under.textContent;
     this.note.textContent = note || "";
@@ -178,9 +178,9 @@ class Player extends StepView {
 
   stateWords() {
     const { log } = this;
-    if (this.next) return "learning…";
-    if (log.last !== null) return this.isAtEnd ? (log.outcome.converged ? "converged" : "finished") : "";
-    if (this.wanted !== null || (this.playing && this.p >= log.ready)) return "learning…";
+    if (this.next) return TEXT.steps.learning;
+    if (log.last !== null) return this.isAtEnd ? TEXT.steps[log.outcome.converged ? "converged" : "finished"] : "";
+    if (this.wanted !== null || (this.playing && this.p >= log.ready)) return TEXT.steps.learning;
     return "";
   }
 
@@ -220,9 +220,9 @@ class Player extends StepView {
   sentence() {
     const { log, shown } = this;
     const record = log.record(shown);
-    const total = log.last === null ? "" : ` of ${log.last}`;
     const end = this.isAtEnd ? ` ${log.outcome.stop_reason}` : "";
-    return `Step ${shown}${total}, ${plural(log.edgesAt(shown), "edge")}. ${record ? record.words : ""}${end}`;
+    const place = fill(TEXT.player[log.last === null ? "place" : "place_of"], { step: shown, last: log.last, edges: counted(log.edgesAt(shown), TEXT.units.edges) });
+    return `${place} ${record ? record.words : ""}${end}`;
   }
 
   refresh() {
@@ -258,7 +258,7 @@ class Player extends StepView {
 
 // Symbols of the options in the papers.
 const SYMBOLS = {
-  alpha: "α", lam: "λ", lam2: "λ₂", reservoir: "|R|", t_max: "t_max", max_edges: "edges ≤", max_features: "features ≤", hub_threshold: "ĉ",
+  alpha: "α", lam: "λ", lam2: "λ₂", reservoir: "|R|", t_max: "t_max", max_edges: TEXT.player.edges_at_most, max_features: TEXT.player.features_at_most, hub_threshold: "ĉ",
 };
 
 /** Whether the address has no settings of the page. */

@@ -2,7 +2,7 @@
 // Dragging τ shows what another α would choose.
 
 import { Chart } from "../shared/chart.js";
-import { Choice, clamp, css, Eased, format, h, integer, lerp, pairWords, percent, plural, replaceChildren, smooth, ticks, tickText } from "../shared/core.js";
+import { Choice, clamp, counted, css, Eased, fill, format, h, integer, lerp, pairWords, percent, replaceChildren, smooth, textParts, ticks, tickText } from "../shared/core.js";
 import { attachKeys, turned } from "../shared/keys.js";
 import { legendKey } from "../shared/legend.js";
 import { Tip } from "../shared/tip.js";
@@ -10,7 +10,7 @@ import { Threshold } from "./threshold.js";
 
 const RANKS = [1, 10, 50, 100, 200, 500, 1000, 5000];
 const [PLAIN, TAKEN, SKIPPED] = [0, 1, 2];
-const FATES = ["", " · activated", " · touches an activated one"];
+const FATES = ["", ` · ${TEXT.reservoir.is_taken}`, ` · ${TEXT.reservoir.is_skipped}`];
 
 export class ReservoirPanel extends Chart {
   constructor(app) {
@@ -18,23 +18,21 @@ export class ReservoirPanel extends Chart {
     this.hover = -1;
     this.top = new Eased(app, 6, ([goal]) => 0.002 * goal); // upper end of the score axis
     this.size = h("span", { class: "gv-count" });
-    this.choice = new Choice("Score axis", [
-      ["run", "run", "One score axis for the whole run, so that heights can be compared between steps"],
-      ["step", "step", "Scale the score axis to the shown step"],
+    this.choice = new Choice(TEXT.reservoir.axis, [
+      ["run", TEXT.reservoir.run, TEXT.reservoir.run_title],
+      ["step", TEXT.reservoir.step, TEXT.reservoir.step_title],
     ], "run", () => app.wake(), "reservoirFit");
     this.key = h("div", { class: "gv-legend" },
-      legendKey("gv-mark gv-mark-taken", ["activated ", (this.taken = h("b"))]),
-      legendKey("gv-mark gv-mark-skipped", ["skipped ", (this.skipped = h("b"))],
-        "Above τ, but shares a variable with an edge activated in the same step"),
-      (this.replaced = this.listKey("replaced")), (this.dropped = this.listKey("dropped")),
-      (this.noise = legendKey(null, null,
-        "Every score must also exceed κ times its own sampling noise, which differs between pairs and is not drawn")));
-    this.none = h("p", { class: "gv-muted", hidden: true }, "This learner has no reservoir.");
+      legendKey("gv-mark gv-mark-taken", [`${TEXT.reservoir.taken} `, (this.taken = h("b"))]),
+      legendKey("gv-mark gv-mark-skipped", [`${TEXT.reservoir.skipped} `, (this.skipped = h("b"))], TEXT.reservoir.skipped_title),
+      (this.replaced = this.listKey(TEXT.reservoir.replaced)), (this.dropped = this.listKey(TEXT.reservoir.dropped)),
+      (this.noise = legendKey(null, null, TEXT.reservoir.noise_title)));
+    this.none = h("p", { class: "gv-muted", hidden: true }, TEXT.reservoir.without);
     this.bar = h("div", { class: "gv-stack", "aria-hidden": "true" });
     this.sizes = h("div", { class: "gv-legend gv-sizes" });
     this.work = h("p", { class: "gv-small gv-work" });
     this.picture = h("div", {}, this.holder, this.key);
-    this.card("gv-reservoir", "Reservoir", "reservoir", [h("h3", {}, "Reservoir"), this.size, this.choice.element],
+    this.card("gv-reservoir", TEXT.reservoir.title, "reservoir", [h("h3", {}, TEXT.reservoir.title), this.size, this.choice.element],
       this.none, this.picture, this.bar, this.sizes, this.work);
     this.tip = new Tip(this.holder);
     this.threshold = new Threshold(this);
@@ -81,18 +79,18 @@ export class ReservoirPanel extends Chart {
     this.none.hidden = !isWithout;
     this.picture.hidden = this.choice.element.hidden = isWithout;
     this.threshold.follow(view);
-    this.size.textContent = view ? `${integer(view.edges.length)} of ${integer(view.capacity)} places` : "";
+    this.size.textContent = view ? fill(TEXT.reservoir.places, { count: integer(view.edges.length), capacity: integer(view.capacity) }) : "";
     this.count();
     const { symbol, significance } = log.limitAt(shown);
     this.noise.hidden = !significance;
-    this.noise.textContent = `κ\u00a0=\u00a0${Number(significance ?? 0)} × own noise`;
-    this.fillList(this.replaced, record?.replaced ?? [], "Displaced from the full reservoir by a better pair");
-    this.fillList(this.dropped, record?.dropped ?? [], `No longer above ${symbol} after the previous refit`);
+    this.noise.textContent = fill(TEXT.reservoir.noise, { kappa: `κ\u00a0=\u00a0${Number(significance ?? 0)}` });
+    this.fillList(this.replaced, record?.replaced ?? [], TEXT.reservoir.replaced_title);
+    this.fillList(this.dropped, record?.dropped ?? [], fill(TEXT.reservoir.dropped_title, { symbol }));
     this.describeSizes(record, view);
     this.describeAs(view
-      ? `Reservoir of ${view.edges.length} edges; mean score ${format(view.mean)}, threshold τ ${format(view.tau)}, `
-        + `maximum ${format(view.max)}; ${view.taken.length} activated, ${view.skipped.length} skipped as adjacent.`
-      : "No reservoir at this step.");
+      ? fill(TEXT.reservoir.described, { count: view.edges.length, mean: format(view.mean), tau: format(view.tau),
+        max: format(view.max), taken: view.taken.length, skipped: view.skipped.length })
+      : TEXT.reservoir.none);
     this.leave();
   }
 
@@ -112,7 +110,7 @@ export class ReservoirPanel extends Chart {
     key.number.textContent = integer(pairs.length);
     key.disabled = pairs.length === 0;
     const names = pairs.slice(0, 12).map((pair) => h("span", {}, this.pairWords(pair, 24)));
-    const more = pairs.length > 12 ? h("span", {}, `and ${pairs.length - 12} more`) : null;
+    const more = pairs.length > 12 ? h("span", {}, fill(TEXT.reservoir.more, { count: pairs.length - 12 })) : null;
     replaceChildren(key.list, h("em", {}, explanation), names, more);
   }
 
@@ -134,16 +132,14 @@ export class ReservoirPanel extends Chart {
       return piece;
     }));
     replaceChildren(this.sizes, parts.filter(([name, size]) => size > 0 || name !== "reservoir").map(([name, size]) =>
-      legendKey(`gv-mark gv-part-${name}`, [`${name} `, h("b", {}, integer(size))])));
+      legendKey(`gv-mark gv-part-${name}`, [`${TEXT.reservoir.parts[name]} `, h("b", {}, integer(size))])));
     if (!record) {
-      this.work.textContent = `${plural(possible, "pair")} possible.`;
+      this.work.textContent = counted(possible, TEXT.reservoir.possible);
       return;
     }
     const isBounded = record.test_limit !== null && record.tests <= record.test_limit;
-    const limit = isBounded ? ` of at most ${integer(record.test_limit)}` : "";
-    replaceChildren(this.work,
-      `${plural(record.tests, "test")}${limit} in this step, ${integer(record.tests_total)} so far. Counted `,
-      h("b", {}, percent(record.tables, possible)), ` of ${plural(possible, "pair table")}.`);
+    const tests = counted(record.tests, TEXT.reservoir[isBounded ? "tests_of" : "tests"], { limit: integer(record.test_limit), total: integer(record.tests_total) });
+    replaceChildren(this.work, `${tests} `, textParts(TEXT.reservoir.tables[possible === 1 ? 0 : 1], { share: h("b", {}, percent(record.tables, possible)), n: integer(possible) }));
   }
 
   // ----------------------------------------------------------------------------------- drawing
@@ -180,7 +176,7 @@ export class ReservoirPanel extends Chart {
     const power = capacity <= 50 ? 1 : 0.62;
     this.x = (rank) => left + (right - left) * (Math.min(rank, capacity) / capacity) ** power;
     this.grid(ticks(0, top, 3));
-    this.below(RANKS.filter((rank) => rank <= capacity).map((rank) => rank - 0.5), "", (at) => (at < 1 ? "best" : String(at + 0.5)));
+    this.below(RANKS.filter((rank) => rank <= capacity).map((rank) => rank - 0.5), "", (at) => (at < 1 ? TEXT.reservoir.best : String(at + 0.5)));
     this.threshold.place(view);
     if (!view) return;
     const past = (part < 1 && this.viewAt(shown - 1)) || view;
@@ -202,7 +198,7 @@ export class ReservoirPanel extends Chart {
     context.font = this.app.font(12, "italic");
     context.textAlign = "right";
     context.fillStyle = css(palette.muted);
-    context.fillText("interval I", right - 5, this.y(max) + 9);
+    context.fillText(TEXT.reservoir.interval, right - 5, this.y(max) + 9);
   }
 
   drawBars(context, palette, view, heights) {
@@ -274,7 +270,7 @@ export class ReservoirPanel extends Chart {
     if (k !== this.hover) this.app.wake();
     this.hover = k;
     if (k < 0) return this.tip.hide();
-    const fact = ` · place ${k + 1} · score ${format(this.view.scores[k])}${FATES[this.bars[k].fate]}`;
+    const fact = ` · ${fill(TEXT.reservoir.fact, { place: k + 1, score: format(this.view.scores[k]) })}${FATES[this.bars[k].fate]}`;
     return this.tip.show(x, y, h("b", {}, this.pairWords(this.view.edges[k], 30)), fact);
   }
 

@@ -1,7 +1,7 @@
 // Terms of the glossary in the words of a step: the first occurrence of each is a button that opens its definition.
 // GLOSSARY is defined before this script; see assets.py.
 
-import { button, h, icon, replaceChildren } from "../shared/core.js";
+import { button, fill, h, icon, replaceChildren } from "../shared/core.js";
 
 const TERM_OF = new Map(GLOSSARY.flatMap((term) => term.forms.map((form) => [form, term])));
 const quoted = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
@@ -18,7 +18,7 @@ export class Terms {
     this.seen = new Set();
     this.text = h("div", { role: "status" });
     this.note = h("div", { class: "gv-term-note", hidden: true }, this.text,
-      button("Close", icon("close"), () => this.close(true)));
+      button(TEXT.terms.close, icon("close"), () => this.close(true)));
     this.panel = panel;
     panel.append(this.note);
     panel.addEventListener("keydown", (event) => {
@@ -61,7 +61,7 @@ export class Terms {
       this.seen.add(term);
       const toggle = ({ currentTarget }) => (this.open === currentTarget ? this.close() : this.explain(currentTarget, term));
       nodes.push(text.slice(at, start), h("button",
-        { type: "button", class: "gv-term", "aria-expanded": "false", title: "What does this mean?", click: toggle }, found[0]));
+        { type: "button", class: "gv-term", "aria-expanded": "false", title: TEXT.terms.ask, click: toggle }, found[0]));
       at = end;
     }
     nodes.push(text.slice(at));
@@ -76,7 +76,7 @@ export class Terms {
     node.setAttribute("aria-expanded", "true");
     this.note.hidden = false;
     replaceChildren(this.text, h("b", {}, name), h("p", {}, meaning),
-      formula && h("p", { class: "gv-term-formula" }, formula), h("p", { class: "gv-muted" }, `Read more: ${read}`));
+      formula && h("p", { class: "gv-term-formula" }, formula), h("p", { class: "gv-muted" }, fill(TEXT.terms.read, { read })));
     // Below the word, or above it where the window or the timeline would cut it off.
     const [word, panel, note] = [node, this.panel, this.note].map((part) => part.getBoundingClientRect());
     const isAbove = word.bottom + note.height + GAP > innerHeight - TIMELINE && word.top - note.height - GAP > 0;

@@ -1,6 +1,6 @@
 // The threshold τ of the reservoir as a handle: dragging it tries another α at the shown step.
 
-import { clamp, format, h, plural } from "../shared/core.js";
+import { clamp, counted, format, h } from "../shared/core.js";
 
 const ALPHA_KEY = 0.05; // change of α by a key
 const LEAST_WAY = 80; // px of the pointer from α = 0 to 1, where the chart has fewer
@@ -34,9 +34,9 @@ export class Threshold {
     this.trial = null; // {alpha, tau, taken, skipped}, places in the reservoir
     this.step = -1;
     this.words = h("p", { class: "gv-trial", role: "status" });
-    this.handle = h("div", { class: "gv-threshold", role: "slider", tabindex: "0", hidden: true, "aria-label": "Threshold τ, by α",
+    this.handle = h("div", { class: "gv-threshold", role: "slider", tabindex: "0", hidden: true, "aria-label": TEXT.threshold.label,
       "aria-orientation": "vertical", "aria-valuemin": "0", "aria-valuemax": "1",
-      title: "Drag τ: the edges that it would activate in this step light up. On release the run is learned again with that α.",
+      title: TEXT.threshold.title,
       pointerdown: (event) => this.begin(event), pointermove: (event) => this.drag(event),
       pointerup: () => this.release(), pointercancel: () => this.end(), keydown: (event) => this.key(event), blur: () => this.leave() });
     panel.holder.append(this.handle);
@@ -76,10 +76,10 @@ export class Threshold {
     const { trial, handle } = this;
     const alpha = this.alpha.toFixed(2);
     handle.setAttribute("aria-valuenow", alpha);
-    const words = trial ? `α ${alpha}, τ ${format(trial.tau)}: ${plural(trial.taken.length, "edge")} would be activated in this step`
-      + `${trial.skipped.length ? `, ${trial.skipped.length} skipped that share a variable with one` : ""}.` : "";
+    const words = trial ? counted(trial.taken.length, TEXT.threshold[trial.skipped.length ? "trial_skipped" : "trial"],
+      { alpha, tau: format(trial.tau), skipped: trial.skipped.length }) : "";
     handle.setAttribute("aria-valuetext", words || `α ${alpha}`);
-    this.words.textContent = words && this.isKeyed ? `${words} Enter: learn with this α.` : words;
+    this.words.textContent = words && this.isKeyed ? `${words} ${TEXT.threshold.enter}` : words;
     handle.classList.toggle("gv-tried", trial !== null);
     this.panel.count();
   }

@@ -1,21 +1,21 @@
 // The step in words, the pseudo-code beside it, and how the run ended.
 
-import { codeLines, format, formatBeside, h, integer, plural, replaceChildren, shorten, tickText } from "../shared/core.js";
+import { codeLines, counted, fill, format, formatBeside, h, integer, listed, replaceChildren, shorten, tickText } from "../shared/core.js";
 import { Terms } from "./terms.js";
 
 export class WordsPanel {
   constructor(app) {
     this.app = app;
-    this.title = h("h3", {}, "This step");
+    this.title = h("h3", {}, TEXT.words.title);
     this.badge = h("span", { class: "gv-badge", hidden: true });
     this.sentence = h("p", { class: "gv-sentence", dir: "auto" });
     this.notes = h("ul", { class: "gv-notes" });
     this.outcome = h("div", { class: "gv-outcome", hidden: true });
     this.code = h("ol", { class: "gv-code" });
-    this.element = h("section", { class: "gv-card gv-words", "aria-label": "This step in words" },
+    this.element = h("section", { class: "gv-card gv-words", "aria-label": TEXT.words.label },
       h("header", {}, this.title, this.badge),
       h("div", { class: "gv-step" }, this.outcome, this.sentence, this.notes));
-    this.algorithm = h("section", { class: "gv-card gv-algorithm", "aria-label": "Algorithm" }, h("h3", {}, "Algorithm"), this.code);
+    this.algorithm = h("section", { class: "gv-card gv-algorithm", "aria-label": TEXT.words.algorithm }, h("h3", {}, TEXT.words.algorithm), this.code);
     this.terms = new Terms(app, this.element);
   }
 
@@ -29,7 +29,7 @@ export class WordsPanel {
     const { log, shown, isAtEnd: ended } = this.app;
     const record = log.record(shown);
     this.code.replaceChildren(...codeLines(this.lines, record?.lines ?? []));
-    this.title.textContent = record ? `Step ${shown}` : "Before the first step";
+    this.title.textContent = record ? fill(TEXT.words.step, { step: shown }) : TEXT.words.before;
     this.showWords(record ? record.words : this.beginning(log, ended), record ? record.notes : [], log, ended);
   }
 
@@ -48,8 +48,8 @@ export class WordsPanel {
   beginning(log, ended) {
     if (ended) return "";
     const { n, header: { rows, truth } } = log;
-    const known = truth ? " Dotted: the true edges, from which the rows were drawn; the learner does not use them." : "";
-    return `Each circle is one of the ${integer(n)} variables of a table with ${plural(rows.train, "training row")}. Step by step, edges are added between variables that depend on each other; first there are none.${known}`;
+    const start = counted(rows.train, TEXT.words.start, { variables: integer(n) });
+    return truth ? `${start} ${TEXT.words.truth}` : start;
   }
 
   describeOutcome(log, ended) {
@@ -57,8 +57,8 @@ export class WordsPanel {
     this.badge.hidden = !ended;
     if (!ended) return;
     const { outcome } = log;
-    this.title.textContent = outcome.steps ? `Finished after ${plural(outcome.steps, "step")}` : "Finished without any step";
-    this.badge.textContent = outcome.converged ? "✓ converged" : "stopped at a limit";
+    this.title.textContent = outcome.steps ? counted(outcome.steps, TEXT.words.finished) : TEXT.words.no_step;
+    this.badge.textContent = outcome.converged ? `✓ ${TEXT.steps.converged}` : TEXT.words.limit;
     this.badge.classList.toggle("gv-good", outcome.converged);
     // The reason to stop may contain the numbers of the certificate already.
     const isSaid = outcome.converged && outcome.stop_reason.includes(integer(outcome.certificate.scored));
@@ -74,32 +74,27 @@ export class WordsPanel {
 
 /** A sentence about the check of edges (or features) that are not in the model. */
 function certificateWords({ scored, possible, worst_score: worst, threshold, symbol = "λ", unit: name = "edge", screening }) {
-  const unit = screening ? "candidate" : name;
-  if (possible === 0) return `No inactive ${unit} is left.`;
-  if (scored === 0) return `None of the ${plural(possible, `inactive ${unit}`)} was scored at the final weights.`;
-  const who = scored === possible
-    ? possible === 1 ? `The only inactive ${unit} was scored` : `All ${integer(possible)} inactive ${unit}s were scored`
-    : `${integer(scored)} of the ${integer(possible)} inactive ${unit}s were scored`;
+  const text = TEXT.certificate[screening ? "candidate" : name];
+  if (possible === 0) return text.none;
+  if (scored === 0) return counted(possible, text.unscored);
+  const who = scored === possible ? counted(possible, text.all) : fill(text.some, { scored: integer(scored), n: integer(possible) });
   if (worst === null || worst === undefined) return `${who}.`;
-  const verdict = worst <= threshold ? "is below" : "is still above";
-  return `${who}; the largest score, ${formatBeside(worst, threshold)}, ${verdict} ${symbol}\u00a0=\u00a0${tickText(threshold)}.`;
+  const values = { who, score: formatBeside(worst, threshold), limit: `${symbol}\u00a0=\u00a0${tickText(threshold)}` };
+  return fill(TEXT.certificate[worst <= threshold ? "below" : "above"], values);
 }
 
 /** A sentence about the edges that the final fit removed. */
 function droppedWords(log) {
   const pairs = log.outcome.dropped ?? [];
   if (pairs.length === 0) return null;
-  const named = pairs.slice(0, 4).map(([i, j]) => `${shorten(log.name(i), 24)} – ${shorten(log.name(j), 24)}`);
-  const more = pairs.length > 4 ? ` and ${integer(pairs.length - 4)} more` : "";
-  return `The final fit removed ${plural(pairs.length, "edge")} (× in the graph): ${named.join(", ")}${more}.`;
+  const named = pairs.map(([i, j]) => `${shorten(log.name(i), 24)} – ${shorten(log.name(j), 24)}`);
+  return counted(pairs.length, TEXT.words.dropped, { names: listed(named, 4) });
 }
 
 /** A sentence about optimality, and about belief propagation on the final model. */
 function trustWords({ kkt, bp_restart_gap: gap }, objective) {
-  const fitted = `Weights are optimal up to ${format(kkt)} (KKT residual)`;
+  const fitted = fill(TEXT.words.optimal, { kkt: format(kkt) });
   if (gap === null || gap === undefined) return `${fitted}.`;
-  if (gap <= 0.01) return `${fitted}; restarted belief propagation converges to the same beliefs (gap ${format(gap)}).`;
-  return objective === "pseudo-likelihood"
-    ? `${fitted}. Belief propagation on this model is off by up to ${format(gap)}: use exact inference for this model. The fit is not affected.`
-    : `${fitted}. Caution: restarted belief propagation converges to other beliefs (gap ${format(gap)}): an unstable fixed point.`;
+  const verdict = gap <= 0.01 ? "same" : objective === "pseudo-likelihood" ? "off" : "unstable";
+  return fitted + fill(TEXT.words[verdict], { gap: format(gap) });
 }

@@ -1,4 +1,5 @@
 // Helpers every panel uses: numbers as text, elements, colours, and a canvas that follows its box.
+// TEXT, the texts of the view by part, is defined before this script; see assets.py.
 
 export const clamp = (x, low, high) => Math.min(high, Math.max(low, x));
 export const lerp = (a, b, f) => a + (b - a) * f;
@@ -71,8 +72,15 @@ export const decimals = (x, digits = 3) => (isMissing(x) ? "–" : x.toLocaleStr
 export const integer = (x) => (x === null || x === undefined ? "–" : Math.round(x).toLocaleString("en"));
 export const plural = (n, one, many = `${one}s`) => `${integer(n)} ${n === 1 ? one : many}`;
 
+/** A text of the catalogue, in parts: values in place of `{name}`, which may be nodes. */
+export const textParts = (text, values) => text.split(/\{(\w+)\}/).map((part, k) => (k % 2 ? values[part] : part)).flat();
+export const fill = (text, values) => textParts(text, values).join("");
+/** Of a text for one and a text for several, the one for n, with n in place of `{n}`. */
+export const counted = (n, [one, many], values = {}) => fill(n === 1 ? one : many, { n: integer(n), ...values });
+
 /** The first of some words, and how many more there are. */
-export const listed = (words, most, mark = ", ") => words.slice(0, most).join(mark) + (words.length > most ? ` and ${words.length - most} more` : "");
+export const listed = (words, most, mark = ", ") => (words.length > most
+  ? fill(TEXT.lists.more, { names: words.slice(0, most).join(mark), count: words.length - most }) : words.join(mark));
 
 export function percent(part, whole) {
   if (!whole) return "0\u00a0%";

@@ -1,6 +1,6 @@
 // Search for a node of a graph by its name: a box over the picture.
 
-import { button, h, icon, integer } from "./core.js";
+import { button, fill, h, icon, integer } from "./core.js";
 import { turned } from "./keys.js";
 
 export class Find {
@@ -9,11 +9,11 @@ export class Find {
 
   constructor(graph) {
     this.graph = graph;
-    this.input = h("input", { type: "search", "aria-label": "Name of a node", placeholder: "Name of a node", autocomplete: "off", spellcheck: "false",
+    this.input = h("input", { type: "search", "aria-label": TEXT.find.name, placeholder: TEXT.find.name, autocomplete: "off", spellcheck: "false",
       input: () => this.search(), keydown: (event) => this.press(event) });
     this.words = h("span", { role: "status" });
-    this.element = h("div", { class: "gv-find", role: "search", hidden: true }, this.input, this.words, button("Close the search", icon("close"), () => this.close()));
-    this.button = button("Find a node by name", icon("find"), () => (this.element.hidden ? this.open() : this.close()), { "aria-expanded": "false", title: "Find a node by name (f)" });
+    this.element = h("div", { class: "gv-find", role: "search", hidden: true }, this.input, this.words, button(TEXT.find.close, icon("close"), () => this.close()));
+    this.button = button(TEXT.find.title, icon("find"), () => (this.element.hidden ? this.open() : this.close()), { "aria-expanded": "false", title: `${TEXT.find.title} (f)` });
   }
 
   open() {
@@ -36,7 +36,7 @@ export class Find {
     const distance = (i) => (names[i] === text ? 0 : names[i].startsWith(text) ? 1 : 2);
     this.found = text ? [...names.keys()].filter((i) => names[i].includes(text)).sort((a, b) => distance(a) - distance(b) || a - b) : [];
     this.place = -1;
-    this.words.textContent = !text ? "" : this.found.length ? `${integer(this.found.length)} found; press Enter` : "No name contains this.";
+    this.words.textContent = !text ? "" : this.found.length ? fill(TEXT.find.found, { count: integer(this.found.length) }) : TEXT.find.none;
   }
 
   press(event) {
@@ -52,7 +52,7 @@ export class Find {
   turn(step) {
     if (this.found.length === 0) return;
     this.place = turned(this.place, step, this.found.length);
-    this.words.textContent = `${integer(this.place + 1)} of ${integer(this.found.length)}`;
+    this.words.textContent = fill(TEXT.find.place, { place: integer(this.place + 1), count: integer(this.found.length) });
     this.graph.find(this.found[this.place]);
   }
 }

@@ -1,6 +1,6 @@
 // Graph on a canvas: places of the nodes, camera, pointer, keys and tooltip, and a scene of layers.
 
-import { button, clamp, css, h, icon, integer, isolated, lerp, Picture, shorten, writeOver } from "./core.js";
+import { button, clamp, css, fill, h, icon, integer, isolated, lerp, Picture, shorten, writeOver } from "./core.js";
 import { Find } from "./find.js";
 import { attachGestures } from "./gestures.js";
 import { turned } from "./keys.js";
@@ -122,11 +122,11 @@ export class Graph extends Picture {
 
   /** Buttons that zoom, and the one that saves the picture under a name. */
   tools(name) {
-    return h("div", { class: "gv-zoom", role: "group", "aria-label": "Zoom and search" },
+    return h("div", { class: "gv-zoom", role: "group", "aria-label": TEXT.picture.tools },
       this.search.button,
-      button("Zoom in", icon("plus"), () => this.zoomBy(1.4)),
-      button("Zoom out", icon("minus"), () => this.zoomBy(1 / 1.4)),
-      button("Show the whole graph", icon("fit"), () => this.resetCamera()), saveButton(this.app, name));
+      button(TEXT.picture.zoom_in, icon("plus"), () => this.zoomBy(1.4)),
+      button(TEXT.picture.zoom_out, icon("minus"), () => this.zoomBy(1 / 1.4)),
+      button(TEXT.picture.whole, icon("fit"), () => this.resetCamera()), saveButton(this.app, name));
   }
 
   destroy() {
@@ -344,7 +344,7 @@ export class Graph extends Picture {
 
   /** Write which edges are not drawn. */
   writeThinned() {
-    const text = this.thinned.length ? `Only ${this.thinned.join(" and ")} in sight are drawn; zoom in to see more.` : "";
+    const text = this.thinned.length ? fill(TEXT.picture.thinned, { edges: this.thinned.join(` ${TEXT.lists.and} `) }) : "";
     if (this.thinNote.textContent === text) return;
     this.thinNote.textContent = text;
     this.thinNote.hidden = !text;

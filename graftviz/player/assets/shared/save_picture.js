@@ -13,7 +13,7 @@ const SAVE_PLACE = /^(--|inset|margin|position|left|right|top|bottom)/; // style
 /** Button that saves the drawing of its card; `legend()` returns entries of a legend outside it, as [sample, words]. */
 export function saveButton(app, name, legend = () => []) {
   const save = () => savePicture(app, node.closest(".gv-card, .gv-saved"), name, legend());
-  const node = button("Save this picture (PNG)", icon("save"), save, { class: "gv-save" });
+  const node = button(TEXT.picture.save, icon("save"), save, { class: "gv-save" });
   return node;
 }
 

@@ -1,6 +1,6 @@
 // View of steps: the playhead and its movement.
 
-import { clamp, h, plural, remembered } from "./core.js";
+import { clamp, counted, h, remembered, textParts } from "./core.js";
 import { Requests } from "./requests.js";
 import { View } from "./view.js";
 
@@ -101,14 +101,15 @@ export class StepView extends View {
   /** The shown place for the playback bar: the words around it, and the state in a second line. */
   placeWords() {
     const { log, shown } = this;
-    const state = [plural(log.edgesAt(shown), "edge"), this.stateWords()].filter(Boolean).join(" · ");
-    return { before: "step ", now: String(shown), after: ` of ${log.last === null ? `${log.ready}+` : log.last}`, state };
+    const state = [counted(log.edgesAt(shown), TEXT.units.edges), this.stateWords()].filter(Boolean).join(" · ");
+    const [before, now, of, last] = textParts(TEXT.steps.place, { step: String(shown), last: log.last ?? `${log.ready}+` });
+    return { before, now, after: of + last, state };
   }
 
   /** The state of the run at the shown step. */
   stateWords() {
-    if (this.isAtEnd) return "finished";
-    return this.shown >= this.log.ready ? "learning…" : "";
+    if (this.isAtEnd) return TEXT.steps.finished;
+    return this.shown >= this.log.ready ? TEXT.steps.learning : "";
   }
 
   /** Something other than the moving playhead changed. */

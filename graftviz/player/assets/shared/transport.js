@@ -4,34 +4,33 @@ import { approach, button, clamp, h, icon, remembered, replaceChildren } from ".
 import { KeysHelp } from "./keys_help.js";
 
 const SPEEDS = [0.5, 1, 2, 4, 8, 16, 32].map((speed) => [speed, `${speed} /s`]);
-const WORDS = { start: "To the start", back: "Step back", next: "Step forward", track: "Step", speed: "Speed in steps per second" };
 
 /**
  * The playback bar. Options: the `keys` of the view (see KeysHelp), other `words`, other `speeds`
  * ([[speed, text], …]), `more` controls, and a `scale`, the place of a share of the timeline and back, {valueAt, share}; without it, places are steps.
  */
 export class Transport {
-  constructor(app, { keys = [], words = WORDS, speeds = SPEEDS, more = [], scale = null } = {}) {
+  constructor(app, { keys = [], words = TEXT.transport, speeds = SPEEDS, more = [], scale = null } = {}) {
     this.app = app;
     this.scale = scale;
     this.extent = 1; // steps the timeline spans, eased while the end is open
     this.dragging = false;
     const act = (label, name, key, run) => button(label, icon(name), run, { title: `${label} (${key})` });
-    this.toStart = act(words.start, "start", "Home", () => app.seek(0));
+    this.toStart = act(words.start, "start", TEXT.keys.home, () => app.seek(0));
     this.back = act(words.back, "back", "←", () => app.stepBy(-1));
-    this.play = act("Play", "play", "space", () => app.toggle());
+    this.play = act(TEXT.transport.play, "play", TEXT.keys.space, () => app.toggle());
     this.play.classList.add("gv-play");
     this.next = act(words.next, "next", "→", () => app.stepBy(1));
-    this.toEnd = act("To the end", "end", "End", () => app.seek(Infinity));
+    this.toEnd = act(TEXT.transport.end, "end", TEXT.keys.end, () => app.seek(Infinity));
     this.buffered = h("i", { class: "gv-buffered" });
     this.filled = h("i", { class: "gv-filled" });
-    this.mark = h("i", { class: "gv-branch-mark", hidden: true, title: "This run branches off here" });
+    this.mark = h("i", { class: "gv-branch-mark", hidden: true, title: TEXT.transport.branch_mark });
     this.thumb = h("i", { class: "gv-thumb" });
     this.track = h("div", { class: "gv-track", role: "slider", tabindex: "0", "aria-label": words.track, "aria-valuemin": "0" },
       h("i", { class: "gv-rail" }), this.buffered, this.filled, this.mark, this.thumb);
     this.text = h("span", { class: "gv-position" });
     this.help = new KeysHelp(keys);
-    this.element = h("div", { class: "gv-transport", role: "group", "aria-label": "Playback" },
+    this.element = h("div", { class: "gv-transport", role: "group", "aria-label": TEXT.transport.playback },
       h("div", { class: "gv-buttons" }, this.toStart, this.back, this.play, this.next, this.toEnd),
       this.track, this.text, more, this.controls(words.speed, speeds), this.help.dialog);
     this.listen();
@@ -41,8 +40,8 @@ export class Transport {
   controls(label, speeds) {
     const { app } = this;
     this.branch = app.callbacks.branch
-      ? h("button", { type: "button", class: "gv-branch", title: "Continue from this step with other options",
-        click: () => app.branchHere() }, icon("branch"), "Branch here") : null;
+      ? h("button", { type: "button", class: "gv-branch", title: TEXT.transport.branch_title,
+        click: () => app.branchHere() }, icon("branch"), TEXT.transport.branch) : null;
     this.speed = h("select", { "aria-label": label, change: () => this.chooseSpeed() },
       speeds.map(([value, text]) => h("option", { value }, text)));
     const chosen = remembered.get(app.speedKey, app.speed);
@@ -156,12 +155,12 @@ export class Transport {
   /** Show whether it plays, and which buttons have no effect. */
   describeButtons() {
     const { log, shown, playing, isAtEnd } = this.app;
-    const label = playing ? "Pause" : "Play";
+    const label = TEXT.transport[playing ? "pause" : "play"];
     if (this.playing !== playing) {
       this.playing = playing;
       this.play.replaceChildren(icon(playing ? "pause" : "play"));
       this.play.setAttribute("aria-label", label);
-      this.play.title = `${label} (space)`;
+      this.play.title = `${label} (${TEXT.keys.space})`;
     }
     const disable = (isOff, ...buttons) => buttons.forEach((node) => node.setAttribute("aria-disabled", String(isOff)));
     disable(shown === 0, this.toStart, this.back);
