@@ -21,8 +21,8 @@ class Complexity:
     Attributes
     ----------
     measure : str
-        "treewidth", "bp-sweeps", "trbp-sweeps", "seconds", "circuit-size" or
-        "approximation-error".
+        "treewidth", "bp-sweeps", "trbp-sweeps", "seconds", "circuit-size",
+        "approximation-error", "query-operations" or "query-seconds".
     value : float
         R of the model after this step; at most `bound`.
     bound : float

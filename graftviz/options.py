@@ -11,7 +11,7 @@ import math
 import numbers
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
@@ -20,7 +20,7 @@ import numpy as np
 from graftviz.errors import InputError
 from graftviz.wording import quoted
 
-Kind = Literal["int", "float", "bool", "choice"]
+Kind = Literal["int", "float", "bool", "choice", "text"]
 _SPEC = "graftviz.option"
 _TRUE = frozenset({"true", "yes", "on", "1"})
 _FALSE = frozenset({"false", "no", "off", "0"})
@@ -33,7 +33,7 @@ class OptionSpec(NamedTuple):
     ----------
     name : str
         Field name; also the URL key and the command-line key.
-    kind : {"int", "float", "bool", "choice"}
+    kind : {"int", "float", "bool", "choice", "text"}
     default : object
         ``None`` means automatic; see `none_means`.
     help : str
@@ -54,6 +54,8 @@ class OptionSpec(NamedTuple):
         Meaning of ``None``; empty if ``None`` is not allowed.
     advanced : bool
         Whether the control is shown under "Advanced".
+    text : callable or None
+        For kind "text" only: return a value as text; raise :class:`InputError` for others.
     """
 
     name: str
@@ -69,6 +71,7 @@ class OptionSpec(NamedTuple):
     none_means: str = ""
     advanced: bool = False
     titles: tuple[str, ...] = ()
+    text: Callable[[Any], str] | None = None
 
     def title_of(self, choice: Any) -> Any:
         """Return the name of a choice on the screen."""
@@ -93,6 +96,7 @@ def option(
     scale: Literal["linear", "log"] = "linear",
     none_means: str = "",
     advanced: bool = False,
+    text: Callable[[Any], str] | None = None,
 ) -> Any:
     """Declare one option as a dataclass field; the arguments are those of :class:`OptionSpec`."""
     spec = OptionSpec(
@@ -109,6 +113,7 @@ def option(
         none_means=none_means,
         advanced=advanced,
         titles=titles,
+        text=text,
     )
     return dataclasses.field(default=default, metadata={_SPEC: spec})
 
@@ -132,7 +137,7 @@ def _specs_of(cls: Any) -> tuple[OptionSpec, ...]:
     for field in dataclasses.fields(cls):
         spec = field.metadata.get(_SPEC)
         if spec is not None:
-            kind = _kind_of(hints[field.name], spec.choices)
+            kind = "text" if spec.text else _kind_of(hints[field.name], spec.choices)
             label = spec.label or field.name.replace("_", " ")
             specs.append(spec._replace(name=field.name, kind=kind, label=label))
     return tuple(specs)
@@ -149,7 +154,7 @@ def attributes(owner: Any, *names: str) -> dict[str, Any]:
 
 
 def normalise_options(instance: Any) -> None:
-    """Check all options of a frozen instance, and replace numpy scalars by Python scalars.
+    """Check all options of a frozen instance; replace numpy scalars, and write texts uniformly.
 
     Raises
     ------
@@ -157,8 +162,11 @@ def normalise_options(instance: Any) -> None:
         For the first invalid value.
     """
     check_options(instance)
-    for name, value in option_values(instance).items():
-        object.__setattr__(instance, name, plain_value(value))
+    for spec in option_specs(instance):
+        value = plain_value(getattr(instance, spec.name))
+        if spec.text is not None and value is not None:
+            value = spec.text(value) or None
+        object.__setattr__(instance, spec.name, value)
 
 
 def check_options(instance: Any) -> None:
@@ -231,7 +239,7 @@ def _parse_value(spec: OptionSpec, text: str) -> Any:
     plain = text.strip()
     if spec.optional and plain.lower() in {"", "none", "auto"} - set(spec.choices):
         return None
-    if spec.kind == "choice":
+    if spec.kind in ("choice", "text"):
         return plain
     if spec.kind == "bool":
         if plain.lower() in _TRUE | _FALSE:
@@ -249,6 +257,9 @@ def _check_value(spec: OptionSpec, value: Any) -> None:
         if spec.optional:
             return
         raise InputError(f"Option {spec.name} needs a value.")
+    if spec.text is not None:
+        spec.text(value)
+        return
     if spec.kind == "choice":
         if not isinstance(value, str) or value not in spec.choices:
             choices = ", ".join(spec.choices)

@@ -15,6 +15,7 @@ from graftviz.errors import InputError
 from graftviz.inference import infer
 from graftviz.inference.cost import exact_operations, inference_cost
 from graftviz.inference.exact import JunctionTree, plan_elimination
+from graftviz.inference.queries import Query
 from graftviz.learners.nodewise_l1 import NodewiseL1
 from graftviz.metrics import ncmll, negative_log_pseudo_likelihood, nll
 from graftviz.model import PairwiseMRF
@@ -65,6 +66,8 @@ BOUNDS: Mapping[str, Bounds] = {
     "seconds": Bounds(0.01, 0.0005, 1.0, (0.002, 0.005, 0.01, 0.02), method="trbp"),
     "circuit-size": Bounds(500.0, 50.0, 50_000.0, (100.0, 200.0, 500.0, 1000.0, 2000.0, 5000.0)),
     "approximation-error": Bounds(0.1, 0.001, 10.0, (0.01, 0.05, 0.2, 0.5), method="trbp"),
+    "query-operations": Bounds(20_000.0, 50.0, 5_000_000.0, (5e3, 1e4, 2e4, 5e4, 1e5, 2e5)),
+    "query-seconds": Bounds(0.002, 0.00005, 1.0, (0.0005, 0.001, 0.002, 0.005)),
 }
 
 
@@ -82,9 +85,9 @@ class TradeOff(NamedTuple):
     nll, ncmll, nlpl : float
         Metrics on the rows in nats per row; see :mod:`graftviz.metrics`.
     seconds : float
-        Processor time of all marginals of one and two variables.
+        Processor time of the queries; by default of all marginals of one and two variables.
     operations : int
-        Number of operations for the same marginals.
+        Number of operations for the same queries.
     method : str
         Inference method whose cost is measured.
     log_partition, bound_on_log_partition : float
@@ -112,9 +115,16 @@ class TradeOff(NamedTuple):
 
 
 def measuring(
-    model: PairwiseMRF, rows: DiscreteTable, family: Family, setting: float, method: str = "exact"
+    model: PairwiseMRF,
+    rows: DiscreteTable,
+    family: Family,
+    setting: float,
+    method: str = "exact",
+    queries: Sequence[Query] | None = None,
 ) -> Iterator[TradeOff | None]:
     """Measure a model in parts: yield None between the parts and the result at the end.
+
+    Its cost is that of `queries`; default: all marginals of one and of two variables.
 
     Raises
     ------
@@ -136,7 +146,7 @@ def measuring(
     log_partition = JunctionTree(model, max_memory=MOST_BYTES).log_partition
     upper = infer(model, "trbp").log_partition
     yield None
-    cost = inference_cost(model, method, repeats=_REPEATS, max_memory=MOST_BYTES)
+    cost = inference_cost(model, method, repeats=_REPEATS, max_memory=MOST_BYTES, queries=queries)
     yield TradeOff(
         family=family,
         setting=float(setting),
@@ -167,11 +177,12 @@ def measuring_path(
     lam2: float = 0.0,
     method: str = "exact",
     truth: PairwiseMRF | None = None,
+    queries: Sequence[Query] | None = None,
 ) -> Iterator[MeasuredPath]:
     """Measure the true model if it is known, then every model along the λ path of nodewise ℓ₁."""
     points: tuple[TradeOff, ...] = ()
     if truth is not None:
-        for point in measuring(truth, rows, "truth", 0.0, method):
+        for point in measuring(truth, rows, "truth", 0.0, method, queries):
             points = points if point is None else (point,)
             yield MeasuredPath(points)
     run = Run(train, NodewiseL1(lam=LAST_LAM, path=PATH_LENGTH, lam2=lam2), seed=0)
@@ -181,7 +192,7 @@ def measuring_path(
         assert step.test is not None  # the learner compares with λ
         lam = step.test.lam
         try:
-            for point in measuring(step.model(), rows, "l1", lam, method):
+            for point in measuring(step.model(), rows, "l1", lam, method, queries):
                 points = points if point is None else (*points, point)
                 yield MeasuredPath(points)
         except InputError as error:

@@ -27,7 +27,9 @@ from graftviz.complexity import junction_tree_of
 from graftviz.fitting.likelihood_fit import LikelihoodFit, Targets
 from graftviz.fitting.moment_matching import match_moments
 from graftviz.formats.result_json import result_json
+from graftviz.inference.cost import inference_cost
 from graftviz.inference.exact.elimination import eliminated, greedy_elimination, neighbour_lists
+from graftviz.inference.queries import answered
 from graftviz.narrative import outcome_words, step_words, why_not
 from graftviz.search.feasibility import is_too_dense, keeps_width
 from graftviz.search.pair_gradients import independent_gradients, update_gradients
@@ -39,6 +41,8 @@ MEASURES = {
     "trbp-sweeps": 11.0,
     "approximation-error": 2e-3,
     "seconds": 30.0,
+    "query-operations": 900.0,
+    "query-seconds": 30.0,
 }
 
 
@@ -76,6 +80,8 @@ def test_no_step_passes_its_bound(measure):
             found = infer(model, method, tolerance=1e-6, max_sweeps=int(known.bound))
             assert found.converged
             assert found.sweeps == known.value
+        elif measure == "query-operations":
+            assert inference_cost(model).operations <= known.bound
         elif measure == "approximation-error":
             gap = infer(model, "trbp").log_partition - infer(model, "exact").log_partition
             assert abs(gap) == pytest.approx(known.value, abs=1e-12)
@@ -101,6 +107,55 @@ def test_what_was_refused_after_a_fit_is_undone():
     for i, j in run.outcome.model().edges.tolist():
         fit.add_edge(i, j, greedy_elimination(np.vstack([fit.edges, [[i, j]]]), fit.cardinalities))
     assert fit.fit(1e-10).objective == pytest.approx(run.outcome.objective, abs=1e-9)
+
+
+@pytest.mark.parametrize("inference", ["exact", "bp"])
+def test_only_the_given_queries_are_bounded(inference):
+    """Edges elsewhere are free, so the part that no query reaches grows as without a bound."""
+    table = scale_free_table(8, 3, 1000)
+    queries = [((0, "x1"), {"x2": 1}), (["x3"], [])]
+    learner = BoundedInference(
+        "query-operations", bound=150, queries=queries, inference=inference, max_edges=14
+    )
+    assert learner.queries == "#0+x1|x2=#1; x3"
+    run = drain(table, learner)
+    asked = learner.resolved_queries(table)
+    for step in run.steps:
+        model = step.model()
+        known = step.complexity
+        answers = [
+            answered(model, query, inference, order=known.order if inference == "exact" else None)
+            for query in asked
+        ]
+        assert sum(answer.operations for answer in answers) == known.value <= 150
+    assert run.steps[-1].complexity.infeasible
+    free = drain(table, BoundedInference("query-operations", bound=1e6, max_edges=14))
+    assert {edge[:2] for step in run.steps for edge in step.activated} != {
+        edge[:2] for step in free.steps for edge in step.activated
+    }
+
+
+def test_queries_that_do_not_fit_are_refused():
+    table = small_table()
+    cases = {
+        "x9": "no variable",
+        "x0|x1=blue": "no state of 'x1'",
+        "x0|x0": "twice",
+        "x0+x0": "twice",
+        "|x1": "no variable",
+        " ; ": "",
+    }
+    for text, words in cases.items():
+        learner = BoundedInference("query-operations", queries=text)
+        if words:
+            with pytest.raises(InputError, match=words):
+                learner.check(table)
+        else:
+            assert learner.queries is None
+    with pytest.raises(InputError, match="does not use them"):
+        BoundedInference(queries="x0").check(table)
+    with pytest.raises(InputError, match="list of pairs"):
+        BoundedInference("query-seconds", queries=[3])
 
 
 # The choice.

@@ -41,6 +41,8 @@ def values_of(spec) -> st.SearchStrategy[Any]:
     """All legal values of an option."""
     if spec.kind == "choice":
         values = st.sampled_from(spec.choices)
+    elif spec.kind == "text":
+        values = st.sampled_from(["x0", "x0+x1|x2=1; x3", "#3|#2=#1"])
     elif spec.kind == "bool":
         values = st.booleans()
     elif spec.kind == "int":

@@ -75,6 +75,8 @@ def _values(spec: OptionSpec) -> str:
         return ", ".join(f"`{choice}`" for choice in spec.choices)
     if spec.kind == "bool":
         return "`true`, `false`"
+    if spec.kind == "text":
+        return "text"
     bounds = [
         ("≥", spec.minimum),
         (">", spec.above),

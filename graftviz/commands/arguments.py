@@ -127,6 +127,7 @@ def add_options(group: argparse._ActionsContainer, cls: type) -> None:
     kinds: dict[str, dict[str, Any]] = {
         "int": {"type": integer, "metavar": "N"},
         "float": {"type": number, "metavar": "X"},
+        "text": {"metavar": "TEXT"},
     }
     for spec in option_specs(cls):
         group.add_argument(

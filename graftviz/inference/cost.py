@@ -1,9 +1,10 @@
-"""Cost of inference on a model: all unconditional marginals of one and of two variables.
+"""Cost of inference on a model: all marginals of one and of two variables, or given queries.
 
-These are the queries by which Das Gupta, Srinivasan, Sharma and Greiner, "Learning Markov networks
-with bounded inference complexity" (2013), measure the cost: P(X_i) of all i and P(X_i, X_j) of all
-pairs, edges or not. One run of inference computes the marginals of all nodes and edges. For other
-pairs in one component it computes P(X_j | X_i = a) of all j, one run for each state a of X_i.
+The former are the queries by which Das Gupta, Srinivasan, Sharma and Greiner, "Learning Markov
+networks with bounded inference complexity" (2013), measure the cost: P(X_i) of all i and
+P(X_i, X_j) of all pairs, edges or not. One run of inference computes the marginals of all nodes and
+edges. For other pairs in one component it computes P(X_j | X_i = a) of all j, one run for each
+state a of X_i.
 
 Time is the processor time of this thread, so that other load on the machine has little effect; it
 still differs between runs and between machines. The number of operations, which counts the entries
@@ -15,17 +16,16 @@ from __future__ import annotations
 import functools
 import statistics
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from graftviz.errors import InputError
 from graftviz.inference import METHODS
 from graftviz.inference.beliefs import Beliefs
 from graftviz.inference.evidence import conditioned
+from graftviz.inference.exact.elimination import neighbour_lists
 from graftviz.inference.exact.junction_tree import JunctionTree
 from graftviz.inference.exact.plan import (
     EliminationPlan,
@@ -33,11 +33,11 @@ from graftviz.inference.exact.plan import (
     refuse_if_too_large,
 )
 from graftviz.inference.exact.repeated import RepeatedTree
+from graftviz.inference.queries import PASSES, Query, answered, component_numbers
 from graftviz.inference.settings import InferenceSettings
 from graftviz.model import PairwiseMRF
 
 _ENOUGH_SECONDS = 2.0  # measurements are not repeated beyond this total
-_PASSES = 2  # upward and downward
 
 
 class AllMarginals(NamedTuple):
@@ -67,7 +67,7 @@ class AllMarginals(NamedTuple):
 
 
 class InferenceCost(NamedTuple):
-    """Cost of all unconditional marginals of one and two variables.
+    """Cost of all unconditional marginals of one and two variables, or of given queries.
 
     Attributes
     ----------
@@ -123,9 +123,14 @@ def all_marginals(
 
 
 def inference_cost(
-    model: PairwiseMRF, method: str = "exact", *, repeats: int = 3, max_memory: int | None = None
+    model: PairwiseMRF,
+    method: str = "exact",
+    *,
+    repeats: int = 3,
+    max_memory: int | None = None,
+    queries: Sequence[Query] | None = None,
 ) -> InferenceCost:
-    """Measure the cost of :func:`all_marginals`.
+    """Measure the cost of :func:`all_marginals`, or of the answers to given queries.
 
     Parameters
     ----------
@@ -135,6 +140,8 @@ def inference_cost(
         Number of measurements, whose median is returned; fewer are made when they take long.
     max_memory : int, optional
         Bytes that tables may take.
+    queries : sequence of Query, optional
+        Each is answered separately; see :mod:`graftviz.inference.queries`. Default: all marginals.
 
     Raises
     ------
@@ -151,10 +158,30 @@ def inference_cost(
     spent: list[float] = []
     while len(spent) < repeats and sum(spent) < _ENOUGH_SECONDS:
         before = time.thread_time()
-        found = all_marginals(model, method, max_memory=max_memory, plan=plan)
+        counted = _count(model, method, max_memory, plan, queries)
         spent.append(time.thread_time() - before)
-    seconds = statistics.median(spent)
-    return InferenceCost(method, seconds, found.operations, found.runs, found.converged, len(spent))
+    return InferenceCost(method, statistics.median(spent), *counted, len(spent))
+
+
+def _count(
+    model: PairwiseMRF,
+    method: str,
+    max_memory: int | None,
+    plan: EliminationPlan | None,
+    queries: Sequence[Query] | None,
+) -> tuple[int, int, bool]:
+    """Answer all queries once; return operations, runs, and whether all runs converged."""
+    if queries is None:
+        found = all_marginals(model, method, max_memory=max_memory, plan=plan)
+        return found.operations, found.runs, found.converged
+    settings = InferenceSettings(max_memory=max_memory)
+    order = None if plan is None else plan.order
+    answers = [answered(model, query, method, settings, order) for query in queries]
+    return (
+        sum(answer.operations for answer in answers),
+        sum(answer.runs for answer in answers),
+        all(answer.converged for answer in answers),
+    )
 
 
 def inference_seconds(model: PairwiseMRF, method: str = "exact", *, repeats: int = 3) -> float:
@@ -164,31 +191,36 @@ def inference_seconds(model: PairwiseMRF, method: str = "exact", *, repeats: int
 
 def exact_operations(model: PairwiseMRF, plan: EliminationPlan) -> int:
     """Return an upper bound on the operations of exact inference along a plan."""
-    states = int(model.cardinalities[_conditioning_variables(model)].sum())
-    return _PASSES * plan.total_entries * (1 + states)
+    return marginal_operations(model.edges, model.cardinalities, plan.total_entries)
 
 
-def _conditioning_variables(model: PairwiseMRF) -> np.ndarray:
+def marginal_operations(edges: np.ndarray, cardinalities: np.ndarray, entries: float) -> int:
+    """Return the operations of all marginals by exact inference.
+
+    Parameters
+    ----------
+    edges : int64 array, shape (m, 2)
+    cardinalities : int64 array, shape (n,)
+    entries : float
+        Entries of all cliques.
+    """
+    states = int(cardinalities[_conditioning_variables(len(cardinalities), edges)].sum())
+    return PASSES * int(entries) * (1 + states)
+
+
+def _conditioning_variables(n: int, edges: np.ndarray) -> np.ndarray:
     """Return the variables to condition on in order to compute the marginals of all pairs.
 
     These have a later variable in their component that is no neighbour.
     """
-    component = _components(model)
-    starts, neighbours, _ = model.incidence
+    component = component_numbers(n, edges)
+    starts, neighbours = neighbour_lists(n, edges)
     variables = []
-    for i in range(model.n_variables - 1):
+    for i in range(n - 1):
         later = neighbours[starts[i] : starts[i + 1]] > i
         if np.count_nonzero(component[i + 1 :] == component[i]) > np.count_nonzero(later):
             variables.append(i)
     return np.array(variables, dtype=np.int64)
-
-
-def _components(model: PairwiseMRF) -> np.ndarray:
-    """Return the number of the connected component of every variable."""
-    n, (starts, neighbours, _) = model.n_variables, model.incidence
-    adjacency = csr_array((np.ones(len(neighbours)), neighbours, starts), shape=(n, n))
-    component: np.ndarray = connected_components(adjacency, directed=False)[1]
-    return component
 
 
 def _by_trees(
@@ -212,7 +244,7 @@ def _by_trees(
         return tree.marginals(forbidden)[0]
 
     node, pair, runs = _all_pairs(model, beliefs, conditional_marginals)
-    operations = _PASSES * plan.total_entries * (1 + runs)
+    operations = PASSES * plan.total_entries * (1 + runs)
     return AllMarginals(node, pair, first.log_partition, operations, 1 + runs, True)
 
 
@@ -258,7 +290,7 @@ def _all_pairs(
         pair[offsets[i] : offsets[i + 1], : offsets[i + 1]] = 0.0
     observed = [
         (i, state)
-        for i in _conditioning_variables(model).tolist()
+        for i in _conditioning_variables(model.n_variables, model.edges).tolist()
         for state in np.flatnonzero(first.node[i] > 0.0).tolist()
     ]
     rows: Iterable[np.ndarray] = conditional_marginals(observed) if observed else []

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from graftviz.inference import infer
+from graftviz.inference.cost import inference_cost, marginal_operations
 from graftviz.inference.exact.elimination import (
     MIN_FILL,
     MIN_WEIGHT,
@@ -23,6 +24,7 @@ from graftviz.inference.exact.elimination import (
     eliminated,
     greedy_elimination,
 )
+from graftviz.inference.queries import Query, query_operations
 from graftviz.learners.bounded_model import BoundedModel
 from graftviz.search.feasibility import REFUSED, UNKNOWN, first_feasible
 
@@ -36,6 +38,8 @@ MEASURE_NAMES = {
     "seconds": "time of inference in seconds",
     "circuit-size": "circuit size",
     "approximation-error": "error of the approximate log Z",
+    "query-operations": "number of operations of the queries",
+    "query-seconds": "time of the queries in seconds",
 }
 
 
@@ -130,7 +134,11 @@ class CircuitChoice:
 
     def value(self, model: BoundedModel) -> float:
         """Return R of the current model."""
-        return model.current.elimination.operations(model.cardinalities, model.edges)
+        return self._size(model, model.current.elimination, model.edges)
+
+    def _size(self, model: BoundedModel, found: Elimination, edges: np.ndarray) -> float:
+        """Return R of a graph along an elimination."""
+        return found.operations(model.cardinalities, edges)
 
     def grow(self, model: BoundedModel, pairs: Pairs, ranked: np.ndarray) -> int:
         """Add the first ranked pair that keeps the bound; return its index, or -1 if none does."""
@@ -148,7 +156,7 @@ class CircuitChoice:
             best: Elimination | None = None
             least = np.inf
             for found in self._orders(model, edges, tries_greedy):
-                size = found.operations(model.cardinalities, edges)
+                size = self._size(model, found, edges)
                 if size < least:
                     best, least = found, size
             fits = best is not None and least <= self.bound
@@ -170,6 +178,32 @@ class CircuitChoice:
                     yield found
 
 
+class QueryChoice(CircuitChoice):
+    """Selection under a bound on the operations of exact inference for queries.
+
+    Parameters
+    ----------
+    bound : float
+    needs_exact : bool
+    queries : sequence of Query, optional
+        Default: all marginals of one and of two variables.
+    """
+
+    def __init__(self, bound: float, needs_exact: bool, queries: Sequence[Query] | None) -> None:
+        super().__init__(bound, needs_exact)
+        self._queries = queries
+
+    def _size(self, model: BoundedModel, found: Elimination, edges: np.ndarray) -> float:
+        if self._queries is None:
+            return float(marginal_operations(edges, model.cardinalities, found.entries))
+        return float(
+            sum(
+                query_operations(edges, model.cardinalities, found.order, query)
+                for query in self._queries
+            )
+        )
+
+
 class MeasuredChoice:
     """Selection under a bound on sweeps, seconds or error, which are measured after a fit.
 
@@ -180,11 +214,21 @@ class MeasuredChoice:
     needs_exact : bool
     inference : str
         Method that is timed or compared with exact inference.
+    queries : sequence of Query, optional
+        Default: all marginals of one and of two variables.
     """
 
-    def __init__(self, measure: str, bound: float, needs_exact: bool, inference: str) -> None:
+    def __init__(
+        self,
+        measure: str,
+        bound: float,
+        needs_exact: bool,
+        inference: str,
+        queries: Sequence[Query] | None = None,
+    ) -> None:
         self.bound = bound
         self._measure, self._needs_exact, self._inference = measure, needs_exact, inference
+        self._queries = queries
         self._measured: float | None = None
         self._has_grown = True  # since refused pairs were last checked again
 
@@ -232,12 +276,18 @@ class MeasuredChoice:
     def _cost(self, model: BoundedModel) -> float:
         """Measure R."""
         network = model.model()
+        if self._measure.startswith("query-"):
+            found_cost = inference_cost(
+                network, self._inference, repeats=_TIMINGS, queries=self._queries
+            )
+            by_time = self._measure == "query-seconds"
+            return found_cost.seconds if by_time else float(found_cost.operations)
         if self._measure == "seconds":
             times = []
             for _ in range(_TIMINGS):
-                began = time.perf_counter()
+                began = time.thread_time()
                 infer(network, self._inference)
-                times.append(time.perf_counter() - began)
+                times.append(time.thread_time() - began)
             return statistics.median(times)
         if self._measure == "approximation-error":
             exact = infer(network, "exact").log_partition
@@ -249,4 +299,4 @@ class MeasuredChoice:
         return float(found.sweeps) if found.converged else np.inf
 
 
-Choice = WidthChoice | CircuitChoice | MeasuredChoice
+Choice = WidthChoice | CircuitChoice | QueryChoice | MeasuredChoice

@@ -7,13 +7,16 @@ inference stays within a bound that is chosen in advance.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import ClassVar
+from typing import Any, ClassVar
+
+import numpy as np
 
 from graftviz.costs import CostPart, TableSize
 from graftviz.errors import InputError
+from graftviz.inference.queries import Query, parsed_queries, queries_text
 from graftviz.learners.base import CodeLine, Learner, checked_seed
 from graftviz.learners.bounded_run import BoundedRun
 from graftviz.learners.cost import every_pair
@@ -34,6 +37,8 @@ MEASURES = MappingProxyType(
         "seconds": "inference time",
         "circuit-size": "circuit size",
         "approximation-error": "error of log Z",
+        "query-operations": "operations of the queries",
+        "query-seconds": "time of the queries",
     }
 )
 EXACT_LIMIT = 1 << 17
@@ -60,13 +65,17 @@ class BoundedInference(Learner):
       :meth:`graftviz.inference.exact.elimination.Elimination.operations`.
     - ``bp-sweeps``, ``trbp-sweeps``: sweeps of (tree-reweighted) belief propagation from uniform
       messages until no message changes by a relative 10⁻⁶.
-    - ``seconds``: wall-clock time of inference, the median of three. As it is measured, two runs
+    - ``seconds``: processor time of inference, the median of three. As it is measured, two runs
       with the same seed may differ.
     - ``approximation-error``: |log Z of the approximation − exact log Z|.
+    - ``query-operations``, ``query-seconds``: operations, or processor time, of `inference` for the
+      given `queries`, each answered separately (see :mod:`graftviz.inference.queries`); without
+      any, for all marginals of one and of two variables, as in the paper. With exact inference the
+      operations follow from the graph, along the order that the step reports.
 
-    The last four are measured after a fit: the edge is fitted, R is measured, and the edge is
-    removed again if R exceeds τ. Refused pairs are checked again when no other pair is left, and
-    the run ends when a whole round adds no edge.
+    Sweeps, seconds, errors and the operations of approximate inference are measured after a fit:
+    the edge is fitted, R is measured, and the edge is removed again if R exceeds τ. Refused pairs
+    are checked again when no other pair is left, and the run ends when a whole round adds no edge.
 
     Exact inference is used as long as the cliques of the order have at most `exact_limit` entries
     in total. Beyond that, gradients, weights and the objective come from the inference named by
@@ -121,7 +130,16 @@ class BoundedInference(Learner):
         "τ, the upper bound of R",
         label="Bound τ",
         minimum=0.0,
-        none_means="width 3, 30 sweeps, 0.01 s, 50 operations per state, or an error of 0.1",
+        none_means="width 3, 30 sweeps, 0.01 s, 50 operations per state, or an error of 0.1; for "
+        "operations of queries 50 per query and state, or per pair of states without queries",
+    )
+    queries: str | Sequence[tuple[Any, Any]] | None = option(
+        None,
+        "queries whose work is bounded, such as a+b|c=yes+d; e, for P(a, b | c = yes, d) and P(e); "
+        "evidence without a state has its most frequent one, and #3 is the variable with index 3",
+        label="Queries",
+        none_means="all marginals of one and of two variables",
+        text=queries_text,
     )
     max_edges: int | None = option(
         None,
@@ -137,7 +155,7 @@ class BoundedInference(Learner):
         label="Inference",
         choices=("exact", "bp", "trbp"),
         titles=("exact", "belief propagation", "tree-reweighted belief propagation"),
-        none_means="bp for bp-sweeps, else trbp",
+        none_means="bp for bp-sweeps, exact for queries, else trbp",
         advanced=True,
     )
     lam2: float = option(
@@ -175,16 +193,44 @@ class BoundedInference(Learner):
                 "Exact inference has no error to bound. Use inference=bp or trbp with "
                 "complexity=approximation-error."
             )
+        if self.queries is not None and not self.complexity.startswith("query-"):
+            raise InputError(
+                f"Queries are given, but complexity={self.complexity} does not use them. Use "
+                "complexity=query-operations or query-seconds, or give no queries."
+            )
+        if self.queries is not None:
+            parsed_queries(str(self.queries), table.names, table.labels, lambda _: 0)
+
+    def resolved_queries(self, table: DiscreteTable) -> tuple[Query, ...] | None:
+        """Return the queries by indices of variables and states; None means all marginals.
+
+        Raises
+        ------
+        InputError
+            If a query does not fit the table.
+        """
+        if self.queries is None:
+            return None
+
+        def most_frequent(i: int) -> int:
+            counts = np.zeros(int(table.cardinalities[i]), dtype=np.int64)
+            for part in table.chunks():
+                counts += np.bincount(part.codes[i], minlength=len(counts))
+            return int(counts.argmax())
+
+        return parsed_queries(str(self.queries), table.names, table.labels, most_frequent)
 
     def resolved_inference(self) -> str:
         """Return the inference that is measured, with the automatic value resolved."""
         if self.inference is not None:
             return self.inference
+        if self.complexity.startswith("query-"):
+            return "exact"
         return "bp" if self.complexity == "bp-sweeps" else "trbp"
 
     def for_rehearsal(self) -> Learner:
         """Return the learner without options that require data of a certain size."""
-        return replace(self, bound=None, max_edges=None)
+        return replace(self, bound=None, max_edges=None, queries=None)
 
     def cost(self, size: TableSize, cache_bytes: int, notes: list[str]) -> list[CostPart]:
         """Return the parts of the memory and time of a run."""

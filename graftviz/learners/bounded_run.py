@@ -16,6 +16,7 @@ from graftviz.learners.bounded_choice import (
     CircuitChoice,
     MeasuredChoice,
     Pairs,
+    QueryChoice,
     WidthChoice,
 )
 from graftviz.learners.bounded_model import OBJECTIVES, BoundedModel, ModelOptions
@@ -33,6 +34,7 @@ _BOUNDS = {
     "trbp-sweeps": 30.0,
     "seconds": 0.01,
     "approximation-error": 0.1,
+    "query-seconds": 0.01,
 }
 _GAP_SWEEPS = 200
 
@@ -81,7 +83,14 @@ class BoundedRun(LearnerRun):
         before, self.options = self.options, options
         if any(
             getattr(before, name) != getattr(options, name)
-            for name in ("pseudo_count", "lam2", "inference", "complexity", "exact_limit")
+            for name in (
+                "pseudo_count",
+                "lam2",
+                "inference",
+                "complexity",
+                "exact_limit",
+                "queries",
+            )
         ):
             edges, elimination = self._model.edges, self._model.current.elimination
             with self.clock.work("fitting"):
@@ -178,18 +187,25 @@ class BoundedRun(LearnerRun):
         options = self.options
         measure = options.complexity
         bound = options.bound
+        queries = options.resolved_queries(self._table)
         if bound is None:
-            operations = float(_OPERATIONS * self._table.cardinalities.sum())
-            bound = operations if measure == "circuit-size" else _BOUNDS[measure]
+            states = float(self._table.cardinalities.sum())
+            operations = {
+                "circuit-size": _OPERATIONS * states,
+                "query-operations": _OPERATIONS * states * (len(queries) if queries else states),
+            }
+            bound = operations[measure] if measure in operations else _BOUNDS[measure]
         self._bound = float(bound)
         inference = options.resolved_inference()
-        by_exact = measure == "seconds" and inference == "exact"
+        by_exact = inference == "exact" and (measure == "seconds" or measure.startswith("query-"))
         needs_exact = options.lam2 > 0.0 or measure == "approximation-error" or by_exact
         if measure == "treewidth":
             return WidthChoice(self._bound, needs_exact)
         if measure == "circuit-size":
             return CircuitChoice(self._bound, needs_exact)
-        return MeasuredChoice(measure, self._bound, needs_exact, inference)
+        if measure == "query-operations" and inference == "exact":
+            return QueryChoice(self._bound, needs_exact, queries)
+        return MeasuredChoice(measure, self._bound, needs_exact, inference, queries)
 
     def _grow(self) -> tuple[int, float]:
         """Add the best feasible pair; return its index (-1: none) and its gradient norm."""

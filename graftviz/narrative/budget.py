@@ -23,6 +23,8 @@ _COSTS = {
     "trbp-sweeps": "the number of **sweeps** of tree-reweighted belief propagation",
     "seconds": "its running **time**",
     "approximation-error": "the **error** of an approximate log Z",
+    "query-operations": "the number of operations of the **queries**",
+    "query-seconds": "the processor time of the **queries**",
 }
 
 
@@ -36,7 +38,7 @@ def cost_sentence(measure: str) -> str:
 
 def amount(value: float, measure: str) -> str:
     """Write a complexity or a bound in the unit of its measure."""
-    return seconds_text(value) if measure == "seconds" else f"{value:,.4g}"
+    return seconds_text(value) if measure.endswith("seconds") else f"{value:,.4g}"
 
 
 def seconds_text(seconds: float) -> str:

@@ -22,6 +22,8 @@ WHEN_TO_USE: Mapping[str, Mapping[str, str]] = {
         "trbp-sweeps": "For inference by tree-reweighted belief propagation.",
         "seconds": "Bounds the running time; not reproducible by the seed.",
         "approximation-error": "For accurate approximate inference; small models only.",
+        "query-operations": "For a known set of queries, or all marginals; reproducible.",
+        "query-seconds": "As query-operations, in processor time; not reproducible by the seed.",
     },
     "objective": {
         "bethe": "Sparse graphs with few strong loops; any number of rows.",

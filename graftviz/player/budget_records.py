@@ -98,7 +98,14 @@ def bounded_run(
     progress = BoundedProgress(steps, stop, run.outcome.infeasible)
     yield progress
     try:
-        for point in measuring(model, judged, "bounded", bound, BOUNDS[complexity].method):
+        for point in measuring(
+            model,
+            judged,
+            "bounded",
+            bound,
+            BOUNDS[complexity].method,
+            learner.resolved_queries(train),
+        ):
             yield replace(progress, point=point)
     except InputError as error:
         yield replace(progress, unmeasured=str(error))

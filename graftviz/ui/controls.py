@@ -18,7 +18,7 @@ from graftviz.texts import catalogue, option_texts
 from graftviz.ui.boundary import guarded
 from graftviz.ui.teaching import language
 
-Widget = Literal["toggle", "choice", "radio", "slider", "steps", "number"]
+Widget = Literal["toggle", "choice", "radio", "slider", "steps", "number", "text"]
 OnChange = Callable[[str, Any], None]
 AUTO = "auto"  # the position that leaves an option to its learner
 _SLIDER_MARKS = 20  # a linear slider has about this many positions, at round numbers
@@ -33,8 +33,8 @@ _MORE = "Advanced"  # key of the advanced options
 def widget_for(spec: OptionSpec) -> Widget:
     """Return which kind of control suits an option.
 
-    "steps" is a slider over the numbers 1, 2, 5, 10, 20, …, whose first position is "auto" where
-    the option allows that; "number" a field, empty for "automatic";
+    "text" is a line of text; "steps" is a slider over the numbers 1, 2, 5, 10, 20, …, whose first
+    position is "auto" where the option allows that; "number" a field, empty for "automatic";
     "radio" are buttons, each with a caption on when to use it; if the option is never automatic,
     the caption is shown below a list.
     """
@@ -42,6 +42,8 @@ def widget_for(spec: OptionSpec) -> Widget:
         return "radio" if spec.optional and spec.name in WHEN_TO_USE else "choice"
     if spec.kind == "bool":
         return "choice" if spec.optional else "toggle"
+    if spec.kind == "text":
+        return "text"
     if spec.kind == "float" and spec.scale == "log":
         return "steps"
     if spec.optional or spec.minimum is None or spec.maximum is None:
@@ -182,7 +184,9 @@ def show_option(
     key = f"{prefix}.{spec.name}"
     kind = "slider" if drag else widget_for(spec)
     shown = float(value) if spec.kind == "float" and value is not None else value
-    if shown is None and kind != "number":  # to these None would be nothing chosen
+    if kind == "text":
+        shown = value or ""
+    elif shown is None and kind != "number":  # to these None would be nothing chosen
         shown = AUTO
     follow_value(key, shown)
 
@@ -190,7 +194,7 @@ def show_option(
         chosen = st.session_state[key]
         # A slider that was replaced by one of another range may still report its last value.
         if not (drag and chosen == value):
-            on_change(spec.name, None if chosen == AUTO else chosen)
+            on_change(spec.name, None if chosen in (AUTO, "") else chosen)
 
     common: dict[str, Any] = {
         "label": spec.label,
@@ -234,6 +238,8 @@ def show_option(
             step = 1.0 if spec.kind == "int" else small
             decimals = max(0, -math.floor(math.log10(step)))
             st.slider(**_range(spec, step, f"%.{decimals}f"), **common)
+        case "text":
+            st.text_input(placeholder=spec.none_means or None, **common)
         case "number":
             rule = spec.none_means if automatic is None else _automatic_text(spec, automatic)
             st.number_input(

@@ -11,6 +11,7 @@ import dataclasses
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
@@ -34,6 +35,7 @@ BEST = "best"
 MAX_SEED = 2**32 - 1
 MAX_STEP = 10**9
 _MAX_TEXT = 60  # characters of a value; longer ones are refused before they are read
+_MAX_LINE = 1000  # of an option that is a text
 _PART = "graftviz.part"
 T = TypeVar("T")
 _FINGERPRINT = re.compile(r"[0-9a-f]{16,64}")
@@ -94,6 +96,7 @@ class LinkReader:
     ) -> None:
         self.left: dict[str, str] = {}
         self.complaints: list[str] = []
+        longest = {**dict.fromkeys(_text_options(), _MAX_LINE), **longest}
         for name, text in query.items():
             if len(text) > longest.get(name, _MAX_TEXT):
                 self.complaints.append(f"The value of {quoted(name)} is too long; ignored.")
@@ -163,6 +166,13 @@ class LinkReader:
         """Return all sentences, with one about each parameter that was not taken."""
         unknown = [f"Unknown setting {quoted(name)}; ignored." for name in self.left]
         return (*self.complaints, *unknown)
+
+
+@cache
+def _text_options() -> tuple[str, ...]:
+    """Return the names of all learners' options that are texts."""
+    classes = map(learner_class, learner_names())
+    return tuple(s.name for cls in classes for s in option_specs(cls) if s.kind == "text")
 
 
 def parse_options_of(cls: type, query: Mapping[str, str]) -> tuple[dict[str, Any], tuple[str, ...]]:

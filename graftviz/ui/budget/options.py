@@ -12,9 +12,13 @@ from graftviz.tradeoff import BOUNDS, COSTS, QUALITIES
 from graftviz.ui.url_state import seed_option, step_option
 
 _SAMPLES = ("survey", "random-30", "karate")
-_RUN = ("data", "complexity", "bound", "lam2", "seed")  # what decides a run
+_RUN = ("data", "complexity", "bound", "queries", "lam2", "seed")  # what decides a run
 PLACES = ("step",)  # written into the address by the browser
-RESETS = {**dict.fromkeys(_RUN, ("step",)), "complexity": ("step", "bound")}
+RESETS = {
+    **dict.fromkeys(_RUN, ("step",)),
+    "data": ("step", "queries"),
+    "complexity": ("step", "bound", "queries"),
+}
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,7 @@ class BudgetOptions:
     )
     complexity: str = option_of(BoundedInference, "complexity")
     bound: float | None = option_of(BoundedInference, "bound")
+    queries: str | None = option_of(BoundedInference, "queries")
     lam2: float = option_of(BoundedInference, "lam2")
     seed: int = seed_option("random seed of the network and its rows, or of the held-out rows")
     quality: str = option(
@@ -42,8 +47,8 @@ class BudgetOptions:
     )
     cost: str = option(
         "operations",
-        "cost of all marginals of one and of two variables: seconds on this server, or number of "
-        "operations",
+        "cost of the queries (by default all marginals of one and of two variables): processor "
+        "seconds on this server, or number of operations",
         label="Cost",
         choices=COSTS,
     )

@@ -27,6 +27,8 @@ def show_choices(state: BudgetState) -> None:
     value = int(options.tau) if slider.kind == "int" else options.tau
     # One slider per measure, because their ranges differ.
     show_option(slider, value, state.choose, prefix=f"{_PREFIX}.{options.complexity}")
+    if options.complexity.startswith("query-"):
+        show_settings(state, _PREFIX, "queries")
     show_settings(state, _PREFIX, "lam2", "seed")
 
 

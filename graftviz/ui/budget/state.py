@@ -83,10 +83,15 @@ def run_progress(source: BudgetMaterial, learner: BoundedInference) -> Iterator[
     return bounded_run(source.material.train, source.judged, source.places, learner)
 
 
-def pathing(source: BudgetMaterial, lam2: float, method: str) -> Iterator[MeasuredPath]:
+def pathing(
+    source: BudgetMaterial, lam2: float, method: str, queries: str | None = None
+) -> Iterator[MeasuredPath]:
     """Measure the true model where it is known, and the λ path."""
     train, truth = source.material.train, source.model
-    return measuring_path(train, source.judged, lam2=lam2, method=method, truth=truth)
+    resolved = BoundedInference(queries=queries).resolved_queries(train)
+    return measuring_path(
+        train, source.judged, lam2=lam2, method=method, truth=truth, queries=resolved
+    )
 
 
 bounded_job = shared_job(run_progress, 200)
@@ -142,19 +147,28 @@ class BudgetState(RunPage[BudgetOptions, ShownBudget, BoundedProgress]):
 
     def _resolve(self) -> ShownBudget:
         options = self.options
-        return ShownBudget(options, source(options.data, options.seed))
+        shown = ShownBudget(options, source(options.data, options.seed))
+        self.learner_of(options).check(shown.source.material.train)
+        return shown
+
+    def learner_of(self, options: BudgetOptions, bound: float | None = None) -> BoundedInference:
+        """Return the learner of settings, or the same one under another bound."""
+        return BoundedInference(
+            options.complexity,
+            float(options.tau if bound is None else bound),
+            queries=options.queries,
+            lam2=options.lam2,
+        )
 
     def job_of(self, shown: ShownBudget, bound: float | None = None) -> Job[BoundedProgress]:
         """Return the run of settings, or the same one under another bound."""
-        options = shown.options
-        tau = options.tau if bound is None else bound
-        learner = BoundedInference(options.complexity, float(tau), lam2=options.lam2)
-        return bounded_job(shown.source, learner)
+        return bounded_job(shown.source, self.learner_of(shown.options, bound))
 
     def path_of(self, shown: ShownBudget) -> Job[MeasuredPath]:
         """Return the λ path that the models of settings are compared with."""
         options = shown.options
-        return l1_path(shown.source, options.lam2, BOUNDS[options.complexity].method)
+        method = BOUNDS[options.complexity].method
+        return l1_path(shown.source, options.lam2, method, options.queries)
 
     # ------------------------------------------------------------------------------- the view
 

@@ -1,0 +1,295 @@
+"""Queries P(targets | evidence), their answers, and the work that answers them.
+
+Every query is answered separately. One run of inference on the component of its first target, given
+the evidence, computes the marginals of all variables and edges of that component. Targets in other
+components are independent. Further targets of the component follow by the chain rule: one more
+query for every state of the first target, unless there is only one, joined to it by an edge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+
+from graftviz.errors import InputError
+from graftviz.inference import METHODS
+from graftviz.inference.beliefs import Beliefs
+from graftviz.inference.evidence import conditioned
+from graftviz.inference.exact.elimination import eliminated
+from graftviz.inference.exact.junction_tree import JunctionTree
+from graftviz.inference.settings import InferenceSettings
+from graftviz.model import PairwiseMRF
+from graftviz.wording import quoted
+
+PASSES = 2  # upward and downward
+_SYNTAX = "Queries are written as a+b|c=state+d; e, for P(a, b | c = state, d) and P(e)."
+
+
+class Query(NamedTuple):
+    """Distribution of target variables given the states of others, all by index."""
+
+    targets: tuple[int, ...]
+    evidence: dict[int, int]
+
+
+class QueryAnswer(NamedTuple):
+    """Joint distribution of the targets, and the entries and runs that computed it."""
+
+    table: np.ndarray
+    operations: int
+    runs: int
+    converged: bool
+
+
+# ------------------------------------------------------------------------------------- as text
+
+
+def queries_text(queries: Any) -> str:
+    """Return queries as text, such as ``"a+b|c=yes; e"``.
+
+    Parameters
+    ----------
+    queries : str or sequence of (targets, evidence)
+        Targets are variables by name or index, evidence is a mapping of variables to states, or a
+        sequence of variables that are observed in their most frequent states.
+
+    Raises
+    ------
+    InputError
+        If `queries` is neither.
+    """
+    if isinstance(queries, str):
+        return "; ".join(filter(None, (text.strip() for text in queries.split(";"))))
+    try:
+        return "; ".join(_one_text(targets, evidence) for targets, evidence in queries)
+    except (TypeError, ValueError):
+        raise InputError(
+            "Queries are a list of pairs (targets, evidence), such as "
+            f"[(['a', 'b'], {{'c': 'yes'}}), (['e'], [])], not {queries!r}."
+        ) from None
+
+
+def _one_text(targets: Any, evidence: Any) -> str:
+    named = [targets] if isinstance(targets, int | str | np.integer) else list(targets)
+    text = "+".join(map(_variable_text, named))
+    if isinstance(evidence, Mapping):
+        observed = [
+            f"{_variable_text(variable)}={_variable_text(state)}"
+            for variable, state in evidence.items()
+        ]
+    else:
+        observed = [_variable_text(variable) for variable in evidence or ()]
+    return f"{text}|{'+'.join(observed)}" if observed else text
+
+
+def _variable_text(variable: Any) -> str:
+    return variable.strip() if isinstance(variable, str) else f"#{int(variable)}"
+
+
+def parsed_queries(
+    text: str,
+    names: Sequence[str],
+    labels: Sequence[Sequence[str]],
+    usual: Callable[[int], int],
+) -> tuple[Query, ...]:
+    """Return the queries of a text; see :func:`queries_text`.
+
+    Parameters
+    ----------
+    text : str
+    names : sequence of str
+        Names of the variables. ``#3`` is the variable, or the state, with index 3.
+    labels : sequence of sequences of str
+        Names of the states of each variable.
+    usual : callable
+        Return the state of a variable that is observed without one.
+
+    Raises
+    ------
+    InputError
+        For text that is no query, unknown variables and states, and targets that are observed.
+    """
+    found = []
+    for one in filter(None, (part.strip() for part in text.split(";"))):
+        left, _, right = one.partition("|")
+        targets = [_index(name.strip(), names, "variable") for name in left.split("+")]
+        evidence: dict[int, int] = {}
+        for item in right.split("+") if right.strip() else ():
+            name, has_state, state = (piece.strip() for piece in item.partition("="))
+            i = _index(name, names, "variable")
+            k = _index(state, labels[i], f"state of {quoted(names[i])}") if has_state else usual(i)
+            if evidence.setdefault(i, int(k)) != k:
+                raise InputError(f"A query gives {quoted(names[i])} two different states.")
+        both = set(targets) & set(evidence)
+        if both or len(set(targets)) < len(targets):
+            twice = next(iter(both)) if both else max(targets, key=targets.count)
+            raise InputError(f"A query has {quoted(names[twice])} twice: {quoted(one)}.")
+        found.append(Query(tuple(targets), evidence))
+    if not found:
+        raise InputError(f"There is no query in {quoted(text)}. {_SYNTAX}")
+    return tuple(found)
+
+
+def _index(text: str, names: Sequence[str], what: str) -> int:
+    """Return the index of a name, or of ``#index``."""
+    if text in names:
+        return list(names).index(text)
+    number = text.removeprefix("#")
+    if text.startswith("#") and number.isdecimal() and int(number) < len(names):
+        return int(number)
+    raise InputError(f"A query names {quoted(text)}, which is no {what}. {_SYNTAX}")
+
+
+# ---------------------------------------------------------------------------------------- work
+
+
+def component_numbers(n: int, edges: np.ndarray) -> np.ndarray:
+    """Return the number of the connected component of every variable."""
+    links = csr_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(n, n))
+    component: np.ndarray = connected_components(links, directed=False)[1]
+    return component
+
+
+def query_operations(
+    edges: np.ndarray, cardinalities: np.ndarray, order: np.ndarray, query: Query
+) -> int:
+    """Return the entries of cliques that exact inference computes to answer a query.
+
+    Parameters
+    ----------
+    edges : int64 array, shape (m, 2)
+    cardinalities : int64 array, shape (n,)
+    order : int64 array, shape (n,)
+        Elimination order of the graph; each run uses it without the observed variables.
+    query : Query
+    """
+    sizes, is_free = cardinalities.copy(), np.ones(len(cardinalities), dtype=bool)
+    observed = list(query.evidence)
+    sizes[observed], is_free[observed] = 1, False
+    first, *others = query.targets
+    free = edges[is_free[edges].all(axis=1)]
+    component = component_numbers(len(cardinalities), free)
+    found = eliminated(free, sizes, order)
+    here = component[found.order] == component[first]
+    total = PASSES * int(found.clique_sizes[here].sum())
+    inside = tuple(i for i in others if component[i] == component[first])
+    outside = tuple(i for i in others if component[i] != component[first])
+    if outside:
+        total += query_operations(edges, cardinalities, order, Query(outside, query.evidence))
+    if len(inside) == 1 and (free == sorted((first, inside[0]))).all(axis=1).any():
+        return total
+    if inside:
+        # The work is the same for every state, so it is computed for the first.
+        rest = Query(inside, {**query.evidence, first: 0})
+        total += int(cardinalities[first]) * query_operations(edges, cardinalities, order, rest)
+    return total
+
+
+def submodel(model: PairwiseMRF, variables: np.ndarray) -> PairwiseMRF:
+    """Return the part of a model on ascending `variables`, which no edges leave."""
+    place = np.full(model.n_variables, -1)
+    place[variables] = np.arange(len(variables))
+    chosen = np.flatnonzero(place[model.edges[:, 0]] >= 0)
+    weights = [model.node_weights(i) for i in variables.tolist()]
+    weights += [model.edge_weights(e).reshape(-1) for e in chosen.tolist()]
+    return PairwiseMRF(
+        model.cardinalities[variables],
+        place[model.edges[chosen]],
+        np.concatenate(weights),
+        tuple(model.names[i] for i in variables.tolist()),
+        tuple(model.labels[i] for i in variables.tolist()),
+    )
+
+
+def answered(
+    model: PairwiseMRF,
+    query: Query,
+    method: str = "exact",
+    settings: InferenceSettings | None = None,
+    order: np.ndarray | None = None,
+) -> QueryAnswer:
+    """Return the joint distribution of the targets of a query.
+
+    Parameters
+    ----------
+    model : PairwiseMRF
+    query : Query
+    method : {"exact", "bp", "trbp", "mean-field"}
+    settings : InferenceSettings, optional
+    order : int64 array, shape (n,), optional
+        Elimination order of exact inference; default: the best one found for each run.
+
+    Raises
+    ------
+    InputError
+        For evidence of probability zero, and exact inference that does not fit into memory.
+    """
+    settings = InferenceSettings() if settings is None else settings
+    rest = conditioned(model, query.evidence).model
+    component = component_numbers(rest.n_variables, rest.edges)
+    first, *others = query.targets
+    variables = np.flatnonzero(component == component[first])
+    place = np.full(rest.n_variables, -1)
+    place[variables] = np.arange(len(variables))
+    own_order = None if order is None else place[order][place[order] >= 0]
+    beliefs, operations = _run(submodel(rest, variables), method, settings, own_order)
+    if beliefs.log_partition == -np.inf:
+        raise InputError("The evidence of a query has probability zero.")
+    runs, converged, table = 1, beliefs.converged, beliefs.node[place[first]]
+    inside = tuple(i for i in others if component[i] == component[first])
+    outside = tuple(i for i in others if component[i] != component[first])
+    pair = _pair_belief(rest, variables, beliefs, first, inside)
+    parts: list[QueryAnswer] = []
+    if pair is not None:
+        table = pair
+    elif inside:
+        conditional = np.zeros((len(table), *model.cardinalities[list(inside)]))
+        for state in np.flatnonzero(table > 0.0).tolist():
+            given = Query(inside, {**query.evidence, first: state})
+            parts.append(answered(model, given, method, settings, order))
+            conditional[state] = table[state] * parts[-1].table
+        table = conditional
+    if outside:
+        parts.append(answered(model, Query(outside, query.evidence), method, settings, order))
+        table = np.multiply.outer(table, parts[-1].table)
+    axes = [(first, *inside, *outside).index(i) for i in query.targets]
+    return QueryAnswer(
+        table.transpose(axes),
+        operations + sum(part.operations for part in parts),
+        runs + sum(part.runs for part in parts),
+        converged and all(part.converged for part in parts),
+    )
+
+
+def _run(
+    model: PairwiseMRF, method: str, settings: InferenceSettings, order: np.ndarray | None
+) -> tuple[Beliefs, int]:
+    """Run inference once; return the beliefs and the entries of cliques or messages."""
+    if method == "exact":
+        tree = JunctionTree(model, max_memory=settings.max_memory, order=order)
+        return tree.beliefs(), PASSES * tree.plan.total_entries
+    found = METHODS[method](model, settings)
+    sizes = model.cardinalities[model.edges]
+    return found, found.sweeps * 2 * int(sizes.prod(axis=1).sum())
+
+
+def _pair_belief(
+    model: PairwiseMRF,
+    variables: np.ndarray,
+    beliefs: Beliefs,
+    first: int,
+    others: tuple[int, ...],
+) -> np.ndarray | None:
+    """Return the belief of the edge from `first` to the only other variable, if there is one."""
+    if len(others) != 1:
+        return None
+    edges = model.edges[np.isin(model.edges[:, 0], variables)]
+    found = np.flatnonzero((edges == sorted((first, others[0]))).all(axis=1))
+    if not len(found):
+        return None
+    pair = beliefs.edge[int(found[0])]
+    return pair if first < others[0] else pair.T
