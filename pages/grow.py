@@ -19,6 +19,7 @@ from graftviz.ui.grow.panels import (
     INSPECT,
     show_branch_bar,
     show_choices,
+    show_class_questions,
     show_grow_notices,
     show_tour,
     tools,
@@ -37,6 +38,7 @@ header = Header("grow")
 above = st.container()
 with above:
     show_upload(state)
+    show_class_questions(state)
 
 shows_run = state.run is not None or state.is_recorded
 state.has_engine = engine_is_ready(engine, "grow", is_needed=not shows_run)

@@ -236,6 +236,14 @@ def test_an_entry_has_steps_an_upload_and_three_questions(name: str) -> None:
     assert (state.material.positions is not None) == (name == "plants")
 
 
+def test_questions_that_only_grow_answers_are_not_on_other_pages() -> None:
+    app = open_page("prune", data="plants", exchanges="1")
+    upload(app, UPLOADS["plants"])
+    assert app.session_state["prune"].uploaded is not None
+    shown = "\n".join(text.value for text in app.markdown)
+    assert not any(question in shown for question in CLASS_DATA["plants"].questions)
+
+
 def test_another_kind_of_upload_does_not_take_the_place_of_the_last() -> None:
     app = open_page("", data="plants", learner="chow-liu")
     upload(app, UPLOADS["plants"])

@@ -143,13 +143,29 @@ def test_old_runs_are_let_go(state: GrowState) -> None:
     assert [run.memory_bytes > 0 for run in runs] == [run in last for run in runs]
 
 
-def test_runs_of_a_replaced_upload_are_evicted(state: GrowState) -> None:
-    def upload(k: int) -> None:
-        codes = np.random.default_rng(k).integers(0, 2, size=(100, 4))
-        table = DiscreteTable.from_codes(codes)
-        data = DataSet(UPLOAD, "mine", table, None, None, "", {"lam": 0.02})
-        state.accept(Upload(table.fingerprint, partial(prepare, data)))
+def upload(state: GrowState, seed: int, rows: int = 100) -> None:
+    codes = np.random.default_rng(seed).integers(0, 2, size=(rows, 4))
+    table = DiscreteTable.from_codes(codes)
+    data = DataSet(UPLOAD, "mine", table, None, None, "", {"lam": 0.02})
+    state.accept(Upload(table.fingerprint, partial(prepare, data)))
 
+
+def test_another_file_is_shown_with_all_of_its_rows_and_without_a_branch(state: GrowState) -> None:
+    state.choose("data", UPLOAD)
+    state.choose("missing", "drop")
+    state.choose("rows", 60)
+    state.begin_branch(2)
+    chosen = dict(state.values)
+    upload(state, 1)
+    upload(state, 1)
+    assert state.values == {**chosen, "fingerprint": state.uploaded.fingerprint}, "the first file"
+    upload(state, 2, rows=150)
+    left = {name: state.values[name] for name in ("rows", "branch", "step")}
+    assert left == {"rows": None, "branch": None, "step": 0}
+    assert state.values["reading"] == {"missing": "drop"}, "it was read with these options"
+
+
+def test_runs_of_a_replaced_upload_are_evicted(state: GrowState) -> None:
     def show(**seed: int) -> SessionRun:
         if seed:
             state.choose("seed", seed["seed"])
@@ -158,10 +174,10 @@ def test_runs_of_a_replaced_upload_are_evicted(state: GrowState) -> None:
         return state.run
 
     state.choose("data", UPLOAD)
-    upload(1)
+    upload(state, 1)
     first, second = show(), show(seed=1)
     assert list(state._runs) == [first, second]
-    upload(2)
+    upload(state, 2)
     third = show()
     assert state.ghost is second, "the run before is shown beside the new one"
     fourth = show(seed=2)

@@ -23,7 +23,7 @@ class ClassData(NamedTuple):
     kinds : list of str
         Endings of the file names.
     questions : tuple of str
-        Questions that the page answers, in Markdown.
+        Questions that the page Grow answers, in Markdown.
     """
 
     title: str

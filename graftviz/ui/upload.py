@@ -194,9 +194,6 @@ def show_upload(state: LearningPage[Any]) -> None:
         reading={**default_values(import_options(data)), **state.values["reading"]},
         choose=state.choose,
     )
-    if data in CLASS_DATA and state.uploaded is not None:
-        with st.expander("Questions worth asking", expanded=True):
-            st.markdown("\n".join(f"1. {question}" for question in CLASS_DATA[data].questions))
 
 
 _TABLE_FORM = UploadForm(

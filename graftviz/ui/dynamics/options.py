@@ -144,6 +144,7 @@ RESETS = {
     **dict.fromkeys(_PICTURE, ("step", "node")),
     **dict.fromkeys(("step", "node", "horizon"), ()),
     "data": ("step", "node", "fingerprint"),
+    "fingerprint": ("step", "node"),
 }
 
 

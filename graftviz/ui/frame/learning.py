@@ -149,11 +149,6 @@ class LearningPage(OptionsPage[S]):
 
     # ------------------------------------------------------------------------------------- data
 
-    def accept(self, uploaded: Any) -> None:
-        """Use an uploaded file as the data of the page, read with the present import options."""
-        self.uploaded = uploaded
-        self._name_upload()
-
     def take_data(self, other: LearningPage[Any]) -> None:
         """Use the data of another page, uploaded ones included."""
         self.values.update({key: other.values[key] for key in ("data", "fingerprint", "reading")})

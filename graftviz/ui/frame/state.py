@@ -129,7 +129,8 @@ class OptionsPage(PageState, Generic[T]):
     Attributes
     ----------
     resets : mapping
-        Option → other options that return to their defaults when it is chosen.
+        Option → other options that return to their defaults when it is chosen; those of
+        "fingerprint" when other files are uploaded.
     specs : dict
         Option → its specification.
     values : dict
@@ -241,7 +242,7 @@ class OptionsPage(PageState, Generic[T]):
     def accept(self, uploaded: Any) -> None:
         """Use uploaded files as the data of the page, also if only their titles differ."""
         if self.uploaded is not None and self.uploaded.fingerprint != uploaded.fingerprint:
-            self._reset("data")
+            self._reset("fingerprint")
         self.uploaded = uploaded
         self._name_upload()
 

@@ -9,6 +9,7 @@ from graftviz.options import option_words
 from graftviz.selection.rows import FEWEST_ROWS
 from graftviz.texts import catalogue
 from graftviz.ui.boundary import guarded
+from graftviz.ui.class_data import CLASS_DATA
 from graftviz.ui.controls import (
     PRESET,
     control_words,
@@ -65,6 +66,14 @@ def show_choices(state: GrowState, *, is_ready: bool) -> None:
         is_ready=is_ready,
         disabled=("seed", "held_out", PRESET) if is_branch else (),
     )
+
+
+def show_class_questions(state: GrowState) -> None:
+    """Show the questions that this page answers about uploaded data for classes."""
+    about = CLASS_DATA.get(state.values["data"])
+    if about is not None and state.uploaded is not None:
+        with st.expander("Questions worth asking", expanded=True):
+            st.markdown("\n".join(f"1. {question}" for question in about.questions))
 
 
 def _show_rows(state: GrowState, *, disabled: bool) -> None:

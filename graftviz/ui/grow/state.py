@@ -51,6 +51,7 @@ class GrowState(LearningPage[GrowOptions]):
 
     resets: ClassVar = {
         "data": ("fingerprint", "reading", "rows", "held_out", "branch", "step"),
+        "fingerprint": ("rows", "branch", "step"),
         "reading": ("branch",),
         "learner": ("branch",),
         "seed": ("branch",),

@@ -34,7 +34,7 @@ class PruneState(SideBySidePage[PruneOptions]):
     share : Share
     """
 
-    resets: ClassVar = {"data": ("fingerprint", "reading", "step")}
+    resets: ClassVar = {"data": ("fingerprint", "reading", "step"), "fingerprint": ("step",)}
     recorder = PruneRecorder
     first_credit = 200
 

@@ -43,7 +43,7 @@ class RaceState(SideBySidePage[RaceOptions]):
         The racer whose options the controls show.
     """
 
-    resets: ClassVar = {"data": ("fingerprint", "reading", "at")}
+    resets: ClassVar = {"data": ("fingerprint", "reading", "at"), "fingerprint": ("at",)}
     recorder = RaceRecorder
     first_credit = 600
 

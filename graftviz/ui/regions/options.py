@@ -26,6 +26,7 @@ LARGEST_FIELD, LARGEST_COUPLING = 3.0, 1.0
 PLACES = ("step", "state")  # written into the address by the browser
 RESETS = {
     "data": ("query", "step", "state", "fingerprint", "run"),
+    "fingerprint": ("query", "step", "state"),
     **dict.fromkeys(("side", "query"), ("step", "state")),
 }
 _LONGEST_RUN = 600  # characters of an address on the Grow page
