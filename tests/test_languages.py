@@ -52,7 +52,7 @@ def test_every_folder_is_a_language() -> None:
 
 
 @every_translation
-@pytest.mark.parametrize("name", ["lessons", "labels", "views", "player"])
+@pytest.mark.parametrize("name", ["lessons", "labels", "views", "player", "steps"])
 def test_lessons_labels_and_player_are_complete(name: str, language: str) -> None:
     assert (FOLDER / language / f"{name}.toml").exists()
     assert own(name, language).keys() == own(name, LANGUAGE).keys()
@@ -63,6 +63,8 @@ def test_lessons_labels_and_player_are_complete(name: str, language: str) -> Non
 def test_a_translation_has_the_numbers_and_symbols_of_its_text(name: str, language: str) -> None:
     english = own(name, LANGUAGE)
     for place, text in own(name, language).items():
+        if "/forms/" in place:
+            continue
         assert place in english, f"no such text: {place}"
         for pattern in (NUMBER, SYMBOL):
             found, expected = (Counter(pattern.findall(x)) for x in (text, english[place]))

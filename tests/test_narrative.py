@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import re
+from collections import Counter
 from functools import cache
 
 import numpy as np
@@ -73,6 +74,17 @@ def run(request: pytest.FixtureRequest) -> Run:
 
 def words_of(run: Run, t: int) -> str:
     return step_words(run.steps[t - 1], learner_at(run, t), TABLE.names)
+
+
+@pytest.mark.parametrize("language", ["de", "es"])
+def test_sentences_in_another_language_have_the_same_numbers(run: Run, language: str) -> None:
+    for step in run.steps:
+        learner = learner_at(run, step.index)
+        both = [step_words(step, learner, TABLE.names, each) for each in ("en", language)]
+        numbers, others = (Counter(re.findall(r"\d[\d.,]*\d|\d", words)) for words in both)
+        assert numbers == others
+        if step.reservoir is not None:
+            assert not {"the", "and", "was", "were", "edge"} & set(both[1].split())
 
 
 def test_every_step_is_told_with_its_numbers(run: Run) -> None:

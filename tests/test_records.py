@@ -72,7 +72,7 @@ def test_records_are_strict_json_with_the_documented_keys(learner: Any, knows: b
     for part in (header, *records, outcome):
         strict(part)
         check_types(part)
-    assert set(header) | {"ghost", "objective", "penalty"} == documented_keys("Header")
+    assert set(header) | {"ghost", "language", "objective", "penalty"} == documented_keys("Header")
     wanted = documented_keys("Record")
     for record in records:
         assert set(record) | {"layout", "threshold"} == wanted

@@ -43,9 +43,13 @@ class Term(NamedTuple):
 
 @cache
 def glossary(language: str = LANGUAGE) -> tuple[Term, ...]:
-    """Return the terms."""
+    """Return the terms; their forms include the English ones, as some sentences are English."""
+    english = catalogue("glossary")
     return tuple(
-        Term(key, **{**entry, "forms": tuple(entry["forms"])})
+        Term(
+            key,
+            **{**entry, "forms": tuple(dict.fromkeys((*entry["forms"], *english[key]["forms"])))},
+        )
         for key, entry in catalogue("glossary", language).items()
     )
 

@@ -1,12 +1,13 @@
-"""Formatting of numbers, counts, names and lists as English text."""
+"""Formatting of numbers, counts, names and lists as text, in English unless texts are given."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from graftviz.scores.registry import all_scores
+from graftviz.texts import catalogue
 from graftviz.trace import ActivationTest
 from graftviz.wording import enough_digits
 
@@ -41,6 +42,11 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
+def counted(texts: Sequence[str], count: int, **values: str) -> str:
+    """Fill the text for one or the one for several; ``{n}`` is the count."""
+    return texts[count != 1].format(n=f"{count:,}", **values)
+
+
 def was(count: int) -> str:
     """Return "was" or "were"."""
     return "was" if count == 1 else "were"
@@ -56,7 +62,9 @@ def pair(names: Sequence[str], i: int, j: int) -> str:
     return f"{short(names[i])} – {short(names[j])}"
 
 
-def listed(items: Sequence[str], total: int | None = None) -> str:
+def listed(
+    items: Sequence[str], total: int | None = None, texts: Mapping[str, Any] | None = None
+) -> str:
     """Write "a", "a and b", "a, b and c", "a, b, c and 12 more".
 
     Parameters
@@ -65,27 +73,37 @@ def listed(items: Sequence[str], total: int | None = None) -> str:
         At least one; those beyond the first `LONGEST_LIST` need not be given.
     total : int, optional
         Total number; by default the number of `items`.
+    texts : mapping, optional
+        The part "lists" of the catalogue "steps" in another language.
     """
+    texts = texts or catalogue("steps")["lists"]
     total = len(items) if total is None else total
     if total > LONGEST_LIST:
-        shown = [*items[: LONGEST_LIST - 1], f"{total - LONGEST_LIST + 1:,} more"]
+        more = texts["more"].format(count=f"{total - LONGEST_LIST + 1:,}")
+        shown = [*items[: LONGEST_LIST - 1], more]
     else:
         shown = list(items)
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+    if len(shown) == 1:
+        return shown[0]
+    return str(texts["and"].format(names=", ".join(shown[:-1]), last=shown[-1]))
 
 
 def listed_edges(
     names: Sequence[str],
     edges: Sequence[Sequence[int]],
     scores: Sequence[float] | None = None,
+    texts: Mapping[str, Any] | None = None,
 ) -> str:
-    """Write edges as a list of pairs, with their scores in brackets if there are any."""
+    """Write edges as a list of pairs, with their scores in brackets if there are any.
+
+    `texts` are those of `listed`.
+    """
     if not len(edges):
         return ""
-    texts = [pair(names, i, j) for i, j in edges[:LONGEST_LIST]]
+    pairs = [pair(names, i, j) for i, j in edges[:LONGEST_LIST]]
     if scores is not None:
-        texts = [f"{text} ({score(own)})" for text, own in zip(texts, scores, strict=False)]
-    return listed(texts, len(edges))
+        pairs = [f"{text} ({score(own)})" for text, own in zip(pairs, scores, strict=False)]
+    return listed(pairs, len(edges), texts)
 
 
 def violation(violates: bool, limit: str) -> str:

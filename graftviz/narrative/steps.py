@@ -1,4 +1,8 @@
-"""Sentences that describe steps and the end of a run, with reasons and numbers."""
+"""Sentences that describe steps and the end of a run, with reasons and numbers.
+
+Those on learners that search pairs are templates of ``texts/<language>/steps.toml``; the others are
+English.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +17,19 @@ from graftviz.learners.best_choice import BestChoice
 from graftviz.narrative.baselines import path_step, tree_step
 from graftviz.narrative.bounded import bounded_step
 from graftviz.narrative.features import feature_step
-from graftviz.narrative.phrases import listed, listed_edges, pair, plural, score, short, was
+from graftviz.narrative.phrases import (
+    counted,
+    listed,
+    listed_edges,
+    pair,
+    plural,
+    score,
+    short,
+    was,
+)
 from graftviz.narrative.pruning import exchange_step
 from graftviz.runs import Run
+from graftviz.texts import LANGUAGE, catalogue
 from graftviz.trace import (
     ADMITTED,
     DISPLACED_MINIMUM,
@@ -27,6 +41,7 @@ from graftviz.trace import (
 )
 
 _FEW_HUBS = 3
+Texts = Mapping[str, Any]  # the catalogue "steps"
 
 
 def learner_at(run: Run, t: int) -> Learner:
@@ -37,7 +52,7 @@ def learner_at(run: Run, t: int) -> Learner:
     return run.learner
 
 
-def step_words(step: Step, learner: Learner, names: Sequence[str]) -> str:
+def step_words(step: Step, learner: Learner, names: Sequence[str], language: str = LANGUAGE) -> str:
     """Describe a step and its reason in one or two sentences.
 
     Parameters
@@ -47,13 +62,17 @@ def step_words(step: Step, learner: Learner, names: Sequence[str]) -> str:
         With the options that were in force.
     names : sequence of str
         Names of the variables.
+    language : str
+        A key of ``graftviz.texts.LANGUAGES``.
     """
-    sentences = _SENTENCES.get(learner.sentences, _plain_step)(step, learner, names)
+    texts = catalogue("steps", language)
+    sentences = _SENTENCES.get(learner.sentences, _plain_step)(step, learner, names, texts)
     if len(step.removed) and learner.sentences not in _NAMES_REMOVED:
-        sentences.insert(0, _removed(step, names))
+        gone = listed_edges(names, step.removed.tolist(), texts=texts["lists"])
+        sentences.insert(0, counted(texts["step"]["removed"], len(step.removed), edges=gone))
     budget = _budget(step, learner)
     if budget is not None and step.edges >= budget:
-        sentences.append(f"That uses up the edge budget of {plural(budget, 'edge')}.")
+        sentences.append(counted(texts["step"]["budget"], budget))
     return " ".join(sentences)
 
 
@@ -125,7 +144,7 @@ def outcome_words(outcome: Outcome) -> str:
     return " ".join(sentences)
 
 
-def path_words(run: Run) -> str:
+def path_words(run: Run, language: str = LANGUAGE) -> str:
     """Return what the order of activations changed, at the end of a run as in the paper.
 
     With one score, objective and λ, all orders end at the same optimum unless a budget ends them.
@@ -134,20 +153,15 @@ def path_words(run: Run) -> str:
     learner: Any = learner_at(run, len(run.steps))
     if outcome is None or learner.sentences not in _SEARCHES or learner.preset == "best":
         return ""
+    texts: Mapping[str, str] = catalogue("steps", language)["end"]
     if outcome.converged:
-        return (
-            "Another α or |R|, or another order of the tests, changes the path and its cost, not "
-            "this optimum."
-        )
+        return texts["optimum"]
     if len(outcome.history.ids_at(len(run.steps))) < learner.edge_budget(run.table.n_variables):
         return ""
-    return (
-        "The budget cuts the path short, so α, |R| and the order of the tests decide which edges "
-        "are in the model. Without a budget they change the path and its cost, not the optimum."
-    )
+    return texts["budget"]
 
 
-def overfitting_words(run: Run) -> str:
+def overfitting_words(run: Run, language: str = LANGUAGE) -> str:
     """Return since when the NLPL on held-out rows has risen; empty if it has hardly risen."""
     if run.start is None:
         return ""
@@ -158,26 +172,19 @@ def overfitting_words(run: Run) -> str:
     best = min(range(len(losses)), key=losses.__getitem__)
     if losses[-1] < losses[best] + _RISE:
         return ""
-    when = f"after step {best}" if best else "without edges"
-    return (
-        f"The NLPL on held-out rows was lowest {when} ({losses[best]:.4g}) and has risen to "
-        f"{losses[-1]:.4g}, while the objective fell: later edges fit noise of the training rows. "
-        "This is overfitting, which these rows cannot show, as they contain the noise."
-    )
+    texts: Mapping[str, str] = catalogue("steps", language)["end"]
+    when = texts["after_step" if best else "without_edges"].format(step=best)
+    lowest, last = f"{losses[best]:.4g}", f"{losses[-1]:.4g}"
+    return texts["overfitting"].format(when=when, lowest=lowest, last=last)
 
 
-def _limit(step: Step, *, count: int = 1) -> str:
+def _limit(step: Step, texts: Texts, *, count: int = 1) -> str:
     """Return the threshold of a score as text: "λ = 0.001", "κ = 3 times its noise"."""
     if step.test is None:
-        return "its threshold" if count == 1 else "their threshold"
-    return step.test.words if count == 1 else step.test.words.replace("its", "their")
-
-
-def _removed(step: Step, names: Sequence[str]) -> str:
-    """Return the sentence about the edges removed before the step."""
-    gone, count = listed_edges(names, step.removed.tolist()), len(step.removed)
-    they = "it" if count == 1 else "them"
-    return f"{gone} {was(count)} removed, as the fit does not need {they}."
+        return counted(texts["limit"]["unknown"], count)
+    if step.test.significance > 0.0:
+        return counted(texts["limit"]["noise"], count, kappa=f"{step.test.significance:g}")
+    return step.test.words
 
 
 def _budget(step: Step, learner: Learner) -> int | None:
@@ -189,10 +196,11 @@ def _budget(step: Step, learner: Learner) -> int | None:
     return budget if budget < n * (n - 1) // 2 else None
 
 
-def _activated(step: Step, names: Sequence[str]) -> str:
-    """Write "a – b (0.0122) and c – d (0.0110) were"."""
+def _activated(step: Step, names: Sequence[str], texts: Texts) -> str:
+    """Write "a – b (0.0122) and c – d (0.0110) were activated"."""
     edges, scores = [edge[:2] for edge in step.activated], [edge.score for edge in step.activated]
-    return f"{listed_edges(names, edges, scores)} {was(len(edges))}"
+    listed = listed_edges(names, edges, scores, texts["lists"])
+    return counted(texts["step"]["activated"], len(edges), edges=listed)
 
 
 def _entered(step: Step) -> tuple[int, int, int]:
@@ -202,141 +210,126 @@ def _entered(step: Step) -> tuple[int, int, int]:
     return int(tally[ADMITTED]) + replacing, replacing, int(tally[TOO_WEAK])
 
 
-def _filling(step: Step, reservoir: ReservoirView) -> str:
+def _filling(step: Step, reservoir: ReservoirView, texts: Texts) -> str:
     """Return the sentence about the first filling of the reservoir."""
     entered, _, _ = _entered(step)
-    violating = f"{entered:,} {was(entered)} above {_limit(step, count=entered)}"
     if step.tests >= step.tables_possible:
-        tested = f"all {plural(step.tests, 'pair')} were tested"
-        return f"For the first filling of the reservoir {tested}; {violating} and entered."
-    tested = f"{plural(step.tests, 'pair')} {was(step.tests)} tested"
-    if entered >= reservoir.capacity:
-        return f"To fill the reservoir {tested}; {violating}, which filled it."
-    if step.test_limit is not None and step.tests > step.test_limit:
-        return f"To find a first violating edge {tested}; {violating} and entered the reservoir."
-    return (
-        f"To fill the reservoir {tested}, the limit of the first filling; {violating} and filled "
-        f"{entered:,} of {plural(reservoir.capacity, 'place')}."
+        kind = "all"
+    elif entered >= reservoir.capacity:
+        kind = "full"
+    elif step.test_limit is not None and step.tests > step.test_limit:
+        kind = "first"
+    else:
+        kind = "part"
+    return counted(
+        texts["filling"][kind],
+        entered,
+        pairs=counted(texts["lists"]["pairs"], step.tests),
+        tested=counted(texts["filling"]["tested"], step.tests),
+        limit=_limit(step, texts, count=entered),
+        places=counted(texts["lists"]["places"], reservoir.capacity),
     )
 
 
-def _testing(step: Step, reservoir: ReservoirView, names: Sequence[str]) -> str:
+def _testing(step: Step, reservoir: ReservoirView, names: Sequence[str], texts: Texts) -> str:
     """Return the sentence about the tests of a later step and the reservoir after them."""
+    own = texts["testing"]
     if step.tests == 0:
-        return f"No pair was left to test; the reservoir holds {len(reservoir.scores):,}."
+        return str(own["nothing"].format(count=f"{len(reservoir.scores):,}"))
     entered, replacing, too_weak = _entered(step)
-    if entered:
-        result = f"{entered:,} entered the reservoir"
-        if replacing == entered:
-            result += " in place of weaker ones" if entered > 1 else " in place of a weaker one"
-        elif replacing:
-            result += f", {replacing:,} of them in place of weaker ones"
-    elif too_weak:
-        result = f"{too_weak:,} violated, but none exceeded the weakest edge of the full reservoir"
+    if entered and 0 < replacing < entered:
+        result = own["some_replacing"].format(n=f"{entered:,}", replacing=f"{replacing:,}")
+    elif entered:
+        result = counted(own["replacing" if replacing else "entered"], entered)
     else:
-        result = "none violated"
-    dropped = len(step.dropped)
-    if dropped:
-        they = "it" if dropped == 1 else "they"
-        result += (
-            f"; {dropped:,} had left it because {they} no longer violated after the last refit"
-        )
-        if not entered:
-            result = result.replace("had left it", "had left the reservoir")
-    return f"Tested {plural(step.tests, 'pair')}{_hubs(step, names)}; {result}."
+        result = counted(own["too_weak"], too_weak) if too_weak else own["none"]
+    if dropped := len(step.dropped):
+        result = counted(own["dropped" if entered else "only_dropped"], dropped, result=result)
+    pairs = counted(texts["lists"]["pairs"], step.tests)
+    return str(own["tested"].format(pairs=pairs, hubs=_hubs(step, names, texts), result=result))
 
 
-def _hubs(step: Step, names: Sequence[str]) -> str:
+def _hubs(step: Step, names: Sequence[str], texts: Texts) -> str:
     count = len(step.hubs)
     if count == 0:
         return ""
-    which = f"the {count:,} variables"
-    if count <= _FEW_HUBS:
-        which = listed([short(names[hub]) for hub in step.hubs])
-    return f", starting at {which} of the hub rule"
+    if count > _FEW_HUBS:
+        return str(texts["testing"]["many_hubs"].format(count=f"{count:,}"))
+    which = listed([short(names[hub]) for hub in step.hubs], texts=texts["lists"])
+    return str(texts["testing"]["hubs"].format(names=which))
 
 
 def _choosing(
-    step: Step, learner: BestChoice, reservoir: ReservoirView, names: Sequence[str]
+    step: Step, learner: BestChoice, reservoir: ReservoirView, names: Sequence[str], texts: Texts
 ) -> str:
     """Return the sentence about the edges chosen from the reservoir."""
+    own, activated = texts["choosing"], _activated(step, names, texts)
     if len(reservoir.scores) == 1:
-        return f"The reservoir held a single edge: {_activated(step, names)} activated."
-    mean, best = score(reservoir.mean), score(reservoir.maximum)
-    numbers = f"The scores in the reservoir average {mean} and reach {best}"
-    if learner.alpha == 1.0:
-        rule = "with α = 1 only the best edge is taken"
-    elif learner.alpha == 0.0:
-        rule = f"with α = 0 every edge from the average τ = {score(reservoir.tau)} up qualifies"
-    else:
-        rule = f"with α = {learner.alpha:g} an edge needs at least τ = {score(reservoir.tau)}"
-    clauses = [f"{numbers}, so {rule}: {_activated(step, names)} activated"]
-    skipped = len(step.skipped_adjacent)
-    if skipped:
-        named = listed_edges(names, step.skipped_adjacent.tolist())
-        touch = "it touches" if skipped == 1 else "they touch"
-        clauses.append(
-            f"{named} {was(skipped)} skipped because {touch} an edge chosen in this step"
-        )
-    return "; ".join(clauses) + "."
+        return str(own["single"].format(activated=activated))
+    chosen = own[{0.0: "zero", 1.0: "one"}.get(learner.alpha, "between")].format(
+        mean=score(reservoir.mean),
+        best=score(reservoir.maximum),
+        tau=score(reservoir.tau),
+        alpha=f"{learner.alpha:g}",
+        activated=activated,
+    )
+    if skipped := len(step.skipped_adjacent):
+        edges = listed_edges(names, step.skipped_adjacent.tolist(), texts=texts["lists"])
+        chosen = counted(own["skipped"], skipped, chosen=chosen, edges=edges)
+    return f"{chosen}."
 
 
-def _scoring_all(step: Step, learner: Any, names: Sequence[str]) -> str:
+def _scoring_all(step: Step, learner: Any, names: Sequence[str], texts: Texts) -> str:
     """Return the sentence about a step of edge grafting, which takes the best of all edges."""
+    own, chosen = texts["scoring"], step.activated[0]
+    kind = "first" if step.index == 1 else "all" if learner.rescoring == "all" else "some"
+    is_noisy = step.test is not None and step.test.significance > 0.0
+    sentence = own["significant" if is_noisy else "largest"].format(
+        scored=counted(own[kind], step.tests),
+        limit=_limit(step, texts, count=2 if is_noisy else 1),
+        score=score(chosen.score),
+        edge=pair(names, chosen.source, chosen.target),
+    )
+    return str(sentence)
+
+
+def _first_violation(step: Step, names: Sequence[str], texts: Texts) -> str:
+    """Return the sentence about a step of first hit, which tests until an edge violates."""
     chosen = step.activated[0]
-    if step.index == 1:
-        scored = f"Counted and scored all {plural(step.tests, 'pair')}"
-    elif learner.rescoring == "all":
-        scored = f"Scored all {plural(step.tests, 'inactive edge')}"
-    else:
-        scored = f"Scored {plural(step.tests, 'inactive edge')}, all that could be the best"
-    best = f"{score(chosen.score)} of {pair(names, chosen.source, chosen.target)}"
-    if step.test is not None and step.test.significance > 0.0:
-        return (
-            f"{scored}; of those above {_limit(step, count=2)} the largest, {best}, was activated."
-        )
-    return (
-        f"{scored}; the largest score, {best}, is above {_limit(step)}, so this edge was activated."
+    return counted(
+        texts["scoring"]["hit"],
+        step.tests,
+        edge=pair(names, chosen.source, chosen.target),
+        score=score(chosen.score),
+        limit=_limit(step, texts),
     )
 
 
-def _first_violation(step: Step, names: Sequence[str]) -> str:
-    """Return the sentence about a step of first hit, which tests until an edge violates."""
-    chosen = step.activated[0]
-    edge = pair(names, chosen.source, chosen.target)
-    if step.tests == 1:
-        found = f"The first pair tested, {edge}, violates"
-    else:
-        found = f"Tested {plural(step.tests, 'pair')} until one violated: {edge}"
-    verdict = f"its score {score(chosen.score)} is above {_limit(step)}"
-    return f"{found}; {verdict}, so it was activated."
-
-
-def _reservoir_step(step: Step, learner: Any, names: Sequence[str]) -> list[str]:
+def _reservoir_step(step: Step, learner: Any, names: Sequence[str], texts: Texts) -> list[str]:
     """Return the sentences about a step that fills the reservoir and chooses from it."""
     if step.reservoir is None:
-        return _plain_step(step, learner, names)
-    tests = _filling(step, step.reservoir)
+        return _plain_step(step, learner, names, texts)
+    tests = _filling(step, step.reservoir, texts)
     if step.index > 1:
-        tests = _testing(step, step.reservoir, names)
-    return [tests, _choosing(step, learner, step.reservoir, names)]
+        tests = _testing(step, step.reservoir, names, texts)
+    return [tests, _choosing(step, learner, step.reservoir, names, texts)]
 
 
-def _plain_step(step: Step, _learner: Any, names: Sequence[str]) -> list[str]:
+def _plain_step(step: Step, _learner: Any, names: Sequence[str], texts: Texts) -> list[str]:
     """Return the sentence about a step of a learner without sentences of its own."""
-    return [f"{_activated(step, names)} activated."]
+    return [f"{_activated(step, names, texts)}."]
 
 
 _RISE = 0.02  # nats per row, from which the held-out loss counts as risen
 _SEARCHES = ("reservoir", "best of all", "first hit")  # sentences of learners that search pairs
 _NAMES_REMOVED = ("path", "exchange")  # sentences that name the removed edges themselves
-_SENTENCES: Mapping[str, Callable[[Step, Any, Sequence[str]], list[str]]] = {
+_SENTENCES: Mapping[str, Callable[[Step, Any, Sequence[str], Texts], list[str]]] = {
     "reservoir": _reservoir_step,
-    "best of all": lambda step, learner, names: [_scoring_all(step, learner, names)],
-    "first hit": lambda step, _, names: [_first_violation(step, names)],
-    "feature": feature_step,
-    "tree": lambda step, _, names: [tree_step(step, names)],
-    "path": lambda step, _, names: [path_step(step, names)],
-    "exchange": lambda step, _, names: exchange_step(step, names),
-    "bound": lambda step, _, names: bounded_step(step, names),
+    "best of all": lambda *about: [_scoring_all(*about)],
+    "first hit": lambda step, _, names, texts: [_first_violation(step, names, texts)],
+    "feature": lambda step, learner, names, _: feature_step(step, learner, names),
+    "tree": lambda step, _, names, __: [tree_step(step, names)],
+    "path": lambda step, _, names, __: [path_step(step, names)],
+    "exchange": lambda step, _, names, __: exchange_step(step, names),
+    "bound": lambda step, _, names, __: bounded_step(step, names),
 }

@@ -22,6 +22,7 @@ from graftviz.player.race_records import racer_header, racer_outcome, racer_reco
 from graftviz.player.records import answer, outcome_record, run_header, step_record
 from graftviz.racing import Course, course_of, rehearse
 from graftviz.runs import Branch, Result, Run
+from graftviz.texts import LANGUAGE
 
 KEPT = 256  # answers that need inference
 COMPILING = "Compiling the engine for regions; try again in a minute."
@@ -106,12 +107,20 @@ class RunRecorder(Recorder):
     token : str
     ghost : Recorder, optional
         Recorder of the run this one branched from, or is compared with.
+    language : str
+        Language of the sentences.
     """
 
     def __init__(
-        self, run: Run, material: Material, token: str, ghost: Recorder | None = None
+        self,
+        run: Run,
+        material: Material,
+        token: str,
+        ghost: Recorder | None = None,
+        language: str = LANGUAGE,
     ) -> None:
         super().__init__(run, material, token)
+        self.language = language
         # Not the recorder itself: its run may have to go before this one.
         self._ghost = None if ghost is None else (ghost.token, ghost.run.learner)
         self._lent = None if ghost is None or run.branch is not None else ghost.places
@@ -132,7 +141,7 @@ class RunRecorder(Recorder):
                 "run": "" if ghost is None else ghost[0],
                 "text": f"from step {run.branch.at} on {change}",
             }
-        header = run_header(
+        header: dict[str, Any] = run_header(
             run,
             token=self.token,
             title=self.material.title,
@@ -140,6 +149,8 @@ class RunRecorder(Recorder):
             branch=branch,
             note=" ".join(self.material.warnings),
         )
+        if self.language != LANGUAGE:
+            header["language"] = self.language
         if self._lent is not None and header["positions"] is None:
             header["layout"] = self._lent
         if settings is not None:
@@ -152,13 +163,13 @@ class RunRecorder(Recorder):
 
     def record(self, t: int) -> Mapping[str, Any]:
         """Return the record of step `t`."""
-        record = step_record(self.run, t, self._layout)
+        record = step_record(self.run, t, self._layout, self.language)
         self.places = record.get("layout", self.places)
         return record
 
     def outcome(self) -> Mapping[str, Any]:
         """Return how the run ended."""
-        return outcome_record(self.run) or {}
+        return outcome_record(self.run, self.language) or {}
 
     def answer(self, question: Mapping[str, Any]) -> Mapping[str, Any]:
         """Answer a query of the player; answers that need inference are cached."""

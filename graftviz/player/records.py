@@ -35,6 +35,7 @@ from graftviz.narrative.region import certified_region, region_settings
 from graftviz.options import attributes, option_specs
 from graftviz.player.plain import number, numbers, rounded
 from graftviz.runs import Run
+from graftviz.texts import LANGUAGE
 from graftviz.trace import ActivationTest, ReservoirView, Step
 
 # A key frame is due if this share of the edges is new, and at least after n / 20 new edges. A run
@@ -123,7 +124,9 @@ def run_header(
     }
 
 
-def step_record(run: Run, t: int, layout: GrowingLayout | None = None) -> dict[str, Any]:
+def step_record(
+    run: Run, t: int, layout: GrowingLayout | None = None, language: str = LANGUAGE
+) -> dict[str, Any]:
     """Return the record of step `t`.
 
     Parameters
@@ -135,6 +138,8 @@ def step_record(run: Run, t: int, layout: GrowingLayout | None = None) -> dict[s
         Layout that is updated with the records; some records contain it as a key frame, including
         the last record of a run that has ended. Not used if the header has the positions of the
         true graph.
+    language : str
+        Language of the sentence.
     """
     step, metrics = run.steps[t - 1], run.metrics[t - 1]
     record = {
@@ -157,7 +162,7 @@ def step_record(run: Run, t: int, layout: GrowingLayout | None = None) -> dict[s
         "seconds": number(step.seconds.total),
         "complexity": None if step.complexity is None else _complexity(step.complexity),
         "lines": list(step.lines),
-        "words": step_words(step, learner_at(run, t), run.table.names),
+        "words": step_words(step, learner_at(run, t), run.table.names, language),
         "notes": list(step.notes),
     }
     if t > 1 and step.test is not None and step.test != run.steps[t - 2].test:
@@ -170,7 +175,7 @@ def step_record(run: Run, t: int, layout: GrowingLayout | None = None) -> dict[s
     return record
 
 
-def outcome_record(run: Run) -> dict[str, Any] | None:
+def outcome_record(run: Run, language: str = LANGUAGE) -> dict[str, Any] | None:
     """Return the record of the end of a run; None before the end."""
     outcome, final = run.outcome, run.final
     if outcome is None or final is None:
@@ -180,7 +185,9 @@ def outcome_record(run: Run) -> dict[str, Any] | None:
         "steps": len(run.steps),
         "stop_reason": outcome.stop_reason,
         "converged": outcome.converged,
-        "path": " ".join(filter(None, (path_words(run), overfitting_words(run)))),
+        "path": " ".join(
+            filter(None, (path_words(run, language), overfitting_words(run, language)))
+        ),
         "objective": number(outcome.objective),
         "kkt": number(outcome.kkt_residual),
         "seconds": number(outcome.seconds.total),

@@ -10,6 +10,7 @@ lessons.toml        lessons and the tour, by key
 labels.toml         short texts of controls, by part
 views.toml          short texts that the views in the browser share, by part
 player.toml         those of the player
+steps.toml          templates of the sentences about steps
 options.toml        labels and help of options, by name; in English those of their declarations
 ==================  ================================================================
 

@@ -20,6 +20,7 @@ from graftviz.selection import EdgeStability
 from graftviz.serving.limits import limits
 from graftviz.serving.logs import log_exception
 from graftviz.serving.scheduler import Share
+from graftviz.texts import LANGUAGE
 from graftviz.ui.frame.jobs import EVERYTHING, Job
 from graftviz.ui.frame.view import whole_number
 
@@ -36,7 +37,8 @@ FORGOTTEN = "This run was released while the page was idle; reload the page to r
 class RunPlan:
     """Data, learner and seed of a run; equal plans give equal runs.
 
-    `ghost` is the run that it is shown with: the one it branched from, or is compared with.
+    `ghost` is the run that it is shown with: the one it branched from, or is compared with;
+    `language` is that of the sentences in its records.
     """
 
     material: str
@@ -44,6 +46,7 @@ class RunPlan:
     seed: int
     branch: Branch | None = None
     ghost: RunPlan | None = None
+    language: str = LANGUAGE
 
 
 def new_run(plan: RunPlan, material: Material) -> Run:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, ClassVar
 
+from graftviz.learners.base import Learner
 from graftviz.material import PAGE_PRESET, Material
 from graftviz.narrative.command_line import learn_command
 from graftviz.narrative.phrases import plural
@@ -17,9 +18,10 @@ from graftviz.serving.scheduler import Share
 from graftviz.ui.built_in import material
 from graftviz.ui.frame.jobs import EVERYTHING
 from graftviz.ui.frame.learning import Entry, LearningPage, Load, MakeRecorder, with_choice
-from graftviz.ui.frame.runs import SessionRun
+from graftviz.ui.frame.runs import RunPlan, SessionRun
 from graftviz.ui.grow.options import BranchPoint, GrowOptions, has_presets, option_names
 from graftviz.ui.run_limits import fewer_edges
+from graftviz.ui.teaching import language
 from graftviz.ui.url_state import BEST, LearnerChoice
 from graftviz.ui.visits import opened_state, page_state, share
 
@@ -174,6 +176,9 @@ class GrowState(LearningPage[GrowOptions]):
             return (Entry("", self._plan(learner, material)),)
         return Entry("", plan), Entry("ghost", ghost)
 
+    def _plan(self, learner: Learner, material: Material, **more: Any) -> RunPlan:
+        return super()._plan(learner, material, language=language(), **more)
+
     def _by_preset(self, preset: str) -> Any:
         return self.learner(LearnerChoice(self.values["learner"], self._method(preset)))
 
@@ -188,12 +193,13 @@ class GrowState(LearningPage[GrowOptions]):
         assert plan is not None
         is_compared = plan.ghost is not None and plan.branch is None
         is_first = self.run is None and not is_compared
-        base = None if plan.ghost is None else self._run_of(plan.ghost, material, RunRecorder)
+        record = partial(RunRecorder, language=plan.language)
+        base = None if plan.ghost is None else self._run_of(plan.ghost, material, record)
         if base is not None and is_compared and not _has_places(material):
             base.grant()
             base.wait_for_end(_LAYOUT_WAIT)
         ghost = None if base is None else base.recorder
-        make: MakeRecorder = partial(RunRecorder, ghost=ghost)
+        make: MakeRecorder = partial(record, ghost=ghost)
         if not self.has_engine and recording().material == plan.material:
             make = partial(RecordedRun, is_ready=lambda: self.has_engine)
         run = self._run_of(plan, material, make)
