@@ -26,6 +26,7 @@ from graftviz import (
 from graftviz.complexity import junction_tree_of
 from graftviz.fitting.likelihood_fit import LikelihoodFit, Targets
 from graftviz.fitting.moment_matching import match_moments
+from graftviz.fitting.proportional import EdgePenalty
 from graftviz.formats.result_json import result_json
 from graftviz.inference.cost import inference_cost
 from graftviz.inference.exact.elimination import eliminated, greedy_elimination, neighbour_lists
@@ -246,7 +247,7 @@ def test_a_fit_is_a_maximum_and_gradients_are_those_of_enumeration(lam2):
     sizes, rng = table.cardinalities, np.random.default_rng(1)
     targets = Targets(counted(table), 1.0)
     seen = naive_bounded.targets(table.codes, sizes.tolist(), 1.0)
-    fit, last = LikelihoodFit(targets, lam2), np.inf
+    fit, last = LikelihoodFit(targets, EdgePenalty(lam2)), np.inf
     gradients = independent_gradients(targets)
     for i, j in [(0, 1), (1, 2), (0, 4), (2, 4), (0, 2)]:
         edges = np.vstack([fit.edges, [[i, j]]])
@@ -265,6 +266,42 @@ def test_a_fit_is_a_maximum_and_gradients_are_those_of_enumeration(lam2):
         for pair, marginal in marginals.items():
             norm = np.linalg.norm(marginal - seen[pair])
             assert gradients[pair] == gradients[pair[::-1]] == pytest.approx(norm, abs=1e-8)
+
+
+def least_subgradient(gap, weights, lam2, lam1, norm):
+    """Return the element of the subdifferential with the least norm, by its definition."""
+    slope = gap + 2 * lam2 * weights
+    if norm == "feature":
+        at_zero = np.sign(slope) * np.maximum(np.abs(slope) - lam1, 0.0)
+        return np.where(weights == 0.0, at_zero, slope + lam1 * np.sign(weights))
+    size = np.linalg.norm(weights)
+    if size > 0.0:
+        return slope + lam1 * weights / size
+    return slope * max(0.0, 1.0 - lam1 / max(np.linalg.norm(slope), 1e-300))
+
+
+@pytest.mark.parametrize("norm", ["group", "feature"])
+@pytest.mark.parametrize("lam2", [0.0, 0.01])
+def test_an_l1_fit_meets_the_optimality_conditions_of_all_pairs(norm, lam2):
+    table, lam1 = small_table(), 0.02
+    learner = BoundedInference(bound=5, lam1=lam1, lam2=lam2, norm=norm)
+    run = drain(table, learner)
+    seen = naive_bounded.targets(table.codes, table.cardinalities.tolist(), 1.0)
+    model = run.outcome.model()
+    marginals = naive_bounded.pair_marginals(model)
+    active = {pair: e for e, pair in enumerate(map(tuple, model.edges.tolist()))}
+    assert 0 < len(active) < len(marginals)  # the penalty leaves pairs out; the bound does not
+    assert run.outcome.infeasible == 0
+    for pair, marginal in marginals.items():
+        gap = marginal - seen[pair]
+        weights = model.edge_weights(active[pair]) if pair in active else np.zeros(gap.shape)
+        assert np.linalg.norm(least_subgradient(gap, weights, lam2, lam1, norm)) <= 2e-6
+    if norm == "feature":
+        assert (np.concatenate([model.edge_weights(e).ravel() for e in active.values()]) == 0).any()
+    objectives = [step.objective for step in run.steps]
+    assert (np.diff(objectives) <= 1e-9).all()
+    free = drain(table, BoundedInference(bound=5, lam2=lam2))
+    assert len(run.steps) < len(free.steps)
 
 
 @pytest.mark.parametrize("method", ["bp", "trbp"])

@@ -13,13 +13,13 @@ from numba import njit
 
 from graftviz.counts import PairCounts
 from graftviz.fitting.clique_tables import CliqueTables, calibrate, clique_tables, edge_marginal
-from graftviz.fitting.proportional import fit_round
+from graftviz.fitting.proportional import NO_PENALTY, EdgePenalty, edge_residual, fit_round
 from graftviz.inference.exact.elimination import Elimination, eliminated
 
 LEAST_SHARE = 1e-9  # smallest share of imaginary rows, so that the maximum exists
 _UNSEEN = 1e-12  # share of a state that never occurs
 _MOST_ROUNDS = 2000
-_LEAST_LAM2 = 1e-12  # below, a Newton step under the penalty consists of rounding errors
+_LEAST_LAM = 1e-12  # below, a Newton step under the penalty consists of rounding errors
 
 
 class Targets:
@@ -88,13 +88,15 @@ class LikelihoodFit:
     Parameters
     ----------
     targets : Targets
-    lam2 : float
-        λ₂, weight of the squared edge weights; nodes are free. Values below 10⁻¹², which do not
-        affect a fit, count as 0.
+    penalty : EdgePenalty, optional
+        Penalty of the edge weights; nodes are free. λ₂ and λ₁ below 10⁻¹², which do not affect a
+        fit, count as 0.
     """
 
-    def __init__(self, targets: Targets, lam2: float = 0.0) -> None:
-        self.targets, self.lam2 = targets, lam2 if lam2 >= _LEAST_LAM2 else 0.0
+    def __init__(self, targets: Targets, penalty: EdgePenalty = NO_PENALTY) -> None:
+        self.targets = targets
+        lam2, lam1 = (x if x >= _LEAST_LAM else 0.0 for x in penalty[:2])
+        self.penalty = EdgePenalty(float(lam2), float(lam1), penalty.by_feature)
         self.cardinalities = targets.counts.cardinalities.astype(np.int64)
         n = len(self.cardinalities)
         self.edges = np.zeros((0, 2), dtype=np.int64)
@@ -148,7 +150,17 @@ class LikelihoodFit:
             self.edge_weights,
         )
         seen = self.node_weights @ self.targets.nodes + self.edge_weights @ self.edge_targets
-        return float(log_partition - seen + self.lam2 * (self.edge_weights**2).sum())
+        return float(log_partition - seen + self._price())
+
+    def _price(self) -> float:
+        """Return the penalty of the current weights."""
+        lam2, lam1, by_feature = self.penalty
+        squares = self.edge_weights**2
+        total = lam2 * float(squares.sum())
+        if lam1 > 0.0 and len(squares):
+            groups = np.sqrt(np.add.reduceat(squares, self.edge_offsets[:-1]))
+            total += lam1 * float((np.abs(self.edge_weights) if by_feature else groups).sum())
+        return total
 
     def violation(self) -> float:
         """Return the KKT residual; the tables must be calibrated."""
@@ -160,7 +172,7 @@ class LikelihoodFit:
                 self.edge_offsets,
                 self.edge_targets,
                 self.edge_weights,
-                self.lam2,
+                self.penalty,
                 self._buffer,
             )
         )
@@ -201,7 +213,7 @@ class LikelihoodFit:
                 (self.node_weights, self.targets.nodes),
                 self.edge_offsets,
                 (self.edge_weights, self.edge_targets),
-                self.lam2,
+                self.penalty,
                 self._buffer,
                 self._factors,
             )
@@ -218,9 +230,9 @@ class LikelihoodFit:
 
 @njit(cache=True, nogil=True)
 def _violation(
-    tables, node_offsets, node_targets, edge_offsets, edge_targets, weights, lam2, buffer
+    tables, node_offsets, node_targets, edge_offsets, edge_targets, weights, penalty, buffer
 ):
-    """Return the largest ‖model − data (+ 2 λ₂ w)‖₂ over nodes and edges."""
+    """Return the largest violation over nodes and edges."""
     worst = 0.0
     for k in range(len(tables.order)):
         begin, end, own = tables.starts[k], tables.starts[k + 1], tables.states[k]
@@ -236,12 +248,11 @@ def _violation(
         for p in range(tables.edge_starts[k], tables.edge_starts[k + 1]):
             e = tables.edge_ids[p]
             edge_marginal(tables, begin, e, buffer)
-            total = 0.0
-            first = edge_offsets[e]
-            for c in range(edge_offsets[e + 1] - first):
-                gap = buffer[c] - edge_targets[first + c] + 2.0 * lam2 * weights[first + c]
-                total += gap**2
-            worst = max(worst, total)
+            first, last = edge_offsets[e], edge_offsets[e + 1]
+            residual = edge_residual(
+                buffer[: last - first], edge_targets[first:last], weights[first:last], penalty
+            )
+            worst = max(worst, residual**2)
     return np.sqrt(worst)
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from graftviz.costs import CostPart, TableSize
 from graftviz.errors import InputError
+from graftviz.fitting.proportional import EdgePenalty
 from graftviz.inference.queries import Query, parsed_queries, queries_text
 from graftviz.learners.base import CodeLine, Learner, checked_seed
 from graftviz.learners.bounded_run import BoundedRun
@@ -51,8 +52,10 @@ class BoundedInference(Learner):
     Every step activates one edge: of all pairs that keep R at most τ, the pair with the largest
     gradient norm ‖p_D(i, j) − p_w(i, j)‖₂ of the mean log-likelihood. Then all weights are fitted
     again, starting from their current values. The objective is the exact mean negative
-    log-likelihood per row (plus λ₂ Σ ‖w_e‖²), the gradients are exact, and the score of an edge is
-    its gradient norm. The option `complexity` defines R:
+    log-likelihood per row plus λ₂ Σ ‖w_e‖₂² + λ₁ Σ ‖w_e‖, with the 2-norm or, for `norm=feature`,
+    the 1-norm. The gradients are exact, and the score of an edge is its gradient norm; with λ₁ that
+    of the least subgradient, so that only pairs that violate the optimality conditions are added.
+    Weights that λ₁ makes zero remain in the graph. The option `complexity` defines R:
 
     - ``treewidth``: the width of the elimination order that the step reports, which is an upper
       bound of the treewidth. A pair is feasible if the current order keeps the width with it, or if
@@ -80,8 +83,8 @@ class BoundedInference(Learner):
     Exact inference is used as long as the cliques of the order have at most `exact_limit` entries
     in total. Beyond that, gradients, weights and the objective come from the inference named by
     `inference`, by moment matching (:mod:`graftviz.fitting.moment_matching`). The tree-reweighted
-    bound may loosen with an edge, as all edges share its trees. With λ₂ > 0 moment matching has no
-    closed form, and ``approximation-error`` needs exact inference: in both cases such pairs are
+    bound may loosen with an edge, as all edges share its trees. With a penalty moment matching has
+    no closed form, and ``approximation-error`` needs exact inference: in both cases such pairs are
     refused.
 
     Data marginals include `pseudo_count` imaginary rows in which the variables are independent, so
@@ -167,6 +170,23 @@ class BoundedInference(Learner):
         scale="log",
         advanced=True,
     )
+    lam1: float = option(
+        0.0,
+        "λ₁: weight of the ℓ₁ penalty on edges",
+        label="λ₁",
+        minimum=0.0,
+        maximum=1.0,
+        scale="log",
+        advanced=True,
+    )
+    norm: str = option(
+        "group",
+        "norm that λ₁ weights: ‖w_e‖₂ of every edge (group), or the sum of |w| of its weights "
+        "(feature)",
+        label="Norm of the ℓ₁ penalty",
+        choices=("group", "feature"),
+        advanced=True,
+    )
     pseudo_count: float = option(
         1.0,
         "pseudo-rows with independent variables added to the data; they give unseen combinations "
@@ -184,6 +204,10 @@ class BoundedInference(Learner):
         maximum=100_000_000,
         advanced=True,
     )
+
+    def edge_penalty(self) -> EdgePenalty:
+        """Return the penalty of the edge weights."""
+        return EdgePenalty(float(self.lam2), float(self.lam1), self.norm == "feature")
 
     def check(self, table: DiscreteTable) -> None:
         """Raise :class:`InputError` if the table and the options are incompatible."""

@@ -12,6 +12,7 @@ from graftviz.fitting.deviations import centred_weights
 from graftviz.fitting.likelihood_fit import LikelihoodFit, Snapshot, Targets
 from graftviz.fitting.moment_matching import match_moments
 from graftviz.fitting.network import frozen_changes
+from graftviz.fitting.proportional import EdgePenalty
 from graftviz.history import Changes, flat_positions
 from graftviz.inference.exact.elimination import Elimination
 from graftviz.model import PairwiseMRF
@@ -30,7 +31,7 @@ class ModelOptions(NamedTuple):
     """Options of a run that concern its model; see `BoundedInference`."""
 
     pseudo_count: float
-    lam2: float
+    penalty: EdgePenalty
     fallback: str
     exact_limit: int
 
@@ -76,8 +77,8 @@ class BoundedModel:
         self._names, self._labels = names, labels
         self._targets = Targets(counts, options.pseudo_count)
         self.cardinalities = counts.cardinalities.astype(np.int64)
-        self._fit = LikelihoodFit(self._targets, options.lam2)
-        self._independent_gradients = independent_gradients(self._targets)
+        self._fit = LikelihoodFit(self._targets, options.penalty)
+        self._independent_gradients = independent_gradients(self._targets, options.penalty)
         self.gradients = self._independent_gradients.copy()
         self._fit.fit(_TOLERANCE)
         self.current = self._exact_state()
@@ -98,7 +99,7 @@ class BoundedModel:
         return self.current.source == "exact" and elimination.entries <= self.options.exact_limit
 
     def model(self) -> PairwiseMRF:
-        """Return the model, its weights centred."""
+        """Return the model, its weights centred unless single weights are penalised."""
         nodes, tables = self._centred()
         weights = np.concatenate([nodes, tables])
         return PairwiseMRF(
@@ -175,7 +176,9 @@ class BoundedModel:
             self.gradients[:] = self._independent_gradients
             return
         place = int(self.current.elimination.place[around])
-        update_gradients(self.gradients, self._targets, self._fit.tables, place)
+        update_gradients(
+            self.gradients, self._targets, self._fit.tables, place, self.options.penalty
+        )
 
     def polish(self) -> None:
         """Fit all weights tightly and recompute all gradients."""
@@ -213,5 +216,8 @@ class BoundedModel:
         )
 
     def _centred(self) -> tuple[np.ndarray, np.ndarray]:
+        penalty = self.options.penalty
+        if penalty.lam1 > 0.0 and penalty.by_feature:  # centring would make zero weights non-zero
+            return self.current.node_weights, self.current.edge_weights
         structure = structure_of(self.cardinalities, self.current.edges)
         return centred_weights(structure, self.current.node_weights, self.current.edge_weights)

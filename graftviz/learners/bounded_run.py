@@ -37,6 +37,7 @@ _BOUNDS = {
     "query-seconds": 0.01,
 }
 _GAP_SWEEPS = 200
+_OF_THE_MODEL = ("pseudo_count", "lam2", "lam1", "norm")
 
 
 class BoundedRun(LearnerRun):
@@ -83,14 +84,7 @@ class BoundedRun(LearnerRun):
         before, self.options = self.options, options
         if any(
             getattr(before, name) != getattr(options, name)
-            for name in (
-                "pseudo_count",
-                "lam2",
-                "inference",
-                "complexity",
-                "exact_limit",
-                "queries",
-            )
+            for name in (*_OF_THE_MODEL, "inference", "complexity", "exact_limit", "queries")
         ):
             edges, elimination = self._model.edges, self._model.current.elimination
             with self.clock.work("fitting"):
@@ -179,7 +173,7 @@ class BoundedRun(LearnerRun):
         named = options.resolved_inference()
         fallback = "trbp" if named == "exact" else named
         model_options = ModelOptions(
-            float(options.pseudo_count), float(options.lam2), fallback, int(options.exact_limit)
+            float(options.pseudo_count), options.edge_penalty(), fallback, int(options.exact_limit)
         )
         return BoundedModel(self._counts, table.names, table.labels, model_options)
 
@@ -198,7 +192,9 @@ class BoundedRun(LearnerRun):
         self._bound = float(bound)
         inference = options.resolved_inference()
         by_exact = inference == "exact" and (measure == "seconds" or measure.startswith("query-"))
-        needs_exact = options.lam2 > 0.0 or measure == "approximation-error" or by_exact
+        needs_exact = (
+            not options.edge_penalty().is_zero or measure == "approximation-error" or by_exact
+        )
         if measure == "treewidth":
             return WidthChoice(self._bound, needs_exact)
         if measure == "circuit-size":

@@ -9,6 +9,7 @@ import numpy as np
 from graftviz.complexity import Complexity
 from graftviz.counts import PairCounts
 from graftviz.fitting.likelihood_fit import Targets
+from graftviz.fitting.proportional import edge_residual
 from graftviz.inference.exact import JunctionTree, plan_elimination
 from graftviz.inference.exact.elimination import (
     MIN_FILL,
@@ -102,7 +103,8 @@ def _gradient(run: Run, learner: BoundedInference, i: int, j: int, t: int) -> fl
     else:
         nodes = np.split(state.node_beliefs, model.node_offsets[1:-1])
         belief = np.outer(nodes[i], nodes[j])
-    return float(np.linalg.norm(belief - target))
+    gaps, zeros = (belief - target).reshape(-1), np.zeros(belief.size)
+    return float(edge_residual(gaps, zeros, zeros, learner.edge_penalty()))
 
 
 def _least(run: Run, complexity: Complexity, i: int, j: int, t: int) -> float:

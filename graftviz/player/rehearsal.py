@@ -262,7 +262,7 @@ def rehearse_budget() -> None:
     train, test = data.table.split(test_fraction=data.test_fraction, seed=0)
     places = static_layout(5, np.array([[0, 1]]))
     for (complexity, bounds), lam2 in product(BOUNDS.items(), (0.0, 0.01)):
-        learner = BoundedInference(complexity, bounds.usual, lam2=lam2)
+        learner = BoundedInference(complexity, bounds.usual, lam2=lam2, lam1=lam2)
         deque(bounded_run(train, test, places, learner), maxlen=0)
     for method in sorted({bounds.method for bounds in BOUNDS.values()}):
         deque(measuring_path(train, test, method=method), maxlen=0)

@@ -1,6 +1,7 @@
 """Gradients of the exact likelihood for inactive edges: all pairs of a component at once.
 
-The gradient of a pair is the marginal of the data minus that of the model. The marginals of a
+The gradient of a pair is the marginal of the data minus that of the model; with an ℓ₁ penalty it is
+the least subgradient at zero weights. The marginals of a
 variable with all others come from one pass over its component: the joint table of the variable with
 a clique is computed from that with the neighbouring clique, through the shared scope.
 """
@@ -13,11 +14,12 @@ from numba import njit
 from graftviz.counts.pair_counts import table_cells
 from graftviz.fitting.clique_tables import CliqueTables
 from graftviz.fitting.likelihood_fit import Targets
+from graftviz.fitting.proportional import NO_PENALTY, EdgePenalty, edge_residual
 from graftviz.kernels import inner_kernel
 from graftviz.pairs import find_slot
 
 
-def independent_gradients(targets: Targets) -> np.ndarray:
+def independent_gradients(targets: Targets, penalty: EdgePenalty = NO_PENALTY) -> np.ndarray:
     """Return ‖p̃(i, j) − p̃(i) p̃(j)‖₂ of all pairs, symmetric, shape (n, n).
 
     This is the gradient between components as long as nodes have the marginals of the data. All
@@ -28,13 +30,17 @@ def independent_gradients(targets: Targets) -> np.ndarray:
     counts = targets.counts
     _independent(
         counts.packed, counts.store, counts.scratch, targets.offsets, targets.shares,
-        targets.dependence_share, found,
+        targets.dependence_share, penalty, found,
     )  # fmt: skip
     return found
 
 
 def update_gradients(
-    gradients: np.ndarray, targets: Targets, tables: CliqueTables, member: int
+    gradients: np.ndarray,
+    targets: Targets,
+    tables: CliqueTables,
+    member: int,
+    penalty: EdgePenalty = NO_PENALTY,
 ) -> None:
     """Update the gradient norms of all pairs of one component, including active ones.
 
@@ -48,34 +54,39 @@ def update_gradients(
         Calibrated tables.
     member : int
         Position in the order of a variable of the component.
+    penalty : EdgePenalty, optional
     """
     counts = targets.counts
     _component(
         tables, member, counts.packed, counts.store, counts.scratch, targets.offsets,
-        targets.shares, targets.nodes, targets.dependence_share, gradients,
+        targets.shares, targets.nodes, targets.dependence_share, penalty, gradients,
     )  # fmt: skip
 
 
 @njit(cache=True, nogil=True)
-def _independent(packed, store, scratch, offsets, shares, dependence_share, found):
-    n = len(offsets) - 1
+def _independent(packed, store, scratch, offsets, shares, dependence_share, penalty, found):
+    n, most = len(offsets) - 1, np.max(np.diff(offsets))
+    gaps, zeros = np.empty(most * most), np.zeros(most * most)
     for i in range(n):
         for j in range(i + 1, n):
             slot = find_slot(store.pairs, i, j)
             cells, at = table_cells(packed, store, slot, scratch)
-            total = 0.0
+            size = 0
             for a in range(offsets[i], offsets[i + 1]):
                 for b in range(offsets[j], offsets[j + 1]):
-                    total += (
-                        dependence_share * (cells[at] / packed.rows - shares[a] * shares[b])
-                    ) ** 2
+                    gaps[size] = dependence_share * (
+                        cells[at] / packed.rows - shares[a] * shares[b]
+                    )
+                    size += 1
                     at += 1
-            found[i, j] = found[j, i] = np.sqrt(total)
+            norm = edge_residual(gaps[:size], zeros[:size], zeros[:size], penalty)
+            found[i, j] = found[j, i] = norm
 
 
 @njit(cache=True, nogil=True)
 def _component(
-    tables, member, packed, store, scratch, offsets, shares, nodes, dependence_share, gradients
+    tables, member, packed, store, scratch, offsets, shares, nodes, dependence_share, penalty,
+    gradients,
 ):  # fmt: skip
     """Update the gradients of one component; see `update_gradients`."""
     n, root = len(tables.order), tables.root[member]
@@ -95,7 +106,7 @@ def _component(
     message = np.empty((most, widest))
     separators = _separators(tables, cliques[:size])
     done = np.zeros(n, dtype=np.int64)
-    pair = np.empty(most * most)
+    pair, seen, zeros = np.empty(most * most), np.empty(most * most), np.zeros(most * most)
     for at in range(size):
         a = cliques[at]
         i = tables.order[a]
@@ -131,14 +142,15 @@ def _component(
             first, second = min(i, j), max(i, j)
             slot = find_slot(store.pairs, first, second)
             cells, c = table_cells(packed, store, slot, scratch)
-            total, p = 0.0, 0
+            p = 0
             for u in range(offsets[first], offsets[first + 1]):
                 for v in range(offsets[second], offsets[second + 1]):
                     deviation = dependence_share * (cells[c] / packed.rows - shares[u] * shares[v])
-                    total += (nodes[u] * nodes[v] + deviation - pair[p]) ** 2
+                    seen[p] = nodes[u] * nodes[v] + deviation
                     c += 1
                     p += 1
-            gradients[first, second] = gradients[second, first] = np.sqrt(total)
+            norm = edge_residual(pair[:p], seen[:p], zeros[:p], penalty)
+            gradients[first, second] = gradients[second, first] = norm
 
 
 @inner_kernel

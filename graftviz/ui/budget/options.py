@@ -12,7 +12,16 @@ from graftviz.tradeoff import BOUNDS, COSTS, QUALITIES
 from graftviz.ui.url_state import seed_option, step_option
 
 _SAMPLES = ("survey", "random-30", "karate")
-_RUN = ("data", "complexity", "bound", "queries", "lam2", "seed")  # what decides a run
+_RUN = (
+    "data",
+    "complexity",
+    "bound",
+    "queries",
+    "lam2",
+    "lam1",
+    "norm",
+    "seed",
+)  # what decides a run
 PLACES = ("step",)  # written into the address by the browser
 RESETS = {
     **dict.fromkeys(_RUN, ("step",)),
@@ -36,6 +45,8 @@ class BudgetOptions:
     bound: float | None = option_of(BoundedInference, "bound")
     queries: str | None = option_of(BoundedInference, "queries")
     lam2: float = option_of(BoundedInference, "lam2")
+    lam1: float = option_of(BoundedInference, "lam1")
+    norm: str = option_of(BoundedInference, "norm")
     seed: int = seed_option("random seed of the network and its rows, or of the held-out rows")
     quality: str = option(
         QUALITIES[0],

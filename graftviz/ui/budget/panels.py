@@ -29,7 +29,8 @@ def show_choices(state: BudgetState) -> None:
     show_option(slider, value, state.choose, prefix=f"{_PREFIX}.{options.complexity}")
     if options.complexity.startswith("query-"):
         show_settings(state, _PREFIX, "queries")
-    show_settings(state, _PREFIX, "lam2", "seed")
+    norm = ("norm",) if options.lam1 > 0.0 else ()
+    show_settings(state, _PREFIX, "lam2", "lam1", *norm, "seed")
 
 
 def show_charts(state: BudgetState) -> None:

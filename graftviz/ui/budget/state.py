@@ -158,6 +158,8 @@ class BudgetState(RunPage[BudgetOptions, ShownBudget, BoundedProgress]):
             float(options.tau if bound is None else bound),
             queries=options.queries,
             lam2=options.lam2,
+            lam1=options.lam1,
+            norm=options.norm,
         )
 
     def job_of(self, shown: ShownBudget, bound: float | None = None) -> Job[BoundedProgress]:
