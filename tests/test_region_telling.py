@@ -39,6 +39,7 @@ from graftviz.regions.overview import influence_of
 from graftviz.sampling import random_model
 from graftviz.sampling.graphs import grid_graph
 from graftviz.sampling.ising import ising_grid
+from graftviz.ui.regions.options import RegionOptions, question_of
 
 
 def answered(model: object, query: int, **options: object) -> list[AnsweredStep]:
@@ -196,6 +197,16 @@ def grown(model: PairwiseMRF, question: RegionQuery) -> Grown:
 
 def asked(model: PairwiseMRF) -> Whole:
     return deque(answering(model), maxlen=1)[0]
+
+
+def test_the_page_grows_a_region_by_the_papers_growth_and_bound() -> None:
+    options = RegionOptions(growth="algorithm-1", bound="corollary-2", tolerance=1e-6, size=30)
+    model = grid_model(8, 1.0, 0.6, 0).model
+    found = grown(model, question_of(options, 27))
+    forms = {"growth": "algorithm-1", "bound": "corollary-2"}
+    steps = list(grow_region(model, 27, tolerance=1e-6, max_size=30, **forms))
+    assert [s.step.bound for s in found.steps] == [s.bound for s in steps]
+    assert "Algorithm 1 stops" in found.stop_reason
 
 
 @pytest.mark.parametrize("cut", ["drop", "mean-field"])

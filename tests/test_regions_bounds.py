@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import naive
 import numpy as np
@@ -14,12 +15,12 @@ from graftviz.regions import decay_rate, distance_bound, minimal_radius, region_
 from graftviz.regions.candidates import bound_with, coefficients_with, solve_in_place
 from graftviz.regions.comparison import Coefficients, appended, compare_from_scratch
 from graftviz.regions.cuts import fields_of
-from graftviz.regions.expansion import ExpansionOptions, expansion_steps
+from graftviz.regions.expansion import BOUNDS, GROWTHS, ExpansionOptions, expansion_steps
 from graftviz.regions.local_model import rim_of
 from graftviz.regions.neighbourhood import flat_model, members, neighbours_of
 from graftviz.regions.region_arrays import all_coefficients, region_arrays
 from graftviz.regions.star import ENUMERATION_LIMIT
-from graftviz.sampling import grid_graph, random_model
+from graftviz.sampling import grid_graph, ising_grid, random_model
 
 EXPANSIONS = ("greedy", "greedy", "random", "norm")
 LIMITS = (1, 9, ENUMERATION_LIMIT, ENUMERATION_LIMIT)
@@ -43,6 +44,8 @@ def check_models(count, seed):
             expansion=EXPANSIONS[rng.integers(4)],
             limit=LIMITS[rng.integers(4)],
             seed=int(rng.integers(100)),
+            growth=GROWTHS[rng.integers(2)],
+            bound=BOUNDS[rng.integers(2)],
         )
         for step in expansion_steps(model, query, options):
             assert 0.0 <= step.bound <= 1.0
@@ -184,6 +187,47 @@ def test_a_strong_part_far_away_does_not_spoil_the_bound():
     steps = list(expansion_steps(model, 0, ExpansionOptions(tolerance=0.0, max_size=5)))
     assert steps[-1].coefficient > 1.0
     assert all(step.bound < 0.1 for step in steps)
+
+
+@pytest.mark.parametrize("strength", [0.2, 1.5])
+@pytest.mark.parametrize("cut", ["drop", "mean-field"])
+def test_corollary_2_is_the_inverse_of_i_less_c_and_never_below_the_tight_bound(strength, cut):
+    model = ising_grid(6, 6, field=1.0, coupling=strength, seed=3)
+    flat = flat_model(model)
+    options = ExpansionOptions(
+        tolerance=0.0, max_size=12, cut=cut, expansion="norm", bound="corollary-2"
+    )
+    vacuous = 0
+    for step in expansion_steps(model, 14, options):
+        rim = rim_of(model, step.nodes)
+        fields = fields_of(flat, step.nodes, rim, cut)
+        inside = members(step.nodes)
+        region = region_arrays(flat, step.nodes, inside, fields, ENUMERATION_LIMIT)
+        found = Coefficients(*all_coefficients(flat, region, ENUMERATION_LIMIT))
+        expected = 1.0
+        if np.abs(np.linalg.eigvals(found.influence)).max() < 1.0:
+            inverse = np.linalg.inv(np.eye(step.size) - found.influence)
+            expected = min(float((inverse @ found.perturbation)[0]), 1.0)
+        assert step.bound == pytest.approx(expected, abs=1e-9)
+        assert step.bound >= compare_from_scratch(found).bounds[0] - 1e-12
+        vacuous += step.is_vacuous
+    assert (vacuous > 0) == (strength > 0.5)
+
+
+@pytest.mark.parametrize("bound", BOUNDS)
+def test_algorithm_1_adds_the_smallest_bound_and_stops_where_none_is_smaller(bound):
+    model = ising_grid(6, 6, field=1.0, coupling=0.6, seed=3)
+    options = ExpansionOptions(tolerance=0.0, max_size=30, growth="algorithm-1", bound=bound)
+    steps = list(expansion_steps(model, 14, options))
+    for before, after in pairwise(steps):
+        assert after.added == before.candidates[np.argmin(before.candidate_bounds)]
+        assert after.bound == pytest.approx(before.candidate_bounds.min(), abs=1e-9)
+        assert after.bound < before.bound
+    assert steps[-1].size < 30
+    assert steps[-1].candidate_bounds.min() > steps[-1].bound - 1e-9
+    assert "Algorithm 1 stops" in steps[-1].reason
+    free = ExpansionOptions(tolerance=0.0, max_size=30, bound=bound)
+    assert len(list(expansion_steps(model, 14, free))) == 30
 
 
 # The whole model

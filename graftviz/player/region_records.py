@@ -57,6 +57,8 @@ class RegionQuery(NamedTuple):
     tolerance: float
     max_size: int
     seed: int
+    growth: str = "detours"
+    bound: str = "tight"
 
 
 class AnsweredStep(NamedTuple):

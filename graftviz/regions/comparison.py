@@ -13,7 +13,7 @@ a = min(C a + b, s) reached from it is one too, and |p(x_i = k) − q(x_i = k)| 
 is the smaller of the two everywhere, a = D b with D = (I − C)⁻¹, the paper's Corollary 2. A row
 that uses the spread is called *loose*: its row of C is zero, and s_i replaces b_i. So strong
 couplings far from the query do not weaken the bounds near it, and the spectral radius of C need not
-be below 1.
+be below 1. Corollary 2 alone (``bound="corollary-2"``) is vacuous unless it is.
 
 Every b_i and s_i holds a rounding reserve δ > 0. A computed vector a ≥ 0 is accepted only if
 a ≥ C a + b − δ/2: then I − C is a nonsingular M-matrix, however inaccurate its computed inverse,
@@ -100,6 +100,41 @@ def compare_from_scratch(coefficients: Coefficients) -> ComparisonSolution:
     )
 
 
+def compare_by_corollary(coefficients: Coefficients) -> ComparisonSolution:
+    """Return a = (I − C)⁻¹ b, the paper's Corollary 2; a = 1 unless it is proven."""
+    matrix, constants = coefficients.influence, coefficients.perturbation
+    k = len(constants)
+    try:
+        inverse = np.linalg.inv(np.eye(k) - matrix)
+        solution = inverse @ constants
+    except np.linalg.LinAlgError:
+        solution = np.full(k, np.nan)
+    if _is_proven(matrix, constants, solution):
+        return ComparisonSolution(coefficients, np.zeros(k, dtype=bool), inverse, solution)
+    return ComparisonSolution(coefficients, np.ones(k, dtype=bool), np.eye(k), np.ones(k))
+
+
+def with_variable(
+    before: Coefficients,
+    touched: np.ndarray,
+    rows: np.ndarray,
+    perturbation: np.ndarray,
+    spread: np.ndarray,
+) -> Coefficients:
+    """Return the coefficients of a region with one more variable; see `appended`."""
+    k = len(before.perturbation)
+    influence = np.zeros((k + 1, k + 1))
+    influence[:k, :k] = before.influence
+    influence[touched], influence[k] = rows[:-1], rows[-1]
+    changed = np.append(touched, k)
+    all_perturbation, all_spread = (
+        np.append(before.perturbation, 0.0),
+        np.append(before.spread, 0.0),
+    )
+    all_perturbation[changed], all_spread[changed] = perturbation, spread
+    return Coefficients(influence, all_perturbation, all_spread)
+
+
 def appended(
     before: ComparisonSolution,
     touched: np.ndarray,
@@ -123,16 +158,9 @@ def appended(
         Which of these rows are loose initially.
     """
     k = len(before.bounds)
-    influence = np.zeros((k + 1, k + 1))
-    influence[:k, :k] = before.coefficients.influence
-    influence[touched], influence[k] = rows[:-1], rows[-1]
-    changed = np.append(touched, k)
-    all_perturbation = np.append(before.coefficients.perturbation, 0.0)
-    all_spread = np.append(before.coefficients.spread, 0.0)
+    coefficients = with_variable(before.coefficients, touched, rows, perturbation, spread)
     all_loose = np.append(before.loose, False)
-    all_perturbation[changed], all_spread[changed] = perturbation, spread
-    all_loose[changed] = loose
-    coefficients = Coefficients(influence, all_perturbation, all_spread)
+    all_loose[np.append(touched, k)] = loose
     old, _ = _system(before.coefficients, before.loose)
     new, _ = _system(coefficients, all_loose)
     inverse = with_rows_changed(before.inverse, touched, new[touched, :k] - old[touched])

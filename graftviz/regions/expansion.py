@@ -1,7 +1,8 @@
 """Growth of a region around a query, one variable at a time: Algorithm 1 of the paper.
 
-The paper stops where no candidate improves the bound. Here growth may continue across such
-plateaus: on grids the bound often decreases by orders of magnitude beyond them.
+Algorithm 1 of the paper stops where no candidate improves the bound (``growth="algorithm-1"``).
+Growth with detours continues across such plateaus: on grids the bound often decreases by orders of
+magnitude beyond them.
 
 References
 ----------
@@ -23,13 +24,22 @@ from graftviz.regions.candidates import (
     bounds_with_each,
     coefficients_with,
 )
-from graftviz.regions.comparison import Coefficients, appended, compare_from_scratch
+from graftviz.regions.comparison import (
+    Coefficients,
+    appended,
+    compare_by_corollary,
+    compare_from_scratch,
+    with_variable,
+)
 from graftviz.regions.cuts import CUTS, fields_of
 from graftviz.regions.neighbourhood import flat_model, members, neighbours_of
 from graftviz.regions.region_arrays import all_coefficients, region_arrays
 from graftviz.regions.star import ENUMERATION_LIMIT
 
 EXPANSIONS = ("greedy", "random", "norm")
+GROWTHS = ("detours", "algorithm-1")
+BOUNDS = ("tight", "corollary-2")
+_SLACK = 1e-12  # rounding error of a candidate's bound
 # Where the best candidate improves the bound by less than this share, growth is on a plateau ...
 _PLATEAU = 0.01
 # ... and adds the candidate with the largest influence on the query, as long as the bound exceeds
@@ -59,6 +69,11 @@ class ExpansionOptions:
         0: never.
     seed : int
         Seed of the random expansion.
+    growth : {"detours", "algorithm-1"}
+        Greedy expansion where no candidate improves the bound: continue with the candidate of
+        largest influence on the query, or stop, as in Algorithm 1 of the paper.
+    bound : {"tight", "corollary-2"}
+        Error bound: see :mod:`graftviz.regions.comparison`; "corollary-2" is that of the paper.
     limit : int
         Largest number of joint states of neighbours to enumerate, for each coefficient.
     """
@@ -83,6 +98,22 @@ class ExpansionOptions:
         minimum=0.0,
     )
     seed: int = option(0, "seed of the random expansion", minimum=0)
+    growth: str = option(
+        "detours",
+        "greedy growth where no neighbour improves the bound: detours continues with the neighbour "
+        "of largest influence on the query, algorithm-1 stops, as in the paper",
+        label="Growth",
+        choices=GROWTHS,
+        titles=("with detours", "Algorithm 1 of the paper"),
+    )
+    bound: str = option(
+        "tight",
+        "form of the error bound: tight limits the influence of all neighbours of a variable "
+        "together, corollary-2 of the paper adds up their influences and is never smaller",
+        label="Bound",
+        choices=BOUNDS,
+        titles=("tight", "Corollary 2 of the paper"),
+    )
     limit: int = ENUMERATION_LIMIT
 
     def __post_init__(self) -> None:
@@ -145,12 +176,15 @@ def expansion_steps(
             yield region.step(bound, no_candidates, np.zeros(0), reason)
             return
         candidates, bounds = region.candidates()
-        if options.expansion == "greedy" and _is_below(
-            options.threshold, bound, float(bounds.min())
-        ):
-            reason = (
-                f"No variable improves the bound by at least the threshold, {options.threshold:g}."
-            )
+        if options.expansion == "greedy":
+            least = float(bounds.min())
+            if _is_below(options.threshold, bound, least):
+                reason = (
+                    f"No variable improves the bound by at least the threshold, "
+                    f"{options.threshold:g}."
+                )
+            elif options.growth == "algorithm-1" and least > bound - _SLACK:
+                reason = "No variable improves the bound, so Algorithm 1 stops."
         yield region.step(bound, candidates, bounds, reason)
         if reason:
             return
@@ -194,7 +228,10 @@ class _Region:
         self._influences = np.zeros(0)
         self._extend_rim(query)
         self._update_arrays()
-        self._comparison = compare_from_scratch(self._all_coefficients())
+        is_tight = options.bound == "tight"
+        self._compare = compare_from_scratch if is_tight else compare_by_corollary
+        self._is_incremental = is_tight and options.cut == "drop"
+        self._comparison = self._compare(self._all_coefficients())
         self._best = self.bound
 
     @property
@@ -232,34 +269,65 @@ class _Region:
         outside = np.array(sorted(self.rim), dtype=np.int64)
         if self._options.expansion != "greedy":
             return outside, np.full(len(outside), np.nan)
-        bounds, self._influences = bounds_with_each(
-            self._flat,
-            self._arrays,
-            self._inside,
-            outside,
-            self._fields,
-            self._options.limit,
-            self._comparison,
-            self._reach,
-        )
+        if self._options.bound == "tight":
+            bounds, self._influences = bounds_with_each(
+                self._flat,
+                self._arrays,
+                self._inside,
+                outside,
+                self._fields,
+                self._options.limit,
+                self._comparison,
+                self._reach,
+            )
+        else:
+            bounds, self._influences = self._bounds_by_corollary(outside)
         if len(outside) == 1 and len(neighbours_of(self._model, int(outside[0]))) == len(
             self._inside_neighbours(int(outside[0]))
         ):
             bounds[0] = 0.0  # completes the connected component
         return outside, np.minimum(bounds, 1.0)
 
+    def _bounds_by_corollary(self, outside: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the bound of Corollary 2 with each candidate, and its influence on the query."""
+        bounds, influences = np.empty(len(outside)), np.empty(len(outside))
+        for c, node in enumerate(outside.tolist()):
+            touched, rows, perturbation, spread = self._coefficients_with(node)
+            larger = with_variable(
+                self._comparison.coefficients, touched, rows, perturbation, spread
+            )
+            bounds[c] = compare_by_corollary(larger).bounds[0]
+            influences[c] = (self._reach[touched] * rows[:-1, -1]).max()
+        return bounds, influences
+
+    def _coefficients_with(
+        self, node: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return the coefficients that change when a variable is added."""
+        found: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] = coefficients_with(
+            self._flat,
+            self._arrays,
+            self._inside,
+            node,
+            self._fields,
+            self._options.limit,
+        )
+        return found
+
     def best_candidate(self, candidates: np.ndarray, bounds: np.ndarray) -> int:
         """Return the candidate to add next; the first one of equals.
 
-        Greedy growth adds the candidate with the smallest bound. Where none improves the bound,
-        because every candidate has a strong edge to the outside or all bounds are vacuous, it adds
-        the one with the largest influence on the query.
+        Greedy growth adds the candidate with the smallest bound. With detours, where none improves
+        the bound because every candidate has a strong edge to the outside or all bounds are
+        vacuous, it adds the one with the largest influence on the query.
         """
         if self._options.expansion == "random":
             return int(self._rng.choice(candidates))
         if self._options.expansion == "norm":
             norms = np.array([self.rim[int(v)] for v in candidates])
             return int(candidates[np.argmax(norms)])
+        if self._options.growth == "algorithm-1":
+            return int(candidates[np.argmin(bounds)])
         allowed = bounds <= min(_DETOUR * self._best, self._best + _RISE)
         if bounds.min() < (1.0 - _PLATEAU) * self.bound or not allowed.any():
             return int(candidates[np.argmin(bounds)])
@@ -267,15 +335,8 @@ class _Region:
 
     def add(self, node: int) -> None:
         """Add an outside neighbour to the region."""
-        if self._options.cut == "drop":
-            found = coefficients_with(
-                self._flat,
-                self._arrays,
-                self._inside,
-                node,
-                self._fields,
-                self._options.limit,
-            )
+        if self._is_incremental:
+            found = self._coefficients_with(node)
             touched, rows, perturbation, spread = found
             loose = bound_with(self._comparison, *found)[1]
             self._comparison = appended(
@@ -289,8 +350,8 @@ class _Region:
         del self.rim[node]
         self._extend_rim(node)
         self._update_arrays()
-        if self._options.cut != "drop":
-            self._comparison = compare_from_scratch(self._all_coefficients())
+        if not self._is_incremental:
+            self._comparison = self._compare(self._all_coefficients())
         self._best = min(self._best, self.bound)
         on_others = self._comparison.coefficients.influence[:-1, -1]
         self._reach = np.append(self._reach, (self._reach * on_others).max())

@@ -69,6 +69,8 @@ def grow_region(
     expansion: str = "greedy",
     threshold: float = 0.0,
     seed: int = 0,
+    growth: str = "detours",
+    bound: str = "tight",
     evidence: Evidence | None = None,
 ) -> Iterator[RegionStep]:
     """Yield the region of the query alone, then the region after every added variable.
@@ -81,7 +83,7 @@ def grow_region(
         For a query or evidence that is not in the model, options out of range, and a model of
         which every joint state has probability zero; raised by the call, not by the first step.
     """
-    options = ExpansionOptions(tolerance, max_size, cut, expansion, threshold, seed)
+    options = ExpansionOptions(tolerance, max_size, cut, expansion, threshold, seed, growth, bound)
     rest = _conditional_model(model, checked_evidence(model, evidence))
     return expansion_steps(rest, model.index_of(query), options)
 
@@ -96,6 +98,8 @@ def local_marginal(
     expansion: str = "greedy",
     threshold: float = 0.0,
     seed: int = 0,
+    growth: str = "detours",
+    bound: str = "tight",
     evidence: Evidence | None = None,
     max_memory: int | None = None,
 ) -> LocalMarginal:
@@ -125,6 +129,12 @@ def local_marginal(
         not; 0: never.
     seed : int
         Seed of the random expansion.
+    growth : {"detours", "algorithm-1"}
+        Greedy expansion where no variable improves the bound: continue with the variable of
+        largest influence on the query, or stop, as in Algorithm 1 of the paper.
+    bound : {"tight", "corollary-2"}
+        Form of the error bound: the influence of all neighbours of a variable together is limited,
+        or their influences are added up, as in Corollary 2 of the paper, which is never smaller.
     evidence : mapping, optional
         States of observed variables: {variable: state}.
     max_memory : int, optional
@@ -140,7 +150,7 @@ def local_marginal(
     ----------
     Chen, Peng, Liu: Efficient localized inference for large graphical models, Algorithm 1.
     """
-    options = ExpansionOptions(tolerance, max_size, cut, expansion, threshold, seed)
+    options = ExpansionOptions(tolerance, max_size, cut, expansion, threshold, seed, growth, bound)
     observed = checked_evidence(model, evidence)
     rest = _conditional_model(model, observed)
     i = model.index_of(query)
@@ -148,7 +158,7 @@ def local_marginal(
     best = min(reversed(grown), key=lambda step: step.bound)
     history = grown[: best.size]
     marginal, is_exact = _query_marginal(rest, best, cut, max_memory)
-    bound = best.bound if is_exact else 1.0
+    proven = best.bound if is_exact else 1.0
     sentences = [grown[-1].reason]
     if best.size < grown[-1].size:
         sentences.append(
@@ -159,7 +169,7 @@ def local_marginal(
             "Exact inference on it would need too much memory, so belief propagation was used, "
             "and nothing is certified."
         )
-    elif bound >= 1.0:
+    elif proven >= 1.0:
         sentences.append("The bound is vacuous: nothing is certified.")
     if i in observed:
         marginal = np.zeros(int(model.cardinalities[i]))
@@ -169,13 +179,13 @@ def local_marginal(
     return LocalMarginal(
         query=i,
         marginal=marginal,
-        bound=bound,
-        certified=is_exact and bound < 1.0,
+        bound=proven,
+        certified=is_exact and proven < 1.0,
         nodes=best.nodes,
         cut=cut,
         expansion=expansion,
         method="exact" if is_exact else "bp",
-        reached_tolerance=bound <= tolerance,
+        reached_tolerance=proven <= tolerance,
         stop_reason=" ".join(sentences),
         history=history,
     )

@@ -8,8 +8,9 @@ from typing import Any
 
 from graftviz.datasets import dataset_title
 from graftviz.material import UPLOAD
-from graftviz.options import check_options, option
+from graftviz.options import check_options, option, option_of
 from graftviz.player.region_records import RULES, RegionQuery
+from graftviz.regions.expansion import ExpansionOptions
 from graftviz.ui.url_state import LinkReader, fingerprint_part, part, seed_option, step_option
 
 GRID = "ising-grid"
@@ -116,6 +117,8 @@ class RegionOptions:
         choices=("drop", "mean-field"),
         titles=("dropped", "mean field"),
     )
+    growth: str = option_of(ExpansionOptions, "growth")
+    bound: str = option_of(ExpansionOptions, "bound")
     seed: int = seed_option("random seed of the grid's weights and of the random rule")
     state: int | None = option(
         None,
@@ -133,5 +136,12 @@ class RegionOptions:
 def question_of(options: RegionOptions, query: int) -> RegionQuery:
     """Return the settings that the options of the page give for a query."""
     return RegionQuery(
-        query, options.expansion, options.cut, options.tolerance, options.size, options.seed
+        query,
+        options.expansion,
+        options.cut,
+        options.tolerance,
+        options.size,
+        options.seed,
+        options.growth,
+        options.bound,
     )

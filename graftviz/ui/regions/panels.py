@@ -51,7 +51,7 @@ def show_growth_choices(state: RegionState) -> None:
         return
     _show_query(state, state.shown)
     show_settings(state, _PREFIX, "tolerance", "size")
-    names = ["expansion", "cut"]
+    names = ["expansion", "cut", "growth", "bound"]
     if state.options.data == GRID:
         names += ["side", "seed"]
     elif state.options.expansion == "random":
