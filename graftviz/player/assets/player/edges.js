@@ -14,6 +14,7 @@ const HAZE = 0.3; // opacity of missing edges that are too many for dotted lines
 const GONE = 0.75; // opacity of an edge that was removed in the shown step
 const WIDTH_LEVELS = 2.5; // per px
 const MISSING_INK = 0.08; // largest share of the picture that missing edges may cover
+const CHOSEN = 3; // least width of the edge that is inspected, in px
 const FEW_FRESH = 12; // new edges of a step; more have a narrower light
 const EDGE_KINDS = ["plain", "right", "wrong"];
 export const MISSING_LINE = { style: "dotted" };
@@ -182,15 +183,19 @@ export class EdgeLayer {
     return pair.includes(i) && (kind === "node" || pair.includes(j));
   }
 
-  /** The pair being inspected, or the one under the pointer. */
+  /** The pair being inspected, and the one under the pointer: an edge has a rim, and its own colour. */
   chosen(palette) {
     const { app, pair, now } = this.view;
     const { selection } = app;
     return [selection?.j === undefined ? null : [[selection.i, selection.j], 1], pair && [pair, 0.6]].map((found) => {
       if (!found) return null;
       const [[i, j], alpha] = found;
-      const isActive = this.log.edgeAt(i, j, now.t) >= 0;
-      return { edges: [[i, j]], line: palette.text, alpha, width: isActive ? 3 : 2, dash: isActive ? [] : [2, 5] };
+      const e = this.log.edgeAt(i, j, now.t);
+      const edges = [[i, j]];
+      if (e < 0) return { edges, line: palette.text, alpha, width: 2, dash: [2, 5] };
+      const width = Math.max(this.width(e), CHOSEN);
+      return [{ edges, line: palette.text, alpha, width: width + 5 }, { edges, line: palette.background, width: width + 2 },
+        this.look(palette, [e], width, 1)];
     });
   }
 }

@@ -9,11 +9,13 @@ import { RegionLayer } from "./region_layer.js";
 
 const GLIDE_RATE = 12; // 1/s: how fast nodes close in on their places
 const COLOUR_LEVELS = 32;
+const LEAST_LIMIT = 32; // end of the colour scale of degrees, unless a run has a larger one
 const FEW = 40; // up to this many nodes, all names are shown
 const NAMED_LONGER = 2.5; // added to the degrees of nodes whose names are shown, so that names do not flicker
 
 export class GraphView extends Graph {
   near = 7;
+  limit = LEAST_LIMIT;
 
   constructor(app) {
     super(app);
@@ -149,14 +151,14 @@ export class GraphView extends Graph {
       this.edges.layers(palette, app.moment, this.before), region.cuts(palette), this.nodes(palette), this.names()];
   }
 
-  /** End of the colour scale: a power of two, so that colours of nodes seldom change during a run. */
+  /** End of the colour scale, a power of two; it only rises, so that colours of different runs can be compared. */
   get degreeLimit() {
     const { log } = this;
     if (this.limitOf?.log !== log || this.limitOf.ready !== log.ready) {
-      const most = Math.max(8, log.snapshot(log.ready).topDegree);
-      this.limitOf = { log, ready: log.ready, value: 2 ** Math.ceil(Math.log2(most)) };
+      this.limitOf = { log, ready: log.ready };
+      this.limit = Math.max(this.limit, 2 ** Math.ceil(Math.log2(log.snapshot(log.ready).topDegree || 1)));
     }
-    return this.limitOf.value;
+    return this.limit;
   }
 
   nodes(palette) {

@@ -120,7 +120,7 @@ class Player extends StepView {
     const { log, playing } = this.next;
     const target = this.openingStep(this.next);
     const old = this.log;
-    const related = old !== null && old.n === log.n && old.header.title === log.header.title;
+    const related = old !== null && old.n === log.n && dataOf(old.header) === dataOf(log.header);
     if (related && old.ready > 0) this.ghost = old;
     else if (!related) this.ghost = null;
     if (old && !related) {
@@ -260,6 +260,9 @@ class Player extends StepView {
 const SYMBOLS = {
   alpha: "α", lam: "λ", lam2: "λ₂", reservoir: "|R|", t_max: "t_max", max_edges: TEXT.player.edges_at_most, max_features: TEXT.player.features_at_most, hub_threshold: "ĉ",
 };
+
+/** Name and size of the data; the rest of a title says how many of its rows are used. */
+const dataOf = ({ title }) => title.split(" · ", 2).join(" · ");
 
 /** Whether the address has no settings of the page. */
 const isPlainAddress = () => [...new URLSearchParams(location.search).keys()].every((name) => ["present", "lang"].includes(name));

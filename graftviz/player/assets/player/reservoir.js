@@ -144,12 +144,16 @@ export class ReservoirPanel extends Chart {
 
   // ----------------------------------------------------------------------------------- drawing
 
+  /** Whether the scores of the step fill the chart, as they do while a threshold is tried. */
+  get isOfStep() {
+    return this.choice.value === "step" || this.threshold.trial !== null;
+  }
+
   /** Upper end of the axis: the largest score so far, or that of the shown step. */
   goal() {
     const { log, shown } = this.app;
     const view = (log.record(shown) || log.record(1))?.reservoir;
-    // While a threshold is tried, the scores of the step fill the chart.
-    const top = (this.choice.value === "step" || this.threshold.trial) && view ? view.max : log.scoreTop;
+    const top = this.isOfStep && view ? view.max : log.scoreTop;
     return Math.max(top, (log.limitAt(shown).value ?? 0) * 1.5, 1e-12) * 1.12;
   }
 
@@ -171,7 +175,8 @@ export class ReservoirPanel extends Chart {
     this.axes([46, 88 * type, 8, 20], [0, capacity], [0, top]);
     const { left, right } = this.plot;
     const { y } = this;
-    this.y = (score) => y(clamp(score, 0, top));
+    // The first scores of a run are many times the last ones: on its axis heights are square roots, so that all can be read.
+    this.y = (score) => y(this.isOfStep ? clamp(score, 0, top) : Math.sqrt(clamp(score, 0, top) * top));
     // Edges are chosen from the best ranks, which are drawn wider than the others.
     const power = capacity <= 50 ? 1 : 0.62;
     this.x = (rank) => left + (right - left) * (Math.min(rank, capacity) / capacity) ** power;
