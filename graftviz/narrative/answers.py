@@ -23,7 +23,6 @@ from graftviz.runs import Run
 from graftviz.trace import PASSED, VERDICT_WORDS, Step
 
 _FEW_STATES = 6  # label pairs named per edge
-_LEAST_HUB_DEGREE = 3
 _FAINT = 0.2  # weights below this share of the largest are not named
 
 
@@ -77,22 +76,11 @@ def node_facts(run: Run, i: int, t: int) -> dict[str, Any]:
         "name": model.names[i],
         "degree": int(degrees[i]),
         "rank": 1 + int((degrees > degrees[i]).sum()),
-        "hub": bool(hub_mask(degrees)[i]),
         "labels": list(model.labels[i]),
         "marginal": state.node_beliefs[offsets[i] : offsets[i + 1]].tolist(),
         "data": (counts / run.table.n_rows).tolist(),
         "partners": partners,
     }
-
-
-def hub_mask(degrees: np.ndarray) -> np.ndarray:
-    """Return the mask of the nodes that are ringed as hubs in pictures.
-
-    They have at least three edges, and two standard deviations more than the mean. This does not
-    depend on the learner: ĉ of its hub rule decides which pairs are tested first.
-    """
-    mask: np.ndarray = degrees >= max(_LEAST_HUB_DEGREE, degrees.mean() + 2 * degrees.std())
-    return mask
 
 
 def why_edge(run: Run, i: int, j: int, t: int) -> dict[str, Any]:

@@ -168,6 +168,7 @@ export class CurvesPanel {
     const [own, other] = [this.app.log.header, this.ghost.header];
     const differs = (key) => key in own && key in other && String(own[key]) !== String(other[key]);
     if (differs("objective")) return fill(TEXT.curves.other_objective, { objective: other.objective });
+    if (own.rows.train !== other.rows.train) return TEXT.curves.other_rows;
     return differs("penalty") ? TEXT.curves.other_penalty : null;
   }
 

@@ -68,7 +68,7 @@ export class WordsPanel {
       outcome.certificate.screening && h("p", {}, this.terms.link(outcome.certificate.screening)),
       outcome.path && h("p", {}, this.terms.link(outcome.path)),
       droppedWords(log) && h("p", { dir: "auto" }, droppedWords(log)),
-      h("p", { class: "gv-trust" }, this.terms.link(trustWords(outcome, log.header.objective))));
+      h("p", { class: "gv-trust", title: exactWords(outcome) }, this.terms.link(trustWords(outcome, log.header.objective))));
   }
 }
 
@@ -92,9 +92,14 @@ function droppedWords(log) {
 }
 
 /** A sentence about optimality, and about belief propagation on the final model. */
-function trustWords({ kkt, bp_restart_gap: gap }, objective) {
-  const fitted = fill(TEXT.words.optimal, { kkt: format(kkt) });
+function trustWords({ bp_restart_gap: gap }, objective) {
+  const fitted = TEXT.words.optimal;
   if (gap === null || gap === undefined) return `${fitted}.`;
   const verdict = gap <= 0.01 ? "same" : objective === "pseudo-likelihood" ? "off" : "unstable";
   return fitted + fill(TEXT.words[verdict], { gap: format(gap) });
+}
+
+/** The numbers behind that sentence, with their terms. */
+function exactWords({ kkt, bp_restart_gap: gap }) {
+  return fill(TEXT.words[(gap ?? null) === null ? "exact" : "exact_gap"], { kkt: format(kkt), gap: format(gap) });
 }
