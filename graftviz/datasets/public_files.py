@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import lzma
 import os
 import re
+import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping
@@ -15,7 +17,10 @@ from graftviz.errors import InputError
 
 MAX_BYTES = 300_000_000  # maximum size of a file; the largest published one has about 50 MB
 FileSource = str | os.PathLike[str] | Mapping[str, bytes]  # a path, or names and contents of files
-_UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
+_UNREADABLE = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, ValueError),
+    *(OverflowError, NotImplementedError, RuntimeError),
+)
 
 
 class FoundFile(NamedTuple):
@@ -169,11 +174,12 @@ def _members(archive: Path | io.BytesIO, pattern: str, archive_name: str) -> lis
         def load() -> bytes:
             try:
                 with zipfile.ZipFile(archive) as opened, opened.open(member) as file:
-                    return _bounded(file.read(MAX_BYTES + 1), title)
+                    content = file.read(MAX_BYTES + 1)
             except (OSError, *_UNREADABLE) as problem:
                 raise InputError(
                     f"{title} cannot be unpacked ({problem}); download {archive_name} again."
                 ) from None
+            return _bounded(content, title)
 
         return FoundFile(PurePosixPath(member).name, title, load)
 

@@ -13,11 +13,13 @@ from graftviz.dynamics import read_parents
 from graftviz.dynamics.reading import read_series
 from graftviz.formats.uai import read_evidence
 from graftviz.formats.uploads import read_uploaded_model
+from graftviz.sandbox.readers import UploadedFile, read_public_upload
 from tests.fuzz.archives import zip_case
 from tests.fuzz.cases import Case
 from tests.fuzz.links import follow_everywhere, link_case
 from tests.fuzz.models import evidence_case, graphml_case, json_case, small_model, uai_case
 from tests.fuzz.parquet_files import parquet_case
+from tests.fuzz.public import public_case
 from tests.fuzz.requests import request_case, send_request
 from tests.fuzz.tables import NAMES, pairs_case, series_case, table_case
 from tests.table_cases import upload
@@ -57,6 +59,12 @@ def _model(case: Case) -> object:
     return read_uploaded_model(dict(case.files))
 
 
+def _public(case: Case) -> object:
+    options = dict(case.options)
+    role = options.pop("role")
+    return read_public_upload([UploadedFile(role, *file) for file in case.files], options)
+
+
 def _evidence(case: Case) -> object:
     return read_evidence(_written(case, 0), small_model())
 
@@ -82,6 +90,7 @@ TARGETS: Mapping[str, Callable[[Case], Any]] = {
     "positions": _positions,
     "parents": _parents,
     "model": _model,
+    "public": _public,
     "evidence": _evidence,
     "link": _link,
     "request": send_request,
@@ -116,6 +125,7 @@ KINDS: Mapping[str, Kind] = {
     "graphml": Kind(graphml_case),
     "json": Kind(json_case),
     "zip": Kind(zip_case),
+    "public": Kind(public_case),
     "link": Kind(link_case),
     "request": Kind(request_case, needs_server=True),
 }

@@ -23,7 +23,7 @@ def table_case(rng: Random) -> Case:
     """Return a table of labels, read whole or in chunks."""
     lines = _table(rng)
     suffix = rng.choice((".csv", ".csv", ".tsv", ".txt", ".data"))
-    files = ((hostile_name(rng, suffix), _mutated(rng, lines)),)
+    files = ((hostile_name(rng, suffix), mutated_lines(rng, lines)),)
     return Case(rng.choice(("table", "table", "chunked")), files, table_options(rng))
 
 
@@ -45,7 +45,7 @@ def table_options(rng: Random) -> dict[str, object]:
 def series_case(rng: Random) -> Case:
     """Return wide or long time series."""
     lines = _wide(rng) if rng.random() < 0.5 else _long(rng)
-    files = ((hostile_name(rng, rng.choice((".csv", ".csv", ".tsv"))), _mutated(rng, lines)),)
+    files = ((hostile_name(rng, rng.choice((".csv", ".csv", ".tsv"))), mutated_lines(rng, lines)),)
     return Case("series", files, series_options(rng))
 
 
@@ -80,7 +80,7 @@ def pairs_case(rng: Random) -> Case:
         for _ in range(rng.randint(1, 8)):
             i, j = rng.sample(range(n), 2)
             lines.append([NAMES[i], NAMES[j]] if is_named else [str(i), str(j)])
-    return Case(target, ((hostile_name(rng, ".csv"), _mutated(rng, lines)),), {})
+    return Case(target, ((hostile_name(rng, ".csv"), mutated_lines(rng, lines)),), {})
 
 
 def _table(rng: Random) -> Lines:
@@ -125,7 +125,7 @@ def _long(rng: Random) -> Lines:
     return [["time", "series", "value"], *rows]
 
 
-def _mutated(rng: Random, lines: Lines) -> bytes:
+def mutated_lines(rng: Random, lines: Lines) -> bytes:
     """Return lines as bytes after changes of cells, rows and columns, and then of the text."""
     for _ in range(rng.choice((0, 1, 1, 1, 2, 3))):
         _mutate_lines(rng, lines)
