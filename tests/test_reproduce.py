@@ -101,7 +101,9 @@ def check_results(name, folder, *, seed=0, scale=REHEARSAL):
     for claim in found["claims"]:
         assert claim["held"] in (True, False, "partly", None)
         assert claim["measured"].endswith(".")
-        assert (claim["numbers"] == {}) == (claim["held"] is None)
+        assert (claim["judged"] == 0) == (claim["held"] is None)
+        assert claim["numbers"] or claim["held"] is None
+        assert (claim["met"] == claim["judged"]) == (claim["held"] in (True, None))
     judged = [claim["held"] for claim in found["claims"] if claim["held"] is not None]
     assert (found["held"] is True) == all(held is True for held in judged)
     assert (found["held"] is False) == all(held is False for held in judged)

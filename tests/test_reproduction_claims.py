@@ -96,6 +96,21 @@ def test_cases_of_other_data_are_not_judged():
     assert "0 to 8, not judged: the rows are others [above 3 in 5 of 9" in verdict.sentence
 
 
+@pytest.mark.parametrize(
+    "other", [{"test_rows_are": "drawn"}, {"rows": 3_000}, {"variables": 9}], ids=str
+)
+def test_numbers_of_forced_pruning_are_judged_on_the_papers_rows_only(other):
+    rows = rows_for("forced-pruning-table1", True)
+    whole = [claim.judge(rows) for claim in experiments()["forced-pruning-table1"].claims]
+    for row in rows:
+        if row["data"] == "plants" and "test_rows_are" in row:
+            row.update(other)
+    cut = [claim.judge(rows) for claim in experiments()["forced-pruning-table1"].claims]
+    lost = [one.judged - two.judged for one, two in zip(whole, cut, strict=True)]
+    assert lost == [0, 0, 1, 0, 1]
+    assert "not judged: other rows than the paper's (plants)" in cut[2].sentence
+
+
 def test_numbers_are_json_values():
     cases = {1: float("inf"), 0.1: [np.float64(0.5)]}
     claim = Claim("", ("x", lambda _: cases), ("y", lambda _: 3, "above 2"))
