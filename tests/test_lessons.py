@@ -307,6 +307,20 @@ def test_reservoir_and_hubs() -> None:
     best = sum(step.rank == 1 for step in ours)
     assert f"{best} of the {len(ours)} steps" in run.reveal
     contains(run.reveal, options.tests, f"{ours[0].inactive:,}")
+    first, best_choice = learned("?learner=first-hit"), learned()
+    for result in (first, best_choice):
+        assert len(edges_of(result)) == 45
+        found = f"{right_edges(result)} (true edges )?with {list(result.trace)[-1].tests_total}\\b"
+        assert re.search(found, run.reveal.replace("\n", " "))
+    for data in ("les-miserables", "karate"):
+        ours, theirs = (learned(f"?data={data}&hubs={rule}") for rule in ("true", "false"))
+        right = [right_edges(result, data) for result in (ours, theirs)]
+        words = f"{right[0]} instead of {right[1]} of {len(edges_of(ours))} edges"
+        assert words in hubs.reveal.replace("\n", " ")
+        assert len(edges_of(ours)) == len(edges_of(theirs))
+        if data == "les-miserables":
+            tests = [f"{list(result.trace)[-1].tests_total:,}" for result in (ours, theirs)]
+            assert f"{tests[0]} instead of {tests[1]} tests" in hubs.reveal
     contains(hubs.text, right_edges(learned()))
     contains(hubs.reveal, right_edges(learned(hubs=False)))
     degrees = np.sort(np.bincount(np.ravel(sorted(truth_of(PAGE_DATA)))))
