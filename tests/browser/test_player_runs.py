@@ -87,6 +87,10 @@ def test_a_new_run_keeps_the_view_and_leaves_a_ghost(finished: Any, until: Any) 
     finished.evaluate("player.graph.zoomBy(2), player.graph.panBy(30, 10), player.seek(12)")
     finished.click(".gv-curves button:text('edges')")
     camera = finished.evaluate("player.graph.camera")
+    title = "Data · 12 variables"
+    finished.evaluate(f"player.log.header.title = '{title}'")
+    fewer = f"{title} · 50 of 60 training rows"
+    finished.evaluate(f"server.runs['run-2'].header.title = '{fewer}'")
     finished.evaluate("server.open('run-2', {step: null})")
     until(finished, "player.log.header.run === 'run-2' && player.shown === 12")
     assert finished.evaluate("player.graph.camera") == camera
@@ -258,6 +262,9 @@ def test_an_edge_shows_its_weights_and_a_pair_its_reason(finished: Any, until: A
     until(finished, "document.querySelector('.gv-heat') !== null")
     cells = finished.locator(".gv-heat td[title]")
     assert cells.all_inner_texts() == ["0.50", "−0.50", "−0.25", "1.00"]
+    chosen = finished.evaluate("player.graph.edges.chosen(player.palette)[0].at(-1).line")
+    kinds = finished.evaluate("['right', 'wrong', 'plain'].map((kind) => player.palette[kind])")
+    assert chosen in kinds, "the selected edge keeps its colour"
     assert "yes with yes" in finished.inner_text(".gv-states >> nth=0")
     # Before it was activated, the same two are a pair without an edge.
     finished.evaluate("player.seek(0)")
@@ -301,12 +308,14 @@ def test_an_unknown_name_is_answered_with_a_sentence(finished: Any) -> None:
     assert finished.locator(".gv-inspector .gv-heading").count() == 0, "the last answer is gone"
 
 
-def test_colours_of_degrees_keep_their_scale_during_a_run(finished: Any) -> None:
+def test_colours_of_degrees_keep_their_scale(finished: Any) -> None:
     limits = []
     for step in (1, 20, 40):
         finished.evaluate(f"player.seek({step})")
         limits.append(finished.evaluate("player.graph.degreeLimit"))
-    assert len(set(limits)) == 1
+    other = "player.graph.setRun(new player.log.constructor(player.log.header), null)"
+    limits.append(finished.evaluate(f"({other}, player.graph.degreeLimit)"))
+    assert len(set(limits)) == 1, "also in a run without edges"
     assert limits[0] >= finished.evaluate("player.log.snapshot(40).topDegree")
 
 
