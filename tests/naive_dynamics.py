@@ -23,6 +23,18 @@ def gradient_descent(inputs, target, order, lam, first, decay, seen):
     return weights
 
 
+def subgradient_descent(inputs, target, order, lam, first, decay):
+    """One pass of stochastic subgradient descent from zero weights, as in algorithm 3."""
+    weights = np.zeros(inputs.shape[1])
+    for t, row in enumerate(order):
+        x = inputs[row]
+        if x.any():
+            rate = min(first / (1.0 + first * decay * t), 1.0 / (x @ x))
+            error = target[row] - weights @ x
+            weights = weights + rate * (error * x - lam * np.sign(weights))
+    return weights
+
+
 def lasso(inputs, target, lam, sweeps):
     """½ mean(e²) + λ‖w‖₁, one coefficient after the other, all residuals worked out anew."""
     weights = np.zeros(inputs.shape[1])

@@ -91,6 +91,19 @@ def test_a_solver_that_is_cut_short_says_so(problem):
     assert short.work == 4 * 2 * inputs.size
 
 
+def test_the_subgradient_step_is_that_of_the_twin_and_leaves_no_zeros(problem):
+    inputs, targets = problem
+    solver = GradientDescent(inputs, 0.1, 0.5, 0.3, 1e-6, 1, 3, "subgradient")
+    order = np.random.default_rng(3).permutation(len(inputs))
+    first = 0.5 / float((inputs**2).sum(axis=1).mean())
+    found = solver.solve(targets).weights
+    for i in range(4):
+        wanted = naive.subgradient_descent(inputs, targets[:, i], order, 0.1, first, 0.3)
+        assert np.allclose(found[i], wanted, atol=1e-10)
+    proximal = solver._replace(penalty="proximal").solve(targets).weights
+    assert np.count_nonzero(found == 0.0) < np.count_nonzero(proximal == 0.0)
+
+
 def test_a_path_ends_where_its_last_lam_does(problem):
     inputs, targets = problem
     solver = coordinate_descent(inputs, 0.05, 1e-10, 100_000)

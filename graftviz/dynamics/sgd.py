@@ -6,8 +6,8 @@ new random order for every pass that is the same for all regressions (thesis, al
 - **Step size**: γ_t = γ₀ / (1 + γ₀ μ t) after t rows, where γ₀ is `step` divided by the mean of
   ‖x‖², and at most 1 / ‖x‖² of the current row, the step that fits this row exactly.
 - **Penalty**: after each gradient step, every coefficient is moved by γ_t λ towards zero, at most
-  to zero (a proximal step). The subgradient λ sign(w) of the thesis would overshoot, so that no
-  coefficient would be zero.
+  to zero (a proximal step). With ``penalty="subgradient"``, as in the thesis, γ_t λ sign(w) is
+  subtracted together with the gradient; it overshoots, so that hardly any coefficient is zero.
 - **Convergence**: a regression ends when a pass has changed its coefficients by at most
   `tolerance` times their size, in ℓ₁ norms.
 
@@ -57,6 +57,7 @@ class GradientDescent(NamedTuple):
     max_passes : int
     seed : int
         Seed of the orders of rows.
+    penalty : {"proximal", "subgradient"}
     """
 
     inputs: np.ndarray
@@ -66,6 +67,7 @@ class GradientDescent(NamedTuple):
     tolerance: float
     max_passes: int
     seed: int
+    penalty: str = "proximal"
 
     def solve(self, targets: np.ndarray, start: np.ndarray | None = None) -> Regressions:
         """Regress each column of `targets`, shape (rows, b), on the inputs.
@@ -81,10 +83,11 @@ class GradientDescent(NamedTuple):
         weights = np.zeros((b, n)) if start is None else start.copy()
         passes = np.zeros(b, dtype=np.int64)
         going = np.arange(b)
+        one_pass = descend if self.penalty == "proximal" else descend_by_subgradient
         for number in range(self.max_passes):
             order = random.permutation(rows)
             moving = weights[going]
-            descend(
+            one_pass(
                 self.inputs,
                 np.ascontiguousarray(targets[:, going]),
                 order,
@@ -130,3 +133,24 @@ def descend(inputs, targets, order, norms, weights, lam, first, cooling, seen):
             for j in range(n):
                 moved = w[j] + pull * x[j]
                 w[j] = max(moved - cut, 0.0) + min(moved + cut, 0.0)
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+def descend_by_subgradient(inputs, targets, order, norms, weights, lam, first, cooling, seen):
+    """Make one pass of subgradient steps over the rows; parameters are those of `descend`."""
+    n = inputs.shape[1]
+    for t in range(order.size):
+        row = order[t]
+        if norms[row] == 0.0:
+            continue
+        rate = min(first / (1.0 + cooling * (seen + t)), 1.0 / norms[row])
+        cut = rate * lam
+        x = inputs[row]
+        for i in range(weights.shape[0]):
+            w = weights[i]
+            predicted = 0.0
+            for j in range(n):
+                predicted += w[j] * x[j]
+            pull = rate * (targets[row, i] - predicted)
+            for j in range(n):
+                w[j] += pull * x[j] - cut * np.sign(w[j])

@@ -83,6 +83,14 @@ class SolverOptions(DynamicsLearner, ABC):
         maximum=10.0,
         advanced=True,
     )
+    penalty: str = option(
+        "proximal",
+        "step of the ℓ₁ penalty in gradient descent: proximal stops at zero, subgradient, the form "
+        "of the thesis, subtracts λ sign(w) and may overshoot",
+        label="Penalty step",
+        choices=("proximal", "subgradient"),
+        advanced=True,
+    )
     tolerance: float = option(
         0.05,
         "a regression ends when a pass changes its coefficients by at most this share of their "
@@ -154,7 +162,9 @@ class SolverOptions(DynamicsLearner, ABC):
         if self.solver == "coordinate":
             return coordinate_descent(inputs, lam, _EXACT, _COORDINATE_SWEEPS)
         enough = self.tolerance if tolerance is None else tolerance
-        return GradientDescent(inputs, lam, self.step, self.decay, enough, self.max_passes, seed)
+        return GradientDescent(
+            inputs, lam, self.step, self.decay, enough, self.max_passes, seed, self.penalty
+        )
 
 
 class ParentSearch(NamedTuple):
