@@ -11,7 +11,7 @@ from graftviz.ui.frame.header import Header, follow_address, write_address
 from graftviz.ui.frame.live import live_run
 from graftviz.ui.frame.panels import show_notices
 from graftviz.ui.frame.view import BUDGET
-from graftviz.ui.run_files import RUN_NOTE
+from graftviz.ui.run_files import run_note
 from graftviz.ui.visits import page_state
 
 engine = enter_page("budget")
@@ -30,6 +30,6 @@ if engine_is_ready(engine, "budget"):
     live_run(state, BUDGET)
     BUDGET.load()
     show_charts(state)
-    header.show_files(lambda: budget_files(state), RUN_NOTE)
+    header.show_files(lambda: budget_files(state), run_note())
     header.show_link(state.link, "Opens this view, anywhere graftviz runs.")
     write_address(state)

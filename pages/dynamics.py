@@ -15,7 +15,7 @@ from graftviz.ui.engine import enter_page
 from graftviz.ui.frame.header import Header, follow_address, write_address
 from graftviz.ui.frame.live import live_run
 from graftviz.ui.frame.view import DYNAMICS
-from graftviz.ui.run_files import RUN_NOTE
+from graftviz.ui.run_files import run_note
 from graftviz.ui.visits import page_state
 
 engine = enter_page("dynamics")
@@ -36,6 +36,6 @@ if engine_is_ready(engine, "dynamics"):
     live_run(state, DYNAMICS)
     DYNAMICS.load()
     show_comparison(state)
-    header.show_files(lambda: dynamics_files(state), RUN_NOTE)
+    header.show_files(lambda: dynamics_files(state), run_note())
     header.show_link(state.link, "Opens this view, anywhere graftviz runs.")
     write_address(state)

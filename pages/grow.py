@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from graftviz.texts import catalogue
 from graftviz.ui.compiling import LONG_SECONDS, engine_is_ready, show_engine, show_recorded
 from graftviz.ui.engine import enter_page
 from graftviz.ui.frame.header import Header, follow_address, write_address
@@ -26,7 +27,8 @@ from graftviz.ui.grow.panels import (
 )
 from graftviz.ui.grow.state import grow_state
 from graftviz.ui.inspect.state import inspect_state
-from graftviz.ui.run_files import RUN_NOTE, run_files
+from graftviz.ui.run_files import run_files, run_note
+from graftviz.ui.teaching import language
 from graftviz.ui.upload import show_upload
 
 engine = enter_page("grow")
@@ -65,9 +67,8 @@ if state.has_engine or shows_run:
     if run is not None and header.show_tools(tools(state)) == INSPECT.key:
         inspect_state().take_grow()
         st.switch_page("pages/inspect.py")
-    header.show_files(lambda: run_files(run) if run else [], RUN_NOTE)
-    note = "Opens this run at this step, anywhere graftviz runs."
-    header.show_link(state.link, note, can_lead=True)
+    header.show_files(lambda: run_files(run) if run else [], run_note())
+    header.show_link(state.link, catalogue("labels", language())["header"]["opens"], can_lead=True)
     if state.has_engine:
         with st.sidebar:
             show_engine(engine, COMPILING, LONG_SECONDS)

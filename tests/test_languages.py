@@ -197,5 +197,8 @@ def test_grow_in_german_has_its_headline_help_and_lesson() -> None:
     texts_of = option_texts("de")
     assert app.slider(key="option.alpha").help.startswith(texts_of["alpha"]["help"])
     assert app.select_slider(key="choose.rows").label == texts_of["rows"]["label"]
+    labels = catalogue("labels", "de")
+    assert set(app.menu_button(key="grow.tools").options) <= set(labels["tools"].values())
+    assert labels["data"]["generated"] in app.selectbox(key="choose.data").options
     app.button(key="grow.help").click().run()
     assert page_text("grow", "de").explanation.strip() in [x.value for x in app.markdown]

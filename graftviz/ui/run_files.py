@@ -13,11 +13,17 @@ from graftviz.formats.model_formats import ModelFormat, model_formats
 from graftviz.formats.replay import replay_page
 from graftviz.formats.result_json import result_json
 from graftviz.formats.tables import edges_csv, trace_csv
+from graftviz.texts import catalogue
 from graftviz.ui.frame.header import PageFile
 from graftviz.ui.frame.jobs import DOWNLOAD_WAIT, EVERYTHING
 from graftviz.ui.frame.runs import SessionRun
+from graftviz.ui.teaching import language
 
-RUN_NOTE = "Unfinished runs are completed first."
+
+def run_note() -> str:
+    """Return the sentence above the files of runs."""
+    note: str = catalogue("labels", language())["header"]["completes"]
+    return note
 
 
 def build_replay(run: SessionRun) -> str:
@@ -37,13 +43,13 @@ def build_model(model_format: ModelFormat, run: SessionRun) -> str | bytes:
     return model_format.write_result(run.result())
 
 
-# Name of a file → label, and what it contains.
-FILES: Mapping[str, tuple[str, Callable[[SessionRun], str | bytes]]] = {
-    "replay.html": ("Web page of this run (needs no server)", build_replay),
-    "edges.csv": ("Edges (CSV)", build_edges),
-    "trace.csv": ("Trace, one row per step (CSV)", lambda run: trace_csv(run.result())),
-    "result.json": ("Result (JSON)", lambda run: result_json(run.result())),
-    **{each.file: (each.title, partial(build_model, each)) for each in model_formats()},
+# Name of a file → what it contains; the labels are in the part "files" of labels.toml.
+FILES: Mapping[str, Callable[[SessionRun], str | bytes]] = {
+    "replay.html": build_replay,
+    "edges.csv": build_edges,
+    "trace.csv": lambda run: trace_csv(run.result()),
+    "result.json": lambda run: result_json(run.result()),
+    **{each.file: partial(build_model, each) for each in model_formats()},
 }
 
 
@@ -51,7 +57,7 @@ def build_file(run: SessionRun, name: str) -> bytes:
     """Let the run finish (or run out of patience) and return one of its files."""
     run.grant()
     run.wait_for_end(DOWNLOAD_WAIT)
-    return as_bytes(FILES[name][1](run))
+    return as_bytes(FILES[name](run))
 
 
 def build_archive(run: SessionRun, names: Iterable[str]) -> bytes:
@@ -73,6 +79,8 @@ def run_files(run: SessionRun, *, with_replay: bool = True) -> list[PageFile]:
         Whether the run has the records of the player.
     """
     names = [name for name in FILES if with_replay or name != "replay.html"]
-    build, label = partial(build_archive, run, names), f"All {len(names)} files (ZIP)"
+    texts = catalogue("labels", language())["files"]
+    labels = {each.file: each.title for each in model_formats()} | texts
+    build, label = partial(build_archive, run, names), texts["all"].format(count=len(names))
     archive = PageFile("graftviz-run.zip", label, build, is_main=True)
-    return [archive, *(PageFile(k, FILES[k][0], partial(build_file, run, k)) for k in names)]
+    return [archive, *(PageFile(k, labels[k], partial(build_file, run, k)) for k in names)]

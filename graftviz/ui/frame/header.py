@@ -47,15 +47,17 @@ class Tool(NamedTuple):
 
     Attributes
     ----------
-    key, label : str
+    key : str
     use : callable or None
         Called when the entry is chosen, before the page runs; None for an entry that the page
         handles itself.
+    label : str
+        By default that of the key in the part "tools" of ``labels.toml``.
     """
 
     key: str
-    label: str
     use: Callable[[], object] | None = None
+    label: str = ""
 
 
 class Header:
@@ -106,7 +108,7 @@ class Header:
     def show_tools(self, tools: Sequence[Tool]) -> str | None:
         """Show the menu Analyse; return the key of the entry chosen in this run of the page."""
         by_key = {tool.key: tool for tool in tools}
-        key = f"{self._page}.tools"
+        key, labels = f"{self._page}.tools", catalogue("labels", language())["tools"]
 
         def use() -> None:
             chosen = by_key[st.session_state[key]]
@@ -118,7 +120,7 @@ class Header:
             list(by_key),
             key=key,
             type="tertiary",
-            format_func=lambda name: by_key[name].label,
+            format_func=lambda name: by_key[name].label or labels[name],
             on_click=guarded(use),
         )
         return chosen
@@ -137,7 +139,7 @@ class Header:
             return
         with self._files:
             listed = files()
-            if sentence := note if listed else "There is no file to download yet.":
+            if sentence := note if listed else self._labels["no_file"]:
                 st.caption(sentence)
             # Close together, so that all are visible in the window of a small laptop.
             with st.container(gap=None):
@@ -168,10 +170,8 @@ class Header:
         if self._link.open:
             with self._link:
                 link = {**query(), **(lead_query() if can_lead else {})}
-                own_file = (
-                    " It asks for the uploaded file." if of_file or "fingerprint" in link else ""
-                )
-                st.caption(note + own_file)
+                own_file = self._labels["own_file"] if of_file or "fingerprint" in link else ""
+                st.caption(f"{note} {own_file}".rstrip())
                 page = urlsplit(st.context.url or _HOME)
                 address = page._replace(query=urlencode(link), fragment="").geturl()
                 st.code(address, language=None, wrap_lines=True)

@@ -10,6 +10,7 @@ import streamlit as st
 from graftviz.datasets import GENERATED, Generated
 from graftviz.learners.registry import learner_class
 from graftviz.options import OptionSpec, option_specs
+from graftviz.texts import catalogue
 from graftviz.ui.boundary import bounded
 from graftviz.ui.controls import (
     PRESET,
@@ -21,6 +22,7 @@ from graftviz.ui.controls import (
 from graftviz.ui.frame.learning import LearningPage
 from graftviz.ui.frame.state import OptionsPage
 from graftviz.ui.frame.view import MountedView
+from graftviz.ui.teaching import language
 from graftviz.ui.url_state import LearnerOption, default_values
 from graftviz.wording import plain
 
@@ -134,12 +136,20 @@ def show_data(state: LearningPage[Any], prefix: str, *, disabled: bool = False) 
     spec = state.specs["data"]
     if material is not None and material.description:
         spec = spec._replace(help=material.description)
-    show_option(spec, state.values["data"], state.choose, prefix=prefix, disabled=disabled)
+    words = catalogue("labels", language())["data"]
+    show_option(
+        spec,
+        state.values["data"],
+        state.choose,
+        prefix=prefix,
+        disabled=disabled,
+        title=lambda key: words.get(key) or spec.title_of(key),
+    )
     if state.values["data"] == GENERATED:
         specs = option_specs(Generated)
         values = {**default_values(Generated), **state.values["reading"]}
         off = [spec.name for spec in specs] if disabled else []
-        with st.expander("Generated data", expanded=True):
+        with st.expander(words["generated_data"], expanded=True):
             show_options(specs, values, state.choose, prefix=f"{prefix}.{GENERATED}", disabled=off)
 
 

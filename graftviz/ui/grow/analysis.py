@@ -40,6 +40,7 @@ from graftviz.selection import (
 from graftviz.selection.rows import FEWEST_ROWS, SIZES, SUBSETS
 from graftviz.selection.stability import SUBSAMPLES
 from graftviz.table import DiscreteTable
+from graftviz.texts import catalogue
 from graftviz.ui.boundary import bounded, guarded
 from graftviz.ui.chart import show_figure
 from graftviz.ui.controls import show_button
@@ -49,6 +50,7 @@ from graftviz.ui.frame.panels import show_until
 from graftviz.ui.frame.runs import SessionRun
 from graftviz.ui.grow.options import option_names
 from graftviz.ui.grow.state import GrowState
+from graftviz.ui.teaching import language
 from graftviz.wording import plain
 
 _REDRAW_EVERY = 10  # subsamples between two drawings of the graph
@@ -67,12 +69,12 @@ def compare_tool(state: GrowState) -> Tool | None:
     is_on = state.values["compare"]
     if not is_on and not state.can_compare:
         return None
-    label = "Compare with preset best"
+    label, ghost = "", state.ghost
     if is_on:
-        ghost = state.ghost
-        name = "the run" if ghost is None else preset_title(ghost.recorder.run.learner)
-        label = f"Back to {name}"
-    return Tool("compare", label, lambda: state.choose("compare", not is_on))
+        labels = catalogue("labels", language())["tools"]
+        name = labels["run"] if ghost is None else preset_title(ghost.recorder.run.learner)
+        label = labels["back"].format(name=name)
+    return Tool("compare", lambda: state.choose("compare", not is_on), label)
 
 
 def show_comparison(state: GrowState) -> None:
@@ -121,7 +123,7 @@ def path_tool(state: GrowState) -> Tool | None:
     """Return the menu entry that opens the panel, for learners with an option λ."""
     if "lam" not in option_names(state.values["learner"]) or state.values["branch"] is not None:
         return None
-    return Tool("path", "Choose λ…", lambda: _set_open(_PATH_OPEN, True))
+    return Tool("path", lambda: _set_open(_PATH_OPEN, True))
 
 
 def show_path(state: GrowState) -> None:
@@ -268,7 +270,7 @@ def rows_tool(state: GrowState) -> Tool | None:
     has_enough = state.all_training_rows() >= 2 * FEWEST_ROWS
     if not has_enough or state.values["branch"] is not None:
         return None
-    return Tool("rows", "How much data?", lambda: _set_open(_ROWS_OPEN, True))
+    return Tool("rows", lambda: _set_open(_ROWS_OPEN, True))
 
 
 def show_rows_curve(state: GrowState) -> None:
@@ -339,7 +341,7 @@ def _compared(source: StepModel, seed: int) -> Iterator[SampleComparison]:
 _samples = shared_job(_compared, 20, begins=True)
 
 
-SAMPLES = Tool("samples", "Samples of the model", lambda: _set_open(_SAMPLES_OPEN, True))
+SAMPLES = Tool("samples", lambda: _set_open(_SAMPLES_OPEN, True))
 
 
 def show_samples(state: GrowState) -> None:
@@ -410,7 +412,7 @@ def stability_tool(state: GrowState) -> Tool | None:
     """Return the menu entry that learns from subsamples, until it is chosen for the shown run."""
     if state.run is None or state.run.stability is not None:
         return None
-    return Tool("stability", "Stability of the edges", lambda: _begin(state))
+    return Tool("stability", lambda: _begin(state))
 
 
 def _begin(state: GrowState) -> None:

@@ -42,7 +42,7 @@ AWAITING = (
     "The engine is being compiled, once per installation. This run is learned as soon as it is "
     "ready. Until then, the previous run is shown."
 )
-INSPECT = Tool("inspect", "Inspect this model")
+INSPECT = Tool("inspect")
 COMPILING = (
     "Still compiling other learners, scores and presets ({} so far, once per installation): the "
     "first run of another kind may take a moment."
