@@ -49,8 +49,8 @@ from graftviz.figures.reproduction_lines import SpreadLine, SpreadPanel, lines_f
 from graftviz.figures.reproduction_plane import Plane, plane_figure
 from graftviz.inference import infer
 from graftviz.inference.exact import plan_elimination
-from graftviz.metrics import nll
-from graftviz.runs import Run
+from graftviz.metrics import negative_log_pseudo_likelihood, nll
+from graftviz.runs import Run, learn
 
 
 def rows_of(part, data=None):
@@ -413,6 +413,27 @@ def test_the_scale_of_log_z_does_not_depend_on_how_weights_are_written():
     )
     assert same == pytest.approx(scale)
     assert scale >= HERE.nodes * np.log(2.0)
+
+
+def test_joint_l1_minimises_the_penalised_pseudo_likelihood():
+    rows, lam = bounded.sample_network(HERE).train, 0.02
+    learner = bounded.joint_l1(lam)
+    model = learn(rows, learner, seed=0).model
+
+    def objective(weights):
+        changed = dataclasses.replace(model, weights=weights)
+        norms = [np.linalg.norm(changed.edge_weights(e)) for e in range(changed.n_edges)]
+        # d is the number of joint states, here 4.
+        return negative_log_pseudo_likelihood(changed, rows) + learner.lam * 4 * sum(norms)
+
+    assert 0 < model.n_edges < 21
+    rng, least = np.random.default_rng(0), objective(model.weights)
+    for size in (1e-3, 1e-2, 0.1):
+        for _ in range(20):
+            assert objective(model.weights + size * rng.standard_normal(len(model.weights))) > least
+    for factor in (0.97, 1.03):  # a penalty of another weight would shrink less, or more
+        edges = np.arange(len(model.weights)) >= model.node_offsets[-1]
+        assert objective(np.where(edges, factor, 1.0) * model.weights) > least
 
 
 def test_what_is_measured_follows_from_the_seed():
