@@ -34,7 +34,7 @@ _KEPT_DIVISIONS = 4  # of the rows of a table, and of uploaded series
 # Several edges per step are easier to follow.
 _PAGE_DEFAULTS = {"alpha": 0.75}
 PAGE_DATA, PAGE_PRESET = "scale-free-40", "paper"  # with which the app opens
-_LIKE_THE_PAPER = (PAGE_PRESET, "thesis", "authors")
+_LIKE_THE_PAPER = (PAGE_PRESET, "literal", "thesis", "authors")
 K = TypeVar("K", bound=Hashable)
 M = TypeVar("M")
 T = TypeVar("T")

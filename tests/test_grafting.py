@@ -27,6 +27,7 @@ from graftviz.fitting.network import ActiveNetwork
 from graftviz.fitting.penalty import Penalty
 from graftviz.learners import best_choice
 from graftviz.learners.streaming import hub_mask
+from graftviz.trace import ADMITTED
 
 # The paper's score and objective, and no limit but those that a test sets.
 BestChoice = functools.partial(make, "best-choice")
@@ -153,7 +154,8 @@ def test_edge_grafting_is_not_led_astray_by_the_scores_it_does_not_compute(nodes
 # Options.
 
 
-PRESETS = ("best", "paper", "thesis", "authors")
+PAPERS = ("paper", "literal", "thesis", "authors")
+PRESETS = ("best", *PAPERS)
 
 
 @pytest.mark.parametrize("n", [5, 30, 101])
@@ -167,19 +169,21 @@ def test_presets_fill_in_what_was_left_open(n):
         "best": 2 * n,
         "without screening": math.ceil(n / 2),
         "paper": math.ceil(n / 4),
+        "literal": math.ceil(n / 4),
         "thesis": math.ceil(n / 4),
         "authors": math.isqrt(n),
     }
     budgets = {name: learner.edge_budget(n) for name, learner in learners.items()}
     assert budgets["best"] == budgets["without screening"] == pairs
-    assert {budgets[name] for name in ("paper", "thesis", "authors")} == {min(3 * n, pairs)}
+    assert {budgets[name] for name in PAPERS} == {min(3 * n, pairs)}
     assert {plan.capacity for plan in plans.values()} == {min(n, pairs)}
     for name, plan in plans.items():
         assert plan.screening == ("all" if name == "best" else "none")
-        assert plan.hubs == (name in ("paper", "thesis", "authors"))
-        uncapped = name in ("best", "thesis")
+        assert plan.hubs == (name in PAPERS)
+        uncapped = name in ("best", "literal", "thesis")
         assert plan.first_limit == (pairs if uncapped else 2 * min(n, pairs))
         assert plan.full_queue == (name == "thesis")
+        assert plan.tests_after_filling == (name == "literal")
         assert (plan.hubs_once, plan.hubs_after) == (
             (True, 15) if name == "authors" else (False, 0)
         )
@@ -207,6 +211,22 @@ def test_the_thesis_queues_all_pairs_and_fills_the_reservoir_before_it_starts():
     screened = BestChoice(preset="thesis", screening="all").plan(10)
     assert (screened.screening, screened.full_queue) == ("all", False)
     assert not BestChoice(preset="thesis", full_queue=False).plan(10).full_queue
+
+
+@pytest.mark.parametrize("reservoir", [12, 180])
+def test_to_the_letter_the_first_step_fills_the_reservoir_and_then_makes_t_max_tests(reservoir):
+    data = scale_free_table(20, 5, 2000)
+    learner = BestChoice(preset="literal", reservoir=reservoir, lam=5e-3)
+    run = drain(data, learner)
+    first = run.steps[0]
+    assert (len(first.reservoir.scores) == 12) == (reservoir == 12)
+    if reservoir == 12:
+        entered = (first.tested.verdicts == ADMITTED).cumsum()
+        assert first.tests == first.test_limit == np.argmax(entered == 12) + 1 + 5
+    else:
+        assert first.tests == 190
+    assert learner.settings(PairCounts(data)).penalty.nodes
+    assert run.outcome.kkt_residual < 1e-6
 
 
 def test_screening_changes_the_order_of_tests_and_not_where_the_run_ends():

@@ -42,13 +42,17 @@ class _Preset(NamedTuple):
     hubs_once: bool = False
     hubs_after: int = 0
     full_queue: bool = False
+    fills: bool = False
+    tests_after_filling: bool = False
 
 
 def _preset(name: str, n: int, *, screening: bool = False) -> _Preset:
     if name == "paper":
         return _Preset(math.ceil(n / 4), 3 * n)
+    if name == "literal":
+        return _Preset(math.ceil(n / 4), 3 * n, fills=True, tests_after_filling=True)
     if name == "thesis":
-        return _Preset(math.ceil(n / 4), 3 * n, full_queue=True)
+        return _Preset(math.ceil(n / 4), 3 * n, full_queue=True, fills=True)
     if name == "authors":
         return _Preset(max(1, math.isqrt(n)), 3 * n, hubs_once=True, hubs_after=15)
     return _Preset(2 * n if screening else math.ceil(n / 2), None)
@@ -114,7 +118,7 @@ class BestChoice(GraftingOptions):
         label="Tests per step",
         minimum=1,
         maximum=100_000_000,
-        none_means="2n with screening, else n/2; paper and thesis n/4, authors √n",
+        none_means="2n with screening, else n/2; paper, literal and thesis n/4, authors √n",
     )
     hubs: bool | None = option(
         None,
@@ -136,7 +140,7 @@ class BestChoice(GraftingOptions):
         label="First tests",
         minimum=1,
         maximum=100_000_000,
-        none_means="2 |R|; in preset thesis until R is full; with screening all pairs, which "
+        none_means="2 |R|; in presets literal and thesis until R is full; with screening all pairs, which "
         "costs little before there are edges",
         advanced=True,
     )
@@ -150,11 +154,13 @@ class BestChoice(GraftingOptions):
     preset: str = option(
         "best",
         "fills in options left on automatic. best: the pseudo-likelihood and κ, then pruning; "
-        "paper: exactly as in the paper, n/4 tests, 3n edges; thesis: online edge grafting, as "
-        "paper but with all pairs in the queue from the start and a first filling that continues "
-        "until R is full; authors: as in the authors' code, √n tests, 3n edges, hubs moved up once",
+        "literal: to the letter of the paper, n/4 tests, 3n edges; paper: as literal, but the first "
+        "filling stops after 2 |R| tests, the first step makes no further tests, and node weights "
+        "are not penalised; thesis: online edge grafting, as paper but with all pairs in the queue "
+        "from the start and a first filling that continues until R is full; authors: as in the "
+        "authors' code, √n tests, 3n edges, hubs moved up once",
         label="Preset",
-        choices=("best", "paper", "thesis", "authors"),
+        choices=("best", "paper", "literal", "thesis", "authors"),
     )
 
     def edge_budget(self, n: int) -> int:
@@ -171,7 +177,7 @@ class BestChoice(GraftingOptions):
         preset = _preset(self.preset, n, screening=is_screened)
         possible = n * (n - 1) // 2
         capacity = min(self.reservoir or n, possible)
-        uncapped = is_screened or self.preset == "thesis"
+        uncapped = is_screened or preset.fills
         by_preset = preset.full_queue and not is_screened
         return StreamPlan(
             capacity=capacity,
@@ -185,6 +191,7 @@ class BestChoice(GraftingOptions):
             order=BY_OFFSET,
             full_queue=by_preset if self.full_queue is None else self.full_queue,
             screening=screening,
+            tests_after_filling=preset.tests_after_filling,
         )
 
     def automatic(self, counts: PairCounts, *, has_rows: bool = True) -> dict[str, Any]:

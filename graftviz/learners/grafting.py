@@ -128,7 +128,7 @@ class GraftingRun(LearnerRun):
     def _tolerance(self) -> float:
         if self._by_rows:
             return float(_ROWS_STEP_SHARE / np.sqrt(self.counts.n_rows))
-        return _COUPLED_STEP_TOLERANCE if self.options.penalise_nodes else _STEP_TOLERANCE
+        return _COUPLED_STEP_TOLERANCE if self.settings.penalty.nodes else _STEP_TOLERANCE
 
     @property
     def threshold(self) -> float:
@@ -167,7 +167,7 @@ class GraftingRun(LearnerRun):
             )
         self.budget = options.edge_budget(self.counts.n_variables)
         before, self.settings = self.settings, settings
-        nodes_matter = options.penalise_nodes or self.options.penalise_nodes
+        nodes_matter = settings.penalty.nodes or before.penalty.nodes
         self.options = options
         if settings.penalty != before.penalty:
             with self.clock.work("fitting"):

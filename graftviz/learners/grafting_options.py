@@ -94,9 +94,10 @@ class GraftingOptions(Learner):
     preset: str = option(
         "best",
         "fills in options left on automatic. best: the pseudo-likelihood and κ, then pruning; "
-        "paper: exactly as in the paper",
+        "paper: the paper's method without a penalty on node weights; literal: with it, as in the "
+        "paper's equation 2",
         label="Preset",
-        choices=("best", "paper"),
+        choices=("best", "paper", "literal"),
     )
     screening: str | None = screening_option(
         "in preset best all, and sample beyond 500,000 pairs; none in first hit and other presets"
@@ -108,10 +109,11 @@ class GraftingOptions(Learner):
         choices=("count", "sqrt"),
         advanced=True,
     )
-    penalise_nodes: bool = option(
-        False,
+    penalise_nodes: bool | None = option(
+        None,
         "penalise node weights too (the paper's form; biases beliefs, so weak pairs may pass)",
         label="Penalise nodes",
+        none_means="by preset: yes in literal, no in the others",
         advanced=True,
     )
 
@@ -149,6 +151,7 @@ class GraftingOptions(Learner):
             "objective": settings.objective,
             "significance": settings.significance,
             "refit": settings.refit,
+            "penalise_nodes": settings.penalty.nodes,
             "lam": settings.lam,
             "lam2": settings.penalty.lam2,
             "screening": self.screening_of(counts.n_variables),

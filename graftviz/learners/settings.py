@@ -47,6 +47,7 @@ class Methods(NamedTuple):
     objective: str
     significance: float
     refit: bool
+    penalise_nodes: bool = False
 
     @property
     def reads_rows(self) -> bool:
@@ -58,6 +59,7 @@ class Methods(NamedTuple):
 PRESETS = {
     "best": Methods("pseudo-likelihood", PSEUDO_LIKELIHOOD, 3.0, True),
     "paper": Methods("belief", BETHE, 0.0, False),
+    "literal": Methods("belief", BETHE, 0.0, False, penalise_nodes=True),
     "thesis": Methods("belief", BETHE, 0.0, False),
     "authors": Methods("belief", BETHE, 0.0, False),
 }
@@ -139,7 +141,9 @@ def methods(options: Any, *, has_rows: bool = True, fits: bool = True) -> Method
     score = options.score or (preset.score if options.objective is None else _score_for(objective))
     significance = preset.significance if options.significance is None else options.significance
     refit = preset.refit if options.refit is None else options.refit
-    chosen = Methods(score, objective, float(significance), bool(refit))
+    nodes = options.penalise_nodes
+    nodes = preset.penalise_nodes if nodes is None else nodes
+    chosen = Methods(score, objective, float(significance), bool(refit), bool(nodes))
     if not has_rows and chosen.reads_rows:
         by_counts = [name for name, kind in all_scores().items() if not kind.reads_rows]
         raise InputError(
@@ -160,7 +164,8 @@ def resolve(options: Any, counts: PairCounts, *, has_rows: bool) -> Settings:
         See :func:`methods`.
     """
     fits = rows_fit(counts.cardinalities, counts.n_rows)
-    score, objective, significance, refit = methods(options, has_rows=has_rows, fits=fits)
+    chosen = methods(options, has_rows=has_rows, fits=fits)
+    score, objective, significance, refit, penalise_nodes = chosen
     root = options.group_weight == "sqrt"
     lam, lam2 = options.lam, options.lam2
     if lam is None:
@@ -175,7 +180,7 @@ def resolve(options: Any, counts: PairCounts, *, has_rows: bool) -> Settings:
         shrinks = objective == BETHE and (fits or options.preset != "best")
         lam2 = float(f"{4.0 / math.sqrt(rows) if shrinks else 2.0 / rows:.2g}")
     price = 0.0 if significance > 0.0 else float(lam)
-    penalty = Penalty(price, float(lam2), root, options.penalise_nodes)
+    penalty = Penalty(price, float(lam2), root, penalise_nodes)
     return Settings(score, objective, significance, refit, float(lam), penalty)
 
 

@@ -55,6 +55,8 @@ class StreamPlan(NamedTuple):
     screening : str
         ALL or SAMPLE: all pairs or the candidates are counted first and tested in the order of
         their belief scores; NONE.
+    tests_after_filling : bool
+        Whether the first step makes t_max tests after those that fill R.
     """
 
     capacity: int
@@ -68,6 +70,7 @@ class StreamPlan(NamedTuple):
     order: int
     full_queue: bool
     screening: str
+    tests_after_filling: bool = False
 
     @property
     def is_screened(self) -> bool:
@@ -283,7 +286,15 @@ class _Stream:
             until=plan.capacity if first else None,
             promising=plan.is_screened and not first,
         )
-        if first and ended != REACHED and search.reservoir_size:
+        if ended == REACHED and first and plan.tests_after_filling:
+            self._limit = search.tests_logged + plan.limit
+            ended = search.test(
+                self.run.scorer.scoring,
+                self.run.threshold,
+                round_number=self._round,
+                limit=plan.limit,
+            )
+        elif first and ended != REACHED and search.reservoir_size:
             self._notes.append(
                 f"The first filling stopped after {search.tests_logged:,} tests with "
                 f"{search.reservoir_size:,} of {plan.capacity:,} places taken."

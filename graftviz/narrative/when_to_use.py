@@ -9,8 +9,9 @@ from graftviz.scores.registry import all_scores
 # Option → choice → line. Short enough for the side of a page; the options' help says more.
 WHEN_TO_USE: Mapping[str, Mapping[str, str]] = {
     "preset": {
-        "paper": "Exactly as in the paper; ranks by raw correlation.",
+        "paper": "The paper's method; ranks by raw correlation.",
         "best": "Most accurate: explains away, noise-based threshold, pruning.",
+        "literal": "To the letter of the paper: node weights are penalised, first tests uncapped.",
         "thesis": "Online edge grafting: as paper, but all pairs are queued at the start.",
         "authors": "As in the authors' code: fewer tests, static hubs.",
     },

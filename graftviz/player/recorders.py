@@ -265,6 +265,7 @@ def preset_title(learner: Learner) -> str:
     """Return the name of a learner with its preset, such as "the paper's method"."""
     titles = {
         "paper": "the paper's method",
+        "literal": "the paper's method to the letter",
         "thesis": "the thesis' method",
         "authors": "the authors' code",
         "best": "best",
