@@ -20,6 +20,7 @@ from graftviz.search.state import (
     BY_OFFSET,
     FROZEN,
     N_HUBS,
+    QUEUE_SIZES,
     QUEUED,
     REMAINDER_SIZE,
     RESERVED,
@@ -43,13 +44,21 @@ def pairs_of(search, slots):
     return set(found)
 
 
+def queued_slots(state):
+    """Return the slots in all heaps of the queue."""
+    slots = []
+    for heap, here in enumerate(state.queue_slots):
+        slots.extend(here[: state.sizes[QUEUE_SIZES + heap]].tolist())
+    return slots
+
+
 def places(search):
     """Return the pairs in each list of the engine."""
     state, stored = search.state, range(search.counts.store.pairs.size[0])
     everything = pairs_of(search, stored)
     n = search.counts.n_variables
     lists = {
-        QUEUED: pairs_of(search, state.queue_slots[: search.queue_size]),
+        QUEUED: pairs_of(search, queued_slots(state)),
         RESERVED: pairs_of(search, state.reservoir_slots[: search.reservoir_size]),
         FROZEN: pairs_of(search, state.frozen[: search.frozen_size]),
         ACTIVE: pairs_of(search, np.flatnonzero(state.place[: len(everything)] == ACTIVE)),

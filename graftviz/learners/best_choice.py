@@ -140,8 +140,8 @@ class BestChoice(GraftingOptions):
         label="First tests",
         minimum=1,
         maximum=100_000_000,
-        none_means="2 |R|; in presets literal and thesis until R is full; with screening all pairs, which "
-        "costs little before there are edges",
+        none_means="2 |R|; in presets literal and thesis until R is full; with screening all "
+        "pairs, which costs little before there are edges",
         advanced=True,
     )
     full_queue: bool | None = option(
@@ -154,9 +154,9 @@ class BestChoice(GraftingOptions):
     preset: str = option(
         "best",
         "fills in options left on automatic. best: the pseudo-likelihood and κ, then pruning; "
-        "literal: to the letter of the paper, n/4 tests, 3n edges; paper: as literal, but the first "
-        "filling stops after 2 |R| tests, the first step makes no further tests, and node weights "
-        "are not penalised; thesis: online edge grafting, as paper but with all pairs in the queue "
+        "literal: to the letter of the paper, n/4 tests, 3n edges; paper: as literal, but the "
+        "first filling stops after 2 |R| tests, the first step makes no further tests, and node "
+        "weights are not penalised; thesis: online edge grafting, as paper but with all pairs in the queue "
         "from the start and a first filling that continues until R is full; authors: as in the "
         "authors' code, √n tests, 3n edges, hubs moved up once",
         label="Preset",

@@ -75,6 +75,8 @@ class NodeScorer:
         beliefs = self._network.node_beliefs
         impurity = impurity_of(self._network.state.node_offsets, beliefs)
         self.scoring = self.scoring._replace(beliefs=beliefs, impurity=impurity)
+        if self.scoring.is_plain:
+            self.scoring = self.scoring._replace(drift=self.drift)
 
 
 class BeliefScore(Score):

@@ -59,7 +59,8 @@ class Scoring(NamedTuple):
         1 - Σ_a b_i(a)²: mean squared deviation of the indicators of variable i.
     drift : float64 array, shape (n,)
         Path of every variable, which bounds the change of norms and noise (:func:`slack_of`); empty
-        (unused) if scores are cheap or all change at once.
+        (unused) if scores are cheap or all change at once. If `is_plain` holds, a pair is scored
+        again if it has changed at all.
     own : NamedTuple of arrays
         State of the score itself; its type selects `distance` and `noise`.
     """

@@ -6,7 +6,11 @@ The order equals that of a full priority queue over all pairs, smallest first, w
 
 base is 0 for a pair never tested and v = 1 - s/λ for a pair from the frozen list, and h_i is the
 number of times that node i was boosted as a hub. Equal priorities are in random order, except that
-stored entries precede pairs that are not stored. Stored are only
+stored entries precede pairs that are not stored.
+
+A boost raises all hubs by one, so the order of pairs with the same number c of hubs stays the same.
+There is one heap for each c, with keys priority + c T, where T is the number of boosts: a boost
+changes only the keys of pairs at nodes that have become a hub, or no longer are. Stored are only
 
 * pairs that were drawn before (they have a slot), in a heap, and
 * pairs of two hubs.
@@ -32,9 +36,10 @@ from graftviz.search.state import (
     CLOSED,
     FROZEN_SIZE,
     HUB_AT,
+    N_BOOSTS,
     N_HUBS,
     N_PLAIN,
-    QUEUE_SIZE,
+    QUEUE_SIZES,
     QUEUED,
     REMAINDER_LISTED,
     REMAINDER_SIZE,
@@ -81,12 +86,27 @@ def undrawn_pairs(state, store):
 
 
 @inner_kernel
-def _priority(state, store, slot, lam, order):
-    """Return base - h_i - h_j; base is 0 if never tested (or in random order), else v."""
-    boost = state.boosts[store.pairs.first[slot]] + state.boosts[store.pairs.second[slot]]
+def _place_in_queue(state, store, slot, lam, order):
+    """Return the heap and the key of a slot; base is 0 if never tested (or in random order)."""
+    i, j = store.pairs.first[slot], store.pairs.second[slot]
+    hubs = state.is_hub[i] + state.is_hub[j]
+    boost = state.boosts[i] + state.boosts[j] - hubs * state.sizes[N_BOOSTS]
     if state.tested_in[slot] == 0 or order == BY_CHANCE:
-        return -float(boost)
-    return 1.0 - state.score[slot] / lam - boost
+        return hubs, -float(boost)
+    return hubs, 1.0 - state.score[slot] / lam - boost
+
+
+@inner_kernel
+def queue_front(state):
+    """Return the heap with the first edge of the queue (-1: empty) and the priority of the edge."""
+    found, least, tie = -1, np.inf, np.uint64(0)
+    for heap in range(len(state.queue_keys)):
+        if state.sizes[QUEUE_SIZES + heap] == 0:
+            continue
+        key = state.queue_keys[heap, 0] - heap * state.sizes[N_BOOSTS]
+        if key < least or (key == least and state.queue_ties[heap, 0] < tie):
+            found, least, tie = heap, key, state.queue_ties[heap, 0]
+    return found, least
 
 
 @inner_kernel
@@ -100,14 +120,15 @@ def next_edge(state, store):
         (call `enumerate_remainder`, then repeat).
     """
     _skip_exhausted_hubs(state)
-    queued = state.sizes[QUEUE_SIZE]
+    heap, priority = queue_front(state)
     hub_at = state.sizes[HUB_AT]
     hub_left = hub_at < state.sizes[N_HUBS]
     undrawn_best = 0.0 if not hub_left else -float(state.boosts[state.hubs[hub_at]])
     any_undrawn = undrawn_pairs(state, store) > 0
-    if queued > 0 and (not any_undrawn or state.queue_keys[0] <= undrawn_best):
-        state.sizes[QUEUE_SIZE] = queued - 1
-        return pop(state.queue_keys, state.queue_ties, state.queue_slots, queued)
+    if heap >= 0 and (not any_undrawn or priority <= undrawn_best):
+        queued = state.sizes[QUEUE_SIZES + heap]
+        state.sizes[QUEUE_SIZES + heap] = queued - 1
+        return pop(state.queue_keys[heap], state.queue_ties[heap], state.queue_slots[heap], queued)
     if not any_undrawn:
         return NO_EDGE
     if hub_left:
@@ -195,12 +216,17 @@ def enumerate_remainder(state, store):
 @inner_kernel
 def enqueue(state, store, slot, lam, order):
     """Add a slot to the queue at its current priority."""
-    key = _priority(state, store, slot, lam, order)
-    size = state.sizes[QUEUE_SIZE]
-    tie = random_word(state.random)
-    push(state.queue_keys, state.queue_ties, state.queue_slots, size, key, tie, slot)
-    state.sizes[QUEUE_SIZE] = size + 1
+    _insert(state, store, slot, random_word(state.random), lam, order)
     state.place[slot] = QUEUED
+
+
+@inner_kernel
+def _insert(state, store, slot, tie, lam, order):
+    heap, key = _place_in_queue(state, store, slot, lam, order)
+    size = state.sizes[QUEUE_SIZES + heap]
+    keys, ties, slots = state.queue_keys[heap], state.queue_ties[heap], state.queue_slots[heap]
+    push(keys, ties, slots, size, key, tie, slot)
+    state.sizes[QUEUE_SIZES + heap] = size + 1
 
 
 @njit(cache=True, nogil=True)
@@ -264,17 +290,28 @@ def refill(state, store, round_number, lam, order):
 def boost_hubs(state, store, is_hub, cumulative, lam, order):
     """Raise the priority of all inactive edges at hubs by one (alg. 2), at every step or once.
 
-    The caller has reserved slots for the pairs between new hubs and all hubs.
+    The caller has reserved slots for the pairs between new hubs and all hubs, and three heaps.
     """
     n = len(state.boosts)
-    old_hubs = state.sizes[N_HUBS]
-    changed = False
+    state.sizes[HUB_AT] = 0
+    state.sizes[N_BOOSTS] += cumulative
+    changed, first_new = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
+    boosted, any_changed = False, False
     for i in range(n):
-        if not is_hub[i] or (state.boosts[i] > 0 and not cumulative):
-            continue
-        changed = True
-        state.boosts[i] += 1
-        if state.boosts[i] > 1:
+        rises = cumulative and is_hub[i]
+        if is_hub[i] and (cumulative or state.boosts[i] == 0):
+            first_new[i] = state.boosts[i] == 0
+            state.boosts[i] += 1
+            boosted = True
+        changed[i] = state.is_hub[i] != rises or (first_new[i] and not rises)
+        any_changed |= changed[i]
+        state.is_hub[i] = rises
+    if any_changed:
+        _move_entries(state, store, changed, lam, order)
+    if not boosted:
+        return
+    for i in range(n):
+        if not first_new[i]:
             continue
         for k in range(state.sizes[N_HUBS]):
             other = state.hubs[k]
@@ -282,39 +319,40 @@ def boost_hubs(state, store, is_hub, cumulative, lam, order):
                 enqueue(state, store, _store(state, store, i, other), lam, order)
         state.hubs[state.sizes[N_HUBS]] = i
         state.sizes[N_HUBS] += 1
-    state.sizes[HUB_AT] = 0
-    if not changed:
-        return
-    if state.sizes[N_HUBS] != old_hubs:
-        plain = 0
-        for i in range(n):
-            if state.boosts[i] == 0:
-                state.plain[plain] = i
-                plain += 1
-        state.sizes[N_PLAIN] = plain
+    plain = 0
+    for i in range(n):
+        if state.boosts[i] == 0:
+            state.plain[plain] = i
+            plain += 1
+    state.sizes[N_PLAIN] = plain
     _sort_hubs(state)
-    _rekey(
-        state.queue_keys,
-        state.queue_slots,
-        state.sizes[QUEUE_SIZE],
-        state.score,
-        state.tested_in,
-        state.boosts,
-        store.pairs.first,
-        store.pairs.second,
-        lam,
-        order,
-    )
-    heapify(state.queue_keys, state.queue_ties, state.queue_slots, state.sizes[QUEUE_SIZE])
 
 
 @inner_kernel
-def _rekey(keys, slots, size, score, tested_in, boosts, first, second, lam, order):
-    """Recompute the priority of every queue entry; it takes plain arrays for speed."""
-    for k in range(size):
-        slot = slots[k]
-        base = 0.0 if tested_in[slot] == 0 or order == BY_CHANCE else 1.0 - score[slot] / lam
-        keys[k] = base - boosts[first[slot]] - boosts[second[slot]]
+def _move_entries(state, store, changed, lam, order):
+    """Move the queue entries at changed nodes to the place of their new priority."""
+    first, second = store.pairs.first, store.pairs.second
+    total = 0
+    for heap in range(len(state.queue_keys)):
+        total += state.sizes[QUEUE_SIZES + heap]
+    moved, moved_ties = np.empty(total, dtype=np.int64), np.empty(total, dtype=np.uint64)
+    count = 0
+    for heap in range(len(state.queue_keys)):
+        keys, ties, slots = state.queue_keys[heap], state.queue_ties[heap], state.queue_slots[heap]
+        size, remaining = state.sizes[QUEUE_SIZES + heap], 0
+        for k in range(size):
+            slot = slots[k]
+            if changed[first[slot]] or changed[second[slot]]:
+                moved[count], moved_ties[count] = slot, ties[k]
+                count += 1
+            else:
+                keys[remaining], ties[remaining], slots[remaining] = keys[k], ties[k], slot
+                remaining += 1
+        if remaining < size:
+            heapify(keys, ties, slots, np.int64(remaining))
+        state.sizes[QUEUE_SIZES + heap] = remaining
+    for k in range(count):
+        _insert(state, store, moved[k], moved_ties[k], lam, order)
 
 
 @inner_kernel

@@ -31,14 +31,16 @@ from graftviz.search.state import (
     CLOSED,
     FROZEN,
     FROZEN_SIZE,
+    HEAPS,
     LOG_SIZE,
     N_HUBS,
     N_REFILLS,
-    QUEUE_SIZE,
+    QUEUE_SIZES,
     RESERVED,
     RESERVOIR_SIZE,
     new_search_state,
     with_capacity,
+    with_hub_heaps,
 )
 from graftviz.search.testing import (
     ENUMERATE,
@@ -115,7 +117,7 @@ class ReservoirSearch:
     @property
     def queue_size(self) -> int:
         """Number of stored queue entries."""
-        return int(self.state.sizes[QUEUE_SIZE])
+        return int(self.state.sizes[QUEUE_SIZES : QUEUE_SIZES + HEAPS].sum())
 
     @property
     def frozen_size(self) -> int:
@@ -196,6 +198,7 @@ class ReservoirSearch:
         new = int(np.count_nonzero(is_hub & (self.state.boosts == 0)))
         pairs = min(new * (int(self.state.sizes[N_HUBS]) + new), self.unseen_size)
         self._reserve(pairs)
+        self.state = with_hub_heaps(self.state)
         boost_hubs(self.state, self.counts.store, is_hub, cumulative, threshold, self.order)
 
     def test(
@@ -322,7 +325,7 @@ class ReservoirSearch:
         tested = state.tested_in[:size] > 0
         slots = np.flatnonzero(tested & (state.place[:size] != ACTIVE))
         scores = state.score[slots]
-        if len(scoring.drift) == 0:
+        if len(scoring.drift) == 0 or scoring.is_plain:
             if not is_current:
                 self._write_scores(scoring, slots, scores)
             return slots, scores
@@ -377,7 +380,17 @@ class ReservoirSearch:
     def _write_scores(self, scoring: Scoring, slots: np.ndarray, out: np.ndarray) -> None:
         """Write the current scores of `slots` to `out`."""
         packed, store, scratch = self.counts.packed, self.counts.store, self.counts.scratch
-        if len(scoring.drift) > 0:
+        if scoring.is_plain and len(scoring.drift) > 0:
+            # Priorities and the threshold τ_α need the scores themselves, so no bounds are used.
+            state = self.state
+            at = 1.0 + scoring.drift[store.pairs.first[slots]]
+            at += scoring.drift[store.pairs.second[slots]]
+            stale = slots[state.scored_at[slots] != at]
+            found = np.empty(len(stale))
+            score_slots(stale, packed, store, scoring, scratch, found)
+            state.score[stale], state.scored_at[slots] = found, at
+            out[: len(slots)] = state.score[slots]
+        elif len(scoring.drift) > 0:
             current_scores(self.state, slots, packed, store, scoring, scratch, out)
         else:
             score_slots(slots, packed, store, scoring, scratch, out)

@@ -21,10 +21,11 @@ BY_CHANCE, BY_OFFSET, BY_SCORE = 0, 1, 2
 QUEUED, RESERVED, FROZEN, ACTIVE = 1, 2, 3, 4
 
 # Positions in `sizes`.
-QUEUE_SIZE, RESERVOIR_SIZE, FROZEN_SIZE, LOG_SIZE = 0, 1, 2, 3
-N_HUBS, HUB_AT, N_PLAIN, REMAINDER_SIZE, REMAINDER_LISTED = 4, 5, 6, 7, 8
-N_REFILLS, CLOSED = 9, 10
-_N_SIZES = 11
+QUEUE_SIZES, RESERVOIR_SIZE, FROZEN_SIZE, LOG_SIZE = 0, 3, 4, 5  # one queue size per heap
+N_HUBS, HUB_AT, N_PLAIN, REMAINDER_SIZE, REMAINDER_LISTED = 6, 7, 8, 9, 10
+N_REFILLS, CLOSED, N_BOOSTS = 11, 12, 13
+_N_SIZES = 14
+HEAPS = 3  # of the queue: of the pairs with no, one, and two hubs
 
 
 class SearchState(NamedTuple):
@@ -42,14 +43,16 @@ class SearchState(NamedTuple):
     place : int8, per slot
     tested_in : int32, per slot
         Round of the latest test, from 1; 0: never tested; SCREENED: never tested either.
-    queue_keys, queue_ties, queue_slots : per slot
-        Min-heap of priorities; ties are random.
+    queue_keys, queue_ties, queue_slots : arrays of shape (1 or HEAPS, slots)
+        Min-heaps of priorities, see :mod:`graftviz.search.queue`; ties are random.
     reservoir_keys, reservoir_ties, reservoir_slots : arrays of length |R|
         Min-heap of scores.
     frozen : int64, per slot
         Slots in the frozen list L; the priority v_e = 1 - s_e / λ follows from `score`.
     boosts : int64, shape (n,)
         h_i: number of boosts of node i; an edge's priority is base - h_i - h_j.
+    is_hub : int64, shape (n,)
+        1 for the nodes that the latest boost of N_BOOSTS raised, and may raise again; else 0.
     undrawn : int64, shape (n,)
         Number of pairs of node i without a slot.
     hubs, plain : int64, shape (n,)
@@ -79,6 +82,7 @@ class SearchState(NamedTuple):
     reservoir_slots: np.ndarray
     frozen: np.ndarray
     boosts: np.ndarray
+    is_hub: np.ndarray
     undrawn: np.ndarray
     hubs: np.ndarray
     plain: np.ndarray
@@ -98,10 +102,12 @@ _PER_SLOT: dict[str, Any] = {
     "slack": np.float64,
     "place": np.int8,
     "tested_in": np.int32,
+    "frozen": np.int64,
+}
+_QUEUE: dict[str, Any] = {
     "queue_keys": np.float64,
     "queue_ties": np.uint64,
     "queue_slots": np.int64,
-    "frozen": np.int64,
 }
 _LOG: dict[str, Any] = {
     "log_slots": np.int64,
@@ -117,12 +123,14 @@ def new_search_state(n: int, reservoir: int, seed: int) -> SearchState:
     sizes[N_PLAIN] = n
     start = np.random.default_rng(seed).integers(0, 2**63, size=1, dtype=np.int64)
     per_slot = {name: np.zeros(0, dtype=kind) for name, kind in _PER_SLOT.items()}
+    queue = {name: np.zeros((1, 0), dtype=kind) for name, kind in _QUEUE.items()}
     log = {name: np.zeros(0, dtype=kind) for name, kind in _LOG.items()}
     return SearchState(
         reservoir_keys=np.zeros(reservoir),
         reservoir_ties=np.zeros(reservoir, dtype=np.uint64),
         reservoir_slots=np.zeros(reservoir, dtype=np.int64),
         boosts=np.zeros(n, dtype=np.int64),
+        is_hub=np.zeros(n, dtype=np.int64),
         undrawn=np.full(n, n - 1, dtype=np.int64),
         hubs=np.zeros(n, dtype=np.int64),
         plain=np.arange(n, dtype=np.int64),
@@ -130,6 +138,7 @@ def new_search_state(n: int, reservoir: int, seed: int) -> SearchState:
         sizes=sizes,
         random=start.astype(np.uint64),
         **per_slot,
+        **queue,
         **log,
     )
 
@@ -140,10 +149,28 @@ def with_capacity(state: SearchState, slots: int, log: int) -> SearchState:
     if slots > len(state.score):
         for name, kind in _PER_SLOT.items():
             larger[name] = _longer(getattr(state, name), slots, kind)
+        larger |= _queue(state, len(state.queue_keys), slots)
     if log > len(state.log_slots):
         for name, kind in _LOG.items():
             larger[name] = _longer(getattr(state, name), max(log, 2 * len(state.log_slots)), kind)
     return state._replace(**larger) if larger else state
+
+
+def with_hub_heaps(state: SearchState) -> SearchState:
+    """Return the state with heaps for the pairs with hubs, which runs without the rule lack."""
+    if len(state.queue_keys) == HEAPS:
+        return state
+    return state._replace(**_queue(state, HEAPS, len(state.score)))
+
+
+def _queue(state: SearchState, heaps: int, slots: int) -> dict[str, np.ndarray]:
+    """Return copies of the queue's arrays in a larger shape."""
+    arrays = {}
+    for name, kind in _QUEUE.items():
+        array = getattr(state, name)
+        arrays[name] = np.zeros((heaps, slots), dtype=kind)
+        arrays[name][: len(array), : array.shape[1]] = array
+    return arrays
 
 
 def _longer(array: np.ndarray, length: int, kind: Any) -> np.ndarray:

@@ -9,14 +9,21 @@ from graftviz.counts import count_slot
 from graftviz.kernels import inner_kernel
 from graftviz.scores.kernels import plain_score, score_slot, score_with_slack
 from graftviz.search.heap import heapify, push, sift_down
-from graftviz.search.queue import ENUMERATE_FIRST, NO_EDGE, enqueue, next_edge, random_word, refill
+from graftviz.search.queue import (
+    ENUMERATE_FIRST,
+    NO_EDGE,
+    enqueue,
+    next_edge,
+    queue_front,
+    random_word,
+    refill,
+)
 from graftviz.search.state import (
     BY_SCORE,
     FROZEN,
     FROZEN_SIZE,
     LOG_SIZE,
     N_REFILLS,
-    QUEUE_SIZE,
     RESERVED,
     RESERVOIR_SIZE,
 )
@@ -89,12 +96,13 @@ def current_scores(state, slots, packed, store, scoring, scratch, out):
 @inner_kernel
 def _promises(state, threshold, capacity):
     """Return whether the first edge of the queue would enter R at its latest score."""
-    if state.sizes[QUEUE_SIZE] == 0:
+    heap, priority = queue_front(state)
+    if heap < 0:
         return False
     least = threshold
     if state.sizes[RESERVOIR_SIZE] == capacity:
         least = state.reservoir_keys[0]
-    return state.queue_keys[0] < 1.0 - least / threshold
+    return priority < 1.0 - least / threshold
 
 
 @njit(cache=True, nogil=True)
@@ -130,7 +138,8 @@ def run_tests(
     first, second, cell_offsets = store.pairs.first, store.pairs.second, store.cell_offsets
     offsets, cells, scale = packed.node_offsets, store.cells, 1.0 / packed.rows
     beliefs, unit, sizes = scoring.beliefs, scoring.unit, state.sizes
-    scores, tested_in = state.score, state.tested_in
+    scores, scored_at, tested_in = state.score, state.scored_at, state.tested_in
+    drift, follows_drift = scoring.drift, len(scoring.drift) > 0
     log_slots, log_scores = state.log_slots, state.log_scores
     log_verdicts, log_displaced = state.log_verdicts, state.log_displaced
     while tests > 0:
@@ -148,14 +157,18 @@ def run_tests(
             return ENUMERATE
         tests -= 1
         if plain:
-            start = cell_offsets[slot]
-            if start < 0:
-                start = count_slot(packed, store, slot, scratch)
             i, j = first[slot], second[slot]
-            if start >= 0:
+            at = 1.0 + drift[i] + drift[j] if follows_drift else 0.0
+            start = cell_offsets[slot]
+            if follows_drift and scored_at[slot] == at:
+                score = scores[slot]
+            elif start >= 0:
                 score = plain_score(i, j, cells, start, scale, offsets, beliefs, unit)
             else:
-                score = plain_score(i, j, scratch, np.int64(0), scale, offsets, beliefs, unit)
+                start = count_slot(packed, store, slot, scratch)
+                table, begin = (cells, start) if start >= 0 else (scratch, np.int64(0))
+                score = plain_score(i, j, table, begin, scale, offsets, beliefs, unit)
+            scored_at[slot] = at
         else:
             score = _current_score(state, slot, packed, store, scoring, scratch)
         scores[slot] = score
