@@ -48,7 +48,9 @@ def run(method, nodes, **ends):
     starts = dict.fromkeys(USUAL, 0.0) | {"objective": 100.0, "nlpl": 100.0}
     points = {name: np.linspace(starts[name], ends[name], 6).tolist() for name in curves.MEASURES}
     return {
-        "panel": f"{nodes} nodes, 10 edges",
+        "panel": f"{nodes} nodes, 10 edges, λ = 1",
+        "title": f"{nodes} nodes, 10 edges",
+        "weights": "λ = 1",
         "method": method.name,
         "seed": 0,
         "nodes": nodes,
@@ -56,6 +58,7 @@ def run(method, nodes, **ends):
         "steps": 5,
         "converged": True,
         "tables_possible": 190,
+        "reservoir": [7, 10],
     }
 
 
@@ -64,7 +67,7 @@ def runs(whole, first, by_alpha, nlpl=None):
     rows = []
     for nodes in NODES:
         for method in (*curves.baselines(), *curves.hub_methods()):
-            if method.name == curves.EDGE_GRAFTING:
+            if method.name in (curves.EDGE_GRAFTING, curves.AS_WRITTEN):
                 ends = whole(nodes)
             elif method.name == curves.FIRST_HIT:
                 ends = first
@@ -118,14 +121,14 @@ def converged_runs(good):
     )
     if good:  # best-choice has done all before the first edge
         for row in rows:
-            if row["method"] == curves.EDGE_GRAFTING:
+            if row["method"] in (curves.EDGE_GRAFTING, curves.AS_WRITTEN):
                 row["points"]["seconds"] = [0.0, 5.0, 6.0, 7.0, 8.0, 9.0]
     return rows
 
 
 def counted_runs(good):
     rows = []
-    for method in (curves.baselines()[0], curves.best_choice(1.0)):
+    for method in (curves.baselines()[1], curves.best_choice(1.0)):
         for n in (20, 40, 80):
             row = run(method, n)
             whole = (method.alpha is None) == good

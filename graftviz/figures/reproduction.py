@@ -26,7 +26,11 @@ _DASHES = ("solid", "dash", "longdashdot", "dashdot", "longdash")
 _SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross")
 
 
-BASELINE_LOOKS = (Look(BLACK, "solid", "x"), Look(VERMILION, "dot", "star"))
+BASELINE_LOOKS = (
+    Look(BLACK, "solid", "x"),
+    Look(VERMILION, "dot", "star"),
+    Look(BLACK, "dash", "cross"),
+)
 
 
 class Line(NamedTuple):

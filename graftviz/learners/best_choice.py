@@ -156,9 +156,9 @@ class BestChoice(GraftingOptions):
         "fills in options left on automatic. best: the pseudo-likelihood and κ, then pruning; "
         "literal: to the letter of the paper, n/4 tests, 3n edges; paper: as literal, but the "
         "first filling stops after 2 |R| tests, the first step makes no further tests, and node "
-        "weights are not penalised; thesis: online edge grafting, as paper but with all pairs in the queue "
-        "from the start and a first filling that continues until R is full; authors: as in the "
-        "authors' code, √n tests, 3n edges, hubs moved up once",
+        "weights are not penalised; thesis: online edge grafting, as paper but with all pairs in "
+        "the queue from the start and a first filling that continues until R is full; authors: as "
+        "in the authors' code, √n tests, 3n edges, hubs moved up once",
         label="Preset",
         choices=("best", "paper", "literal", "thesis", "authors"),
     )
