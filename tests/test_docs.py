@@ -14,6 +14,7 @@ from tutorials import FOLDERS, style_errors, tutorial
 
 from docs.making import scenes
 from docs.making.__main__ import DATA, DOCS, PICTURES, TEXTS
+from docs.making.results import with_counts
 from docs.making.tables import with_tables
 from graftviz.__main__ import main
 from graftviz.dynamics import LEARNERS
@@ -66,6 +67,12 @@ def test_formulas_survive_markdown(name):
     assert [formula for formula in formulas if re.search(r"\\[^A-Za-z]", formula)] == []
     assert [formula for formula in formulas if re.search(r"^\s*[-+=#>*] ", formula, re.M)] == []
     assert all(formula.count("{") == formula.count("}") for formula in formulas)
+
+
+def test_the_counts_of_verdicts_are_those_of_the_tables():
+    page = text_of(DOCS / "reproduction.md")
+    assert "statements" in with_counts(page)
+    assert with_counts(page) == page, "write it anew by `python -m docs.making.results`"
 
 
 def test_tables_of_options_are_current():

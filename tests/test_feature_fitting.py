@@ -11,7 +11,7 @@ import pytest
 from graftviz import DiscreteTable, PairCounts, infer
 from graftviz.fitting.feature_network import FeatureNetwork
 from graftviz.fitting.feature_penalty import feature_residual, soft_threshold
-from graftviz.fitting.feature_solver import _inverse
+from graftviz.fitting.feature_solver import ORTHANT_WISE, PROXIMAL, _inverse
 from graftviz.fitting.network import ActiveNetwork
 from graftviz.fitting.penalty import Penalty
 from graftviz.inference.propagation import propagate
@@ -278,6 +278,22 @@ def test_the_first_step_is_the_proximal_one_in_the_metric_of_the_belief():
         if np.abs(wanted).max() > 0.25:
             wanted *= 0.25 / np.abs(wanted).max()
         assert np.allclose(model.edge_weights(e), wanted, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", [PROXIMAL, ORTHANT_WISE])
+def test_an_orthant_wise_step_stops_at_zero_where_a_proximal_one_changes_the_sign(kind):
+    network = feature_network(dependent_table(6, 6), all_edges(6), 1.0)
+    fitted(network, penalty_of(1e-3, 0.02))
+    state = network.state
+    state.edge_weights[:] *= -0.05  # slightly on the wrong side of zero
+    state.potentials[:] = np.exp(state.edge_weights)
+    state.seen_drift[:] = -1.0
+    before = np.sign(state.edge_weights)
+    network.step(penalty_of(1e-4, 0.0), tolerance=1e-9, kind=kind)
+    crossed = before * np.sign(state.edge_weights) < 0.0
+    assert crossed.any() == (kind == PROXIMAL)
+    if kind == ORTHANT_WISE:
+        assert (state.edge_weights[before != 0.0] == 0.0).any()
 
 
 def test_activating_a_feature_leaves_other_edges_alone():

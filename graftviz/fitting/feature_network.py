@@ -7,7 +7,7 @@ from numba import njit
 
 from graftviz.counts import PairCounts
 from graftviz.fitting.feature_penalty import feature_terms
-from graftviz.fitting.feature_solver import solve_feature_set
+from graftviz.fitting.feature_solver import FIT, PROXIMAL, solve_feature_set
 from graftviz.fitting.network import ActiveNetwork
 from graftviz.fitting.objective import Evaluation, evaluate
 from graftviz.fitting.penalty import Penalty
@@ -56,20 +56,19 @@ class FeatureNetwork(ActiveNetwork):
 
     def fit(self, penalty: Penalty, *, tolerance: float, max_sweeps: int = 200) -> Evaluation:
         """Fit all active weights, starting from their current values; see the base class."""
-        self._solve(penalty, tolerance, max_sweeps, one_step=False)
+        self._solve(penalty, tolerance, max_sweeps, FIT)
         return self._evaluate_stale(penalty)
 
-    def step(self, penalty: Penalty, *, tolerance: float) -> Evaluation:
-        """Take one proximal step in all active weights that violate by more than `tolerance`.
+    def step(self, penalty: Penalty, *, tolerance: float, kind: int = PROXIMAL) -> Evaluation:
+        """Take one step in all active weights that violate by more than `tolerance`.
 
+        The step is PROXIMAL or ORTHANT_WISE (:mod:`graftviz.fitting.feature_solver`).
         Node weights, which are always free, are then set exactly, and messages are sent once.
         """
-        self._solve(penalty, tolerance, 1, one_step=True)
+        self._solve(penalty, tolerance, 1, kind)
         return self._evaluate_stale(penalty)
 
-    def _solve(
-        self, penalty: Penalty, tolerance: float, max_sweeps: int, *, one_step: bool
-    ) -> None:
+    def _solve(self, penalty: Penalty, tolerance: float, max_sweeps: int, kind: int) -> None:
         solve_feature_set(
             self.state,
             self.n_edges,
@@ -77,7 +76,7 @@ class FeatureNetwork(ActiveNetwork):
             penalty,
             tolerance,
             max_sweeps,
-            one_step,
+            kind,
             self._work,
         )
 

@@ -31,6 +31,7 @@ from graftviz.inference.propagation import cavity
 from graftviz.kernels import inner_kernel
 
 _LONGEST_STEP = 0.25  # of a log-potential
+FIT, PROXIMAL, ORTHANT_WISE = 0, 1, 2  # kinds of an update of the active weights
 _LARGEST_WEIGHT = 40.0  # keeps exp() finite if a cell is empty and penalties are tiny
 _MARGIN_TOLERANCE = 1e-13
 _BALANCE_ROUNDS = 200
@@ -205,7 +206,29 @@ def _proximal_move(belief, target, weights, cells, lam, lam2):
 
 
 @inner_kernel
-def solve_features(network, e, active, penalty, tolerance, one_step, work):
+def _orthant_move(belief, target, weights, cells, lam, lam2):
+    """Return one orthant-wise step in the same metric: weights do not change their sign.
+
+    The orthant is that of the weights, and of the negative pseudo-gradient where they are zero
+    (Andrew and Gao, 2007); a weight that would leave it becomes zero.
+    """
+    move = np.empty(len(cells))
+    for k in range(len(cells)):
+        at = cells[k]
+        steep = belief[at] + 2.0 * lam2
+        slope = belief[at] - target[at] + 2.0 * lam2 * weights[at]
+        sign = np.sign(weights[at])
+        if sign == 0.0 and abs(slope) > lam:
+            sign = -np.sign(slope)
+        target_weight = weights[at] - (slope + lam * sign) / steep
+        if target_weight * sign <= 0.0:
+            target_weight = 0.0
+        move[k] = min(max(target_weight, -_LARGEST_WEIGHT), _LARGEST_WEIGHT) - weights[at]
+    return move
+
+
+@inner_kernel
+def solve_features(network, e, active, penalty, tolerance, kind, work):
     """Fit the active features of edge e and the weights of its nodes; send both messages once.
 
     Parameters
@@ -217,8 +240,8 @@ def solve_features(network, e, active, penalty, tolerance, one_step, work):
         λ and λ₂; node weights are free.
     tolerance : float
         Bound on the violation of every active feature's condition.
-    one_step : bool
-        Whether to take a single proximal step instead (grafting-light).
+    kind : int
+        FIT, or PROXIMAL or ORTHANT_WISE for a single step of that kind (grafting-light).
     work : float64 array, shape (10, largest number of joint states of a pair)
 
     Returns
@@ -251,13 +274,16 @@ def solve_features(network, e, active, penalty, tolerance, one_step, work):
         base_j[y] = beta[y]
     _balance(target_i, target_j, potentials, alpha, beta, belief, row, column)
     solved = False
-    for _ in range(1 if one_step else _NEWTON_STEPS):
+    for _ in range(_NEWTON_STEPS if kind == FIT else 1):
         _, worst = feature_terms(belief, target, weights, mask, lam, lam2)
         if worst <= tolerance:
             solved = True
             break
-        if one_step:
-            move = _proximal_move(belief, target, weights, cells, lam, lam2)
+        if kind != FIT:
+            if kind == PROXIMAL:
+                move = _proximal_move(belief, target, weights, cells, lam, lam2)
+            else:
+                move = _orthant_move(belief, target, weights, cells, lam, lam2)
             shift = np.zeros(states_i + states_j)
         else:
             goal = max(0.1 * tolerance, 1e-3 * worst)
@@ -278,10 +304,10 @@ def solve_features(network, e, active, penalty, tolerance, one_step, work):
 
 
 @njit(cache=True, nogil=True)
-def solve_feature_set(network, n_edges, active, penalty, tolerance, max_sweeps, one_step, work):
+def solve_feature_set(network, n_edges, active, penalty, tolerance, max_sweeps, kind, work):
     """Visit edges whose features or beliefs changed since their last visit, until none has.
 
-    With `one_step` every edge is visited at most once and takes one step.
+    Unless `kind` is FIT, every edge is visited at most once and takes one step.
 
     Returns
     -------
@@ -291,7 +317,7 @@ def solve_feature_set(network, n_edges, active, penalty, tolerance, max_sweeps, 
     visits = 0
     # Extracting an array from a tuple costs a reference count: once here, not once per edge.
     edge_nodes, drift, seen_drift = network.edge_nodes, network.drift, network.seen_drift
-    for _ in range(1 if one_step else max_sweeps):
+    for _ in range(max_sweeps if kind == FIT else 1):
         settled = True
         for k in range(n_edges):
             e = n_edges - 1 - k  # newest first, as they are farthest from their optimum
@@ -301,7 +327,7 @@ def solve_feature_set(network, n_edges, active, penalty, tolerance, max_sweeps, 
             settled = False
             visits += 1
             moved_i, moved_j, solved = solve_features(
-                network, e, active, penalty, 0.1 * tolerance, one_step, work
+                network, e, active, penalty, 0.1 * tolerance, kind, work
             )
             drift[i] += moved_i
             drift[j] += moved_j

@@ -17,6 +17,7 @@ import numpy as np
 
 from graftviz.costs import SCORE_CELL, CostPart, TableSize
 from graftviz.counts import PairCounts
+from graftviz.fitting.feature_solver import FIT
 from graftviz.fitting.noise import feature_noise
 from graftviz.fitting.penalty import Penalty
 from graftviz.learners.base import Learner
@@ -56,7 +57,7 @@ class FeatureOptions(Learner):
     Attributes
     ----------
     one_step : bool
-        Whether the active weights take one proximal step after an activation instead of a full fit.
+        Whether the active weights take one step after an activation instead of a full fit.
     """
 
     sentences: ClassVar[str] = "feature"
@@ -96,6 +97,11 @@ class FeatureOptions(Learner):
         minimum=1,
         none_means="until no remaining feature passes the test",
     )
+
+    @property
+    def update(self) -> int:
+        """Kind of the update of active weights, see :mod:`graftviz.fitting.feature_solver`."""
+        return FIT
 
     def cost(self, size: TableSize, cache_bytes: int, notes: list[str]) -> list[CostPart]:
         """Return the parts of the memory and time of a run."""

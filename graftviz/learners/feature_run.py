@@ -118,7 +118,7 @@ class _FeatureRun(LearnerRun):
             self._search.mark_active(i, j)
             self._previous_objective = self._evaluation.objective
             self._evaluation = (
-                network.step(penalty, tolerance=_STEP_TOLERANCE)
+                network.step(penalty, tolerance=_STEP_TOLERANCE, kind=self.options.update)
                 if self.options.one_step
                 else network.fit(penalty, tolerance=_STEP_TOLERANCE)
             )

@@ -6,16 +6,20 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import ClassVar
 
+from graftviz.fitting.feature_solver import ORTHANT_WISE, PROXIMAL
 from graftviz.learners.base import CodeLine, Learner
 from graftviz.learners.feature_options import FeatureOptions
 from graftviz.learners.feature_run import graft_features
+from graftviz.options import option
 from graftviz.table import DiscreteTable
 from graftviz.trace import Outcome, Step
+
+PROXIMAL_STEP, ORTHANT_STEP = "proximal", "orthant-wise"  # values of optimisation
 
 
 @dataclass(frozen=True)
 class GraftingLight(FeatureOptions):
-    """Greedy activation of single features, with one proximal step of all weights in between.
+    """Greedy activation of single features, with one step of all weights in between.
 
     The step updates every active weight once, then the node weights, and sends all messages once.
     As the next feature is chosen at weights that are not fitted fully, some features are activated
@@ -40,15 +44,30 @@ class GraftingLight(FeatureOptions):
     )
     source: ClassVar[str] = "Thesis, section 3.2.2 (Zhu, Lao and Xing, 2010)"
     one_step: ClassVar[bool] = True
+
+    optimisation: str = option(
+        PROXIMAL_STEP,
+        "step of the active weights after an activation. proximal: a weight may become zero or "
+        "change its sign; orthant-wise: the step of the paper, in which a weight that would change "
+        "its sign becomes zero",
+        label="Step",
+        choices=(PROXIMAL_STEP, ORTHANT_STEP),
+    )
+
     pseudocode: ClassVar[tuple[CodeLine, ...]] = (
         CodeLine("count", 0, "count p_D(i=a, j=b) of all features"),
         CodeLine("loop", 0, "repeat"),
         CodeLine("score", 1, "s = |b(a, b) − p_D(a, b)| of every inactive feature"),
         CodeLine("best", 1, "f* = the feature with the largest s"),
         CodeLine("activate", 1, "if s(f*) > λ: activate f*"),
-        CodeLine("step", 2, "one proximal step of all active weights; send messages once"),
+        CodeLine("step", 2, "one step of all active weights; send messages once"),
         CodeLine("stop", 1, "else optimise all active weights; stop if still no s > λ"),
     )
+
+    @property
+    def update(self) -> int:
+        """Kind of the update of active weights."""
+        return ORTHANT_WISE if self.optimisation == ORTHANT_STEP else PROXIMAL
 
     def steps(
         self, table: DiscreteTable, *, seed: int = 0

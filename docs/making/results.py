@@ -1,0 +1,75 @@
+"""``python -m docs.making.results FOLDER …``: sections of reproduction.md from measured.json."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+PAGE = Path(__file__).resolve().parents[1] / "reproduction.md"
+_COUNTED = re.compile(r"(<!-- counted -->\n)(.*?)(<!-- end -->)", re.DOTALL)
+# Beginning of the second column, and the word for it in the count.
+_WORDS = {
+    "held": "held",
+    "**in part**": "held in part",
+    "**did not hold**": "did not hold",
+    "not judged": "not judged",
+}
+_HELD = {True: "held", "partly": "**in part**", False: "**did not hold**", None: "not judged"}
+
+
+def with_results(page: str, measured: dict[str, Any]) -> str:
+    """Return the text of the page with the section of an experiment replaced."""
+    name = re.escape(measured["experiment"])
+    section = re.compile(rf"^### `{name}`.*?(?=^##|\Z)", re.DOTALL | re.MULTILINE)
+    written = _section(measured)
+    if not section.search(page):
+        return f"{page.rstrip()}\n\n{written}"
+    return section.sub(lambda _: written, page)
+
+
+def _section(measured: dict[str, Any]) -> str:
+    """Return the Markdown of an experiment."""
+    # Files of data are on the machine of the measurement.
+    command = re.sub(r"(\w+)=\S*/\S*", r"\1=FILE", measured["command"])
+    lines = [
+        f"### `{measured['experiment']}`: {measured['title']}",
+        "",
+        f"{measured['place']}. `{command}`, {measured['date'][:10]}",
+        "",
+        "| the paper states | here | measured |",
+        "| --- | --- | --- |",
+    ]
+    for claim in measured["claims"]:
+        verdict = _HELD[claim["held"]]
+        if claim["judged"]:
+            verdict += f", met {claim['met']} of {claim['judged']}"
+        lines.append(" | ".join(["", claim["claim"], verdict, claim["measured"], ""]).strip())
+    text = "\n".join(line.replace("|R|", r"\|R\|") for line in lines)
+    return f"{text}\n\n"
+
+
+def with_counts(page: str) -> str:
+    """Return the text of the page with the number of statements by verdict at its mark."""
+    cells = re.findall(r"^\| .*? (?<!\\)\| (.*?) (?<!\\)\| ", page, re.MULTILINE)
+    kinds = [next((kind for kind in _WORDS if cell.startswith(kind)), "") for cell in cells]
+    counts = Counter(filter(None, kinds))
+    words = "; ".join(f"{word}: {counts[kind]}" for kind, word in _WORDS.items())
+    sentence = f"{counts.total()} statements of the papers. {words[0].upper()}{words[1:]}.\n"
+    return _COUNTED.sub(lambda found: f"{found[1]}{sentence}{found[3]}", page)
+
+
+def main() -> None:
+    """Renew the sections of the experiments in the given folders, and the counts."""
+    page = PAGE.read_text(encoding="utf-8")
+    for folder in sys.argv[1:]:
+        found = json.loads((Path(folder) / "measured.json").read_text(encoding="utf-8"))
+        page = with_results(page, found)
+    PAGE.write_text(with_counts(page), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
