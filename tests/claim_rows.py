@@ -6,6 +6,7 @@ import numpy as np
 
 from graftviz.experiments.reproduction import curves
 from graftviz.experiments.reproduction.papers import (
+    best_choice,
     bounded,
     forced_pruning,
     localized,
@@ -142,6 +143,26 @@ def counted_runs(good):
             }
             rows.append({**row, "steps": 3})
     return rows
+
+
+def queue_runs(good):
+    methods = best_choice._PLAIN_QUEUE, best_choice._FULL_QUEUE
+    return [
+        run(method, n, seconds=1.0 + k * (0.1 if good else 0.9))
+        for k, method in enumerate(methods)
+        for n in (20, 40)
+    ]
+
+
+def feature_runs(good):
+    """Return runs in which grafting is the slowest, or the fastest."""
+    methods = best_choice.AS_WRITTEN, best_choice._FEATURES, *best_choice._LIGHT
+    seconds = (1.0, 9.0, 2.0, 3.0) if good else (9.0, 1.0, 2.0, 3.0)
+    return [
+        run(method, n, seconds=taken) | {"features": 20}
+        for method, taken in zip(methods, seconds, strict=True)
+        for n in (20, 40)
+    ]
 
 
 def ranks(good):
@@ -529,8 +550,10 @@ ROWS = {
     "best-choice-fig5": converged_runs,
     "best-choice-table1": counted_runs,
     "best-choice-tuning": tuning,
+    "best-choice-queue": queue_runs,
     "best-choice": paper_runs,
     "thesis-table3.1": counted_runs,
+    "thesis-grafting": feature_runs,
     "thesis-fig3.3": converged_runs,
     "thesis-fig3": paper_runs,
     "thesis-table2.1": work,

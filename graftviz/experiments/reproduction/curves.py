@@ -222,6 +222,7 @@ def _recorded(run: Run, times: Sequence[float]) -> Row:
         "seconds": times[-1] if taken else found.seconds.total,
         "tables": taken[-1].tables_counted if taken else found.tables_counted,
         "tests": found.tests,
+        "features": int(np.count_nonzero(found.model.weights[found.model.cardinalities.sum() :])),
         "reservoir": _occupancy(taken[0]) if taken else None,
         **attributes(found, "edges", "tables_possible", "objective", "kkt_residual"),
         **attributes(found, "recall", "precision", "converged", "stop_reason"),

@@ -23,6 +23,7 @@ from graftviz.figures import reproduction as figures
 from graftviz.figures.reproduction import BASELINE_LOOKS
 from graftviz.learners.edge_grafting import EdgeGrafting
 from graftviz.learners.feature_grafting import FeatureGrafting
+from graftviz.learners.grafting_light import ORTHANT_STEP, PROXIMAL_STEP, GraftingLight
 from graftviz.tuning import PAPER_GRID, USEFUL_GRID, tuning_grid
 
 _PAPER = Paper("best-choice", "Best-choice edge grafting")
@@ -203,6 +204,10 @@ _SCORES, _MOST_SCORES = "edges scored in one step", "most edges scored in one st
 AS_WRITTEN = curves.baselines()[1]
 _KINDS = {kind: kind for kind in (_AT_START, _AT_END, _SCORES)}
 _FEATURES = curves.Method("feature grafting", FeatureGrafting())
+_LIGHT = tuple(
+    curves.Method(f"grafting-light, {kind}", GraftingLight(optimisation=kind))
+    for kind in (PROXIMAL_STEP, ORTHANT_STEP)
+)
 _LOOKS = {
     method.name: curves.look_of({**method._asdict(), "method": method.name})
     for method in (AS_WRITTEN, curves.best_choice(1.0))
@@ -446,6 +451,27 @@ _NOTES = (LAZY, T_MAX, THREE_SEEDS, CACHED)
 _against_time = partial(
     against_time, _ALL, sizes=_THREE_SIZES, cost=("10 s", "2 min"), notes=_NOTES
 )
+_PLAIN_QUEUE = curves.best_choice(0.5)
+_FULL_QUEUE = curves.Method(
+    "α = 0.5, full queue", dataclasses.replace(_PLAIN_QUEUE.learner, **{"full_queue": True}), 0.5
+)
+_seconds_by_size = partial(
+    LineFigure,
+    *("nodes", "variables n"),
+    panel="weights",
+)
+
+
+def _seconds(rows: Table, method: curves.Method) -> Values:
+    """Return the mean seconds of a method by number of variables."""
+    found: Values = rows.nested("seconds", "method", "nodes")[method.name]
+    return found
+
+
+def _by_n(values: Values) -> Values:
+    return Values({f"n = {n}": value for n, value in values.items()})
+
+
 _PAPER_EXPERIMENTS = (
     Experiment(
         **_PAPER.item("figure 1", "4.1"),
@@ -546,6 +572,43 @@ _PAPER_EXPERIMENTS = (
         notes=(T_MAX, COUNTED, "Preset literal: the first filling has no cap on its tests."),
     ),
     Experiment(
+        name="best-choice-queue",
+        title="All pairs in the queue from the start, or on demand",
+        place=f"{_PAPER.title}, appendix B",
+        sizes={
+            "panels": (
+                [Panel(rehearsal_size(n), 6) for n in (8, 10)],
+                [Panel(small_size(n), 3 * n) for n in (50, 100)],
+                [Panel(paper_size(n), 3 * n) for n in (200, 400, 600)],
+            )
+        },
+        parts=partial(
+            curves.learner_runs, methods=(_PLAIN_QUEUE, _FULL_QUEUE), held_out=False, repeats=3
+        ),
+        figure=_seconds_by_size(
+            {"seconds": "processor seconds"},
+            {
+                _PLAIN_QUEUE.name: figures.scale_look(2),
+                _FULL_QUEUE.name: figures.scale_look(2, faint=True),
+            },
+        ),
+        table=curves.run_table,
+        settings=curves.SETTINGS,
+        claims=(
+            Claim(
+                "To store all pairs in the queue at the start costs half a second or less.",
+                (
+                    "seconds with all pairs in the queue less those on demand",
+                    lambda rows: _by_n(_seconds(rows, _FULL_QUEUE) - _seconds(rows, _PLAIN_QUEUE)),
+                    "at most 0.5",
+                ),
+                ("seconds on demand", lambda rows: _by_n(_seconds(rows, _PLAIN_QUEUE))),
+            ),
+        ),
+        notes=(T_MAX, THREE_SEEDS, "α = 0.5; the order of equal priorities differs as well."),
+        cost=("5 s", "20 s"),
+    ),
+    Experiment(
         name="best-choice-tuning",
         title="The grid of λ and λ₂",
         place=f"{_PAPER.title}, appendix C",
@@ -574,6 +637,25 @@ _ALL_QUEUED = (
     "The thesis states t_max ≪ n and O(n) edges; here t_max = n / 4 and 3n edges. All pairs are "
     "queued at the start, and the first filling continues until the reservoir is full."
 )
+
+
+def _feature_ratio(
+    quantity: str,
+    method: curves.Method,
+    comparator: str = "",
+    baseline: curves.Method = AS_WRITTEN,
+) -> Check:
+    """Check the mean of a quantity of a method, relative to that of a baseline, by size."""
+    column = "steps" if quantity == "activations" else quantity
+
+    def ratios(rows: Table) -> Values:
+        means = rows.nested(column, "method", "nodes")
+        return _by_n(means[method.name] / means[baseline.name])
+
+    words = f"{quantity} of {method.name} to those of {baseline.name}"
+    return (words, ratios, comparator) if comparator else (words, ratios)
+
+
 _ONLINE_FASTER = Claim("Online edge grafting is faster than edge grafting.", *curves.FASTER)
 _FIRST_HIT = first_hit_is_poor("objective", "First hit reaches its edges first, and fits poorly.")
 _FOUR_SIZES = three_n((40, 60, 80), (50, 100, 150, 200))
@@ -610,6 +692,58 @@ _THESIS_EXPERIMENTS = (
         title="Counted work of edge grafting against the stated complexities",
         **counted_work(_FEATURES, AS_WRITTEN, curves.best_choice(1.0, preset="thesis")),
         notes=(T_MAX, COUNTED, "Feature grafting scores features, s² for each pair."),
+    ),
+    Experiment(
+        name="thesis-grafting",
+        title="Grafting and grafting-light against edge grafting",
+        place=f"{_THESIS.title}, sections 3.2 and 3.4",
+        sizes={
+            "panels": (
+                [Panel(rehearsal_size(n), 6) for n in (8, 10)],
+                [Panel(small_size(n), n) for n in (20, 40)],
+                [Panel(paper_size(n), n) for n in (50, 100, 200)],
+            )
+        },
+        parts=partial(
+            curves.learner_runs,
+            methods=(AS_WRITTEN, _FEATURES, *_LIGHT),
+            held_out=False,
+            repeats=3,
+        ),
+        figure=_seconds_by_size(
+            {
+                "seconds": "processor seconds",
+                "steps": "activations",
+                "features": "features",
+                "objective": "objective",
+            },
+            {
+                AS_WRITTEN.name: BASELINE_LOOKS[2],
+                _FEATURES.name: BASELINE_LOOKS[0],
+                **{method.name: figures.scale_look(2 * k) for k, method in enumerate(_LIGHT)},
+            },
+        ),
+        table=curves.run_table,
+        settings=curves.SETTINGS,
+        claims=(
+            Claim(
+                "Grafting, feature by feature, is extremely slow compared with edge grafting.",
+                _feature_ratio("seconds", _FEATURES, "above 1"),
+                _feature_ratio("activations", _FEATURES),
+                _feature_ratio("features", _FEATURES),
+            ),
+            Claim(
+                "Grafting-light, with one step after each activation, is faster than grafting.",
+                *(_feature_ratio("seconds", method, "below 1", _FEATURES) for method in _LIGHT),
+                *(_feature_ratio("features", method, "", _FEATURES) for method in _LIGHT),
+            ),
+        ),
+        notes=(
+            "n edges for n variables: runs of features end when so many edges have one.",
+            "λ is that of edges: a feature's gradient and penalty have no factor d_e.",
+            THREE_SEEDS,
+        ),
+        cost=("10 s", "5 min"),
     ),
     Experiment(
         **_THESIS.item("figure 3.3", "3.4.2"),
