@@ -253,10 +253,12 @@ class _Stream:
 
     def switch(self, options: Any) -> None:
         """Continue with other options."""
+        before = self.run.settings
         self.run.switch(options)
         self.plan = self._plan_of(options, self.run.counts.n_variables)
         self.search.resize(self.plan.capacity)
-        self.search.invalidate_scores()
+        if self.run.settings != before:
+            self.search.invalidate_scores()
         with self.run.clock.work("scoring"):
             dropped = self.search.rescore(self.run.scorer.scoring, self.run.threshold)
         self._dropped = np.concatenate([self._dropped, dropped])
