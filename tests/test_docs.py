@@ -69,6 +69,20 @@ def test_formulas_survive_markdown(name):
     assert all(formula.count("{") == formula.count("}") for formula in formulas)
 
 
+def test_quoted_numbers_are_those_of_the_results():
+    results = text_of(DOCS / "reproduction.md")
+    quotes = 0
+    for path in [ROOT / "README.md", *sorted(DOCS.glob("**/*.md"))]:
+        for name, quoted in re.findall(r"\(`([\w.-]+)`: ([^)]*)\)", text_of(path)):
+            section = re.search(rf"^### `{re.escape(name)}`.*?(?=^##|\Z)", results, re.M | re.S)
+            if section is None:
+                continue
+            numbers = re.findall(r"(?<![\w.])0\.\d+", quoted)
+            assert [one for one in numbers if one not in section[0]] == [], f"{path.name}: {name}"
+            quotes += len(numbers)
+    assert quotes > 10
+
+
 def test_the_counts_of_verdicts_are_those_of_the_tables():
     page = text_of(DOCS / "reproduction.md")
     assert "statements" in with_counts(page)

@@ -122,7 +122,8 @@ class BestChoice(GraftingOptions):
     )
     hubs: bool | None = option(
         None,
-        "test pairs with a hub first; finds more at α = 0, little or nothing at α ≥ 0.5",
+        "test pairs with a hub first; finds more true edges where λ is so small that the reservoir "
+        "is full, most of all up to α = 0.5",
         label="Hub rule",
         none_means="by preset: no in best, yes in paper",
     )
