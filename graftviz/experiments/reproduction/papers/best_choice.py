@@ -731,11 +731,15 @@ _THESIS_EXPERIMENTS = (
                 _feature_ratio("seconds", _FEATURES, "above 1"),
                 _feature_ratio("activations", _FEATURES),
                 _feature_ratio("features", _FEATURES),
+                remark="An edge of grafting has one feature or two, and only features that could be "
+                "the best are scored.",
             ),
             Claim(
                 "Grafting-light, with one step after each activation, is faster than grafting.",
                 *(_feature_ratio("seconds", method, "below 1", _FEATURES) for method in _LIGHT),
                 *(_feature_ratio("features", method, "", _FEATURES) for method in _LIGHT),
+                remark="With free node weights a full fit visits the edge of the new feature only, "
+                "while a step visits all edges that are not fitted yet.",
             ),
         ),
         notes=(
