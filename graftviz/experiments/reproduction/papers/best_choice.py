@@ -731,8 +731,8 @@ _THESIS_EXPERIMENTS = (
                 _feature_ratio("seconds", _FEATURES, "above 1"),
                 _feature_ratio("activations", _FEATURES),
                 _feature_ratio("features", _FEATURES),
-                remark="An edge of grafting has one feature or two, and only features that could be "
-                "the best are scored.",
+                remark="An edge of grafting has one or two features, and only features that could "
+                "be the best are scored.",
             ),
             Claim(
                 "Grafting-light, with one step after each activation, is faster than grafting.",
