@@ -258,7 +258,10 @@ def _check_value(spec: OptionSpec, value: Any) -> None:
             return
         raise InputError(f"Option {spec.name} needs a value.")
     if spec.text is not None:
-        spec.text(value)
+        try:
+            spec.text(value)
+        except InputError as error:
+            raise InputError(f"Option {spec.name} cannot be read. {error}") from error
         return
     if spec.kind == "choice":
         if not isinstance(value, str) or value not in spec.choices:

@@ -14,6 +14,7 @@ from graftviz.material import UPLOAD
 from graftviz.options import OptionSpec, option, option_specs
 from graftviz.table import TableOptions
 from graftviz.ui.budget.options import BudgetOptions
+from graftviz.ui.class_data import is_upload
 from graftviz.ui.dynamics.options import DynamicsOptions
 from graftviz.ui.frame.state import REMEMBERED_LINKS, OptionsPage
 from graftviz.ui.grow.options import BranchPoint, GrowOptions, has_presets
@@ -52,6 +53,8 @@ def values_of(spec: OptionSpec) -> st.SearchStrategy[Any]:
         return st.booleans()
     if spec.kind == "choice":
         return st.sampled_from(spec.choices)
+    if spec.kind == "text":
+        return st.sampled_from([None, "a", "a+b|c=yes; e"])
     low = spec.minimum if spec.minimum is not None else (spec.above or 0.0)
     high = spec.maximum if spec.maximum is not None else 10**6
     if spec.kind == "int":
@@ -100,7 +103,7 @@ def parts_of(draw: st.DrawFn, values: dict[str, Any]) -> dict[str, Any]:
         parts["run"] = draw(st.sampled_from(["data=karate", "data=survey;alpha=0.5"]))
     if "evidence" in values:
         models = st.text(HEX, min_size=16, max_size=16) | (
-            st.just("") if values["data"] == UPLOAD else st.just(TRUE)
+            st.just("") if is_upload(values["data"]) else st.just(TRUE)
         )
         parts["model"] = draw(models)
         parts["selection"] = draw(st.just(()) | st.tuples(NODES) | EDGES)

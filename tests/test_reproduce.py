@@ -140,7 +140,7 @@ def test_finished_parts_are_not_measured_again(tmp_path, monkeypatch):
     assert run("best-choice-fig2", tmp_path) == 0
     assert len(counts) == PARTS
     assert run(QUICK, tmp_path, "--fresh") == 0
-    assert run(QUICK, tmp_path, "--seed", "1") == 0
+    assert run(QUICK, tmp_path, "--seed", "9") == 0
     assert len(counts) == 3 * PARTS
 
 
@@ -149,7 +149,7 @@ def test_an_interrupt_keeps_what_was_measured_and_the_next_call_goes_on(
 ):
     counts = counting(monkeypatch, interrupt_at=5)
     assert run(QUICK, tmp_path) == 130
-    assert "4 of 14 parts" in capsys.readouterr().err
+    assert f"4 of {PARTS} parts" in capsys.readouterr().err
     found = measured(tmp_path)
     assert (found["status"], found["parts_measured"]) == ("interrupted", 4)
     assert (tmp_path / f"{QUICK}.html").exists()
@@ -261,7 +261,7 @@ def test_with_one_of_two_data_sets_half_is_measured(tmp_path, given, capsys):
     assert "--data yummly=FILE" in capsys.readouterr().out
     found = measured(tmp_path)
     assert found["status"] == "partly run"
-    assert {run["panel"] for run in found["measured"]} == {"Jester, 8 variables, 8 edges"}
+    assert {run["title"] for run in found["measured"]} == {"Jester, 8 variables, 8 edges"}
     assert found["claims"][-1]["held"] is None
 
 

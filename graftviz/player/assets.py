@@ -78,7 +78,7 @@ def _constant(name: str, value: object) -> str:
     return f"const {name} = {text};\n"
 
 
-def _texts(view: str, language: str) -> str:
+def view_texts(view: str, language: str = LANGUAGE) -> str:
     """Return the lines of script with the texts of a view, and for the player the glossary."""
     shared = catalogue("views", language)
     if view != "player":
@@ -95,7 +95,7 @@ def view_name(view: str, language: str = LANGUAGE) -> str:
 @cache
 def view_script(view: str, language: str = LANGUAGE) -> str:
     """Return the script of a view, which defines its :func:`view_name` with `mount` and `host`."""
-    texts = _texts(view, language)
+    texts = view_texts(view, language)
     body = f'"use strict";\n{texts}{bundle(f"{view}/{view}.js")}return {{ mount, host }};\n'
     return f"globalThis.{view_name(view, language)} = (() => {{\n{body}}})();\n"
 
@@ -119,7 +119,7 @@ def view_style(view: str) -> str:
 @cache
 def replay_parts(language: str = LANGUAGE) -> tuple[str, str, str]:
     """Return page template, script and style sheet of the standalone replay page."""
-    texts = _texts("player", language)
+    texts = view_texts("player", language)
     script = f'(() => {{\n"use strict";\n{texts}{bundle("player/replay.js")}}})();\n'
     style = style_sheet("player/replay.css") + view_style("player")
     return _read("player/replay.html"), script, style

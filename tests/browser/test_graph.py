@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from graftviz.player.assets import bundle, style_sheet
+from graftviz.player.assets import bundle, style_sheet, view_texts
 
 pytestmark = pytest.mark.browser
 
@@ -50,7 +50,7 @@ graph.fit([[0, 0], [10000, 10000], [5000, 5000], [5010, 5010], [5020, 5020]]);
 
 @pytest.fixture
 def page(browser_page: Any, show_html: Callable[[Any, str], None], until: Any) -> Any:
-    html = PAGE.replace("SCRIPT", bundle("shared/graph.js"))
+    html = PAGE.replace("SCRIPT", view_texts("player") + bundle("shared/graph.js"))
     show_html(browser_page, html.replace("STYLE", style_sheet("player/player.css")))
     until(browser_page, "globalThis.graph?.at.length === 5")
     return browser_page
