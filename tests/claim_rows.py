@@ -13,6 +13,7 @@ from graftviz.experiments.reproduction.papers import (
     localized_cora as cora,
     thesis_city as city,
     thesis_dynamics as cost,
+    thesis_grafting,
     thesis_systems as choice_of_seeds,
 )
 from graftviz.experiments.reproduction.papers.thesis_dynamics import (
@@ -156,7 +157,7 @@ def queue_runs(good):
 
 def feature_runs(good):
     """Return runs in which grafting is the slowest, or the fastest."""
-    methods = best_choice.AS_WRITTEN, best_choice._FEATURES, *best_choice._LIGHT
+    methods = best_choice.AS_WRITTEN, best_choice.FEATURES, *thesis_grafting._LIGHT
     seconds = (1.0, 9.0, 2.0, 3.0) if good else (9.0, 1.0, 2.0, 3.0)
     return [
         run(method, n, seconds=taken) | {"features": 20}

@@ -1,4 +1,4 @@
-"""Figures and tables on best-choice edge grafting: of its paper, and of chapter 3 of the thesis."""
+"""Figures and tables of the paper on best-choice edge grafting."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ from graftviz.figures import reproduction as figures
 from graftviz.figures.reproduction import BASELINE_LOOKS
 from graftviz.learners.edge_grafting import EdgeGrafting
 from graftviz.learners.feature_grafting import FeatureGrafting
-from graftviz.learners.grafting_light import ORTHANT_STEP, PROXIMAL_STEP, GraftingLight
 from graftviz.tuning import PAPER_GRID, USEFUL_GRID, tuning_grid
 
 _PAPER = Paper("best-choice", "Best-choice edge grafting")
@@ -99,7 +98,7 @@ def against_time(
     return Experiment(**names, title=title, claims=claims, **runs, **shared)
 
 
-_hub_curves = partial(learning_curves, "recall", axis="edges", held_out=False, repeats=3)
+hub_curves = partial(learning_curves, "recall", axis="edges", held_out=False, repeats=3)
 _MEASURES = {"objective": "Objective", "nlpl": "Held-out NLPL", "recall": "Recall of true edges"}
 ONE_SEED = "One sample and one seed per size, as far as the paper states; --seed draws others."
 THREE_SEEDS = (
@@ -203,16 +202,12 @@ _AT_START, _AT_END = "pair tables before the first edge", "pair tables at the la
 _SCORES, _MOST_SCORES = "edges scored in one step", "most edges scored in one step"
 AS_WRITTEN = curves.baselines()[1]
 _KINDS = {kind: kind for kind in (_AT_START, _AT_END, _SCORES)}
-_FEATURES = curves.Method("feature grafting", FeatureGrafting())
-_LIGHT = tuple(
-    curves.Method(f"grafting-light, {kind}", GraftingLight(optimisation=kind))
-    for kind in (PROXIMAL_STEP, ORTHANT_STEP)
-)
+FEATURES = curves.Method("feature grafting", FeatureGrafting())
 _LOOKS = {
     method.name: curves.look_of({**method._asdict(), "method": method.name})
     for method in (AS_WRITTEN, curves.best_choice(1.0))
 }
-_LOOKS |= {_FEATURES.name: BASELINE_LOOKS[0]}
+_LOOKS |= {FEATURES.name: BASELINE_LOOKS[0]}
 
 
 def count_table(rows: Iterable[Row]) -> Table:
@@ -455,7 +450,7 @@ _PLAIN_QUEUE = curves.best_choice(0.5)
 _FULL_QUEUE = curves.Method(
     "α = 0.5, full queue", dataclasses.replace(_PLAIN_QUEUE.learner, **{"full_queue": True}), 0.5
 )
-_seconds_by_size = partial(
+seconds_by_size = partial(
     LineFigure,
     *("nodes", "variables n"),
     panel="weights",
@@ -468,11 +463,12 @@ def _seconds(rows: Table, method: curves.Method) -> Values:
     return found
 
 
-def _by_n(values: Values) -> Values:
+def by_n(values: Values) -> Values:
+    """Return values by number of variables with their names as cases."""
     return Values({f"n = {n}": value for n, value in values.items()})
 
 
-_PAPER_EXPERIMENTS = (
+EXPERIMENTS = (
     Experiment(
         **_PAPER.item("figure 1", "4.1"),
         title="Ranks of the best edge in a reservoir",
@@ -539,7 +535,7 @@ _PAPER_EXPERIMENTS = (
         **_PAPER.item("figure 6", "4.2"),
         title="Recall with and without the hub heuristic",
         sizes=three_n((60,), (200,)),
-        **_hub_curves(methods=curves.hub_methods()),
+        **hub_curves(methods=curves.hub_methods()),
         cost=("15 s", "75 s"),
         claims=(
             Claim(
@@ -585,7 +581,7 @@ _PAPER_EXPERIMENTS = (
         parts=partial(
             curves.learner_runs, methods=(_PLAIN_QUEUE, _FULL_QUEUE), held_out=False, repeats=3
         ),
-        figure=_seconds_by_size(
+        figure=seconds_by_size(
             {"seconds": "processor seconds"},
             {
                 _PLAIN_QUEUE.name: figures.scale_look(2),
@@ -599,10 +595,10 @@ _PAPER_EXPERIMENTS = (
                 "To store all pairs in the queue at the start costs half a second or less.",
                 (
                     "seconds with all pairs in the queue less those on demand",
-                    lambda rows: _by_n(_seconds(rows, _FULL_QUEUE) - _seconds(rows, _PLAIN_QUEUE)),
+                    lambda rows: by_n(_seconds(rows, _FULL_QUEUE) - _seconds(rows, _PLAIN_QUEUE)),
                     "at most 0.5",
                 ),
-                ("seconds on demand", lambda rows: _by_n(_seconds(rows, _PLAIN_QUEUE))),
+                ("seconds on demand", lambda rows: by_n(_seconds(rows, _PLAIN_QUEUE))),
             ),
         ),
         notes=(T_MAX, THREE_SEEDS, "α = 0.5; the order of equal priorities differs as well."),
@@ -628,197 +624,3 @@ _PAPER_EXPERIMENTS = (
         cost=("5 s", "35 s"),
     ),
 )
-
-# --- chapter 3 of the thesis, where best-choice is called online edge grafting -------------------
-
-_THESIS = Paper("thesis", "Thesis, chapter 3")
-_ONLINE = curves.all_methods("thesis")
-_ALL_QUEUED = (
-    "The thesis states t_max ≪ n and O(n) edges; here t_max = n / 4 and 3n edges. All pairs are "
-    "queued at the start, and the first filling continues until the reservoir is full."
-)
-
-
-def _feature_ratio(
-    quantity: str,
-    method: curves.Method,
-    comparator: str = "",
-    baseline: curves.Method = AS_WRITTEN,
-) -> Check:
-    """Check the mean of a quantity of a method, relative to that of a baseline, by size."""
-    column = "steps" if quantity == "activations" else quantity
-
-    def ratios(rows: Table) -> Values:
-        means = rows.nested(column, "method", "nodes")
-        return _by_n(means[method.name] / means[baseline.name])
-
-    words = f"{quantity} of {method.name} to those of {baseline.name}"
-    return (words, ratios, comparator) if comparator else (words, ratios)
-
-
-_ONLINE_FASTER = Claim("Online edge grafting is faster than edge grafting.", *curves.FASTER)
-_FIRST_HIT = first_hit_is_poor("objective", "First hit reaches its edges first, and fits poorly.")
-_FOUR_SIZES = three_n((40, 60, 80), (50, 100, 150, 200))
-_online_against_time = partial(
-    against_time,
-    _ONLINE,
-    sizes=_FOUR_SIZES,
-    cost=("10 s", "35 s"),
-    notes=(LAZY, _ALL_QUEUED, THREE_SEEDS, CACHED),
-)
-
-
-def _on_data(
-    figure: str, title: str, size: Size, edges: int, *more: Claim, note: str
-) -> Experiment:
-    """Return a study of objective and NLPL on one real data set with a fixed number of edges."""
-    shared = CORRELATED, _ONLINE_FASTER, FEWER, SMALL_ALPHA
-    panels = data_panels(size, edges, min(size.nodes, 50))
-    return Experiment(
-        **_THESIS.item(f"figure 3.{figure}", "3.4.3"),
-        title=f"Objective and held-out NLPL on {title}, {edges} edges",
-        needs=(size.source,),
-        sizes={"panels": tuple((panel,) for panel in panels)},
-        **learning_curves("objective", "nlpl", methods=_ONLINE),
-        cost=("5 s", "20 s"),
-        claims=(*shared, _FIRST_HIT, *more),
-        notes=(LAZY, T_MAX, ONE_SEED, note),
-    )
-
-
-_THESIS_EXPERIMENTS = (
-    Experiment(
-        **_THESIS.item("table 3.1", "3.3"),
-        title="Counted work of edge grafting against the stated complexities",
-        **counted_work(_FEATURES, AS_WRITTEN, curves.best_choice(1.0, preset="thesis")),
-        notes=(T_MAX, COUNTED, "Feature grafting scores features, s² for each pair."),
-    ),
-    Experiment(
-        name="thesis-grafting",
-        title="Grafting and grafting-light against edge grafting",
-        place=f"{_THESIS.title}, sections 3.2 and 3.4",
-        sizes={
-            "panels": (
-                [Panel(rehearsal_size(n), 6) for n in (8, 10)],
-                [Panel(small_size(n), n) for n in (20, 40)],
-                [Panel(paper_size(n), n) for n in (50, 100, 200)],
-            )
-        },
-        parts=partial(
-            curves.learner_runs,
-            methods=(AS_WRITTEN, _FEATURES, *_LIGHT),
-            held_out=False,
-            repeats=3,
-        ),
-        figure=_seconds_by_size(
-            {
-                "seconds": "processor seconds",
-                "steps": "activations",
-                "features": "features",
-                "objective": "objective",
-            },
-            {
-                AS_WRITTEN.name: BASELINE_LOOKS[2],
-                _FEATURES.name: BASELINE_LOOKS[0],
-                **{method.name: figures.scale_look(2 * k) for k, method in enumerate(_LIGHT)},
-            },
-        ),
-        table=curves.run_table,
-        settings=curves.SETTINGS,
-        claims=(
-            Claim(
-                "Grafting, feature by feature, is extremely slow compared with edge grafting.",
-                _feature_ratio("seconds", _FEATURES, "above 1"),
-                _feature_ratio("activations", _FEATURES),
-                _feature_ratio("features", _FEATURES),
-                remark="An edge of grafting has one or two features, and only features that could "
-                "be the best are scored.",
-            ),
-            Claim(
-                "Grafting-light, with one step after each activation, is faster than grafting.",
-                *(_feature_ratio("seconds", method, "below 1", _FEATURES) for method in _LIGHT),
-                *(_feature_ratio("features", method, "", _FEATURES) for method in _LIGHT),
-                remark="With free node weights a full fit visits the edge of the new feature only, "
-                "while a step visits all edges that are not fitted yet.",
-            ),
-        ),
-        notes=(
-            "n edges for n variables: runs of features end when so many edges have one.",
-            "λ is that of edges: a feature's gradient and penalty have no factor d_e.",
-            THREE_SEEDS,
-        ),
-        cost=("10 s", "5 min"),
-    ),
-    Experiment(
-        **_THESIS.item("figure 3.3", "3.4.2"),
-        title="Objective to full convergence, 50 variables",
-        sizes=until_converged(30, 50),
-        **learning_curves("objective", methods=_ONLINE, held_out=False, repeats=3),
-        cost=("5 s", "10 s"),
-        claims=(
-            Claim("All methods reach the same objective.", *curves.SAME_OBJECTIVE),
-            Claim("Online edge grafting converges faster than edge grafting.", *curves.FASTER),
-            FEWER,
-            FIRST_HIT_LAST,
-        ),
-        notes=(LAZY, _ALL_QUEUED, THREE_SEEDS),
-    ),
-    _online_against_time(
-        _THESIS.item("figure 3.4", "3.4.2"),
-        "recall",
-        RECALL_BY_ALPHA,
-        Claim("The more variables, the larger the advantage.", *curves.GAP_GROWS),
-        first_hit_is_poor("recall", "First hit reaches its edges first, with the worst recall."),
-    ),
-    _online_against_time(
-        _THESIS.item("figure 3.5", "3.4.2"),
-        "objective",
-        _ONLINE_FASTER,
-        FEWER,
-        Claim("α matters less for the objective than for recall.", *curves.SMALL_LOSS),
-        _FIRST_HIT,
-    ),
-    _online_against_time(_THESIS.item("figure 3.6", "3.4.2"), "nlpl", CORRELATED, NO_OVERFITTING),
-    Experiment(
-        **_THESIS.item("figure 3.7", "3.4.2"),
-        title="Recall with and without the structure heuristics",
-        sizes=three_n((30, 50), (50, 100)),
-        **_hub_curves(methods=curves.hub_methods("thesis")),
-        cost=("20 s", "45 s"),
-        claims=(
-            Claim(
-                "Without the structure heuristics fewer of the true edges are found.",
-                *curves.HUBS_HELP,
-            ),
-        ),
-        notes=(_ALL_QUEUED, THREE_SEEDS),
-    ),
-    _on_data(
-        "8",
-        "USDA plants",
-        Size(69, 31_300, 2, held_out=3_481, source="plants"),
-        200,
-        Claim(
-            "With these data the choice of α shows in the quality: a large α is to be preferred.",
-            curves.ALPHA_MATTERS,
-        ),
-        note="The thesis has 68 regions; the public file has 69.",
-    ),
-    _on_data(
-        "9",
-        "Yummly",
-        Size(153, 9_500, 2, held_out=500, source="yummly"),
-        400,
-        note="The 153 most common ingredients, and 10,000 recipes. The thesis's 36,450 parameters "
-        "are those of 135 binary variables; 153 have 46,818.",
-    ),
-    _on_data(
-        "10",
-        "Jester",
-        Size(100, 66_000, held_out=7_400, source="jester"),
-        250,
-        note="Users who rated all jokes, or missing ratings as a state of their own, as the file "
-        "has it.",
-    ),
-)
-EXPERIMENTS = (*_PAPER_EXPERIMENTS, *_THESIS_EXPERIMENTS)
