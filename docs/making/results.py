@@ -11,14 +11,13 @@ from typing import Any
 
 PAGE = Path(__file__).resolve().parents[1] / "reproduction.md"
 _COUNTED = re.compile(r"(<!-- counted -->\n)(.*?)(<!-- end -->)", re.DOTALL)
-# Beginning of the second column, and the word for it in the count.
-_WORDS = {
-    "held": "held",
-    "**in part**": "held in part",
-    "**did not hold**": "did not hold",
-    "not judged": "not judged",
+# Verdict → beginning of the second column, and the word for it in the count.
+_VERDICTS: dict[bool | str | None, tuple[str, str]] = {
+    True: ("held", "held"),
+    "partly": ("**in part**", "held in part"),
+    False: ("**did not hold**", "did not hold"),
+    None: ("not judged", "not judged"),
 }
-_HELD = {True: "held", "partly": "**in part**", False: "**did not hold**", None: "not judged"}
 
 
 def with_results(page: str, measured: dict[str, Any]) -> str:
@@ -44,7 +43,7 @@ def _section(measured: dict[str, Any]) -> str:
         "| --- | --- | --- |",
     ]
     for claim in measured["claims"]:
-        verdict = _HELD[claim["held"]]
+        verdict, _ = _VERDICTS[claim["held"]]
         if claim["judged"]:
             verdict += f", met {claim['met']} of {claim['judged']}"
         lines.append(" | ".join(["", claim["claim"], verdict, claim["measured"], ""]).strip())
@@ -55,9 +54,10 @@ def _section(measured: dict[str, Any]) -> str:
 def with_counts(page: str) -> str:
     """Return the text of the page with the number of statements by verdict at its mark."""
     cells = re.findall(r"^\| .*? (?<!\\)\| (.*?) (?<!\\)\| ", page, re.MULTILINE)
-    kinds = [next((kind for kind in _WORDS if cell.startswith(kind)), "") for cell in cells]
-    counts = Counter(filter(None, kinds))
-    words = "; ".join(f"{word}: {counts[kind]}" for kind, word in _WORDS.items())
+    counts = Counter(
+        word for cell in cells for start, word in _VERDICTS.values() if cell.startswith(start)
+    )
+    words = "; ".join(f"{word}: {counts[word]}" for _, word in _VERDICTS.values())
     sentence = f"{counts.total()} statements of the papers. {words[0].upper()}{words[1:]}.\n"
     return _COUNTED.sub(lambda found: f"{found[1]}{sentence}{found[3]}", page)
 

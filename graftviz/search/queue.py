@@ -319,12 +319,13 @@ def boost_hubs(state, store, is_hub, cumulative, lam, order):
                 enqueue(state, store, _store(state, store, i, other), lam, order)
         state.hubs[state.sizes[N_HUBS]] = i
         state.sizes[N_HUBS] += 1
-    plain = 0
-    for i in range(n):
-        if state.boosts[i] == 0:
-            state.plain[plain] = i
-            plain += 1
-    state.sizes[N_PLAIN] = plain
+    if first_new.any():
+        plain = 0
+        for i in range(n):
+            if state.boosts[i] == 0:
+                state.plain[plain] = i
+                plain += 1
+        state.sizes[N_PLAIN] = plain
     _sort_hubs(state)
 
 
