@@ -23,14 +23,6 @@ ADMITTED = 0  # violates, and the reservoir was not full
 DISPLACED_MINIMUM = 1  # violates, and replaced the weakest of a full reservoir
 TOO_WEAK = 2  # violates, but is not better than the weakest of a full reservoir
 PASSED = 3  # does not violate: effective score ≤ λ
-VERDICT_WORDS = {
-    ADMITTED: "entered the reservoir",
-    DISPLACED_MINIMUM: "entered the full reservoir in place of its weakest edge",
-    TOO_WEAK: "violated, but was weaker than everything in the full reservoir",
-    PASSED: "did not violate: its score was not above the threshold",
-}
-
-
 NO_PAIRS = read_only(np.zeros((0, 2), dtype=np.int32))
 
 
@@ -101,7 +93,7 @@ class EdgeTests:
     edges : int32 array, shape (k, 2)
     scores : float64 array, shape (k,)
     verdicts : int8 array, shape (k,)
-        Keys of :data:`VERDICT_WORDS`.
+        Each one of `ADMITTED`, `DISPLACED_MINIMUM`, `TOO_WEAK`, `PASSED`.
     """
 
     edges: np.ndarray

@@ -8,6 +8,7 @@ from graftviz.ui.engine import enter_page
 from graftviz.ui.frame.header import Header, follow_address, write_address
 from graftviz.ui.frame.view import PLAYER
 from graftviz.ui.grow.analysis import (
+    grow_texts,
     show_comparison,
     show_path,
     show_rows_curve,
@@ -16,7 +17,6 @@ from graftviz.ui.grow.analysis import (
 )
 from graftviz.ui.grow.live import live_player
 from graftviz.ui.grow.panels import (
-    COMPILING,
     INSPECT,
     show_branch_bar,
     show_choices,
@@ -71,5 +71,5 @@ if state.has_engine or shows_run:
     header.show_link(state.link, catalogue("labels", language())["header"]["opens"], can_lead=True)
     if state.has_engine:
         with st.sidebar:
-            show_engine(engine, COMPILING, LONG_SECONDS)
+            show_engine(engine, grow_texts("engine")["compiling"], LONG_SECONDS)
     write_address(state)

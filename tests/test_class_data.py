@@ -18,7 +18,7 @@ from graftviz import InputError
 from graftviz.datasets.regions import REGIONS
 from graftviz.learners.chow_liu import ChowLiu
 from graftviz.narrative.command_line import learn_command
-from graftviz.ui.class_data import CLASS_DATA
+from graftviz.ui.class_data import CLASS_DATA, class_data
 
 PARTY_CODES = {"D": "100", "R": "200", "Indep": "328"}
 ROLL_CALLS = 60
@@ -216,7 +216,7 @@ def upload(app: AppTest, files: Sequence[tuple[str, bytes]]) -> AppTest:
 def test_an_entry_has_steps_an_upload_and_three_questions(name: str) -> None:
     app = open_page("", data="karate", learner="chow-liu")
     app.selectbox(key="choose.data").set_value(name).run()
-    about = CLASS_DATA[name]
+    about = class_data(name)
     assert any(about.steps[0] in caption.value for caption in app.caption)
     if name == "senate":
         app.session_state["grow"].choose("minority", 1)
@@ -241,7 +241,7 @@ def test_questions_that_only_grow_answers_are_not_on_other_pages() -> None:
     upload(app, UPLOADS["plants"])
     assert app.session_state["prune"].uploaded is not None
     shown = "\n".join(text.value for text in app.markdown)
-    assert not any(question in shown for question in CLASS_DATA["plants"].questions)
+    assert not any(question in shown for question in class_data("plants").questions)
 
 
 def test_another_kind_of_upload_does_not_take_the_place_of_the_last() -> None:

@@ -3,28 +3,34 @@
 from __future__ import annotations
 
 import json
+import pickle
 import re
 import shutil
 from collections import Counter
 from collections.abc import Iterator
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import pytest
 from app_pages import open_page, query_of
 
-from graftviz import texts
+from graftviz import BestChoice, Run, texts
+from graftviz.datasets import Generated
 from graftviz.formats.replay import replay_page
 from graftviz.learners.registry import learner_class, learner_names
 from graftviz.narrative.lessons import GUIDES, TOUR, guide_record, guides
 from graftviz.narrative.teacher_sheet import sheet_html
 from graftviz.options import OptionSpec, option_specs
 from graftviz.player import assets
-from graftviz.texts import LANGUAGE, LANGUAGES, catalogue, option_texts, page_text
+from graftviz.player.records import answer, outcome_record, run_header
+from graftviz.sampling import random_model, sample_gibbs, scale_free_graph
+from graftviz.texts import LANGUAGE, LANGUAGES, catalogue, page_text, translations
 from graftviz.ui.grow.options import GrowOptions
 
 FOLDER = Path(texts.__file__).parent
 ASSETS = Path(assets.__file__).parent / "assets"
+SHARED = ("lessons", "labels", "views", "player", "steps", "answers", "ends", "grow", "class_data")
 CATALOGUES = sorted(path.stem for path in (FOLDER / LANGUAGE).glob("*.toml"))
 NUMBER = re.compile(r"(?<!\w)\d+(?:[.,]\d+)*")
 SYMBOL = re.compile(r"[α-ωΑ-Ω][₁₂]?|T₂|\|R\||x\d+ – x\d+|\{\w+\}")
@@ -52,8 +58,8 @@ def test_every_folder_is_a_language() -> None:
 
 
 @every_translation
-@pytest.mark.parametrize("name", ["lessons", "labels", "views", "player", "steps"])
-def test_lessons_labels_and_player_are_complete(name: str, language: str) -> None:
+@pytest.mark.parametrize("name", SHARED)
+def test_a_catalogue_is_complete(name: str, language: str) -> None:
     assert (FOLDER / language / f"{name}.toml").exists()
     assert own(name, language).keys() == own(name, LANGUAGE).keys()
 
@@ -121,7 +127,7 @@ def test_a_replay_is_in_the_language_of_its_header(language: str) -> None:
 def specs_of_grow() -> dict[str, list[OptionSpec]]:
     """Return the options of the page Grow and of all learners by name."""
     found: dict[str, list[OptionSpec]] = {}
-    for cls in (GrowOptions, *map(learner_class, learner_names())):
+    for cls in (GrowOptions, Generated, *map(learner_class, learner_names())):
         for spec in option_specs(cls):
             found.setdefault(spec.name, []).append(spec)
     return found
@@ -129,7 +135,7 @@ def specs_of_grow() -> dict[str, list[OptionSpec]]:
 
 @every_translation
 def test_options_are_translated_by_their_names(language: str) -> None:
-    specs, translated = specs_of_grow(), option_texts(language)
+    specs, translated = specs_of_grow(), translations("options", language)
     for name, entry in translated.items():
         assert entry.keys() <= {"label", "help", "none_means", "choices"}
         known = set().union(*(spec.choices for spec in specs[name]))
@@ -137,9 +143,86 @@ def test_options_are_translated_by_their_names(language: str) -> None:
         if "none_means" in entry:
             assert any(spec.optional for spec in specs[name]), name
     main = learner_class("best-choice")
-    shown = [s for s in (*option_specs(GrowOptions), *option_specs(main)) if not s.advanced]
+    classes = (GrowOptions, Generated, main)
+    shown = [s for cls in classes for s in option_specs(cls) if not s.advanced]
     missing = {s.name for s in shown if s.help} - translated.keys()
     assert missing <= {"step"}, missing
+
+
+@pytest.fixture(scope="module")
+def learned() -> Run:
+    """A run on rows of a random model, in which some edges are false and some are missing."""
+    edges = scale_free_graph(12, 1).edges
+    table = sample_gibbs(random_model(edges, [3] * 12, seed=1), 400, seed=1).table
+    run = Run(table, BestChoice(preset="paper", lam=0.01), truth=edges)
+    while run.advance():
+        pass
+    return run
+
+
+@every_translation
+def test_answers_about_a_run_have_the_numbers_of_the_english_ones(
+    learned: Run, language: str
+) -> None:
+    last = len(learned.steps)
+    active = set(map(tuple, learned.steps[-1].active_edges().tolist()))
+    new = {edge[:2] for edge in learned.steps[-1].activated}
+    questions: list[dict[str, Any]] = [
+        {"kind": "edge" if pair in active else "pair", "i": pair[0], "j": pair[1], "t": last}
+        | ({"effect": True} if pair in new else {})
+        for pair in combinations(range(12), 2)
+    ]
+    questions += [{"kind": "node", "i": i, "t": last, "region": {}} for i in range(12)]
+    for question in questions:
+        english = dict(leaves(texts_of(answer(learned, question))))
+        other = dict(leaves(texts_of(answer(learned, question, language))))
+        assert other.keys() == english.keys()
+        sentences = {key for key, text in english.items() if text.endswith(".")}
+        assert sentences or question["kind"] == "node"
+        for key in sentences:
+            assert other[key] != english[key], key
+            found, expected = (Counter(NUMBER.findall(x[key])) for x in (other, english))
+            assert found == expected, key
+
+
+def texts_of(value: Any) -> Any:
+    """Return the parts of an answer that are texts."""
+    if isinstance(value, dict):
+        return {key: texts_of(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [texts_of(part) for part in value]
+    return value if isinstance(value, str) else ""
+
+
+@every_translation
+def test_the_end_and_the_pseudo_code_of_a_run_are_translated(learned: Run, language: str) -> None:
+    english, other = (outcome_record(learned, chosen) for chosen in (LANGUAGE, language))
+    assert english is not None
+    assert other is not None
+    assert other["stop_reason"] != english["stop_reason"]
+    assert english["stop_reason"] == learned.outcome.stop_reason
+    assert (
+        pickle.loads(pickle.dumps(learned.outcome.stop_reason)).written(language)
+        == (other["stop_reason"])
+    )
+    header = run_header(learned, title="t", language=language)
+    code = translations("methods", language)["best-choice"]["code"]
+    assert [line["text"] for line in header["learner"]["pseudocode"] if line["key"] != "score"] == [
+        text for key, text in code.items() if key != "score"
+    ]
+
+
+@every_translation
+@pytest.mark.parametrize("name", learner_names())
+def test_ideas_and_pseudo_code_have_the_lines_and_symbols_of_their_class(
+    name: str, language: str
+) -> None:
+    cls, entry = learner_class(name), translations("methods", language)[name]
+    assert entry["idea"] != cls.idea
+    assert entry["code"].keys() == {line.key for line in cls.pseudocode}
+    for line in cls.pseudocode:
+        found, expected = (Counter(SYMBOL.findall(x)) for x in (entry["code"][line.key], line.text))
+        assert found == expected, line
 
 
 def test_what_is_not_translated_is_english(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,7 +277,7 @@ def test_grow_in_german_has_its_headline_help_and_lesson() -> None:
     assert record["language"] == "de"
     assert record["stops"][1]["title"] == guides("de")["alpha"].stops[1].title
     assert query_of(app)["lang"] == "de"
-    texts_of = option_texts("de")
+    texts_of = translations("options", "de")
     assert app.slider(key="option.alpha").help.startswith(texts_of["alpha"]["help"])
     assert app.select_slider(key="choose.rows").label == texts_of["rows"]["label"]
     labels = catalogue("labels", "de")

@@ -19,10 +19,9 @@ from graftviz.player.recording import COMPILING, RecordedRun, record_run, record
 from graftviz.player.rehearsal import Rehearsal
 from graftviz.runs import Run
 from graftviz.serving.scheduler import Scheduler
-from graftviz.texts import page_text
+from graftviz.texts import catalogue, page_text
 from graftviz.ui import compiling, engine as engine_module
 from graftviz.ui.engine import WarmUp
-from graftviz.ui.grow.panels import AWAITING
 from graftviz.ui.grow.state import GrowState
 from tests.golden.comparison import comparable, differences
 
@@ -134,7 +133,7 @@ def test_a_page_plays_the_recorded_run_and_a_moved_control_waits(
     assert recorded.wait_for_end(60)
     assert recorded.computed == len(recording().records)
     app.slider(key="option.alpha").set_value(0.5).run()
-    assert app.info[0].value == AWAITING
+    assert app.info[0].value == catalogue("grow")["engine"]["awaiting"]
     assert state.run is recorded
     compiler.set()
     run_while(app, lambda: is_compiling(app))

@@ -149,9 +149,9 @@ def test_regions_are_kept_until_the_last_step_has_its_final_fit(
 ) -> None:
     grown: list[int] = []
 
-    def counted(run: Run, question: Any) -> Any:
+    def counted(run: Run, question: Any, language: str) -> Any:
         grown.append(question["t"])
-        return answer(run, question)
+        return answer(run, question, language)
 
     monkeypatch.setattr(region_answers, "answer", counted)
     run = Run(followers_table(N, 600), LEARNERS["best"], seed=0)

@@ -24,6 +24,7 @@ from graftviz.learners.grafting import budget_reason
 from graftviz.learners.run import LearnerRun
 from graftviz.search.feasibility import PROVED, REFUSED, TAKEN, UNKNOWN
 from graftviz.table import DiscreteTable
+from graftviz.texts import Sentence
 from graftviz.trace import Certificate, Outcome, ScoredEdge, Step
 
 LEAST_GRADIENT = 1e-6  # gradient norm at or below which a pair is not activated
@@ -270,7 +271,7 @@ class BoundedRun(LearnerRun):
         edges, status = len(self._model.edges), self._pairs.status
         measure, bound = MEASURE_NAMES[self.options.complexity], f"{self._bound:g}"
         if edges == len(status):
-            return "Every pair of variables is active."
+            return Sentence("ends.reasons.all_pairs")
         if certificate.worst_score is not None:
             return budget_reason(edges)
         if self._choice.value(self._model) > self._bound:

@@ -26,6 +26,7 @@ from graftviz.options import option
 from graftviz.search.screening import screened
 from graftviz.search.spanning import best_exchange, information_of_row, next_edge
 from graftviz.table import DiscreteTable
+from graftviz.texts import Sentence
 from graftviz.trace import Certificate, Outcome, ScoredEdge, Step
 
 # Smallest ratio of a cell's probability to its probability under independence: the weight of an
@@ -312,7 +313,7 @@ class _TreeRun(LearnerRun):
         if not self.has_room and not certificate.proves_optimality:
             return budget_reason(edges)
         if certificate.worst_edge is None:
-            return "Every pair of variables is active."
+            return Sentence("ends.reasons.all_pairs")
         i, j = certificate.worst_edge
         gain = f"{certificate.worst_score:.3g} ({self.names[i]} – {self.names[j]})"
         if not certificate.proves_optimality:

@@ -18,6 +18,7 @@ from graftviz.learners.exchange_models import OBJECTIVE, FittedModel, Pair, no_c
 from graftviz.learners.run import LearnerRun
 from graftviz.search.deletion import Deletion
 from graftviz.table import DiscreteTable
+from graftviz.texts import Sentence
 from graftviz.trace import Outcome, ScoredEdge, Step
 
 _TOLERANCE = 1e-8  # violation allowed after every fit
@@ -393,7 +394,7 @@ class ExchangeRun(LearnerRun):
         if model is None or best is None:
             return "Fewer than two variables vary, so no edge is possible."
         if len(model.pairs) == self.tables_possible:
-            return "Every pair of variables is active."
+            return Sentence("ends.reasons.all_pairs")
         if len(self._outside()) == 0:
             return "Every pair of variables that vary is active."
         if self._k == 0:

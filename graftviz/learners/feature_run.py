@@ -8,20 +8,18 @@ from graftviz.counts import PairCounts
 from graftviz.fitting.feature_network import FeatureNetwork
 from graftviz.learners.base import Learner
 from graftviz.learners.feature_options import FeatureOptions
-from graftviz.learners.grafting import budget_reason, format_below
+from graftviz.learners.grafting import budget_reason, format_below, nothing_above
 from graftviz.learners.run import LearnerRun
 from graftviz.search.features import FeatureSearch, FoundFeature, best_inside
 from graftviz.table import DiscreteTable
+from graftviz.texts import Sentence
 from graftviz.trace import Certificate, Outcome, ScoredEdge, ScoredFeature, Step
 
 _STEP_TOLERANCE = 1e-8
 _POLISH_TOLERANCE = 1e-10
 _POLISHED = 1e-7  # KKT residual at which polishing stops
 _POLISH_ROUNDS = 5
-_NOTE_AFTER_POLISH = (
-    "Before this step nothing violated at the unfinished weights, so they were fitted fully; at "
-    "the fitted weights this feature violates."
-)
+_NOTE_AFTER_POLISH = Sentence("ends.notes.polished")
 
 
 def graft_features(
@@ -208,13 +206,13 @@ class _FeatureRun(LearnerRun):
 
     def _reason(self, certificate: Certificate) -> str:
         if certificate.worst_edge is None or certificate.worst_states is None:
-            return "Every feature of every pair of variables is active."
-        (i, j), (a, b) = certificate.worst_edge, certificate.worst_states
-        where = f"{self.names[i]} = {self.labels[i][a]} with {self.names[j]} = {self.labels[j][b]}"
+            return Sentence("ends.reasons.all_features")
+        first, second = (
+            f"{self.names[k]} = {self.labels[k][state]}"
+            for k, state in zip(certificate.worst_edge, certificate.worst_states, strict=True)
+        )
         assert certificate.worst_score is not None
         score = format_below(certificate.worst_score, certificate.threshold)
-        test = f"scores above λ = {certificate.threshold:g}"
-        best = f"(best of {certificate.scored:,}: {where}, {score})"
-        if self._network.n_edges == 0:
-            return f"No feature {test} {best}, so there are no edges. Lower λ to get edges."
-        return f"No remaining feature {test} {best}."
+        where = Sentence("ends.parts.states", a=first, b=second)
+        lam, edges = f"{certificate.threshold:g}", self._network.n_edges
+        return nothing_above(edges, "feature", lam, certificate.scored, where, score)

@@ -24,6 +24,7 @@ from graftviz.scores.base import Scorer, ScorerInput
 from graftviz.scores.registry import all_scores
 from graftviz.search.screening import screened
 from graftviz.table import DiscreteTable
+from graftviz.texts import Sentence
 from graftviz.trace import (
     NO_NODES,
     NO_PAIRS,
@@ -260,8 +261,8 @@ class GraftingRun(LearnerRun):
                 self._ids = [id_ for e, id_ in enumerate(self._ids) if e not in positions]
                 network.fit(self.settings.penalty, tolerance=self._tolerance)
         if removed:
-            count = "One edge was" if len(removed) == 1 else f"{len(removed):,} edges were"
-            self._notes.append(f"{count} removed that would not pass the test again.")
+            note = "one_removed" if len(removed) == 1 else "removed"
+            self._notes.append(Sentence(f"ends.notes.{note}", count=f"{len(removed):,}"))
             self.polish()
         return np.array(removed, dtype=np.int32).reshape(-1, 2)
 
@@ -376,34 +377,28 @@ class GraftingRun(LearnerRun):
             return stopped_by
         kind = "pair" if self.candidates is None else "candidate"
         if certificate.worst_edge is None:
-            every = "pair of variables" if self.candidates is None else kind
-            return f"Every {every} is active."
+            return Sentence(f"ends.reasons.all_{kind}s")
         i, j = certificate.worst_edge
         edge = f"{self.names[i]} – {self.names[j]}"
         if not certificate.proves_optimality:
-            return (
-                f"No {kind} is left to test, but {edge} still violates: it was removed before, as "
-                "the fit does not need it."
-                if certificate.worst_edge in self.history.activations
-                else f"No {kind} is left to test, but {edge} still violates."
-            )
+            was_removed = certificate.worst_edge in self.history.activations
+            reason = "ends.reasons.removed" if was_removed else "ends.reasons.violates"
+            return Sentence(reason, kind=Sentence(f"ends.parts.{kind}"), edge=edge)
         assert certificate.worst_score is not None
-        test = self.settings.test
-        if test.significance > 0.0:
-            share = 100.0 * certificate.worst_score / certificate.threshold
-            limits = "κ or λ"
-            verdict = f"passes the test with κ = {test.significance:g} and λ = {test.lam:g}"
-            reached = f"{format_below(share, 100.0)} % of the threshold"
-        else:
-            limits = "λ"
-            verdict = f"scores above λ = {test.lam:g}"
+        test, lam = self.settings.test, f"{self.settings.test.lam:g}"
+        if test.significance == 0.0:
             reached = format_below(certificate.worst_score, test.lam)
-        best = f"(best of {certificate.scored:,}: {edge}, {reached})"
-        if self.n_edges == 0:
-            return (
-                f"No {kind} {verdict} {best}, so there are no edges. Lower {limits} to get edges."
-            )
-        return f"No remaining {kind} {verdict} {best}."
+            return nothing_above(self.n_edges, kind, lam, certificate.scored, edge, reached)
+        share = format_below(100.0 * certificate.worst_score / certificate.threshold, 100.0)
+        return Sentence(
+            "ends.reasons.none_remaining" if self.n_edges else "ends.reasons.no_edges",
+            kind=Sentence(f"ends.parts.{kind}"),
+            verdict=Sentence("ends.parts.passes", kappa=f"{test.significance:g}", lam=lam),
+            scored=f"{certificate.scored:,}",
+            edge=edge,
+            reached=Sentence("ends.parts.share", share=share),
+            limits=Sentence("ends.parts.either"),
+        )
 
 
 def format_below(value: float, limit: float) -> str:
@@ -413,7 +408,32 @@ def format_below(value: float, limit: float) -> str:
 
 def budget_reason(budget: int) -> str:
     """Return the sentence for a run that the edge budget ended."""
-    return f"The edge budget of {budget:,} edges is used up."
+    return Sentence("ends.reasons.budget", budget=f"{budget:,}")
+
+
+def nothing_above(edges: int, kind: str, lam: str, scored: int, best: str, reached: str) -> str:
+    """Return the sentence for a run that ended as no score is above λ.
+
+    Parameters
+    ----------
+    edges : int
+        Number of edges of the model.
+    kind : {"pair", "candidate", "feature"}
+    lam : str
+    scored : int
+        Number of pairs or features with a score.
+    best, reached : str
+        The one with the largest score, and this score.
+    """
+    return Sentence(
+        "ends.reasons.none_remaining" if edges else "ends.reasons.no_edges",
+        kind=Sentence(f"ends.parts.{kind}"),
+        verdict=Sentence("ends.parts.above", lam=lam),
+        scored=f"{scored:,}",
+        edge=best,
+        reached=reached,
+        limits="λ",
+    )
 
 
 def scored_edges(edges: np.ndarray, scores: Sequence[float]) -> tuple[ScoredEdge, ...]:

@@ -16,6 +16,7 @@ from graftviz.history import Changes
 from graftviz.learners.run import LearnerRun
 from graftviz.model import PairwiseMRF
 from graftviz.table import DiscreteTable
+from graftviz.texts import Sentence
 from graftviz.trace import (
     ADMITTED,
     NO_PAIRS,
@@ -275,7 +276,7 @@ class PathRun(LearnerRun):
     def _reason(self, certificate: Certificate) -> str:
         names, lam = self.names, f"λ = {self._lam:.3g}"
         if certificate.worst_edge is None:
-            return "Every pair of variables is active."
+            return Sentence("ends.reasons.all_pairs")
         i, j = certificate.worst_edge
         worst = f"{names[i]} – {names[j]}, {certificate.worst_score:.3g}"
         best = f"(best of {certificate.scored:,}: {worst})"

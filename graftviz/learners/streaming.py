@@ -22,6 +22,7 @@ from graftviz.search.reservoir import Choice, ReservoirSearch
 from graftviz.search.state import BY_SCORE
 from graftviz.search.testing import EXHAUSTED, REACHED
 from graftviz.table import DiscreteTable
+from graftviz.texts import Sentence
 from graftviz.trace import ADMITTED, DISPLACED_MINIMUM, PASSED, TOO_WEAK, Outcome, Step
 
 _FEW = 10  # inactive pairs per edge, which are tested faster than the weights are polished
@@ -298,8 +299,12 @@ class _Stream:
             )
         elif first and ended != REACHED and search.reservoir_size:
             self._notes.append(
-                f"The first filling stopped after {search.tests_logged:,} tests with "
-                f"{search.reservoir_size:,} of {plan.capacity:,} places taken."
+                Sentence(
+                    "ends.notes.filling",
+                    tests=f"{search.tests_logged:,}",
+                    size=f"{search.reservoir_size:,}",
+                    places=f"{plan.capacity:,}",
+                )
             )
         # A polish moves the weights so far that all pairs have to be tested again: where they are
         # many, it comes first.
@@ -314,10 +319,8 @@ class _Stream:
                 until=plan.capacity if plan.is_screened else 1,
             )
             if search.reservoir_size and plan.limit > 1 and not plan.is_screened:
-                self._notes.append(
-                    f"Nothing violated in the first {self._limit:,} tests; testing continued to "
-                    f"the first hit, test {search.tests_logged:,}."
-                )
+                limit, tests = f"{self._limit:,}", f"{search.tests_logged:,}"
+                self._notes.append(Sentence("ends.notes.first_hit", limit=limit, tests=tests))
         return ended
 
     def _lines(self, verdicts: np.ndarray, choice: Choice) -> tuple[str, ...]:

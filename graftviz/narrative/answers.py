@@ -15,15 +15,17 @@ from graftviz.narrative.baselines import path_absence, tree_absence
 from graftviz.narrative.bounded import bounded_absence
 from graftviz.narrative.features import edge_words, feature_absence
 from graftviz.narrative.judging import activation_test, judge, rows_needed_words, score_of
-from graftviz.narrative.phrases import Absence, pair, plural, score, short
+from graftviz.narrative.phrases import Absence, counted, pair, score, short
 from graftviz.narrative.pruning import exchange_absence
 from graftviz.narrative.steps import learner_at
 from graftviz.narrative.third_variable import explain_edge
 from graftviz.runs import Run
-from graftviz.trace import PASSED, VERDICT_WORDS, Step
+from graftviz.texts import LANGUAGE, catalogue
+from graftviz.trace import PASSED, Step
 
 _FEW_STATES = 6  # label pairs named per edge
 _FAINT = 0.2  # weights below this share of the largest are not named
+Texts = Mapping[str, Any]  # a part of the catalogue "answers"
 
 
 # Sentences of a learner → why a pair is not active; learners that test pairs have none.
@@ -83,7 +85,7 @@ def node_facts(run: Run, i: int, t: int) -> dict[str, Any]:
     }
 
 
-def why_edge(run: Run, i: int, j: int, t: int) -> dict[str, Any]:
+def why_edge(run: Run, i: int, j: int, t: int, language: str = LANGUAGE) -> dict[str, Any]:
     """Explain an edge that is active after step `t`: its activation and its effect on states.
 
     Raises
@@ -113,7 +115,8 @@ def why_edge(run: Run, i: int, j: int, t: int) -> dict[str, Any]:
     step = run.steps[since - 1]
     chosen = next(edge for edge in step.activated if edge[:2] == (i, j))
     names = (model.names[i], model.names[j])
-    words = [_chosen_words(step, chosen.score), _state_words(names, attract, repel)]
+    texts = catalogue("answers", language)["edge"]
+    words = [_chosen_words(step, chosen.score, texts), _state_words(names, attract, repel, texts)]
     if cells is not None:
         words.insert(1, edge_words(cells))
     return {
@@ -130,11 +133,11 @@ def why_edge(run: Run, i: int, j: int, t: int) -> dict[str, Any]:
         "tests": _times_tested(run, i, j, since),
         "score_at_activation": float(chosen.score),
         "words": " ".join(words),
-        "why": explain_edge(run, history, i, j, t, activation_test(run, t)),
+        "why": explain_edge(run, history, i, j, t, activation_test(run, t), language),
     }
 
 
-def why_not(run: Run, i: int, j: int, t: int) -> dict[str, Any]:
+def why_not(run: Run, i: int, j: int, t: int, language: str = LANGUAGE) -> dict[str, Any]:
     """Explain why a pair is not active after step `t`: its score and the results of its tests.
 
     Raises
@@ -148,8 +151,8 @@ def why_not(run: Run, i: int, j: int, t: int) -> dict[str, Any]:
     if _position(history, i, j, t) is not None:
         raise InputError(f"{pair(run.table.names, i, j)} is active at step {t}.")
     learner = learner_at(run, t)
-    explain = _ABSENCES.get(learner.sentences, _tested)
-    why = explain(run, learner, i, j, t)
+    explain = _ABSENCES.get(learner.sentences)
+    why = explain(run, learner, i, j, t) if explain else _tested(run, i, j, t, language)
     return {
         "t": t,
         "names": [run.table.names[i], run.table.names[j]],
@@ -165,22 +168,22 @@ def why_not(run: Run, i: int, j: int, t: int) -> dict[str, Any]:
     }
 
 
-def _tested(run: Run, _: Any, i: int, j: int, t: int) -> Absence:
+def _tested(run: Run, i: int, j: int, t: int, language: str) -> Absence:
     """Return the reason of a learner that tests pairs: the last test, and the score at step `t`."""
     test = activation_test(run, t)
     own = score_of(run, history_at(run, t), i, j, t, test)
-    judged = judge(own, test, t)
-    tests = _tests(run, i, j, t)
+    judged = judge(own, test, t, language)
+    tests, texts = _tests(run, i, j, t), catalogue("answers", language)["absence"]
     last = None
     if tests:
         t_last, score_last, verdict = tests[-1]
-        last = {"t": t_last, "score": score_last, "verdict": VERDICT_WORDS[verdict]}
+        last = {"t": t_last, "score": score_last, "verdict": texts["verdicts"][verdict]}
     sizes, rows = run.table.cardinalities[[i, j]].tolist(), run.table.n_rows
     return judged._replace(
-        needs=rows_needed_words(own, test, sizes, rows) if _truth(run, i, j) else None,
+        needs=rows_needed_words(own, test, sizes, rows, language) if _truth(run, i, j) else None,
         tests=_times_tested(run, i, j, t),
         last_test=last,
-        words=f"{_reason(run, i, j, t, tests)} {judged.words}",
+        words=f"{_reason(run, i, j, t, tests, language)} {judged.words}",
     )
 
 
@@ -240,63 +243,58 @@ def _holds(edges: np.ndarray, i: int, j: int) -> bool:
     return len(places_of(edges, i, j)) > 0
 
 
-def _reason(run: Run, i: int, j: int, t: int, tests: list[_Test]) -> str:
+def _reason(run: Run, i: int, j: int, t: int, tests: list[_Test], language: str) -> str:
     """Return the sentence why the pair is not active after step `t`."""
+    texts: Texts = catalogue("answers", language)["absence"]
     if t == 0:
-        return "No step has been made yet."
+        return str(texts["no_step"])
     step = run.steps[t - 1]
     if _scores_all(step):
         best = step.activated[0]
-        return (
-            f"Each step activates only the largest score: in step {t} that was "
-            f"{score(best.score)} of {pair(run.table.names, best.source, best.target)}."
-        )
+        edge = pair(run.table.names, best.source, best.target)
+        return str(texts["largest"].format(step=t, score=score(best.score), edge=edge))
     if step.reservoir is not None and _holds(step.reservoir.edges, i, j):
-        return _waiting(run, step, i, j)
+        return _waiting(run, step, i, j, texts)
     if not tests:
-        return (
-            f"It has not been tested: {plural(step.tests_total, 'test')} so far reached "
-            f"{step.tables_counted:,} of {plural(step.tables_possible, 'pair')}."
-        )
+        pairs = counted(catalogue("steps", language)["lists"]["pairs"], step.tables_possible)
+        tables = f"{step.tables_counted:,}"
+        return counted(texts["untested"], step.tests_total, tables=tables, pairs=pairs)
     last = tests[-1]
-    often = {1: "once", 2: "twice, last"}.get(len(tests), f"{len(tests):,} times, last")
-    # Score and threshold, after the colon of a verdict, follow in a separate sentence.
-    verdict = VERDICT_WORDS[last.verdict].partition(":")[0]
-    text = f"It was tested {often} in step {last.t}, where it {verdict}"
+    often = texts["tested"][min(len(tests), 3) - 1]
+    verdict = texts["verdicts"][last.verdict]
+    text = often.format(n=f"{len(tests):,}", step=last.t, verdict=verdict)
     for later in run.steps[last.t - 1 : t]:
         if _holds(later.replaced, i, j):
-            return f"{text}; displaced by a better edge in step {later.index}."
+            return str(texts["displaced"].format(text=text, step=later.index))
         if later.index > last.t and _holds(later.dropped, i, j):
-            return f"{text}; after step {later.index - 1} it no longer violated and was removed."
+            return str(texts["dropped"].format(text=text, step=later.index - 1))
     return f"{text}."
 
 
-def _waiting(run: Run, step: Step, i: int, j: int) -> str:
+def _waiting(run: Run, step: Step, i: int, j: int, texts: Texts) -> str:
     """Return the sentence about an edge in the reservoir that was not chosen."""
     view = step.reservoir
     assert view is not None
     at = int(places_of(view.edges, i, j)[0])
     own = float(view.scores[at])
-    place = f"place {at + 1:,} of {len(view.scores):,} in the reservoir with score {score(own)}"
+    size = f"{len(view.scores):,}"
+    place = texts["place"].format(place=f"{at + 1:,}", size=size, score=score(own))
     if _holds(step.skipped_adjacent, i, j):
         rival = next(edge for edge in step.activated if {edge.source, edge.target} & {i, j})
-        return (
-            f"In step {step.index} it was at {place}, but was skipped because it shares a "
-            f"variable with {pair(run.table.names, rival.source, rival.target)}, chosen then."
-        )
-    if own < view.tau:
-        return f"In step {step.index} it was at {place}, below τ = {score(view.tau)}."
-    return f"In step {step.index} it was at {place}, but better edges were chosen."
+        edge = pair(run.table.names, rival.source, rival.target)
+        return str(texts["adjacent"].format(step=step.index, place=place, edge=edge))
+    reason = texts["below" if own < view.tau else "better"]
+    return str(reason.format(step=step.index, place=place, tau=score(view.tau)))
 
 
-def _chosen_words(step: Step, own: float) -> str:
-    text = f"It was activated in step {step.index} with score {score(own)}"
+def _chosen_words(step: Step, own: float, texts: Texts) -> str:
     view = step.reservoir
     if view is None or len(view.scores) == 1:
-        return f"{text}."
-    if own >= view.maximum:
-        return f"{text}, the best of the reservoir."
-    return f"{text}, which reached τ = {score(view.tau)}."
+        kind = "chosen"
+    else:
+        kind = "best" if own >= view.maximum else "reached"
+    tau = "" if view is None else score(view.tau)
+    return str(texts[kind].format(step=step.index, score=score(own), tau=tau))
 
 
 def _strongest(
@@ -317,28 +315,23 @@ def _state_words(
     names: tuple[str, str],
     attract: list[tuple[str, str, float]],
     repel: list[tuple[str, str, float]],
+    texts: Texts,
 ) -> str:
     """Return the sentence about the strongest attraction and repulsion."""
-    if not attract and not repel:
-        return "All its weights are zero, so it has no effect."
 
-    def states(entry: tuple[str, str, float]) -> tuple[str, str]:
-        a, b, _ = entry
-        return f"{short(names[0])} = {short(a)}", f"{short(names[1])} = {short(b)}"
+    def written(kind: str, entry: tuple[str, str, float], text: str = "") -> str:
+        a, b = (
+            f"{short(name)} = {short(state)}" for name, state in zip(names, entry[:2], strict=True)
+        )
+        return str(texts[kind].format(a=a, b=b, text=text))
 
     if not attract:
-        first, second = states(repel[0])
-        return f"{first} repels {second}."
-    first, second = states(attract[0])
-    text = f"{first} attracts {second}"
+        return written("repels", repel[0]) if repel else str(texts["no_effect"])
+    text = written("attracts", attract[0])
     other = next((entry for entry in attract if _differs(entry, attract[0])), None)
     if other is not None and other[2] > 0.6 * attract[0][2]:
-        first, second = states(other)
-        text += f", and {first} attracts {second}"
-    if not repel:
-        return f"{text}."
-    first, second = states(repel[0])
-    return f"{text}; {first} repels {second}."
+        text = written("attracts_too", other, text)
+    return written("repels_too", repel[0], text) if repel else f"{text}."
 
 
 def _differs(entry: tuple[str, str, float], from_entry: tuple[str, str, float]) -> bool:

@@ -7,25 +7,26 @@ from collections.abc import Sequence
 import numpy as np
 
 from graftviz.learners.settings import Settings
-from graftviz.narrative.phrases import plural
+from graftviz.narrative.phrases import counted
 from graftviz.runs import Result
+from graftviz.texts import LANGUAGE, catalogue
 
 _QUANTITIES = (
-    ("Edges", "edges", ",d"),
-    ("Precision", "precision", ".2f"),
-    ("Recall", "recall", ".2f"),
-    ("Held-out NLPL", "nlpl_test", ".3f"),
+    ("edges", "edges", ",d"),
+    ("precision", "precision", ".2f"),
+    ("recall", "recall", ".2f"),
+    ("nlpl", "nlpl_test", ".3f"),
 )
 
 
-def quantity_rows(runs: Sequence[Result]) -> list[tuple[str, ...]]:
+def quantity_rows(runs: Sequence[Result], language: str = LANGUAGE) -> list[tuple[str, ...]]:
     """Return the rows of a table: quantity and its values; rows without values are omitted."""
-    rows = []
-    for label, name, form in _QUANTITIES:
+    rows, texts = [], catalogue("grow", language)["comparison"]
+    for key, name, form in _QUANTITIES:
         numbers = [getattr(run, name) for run in runs]
         if any(number is not None for number in numbers):
             cells = ("–" if number is None else format(number, form) for number in numbers)
-            rows.append((label, *cells))
+            rows.append((texts[key], *cells))
     return rows
 
 
@@ -40,7 +41,12 @@ def false_edges(result: Result, truth: np.ndarray) -> tuple[int, int]:
 
 
 def reasons_for_difference(
-    name: str, other: Result, best: Result, truth: np.ndarray | None, settings: Settings | None
+    name: str,
+    other: Result,
+    best: Result,
+    truth: np.ndarray | None,
+    settings: Settings | None,
+    language: str = LANGUAGE,
 ) -> list[tuple[str, str]]:
     """Return titles and explanations of the differences between a run and that of preset best.
 
@@ -52,27 +58,23 @@ def reasons_for_difference(
     truth : int array, shape (k, 2), or None
     settings : Settings or None
         Settings of preset best.
+    language : str
     """
-    owner = f"{name[:1].upper()}{name[1:]} scores raw correlation"
-    rule = "Best scores the improvement by a pair given the active edges"
+    texts = catalogue("grow", language)["comparison"]
+    owner, rule = f"{name[:1].upper()}{name[1:]}", texts["rule"]
     wrong, indirect = (0, 0) if truth is None else false_edges(other, truth)
-    text = f"{owner}, so indirectly connected pairs also pass. {rule}."
+    text = texts["raw"].format(name=owner, rule=rule)
     if truth is not None and indirect:
-        text = (
-            f"{owner}: {indirect:,} of its {wrong:,} false edges join variables that only share a "
-            f"neighbour. {rule}: {plural(false_edges(best, truth)[1], 'such edge')}."
-        )
-    lines = [("Explains away", text)]
+        numbers = {"indirect": f"{indirect:,}", "wrong": f"{wrong:,}"}
+        shared = false_edges(best, truth)[1]
+        text = counted(texts["indirect"], shared, name=owner, rule=rule, **numbers)
+    lines = [(texts["explains"], text)]
     if settings is not None and settings.significance > 0:
-        text = (
-            f"A score must exceed κ = {settings.significance:g} times its sampling noise, so λ "
-            "needs no tuning."
-        )
-        lines.append(("Noise-based threshold", text))
+        text = texts["noise_rule"].format(kappa=f"{settings.significance:g}")
+        lines.append((texts["noise"], text))
     outcome = best.trace.outcome
     if removed := 0 if outcome is None else sum(map(len, outcome.history.removals)):
-        text = f"Removed {plural(removed, 'edge')} that later edges made redundant."
-        lines.append(("Pruning", text))
+        lines.append((texts["pruning"], counted(texts["pruned"], removed)))
     elif settings is not None and settings.refit:
-        lines.append(("Pruning", "At the end, tries removing each edge; none could go."))
+        lines.append((texts["pruning"], texts["none_pruned"]))
     return lines

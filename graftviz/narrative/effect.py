@@ -14,12 +14,13 @@ from graftviz.narrative.answers import history_at
 from graftviz.narrative.phrases import pair, score
 from graftviz.narrative.region import cheap_tree
 from graftviz.runs import Run
+from graftviz.texts import LANGUAGE, catalogue
 
 _MOST_CELLS = 6  # pairs of states that are returned
 _BP_TOLERANCE, _BP_SWEEPS = 1e-6, 200
 
 
-def activation_effect(run: Run, i: int, j: int, t: int) -> dict[str, Any]:
+def activation_effect(run: Run, i: int, j: int, t: int, language: str = LANGUAGE) -> dict[str, Any]:
     """Return the marginal of a pair that step `t` activated, in both models and in the data.
 
     Inference is exact where the junction tree of the later model is small, else by belief
@@ -47,32 +48,29 @@ def activation_effect(run: Run, i: int, j: int, t: int) -> dict[str, Any]:
     data = table.joint_counts(i, j) / table.n_rows
     order = np.argsort(-np.abs(before - data), axis=None, kind="stable")[:_MOST_CELLS]
     gaps = [0.5 * float(np.abs(marginal - data).sum()) for marginal in (before, after)]
-    labels = table.labels
+    labels, texts = table.labels, catalogue("answers", language)["effect"]
     return {
-        "method": method,
+        "method": texts[method],
         "cells": [
             [labels[i][a], labels[j][b], *(float(part[a, b]) for part in (before, after, data))]
             for a, b in zip(*np.unravel_index(order, data.shape), strict=True)
         ],
         "left": data.size - len(order),
         "gap": gaps,
-        "words": f"Distance of the pair marginal from the data: {score(gaps[0])} before the step, "
-        f"{score(gaps[1])} after it.",
+        "words": texts["gap"].format(before=score(gaps[0]), after=score(gaps[1])),
     }
 
 
 def _marginals(history: History, i: int, j: int, t: int) -> tuple[np.ndarray, np.ndarray, str]:
-    """Return the pair marginal before and after step `t`, and the method of inference."""
+    """Return the pair marginal before and after step `t`, and the key of the inference."""
     before, after = (history.state_at(s).model for s in (t - 1, t))
     tree = cheap_tree(after)
     if tree is not None:
         earlier = cheap_tree(before)
         if earlier is not None:
-            return earlier.pair(i, j), tree.pair(i, j), "exact inference"
+            return earlier.pair(i, j), tree.pair(i, j), "exact"
     settings: dict[str, Any] = {"tolerance": _BP_TOLERANCE, "max_sweeps": _BP_SWEEPS}
     first, second = (infer(model, "bp", **settings) for model in (before, after))
-    method = "belief propagation"
-    if not (first.converged and second.converged):
-        method += ", which did not converge"
+    method = "bp" if first.converged and second.converged else "bp_open"
     edge = int(places_of(after.edges, i, j)[0])
     return np.outer(first.node[i], first.node[j]), second.edge[edge], method

@@ -8,7 +8,7 @@ import numpy as np
 
 from graftviz.history import History
 from graftviz.learners.feature_options import FeatureOptions
-from graftviz.narrative.phrases import Absence, pair, plural, score, short, violation
+from graftviz.narrative.phrases import Absence, pair, plural, score, short
 from graftviz.runs import Run
 from graftviz.trace import ActivationTest, ScoredFeature, Step
 
@@ -81,10 +81,11 @@ def feature_absence(
     a, b = np.unravel_index(int(np.argmax(gaps)), gaps.shape)
     best = ScoredFeature(i, j, int(a), int(b), float(gaps[a, b]))
     violates = best.score > test.lam
+    side = "above" if violates else "not above"
     words = (
         f"At step {t} the largest gradient of its features is {score(best.score)}, of "
-        f"{joint_state(names, run.table.labels, best)}: "
-        f"{violation(violates, f'λ = {test.lam:g}')}."
+        f"{joint_state(names, run.table.labels, best)}: {side} λ = {test.lam:g}, so it "
+        f"{'violates' if violates else 'does not violate'}."
     )
     if t == 0:
         words = f"No step has been made yet. {words}"

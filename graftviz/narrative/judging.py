@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from graftviz.counts import PairCounts
 from graftviz.history import History
-from graftviz.narrative.phrases import Absence, score, violation
+from graftviz.narrative.phrases import Absence, score
 from graftviz.narrative.steps import learner_at
 from graftviz.runs import Run
 from graftviz.scores.base import PairFit, edge_dimension
 from graftviz.scores.registry import all_scores
+from graftviz.texts import LANGUAGE, catalogue
 from graftviz.trace import ActivationTest
 
 
@@ -57,21 +59,26 @@ def _multiple(distance: float, noise: float) -> float:
     return distance / noise if noise > 0.0 else 0.0
 
 
-def judge(own: PairScore, test: ActivationTest, t: int) -> Absence:
+def judge(own: PairScore, test: ActivationTest, t: int, language: str = LANGUAGE) -> Absence:
     """Compare a score with λ, and its multiple of the noise with κ; report the one that fails."""
     value, multiple, significance = own.value, own.multiple, test.significance
+    texts: Mapping[str, str] = catalogue("answers", language)["score"]
     if value is None or multiple is None:
-        words = f"At step {t} it has no score: {own.why_none}."
+        words = texts["none"].format(step=t, why=own.why_none)
         return Absence(None, significance or test.lam, 0, words, test.symbol)
-    start, limit = f"At step {t} its score is {score(value, test.lam)}", f"λ = {test.lam:g}"
+    start = texts["start"].format(step=t, score=score(value, test.lam))
     is_large, is_significant = value > test.lam, multiple > significance
+    limit = f"λ = {test.lam:g}"
     if significance == 0.0:
-        return Absence(value, test.lam, 0, f"{start}, {violation(is_large, limit)}.")
-    often = f"{score(multiple, significance)} times its noise"
-    if is_significant and not is_large:
-        words = f"{start}, {often} but {violation(False, limit)}."
+        words = texts["above" if is_large else "not_above"].format(start=start, limit=limit)
         return Absence(value, test.lam, 0, words)
-    words = f"{start}, {often}: {violation(is_significant, f'κ = {significance:g}')}."
+    often = score(multiple, significance)
+    if is_significant and not is_large:
+        words = texts["noisy"].format(start=start, multiple=often, limit=limit)
+        return Absence(value, test.lam, 0, words)
+    words = texts["noisy_above" if is_significant else "noisy_not_above"].format(
+        start=start, multiple=often, limit=f"κ = {significance:g}"
+    )
     return Absence(multiple, significance, 0, words, "κ")
 
 
@@ -120,7 +127,11 @@ def rows_needed(score: float, noise: float, limit: float, freedom: int, rows: in
 
 
 def rows_needed_words(
-    own: PairScore, test: ActivationTest, sizes: tuple[int, int], rows: int
+    own: PairScore,
+    test: ActivationTest,
+    sizes: tuple[int, int],
+    rows: int,
+    language: str = LANGUAGE,
 ) -> str | None:
     """Return why a true edge is not found, and the rows it needs; None if its score violates.
 
@@ -131,6 +142,7 @@ def rows_needed_words(
     sizes : pair of int
         Numbers of states of both variables.
     rows : int
+    language : str
     """
     value, multiple = own.value, own.multiple
     if not value or not multiple:
@@ -141,10 +153,8 @@ def rows_needed_words(
     if value > limit:
         return None
     needed = rows_needed(value, noise, limit, freedom, rows)
-    about = "more than " if needed.is_least else "about "
-    text = f"Too weak for these rows: it needs {about}{needed.rows:,} rows; there are {rows:,}."
-    if needed.is_least:
-        text += " Its score is hardly above sampling noise."
-    if limit > test.lam:
-        return f"{text} The limit is κ times the noise, which shrinks as 1/√N."
-    return f"{text} The estimate assumes a λ that shrinks with the noise, as 1/√N."
+    texts: Mapping[str, str] = catalogue("answers", language)["needs"]
+    text = texts["more" if needed.is_least else "about"].format(
+        needed=f"{needed.rows:,}", rows=f"{rows:,}"
+    )
+    return texts["noise" if limit > test.lam else "lam"].format(text=text)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from graftviz.scores.registry import all_scores
-from graftviz.texts import catalogue
+from graftviz.texts import LANGUAGE, catalogue
 from graftviz.trace import ActivationTest
 from graftviz.wording import enough_digits
 
@@ -28,13 +28,14 @@ def score(value: float, limit: float = math.nan) -> str:
     return f"{'−' if value < 0 else ''}{abs(value):#.{digits}g}"
 
 
-def score_line(text: str, test: ActivationTest | None) -> str:
+def score_line(text: str, test: ActivationTest | None, language: str = LANGUAGE) -> str:
     """Add the formula of the used score to a line of pseudo-code about it."""
     own = all_scores().get(test.score) if test else None
     if test is None or own is None:
         return text
     name = f"{text}, {own.formula}"
-    return f"{name}; if not above κ times its noise, at most λ" if test.significance > 0 else name
+    capped: str = catalogue("steps", language)["scoring"]["capped"]
+    return capped.format(line=name) if test.significance > 0 else name
 
 
 def plural(count: int, noun: str) -> str:
@@ -104,13 +105,6 @@ def listed_edges(
     if scores is not None:
         pairs = [f"{text} ({score(own)})" for text, own in zip(pairs, scores, strict=False)]
     return listed(pairs, len(edges), texts)
-
-
-def violation(violates: bool, limit: str) -> str:
-    """Return whether a score is above its limit, and what follows."""
-    if violates:
-        return f"above {limit}, so it violates"
-    return f"not above {limit}, so it does not violate"
 
 
 class Absence(NamedTuple):

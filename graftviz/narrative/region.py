@@ -13,10 +13,10 @@ from graftviz.inference import Beliefs, infer
 from graftviz.inference.exact import JunctionTree, plan_elimination
 from graftviz.model import PairwiseMRF
 from graftviz.narrative.answers import history_at
-from graftviz.narrative.phrases import plural
 from graftviz.narrative.regions import bound_text
 from graftviz.regions import RegionStep, grow_region, region_model
 from graftviz.runs import Run
+from graftviz.texts import LANGUAGE, catalogue
 
 MAX_SIZE = 16  # nodes; larger regions are hard to recognise in a graph
 SMALLEST_TOLERANCE = 1e-4
@@ -26,6 +26,7 @@ _AFFORDABLE = 500_000  # joint states of all cliques: milliseconds
 _FEW_VARIABLES = 64  # up to which exact inference is tried
 _BP_TOLERANCE, _BP_SWEEPS = 1e-6, 200
 _SMALLEST_GAP = 1e-4  # smaller differences are within the error of belief propagation
+Texts = Mapping[str, str]  # a part of the catalogue "answers"
 
 
 class _Answered(NamedTuple):
@@ -40,7 +41,13 @@ class _Answered(NamedTuple):
 
 
 def certified_region(
-    run: Run, i: int, t: int, *, cut: str = "drop", tolerance: float = 0.01
+    run: Run,
+    i: int,
+    t: int,
+    *,
+    cut: str = "drop",
+    tolerance: float = 0.01,
+    language: str = LANGUAGE,
 ) -> dict[str, Any]:
     """Grow the region of variable `i` in the model after step `t`: the dict of docs/player.md.
 
@@ -55,6 +62,7 @@ def certified_region(
     cut : {"drop", "mean-field"}
         Treatment of the edges that leave the region.
     tolerance : float
+    language : str
 
     Raises
     ------
@@ -72,7 +80,8 @@ def certified_region(
     found = _answer(model, i, cut, tolerance)
     whole = infer(model, "bp", tolerance=_BP_TOLERANCE, max_sweeps=_BP_SWEEPS)
     exact = _exact(model, i, whole)
-    verdict, headline = _verdict(model, found, tolerance)
+    texts: Texts = catalogue("answers", language)["region"]
+    verdict, headline = _verdict(model, found, tolerance, texts)
     return {
         "node": i,
         "t": t,
@@ -87,7 +96,7 @@ def certified_region(
         "exact": None if exact is None else exact.tolist(),
         "verdict": verdict,
         "headline": headline,
-        "words": _beside(found, whole.node[i] if whole.converged else None, exact),
+        "words": _beside(found, whole.node[i] if whole.converged else None, exact, texts),
     }
 
 
@@ -155,45 +164,46 @@ def cheap_tree(model: PairwiseMRF) -> JunctionTree | None:
     return JunctionTree(model) if is_cheap else None
 
 
-def _verdict(model: PairwiseMRF, found: _Answered, tolerance: float) -> tuple[str, str]:
+def _verdict(
+    model: PairwiseMRF, found: _Answered, tolerance: float, texts: Texts
+) -> tuple[str, str]:
     """Return the verdict on the bound and its sentence."""
     step = found.step
-    share = f"{step.size} of {plural(model.n_variables, 'variable')}"
     if step.bound > _VACUOUS:
-        return "none", "Not certified: the bound is vacuous (the couplings here are too strong)."
-    if step.bound >= _SAYS_LITTLE:
-        text = f"the bound of {bound_text(step.bound)} is too large to be useful"
-        return "none", f"Not certified: {text} (the couplings here are too strong)."
-    if len(step.boundary) == 0:
-        if step.size == 1:
-            return "certified", "Exact: this variable has no edges."
-        return "certified", f"Exact with {share}: no edge is cut."
-    if step.bound <= tolerance:
-        return "certified", f"Certified to ±{bound_text(step.bound)} with {share}."
-    text = f"Certified only to ±{bound_text(step.bound)} with {share}, not to ±{tolerance:g}."
-    return "bounded", text
+        verdict, kind = "none", "vacuous"
+    elif step.bound >= _SAYS_LITTLE:
+        verdict, kind = "none", "large"
+    elif len(step.boundary) == 0:
+        verdict, kind = "certified", "alone" if step.size == 1 else "exact"
+    elif step.bound <= tolerance:
+        verdict = kind = "certified"
+    else:
+        verdict = kind = "bounded"
+    share = texts["size"].format(size=step.size, n=f"{model.n_variables:,}")
+    bound = bound_text(step.bound)
+    return verdict, texts[kind].format(bound=bound, share=share, tolerance=f"{tolerance:g}")
 
 
-def _beside(found: _Answered, bp: np.ndarray | None, exact: np.ndarray | None) -> str:
+def _beside(found: _Answered, bp: np.ndarray | None, exact: np.ndarray | None, texts: Texts) -> str:
     """Compare the region with BP on the whole graph and with the exact marginal."""
 
     def gap(a: np.ndarray, b: np.ndarray) -> float:
         return float(np.abs(a - b).max())
 
     if exact is not None:
-        off = _off_by(gap(found.marginal, exact))
-        truth = f"Actual error of the region: {off}"
+        off = _off_by(gap(found.marginal, exact), texts)
         if bp is None:
-            return f"{truth}; BP on the whole graph does not converge."
-        return f"{truth}; of BP on the whole graph: {_off_by(gap(bp, exact))}."
+            return texts["no_bp_error"].format(off=off)
+        return texts["error"].format(off=off, bp=_off_by(gap(bp, exact), texts))
     if bp is None:
-        return "BP on the whole graph does not converge here."
+        return texts["no_bp"]
     apart, bound = gap(bp, found.marginal), found.step.bound
-    text = f"BP on the whole graph differs by {_off_by(apart)}"
-    if apart - bound > _SMALLEST_GAP:
-        return f"{text}: its error is at least {apart - bound:.1g}."
-    return f"{text}."
+    exceeds = apart - bound > _SMALLEST_GAP
+    text = texts["bp_error" if exceeds else "differs"]
+    return text.format(off=_off_by(apart, texts), least=f"{apart - bound:.1g}")
 
 
-def _off_by(gap: float) -> str:
-    return f"{gap:.2g}" if gap >= _SMALLEST_GAP else "less than 0.0001"
+def _off_by(gap: float, texts: Texts) -> str:
+    if gap >= _SMALLEST_GAP:
+        return f"{gap:.2g}"
+    return texts["least"].format(gap=f"{_SMALLEST_GAP:.4f}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from graftviz.inspection.samples import SampleComparison
+from graftviz.texts import LANGUAGE, catalogue
 
 _SURE = 4.0  # standard errors that chance hardly makes
 _MIXED = 1.05  # of split R-hat
@@ -15,22 +16,22 @@ def pair_name(found: SampleComparison, k: int) -> str:
     return f"{names[i]} = {labels[i][a]}, {names[j]} = {labels[j][b]}"
 
 
-def samples_words(found: SampleComparison) -> str:
+def samples_words(found: SampleComparison, language: str = LANGUAGE) -> str:
     """Return the largest difference of pair marginals, and whether chance can explain it."""
-    k = found.largest
+    k, texts = found.largest, catalogue("grow", language)["samples"]
     data, samples = float(found.in_data[k]), float(found.in_model[k])
     gap, chance = abs(samples - data), _SURE * found.noise
-    joined = "joined by an edge" if found.is_edge[k] else "without an edge"
-    explained = "Chance explains up to" if gap < chance else "Chance explains only"
-    sentences = [
-        f"{found.drawn.n_rows:,} samples against {found.data.n_rows:,} rows. The largest "
-        f"difference of a pair marginal is {gap:.3f}: {pair_name(found, k)} ({joined}) has "
-        f"probability {data:.3f} in the data and {samples:.3f} in the samples.",
-        f"{explained} about {chance:.3f}.",
-    ]
+    difference = texts["gap"].format(
+        samples=f"{found.drawn.n_rows:,}",
+        rows=f"{found.data.n_rows:,}",
+        gap=f"{gap:.3f}",
+        pair=pair_name(found, k),
+        joined=texts["joined" if found.is_edge[k] else "apart"],
+        data=f"{data:.3f}",
+        model=f"{samples:.3f}",
+    )
+    explained = texts["chance" if gap < chance else "no_chance"].format(chance=f"{chance:.3f}")
+    sentences = [difference, explained]
     if found.split_rhat > _MIXED:
-        sentences.append(
-            f"The chains do not agree yet (split R-hat {found.split_rhat:.2f}), so the samples are "
-            "rough."
-        )
+        sentences.append(texts["mixing"].format(rhat=f"{found.split_rhat:.2f}"))
     return " ".join(sentences)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from graftviz.narrative.phrases import plural
+from graftviz.narrative.phrases import counted
 from graftviz.selection import EdgeStability, LamPath, PathPoint, RowsCurve
 from graftviz.selection.stability import STABLE
+from graftviz.texts import LANGUAGE, catalogue
 
 
 def best_points(path: LamPath) -> list[tuple[str, PathPoint]]:
@@ -29,49 +30,55 @@ def path_words(path: LamPath) -> str:
     return "; ".join((edges, *found)) + "."
 
 
-def unknown_minima(path: LamPath) -> list[str]:
+def unknown_minima(path: LamPath, language: str = LANGUAGE) -> list[str]:
     """Return a sentence on each criterion that was still falling where the path ended."""
+    text = catalogue("grow", language)["path"]["unknown"]
     return [
-        f"The {name} is lowest at the last λ visited, {point.lam:g} "
-        f"({plural(point.edges, 'edge')}), so its minimum is not known and no λ is suggested by "
-        "it. Click the point to use it anyway."
+        counted(text, point.edges, name=name, lam=f"{point.lam:g}")
         for name, point in best_points(path)
         if path.ends_at(point)
     ]
 
 
-def rows_words(found: RowsCurve) -> str:
+def rows_words(found: RowsCurve, language: str = LANGUAGE) -> str:
     """Return what a curve over the rows shows so far; it has at least one point."""
     first, last = found.points[0], found.points[-1]
+    texts = catalogue("grow", language)["rows"]
 
     def change(name: str, form: str) -> str:
         before, after = first.mean(name), last.mean(name)
         if before is None or after is None:
             return ""
-        return f"from {format(before, form)} to {format(after, form)}"
+        return str(texts["change"].format(before=format(before, form), after=format(after, form)))
 
-    what = "true edges" if found.has_truth else "graph of all rows"
-    missing, false = change("missing", ".3g"), change("false", ".3g")
     sentences = [
-        f"From {first.rows:,} to {last.rows:,} rows, missing edges go {missing} and false ones "
-        f"{false}, against the {what}: a structure error {change('error', '.3g')}."
+        texts["errors"].format(
+            first=f"{first.rows:,}",
+            last=f"{last.rows:,}",
+            missing=change("missing", ".3g"),
+            false=change("false", ".3g"),
+            what=texts["truth" if found.has_truth else "all"],
+            error=change("error", ".3g"),
+        )
     ]
     if loss := change("nlpl_held_out", ".4g"):
-        sentences.append(f"The held-out NLPL goes {loss} nats per row.")
+        sentences.append(texts["loss"].format(change=loss))
     if lam := change("lam", ".3g"):
         fixed = getattr(found.learner, "lam", None)
-        rule = f"is automatic and goes {lam}" if fixed is None else f"= {fixed:g} throughout"
-        sentences.append(f"λ {rule}.")
+        rule = texts["lam_goes" if fixed is None else "lam_fixed"]
+        sentences.append(rule.format(change=lam, lam="" if fixed is None else f"{fixed:g}"))
     return " ".join(sentences)
 
 
-def stability_words(found: EdgeStability, edges: np.ndarray) -> str:
+def stability_words(found: EdgeStability, edges: np.ndarray, language: str = LANGUAGE) -> str:
     """Return the number of stable edges of a run as a Markdown sentence."""
     shares = found.frequency_of(edges)
     stable, rare = int((shares >= STABLE).sum()), int((shares < 0.5).sum())
-    faint = f", {rare:,} in fewer than half of them (faint in the graph)" if rare else ""
-    return (
-        f"**{stable:,} of {len(shares):,} edges** were found in at least "
-        f"{STABLE * found.done:.0f} of {found.done} random halves of the rows{faint}. Stable "
-        "edges can still be wrong."
+    text: str = catalogue("grow", language)["stability"]["faint" if rare else "stable"]
+    return text.format(
+        stable=f"{stable:,}",
+        edges=f"{len(shares):,}",
+        least=f"{STABLE * found.done:.0f}",
+        halves=found.done,
+        rare=f"{rare:,}",
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +18,7 @@ from graftviz.runs import Run
 from graftviz.scores.base import edge_dimension, spread
 from graftviz.scores.registry import all_scores
 from graftviz.table import DiscreteTable
+from graftviz.texts import LANGUAGE, catalogue
 from graftviz.trace import ActivationTest
 
 _BEST = "best"  # the preset that scores by the pseudo-likelihood
@@ -95,7 +96,13 @@ def noise_given(table: DiscreteTable, i: int, j: int, third: int | None = None) 
 
 
 def explain_edge(
-    run: Run, history: History, i: int, j: int, t: int, test: ActivationTest
+    run: Run,
+    history: History,
+    i: int,
+    j: int,
+    t: int,
+    test: ActivationTest,
+    language: str = LANGUAGE,
 ) -> dict[str, Any] | None:
     """Return the third variable that explains an active edge, with its numbers; see docs/player.md.
 
@@ -122,7 +129,8 @@ def explain_edge(
     is_small = len(labels[1]) * len(labels[2]) <= _MOST_CELLS
     counts = given_tables(table, i, j, third) if is_small else np.zeros((0, 0, 0))
     path = thirds.get(third)
-    symbol = "λ" if limit == scale.lam else f"κ = {scale.significance:g} times its noise"
+    texts: Mapping[str, str] = catalogue("answers", language)["third"]
+    symbol = "λ" if limit == scale.lam else texts["noise"].format(kappa=f"{scale.significance:g}")
     names = [short(name) for name in table.names]
     return {
         "third": third,
@@ -144,7 +152,9 @@ def explain_edge(
         ],
         "more": max(len(counts) - _MOST_TABLES, 0),
         "best": _offers_best(run),
-        "words": _words(names, path, (i, third, j), (raw, own), (symbol, limit), truth is not None),
+        "words": _words(
+            texts, names, path, (i, third, j), (raw, own), (symbol, limit), truth is not None
+        ),
     }
 
 
@@ -202,6 +212,7 @@ def _offers_best(run: Run) -> bool:
 
 
 def _words(
+    texts: Mapping[str, str],
     names: Sequence[str],
     path: Sequence[int] | None,
     triple: tuple[int, int, int],
@@ -212,19 +223,16 @@ def _words(
     """Return the reason in one sentence."""
     i, third, j = (names[k] for k in triple)
     (raw, given), (symbol, value) = scores, limit
-    fall = f"given {third}, the score falls from {score(raw)} to {score(given)}"
-    if given >= raw:
-        fall = f"given {third}, the score is {score(given)} instead of {score(raw)}"
+    fall = texts["falls" if given < raw else "instead"].format(
+        third=third, raw=score(raw), given=score(given)
+    )
     if value is not None:
-        side = "below" if given <= value else "still above"
-        fall += f", {side} {symbol}" + (f" = {value:g}" if symbol == "λ" else "")
-    if path is not None and len(path) == 3:
-        return (
-            f"{i} and {j} are correlated through {third}, to which both have a true edge: {fall}."
-        )
+        threshold = f"{symbol} = {value:g}" if symbol == "λ" else symbol
+        fall = texts["below" if given <= value else "above"].format(text=fall, limit=threshold)
+    way = third
     if path is not None:
+        kind = "common" if len(path) == 3 else "path"
         way = " – ".join(names[k] for k in path) if len(path) <= _LONGEST_PATH else third
-        return f"{i} and {j} are correlated through a path of true edges, {way}: {fall}."
-    if has_truth:
-        return f"No path of true edges joins {i} and {j}; {third} explains most: {fall}."
-    return f"Of all third variables, {third} lowers the score most: {fall}."
+    else:
+        kind = "no_path" if has_truth else "any"
+    return texts[kind].format(a=i, b=j, third=third, way=way, fall=fall)

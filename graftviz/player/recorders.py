@@ -22,7 +22,7 @@ from graftviz.player.race_records import racer_header, racer_outcome, racer_reco
 from graftviz.player.records import answer, outcome_record, run_header, step_record
 from graftviz.racing import Course, course_of, rehearse
 from graftviz.runs import Branch, Result, Run
-from graftviz.texts import LANGUAGE
+from graftviz.texts import LANGUAGE, catalogue
 
 KEPT = 256  # answers that need inference
 COMPILING = "Compiling the engine for regions; try again in a minute."
@@ -126,7 +126,9 @@ class RunRecorder(Recorder):
         self._lent = None if ghost is None or run.branch is not None else ghost.places
         has_positions = material.positions is not None or self._lent is not None
         self._layout = None if has_positions else GrowingLayout(run.table.n_variables)
-        self._answer = lru_cache(KEPT)(lambda text, _has_ended: answer(run, json.loads(text)))
+        self._answer = lru_cache(KEPT)(
+            lambda text, _has_ended: answer(run, json.loads(text), language)
+        )
 
     def header(self) -> Mapping[str, Any]:
         """Return the header."""
@@ -148,9 +150,8 @@ class RunRecorder(Recorder):
             positions=self.material.positions,
             branch=branch,
             note=" ".join(self.material.warnings),
+            language=self.language,
         )
-        if self.language != LANGUAGE:
-            header["language"] = self.language
         if self._lent is not None and header["positions"] is None:
             header["layout"] = self._lent
         if settings is not None:
@@ -158,7 +159,7 @@ class RunRecorder(Recorder):
         if at_end is not None:
             header["penalty"] = list(at_end.penalty)
         if ghost is not None and branch is None:
-            header["ghost"] = preset_title(ghost[1])
+            header["ghost"] = preset_title(ghost[1], self.language)
         return header
 
     def record(self, t: int) -> Mapping[str, Any]:
@@ -174,13 +175,13 @@ class RunRecorder(Recorder):
     def answer(self, question: Mapping[str, Any]) -> Mapping[str, Any]:
         """Answer a query of the player; answers that need inference are cached."""
         if not any(part in question for part in _INFERRED):
-            return answer(self.run, question)
+            return answer(self.run, question, self.language)
         if not compiled.is_set():
             plain = {key: value for key, value in question.items() if key not in _INFERRED}
             late = {
                 part: {"error": COMPILING, "again": True} for part in _INFERRED if part in question
             }
-            return {**answer(self.run, plain), **late}
+            return {**answer(self.run, plain, self.language), **late}
         # The last step is about the final fit once the run has ended.
         return self._answer(json.dumps(question, sort_keys=True), self.run.outcome is not None)
 
@@ -261,16 +262,10 @@ def to_json(value: object) -> str:
     return json.dumps(value, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
 
 
-def preset_title(learner: Learner) -> str:
+def preset_title(learner: Learner, language: str = LANGUAGE) -> str:
     """Return the name of a learner with its preset, such as "the paper's method"."""
-    titles = {
-        "paper": "the paper's method",
-        "literal": "the paper's method to the letter",
-        "thesis": "the thesis' method",
-        "authors": "the authors' code",
-        "best": "best",
-    }
-    return titles.get(getattr(learner, "preset", ""), learner.title)
+    titles = catalogue("grow", language)["methods"]
+    return str(titles.get(getattr(learner, "preset", ""), learner.title))
 
 
 def change_in_words(learner: Learner, branch: Branch) -> str:

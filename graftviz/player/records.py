@@ -35,7 +35,7 @@ from graftviz.narrative.region import certified_region, region_settings
 from graftviz.options import attributes, option_specs
 from graftviz.player.plain import number, numbers, rounded
 from graftviz.runs import Run
-from graftviz.texts import LANGUAGE
+from graftviz.texts import LANGUAGE, translations, written_in
 from graftviz.trace import ActivationTest, ReservoirView, Step
 
 # A key frame is due if this share of the edges is new, and at least after n / 20 new edges. A run
@@ -52,6 +52,7 @@ def run_header(
     positions: np.ndarray | Sequence[Sequence[float]] | None = None,
     branch: Mapping[str, Any] | None = None,
     note: str = "",
+    language: str = LANGUAGE,
 ) -> dict[str, Any]:
     """Return the header of a run.
 
@@ -70,6 +71,7 @@ def run_header(
         ``{t, run, text}``, see docs/player.md.
     note : str
         Sentence shown below the title.
+    language : str
 
     Raises
     ------
@@ -101,12 +103,7 @@ def run_header(
             "name": learner.name,
             "title": learner.title,
             "options": _options(learner),
-            "pseudocode": [
-                {**line._asdict(), "text": score_line(line.text, test)}
-                if line.key == "score"
-                else line._asdict()
-                for line in learner.pseudocode
-            ],
+            "pseudocode": _pseudocode(learner, test, language),
         },
         "seed": run.seed,
         "names": list(table.names),
@@ -121,7 +118,22 @@ def run_header(
         "start": {"objective": number(objective), "nlpl": number(start.nlpl_test)},
         "branch": None if branch is None else dict(branch),
         "note": note,
+        **({} if language == LANGUAGE else {"language": language}),
     }
+
+
+def _pseudocode(
+    learner: Learner, test: ActivationTest | None, language: str
+) -> list[dict[str, Any]]:
+    """Return the lines of a learner's pseudo-code, that of the score with its formula."""
+    texts = translations("methods", language).get(learner.name, {}).get("code", {})
+    lines = [
+        line._asdict() | {"text": texts.get(line.key, line.text)} for line in learner.pseudocode
+    ]
+    for line in lines:
+        if line["key"] == "score":
+            line["text"] = score_line(line["text"], test, language)
+    return lines
 
 
 def step_record(
@@ -163,7 +175,7 @@ def step_record(
         "complexity": None if step.complexity is None else _complexity(step.complexity),
         "lines": list(step.lines),
         "words": step_words(step, learner_at(run, t), run.table.names, language),
-        "notes": list(step.notes),
+        "notes": [written_in(note, language) for note in step.notes],
     }
     if t > 1 and step.test is not None and step.test != run.steps[t - 2].test:
         record["threshold"] = _threshold(step.test)
@@ -183,7 +195,7 @@ def outcome_record(run: Run, language: str = LANGUAGE) -> dict[str, Any] | None:
     screening = outcome.certificate.screening
     return {
         "steps": len(run.steps),
-        "stop_reason": outcome.stop_reason,
+        "stop_reason": written_in(outcome.stop_reason, language),
         "converged": outcome.converged,
         "path": " ".join(
             filter(None, (path_words(run, language), overfitting_words(run, language)))
@@ -221,7 +233,7 @@ def recorded_run(
     return header, records, outcome_record(run)
 
 
-def answer(run: Run, question: Mapping[str, Any]) -> dict[str, Any]:
+def answer(run: Run, question: Mapping[str, Any], language: str = LANGUAGE) -> dict[str, Any]:
     """Return the details that the player requests by ``{kind: "node" | "edge" | "pair", i, j, t}``.
 
     A request for a node may have the key ``region`` with the settings of
@@ -240,21 +252,21 @@ def answer(run: Run, question: Mapping[str, Any]) -> dict[str, Any]:
         i, t = _index(question, "i"), _index(question, "t")
         facts = node_facts(run, i, t)
         if "region" in question:
-            facts["region"] = _region(run, i, t, question["region"])
+            facts["region"] = _region(run, i, t, question["region"], language)
     elif kind in explain:
         places = (_index(question, "i"), _index(question, "j"), _index(question, "t"))
-        facts = explain[kind](run, *places)
+        facts = explain[kind](run, *places, language)
         if kind == "edge" and question.get("effect") is True:
-            facts["effect"] = activation_effect(run, *places)
+            facts["effect"] = activation_effect(run, *places, language)
     else:
         raise InputError("The kind of a request must be node, edge or pair.")
     plain: dict[str, Any] = rounded(facts)
     return plain
 
 
-def _region(run: Run, i: int, t: int, settings: object) -> dict[str, Any]:
+def _region(run: Run, i: int, t: int, settings: object, language: str) -> dict[str, Any]:
     try:
-        return certified_region(run, i, t, **region_settings(settings))
+        return certified_region(run, i, t, **region_settings(settings), language=language)
     except InputError as error:
         return {"node": i, "t": t, "error": str(error)}
 

@@ -11,7 +11,12 @@ labels.toml         short texts of controls, by part
 views.toml          short texts that the views in the browser share, by part
 player.toml         those of the player
 steps.toml          templates of the sentences about steps
+answers.toml        those of answers about an edge or a pair
+ends.toml           those of the learners: reasons why they end, and notes
+grow.toml           texts of the page Grow
+class_data.toml     steps and questions on data sets that users download
 options.toml        labels and help of options, by name; in English those of their declarations
+methods.toml        ideas and pseudo-code of learners, by name; in English those of their classes
 ==================  ================================================================
 
 A translation is another folder with the same files and keys. A file or key that it lacks is taken
@@ -24,7 +29,7 @@ import re
 import tomllib
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 LANGUAGE = "en"
 LANGUAGES = {LANGUAGE: "English", "de": "Deutsch", "es": "Español"}
@@ -38,6 +43,46 @@ class PageText(NamedTuple):
 
     headline: str
     explanation: str
+
+
+class Sentence(str):
+    """English sentence of a catalogue, which can be written in another language.
+
+    Parameters
+    ----------
+    place : str
+        Catalogue, part and key, joined by periods.
+    **values : str or Sentence
+        Values of the template.
+    """
+
+    __slots__ = ("_place", "_values")
+    _place: str
+    _values: dict[str, str]
+
+    def __new__(cls, place: str, **values: str) -> Self:
+        """Fill the English template."""
+        written = super().__new__(cls, _template(place, LANGUAGE).format(**values))
+        written._place, written._values = place, values
+        return written
+
+    def __getnewargs_ex__(self) -> tuple[tuple[str], dict[str, str]]:
+        return (self._place,), self._values
+
+    def written(self, language: str) -> str:
+        """Return the sentence in a language."""
+        values = {name: written_in(value, language) for name, value in self._values.items()}
+        return _template(self._place, language).format(**values)
+
+
+def written_in(text: str, language: str) -> str:
+    """Return a :class:`Sentence` in a language, and any other text as it is."""
+    return text.written(language) if isinstance(text, Sentence) else text
+
+
+def _template(place: str, language: str) -> str:
+    name, part, key = place.split(".")
+    return str(catalogue(name, language)[part][key])
 
 
 @cache
@@ -63,12 +108,12 @@ def page_text(page: str, language: str = LANGUAGE) -> PageText:
 
 
 @cache
-def option_texts(language: str) -> dict[str, dict[str, Any]]:
-    """Return the translated texts of options by name: label, help, none_means, and choices.
+def translations(name: str, language: str) -> dict[str, dict[str, Any]]:
+    """Return the entries of ``NAME.toml`` whose English texts are in the code; none in English.
 
     Callers share the result and must not change it.
     """
-    path = _FOLDER / language / "options.toml"
+    path = _FOLDER / language / f"{name}.toml"
     content = path.read_text(encoding="utf-8") if path.exists() else ""
     texts: dict[str, dict[str, Any]] = _unwrapped(tomllib.loads(content))
     return texts

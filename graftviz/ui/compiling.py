@@ -50,7 +50,7 @@ def show_engine(engine: WarmUp, note: str, least: float = 0.0) -> None:
     ----------
     engine : WarmUp
     note : str
-        Sentence, which replaces ``{}`` by the seconds so far.
+        Sentence, in which ``{seconds}`` stands for the seconds so far.
     least : float
         Seconds after which the note is shown also if no processes compile.
     """
@@ -64,7 +64,7 @@ def show_engine(engine: WarmUp, note: str, least: float = 0.0) -> None:
 def _show_rest(engine: WarmUp, note: str) -> None:
     if engine.finished.is_set():
         st.rerun()
-    st.caption(note.format(f"{engine.seconds:.0f} s"))
+    st.caption(note.format(seconds=f"{engine.seconds:.0f} s"))
 
 
 @st.fragment(run_every=0.5)

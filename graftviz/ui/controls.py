@@ -14,7 +14,7 @@ import streamlit as st
 
 from graftviz.narrative.when_to_use import WHEN_TO_USE
 from graftviz.options import OptionSpec, format_value, option_specs
-from graftviz.texts import catalogue, option_texts
+from graftviz.texts import catalogue, translations
 from graftviz.ui.boundary import guarded
 from graftviz.ui.teaching import language
 
@@ -277,7 +277,7 @@ def follow_value(key: str, value: Any) -> str:
 
 def in_language(spec: OptionSpec) -> OptionSpec:
     """Return an option with label and help in the language of the page."""
-    texts = option_texts(language()).get(spec.name, {})
+    texts = translations("options", language()).get(spec.name, {})
     return spec._replace(**{name: text for name, text in texts.items() if name != "choices"})
 
 
@@ -285,7 +285,7 @@ def when_to_use(name: str) -> Mapping[str, str]:
     """Return choice → line on when to use it, of an option."""
     return {
         **WHEN_TO_USE.get(name, {}),
-        **option_texts(language()).get(name, {}).get("choices", {}),
+        **translations("options", language()).get(name, {}).get("choices", {}),
     }
 
 

@@ -17,10 +17,11 @@ from graftviz.options import OptionSpec, option_specs
 from graftviz.sandbox.readers import TableUpload
 from graftviz.serving.limits import limits
 from graftviz.table import TableOptions
-from graftviz.ui.class_data import CLASS_DATA, import_options, is_upload
+from graftviz.ui.class_data import CLASS_DATA, class_data, import_options, is_upload
 from graftviz.ui.controls import show_button, show_options
 from graftviz.ui.frame.learning import LearningPage
 from graftviz.ui.reading import read_files, read_once
+from graftviz.ui.teaching import language
 from graftviz.ui.url_state import default_values
 from graftviz.wording import advised_arguments, plain, reworded
 
@@ -209,12 +210,12 @@ _TABLE_FORM = UploadForm(
 
 def _class_form(name: str) -> UploadForm:
     """Return the form for the published files of a data set for classes."""
-    about, prefix = CLASS_DATA[name], f"upload.{name}"
+    about, prefix = class_data(name, language()), f"upload.{name}"
 
     def show_files() -> Files:
         files = st.file_uploader(
             about.label,
-            about.kinds,
+            CLASS_DATA[name],
             accept_multiple_files=True,
             key=f"{prefix}.files",
             max_upload_size=limits().upload_memory,

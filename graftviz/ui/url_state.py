@@ -28,7 +28,7 @@ from graftviz.options import (
     parse_options,
 )
 from graftviz.table import TableOptions
-from graftviz.ui.class_data import CLASS_DATA, import_options, is_upload
+from graftviz.ui.class_data import CLASS_DATA, class_data, import_options, is_upload
 from graftviz.wording import quoted
 
 BEST = "best"
@@ -246,7 +246,7 @@ def data_option(first: str) -> Any:
     """Declare the data to learn from; `first` is the default."""
     keys = sorted(dataset_keys(), key=lambda key: key != first)
     others = {
-        **{key: f"{one.title}…" for key, one in CLASS_DATA.items()},
+        **{key: f"{class_data(key).title}…" for key in CLASS_DATA},
         GENERATED: "Generated…",
         UPLOAD: "Your own data…",
     }

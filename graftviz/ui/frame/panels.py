@@ -10,7 +10,7 @@ import streamlit as st
 from graftviz.datasets import GENERATED, Generated
 from graftviz.learners.registry import learner_class
 from graftviz.options import OptionSpec, option_specs
-from graftviz.texts import catalogue
+from graftviz.texts import catalogue, translations
 from graftviz.ui.boundary import bounded
 from graftviz.ui.controls import (
     PRESET,
@@ -160,7 +160,8 @@ def show_learners(
     learner = state.choice.learner
     cls = learner_class(learner)
     (spec,) = option_specs(LearnerOption)
-    spec = spec._replace(label=label, help=f"{cls.idea} ({cls.source})")
+    idea = translations("methods", language()).get(learner, {}).get("idea", cls.idea)
+    spec = spec._replace(label=label, help=f"{idea} ({cls.source})")
     show_option(spec, learner, state.choose, prefix=prefix, disabled=disabled)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ from graftviz.learners.grafting_options import settings_of
 from graftviz.material import Material, SourceCache
 from graftviz.model import PairwiseMRF
 from graftviz.narrative.comparison import quantity_rows, reasons_for_difference
-from graftviz.narrative.phrases import plural
+from graftviz.narrative.phrases import counted
 from graftviz.narrative.samples import samples_words
 from graftviz.narrative.selection import (
     best_points,
@@ -61,6 +61,17 @@ _SAMPLES_OPEN = "grow.samples.open"
 _SAMPLES_WAIT = 1.0  # seconds before the panel shows a notice instead
 
 
+def grow_texts(part: str) -> Mapping[str, Any]:
+    """Return a part of the page's texts in the language of the page."""
+    return catalogue("grow", language())[part]
+
+
+def _show_dialog(part: str, key: str, show: Callable[..., None], *about: Any) -> None:
+    """Show a panel of the menu as a dialog with the title of its part of the texts."""
+    close = guarded(lambda: _set_open(key, False))
+    st.dialog(grow_texts(part)["title"], width="large", on_dismiss=close)(bounded(show))(*about)
+
+
 # ------------------------------------------------------------------------ comparison of presets
 
 
@@ -72,7 +83,9 @@ def compare_tool(state: GrowState) -> Tool | None:
     label, ghost = "", state.ghost
     if is_on:
         labels = catalogue("labels", language())["tools"]
-        name = labels["run"] if ghost is None else preset_title(ghost.recorder.run.learner)
+        name = (
+            labels["run"] if ghost is None else preset_title(ghost.recorder.run.learner, language())
+        )
         label = labels["back"].format(name=name)
     return Tool("compare", lambda: state.choose("compare", not is_on), label)
 
@@ -86,25 +99,27 @@ def show_comparison(state: GrowState) -> None:
 
 
 def _show_difference(run: SessionRun, ghost: SessionRun) -> None:
+    texts = grow_texts("comparison")
     if not (run.ended and ghost.ended):
-        steps = f"best at step {run.computed}, other at step {ghost.computed}"
-        st.caption(f"Learning both runs: {steps}.")
+        st.caption(texts["learning"].format(best=run.computed, other=ghost.computed))
         return
     if run.failure or ghost.failure:
         return  # shown with the run
     learning, learner = run.recorder.run, ghost.recorder.run.learner
     other, best = ghost.result(), run.result()
     settings = settings_of(learning.learner, run.recorder.material.counts)
-    labels, theirs, ours = zip(*quantity_rows((other, best)), strict=True)
+    labels, theirs, ours = zip(*quantity_rows((other, best), language()), strict=True)
     name = getattr(learner, "preset", learner.title)
     lines = [
         ["", *labels],
         [":--", *["--:"] * len(labels)],
-        [f"{name} (dashed)", *theirs],
-        ["**best** (solid)", *(f"**{cell}**" for cell in ours)],
+        [texts["dashed"].format(name=name), *theirs],
+        [texts["solid"], *(f"**{cell}**" for cell in ours)],
     ]
     words, numbers = st.columns([1, 1], gap="medium", vertical_alignment="center")
-    explained = reasons_for_difference(preset_title(learner), other, best, learning.truth, settings)
+    explained = reasons_for_difference(
+        preset_title(learner, language()), other, best, learning.truth, settings, language()
+    )
     words.markdown(" ".join(f"**{title}.** {text}" for title, text in explained))
     numbers.markdown("\n".join(f"| {' | '.join(line)} |" for line in lines))
 
@@ -132,7 +147,7 @@ def show_path(state: GrowState) -> None:
     def show() -> bool:
         found = path_of(state) if path_tool(state) is not None else None
         if found is not None:
-            _panel(state, *found)
+            _show_dialog("path", _PATH_OPEN, _panel, state, *found)
         return found is not None
 
     _show_while_open(_PATH_OPEN, show)
@@ -158,15 +173,9 @@ def path_of(state: GrowState) -> tuple[Job[LamPath], float] | None:
     return _path(material, learner, state.values["seed"]), by_noise
 
 
-@st.dialog("Choose λ", width="large", on_dismiss=guarded(lambda: _set_open(_PATH_OPEN, False)))
-@bounded
 def _panel(state: GrowState, work: Job[LamPath], by_noise: float) -> None:
     if by_noise > 0:
-        st.markdown(
-            f"With κ = {by_noise:g} the threshold is set by the sampling noise, and **λ has "
-            "little effect**. This path uses the test of the paper (κ = 0); using a λ from it also "
-            "sets κ = 0."
-        )
+        st.markdown(grow_texts("path")["noise"].format(kappa=f"{by_noise:g}"))
     if not work.ended:
         state.jobs.turn_to(work)
     show_until(lambda: work.ended, lambda: _show_points(state, work, by_noise))
@@ -174,15 +183,15 @@ def _panel(state: GrowState, work: Job[LamPath], by_noise: float) -> None:
 
 def _show_points(state: GrowState, work: Job[LamPath], by_noise: float) -> None:
     """Show the computed part of a path; a point of a complete one can be clicked."""
-    is_complete = work.ended  # read once, because the job continues
+    is_complete, texts = work.ended, grow_texts("path")  # read once, because the job continues
     if work.failure:
         st.warning(plain(work.failure))
     path = work.latest
     if not is_complete and path is None:
-        st.progress(0.0, "Computing the largest useful λ…")
+        st.progress(0.0, texts["starting"])
     elif not is_complete and path is not None:
         done, planned = len(path.points), len(path.planned)
-        st.progress(done / planned, f"{done} of at most {planned} values of λ")
+        st.progress(done / planned, texts["progress"].format(done=done, planned=planned))
     buttons = st.container(horizontal=True)
     if path is not None and path.points:
         clickable = {"on_select": "rerun", "selection_mode": "points"} if is_complete else {}
@@ -193,7 +202,7 @@ def _show_points(state: GrowState, work: Job[LamPath], by_noise: float) -> None:
             _show_offers(state, path, by_noise, clicked)
         if is_complete:
             _show_advice(path)
-    if not is_complete and buttons.button("Cancel", key="path_cancel"):
+    if not is_complete and buttons.button(grow_texts("panel")["cancel"], key="path_cancel"):
         state.jobs.leave()
         _set_open(_PATH_OPEN, False)
         st.rerun()
@@ -205,9 +214,12 @@ def _show_offers(
     offers = [(name, point) for name, point in best_points(path) if not path.ends_at(point)]
     if clicked is not None:
         offers.append(("clicked", clicked))
+    texts = grow_texts("path")
     for name, point in offers:
         short = name.removesuffix(" NLPL")
-        if st.button(f"Use λ = {point.lam:g} ({short})", key=f"path_take_{short}", type="primary"):
+        key = {"held-out": "nlpl", "EBIC": "ebic"}.get(short, short)
+        label = texts["use"].format(lam=f"{point.lam:g}", name=texts[key])
+        if st.button(label, key=f"path_take_{short}", type="primary"):
             if by_noise > 0:
                 state.choose("significance", 0.0)
             state.choose("lam", point.lam)
@@ -216,12 +228,8 @@ def _show_offers(
 
 
 def _show_advice(path: LamPath) -> None:
-    st.caption(
-        "The held-out NLPL selects for prediction and keeps many weak edges; the EBIC selects for "
-        "structure and penalises each edge. Click a point of a curve to use its λ instead. "
-        f"{plain(path.stop_reason)}"
-    )
-    for sentence in unknown_minima(path):
+    st.caption(f"{grow_texts('path')['advice']} {plain(path.stop_reason)}")
+    for sentence in unknown_minima(path, language()):
         st.warning(sentence)
 
 
@@ -279,7 +287,7 @@ def show_rows_curve(state: GrowState) -> None:
     def show() -> bool:
         work = rows_of(state) if rows_tool(state) is not None else None
         if work is not None:
-            _rows_panel(state, work)
+            _show_dialog("rows", _ROWS_OPEN, _rows_panel, state, work)
         return work is not None
 
     _show_while_open(_ROWS_OPEN, show)
@@ -291,15 +299,8 @@ def rows_of(state: GrowState) -> Job[RowsCurve] | None:
     return _rows(whole, state.learner(state.own), state.values["seed"]) if whole else None
 
 
-@st.dialog(
-    "How much data?", width="large", on_dismiss=guarded(lambda: _set_open(_ROWS_OPEN, False))
-)
-@bounded
 def _rows_panel(state: GrowState, work: Job[RowsCurve]) -> None:
-    st.markdown(
-        "The learner runs on random parts of the training rows. Points are means over "
-        f"{SUBSETS} parts, bars the lowest and the highest value; all rows are learned from once."
-    )
+    st.markdown(grow_texts("rows")["lead"].format(parts=SUBSETS))
     if not work.ended:
         state.jobs.turn_to(work)
     show_until(lambda: work.ended, lambda: _show_curve(state, work))
@@ -311,12 +312,13 @@ def _show_curve(state: GrowState, work: Job[RowsCurve]) -> None:
         st.warning(plain(work.failure))
     done, planned = (len(found.points), len(found.planned)) if found else (0, SIZES)
     if not is_complete:
-        st.progress(done / planned, f"{done} of {planned} numbers of rows")
+        text = grow_texts("rows")["progress"].format(done=done, planned=planned)
+        st.progress(done / planned, text)
     if found is not None and found.points:
-        words = rows_words(found)
+        words = rows_words(found, language())
         st.markdown(plain(words))
         show_figure(rows_figure(found), "rows_chart" if is_complete else "rows_so_far", words)
-    if not is_complete and st.button("Cancel", key="rows_cancel"):
+    if not is_complete and st.button(grow_texts("panel")["cancel"], key="rows_cancel"):
         state.jobs.leave()
         _set_open(_ROWS_OPEN, False)
         st.rerun()
@@ -351,23 +353,18 @@ def show_samples(state: GrowState) -> None:
         run = state.run
         if run is None:
             return False
-        _samples_panel(state, run)
+        _show_dialog("samples", _SAMPLES_OPEN, _samples_panel, state, run)
         return True
 
     _show_while_open(_SAMPLES_OPEN, show)
 
 
-@st.dialog(
-    "Samples of the model",
-    width="large",
-    on_dismiss=guarded(lambda: _set_open(_SAMPLES_OPEN, False)),
-)
-@bounded
 def _samples_panel(state: GrowState, run: SessionRun) -> None:
     last = run.computed
     step = min(state.values["step"], last)
     if last > 0:
-        step = st.slider("Step", 0, last, step, key=f"samples_step_{run.token}")
+        label = grow_texts("samples")["step"]
+        step = st.slider(label, 0, last, step, key=f"samples_step_{run.token}")
     try:
         work = samples_of(state, run, step)
     except InputError as error:
@@ -393,15 +390,17 @@ def samples_of(state: GrowState, run: SessionRun, step: int) -> Job[SampleCompar
 
 
 def _show_samples(run: SessionRun, work: Job[SampleComparison], step: int) -> None:
+    texts = grow_texts("samples")
     if work.failure:
         st.warning(plain(work.failure))
     elif work.latest is None:
-        st.progress(0.0, f"Drawing samples of step {step}…")
+        st.progress(0.0, texts["progress"].format(step=step))
     else:
-        found, words = work.latest, samples_words(work.latest)
-        st.markdown(f"{plural(len(found.model.edges), 'edge')}. {plain(words)}")
+        found, words = work.latest, samples_words(work.latest, language())
+        edges = counted(texts["edges"], len(found.model.edges))
+        st.markdown(f"{edges} {plain(words)}")
         pictures = samples_figure(found, run.recorder.material.positions)
-        show_figure(pictures, "samples_chart", "Rows of the data beside samples of the model.")
+        show_figure(pictures, "samples_chart", texts["picture"])
         show_figure(pairs_figure(found), "samples_pairs", words)
 
 
@@ -457,17 +456,22 @@ def _show_stability(run: SessionRun, work: Job[EdgeStability]) -> None:
         if work.failure:
             st.warning(plain(work.failure))
         elif work.latest is not None:
-            st.markdown(stability_words(work.latest, run.result().model.edges))
+            edges = run.result().model.edges
+            st.markdown(stability_words(work.latest, edges, language()))
         return
     done = work.latest.done if work.latest is not None else 0
     drawn = (run.token, done // _REDRAW_EVERY)
     if st.session_state.get(_DRAWN, (run.token, 0)) != drawn:
         st.session_state[_DRAWN] = drawn
         st.rerun()
-    left = f" · about {work.seconds / done * (SUBSAMPLES - done):.0f} s left" if done else ""
+    texts = grow_texts("stability")
+    text = texts["progress"].format(done=done, all=SUBSAMPLES)
+    if done:
+        seconds = f"{work.seconds / done * (SUBSAMPLES - done):.0f}"
+        text = texts["left"].format(text=text, seconds=seconds)
     with st.container(horizontal=True, vertical_alignment="center", key="stability_progress"):
-        st.progress(done / SUBSAMPLES, f"Learning from random halves: {done} of {SUBSAMPLES}{left}")
-        show_button("Cancel", "stability_cancel", _cancel, run)
+        st.progress(done / SUBSAMPLES, text)
+        show_button(grow_texts("panel")["cancel"], "stability_cancel", _cancel, run)
 
 
 def _cancel(run: SessionRun) -> None:

@@ -9,7 +9,7 @@ from graftviz.options import option_words
 from graftviz.selection.rows import FEWEST_ROWS
 from graftviz.texts import catalogue
 from graftviz.ui.boundary import guarded
-from graftviz.ui.class_data import CLASS_DATA
+from graftviz.ui.class_data import CLASS_DATA, class_data
 from graftviz.ui.controls import (
     PRESET,
     control_words,
@@ -30,6 +30,7 @@ from graftviz.ui.frame.view import PLAYER
 from graftviz.ui.grow.analysis import (
     SAMPLES,
     compare_tool,
+    grow_texts,
     path_tool,
     rows_tool,
     stability_tool,
@@ -38,15 +39,7 @@ from graftviz.ui.grow.state import GrowState
 from graftviz.ui.teaching import language, take_tour
 from graftviz.ui.url_state import BEST
 
-AWAITING = (
-    "The engine is being compiled, once per installation. This run is learned as soon as it is "
-    "ready. Until then, the previous run is shown."
-)
 INSPECT = Tool("inspect")
-COMPILING = (
-    "Still compiling other learners, scores and presets ({} so far, once per installation): the "
-    "first run of another kind may take a moment."
-)
 
 
 def show_choices(state: GrowState, *, is_ready: bool) -> None:
@@ -70,9 +63,10 @@ def show_choices(state: GrowState, *, is_ready: bool) -> None:
 
 def show_class_questions(state: GrowState) -> None:
     """Show the questions that this page answers about uploaded data for classes."""
-    about = CLASS_DATA.get(state.values["data"])
-    if about is not None and state.uploaded is not None:
-        with st.expander("Questions worth asking", expanded=True):
+    data = state.values["data"]
+    if data in CLASS_DATA and state.uploaded is not None:
+        about = class_data(data, language())
+        with st.expander(grow_texts("questions")["title"], expanded=True):
             st.markdown("\n".join(f"1. {question}" for question in about.questions))
 
 
@@ -110,28 +104,22 @@ def row_stops(most: int, shown: int) -> list[int]:
 
 def _compared_options(state: GrowState) -> str:
     """Return which of the compared runs the controls describe."""
-    shared = "α, |R| and the edge budget"
-    preset = state.learner_options(state.choice)[PRESET]
-    if preset == BEST:
-        return f"Both runs use {shared} set below; their other options are those of their presets."
-    return (
-        f"These are the options of preset {preset} (dashed). Of them, preset best (solid) uses "
-        f"only {shared}."
-    )
+    texts, preset = grow_texts("comparison"), state.learner_options(state.choice)[PRESET]
+    return str(texts["shared"] if preset == BEST else texts["own"].format(preset=preset))
 
 
 def show_grow_notices(state: GrowState) -> None:
     """Show the notices of the page, and a smaller run or the command line for one beyond limits."""
     if state.awaits_engine:
-        st.info(AWAITING)
+        st.info(grow_texts("engine")["awaiting"])
     show_notices(state, PLAYER, "run")
     if not state.is_beyond:
         return
-    budget = state.smaller()
+    budget, texts = state.smaller(), grow_texts("limits")
     if budget is not None:
-        label, about = f"With at most {budget:,} edges", "Fits the limits of this server."
-        show_button(label, "fewer_edges", state.choose, "max_edges", budget, help=about)
-    st.caption("Or on your own machine, without limits:")
+        label = texts["fewer"].format(budget=f"{budget:,}")
+        show_button(label, "fewer_edges", state.choose, "max_edges", budget, help=texts["fits"])
+    st.caption(texts["elsewhere"])
     st.code(state.command(), language=None, wrap_lines=True)
 
 
@@ -141,15 +129,11 @@ def show_branch_bar(state: GrowState) -> None:
     if branch is None:
         return
     changes = ", ".join(option_words(learner_class(state.choice.learner), branch.options))
+    texts = grow_texts("branch")
     with st.container(border=True, horizontal=True, vertical_alignment="center"):
-        if changes:
-            st.markdown(f"**Branch:** {changes} from step {branch.at}")
-        else:
-            st.markdown(
-                f"**Branching from step {branch.at}:** change an option. It applies from step "
-                f"{branch.at} on; both curves are shown."
-            )
-        show_button("End the branch", "end_branch", state.choose, "branch", None)
+        text = texts["changed" if changes else "open"]
+        st.markdown(text.format(changes=changes, step=branch.at))
+        show_button(texts["end"], "end_branch", state.choose, "branch", None)
 
 
 def tools(state: GrowState) -> list[Tool]:
