@@ -1,17 +1,14 @@
 """graftviz in the browser: ``streamlit run app.py``."""
 
-from pathlib import Path
-
 import streamlit as st
 
 from graftviz.serving.limits import limits
+from graftviz.ui import ASSETS
 from graftviz.ui.boundary import page_boundary
 from graftviz.ui.following import show_following
 from graftviz.ui.server import announced, middleware, pages_start
 from graftviz.ui.teaching import follow_teaching, show_guide, show_presenter
 from graftviz.ui.visits import register_visit
-
-ASSETS = Path(__file__).parent / "graftviz" / "ui" / "assets"
 
 # Streamlit looks for its server in this file and imports it for that once, under its own name; for
 # every session it runs it. Processes that multiprocessing starts import it under a third name.

@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 import tomllib
-from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -50,18 +49,19 @@ def text_of(path: Path | str) -> str:
 
 
 def requirements() -> dict[str, str]:
-    """Return the comment above every requirement, by the requirement's name."""
-    comments: dict[str, str] = {}
-    comment = ""
-    for line in text_of("requirements.txt").splitlines():
-        if line.startswith("#"):
-            comment = f"{comment} {line[1:].strip()}".strip()
-        elif line.strip():
-            comments[re.split(r"[<>=!~\[; ]", line)[0]] = comment
-            comment = ""
-        else:
-            comment = ""
-    return comments
+    """Return the comment behind every requirement of the package, by the requirement's name."""
+    lines = (
+        text_of("pyproject.toml").split("\ndependencies = [\n")[1].split("\n]\n")[0].splitlines()
+    )
+    found = dict(re.fullmatch(r' *"([^"]+)",(?: # (.+))?', line).groups() for line in lines)  # type: ignore[union-attr]
+    return {re.split(r"[<>=!~\[; ]", line)[0]: comment or "" for line, comment in found.items()}
+
+
+def required(extra: str = "") -> list[str]:
+    """Return the requirements of the package, or of one of its extras."""
+    project = tomllib.loads(text_of("pyproject.toml"))["project"]
+    lines: list[str] = project["optional-dependencies"][extra] if extra else project["dependencies"]
+    return lines
 
 
 def extras() -> set[str]:
@@ -127,23 +127,20 @@ def test_every_import_is_required_and_every_requirement_imported() -> None:
     assert {name for name in unused if NOT_IMPORTED not in comments[name]} == set()
 
 
+def test_the_file_of_requirements_is_the_package_with_its_app() -> None:
+    lines = text_of("requirements.txt").splitlines()
+    assert sorted(line for line in lines if line[:1] != "#") == sorted(required() + required("app"))
+
+
 def test_every_requirement_says_why_and_since_when() -> None:
     assert all(requirements().values())
-    lines = [line for line in text_of("requirements.txt").splitlines() if line[:1] not in ("", "#")]
+    lines = required()
     assert [line for line in lines if not re.fullmatch(r"[\w-]+>=[\d.]+(,<[\d.]+)?", line)] == []
 
 
 def test_every_folder_of_the_package_is_installed() -> None:
     folders = {path.parent for path in ROOT.glob("graftviz/**/*.py")}
     assert {str(f.relative_to(ROOT)) for f in folders if not (f / "__init__.py").exists()} == set()
-
-
-def test_every_data_file_of_the_package_is_installed(tracked: list[Path]) -> None:
-    settings = tomllib.loads(text_of("pyproject.toml"))
-    patterns = settings["tool"]["setuptools"]["package-data"]["graftviz"]
-    inside = [path.relative_to("graftviz") for path in tracked if path.parts[0] == "graftviz"]
-    data = {str(path) for path in inside if path.suffix != ".py"}
-    assert {name for name in data if not any(fnmatch(name, p) for p in patterns)} == set()
 
 
 KERNEL_DECORATORS = ("njit", "inner_kernel", "intrinsic", "vectorize", "kernel_for")

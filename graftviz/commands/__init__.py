@@ -8,6 +8,7 @@ InputError for errors that the user can correct.
 # Name and one-line help. Modules are imported only when their command is called, so that help does
 # not load the engine.
 COMMANDS = {
+    "app": "Show the pages in a browser",
     "generate": "Generate a random Markov network and sample a table from it",
     "learn": "Learn a Markov network from a table",
     "infer": "Compute marginals and log Z of a model, optionally given evidence",

@@ -16,9 +16,10 @@ from typing import Any
 from graftviz.datasets.dataset import DataSet, positions_from_names
 from graftviz.datasets.truth import read_truth
 from graftviz.errors import InputError
+from graftviz.installed import beside_package
 from graftviz.table import read_table
 
-ROOT = Path(__file__).resolve().parents[2] / "sample_data"
+ROOT = beside_package("sample_data")
 
 
 def folder_keys(root: Path = ROOT) -> tuple[str, ...]:

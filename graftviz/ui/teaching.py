@@ -8,17 +8,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
 from graftviz.narrative.lessons import TOUR, guide_record, guides
 from graftviz.texts import LANGUAGE, LANGUAGES, catalogue
+from graftviz.ui import ASSETS
 from graftviz.ui.boundary import guarded
 from graftviz.wording import quoted
 
-_ASSETS = Path(__file__).parent / "assets"
 PRESENT = "present"
 LESSON = "lesson"
 LANG = "lang"
@@ -90,7 +89,7 @@ def choose_language(chosen: str) -> None:
 @cache
 def page_component(name: str) -> Any:
     """Return the component of a script in ``assets`` that works on the whole page."""
-    scripts = [(_ASSETS / file).read_text(encoding="utf-8") for file in ("find.js", f"{name}.js")]
+    scripts = [(ASSETS / file).read_text(encoding="utf-8") for file in ("find.js", f"{name}.js")]
     return st.components.v2.component(f"graftviz_{name}", js="\n".join(scripts))
 
 
@@ -136,6 +135,6 @@ def show_presenter() -> None:
             on_click=guarded(present),
             args=(not is_on,),
         )
-    st.html(_ASSETS / "page.css")
+    st.html(ASSETS / "page.css")
     if is_on:
-        st.html(_ASSETS / "presenter.css")
+        st.html(ASSETS / "presenter.css")

@@ -1,0 +1,40 @@
+"""``graftviz app``: serve the pages to a browser."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import subprocess
+import sys
+
+from graftviz.commands.arguments import integer
+from graftviz.errors import InputError
+from graftviz.installed import beside_package
+
+NAME = "app"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the place where the server listens."""
+    parser.add_argument("--port", type=integer, default=8501, metavar="N", help="default: 8501")
+    parser.add_argument(
+        "--address",
+        default="127.0.0.1",
+        help="address to listen on; the default, 127.0.0.1, is this machine only",
+    )
+    parser.add_argument("--headless", action="store_true", help="open no browser")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Serve until interrupted; return the exit code."""
+    if not 1 <= arguments.port <= 65535:
+        raise InputError(f"--port must be a number from 1 to 65535; got {arguments.port}.")
+    if importlib.util.find_spec("streamlit") is None:
+        raise InputError('The app needs Streamlit: install it with pip install "graftviz[app]".')
+    command = [sys.executable, "-m", "streamlit", "run", str(beside_package("app.py"))]
+    command += [f"--server.port={arguments.port}", f"--server.address={arguments.address}"]
+    command += [f"--server.headless={str(arguments.headless).lower()}"]
+    if os.name == "posix":
+        os.execv(sys.executable, command)  # signals reach the server itself
+    return subprocess.run(command, check=False).returncode
