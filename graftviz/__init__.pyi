@@ -20,6 +20,11 @@ from .forecasting import (
 from .formats.models import (
     read_model as read_model,
 )
+from .formats.run_folder import (
+    SavedResult as SavedResult,
+    read_result as read_result,
+    write_model as write_model,
+)
 from .inference import (
     Beliefs as Beliefs,
     infer as infer,

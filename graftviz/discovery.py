@@ -34,3 +34,12 @@ def named_classes(package: ModuleType, kind: Any) -> dict[str, Any]:
             if other is not value:
                 raise TypeError(f"{other.__module__} and {value.__module__} both define {name!r}.")
     return dict(sorted(classes.items()))
+
+
+def later(module: str) -> Any:
+    """Return a module that is imported when a method that needs it is called.
+
+    For methods of low-level classes that are implemented on top of them, such as
+    ``PairwiseMRF.predict``.
+    """
+    return importlib.import_module(module)

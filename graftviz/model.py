@@ -10,7 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graftviz.arrays import freeze, read_only
+from graftviz.discovery import later
 from graftviz.errors import InputError
+from graftviz.predictor import Predictor
 
 _MOST_ROUNDS = 200
 _SETTLED = 1e-14
@@ -34,8 +36,8 @@ class Incidence(NamedTuple):
     edges: np.ndarray
 
 
-@dataclass(frozen=True, eq=False)
-class PairwiseMRF:
+@dataclass(frozen=True, eq=False, repr=False)
+class PairwiseMRF(Predictor):
     """Log-linear pairwise model p(x) ∝ exp(Σ_i w_i[x_i] + Σ_(i,j) w_ij[x_i, x_j]).
 
     Attributes
@@ -188,6 +190,50 @@ class PairwiseMRF:
     @cached_property
     def _index_of_name(self) -> dict[str, int]:
         return {name: i for i, name in enumerate(self.names)}
+
+    def _model(self) -> PairwiseMRF:
+        return self
+
+    def __repr__(self) -> str:
+        states = np.unique(self.cardinalities)
+        sizes = f"{states[0]}" if len(states) == 1 else f"{states[0]} to {states[-1]}"
+        variables = f"{self.n_variables:,} variables of {sizes} states"
+        return f"<PairwiseMRF: {variables}, {self.n_edges:,} edges>"
+
+    def __getitem__(self, variables: int | str | tuple[int | str, int | str]) -> Any:
+        """Return the weights of a variable, ``model["a"]``, or of an edge, ``model["a", "b"]``.
+
+        Returns
+        -------
+        Series or DataFrame
+            Weights by label. Rows of an edge are the states of the variable that is named first.
+
+        Raises
+        ------
+        InputError
+            If there is no such variable, or no edge between the two.
+        """
+        labelled = later("graftviz.labelled")
+        if not isinstance(variables, tuple):
+            i = self.index_of(variables)
+            return labelled.by_state(self.node_weights(i), self.names[i], self.labels[i])
+        i, j, e = self.edge_between(*variables)
+        weights = self.edge_weights(e)
+        return labelled.by_states(weights if i < j else weights.T, (i, j), self.names, self.labels)
+
+    def edge_between(self, first: int | str, second: int | str) -> tuple[int, int, int]:
+        """Return the indices of two variables, and of the edge between them.
+
+        Raises
+        ------
+        InputError
+            If there is no such variable or edge.
+        """
+        i, j = self.index_of(first), self.index_of(second)
+        found = np.flatnonzero((self.edges == (min(i, j), max(i, j))).all(axis=1))
+        if len(found) == 0:
+            raise InputError(f"There is no edge between {self.names[i]!r} and {self.names[j]!r}.")
+        return i, j, int(found[0])
 
     def node_weights(self, i: int) -> np.ndarray:
         """Return w_i, shape (s_i,), read-only."""

@@ -5,18 +5,22 @@ This module imports metrics and learners; learners depend on neither.
 
 from __future__ import annotations
 
+import html
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from graftviz.arrays import read_only
 from graftviz.cold_start import announced
+from graftviz.discovery import later
 from graftviz.errors import InputError
 from graftviz.learners.base import Learner, checked_seed
 from graftviz.metrics import MetricsObserver, StepMetrics, negative_log_pseudo_likelihood
 from graftviz.model import PairwiseMRF
+from graftviz.predictor import Predictor
 from graftviz.table import DiscreteTable
 from graftviz.trace import Certificate, Outcome, Seconds, Step, Trace
 
@@ -29,8 +33,8 @@ class Branch:
     learner: Learner
 
 
-@dataclass(frozen=True, eq=False)
-class Result:
+@dataclass(frozen=True, eq=False, repr=False)
+class Result(Predictor):
     """Result of a run, completed or interrupted.
 
     Attributes
@@ -70,6 +74,8 @@ class Result:
     tables_counted, tables_possible, pairs_screened, edges : int
     seconds : Seconds
         Engine time, from counting to final fit and certificate.
+    run : Run or None
+        The run; None after pickling.
     """
 
     learner: Learner
@@ -100,6 +106,62 @@ class Result:
     pairs_screened: int
     edges: int
     seconds: Seconds
+    run: Run | None = None
+
+    def save(self, folder: Path | str, *, title: str = "Learned network") -> Path:
+        """Write the files of ``graftviz learn --out``; :func:`graftviz.read_result` reads them.
+
+        Parameters
+        ----------
+        folder : path
+            Created if it does not exist; files of an earlier result are replaced.
+        title : str
+            Of the replay.
+
+        Returns
+        -------
+        Path
+            The folder.
+
+        Raises
+        ------
+        InputError
+            If the result has been pickled, which does not preserve its run.
+        """
+        found: Path = later("graftviz.formats.run_folder").save_result(self, folder, title)
+        return found
+
+    def run_of_result(self) -> Run:
+        """Return the run, if this object has not been pickled.
+
+        Raises
+        ------
+        InputError
+            If it has.
+        """
+        if self.run is None:
+            raise InputError("A pickled result has no run; save the result before pickling it.")
+        return self.run
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A run has a generator and the training rows.
+        return {**vars(self), "run": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+
+    def _repr_html_(self) -> str:
+        return repr_html(self.run, repr(self))
+
+    def _model(self) -> PairwiseMRF:
+        return self.model
+
+    def __repr__(self) -> str:
+        held_out = "" if self.nlpl_test is None else f", NLPL {self.nlpl_test:.6g} on held-out rows"
+        return (
+            f"<Result of {self.learner.name}: {self.edges:,} edges among {self.variables:,} "
+            f"variables from {self.rows:,} rows in {len(self.trace):,} steps{held_out}>"
+        )
 
 
 class Run:
@@ -207,6 +269,21 @@ class Run:
         self.steps.append(step)
         return True
 
+    def to_html(self, *, title: str = "Learned network") -> str:
+        """Return a web page that replays the steps so far; it needs no server."""
+        page: str = later("graftviz.formats.run_folder").run_html(self, title=title)
+        return page
+
+    def _repr_html_(self) -> str:
+        return repr_html(self, repr(self))
+
+    def __repr__(self) -> str:
+        state = "ended" if self.outcome is not None else "not ended"
+        return (
+            f"<Run of {self.learner.name} on {self.table.n_variables:,} variables: "
+            f"{len(self.steps):,} steps, {state}>"
+        )
+
     def result(self) -> Result:
         """Return the result so far, computing the metrics on the training rows.
 
@@ -236,6 +313,15 @@ class Run:
             observer = self._observe_from(outcome.history.start)
         self.final = observer.observe_history(outcome.history)
         self.outcome = outcome
+
+
+def repr_html(run: Run | None, text: str) -> str:
+    """Return the replay of a run in a frame, below a line of text, for notebooks."""
+    line = f"<p>{html.escape(text)}</p>"
+    if run is None or (not run.steps and run.outcome is None):
+        return line
+    frame: str = later("graftviz.formats.run_folder").notebook_html(run, "Learned network")
+    return line + frame
 
 
 def learn(
@@ -370,6 +456,7 @@ def _result(run: Run) -> Result:
         nlpl_train=negative_log_pseudo_likelihood(model, run.table),
         tests=run.tests,
         edges=model.n_edges,
+        run=run,
         **measured,
         **ending,
     )

@@ -375,12 +375,16 @@ class Outcome:
         return self.history.feature_counts_at(len(self.history.counts))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Trace:
     """All steps of a run and, once it has ended, its outcome."""
 
     steps: tuple[Step, ...]
     outcome: Outcome | None
+
+    def __repr__(self) -> str:
+        ended = "" if self.outcome is not None else ", not ended"
+        return f"<Trace: {len(self.steps):,} steps{ended}>"
 
     def __len__(self) -> int:
         return len(self.steps)

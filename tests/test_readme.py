@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -33,8 +34,11 @@ def test_two_commands_of_one_line_start_from_nothing(name: str, last: str) -> No
     assert line.endswith(last)
 
 
-def test_the_python_examples_run_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
+def test_the_python_examples_run_one_after_the_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(ROOT / "sample_data", tmp_path / "sample_data")
+    monkeypatch.chdir(tmp_path)  # the examples write files
     # Those with scikit-learn, the last of them on a cluster, run in test_cluster.py.
     text, beyond = README.split("### With scikit-learn")
     sources = re.findall(r"```python\n(.*?)```", text, re.DOTALL)

@@ -41,11 +41,8 @@ from graftviz.datasets import (
     read_truth,
 )
 from graftviz.errors import InputError
-from graftviz.formats.model_formats import model_formats
-from graftviz.formats.replay import replay_page
 from graftviz.formats.result_folder import write_results
-from graftviz.formats.result_json import result_json
-from graftviz.formats.tables import edges_csv, trace_csv
+from graftviz.formats.run_folder import run_files
 from graftviz.learners.base import Learner
 from graftviz.learners.grafting_options import GraftingOptions
 from graftviz.learners.registry import learner_class, learner_names
@@ -53,7 +50,6 @@ from graftviz.learners.settings import methods, rows_fit
 from graftviz.narrative.phrases import plural
 from graftviz.narrative.steps import outcome_words
 from graftviz.options import OptionSpec, option_specs, parse_options
-from graftviz.player.records import recorded_run
 from graftviz.runs import Result, Run
 from graftviz.table import DiscreteTable, TableOptions
 
@@ -252,17 +248,8 @@ def _write(
     learning: Run, result: Result, data: DataSet, folder: Path, chosen: Selection
 ) -> list[str]:
     """Write all files of a run, and return their names."""
-    note = " ".join(learning.table.warnings)
-    recording = recorded_run(learning, title=data.title, positions=data.positions, note=note)
-    contents: dict[str, str | bytes] = {
-        "result.json": result_json(result, path=chosen.path, stability=chosen.stability),
-        "trace.csv": trace_csv(result),
-        "edges.csv": edges_csv(result, chosen.stability),
-        "replay.html": replay_page(*recording),
-        **selection.contents(chosen, result, learning),
-    }
-    models = [each for each in model_formats() if each.in_results]
-    contents |= {each.file: each.write_result(result) for each in models}
+    about = {"title": data.title, "positions": data.positions, **chosen._asdict()}
+    contents = run_files(learning, result, **about) | selection.contents(chosen, result, learning)
     write_results(folder, NAME, contents)
     return list(contents)
 

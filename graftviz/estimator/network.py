@@ -28,13 +28,14 @@ from graftviz.learners.registry import learner_class, learner_names
 from graftviz.metrics import negative_log_pseudo_likelihood
 from graftviz.model import PairwiseMRF
 from graftviz.options import option_specs
+from graftviz.predictor import Predictor
 from graftviz.runs import learn
 from graftviz.table import BINS, MAX_STATES, DiscreteTable, read_table
 
 
 @allow_options_named_like_methods
 @add_options_to_docstring
-class MarkovNetwork(DensityMixin, BaseEstimator):
+class MarkovNetwork(Predictor, DensityMixin, BaseEstimator):
     """Pairwise Markov network of discrete variables whose graph is learned from the rows of X.
 
     It works like other estimators of scikit-learn: in ``clone``, ``Pipeline``, ``GridSearchCV``,
@@ -108,6 +109,17 @@ class MarkovNetwork(DensityMixin, BaseEstimator):
         """Return all parameters by name, including options that are not set."""
         return {**super().get_params(deep), **{name: vars(self)[name] for name in OPTIONS}}
 
+    def set_params(self, **params: Any) -> MarkovNetwork:
+        """Set parameters by name; ``learner__alpha`` is the option alpha of the learner.
+
+        Raises
+        ------
+        ValueError
+            If there is no such parameter.
+        """
+        super().set_params(**{name.removeprefix("learner__"): params[name] for name in params})
+        return self
+
     def fit(self, X: Any, y: Any = None) -> MarkovNetwork:
         """Learn graph and weights.
 
@@ -157,6 +169,29 @@ class MarkovNetwork(DensityMixin, BaseEstimator):
         """
         table = self._table_in_coding(X)
         return _log_pseudo_likelihoods(self.model_, table)
+
+    def predict(self, X: Any, target: int | str | None = None) -> np.ndarray:
+        """Return the most probable states of one variable, given the others in each row.
+
+        With a target, missing values and missing columns of X are not observed, and the result has
+        labels, shape (rows,). Without one, X must be complete, and the result has the codes of all
+        variables, each given all others, shape (rows, n).
+        """
+        return super().predict(self._rows_to_predict(X, target), target)
+
+    def predict_proba(self, X: Any, target: int | str | None = None) -> np.ndarray:
+        """Return the probabilities of the states of one variable, given the others in each row.
+
+        See :meth:`predict`; without a target, the states of all variables are side by side.
+        """
+        return super().predict_proba(self._rows_to_predict(X, target), target)
+
+    def _model(self) -> PairwiseMRF:
+        check_is_fitted(self)
+        return self.model_
+
+    def _rows_to_predict(self, X: Any, target: int | str | None) -> Any:
+        return self._table_in_coding(X) if target is None else X
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -8,6 +8,9 @@ from .data import (
 from .dynamics import (
     prediction_figure as prediction_figure,
 )
+from .graph import (
+    graph_figure as graph_figure,
+)
 from .inspect import (
     change_figure as change_figure,
     degree_figure as degree_figure,

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import dataclasses
 from typing import Literal
 
 from graftviz.errors import InputError
 from graftviz.inference.beliefs import Beliefs
 from graftviz.inference.evidence import Evidence, checked_evidence, conditioned
-from graftviz.inference.exact import exact_beliefs
-from graftviz.inference.loopy import loopy_beliefs
-from graftviz.inference.mean_field import mean_field_beliefs
+from graftviz.inference.methods import METHODS
 from graftviz.inference.settings import InferenceSettings
-from graftviz.inference.tree_reweighted import tree_reweighted_beliefs
 from graftviz.model import PairwiseMRF
 
 __all__ = ["METHODS", "Beliefs", "Evidence", "checked_evidence", "conditioned", "infer"]
-
-METHODS: dict[str, Callable[[PairwiseMRF, InferenceSettings], Beliefs]] = {
-    "bp": loopy_beliefs,
-    "exact": exact_beliefs,
-    "trbp": tree_reweighted_beliefs,
-    "mean-field": mean_field_beliefs,
-}
 
 
 def infer(
@@ -83,4 +73,5 @@ def infer(
     )
     settings.check()
     conditional = conditioned(model, checked_evidence(model, evidence))
-    return conditional.extended(METHODS[method](conditional.model, settings))
+    beliefs = conditional.extended(METHODS[method](conditional.model, settings))
+    return dataclasses.replace(beliefs, model=model)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
+from graftviz.errors import InputError
+from graftviz.labelled import by_state, by_states
 from graftviz.model import PairwiseMRF
 
 LogPartitionIs = Literal["exact", "approximation", "upper bound", "lower bound"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Beliefs:
     """Marginals of a model, exact or approximate.
 
@@ -39,6 +41,8 @@ class Beliefs:
         State index by variable index.
     notes : tuple of str
         Remarks on the result, in sentences.
+    model : PairwiseMRF or None
+        The model without evidence, whose names index the beliefs: ``beliefs["a"]``.
     """
 
     node: tuple[np.ndarray, ...]
@@ -51,6 +55,34 @@ class Beliefs:
     log_partition_is: LogPartitionIs = "approximation"
     evidence: Mapping[int, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    model: PairwiseMRF | None = field(default=None, repr=False)
+
+    def __getitem__(self, variables: int | str | tuple[int | str, int | str]) -> Any:
+        """Return the marginal of a variable, ``beliefs["a"]``, or of an edge, ``["a", "b"]``.
+
+        Returns
+        -------
+        Series or DataFrame
+            Probabilities by label.
+
+        Raises
+        ------
+        InputError
+            If there is no such variable, or no edge between the two.
+        """
+        if self.model is None:
+            raise InputError("Beliefs have names only if infer() computed them; use node[i].")
+        names, labels = self.model.names, self.model.labels
+        if not isinstance(variables, tuple):
+            i = self.model.index_of(variables)
+            return by_state(self.node[i], names[i], labels[i])
+        i, j, e = self.model.edge_between(*variables)
+        return by_states(self.edge[e] if i < j else self.edge[e].T, (i, j), names, labels)
+
+    def __repr__(self) -> str:
+        size = f"{len(self.node):,} variables, log Z = {self.log_partition:.6g}"
+        ended = "" if self.converged else ", not converged"
+        return f"<Beliefs by {self.method}: {size} ({self.log_partition_is}{ended})>"
 
 
 def flat_nodes(model: PairwiseMRF, values: np.ndarray) -> tuple[np.ndarray, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from typing import NamedTuple
 
@@ -12,7 +11,7 @@ from graftviz.arrays import read_only
 from graftviz.errors import InputError
 from graftviz.inference import METHODS
 from graftviz.inference.exact import JunctionTree
-from graftviz.inference.exact.repeated import RepeatedTree
+from graftviz.inference.hidden import HiddenModel
 from graftviz.inference.settings import InferenceSettings
 from graftviz.model import PairwiseMRF
 from graftviz.table import DiscreteTable
@@ -120,8 +119,8 @@ def ncmll(
     found = []
     converged = True
     for hidden in hidden_halves(model.n_variables, halves, seed):
-        half = _Half(model, hidden, InferenceSettings(max_memory=max_memory), method)
-        found.append(half.loss(table) / table.n_rows)
+        half = HiddenModel(model, hidden, InferenceSettings(max_memory=max_memory), method)
+        found.append(_loss(half, model, hidden, table) / table.n_rows)
         converged = converged and half.converged
     mean = math.fsum(found) / halves
     return Ncmll(mean, mean * table.n_rows, tuple(found), method, converged)
@@ -137,87 +136,20 @@ def hidden_halves(n: int, halves: int = 5, seed: int = 0) -> tuple[np.ndarray, .
     return tuple(found)
 
 
-class _Half:
-    """Model of the hidden variables; observations change only its node weights."""
-
-    def __init__(
-        self, model: PairwiseMRF, hidden: np.ndarray, settings: InferenceSettings, method: str
-    ) -> None:
-        self._model, self._hidden = model, hidden
-        self._settings, self._method = settings, method
-        self.converged = True
-        place = np.full(model.n_variables, -1)
-        place[hidden] = np.arange(len(hidden))
-        ends = place[model.edges]
-        inside = (ends >= 0).all(axis=1)
-        self._crossing = np.flatnonzero((ends >= 0).sum(axis=1) == 1)
-        self._place = place
-        crossing = model.edges[self._crossing]
-        self._boundary = np.unique(crossing[place[crossing] < 0])
-        nodes = [model.node_weights(i) for i in hidden.tolist()]
-        edge_weights = [model.edge_weights(e).reshape(-1) for e in np.flatnonzero(inside).tolist()]
-        self._rest = PairwiseMRF(
-            model.cardinalities[hidden], ends[inside], np.concatenate([*nodes, *edge_weights])
-        )
-        self._tree = RepeatedTree(self._rest, settings.max_memory) if method == "exact" else None
-
-    def loss(self, table: DiscreteTable) -> float:
-        """Return the sum over rows of −Σ log p(x_h | x_observed)."""
-        sums, before = [], 0
-        for chunk in table.chunks():
-            sums.append(self._loss_of_rows(chunk.codes, before))
-            before += chunk.n_rows
-        return math.fsum(sums)
-
-    def _loss_of_rows(self, codes: np.ndarray, before: int) -> float:
-        observed, same = _distinct(codes[self._boundary])
-        weights = self._node_weights(observed)
-        marginals = self._marginals(weights)
-        firsts = self._rest.node_offsets[:-1]
-        total = []
-        for k, i in enumerate(self._hidden.tolist()):
-            chances = marginals[same, firsts[k] + codes[i]]
+def _loss(half: HiddenModel, model: PairwiseMRF, hidden: np.ndarray, table: DiscreteTable) -> float:
+    """Return the sum over rows of −Σ log p(x_h | x_observed)."""
+    firsts, sums, before = half.rest.node_offsets[:-1], [], 0
+    for chunk in table.chunks():
+        codes = chunk.codes
+        marginals, rows = half.marginals(codes), np.arange(chunk.n_rows)
+        for k, i in enumerate(hidden.tolist()):
+            chances = marginals[rows, firsts[k] + codes[i]]
             if not (chances > 0.0).all():
                 row = int(np.argmin(chances > 0.0))
-                raise _impossible(self._model, codes[:, row], before + row)
-            total.append(-math.fsum(np.log(chances)))
-        return math.fsum(total)
-
-    def _node_weights(self, observed: np.ndarray) -> np.ndarray:
-        """Return the node weights for states of the boundary, shape (configurations, Σ s_h)."""
-        model, offsets = self._model, self._rest.node_offsets
-        weights = np.tile(self._rest.weights[: offsets[-1]], (observed.shape[1], 1))
-        for e in self._crossing.tolist():
-            i, j = model.edges[e].tolist()
-            table = model.edge_weights(e)
-            if self._place[i] >= 0:
-                i, j, table = j, i, table.T  # i is observed, j hidden
-            states = observed[np.searchsorted(self._boundary, i)]
-            k = self._place[j]
-            weights[:, offsets[k] : offsets[k + 1]] += table[states]
-        return weights
-
-    def _marginals(self, node_weights: np.ndarray) -> np.ndarray:
-        """Return the marginals of the hidden variables for each row of node weights."""
-        if self._tree is not None:
-            return self._tree.marginals(node_weights)[0]
-        found = np.zeros(node_weights.shape)
-        rest = self._rest.weights[node_weights.shape[1] :]
-        for row, weights in enumerate(node_weights):
-            conditional = dataclasses.replace(self._rest, weights=np.concatenate([weights, rest]))
-            beliefs = METHODS[self._method](conditional, self._settings)
-            self.converged = self.converged and beliefs.converged
-            if beliefs.log_partition > -np.inf:
-                found[row] = np.concatenate(beliefs.node)
-        return found
-
-
-def _distinct(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distinct columns of `codes` and the index of each column among them."""
-    if len(codes) == 0:
-        return codes[:, :1], np.zeros(codes.shape[1], dtype=np.int64)
-    found, same = np.unique(codes, axis=1, return_inverse=True)
-    return found, same.reshape(-1)
+                raise _impossible(model, codes[:, row], before + row)
+            sums.append(-math.fsum(np.log(chances)))
+        before += chunk.n_rows
+    return math.fsum(sums)
 
 
 def _check_table(model: PairwiseMRF, table: DiscreteTable) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
@@ -248,13 +249,22 @@ class DiscreteTable:
         """Yield pieces of the table that fit in memory: here, the whole table."""
         yield self
 
+    def __getitem__(self, variable: int | str) -> pd.Series:
+        """Return the labels of a variable, by name or index, as a categorical series."""
+        if variable not in self.names and not isinstance(variable, int | np.integer):
+            near = difflib.get_close_matches(str(variable), self.names, n=1)
+            hint = f"; did you mean {quoted(near[0])}?" if near else "."
+            raise InputError(f"The table has no variable {quoted(str(variable))}{hint}")
+        i = self.names.index(variable) if variable in self.names else int(variable)
+        if not -self.n_variables <= i < self.n_variables:
+            raise InputError(f"The table has the variables 0 … {self.n_variables - 1}, not {i}.")
+        states = pd.Index(self.labels[i])
+        values = pd.Categorical.from_codes(self.codes[i], categories=states)
+        return pd.Series(values, name=self.names[i])
+
     def to_frame(self) -> pd.DataFrame:
         """Return the labels as a DataFrame of categorical columns, states in code order."""
-        columns = {
-            name: pd.Categorical.from_codes(self.codes[i], categories=pd.Index(self.labels[i]))
-            for i, name in enumerate(self.names)
-        }
-        return pd.DataFrame(columns)
+        return pd.DataFrame({name: self[i] for i, name in enumerate(self.names)})
 
 
 def held_out_rows(n_rows: int, test_fraction: float, seed: int) -> np.ndarray:

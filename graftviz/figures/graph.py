@@ -1,0 +1,101 @@
+"""Figure of a model's graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from graftviz.figures.style import BLUE, GREEN, GREY, VERMILION, escaped, finish
+from graftviz.layout import static_layout
+from graftviz.model import PairwiseMRF
+
+_WIDTHS = (0.8, 2.0, 3.5, 5.0)  # of lines, by the strength of their edges
+_MOST_NAMES = 80  # nodes up to which names are written beside them
+_HEIGHT = 620
+
+
+def graph_figure(model: PairwiseMRF, truth: Any = None, title: str = "") -> go.Figure:
+    """Return the graph of a model: lines as wide as edges are strong, nodes with their degrees.
+
+    Parameters
+    ----------
+    model : PairwiseMRF
+    truth : array of pairs, optional
+        True edges, by index or name. True edges are green, others dashed, missing ones dotted, and
+        the nodes have the positions of the true graph.
+    title : str
+        Default: the numbers of variables and edges.
+    """
+    true_pairs = None if truth is None else _pairs(model, truth)
+    places = static_layout(model.n_variables, model.edges if true_pairs is None else true_pairs)
+    figure = go.Figure()
+    norms = model.edge_norms()
+    largest = float(norms[np.isfinite(norms)].max(initial=0.0)) or 1.0
+    strengths = np.minimum(norms / largest, 1.0)
+    groups = np.minimum((strengths * len(_WIDTHS)).astype(int), len(_WIDTHS) - 1)
+    known = set() if true_pairs is None else {(i, j) for i, j in true_pairs.tolist()}
+    is_true = np.array([(i, j) in known for i, j in model.edges.tolist()], dtype=bool)
+    kinds = [("edges", BLUE, "solid", np.ones(model.n_edges, dtype=bool))]
+    if true_pairs is not None:
+        kinds = [("true", GREEN, "solid", is_true), ("false", VERMILION, "dash", ~is_true)]
+    for name, color, dash, chosen in kinds:
+        for group, width in enumerate(_WIDTHS):
+            own = model.edges[chosen & (groups == group)]
+            first = group == int(groups[chosen].max(initial=0))
+            figure.add_trace(_lines(places, own, name, color, dash, width, shown=first))
+    if true_pairs is not None:
+        found = {(i, j) for i, j in model.edges.tolist()}
+        missing = np.array([e for e in true_pairs.tolist() if tuple(e) not in found]).reshape(-1, 2)
+        figure.add_trace(_lines(places, missing, "missing", GREY, "dot", 1.2, shown=True))
+    degrees = model.degrees()
+    writes_names = model.n_variables <= _MOST_NAMES
+    figure.add_trace(
+        go.Scatter(
+            x=places[:, 0],
+            y=-places[:, 1],
+            mode="markers+text" if writes_names else "markers",
+            text=[escaped(name) for name in model.names],
+            textposition="top center",
+            customdata=degrees,
+            marker={"size": 8 + 3 * np.sqrt(degrees), "color": GREY},
+            hovertemplate="%{text}: degree %{customdata}<extra></extra>",
+            showlegend=False,
+        )
+    )
+    finish(figure, title or f"{model.n_variables:,} variables, {model.n_edges:,} edges", _HEIGHT)
+    figure.update_xaxes(visible=False)
+    figure.update_yaxes(visible=False, scaleanchor="x")
+    return figure
+
+
+def _pairs(model: PairwiseMRF, truth: Any) -> np.ndarray:
+    """Return pairs of variables, by index or name, as indices with the smaller first."""
+    pairs = [sorted(model.index_of(end) for end in pair) for pair in np.asarray(truth).tolist()]
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
+
+
+def _lines(
+    places: np.ndarray,
+    edges: np.ndarray,
+    name: str,
+    color: str,
+    dash: str,
+    width: float,
+    *,
+    shown: bool,
+) -> go.Scatter:
+    """Return one trace with a segment for every edge."""
+    ends = np.full((len(edges), 3, 2), np.nan)
+    ends[:, 0], ends[:, 1] = places[edges[:, 0]], places[edges[:, 1]]
+    return go.Scatter(
+        x=ends[:, :, 0].reshape(-1),
+        y=-ends[:, :, 1].reshape(-1),
+        mode="lines",
+        name=name,
+        legendgroup=name,
+        showlegend=shown,
+        hoverinfo="skip",
+        line={"color": color, "dash": dash, "width": width},
+    )

@@ -1,0 +1,54 @@
+"""Models as objects of other libraries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import networkx as nx
+import numpy as np
+
+from graftviz.discovery import later
+from graftviz.errors import InputError
+from graftviz.model import PairwiseMRF
+
+
+def to_networkx(model: PairwiseMRF) -> nx.Graph:
+    """Return the graph of a model: nodes by name with their states, edges with their norms."""
+    graph = nx.Graph()
+    for name, labels in zip(model.names, model.labels, strict=True):
+        graph.add_node(name, states=list(labels))
+    for (i, j), norm in zip(model.edges.tolist(), model.edge_norms().tolist(), strict=True):
+        graph.add_edge(model.names[i], model.names[j], weight=norm)
+    return graph
+
+
+def to_pgmpy(model: PairwiseMRF) -> Any:
+    """Return a model as a network of pgmpy, with one factor for each node and edge.
+
+    Raises
+    ------
+    InputError
+        If pgmpy is not installed.
+    """
+    try:
+        models, factors = later("pgmpy.models"), later("pgmpy.factors.discrete")
+    except ImportError:
+        raise InputError("This needs pgmpy: install it with pip install pgmpy.") from None
+    network = models.DiscreteMarkovNetwork()
+    network.add_nodes_from(model.names)
+    states = dict(zip(model.names, map(list, model.labels), strict=True))
+
+    def add(variables: list[int], weights: np.ndarray) -> None:
+        names = [model.names[i] for i in variables]
+        # The largest potential is 1, so that no exponential overflows.
+        values = np.exp(weights - weights.max())
+        sizes = [int(model.cardinalities[i]) for i in variables]
+        own = {name: states[name] for name in names}
+        network.add_factors(factors.DiscreteFactor(names, sizes, values, state_names=own))
+
+    for i in range(model.n_variables):
+        add([i], model.node_weights(i))
+    for e, (i, j) in enumerate(model.edges.tolist()):
+        network.add_edge(model.names[i], model.names[j])
+        add([i, j], model.edge_weights(e))
+    return network

@@ -1,0 +1,20 @@
+"""Methods of inference by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from graftviz.inference.beliefs import Beliefs
+from graftviz.inference.exact import exact_beliefs
+from graftviz.inference.loopy import loopy_beliefs
+from graftviz.inference.mean_field import mean_field_beliefs
+from graftviz.inference.settings import InferenceSettings
+from graftviz.inference.tree_reweighted import tree_reweighted_beliefs
+from graftviz.model import PairwiseMRF
+
+METHODS: dict[str, Callable[[PairwiseMRF, InferenceSettings], Beliefs]] = {
+    "bp": loopy_beliefs,
+    "exact": exact_beliefs,
+    "trbp": tree_reweighted_beliefs,
+    "mean-field": mean_field_beliefs,
+}

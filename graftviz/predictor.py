@@ -1,0 +1,175 @@
+"""Methods that a model shares with the objects that have one: prediction, samples, conversion."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from graftviz.discovery import later
+
+if TYPE_CHECKING:
+    import networkx as nx
+    import pandas as pd
+    import plotly.graph_objects as go
+
+
+class Predictor:
+    """Base of what predicts by a model: the model itself, a result, and an estimator."""
+
+    def _model(self) -> Any:
+        """Return the model."""
+        raise NotImplementedError
+
+    def predict(self, X: Any, target: int | str | None = None) -> np.ndarray:
+        """Return the most probable states of one variable, given the others in each row.
+
+        Parameters
+        ----------
+        X : DataFrame, DiscreteTable, mapping, list of mappings, or array of shape (rows, n)
+            Missing values and columns that are left out are not observed; a column of the target
+            is not used. Values are coded as those of the training table.
+        target : int or str, optional
+            Index or name of a variable. Default: every variable, given all others.
+
+        Returns
+        -------
+        array
+            Labels, shape (rows,); without a target codes, shape (rows, n).
+
+        Raises
+        ------
+        InputError
+            For an unknown variable, a value that is no state of its variable, and observed states
+            of probability zero.
+
+        Examples
+        --------
+        >>> import graftviz as gv
+        >>> model = gv.learn(gv.load_dataset("survey").table, gv.ChowLiu()).model
+        >>> i, j = model.edges[0]
+        >>> model.predict({model.names[i]: model.labels[i][0]}, target=model.names[j]).shape
+        (1,)
+        """
+        found: np.ndarray = later("graftviz.prediction").predict(self._model(), X, target)
+        return found
+
+    def predict_proba(self, X: Any, target: int | str | None = None) -> np.ndarray:
+        """Return the probabilities of the states of one variable, given the others in each row.
+
+        Exact where the unobserved part of the graph allows it, else by belief propagation.
+
+        Parameters
+        ----------
+        X, target
+            See :meth:`predict`.
+
+        Returns
+        -------
+        float64 array
+            Shape (rows, states), states in the order of the model's labels; without a target the
+            states of all variables side by side.
+        """
+        found: np.ndarray = later("graftviz.prediction").predict_proba(self._model(), X, target)
+        return found
+
+    def impute(self, X: Any) -> pd.DataFrame:
+        """Return the rows with missing values replaced by their most probable states.
+
+        Each missing value is the most probable state of its variable given the observed values of
+        the row.
+
+        Parameters
+        ----------
+        X
+            See :meth:`predict`.
+
+        Returns
+        -------
+        DataFrame
+            Categorical columns, one for every variable of the model.
+        """
+        return later("graftviz.prediction").impute(self._model(), X)
+
+    def most_probable(self, evidence: Mapping[Any, Any] | None = None) -> dict[str, str]:
+        """Return a joint state of maximum probability, given evidence or none.
+
+        Parameters
+        ----------
+        evidence : mapping, optional
+            Variables by index or name, states by index or label.
+
+        Returns
+        -------
+        dict
+            Label of each variable by its name.
+
+        Raises
+        ------
+        InputError
+            If the graph is too wide for exact inference.
+        """
+        model = self._model()
+        states = later("graftviz.inference.most_probable").most_probable(model, evidence).tolist()
+        return {
+            name: labels[state]
+            for name, labels, state in zip(model.names, model.labels, states, strict=True)
+        }
+
+    def sample(
+        self,
+        n: int,
+        *,
+        evidence: Mapping[Any, Any] | None = None,
+        seed: int = 0,
+        method: Literal["auto", "exact", "gibbs"] = "auto",
+    ) -> Any:
+        """Return rows drawn from the model, as a :class:`DiscreteTable`.
+
+        Parameters
+        ----------
+        n : int
+            Number of rows.
+        evidence : mapping, optional
+            States of variables that are the same in all rows.
+        seed : int
+            The same seed gives the same rows.
+        method : {"auto", "exact", "gibbs"}
+            "exact": independent rows from a junction tree. "gibbs": Gibbs sampling, for graphs that
+            are too wide. "auto": exact where it is affordable.
+
+        Examples
+        --------
+        >>> import graftviz as gv
+        >>> model = gv.PairwiseMRF([2, 2], [(0, 1)], [0, 0, 0, 0, 1, 0, 0, 1])
+        >>> model.sample(5, evidence={"x0": 1}).to_frame()["x0"].tolist()
+        ['1', '1', '1', '1', '1']
+        """
+        return later("graftviz.prediction").sample(
+            self._model(), n, evidence=evidence, seed=seed, method=method
+        )
+
+    def to_networkx(self) -> nx.Graph:
+        """Return the graph with variables by name, and the norms of edges as ``weight``."""
+        return later("graftviz.formats.libraries").to_networkx(self._model())
+
+    def to_pgmpy(self) -> Any:
+        """Return the model as a ``pgmpy.models.DiscreteMarkovNetwork``.
+
+        Raises
+        ------
+        InputError
+            If pgmpy is not installed.
+        """
+        return later("graftviz.formats.libraries").to_pgmpy(self._model())
+
+    def plot(self, truth: Any = None) -> go.Figure:
+        """Return a Plotly figure of the graph; wider lines are stronger edges.
+
+        Parameters
+        ----------
+        truth : array of pairs, optional
+            True edges, by index or name: other edges are drawn dashed, missing ones dotted.
+        """
+        return later("graftviz.figures.graph").graph_figure(self._model(), truth)

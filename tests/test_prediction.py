@@ -1,0 +1,290 @@
+"""Predictions, imputed values, most probable states and samples, against all joint states."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings, strategies as st
+
+import graftviz as gv
+from graftviz import ChowLiu, DiscreteTable, InputError, MarkovNetwork, PairwiseMRF
+from graftviz.prediction import UNOBSERVED, marginals_given
+from graftviz.sampling import joint_probabilities, joint_states, random_model
+
+SIZES = [2, 3, 2, 3, 2]
+EDGES = [(0, 1), (1, 2), (2, 3), (0, 3), (3, 4)]
+
+
+def small_model(seed: int = 0) -> PairwiseMRF:
+    return random_model(EDGES, SIZES, seed=seed, names=list("abcde"))
+
+
+def by_enumeration(model: PairwiseMRF, states: list[int], i: int) -> np.ndarray:
+    """Return p(x_i | observed states) from all joint states."""
+    joint, chances = joint_states(model), joint_probabilities(model)
+    agrees = np.ones(joint.shape[1], dtype=bool)
+    for k, state in enumerate(states):
+        if state != UNOBSERVED and k != i:
+            agrees &= joint[k] == state
+    found = np.bincount(joint[i], np.where(agrees, chances, 0.0), int(model.cardinalities[i]))
+    return found / found.sum()
+
+
+rows_of_codes = st.lists(
+    st.tuples(*(st.integers(UNOBSERVED, size - 1) for size in SIZES)), min_size=1, max_size=12
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(rows=rows_of_codes, seed=st.integers(0, 5))
+def test_marginals_of_what_is_not_observed_are_those_of_all_joint_states(
+    rows: list[tuple[int, ...]], seed: int
+) -> None:
+    model = small_model(seed)
+    found = marginals_given(model, np.array(rows).T)
+    offsets = model.node_offsets
+    for row, states in enumerate(rows):
+        for i, state in enumerate(states):
+            own = found[row, offsets[i] : offsets[i + 1]]
+            expected = by_enumeration(model, list(states), i)
+            if state != UNOBSERVED:
+                expected = np.eye(SIZES[i])[state]
+            np.testing.assert_allclose(own, expected, atol=1e-12)
+
+
+@settings(max_examples=40, deadline=None)
+@given(rows=rows_of_codes, i=st.integers(0, 4))
+def test_predictions_are_those_of_all_joint_states(rows: list[tuple[int, ...]], i: int) -> None:
+    model = small_model()
+    table = [
+        {
+            name: model.labels[k][s]
+            for k, (name, s) in enumerate(zip("abcde", row, strict=True))
+            if s >= 0
+        }
+        for row in rows
+    ]
+    frame = pd.DataFrame(table, columns=list("abcde"))
+    chances = model.predict_proba(frame, target="abcde"[i])
+    for row, states in enumerate(rows):
+        np.testing.assert_allclose(chances[row], by_enumeration(model, list(states), i), atol=1e-12)
+    best = model.predict(frame, target=i)
+    assert best.tolist() == [model.labels[i][k] for k in chances.argmax(axis=1)]
+
+
+def test_a_result_and_an_estimator_predict_like_their_model() -> None:
+    frame = gv.load_dataset("survey").table.to_frame()
+    network = MarkovNetwork("chow-liu").fit(frame)
+    target = frame.columns[1]
+    expected = network.model_.predict_proba(frame, target)
+    assert (network.predict_proba(frame, target) == expected).all()
+    assert (network.result_.predict_proba(frame.drop(columns=target), target) == expected).all()
+    every = network.predict_proba(frame)
+    begin = network.model_.node_offsets[1]
+    np.testing.assert_allclose(every[:, begin : begin + expected.shape[1]], expected)
+    codes = network.predict(frame)
+    assert codes.shape == frame.shape
+    labels = np.array(network.model_.labels[1], dtype=object)
+    assert (labels[codes[:, 1]] == network.predict(frame, target)).all()
+
+
+def test_imputed_rows_have_the_observed_values_and_the_most_probable_others() -> None:
+    model = small_model()
+    frame = model.sample(60, seed=1).to_frame()
+    holes = np.random.default_rng(0).random(frame.shape) < 0.3
+    frame.index = pd.RangeIndex(100, 160)
+    found = model.impute(frame.mask(holes))
+    assert (found.index == frame.index).all()
+    assert (found.to_numpy() == frame.to_numpy())[~holes].all()
+    for row, i in np.argwhere(holes).tolist():
+        states = [
+            UNOBSERVED if holes[row, k] else model.labels[k].index(frame.iloc[row, k])
+            for k in range(len(SIZES))
+        ]
+        expected = by_enumeration(model, states, i).argmax()
+        assert found.iloc[row, i] == model.labels[i][expected]
+
+
+def test_numbers_are_put_into_the_bins_of_the_training_table() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=500)
+    frame = pd.DataFrame({"x": x, "y": (x > 0).astype(int), "z": rng.normal(size=500)})
+    network = MarkovNetwork("chow-liu").fit(frame)
+    assert network.predict({"x": [100.0], "z": [0.0]} | {"x": 100.0, "z": 0.0}, "y") == ["1"]
+    assert network.predict({"x": -100.0}, "y") == ["0"]
+    complete = network.impute(pd.DataFrame({"y": [1, None]}))
+    assert complete["x"][0] in network.model_.labels[0][2:]
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 50), observed=st.dictionaries(st.integers(0, 4), st.integers(0, 1)))
+def test_the_most_probable_state_has_the_largest_probability(
+    seed: int, observed: dict[int, int]
+) -> None:
+    model = small_model(seed)
+    found = model.most_probable(observed)
+    states = [
+        labels.index(found[name]) for name, labels in zip(model.names, model.labels, strict=True)
+    ]
+    joint, chances = joint_states(model), joint_probabilities(model)
+    for i, state in observed.items():
+        chances = np.where(joint[i] == state, chances, -1.0)
+        assert states[i] == state
+    at = np.flatnonzero((joint == np.array(states)[:, np.newaxis]).all(axis=0))
+    assert chances[at[0]] == pytest.approx(chances.max())
+
+
+def test_wide_models_have_no_exact_most_probable_state() -> None:
+    n = 60
+    edges = [(i, j) for i in range(n) for j in range(i + 1, n)]
+    with pytest.raises(InputError, match="sparser model"):
+        random_model(edges, [3] * n, seed=0).most_probable()
+
+
+@pytest.mark.parametrize("method", ["exact", "gibbs"])
+@pytest.mark.parametrize("evidence", [{}, {"c": "1", "a": 0}])
+def test_samples_have_the_frequencies_of_the_model(method: Any, evidence: dict[str, Any]) -> None:
+    model, rows = small_model(3), 20_000
+    table = model.sample(rows, evidence=evidence, seed=1, method=method)
+    assert isinstance(table, DiscreteTable)
+    assert (table.names, table.labels) == (model.names, model.labels)
+    again = model.sample(rows, evidence=evidence, seed=1, method=method)
+    assert (table.codes == again.codes).all()
+    states = [UNOBSERVED] * len(SIZES)
+    for name, state in evidence.items():
+        states["abcde".index(name)] = int(state)
+    for i in range(len(SIZES)):
+        expected = (
+            np.eye(SIZES[i])[states[i]] if states[i] >= 0 else by_enumeration(model, states, i)
+        )
+        found = np.bincount(table.codes[i], minlength=SIZES[i]) / rows
+        # Draws of Gibbs chains are correlated, so they are given three times the deviation.
+        assert np.abs(found - expected).max() < 3 * 4.0 * np.sqrt(0.25 / rows)
+
+
+def test_beliefs_weights_and_columns_are_found_by_name() -> None:
+    model = small_model()
+    beliefs = gv.infer(model, "exact")
+    assert beliefs["b"].to_dict() == dict(zip(model.labels[1], beliefs.node[1], strict=True))
+    assert (beliefs["b", "a"].to_numpy() == beliefs.edge[0].T).all()
+    assert (model["a", "b"].to_numpy() == model.edge_weights(0)).all()
+    assert (model["b", "a"].to_numpy() == model.edge_weights(0).T).all()
+    assert (model["b"].to_numpy() == model.node_weights(1)).all()
+    table = model.sample(5)
+    assert table["c"].tolist() == table.to_frame()["c"].tolist() == table[2].tolist()
+    with pytest.raises(InputError, match="no edge between 'a' and 'e'"):
+        model["a", "e"]
+    with pytest.raises(InputError, match="no variable"):
+        table["f"]
+
+
+BAD_ROWS = {
+    "a value": ({"a": "7"}, "b", "holds the label '7'"),
+    "a column": ({"aa": "0"}, "b", "no variable named 'aa'"),
+    "a target": ({"a": "0"}, "f", "no variable named 'f'"),
+    "a shape": (np.zeros((3, 2)), "b", r"need the shape \(rows, 5\); got \(3, 2\)"),
+    "no rows": (pd.DataFrame(columns=["a"]), "b", "no row to predict"),
+}
+
+
+@pytest.mark.parametrize(("X", "target", "sentence"), BAD_ROWS.values(), ids=BAD_ROWS)
+def test_rows_that_cannot_be_used_are_refused(X: Any, target: Any, sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        small_model().predict(X, target=target)
+
+
+def test_observed_states_of_probability_zero_are_refused() -> None:
+    weights = np.array([0.0, 0.0, 0.0, 0.0, -np.inf, 0.0, -np.inf, 0.0])
+    model = PairwiseMRF([2, 2], [(0, 1)], weights, ("a", "b"))
+    with pytest.raises(InputError, match="row 1 have probability zero"):
+        model.impute({"b": "0"})
+    with pytest.raises(InputError, match="probability zero"):
+        model.most_probable({"b": 0})
+
+
+def test_reprs_are_short() -> None:
+    result = gv.learn(gv.load_dataset("survey").table, ChowLiu())
+    for value in (result, result.model, gv.infer(result.model), result.trace):
+        assert 10 < len(repr(value)) < 300, type(value)
+
+
+# ----------------------------------------------------------------------------- other libraries
+
+
+def test_the_graph_for_networkx_has_names_and_norms() -> None:
+    model = small_model()
+    graph = model.to_networkx()
+    assert sorted(graph) == list(model.names)
+    norms = nx.get_edge_attributes(graph, "weight")
+    expected = [
+        norms.get((a, b)) for a, b in (("a", "b"), ("b", "c"), ("c", "d"), ("a", "d"), ("d", "e"))
+    ]
+    np.testing.assert_allclose(expected, model.edge_norms())
+
+
+def test_factors_for_pgmpy_are_the_potentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Any] = []
+
+    class Network:
+        def __init__(self) -> None:
+            self.nodes: list[str] = []
+            self.edges: list[tuple[str, str]] = []
+
+        def add_nodes_from(self, names: Any) -> None:
+            self.nodes += names
+
+        def add_edge(self, a: str, b: str) -> None:
+            self.edges.append((a, b))
+
+        def add_factors(self, factor: Any) -> None:
+            made.append(factor)
+
+    def factor(names: Any, sizes: Any, values: Any, state_names: Any) -> Any:
+        return SimpleNamespace(names=names, values=np.reshape(values, sizes), states=state_names)
+
+    for name, content in (
+        ("pgmpy", {}),
+        ("pgmpy.factors", {}),
+        ("pgmpy.models", {"DiscreteMarkovNetwork": Network}),
+        ("pgmpy.factors.discrete", {"DiscreteFactor": factor}),
+    ):
+        module = ModuleType(name)
+        vars(module).update(content)
+        monkeypatch.setitem(sys.modules, name, module)
+    model = small_model()
+    network = model.to_pgmpy()
+    assert network.edges == [("a", "b"), ("b", "c"), ("c", "d"), ("a", "d"), ("d", "e")]
+    joint = joint_states(model)
+    products = np.ones(joint.shape[1])
+    for each in made:
+        where = tuple(joint[model.index_of(name)] for name in each.names)
+        products *= each.values[where]
+    np.testing.assert_allclose(products / products.sum(), joint_probabilities(model))
+
+
+def test_without_pgmpy_a_sentence_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pgmpy", None)
+    monkeypatch.setitem(sys.modules, "pgmpy.models", None)
+    with pytest.raises(InputError, match="pip install pgmpy"):
+        small_model().to_pgmpy()
+
+
+def test_the_figure_shows_every_edge_once() -> None:
+    model = small_model()
+
+    def drawn(figure: Any) -> dict[str, int]:
+        found: dict[str, int] = {}
+        for trace in figure.data:
+            if trace.mode == "lines":
+                found[trace.name] = found.get(trace.name, 0) + len(trace.x) // 3
+        return found
+
+    assert drawn(model.plot()) == {"edges": 5}
+    truth = [("b", "a"), (1, 2), ("a", "e")]
+    assert drawn(model.plot(np.array(truth, dtype=object))) == {"true": 2, "false": 3, "missing": 1}
