@@ -77,7 +77,9 @@ from .runs import (
 )
 from .selection import (
     EdgeStability as EdgeStability,
+    GroupComparison as GroupComparison,
     LamPath as LamPath,
+    compare_groups as compare_groups,
     edge_stability as edge_stability,
     lam_path as lam_path,
 )

@@ -147,10 +147,15 @@ def _hidden_groups(model: PairwiseMRF, missing: np.ndarray) -> list[tuple[np.nda
 def _hidden_model(model: PairwiseMRF, hidden: np.ndarray) -> HiddenModel:
     """Return the model of hidden variables: exact, or with belief propagation if it is large."""
     part = HiddenModel(model, hidden, InferenceSettings(), "bp")
-    plan = plan_elimination(part.rest)
-    if plan.is_affordable and plan.total_entries <= _AFFORDABLE:
+    if is_affordable(part.rest):
         return HiddenModel(model, hidden, InferenceSettings(), "exact")
     return part
+
+
+def is_affordable(model: PairwiseMRF) -> bool:
+    """Return whether exact inference takes at most about a second."""
+    plan = plan_elimination(model)
+    return plan.is_affordable and plan.total_entries <= _AFFORDABLE
 
 
 def predict_proba(model: PairwiseMRF, X: Any, target: int | str | None = None) -> np.ndarray:
@@ -225,9 +230,7 @@ def sample(
     observed = checked_evidence(model, evidence)
     given = conditioned(model, observed).model
     if method == "auto":
-        plan = plan_elimination(given)
-        is_small = plan.is_affordable and plan.total_entries <= _AFFORDABLE
-        method = "exact" if is_small else "gibbs"
+        method = "exact" if is_affordable(given) else "gibbs"
     if method == "exact":
         codes = JunctionTree(given).sample(n, seed)
     else:

@@ -29,6 +29,10 @@ LONGEST = 600  # bytes of a sentence on standard error
 
 # Working arguments of each command, after which one is made bad.
 BASE = {
+    "app": ["--headless"],
+    "sample": ["model.uai", "--rows", "3", "--out", "out.csv"],
+    "score": ["model.uai", "codes.csv"],
+    "convert": ["model.uai", "out.json"],
     "generate": ["mrf", "--nodes", "5", "--rows", "40", "--states", "2", "--out", "out"],
     "learn": ["table.csv", "--learner", "chow-liu", "--out", "out"],
     "infer": ["model.uai", "--out", "out"],
@@ -115,6 +119,7 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "table.csv").write_bytes(table_csv(random_table(0, 4, 60)))
     model = PairwiseMRF.from_tables([np.zeros(2)] * 2, {(0, 1): np.eye(2)})
     (folder / "model.uai").write_text(uai_files(model)["model.uai"])
+    (folder / "codes.csv").write_text("x0,x1\n0,1\n1,1\n")
     rows = np.random.default_rng(0).normal(size=(40, 3))
     lines = ["a,b,c", *(",".join(f"{x:.3f}" for x in row) for row in rows)]
     (folder / "series.csv").write_text("\n".join(lines))
@@ -148,6 +153,7 @@ def run(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.fixture(autouse=True)
 def in_the_workshop(workshop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(workshop)
+    monkeypatch.setattr("graftviz.commands.app.serve", lambda _: 0)  # would replace this process
     # These take minutes.
     monkeypatch.setattr("graftviz.commands.bench.measurements", lambda **_: ())
     monkeypatch.setattr("graftviz.commands.warm_up.missing_jobs", list)

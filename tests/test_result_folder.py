@@ -379,9 +379,10 @@ def arguments(command: str, folder: Path) -> list[str]:
     }[command]
 
 
-@pytest.mark.parametrize(
-    "command", [name for name in COMMANDS if name not in ("gallery", "local", "warm-up")]
-)
+WITHOUT_FOLDER = ("app", "convert", "gallery", "local", "sample", "score", "warm-up")
+
+
+@pytest.mark.parametrize("command", [name for name in COMMANDS if name not in WITHOUT_FOLDER])
 def test_every_command_lists_its_files_in_a_complete_manifest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 
 from graftviz.commands.arguments import integer
 from graftviz.errors import InputError
 from graftviz.installed import beside_package
+from graftviz.wording import quoted
 
 NAME = "app"
+_ADDRESS = re.compile(r"[A-Za-z0-9.:-]{1,253}")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,9 +35,18 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError(f"--port must be a number from 1 to 65535; got {arguments.port}.")
     if importlib.util.find_spec("streamlit") is None:
         raise InputError('The app needs Streamlit: install it with pip install "graftviz[app]".')
+    if not _ADDRESS.fullmatch(arguments.address):
+        raise InputError(
+            f"--address must be an address or a host name, not {quoted(arguments.address)}."
+        )
     command = [sys.executable, "-m", "streamlit", "run", str(beside_package("app.py"))]
     command += [f"--server.port={arguments.port}", f"--server.address={arguments.address}"]
     command += [f"--server.headless={str(arguments.headless).lower()}"]
+    return serve(command)
+
+
+def serve(command: list[str]) -> int:
+    """Replace this process by the server, so that signals reach it; on Windows, wait for it."""
     if os.name == "posix":
-        os.execv(sys.executable, command)  # signals reach the server itself
+        os.execv(command[0], command)
     return subprocess.run(command, check=False).returncode

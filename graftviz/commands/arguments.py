@@ -187,6 +187,35 @@ def read_model_argument(arguments: argparse.Namespace) -> PairwiseMRF:
     return found.model
 
 
+def add_evidence_argument(parser: argparse.ArgumentParser) -> None:
+    """Add the option ``--evidence`` to `parser`."""
+    parser.add_argument(
+        "--evidence",
+        action="append",
+        default=[],
+        metavar="VARIABLE=STATE",
+        help="an observed state, by name or index; may be repeated",
+    )
+
+
+def evidence_argument(arguments: argparse.Namespace) -> dict[str, str]:
+    """Return the observed states by variable.
+
+    Raises
+    ------
+    InputError
+        If one is not written as VARIABLE=STATE, or a variable has two states.
+    """
+    found: dict[str, str] = {}
+    for text in arguments.evidence:
+        variable, sign, state = text.rpartition("=")
+        if not sign or not variable:
+            raise InputError(f"--evidence is written as VARIABLE=STATE, not {quoted(text)}.")
+        if found.setdefault(variable, state) != state:
+            raise InputError(f"--evidence gives {quoted(variable)} two different states.")
+    return found
+
+
 def create_folder(folder: Path) -> Path:
     """Create a folder and check that it is writable, before the work begins.
 

@@ -1,6 +1,10 @@
 from .grid import (
     with_plain_test as with_plain_test,
 )
+from .groups import (
+    GroupComparison as GroupComparison,
+    compare_groups as compare_groups,
+)
 from .information import (
     extended_bic as extended_bic,
     free_weights as free_weights,

@@ -1,0 +1,33 @@
+"""``graftviz convert``: a model in another format."""
+
+from __future__ import annotations
+
+import argparse
+
+from graftviz.commands.arguments import add_model_argument, path, read_model_argument
+from graftviz.errors import InputError
+from graftviz.formats.run_folder import write_model
+
+NAME = "convert"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``convert`` to `parser`."""
+    add_model_argument(parser)
+    parser.add_argument(
+        "file",
+        type=path,
+        metavar="FILE",
+        help="file to write; its ending is the format: .uai, .graphml, .json (node-link) or .gexf",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Read and write the model; return the exit code."""
+    model = read_model_argument(arguments)
+    try:
+        write_model(model, arguments.file)
+    except OSError as error:
+        raise InputError(f"{arguments.file} cannot be written: {error.strerror}.") from None
+    print(f"{model.n_variables:,} variables and {model.n_edges:,} edges in {arguments.file}")
+    return 0

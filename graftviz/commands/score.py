@@ -1,0 +1,39 @@
+"""``graftviz score``: how well a model predicts the rows of a table."""
+
+from __future__ import annotations
+
+import argparse
+
+from graftviz.commands.arguments import add_model_argument, path, read_model_argument
+from graftviz.errors import InputError
+from graftviz.formats.json_values import json_text
+from graftviz.metrics import ncmll, negative_log_pseudo_likelihood, nll
+from graftviz.prediction import is_affordable
+from graftviz.table import DiscreteTable, read_table
+
+NAME = "score"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``score`` to `parser`."""
+    add_model_argument(parser)
+    parser.add_argument("table", type=path, metavar="TABLE", help="a CSV or parquet file")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the losses as JSON; return the exit code."""
+    model = read_model_argument(arguments)
+    like = DiscreteTable.coding(model.names, model.labels)
+    table = read_table(arguments.table, like=like)
+    is_exact = is_affordable(model)
+    try:
+        found = {
+            "rows": table.n_rows,
+            "nlpl": negative_log_pseudo_likelihood(model, table),
+            "nll": nll(model, table) if is_exact else None,
+            "ncmll": ncmll(model, table).mean if is_exact else None,
+        }
+    except ArithmeticError as error:
+        raise InputError(f"The weights of this model are too large: {error}.") from None
+    print(json_text(found))
+    return 0

@@ -1,0 +1,84 @@
+"""Permutation test of the difference of two networks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from graftviz import ChowLiu, DiscreteTable, InputError, compare_groups, learn
+from graftviz.model import zero_sum
+from graftviz.sampling import random_model, sample_exact, scale_free_graph
+
+SIZES = [2] * 6
+EDGES = scale_free_graph(6, 1).edges
+
+
+def rows(seed: int, n: int = 300, model: int = 0) -> DiscreteTable:
+    return sample_exact(random_model(EDGES, SIZES, seed=model), n, seed)
+
+
+def test_differences_are_those_of_the_learned_models() -> None:
+    a, b = rows(1), rows(2, model=3)
+    found = compare_groups(a, b, ChowLiu(), permutations=9)
+    first, second = (learn(table, ChowLiu()).model for table in (a, b))
+    for model, own, strength in zip(
+        (first, second), (found.first, found.second), found.strengths, strict=True
+    ):
+        assert (own.weights == model.weights).all()
+        assert strength == pytest.approx(model.edge_norms().sum())
+    pairs = {tuple(edge) for model in (first, second) for edge in model.edges.tolist()}
+    assert {tuple(edge) for edge in found.edges.tolist()} == pairs
+    assert (np.diff(found.differences) <= 0).all()
+    for (i, j), difference in zip(found.edges.tolist(), found.differences, strict=True):
+        tables = [np.zeros((2, 2)), np.zeros((2, 2))]
+        for k, model in enumerate((first, second)):
+            at = np.flatnonzero((model.edges == (i, j)).all(axis=1))
+            if len(at):
+                tables[k] = zero_sum(model.edge_weights(int(at[0])))
+        assert difference == pytest.approx(float(np.linalg.norm(tables[0] - tables[1])))
+    frame = found.to_frame()
+    assert list(frame.columns) == ["source", "target", "difference", "p", "p_adjusted"]
+    assert (frame["p"] <= frame["p_adjusted"]).all()
+
+
+def test_p_values_of_equal_groups_are_not_small_too_often() -> None:
+    """Of tests at 20 %, at most about 20 % reject: here a bound that chance exceeds 1 in 10,000."""
+    tests = 40
+    values = [
+        compare_groups(rows(2 * k), rows(2 * k + 1), ChowLiu(), permutations=19).p_strength
+        for k in range(tests)
+    ]
+    assert sum(value <= 0.2 for value in values) <= 19
+    assert min(values) >= 1 / 20
+
+
+def test_groups_with_different_networks_are_distinguished() -> None:
+    found = compare_groups(rows(1, 800), rows(2, 800, model=5), ChowLiu(), permutations=99)
+    assert found.p_edges_adjusted.min() == 1 / 100
+    assert "edges differ" in repr(found)
+
+
+def test_the_result_depends_on_the_seed_only() -> None:
+    a, b = rows(1), rows(2)
+    one, two, other = (
+        compare_groups(a, b, ChowLiu(), permutations=30, seed=seed, jobs=jobs)
+        for seed, jobs in ((0, 1), (0, 2), (1, 1))
+    )
+    assert one.p_strength == two.p_strength
+    assert (one.p_edges == two.p_edges).all()
+    assert not (one.p_edges == other.p_edges).all()
+
+
+def test_identical_groups_have_no_difference() -> None:
+    a = rows(1)
+    found = compare_groups(a, a, ChowLiu(), permutations=9)
+    assert (found.differences == 0.0).all()
+    assert (found.p_edges == 1.0).all()
+    assert found.p_strength == 1.0
+
+
+def test_groups_that_cannot_be_compared_are_refused() -> None:
+    with pytest.raises(InputError, match="same variables and states"):
+        compare_groups(rows(1), DiscreteTable.from_codes(np.zeros((5, 6), dtype=int)))
+    with pytest.raises(InputError, match="at least one permutation; got 0"):
+        compare_groups(rows(1), rows(2), permutations=0)

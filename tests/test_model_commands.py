@@ -1,0 +1,83 @@
+"""Commands about a model: sample, score and convert."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from graftviz import PairwiseMRF, nll, read_model, read_table
+from graftviz.__main__ import main
+from graftviz.formats.uai import write_uai
+from graftviz.metrics import negative_log_pseudo_likelihood
+from graftviz.sampling import random_model
+
+
+@pytest.fixture
+def model() -> PairwiseMRF:
+    return random_model([(0, 1), (1, 2), (2, 3)], [2, 3, 2, 3], seed=0, names=list("abcd"))
+
+
+@pytest.fixture
+def uai(model: PairwiseMRF, tmp_path: Path) -> str:
+    write_uai(model, tmp_path / "model.uai")
+    return str(tmp_path / "model.uai")
+
+
+def test_sample_prints_the_rows_of_the_library(
+    model: PairwiseMRF, uai: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["--rows", "20", "--seed", "3", "--evidence", "b=2", "--evidence", "c=0"]
+    assert main(["sample", uai, *arguments]) == 0
+    printed = pd.read_csv(io.StringIO(capsys.readouterr().out), dtype=str)
+    expected = model.sample(20, seed=3, evidence={"b": 2, "c": 0}).to_frame()
+    assert (printed.to_numpy() == expected.to_numpy()).all()
+    assert set(printed["b"]) == {"2"}
+
+
+def test_score_prints_the_losses_of_the_library(
+    model: PairwiseMRF, uai: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(tmp_path / "rows.csv")
+    assert main(["sample", uai, "--rows", "50", "--out", path]) == 0
+    capsys.readouterr()
+    assert main(["score", uai, path]) == 0
+    found = json.loads(capsys.readouterr().out)
+    table = model.sample(50)
+    assert found["rows"] == 50
+    assert found["nlpl"] == pytest.approx(negative_log_pseudo_likelihood(model, table))
+    assert found["nll"] == pytest.approx(nll(model, table))
+    assert read_table(path).n_rows == 50
+
+
+@pytest.mark.parametrize("ending", [".graphml", ".json", ".uai"])
+def test_convert_writes_the_same_model(
+    model: PairwiseMRF, uai: str, tmp_path: Path, ending: str
+) -> None:
+    path = tmp_path / f"other{ending}"
+    assert main(["convert", uai, str(path)]) == 0
+    back = read_model(path)
+    np.testing.assert_allclose(back.edge_norms(), model.edge_norms(), atol=1e-12)
+    assert (back.names, back.labels) == (model.names, model.labels)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["sample", "--evidence", "b"], "written as VARIABLE=STATE, not 'b'"),
+        (["sample", "--evidence", "b=7"], "no state '7'"),
+        (["sample", "--evidence", "b=1", "--evidence", "b=2"], "two different states"),
+        (["sample", "--rows", "0"], "at least 1 row"),
+        (["convert", "other.txt"], "not 'other.txt'"),
+    ],
+)
+def test_what_cannot_be_done_is_one_sentence(
+    uai: str, arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command, *rest = arguments
+    assert main([command, uai, *rest]) == 2
+    assert sentence in capsys.readouterr().err
