@@ -72,7 +72,27 @@ def test_the_best_feature_is_that_of_a_plain_scan(seed):
         new = rng.dirichlet(np.ones(sizes[moved]))
         drift[moved] += np.linalg.norm(new - beliefs[moved])
         beliefs[moved] = new
-    assert search.possible == len(naive.feature_scores(table.codes, sizes, beliefs, {}))
+    possible = len(naive.feature_scores(table.codes, sizes, beliefs, {}))
+    assert search.possible == possible
+    assert possible <= search.tests < 12 * possible  # bounds leave out pairs
+
+
+def test_a_test_is_counted_for_each_computed_score():
+    table = copied_table(1)
+    search = FeatureSearch(PairCounts(table))
+    sizes = table.cardinalities.tolist()
+    beliefs = np.concatenate([np.full(size, 1.0 / size) for size in sizes])
+    drift = np.zeros(len(sizes))
+    assert search.tests == 0
+    search.best_outside(beliefs, drift)
+    assert 0 < search.tests <= search.possible
+    search.best_outside(beliefs, drift)
+    once = search.tests
+    search.best_outside(beliefs, drift)
+    assert search.tests == once  # no belief moved
+    search.reset_bounds()
+    search.best_outside(beliefs, drift)
+    assert search.tests == once + search.possible
 
 
 def test_inside_an_edge_the_pair_belief_is_compared():
@@ -82,7 +102,7 @@ def test_inside_an_edge_the_pair_belief_is_compared():
         network.activate(i, j, 0)
     network.fit(Penalty(1e-3, 0.01, False, False), tolerance=1e-9)
     state = network.state
-    e, cell, score = best_inside(
+    e, cell, score, tests = best_inside(
         state.edge_offsets, 2, network.active, network.beliefs, state.edge_targets
     )
     model = network.model()
@@ -97,6 +117,7 @@ def test_inside_an_edge_the_pair_belief_is_compared():
     assert gaps[e].reshape(-1)[cell] == pytest.approx(score, abs=1e-9)
     network.active[:] = True
     arrays = network.active, network.beliefs, state.edge_targets
+    assert tests == sum(gap.size - 1 for gap in gaps)
     assert best_inside(state.edge_offsets, 2, *arrays)[0] == -1
 
 

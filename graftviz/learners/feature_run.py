@@ -90,16 +90,17 @@ class _FeatureRun(LearnerRun):
     def best(self) -> FoundFeature | None:
         """Return the inactive feature with the largest gradient; None if all are active."""
         network, state = self._network, self._network.state
-        self._tests = self.inactive
+        before = self._search.tests
         with self.clock.work("scoring"):
             found = self._search.best_outside(state.node_beliefs, state.drift)
-            e, cell, score = best_inside(
+            e, cell, score, inside = best_inside(
                 state.edge_offsets,
                 network.n_edges,
                 network.active,
                 network.beliefs,
                 state.edge_targets,
             )
+        self._tests += self._search.tests - before + int(inside)
         if e >= 0 and (found is None or score > found.score):
             i, j = network.edges[e].tolist()
             return FoundFeature(i, j, int(cell), float(score))
@@ -155,8 +156,9 @@ class _FeatureRun(LearnerRun):
         assert self._feature is not None
         refit = "step" if self.options.one_step else "refit"
         lines = ("loop", "score", "best", "activate", refit)
+        tests, self._tests = self._tests, 0
         return self.step_report(
-            tests=self._tests,
+            tests=tests,
             activated=() if self._activated is None else (self._activated,),
             edges=self._network.n_edges,
             objective=self._evaluation.objective,
@@ -171,7 +173,7 @@ class _FeatureRun(LearnerRun):
     def finish(self, stopped_by: str) -> Outcome:
         """Return the outcome of the run; call `polish` before if there are edges."""
         worst = self.best()
-        self.tests += self.inactive
+        self.tests += self._tests
         certificate = self._certificate(worst)
         network = self._network
         self.history.append((), network.changes())

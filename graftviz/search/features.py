@@ -53,13 +53,14 @@ def best_feature(cells, start, scale, beliefs, at_i, states_i, at_j, states_j):
 
 @njit(cache=True, nogil=True)
 def _scan(packed, store, beliefs, drift, scores, cells, seen_drift, active, scratch):
-    """Return the slot without active features that has the best feature, or -1.
+    """Return the slot of the best feature of pairs without active ones, and the number of tests.
 
-    Slots are in lexicographic order of pairs; ties go to the first.
+    A test is the score of one feature. The slot is -1 without such pairs. Slots are in
+    lexicographic order of pairs; ties go to the first.
     """
     first, second, offsets = store.pairs.first, store.pairs.second, packed.node_offsets
     scale = 1.0 / packed.rows
-    best, highest = -1, -1.0
+    best, highest, tests = -1, -1.0, 0
     for slot in range(store.pairs.size[0]):
         i, j = first[slot], second[slot]
         reach = drift[i] + drift[j] - seen_drift[slot]
@@ -79,23 +80,28 @@ def _scan(packed, store, beliefs, drift, scores, cells, seen_drift, active, scra
                 offsets[j + 1] - at_j,
             )
             seen_drift[slot] = drift[i] + drift[j]
+            tests += (offsets[i + 1] - at_i) * (offsets[j + 1] - at_j)
         if scores[slot] > highest:
             best, highest = slot, scores[slot]
-    return best
+    return best, tests
 
 
 @njit(cache=True, nogil=True)
 def best_inside(edge_offsets, n_edges, active, beliefs, targets):
     """Return edge, cell and score of the best inactive feature of the active edges.
 
-    All arrays but the offsets are flat over the cells of the edges. Edge -1: none is inactive.
+    The fourth number is that of tests, scores of one feature. All arrays but the offsets are flat
+    over the cells of the edges. Edge -1: none is inactive.
     """
-    edge, cell, score = -1, 0, -1.0
+    edge, cell, score, tests = -1, 0, -1.0, 0
     for e in range(n_edges):
         for k in range(edge_offsets[e], edge_offsets[e + 1]):
-            if not active[k] and abs(beliefs[k] - targets[k]) > score:
+            if active[k]:
+                continue
+            tests += 1
+            if abs(beliefs[k] - targets[k]) > score:
                 edge, cell, score = e, k - edge_offsets[e], abs(beliefs[k] - targets[k])
-    return edge, cell, score
+    return edge, cell, score, tests
 
 
 class FeatureSearch:
@@ -105,10 +111,16 @@ class FeatureSearch:
     ----------
     counts : PairCounts
         Must be new: slots are then in lexicographic order of pairs.
+
+    Attributes
+    ----------
+    tests : int
+        Number of scores of features that :meth:`best_outside` has computed.
     """
 
     def __init__(self, counts: PairCounts) -> None:
         self.counts = counts
+        self.tests = 0
         possible = counts.tables_possible
         counts.reserve(possible)
         for row in range(0, counts.n_variables - 1, _ROWS_AT_ONCE):
@@ -131,7 +143,7 @@ class FeatureSearch:
             Accumulated change of each belief since the run began.
         """
         counts = self.counts
-        slot = _scan(
+        slot, tests = _scan(
             counts.packed,
             counts.store,
             beliefs,
@@ -142,6 +154,7 @@ class FeatureSearch:
             self._active,
             counts.scratch,
         )
+        self.tests += int(tests)
         if slot < 0:
             return None
         pairs = counts.store.pairs
