@@ -108,6 +108,13 @@ def test_inducing_keeps_the_strongest_and_fits_them_again(series, truth, solver)
     assert all(step.converged and step.passes >= 1 for step in result.steps)
 
 
+@pytest.mark.parametrize("learner", [dynamics.SparsityInducing, ScalableStructure])
+def test_subgradient_steps_require_gradient_descent(learner):
+    assert learner(penalty="subgradient").penalty == "subgradient"
+    with pytest.raises(InputError, match="use solver=sgd or penalty=proximal"):
+        learner(penalty="subgradient", solver="coordinate")
+
+
 def test_units_of_the_series_do_not_matter(series):
     learner = dynamics.SparsityInducing(parents=4)
     scale = 2.0 ** np.arange(-12, 12)

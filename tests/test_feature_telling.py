@@ -67,6 +67,7 @@ def test_a_step_names_its_feature_and_how_much_of_the_edge_is_active(run: Run) -
         assert f"{score(own)} of" in words
         assert f"λ = {run.learner.lam:g}" in words
         assert f"{step.tests:,} " in words
+        assert ("all that could be the best" in words) == (step.index > 1)
         edges = [tuple(edge) for edge in step.active_edges().tolist()]
         active, possible = step.feature_counts()[edges.index((i, j))].tolist()
         share = f"{active} of its {possible}" if active < possible else f"all of its {possible}"

@@ -148,6 +148,10 @@ class SolverOptions(DynamicsLearner, ABC):
             raise InputError(
                 "A path of λ requires exact regressions: use solver=coordinate or path=1."
             )
+        if self.penalty == "subgradient" and self.solver == "coordinate":
+            raise InputError(
+                "A subgradient step is one of gradient descent: use solver=sgd or penalty=proximal."
+            )
 
     def check(self, data: TimeSeries | Transitions) -> None:
         """Raise :class:`InputError` for too few series or rows."""

@@ -18,12 +18,14 @@ def feature_step(step: Step, learner: FeatureOptions, names: Sequence[str]) -> l
     feature = step.features[0]
     labels = step.history.start.labels
     where = joint_state(names, labels, feature)
-    counted = "Counted and scored all" if step.index == 1 else "Scored all"
-    kind = "feature" if step.index == 1 else "inactive feature"
+    if step.index == 1:
+        scored = f"Counted and scored all {plural(step.tests, 'feature')}"
+    else:
+        scored = f"Scored {plural(step.tests, 'inactive feature')}, all that could be the best"
     assert step.test is not None  # a feature is activated because it passed one
     chosen = (
-        f"{counted} {plural(step.tests, kind)}; the largest gradient, {score(feature.score)} of "
-        f"{where}, is above {step.test.words}, so this feature was activated"
+        f"{scored}; the largest gradient, {score(feature.score)} of {where}, is "
+        f"above {step.test.words}, so this feature was activated"
     )
     if learner.one_step:
         chosen += ", and all active weights took one step"

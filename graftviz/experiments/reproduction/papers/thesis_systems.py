@@ -193,8 +193,9 @@ def _figure(number: int, title: str, shown: tuple[str, ...], *claims: Claim) -> 
         },
         claims=claims,
         notes=(
-            "The thesis does not state the number of rows: here 1,000, and as many held out. Noise "
-            "is added to the targets in training, X″ and X‴, but not to X′.",
+            "The thesis does not state the number N of rows: here 1,000 with n = 100 series, and "
+            "as many held out. N decides whether dense learning over-fits. Noise is added to the "
+            "targets in training, X″ and X‴, but not to X′.",
             "The shares of seeds are missing in our copy of the text: 10 %, 20 % and 50 % here.",
             methods.UNCOVERED,
             "The small scale leaves out 97 of 100 systems and 6 of 10 levels of noise.",
