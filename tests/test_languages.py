@@ -20,6 +20,7 @@ from graftviz.datasets import Generated
 from graftviz.formats.replay import replay_page
 from graftviz.learners.registry import learner_class, learner_names
 from graftviz.narrative.lessons import GUIDES, TOUR, guide_record, guides
+from graftviz.narrative.steps import step_words
 from graftviz.narrative.teacher_sheet import sheet_html
 from graftviz.options import OptionSpec, option_specs
 from graftviz.player import assets
@@ -30,7 +31,18 @@ from graftviz.ui.grow.options import GrowOptions
 
 FOLDER = Path(texts.__file__).parent
 ASSETS = Path(assets.__file__).parent / "assets"
-SHARED = ("lessons", "labels", "views", "player", "steps", "answers", "ends", "grow", "class_data")
+SHARED = (
+    "lessons",
+    "labels",
+    "views",
+    "player",
+    "steps",
+    "answers",
+    "ends",
+    "grow",
+    "class_data",
+    "learners",
+)
 CATALOGUES = sorted(path.stem for path in (FOLDER / LANGUAGE).glob("*.toml"))
 NUMBER = re.compile(r"(?<!\w)\d+(?:[.,]\d+)*")
 SYMBOL = re.compile(r"[α-ωΑ-Ω][₁₂]?|T₂|\|R\||x\d+ – x\d+|\{\w+\}")
@@ -192,6 +204,26 @@ def texts_of(value: Any) -> Any:
     if isinstance(value, list):
         return [texts_of(part) for part in value]
     return value if isinstance(value, str) else ""
+
+
+@every_translation
+@pytest.mark.parametrize("name", learner_names())
+def test_sentences_of_every_learner_are_translated(learned: Run, name: str, language: str) -> None:
+    run = Run(learned.table, learner_class(name)(), truth=learned.truth)
+    while run.advance():
+        pass
+    learner, names = run.learner, run.table.names
+    for step in run.steps:
+        english, other = (step_words(step, learner, names, x) for x in (LANGUAGE, language))
+        assert other != english
+        assert Counter(NUMBER.findall(other)) == Counter(NUMBER.findall(english))
+    active = set(map(tuple, run.steps[-1].active_edges().tolist()))
+    for pair in [pair for pair in combinations(range(12), 2) if pair not in active][:20]:
+        for t in (0, len(run.steps)):
+            question = {"kind": "pair", "i": pair[0], "j": pair[1], "t": t}
+            english, other = (answer(run, question, x)["words"] for x in (LANGUAGE, language))
+            assert other != english
+            assert Counter(NUMBER.findall(other)) == Counter(NUMBER.findall(english))
 
 
 @every_translation

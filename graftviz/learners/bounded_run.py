@@ -275,16 +275,17 @@ class BoundedRun(LearnerRun):
         if certificate.worst_score is not None:
             return budget_reason(edges)
         if self._choice.value(self._model) > self._bound:
-            return f"The {measure} already exceeds {bound}, so no edge can be added."
+            return Sentence("ends.bounded.exceeds", measure=measure, bound=bound)
         left = self._model.gradients[self._pairs.first, self._pairs.second]
         if not (left[status != TAKEN] > LEAST_GRADIENT).any():
-            return f"No remaining pair has a gradient above {LEAST_GRADIENT:g}."
+            return Sentence("ends.bounded.gradient", least=f"{LEAST_GRADIENT:g}")
         if self.options.complexity == "treewidth" and self._bound < 1.0:
-            return "Treewidth 0 allows no edges."
+            return Sentence("ends.bounded.zero")
         refused = self._infeasible()
         if edges == 0:
-            pairs = "the tested pair" if refused == 1 else f"all {refused:,} tested pairs"
-            return f"No edge keeps the {measure} at or below {bound}: {pairs} would exceed it."
+            kind = "no_edge_one" if refused == 1 else "no_edge"
+            about = {"measure": measure, "bound": bound, "refused": f"{refused:,}"}
+            return Sentence(f"ends.bounded.{kind}", **about)
         pairs = "the only remaining pair" if refused == 1 else f"all {refused:,} remaining pairs"
         idle = len(status) - edges - refused
         others = (

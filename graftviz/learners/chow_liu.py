@@ -314,13 +314,16 @@ class _TreeRun(LearnerRun):
             return budget_reason(edges)
         if certificate.worst_edge is None:
             return Sentence("ends.reasons.all_pairs")
-        i, j = certificate.worst_edge
-        gain = f"{certificate.worst_score:.3g} ({self.names[i]} – {self.names[j]})"
         if not certificate.proves_optimality:
-            return f"Every remaining pair closes a cycle, but an exchange would gain {gain}."
-        checked = f"no exchange improves it (best of {certificate.scored:,}: {gain})"
-        if edges == 0:
-            return "No pair has positive mutual information, so there are no edges."
-        if edges == len(self.names) - 1:
-            return f"The tree joins all variables; {checked}."
-        return f"The trees of the forest share no information; {checked}."
+            kind = "cycle"
+        elif edges == 0:
+            kind = "empty"
+        else:
+            kind = "joined" if edges == len(self.names) - 1 else "forest"
+        i, j = certificate.worst_edge
+        return Sentence(
+            f"ends.tree.{kind}",
+            gain=f"{certificate.worst_score:.3g}",
+            edge=f"{self.names[i]} – {self.names[j]}",
+            scored=f"{certificate.scored:,}",
+        )

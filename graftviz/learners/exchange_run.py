@@ -392,24 +392,24 @@ class ExchangeRun(LearnerRun):
         """Return the reason why the run ended, as a sentence."""
         model, best = self._model, self._best
         if model is None or best is None:
-            return "Fewer than two variables vary, so no edge is possible."
+            return Sentence("ends.exchange.constant")
         if len(model.pairs) == self.tables_possible:
             return Sentence("ends.reasons.all_pairs")
         if len(self._outside()) == 0:
-            return "Every pair of variables that vary is active."
+            return Sentence("ends.exchange.all_varying")
         if self._k == 0:
-            return "No exchanges requested (k = 0): only the start was fitted."
-        if self._cycle_start is not None:
-            ended = (
-                f"The next exchange would return to step {self._cycle_start}: the greedy search "
-                f"cycles, so it stops after {_count(self._exchanges, 'exchange')}."
-            )
-        else:
-            ended = f"Reached the limit of {_count(self._exchanges, 'exchange')}."
+            return Sentence("ends.exchange.none")
+        kind = "cycle" if self._cycle_start is not None else "limit"
+        number = "_one" if self._exchanges == 1 else ""
+        ended = Sentence(
+            f"ends.exchange.{kind}{number}",
+            step=f"{self._cycle_start}",
+            count=f"{self._exchanges:,}",
+        )
         if self._starts > 1:
-            ended = f"{self._starts:,} starts. Last one: {ended}"
+            ended = Sentence("ends.exchange.starts", starts=f"{self._starts:,}", ended=ended)
         value = f"{best.value:.6g}".replace("-", "−")
-        return f"{ended} Result: the best model, with a training PLL of {value} nats per row."
+        return Sentence("ends.exchange.result", ended=ended, value=value)
 
 
 def _count(number: int, noun: str) -> str:

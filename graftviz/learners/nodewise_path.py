@@ -274,21 +274,21 @@ class PathRun(LearnerRun):
         )
 
     def _reason(self, certificate: Certificate) -> str:
-        names, lam = self.names, f"λ = {self._lam:.3g}"
+        names = self.names
         if certificate.worst_edge is None:
             return Sentence("ends.reasons.all_pairs")
         i, j = certificate.worst_edge
-        worst = f"{names[i]} – {names[j]}, {certificate.worst_score:.3g}"
-        best = f"(best of {certificate.scored:,}: {worst})"
         if self._budget_spent:
-            return (
-                f"The edge budget of {len(self._ids):,} edges is used up at {lam}; the strongest "
-                "edges were kept."
-            )
-        if not certificate.proves_optimality:
-            return f"The path ended at {lam}, but a pair still scores above it {best}."
-        if not self._ids:
-            return (
-                f"No pair scores above {lam} {best}, so there are no edges. Lower λ to get edges."
-            )
-        return f"The path ended at {lam}: no remaining pair scores above it {best}."
+            kind = "budget"
+        elif not certificate.proves_optimality:
+            kind = "violates"
+        else:
+            kind = "ended" if self._ids else "empty"
+        return Sentence(
+            f"ends.path.{kind}",
+            lam=f"{self._lam:.3g}",
+            budget=f"{len(self._ids):,}",
+            edge=f"{names[i]} – {names[j]}",
+            score=f"{certificate.worst_score:.3g}",
+            scored=f"{certificate.scored:,}",
+        )

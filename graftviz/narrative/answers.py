@@ -29,13 +29,13 @@ Texts = Mapping[str, Any]  # a part of the catalogue "answers"
 
 
 # Sentences of a learner → why a pair is not active; learners that test pairs have none.
-_ABSENCES: Mapping[str, Callable[[Run, Any, int, int, int], Absence]] = {
+_ABSENCES: Mapping[str, Callable[[Run, Any, int, int, int, str], Absence]] = {
     "tree": tree_absence,
     "path": path_absence,
-    "exchange": lambda run, _, i, j, t: exchange_absence(run, i, j, t),
+    "exchange": lambda run, _, *about: exchange_absence(run, *about),
     "bound": bounded_absence,
-    "feature": lambda run, _, i, j, t: feature_absence(
-        run, history_at(run, t), i, j, t, activation_test(run, t)
+    "feature": lambda run, _, i, j, t, language: feature_absence(
+        run, history_at(run, t), i, j, t, activation_test(run, t), language
     ),
 }
 
@@ -118,7 +118,7 @@ def why_edge(run: Run, i: int, j: int, t: int, language: str = LANGUAGE) -> dict
     texts = catalogue("answers", language)["edge"]
     words = [_chosen_words(step, chosen.score, texts), _state_words(names, attract, repel, texts)]
     if cells is not None:
-        words.insert(1, edge_words(cells))
+        words.insert(1, edge_words(cells, language))
     return {
         "t": t,
         "names": list(names),
@@ -151,8 +151,8 @@ def why_not(run: Run, i: int, j: int, t: int, language: str = LANGUAGE) -> dict[
     if _position(history, i, j, t) is not None:
         raise InputError(f"{pair(run.table.names, i, j)} is active at step {t}.")
     learner = learner_at(run, t)
-    explain = _ABSENCES.get(learner.sentences)
-    why = explain(run, learner, i, j, t) if explain else _tested(run, i, j, t, language)
+    explain = _ABSENCES.get(learner.sentences, _tested)
+    why = explain(run, learner, i, j, t, language)
     return {
         "t": t,
         "names": [run.table.names[i], run.table.names[j]],
@@ -168,7 +168,7 @@ def why_not(run: Run, i: int, j: int, t: int, language: str = LANGUAGE) -> dict[
     }
 
 
-def _tested(run: Run, i: int, j: int, t: int, language: str) -> Absence:
+def _tested(run: Run, _: Any, i: int, j: int, t: int, language: str) -> Absence:
     """Return the reason of a learner that tests pairs: the last test, and the score at step `t`."""
     test = activation_test(run, t)
     own = score_of(run, history_at(run, t), i, j, t, test)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import networkx as nx
 import numpy as np
@@ -13,57 +13,56 @@ from graftviz.learners.chow_liu import ChowLiu
 from graftviz.learners.nodewise_l1 import NodewiseL1
 from graftviz.narrative.phrases import (
     Absence,
+    counted,
     listed_edges,
     pair,
-    plural,
     score,
     short,
-    was,
 )
 from graftviz.runs import Run
+from graftviz.texts import LANGUAGE, catalogue
 from graftviz.trace import Step
 
 _LONGEST_PATH = 5  # variables named of the path between two ends
 
 
-def tree_step(step: Step, names: Sequence[str]) -> str:
+def tree_step(step: Step, names: Sequence[str], language: str = LANGUAGE) -> str:
     """Return the sentence of a step of the algorithm of Chow and Liu."""
-    chosen = step.activated[0]
-    edge = f"{pair(names, chosen.source, chosen.target)} with {score(chosen.score)} nats"
-    skipped = step.tests - 1
-    if step.index == 1:
-        counted = plural(step.tables_possible, "pair")
-        return (
-            f"Computed the mutual information of {counted}; the largest, {edge}, is the first edge."
-        )
-    if skipped == 0:
-        return f"The next pair by mutual information, {edge}, closes no cycle, so it was activated."
-    return (
-        f"Skipped {plural(skipped, 'pair')} that would close a cycle; the next by mutual "
-        f"information, {edge}, joins two trees and was activated."
-    )
+    texts, chosen, skipped = catalogue("learners", language), step.activated[0], step.tests - 1
+    own = texts["tree"]
+    named = pair(names, chosen.source, chosen.target)
+    edge = own["edge"].format(edge=named, score=score(chosen.score))
+    kind = "first" if step.index == 1 else "skipped" if skipped else "next"
+    pairs = counted(texts["counts"]["pairs"], step.tables_possible if kind == "first" else skipped)
+    return str(own[kind].format(pairs=pairs, edge=edge))
 
 
-def path_step(step: Step, names: Sequence[str]) -> str:
+def path_step(step: Step, names: Sequence[str], language: str = LANGUAGE) -> str:
     """Return the sentence of a step of the nodewise path."""
     assert step.test is not None  # every step of a path has its λ
-    text = f"At λ = {score(step.test.lam)} all regressions were fitted again"
+    own, lists = catalogue("learners", language)["path"], catalogue("steps", language)["lists"]
+    text: str = own["fitted"].format(lam=score(step.test.lam))
     if added := step.activated:
-        named = listed_edges(names, [edge[:2] for edge in added], [edge.score for edge in added])
-        text += f": {named} {was(len(added))} added"
+        pairs, scores = [edge[:2] for edge in added], [edge.score for edge in added]
+        edges = listed_edges(names, pairs, scores, lists)
+        text = counted(own["added"], len(added), text=text, edges=edges)
     if count := len(step.removed):
-        text += f"; {listed_edges(names, step.removed.tolist())} {was(count)} removed"
+        edges = listed_edges(names, step.removed.tolist(), texts=lists)
+        text = counted(own["removed"], count, text=text, edges=edges)
     return f"{text}."
 
 
-def tree_absence(run: Run, learner: ChowLiu, i: int, j: int, t: int) -> Absence:
+def tree_absence(
+    run: Run, learner: ChowLiu, i: int, j: int, t: int, language: str = LANGUAGE
+) -> Absence:
     """Explain why a pair is no edge of the forest after step `t`."""
+    texts: Mapping[str, str] = catalogue("learners", language)["tree"]
     names, counts = run.table.names, run.table.joint_counts(i, j)
     smoothed = counts + learner.pseudo_count / counts.size
     own = mutual_information(smoothed / smoothed.sum())
-    informed = f"Its mutual information is {score(own)} nats"
+    informed = texts["information"].format(score=score(own))
     if t == 0:
-        return Absence(own, None, 0, f"No step has been made yet. {informed}.")
+        return Absence(own, None, 0, texts["no_step"].format(informed=informed))
     forest = nx.Graph()
     forest.add_nodes_from((i, j))
     for step in run.steps[:t]:
@@ -71,36 +70,28 @@ def tree_absence(run: Run, learner: ChowLiu, i: int, j: int, t: int) -> Absence:
             forest.add_edge(edge.source, edge.target, information=edge.score)
     if not nx.has_path(forest, i, j):
         is_over = run.outcome is not None and t == len(run.steps)
-        why = (
-            "the run ended before it was reached"
-            if is_over
-            else "pairs with more information come first"
-        )
-        if own <= 0.0:
-            why = "pairs without information are not added"
-        words = f"{informed}. No path joins its ends yet, but {why}."
+        why = texts["empty" if own <= 0.0 else "ended" if is_over else "later"]
+        words = texts["apart"].format(informed=informed, why=why)
         return Absence(own, 0.0, 0, words, "least")
     path = nx.shortest_path(forest, i, j)
     weakest = min(forest.edges[a, b]["information"] for a, b in itertools.pairwise(path))
     steps = [short(names[node]) for node in path]
     if len(steps) > _LONGEST_PATH:
         steps = [*steps[: _LONGEST_PATH - 2], "…", steps[-1]]
-    compared = "has at least" if own <= weakest else "was added first, and has at least"
     reached = int(own >= run.steps[t - 1].activated[0].score)
-    return Absence(
-        own,
-        weakest,
-        reached,
-        f"{informed}. It would close a cycle: every edge on the path {' – '.join(steps)} "
-        f"{compared} {score(weakest)}.",
-        "weakest of the path",
+    words = texts["cycle" if own <= weakest else "cycle_first"].format(
+        informed=informed, path=" – ".join(steps), weakest=score(weakest)
     )
+    return Absence(own, weakest, reached, words, "weakest of the path")
 
 
-def path_absence(run: Run, learner: NodewiseL1, i: int, j: int, t: int) -> Absence:
+def path_absence(
+    run: Run, learner: NodewiseL1, i: int, j: int, t: int, language: str = LANGUAGE
+) -> Absence:
     """Explain why a pair is no edge at the λ of step `t`."""
+    texts: Mapping[str, str] = catalogue("learners", language)["path"]
     if t == 0:
-        return Absence(None, None, 0, "No step has been made yet.")
+        return Absence(None, None, 0, catalogue("answers", language)["absence"]["no_step"])
     step = run.steps[t - 1]
     assert step.test is not None  # every step of a path has its λ
     lam = step.test.lam
@@ -108,22 +99,10 @@ def path_absence(run: Run, learner: NodewiseL1, i: int, j: int, t: int) -> Absen
     at = places_of(tested.edges, i, j)
     if len(at):
         own = float(tested.scores[at[0]])
-        direction = "in one direction " if learner.rule == "and" else ""
-        return Absence(
-            own,
-            lam,
-            t,
-            f"At step {t} the gradient of its weights, divided by d, is {score(own)} {direction}"
-            f"where they are zero: not above λ = {score(lam)}, so they stay zero.",
-        )
-    if len(tested.scores) == 0:
-        words = f"Its weights stayed zero at λ = {score(lam)}; not all scores are stored."
-        return Absence(None, lam, t, words)
-    left_out = (
-        "the edge budget, the least norm or the rule" if learner.min_norm else "the edge budget"
-    )
-    words = f"Its weights are not zero at λ = {score(lam)}, but {left_out} excludes it."
-    return Absence(None, lam, t, words)
+        text = texts["zero_one_way" if learner.rule == "and" else "zero"]
+        return Absence(own, lam, t, text.format(step=t, score=score(own), lam=score(lam)))
+    kind = "not_stored" if len(tested.scores) == 0 else "rule" if learner.min_norm else "budget"
+    return Absence(None, lam, t, texts[kind].format(lam=score(lam)))
 
 
 def mutual_information(frequencies: np.ndarray) -> float:

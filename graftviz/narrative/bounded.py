@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -19,73 +19,77 @@ from graftviz.inference.exact.elimination import (
 )
 from graftviz.learners.bounded_choice import MEASURE_NAMES
 from graftviz.learners.bounded_inference import BoundedInference
-from graftviz.narrative.phrases import Absence, pair, plural, score
+from graftviz.narrative.phrases import Absence, counted, pair, score
 from graftviz.runs import Run
+from graftviz.texts import LANGUAGE, catalogue, translations
 from graftviz.trace import Step
 
 _BY_GRAPH = ("treewidth", "circuit-size")
 _MOST_ENTRIES = 1 << 22  # of all cliques, up to which the gradient is exact
 
 
-def bounded_step(step: Step, names: Sequence[str]) -> list[str]:
+def bounded_step(step: Step, names: Sequence[str], language: str = LANGUAGE) -> list[str]:
     """Describe a step under a bound in sentences."""
     complexity = step.complexity
     assert complexity is not None  # every step of the learner has one
     chosen = step.activated[0]
-    name, bound = MEASURE_NAMES[complexity.measure], f"{complexity.bound:g}"
-    own = pair(names, chosen.source, chosen.target)
-    sentences = [
-        f"Activated {own}: the largest likelihood gradient ({score(complexity.gradient_norm)}) of "
-        f"the pairs that keep the {name} at or below {bound}."
-    ]
-    if complexity.newly_infeasible:
-        pairs = plural(complexity.newly_infeasible, "pair")
-        sentences.append(f"{pairs} with a larger gradient would exceed the bound.")
-    now = f"The {name} is now {_number(complexity.value)}"
-    if complexity.measure != "treewidth":
-        now += f", with an elimination order of width {complexity.width}"
-    sentences.append(
-        f"{now}; the fit changes the objective from {step.previous_objective:.5g} to "
-        f"{step.objective:.5g} nats per row."
+    texts, name = catalogue("learners", language)["bounded"], _measure(complexity, language)
+    activated = texts["activated"].format(
+        edge=pair(names, chosen.source, chosen.target),
+        score=score(complexity.gradient_norm),
+        measure=name,
+        bound=f"{complexity.bound:g}",
     )
-    return sentences
+    refused = complexity.newly_infeasible
+    now = texts["now" if complexity.measure == "treewidth" else "now_width"].format(
+        measure=name,
+        value=_number(complexity.value),
+        width=complexity.width,
+        before=f"{step.previous_objective:.5g}",
+        after=f"{step.objective:.5g}",
+    )
+    return [activated, *([counted(texts["refused"], refused)] if refused else []), now]
 
 
-def bounded_absence(run: Run, learner: BoundedInference, i: int, j: int, t: int) -> Absence:
+def _measure(complexity: Complexity, language: str) -> str:
+    """Return the name of the measure of complexity."""
+    texts = translations("methods", language).get("bounded-inference", {}).get("measures", {})
+    return str(texts.get(complexity.measure, MEASURE_NAMES[complexity.measure]))
+
+
+def bounded_absence(
+    run: Run, learner: BoundedInference, i: int, j: int, t: int, language: str = LANGUAGE
+) -> Absence:
     """Explain why a pair is not an edge after step `t`, by its gradient and the bound."""
+    texts: Mapping[str, str] = catalogue("learners", language)["bounded"]
     if t == 0:
-        return Absence(None, None, 0, "No step has been made yet.", "gradient")
+        no_step = catalogue("answers", language)["absence"]["no_step"]
+        return Absence(None, None, 0, no_step, "gradient")
     complexity = run.steps[t - 1].complexity
     assert complexity is not None  # every step of the learner has one
     own = _gradient(run, learner, i, j, t)
-    start = f"Its likelihood gradient has norm {score(own)}"
-    name, bound = MEASURE_NAMES[complexity.measure], f"{complexity.bound:g}"
+    facts = {
+        "text": texts["gradient"].format(score=score(own)),
+        "measure": _measure(complexity, language),
+        "bound": f"{complexity.bound:g}",
+    }
     if complexity.measure in _BY_GRAPH:
         least = _least(run, complexity, i, j, t)
         if least > complexity.bound:
-            words = (
-                f"{start}, but it would raise the {name} to {_number(least)} with the best order "
-                f"found, above {bound}."
-            )
+            words = texts["above"].format(**facts, least=_number(least))
             return Absence(own, None, t, words, "gradient")
     if t < len(run.steps):
         after = run.steps[t].activated[0]
         rival = pair(run.table.names, after.source, after.target)
-        if after.score >= own:
-            words = (
-                f"{start}; {rival} has a larger one ({score(after.score)}) and is activated first."
-            )
-        else:
-            words = f"{start}; when tested it exceeded {bound}, so {rival} was activated."
+        facts |= {"rival": rival, "score": score(after.score)}
+        kind = "rival" if after.score >= own else "exceeded"
     elif run.outcome is None:
-        words = f"{start}; it may be activated later."
+        kind = "later"
     elif own < run.outcome.certificate.threshold:
-        words = f"{start}: zero, so it cannot increase the likelihood."
-    elif run.outcome.certificate.worst_score is None:
-        words = f"{start}, but when tested the {name} exceeded {bound}."
+        kind = "zero"
     else:
-        words = f"{start}; the run ended before it was tested."
-    return Absence(own, None, t, words, "gradient")
+        kind = "refused_at_end" if run.outcome.certificate.worst_score is None else "untested"
+    return Absence(own, None, t, texts[kind].format(**facts), "gradient")
 
 
 def _number(value: float) -> str:

@@ -2,103 +2,94 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from graftviz.exchange import Exchange
 from graftviz.fitting.structure_fit import rows_of
-from graftviz.narrative.phrases import Absence, listed_edges, plural, score
+from graftviz.narrative.phrases import Absence, counted, listed_edges, score
 from graftviz.runs import Run
 from graftviz.search.contributions import contributions_of, gain_of
+from graftviz.texts import LANGUAGE, catalogue
 from graftviz.trace import Step
 
 
-def exchange_step(step: Step, names: Sequence[str]) -> list[str]:
+def exchange_step(step: Step, names: Sequence[str], language: str = LANGUAGE) -> list[str]:
     """Describe a step of forced pruning in sentences."""
-    exchange = step.exchange
+    exchange, texts = step.exchange, catalogue("learners", language)
     assert exchange is not None  # every step of the learner has one
-    others = step.edges - exchange.tree
-    values = plural(len(exchange.centres), "value")
-    tied = f"tied to {values}" if len(exchange.centres) < len(exchange.values) else "not tied"
-    if exchange.kind == "start":
-        start = (
-            f"Started with the {plural(exchange.tree, 'edge')} of the Chow–Liu tree and "
-            f"{plural(others, 'other random edge')}"
+    own, counts = texts["exchange"], texts["counts"]
+    lists, change = catalogue("steps", language)["lists"], _change(exchange, own)
+    if exchange.kind in ("start", "restart"):
+        values = counted(counts["values"], len(exchange.centres))
+        is_tied = len(exchange.centres) < len(exchange.values)
+        sentence = own[exchange.kind].format(
+            tree=counted(counts["edges"], exchange.tree),
+            others=counted(counts["random_edges"], step.edges - exchange.tree),
+            parameters=counted(counts["parameters"], len(exchange.values)),
+            tied=own["tied"].format(values=values) if is_tied else own["not_tied"],
+            change=change,
         )
-        parameters = plural(len(exchange.values), "parameter")
-        return [f"{start}. Fitting the {parameters}, {tied}, {_change(exchange)}."]
-    if exchange.kind == "restart":
-        return [
-            f"Restarted with the tree and {plural(others, 'other random edge')}. The fit, with "
-            f"parameters {tied}, {_change(exchange)}."
-        ]
+        return [str(sentence)]
     if exchange.kind == "best":
-        return [
-            "Returned to the best model: "
-            f"{plural(len(exchange.removed), 'edge')} removed, {len(exchange.added):,} added. This "
-            f"{_change(exchange)}."
-        ]
-    removed = listed_edges(names, exchange.removed.tolist(), exchange.contributions.tolist())
-    added = listed_edges(names, exchange.added.tolist(), exchange.gains.tolist())
-    parts = []
+        removed = counted(counts["edges"], len(exchange.removed))
+        added = f"{len(exchange.added):,}"
+        return [str(own["back"].format(removed=removed, added=added, change=change))]
+    removed = listed_edges(names, exchange.removed.tolist(), exchange.contributions.tolist(), lists)
+    added = listed_edges(names, exchange.added.tolist(), exchange.gains.tolist(), lists)
+    text = ""
     if removed:
-        parts.append(f"Removed {removed}{_deletion_rule(exchange)}")
+        text = own["removed"].format(edges=removed, rule=_deletion_rule(exchange, texts))
     if added:
-        pairs = "the pair" if len(exchange.added) == 1 else "the pairs"
-        parts.append(f"{'added' if parts else 'Added'} {added}, {pairs} with the largest gain")
-    return [f"{'; '.join(parts)}. The fit {_change(exchange)}."]
+        kind = "removed_added" if text else "added"
+        text = counted(own[kind], len(exchange.added), text=text, edges=added)
+    return [str(own["fit"].format(text=text, change=change))]
 
 
-def exchange_absence(run: Run, i: int, j: int, t: int) -> Absence:
+def exchange_absence(run: Run, i: int, j: int, t: int, language: str = LANGUAGE) -> Absence:
     """Explain why a pair is not an edge after step `t`: its gain and the smallest contribution."""
+    texts: Mapping[str, str] = catalogue("learners", language)["exchange"]
     if t == 0:
-        return Absence(None, None, 0, "No step has been made yet.", "least contribution")
+        no_step = catalogue("answers", language)["absence"]["no_step"]
+        return Absence(None, None, 0, no_step, "least contribution")
     state = run.steps[t - 1].history.state_at(t)
     model = state.model
     rows = rows_of(run.table)
     if rows.cardinalities[[i, j]].min() < 2 or not all(np.ptp(run.table.codes[k]) for k in (i, j)):
-        words = "One of its variables is constant, so the pair cannot be an edge."
-        return Absence(0.0, None, 0, words, "least contribution")
+        return Absence(0.0, None, 0, texts["constant"], "least contribution")
     fit, contributions = contributions_of(model, rows)
     least = float(contributions.total.min())
     gain, _ = gain_of(fit, 0.5 / run.table.n_rows, i, j)
-    start = f"Its gain, with only its own weights fitted, is {score(gain)} nats per row"
-    if gain <= least:
-        words = f"{start}; every edge of the model contributes at least {score(least)}."
-    else:
-        words = (
-            f"{start}, more than the contribution {score(least)} of the weakest edge. It may be "
-            "added in a later exchange, as each adds only k pairs."
-        )
-        if run.outcome is not None and t == len(run.steps):
-            words = (
-                f"{start}, more than the contribution {score(least)} of the weakest edge; but the "
-                "run has ended, and gains of single pairs do not add up."
-            )
+    start = texts["gain"].format(gain=score(gain))
+    has_ended = run.outcome is not None and t == len(run.steps)
+    kind = "weaker" if gain <= least else "ended" if has_ended else "later"
+    words = texts[kind].format(text=start, least=score(least))
     tests = sum(step.tests > 0 for step in run.steps[:t])
     return Absence(gain, least, tests, words, "least contribution")
 
 
-def _deletion_rule(exchange: Exchange) -> str:
+def _deletion_rule(exchange: Exchange, texts: Mapping[str, Any]) -> str:
     """Describe how the removed edges were chosen."""
+    own, counts = texts["exchange"], texts["counts"]
     if exchange.fallback:
-        return f", one of {exchange.tries:,} drawn subsets, none of which was accepted"
+        return str(own["none_accepted"].format(tries=f"{exchange.tries:,}"))
     if exchange.tries == 0:
-        return f", the smallest contribution{'s' if len(exchange.removed) > 1 else ''}"
+        return counted(own["smallest"], len(exchange.removed))
     if exchange.accepted == 1:
-        return f", the first accepted of {plural(exchange.tries, 'drawn subset')}"
-    share = exchange.acceptance or 0.0
-    return f", the last state of {plural(exchange.tries, 'swap')} ({share:.0%} accepted)"
+        return str(own["accepted"].format(subsets=counted(counts["subsets"], exchange.tries)))
+    share = f"{exchange.acceptance or 0.0:.0%}"
+    return str(own["walk"].format(swaps=counted(counts["swaps"], exchange.tries), share=share))
 
 
-def _change(exchange: Exchange) -> str:
+def _change(exchange: Exchange, texts: Mapping[str, str]) -> str:
     """Describe the change of the pseudo-likelihood."""
-    before, after, top = (
+    before, after, best = (
         f"{value:.5g}".replace("-", "−")
         for value in (exchange.before, exchange.after, exchange.best)
     )
-    best = f" (best so far: {top})"
+    kind = "change_below"
     if exchange.after >= exchange.best:
-        best = "" if exchange.kind == "best" else ", the best so far"
-    return f"changes the PLL from {before} to {after} nats per row{best}"
+        kind = "change" if exchange.kind == "best" else "change_best"
+    return texts[kind].format(before=before, after=after, best=best)

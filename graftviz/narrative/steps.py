@@ -1,7 +1,7 @@
 """Sentences that describe steps and the end of a run, with reasons and numbers.
 
-Those on learners that search pairs are templates of ``texts/<language>/steps.toml``; the others are
-English.
+Those on learners that search pairs are templates of ``texts/<language>/steps.toml``, those on other
+learners of ``learners.toml``.
 """
 
 from __future__ import annotations
@@ -66,7 +66,11 @@ def step_words(step: Step, learner: Learner, names: Sequence[str], language: str
         A key of ``graftviz.texts.LANGUAGES``.
     """
     texts = catalogue("steps", language)
-    sentences = _SENTENCES.get(learner.sentences, _plain_step)(step, learner, names, texts)
+    own = _OWN_SENTENCES.get(learner.sentences)
+    if own is not None:
+        sentences = own(step, learner, names, language)
+    else:
+        sentences = _SENTENCES.get(learner.sentences, _plain_step)(step, learner, names, texts)
     if len(step.removed) and learner.sentences not in _NAMES_REMOVED:
         gone = listed_edges(names, step.removed.tolist(), texts=texts["lists"])
         sentences.insert(0, counted(texts["step"]["removed"], len(step.removed), edges=gone))
@@ -327,9 +331,11 @@ _SENTENCES: Mapping[str, Callable[[Step, Any, Sequence[str], Texts], list[str]]]
     "reservoir": _reservoir_step,
     "best of all": lambda *about: [_scoring_all(*about)],
     "first hit": lambda step, _, names, texts: [_first_violation(step, names, texts)],
-    "feature": lambda step, learner, names, _: feature_step(step, learner, names),
-    "tree": lambda step, _, names, __: [tree_step(step, names)],
-    "path": lambda step, _, names, __: [path_step(step, names)],
-    "exchange": lambda step, _, names, __: exchange_step(step, names),
-    "bound": lambda step, _, names, __: bounded_step(step, names),
+}
+_OWN_SENTENCES: Mapping[str, Callable[[Step, Any, Sequence[str], str], list[str]]] = {
+    "feature": feature_step,
+    "tree": lambda step, _, *about: [tree_step(step, *about)],
+    "path": lambda step, _, *about: [path_step(step, *about)],
+    "exchange": lambda step, _, *about: exchange_step(step, *about),
+    "bound": lambda step, _, *about: bounded_step(step, *about),
 }

@@ -12,6 +12,7 @@ views.toml          short texts that the views in the browser share, by part
 player.toml         those of the player
 steps.toml          templates of the sentences about steps
 answers.toml        those of answers about an edge or a pair
+learners.toml       those of steps and missing edges of learners with a search of their own
 ends.toml           those of the learners: reasons why they end, and notes
 grow.toml           texts of the page Grow
 class_data.toml     steps and questions on data sets that users download
