@@ -1,4 +1,4 @@
-from . import dynamics as dynamics
+from . import dynamics as dynamics, figures as figures
 from ._version import __version__ as __version__
 from .counts import (
     PairCounts as PairCounts,

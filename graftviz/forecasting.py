@@ -18,8 +18,9 @@ from graftviz.counts import (
     planes_bytes,
 )
 from graftviz.learners.base import Learner
+from graftviz.learners.registry import as_learner, table_and_learner
 from graftviz.memory import resident_bytes, size_text
-from graftviz.table import ChunkedTable, DiscreteTable, Extent
+from graftviz.table import ChunkedTable, DiscreteTable, Extent, Tabular
 
 PROGRAM_BYTES = 280_000_000  # Python, its libraries, and the compiled kernels
 _RAW_CELL = 40  # bytes per cell while it is read and encoded, including the reader
@@ -67,8 +68,8 @@ class Forecast:
 
 
 def forecast(
-    table: DiscreteTable | tuple[int, int, int],
-    learner: Learner,
+    table: Tabular | tuple[int, int, int],
+    learner: Learner | str,
     *,
     cache_bytes: int = DEFAULT_CACHE_BYTES,
 ) -> Forecast:
@@ -76,7 +77,7 @@ def forecast(
 
     Parameters
     ----------
-    table : DiscreteTable or (rows, variables, states)
+    table : DiscreteTable, DataFrame, array, DataSet or (rows, variables, states)
         A table, which may be read in chunks, or the shape of a table.
     learner : Learner
     cache_bytes : int
@@ -87,6 +88,10 @@ def forecast(
     InputError
         If the table cannot be counted within its ``max_memory``.
     """
+    if isinstance(table, tuple):
+        learner = as_learner(learner)
+    else:
+        table, learner = table_and_learner(table, learner)
     size = _size_of(table)
     held = resident_bytes()
     start = [

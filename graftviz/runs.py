@@ -5,24 +5,32 @@ This module imports metrics and learners; learners depend on neither.
 
 from __future__ import annotations
 
+import difflib
 import html
-from collections.abc import Callable, Generator, Iterable
+import operator
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from graftviz.arrays import read_only
 from graftviz.cold_start import announced
 from graftviz.discovery import later
 from graftviz.errors import InputError
 from graftviz.learners.base import Learner, checked_seed
+from graftviz.learners.registry import table_and_learner
 from graftviz.metrics import MetricsObserver, StepMetrics, negative_log_pseudo_likelihood
 from graftviz.model import PairwiseMRF
 from graftviz.predictor import Predictor
-from graftviz.table import DiscreteTable
+from graftviz.table import DiscreteTable, Tabular, as_table
 from graftviz.trace import Certificate, Outcome, Seconds, Step, Trace
+from graftviz.wording import quoted
+
+# True edges: pairs of variables, each by name or position.
+Edges = Iterable[Iterable[int | str]] | np.ndarray | pd.DataFrame
 
 
 @dataclass(frozen=True)
@@ -169,15 +177,16 @@ class Run:
 
     Parameters
     ----------
-    table : DiscreteTable
+    table : DiscreteTable, DataFrame, array or DataSet
         Training rows.
-    learner : Learner
+    learner : Learner or str
+        A learner, or the name of one that has its default options.
     seed : int, optional
         The same seed gives the same run, in any process.
-    test : DiscreteTable, optional
+    test : DiscreteTable or DataFrame, optional
         Held-out rows with the codes of `table`, used for metrics only.
-    truth : int array-like, shape (k, 2), optional
-        The true edges as pairs of variables, used for metrics only.
+    truth : array-like of shape (k, 2) or DataFrame, optional
+        The true edges as pairs of variables by name or position, used for metrics only.
     branch : Branch, optional
         Change of options during the run.
 
@@ -204,17 +213,18 @@ class Run:
 
     def __init__(
         self,
-        table: DiscreteTable,
-        learner: Learner,
+        table: Tabular,
+        learner: Learner | str,
         *,
         seed: int = 0,
-        test: DiscreteTable | None = None,
-        truth: Iterable[Iterable[int]] | np.ndarray | None = None,
+        test: Tabular | None = None,
+        truth: Edges | None = None,
         branch: Branch | None = None,
     ) -> None:
+        table, learner = table_and_learner(table, learner)
         learner.check(table)
         if test is not None:
-            check_test(table, test)
+            test = checked_test(table, test)
         if branch is not None:
             _check_branch(learner, branch)
             branch.learner.check(table)
@@ -222,7 +232,7 @@ class Run:
         self.learner = learner
         self.seed = checked_seed(seed)
         self.test = test
-        self.truth = None if truth is None else checked_edges(truth, table.n_variables)
+        self.truth = None if truth is None else checked_edges(truth, table.names)
         self.branch = branch
         self.steps: list[Step] = []
         self.metrics: list[StepMetrics] = []
@@ -325,12 +335,12 @@ def repr_html(run: Run | None, text: str) -> str:
 
 
 def learn(
-    table: DiscreteTable,
-    learner: Learner,
+    table: Tabular,
+    learner: Learner | str,
     *,
     seed: int = 0,
-    test: DiscreteTable | None = None,
-    truth: Iterable[Iterable[int]] | np.ndarray | None = None,
+    test: Tabular | None = None,
+    truth: Edges | None = None,
     on_step: Callable[[Step], Any] | None = None,
 ) -> Result:
     """Run `learner` on `table` to its end and return the result.
@@ -343,7 +353,15 @@ def learn(
     ------
     InputError
         See :class:`Run`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"rain": ["no", "yes"] * 50, "grass": ["dry", "wet"] * 50})
+    >>> learn(frame, "chow-liu", truth=[("rain", "grass")]).recall
+    1.0
     """
+    table, learner = table_and_learner(table, learner)
     with announced(learner.compilation()):
         run = Run(table, learner, seed=seed, test=test, truth=truth)
         while run.advance():
@@ -352,37 +370,79 @@ def learn(
         return run.result()
 
 
-def checked_edges(edges: Iterable[Iterable[int]] | np.ndarray, n: int) -> np.ndarray:
+def checked_edges(edges: Edges, names: Sequence[str]) -> np.ndarray:
     """Return distinct undirected edges as sorted rows i < j, int64, shape (k, 2), read-only.
+
+    Parameters
+    ----------
+    edges : array-like of shape (k, 2), or DataFrame
+        Pairs of variables, each by name or by position. The edges of a frame are in its first two
+        columns.
+    names : sequence of str
+        Names of the variables.
 
     Raises
     ------
     InputError
-        If an edge is no pair of two different variables 0 … n − 1.
+        If an edge is no pair of two different variables.
+
+    Examples
+    --------
+    >>> checked_edges([("c", "a"), (0, 2)], ["a", "b", "c"]).tolist()
+    [[0, 2]]
     """
+    if isinstance(edges, str):
+        raise InputError("True edges must be pairs of variables; read a file with read_truth.")
+    if isinstance(edges, pd.DataFrame):
+        edges = edges.iloc[:, :2].itertuples(index=False, name=None)
     try:
-        rows = [tuple(edge) for edge in edges]
+        rows = [(edge,) if isinstance(edge, str) else tuple(edge) for edge in edges]
     except TypeError:
         rows = [()]
     if any(len(row) != 2 for row in rows):
         raise InputError("True edges must be pairs of variables.")
-    array = np.array(rows).reshape(-1, 2)
-    if array.size and array.dtype.kind not in "iu":
-        raise InputError("True edges must be given as whole numbers, the positions of columns.")
-    array = array.astype(np.int64)
-    bad = (array < 0).any(axis=1) | (array >= n).any(axis=1) | (array[:, 0] == array[:, 1])
+    position = {name: i for i, name in enumerate(names)}
+    pairs = [tuple(_position(end, position) for end in row) for row in rows]
+    array = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    bad = (array < 0).any(axis=1) | (array >= len(names)).any(axis=1) | (array[:, 0] == array[:, 1])
     if bad.any():
         k = int(np.argmax(bad))
-        i, j = array[k].tolist()
+        i, j = rows[k]
         problem = (
-            "joins a variable with itself" if i == j else f"is no pair of variables 0 … {n - 1}"
+            "joins a variable with itself"
+            if array[k, 0] == array[k, 1]
+            else f"is no pair of variables 0 … {len(names) - 1}"
         )
         raise InputError(f"True edge number {k + 1}, ({i}, {j}), {problem}.")
     return read_only(np.unique(np.sort(array, axis=1), axis=0))
 
 
-def check_test(table: DiscreteTable, test: DiscreteTable) -> None:
-    """Raise :class:`InputError` unless `test` has the columns and the codes of `table`."""
+def _position(variable: Any, position: Mapping[str, int]) -> int:
+    """Return the position of a variable that is given by name or by position."""
+    if isinstance(variable, str):
+        if variable not in position:
+            near = difflib.get_close_matches(variable, position, n=1)
+            hint = f"; did you mean {quoted(near[0])}?" if near else "."
+            raise InputError(f"True edges name {quoted(variable)}, which is no variable{hint}")
+        return position[variable]
+    try:
+        return min(max(operator.index(variable), -1), len(position))
+    except TypeError:
+        raise InputError(
+            "True edges must be given by the names of variables, or by whole numbers, the "
+            f"positions of columns, not by {variable!r}."
+        ) from None
+
+
+def checked_test(table: DiscreteTable, test: Tabular) -> DiscreteTable:
+    """Return held-out rows as a table with the columns and the codes of `table`.
+
+    Raises
+    ------
+    InputError
+        If they have others.
+    """
+    test = as_table(test, table, name="test")
     if test.names != table.names:
         raise InputError(
             "The test rows have other columns than the training rows: "
@@ -394,6 +454,7 @@ def check_test(table: DiscreteTable, test: DiscreteTable) -> None:
                 f"Column {name!r} of the test rows is coded differently from the training rows: "
                 f"{_first_difference(expected, got)}."
             )
+    return test
 
 
 def _first_difference(expected: tuple[str, ...], got: tuple[str, ...]) -> str:

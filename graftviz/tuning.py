@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -19,11 +19,11 @@ import numpy as np
 
 from graftviz.errors import InputError
 from graftviz.learners.base import Learner, checked_seed
-from graftviz.learners.registry import learner_class, learner_names
+from graftviz.learners.registry import learner_class, learner_names, table_and_learner
 from graftviz.options import option_specs, plain_value
 from graftviz.parallel import parallel_map
-from graftviz.runs import check_test, checked_edges, learn
-from graftviz.table import DiscreteTable
+from graftviz.runs import Edges, checked_edges, checked_test, learn
+from graftviz.table import DiscreteTable, Tabular
 
 ALPHAS = (0.0, 0.25, 0.5, 0.75, 1.0)
 PAPER_GRID: Mapping[str, Sequence[Any]] = {
@@ -144,12 +144,12 @@ class _Task(NamedTuple):
 
 
 def tuning_grid(
-    table: DiscreteTable,
-    learner: Learner,
+    table: Tabular,
+    learner: Learner | str,
     grid: Mapping[str, Sequence[Any]] = USEFUL_GRID,
     *,
-    test: DiscreteTable | None = None,
-    truth: Iterable[Iterable[int]] | np.ndarray | None = None,
+    test: Tabular | None = None,
+    truth: Edges | None = None,
     seed: int = 0,
     jobs: int | None = None,
     on_done: Callable[[int, int], Any] | None = None,
@@ -167,8 +167,8 @@ def tuning_grid(
         edge grafting.
     test : DiscreteTable, optional
         Held-out rows with the codes of `table`.
-    truth : int array-like, shape (k, 2), optional
-        The true edges.
+    truth : array-like of shape (k, 2) or DataFrame, optional
+        The true edges by name or position.
     seed : int
         Seed of every run.
     jobs, on_done
@@ -181,12 +181,13 @@ def tuning_grid(
         Before any run: if the learner has no option of the grid, a value is not allowed, or
         table, test, truth and learner are incompatible.
     """
+    table, learner = table_and_learner(table, learner)
     combinations = grid_points(learner, grid)
     for options in combinations:
         dataclasses.replace(learner, **options).check(table)
     if test is not None:
-        check_test(table, test)
-    edges = None if truth is None else checked_edges(truth, table.n_variables)
+        test = checked_test(table, test)
+    edges = None if truth is None else checked_edges(truth, table.names)
     task = _Task(learner, table, test, edges, checked_seed(seed))
     points = parallel_map(_point, combinations, shared=task, jobs=jobs, on_done=on_done)
     return Tuning(learner, task.seed, tuple(points))

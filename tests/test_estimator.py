@@ -12,11 +12,10 @@ import pytest
 from learner_cases import mixed_table, scale_free_table
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import graftviz as gv
-from graftviz import DiscreteTable, InputError, MarkovNetwork, learn, load_dataset, read_table
+from graftviz import DiscreteTable, InputError, learn, read_table
 from graftviz.estimator.options import OPTIONS, UNSET
 from graftviz.learners.registry import learner_class, learner_names
 from graftviz.metrics import negative_log_pseudo_likelihood
@@ -224,12 +223,3 @@ def test_impossible_rows_have_no_likelihood():
 
 
 # In scikit-learn's company
-
-
-def test_options_of_the_learner_can_be_searched_by_their_scikit_learn_names() -> None:
-    rows = load_dataset("survey").table.to_frame()
-    grid = {"learner__lam": [0.01, 0.5]}
-    search = GridSearchCV(MarkovNetwork(), grid, cv=2, error_score="raise").fit(rows)
-    assert search.best_params_["learner__lam"] == search.best_estimator_.learner_.lam
-    with pytest.raises(ValueError, match="Invalid parameter"):
-        MarkovNetwork().set_params(learner__nothing=1)

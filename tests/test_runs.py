@@ -146,7 +146,7 @@ REFUSED = {
     "loop in the truth": ({"truth": [(3, 3)]}, "joins a variable with itself"),
     "truth of three": ({"truth": [(1, 2, 3)]}, "pairs"),
     "flat truth": ({"truth": np.array([1, 2])}, "pairs"),
-    "truth by name": ({"truth": [("x0", "x1")]}, "whole numbers"),
+    "truth of an unknown name": ({"truth": [("x0", "y")]}, "no variable"),
     "fractional truth": ({"truth": np.array([[0.5, 1]])}, "whole numbers"),
     "too many edges": (
         {"learner": EdgeGrafting(max_edges=37)},

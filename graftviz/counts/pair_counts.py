@@ -16,7 +16,7 @@ from numba import njit
 from graftviz.counts.packed import PackedTable, count_block, count_pair, pack_table
 from graftviz.errors import InputError
 from graftviz.pairs import PairMap, find_slot, grown_pair_map, insert_pair, new_pair_map
-from graftviz.table import DiscreteTable
+from graftviz.table import Tabular, as_table
 
 NOT_CACHED = -1  # the cache was full when the table was counted
 NEVER_COUNTED = -2
@@ -132,7 +132,7 @@ class PairCounts:
 
     Parameters
     ----------
-    table : DiscreteTable
+    table : DiscreteTable, DataFrame, array or DataSet
         A table that is read in chunks is packed chunk by chunk, or, if memory does not suffice,
         all its pairs are counted immediately.
     packed : PackedTable, optional
@@ -148,11 +148,12 @@ class PairCounts:
 
     def __init__(
         self,
-        table: DiscreteTable,
+        table: Tabular,
         packed: PackedTable | None = None,
         *,
         max_bytes: int | None = None,
     ) -> None:
+        table = as_table(table)
         self.packed = pack_table(table) if packed is None else packed
         self.cardinalities = table.cardinalities
         self.n_variables = table.n_variables

@@ -24,13 +24,13 @@ from graftviz.estimator.options import (
     unknown_option_message,
 )
 from graftviz.learners.base import Learner
-from graftviz.learners.registry import learner_class, learner_names
+from graftviz.learners.registry import as_learner
 from graftviz.metrics import negative_log_pseudo_likelihood
 from graftviz.model import PairwiseMRF
 from graftviz.options import option_specs
 from graftviz.predictor import Predictor
 from graftviz.runs import learn
-from graftviz.table import BINS, MAX_STATES, DiscreteTable, read_table
+from graftviz.table import BINS, MAX_STATES, DiscreteTable, read_table, table_inside
 
 
 @allow_options_named_like_methods
@@ -77,7 +77,7 @@ class MarkovNetwork(Predictor, DensityMixin, BaseEstimator):
     >>> import graftviz as gv
     >>> network = gv.MarkovNetwork(lam=0.01, alpha=0.5).fit([[0, 0, 1], [1, 1, 0], [1, 1, 1]] * 50)
     >>> network.edges_.tolist()
-    [[0, 1]]
+    [[0, 1], [0, 2]]
     """
 
     @add_options_to_signature
@@ -110,14 +110,25 @@ class MarkovNetwork(Predictor, DensityMixin, BaseEstimator):
         return {**super().get_params(deep), **{name: vars(self)[name] for name in OPTIONS}}
 
     def set_params(self, **params: Any) -> MarkovNetwork:
-        """Set parameters by name; ``learner__alpha`` is the option alpha of the learner.
+        """Set parameters and return the estimator; ``learner__alpha`` is the option ``alpha``.
 
         Raises
         ------
-        ValueError
-            If there is no such parameter.
+        InputError
+            For a name that is no parameter.
+
+        Examples
+        --------
+        >>> import graftviz as gv
+        >>> gv.MarkovNetwork(gv.BestChoice()).set_params(learner__alpha=0.5).alpha
+        0.5
         """
-        super().set_params(**{name.removeprefix("learner__"): params[name] for name in params})
+        own = {name.removeprefix("learner__"): value for name, value in params.items()}
+        names = self.get_params(deep=False)
+        for given, name in zip(params, own, strict=True):
+            if name not in names or (name != given and name not in OPTIONS):
+                raise InputError(unknown_option_message(given, "MarkovNetwork", names))
+        super().set_params(**own)
         return self
 
     def fit(self, X: Any, y: Any = None) -> MarkovNetwork:
@@ -125,7 +136,7 @@ class MarkovNetwork(Predictor, DensityMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : DataFrame, array of shape (rows, variables), or DiscreteTable
+        X : DataFrame, array of shape (rows, variables), DiscreteTable or DataSet
         y : ignored
 
         Returns
@@ -203,22 +214,22 @@ class MarkovNetwork(Predictor, DensityMixin, BaseEstimator):
 
     def _chosen_learner(self) -> Learner:
         options = {name: value for name in OPTIONS if not is_unset(value := vars(self)[name])}
-        if not isinstance(self.learner, str | Learner):
-            raise InputError(
-                f"The learner must be one of {', '.join(learner_names())}, or a Learner, not "
-                f"{self.learner!r}."
-            )
-        cls = learner_class(self.learner) if isinstance(self.learner, str) else type(self.learner)
+        learner = as_learner(self.learner)
+        cls = type(learner)
         names = [spec.name for spec in option_specs(cls)]
         for name in options:
             if name not in names:
                 raise InputError(unknown_option_message(name, f"the learner {cls.name!r}", names))
-        if isinstance(self.learner, Learner):
-            return dataclasses.replace(self.learner, **options)
-        return cls(**options)
+        # A preset that is set as an option must see that the others are not.
+        return (
+            cls(**options)
+            if isinstance(self.learner, str)
+            else dataclasses.replace(learner, **options)
+        )
 
     def _training_table(self, X: Any) -> DiscreteTable:
         """Return the training rows as a table; set scikit-learn's attributes of columns."""
+        X = table_inside(X)
         if isinstance(X, DiscreteTable):
             validate_data(self, header(X), skip_check_array=True)
             return X
@@ -235,6 +246,7 @@ class MarkovNetwork(Predictor, DensityMixin, BaseEstimator):
 
     def _table_in_coding(self, X: Any) -> DiscreteTable:
         check_is_fitted(self)
+        X = table_inside(X)
         if isinstance(X, DiscreteTable):
             validate_data(self, header(X), skip_check_array=True, reset=False)
             if (X.names, X.labels) == (self.coding_.names, self.coding_.labels):

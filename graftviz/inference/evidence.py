@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from graftviz.arrays import read_only
 from graftviz.errors import InputError
@@ -20,7 +21,7 @@ from graftviz.inference.beliefs import Beliefs
 from graftviz.model import PairwiseMRF
 
 Evidence = (
-    Mapping[int, int | str] | Mapping[str, int | str] | Mapping[int | str, int | str]
+    Mapping[int, int | str] | Mapping[str, int | str] | Mapping[int | str, int | str] | pd.Series
 )  # by index, by name, or both: Mapping is invariant in its key type
 
 
@@ -69,22 +70,41 @@ def checked_evidence(model: PairwiseMRF, evidence: Evidence | None) -> dict[int,
 
     Parameters
     ----------
-    evidence : mapping, optional
-        Variables by index or name, states by index or label.
+    evidence : mapping or Series, optional
+        Variables by index or name, states by index or label. In a series, such as a row of a
+        frame, missing values are variables that are not observed.
 
     Raises
     ------
     InputError
-        For an unknown variable or state, and for a variable that is listed both by index and by
-        name, with different states.
+        For another type, an unknown variable or state, and a variable that is listed both by
+        index and by name, with different states.
     """
+    if not isinstance(model, PairwiseMRF):
+        hint = "; pass its attribute model." if hasattr(model, "model") else "."
+        raise InputError(
+            f"Inference needs a PairwiseMRF, not an object of type {type(model).__name__}{hint}"
+        )
     observed: dict[int, int] = {}
-    for variable, state in (evidence or {}).items():
+    for variable, state in _pairs(evidence):
         i = model.index_of(variable)
         k = _state_index(model, i, state)
         if observed.setdefault(i, k) != k:
             raise InputError(f"The evidence gives {model.names[i]!r} two different states.")
     return dict(sorted(observed.items()))
+
+
+def _pairs(evidence: Evidence | None) -> Iterable[tuple[Any, Any]]:
+    if evidence is None:
+        return ()
+    if isinstance(evidence, pd.Series):
+        return evidence.dropna().items()
+    if isinstance(evidence, Mapping):
+        return evidence.items()
+    raise InputError(
+        "Evidence must be a mapping or a Series of states by variable, such as {'rain': 'yes'}, "
+        f"not an object of type {type(evidence).__name__}."
+    )
 
 
 def conditioned(model: PairwiseMRF, evidence: Mapping[int, int]) -> Conditioned:

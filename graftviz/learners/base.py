@@ -72,6 +72,11 @@ class Learner(ABC):
 
     def check(self, table: DiscreteTable) -> None:
         """Raise :class:`InputError` if `table` is too small or does not fit the options."""
+        if not isinstance(table, DiscreteTable):
+            raise InputError(
+                f"Learners learn from a table, not from an object of type {type(table).__name__}; "
+                "make a table of it with read_table."
+            )
         if table.n_rows < 2:
             raise InputError("There is only one row to learn from; at least two are needed.")
         if table.n_variables < 2:

@@ -14,7 +14,7 @@ from graftviz.inference.exact import JunctionTree
 from graftviz.inference.hidden import HiddenModel
 from graftviz.inference.settings import InferenceSettings
 from graftviz.model import PairwiseMRF
-from graftviz.table import DiscreteTable
+from graftviz.table import DiscreteTable, Tabular, as_table
 
 
 class Ncmll(NamedTuple):
@@ -41,13 +41,13 @@ class Ncmll(NamedTuple):
     converged: bool
 
 
-def nll(model: PairwiseMRF, table: DiscreteTable, *, max_memory: int | None = None) -> float:
+def nll(model: PairwiseMRF, table: Tabular, *, max_memory: int | None = None) -> float:
     """Return the mean over rows of −log p(x), in nats per row, with the exact log Z.
 
     Parameters
     ----------
     model : PairwiseMRF
-    table : DiscreteTable
+    table : DiscreteTable, DataFrame, array or DataSet
         Rows of the same variables, with the codes of the model.
     max_memory : int, optional
         Memory limit in bytes of the tables of exact inference; default: 80 % of free memory.
@@ -59,7 +59,7 @@ def nll(model: PairwiseMRF, table: DiscreteTable, *, max_memory: int | None = No
         zero (its negative log-likelihood would be infinite), or if exact inference does not fit
         into memory.
     """
-    _check_table(model, table)
+    table = _checked_table(model, table)
     log_partition = JunctionTree(model, max_memory=max_memory).log_partition
     sums, before = [], 0
     for chunk in table.chunks():
@@ -74,7 +74,7 @@ def nll(model: PairwiseMRF, table: DiscreteTable, *, max_memory: int | None = No
 
 def ncmll(
     model: PairwiseMRF,
-    table: DiscreteTable,
+    table: Tabular,
     *,
     halves: int = 5,
     seed: int = 0,
@@ -91,7 +91,7 @@ def ncmll(
     Parameters
     ----------
     model : PairwiseMRF
-    table : DiscreteTable
+    table : DiscreteTable, DataFrame, array or DataSet
         Rows of the same variables, with the codes of the model.
     halves : int
         Number of random halves to average over.
@@ -115,7 +115,7 @@ def ncmll(
             "At least one half of at least two variables must be hidden; got "
             f"{halves} halves of {model.n_variables} variables."
         )
-    _check_table(model, table)
+    table = _checked_table(model, table)
     found = []
     converged = True
     for hidden in hidden_halves(model.n_variables, halves, seed):
@@ -152,8 +152,14 @@ def _loss(half: HiddenModel, model: PairwiseMRF, hidden: np.ndarray, table: Disc
     return math.fsum(sums)
 
 
-def _check_table(model: PairwiseMRF, table: DiscreteTable) -> None:
-    """Raise :class:`InputError` if the rows do not match the variables of the model."""
+def _checked_table(model: PairwiseMRF, source: Tabular) -> DiscreteTable:
+    """Return rows as a table; raise :class:`InputError` if they do not match the model."""
+    if not isinstance(model, PairwiseMRF):
+        raise InputError(
+            "The first argument must be the model, a PairwiseMRF, and the second the rows; the "
+            f"first is an object of type {type(model).__name__}."
+        )
+    table = as_table(source, DiscreteTable.coding(model.names, model.labels))
     if table.n_variables != model.n_variables:
         raise InputError(
             f"The rows have {table.n_variables:,} variables and the model has "
@@ -167,6 +173,7 @@ def _check_table(model: PairwiseMRF, table: DiscreteTable) -> None:
             f"{model.cardinalities[i]} in the model; code both alike, with every state among the "
             "training rows."
         )
+    return table
 
 
 def _impossible(model: PairwiseMRF, states: np.ndarray, row: int) -> InputError:

@@ -20,10 +20,11 @@ from graftviz.arrays import freeze
 from graftviz.errors import InputError
 from graftviz.learners.base import Learner, checked_seed
 from graftviz.learners.edge_grafting import EdgeGrafting
+from graftviz.learners.registry import as_learner
 from graftviz.model import PairwiseMRF, zero_sum
 from graftviz.parallel import parallel_map
 from graftviz.runs import learn
-from graftviz.table import DiscreteTable
+from graftviz.table import DiscreteTable, Tabular, as_table
 
 PERMUTATIONS = 1000
 _ROUNDING = 1e-9  # statistics closer than this share of the observed one count as equal
@@ -99,9 +100,9 @@ class _Task(NamedTuple):
 
 
 def compare_groups(
-    a: DiscreteTable,
-    b: DiscreteTable,
-    learner: Learner | None = None,
+    a: Tabular,
+    b: Tabular,
+    learner: Learner | str | None = None,
     *,
     permutations: int = PERMUTATIONS,
     seed: int = 0,
@@ -112,9 +113,9 @@ def compare_groups(
 
     Parameters
     ----------
-    a, b : DiscreteTable
-        Rows of the two groups, coded alike (``read_table(rows, like=a)``).
-    learner : Learner, optional
+    a, b : DiscreteTable, DataFrame, array or DataSet
+        Rows of the two groups. Tables must be coded alike (``read_table(rows, like=a)``).
+    learner : Learner or str, optional
         Default: edge grafting with the preset paper, which is fast. The test is valid for any
         learner; a more accurate one detects smaller differences.
     permutations : int
@@ -140,6 +141,8 @@ def compare_groups(
     >>> found.p_strength > 0.05
     True
     """
+    a = as_table(a, name="a")
+    b = as_table(b, a, name="b")
     if (a.names, a.labels) != (b.names, b.labels):
         raise InputError(
             "Both groups must have the same variables and states; read the second with like=, as "
@@ -147,7 +150,7 @@ def compare_groups(
         )
     if permutations < 1:
         raise InputError(f"The test needs at least one permutation; got {permutations}.")
-    learner = EdgeGrafting(preset="paper") if learner is None else learner
+    learner = EdgeGrafting(preset="paper") if learner is None else as_learner(learner)
     codes = np.concatenate([a.codes, b.codes], axis=1)
     codes.flags.writeable = False
     together = DiscreteTable(codes, a.names, a.labels)

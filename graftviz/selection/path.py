@@ -15,14 +15,15 @@ import numpy as np
 
 from graftviz.errors import InputError
 from graftviz.learners.base import Learner, checked_seed
+from graftviz.learners.registry import table_and_learner
 from graftviz.metrics import EdgeMetrics, negative_log_pseudo_likelihood, recall_precision_f1
 from graftviz.model import PairwiseMRF
 from graftviz.parallel import parallel_map
-from graftviz.runs import check_test, checked_edges
+from graftviz.runs import Edges, checked_edges, checked_test
 from graftviz.selection.fits import drained, fit_steps, stream
 from graftviz.selection.grid import VALUES, lam_option, lam_values, with_lam
 from graftviz.selection.information import GAMMA, check_gamma, extended_bic, free_weights
-from graftviz.table import DiscreteTable
+from graftviz.table import DiscreteTable, Tabular
 from graftviz.trace import Step
 
 HELD_OUT = 0.2
@@ -160,14 +161,14 @@ class _Task(NamedTuple):
 
 
 def lam_path(
-    table: DiscreteTable,
-    learner: Learner,
+    table: Tabular,
+    learner: Learner | str,
     *,
     lams: int | Iterable[float] = VALUES,
-    test: DiscreteTable | None = None,
+    test: Tabular | None = None,
     held_out: float = HELD_OUT,
     folds: int | None = None,
-    truth: Iterable[Iterable[int]] | np.ndarray | None = None,
+    truth: Edges | None = None,
     seed: int = 0,
     gamma: float = GAMMA,
     most_edges: int | None = None,
@@ -181,8 +182,8 @@ def lam_path(
 
     Parameters
     ----------
-    table : DiscreteTable
-    learner : Learner
+    table : DiscreteTable, DataFrame, array or DataSet
+    learner : Learner or str
         A learner with an option ``lam``, whose value is not used. An edge budget of the learner
         applies at every λ, so it should not be set.
     lams : int or iterable of float
@@ -194,8 +195,8 @@ def lam_path(
     folds : int, optional
         Number of folds for cross-validation instead. Only the held-out NLPL comes from the runs
         on folds, all other results from a run on the whole table.
-    truth : int array-like, shape (k, 2), optional
-        The true edges, used for metrics only.
+    truth : array-like of shape (k, 2) or DataFrame, optional
+        The true edges by name or position, used for metrics only.
     seed : int
         Seed of the held-out rows and of the learner; results do not depend on `jobs`.
     gamma : float
@@ -229,14 +230,14 @@ def lam_path(
 
 
 def lam_path_steps(
-    table: DiscreteTable,
-    learner: Learner,
+    table: Tabular,
+    learner: Learner | str,
     *,
     lams: int | Iterable[float] = VALUES,
-    test: DiscreteTable | None = None,
+    test: Tabular | None = None,
     held_out: float = HELD_OUT,
     folds: int | None = None,
-    truth: Iterable[Iterable[int]] | np.ndarray | None = None,
+    truth: Edges | None = None,
     seed: int = 0,
     gamma: float = GAMMA,
     most_edges: int | None = None,
@@ -254,16 +255,17 @@ def lam_path_steps(
 
 
 def _task(
-    table: DiscreteTable,
-    learner: Learner,
-    test: DiscreteTable | None,
+    table: Tabular,
+    learner: Learner | str,
+    test: Tabular | None,
     held_out: float,
     folds: int | None,
-    truth: Iterable[Iterable[int]] | np.ndarray | None,
+    truth: Edges | None,
     seed: int,
     gamma: float,
     most_edges: int | None,
 ) -> _Task:
+    table, learner = table_and_learner(table, learner)
     lam_option(learner)
     learner.check(table)
     seed = checked_seed(seed)
@@ -277,7 +279,7 @@ def _task(
     if folds is not None:
         parts = _folds(table, folds, seed)
     elif test is not None:
-        check_test(table, test)
+        test = checked_test(table, test)
         parts = ((table, test),)
     else:
         train, held = table.split(held_out, seed=seed)
@@ -288,7 +290,7 @@ def _task(
         train=train,
         parts=parts,
         folds=folds,
-        truth=None if truth is None else checked_edges(truth, n),
+        truth=None if truth is None else checked_edges(truth, table.names),
         seed=seed,
         gamma=float(gamma),
         most_edges=EDGES_A_VARIABLE * n if most_edges is None else int(most_edges),

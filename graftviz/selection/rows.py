@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -11,11 +11,12 @@ import numpy as np
 from graftviz.counts import PairCounts
 from graftviz.errors import InputError
 from graftviz.learners.base import Learner, checked_seed
+from graftviz.learners.registry import table_and_learner
 from graftviz.metrics import negative_log_pseudo_likelihood
 from graftviz.model import PairwiseMRF
-from graftviz.runs import check_test, checked_edges
+from graftviz.runs import Edges, checked_edges, checked_test
 from graftviz.selection.fits import fit_steps, seed_of
-from graftviz.table import DiscreteTable
+from graftviz.table import DiscreteTable, Tabular
 
 SIZES = 8
 SUBSETS = 3
@@ -113,13 +114,13 @@ def row_sizes(rows: int, sizes: int = SIZES, fewest: int = FEWEST_ROWS) -> tuple
 
 
 def rows_curve_steps(
-    table: DiscreteTable,
-    learner: Learner,
+    table: Tabular,
+    learner: Learner | str,
     *,
     sizes: int = SIZES,
     subsets: int = SUBSETS,
-    test: DiscreteTable | None = None,
-    truth: Iterable[Iterable[int]] | np.ndarray | None = None,
+    test: Tabular | None = None,
+    truth: Edges | None = None,
     seed: int = 0,
     every_step: bool = False,
 ) -> Iterator[RowsCurve]:
@@ -131,14 +132,14 @@ def rows_curve_steps(
 
     Parameters
     ----------
-    table : DiscreteTable
-    learner : Learner
+    table : DiscreteTable, DataFrame, array or DataSet
+    learner : Learner or str
     sizes, subsets : int
         Numbers of rows, and of samples at each.
     test : DiscreteTable, optional
         Held-out rows.
-    truth : int array-like, shape (k, 2), optional
-        The true edges, used for metrics only.
+    truth : array-like of shape (k, 2) or DataFrame, optional
+        The true edges by name or position, used for metrics only.
     seed : int
         Seed of the samples and of the learner.
     every_step : bool
@@ -150,12 +151,13 @@ def rows_curve_steps(
     InputError
         If there are too few rows, or learner and table are incompatible; at the call.
     """
+    table, learner = table_and_learner(table, learner)
     learner.check(table)
     if subsets < 1:
         raise InputError(f"A curve over the rows needs at least 1 subset; got {subsets}.")
     if test is not None:
-        check_test(table, test)
-    reference = None if truth is None else checked_edges(truth, table.n_variables)
+        test = checked_test(table, test)
+    reference = None if truth is None else checked_edges(truth, table.names)
     curve = RowsCurve(
         learner=learner,
         seed=checked_seed(seed),

@@ -18,6 +18,7 @@ import numpy as np
 
 from graftviz.arrays import freeze
 from graftviz.learners.base import Learner
+from graftviz.learners.registry import table_and_learner
 from graftviz.parallel import parallel_map
 from graftviz.selection.fits import fit, fit_steps
 from graftviz.selection.subsamples import (
@@ -27,7 +28,7 @@ from graftviz.selection.subsamples import (
     subsample_rows,
     subsample_size,
 )
-from graftviz.table import DiscreteTable
+from graftviz.table import DiscreteTable, Tabular
 from graftviz.trace import Outcome
 
 SUBSAMPLES = 50
@@ -166,8 +167,8 @@ class EdgeStability:
 
 
 def edge_stability(
-    table: DiscreteTable,
-    learner: Learner,
+    table: Tabular,
+    learner: Learner | str,
     *,
     subsamples: int = SUBSAMPLES,
     method: Method = "complementary-pairs",
@@ -180,8 +181,8 @@ def edge_stability(
 
     Parameters
     ----------
-    table : DiscreteTable
-    learner : Learner
+    table : DiscreteTable, DataFrame, array or DataSet
+    learner : Learner or str
         The learner, used unchanged (on λ see the docstring of this module).
     subsamples : int
         Number of runs of the learner; even for complementary pairs.
@@ -210,8 +211,8 @@ def edge_stability(
 
 
 def stability_steps(
-    table: DiscreteTable,
-    learner: Learner,
+    table: Tabular,
+    learner: Learner | str,
     *,
     subsamples: int = SUBSAMPLES,
     method: Method = "complementary-pairs",
@@ -247,13 +248,14 @@ def _steps(plan: _Plan, every_step: bool) -> Iterator[EdgeStability]:
 
 
 def _plan(
-    table: DiscreteTable,
-    learner: Learner,
+    table: Tabular,
+    learner: Learner | str,
     subsamples: int,
     method: Method,
     size: int | None,
     seed: int,
 ) -> _Plan:
+    table, learner = table_and_learner(table, learner)
     learner.check(table)
     size = subsample_size(table.n_rows, method, size)
     check_subsamples(subsamples, method, seed)

@@ -3,6 +3,7 @@
 ================  ===========================================================
 file              contents
 ================  ===========================================================
+accepted.py       ``as_table``, for arguments that are tables, frames or arrays
 reading.py        ``read_table``, which reads every kind of source
 files.py          paths and uploads: size, kind, dispatch to the right reader
 delimited.py      CSV and similar text; line numbers of errors

@@ -1,3 +1,8 @@
+from .accepted import (
+    Tabular as Tabular,
+    as_table as as_table,
+    table_inside as table_inside,
+)
 from .batches import (
     Extent as Extent,
     file_extent as file_extent,

@@ -1,0 +1,138 @@
+"""Arguments of other types: accepted where they are clear, otherwise refused in one sentence."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.model_selection import GridSearchCV
+
+import graftviz as gv
+from graftviz import InputError
+from graftviz.datasets import DataSet
+from graftviz.runs import checked_edges
+
+FRAME = pd.DataFrame(
+    {
+        "rain": ["no", "yes", "no", "yes"] * 40,
+        "grass": ["dry", "wet", "dry", "wet", "dry", "wet", "wet", "dry"] * 20,
+        "day": ["odd", "odd", "even", "even"] * 40,
+    }
+)
+TABLE = gv.read_table(FRAME)
+LEARNER = gv.ChowLiu()
+MODEL = gv.learn(TABLE, LEARNER).model
+SET = DataSet("rain", "Rain", TABLE)
+TABULAR = {"frame": FRAME, "array": FRAME.to_numpy(), "data set": SET}
+
+
+@pytest.mark.parametrize("source", TABULAR.values(), ids=TABULAR)
+def test_whatever_holds_rows_is_a_table(source):
+    result = gv.learn(source, LEARNER, test=source)
+    assert np.array_equal(result.model.weights, MODEL.weights)
+    assert result.nlpl_test == pytest.approx(result.nlpl_train)
+    assert gv.nll(MODEL, source) == gv.nll(MODEL, TABLE)
+    assert gv.ncmll(MODEL, source) == gv.ncmll(MODEL, TABLE)
+    assert gv.PairCounts(source).n_rows == TABLE.n_rows
+    assert gv.forecast(source, "chow-liu").parts
+    assert gv.edge_stability(source, LEARNER, subsamples=2).rows == TABLE.n_rows
+    (point,) = gv.lam_path(source, "edge-grafting", lams=[0.01]).points
+    assert point.model.names[0] in ("rain", "x0")
+    assert len(gv.tuning_grid(source, "edge-grafting", {"lam": [0.01]}).points) == 1
+
+
+def test_held_out_frames_have_the_codes_of_the_training_rows():
+    few = FRAME[FRAME["grass"] == "wet"][["day", "grass", "rain"]]
+    result = gv.learn(FRAME, LEARNER, test=few)
+    coded = gv.read_table(few, like=TABLE)
+    assert result.nlpl_test == gv.learn(TABLE, LEARNER, test=coded).nlpl_test
+    assert gv.nll(MODEL, few) == gv.nll(MODEL, coded)
+
+
+def test_a_learner_may_be_named():
+    assert gv.learn(TABLE, "chow-liu").learner == LEARNER
+
+
+def test_evidence_may_be_a_row_of_a_frame():
+    row = FRAME.iloc[1].where([True, False, True], None)
+    by_mapping = gv.infer(MODEL, "exact", evidence={"rain": "yes", "day": "odd"})
+    assert dict(gv.infer(MODEL, "exact", evidence=row).evidence) == dict(by_mapping.evidence)
+
+
+def test_true_edges_go_by_name_or_position():
+    expected = [[0, 1], [1, 2]]
+    for truth in (
+        [("grass", "rain"), ("grass", "day")],
+        [("grass", 0), (np.int64(2), "grass")],
+        np.array([["grass", "rain"], ["day", "grass"]]),
+        pd.DataFrame({"source": ["rain", "day"], "target": ["grass", "grass"], "step": [1, 2]}),
+    ):
+        assert checked_edges(truth, TABLE.names).tolist() == expected
+        assert gv.Run(TABLE, LEARNER, truth=truth).truth.tolist() == expected
+
+
+@pytest.mark.parametrize("learner", ["best-choice", gv.BestChoice(alpha=0.9)])
+def test_options_of_the_learner_are_parameters_of_a_search(learner):
+    search = GridSearchCV(gv.MarkovNetwork(learner), {"learner__alpha": [0.0, 0.5]}, cv=2)
+    search.fit(FRAME)
+    assert search.best_estimator_.learner_.alpha == search.best_params_["learner__alpha"]
+    assert set(search.cv_results_["param_learner__alpha"]) == {0.0, 0.5}
+
+
+def test_a_network_is_fitted_to_a_data_set():
+    network = gv.MarkovNetwork("chow-liu").fit(SET)
+    assert network.score(SET) == network.score(FRAME)
+
+
+REFUSED = {
+    "swapped": (lambda: gv.learn(LEARNER, TABLE), "first argument must be the table"),
+    "swapped path": (lambda: gv.lam_path(LEARNER, TABLE), "first argument must be the table"),
+    "path": (lambda: gv.learn("survey.csv", LEARNER), "not a path; read the file"),
+    "number": (lambda: gv.learn(3, LEARNER), "not an int"),
+    "unknown learner": (lambda: gv.learn(TABLE, "best"), "no learner 'best'; .* best-choice"),
+    "class": (lambda: gv.learn(TABLE, gv.ChowLiu), r"not the class; write ChowLiu\(\)"),
+    "no learner": (lambda: gv.learn(TABLE, None), "one of best-choice, .*, not None"),
+    "frame to the learner": (lambda: next(LEARNER.steps(FRAME)), "type DataFrame; .*read_table"),
+    "numbers": (
+        lambda: gv.learn(pd.DataFrame(np.random.default_rng(0).random((50, 2))), LEARNER),
+        "Options are those of read_table",
+    ),
+    "list as evidence": (lambda: gv.infer(MODEL, evidence=["rain"]), "mapping or a Series"),
+    "frame as evidence": (lambda: gv.infer(MODEL, evidence=FRAME), "mapping or a Series"),
+    "result": (lambda: gv.infer(gv.learn(TABLE, LEARNER)), "not .* Result; pass its attribute"),
+    "table as a model": (lambda: gv.infer(TABLE), "needs a PairwiseMRF, not .* DiscreteTable"),
+    "swapped likelihood": (lambda: gv.nll(TABLE, MODEL), "first argument must be the model"),
+    "unknown name": (
+        lambda: gv.learn(TABLE, LEARNER, truth=[("rain", "gras")]),
+        "name 'gras', which is no variable; did you mean 'grass'",
+    ),
+    "names alone": (lambda: gv.learn(TABLE, LEARNER, truth=["ab"]), "must be pairs"),
+    "file": (lambda: gv.learn(TABLE, LEARNER, truth="edges.csv"), "read_truth"),
+    "unknown parameter": (
+        lambda: gv.MarkovNetwork().set_params(learner__alhpa=1),
+        "'learner__alhpa' is no option of MarkovNetwork",
+    ),
+}
+
+
+@pytest.mark.parametrize(("call", "sentence"), REFUSED.values(), ids=REFUSED)
+def test_other_arguments_are_refused_in_one_sentence(call, sentence):
+    with pytest.raises(InputError, match=sentence):
+        call()
+
+
+def test_figures_are_an_attribute_of_the_package():
+    assert "figures" in dir(gv)
+    assert gv.figures.__name__ == "graftviz.figures"
+
+
+@pytest.mark.parametrize(
+    "module", ["table.accepted", "learners.registry", "runs", "estimator.network"]
+)
+def test_the_examples_of_docstrings_run(module):
+    found = doctest.testmod(importlib.import_module(f"graftviz.{module}"))
+    assert found.attempted > 0
+    assert found.failed == 0
