@@ -6,7 +6,10 @@ import csv
 import io
 import json
 import math
+import os
+import threading
 import xml.etree.ElementTree as ElementTree
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -278,6 +281,20 @@ def test_a_failure_leaves_the_old_file_and_no_other(tmp_path, monkeypatch):
         write_whole(path, "new")
     assert path.read_text() == "old"
     assert [p.name for p in tmp_path.iterdir()] == ["a.csv"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    found: list[bytes] = []
+    reader = threading.Thread(target=lambda: found.append(path.read_bytes()))
+    reader.start()
+    write_whole(path, "text")
+    reader.join(10)
+    assert found == [b"text"]
+    assert path.is_fifo()
+    assert [other.name for other in tmp_path.iterdir()] == ["pipe"]
 
 
 def test_a_missing_folder_is_an_error_of_the_system(tmp_path):

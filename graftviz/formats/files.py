@@ -44,7 +44,8 @@ def write_whole(path: Path | str, content: str | bytes) -> Path:
     """Write `content` (text as UTF-8, line ends unchanged) atomically.
 
     The content is written to a temporary file in the same folder, which is then renamed. Temporary
-    files of interrupted programs in the folder are removed.
+    files of interrupted programs in the folder are removed. A device or a pipe, such as
+    ``/dev/null``, is written to and stays what it is.
 
     Raises
     ------
@@ -52,6 +53,10 @@ def write_whole(path: Path | str, content: str | bytes) -> Path:
         When the folder is missing or cannot be written; an older file of that name is unchanged.
     """
     path = Path(path)
+    # These are False for invalid names, for which methods of Path raise.
+    if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
+        path.write_bytes(as_bytes(content))
+        return path
     with lock_folder(path.parent):
         remove_leftovers(path.parent)
         temporary = write_temporary(path.parent, as_bytes(content))
