@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graftviz.arrays import freeze, read_only
+from graftviz.arrays import freeze, places_of, read_only
 from graftviz.discovery import later
 from graftviz.errors import InputError
 from graftviz.predictor import Predictor
@@ -213,13 +213,8 @@ class PairwiseMRF(Predictor):
         InputError
             If there is no such variable, or no edge between the two.
         """
-        labelled = later("graftviz.labelled")
-        if not isinstance(variables, tuple):
-            i = self.index_of(variables)
-            return labelled.by_state(self.node_weights(i), self.names[i], self.labels[i])
-        i, j, e = self.edge_between(*variables)
-        weights = self.edge_weights(e)
-        return labelled.by_states(weights if i < j else weights.T, (i, j), self.names, self.labels)
+        labelled = later("graftviz.labelled").labelled
+        return labelled(self, variables, self.node_weights, self.edge_weights)
 
     def edge_between(self, first: int | str, second: int | str) -> tuple[int, int, int]:
         """Return the indices of two variables, and of the edge between them.
@@ -230,7 +225,7 @@ class PairwiseMRF(Predictor):
             If there is no such variable or edge.
         """
         i, j = self.index_of(first), self.index_of(second)
-        found = np.flatnonzero((self.edges == (min(i, j), max(i, j))).all(axis=1))
+        found = places_of(self.edges, min(i, j), max(i, j))
         if len(found) == 0:
             raise InputError(f"There is no edge between {self.names[i]!r} and {self.names[j]!r}.")
         return i, j, int(found[0])

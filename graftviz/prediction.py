@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import connected_components
 from graftviz.errors import InputError
 from graftviz.inference import Evidence, checked_evidence, conditioned
 from graftviz.inference.exact import JunctionTree, plan_elimination
-from graftviz.inference.hidden import HiddenModel
+from graftviz.inference.hidden import HiddenModel, is_affordable
 from graftviz.inference.settings import InferenceSettings
 from graftviz.model import PairwiseMRF
 from graftviz.sampling import sample_gibbs
@@ -21,8 +21,8 @@ from graftviz.table import MISSING_STATES, DiscreteTable, read_table
 from graftviz.wording import quoted
 
 UNOBSERVED = -1
-_AFFORDABLE = 20_000_000  # joint states of all cliques up to which inference is exact
 SampleMethod = Literal["auto", "exact", "gibbs"]
+SAMPLE_METHODS: tuple[str, ...] = get_args(SampleMethod)
 
 
 def observed_codes(model: PairwiseMRF, X: Any) -> np.ndarray:
@@ -108,19 +108,26 @@ def marginals_given(model: PairwiseMRF, codes: np.ndarray) -> np.ndarray:
     """
     offsets = model.node_offsets
     found = np.zeros((codes.shape[1], int(offsets[-1])))
-    missing = codes == UNOBSERVED
-    rows, variables = np.nonzero(~missing.T)
+    rows, variables = np.nonzero((codes != UNOBSERVED).T)
     found[rows, offsets[variables] + codes[variables, rows]] = 1.0
-    for hidden, where in _hidden_groups(model, missing):
-        part = _hidden_model(model, hidden)
-        marginals = part.marginals(codes[:, where])
+    for hidden, where, marginals in _hidden_marginals(model, codes):
         columns = np.concatenate([np.arange(offsets[i], offsets[i + 1]) for i in hidden])
+        found[np.ix_(where, columns)] = marginals
+    return found
+
+
+def _hidden_marginals(
+    model: PairwiseMRF, codes: np.ndarray
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Yield connected unobserved variables, their rows, and marginals of shape (rows, Σ s_h)."""
+    for hidden, where in _hidden_groups(model, codes == UNOBSERVED):
+        part = HiddenModel(model, hidden, InferenceSettings(), "auto")
+        marginals = part.marginals(codes[:, where])
         impossible = ~(marginals.sum(axis=1) > 0.0)
         if impossible.any():
             row = int(where[np.argmax(impossible)])
             raise InputError(f"The observed states of row {row + 1} have probability zero.")
-        found[np.ix_(where, columns)] = marginals
-    return found
+        yield hidden, where, marginals
 
 
 def _hidden_groups(model: PairwiseMRF, missing: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -144,20 +151,6 @@ def _hidden_groups(model: PairwiseMRF, missing: np.ndarray) -> list[tuple[np.nda
     return [(np.array(group), np.concatenate(where)) for group, where in rows_of.items()]
 
 
-def _hidden_model(model: PairwiseMRF, hidden: np.ndarray) -> HiddenModel:
-    """Return the model of hidden variables: exact, or with belief propagation if it is large."""
-    part = HiddenModel(model, hidden, InferenceSettings(), "bp")
-    if is_affordable(part.rest):
-        return HiddenModel(model, hidden, InferenceSettings(), "exact")
-    return part
-
-
-def is_affordable(model: PairwiseMRF) -> bool:
-    """Return whether exact inference takes at most about a second."""
-    plan = plan_elimination(model)
-    return plan.is_affordable and plan.total_entries <= _AFFORDABLE
-
-
 def predict_proba(model: PairwiseMRF, X: Any, target: int | str | None = None) -> np.ndarray:
     """Return the probabilities of states; see :meth:`graftviz.PairwiseMRF.predict_proba`."""
     codes = observed_codes(model, X)
@@ -170,11 +163,14 @@ def _alone(model: PairwiseMRF, codes: np.ndarray, i: int) -> np.ndarray:
     """Return the probabilities of the states of one variable given the others, (rows, s_i)."""
     others = codes.copy()
     others[i] = UNOBSERVED
-    begin, end = model.node_offsets[i : i + 2]
     near = _component_of_missing(model, others, i)
     # What is not joined to the variable through unobserved ones does not matter.
     others[~near & (others == UNOBSERVED)] = 0
-    return marginals_given(model, others)[:, begin:end]
+    found = np.empty((codes.shape[1], int(model.cardinalities[i])))
+    for hidden, where, marginals in _hidden_marginals(model, others):
+        begin = int(model.cardinalities[hidden[hidden < i]].sum())
+        found[where] = marginals[:, begin : begin + found.shape[1]]
+    return found
 
 
 def _component_of_missing(model: PairwiseMRF, codes: np.ndarray, i: int) -> np.ndarray:
@@ -225,12 +221,12 @@ def sample(
     method: SampleMethod = "auto",
 ) -> DiscreteTable:
     """Return rows drawn from a model; see :meth:`graftviz.PairwiseMRF.sample`."""
-    if method not in ("auto", "exact", "gibbs"):
+    if method not in SAMPLE_METHODS:
         raise InputError(f"A sampling method is auto, exact or gibbs, not {quoted(str(method))}.")
     observed = checked_evidence(model, evidence)
     given = conditioned(model, observed).model
     if method == "auto":
-        method = "exact" if is_affordable(given) else "gibbs"
+        method = "exact" if is_affordable(plan_elimination(given)) else "gibbs"
     if method == "exact":
         codes = JunctionTree(given).sample(n, seed)
     else:

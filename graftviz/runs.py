@@ -139,24 +139,9 @@ class Result(Predictor):
         found: Path = later("graftviz.formats.run_folder").save_result(self, folder, title)
         return found
 
-    def run_of_result(self) -> Run:
-        """Return the run, if this object has not been pickled.
-
-        Raises
-        ------
-        InputError
-            If it has.
-        """
-        if self.run is None:
-            raise InputError("A pickled result has no run; save the result before pickling it.")
-        return self.run
-
     def __getstate__(self) -> dict[str, Any]:
         # A run has a generator and the training rows.
         return {**vars(self), "run": None}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
 
     def _repr_html_(self) -> str:
         return repr_html(self.run, repr(self))

@@ -68,7 +68,7 @@ def test_an_unknown_ending_is_refused(result: Result, tmp_path: Path) -> None:
 def test_notebooks_show_the_replay_in_a_sandboxed_frame(result: Result) -> None:
     shown = result._repr_html_()
     (source,) = re.findall(r'<iframe srcdoc="([^"]*)" sandbox="allow-scripts"', shown)
-    assert html.unescape(source) == result.run_of_result().to_html()
+    assert html.unescape(source) == result.run.to_html()
     assert html.escape(repr(result)) in shown
     assert "<iframe" not in gv.Run(gv.load_dataset("survey").table, ChowLiu())._repr_html_()
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import math
 import os
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -214,6 +215,15 @@ def evidence_argument(arguments: argparse.Namespace) -> dict[str, str]:
         if found.setdefault(variable, state) != state:
             raise InputError(f"--evidence gives {quoted(variable)} two different states.")
     return found
+
+
+@contextlib.contextmanager
+def writing(file: Path) -> Iterator[None]:
+    """Raise :class:`InputError` if a file cannot be written in the body."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{file} cannot be written: {error.strerror}.") from None
 
 
 def create_folder(folder: Path) -> Path:

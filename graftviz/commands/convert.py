@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from graftviz.commands.arguments import add_model_argument, path, read_model_argument
-from graftviz.errors import InputError
+from graftviz.commands.arguments import add_model_argument, path, read_model_argument, writing
 from graftviz.formats.run_folder import write_model
 
 NAME = "convert"
@@ -25,9 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Read and write the model; return the exit code."""
     model = read_model_argument(arguments)
-    try:
+    with writing(arguments.file):
         write_model(model, arguments.file)
-    except OSError as error:
-        raise InputError(f"{arguments.file} cannot be written: {error.strerror}.") from None
     print(f"{model.n_variables:,} variables and {model.n_edges:,} edges in {arguments.file}")
     return 0

@@ -13,13 +13,13 @@ from graftviz.commands.arguments import (
     integer,
     path,
     read_model_argument,
+    writing,
 )
-from graftviz.errors import InputError
 from graftviz.formats.files import write_whole
 from graftviz.formats.table_csv import table_csv
+from graftviz.prediction import SAMPLE_METHODS
 
 NAME = "sample"
-_METHODS = ("auto", "exact", "gibbs")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_seed(parser, "the draws")
     parser.add_argument(
         "--method",
-        choices=_METHODS,
+        choices=SAMPLE_METHODS,
         default="auto",
         help="exact: independent rows from a junction tree; gibbs: Gibbs sampling; auto: exact "
         "where it is affordable (default: auto)",
@@ -55,9 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.out is None:
         sys.stdout.write(content.decode("utf-8"))
         return 0
-    try:
+    with writing(arguments.out):
         write_whole(arguments.out, content)
-    except OSError as error:
-        raise InputError(f"{arguments.out} cannot be written: {error.strerror}.") from None
     print(f"{table.n_rows:,} rows of {table.n_variables:,} variables in {arguments.out}")
     return 0

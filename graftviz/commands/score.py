@@ -7,8 +7,9 @@ import argparse
 from graftviz.commands.arguments import add_model_argument, path, read_model_argument
 from graftviz.errors import InputError
 from graftviz.formats.json_values import json_text
+from graftviz.inference.exact import plan_elimination
+from graftviz.inference.hidden import is_affordable
 from graftviz.metrics import ncmll, negative_log_pseudo_likelihood, nll
-from graftviz.prediction import is_affordable
 from graftviz.table import DiscreteTable, read_table
 
 NAME = "score"
@@ -25,7 +26,7 @@ def run(arguments: argparse.Namespace) -> int:
     model = read_model_argument(arguments)
     like = DiscreteTable.coding(model.names, model.labels)
     table = read_table(arguments.table, like=like)
-    is_exact = is_affordable(model)
+    is_exact = is_affordable(plan_elimination(model))
     try:
         found = {
             "rows": table.n_rows,

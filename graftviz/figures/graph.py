@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import plotly.graph_objects as go
 
 from graftviz.figures.style import BLUE, GREEN, GREY, VERMILION, escaped, finish
 from graftviz.layout import static_layout
 from graftviz.model import PairwiseMRF
+from graftviz.runs import Edges, checked_edges
 
 _WIDTHS = (0.8, 2.0, 3.5, 5.0)  # of lines, by the strength of their edges
 _MOST_NAMES = 80  # nodes up to which names are written beside them
 _HEIGHT = 620
 
 
-def graph_figure(model: PairwiseMRF, truth: Any = None, title: str = "") -> go.Figure:
+def graph_figure(model: PairwiseMRF, truth: Edges | None = None, title: str = "") -> go.Figure:
     """Return the graph of a model: lines as wide as edges are strong, nodes with their degrees.
 
     Parameters
@@ -28,7 +27,7 @@ def graph_figure(model: PairwiseMRF, truth: Any = None, title: str = "") -> go.F
     title : str
         Default: the numbers of variables and edges.
     """
-    true_pairs = None if truth is None else _pairs(model, truth)
+    true_pairs = None if truth is None else checked_edges(truth, model.names)
     places = static_layout(model.n_variables, model.edges if true_pairs is None else true_pairs)
     figure = go.Figure()
     norms = model.edge_norms()
@@ -68,12 +67,6 @@ def graph_figure(model: PairwiseMRF, truth: Any = None, title: str = "") -> go.F
     figure.update_xaxes(visible=False)
     figure.update_yaxes(visible=False, scaleanchor="x")
     return figure
-
-
-def _pairs(model: PairwiseMRF, truth: Any) -> np.ndarray:
-    """Return pairs of variables, by index or name, as indices with the smaller first."""
-    pairs = [sorted(model.index_of(end) for end in pair) for pair in np.asarray(truth).tolist()]
-    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
 
 def _lines(

@@ -124,9 +124,11 @@ def write_model(model: PairwiseMRF, path: Path | str) -> Path:
 
 def save_result(result: Result, folder: Path | str, title: str) -> Path:
     """Write the files of a result; see :meth:`graftviz.Result.save`."""
+    if result.run is None:
+        raise InputError("A pickled result has no run; save the result before pickling it.")
     path = Path(folder)
     path.mkdir(parents=True, exist_ok=True)
-    write_results(path, COMMAND, run_files(result.run_of_result(), result, title=title))
+    write_results(path, COMMAND, run_files(result.run, result, title=title))
     return path
 
 
@@ -142,8 +144,7 @@ def read_result(folder: Path | str) -> SavedResult:
     check_results(path)
     model = read_model(path)
     tables = [
-        pd.read_csv(io.BytesIO(read_bytes(path / name)), keep_default_na=True)
-        for name in ("trace.csv", "edges.csv")
+        pd.read_csv(io.BytesIO(read_bytes(path / name))) for name in ("trace.csv", "edges.csv")
     ]
     return SavedResult(model, json.loads(read_bytes(path / "result.json")), *tables)
 

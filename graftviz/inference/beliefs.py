@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from graftviz.errors import InputError
-from graftviz.labelled import by_state, by_states
+from graftviz.labelled import labelled
 from graftviz.model import PairwiseMRF
 
 LogPartitionIs = Literal["exact", "approximation", "upper bound", "lower bound"]
@@ -72,12 +72,7 @@ class Beliefs:
         """
         if self.model is None:
             raise InputError("Beliefs have names only if infer() computed them; use node[i].")
-        names, labels = self.model.names, self.model.labels
-        if not isinstance(variables, tuple):
-            i = self.model.index_of(variables)
-            return by_state(self.node[i], names[i], labels[i])
-        i, j, e = self.model.edge_between(*variables)
-        return by_states(self.edge[e] if i < j else self.edge[e].T, (i, j), names, labels)
+        return labelled(self.model, variables, self.node.__getitem__, self.edge.__getitem__)
 
     def __repr__(self) -> str:
         size = f"{len(self.node):,} variables, log Z = {self.log_partition:.6g}"

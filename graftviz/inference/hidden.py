@@ -6,10 +6,13 @@ import dataclasses
 
 import numpy as np
 
+from graftviz.inference.exact.plan import EliminationPlan, plan_elimination
 from graftviz.inference.exact.repeated import RepeatedTree
 from graftviz.inference.methods import METHODS
 from graftviz.inference.settings import InferenceSettings
 from graftviz.model import PairwiseMRF
+
+_AFFORDABLE = 20_000_000  # joint states of all cliques
 
 
 class HiddenModel:
@@ -25,7 +28,8 @@ class HiddenModel:
         The hidden variables, ascending.
     settings : InferenceSettings
     method : str
-        A key of ``graftviz.inference.METHODS``.
+        A key of ``graftviz.inference.METHODS``, or "auto": exact where :func:`is_affordable`, else
+        belief propagation.
 
     Attributes
     ----------
@@ -43,8 +47,7 @@ class HiddenModel:
     def __init__(
         self, model: PairwiseMRF, hidden: np.ndarray, settings: InferenceSettings, method: str
     ) -> None:
-        self._model = model
-        self._settings, self._method = settings, method
+        self._model, self._settings = model, settings
         self.converged = True
         place = np.full(model.n_variables, -1)
         place[hidden] = np.arange(len(hidden))
@@ -60,8 +63,14 @@ class HiddenModel:
             model.cardinalities[hidden], ends[inside], np.concatenate([*nodes, *edge_weights])
         )
         self._tree: RepeatedTree | None = None
-        if method == "exact" and self.rest.n_edges:
-            self._tree = RepeatedTree(self.rest, settings.max_memory)
+        if self.rest.n_edges:
+            plan: EliminationPlan | None = None
+            if method == "auto":
+                plan = plan_elimination(self.rest)
+                method = "exact" if is_affordable(plan) else "bp"
+            if method == "exact":
+                self._tree = RepeatedTree(self.rest, settings.max_memory, plan=plan)
+        self._method = method
 
     def marginals(self, codes: np.ndarray) -> np.ndarray:
         """Return the marginals of the hidden variables, shape (rows, Σ s_h).
@@ -118,6 +127,11 @@ class HiddenModel:
             k = self._place[j]
             weights[:, offsets[k] : offsets[k + 1]] += table[states]
         return weights
+
+
+def is_affordable(plan: EliminationPlan) -> bool:
+    """Return whether exact inference takes at most about a second."""
+    return plan.total_entries <= _AFFORDABLE
 
 
 def _distinct(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -8,7 +8,7 @@ from graftviz.counts import PairCounts
 from graftviz.fitting.feature_network import FeatureNetwork
 from graftviz.learners.base import Learner
 from graftviz.learners.feature_options import FeatureOptions
-from graftviz.learners.grafting import budget_reason, format_below, nothing_above
+from graftviz.learners.grafting import budget_reason, format_below, none_left
 from graftviz.learners.run import LearnerRun
 from graftviz.search.features import FeatureSearch, FoundFeature, best_inside
 from graftviz.table import DiscreteTable
@@ -214,7 +214,12 @@ class _FeatureRun(LearnerRun):
             for k, state in zip(certificate.worst_edge, certificate.worst_states, strict=True)
         )
         assert certificate.worst_score is not None
-        score = format_below(certificate.worst_score, certificate.threshold)
-        where = Sentence("ends.parts.states", a=first, b=second)
-        lam, edges = f"{certificate.threshold:g}", self._network.n_edges
-        return nothing_above(edges, "feature", lam, certificate.scored, where, score)
+        return none_left(
+            self._network.n_edges,
+            kind=Sentence("ends.parts.feature"),
+            verdict=Sentence("ends.parts.above", lam=f"{certificate.threshold:g}"),
+            scored=f"{certificate.scored:,}",
+            edge=Sentence("ends.parts.states", a=first, b=second),
+            reached=format_below(certificate.worst_score, certificate.threshold),
+            limits="λ",
+        )

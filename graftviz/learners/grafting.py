@@ -386,18 +386,22 @@ class GraftingRun(LearnerRun):
             return Sentence(reason, kind=Sentence(f"ends.parts.{kind}"), edge=edge)
         assert certificate.worst_score is not None
         test, lam = self.settings.test, f"{self.settings.test.lam:g}"
-        if test.significance == 0.0:
-            reached = format_below(certificate.worst_score, test.lam)
-            return nothing_above(self.n_edges, kind, lam, certificate.scored, edge, reached)
-        share = format_below(100.0 * certificate.worst_score / certificate.threshold, 100.0)
-        return Sentence(
-            "ends.reasons.none_remaining" if self.n_edges else "ends.reasons.no_edges",
+        if test.significance > 0.0:
+            share = format_below(100.0 * certificate.worst_score / certificate.threshold, 100.0)
+            verdict = Sentence("ends.parts.passes", kappa=f"{test.significance:g}", lam=lam)
+            reached: str = Sentence("ends.parts.share", share=share)
+            limits: str = Sentence("ends.parts.either")
+        else:
+            verdict = Sentence("ends.parts.above", lam=lam)
+            reached, limits = format_below(certificate.worst_score, test.lam), "λ"
+        return none_left(
+            self.n_edges,
             kind=Sentence(f"ends.parts.{kind}"),
-            verdict=Sentence("ends.parts.passes", kappa=f"{test.significance:g}", lam=lam),
+            verdict=verdict,
             scored=f"{certificate.scored:,}",
             edge=edge,
-            reached=Sentence("ends.parts.share", share=share),
-            limits=Sentence("ends.parts.either"),
+            reached=reached,
+            limits=limits,
         )
 
 
@@ -411,29 +415,18 @@ def budget_reason(budget: int) -> str:
     return Sentence("ends.reasons.budget", budget=f"{budget:,}")
 
 
-def nothing_above(edges: int, kind: str, lam: str, scored: int, best: str, reached: str) -> str:
-    """Return the sentence for a run that ended as no score is above λ.
+def none_left(edges: int, **values: str) -> str:
+    """Return the sentence for a run that ended as nothing passes the test.
 
     Parameters
     ----------
     edges : int
         Number of edges of the model.
-    kind : {"pair", "candidate", "feature"}
-    lam : str
-    scored : int
-        Number of pairs or features with a score.
-    best, reached : str
-        The one with the largest score, and this score.
+    **values
+        Of the template ``none_remaining`` or ``no_edges`` of ``ends.toml``.
     """
-    return Sentence(
-        "ends.reasons.none_remaining" if edges else "ends.reasons.no_edges",
-        kind=Sentence(f"ends.parts.{kind}"),
-        verdict=Sentence("ends.parts.above", lam=lam),
-        scored=f"{scored:,}",
-        edge=best,
-        reached=reached,
-        limits="λ",
-    )
+    kind = "none_remaining" if edges else "no_edges"
+    return Sentence(f"ends.reasons.{kind}", **values)
 
 
 def scored_edges(edges: np.ndarray, scores: Sequence[float]) -> tuple[ScoredEdge, ...]:

@@ -66,11 +66,7 @@ def step_words(step: Step, learner: Learner, names: Sequence[str], language: str
         A key of ``graftviz.texts.LANGUAGES``.
     """
     texts = catalogue("steps", language)
-    own = _OWN_SENTENCES.get(learner.sentences)
-    if own is not None:
-        sentences = own(step, learner, names, language)
-    else:
-        sentences = _SENTENCES.get(learner.sentences, _plain_step)(step, learner, names, texts)
+    sentences = _SENTENCES.get(learner.sentences, _plain_step)(step, learner, names, language)
     if len(step.removed) and learner.sentences not in _NAMES_REMOVED:
         gone = listed_edges(names, step.removed.tolist(), texts=texts["lists"])
         sentences.insert(0, counted(texts["step"]["removed"], len(step.removed), edges=gone))
@@ -283,8 +279,9 @@ def _choosing(
     return f"{chosen}."
 
 
-def _scoring_all(step: Step, learner: Any, names: Sequence[str], texts: Texts) -> str:
+def _scoring_all(step: Step, learner: Any, names: Sequence[str], language: str) -> str:
     """Return the sentence about a step of edge grafting, which takes the best of all edges."""
+    texts = catalogue("steps", language)
     own, chosen = texts["scoring"], step.activated[0]
     kind = "first" if step.index == 1 else "all" if learner.rescoring == "all" else "some"
     is_noisy = step.test is not None and step.test.significance > 0.0
@@ -297,9 +294,9 @@ def _scoring_all(step: Step, learner: Any, names: Sequence[str], texts: Texts) -
     return str(sentence)
 
 
-def _first_violation(step: Step, names: Sequence[str], texts: Texts) -> str:
+def _first_violation(step: Step, names: Sequence[str], language: str) -> str:
     """Return the sentence about a step of first hit, which tests until an edge violates."""
-    chosen = step.activated[0]
+    texts, chosen = catalogue("steps", language), step.activated[0]
     return counted(
         texts["scoring"]["hit"],
         step.tests,
@@ -309,30 +306,29 @@ def _first_violation(step: Step, names: Sequence[str], texts: Texts) -> str:
     )
 
 
-def _reservoir_step(step: Step, learner: Any, names: Sequence[str], texts: Texts) -> list[str]:
+def _reservoir_step(step: Step, learner: Any, names: Sequence[str], language: str) -> list[str]:
     """Return the sentences about a step that fills the reservoir and chooses from it."""
     if step.reservoir is None:
-        return _plain_step(step, learner, names, texts)
+        return _plain_step(step, learner, names, language)
+    texts = catalogue("steps", language)
     tests = _filling(step, step.reservoir, texts)
     if step.index > 1:
         tests = _testing(step, step.reservoir, names, texts)
     return [tests, _choosing(step, learner, step.reservoir, names, texts)]
 
 
-def _plain_step(step: Step, _learner: Any, names: Sequence[str], texts: Texts) -> list[str]:
+def _plain_step(step: Step, _learner: Any, names: Sequence[str], language: str) -> list[str]:
     """Return the sentence about a step of a learner without sentences of its own."""
-    return [f"{_activated(step, names, texts)}."]
+    return [f"{_activated(step, names, catalogue('steps', language))}."]
 
 
 _RISE = 0.02  # nats per row, from which the held-out loss counts as risen
 _SEARCHES = ("reservoir", "best of all", "first hit")  # sentences of learners that search pairs
 _NAMES_REMOVED = ("path", "exchange")  # sentences that name the removed edges themselves
-_SENTENCES: Mapping[str, Callable[[Step, Any, Sequence[str], Texts], list[str]]] = {
+_SENTENCES: Mapping[str, Callable[[Step, Any, Sequence[str], str], list[str]]] = {
     "reservoir": _reservoir_step,
     "best of all": lambda *about: [_scoring_all(*about)],
-    "first hit": lambda step, _, names, texts: [_first_violation(step, names, texts)],
-}
-_OWN_SENTENCES: Mapping[str, Callable[[Step, Any, Sequence[str], str], list[str]]] = {
+    "first hit": lambda step, _, *about: [_first_violation(step, *about)],
     "feature": feature_step,
     "tree": lambda step, _, *about: [tree_step(step, *about)],
     "path": lambda step, _, *about: [path_step(step, *about)],
