@@ -180,8 +180,9 @@ def test_bins_and_missing_values_of_test_rows_follow_the_training_rows():
 def test_states_of_no_training_row_can_be_declared():
     codes = np.random.default_rng(1).integers(0, 3, (60, 4))
     unseen = np.full((1, 4), 3)
-    with pytest.raises(InputError, match="holds the label '3'"):
-        gv.MarkovNetwork().fit(codes).score(unseen)
+    undeclared = gv.MarkovNetwork().fit(codes)
+    with pytest.warns(UserWarning, match="the nearest state stands for them"):
+        assert undeclared.score(unseen) == undeclared.score(unseen - 1)
     network = gv.MarkovNetwork(cardinalities=4).fit(codes.astype(float))
     assert network.model_.cardinalities.tolist() == [4, 4, 4, 4]
     assert network.score(unseen) < network.score(codes)

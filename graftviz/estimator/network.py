@@ -30,7 +30,7 @@ from graftviz.model import PairwiseMRF
 from graftviz.options import option_specs
 from graftviz.predictor import Predictor
 from graftviz.runs import learn
-from graftviz.table import BINS, MAX_STATES, DiscreteTable, read_table, table_inside
+from graftviz.table import BINS, MAX_STATES, DiscreteTable, read_table, table_inside, warn_of
 
 
 @allow_options_named_like_methods
@@ -47,9 +47,10 @@ class MarkovNetwork(Predictor, DensityMixin, BaseEstimator):
         Name of a learner, or a learner whose options apply unless they are set here.
     random_state : int
         Seed of the learner: the same seed gives the same network, in any process.
-    missing, continuous, max_states, bins
+    missing, continuous, max_states, bins, min_count
         How X is read, see :func:`graftviz.read_table`. Unlike there, continuous columns are
-        divided into quantiles by default.
+        divided into quantiles by default, and later rows may hold other numbers than the training
+        rows (the nearest state stands for them); with `min_count`, other texts too.
     cardinalities : int or sequence of int, optional
         Number of states s of all columns or of each; X must then hold codes 0 … s−1. Codes that
         do not occur in the training rows are allowed later. (In a data frame, the categories of a
@@ -90,6 +91,7 @@ class MarkovNetwork(Predictor, DensityMixin, BaseEstimator):
         continuous: Literal["reject", "bin"] = "bin",
         max_states: int = MAX_STATES,
         bins: int = BINS,
+        min_count: int = 0,
         cardinalities: int | Sequence[int] | None = None,
         **options: Any,
     ) -> None:
@@ -99,6 +101,7 @@ class MarkovNetwork(Predictor, DensityMixin, BaseEstimator):
         self.continuous = continuous
         self.max_states = max_states
         self.bins = bins
+        self.min_count = min_count
         self.cardinalities = cardinalities
         for name in OPTIONS:
             setattr(self, name, options.pop(name, UNSET))
@@ -284,14 +287,19 @@ class MarkovNetwork(Predictor, DensityMixin, BaseEstimator):
     def _read(
         self, source: pd.DataFrame | np.ndarray, like: DiscreteTable | None = None
     ) -> DiscreteTable:
-        return read_table(
+        table = read_table(
             source,
             missing=self.missing,
             continuous=self.continuous,
             max_states=self.max_states,
             bins=self.bins,
+            min_count=self.min_count,
+            unseen="nearest",
             like=like,
         )
+        if like is not None:
+            warn_of(table)
+        return table
 
 
 def _log_pseudo_likelihoods(model: PairwiseMRF, table: DiscreteTable) -> np.ndarray:

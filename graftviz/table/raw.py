@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,9 @@ from graftviz.wording import quoted
 
 _NO_NAME = re.compile("[\0\ud800-\udfff]")
 _SLICE = 2**20  # codes converted to eight-byte indices at a time
+_NO_ORDERS: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+# Names that pandas, R and spreadsheets give to a column of row names, in lower case.
+_INDEX_NAMES = frozenset({"", "unnamed: 0", "index", "rownames"})
 _FEW = 8  # up to this count, comparing with every value is faster than counting
 
 
@@ -53,6 +57,8 @@ class RawTable(NamedTuple):
         Whether the names come from the source; otherwise they are :func:`default_names`.
     notes : tuple of str
         Warnings to show.
+    orders : mapping of str to tuple of str
+        Texts of the values of ordered columns, in their order.
     """
 
     title: str
@@ -62,6 +68,7 @@ class RawTable(NamedTuple):
     place: Callable[[int], str]
     named: bool
     notes: tuple[str, ...] = ()
+    orders: Mapping[str, tuple[str, ...]] = _NO_ORDERS
 
 
 def text_column(codes: np.ndarray, texts: Iterable[str]) -> RawColumn:
@@ -143,12 +150,16 @@ def from_frame(frame: pd.DataFrame, title: str = "The data frame") -> RawTable:
     """
     names = tuple(text_of(name).strip() for name in frame.columns)
     columns = []
-    for i, name in enumerate(names):
+    orders = {}
+    for i, (name, kind) in enumerate(zip(names, frame.dtypes, strict=True)):
         try:
             columns.append(series_column(frame.iloc[:, i]))
         except UnicodeError:
             raise unicode_error(title, name) from None
-    return RawTable(title, names, tuple(columns), len(frame), row_place, named=True)
+        if isinstance(kind, pd.CategoricalDtype) and kind.ordered:
+            orders[name] = tuple(text_of(category) for category in kind.categories)
+    found = RawTable(title, names, tuple(columns), len(frame), row_place, named=True)
+    return found._replace(orders=orders)
 
 
 def from_array(array: np.ndarray) -> RawTable:
@@ -175,6 +186,23 @@ def from_array(array: np.ndarray) -> RawTable:
 def row_place(row: int) -> str:
     """Return the text for a row, counted from 1, of a source without lines."""
     return f"row {row + 1}"
+
+
+def has_index(raw: RawTable) -> bool:
+    """Return whether the first column only numbers or names the rows.
+
+    Such a column has no name or one of those that pandas and R give it, and no value twice.
+    """
+    if not raw.named or len(raw.names) < 2 or raw.names[0].lower() not in _INDEX_NAMES:
+        return False
+    codes = raw.columns[0].codes
+    return bool((codes >= 0).all()) and len(np.unique(codes)) == raw.n_rows
+
+
+def without_index(raw: RawTable) -> RawTable:
+    """Return the table without its first column, with a note."""
+    note = f"{raw.title}: left out the first column, which only numbers or names the rows."
+    return raw._replace(names=raw.names[1:], columns=raw.columns[1:], notes=(*raw.notes, note))
 
 
 def check_shape(table: RawTable, least_rows: int) -> None:
