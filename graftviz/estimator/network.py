@@ -134,13 +134,15 @@ class MarkovNetwork(Predictor, DensityMixin, BaseEstimator):
         super().set_params(**own)
         return self
 
-    def fit(self, X: Any, y: Any = None) -> MarkovNetwork:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> MarkovNetwork:
         """Learn graph and weights.
 
         Parameters
         ----------
         X : DataFrame, array of shape (rows, variables), DiscreteTable or DataSet
         y : ignored
+        sample_weight : array of shape (rows,), optional
+            Case weights: a row of weight 2 counts as two rows.
 
         Returns
         -------
@@ -153,7 +155,7 @@ class MarkovNetwork(Predictor, DensityMixin, BaseEstimator):
             If X cannot be read, or an option does not fit the learner or X.
         """
         learner = self._chosen_learner()
-        table = self._training_table(X)
+        table = self._training_table(X, sample_weight)
         result = learn(table, learner, seed=self.random_state)
         self.learner_ = learner
         self.coding_ = DiscreteTable.coding(table.names, table.labels)
@@ -162,7 +164,7 @@ class MarkovNetwork(Predictor, DensityMixin, BaseEstimator):
         self.edges_ = result.model.edges
         return self
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the mean log pseudo-likelihood of the rows in nats, −NLPL; higher is better.
 
         Raises
@@ -170,7 +172,7 @@ class MarkovNetwork(Predictor, DensityMixin, BaseEstimator):
         InputError
             If X has other columns than the training rows, or labels that these do not have.
         """
-        table = self._table_in_coding(X)
+        table = self._table_in_coding(X, sample_weight)
         return -negative_log_pseudo_likelihood(self.model_, table)
 
     def score_samples(self, X: Any) -> np.ndarray:
@@ -230,35 +232,38 @@ class MarkovNetwork(Predictor, DensityMixin, BaseEstimator):
             else dataclasses.replace(learner, **options)
         )
 
-    def _training_table(self, X: Any) -> DiscreteTable:
+    def _training_table(self, X: Any, weights: Any) -> DiscreteTable:
         """Return the training rows as a table; set scikit-learn's attributes of columns."""
         X = table_inside(X)
         if isinstance(X, DiscreteTable):
             validate_data(self, header(X), skip_check_array=True)
-            return X
+            return _weighted(X, weights)
         source = self._validated(X, least=2)
         if self.cardinalities is not None:
-            return table_of_codes(source, self.cardinalities)
-        table = self._read(source)
+            return _weighted(table_of_codes(source, self.cardinalities), weights)
+        table = self._read(source, weights=weights)
         if isinstance(source, pd.DataFrame):
             labels = declared_labels(source, table)
             if labels != table.labels:
-                wider = self._read(source, like=DiscreteTable.coding(table.names, labels))
+                wider = self._read(
+                    source, like=DiscreteTable.coding(table.names, labels), weights=weights
+                )
                 return dataclasses.replace(wider, warnings=table.warnings)
         return table
 
-    def _table_in_coding(self, X: Any) -> DiscreteTable:
+    def _table_in_coding(self, X: Any, weights: Any = None) -> DiscreteTable:
         check_is_fitted(self)
         X = table_inside(X)
         if isinstance(X, DiscreteTable):
             validate_data(self, header(X), skip_check_array=True, reset=False)
             if (X.names, X.labels) == (self.coding_.names, self.coding_.labels):
-                return X
-            return self._read(X.to_frame(), like=self.coding_)
+                return _weighted(X, weights)
+            weights = X.weights if weights is None else weights
+            return self._read(X.to_frame(), like=self.coding_, weights=weights)
         source = self._validated(X, least=1, reset=False)
         if isinstance(source, pd.DataFrame) and not hasattr(self, "feature_names_in_"):
             source = source.set_axis(list(self.coding_.names), axis=1)
-        return self._read(source, like=self.coding_)
+        return self._read(source, like=self.coding_, weights=weights)
 
     def _validated(self, X: Any, *, least: int, reset: bool = True) -> pd.DataFrame | np.ndarray:
         """Return a frame unchanged, anything else as an array with at least `least` rows."""
@@ -285,7 +290,10 @@ class MarkovNetwork(Predictor, DensityMixin, BaseEstimator):
         return array
 
     def _read(
-        self, source: pd.DataFrame | np.ndarray, like: DiscreteTable | None = None
+        self,
+        source: pd.DataFrame | np.ndarray,
+        like: DiscreteTable | None = None,
+        weights: Any = None,
     ) -> DiscreteTable:
         table = read_table(
             source,
@@ -294,12 +302,20 @@ class MarkovNetwork(Predictor, DensityMixin, BaseEstimator):
             max_states=self.max_states,
             bins=self.bins,
             min_count=self.min_count,
+            weights=weights,
             unseen="nearest",
             like=like,
         )
         if like is not None:
             warn_of(table)
         return table
+
+
+def _weighted(table: DiscreteTable, weights: Any) -> DiscreteTable:
+    """Return a table with case weights; unchanged if there are none."""
+    if weights is None:
+        return table
+    return dataclasses.replace(table, weights=weights)
 
 
 def _log_pseudo_likelihoods(model: PairwiseMRF, table: DiscreteTable) -> np.ndarray:

@@ -237,10 +237,7 @@ class BoundedInference(Learner):
             return None
 
         def most_frequent(i: int) -> int:
-            counts = np.zeros(int(table.cardinalities[i]), dtype=np.int64)
-            for part in table.chunks():
-                counts += np.bincount(part.codes[i], minlength=len(counts))
-            return int(counts.argmax())
+            return int(np.sum([part.state_counts(i) for part in table.chunks()], axis=0).argmax())
 
         return parsed_queries(str(self.queries), table.names, table.labels, most_frequent)
 

@@ -134,7 +134,7 @@ class NodewiseL1(Learner):
         self, table: DiscreteTable, *, seed: int = 0
     ) -> Generator[Step, Learner | None, Outcome]:
         """Learn from `table`; the seed is unused, as the algorithm is deterministic."""
-        run = PathRun(table, self)
+        run = PathRun(table.repeated(), self)
         while run.has_more:
             if run.lower():
                 sent = yield run.step()

@@ -153,7 +153,12 @@ def compare_groups(
     learner = EdgeGrafting(preset="paper") if learner is None else as_learner(learner)
     codes = np.concatenate([a.codes, b.codes], axis=1)
     codes.flags.writeable = False
-    together = DiscreteTable(codes, a.names, a.labels)
+    weights = None
+    if a.weights is not None or b.weights is not None:
+        weights = np.concatenate(
+            [np.ones(g.n_rows) if g.weights is None else g.weights for g in (a, b)]
+        )
+    together = DiscreteTable(codes, a.names, a.labels, weights=weights)
     task = _Task(together, a.n_rows, learner, checked_seed(seed))
     first, second = _models(task, None)
     observed = _differences(first, second)

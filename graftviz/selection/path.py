@@ -392,7 +392,7 @@ def _point_steps(task: _Task, lam: float) -> Generator[Step, None, PathPoint | N
             if part_outcome is None:
                 return None
             part_model = part_outcome.model()
-        losses.append(negative_log_pseudo_likelihood(part_model, held) * held.n_rows)
+        losses.append(negative_log_pseudo_likelihood(part_model, held) * held.total_weight)
     nlpl_train = negative_log_pseudo_likelihood(model, task.train)
     found = EdgeMetrics(None, None, None)
     if task.truth is not None:
@@ -403,8 +403,8 @@ def _point_steps(task: _Task, lam: float) -> Generator[Step, None, PathPoint | N
         weights=free_weights(model),
         objective=outcome.objective,
         nlpl_train=nlpl_train,
-        nlpl_held_out=sum(losses) / sum(held.n_rows for _, held in task.parts),
-        ebic=extended_bic(model, nlpl_train, task.train.n_rows, gamma=task.gamma),
+        nlpl_held_out=sum(losses) / sum(held.total_weight for _, held in task.parts),
+        ebic=extended_bic(model, nlpl_train, task.train.total_weight, gamma=task.gamma),
         **found._asdict(),
         stop_reason=outcome.stop_reason,
         model=model,

@@ -26,7 +26,7 @@ from graftviz.table.labels import (
     sort_labels,
 )
 from graftviz.table.quantiles import quantile_edges
-from graftviz.table.raw import RawTable, complete_rows, count_codes, look_up, used_values
+from graftviz.table.raw import RawTable, complete_rows, look_up, used_values
 from graftviz.wording import quoted
 
 MAX_STATES = 32
@@ -70,6 +70,14 @@ class TableOptions:
         "0: none do",
         label="Rows of a rare label",
         minimum=0,
+        advanced=True,
+    )
+    weights: str | None = option(
+        None,
+        "column of case weights: a row of weight 2 counts as two rows",
+        label="Column of case weights",
+        none_means="none",
+        text=str,
         advanced=True,
     )
     header: str = option(
@@ -128,10 +136,12 @@ def code_table(raw: RawTable, options: TableOptions, n_rows: int | None = None) 
     """
     remaining = _without_missing(raw, options, least_rows=2)
     columns = _reduce(raw, remaining)
+    weights = _remaining_weights(raw, remaining)
     if options.min_count:
-        columns = [_with_other(column, options.min_count) for column in columns]
+        columns = [_with_other(column, options.min_count, weights) for column in columns]
     _refuse_infinite(raw, remaining, columns)
-    n_rows = len(columns[0].codes) if n_rows is None else n_rows
+    if n_rows is None:
+        n_rows = len(columns[0].codes) if weights is None else int(weights.sum())
     wide = [
         column
         for column in columns
@@ -148,7 +158,7 @@ def code_table(raw: RawTable, options: TableOptions, n_rows: int | None = None) 
     coded: dict[tuple[tuple[str, ...], ...], tuple[tuple[str, ...], list[int]]] = {}
     for column in columns:
         if column.name in binned:
-            texts = _bin_values(column, options.bins)
+            texts = _bin_values(column, options.bins, weights)
             if (found := len(set(texts))) < options.bins:
                 notes.append(
                     f"{raw.title}: column {quoted(column.name)} has {found} bins instead of "
@@ -167,14 +177,15 @@ def code_table(raw: RawTable, options: TableOptions, n_rows: int | None = None) 
     constant = [name for name, states in zip(raw.names, labels, strict=True) if len(states) == 1]
     if constant:
         notes.append(f"{raw.title}: constant, so without edges: {_listed(constant)}.")
-    return _assemble(columns, lookups, labels, (*raw.notes, *notes))
+    notes += _notes_on_weights(raw.title, weights)
+    return _assemble(columns, lookups, labels, (*raw.notes, *notes), weights)
 
 
-def _with_other(column: _Column, min_count: int) -> _Column:
+def _with_other(column: _Column, min_count: int, weights: np.ndarray | None) -> _Column:
     """Return a column of text whose rare values are the state "other"; other columns unchanged."""
     if column.numbers is not None or len(column.values) == 0:
         return column
-    counts = count_codes(column.codes, len(column.values))[1:]
+    counts = np.bincount(column.codes + 1, weights, minlength=len(column.values) + 1)[1:]
     values = [
         value if count >= min_count else OTHER_STATE
         for value, count in zip(column.values, counts.tolist(), strict=True)
@@ -232,7 +243,26 @@ def code_like(
                 + _advice_for_unseen(column, unseen)
             )
         lookups.append([*lookup, *own[-1:]])
-    return _assemble(columns, lookups, like.labels, (*raw.notes, *notes))
+    weights = _remaining_weights(raw, remaining)
+    return _assemble(columns, lookups, like.labels, (*raw.notes, *notes), weights)
+
+
+def _remaining_weights(raw: RawTable, remaining: _Remaining) -> np.ndarray | None:
+    if raw.weights is None or remaining.rows is None:
+        return raw.weights
+    return raw.weights[remaining.rows]
+
+
+def _notes_on_weights(title: str, weights: np.ndarray | None) -> list[str]:
+    """Return a note on what case weights sum to, unless they are whole numbers."""
+    if weights is None or (weights == np.floor(weights)).all():
+        return []
+    total, squares = float(weights.sum()), float((weights**2).sum())
+    return [
+        f"{title}: the case weights sum to {total:,.0f}, which is taken for the number of rows. "
+        f"Weights of a sample survey inform like {total**2 / squares:,.0f} equal rows; divide them "
+        f"by {squares / total:.3g} if they are such weights."
+    ]
 
 
 def _advice_for_unseen(column: _Column, unseen: str) -> str:
@@ -385,10 +415,13 @@ def _check_wide(title: str, wide: Sequence[_Column], options: TableOptions) -> N
             )
 
 
-def _bin_values(column: _Column, bins: int) -> list[str]:
+def _bin_values(column: _Column, bins: int, weights: np.ndarray | None) -> list[str]:
     """Return the label of the quantile bin of every value."""
     numbers = np.asarray(column.numbers)
-    edges = quantile_edges(numbers[column.codes[column.codes >= 0]], bins)
+    known = column.codes >= 0
+    edges = quantile_edges(
+        numbers[column.codes[known]], bins, None if weights is None else weights[known]
+    )
     labels = bin_labels(edges.tolist())
     return [labels[k] for k in np.searchsorted(edges, numbers, side="right").tolist()]
 
@@ -434,6 +467,7 @@ def _assemble(
     lookups: Sequence[Sequence[int]],
     labels: Sequence[tuple[str, ...]],
     notes: tuple[str, ...],
+    weights: np.ndarray | None,
 ) -> DiscreteTable:
     """Return the table of the looked-up codes; the last entry of a lookup is that of code −1."""
     widest = max(len(states) for states in labels)
@@ -442,7 +476,9 @@ def _assemble(
     for i, (column, lookup) in enumerate(zip(columns, lookups, strict=True)):
         codes[i] = look_up(np.array(lookup, dtype=dtype), column.codes)
     codes.flags.writeable = False
-    return DiscreteTable(codes, tuple(column.name for column in columns), tuple(labels), notes)
+    return DiscreteTable(
+        codes, tuple(column.name for column in columns), tuple(labels), notes, weights
+    )
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from graftviz.errors import InputError
-from graftviz.table.discrete import default_names
-from graftviz.table.labels import MISSING_TOKENS, text_of
+from graftviz.table.discrete import checked_weights, default_names
+from graftviz.table.labels import MISSING_TOKENS, as_numbers, text_of
 from graftviz.wording import quoted
 
 _NO_NAME = re.compile("[\0\ud800-\udfff]")
@@ -59,6 +59,8 @@ class RawTable(NamedTuple):
         Warnings to show.
     orders : mapping of str to tuple of str
         Texts of the values of ordered columns, in their order.
+    weights : float64 array, shape (rows,), or None
+        Case weights.
     """
 
     title: str
@@ -69,6 +71,7 @@ class RawTable(NamedTuple):
     named: bool
     notes: tuple[str, ...] = ()
     orders: Mapping[str, tuple[str, ...]] = _NO_ORDERS
+    weights: np.ndarray | None = None
 
 
 def text_column(codes: np.ndarray, texts: Iterable[str]) -> RawColumn:
@@ -203,6 +206,58 @@ def without_index(raw: RawTable) -> RawTable:
     """Return the table without its first column, with a note."""
     note = f"{raw.title}: left out the first column, which only numbers or names the rows."
     return raw._replace(names=raw.names[1:], columns=raw.columns[1:], notes=(*raw.notes, note))
+
+
+def with_weights(raw: RawTable, weights: Any) -> RawTable:
+    """Return the table with case weights: an array, or those of a column, which is taken out.
+
+    Rows of weight zero are left out.
+
+    Raises
+    ------
+    InputError
+        For weights that are no numbers, missing or negative, or of another length.
+    """
+    if not isinstance(weights, str):
+        return _rows_of_weight(raw._replace(weights=checked_weights(weights, raw.n_rows)))
+    if weights not in raw.names:
+        names = ", ".join(quoted(name) for name in raw.names[:5]) + ", …" * (len(raw.names) > 5)
+        raise InputError(
+            f"{raw.title}: there is no column {quoted(weights)} for the case weights; the columns "
+            f"are {names}."
+        )
+    at = raw.names.index(weights)
+    column = raw.columns[at]
+    used = used_values(column.codes, len(column.values))
+    numbers = as_numbers(column.values[used])
+    lacking = column.codes < 0
+    if numbers is None or lacking.any():
+        place = raw.place(int(np.argmax(lacking))) if lacking.any() else "it"
+        found = "holds no weight" if lacking.any() else "holds text"
+        raise InputError(
+            f"{raw.title}: the case weights must be numbers, but {place} {found} in column "
+            f"{quoted(weights)}."
+        )
+    weighted = raw._replace(
+        names=raw.names[:at] + raw.names[at + 1 :],
+        columns=tuple(column for k, column in enumerate(raw.columns) if k != at),
+        weights=checked_weights(numbers[np.cumsum(used)[column.codes] - 1], raw.n_rows),
+    )
+    return _rows_of_weight(weighted)
+
+
+def _rows_of_weight(raw: RawTable) -> RawTable:
+    """Return the rows whose weight is not zero."""
+    assert raw.weights is not None
+    rows = np.flatnonzero(raw.weights)
+    if len(rows) == raw.n_rows:
+        return raw
+    return raw._replace(
+        columns=tuple(RawColumn(codes[rows], values) for codes, values in raw.columns),
+        n_rows=len(rows),
+        place=lambda row: raw.place(int(rows[row])),
+        weights=raw.weights[rows],
+    )
 
 
 def check_shape(table: RawTable, least_rows: int) -> None:

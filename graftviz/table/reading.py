@@ -8,6 +8,7 @@ from typing import Any, BinaryIO, Literal
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from graftviz.errors import InputError
 from graftviz.table.arrow import numeric_column
@@ -21,6 +22,7 @@ from graftviz.table.raw import (
     from_array,
     from_frame,
     has_index,
+    with_weights,
     without_index,
 )
 from graftviz.wording import quoted
@@ -36,6 +38,7 @@ def read_table(
     continuous: Literal["reject", "bin"] = "reject",
     bins: int = BINS,
     min_count: int = 0,
+    weights: str | ArrayLike | None = None,
     like: DiscreteTable | None = None,
     unseen: Literal["reject", "nearest"] = "reject",
     max_bytes: int = MAX_BYTES,
@@ -70,6 +73,9 @@ def read_table(
         Number of quantiles, 2 … 256.
     min_count : int
         Texts in fewer rows become the state ``"other"``, which every column of text has then.
+    weights : str or array of shape (rows,), optional
+        Case weights, or the name of the column that holds them, which is then no variable. A row
+        of weight 2 counts as two rows, and the number of rows N is the sum of the weights.
     like : DiscreteTable, optional
         Training table whose columns, their order, labels and bins are used. Unnamed columns are
         matched by position.
@@ -115,6 +121,8 @@ def read_table(
     raw = _read_raw(source, name, max_bytes, has_header, expected)
     if has_index(raw) and raw.names[0] not in (expected or ()):
         raw = without_index(raw)
+    if weights is not None:
+        raw = with_weights(raw, weights)
     check_shape(raw, least_rows=2 if like is None else 1)
     raw = raw._replace(columns=tuple(numeric_column(raw, i) for i in range(len(raw.names))))
     return code_table(raw, options) if like is None else code_like(raw, like, options, unseen)
