@@ -183,6 +183,14 @@ class Step:
         Exchange of forced pruning.
     complexity : Complexity or None
         Cost of inference, for learners that bound it.
+
+    Examples
+    --------
+    >>> step = result.trace.steps[0]
+    >>> [(survey.names[edge.source], survey.names[edge.target]) for edge in step.activated]
+    [('home', 'garden')]
+    >>> step.model()
+    <PairwiseMRF: 11 variables of 2 to 4 states, 1 edges>
     """
 
     index: int
@@ -377,7 +385,13 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Trace:
-    """All steps of a run and, once it has ended, its outcome."""
+    """All steps of a run and, once it has ended, its outcome.
+
+    Examples
+    --------
+    >>> len(result.trace.steps), result.trace.outcome is None
+    (11, False)
+    """
 
     steps: tuple[Step, ...]
     outcome: Outcome | None

@@ -90,6 +90,12 @@ class Tuning:
     seed : int
     points : tuple of TuningPoint
         Points in the order of the grid, whose last option changes fastest.
+
+    Examples
+    --------
+    >>> tuning = gv.tuning_grid(survey, gv.BestChoice(), {"lam": [0.05, 0.02]})
+    >>> tuning.best("nlpl_train").options
+    {'lam': 0.02}
     """
 
     learner: Learner
@@ -180,6 +186,12 @@ def tuning_grid(
     InputError
         Before any run: if the learner has no option of the grid, a value is not allowed, or
         table, test, truth and learner are incompatible.
+
+    Examples
+    --------
+    >>> tuning = gv.tuning_grid(survey, "best-choice", {"lam": [0.05, 0.02]})
+    >>> [(point.options["lam"], point.edges) for point in tuning.points]
+    [(0.05, 2), (0.02, 10)]
     """
     table, learner = table_and_learner(table, learner)
     combinations = grid_points(learner, grid)

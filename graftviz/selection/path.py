@@ -92,6 +92,14 @@ class LamPath:
         One per visited λ, in that order.
     stop_reason : str
         A sentence; empty while the path is in progress.
+
+    Examples
+    --------
+    >>> path = gv.lam_path(survey, gv.BestChoice(), lams=[0.05, 0.02])
+    >>> [(point.lam, point.edges) for point in path.points]
+    [(0.05, 2), (0.02, 10)]
+    >>> path.at(path.best_by_ebic).lam
+    0.02
     """
 
     learner: Learner
@@ -214,6 +222,12 @@ def lam_path(
     InputError
         If the learner has no option ``lam``, learner and table are incompatible, or a value is
         out of range.
+
+    Examples
+    --------
+    >>> path = gv.lam_path(survey, gv.BestChoice(), lams=[0.05, 0.02])
+    >>> path.best_by_nlpl.lam, path.best_by_nlpl.edges
+    (0.02, 10)
     """
     task = _task(table, learner, test, held_out, folds, truth, seed, gamma, most_edges)
     if jobs == 1:
@@ -249,6 +263,12 @@ def lam_path_steps(
     `every_step` the latest value is yielded again after each activation step of the learner, so
     that a scheduler can interleave other work. The first value has no points; it is yielded when
     the values of λ are computed. Parameters except `lams` are checked at the call.
+
+    Examples
+    --------
+    >>> from graftviz.selection import lam_path_steps
+    >>> [len(path.points) for path in lam_path_steps(survey, gv.BestChoice(), lams=[0.05, 0.02])]
+    [0, 1, 2]
     """
     task = _task(table, learner, test, held_out, folds, truth, seed, gamma, most_edges)
     return _steps(task, lams, every_step)

@@ -75,6 +75,13 @@ class ChunkedTable(DiscreteTable):
         Rows in every chunk but the last, a multiple of 512.
     max_memory : int
         Maximum number of bytes of the counts of this table.
+
+    Examples
+    --------
+    >>> survey.to_frame().to_csv("survey.csv", index=False)
+    >>> table = gv.open_table("survey.csv")
+    >>> table.n_rows, gv.learn(table, gv.ChowLiu()).model.n_edges
+    (2000, 10)
     """
 
     has_rows: ClassVar[bool] = False
@@ -305,6 +312,12 @@ def open_table(
     ------
     InputError
         For input that cannot be used; the message states the problem, its place and a remedy.
+
+    Examples
+    --------
+    >>> survey.to_frame().to_csv("survey.csv", index=False)
+    >>> gv.open_table("survey.csv").n_rows
+    2000
     """
     place = Path(path)
     expected = None if like is None else like.names

@@ -85,6 +85,13 @@ def plan_elimination(
     ------
     InputError
         For evidence that is not in the model, and an order that is not a permutation.
+
+    Examples
+    --------
+    >>> from graftviz.inference.exact import plan_elimination
+    >>> plan = plan_elimination(model)
+    >>> plan.width
+    2
     """
     conditional = conditioned(model, checked_evidence(model, evidence)).model
     return plan_for(conditional, allowed_bytes(max_memory), order)
