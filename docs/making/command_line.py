@@ -50,15 +50,14 @@ def _rows(group: argparse._ArgumentGroup) -> Iterator[str]:
     formatter = argparse.HelpFormatter("graftviz")
     for action in group._group_actions:
         if action.help and action.help != argparse.SUPPRESS:
-            text = " ".join(formatter._expand_help(action).split()).replace("|", r"\|")
+            choices = f"{', '.join(map(str, action.choices))}; " if action.choices else ""
+            text = " ".join(f"{choices}{formatter._expand_help(action)}".split())
             yield f"| `{_written(action)}` | {text} |"
 
 
 def _written(action: argparse.Action) -> str:
     """Return an argument as it is written on the command line."""
-    choices = f"{{{','.join(map(str, action.choices))}}}" if action.choices else ""
-    named = action.metavar if isinstance(action.metavar, str) else ""
-    value = named or choices or action.dest.upper()
+    value = action.metavar if isinstance(action.metavar, str) else action.dest.upper()
     if not action.option_strings:
         return f"{value} …" if action.nargs == "+" else value
     flag = action.option_strings[-1]

@@ -1,22 +1,25 @@
-"""Griffe extension of the reference: docstrings as the site needs them.
+"""Griffe extension of the reference: docstrings and signatures as the site needs them.
 
-Roles of reStructuredText become links, and options that are filled in at import are filled in.
+Roles of reStructuredText become links, options that are filled in at import are filled in, and
+defaults that are constants are written as their values.
 """
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import inspect
 import re
 from typing import Any
 
-from griffe import AliasResolutionError, Extension, NameResolutionError, Object
+from griffe import AliasResolutionError, Extension, Function, Module, NameResolutionError, Object
 
 _ROLE = re.compile(r":(?:func|class|meth|attr|mod|data|exc):`(~?)([\w.]+)`")
+_CONSTANT = re.compile(r"_?[A-Z][A-Z_]+")
 
 
 class SiteDocstrings(Extension):
-    """Extension that replaces roles such as ``:func:`learn``` by links, where there is a page."""
+    """Extension for docstrings with roles of reStructuredText, and for named defaults."""
 
     def on_object(self, *, obj: Object, **_: Any) -> None:
         """Complete the docstring of an object, and replace its roles."""
@@ -28,6 +31,10 @@ class SiteDocstrings(Extension):
             text = inspect.getdoc(value) or ""
         obj.docstring.value = _ROLE.sub(lambda role: _link(obj, role), text)
 
+    def on_package(self, *, pkg: Module, **_: Any) -> None:
+        """Write the values of constants into the signatures."""
+        _fill_defaults(pkg)
+
 
 def _link(obj: Object, role: re.Match[str]) -> str:
     """Return the link of a role, which is plain text if its object has no place in the site."""
@@ -38,3 +45,19 @@ def _link(obj: Object, role: re.Match[str]) -> str:
         target = name
     text = name.rpartition(".")[2] if short else name
     return f'<autoref identifier="{target}" optional><code>{text}</code></autoref>'
+
+
+def _fill_defaults(obj: Object) -> None:
+    """Replace defaults that name a constant by its value, in `obj` and in what it contains."""
+    for member in obj.members.values():
+        if member.is_alias:
+            continue
+        if isinstance(member, Function):
+            for parameter in member.parameters:
+                name = str(parameter.default)
+                if _CONSTANT.fullmatch(name):
+                    with contextlib.suppress(KeyError, NameResolutionError, AliasResolutionError):
+                        place = member.resolve(name)
+                        parameter.default = member.modules_collection[place].value
+        elif isinstance(member, Object):
+            _fill_defaults(member)

@@ -22,6 +22,14 @@ from mkdocs.structure.pages import Page
 ROOT = Path(__file__).resolve().parents[2]
 _LINK = re.compile(r"\]\(((?:\.\./)+[\w./-]+)\)")
 _FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.DOTALL)
+# Columns that site.css makes wide, by their titles; attributes without a description.
+_SENTENCES = r"<th>(what (?:it does|it is|is read)|when to use it)</th>"
+_NAMES = r"<th>(work|the paper states)</th>"
+_TIDIED = (
+    (_SENTENCES, r'<th class="sentences">\1</th>'),
+    (_NAMES, r'<th class="names">\1</th>'),
+    (r'\s*–\s*<div class="doc-md-description">\s*</div>', ""),
+)
 _LOADED = re.compile(r'<(?:script|img|iframe|source)[^>]*\ssrc="?(?:https?:)?//[^>]*')
 _STYLE = re.compile(r'<link[^>]*rel="?(?:stylesheet|preconnect|icon)[^>]*href="?(?:https?:)?//.*')
 # What latex2mathml does not know, written so that it does.
@@ -70,7 +78,9 @@ def on_page_markdown(markdown: str, *, page: Page, **_: Any) -> str:
 
 
 def on_page_content(html: str, **_: Any) -> str:
-    """Replace the formulas of a page by MathML."""
+    """Replace the formulas of a page by MathML, and tidy tables and lists of the reference."""
+    for pattern, replacement in _TIDIED:
+        html = re.sub(pattern, replacement, html)
     return _FORMULA.sub(_mathml, html)
 
 
