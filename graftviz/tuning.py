@@ -177,9 +177,11 @@ def tuning_grid(
         The true edges by name or position.
     seed : int
         Seed of every run.
-    jobs, on_done
-        See :func:`graftviz.parallel.parallel_map`: the default is that of
-        ``joblib.parallel_config``, which may select a cluster with ``backend="dask"``.
+    jobs : int, optional
+        Runs at a time, -1: one per core. The default is that of ``joblib.parallel_config``, which
+        may select a cluster with ``backend="dask"``.
+    on_done : callable, optional
+        Called as ``on_done(done, of)`` after each run.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """Griffe extension of the reference: docstrings and signatures as the site needs them.
 
 Roles of reStructuredText become links, options that are filled in at import are filled in, and
-defaults that are constants are written as their values.
+defaults are written as values, also those of constants and of the options of learners.
 """
 
 from __future__ import annotations
@@ -12,7 +12,17 @@ import inspect
 import re
 from typing import Any
 
-from griffe import AliasResolutionError, Extension, Function, Module, NameResolutionError, Object
+from griffe import (
+    AliasResolutionError,
+    Attribute,
+    Expr,
+    ExprCall,
+    Extension,
+    Function,
+    Module,
+    NameResolutionError,
+    Object,
+)
 
 _ROLE = re.compile(r":(?:func|class|meth|attr|mod|data|exc):`(~?)([\w.]+)`")
 _CONSTANT = re.compile(r"_?[A-Z][A-Z_]+")
@@ -48,16 +58,29 @@ def _link(obj: Object, role: re.Match[str]) -> str:
 
 
 def _fill_defaults(obj: Object) -> None:
-    """Replace defaults that name a constant by its value, in `obj` and in what it contains."""
+    """Replace defaults by their values, in `obj` and in what it contains."""
     for member in obj.members.values():
         if member.is_alias:
             continue
         if isinstance(member, Function):
             for parameter in member.parameters:
-                name = str(parameter.default)
-                if _CONSTANT.fullmatch(name):
-                    with contextlib.suppress(KeyError, NameResolutionError, AliasResolutionError):
-                        place = member.resolve(name)
-                        parameter.default = member.modules_collection[place].value
+                parameter.default = _value(member, parameter.default)
+        elif isinstance(member, Attribute) and isinstance(member.value, ExprCall):
+            # A field of a learner: the default is first, or None in functions that several share.
+            name = str(member.value.function)
+            if name == "option":
+                member.value = _value(member, member.value.arguments[0])
+            elif name.endswith("_option"):
+                member.value = "None"
         elif isinstance(member, Object):
             _fill_defaults(member)
+
+
+def _value(obj: Object, default: str | Expr | None) -> str | Expr | None:
+    """Return the value of a default that names a constant, other defaults unchanged."""
+    name = str(default)
+    if _CONSTANT.fullmatch(name):
+        with contextlib.suppress(KeyError, NameResolutionError, AliasResolutionError):
+            value: str | Expr | None = obj.modules_collection[obj.resolve(name)].value
+            return value
+    return default

@@ -22,13 +22,15 @@ from mkdocs.structure.pages import Page
 ROOT = Path(__file__).resolve().parents[2]
 _LINK = re.compile(r"\]\(((?:\.\./)+[\w./-]+)\)")
 _FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.DOTALL)
-# Columns that site.css makes wide, by their titles; attributes without a description.
+# Columns that site.css makes wide, by their titles; attributes without a description; types of
+# which one of several is meant.
 _SENTENCES = r"<th>(what (?:it does|it is|is read)|when to use it)</th>"
 _NAMES = r"<th>(work|the paper states)</th>"
 _TIDIED = (
     (_SENTENCES, r'<th class="sentences">\1</th>'),
     (_NAMES, r'<th class="names">\1</th>'),
     (r'\s*–\s*<div class="doc-md-description">\s*</div>', ""),
+    (r"\(<code>\(((?:(?!</code>).)*)\)</code>", r"(<code>\1</code>"),
 )
 _LOADED = re.compile(r'<(?:script|img|iframe|source)[^>]*\ssrc="?(?:https?:)?//[^>]*')
 _STYLE = re.compile(r'<link[^>]*rel="?(?:stylesheet|preconnect|icon)[^>]*href="?(?:https?:)?//.*')

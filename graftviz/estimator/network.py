@@ -47,9 +47,9 @@ class MarkovNetwork(Predictor, DensityMixin, BaseEstimator):
         Name of a learner, or a learner whose options apply unless they are set here.
     random_state : int
         Seed of the learner: the same seed gives the same network, in any process.
-    missing, continuous, max_states, bins
-        How X is read, see :func:`graftviz.read_table`. Unlike there, continuous columns are
-        divided into quantiles by default.
+    missing, continuous, max_states, bins : as in read_table
+        How X is read. Unlike in :func:`graftviz.read_table`, continuous columns are divided into
+        quantiles by default.
     cardinalities : int or sequence of int, optional
         Number of states s of all columns or of each; X must then hold codes 0 … s−1. Codes that
         do not occur in the training rows are allowed later. (In a data frame, the categories of a

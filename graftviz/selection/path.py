@@ -185,7 +185,7 @@ def lam_path(
 ) -> LamPath:
     """Run `learner` at decreasing values of λ and measure each.
 
-    The path ends early when both criteria have risen over :data:`RISING` consecutive values, or
+    The path ends early when both criteria have risen over three consecutive values, or
     when a run activates more than `most_edges` edges: smaller λ would be slower and worse.
 
     Parameters

@@ -189,7 +189,8 @@ def edge_stability(
     ----------
     table : DiscreteTable, DataFrame, array or DataSet
     learner : Learner or str
-        The learner, used unchanged (on λ see the docstring of this module).
+        The learner, used unchanged: a λ that is set is that of all subsamples, an automatic one is
+        derived from each.
     subsamples : int
         Number of runs of the learner; even for complementary pairs.
     method : {"complementary-pairs", "stars"}

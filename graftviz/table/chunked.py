@@ -299,10 +299,9 @@ def open_table(
     ----------
     path : path
         CSV or parquet, as for :func:`graftviz.table.read_table`.
-    missing, max_states, like, header
-        As for :func:`graftviz.table.read_table`; whether a first line holds names is decided from
-        the first 32 MB. Continuous columns cannot be divided into quantiles, which need all values
-        at once, unless `like` has the bins.
+    missing, max_states, like, header : as in read_table
+        Whether a first line holds names is decided from the first 32 MB. Continuous columns cannot
+        be divided into quantiles, which need all values at once, unless `like` has the bins.
     max_memory : int, optional
         Maximum number of bytes of the counts of this table; default: 80 % of the free memory.
     chunk_rows : int, optional
