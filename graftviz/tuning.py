@@ -61,6 +61,12 @@ class TuningPoint(NamedTuple):
     stop_reason : str
     seconds : float
         Engine time on the machine of the run.
+
+    Examples
+    --------
+    >>> (point,) = gv.tuning_grid(survey, gv.BestChoice(), {"lam": [0.02]}).points
+    >>> point.options, point.edges, point.converged
+    ({'lam': 0.02}, 10, True)
     """
 
     options: dict[str, Any]

@@ -25,6 +25,21 @@ IN_PART = [
     "graftviz.regions",
     "graftviz.selection",
 ]
+# Classes of what public callables return.
+RETURNED = [
+    "graftviz.datasets.DataSet",
+    "graftviz.inference.cost.InferenceCost",
+    "graftviz.inference.exact.EliminationPlan",
+    "graftviz.metrics.Ncmll",
+    "graftviz.metrics.StepMetrics",
+    "graftviz.regions.MinimalRadius",
+    "graftviz.selection.PathPoint",
+    "graftviz.trace.Certificate",
+    "graftviz.trace.Outcome",
+    "graftviz.trace.ReservoirView",
+    "graftviz.trace.ScoredEdge",
+    "graftviz.tuning.TuningPoint",
+]
 
 
 def exported(package: str) -> dict[str, Any]:
@@ -44,6 +59,9 @@ def public_callables() -> dict[str, Any]:
         for name, value in exported(package).items():
             if name.rpartition(".")[2] in words and value not in found.values():
                 found[name] = value
+    for name in RETURNED:
+        package, _, last = name.rpartition(".")
+        found[name] = getattr(importlib.import_module(package), last)
     return found
 
 

@@ -35,7 +35,11 @@ _TIDIED = (
 _LOADED = re.compile(r'<(?:script|img|iframe|source)[^>]*\ssrc="?(?:https?:)?//[^>]*')
 _STYLE = re.compile(r'<link[^>]*rel="?(?:stylesheet|preconnect|icon)[^>]*href="?(?:https?:)?//.*')
 # What latex2mathml does not know, written so that it does.
-_REWRITTEN = ((r"(\\[bB]ig[lr])\\[lr]Vert", r"\1‖"), (r"\\arg\b", r"\\operatorname{arg}"))
+_REWRITTEN = (
+    (r"(\\[bB]ig[lr])\\[lr]Vert", r"\1‖"),
+    (r"\\arg\b", r"\\operatorname{arg}"),
+    (r"\\setminus\b", "∖"),
+)
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -115,4 +119,4 @@ def _mathml(found: re.Match[str]) -> str:
     written: str = convert(formula, display="block" if found[2] == "[" else "inline")
     if "\\" in written:
         raise PluginError(f"latex2mathml does not know all commands of {formula!r}.")
-    return written
+    return f'<div class="formula">{written}</div>' if found[2] == "[" else written

@@ -80,6 +80,12 @@ class InferenceCost(NamedTuple):
     converged : bool
         See :class:`AllMarginals`.
     repeats : int
+
+    Examples
+    --------
+    >>> cost = gv.inference_cost(model, "bp", repeats=1)
+    >>> cost.method, cost.converged
+    ('bp', True)
     """
 
     method: str

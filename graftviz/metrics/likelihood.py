@@ -32,6 +32,12 @@ class Ncmll(NamedTuple):
         Inference method of the conditional marginals.
     converged : bool
         Whether all inference converged; exact inference always does.
+
+    Examples
+    --------
+    >>> found = gv.ncmll(model, survey, halves=2)
+    >>> round(found.mean, 2), len(found.by_half), found.method
+    (4.18, 2, 'exact')
     """
 
     mean: float

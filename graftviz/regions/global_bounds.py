@@ -20,6 +20,12 @@ class MinimalRadius(NamedTuple):
     ----------
     distance, tail : int or None
         Distances for :func:`distance_bound` and for :func:`tail_bound`.
+
+    Examples
+    --------
+    >>> from graftviz.regions import minimal_radius
+    >>> minimal_radius(0.6, 0.01)
+    MinimalRadius(distance=None, tail=11)
     """
 
     distance: int | None

@@ -43,6 +43,13 @@ class EliminationPlan:
         If above 1, messages are discarded and recomputed to save memory.
     scopes, layout : Scopes, Layout or None
         Structure and memory layout of the junction tree; None without an order.
+
+    Examples
+    --------
+    >>> from graftviz.inference.exact import plan_elimination
+    >>> plan = plan_elimination(model)
+    >>> plan.width, plan.is_affordable, sorted(plan.order.tolist()) == list(range(11))
+    (2, True, True)
     """
 
     order: np.ndarray
