@@ -144,6 +144,13 @@ class PairCounts:
     ------
     InputError
         See :func:`graftviz.counts.packed.counting_plan`.
+
+    Examples
+    --------
+    >>> counts = gv.PairCounts(survey)
+    >>> counts.count_row(0)
+    >>> counts.tables_counted, counts.tables_possible
+    (10, 55)
     """
 
     def __init__(

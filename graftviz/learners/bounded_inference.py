@@ -94,6 +94,12 @@ class BoundedInference(Learner):
 
     Source: Das Gupta, Srinivasan, Sharma and Greiner, "Learning Markov networks with bounded
     inference complexity" (2013), algorithm 1.
+
+    Examples
+    --------
+    >>> found = gv.learn(survey, gv.BoundedInference(complexity="treewidth", bound=1))
+    >>> found.model.n_edges, found.trace.steps[-1].complexity.value
+    (10, 1.0)
     """
 
     name: ClassVar[str] = "bounded-inference"

@@ -47,6 +47,11 @@ class NodewiseL1(Learner):
 
     Source: Ravikumar, Wainwright and Lafferty, "High-dimensional Ising model selection using
     ℓ₁-regularized logistic regression" (2010); with groups: Jalali et al. (2011).
+
+    Examples
+    --------
+    >>> gv.learn(survey, gv.NodewiseL1(max_edges=10)).model.n_edges
+    10
     """
 
     name: ClassVar[str] = "nodewise-l1"

@@ -54,6 +54,15 @@ class GroupComparison:
     p_edges_adjusted : float64 array, shape (k,), read-only
         p-values that account for the number of pairs: the share of divisions in which the largest
         difference of all pairs is at least as large.
+
+    Examples
+    --------
+    >>> a, b = survey.split(test_fraction=0.5, seed=0)
+    >>> comparison = gv.compare_groups(a, b, permutations=20)
+    >>> comparison.rows, len(comparison.edges), comparison.p_strength > 0.05
+    ((1000, 1000), 14, True)
+    >>> comparison.to_frame().columns.tolist()
+    ['source', 'target', 'difference', 'p', 'p_adjusted']
     """
 
     first: PairwiseMRF

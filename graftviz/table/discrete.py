@@ -44,6 +44,18 @@ class DiscreteTable:
     ------
     InputError
         When shapes, names, labels and codes do not fit together, or the table is empty.
+
+    Examples
+    --------
+    >>> survey
+    DiscreteTable(11 variables, 2000 rows)
+    >>> survey.labels[0]
+    ('city', 'suburb', 'village')
+    >>> survey["home"].value_counts().to_dict()
+    {'city': 799, 'village': 760, 'suburb': 441}
+    >>> train, test = survey.split(test_fraction=0.1, seed=0)
+    >>> train.n_rows, test.n_rows
+    (1800, 200)
     """
 
     codes: np.ndarray

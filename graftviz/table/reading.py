@@ -102,6 +102,13 @@ def read_table(
     ------
     InputError
         For input that cannot be used; the message states the problem, its place and a remedy.
+
+    Examples
+    --------
+    >>> gv.read_table(pd.DataFrame({"rain": ["no", "yes", "no"], "grass": ["dry", "wet", "dry"]}))
+    DiscreteTable(2 variables, 3 rows)
+    >>> gv.read_table(np.array([[0, 1], [1, 0], [0, 0]])).names
+    ('x0', 'x1')
     """
     options = checked_options(
         missing=missing,
