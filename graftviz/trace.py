@@ -154,6 +154,8 @@ class Step:
         Number of activation steps so far, including this one.
     activated : tuple of ScoredEdge
         Edges activated in this step, best score first.
+    required : bool
+        Whether they are the required edges, which are activated without a test.
     edges : int
         Number of active edges after this step.
     removed : int32 array, shape (k, 2)
@@ -237,6 +239,7 @@ class Step:
     features: tuple[ScoredFeature, ...] = ()
     exchange: Exchange | None = None
     complexity: Complexity | None = None
+    required: bool = False
 
     def model(self) -> PairwiseMRF:
         """Return the model after this step."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import operator
 from abc import ABC, abstractmethod
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
 
 from graftviz.cold_start import Compilation
 from graftviz.costs import CostPart, TableSize
@@ -15,7 +17,7 @@ from graftviz.errors import InputError
 from graftviz.learners.cost import every_pair
 from graftviz.options import normalise_options, option_specs
 from graftviz.table import DiscreteTable
-from graftviz.trace import ActivationTest, Outcome, Step
+from graftviz.trace import NO_PAIRS, ActivationTest, Outcome, Step
 
 
 class CodeLine(NamedTuple):
@@ -94,6 +96,10 @@ class Learner(ABC):
             If the budget exceeds the number of pairs.
         """
         return checked_budget(getattr(self, "max_edges", None), n)
+
+    def forbidden_pairs(self, names: Sequence[str]) -> np.ndarray:
+        """Return the pairs of variables that the options forbid, shape (k, 2)."""
+        return NO_PAIRS
 
     def activation_test(self, counts: PairCounts) -> ActivationTest | None:
         """Return the test that activates edges or features; None for learners without one."""

@@ -7,19 +7,22 @@ Kruskal's algorithm finds the best tree. No iteration is needed, and belief prop
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+import networkx as nx
 import numpy as np
 
 from graftviz.costs import CostPart, TableSize
 from graftviz.counts import PairCounts
+from graftviz.errors import InputError
 from graftviz.fitting.network import ActiveNetwork, with_margins, zero_mean_logs
 from graftviz.fitting.penalty import Penalty
 from graftviz.learners.base import CodeLine, Learner, checked_seed
 from graftviz.learners.cost import SLOT, candidates_of, pair_counts
 from graftviz.learners.grafting import budget_reason
+from graftviz.learners.prior import Prior, PriorOptions
 from graftviz.learners.run import LearnerRun
 from graftviz.learners.screening import SAMPLE, by_size, screening_option
 from graftviz.options import option
@@ -38,7 +41,7 @@ _UNPENALISED = Penalty(0.0, 0.0, False, False)
 
 
 @dataclass(frozen=True)
-class ChowLiu(Learner):
+class ChowLiu(PriorOptions):
     """Maximum-likelihood tree (or forest) of a data set.
 
     The mutual information of all pairs is computed, and edges are taken in decreasing order of it
@@ -105,6 +108,20 @@ class ChowLiu(Learner):
         """Return the screening of n variables."""
         return self.screening or by_size(n, _MOST_COUNTED)
 
+    def prior(self, names: Sequence[str]) -> Prior:
+        """Return the required and forbidden pairs of variables with these names.
+
+        Raises
+        ------
+        InputError
+            Also if required edges form a cycle.
+        """
+        prior = super().prior(names)
+        graph = nx.Graph(prior.required.tolist())
+        if len(graph) and not nx.is_forest(graph):
+            raise InputError("The required edges form a cycle, which a tree cannot have.")
+        return prior
+
     def steps(
         self, table: DiscreteTable, *, seed: int = 0
     ) -> Generator[Step, Learner | None, Outcome]:
@@ -124,16 +141,21 @@ class _TreeRun(LearnerRun):
     def __init__(self, table: DiscreteTable, options: ChowLiu, seed: int) -> None:
         super().__init__(table, options)
         n = table.n_variables
-        per_row, self._second = np.arange(n - 1, -1, -1), np.zeros(0, dtype=np.int32)
+        prior, pairs = options.prior(table.names), None
         with self.clock.work("statistics"):
             self._counts = PairCounts(table)
             if options.screening_of(n) == SAMPLE:
                 pairs, self.screening = screened(table, seed=seed)
-                per_row, self._second = np.bincount(pairs[:, 0], minlength=n), pairs[:, 1]
-            else:
+            if len(prior.decided):
+                pairs = prior.applied(pairs, n)
+            if pairs is None:
+                per_row = np.arange(n - 1, -1, -1)
                 rows = [np.arange(i + 1, n, dtype=np.int32) for i in range(n)]
                 self._second = np.concatenate(rows)
+            else:
+                per_row, self._second = np.bincount(pairs[:, 0], minlength=n), pairs[:, 1]
         self._starts = np.cumsum(np.concatenate([[0], per_row])).astype(np.int64)
+        self._required = self._places(prior.required)
         self._information = np.zeros(len(self._second))
         self._parent = np.arange(n)
         self._at = 0
@@ -166,7 +188,7 @@ class _TreeRun(LearnerRun):
         """Activate the next edge; return False, changing nothing, if none is left."""
         with self.clock.work("scoring"):
             self._at, self._tests, i, j = next_edge(
-                self._order, self._information, self._starts, self._second, self._at, self._parent
+                self._order, self._ranks, self._starts, self._second, self._at, self._parent
             )
         if i < 0:
             self.tests += self._tests
@@ -177,7 +199,9 @@ class _TreeRun(LearnerRun):
             self._previous_objective = self._evaluation.objective
             self._evaluation = self._network.evaluate(_UNPENALISED)
             self.history.append([(i, j)], self._network.changes())
-        self._activated = ScoredEdge(int(i), int(j), self._information_of(int(i), int(j)))
+        self._activated = ScoredEdge(
+            int(i), int(j), float(self._information[self._places(np.array([[i, j]]))[0]])
+        )
         self.index += 1
         return True
 
@@ -187,6 +211,7 @@ class _TreeRun(LearnerRun):
         return self.step_report(
             tests=self._tests,
             activated=(self._activated,),
+            required=self.index <= len(self._required),
             edges=self._network.n_edges,
             objective=self._evaluation.objective,
             previous_objective=self._previous_objective,
@@ -225,7 +250,9 @@ class _TreeRun(LearnerRun):
                 out = self._second[row], pseudo_count, counts.scratch, self._information[row]
                 information_of_row(counts.packed, i, *out)
         with self.clock.work("scoring"):
-            self._order = np.argsort(-self._information, kind="stable")
+            self._ranks = self._information.copy()
+            self._ranks[self._required] = np.inf
+            self._order = np.argsort(-self._ranks, kind="stable")
         self._at = 0
         targets = self._data_margins
         sizes = counts.cardinalities
@@ -236,9 +263,16 @@ class _TreeRun(LearnerRun):
         state.node_weights[:] = zero_mean_logs(targets, state.node_offsets)
         state.touched_nodes[:] = self.index > 0  # the start of a run is not a change
 
-    def _information_of(self, i: int, j: int) -> float:
-        start, stop = self._starts[i], self._starts[i + 1]
-        return float(self._information[start + np.searchsorted(self._second[start:stop], j)])
+    def _places(self, pairs: np.ndarray) -> np.ndarray:
+        """Return the positions of pairs i < j among all pairs, or candidates."""
+        return np.array(
+            [
+                start + np.searchsorted(self._second[start : self._starts[i + 1]], j)
+                for i, j in pairs.tolist()
+                for start in (self._starts[i],)
+            ],
+            dtype=np.int64,
+        )
 
     def _set_edge(self, e: int) -> None:
         """Set weights and messages of edge `e` in closed form.
@@ -299,8 +333,8 @@ class _TreeRun(LearnerRun):
         network, possible = self._network, len(self._second)
         with self.clock.work("scoring"):
             edges = network.edges
-            of_edges = np.array([self._information_of(i, j) for i, j in edges.tolist()])
-            pairs = self._information, self._starts, self._second
+            of_edges = self._ranks[self._places(edges)]
+            pairs = self._ranks, self._starts, self._second
             gain, i, j = best_exchange(edges, of_edges, *pairs, len(self.names))
         return Certificate(
             scored=possible - network.n_edges,

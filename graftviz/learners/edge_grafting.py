@@ -110,10 +110,17 @@ class EdgeGrafting(GraftingOptions):
         with run.clock.work("statistics"):
             while search.count(_ROWS_AT_ONCE):
                 pass
+            search.exclude(run.prior.decided)
         polished = False
         reported = 0  # tests of earlier steps
         scores_all = self.rescoring == ALL
         prunings = 0
+        if len(run.prior.required):
+            sent = yield run.begin_required()
+            run.clock.resume()
+            if isinstance(sent, EdgeGrafting):
+                scores_all = sent.rescoring == ALL
+                run.switch(sent)
         while True:
             stopped_by = run.scorer.stopped
             slot, score = -1, 0.0
@@ -133,7 +140,7 @@ class EdgeGrafting(GraftingOptions):
                     Search(
                         activated=scored_edges(edge, [score]),
                         tests=tests,
-                        lines=lines if run.index > 1 else ("count", *lines),
+                        lines=lines if run.tests else ("count", *lines),
                     )
                 )
                 run.clock.resume()

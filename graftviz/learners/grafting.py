@@ -21,6 +21,7 @@ from graftviz.learners.settings import (
     PSEUDO_LIKELIHOOD,
 )
 from graftviz.scores.base import Scorer, ScorerInput
+from graftviz.scores.kernels import score_slots
 from graftviz.scores.registry import all_scores
 from graftviz.search.screening import screened
 from graftviz.table import DiscreteTable
@@ -72,6 +73,7 @@ class Search(NamedTuple):
     tested: EdgeTests = NO_TESTS
     lines: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    required: bool = False
 
 
 class GraftingRun(LearnerRun):
@@ -94,11 +96,13 @@ class GraftingRun(LearnerRun):
     def __init__(self, table: DiscreteTable, options: GraftingOptions, *, seed: int = 0) -> None:
         super().__init__(table, options)
         self.budget = options.edge_budget(table.n_variables)
+        self.prior = options.prior(table.names)
         self.candidates: np.ndarray | None = None  # pairs; None: all
         with self.clock.work("statistics"):
             self.counts = PairCounts(table)
             if options.screening_of(table.n_variables) == SAMPLE:
                 self.candidates, self.screening = screened(table, seed=seed)
+                self.candidates = self.prior.applied(self.candidates, table.n_variables)
         self.settings = options.settings(self.counts, has_rows=table.has_rows)
         self._table = table
         self._ids: list[int] = []  # ids of the network's edges, see History
@@ -143,9 +147,10 @@ class GraftingRun(LearnerRun):
 
     @property
     def inactive(self) -> int:
-        """Number of inactive pairs; after a screening of inactive candidates."""
-        pairs = self.tables_possible if self.candidates is None else len(self.candidates)
-        return pairs - self.n_edges
+        """Number of inactive pairs that are tested."""
+        if self.candidates is None:
+            return self.tables_possible - len(self.prior.forbidden) - self.n_edges
+        return len(self.candidates) - self.n_edges
 
     @property
     def room(self) -> int:
@@ -181,6 +186,20 @@ class GraftingRun(LearnerRun):
         """Update the scorer to the current weights."""
         with self.clock.work("scoring"):
             self.scorer.refresh()
+
+    def begin_required(self) -> Step:
+        """Activate the required edges, refit, and return the report of that step."""
+        edges = self.prior.required
+        with self.clock.work("scoring"):
+            slots = np.array([self.counts.slot(i, j) for i, j in edges.tolist()])
+            scores, counts = np.empty(len(slots)), self.counts
+            packed, store = counts.packed, counts.store
+            score_slots(slots, packed, store, self.scorer.scoring, counts.scratch, scores)
+        self.refit(edges)
+        lines = ("activate", "refit")
+        return self.step(
+            Search(scored_edges(edges, scores.tolist()), 0, lines=lines, required=True)
+        )
 
     def _new_scorer(self) -> Scorer:
         with self.clock.work("scoring"):
@@ -275,6 +294,7 @@ class GraftingRun(LearnerRun):
         """
         state, settings = network.state, self.settings
         offsets = state.edge_offsets[: network.n_edges + 1]
+        required = set(map(tuple, self.prior.required.tolist()))
         squares = np.add.reduceat(state.edge_weights[: offsets[-1]] ** 2, offsets[:-1])
         share = np.where(squares > 0.0, np.inf, 0.0)  # of the threshold of the test
         if settings.significance > 0.0:
@@ -291,7 +311,7 @@ class GraftingRun(LearnerRun):
             if share[e] > 1.0:
                 break
             ends = set(network.edges[e].tolist())
-            if not ends & touched:
+            if not ends & touched and tuple(sorted(ends)) not in required:
                 touched |= ends
                 superfluous.append(e)
         return np.array(sorted(superfluous), dtype=np.int64)

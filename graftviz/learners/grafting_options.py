@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from graftviz.cold_start import Compilation
 from graftviz.counts import PairCounts
 from graftviz.learners.base import Learner
+from graftviz.learners.prior import PriorOptions
 from graftviz.learners.screening import NONE, by_size, screening_option
 from graftviz.learners.settings import OBJECTIVES, PSEUDO_LIKELIHOOD, Settings, methods, resolve
 from graftviz.options import option
@@ -27,7 +28,7 @@ def settings_of(learner: Learner, counts: PairCounts) -> Settings | None:
 
 
 @dataclass(frozen=True)
-class GraftingOptions(Learner):
+class GraftingOptions(PriorOptions):
     """Options of every learner that activates whole edges under the group-ℓ₁ objective."""
 
     by_score: ClassVar[bool] = True

@@ -23,7 +23,15 @@ from graftviz.search.state import BY_SCORE
 from graftviz.search.testing import EXHAUSTED, REACHED
 from graftviz.table import DiscreteTable
 from graftviz.texts import Sentence
-from graftviz.trace import ADMITTED, DISPLACED_MINIMUM, PASSED, TOO_WEAK, Outcome, Step
+from graftviz.trace import (
+    ADMITTED,
+    DISPLACED_MINIMUM,
+    NO_PAIRS,
+    PASSED,
+    TOO_WEAK,
+    Outcome,
+    Step,
+)
 
 _FEW = 10  # inactive pairs per edge, which are tested faster than the weights are polished
 _POLISHED = (
@@ -102,6 +110,11 @@ def stream_steps(
     stream = _Stream(options, table, seed, plan_of)
     run = stream.run
     prunings = 0
+    if len(run.prior.required):
+        sent = yield stream.begin_required()
+        run.clock.resume()
+        if isinstance(sent, type(options)):
+            stream.switch(sent)
     while True:
         stopped_by = run.scorer.stopped
         if not stopped_by and run.room > 0 and stream.find():
@@ -147,13 +160,16 @@ class _Stream:
             seed=seed,
             order=BY_SCORE if self.plan.is_screened else self.plan.order,
             full_queue=self.plan.full_queue,
+            excluded=NO_PAIRS if self.plan.is_screened else self.run.prior.decided,
         )
         if self.plan.is_screened:
             with self.run.clock.work("scoring"):
                 run = self.run
                 beliefs, measure = run.network.node_beliefs, run.settings.measure
                 scoring = belief_scoring(run.counts.packed, beliefs, measure)
-                self.search.screen(scoring, run.threshold, run.candidates)
+                undecided = run.prior.undecided(run.candidates, table.n_variables)
+                self.search.screen(scoring, run.threshold, undecided)
+            self.search.exclude(self.run.prior.decided)
         self.polished = False
         self._smoothed = False  # whether the weights are polished, coarsely at least
         self._round = 0
@@ -163,6 +179,11 @@ class _Stream:
         self._limit = 0
         self._refills_before = 0
         self._notes: list[str] = []
+
+    def begin_required(self) -> Step:
+        """Activate the required edges and refit."""
+        np.add.at(self._degrees, self.run.prior.required.reshape(-1), 1)
+        return self.run.begin_required()
 
     def find(self) -> bool:
         """Test edges until the reservoir has an edge; return False if no edge violates.

@@ -153,6 +153,9 @@ def why_not(run: Run, i: int, j: int, t: int, language: str = LANGUAGE) -> dict[
     learner = learner_at(run, t)
     explain = _ABSENCES.get(learner.sentences, _tested)
     why = explain(run, learner, i, j, t, language)
+    if _holds(learner.forbidden_pairs(run.table.names), i, j):
+        words = str(catalogue("answers", language)["absence"]["forbidden"])
+        why = why._replace(words=words, needs=None)
     return {
         "t": t,
         "names": [run.table.names[i], run.table.names[j]],
@@ -289,7 +292,9 @@ def _waiting(run: Run, step: Step, i: int, j: int, texts: Texts) -> str:
 
 def _chosen_words(step: Step, own: float, texts: Texts) -> str:
     view = step.reservoir
-    if view is None or len(view.scores) == 1:
+    if step.required:
+        kind = "required"
+    elif view is None or len(view.scores) == 1:
         kind = "chosen"
     else:
         kind = "best" if own >= view.maximum else "reached"

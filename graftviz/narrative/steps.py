@@ -66,7 +66,12 @@ def step_words(step: Step, learner: Learner, names: Sequence[str], language: str
         A key of ``graftviz.texts.LANGUAGES``.
     """
     texts = catalogue("steps", language)
-    sentences = _SENTENCES.get(learner.sentences, _plain_step)(step, learner, names, language)
+    if step.required:
+        edges = listed_edges(names, [edge[:2] for edge in step.activated], texts=texts["lists"])
+        sentences = [counted(texts["step"]["required"], len(step.activated), edges=edges)]
+    else:
+        write = _SENTENCES.get(learner.sentences, _plain_step)
+        sentences = write(step, learner, names, language)
     if len(step.removed) and learner.sentences not in _NAMES_REMOVED:
         gone = listed_edges(names, step.removed.tolist(), texts=texts["lists"])
         sentences.insert(0, counted(texts["step"]["removed"], len(step.removed), edges=gone))
@@ -283,7 +288,13 @@ def _scoring_all(step: Step, learner: Any, names: Sequence[str], language: str) 
     """Return the sentence about a step of edge grafting, which takes the best of all edges."""
     texts = catalogue("steps", language)
     own, chosen = texts["scoring"], step.activated[0]
-    kind = "first" if step.index == 1 else "all" if learner.rescoring == "all" else "some"
+    kind = (
+        "first"
+        if step.tests_total == step.tests
+        else "all"
+        if learner.rescoring == "all"
+        else "some"
+    )
     is_noisy = step.test is not None and step.test.significance > 0.0
     sentence = own["significant" if is_noisy else "largest"].format(
         scored=counted(own[kind], step.tests),
@@ -312,7 +323,7 @@ def _reservoir_step(step: Step, learner: Any, names: Sequence[str], language: st
         return _plain_step(step, learner, names, language)
     texts = catalogue("steps", language)
     tests = _filling(step, step.reservoir, texts)
-    if step.index > 1:
+    if step.tests_total > step.tests:
         tests = _testing(step, step.reservoir, names, texts)
     return [tests, _choosing(step, learner, step.reservoir, names, texts)]
 

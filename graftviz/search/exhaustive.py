@@ -14,6 +14,7 @@ from numba import njit
 
 from graftviz.counts import PairCounts
 from graftviz.kernels import inner_kernel
+from graftviz.pairs import find_slot
 from graftviz.scores.kernels import ROOT, Scoring, score_slot, score_slots
 
 _SLACK = 1e-12  # rounding of a bound must not lose the maximum
@@ -223,6 +224,13 @@ class ExhaustiveSearch:
             return -1, 0.0
         slot = int(np.argmax(np.where(self.active, -np.inf, self.scores)))
         return slot, float(self.scores[slot])
+
+    def exclude(self, pairs: np.ndarray) -> None:
+        """Exclude pairs from the search."""
+        for i, j in pairs.tolist():
+            slot = int(find_slot(self.counts.store.pairs, i, j))
+            if slot >= 0:  # else it is no candidate
+                self.active[slot] = True
 
     def release(self, pairs: np.ndarray) -> None:
         """Make active edges inactive again."""

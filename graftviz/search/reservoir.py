@@ -49,7 +49,7 @@ from graftviz.search.testing import (
     restore_reservoir,
     run_tests,
 )
-from graftviz.trace import EdgeTests, ReservoirView
+from graftviz.trace import NO_PAIRS, EdgeTests, ReservoirView
 
 _AT_ONCE = 64  # scores computed before the largest is compared with the bounds of others
 _TINY = 1e-300
@@ -90,6 +90,8 @@ class ReservoirSearch:
         the queue instead, so that R holds the best of all scores (after `screen`).
     full_queue : bool
         Whether all pairs are stored in the queue at the start.
+    excluded : int array, shape (k, 2)
+        Pairs that are never tested; with `screen`, see `exclude`.
     """
 
     def __init__(
@@ -100,11 +102,13 @@ class ReservoirSearch:
         seed: int,
         order: int = BY_OFFSET,
         full_queue: bool = False,
+        excluded: np.ndarray = NO_PAIRS,
     ) -> None:
         self.counts = counts
         self.capacity = capacity
         self.order = order
         self.state = new_search_state(counts.n_variables, capacity, seed)
+        self.exclude(excluded)
         if full_queue:
             self._reserve(counts.tables_possible)
             enqueue_all_pairs(self.state, counts.store, 1.0)
@@ -289,6 +293,13 @@ class ReservoirSearch:
         for array in (state.reservoir_keys, state.reservoir_ties, state.reservoir_slots):
             array[: len(keep)] = array[keep]
         state.sizes[RESERVOIR_SIZE] = len(keep)
+
+    def exclude(self, pairs: np.ndarray) -> None:
+        """Exclude pairs that were never drawn or queued from all tests."""
+        if len(pairs):
+            self._reserve(len(pairs))
+        for i, j in pairs.tolist():
+            self.state.place[self.counts.slot(i, j)] = ACTIVE
 
     def release(self, pairs: np.ndarray) -> None:
         """Return active edges to the frozen list."""
