@@ -288,3 +288,4 @@ def test_the_figure_shows_every_edge_once() -> None:
     assert drawn(model.plot()) == {"edges": 5}
     truth = [("b", "a"), (1, 2), ("a", "e")]
     assert drawn(model.plot(np.array(truth, dtype=object))) == {"true": 2, "false": 3, "missing": 1}
+    assert drawn(model.plot(model.edges)) == {"true": 5, "false": 0, "missing": 0}

@@ -46,7 +46,8 @@ def graph_figure(model: PairwiseMRF, truth: Edges | None = None, title: str = ""
             figure.add_trace(_lines(places, own, name, color, dash, width, shown=first))
     if true_pairs is not None:
         found = {(i, j) for i, j in model.edges.tolist()}
-        missing = np.array([e for e in true_pairs.tolist() if tuple(e) not in found]).reshape(-1, 2)
+        is_missing = np.array([(i, j) not in found for i, j in true_pairs.tolist()], dtype=bool)
+        missing = true_pairs[is_missing]
         figure.add_trace(_lines(places, missing, "missing", GREY, "dot", 1.2, shown=True))
     degrees = model.degrees()
     writes_names = model.n_variables <= _MOST_NAMES
