@@ -53,7 +53,7 @@ class _Output(io.TextIOBase):
             self._stream.flush()
 
     def isatty(self) -> bool:
-        return self._stream.isatty()
+        return not self._stream.closed and self._stream.isatty()
 
     def fileno(self) -> int:
         return self._stream.fileno()

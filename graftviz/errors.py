@@ -20,6 +20,14 @@ class InputError(ValueError):
     shows a traceback. Names and values in it come from files, links and arguments and may be any
     text: control characters are escaped, long quoted text and long words are shortened to about 80
     characters (:func:`graftviz.wording.shortened`), and the whole message to 600.
+
+    Examples
+    --------
+    >>> try:
+    ...     gv.infer(model, evidence={"home": "moon"})
+    ... except gv.InputError as error:
+    ...     print(error)
+    Variable 'home' has no state 'moon'; it has city, suburb, village.
     """
 
     def __init__(self, message: str) -> None:

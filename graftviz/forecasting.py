@@ -47,6 +47,12 @@ class Forecast:
         Parts of these sums, largest memory first.
     assumptions : tuple of str
         Assumptions, as sentences.
+
+    Examples
+    --------
+    >>> forecast = gv.forecast((1_000, 20_000, 5), gv.ChowLiu())
+    >>> forecast.added_bytes < forecast.peak_bytes, 1 < forecast.seconds < 1_000
+    (True, True)
     """
 
     peak_bytes: int
@@ -87,6 +93,12 @@ def forecast(
     ------
     InputError
         If the table cannot be counted within its ``max_memory``.
+
+    Examples
+    --------
+    >>> forecast = gv.forecast(survey, gv.BestChoice())
+    >>> forecast.peak_bytes < 2**30, forecast.seconds < 60
+    (True, True)
     """
     if isinstance(table, tuple):
         learner = as_learner(learner)

@@ -58,6 +58,15 @@ class PairwiseMRF(Predictor):
     ------
     InputError
         If shapes, ranges or names are inconsistent.
+
+    Examples
+    --------
+    >>> coins = gv.PairwiseMRF([2, 2], [(0, 1)], [0, 0, 0, 0, 1, 0, 0, 1], names=("a", "b"))
+    >>> coins["a", "b"].to_numpy()
+    array([[1., 0.],
+           [0., 1.]])
+    >>> coins.predict_proba({"a": "0"}, target="b").round(2)
+    array([[0.73, 0.27]])
     """
 
     cardinalities: np.ndarray

@@ -17,7 +17,7 @@ from graftviz.inference.hidden import HiddenModel, is_affordable
 from graftviz.inference.settings import InferenceSettings
 from graftviz.model import PairwiseMRF
 from graftviz.sampling import sample_gibbs
-from graftviz.table import MISSING_STATES, DiscreteTable, read_table
+from graftviz.table import MISSING_STATES, DiscreteTable, read_table, warn_of
 from graftviz.wording import quoted
 
 UNOBSERVED = -1
@@ -34,7 +34,8 @@ def observed_codes(model: PairwiseMRF, X: Any) -> np.ndarray:
     X : DataFrame, DiscreteTable, mapping, sequence of mappings, or array of shape (rows, n)
         Missing values and variables without a column are not observed. Where the model has a
         state for missing values, missing values have that state. Values are coded as
-        ``read_table(X, like=…)`` codes them.
+        ``read_table(X, like=…)`` codes them; for numbers that are no state, in frames and arrays,
+        the nearest state stands, with a warning.
 
     Returns
     -------
@@ -49,6 +50,7 @@ def observed_codes(model: PairwiseMRF, X: Any) -> np.ndarray:
         if (X.names, X.labels) == (model.names, model.labels):
             return X.codes.astype(np.int64)
         X = X.to_frame()
+    is_evidence = isinstance(X, Mapping | Sequence)
     frame = _frame(model, X)
     labels = tuple(
         states if any(label in MISSING_STATES for label in states) else (*states, MISSING_STATES[0])
@@ -56,7 +58,10 @@ def observed_codes(model: PairwiseMRF, X: Any) -> np.ndarray:
     )
     complete = frame.reindex(columns=list(model.names))
     like = DiscreteTable.coding(model.names, labels)
-    codes = read_table(complete, like=like, missing="state").codes.astype(np.int64)
+    unseen: Literal["reject", "nearest"] = "reject" if is_evidence else "nearest"
+    table = read_table(complete, like=like, missing="state", unseen=unseen)
+    warn_of(table)
+    codes = table.codes.astype(np.int64)
     codes[codes >= model.cardinalities[:, np.newaxis]] = UNOBSERVED
     return codes
 

@@ -46,11 +46,8 @@ class Predictor:
 
         Examples
         --------
-        >>> import graftviz as gv
-        >>> model = gv.learn(gv.load_dataset("survey").table, gv.ChowLiu()).model
-        >>> i, j = model.edges[0]
-        >>> model.predict({model.names[i]: model.labels[i][0]}, target=model.names[j]).shape
-        (1,)
+        >>> model.predict({"home": "city", "exercise": "daily"}, target="commute")
+        array(['bicycle'], dtype=object)
         """
         found: np.ndarray = later("graftviz.prediction").predict(self._model(), X, target)
         return found
@@ -70,6 +67,11 @@ class Predictor:
         float64 array
             Shape (rows, states), states in the order of the model's labels; without a target the
             states of all variables side by side.
+
+        Examples
+        --------
+        >>> model.predict_proba({"home": "city"}, target="garden").round(2)
+        array([[0.71, 0.29]])
         """
         found: np.ndarray = later("graftviz.prediction").predict_proba(self._model(), X, target)
         return found
@@ -89,6 +91,14 @@ class Predictor:
         -------
         DataFrame
             Categorical columns, one for every variable of the model.
+
+        Examples
+        --------
+        >>> rows = pd.DataFrame({"home": ["city", None], "garden": [None, "yes"]})
+        >>> model.impute(rows)[["home", "garden"]]
+              home garden
+        0     city     no
+        1  village    yes
         """
         return later("graftviz.prediction").impute(self._model(), X)
 
@@ -109,6 +119,11 @@ class Predictor:
         ------
         InputError
             If the graph is too wide for exact inference.
+
+        Examples
+        --------
+        >>> model.most_probable({"commute": "car"})["home"]
+        'village'
         """
         model = self._model()
         states = later("graftviz.inference.most_probable").most_probable(model, evidence).tolist()
@@ -151,7 +166,13 @@ class Predictor:
         )
 
     def to_networkx(self) -> nx.Graph:
-        """Return the graph with variables by name, and the norms of edges as ``weight``."""
+        """Return the graph with variables by name, and the norms of edges as ``weight``.
+
+        Examples
+        --------
+        >>> sorted(model.to_networkx()["home"])
+        ['commute', 'garden']
+        """
         return later("graftviz.formats.libraries").to_networkx(self._model())
 
     def to_pgmpy(self) -> Any:
@@ -171,5 +192,10 @@ class Predictor:
         ----------
         truth : array of pairs, optional
             True edges, by index or name: other edges are drawn dashed, missing ones dotted.
+
+        Examples
+        --------
+        >>> model.plot().layout.title.text
+        '11 variables, 11 edges'
         """
         return later("graftviz.figures.graph").graph_figure(self._model(), truth)

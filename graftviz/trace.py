@@ -57,7 +57,14 @@ class ActivationTest(NamedTuple):
 
 
 class ScoredEdge(NamedTuple):
-    """Edge (source < target) with its score at activation."""
+    """Edge (source < target) with its score at activation.
+
+    Examples
+    --------
+    >>> edge = result.trace.steps[0].activated[0]
+    >>> edge.source, edge.target, round(edge.score, 3)
+    (0, 7, 0.064)
+    """
 
     source: int
     target: int
@@ -113,6 +120,12 @@ class ReservoirView:
         μ, τ_α = (1 − α) μ + α max, and the maximum; the interval I_α is [τ_α, max].
     capacity : int
         |R|.
+
+    Examples
+    --------
+    >>> view = result.trace.steps[0].reservoir
+    >>> view.capacity, len(view.edges), view.mean < view.tau <= view.maximum
+    (11, 11, True)
     """
 
     edges: np.ndarray
@@ -183,6 +196,14 @@ class Step:
         Exchange of forced pruning.
     complexity : Complexity or None
         Cost of inference, for learners that bound it.
+
+    Examples
+    --------
+    >>> step = result.trace.steps[0]
+    >>> [(survey.names[edge.source], survey.names[edge.target]) for edge in step.activated]
+    [('home', 'garden')]
+    >>> step.model()
+    <PairwiseMRF: 11 variables of 2 to 4 states, 1 edges>
     """
 
     index: int
@@ -291,6 +312,11 @@ class Certificate(NamedTuple):
         Joint state of `worst_edge`, if features were scored.
     screening : Screening or None
         The selection of the candidates; None: all pairs count.
+
+    Examples
+    --------
+    >>> result.certificate.scored, result.certificate.possible, result.certificate.score
+    (44, 44, 'pseudo-likelihood')
     """
 
     scored: int
@@ -342,6 +368,12 @@ class Outcome:
         without such a bound.
     automatic : mapping
         Values that rules gave to automatic options, by name.
+
+    Examples
+    --------
+    >>> outcome = result.trace.outcome
+    >>> outcome.converged, outcome.stop_reason == result.stop_reason
+    (True, True)
     """
 
     stop_reason: str
@@ -377,7 +409,13 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Trace:
-    """All steps of a run and, once it has ended, its outcome."""
+    """All steps of a run and, once it has ended, its outcome.
+
+    Examples
+    --------
+    >>> len(result.trace.steps), result.trace.outcome is None
+    (11, False)
+    """
 
     steps: tuple[Step, ...]
     outcome: Outcome | None

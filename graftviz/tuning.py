@@ -61,6 +61,12 @@ class TuningPoint(NamedTuple):
     stop_reason : str
     seconds : float
         Engine time on the machine of the run.
+
+    Examples
+    --------
+    >>> (point,) = gv.tuning_grid(survey, gv.BestChoice(), {"lam": [0.02]}).points
+    >>> point.options, point.edges, point.converged
+    ({'lam': 0.02}, 10, True)
     """
 
     options: dict[str, Any]
@@ -90,6 +96,12 @@ class Tuning:
     seed : int
     points : tuple of TuningPoint
         Points in the order of the grid, whose last option changes fastest.
+
+    Examples
+    --------
+    >>> tuning = gv.tuning_grid(survey, gv.BestChoice(), {"lam": [0.05, 0.02]})
+    >>> tuning.best("nlpl_train").options
+    {'lam': 0.02}
     """
 
     learner: Learner
@@ -171,15 +183,23 @@ def tuning_grid(
         The true edges by name or position.
     seed : int
         Seed of every run.
-    jobs, on_done
-        See :func:`graftviz.parallel.parallel_map`: the default is that of
-        ``joblib.parallel_config``, which may select a cluster with ``backend="dask"``.
+    jobs : int, optional
+        Runs at a time, -1: one per core. The default is that of ``joblib.parallel_config``, which
+        may select a cluster with ``backend="dask"``.
+    on_done : callable, optional
+        Called as ``on_done(done, of)`` after each run.
 
     Raises
     ------
     InputError
         Before any run: if the learner has no option of the grid, a value is not allowed, or
         table, test, truth and learner are incompatible.
+
+    Examples
+    --------
+    >>> tuning = gv.tuning_grid(survey, "best-choice", {"lam": [0.05, 0.02]})
+    >>> [(point.options["lam"], point.edges) for point in tuning.points]
+    [(0.05, 2), (0.02, 10)]
     """
     table, learner = table_and_learner(table, learner)
     combinations = grid_points(learner, grid)

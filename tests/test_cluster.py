@@ -134,12 +134,13 @@ def test_a_grid_search_gives_the_scores_of_one_process(client):
     np.testing.assert_array_equal(spread, serial)
 
 
-def test_the_examples_of_the_readme_run_and_agree(client, monkeypatch, capsys):
+def test_the_examples_of_the_documentation_run_and_agree(client, monkeypatch, capsys):
     monkeypatch.chdir(ROOT)
     read = gv.read_table
     # A tenth of the rows: the search is what takes long.
     monkeypatch.setattr(gv, "read_table", lambda path: read(path).split(0.9, seed=0)[0])
-    section = (ROOT / "README.md").read_text(encoding="utf-8").split("### With scikit-learn")[1]
+    page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+    section = page.split("## With scikit-learn")[1]
     local, spread = re.findall(r"```python\n(.*?)```", section, re.DOTALL)[:2]
     assert all(len(example.replace("\n\n", "\n").splitlines()) <= 5 for example in (local, spread))
     assert '"scheduler:8786"' in spread

@@ -70,16 +70,6 @@ def test_the_command_that_compiles_the_engine_exists() -> None:
     assert "warm-up" in COMMANDS
 
 
-def test_the_readme_and_the_page_say_the_same_commands() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    section = readme.split("## Serve a class\n")[1].split("\n## ")[0]
-    commands = re.findall(r"```sh\n(.*?)```", section, re.DOTALL)
-    assert len(commands) == 1
-    assert commands[0].count("\n") == 3
-    assert all(line in PAGE for line in commands[0].splitlines())
-    assert "](docs/serving.md)" in section
-
-
 def test_files_are_limited_alike_by_all_parts(unit: dict[str, list[str]]) -> None:
     assert SETTINGS["server"]["maxUploadSize"] == Limits().upload_memory == 100
     assert CLASS_LIMITS.upload_memory == 20

@@ -124,8 +124,9 @@ def test_pages_that_are_written_by_script_are_current(name):
     assert text_of(DOCS / name) == TEXTS[name](), "write it anew by `python -m docs.making`"
 
 
-def test_every_picture_of_the_readme_is_taken_by_the_script():
-    shown = re.findall(r"!\[([^\]]*)\]\(docs/images/([\w-]+\.png)\)", text_of(ROOT / "README.md"))
+def test_every_picture_of_the_app_is_taken_by_the_script():
+    picture = r"!\[([^\]]*)\]\((?:docs/)?images/([\w-]+\.png)\)"
+    shown = [found for path in MANUALS for found in re.findall(picture, text_of(path))]
     assert {name for _, name in shown} == set(scenes.SCENES)
     assert [words for words, _ in shown if len(words) < 40] == []
     taken = {path.name: path.stat().st_size for path in (DOCS / "images").iterdir()}

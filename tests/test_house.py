@@ -18,7 +18,7 @@ from graftviz.learners.registry import learner_class, learner_names
 ROOT = Path(__file__).resolve().parent.parent
 TOP_LEVEL = {
     *("app.py", "pages", "graftviz", "sample_data", "tests", "docs"),
-    *("README.md", "CHANGELOG.md", "LICENSE", "pyproject.toml", "requirements.txt"),
+    *("README.md", "CHANGELOG.md", "LICENSE", "pyproject.toml", "requirements.txt", "mkdocs.yml"),
     *(".ci", ".gitignore", ".streamlit"),
 }
 MOST_LINES = 700

@@ -184,6 +184,13 @@ def test_beliefs_weights_and_columns_are_found_by_name() -> None:
         table["f"]
 
 
+def test_numbers_of_no_training_row_have_the_nearest_state() -> None:
+    model = small_model()
+    with pytest.warns(UserWarning, match="column 'a' has 1 values"):
+        found = model.predict_proba(pd.DataFrame({"a": [0, 7]}), target="b")
+    assert (found == model.predict_proba(pd.DataFrame({"a": [0, 1]}), target="b")).all()
+
+
 BAD_ROWS = {
     "a value": ({"a": "7"}, "b", "holds the label '7'"),
     "a column": ({"aa": "0"}, "b", "no variable named 'aa'"),
@@ -288,4 +295,4 @@ def test_the_figure_shows_every_edge_once() -> None:
     assert drawn(model.plot()) == {"edges": 5}
     truth = [("b", "a"), (1, 2), ("a", "e")]
     assert drawn(model.plot(np.array(truth, dtype=object))) == {"true": 2, "false": 3, "missing": 1}
-    assert drawn(model.plot(model.edges)) == {"true": 5, "false": 0, "missing": 0}
+    assert drawn(model.plot(truth[:2])) == {"true": 2, "false": 3, "missing": 0}

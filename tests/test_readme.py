@@ -1,4 +1,4 @@
-"""Examples of the README run and print what it shows."""
+"""Examples of the README and of the pages run and print what is shown."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+COMMANDS = (ROOT / "docs" / "command_line.md").read_text(encoding="utf-8")
+CODE = re.compile(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", re.DOTALL)
 
 
 def command(name: str) -> str:
@@ -22,6 +25,10 @@ def command(name: str) -> str:
     )
     assert found, f"the README lost the marks around its {name} command"
     return found.group(1)
+
+
+def test_the_readme_is_short() -> None:
+    assert len(README.encode()) <= 12_000
 
 
 @pytest.mark.parametrize(
@@ -34,27 +41,33 @@ def test_two_commands_of_one_line_start_from_nothing(name: str, last: str) -> No
     assert line.endswith(last)
 
 
+@pytest.mark.parametrize("page", ["README.md", "docs/python.md", "docs/recipes.md"])
 def test_the_python_examples_run_one_after_the_other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    page: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     shutil.copytree(ROOT / "sample_data", tmp_path / "sample_data")
     monkeypatch.chdir(tmp_path)  # the examples write files
     # Those with scikit-learn, the last of them on a cluster, run in test_cluster.py.
-    text, beyond = README.split("### With scikit-learn")
-    sources = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    assert sources
-    assert len(re.findall(r"```python\n", beyond)) == 2
-    names: dict[str, object] = {}
-    exec(compile("\n".join(sources), "<examples>", "exec"), names)  # the project's own text
+    text, _, beyond = (ROOT / page).read_text(encoding="utf-8").partition("## With scikit-learn")
+    assert len(CODE.findall(beyond)) == (2 if page == "docs/python.md" else 0)
+    examples = CODE.findall(text)
+    assert examples
+    names: dict[str, Any] = {}
+    for source, shown in examples:
+        exec(compile(source, f"<{page}>", "exec"), names)  # the project's own text
+        printed = capsys.readouterr().out
+        if shown:
+            assert [line.rstrip() for line in printed.splitlines()] == shown.splitlines()
     assert names["result"].model.n_edges > 0
 
 
 @pytest.mark.slow
 def test_the_command_line_example_runs(tmp_path: Path) -> None:
-    # The arena and the papers' experiments take longer and have tests of their own.
-    pattern = r"^\.venv/bin/python (-m graftviz (?!arena|reproduce).*)$"
-    lines = re.findall(pattern, README, re.MULTILINE)
-    assert len(lines) == 4
+    lines = re.findall(r"^\.venv/bin/python (-m graftviz .*)$", COMMANDS, re.MULTILINE)
+    assert len(lines) == 3
     for line in lines:
         done = subprocess.run(
             [sys.executable, *shlex.split(line)],
@@ -65,7 +78,7 @@ def test_the_command_line_example_runs(tmp_path: Path) -> None:
             check=False,
         )
         assert done.returncode == 0, done.stderr
-    section = README.split("`learned/` then contains")[1].split("### Marginals")[0]
+    section = COMMANDS.split("`learned/` then contains")[1].split("## Marginals")[0]
     promised = re.findall(r"`(\w[\w.]*\.\w+)`", section)
     assert promised
     assert [name for name in promised if not (tmp_path / "learned" / name).exists()] == []

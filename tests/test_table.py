@@ -289,15 +289,15 @@ def label_frames(draw) -> pd.DataFrame:
 class TestRoundTrip:
     @given(label_frames())
     def test_labels_read_again_give_the_same_codes(self, data):
-        table = read_table(data)
-        again = read_table(table.to_frame())
+        table = read_table(data, bins=8)  # so that up to 8 fractions are states
+        again = read_table(table.to_frame(), bins=8)
         assert again.fingerprint == table.fingerprint
         for name, column in table.to_frame().items():
             assert [plain_label(text) for text in data[name]] == list(map(plain_label, column))
 
     @given(label_frames(), st.integers(0, 3))
     def test_any_rows_coded_like_the_whole_are_those_rows(self, data, start):
-        table = read_table(data)
+        table = read_table(data, bins=8)
         part = read_table(data.iloc[start % len(data) :], like=table)
         assert part.fingerprint == table.rows(slice(start % len(data), None)).fingerprint
 

@@ -438,7 +438,7 @@ class TestBlocks:
                 "text": [f" s{k}" for k in numbers],
                 "answer": pd.Categorical([f"s{k}" for k in numbers]),
                 "gaps": pd.Series(numbers).where(numbers != low),
-                "half": numbers / 2,
+                "half": (numbers - low) // 2 / 2,
                 "flag": numbers == low,
             }
         )

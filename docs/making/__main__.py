@@ -1,4 +1,4 @@
-"""``python -m docs.making``: write pictures, sample series, glossary, lessons and option tables."""
+"""``python -m docs.making``: write pictures, sample series, generated pages and option tables."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from docs.making import (
     series,
     structure_pictures,
 )
+from docs.making.command_line import command_line_page
 from docs.making.glossary import glossary_page
 from docs.making.import_order import import_order
 from docs.making.lessons import lessons_page
@@ -43,6 +44,7 @@ PICTURES: dict[str, Callable[[], str]] = {
 TEXTS: dict[str, Callable[[], str]] = {
     "glossary.md": glossary_page,
     "lessons.md": lessons_page,
+    "reference/command_line.md": command_line_page,
 }
 DATA: dict[str, Callable[[], str]] = {
     "methods/data/series.csv": series.series_csv,

@@ -1,4 +1,4 @@
-"""Scenes of the README's screenshots, taken by ``python -m docs.making.screenshots``."""
+"""Scenes of the screenshots of the app, taken by ``python -m docs.making.screenshots``."""
 
 from __future__ import annotations
 

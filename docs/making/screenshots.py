@@ -1,4 +1,4 @@
-"""``python -m docs.making.screenshots [NAME …]``: take the screenshots of the README.
+"""``python -m docs.making.screenshots [NAME …]``: take the screenshots of the app.
 
 The app is served on this machine and shown in Chromium (which has to be installed; Playwright comes
 with the extra ``test``). What is shown is decided by addresses and seeds; only measured times, and

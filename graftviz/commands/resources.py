@@ -110,6 +110,12 @@ def read(arguments: argparse.Namespace, path: str, reading: dict[str, Any]) -> D
     # Reading in chunks needs memory too, and a small table needs less as a whole.
     if not arguments.chunked and needed <= max(left, in_chunks):
         return read_table(path, **reading, max_bytes=_MOST_BYTES)
+    for name in ("min_count", "weights"):
+        if reading.get(name):
+            raise InputError(
+                f"--{name.replace('_', '-')} needs all rows in memory, but they are read in "
+                "chunks; use fewer rows."
+            )
     for_counts = max(left - in_chunks, left // 2)
     rules = {
         key: reading[key] for key in ("missing", "max_states", "header", "like") if key in reading

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from graftviz.arrays import read_only
 from graftviz.counts.bits import BLOCK_WORDS, WORD_BITS, and_count, equal_mask
 from graftviz.errors import InputError
 from graftviz.kernels import inner_kernel
@@ -39,20 +40,27 @@ class PackedTable(NamedTuple):
         Counts of each state of each variable.
     node_offsets : int64 array, shape (n + 1,)
         Margins of variable i are ``margins[node_offsets[i]:node_offsets[i + 1]]``.
-    rows : int
+    rows : int or float
+        N.
     pair_cells : int32 array
         The counts of all pairs in lexicographic order, if they were counted in advance.
     pair_starts : int64 array
         Start of the pairs (i, i + 1), (i, i + 2), … in `pair_cells`; empty if it is not used.
+    codes : unsigned array, shape (n, N)
+        Rows of a table with case weights, which are counted from their codes; otherwise no rows.
+    weights : float64 array, shape (N,)
+        Case weights. With them, counts are sums of weights, and all arrays of counts are float64.
     """
 
     planes: np.ndarray
     plane_offsets: np.ndarray
     margins: np.ndarray
     node_offsets: np.ndarray
-    rows: int
+    rows: float
     pair_cells: np.ndarray
     pair_starts: np.ndarray
+    codes: np.ndarray
+    weights: np.ndarray
 
 
 class CountingPlan(NamedTuple):
@@ -120,10 +128,22 @@ def count_pair(packed, i, j, out):
     """Write the counts of pair (i, j) to `out`, row-major, s_i · s_j cells."""
     if len(packed.pair_starts) > 0:
         _copy_pair(packed, i, j, out)
+    elif len(packed.weights) > 0:
+        _add_weights(packed, i, j, out)
     else:
         # Arrays are extracted from the tuple once, as each extraction costs a reference count.
         planes, starts, margins = packed.planes, packed.plane_offsets, packed.margins
         _count_planes(planes, starts, margins, packed.node_offsets, i, j, out, np.int64(0))
+
+
+@inner_kernel
+def _add_weights(packed, i, j, out):
+    """Write the sums of the weights of the rows in each pair of states to `out`."""
+    codes, weights, offsets = packed.codes, packed.weights, packed.node_offsets
+    states_j = offsets[j + 1] - offsets[j]
+    out[: (offsets[i + 1] - offsets[i]) * states_j] = 0
+    for r in range(len(weights)):
+        out[codes[i, r] * states_j + codes[j, r]] += weights[r]
 
 
 @inner_kernel
@@ -167,6 +187,8 @@ def count_block(packed, first, starts, cells):
                 continue
             if len(packed.pair_starts) > 0:
                 _copy_pair(packed, first + k, j, cells[at:])
+            elif len(packed.weights) > 0:
+                _add_weights(packed, first + k, j, cells[at:])
             else:
                 _count_planes(planes, plane_offsets, margins, offsets, first + k, j, cells, at)
 
@@ -248,6 +270,8 @@ def pack_table(table: DiscreteTable) -> PackedTable:
         See :func:`counting_plan`.
     """
     plan = counting_plan(table)
+    if table.weights is not None:
+        return _with_weights(table, table.weights)
     packed = _empty(table.cardinalities, table.n_rows if plan.by_planes else 0)
     packed = packed._replace(rows=table.n_rows)
     if plan.by_planes:
@@ -257,6 +281,21 @@ def pack_table(table: DiscreteTable) -> PackedTable:
     for array in packed:
         if isinstance(array, np.ndarray):
             array.flags.writeable = False
+    return packed
+
+
+def _with_weights(table: DiscreteTable, weights: np.ndarray) -> PackedTable:
+    """Return a table with case weights, to be counted from its codes."""
+    margins = [table.state_counts(i) for i in range(table.n_variables)]
+    packed = _empty(table.cardinalities, 0)._replace(
+        margins=read_only(np.concatenate(margins)),
+        rows=table.total_weight,
+        pair_cells=read_only(np.zeros(0)),
+        codes=table.codes,
+        weights=weights,
+    )
+    for array in (packed.planes, packed.plane_offsets, packed.node_offsets, packed.pair_starts):
+        array.flags.writeable = False
     return packed
 
 
@@ -275,6 +314,8 @@ def _empty(cardinalities: np.ndarray, rows: int) -> PackedTable:
         rows=rows,
         pair_cells=np.zeros(0, dtype=np.int32),
         pair_starts=np.zeros(0, dtype=np.int64),
+        codes=np.zeros((len(cardinalities), 0), dtype=np.uint8),
+        weights=np.zeros(0),
     )
 
 

@@ -40,6 +40,11 @@ class DataSet:
         Share of the rows to hold out; 0 for none.
     validation, test : DiscreteTable or None
         Rows that the published data set holds out, in the coding of `table`.
+
+    Examples
+    --------
+    >>> data.key, data.table.n_rows, data.truth.shape
+    ('survey', 2000, (11, 2))
     """
 
     key: str

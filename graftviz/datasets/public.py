@@ -47,7 +47,7 @@ def class_reader(name: str) -> type[Senate | Plants]:
 
 
 def read_public(name: str, path: str | os.PathLike[str], **options: Any) -> DataSet:
-    """Read a public data set from downloaded files.
+    r"""Read a public data set from downloaded files.
 
     Parameters
     ----------
@@ -71,6 +71,14 @@ def read_public(name: str, path: str | os.PathLike[str], **options: Any) -> Data
     InputError
         For an unknown name or option, and for files that are missing, truncated or not those of the
         data set; the message names file, row and column.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> for part in ("train", "test"):
+    ...     size = Path(f"nltcs.{part}.data").write_text("0,1,0\n1,1,0\n0,0,1\n" * 5)
+    >>> gv.read_public("twenty", "nltcs.train.data").table
+    DiscreteTable(3 variables, 15 rows)
     """
     reader = public_reader(name)
     names = [spec.name for spec in option_specs(reader)]

@@ -98,6 +98,12 @@ def load_dataset(key: str) -> DataSet:
     InputError
         For an unknown key (the message suggests valid ones), invalid settings of generated data,
         or a damaged file of sample_data.
+
+    Examples
+    --------
+    >>> data = gv.load_dataset("karate")
+    >>> data.table, len(data.truth)
+    (DiscreteTable(34 variables, 4000 rows), 78)
     """
     if is_generated(key):
         return generated(key).data_set()

@@ -23,7 +23,7 @@ def truth_csv(edges: np.ndarray, names: Sequence[str]) -> str:
 
 
 def read_truth(source: str | os.PathLike[str] | IO[Any], names: Sequence[str]) -> np.ndarray:
-    """Read true edges between variables with the given `names`.
+    r"""Read true edges between variables with the given `names`.
 
     Only the first two columns are used; further ones (as in edges.csv of a learned model) and empty
     lines are ignored. A first line ``source,target`` is optional. Variables are specified either
@@ -45,6 +45,14 @@ def read_truth(source: str | os.PathLike[str] | IO[Any], names: Sequence[str]) -
     InputError
         For a file that cannot be read, has no edges, names an unknown variable or joins a variable
         to itself; the message names the row, counted from 1 including the header.
+
+    Examples
+    --------
+    >>> import io
+    >>> from graftviz.datasets import read_truth
+    >>> read_truth(io.StringIO("home,commute\nhome,garden\n"), survey.names)
+    array([[0, 1],
+           [0, 7]])
     """
     title, text = read_text(source, "the file of true edges", MAX_BYTES)
     edges: dict[tuple[int, int], None] = {}

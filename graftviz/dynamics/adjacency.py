@@ -16,7 +16,7 @@ MAX_BYTES = 200_000_000
 def read_parents(
     source: str | os.PathLike[str] | IO[Any], names: Sequence[str]
 ) -> tuple[tuple[int, ...], ...]:
-    """Read the parents of the series `names`.
+    r"""Read the parents of the series `names`.
 
     Two kinds of CSV files are supported: a list with one line ``source,target`` per arrow, by name
     or by number from 0, where source drives target; and a matrix like ``matrix.csv``, with the
@@ -32,6 +32,12 @@ def read_parents(
     ------
     InputError
         For a file that cannot be read, unknown series, or a matrix of another shape.
+
+    Examples
+    --------
+    >>> import io
+    >>> dynamics.read_parents(io.StringIO("source,target\na,b\nb,c\n"), ["a", "b", "c"])
+    ((), (0,), (1,))
     """
     title, text = read_text(source, "the file of parents", MAX_BYTES)
     rows = [row for row in csv_rows(title, text) if row]

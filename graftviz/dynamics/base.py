@@ -29,6 +29,11 @@ class Work(NamedTuple):
         Search for parents: one multiplication per coefficient updated at each row.
     coefficients : int
         Least squares on the parents: k² multiplications per row and series.
+
+    Examples
+    --------
+    >>> dynamics.learn(series, dynamics.Dense()).work
+    Work(structure=0, coefficients=31936)
     """
 
     structure: int
@@ -83,6 +88,13 @@ class NodeStep(Row):
         Total up to this step.
     lines : tuple of str
         Keys of the executed lines of pseudo-code.
+
+    Examples
+    --------
+    >>> learned = dynamics.learn(series, dynamics.SparsityInducing(parents=2))
+    >>> step = learned.steps[0]
+    >>> step.node, step.parents
+    (0, array([1, 3]))
     """
 
     index: int
@@ -105,6 +117,18 @@ class DynamicsOutcome:
     work : Work
     notes : tuple of str
         Warnings, as sentences.
+
+    Examples
+    --------
+    >>> steps = dynamics.Dense().steps(series)
+    >>> while True:
+    ...     try:
+    ...         step = next(steps)
+    ...     except StopIteration as end:
+    ...         outcome = end.value
+    ...         break
+    >>> outcome.system.coefficients.shape, outcome.notes
+    ((8, 8), ())
     """
 
     system: LinearSystem
@@ -135,6 +159,12 @@ class DynamicsLearner(ABC):
     source : str
         Reference.
     pseudocode : tuple of CodeLine
+
+    Examples
+    --------
+    >>> learner = dynamics.SparsityInducing(parents=2)
+    >>> isinstance(learner, dynamics.DynamicsLearner), learner.name
+    (True, 'inducing')
     """
 
     name: ClassVar[str] = ""

@@ -27,6 +27,11 @@ def one_step(system: LinearSystem, values: np.ndarray) -> np.ndarray:
     ------
     InputError
         When there are fewer than two rows, or the number of series differs from the system.
+
+    Examples
+    --------
+    >>> dynamics.one_step(system, series.values).shape
+    (499, 8)
     """
     return several_steps(system, values, 1)
 
@@ -53,6 +58,11 @@ def several_steps(system: LinearSystem, values: np.ndarray, horizon: int) -> np.
     ------
     InputError
         When there are too few rows, or the number of series differs from the system.
+
+    Examples
+    --------
+    >>> dynamics.several_steps(system, series.values, 24).shape
+    (476, 8)
     """
     observed = np.asarray(values, dtype=np.float64)
     if observed.ndim != 2 or observed.shape[1] != system.n_series:
@@ -87,6 +97,11 @@ def residual_deviation(system: LinearSystem, values: np.ndarray, horizon: int = 
     -------
     float array, shape (n,), read-only
         In the units of the series.
+
+    Examples
+    --------
+    >>> dynamics.residual_deviation(system, series.values).round(1)
+    array([1. , 1. , 0.9, 1. , 1. , 1. , 1. , 1. ])
     """
     errors = several_steps(system, values, horizon) - np.asarray(values)[horizon:]
     return read_only(np.sqrt(np.mean(errors**2, axis=0)))

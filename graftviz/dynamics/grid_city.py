@@ -36,6 +36,11 @@ def simulate_city(side: int, hours: int, *, seed: int = 0) -> TimeSeries:
     ------
     InputError
         For no block, or less than two hours.
+
+    Examples
+    --------
+    >>> dynamics.simulate_city(2, 24).names[:2]
+    ('0-0', '0-1')
     """
     if side < 1 or hours < 2:
         raise InputError(

@@ -21,6 +21,12 @@ class SparsityInducing(SolverOptions):
     the step size and the test of convergence.
 
     Source: the thesis, chapter 2, algorithms 3 and 2.
+
+    Examples
+    --------
+    >>> learned = dynamics.learn(series, dynamics.SparsityInducing(parents=3))
+    >>> dynamics.structure_recall(learned.system, system)
+    1.0
     """
 
     name: ClassVar[str] = "inducing"

@@ -49,6 +49,12 @@ class DynamicsResult:
         Warnings, for instance that the system is unstable.
     complete : bool
         False if learning was interrupted; the remaining rows are zero.
+
+    Examples
+    --------
+    >>> learned = dynamics.learn(series, dynamics.SparsityInducing(parents=3))
+    >>> learned.system.parents(0), round(learned.pred_error_train, 2), learned.complete
+    (array([0, 1, 3]), 0.53, True)
     """
 
     learner: DynamicsLearner
@@ -95,6 +101,12 @@ def learn(
         When there are too few rows for the options of the learner.
     KeyboardInterrupt
         When interrupted before the first step; later, the incomplete result is returned.
+
+    Examples
+    --------
+    >>> learned = dynamics.learn(series, dynamics.SparsityInducing(parents=3))
+    >>> learned.system.coefficients.shape
+    (8, 8)
     """
     run = learning_steps(data, learner, seed=seed, test=test, jobs=jobs)
     while True:

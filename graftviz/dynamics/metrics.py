@@ -11,7 +11,14 @@ from graftviz.errors import InputError
 
 
 def coefficient_error(learned: LinearSystem, truth: LinearSystem) -> float:
-    """Return CoeffRecError = ‖Ā − A‖_F / ‖A‖_F (equation 2.10)."""
+    """Return CoeffRecError = ‖Ā − A‖_F / ‖A‖_F (equation 2.10).
+
+    Examples
+    --------
+    >>> learned = dynamics.learn(series, dynamics.Dense()).system
+    >>> round(dynamics.coefficient_error(learned, system), 2)
+    0.12
+    """
     _check_same(learned, truth)
     gap = (learned.coefficients - truth.coefficients).data
     return _ratio(gap, truth.coefficients.data)
@@ -28,6 +35,11 @@ def prediction_error(
     ------
     InputError
         When the number of series differs from the system, or the data allow fewer steps.
+
+    Examples
+    --------
+    >>> round(dynamics.prediction_error(system, series), 2)
+    0.53
     """
     if len(data.names) != system.n_series:
         raise InputError(f"The system has {system.n_series} series, the data {len(data.names)}.")
@@ -46,12 +58,25 @@ def structure_recall(learned: LinearSystem, truth: LinearSystem) -> float:
     """Return StructRec: the share of the true parents of a series found, averaged over series.
 
     Series without true parents are ignored.
+
+    Examples
+    --------
+    >>> learned = dynamics.learn(series, dynamics.SparsityInducing(parents=2)).system
+    >>> round(dynamics.structure_recall(learned, system), 2)
+    0.89
     """
     return _mean_share(truth, learned)
 
 
 def structure_precision(learned: LinearSystem, truth: LinearSystem) -> float:
-    """Return the share of the parents found that are true, averaged over series with parents."""
+    """Return the share of the parents found that are true, averaged over series with parents.
+
+    Examples
+    --------
+    >>> learned = dynamics.learn(series, dynamics.SparsityInducing(parents=2)).system
+    >>> round(dynamics.structure_precision(learned, system), 2)
+    0.69
+    """
     return _mean_share(learned, truth)
 
 

@@ -118,6 +118,12 @@ def read_series(
     InputError
         For sources that cannot be read, text instead of numbers, irregular times, and other invalid
         content; the message names the line or row.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"a": [0.0, 1.0, 0.5, 0.2], "b": [1.0, 0.0, 0.3, 0.1]})
+    >>> dynamics.read_series(frame).names
+    ('a', 'b')
     """
     if longest_gap < 1:
         raise InputError(f"Option longest_gap must be at least 1; got {longest_gap}.")

@@ -23,6 +23,11 @@ def dynamics_learner(name: str) -> type[DynamicsLearner]:
     ------
     InputError
         For an unknown name; the message lists the learners.
+
+    Examples
+    --------
+    >>> dynamics.dynamics_learner("dense")
+    <class 'graftviz.dynamics.dense.Dense'>
     """
     if name not in LEARNERS:
         raise InputError(f"There is no learner {name!r}; the learners are {', '.join(LEARNERS)}.")
@@ -30,10 +35,22 @@ def dynamics_learner(name: str) -> type[DynamicsLearner]:
 
 
 def has_seeds(learner: DynamicsLearner) -> TypeGuard[ScalableStructure]:
-    """Return whether a learner regresses seeds only and infers the other rows from these."""
+    """Return whether a learner regresses seeds only and infers the other rows from these.
+
+    Examples
+    --------
+    >>> dynamics.has_seeds(dynamics.ScalableStructure())
+    True
+    """
     return isinstance(learner, ScalableStructure)
 
 
 def takes_parents(learner: DynamicsLearner) -> TypeGuard[SparsityEnforcing]:
-    """Return whether a learner requires the parents of every series."""
+    """Return whether a learner requires the parents of every series.
+
+    Examples
+    --------
+    >>> dynamics.takes_parents(dynamics.SparsityEnforcing())
+    True
+    """
     return isinstance(learner, SparsityEnforcing)

@@ -35,6 +35,12 @@ class ScalableStructure(SolverOptions):
     of seeds is a share of n, or series without scores are learned individually, it is quadratic.
 
     Source: the thesis, chapter 2, algorithms 4 and 2.
+
+    Examples
+    --------
+    >>> learned = dynamics.learn(series, dynamics.ScalableStructure(parents=3, seeds=0.5))
+    >>> len(learned.seeds)
+    4
     """
 
     name: ClassVar[str] = "scalable"

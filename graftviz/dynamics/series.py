@@ -25,6 +25,12 @@ class Transitions(NamedTuple):
         X″, one time step later.
     later : float array, shape (triples, n)
         X‴, two time steps after the first `triples` rows of `before`.
+
+    Examples
+    --------
+    >>> transitions = dynamics.simulate_transitions(system, 100, seed=0)
+    >>> transitions.before.shape
+    (100, 8)
     """
 
     names: tuple[str, ...]
@@ -49,6 +55,11 @@ class TimeSeries:
         Name of the source in messages.
     notes : tuple of str
         Sentences about interpolated values and dropped series.
+
+    Examples
+    --------
+    >>> series.values.shape, series.names[:2]
+    ((500, 8), ('x0', 'x1'))
     """
 
     values: np.ndarray
@@ -116,6 +127,11 @@ def series_of(values: np.ndarray, names: tuple[str, ...] = ()) -> TimeSeries:
     ------
     InputError
         For another shape, fewer than two rows, or entries that are not finite.
+
+    Examples
+    --------
+    >>> dynamics.series_of(np.eye(3)).names
+    ('x0', 'x1', 'x2')
     """
     array = np.array(values, dtype=np.float64, order="C")
     if array.ndim != 2 or array.shape[0] < 2 or array.shape[1] < 1:

@@ -38,6 +38,11 @@ def random_system(
     InputError
         For invalid sizes, or if the random entries form no cycle, so that A is nilpotent and cannot
         be scaled to the spectral radius.
+
+    Examples
+    --------
+    >>> dynamics.random_system(5, density=0.4, seed=0).coefficients.nnz
+    10
     """
     count = round(density * n * n) if entries is None else entries
     if n < 1 or not 1 <= count <= n * n:
@@ -85,6 +90,11 @@ def simulate(
     start : float array, shape (n,), optional
         z at the first row. Default: the state after 200 steps from a random state.
     seed : int
+
+    Examples
+    --------
+    >>> dynamics.simulate(system, 10, seed=0).values.shape
+    (10, 8)
     """
     if rows < 2 or process_noise < 0.0 or observation_noise < 0.0:
         raise InputError("A simulation needs at least two rows, and noise that is not negative.")
@@ -111,6 +121,11 @@ def simulate_transitions(
 
     Independent normal noise of standard deviation `noise` is added to X″ and X‴ as observation
     noise.
+
+    Examples
+    --------
+    >>> dynamics.simulate_transitions(system, 10).after.shape
+    (10, 8)
     """
     random = np.random.default_rng(seed)
     before = random.standard_normal((rows, system.n_series))

@@ -30,6 +30,13 @@ class LinearSystem:
         A; row i holds the influences on series i, so that A[i, j] is that of j on i.
     intercept : float array, shape (n,), read-only
         c, in the units of the series; zero unless the learner centres the series.
+
+    Examples
+    --------
+    >>> system.names[:3], system.coefficients.shape
+    (('x0', 'x1', 'x2'), (8, 8))
+    >>> system.parents(0), round(system.spectral_radius, 2)
+    (array([1]), 0.9)
     """
 
     names: tuple[str, ...]
@@ -94,6 +101,11 @@ def system_of(matrix: np.ndarray, names: Sequence[str] = ()) -> LinearSystem:
     ------
     InputError
         When the matrix is not square, not finite, or does not fit the names.
+
+    Examples
+    --------
+    >>> dynamics.system_of(np.array([[0.5, 0.0], [0.2, 0.5]])).coefficients.nnz
+    3
     """
     dense = np.asarray(matrix, dtype=np.float64)
     if dense.ndim != 2 or dense.shape[0] != dense.shape[1] or not np.isfinite(dense).all():

@@ -75,7 +75,7 @@ def declared_labels(frame: pd.DataFrame, table: DiscreteTable) -> tuple[tuple[st
         if len(dtype.categories) <= max(len(labels[i]) - len(own), 1):
             continue
         # Read a column with all categories, so that these are named and sorted as in any table.
-        column = pd.Series(dtype.categories)
+        column = pd.Series(pd.Categorical(dtype.categories, dtype=dtype))
         alone = pd.DataFrame({"declared": column, "again": column})
         declared = read_table(alone, missing="drop", max_states=MAX_CARDINALITY - 1).labels[0]
         labels[i] = (*declared, *(label for label in own if label not in declared))

@@ -30,7 +30,7 @@ from graftviz.model import PairwiseMRF
 from graftviz.options import option_specs
 from graftviz.predictor import Predictor
 from graftviz.runs import learn
-from graftviz.table import BINS, MAX_STATES, DiscreteTable, read_table, table_inside
+from graftviz.table import BINS, MAX_STATES, DiscreteTable, read_table, table_inside, warn_of
 
 
 @allow_options_named_like_methods
@@ -47,9 +47,10 @@ class MarkovNetwork(Predictor, DensityMixin, BaseEstimator):
         Name of a learner, or a learner whose options apply unless they are set here.
     random_state : int
         Seed of the learner: the same seed gives the same network, in any process.
-    missing, continuous, max_states, bins
-        How X is read, see :func:`graftviz.read_table`. Unlike there, continuous columns are
-        divided into quantiles by default.
+    missing, continuous, max_states, bins, min_count : as in read_table
+        How X is read. Unlike in :func:`graftviz.read_table`, continuous columns are divided into
+        quantiles by default, and later rows may hold other numbers than the training rows (the
+        nearest state stands for them); with `min_count`, other texts too.
     cardinalities : int or sequence of int, optional
         Number of states s of all columns or of each; X must then hold codes 0 … s−1. Codes that
         do not occur in the training rows are allowed later. (In a data frame, the categories of a
@@ -90,6 +91,7 @@ class MarkovNetwork(Predictor, DensityMixin, BaseEstimator):
         continuous: Literal["reject", "bin"] = "bin",
         max_states: int = MAX_STATES,
         bins: int = BINS,
+        min_count: int = 0,
         cardinalities: int | Sequence[int] | None = None,
         **options: Any,
     ) -> None:
@@ -99,6 +101,7 @@ class MarkovNetwork(Predictor, DensityMixin, BaseEstimator):
         self.continuous = continuous
         self.max_states = max_states
         self.bins = bins
+        self.min_count = min_count
         self.cardinalities = cardinalities
         for name in OPTIONS:
             setattr(self, name, options.pop(name, UNSET))
@@ -131,13 +134,15 @@ class MarkovNetwork(Predictor, DensityMixin, BaseEstimator):
         super().set_params(**own)
         return self
 
-    def fit(self, X: Any, y: Any = None) -> MarkovNetwork:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> MarkovNetwork:
         """Learn graph and weights.
 
         Parameters
         ----------
         X : DataFrame, array of shape (rows, variables), DiscreteTable or DataSet
         y : ignored
+        sample_weight : array of shape (rows,), optional
+            Case weights: a row of weight 2 counts as two rows.
 
         Returns
         -------
@@ -150,7 +155,7 @@ class MarkovNetwork(Predictor, DensityMixin, BaseEstimator):
             If X cannot be read, or an option does not fit the learner or X.
         """
         learner = self._chosen_learner()
-        table = self._training_table(X)
+        table = self._training_table(X, sample_weight)
         result = learn(table, learner, seed=self.random_state)
         self.learner_ = learner
         self.coding_ = DiscreteTable.coding(table.names, table.labels)
@@ -159,7 +164,7 @@ class MarkovNetwork(Predictor, DensityMixin, BaseEstimator):
         self.edges_ = result.model.edges
         return self
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the mean log pseudo-likelihood of the rows in nats, −NLPL; higher is better.
 
         Raises
@@ -167,7 +172,7 @@ class MarkovNetwork(Predictor, DensityMixin, BaseEstimator):
         InputError
             If X has other columns than the training rows, or labels that these do not have.
         """
-        table = self._table_in_coding(X)
+        table = self._table_in_coding(X, sample_weight)
         return -negative_log_pseudo_likelihood(self.model_, table)
 
     def score_samples(self, X: Any) -> np.ndarray:
@@ -227,35 +232,38 @@ class MarkovNetwork(Predictor, DensityMixin, BaseEstimator):
             else dataclasses.replace(learner, **options)
         )
 
-    def _training_table(self, X: Any) -> DiscreteTable:
+    def _training_table(self, X: Any, weights: Any) -> DiscreteTable:
         """Return the training rows as a table; set scikit-learn's attributes of columns."""
         X = table_inside(X)
         if isinstance(X, DiscreteTable):
             validate_data(self, header(X), skip_check_array=True)
-            return X
+            return _weighted(X, weights)
         source = self._validated(X, least=2)
         if self.cardinalities is not None:
-            return table_of_codes(source, self.cardinalities)
-        table = self._read(source)
+            return _weighted(table_of_codes(source, self.cardinalities), weights)
+        table = self._read(source, weights=weights)
         if isinstance(source, pd.DataFrame):
             labels = declared_labels(source, table)
             if labels != table.labels:
-                wider = self._read(source, like=DiscreteTable.coding(table.names, labels))
+                wider = self._read(
+                    source, like=DiscreteTable.coding(table.names, labels), weights=weights
+                )
                 return dataclasses.replace(wider, warnings=table.warnings)
         return table
 
-    def _table_in_coding(self, X: Any) -> DiscreteTable:
+    def _table_in_coding(self, X: Any, weights: Any = None) -> DiscreteTable:
         check_is_fitted(self)
         X = table_inside(X)
         if isinstance(X, DiscreteTable):
             validate_data(self, header(X), skip_check_array=True, reset=False)
             if (X.names, X.labels) == (self.coding_.names, self.coding_.labels):
-                return X
-            return self._read(X.to_frame(), like=self.coding_)
+                return _weighted(X, weights)
+            weights = X.weights if weights is None else weights
+            return self._read(X.to_frame(), like=self.coding_, weights=weights)
         source = self._validated(X, least=1, reset=False)
         if isinstance(source, pd.DataFrame) and not hasattr(self, "feature_names_in_"):
             source = source.set_axis(list(self.coding_.names), axis=1)
-        return self._read(source, like=self.coding_)
+        return self._read(source, like=self.coding_, weights=weights)
 
     def _validated(self, X: Any, *, least: int, reset: bool = True) -> pd.DataFrame | np.ndarray:
         """Return a frame unchanged, anything else as an array with at least `least` rows."""
@@ -282,16 +290,32 @@ class MarkovNetwork(Predictor, DensityMixin, BaseEstimator):
         return array
 
     def _read(
-        self, source: pd.DataFrame | np.ndarray, like: DiscreteTable | None = None
+        self,
+        source: pd.DataFrame | np.ndarray,
+        like: DiscreteTable | None = None,
+        weights: Any = None,
     ) -> DiscreteTable:
-        return read_table(
+        table = read_table(
             source,
             missing=self.missing,
             continuous=self.continuous,
             max_states=self.max_states,
             bins=self.bins,
+            min_count=self.min_count,
+            weights=weights,
+            unseen="nearest",
             like=like,
         )
+        if like is not None:
+            warn_of(table)
+        return table
+
+
+def _weighted(table: DiscreteTable, weights: Any) -> DiscreteTable:
+    """Return a table with case weights; unchanged if there are none."""
+    if weights is None:
+        return table
+    return dataclasses.replace(table, weights=weights)
 
 
 def _log_pseudo_likelihoods(model: PairwiseMRF, table: DiscreteTable) -> np.ndarray:

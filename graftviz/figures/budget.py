@@ -50,6 +50,13 @@ def quality_figure(
         Cost measure that τ bounds.
     chosen : float, optional
         Value of τ to mark.
+
+    Examples
+    --------
+    >>> from graftviz.tradeoff import measuring
+    >>> *_, point = measuring(model, survey, "bounded", 2)
+    >>> figures.quality_figure([point], "nll", "operations", "treewidth").layout.yaxis.title.text
+    'Held-out NLL (nats per row)'
     """
     figure = go.Figure()
     for family, mine in _families(points).items():
@@ -70,7 +77,15 @@ def quality_figure(
 def partition_figure(
     points: Sequence[TradeOff], measure: str, chosen: float | None = None
 ) -> go.Figure:
-    """Draw the error of TRBP's log Z in percent against the held-out NLL."""
+    """Draw the error of TRBP's log Z in percent against the held-out NLL.
+
+    Examples
+    --------
+    >>> from graftviz.tradeoff import measuring
+    >>> *_, point = measuring(model, survey, "bounded", 2)
+    >>> figures.partition_figure([point], "treewidth").layout.title.text
+    'Error of approximate inference'
+    """
     figure = go.Figure()
     for family, mine in _families(points).items():
         mine.sort(key=lambda point: point.setting, reverse=family == "l1")

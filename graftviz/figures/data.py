@@ -30,6 +30,14 @@ def figure_csv(figure: go.Figure) -> str:
         The first column is the name of the curve, the next are its x and y. Where the axes of one
         direction have several titles, the column is called ``x`` or ``y`` and follows a column
         with the title. A figure with heat maps has a last column ``value``.
+
+    Examples
+    --------
+    >>> print(figures.figure_csv(figures.degree_figure(model)))
+    curve,degree,nodes
+    scatter 1,1,1
+    scatter 1,2,9
+    scatter 1,3,1
     """
     curves = [
         (trace.name or f"{trace.type} {place}", trace, points)

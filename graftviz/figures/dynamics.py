@@ -39,6 +39,14 @@ def prediction_figure(
         Value of the other of the two.
     level : Measured, optional
         Result that does not depend on it, drawn as a horizontal line.
+
+    Examples
+    --------
+    >>> from graftviz.dynamics.measuring import Measured
+    >>> points = [Measured("sparsity-inducing", 0.8, 0.8, 8 * k, parents=k) for k in (1, 2, 3)]
+    >>> figure = figures.prediction_figure(points, "parents", chosen=2, other=8)
+    >>> figure.layout.xaxis.title.text
+    'k (parents)'
     """
     title, axis = f"Held-out PredError against k, with |S| = {other}", "k (parents)"
     if field == "seeds":

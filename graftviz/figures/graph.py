@@ -26,6 +26,11 @@ def graph_figure(model: PairwiseMRF, truth: Edges | None = None, title: str = ""
         the nodes have the positions of the true graph.
     title : str
         Default: the numbers of variables and edges.
+
+    Examples
+    --------
+    >>> figures.graph_figure(model, truth=data.truth, title="Survey").layout.title.text
+    'Survey'
     """
     true_pairs = None if truth is None else checked_edges(truth, model.names)
     places = static_layout(model.n_variables, model.edges if true_pairs is None else true_pairs)
@@ -46,8 +51,8 @@ def graph_figure(model: PairwiseMRF, truth: Edges | None = None, title: str = ""
             figure.add_trace(_lines(places, own, name, color, dash, width, shown=first))
     if true_pairs is not None:
         found = {(i, j) for i, j in model.edges.tolist()}
-        is_missing = np.array([(i, j) not in found for i, j in true_pairs.tolist()], dtype=bool)
-        missing = true_pairs[is_missing]
+        is_found = np.array([tuple(pair) in found for pair in true_pairs.tolist()], dtype=bool)
+        missing = true_pairs[~is_found]
         figure.add_trace(_lines(places, missing, "missing", GREY, "dot", 1.2, shown=True))
     degrees = model.degrees()
     writes_names = model.n_variables <= _MOST_NAMES

@@ -47,6 +47,12 @@ def node_figure(
     i : int
     before, after : array, shape (s_i,), optional
         Marginals without and with evidence.
+
+    Examples
+    --------
+    >>> figure = figures.node_figure(model, 0, gv.infer(model, "exact").node[0])
+    >>> [len(bars.x) for bars in figure.data]
+    [3, 3]
     """
     labels = _labels(model, i)
     at = np.arange(len(labels))
@@ -113,6 +119,12 @@ def edge_figure(model: PairwiseMRF, e: int, pair: np.ndarray | None) -> go.Figur
     e : int
     pair : array, shape (s_i, s_j), optional
         Marginal p(x_i, x_j).
+
+    Examples
+    --------
+    >>> pair = gv.infer(model, "exact").edge[0]
+    >>> [heat.type for heat in figures.edge_figure(model, 0, pair).data]
+    ['heatmap', 'heatmap', 'heatmap']
     """
     i, j = model.edges[e].tolist()
     maps: list[tuple[str, np.ndarray, Any, str]] = [
@@ -200,6 +212,14 @@ def matrix_figure(
         Of all variables.
     names : sequence of str
         Names of all variables.
+
+    Examples
+    --------
+    >>> from graftviz.inspection import find_communities, graph_picture
+    >>> communities = find_communities(model.n_variables, model.edges)
+    >>> (heat,) = figures.matrix_figure(graph_picture(model), communities, model.names).data
+    >>> heat.z.shape
+    (11, 11)
     """
     n = len(communities.order)
     cells = min(n, _MOST_CELLS)
@@ -240,6 +260,11 @@ def degree_figure(model: PairwiseMRF, i: int | None = None) -> go.Figure:
     """Draw the degree distribution on logarithmic axes, with node i marked.
 
     The number of isolated nodes is given in the title of the axis.
+
+    Examples
+    --------
+    >>> figures.degree_figure(model).layout.xaxis.type
+    'log'
     """
     degrees, counts = degree_counts(model)
     isolated = int(counts[degrees == 0].sum())
@@ -298,6 +323,14 @@ def norms_figure(
         Names of the variables of the first model.
     first, second : str
         Names of the models.
+
+    Examples
+    --------
+    >>> from graftviz.inspection import compare_models
+    >>> tree = gv.learn(survey, gv.ChowLiu()).model
+    >>> figure = figures.norms_figure(compare_models(model, tree), model.names, "grafted", "tree")
+    >>> figure.layout.xaxis.title.text
+    '‖wᵢⱼ‖ in grafted'
     """
     finite = np.isfinite(difference.first) & np.isfinite(difference.second)
     looks = (
@@ -347,7 +380,18 @@ def norms_figure(
 
 
 def change_figure(model: PairwiseMRF, changes: Sequence[Change]) -> go.Figure:
-    """Draw probabilities of one state per node before and after evidence as connected dots."""
+    """Draw probabilities of one state per node before and after evidence as connected dots.
+
+    Examples
+    --------
+    >>> from graftviz.inspection import changes_by_size
+    >>> before = gv.infer(model, "exact").node
+    >>> after = gv.infer(model, "exact", evidence={"home": "city"}).node
+    >>> changes = changes_by_size(before, after)
+    >>> figure = figures.change_figure(model, changes[:3])
+    >>> [model.names[change.node] for change in changes[:3]]
+    ['home', 'commute', 'garden']
+    """
     at = np.arange(len(changes))
     figure = go.Figure()
     for k, change in enumerate(changes):

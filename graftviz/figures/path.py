@@ -38,6 +38,12 @@ def path_figure(path: LamPath) -> go.Figure:
     ``customdata[0]`` of every point is its λ, which a click selects. The upper plots show the
     criteria in nats per row (EBIC / 2N is the training NLPL plus a penalty on edges), the lower one
     the number of edges and, if the truth is known, F1.
+
+    Examples
+    --------
+    >>> path = gv.lam_path(survey, gv.BestChoice(), lams=[0.05, 0.02])
+    >>> [line.name for line in figures.path_figure(path).data][:4]
+    ['NLPL, training rows', 'NLPL, held-out rows', 'EBIC', 'edges']
     """
     points = path.points
     lams = [point.lam for point in points]

@@ -52,6 +52,16 @@ def race_figure(race: Race, title: str, axis: str = "seconds") -> go.Figure:
     ------
     InputError
         If `axis` is unknown.
+
+    Examples
+    --------
+    >>> from graftviz.racing import Race, course_of
+    >>> runs = [gv.Run(survey, learner(max_edges=5)) for learner in (gv.ChowLiu, gv.FirstHit)]
+    >>> while any([run.advance() for run in runs]):
+    ...     pass
+    >>> race = Race(tuple(course_of(run, run.learner.name) for run in runs))
+    >>> figures.race_figure(race, "Two racers", axis="edges").layout.title.text
+    'Race on Two racers'
     """
     moments = [moment for course in race.courses for moment in course.moments]
     plots = [

@@ -43,6 +43,13 @@ def rank_figure(
         Value of |R| to mark.
     logarithmic : bool
         Whether the axis of ranks is logarithmic; that of |R| always is.
+
+    Examples
+    --------
+    >>> from graftviz.ranks import simulated_ranks
+    >>> *_, simulation = simulated_ranks(11, largest=5, trials=20)
+    >>> [line.name for line in figures.rank_figure(simulation).data]
+    [None, 'range of 20 trials', 'mean', 'expected, 1/(|R|+1)', None, None]
     """
     sizes, pairs = simulation.sizes, simulation.pairs
     figure = go.Figure()
@@ -106,6 +113,15 @@ def run_rank_figure(
         Steps of two runs on the same data.
     data : str
         Name of the data.
+
+    Examples
+    --------
+    >>> from graftviz.ranks import ranked_steps
+    >>> karate = gv.load_dataset("karate").table
+    >>> *_, steps = ranked_steps(karate)
+    >>> *_, single = ranked_steps(karate, reservoir=1)
+    >>> figures.run_rank_figure(single, steps, "karate").layout.title.text
+    'Ranks in a run on karate'
     """
     figure = go.Figure()
     figure.add_scatter(
@@ -155,6 +171,14 @@ def activation_figure(view: ReservoirView, picked: Activation, names: Sequence[s
         Choice of edges for some α.
     names : sequence of str
         Names of the variables.
+
+    Examples
+    --------
+    >>> from graftviz.search.reservoir import activation
+    >>> view = next(gv.BestChoice(preset="paper").steps(survey, seed=0)).reservoir
+    >>> picked = activation(view.edges, view.scores, 0.5)
+    >>> figures.activation_figure(view, picked, survey.names).data[0].name
+    'activated (1)'
     """
     figure = go.Figure()
     eligible = {*picked.chosen, *picked.skipped}

@@ -26,6 +26,13 @@ def samples_figure(found: SampleComparison, positions: np.ndarray | None) -> go.
     found : SampleComparison
     positions : array, shape (n, 2), or None
         If they are the points of a full grid, rows are drawn as images.
+
+    Examples
+    --------
+    >>> from graftviz.inspection.samples import compare_samples
+    >>> figure = figures.samples_figure(compare_samples(model, survey, seed=0), None)
+    >>> [heat.type for heat in figure.data]
+    ['heatmap', 'heatmap']
     """
     figure = make_subplots(cols=2, subplot_titles=_TITLES, horizontal_spacing=0.04)
     shape = None if positions is None else grid_shape(positions)
@@ -60,7 +67,15 @@ def samples_figure(found: SampleComparison, positions: np.ndarray | None) -> go.
 
 
 def pairs_figure(found: SampleComparison) -> go.Figure:
-    """Draw the frequency of every pair of states in the samples against that in the data."""
+    """Draw the frequency of every pair of states in the samples against that in the data.
+
+    Examples
+    --------
+    >>> from graftviz.inspection.samples import compare_samples
+    >>> figure = figures.pairs_figure(compare_samples(model, survey, seed=0))
+    >>> figure.layout.xaxis.title.text, figure.layout.yaxis.title.text
+    ('in the data', 'in the samples')
+    """
     figure = go.Figure()
     figure.add_trace(
         go.Scatter(

@@ -37,6 +37,13 @@ def stability_figure(
         True edges, if known; the groups are then true and false edges.
     threshold : float
         Least frequency of a stable edge, drawn as a line.
+
+    Examples
+    --------
+    >>> stability = gv.edge_stability(survey, gv.ChowLiu(), subsamples=10)
+    >>> figure = figures.stability_figure(stability, survey.names)
+    >>> figure.layout.xaxis.title.text
+    'edges, most frequent first'
     """
     frequencies = stability.frequencies
     figure = go.Figure()

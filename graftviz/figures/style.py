@@ -83,7 +83,14 @@ def finish(figure: go.Figure, title: str, height: int) -> go.Figure:
 
 
 def figure_html(figure: go.Figure) -> str:
-    """Return `figure` as a self-contained HTML page that includes Plotly."""
+    """Return `figure` as a self-contained HTML page that includes Plotly.
+
+    Examples
+    --------
+    >>> page = figures.figure_html(result.plot())
+    >>> page.startswith("<!doctype html>")
+    True
+    """
     page: str = figure.to_html(include_plotlyjs=True, config={"displaylogo": False})
     return page
 

@@ -44,14 +44,14 @@ def noise_lam(table: DiscreteTable, dimensions: np.ndarray) -> float:
         1e-3 if fewer than two variables vary.
     """
     traces, freedoms = np.zeros(table.n_variables), np.ones(table.n_variables)
-    for i, states in enumerate(table.cardinalities.tolist()):
-        shares = np.bincount(table.codes[i], minlength=states) / table.n_rows
+    for i in range(table.n_variables):
+        shares = table.state_counts(i) / table.total_weight
         covariance = np.diag(shares) - np.outer(shares, shares)
         traces[i] = np.trace(covariance)
         if traces[i] > 0.0:
             freedoms[i] = traces[i] ** 2 / np.sum(covariance**2)
     first, second = np.triu_indices(table.n_variables, 1)
-    squares = traces[first] * traces[second] / table.n_rows / dimensions[first, second] ** 2
+    squares = traces[first] * traces[second] / table.total_weight / dimensions[first, second] ** 2
     varying = squares > 0.0
     if not varying.any():
         return _FALLBACK

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 
-def score_noise(margins: np.ndarray, offsets: np.ndarray, rows: int, *, root: bool) -> float:
+def score_noise(margins: np.ndarray, offsets: np.ndarray, rows: float, *, root: bool) -> float:
     """Return the belief score of two independent variables due to sampling noise.
 
     The root mean square of ‖p_D(i, j) − p_D(i) p_D(j)‖₂ is √((1 − ‖p_i‖²)(1 − ‖p_j‖²) / N); the
@@ -16,7 +16,7 @@ def score_noise(margins: np.ndarray, offsets: np.ndarray, rows: int, *, root: bo
     ----------
     margins : array, flat
         Counts of the states, variable after variable; variable i begins at ``offsets[i]``.
-    rows : int
+    rows : float
         N.
     root : bool
         Whether d_e is the square root of the number of joint states instead of the number.
@@ -29,7 +29,7 @@ def score_noise(margins: np.ndarray, offsets: np.ndarray, rows: int, *, root: bo
     return float(roots.mean()) ** 2 / float(np.sqrt(rows)) if len(roots) else 0.0
 
 
-def feature_noise(margins: np.ndarray, offsets: np.ndarray, rows: int) -> float:
+def feature_noise(margins: np.ndarray, offsets: np.ndarray, rows: float) -> float:
     """Return the score of a feature of two independent variables due to sampling noise.
 
     p_D(i = a, j = b) − p_D(i = a) p_D(j = b) has the variance p_a (1 − p_a) p_b (1 − p_b) / N. The

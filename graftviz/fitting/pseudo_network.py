@@ -61,7 +61,7 @@ class PseudoNetwork(FittedNetwork):
     def __init__(self, table: DiscreteTable, counts: PairCounts) -> None:
         super().__init__(counts, table.names, table.labels)
         offsets, margins = np.array(counts.packed.node_offsets), self._margins
-        codes, multiplicity = merged_rows(np.ascontiguousarray(table.codes))
+        codes, multiplicity = merged_rows(np.ascontiguousarray(table.codes), table.weights)
         largest = max(2, int(self._sizes.max()))
         self._work = new_workspace(largest, lanes_of(largest))
         self._spare = np.zeros(2 * codes.shape[1] * lanes_of(largest), dtype=np.float32)

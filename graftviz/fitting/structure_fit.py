@@ -53,14 +53,12 @@ class Rows(NamedTuple):
 
 def rows_of(table: DiscreteTable) -> Rows:
     """Return the distinct rows of a table."""
-    codes, multiplicity = merged_rows(table.codes)
+    codes, multiplicity = merged_rows(table.codes, table.weights)
     sizes = table.cardinalities
-    shares = [
-        np.bincount(column, minlength=size) / table.n_rows
-        for column, size in zip(table.codes, sizes, strict=True)
-    ]
+    total = table.total_weight
+    shares = [table.state_counts(i) / total for i in range(table.n_variables)]
     weights = multiplicity.astype(np.float64)
-    return Rows(codes, weights, float(table.n_rows), sizes, np.concatenate(shares))
+    return Rows(codes, weights, float(total), sizes, np.concatenate(shares))
 
 
 class Point(NamedTuple):

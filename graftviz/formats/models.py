@@ -41,6 +41,12 @@ def read_model(path: Path | str) -> PairwiseMRF:
     InputError
         When there is no model, more than one, or a malformed one; and for a folder that mixes
         files of different runs (:func:`graftviz.formats.result_folder.check_results`).
+
+    Examples
+    --------
+    >>> path = gv.write_model(model, "model.graphml")
+    >>> gv.read_model("model.graphml")
+    <PairwiseMRF: 11 variables of 2 to 4 states, 11 edges>
     """
     return read_model_file(path).model
 

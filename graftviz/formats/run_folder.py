@@ -43,6 +43,15 @@ class SavedResult(Predictor):
         One row per step.
     edges : DataFrame
         One row per edge.
+
+    Examples
+    --------
+    >>> path = result.save("saved")
+    >>> saved = gv.read_result("saved")
+    >>> saved
+    <SavedResult of best-choice: 11 edges from 2,000 rows>
+    >>> saved.edges.columns.tolist()
+    ['source', 'target', 'weight_norm', 'step']
     """
 
     model: PairwiseMRF
@@ -109,6 +118,11 @@ def write_model(model: PairwiseMRF, path: Path | str) -> Path:
     ------
     InputError
         For another ending.
+
+    Examples
+    --------
+    >>> gv.write_model(model, "model.uai").name
+    'model.uai'
     """
     path = Path(path)
     if path.suffix == ".uai":
@@ -139,6 +153,12 @@ def read_result(folder: Path | str) -> SavedResult:
     ------
     InputError
         If the folder is no complete result of one run.
+
+    Examples
+    --------
+    >>> path = result.save("saved")
+    >>> gv.read_result("saved").summary["learner"]
+    'best-choice'
     """
     path = Path(folder)
     check_results(path)

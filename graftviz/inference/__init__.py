@@ -65,6 +65,13 @@ def infer(
     ------
     InputError
         For an unknown method, evidence that is not in the model, or a setting out of range.
+
+    Examples
+    --------
+    >>> gv.infer(model, "exact")["pet"].round(2).to_dict()
+    {'cat': 0.21, 'dog': 0.48, 'none': 0.31}
+    >>> gv.infer(model, "exact", evidence={"exercise": "never"})["pet"].round(2).to_dict()
+    {'cat': 0.36, 'dog': 0.17, 'none': 0.47}
     """
     if method not in METHODS:
         raise InputError(f"Inference method must be one of {', '.join(METHODS)}, not {method!r}.")

@@ -43,6 +43,14 @@ class Beliefs:
         Remarks on the result, in sentences.
     model : PairwiseMRF or None
         The model without evidence, whose names index the beliefs: ``beliefs["a"]``.
+
+    Examples
+    --------
+    >>> beliefs = gv.infer(model, "exact", evidence={"home": "city"})
+    >>> beliefs["commute"].round(2).to_dict()
+    {'bicycle': 0.55, 'bus': 0.17, 'car': 0.07, 'on foot': 0.21}
+    >>> beliefs.log_partition_is, beliefs.converged
+    ('exact', True)
     """
 
     node: tuple[np.ndarray, ...]

@@ -80,6 +80,12 @@ class InferenceCost(NamedTuple):
     converged : bool
         See :class:`AllMarginals`.
     repeats : int
+
+    Examples
+    --------
+    >>> cost = gv.inference_cost(model, "bp", repeats=1)
+    >>> cost.method, cost.converged
+    ('bp', True)
     """
 
     method: str
@@ -147,6 +153,12 @@ def inference_cost(
     ------
     InputError
         As for :func:`all_marginals`, and for fewer than one repeat.
+
+    Examples
+    --------
+    >>> cost = gv.inference_cost(model, repeats=1)
+    >>> cost.method, cost.seconds < 1
+    ('exact', True)
     """
     if repeats < 1:
         raise InputError(f"Time must be measured at least once; got {repeats} repeats.")

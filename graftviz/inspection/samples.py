@@ -49,7 +49,7 @@ class SampleComparison:
     @property
     def noise(self) -> float:
         """The largest standard error of a difference, of independent rows and samples."""
-        return 0.5 * float(np.sqrt(1 / self.data.n_rows + 1 / self.drawn.n_rows))
+        return 0.5 * float(np.sqrt(1 / self.data.total_weight + 1 / self.drawn.n_rows))
 
     @property
     def largest(self) -> int:
@@ -82,7 +82,7 @@ def compare_samples(model: PairwiseMRF, table: DiscreteTable, *, seed: int = 0) 
         )
     sample = sample_gibbs(model, SAMPLES, seed=seed, chains=_CHAINS)
     rows = min(table.n_rows, _MOST_CELLS // total)
-    data = DiscreteTable(read_only(table.codes[:, :rows].copy()), table.names, table.labels)
+    data = table.rows(slice(rows))
     of = np.repeat(np.arange(model.n_variables), model.cardinalities)
     first, second = np.nonzero(of[:, None] < of[None, :])
     starts = np.cumsum(model.cardinalities) - model.cardinalities

@@ -68,6 +68,12 @@ class BestChoice(GraftingOptions):
     node. Use it where counting and scoring all pairs is too slow.
 
     Source: BC algorithms 2–4 (in the thesis: online edge grafting, algorithms 7–9).
+
+    Examples
+    --------
+    >>> learner = gv.BestChoice(alpha=0.5, max_edges=5)
+    >>> [len(step.activated) for step in learner.steps(survey, seed=0)]
+    [2, 3]
     """
 
     screens: ClassVar[bool] = True

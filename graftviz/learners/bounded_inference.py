@@ -94,6 +94,12 @@ class BoundedInference(Learner):
 
     Source: Das Gupta, Srinivasan, Sharma and Greiner, "Learning Markov networks with bounded
     inference complexity" (2013), algorithm 1.
+
+    Examples
+    --------
+    >>> found = gv.learn(survey, gv.BoundedInference(complexity="treewidth", bound=1))
+    >>> found.model.n_edges, found.trace.steps[-1].complexity.value
+    (10, 1.0)
     """
 
     name: ClassVar[str] = "bounded-inference"
@@ -237,10 +243,7 @@ class BoundedInference(Learner):
             return None
 
         def most_frequent(i: int) -> int:
-            counts = np.zeros(int(table.cardinalities[i]), dtype=np.int64)
-            for part in table.chunks():
-                counts += np.bincount(part.codes[i], minlength=len(counts))
-            return int(counts.argmax())
+            return int(np.sum([part.state_counts(i) for part in table.chunks()], axis=0).argmax())
 
         return parsed_queries(str(self.queries), table.names, table.labels, most_frequent)
 

@@ -48,6 +48,11 @@ class EdgeGrafting(GraftingOptions):
     edge and compares all scores at every step. Use it as the reference, or if n is a few hundred.
 
     Source: BC algorithm 1.
+
+    Examples
+    --------
+    >>> gv.learn(survey, gv.EdgeGrafting(preset="paper", max_edges=5)).model.n_edges
+    5
     """
 
     rescoring: str = option(

@@ -71,7 +71,7 @@ class ExchangeRun(LearnerRun):
     @property
     def _lam2(self) -> float:
         lam2 = self.options.lam2
-        return 0.5 / self._table.n_rows if lam2 is None else float(lam2)
+        return 0.5 / self._table.total_weight if lam2 is None else float(lam2)
 
     @property
     def _edges(self) -> int:

@@ -25,6 +25,12 @@ class FeatureGrafting(FeatureOptions):
 
     Source: thesis algorithm 5, after Perkins, Lacker and Theiler (2003) and Lee, Ganapathi and
     Koller (2006).
+
+    Examples
+    --------
+    >>> found = gv.learn(survey, gv.FeatureGrafting(max_features=6))
+    >>> len(found.trace.steps), found.model.n_edges
+    (6, 5)
     """
 
     name: ClassVar[str] = "feature-grafting"

@@ -36,6 +36,11 @@ class FirstHit(GraftingOptions):
     the effect of the reservoir.
 
     Source: BC §3.1, the baseline "first hit".
+
+    Examples
+    --------
+    >>> gv.learn(survey, gv.FirstHit(max_edges=5)).model.n_edges
+    5
     """
 
     name: ClassVar[str] = "first-hit"

@@ -63,6 +63,11 @@ class ForcedPruning(Learner):
 
     Source: Abdelatty, Sahoo and Roy, "Structure learning using forced pruning", algorithm 2; tying:
     Chou et al., "Automatic parameter tying" (2018).
+
+    Examples
+    --------
+    >>> gv.learn(survey, gv.ForcedPruning(edges=11, exchanges=3)).model.n_edges
+    11
     """
 
     name: ClassVar[str] = "forced-pruning"

@@ -34,6 +34,12 @@ class GraftingLight(FeatureOptions):
 
     Source: thesis section 3.2.2, after Zhu, Lao and Xing, "Grafting-light: fast, incremental
     feature selection and structure learning of Markov random fields" (2010).
+
+    Examples
+    --------
+    >>> found = gv.learn(survey, gv.GraftingLight(max_features=6))
+    >>> len(found.trace.steps), found.model.n_edges
+    (6, 5)
     """
 
     name: ClassVar[str] = "grafting-light"

@@ -47,6 +47,11 @@ class NodewiseL1(Learner):
 
     Source: Ravikumar, Wainwright and Lafferty, "High-dimensional Ising model selection using
     ℓ₁-regularized logistic regression" (2010); with groups: Jalali et al. (2011).
+
+    Examples
+    --------
+    >>> gv.learn(survey, gv.NodewiseL1(max_edges=10)).model.n_edges
+    10
     """
 
     name: ClassVar[str] = "nodewise-l1"
@@ -134,7 +139,7 @@ class NodewiseL1(Learner):
         self, table: DiscreteTable, *, seed: int = 0
     ) -> Generator[Step, Learner | None, Outcome]:
         """Learn from `table`; the seed is unused, as the algorithm is deterministic."""
-        run = PathRun(table, self)
+        run = PathRun(table.repeated(), self)
         while run.has_more:
             if run.lower():
                 sent = yield run.step()

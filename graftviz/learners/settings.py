@@ -101,14 +101,14 @@ class Settings(NamedTuple):
         return ActivationTest(self.score, self.lam, self.significance)
 
 
-def rows_fit(sizes: np.ndarray, rows: int) -> bool:
+def rows_fit(sizes: np.ndarray, rows: float) -> bool:
     """Return whether the conditionals of all rows, and what scores need of them, fit into 4 GB.
 
     Parameters
     ----------
     sizes : int array
         Number of states of each variable.
-    rows : int
+    rows : float
     """
     kinds, numbers = np.unique(sizes, return_counts=True)
     needed = sum(

@@ -12,12 +12,14 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from graftviz.arrays import read_only
 from graftviz.fitting.softmax import exponentiate
 from graftviz.history import History, flat_positions
 from graftviz.model import PairwiseMRF
 from graftviz.table import DiscreteTable
 from graftviz.trace import Step
 
+_NO_WEIGHTS = read_only(np.zeros(0))
 _BLOCK = 512  # rows whose logits are processed together, so that they stay in the L1 cache
 
 
@@ -38,6 +40,11 @@ class StepMetrics(NamedTuple):
         Comparison with the true edges, if these are available (see :class:`EdgeMetrics`).
     nlpl_test : float or None
         Negative log pseudo-likelihood of the held-out rows (nats per row), if there are any.
+
+    Examples
+    --------
+    >>> [round(metrics.recall, 2) for metrics in result.metrics[:3]]
+    [0.09, 0.18, 0.27]
     """
 
     recall: float | None
@@ -167,7 +174,7 @@ class _TableLoss:
 
     def __init__(self, model: PairwiseMRF, table: DiscreteTable) -> None:
         self._table = table
-        self._rows = table.n_rows
+        self._rows = table.total_weight
         self._cardinalities = model.cardinalities
         self._node_offsets = model.node_offsets.copy()
         self._node_weights = model.weights[: self._node_offsets[-1]].copy()
@@ -214,6 +221,7 @@ class _TableLoss:
             _add_node_losses(
                 nodes,
                 chunk.codes,
+                _NO_WEIGHTS if chunk.weights is None else chunk.weights,
                 self._cardinalities,
                 self._node_offsets,
                 self._node_weights,
@@ -247,6 +255,7 @@ def _incidence(edges: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
 def _add_node_losses(
     nodes,
     codes,
+    weights,
     cardinalities,
     node_offsets,
     node_weights,
@@ -260,7 +269,7 @@ def _add_node_losses(
     """Add Σ_rows −log p(x_i | x_N(i)) to ``losses[i]`` for every i in `nodes`.
 
     Rows are processed in blocks; the logits of a block are stored state after state, so that loops
-    over rows access contiguous memory.
+    over rows access contiguous memory. Without case weights, `weights` is empty.
     """
     rows = codes.shape[1]
     largest = 1
@@ -310,6 +319,9 @@ def _add_node_losses(
                     # Also if every state is impossible and log-sum-exp would be undefined.
                     loss = np.inf
                     break
+                if len(weights) > 0:
+                    loss += weights[first + m] * (top[m] - chosen + math.log(total[m]))
+                    continue
                 # Each total lies between 1 and the number of states: the product of 32 of them
                 # cannot overflow, and one logarithm is enough for all.
                 product *= total[m]

@@ -65,7 +65,7 @@ def node_facts(run: Run, i: int, t: int) -> dict[str, Any]:
     model = state.model
     degrees = model.degrees()
     offsets = model.node_offsets
-    counts = np.bincount(run.table.codes[i], minlength=int(model.cardinalities[i]))
+    counts = run.table.state_counts(i)
     norms = model.edge_norms()
     touching = np.flatnonzero((model.edges == i).any(axis=1))
     touching = touching[np.argsort(-norms[touching], kind="stable")]
@@ -80,7 +80,7 @@ def node_facts(run: Run, i: int, t: int) -> dict[str, Any]:
         "rank": 1 + int((degrees > degrees[i]).sum()),
         "labels": list(model.labels[i]),
         "marginal": state.node_beliefs[offsets[i] : offsets[i + 1]].tolist(),
-        "data": (counts / run.table.n_rows).tolist(),
+        "data": (counts / run.table.total_weight).tolist(),
         "partners": partners,
     }
 
@@ -178,7 +178,7 @@ def _tested(run: Run, _: Any, i: int, j: int, t: int, language: str) -> Absence:
     if tests:
         t_last, score_last, verdict = tests[-1]
         last = {"t": t_last, "score": score_last, "verdict": texts["verdicts"][verdict]}
-    sizes, rows = run.table.cardinalities[[i, j]].tolist(), run.table.n_rows
+    sizes, rows = run.table.cardinalities[[i, j]].tolist(), round(run.table.total_weight)
     return judged._replace(
         needs=rows_needed_words(own, test, sizes, rows, language) if _truth(run, i, j) else None,
         tests=_times_tested(run, i, j, t),

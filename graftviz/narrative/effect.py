@@ -45,7 +45,7 @@ def activation_effect(run: Run, i: int, j: int, t: int, language: str = LANGUAGE
     if (i, j) not in added:
         raise InputError(f"Step {t} did not activate {pair(table.names, i, j)}.")
     before, after, method = _marginals(history, i, j, t)
-    data = table.joint_counts(i, j) / table.n_rows
+    data = table.joint_counts(i, j) / table.total_weight
     order = np.argsort(-np.abs(before - data), axis=None, kind="stable")[:_MOST_CELLS]
     gaps = [0.5 * float(np.abs(marginal - data).sum()) for marginal in (before, after)]
     labels, texts = table.labels, catalogue("answers", language)["effect"]

@@ -91,7 +91,7 @@ def feature_absence(
     offsets = history.start.node_offsets
     beliefs = history.state_at(t).node_beliefs
     belief_i, belief_j = (beliefs[offsets[k] : offsets[k + 1]] for k in (i, j))
-    frequencies = run.table.joint_counts(i, j) / run.table.n_rows
+    frequencies = run.table.joint_counts(i, j) / run.table.total_weight
     gaps = np.abs(np.outer(belief_i, belief_j) - frequencies)
     a, b = np.unravel_index(int(np.argmax(gaps)), gaps.shape)
     best = ScoredFeature(i, j, int(a), int(b), float(gaps[a, b]))

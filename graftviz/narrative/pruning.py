@@ -61,7 +61,7 @@ def exchange_absence(run: Run, i: int, j: int, t: int, language: str = LANGUAGE)
         return Absence(0.0, None, 0, texts["constant"], "least contribution")
     fit, contributions = contributions_of(model, rows)
     least = float(contributions.total.min())
-    gain, _ = gain_of(fit, 0.5 / run.table.n_rows, i, j)
+    gain, _ = gain_of(fit, 0.5 / run.table.total_weight, i, j)
     start = texts["gain"].format(gain=score(gain))
     has_ended = run.outcome is not None and t == len(run.steps)
     kind = "weaker" if gain <= least else "ended" if has_ended else "later"

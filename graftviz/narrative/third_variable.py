@@ -55,7 +55,7 @@ def given_tables(table: DiscreteTable, i: int, j: int, third: int) -> np.ndarray
     sizes = [len(table.labels[k]) for k in (third, i, j)]
     codes = table.codes
     key = (codes[third].astype(np.int64) * sizes[1] + codes[i]) * sizes[2] + codes[j]
-    return np.bincount(key, minlength=math.prod(sizes)).reshape(sizes)
+    return np.bincount(key, table.weights, minlength=math.prod(sizes)).reshape(sizes)
 
 
 def norm_given(table: DiscreteTable, i: int, j: int, third: int | None = None) -> float:
@@ -66,13 +66,14 @@ def norm_given(table: DiscreteTable, i: int, j: int, third: int | None = None) -
     without a penalty, so this is the norm of the gradient of its likelihood in the weights of the
     edge i – j. Without a third variable the model has no edges: ‖p(x_i) p(x_j) − p(x_i, x_j)‖₂.
     """
-    frequencies = table.joint_counts(i, j) / table.n_rows
+    total = table.total_weight
+    frequencies = table.joint_counts(i, j) / total
     if third is None:
         expected = np.outer(frequencies.sum(axis=1), frequencies.sum(axis=0))
     else:
         to_i, to_j = table.joint_counts(i, third), table.joint_counts(third, j)
         rows = to_i.sum(axis=0)
-        expected = to_i @ (to_j / np.maximum(rows, 1)[:, np.newaxis]) / table.n_rows
+        expected = to_i @ _shares(to_j, rows) / total
     return float(np.linalg.norm(expected - frequencies))
 
 
@@ -82,17 +83,23 @@ def noise_given(table: DiscreteTable, i: int, j: int, third: int | None = None) 
     It is the root mean square, over samples of N rows, if i and j are independent given the third
     variable: √(Σ_c p(c) (1 − ‖p(x_i | c)‖²) (1 − ‖p(x_j | c)‖²) / N).
     """
-    n_rows = table.n_rows
+    total = table.total_weight
     if third is None:
-        shares = [table.joint_counts(i, j).sum(axis=axis)[np.newaxis] / n_rows for axis in (1, 0)]
+        shares = [table.joint_counts(i, j).sum(axis=axis)[np.newaxis] / total for axis in (1, 0)]
         weights = np.ones(1)
     else:
         counts = [table.joint_counts(third, k) for k in (i, j)]
         rows = counts[0].sum(axis=1)
-        shares = [count / np.maximum(rows, 1)[:, np.newaxis] for count in counts]
-        weights = rows / n_rows
+        shares = [_shares(count, rows) for count in counts]
+        weights = rows / total
     variance = float((weights * spread(shares[0]) * spread(shares[1])).sum())
-    return math.sqrt(variance / n_rows)
+    return math.sqrt(variance / total)
+
+
+def _shares(counts: np.ndarray, totals: np.ndarray) -> np.ndarray:
+    """Return counts as shares of the totals of their rows; 0 where a total is 0."""
+    shares: np.ndarray = counts / np.where(totals > 0, totals, 1)[:, np.newaxis]
+    return shares
 
 
 def explain_edge(

@@ -148,6 +148,14 @@ class RegionStep:
         mean-field cut these hold for the current fields, before they are recomputed.
     reason : str
         Why growth ends here, as a sentence; empty while it continues.
+
+    Examples
+    --------
+    >>> for step in gv.grow_region(model, "commute", max_size=3):
+    ...     print(step.size, model.names[step.nodes[-1]], step.is_vacuous)
+    1 commute False
+    2 home False
+    3 garden False
     """
 
     added: int

@@ -20,6 +20,12 @@ class MinimalRadius(NamedTuple):
     ----------
     distance, tail : int or None
         Distances for :func:`distance_bound` and for :func:`tail_bound`.
+
+    Examples
+    --------
+    >>> from graftviz.regions import minimal_radius
+    >>> minimal_radius(0.6, 0.01)
+    MinimalRadius(distance=None, tail=11)
     """
 
     distance: int | None
@@ -45,6 +51,12 @@ def distance_bound(c: float, distance: int) -> float:
         Dobrushin coefficient of the whole model.
     distance : int
         r, the distance from the query to the boundary of the region.
+
+    Examples
+    --------
+    >>> from graftviz.regions import distance_bound
+    >>> distance_bound(0.25, 4)
+    0.125
     """
     _check_coefficient(c)
     _check_distance(distance)
@@ -63,6 +75,12 @@ def tail_bound(c: float, radius: int) -> float:
         Dobrushin coefficient of the whole model.
     radius : int
         r, the distance from the query to the boundary of the region.
+
+    Examples
+    --------
+    >>> from graftviz.regions import tail_bound
+    >>> tail_bound(0.5, 4), tail_bound(1.2, 4)
+    (0.125, 1.0)
     """
     _check_coefficient(c)
     _check_distance(radius)
@@ -70,7 +88,14 @@ def tail_bound(c: float, radius: int) -> float:
 
 
 def minimal_radius(c: float, tolerance: float) -> MinimalRadius:
-    """Return the smallest distances to the boundary at which the bounds are at most `tolerance`."""
+    """Return the smallest distances to the boundary at which the bounds are at most `tolerance`.
+
+    Examples
+    --------
+    >>> from graftviz.regions import minimal_radius
+    >>> minimal_radius(0.25, 0.01)
+    MinimalRadius(distance=8, tail=4)
+    """
     _check_coefficient(c)
     if not tolerance > 0.0:
         raise InputError(f"The tolerance of a radius must be above 0; got {tolerance:g}.")

@@ -34,6 +34,13 @@ def influence_matrix(model: PairwiseMRF, *, limit: int = ENUMERATION_LIMIT) -> c
     References
     ----------
     Chen, Peng, Liu: Efficient localized inference for large graphical models, eq. 2.
+
+    Examples
+    --------
+    >>> coins = gv.PairwiseMRF([2, 2], [(0, 1)], [0, 0, 0, 0, 1, 0, 0, 1])
+    >>> gv.influence_matrix(coins).toarray().round(3)
+    array([[0.   , 0.462],
+           [0.462, 0.   ]])
     """
     flat = flat_model(model)
     n = model.n_variables
@@ -47,6 +54,12 @@ def dobrushin_coefficient(model: PairwiseMRF, *, limit: int = ENUMERATION_LIMIT)
 
     Below 1, correlations decay exponentially with the distance, and an infinite model with this
     coefficient has a unique Gibbs measure (Dobrushin's uniqueness condition).
+
+    Examples
+    --------
+    >>> coins = gv.PairwiseMRF([2, 2], [(0, 1)], [0, 0, 0, 0, 1, 0, 0, 1])
+    >>> round(gv.dobrushin_coefficient(coins), 3)
+    0.462
     """
     return float(influence_matrix(model, limit=limit).sum(axis=1).max())
 

@@ -44,6 +44,12 @@ class LocalMarginal:
         Why growth stopped, and remarks on the result, in sentences.
     history : tuple of RegionStep
         From the query alone to the region that was used; growth may have continued.
+
+    Examples
+    --------
+    >>> answer = gv.local_marginal(model, "commute", max_size=4)
+    >>> [model.names[k] for k in answer.nodes], round(answer.bound, 2)
+    (['commute', 'home', 'garden', 'pet'], 0.52)
     """
 
     query: int
@@ -82,6 +88,11 @@ def grow_region(
     InputError
         For a query or evidence that is not in the model, options out of range, and a model of
         which every joint state has probability zero; raised by the call, not by the first step.
+
+    Examples
+    --------
+    >>> [step.size for step in gv.grow_region(model, "commute", max_size=4)]
+    [1, 2, 3, 4]
     """
     options = ExpansionOptions(tolerance, max_size, cut, expansion, threshold, seed, growth, bound)
     rest = _conditional_model(model, checked_evidence(model, evidence))
@@ -149,6 +160,12 @@ def local_marginal(
     References
     ----------
     Chen, Peng, Liu: Efficient localized inference for large graphical models, Algorithm 1.
+
+    Examples
+    --------
+    >>> answer = gv.local_marginal(model, "commute", max_size=6)
+    >>> answer.marginal.round(2), len(answer.nodes), answer.certified
+    (array([0.26, 0.24, 0.36, 0.14]), 4, True)
     """
     options = ExpansionOptions(tolerance, max_size, cut, expansion, threshold, seed, growth, bound)
     observed = checked_evidence(model, evidence)

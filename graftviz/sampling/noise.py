@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from graftviz.errors import InputError
 from graftviz.sampling.seeds import generator
 from graftviz.table import DiscreteTable
@@ -32,7 +34,7 @@ def add_noise(table: DiscreteTable, share: float, seed: int = 0) -> DiscreteTabl
     for states, column in zip(table.cardinalities.tolist(), codes, strict=True):
         is_replaced = rng.random(len(column)) < share
         column[is_replaced] = rng.integers(0, states, int(is_replaced.sum()))
-    return DiscreteTable(codes, table.names, table.labels, table.warnings)
+    return dataclasses.replace(table, codes=codes)
 
 
 def check_share(share: float) -> None:

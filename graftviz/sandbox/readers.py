@@ -137,7 +137,13 @@ def _pack_table(upload: TableUpload) -> Packed:
     table = upload.table
     plain = {"names": table.names, "labels": table.labels, "warnings": table.warnings}
     return Packed(
-        plain, _present(codes=table.codes, truth=upload.truth, positions=upload.positions)
+        plain,
+        _present(
+            codes=table.codes,
+            weights=table.weights,
+            truth=upload.truth,
+            positions=upload.positions,
+        ),
     )
 
 
@@ -145,7 +151,9 @@ def _unpack_table(packed: Packed) -> TableUpload:
     plain, arrays = packed
     names = _texts(plain["names"])
     labels = tuple(_texts(states) for states in plain["labels"])
-    table = DiscreteTable(arrays["codes"], names, labels, _texts(plain["warnings"]))
+    table = DiscreteTable(
+        arrays["codes"], names, labels, _texts(plain["warnings"]), arrays.get("weights")
+    )
     check_names("The table", table.names)
     truth = arrays.get("truth")
     if truth is not None:

@@ -85,7 +85,7 @@ class PairFit(NamedTuple):
     @property
     def frequencies(self) -> np.ndarray:
         """p_D(e): the relative frequency of each pair of states, shape (s_i, s_j)."""
-        return self.table.joint_counts(self.i, self.j) / self.table.n_rows
+        return self.table.joint_counts(self.i, self.j) / self.table.total_weight
 
     @property
     def independent(self) -> np.ndarray:

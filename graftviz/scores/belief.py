@@ -105,4 +105,4 @@ def belief_noise(at: PairFit) -> float:
     It is the root mean square if i and j are independent: √((1 − ‖b_i‖²)(1 − ‖b_j‖²) / N).
     """
     variance = float(spread(at.beliefs[at.i]) * spread(at.beliefs[at.j]))
-    return math.sqrt(variance / at.table.n_rows)
+    return math.sqrt(variance / at.table.total_weight)

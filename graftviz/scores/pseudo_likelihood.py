@@ -259,12 +259,14 @@ class PseudoLikelihoodScore(Score):
         """
         codes = at.table.codes
         shares_i, shares_j = (conditional(at.model, codes, k) for k in (at.i, at.j))
-        is_a = np.eye(shares_i.shape[1])[codes[at.i]]
+        total = at.table.total_weight
+        weights = np.ones(codes.shape[1]) if at.table.weights is None else at.table.weights
+        is_a = np.eye(shares_i.shape[1])[codes[at.i]] * weights[:, np.newaxis]
         is_b = np.eye(shares_j.shape[1])[codes[at.j]]
-        expected = shares_i.T @ is_b + is_a.T @ shares_j
-        norm = float(np.linalg.norm(expected - 2.0 * is_a.T @ is_b)) / at.table.n_rows
-        variance = float((spread(shares_i) * spread(shares_j)).mean())
-        return PairNorm(norm, 2.0 * math.sqrt(variance / at.table.n_rows))
+        expected = (shares_i.T * weights) @ is_b + is_a.T @ shares_j
+        norm = float(np.linalg.norm(expected - 2.0 * is_a.T @ is_b)) / total
+        variance = float(np.average(spread(shares_i) * spread(shares_j), weights=weights))
+        return PairNorm(norm, 2.0 * math.sqrt(variance / total))
 
     def seconds(self, size: TableSize, edges: float) -> float:
         """Return the time to score one counted pair beside a number of edges, in seconds."""

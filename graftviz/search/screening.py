@@ -171,9 +171,15 @@ def _new_lists(n: int, partners: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def sampled(table: DiscreteTable, size: int, seed: int) -> SampledTable:
-    """Return `size` rows of a table, chosen at random, as bit planes."""
+    """Return `size` rows of a table, chosen at random, as bit planes.
+
+    Rows with case weights are chosen with probabilities proportional to these, also repeatedly.
+    """
     chosen = np.arange(table.n_rows)
-    if size < table.n_rows:
+    if table.weights is not None:
+        shares = table.weights / table.total_weight
+        chosen = np.sort(np.random.default_rng(seed).choice(table.n_rows, size, p=shares))
+    elif size < table.n_rows:
         chosen = np.sort(np.random.default_rng(seed).choice(table.n_rows, size, replace=False))
     block = WORD_BITS * SHORT_BLOCK_WORDS
     words = -(-size // block) * SHORT_BLOCK_WORDS

@@ -54,6 +54,15 @@ class GroupComparison:
     p_edges_adjusted : float64 array, shape (k,), read-only
         p-values that account for the number of pairs: the share of divisions in which the largest
         difference of all pairs is at least as large.
+
+    Examples
+    --------
+    >>> a, b = survey.split(test_fraction=0.5, seed=0)
+    >>> comparison = gv.compare_groups(a, b, permutations=20)
+    >>> comparison.rows, len(comparison.edges), comparison.p_strength > 0.05
+    ((1000, 1000), 14, True)
+    >>> comparison.to_frame().columns.tolist()
+    ['source', 'target', 'difference', 'p', 'p_adjusted']
     """
 
     first: PairwiseMRF
@@ -153,7 +162,12 @@ def compare_groups(
     learner = EdgeGrafting(preset="paper") if learner is None else as_learner(learner)
     codes = np.concatenate([a.codes, b.codes], axis=1)
     codes.flags.writeable = False
-    together = DiscreteTable(codes, a.names, a.labels)
+    weights = None
+    if a.weights is not None or b.weights is not None:
+        weights = np.concatenate(
+            [np.ones(g.n_rows) if g.weights is None else g.weights for g in (a, b)]
+        )
+    together = DiscreteTable(codes, a.names, a.labels, weights=weights)
     task = _Task(together, a.n_rows, learner, checked_seed(seed))
     first, second = _models(task, None)
     observed = _differences(first, second)

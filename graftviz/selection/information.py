@@ -17,7 +17,7 @@ def free_weights(model: PairwiseMRF) -> int:
     return int((model.cardinalities[model.edges] - 1).prod(axis=1).sum())
 
 
-def extended_bic(model: PairwiseMRF, nlpl: float, rows: int, *, gamma: float = GAMMA) -> float:
+def extended_bic(model: PairwiseMRF, nlpl: float, rows: float, *, gamma: float = GAMMA) -> float:
     """Return the EBIC of a model; smaller is better.
 
     It is the criterion of Barber and Drton for the regression of one variable on its neighbours,

@@ -54,6 +54,12 @@ class PathPoint(NamedTuple):
     stop_reason : str
         Stop reason of the learner, a sentence.
     model : PairwiseMRF
+
+    Examples
+    --------
+    >>> point = gv.lam_path(survey, gv.BestChoice(), lams=[0.02]).points[0]
+    >>> point.edges, round(point.nlpl_held_out, 1), point.model
+    (10, 9.2, <PairwiseMRF: 11 variables of 2 to 4 states, 10 edges>)
     """
 
     lam: float
@@ -92,6 +98,14 @@ class LamPath:
         One per visited λ, in that order.
     stop_reason : str
         A sentence; empty while the path is in progress.
+
+    Examples
+    --------
+    >>> path = gv.lam_path(survey, gv.BestChoice(), lams=[0.05, 0.02])
+    >>> [(point.lam, point.edges) for point in path.points]
+    [(0.05, 2), (0.02, 10)]
+    >>> path.at(path.best_by_ebic).lam
+    0.02
     """
 
     learner: Learner
@@ -177,7 +191,7 @@ def lam_path(
 ) -> LamPath:
     """Run `learner` at decreasing values of λ and measure each.
 
-    The path ends early when both criteria have risen over :data:`RISING` consecutive values, or
+    The path ends early when both criteria have risen over three consecutive values, or
     when a run activates more than `most_edges` edges: smaller λ would be slower and worse.
 
     Parameters
@@ -214,6 +228,12 @@ def lam_path(
     InputError
         If the learner has no option ``lam``, learner and table are incompatible, or a value is
         out of range.
+
+    Examples
+    --------
+    >>> path = gv.lam_path(survey, gv.BestChoice(), lams=[0.05, 0.02])
+    >>> path.best_by_nlpl.lam, path.best_by_nlpl.edges
+    (0.02, 10)
     """
     task = _task(table, learner, test, held_out, folds, truth, seed, gamma, most_edges)
     if jobs == 1:
@@ -249,6 +269,12 @@ def lam_path_steps(
     `every_step` the latest value is yielded again after each activation step of the learner, so
     that a scheduler can interleave other work. The first value has no points; it is yielded when
     the values of λ are computed. Parameters except `lams` are checked at the call.
+
+    Examples
+    --------
+    >>> from graftviz.selection import lam_path_steps
+    >>> [len(path.points) for path in lam_path_steps(survey, gv.BestChoice(), lams=[0.05, 0.02])]
+    [0, 1, 2]
     """
     task = _task(table, learner, test, held_out, folds, truth, seed, gamma, most_edges)
     return _steps(task, lams, every_step)
@@ -392,7 +418,7 @@ def _point_steps(task: _Task, lam: float) -> Generator[Step, None, PathPoint | N
             if part_outcome is None:
                 return None
             part_model = part_outcome.model()
-        losses.append(negative_log_pseudo_likelihood(part_model, held) * held.n_rows)
+        losses.append(negative_log_pseudo_likelihood(part_model, held) * held.total_weight)
     nlpl_train = negative_log_pseudo_likelihood(model, task.train)
     found = EdgeMetrics(None, None, None)
     if task.truth is not None:
@@ -403,8 +429,8 @@ def _point_steps(task: _Task, lam: float) -> Generator[Step, None, PathPoint | N
         weights=free_weights(model),
         objective=outcome.objective,
         nlpl_train=nlpl_train,
-        nlpl_held_out=sum(losses) / sum(held.n_rows for _, held in task.parts),
-        ebic=extended_bic(model, nlpl_train, task.train.n_rows, gamma=task.gamma),
+        nlpl_held_out=sum(losses) / sum(held.total_weight for _, held in task.parts),
+        ebic=extended_bic(model, nlpl_train, task.train.total_weight, gamma=task.gamma),
         **found._asdict(),
         stop_reason=outcome.stop_reason,
         model=model,

@@ -77,6 +77,12 @@ class EdgeStability:
         Number of subsamples in which each edge was found.
     edge_counts : int64 array, shape (done,), read-only
         Number of edges found in each subsample.
+
+    Examples
+    --------
+    >>> stability = gv.edge_stability(survey, gv.ChowLiu(), subsamples=10)
+    >>> stability.frequency_of([(0, 1), (0, 2)]), len(stability.stable_edges(0.9))
+    (array([1., 0.]), 10)
     """
 
     method: Method
@@ -183,7 +189,8 @@ def edge_stability(
     ----------
     table : DiscreteTable, DataFrame, array or DataSet
     learner : Learner or str
-        The learner, used unchanged (on λ see the docstring of this module).
+        The learner, used unchanged: a λ that is set is that of all subsamples, an automatic one is
+        derived from each.
     subsamples : int
         Number of runs of the learner; even for complementary pairs.
     method : {"complementary-pairs", "stars"}
@@ -202,6 +209,12 @@ def edge_stability(
     InputError
         If learner and table are incompatible, the table has too few rows for the method, or
         number, size or seed are out of range.
+
+    Examples
+    --------
+    >>> stability = gv.edge_stability(survey, "chow-liu", subsamples=10)
+    >>> [survey.names[k] for k in stability.edges[0]], float(stability.frequencies[0])
+    (['home', 'commute'], 1.0)
     """
     plan = _plan(table, learner, subsamples, method, size, seed)
     found = parallel_map(
@@ -225,6 +238,12 @@ def stability_steps(
     The last value equals that of :func:`edge_stability`; the generator may be closed earlier. With
     `every_step` the latest value is yielded again after each activation step of the learner, so
     that a scheduler can interleave other work. Parameters are checked at the call.
+
+    Examples
+    --------
+    >>> from graftviz.selection import stability_steps
+    >>> [found.done for found in stability_steps(survey, gv.ChowLiu(), subsamples=4)]
+    [1, 2, 3, 4]
     """
     plan = _plan(table, learner, subsamples, method, size, seed)
     return _steps(plan, every_step)

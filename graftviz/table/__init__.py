@@ -7,7 +7,8 @@ accepted.py       ``as_table``, for arguments that are tables, frames or arrays
 reading.py        ``read_table``, which reads every kind of source
 files.py          paths and uploads: size, kind, dispatch to the right reader
 delimited.py      CSV and similar text; line numbers of errors
-parquet_files.py  parquet files: checks of the metadata, batches of rows
+parquet_files.py  parquet files: checks of the metadata, batches of rows, parts in a folder
+arrow_tables.py   Arrow tables in memory, of pyarrow, Polars and others
 header.py         detection of a line of names
 raw.py            uncoded columns; data frames and arrays
 labels.py         labels of values, missing values, order of states

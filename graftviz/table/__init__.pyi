@@ -28,4 +28,5 @@ from .labels import (
 from .reading import (
     MAX_BYTES as MAX_BYTES,
     read_table as read_table,
+    warn_of as warn_of,
 )

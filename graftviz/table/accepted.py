@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from graftviz.errors import InputError
+from graftviz.table.arrow_tables import ArrowTable, has_arrow_interface
 from graftviz.table.discrete import DiscreteTable
 from graftviz.table.reading import read_table
 
@@ -21,7 +22,7 @@ class HasTable(Protocol):
         """Return the table."""
 
 
-Tabular = DiscreteTable | HasTable | pd.DataFrame | np.ndarray
+Tabular = DiscreteTable | HasTable | pd.DataFrame | ArrowTable | np.ndarray
 
 
 def table_inside(source: Any) -> Any:
@@ -37,8 +38,8 @@ def as_table(
 
     Parameters
     ----------
-    source : DiscreteTable, DataSet, DataFrame or array of shape (rows, variables)
-        Frames and arrays are read by :func:`graftviz.read_table` with its defaults.
+    source : DiscreteTable, DataSet, DataFrame, Arrow table or array of shape (rows, variables)
+        Frames, Arrow tables and arrays are read by :func:`graftviz.read_table` with its defaults.
     like : DiscreteTable, optional
         Table whose names and labels a frame or an array follows.
     name : str
@@ -62,9 +63,10 @@ def as_table(
     source = table_inside(source)
     if isinstance(source, DiscreteTable):
         return source
-    if isinstance(source, pd.DataFrame | np.ndarray):
+    if isinstance(source, pd.DataFrame | np.ndarray) or has_arrow_interface(source):
+        rows: Any = source
         try:
-            return read_table(source, like=like)
+            return read_table(rows, like=like)
         except InputError as problem:
             raise InputError(
                 f"{problem} Options are those of read_table, which makes a table of it."

@@ -192,7 +192,7 @@ class ColumnBuilder:
 
     def __init__(self, title: str, names: tuple[str, ...], limit: int) -> None:
         self._title = title
-        self._names = names
+        self.names = names
         self._limit = limit
         self._bytes = 0
         self._columns: list[_Column] = []
@@ -219,12 +219,12 @@ class ColumnBuilder:
         arrays = [column.whole() for column in self._columns]
         kinds = [column.kind for column in self._columns]
         self._columns = []
-        return ArrowColumns(self._title, self._names, arrays, kinds, self._limit)
+        return ArrowColumns(self._title, self.names, arrays, kinds, self._limit)
 
     def _size_error(self) -> InputError:
         sizes = [column.bytes for column in self._columns]
         i = int(np.argmax(sizes))
-        return _size_error(self._title, self._limit, self._names[i], self._columns[i].n_values)
+        return _size_error(self._title, self._limit, self.names[i], self._columns[i].n_values)
 
 
 def _size_error(title: str, limit: int, name: str, values: int) -> InputError:
@@ -337,6 +337,17 @@ class ArrowColumns(Sequence[RawColumn]):
         first = self.arrays[0] if self.arrays else ()
         return len(first.codes if isinstance(first, Encoded) else first)
 
+    def orders(self, kinds: Sequence[pa.DataType]) -> dict[str, tuple[str, ...]]:
+        """Return the texts of the values of ordered columns, by name, in their order.
+
+        `kinds` are the types in the source; those of arrays read from parquet lack the order.
+        """
+        return {
+            name: tuple(str(value).strip() for value in array_values(array).to_pylist())
+            for name, kind, array in zip(self._names, kinds, self.arrays, strict=True)
+            if pa.types.is_dictionary(kind) and kind.ordered
+        }
+
     def without_first_row(self) -> ArrowColumns:
         """Return the columns without their first row and without values that only it holds."""
         arrays = []
@@ -359,7 +370,8 @@ class ArrowColumns(Sequence[RawColumn]):
 
     def __getitem__(self, i: Any) -> Any:
         if isinstance(i, slice):
-            return [self[k] for k in range(*i.indices(len(self)))]
+            parts = (self._title, self._names[i], self.arrays[i], self._kinds[i], self._limit)
+            return ArrowColumns(*parts)
         column = self.arrays[i]
         column = column if isinstance(column, Encoded) else encode(column)
         if len(column.values) > _MANY and not _is_number(self._kinds[i]):
@@ -376,6 +388,11 @@ class ArrowColumns(Sequence[RawColumn]):
                 f"{self._title}: column {quoted(self._names[i])} holds a value of type "
                 f"{self._kinds[i]} that cannot be read ({reason.rstrip('.')}); leave it out."
             ) from None
+
+
+def array_values(array: pa.Array | Encoded) -> pa.Array:
+    """Return the distinct values of a column of a dictionary type."""
+    return array.values if isinstance(array, Encoded) else array.dictionary
 
 
 def numeric_column(raw: RawTable, i: int) -> RawColumn:

@@ -16,10 +16,10 @@ from graftviz.table.delimited import (
     read_more,
     read_start,
 )
-from graftviz.table.files import PARQUET, input_errors, suffix_and_size
+from graftviz.table.files import input_errors, suffix_and_size
 from graftviz.table.gzipped import is_gzipped
-from graftviz.table.parquet_files import open_parquet
-from graftviz.table.raw import RawTable, row_place
+from graftviz.table.parquet_files import PARQUET, check_part, open_parquet, parquet_parts
+from graftviz.table.raw import RawTable, has_index, row_place, without_index
 
 _BATCH_CELLS = 2**22  # uncoded cells in memory at a time; each takes about 25 bytes
 _LEAST_ROWS, _MOST_ROWS = 1024, 2**20
@@ -81,6 +81,13 @@ class BatchSource(NamedTuple):
         InputError
             When the file cannot be read, or is not a table.
         """
+        omits = None
+        for raw in self._batches():
+            if omits is None:  # decided from the first batch
+                omits = has_index(raw) and raw.names[0] not in (self.expected or ())
+            yield without_index(raw) if omits else raw
+
+    def _batches(self) -> Iterator[RawTable]:
         if self.extent.columns is None:
             yield from _text_batches(self)
         else:
@@ -97,6 +104,9 @@ def file_extent(path: Path) -> Extent:
     InputError
         For a file that is missing, of an unsupported type, compressed or damaged.
     """
+    with input_errors(path):
+        if path.is_dir():
+            return _extent_of_parts(path)
     suffix, size = suffix_and_size(path, path.name)
     if is_gzipped(path.name):
         raise InputError(f"{path.name} is compressed and cannot be read in parts; unpack it first.")
@@ -109,16 +119,32 @@ def file_extent(path: Path) -> Extent:
         return Extent(path.name, size, source.rows, len(schema), wide)
 
 
+def _extent_of_parts(folder: Path) -> Extent:
+    """Return the size of a table in the parquet files of a folder."""
+    parts = [file_extent(part) for part in parquet_parts(folder)]
+    return Extent(
+        folder.name,
+        sum(part.bytes for part in parts),
+        sum(part.rows or 0 for part in parts),
+        max(part.columns or 0 for part in parts),
+        max(part.wide_columns for part in parts),
+    )
+
+
 def _parquet_batches(path: Path, rows: int) -> Iterator[RawTable]:
-    start = 0
-    with input_errors(path), open_parquet(path, path.name) as source:
-        kinds = [field.type for field in source.fields]
-        for arrays in source.batches(rows):
-            columns = ArrowColumns(path.name, source.names, arrays, kinds, NO_LIMIT)
-            n_rows = len(arrays[0]) if arrays else 0
-            place = _shift(row_place, start)
-            yield RawTable(path.name, source.names, columns, n_rows, place, named=True)
-            start += n_rows
+    start, first = 0, None
+    for part in parquet_parts(path) if path.is_dir() else [path]:
+        with input_errors(part), open_parquet(part, part.name) as source:
+            first = source if first is None else first
+            check_part(source, first)
+            kinds = [field.type for field in source.fields]
+            for arrays in source.batches(rows):
+                columns = ArrowColumns(path.name, source.names, arrays, kinds, NO_LIMIT)
+                n_rows = len(arrays[0]) if arrays else 0
+                place = _shift(row_place, start)
+                raw = RawTable(path.name, source.names, columns, n_rows, place, named=True)
+                yield raw._replace(orders=columns.orders(kinds))
+                start += n_rows
 
 
 def select_columns(raw: RawTable, chosen: Sequence[int]) -> RawTable:

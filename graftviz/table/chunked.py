@@ -75,6 +75,13 @@ class ChunkedTable(DiscreteTable):
         Rows in every chunk but the last, a multiple of 512.
     max_memory : int
         Maximum number of bytes of the counts of this table.
+
+    Examples
+    --------
+    >>> survey.to_frame().to_csv("survey.csv", index=False)
+    >>> table = gv.open_table("survey.csv")
+    >>> table.n_rows, gv.learn(table, gv.ChowLiu()).model.n_edges
+    (2000, 10)
     """
 
     has_rows: ClassVar[bool] = False
@@ -292,10 +299,9 @@ def open_table(
     ----------
     path : path
         CSV or parquet, as for :func:`graftviz.table.read_table`.
-    missing, max_states, like, header
-        As for :func:`graftviz.table.read_table`; whether a first line holds names is decided from
-        the first 32 MB. Continuous columns cannot be divided into quantiles, which need all values
-        at once, unless `like` has the bins.
+    missing, max_states, like, header : as in read_table
+        Whether a first line holds names is decided from the first 32 MB. Continuous columns cannot
+        be divided into quantiles, which need all values at once, unless `like` has the bins.
     max_memory : int, optional
         Maximum number of bytes of the counts of this table; default: 80 % of the free memory.
     chunk_rows : int, optional
@@ -305,6 +311,12 @@ def open_table(
     ------
     InputError
         For input that cannot be used; the message states the problem, its place and a remedy.
+
+    Examples
+    --------
+    >>> survey.to_frame().to_csv("survey.csv", index=False)
+    >>> gv.open_table("survey.csv").n_rows
+    2000
     """
     place = Path(path)
     expected = None if like is None else like.names

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -14,10 +15,12 @@ from graftviz.table.discrete import MAX_CARDINALITY, DiscreteTable
 from graftviz.table.labels import (
     EXACT,
     MISSING_STATES,
+    OTHER_STATE,
     as_numbers,
     bin_edges,
     bin_labels,
     has_decimal_comma,
+    is_number,
     plain_label,
     plain_labels,
     sort_labels,
@@ -29,6 +32,7 @@ from graftviz.wording import quoted
 MAX_STATES = 32
 BINS = 4
 _LISTED = 5  # names written out in a message
+_ROWS_PER_STATE = 20  # rows for each state of a column of fractions
 
 
 @dataclass(frozen=True)
@@ -54,10 +58,26 @@ class TableOptions:
     )
     max_states: int = option(
         MAX_STATES,
-        "columns with more distinct values are continuous",
+        "columns with more distinct values are continuous; columns of fractions with few rows too",
         label="Most states",
         minimum=2,
         maximum=MAX_CARDINALITY - 1,
+        advanced=True,
+    )
+    min_count: int = option(
+        0,
+        "texts in fewer rows become the state 'other', which every column of text has then; "
+        "0: none do",
+        label="Rows of a rare label",
+        minimum=0,
+        advanced=True,
+    )
+    weights: str | None = option(
+        None,
+        "column of case weights: a row of weight 2 counts as two rows",
+        label="Column of case weights",
+        none_means="none",
+        text=str,
         advanced=True,
     )
     header: str = option(
@@ -103,8 +123,10 @@ class _Remaining(NamedTuple):
     notes: tuple[str, ...]
 
 
-def code_table(raw: RawTable, options: TableOptions) -> DiscreteTable:
+def code_table(raw: RawTable, options: TableOptions, n_rows: int | None = None) -> DiscreteTable:
     """Code a table by its own values.
+
+    `n_rows` is the number of rows of the whole source, if `raw` does not hold all of them.
 
     Raises
     ------
@@ -114,9 +136,17 @@ def code_table(raw: RawTable, options: TableOptions) -> DiscreteTable:
     """
     remaining = _without_missing(raw, options, least_rows=2)
     columns = _reduce(raw, remaining)
+    weights = _remaining_weights(raw, remaining)
+    if options.min_count:
+        columns = [_with_other(column, options.min_count, weights) for column in columns]
     _refuse_infinite(raw, remaining, columns)
-    most = options.max_states
-    wide = [column for column in columns if n_values(column.values, column.numbers, most) > most]
+    if n_rows is None:
+        n_rows = len(columns[0].codes) if weights is None else int(weights.sum())
+    wide = [
+        column
+        for column in columns
+        if is_continuous(column.values, column.numbers, n_rows, options)
+    ]
     _check_wide(raw.title, wide, options)
     wide_names = [column.name for column in wide]
     binned = frozenset(wide_names)
@@ -125,10 +155,10 @@ def code_table(raw: RawTable, options: TableOptions) -> DiscreteTable:
         notes.append(f"{raw.title}: binned into {options.bins} quantiles: {_listed(wide_names)}.")
     labels: list[tuple[str, ...]] = []
     lookups: list[list[int]] = []
-    coded: dict[tuple[str, ...], tuple[tuple[str, ...], list[int]]] = {}
+    coded: dict[tuple[tuple[str, ...], ...], tuple[tuple[str, ...], list[int]]] = {}
     for column in columns:
         if column.name in binned:
-            texts = _bin_values(column, options.bins)
+            texts = _bin_values(column, options.bins, weights)
             if (found := len(set(texts))) < options.bins:
                 notes.append(
                     f"{raw.title}: column {quoted(column.name)} has {found} bins instead of "
@@ -137,20 +167,44 @@ def code_table(raw: RawTable, options: TableOptions) -> DiscreteTable:
         else:
             texts = plain_labels(column.values, column.numbers)
         found_states = (*texts, *_own_state(raw.title, column, texts))
-        if found_states not in coded:  # many columns have the same values
-            states = sort_labels(found_states)
+        order = raw.orders.get(column.name, ())
+        if (found_states, order) not in coded:  # many columns have the same values
+            states = sort_labels(found_states, order)
             position = {label: k for k, label in enumerate(states)}
-            coded[found_states] = states, [position[label] for label in found_states]
-        labels.append(coded[found_states][0])
-        lookups.append(coded[found_states][1])
+            coded[found_states, order] = states, [position[label] for label in found_states]
+        labels.append(coded[found_states, order][0])
+        lookups.append(coded[found_states, order][1])
     constant = [name for name, states in zip(raw.names, labels, strict=True) if len(states) == 1]
     if constant:
         notes.append(f"{raw.title}: constant, so without edges: {_listed(constant)}.")
-    return _assemble(columns, lookups, labels, (*raw.notes, *notes))
+    notes += _notes_on_weights(raw.title, weights)
+    return _assemble(columns, lookups, labels, (*raw.notes, *notes), weights)
 
 
-def code_like(raw: RawTable, like: DiscreteTable, options: TableOptions) -> DiscreteTable:
+def _with_other(column: _Column, min_count: int, weights: np.ndarray | None) -> _Column:
+    """Return a column of text whose rare values are the state "other"; other columns unchanged."""
+    if column.numbers is not None or len(column.values) == 0:
+        return column
+    counts = np.bincount(column.codes + 1, weights, minlength=len(column.values) + 1)[1:]
+    values = [
+        value if count >= min_count else OTHER_STATE
+        for value, count in zip(column.values, counts.tolist(), strict=True)
+    ]
+    distinct = list(dict.fromkeys([*values, OTHER_STATE]))
+    position = {value: k for k, value in enumerate(distinct)}
+    lookup = np.array([*(position[value] for value in values), -1], dtype=np.int32)
+    return column._replace(
+        codes=look_up(lookup, column.codes), values=np.array(distinct, dtype=object)
+    )
+
+
+def code_like(
+    raw: RawTable, like: DiscreteTable, options: TableOptions, unseen: str = "reject"
+) -> DiscreteTable:
     """Code a table with the names, order, labels and bins of another.
+
+    Values that the other table does not have are refused, or with ``unseen="nearest"`` replaced
+    by the nearest number, or by the state "other" of a column of text.
 
     Raises
     ------
@@ -162,8 +216,18 @@ def code_like(raw: RawTable, like: DiscreteTable, options: TableOptions) -> Disc
     remaining = _without_missing(raw, options, least_rows=1)
     columns = _reduce(raw, remaining)
     lookups = []
+    notes = list(remaining.notes)
     for column, states in zip(columns, like.labels, strict=True):
         lookup = _codes_of_values(column, states)
+        if unseen == "nearest" and (lookup < 0).any():
+            replaced = _nearest_codes(column, states)
+            n_values = int(np.count_nonzero((lookup < 0) & (replaced >= 0)))
+            lookup = np.where(lookup < 0, replaced, lookup)
+            if n_values:
+                notes.append(
+                    f"{raw.title}: column {quoted(column.name)} has {n_values} values that the "
+                    "training table does not have; the nearest state stands for them."
+                )
         # The code -1 of missing values indexes the last entry.
         own = [states.index(label) for label in MISSING_STATES if label in states]
         unknown = np.append(lookup < 0, not own)[column.codes]
@@ -176,9 +240,35 @@ def code_like(raw: RawTable, like: DiscreteTable, options: TableOptions) -> Disc
             raise InputError(
                 f"{_place(raw, remaining, row)}, column {quoted(column.name)} holds {found}, which "
                 f"does not occur in the training table; its labels are {_listed(states)}."
+                + _advice_for_unseen(column, unseen)
             )
         lookups.append([*lookup, *own[-1:]])
-    return _assemble(columns, lookups, like.labels, (*raw.notes, *remaining.notes))
+    weights = _remaining_weights(raw, remaining)
+    return _assemble(columns, lookups, like.labels, (*raw.notes, *notes), weights)
+
+
+def _remaining_weights(raw: RawTable, remaining: _Remaining) -> np.ndarray | None:
+    if raw.weights is None or remaining.rows is None:
+        return raw.weights
+    return raw.weights[remaining.rows]
+
+
+def _notes_on_weights(title: str, weights: np.ndarray | None) -> list[str]:
+    """Return a note on what case weights sum to, unless they are whole numbers."""
+    if weights is None or (weights == np.floor(weights)).all():
+        return []
+    total, squares = float(weights.sum()), float((weights**2).sum())
+    return [
+        f"{title}: the case weights sum to {total:,.0f}, which is taken for the number of rows. "
+        f"Weights of a sample survey inform like {total**2 / squares:,.0f} equal rows; divide them "
+        f"by {squares / total:.3g} if they are such weights."
+    ]
+
+
+def _advice_for_unseen(column: _Column, unseen: str) -> str:
+    if unseen == "reject" or column.numbers is not None:
+        return ""
+    return " With min_count = 1, the training table gets a state 'other' for such texts."
 
 
 def _arrange(raw: RawTable, names: tuple[str, ...]) -> RawTable:
@@ -281,13 +371,35 @@ def n_values(values: np.ndarray, numbers: np.ndarray | None, enough: int) -> int
     return len(np.unique(numbers)) if np.abs(numbers).max() < EXACT else len(numbers)
 
 
+def is_continuous(
+    values: np.ndarray, numbers: np.ndarray | None, n_rows: int, options: TableOptions
+) -> bool:
+    """Return whether a column has too many distinct values for one state each.
+
+    Columns of fractions also need enough rows for each state: measurements on a fine scale repeat
+    in small tables, but not all of their values occur in another sample.
+    """
+    most = options.max_states
+    if numbers is not None and (numbers != np.floor(numbers)).any():
+        most = min(most, max(options.bins, n_rows // _ROWS_PER_STATE))
+    return n_values(values, numbers, most) > most
+
+
 def _check_wide(title: str, wide: Sequence[_Column], options: TableOptions) -> None:
     """Raise :class:`InputError` for columns of too many values that cannot be binned."""
     for column in wide:
-        count = f"{n_values(column.values, column.numbers, 0)} different"
+        found = n_values(column.values, column.numbers, 0)
+        count = f"{found} different"
         limit = f"more than max_states = {options.max_states}"
+        remedy = "raise max_states if each number is a separate state"
+        if found <= options.max_states:
+            limit = "too many fractions for so few rows"
+            remedy = "write the numbers as text if each is a separate state"
         if column.numbers is None or len(np.unique(column.numbers)) < 2:
-            advice = "leave it out if it is an identifier, or raise max_states"
+            advice = (
+                "leave it out if it is an identifier, merge its rare labels (min_count), or raise "
+                "max_states"
+            )
             if has_decimal_comma(column.values):
                 advice = "write its numbers with a decimal point, 1.5 and not 1,5"
             raise InputError(
@@ -299,15 +411,17 @@ def _check_wide(title: str, wide: Sequence[_Column], options: TableOptions) -> N
             also = f" (also: {_listed(others)})" if others else ""
             raise InputError(
                 f"{title}: column {quoted(column.name)} has {count} numbers, {limit}{also}; bin "
-                'them (continuous="bin"), or raise max_states if each number is a '
-                "separate state."
+                f'them (continuous="bin"), or {remedy}.'
             )
 
 
-def _bin_values(column: _Column, bins: int) -> list[str]:
+def _bin_values(column: _Column, bins: int, weights: np.ndarray | None) -> list[str]:
     """Return the label of the quantile bin of every value."""
     numbers = np.asarray(column.numbers)
-    edges = quantile_edges(numbers[column.codes[column.codes >= 0]], bins)
+    known = column.codes >= 0
+    edges = quantile_edges(
+        numbers[column.codes[known]], bins, None if weights is None else weights[known]
+    )
     labels = bin_labels(edges.tolist())
     return [labels[k] for k in np.searchsorted(edges, numbers, side="right").tolist()]
 
@@ -337,11 +451,23 @@ def _codes_of_values(column: _Column, states: tuple[str, ...]) -> np.ndarray:
     return np.array(codes, dtype=np.int64)
 
 
+def _nearest_codes(column: _Column, states: tuple[str, ...]) -> np.ndarray:
+    """Return the code of the state nearest to every value; −1 where there is none."""
+    numbers = [float(label) if is_number(label) else math.nan for label in states]
+    if column.numbers is not None and not np.isnan(numbers).all():
+        distances = np.abs(column.numbers[:, np.newaxis] - np.array(numbers))
+        distances[np.isnan(distances)] = np.inf
+        return np.where(np.isfinite(column.numbers), np.argmin(distances, axis=1), -1)
+    other = states.index(OTHER_STATE) if OTHER_STATE in states else -1
+    return np.full(len(column.values), other, dtype=np.int64)
+
+
 def _assemble(
     columns: Sequence[_Column],
     lookups: Sequence[Sequence[int]],
     labels: Sequence[tuple[str, ...]],
     notes: tuple[str, ...],
+    weights: np.ndarray | None,
 ) -> DiscreteTable:
     """Return the table of the looked-up codes; the last entry of a lookup is that of code −1."""
     widest = max(len(states) for states in labels)
@@ -350,7 +476,9 @@ def _assemble(
     for i, (column, lookup) in enumerate(zip(columns, lookups, strict=True)):
         codes[i] = look_up(np.array(lookup, dtype=dtype), column.codes)
     codes.flags.writeable = False
-    return DiscreteTable(codes, tuple(column.name for column in columns), tuple(labels), notes)
+    return DiscreteTable(
+        codes, tuple(column.name for column in columns), tuple(labels), notes, weights
+    )
 
 
 def _listed(names: Sequence[str]) -> str:

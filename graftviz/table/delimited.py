@@ -144,7 +144,8 @@ def read_start(
         header = first_line_has_names(fields, below, expected, title, first.line)
     if header:
         advice = f", or choose header=False if line {first.line} holds values"
-        check_names(title, fields, advice)
+        # A first column without a name may be that of row names.
+        check_names(title, (fields[0] or "index", *fields[1:]), advice)
         columns = columns.without_first_row()
     skip = int(header)
     note = (

@@ -6,7 +6,7 @@ import difflib
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -18,6 +18,7 @@ from graftviz.errors import InputError
 from graftviz.wording import quoted
 
 MAX_CARDINALITY = 2**16  # a code must fit an unsigned 16-bit integer
+_MOST_REPEATED = 10**7  # rows
 _WIDE = 2**8  # variables with more states need two bytes per code
 
 
@@ -36,17 +37,32 @@ class DiscreteTable:
         ``labels[i][k]`` is the text of state k of variable i, all different within a variable.
     warnings : tuple of str
         Warnings about the data, as sentences.
+    weights : float64 array, shape (rows,), or None
+        Case weights, at least 0: a row of weight 2 counts as two equal rows. None: all are 1.
 
     Raises
     ------
     InputError
         When shapes, names, labels and codes do not fit together, or the table is empty.
+
+    Examples
+    --------
+    >>> survey
+    DiscreteTable(11 variables, 2000 rows)
+    >>> survey.labels[0]
+    ('city', 'suburb', 'village')
+    >>> survey["home"].value_counts().to_dict()
+    {'city': 799, 'village': 760, 'suburb': 441}
+    >>> train, test = survey.split(test_fraction=0.1, seed=0)
+    >>> train.n_rows, test.n_rows
+    (1800, 200)
     """
 
     codes: np.ndarray
     names: tuple[str, ...]
     labels: tuple[tuple[str, ...], ...]
     warnings: tuple[str, ...] = ()
+    weights: np.ndarray | None = None
 
     has_rows: ClassVar[bool] = True  # False where the rows stay in a file
 
@@ -78,14 +94,17 @@ class DiscreteTable:
         object.__setattr__(self, "names", names)
         object.__setattr__(self, "labels", labels)
         object.__setattr__(self, "warnings", tuple(self.warnings))
+        if self.weights is not None:
+            object.__setattr__(self, "weights", checked_weights(self.weights, frozen.shape[1]))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the constructor's arguments, since numpy does not pickle the read-only flag."""
-        return DiscreteTable, (self.codes, self.names, self.labels, self.warnings)
+        return DiscreteTable, (self.codes, self.names, self.labels, self.warnings, self.weights)
 
     def __repr__(self) -> str:
         """Return a text with the shape."""
-        return f"DiscreteTable({self.n_variables} variables, {self.n_rows} rows)"
+        weights = "" if self.weights is None else f", total weight {self.total_weight:g}"
+        return f"DiscreteTable({self.n_variables} variables, {self.n_rows} rows{weights})"
 
     @classmethod
     def from_codes(
@@ -168,8 +187,13 @@ class DiscreteTable:
 
     @property
     def n_rows(self) -> int:
-        """Number of rows, N."""
+        """Number of rows."""
         return self.codes.shape[1]
+
+    @property
+    def total_weight(self) -> float:
+        """N: the number of rows, or the sum of their case weights."""
+        return self.n_rows if self.weights is None else float(self.weights.sum())
 
     @cached_property
     def cardinalities(self) -> np.ndarray:
@@ -184,10 +208,17 @@ class DiscreteTable:
         return prints.text()
 
     def joint_counts(self, i: int, j: int) -> np.ndarray:
-        """Return the number of rows with each pair of states of two variables, int64."""
+        """Return the number, or total weight, of rows with each pair of states of two variables.
+
+        int64, or float64 if the table has case weights.
+        """
         shape = (len(self.labels[i]), len(self.labels[j]))
         joint = self.codes[i].astype(np.int64) * shape[1] + self.codes[j]
-        return np.bincount(joint, minlength=shape[0] * shape[1]).reshape(shape)
+        return np.bincount(joint, self.weights, minlength=shape[0] * shape[1]).reshape(shape)
+
+    def state_counts(self, i: int) -> np.ndarray:
+        """Return the number, or total weight, of rows with each state of a variable."""
+        return np.bincount(self.codes[i], self.weights, minlength=len(self.labels[i]))
 
     def joint_shares(self) -> np.ndarray:
         """Return the share of rows with each two states of all variables, shape (states, states).
@@ -199,6 +230,9 @@ class DiscreteTable:
             for codes, size in zip(self.codes, self.cardinalities.tolist(), strict=True)
             for state in range(size)
         ]
+        if self.weights is not None:
+            indicators = np.array(states, dtype=np.float64)
+            return (indicators * self.weights) @ indicators.T / self.total_weight
         indicators = np.array(states, dtype=np.float32)  # products count exactly in float32
         return (indicators @ indicators.T).astype(np.float64) / self.n_rows
 
@@ -216,7 +250,27 @@ class DiscreteTable:
             raise InputError(f"These rows are not in the table: {problem}.") from None
         # take, since fancy indexing may return an array that is not C-contiguous.
         part = np.take(self.codes, np.atleast_1d(chosen), axis=1)
-        return DiscreteTable(part, self.names, self.labels, self.warnings)
+        weights = None if self.weights is None else self.weights[np.atleast_1d(chosen)]
+        return DiscreteTable(part, self.names, self.labels, self.warnings, weights)
+
+    def repeated(self) -> DiscreteTable:
+        """Return the table without case weights, each row repeated as often as its weight says.
+
+        Raises
+        ------
+        InputError
+            If a weight is not a whole number, or there would be too many rows.
+        """
+        if self.weights is None:
+            return self
+        if (self.weights != np.floor(self.weights)).any() or self.total_weight > _MOST_REPEATED:
+            raise InputError(
+                "This learner accepts case weights only if they are whole numbers with a sum of at "
+                f"most {_MOST_REPEATED:,}, as it repeats the rows; choose another learner, or "
+                "round the weights."
+            )
+        rows = np.repeat(np.arange(self.n_rows), self.weights.astype(np.int64))
+        return replace(self.rows(rows), weights=None)
 
     def split(
         self, test_fraction: float = 0.1, seed: int = 0
@@ -265,6 +319,32 @@ class DiscreteTable:
     def to_frame(self) -> pd.DataFrame:
         """Return the labels as a DataFrame of categorical columns, states in code order."""
         return pd.DataFrame({name: self[i] for i, name in enumerate(self.names)})
+
+
+def checked_weights(weights: Any, n_rows: int) -> np.ndarray:
+    """Return case weights as a read-only float64 array.
+
+    Raises
+    ------
+    InputError
+        Unless there is one finite number of at least 0 for each row, and not all are 0.
+    """
+    try:
+        array = np.array(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError("Case weights must be numbers.") from None
+    if array.shape != (n_rows,):
+        raise InputError(f"{n_rows:,} rows need as many case weights; got shape {array.shape}.")
+    bad = ~(np.isfinite(array) & (array >= 0.0))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise InputError(
+            f"The case weight of row {row + 1} is {array[row]:g}; weights must be finite numbers "
+            "of at least 0."
+        )
+    if not array.any():
+        raise InputError("All case weights are zero; at least one row must have weight.")
+    return read_only(array)
 
 
 def held_out_rows(n_rows: int, test_fraction: float, seed: int) -> np.ndarray:
@@ -317,6 +397,8 @@ class Fingerprint:
     def __init__(self, names: tuple[str, ...], labels: tuple[tuple[str, ...], ...]) -> None:
         self._naming = (names, labels)
         self._columns = [hashlib.sha256() for _ in names]
+        self._weights = hashlib.sha256()
+        self._is_weighted = False
         self._rows = 0
 
     def add(self, piece: DiscreteTable) -> None:
@@ -324,12 +406,15 @@ class Fingerprint:
         codes = piece.codes.astype(piece.codes.dtype.newbyteorder("<"), copy=False)
         for column, values in zip(self._columns, codes, strict=True):
             column.update(values.data)
+        if piece.weights is not None:
+            self._is_weighted = True
+            self._weights.update(piece.weights.astype("<f8").tobytes())
         self._rows += piece.n_rows
 
     def text(self) -> str:
         """Return the digest of all rows added so far, in hexadecimal."""
         digest = hashlib.sha256(json.dumps([self._rows, *self._naming]).encode("ascii"))
-        for column in self._columns:
+        for column in [*self._columns, *[self._weights] * self._is_weighted]:
             digest.update(column.digest())
         return digest.hexdigest()
 

@@ -16,12 +16,11 @@ from graftviz.errors import InputError
 from graftviz.table.arrow import ColumnBuilder
 from graftviz.table.delimited import estimated_shape, read_delimited
 from graftviz.table.gzipped import is_gzipped, unzipped, without_suffix
-from graftviz.table.parquet_files import open_parquet
+from graftviz.table.parquet_files import PARQUET, check_part, open_parquet, parquet_parts
 from graftviz.table.raw import RawTable, row_place
 from graftviz.wording import quoted, shortened
 
 _DELIMITED = (".csv", ".tsv", ".txt", ".data")
-PARQUET = (".parquet", ".pq")
 _PARQUET_MAGIC = b"PAR1"
 _READ_LIMIT = 2**31  # limits above this mean "no limit"
 _MEMORY_FACTOR, _LEAST_MEMORY = 3, 2**25
@@ -53,7 +52,12 @@ def read_file(
         type or damaged.
     """
     if isinstance(source, (str, os.PathLike)):
-        content = _from_path(Path(source), name, max_bytes)
+        path = Path(source)
+        with input_errors(path):
+            is_folder = path.is_dir()
+        if is_folder:
+            return _read_parts(path, max_bytes, check_shape)
+        content = _from_path(path, name, max_bytes)
     else:
         content = _from_upload(source, name, max_bytes)
     if is_gzipped(content.title):
@@ -82,8 +86,9 @@ def suffix_and_size(path: Path, title: str) -> tuple[str, int]:
     with input_errors(path):
         facts = path.stat()
         if not stat.S_ISREG(facts.st_mode):
-            kind = "a folder" if stat.S_ISDIR(facts.st_mode) else "not an ordinary file"
-            raise InputError(f"{shortened(str(path))} is {kind}; use a CSV or parquet file.")
+            raise InputError(
+                f"{shortened(str(path))} is not an ordinary file; use a CSV or parquet file."
+            )
         return _table_suffix(title), facts.st_size
 
 
@@ -162,4 +167,30 @@ def _read_parquet(
         for start, arrays in source.blocks():
             builder.add(arrays, start)
         columns = builder.columns()
-    return RawTable(title, source.names, columns, source.rows, row_place, named=True)
+    found = RawTable(title, source.names, columns, source.rows, row_place, named=True)
+    return found._replace(orders=columns.orders([f.type for f in source.fields]))
+
+
+def _read_parts(
+    folder: Path, max_bytes: int, check_shape: Callable[[int, int], object] | None
+) -> RawTable:
+    """Read the parquet files of a folder, parts of one table, in the order of their names."""
+    parts = parquet_parts(folder)
+    _check_size(folder.name, sum(part.stat().st_size for part in parts), max_bytes)
+    builder, first, rows = None, None, 0
+    for part in parts:
+        with input_errors(part), open_parquet(part, part.name, max_bytes) as source:
+            first = source if first is None else first
+            check_part(source, first)
+            rows += source.rows
+            if check_shape is not None:
+                check_shape(rows, len(source.columns))
+            if builder is None:
+                builder = ColumnBuilder(folder.name, source.names, memory_limit(max_bytes))
+            for arrays in source.batches():
+                builder.add(arrays)
+    assert builder is not None  # a folder has at least one part
+    assert first is not None
+    columns = builder.columns()
+    found = RawTable(folder.name, builder.names, columns, rows, row_place, named=True)
+    return found._replace(orders=columns.orders([f.type for f in first.fields]))

@@ -11,6 +11,7 @@ codes:
   keys.
 * Numeric labels, and the bins of a continuous variable, are sorted by number; all other labels as
   text, by code point. The state of missing values is the last.
+* The categories of an ordered categorical column have its order.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ import pyarrow.compute as pc
 MISSING_TOKENS = frozenset({"", "NA", "NaN", "nan", "null", "NULL", "?"})
 # Label of missing values; the second is for variables that already have the first as a label.
 MISSING_STATES = ("missing", "(missing)")
+OTHER_STATE = "other"  # label of rare texts
 
 # At most 20 digits before the point, enough for 64-bit integers; longer ones are keys.
 _WHOLE = r"[+-]?(0|[1-9]\d{0,19})"
@@ -132,11 +134,18 @@ def plain_labels(values: np.ndarray, numbers: np.ndarray | None) -> list[str]:
     return list(values) if numbers is None else [plain_label(text) for text in values]
 
 
-def sort_labels(labels: Sequence[str]) -> tuple[str, ...]:
-    """Return the distinct labels in the order of their codes."""
+def sort_labels(labels: Sequence[str], order: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return the distinct labels in the order of their codes.
+
+    Labels that occur in `order`, the texts of an ordered column, have that order and come first.
+    """
     states = set(labels)
     last = [label for label in MISSING_STATES if label in states]
     states.difference_update(last)
+    if order:
+        first = [label for label in dict.fromkeys(map(plain_label, order)) if label in states]
+        first += [label for label in order if label in states and label not in first]
+        return (*first, *sort_labels(sorted(states.difference(first))), *last)
     numbers = {label: _sort_number(label) for label in states}
     if None in numbers.values():
         return (*sorted(states), *last)

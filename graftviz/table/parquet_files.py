@@ -20,12 +20,13 @@ from pyarrow import parquet
 
 from graftviz.errors import InputError
 from graftviz.table.delimited import MAX_COLUMNS
-from graftviz.wording import quoted
+from graftviz.wording import quoted, shortened
 
 _BATCH_BYTES = 2**24  # of decoded cells
 _MOST_ROWS = 2**17
 _BLOCK_COLUMNS = 64
 CODE_BYTES = 4
+PARQUET = (".parquet", ".pq")
 
 
 class Parquet(NamedTuple):
@@ -168,15 +169,46 @@ def open_parquet(
             file.close()
 
 
+def parquet_parts(folder: Path) -> list[Path]:
+    """Return the parquet files of a folder by name, except hidden ones.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
+    parts = sorted(
+        path
+        for path in folder.iterdir()
+        if path.suffix.lower() in PARQUET and not path.name.startswith((".", "_"))
+    )
+    if not parts:
+        raise InputError(
+            f"{shortened(str(folder))} is a folder without parquet files; use a CSV or parquet "
+            "file, or a folder of parquet files with the same columns."
+        )
+    return parts
+
+
+def check_part(part: Parquet, first: Parquet) -> None:
+    """Raise :class:`InputError` if the columns of a part differ from those of the first part."""
+    if (part.names, [field.type for field in part.fields]) != (
+        first.names,
+        [field.type for field in first.fields],
+    ):
+        raise InputError(
+            f"{part.title} has other columns, or columns of other types, than {first.title}; all "
+            "parquet files of a folder are parts of one table."
+        )
+
+
 def _file_of(source: Path | pa.Buffer) -> Path | pa.BufferReader:
     return pa.BufferReader(source) if isinstance(source, pa.Buffer) else source
 
 
 def _checked(file: parquet.ParquetFile, title: str, max_bytes: int | None) -> Parquet:
     facts, schema = file.metadata, file.schema_arrow
-    # Lists are not read as text, since the text of a list has no maximum length.
-    if nested := [field.name for field in schema if pa.types.is_nested(_stored(field.type))]:
-        raise InputError(f"{title}: column {quoted(nested[0])} is nested; leave it out.")
+    check_nested(schema, title)
     groups = [facts.row_group(k) for k in range(facts.num_row_groups)]
     rows = [group.num_rows for group in groups]
     if min(rows, default=0) < 0 or sum(rows) != facts.num_rows:
@@ -196,18 +228,34 @@ def _checked(file: parquet.ParquetFile, title: str, max_bytes: int | None) -> Pa
                 f"{title}, unpacked, has {unpacked / 1e6:.1f} MB or more, above the limit of "
                 f"{max_bytes / 1e6:.1f} MB; use fewer rows or columns."
             )
-    index = _index_columns(schema)
+    index = index_columns(schema)
     columns = [i for i, name in enumerate(schema.names) if name not in index]
     return Parquet(title, file, facts.num_rows, columns, [schema.field(i) for i in columns])
 
 
+def check_nested(schema: pa.Schema, title: str) -> None:
+    """Raise :class:`InputError` for nested columns.
+
+    Lists are not read as text, since the text of a list has no maximum length.
+    """
+    if nested := [field.name for field in schema if pa.types.is_nested(_stored(field.type))]:
+        raise InputError(f"{title}: column {quoted(nested[0])} is nested; leave it out.")
+
+
 def _text_columns(schema: parquet.ParquetSchema) -> list[str]:
-    """Return the columns of text, which are read as dictionaries to store each text once."""
+    """Return the columns of text, which are read as dictionaries to store each text once.
+
+    Ordered columns are stored as dictionaries; if they were listed, their order would be lost.
+    """
     columns = [schema.column(i) for i in range(len(schema))]
-    return [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
+    texts = [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
+    if not texts:
+        return []
+    kinds = {field.name: field.type for field in schema.to_arrow_schema()}
+    return [name for name in texts if not pa.types.is_dictionary(kinds.get(name, pa.null()))]
 
 
-def _index_columns(schema: pa.Schema) -> set[str]:
+def index_columns(schema: pa.Schema) -> set[str]:
     """Return the names of the columns that the metadata of pandas lists as index."""
     noted = schema.pandas_metadata
     listed = noted.get("index_columns") if isinstance(noted, dict) else None

@@ -9,7 +9,7 @@ import numpy as np
 _DIGITS = 17  # digits that distinguish a double from its neighbours
 
 
-def quantile_edges(values: np.ndarray, bins: int) -> np.ndarray:
+def quantile_edges(values: np.ndarray, bins: int, weights: np.ndarray | None = None) -> np.ndarray:
     """Return the inner edges of quantile bins; each bin holds at least one value.
 
     Ties can reduce the number of bins, but never below two.
@@ -20,6 +20,8 @@ def quantile_edges(values: np.ndarray, bins: int) -> np.ndarray:
         Finite numbers, at least two of them distinct.
     bins : int
         At least 2.
+    weights : float64 array, optional
+        Case weights: a value of weight 2 counts as two values.
 
     Returns
     -------
@@ -27,10 +29,13 @@ def quantile_edges(values: np.ndarray, bins: int) -> np.ndarray:
         Bin k is ``edges[k - 1] <= value < edges[k]``. Each edge is the shortest decimal number
         that gives the same division, so that parsing a label returns the exact edge.
     """
-    ordered = np.sort(values)
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
     distinct = np.unique(ordered)
     # Edges are values of the data: interpolated edges could leave a bin empty.
-    inner = ordered[np.ceil(np.arange(1, bins) * (len(ordered) - 1) / bins).astype(np.int64)]
+    ends = np.arange(1.0, len(values) + 1.0) if weights is None else np.cumsum(weights[order])
+    places = np.ceil(np.arange(1, bins) * (ends[-1] - 1.0) / bins)
+    inner = ordered[np.searchsorted(ends, places, side="right").clip(0, len(ordered) - 1)]
     # If the smallest value fills a whole quantile, the edge is the next distinct value.
     edges = np.unique(np.where(inner == distinct[0], distinct[1], inner))
     below = distinct[np.searchsorted(distinct, edges) - 1]

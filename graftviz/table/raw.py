@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from graftviz.errors import InputError
-from graftviz.table.discrete import default_names
-from graftviz.table.labels import MISSING_TOKENS, text_of
+from graftviz.table.discrete import checked_weights, default_names
+from graftviz.table.labels import MISSING_TOKENS, as_numbers, text_of
 from graftviz.wording import quoted
 
 _NO_NAME = re.compile("[\0\ud800-\udfff]")
 _SLICE = 2**20  # codes converted to eight-byte indices at a time
+_NO_ORDERS: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+# Names that pandas, R and spreadsheets give to a column of row names, in lower case.
+_INDEX_NAMES = frozenset({"", "unnamed: 0", "index", "rownames"})
 _FEW = 8  # up to this count, comparing with every value is faster than counting
 
 
@@ -53,6 +57,10 @@ class RawTable(NamedTuple):
         Whether the names come from the source; otherwise they are :func:`default_names`.
     notes : tuple of str
         Warnings to show.
+    orders : mapping of str to tuple of str
+        Texts of the values of ordered columns, in their order.
+    weights : float64 array, shape (rows,), or None
+        Case weights.
     """
 
     title: str
@@ -62,6 +70,8 @@ class RawTable(NamedTuple):
     place: Callable[[int], str]
     named: bool
     notes: tuple[str, ...] = ()
+    orders: Mapping[str, tuple[str, ...]] = _NO_ORDERS
+    weights: np.ndarray | None = None
 
 
 def text_column(codes: np.ndarray, texts: Iterable[str]) -> RawColumn:
@@ -143,12 +153,16 @@ def from_frame(frame: pd.DataFrame, title: str = "The data frame") -> RawTable:
     """
     names = tuple(text_of(name).strip() for name in frame.columns)
     columns = []
-    for i, name in enumerate(names):
+    orders = {}
+    for i, (name, kind) in enumerate(zip(names, frame.dtypes, strict=True)):
         try:
             columns.append(series_column(frame.iloc[:, i]))
         except UnicodeError:
             raise unicode_error(title, name) from None
-    return RawTable(title, names, tuple(columns), len(frame), row_place, named=True)
+        if isinstance(kind, pd.CategoricalDtype) and kind.ordered:
+            orders[name] = tuple(text_of(category) for category in kind.categories)
+    found = RawTable(title, names, tuple(columns), len(frame), row_place, named=True)
+    return found._replace(orders=orders)
 
 
 def from_array(array: np.ndarray) -> RawTable:
@@ -175,6 +189,75 @@ def from_array(array: np.ndarray) -> RawTable:
 def row_place(row: int) -> str:
     """Return the text for a row, counted from 1, of a source without lines."""
     return f"row {row + 1}"
+
+
+def has_index(raw: RawTable) -> bool:
+    """Return whether the first column only numbers or names the rows.
+
+    Such a column has no name or one of those that pandas and R give it, and no value twice.
+    """
+    if not raw.named or len(raw.names) < 2 or raw.names[0].lower() not in _INDEX_NAMES:
+        return False
+    codes = raw.columns[0].codes
+    return bool((codes >= 0).all()) and len(np.unique(codes)) == raw.n_rows
+
+
+def without_index(raw: RawTable) -> RawTable:
+    """Return the table without its first column, with a note."""
+    note = f"{raw.title}: left out the first column, which only numbers or names the rows."
+    return raw._replace(names=raw.names[1:], columns=raw.columns[1:], notes=(*raw.notes, note))
+
+
+def with_weights(raw: RawTable, weights: Any) -> RawTable:
+    """Return the table with case weights: an array, or those of a column, which is taken out.
+
+    Rows of weight zero are left out.
+
+    Raises
+    ------
+    InputError
+        For weights that are no numbers, missing or negative, or of another length.
+    """
+    if not isinstance(weights, str):
+        return _rows_of_weight(raw._replace(weights=checked_weights(weights, raw.n_rows)))
+    if weights not in raw.names:
+        names = ", ".join(quoted(name) for name in raw.names[:5]) + ", …" * (len(raw.names) > 5)
+        raise InputError(
+            f"{raw.title}: there is no column {quoted(weights)} for the case weights; the columns "
+            f"are {names}."
+        )
+    at = raw.names.index(weights)
+    column = raw.columns[at]
+    used = used_values(column.codes, len(column.values))
+    numbers = as_numbers(column.values[used])
+    lacking = column.codes < 0
+    if numbers is None or lacking.any():
+        place = raw.place(int(np.argmax(lacking))) if lacking.any() else "it"
+        found = "holds no weight" if lacking.any() else "holds text"
+        raise InputError(
+            f"{raw.title}: the case weights must be numbers, but {place} {found} in column "
+            f"{quoted(weights)}."
+        )
+    weighted = raw._replace(
+        names=raw.names[:at] + raw.names[at + 1 :],
+        columns=tuple(column for k, column in enumerate(raw.columns) if k != at),
+        weights=checked_weights(numbers[np.cumsum(used)[column.codes] - 1], raw.n_rows),
+    )
+    return _rows_of_weight(weighted)
+
+
+def _rows_of_weight(raw: RawTable) -> RawTable:
+    """Return the rows whose weight is not zero."""
+    assert raw.weights is not None
+    rows = np.flatnonzero(raw.weights)
+    if len(rows) == raw.n_rows:
+        return raw
+    return raw._replace(
+        columns=tuple(RawColumn(codes[rows], values) for codes, values in raw.columns),
+        n_rows=len(rows),
+        place=lambda row: raw.place(int(rows[row])),
+        weights=raw.weights[rows],
+    )
 
 
 def check_shape(table: RawTable, least_rows: int) -> None:

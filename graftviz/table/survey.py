@@ -16,6 +16,7 @@ from graftviz.table.coding import (
     code_table,
     dropped_note,
     infinite_error,
+    is_continuous,
     missing_error,
     n_values,
 )
@@ -111,7 +112,8 @@ class TableSurvey:
         small = RawTable(
             self.title, self._first.names, padded, rows, row_place, named=True, notes=tuple(notes)
         )
-        coded = code_table(small, self._options)
+        small = small._replace(orders=self._first.orders)
+        coded = code_table(small, self._options, self.remaining_rows)
         return DiscreteTable.coding(coded.names, coded.labels, coded.warnings)
 
     def _note_gaps(self, raw: RawTable) -> int:
@@ -125,14 +127,15 @@ class TableSurvey:
 
     def _check(self, columns: Sequence[RawColumn]) -> None:
         """Raise :class:`InputError` for infinite numbers and for columns that need bins."""
-        most = self._options.max_states
         numbers = [as_numbers(values) for _, values in columns]
         for column, parsed in zip(self._columns, numbers, strict=True):
             if parsed is not None and np.isinf(parsed).any():
                 raise infinite_error(column.infinite_at, column.name)
         for column, parsed, (_, values) in zip(self._columns, numbers, columns, strict=True):
-            if parsed is not None and (found := n_values(values, parsed, most)) > most:
-                raise self._width_error(column, f"{found:,}")
+            if parsed is not None and is_continuous(
+                values, parsed, self.remaining_rows, self._options
+            ):
+                raise self._width_error(column, f"{n_values(values, parsed, 0):,}")
 
     def _width_error(self, column: _Values, count: str) -> InputError:
         return InputError(

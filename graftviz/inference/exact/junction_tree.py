@@ -55,6 +55,17 @@ class JunctionTree:
     ------
     InputError
         For invalid evidence, and for tables that would need more memory, before any allocation.
+
+    Examples
+    --------
+    >>> from graftviz.inference.exact import JunctionTree
+    >>> tree = JunctionTree(model, {"home": "city"})
+    >>> tree.pair(2, 10).round(2)
+    array([[0.16, 0.13],
+           [0.19, 0.17],
+           [0.19, 0.16]])
+    >>> tree.sample(1000, seed=0).shape
+    (11, 1000)
     """
 
     def __init__(

@@ -43,6 +43,13 @@ class EliminationPlan:
         If above 1, messages are discarded and recomputed to save memory.
     scopes, layout : Scopes, Layout or None
         Structure and memory layout of the junction tree; None without an order.
+
+    Examples
+    --------
+    >>> from graftviz.inference.exact import plan_elimination
+    >>> plan = plan_elimination(model)
+    >>> plan.width, plan.is_affordable, sorted(plan.order.tolist()) == list(range(11))
+    (2, True, True)
     """
 
     order: np.ndarray
@@ -85,6 +92,13 @@ def plan_elimination(
     ------
     InputError
         For evidence that is not in the model, and an order that is not a permutation.
+
+    Examples
+    --------
+    >>> from graftviz.inference.exact import plan_elimination
+    >>> plan = plan_elimination(model)
+    >>> plan.width
+    2
     """
     conditional = conditioned(model, checked_evidence(model, evidence)).model
     return plan_for(conditional, allowed_bytes(max_memory), order)
