@@ -92,6 +92,19 @@ def test_steps_are_learned_when_they_are_needed(browser):
     assert steps == list(range(3, 5 + AHEAD)), "lost ones are sent again"
 
 
+def test_a_request_has_a_reply_while_nothing_new_is_there(browser, monkeypatch):
+    it = browser()
+    monkeypatch.setattr(NotebookRun, "grant", lambda self, target=0: None)
+    it.say("open")
+    assert it.messages == [{"run": "run-1", "status": ""}]
+    monkeypatch.undo()
+    it.say("open")
+    wait_until(lambda: it.outcome("run-1"))
+    it.messages.clear()
+    it.say("need", run="run-1", **{"from": 1000}, count=24)
+    assert it.messages[-1]["feed"]["records"] == []
+
+
 def test_the_result_is_that_of_learn_with_the_same_seed(browser):
     it = browser(seed=3)
     it.say("open")

@@ -91,6 +91,7 @@ class Learning:
         self._sent = self._wanted = 0  # last step that was sent, last one that may be
         self._has_ended = False  # whether the end was sent
         self._step: int | None = None
+        self._status = ""  # sentence about the compiler, until the first step
         # No page waits for kernels of other parts to be compiled, so a query may do it.
         compiled.set()
 
@@ -145,17 +146,20 @@ class Learning:
         return NotebookRun(recorder, token, self._share, self._report, self._compiling)
 
     def _show(self, run: NotebookRun, base: NotebookRun | None = None) -> None:
-        """Show a run, and remember the one from which it branched off."""
+        """Show a run, in reply to a message, and remember the one from which it branched off."""
         if run is not self._shown:
             self._shown.revoke()
         self._shown, self._base = run, base or run
         self._sent, self._has_ended = 0, False
         self._wanted = (self._step or 0) + AHEAD
         run.grant(self._wanted)
-        self._report(run)
+        self._report(run, replies=True)
 
-    def _report(self, run: NotebookRun) -> None:
-        """Send what is new of the shown run: header, requested steps, end, error."""
+    def _report(self, run: NotebookRun, *, replies: bool = False) -> None:
+        """Send what is new of the shown run: header, requested steps, end, error.
+
+        A reply is sent even if nothing is new, so that the browser knows of a kernel at work.
+        """
         with self._lock:
             if run is not self._shown:
                 return
@@ -168,16 +172,21 @@ class Learning:
                         "alpha": json.dumps(self._alpha),
                         "step": json.dumps(self._step or None),
                     }
-                parts["feed"] = self._next_feed(run)
+                parts["feed"] = self._next_feed(run, replies=replies)
+            elif replies:
+                parts["status"] = json.dumps(self._status)
             if run.failure:
                 parts["problem"] = json.dumps(run.failure)
             self._post(run, parts)
 
-    def _next_feed(self, run: NotebookRun) -> str | None:
-        """Return the requested steps that were not sent, and the end; None if there is nothing."""
+    def _next_feed(self, run: NotebookRun, *, replies: bool) -> str | None:
+        """Return the requested steps that were not sent, and the end.
+
+        If there is nothing, return None, or for a reply a feed without records.
+        """
         count = max(min(run.computed, self._wanted) - self._sent, 0)
         is_end = run.finished and self._sent + count >= run.computed
-        if count == 0 and (self._has_ended or not is_end):
+        if count == 0 and (self._has_ended or not is_end) and not replies:
             return None
         feed = run.feed_json(self._sent + 1, count)
         # The browser requests again what the size limit of a message left out.
@@ -185,6 +194,7 @@ class Learning:
         return feed
 
     def _compiling(self, sentence: str) -> None:
+        self._status = sentence
         self._post(self._shown, {"status": json.dumps(sentence)})
 
     def _post(self, run: NotebookRun, parts: Mapping[str, str | None]) -> None:
@@ -219,7 +229,7 @@ class Learning:
         self._wanted = first - 1 + count + AHEAD
         self._has_ended = False
         run.grant(self._wanted)
-        self._report(run)
+        self._report(run, replies=True)
 
     def _ask(self, question: Mapping[str, Any]) -> None:
         run = self._shown

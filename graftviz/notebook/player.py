@@ -33,8 +33,12 @@ class Player(anywidget.AnyWidget):
         Training rows. A DataSet also provides title, true edges and positions.
     learner : Learner or str
         A learner, or the name of one that has its default options.
-    seed, test, truth
-        As for :func:`graftviz.learn`.
+    seed : int
+        The same seed gives the same run, in any process.
+    test : DiscreteTable or DataFrame, optional
+        Held-out rows, used for metrics only.
+    truth : array-like of shape (k, 2) or DataFrame, optional
+        The true edges by name or position, used for colours and metrics only.
     title : str
         Title of the data.
     language : {"en", "de", "es"}

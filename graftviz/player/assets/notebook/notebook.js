@@ -88,9 +88,12 @@ class Cell {
     this.silence = undefined;
     const { run, header, alpha, feed, status, problem } = message;
     this.say(problem ?? status ?? "", Boolean(problem));
-    if (problem) this.view.pause();
+    if (problem) {
+      this.view.loading.hidden = true;
+      this.view.pause();
+    }
     if (run !== this.run && !header) {
-      if (!problem && !status) this.send("open", {});
+      if (problem === undefined && status === undefined) this.send("open", {});
       return;
     }
     if (header) this.introduce(header, alpha);
