@@ -37,7 +37,9 @@ class Cell {
     this.view = mount(this.place, { ...Object.fromEntries(callbacks), best: null,
       moved: (t) => this.moved(t), branch: (t) => this.branch(t), alpha: (value) => this.chooseAlpha(value) });
     this.followTheme(element);
-    this.onMessage = (_content, buffers) => { this.received = this.received.then(async () => this.receive(await unpacked(buffers[0]))); };
+    this.onMessage = (_content, [packed]) => {
+      this.received = this.received.then(async () => this.receive(await unpacked(packed))).catch(console.error);
+    };
     model.on("msg:custom", this.onMessage);
     this.restore();
     this.send("open", {});
@@ -87,7 +89,7 @@ class Cell {
     clearTimeout(this.silence);
     this.silence = undefined;
     const { run, header, alpha, feed, status, problem } = message;
-    this.say(problem ?? status ?? "", Boolean(problem));
+    if (!message.answer) this.say(problem ?? status ?? "", Boolean(problem));
     if (problem) {
       this.view.loading.hidden = true;
       this.view.pause();
