@@ -7,7 +7,7 @@ import multiprocessing
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -38,8 +38,12 @@ class Compilation(NamedTuple):
 
 
 @contextmanager
-def announced(compilation: Compilation) -> Iterator[None]:
+def announced(
+    compilation: Compilation, notify: Callable[[str], None] = log.warning
+) -> Iterator[None]:
     """Log a line if a kernel has to be compiled inside; another process then compiles the parts.
+
+    With `notify`, that is called with the line instead.
 
     If all kernels are in the cache, this costs nothing. The process ends with the context.
     """
@@ -51,7 +55,7 @@ def announced(compilation: Compilation) -> Iterator[None]:
     def begin() -> None:
         helpers.extend(_helpers(compilation.parts))
         seconds = compilation.seconds / (1 + len(helpers))
-        log.warning("Compiling the engine, once per installation: about %.0f seconds.", seconds)
+        notify(f"Compiling the engine, once per installation: about {seconds:.0f} seconds.")
 
     with _kernel_files.at_first_compilation(begin):
         try:

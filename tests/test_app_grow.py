@@ -20,10 +20,10 @@ from graftviz import LamPath
 from graftviz.learners.registry import learner_class, learner_names
 from graftviz.narrative.selection import rows_words
 from graftviz.selection import lam_path_steps
+from graftviz.serving.jobs import EVERYTHING
 from graftviz.serving.limits import Limits
 from graftviz.ui import run_limits
 from graftviz.ui.controls import AUTO
-from graftviz.ui.frame.jobs import EVERYTHING
 from graftviz.ui.grow import analysis
 from graftviz.ui.grow.analysis import clicked_point, path_of, rows_of, stability_json
 from graftviz.ui.run_files import build_edges, build_file

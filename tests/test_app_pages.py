@@ -18,11 +18,11 @@ from graftviz.formats.dynamics_files import matrix_csv
 from graftviz.learners.registry import learner_names
 from graftviz.player.models import ShownModel
 from graftviz.player.region_records import Grown, RegionQuery, growing
+from graftviz.serving.jobs import Job
 from graftviz.serving.limits import Limits
 from graftviz.serving.scheduler import Scheduler
 from graftviz.ui.dynamics.panels import build_result, final_result
 from graftviz.ui.frame import jobs
-from graftviz.ui.frame.jobs import Job
 from graftviz.ui.frame.live import run_message
 from graftviz.ui.frame.view import Mailbox
 from graftviz.ui.regions import state as region_state

@@ -28,7 +28,7 @@ TEXT = CODE | {".md", ".toml", ".txt", ".csv", ".json", ".uai", ""}
 
 MODULE_OF = {"scikit-learn": "sklearn"}
 # These fix what they work with themselves, so a line of its own could only disagree.
-COMES_WITH = {"llvmlite": "numba", "starlette": "streamlit"}
+COMES_WITH = {"llvmlite": "numba", "starlette": "streamlit", "traitlets": "anywidget"}
 NOT_IMPORTED = "not imported by name"  # what a requirement's comment says if others import it
 
 

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "docs" / "reference"
 EXPLANATIONS = ["README.md", "docs/python.md", "docs/recipes.md"]
 # Packages that are public as a whole, and others of which the documentation names a part.
-WHOLE = ["graftviz", "graftviz.dynamics", "graftviz.figures"]
+WHOLE = ["graftviz", "graftviz.dynamics", "graftviz.figures", "graftviz.notebook"]
 IN_PART = [
     "graftviz.datasets",
     "graftviz.inference.exact",

@@ -18,8 +18,8 @@ from graftviz.narrative.samples import pair_name, samples_words
 from graftviz.player.recording import RecordedRun
 from graftviz.sampling import joint_probabilities, joint_states
 from graftviz.sampling.exact import sample_exact
+from graftviz.serving.session_run import SessionRun
 from graftviz.table import DiscreteTable
-from graftviz.ui.frame.runs import SessionRun
 
 SURE = 5.0  # standard errors
 

@@ -12,8 +12,9 @@ from waiting import wait_until
 
 from graftviz import InputError
 from graftviz.material import SourceCache
+from graftviz.serving.jobs import Job
 from graftviz.serving.scheduler import Scheduler, Task
-from graftviz.ui.frame.jobs import Job, shared_job
+from graftviz.ui.frame.jobs import shared_job
 from graftviz.ui.visits import clear_caches
 
 

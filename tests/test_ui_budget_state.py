@@ -12,6 +12,7 @@ from fakes import Idle
 from graftviz import InputError, NodewiseL1
 from graftviz.learners.bounded_inference import MEASURES
 from graftviz.player.budget_records import BoundedProgress
+from graftviz.serving.jobs import Job
 from graftviz.tradeoff import BOUNDS, MeasuredPath
 from graftviz.ui.budget.options import BudgetOptions, slider_of
 from graftviz.ui.budget.state import (
@@ -22,7 +23,6 @@ from graftviz.ui.budget.state import (
     dense_material,
     pathing,
 )
-from graftviz.ui.frame.jobs import Job
 
 
 class Engine:

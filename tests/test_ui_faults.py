@@ -29,10 +29,10 @@ from graftviz.learners import registry
 from graftviz.learners.base import Learner
 from graftviz.material import Upload, prepare
 from graftviz.serving.scheduler import Scheduler
+from graftviz.serving.session_run import SessionRun
 from graftviz.table import TableOptions
 from graftviz.trace import Outcome
 from graftviz.ui.dynamics.panels import read_series_files
-from graftviz.ui.frame.runs import SessionRun
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.upload import read_upload
 from graftviz.ui.url_state import default_values

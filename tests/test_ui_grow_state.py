@@ -18,12 +18,13 @@ from graftviz import BestChoice, DiscreteTable, InputError
 from graftviz.datasets import DataSet
 from graftviz.learners.base import Learner
 from graftviz.material import PAGE_DATA, UPLOAD, Material, Upload, prepare
+from graftviz.player.plain import share_of
 from graftviz.serving.limits import Limits
 from graftviz.serving.scheduler import Scheduler
+from graftviz.serving.session_run import SessionRun
 from graftviz.ui import run_limits
 from graftviz.ui.frame import runs
-from graftviz.ui.frame.runs import SessionRun
-from graftviz.ui.frame.view import Mailbox, share_of
+from graftviz.ui.frame.view import Mailbox
 from graftviz.ui.grow import live, state as grow_state
 from graftviz.ui.grow.live import grow_message
 from graftviz.ui.grow.options import BranchPoint

@@ -12,9 +12,9 @@ from waiting import wait_until
 
 from graftviz import InputError
 from graftviz.player.recorders import Recorder, to_json
+from graftviz.serving import session_run
 from graftviz.serving.scheduler import Scheduler
-from graftviz.ui.frame import runs
-from graftviz.ui.frame.runs import SessionRun
+from graftviz.serving.session_run import SessionRun
 
 
 class Told(Recorder):
@@ -112,7 +112,7 @@ def test_feeds_start_anywhere_and_repeat(scheduler: Scheduler) -> None:
 
 
 def test_a_feed_is_bounded_in_size(scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runs, "MAX_FEED_CHARACTERS", 100)
+    monkeypatch.setattr(session_run, "MAX_FEED_CHARACTERS", 100)
     run = SessionRun(Told(30), "r1", scheduler.share())
     run.grant()
     run.wait_for_end(60)
@@ -144,16 +144,18 @@ def test_who_forgets_a_run_does_not_wait_for_its_step(scheduler: Scheduler, ends
     run.forget()
     waited.join(60)
     assert not waited.is_alive(), "the step that is waited for does not come any more"
-    assert run.failure == runs.FORGOTTEN
+    assert run.failure == session_run.FORGOTTEN
     assert run.recorder is not recorder
     assert recorder.steps == 3, "the step goes on"
     gate.set()
     assert run.feed_json(1, 9).count('"t"') == 0
     wait_until(lambda: not scheduler._running)
-    assert run.failure == runs.FORGOTTEN
+    assert run.failure == session_run.FORGOTTEN
     assert run.computed == run.memory_bytes == 0
     assert run.header_json is None
-    assert json.loads(run.answer_json({"kind": "node"}))["answer"] == {"error": runs.FORGOTTEN}
+    assert json.loads(run.answer_json({"kind": "node"}))["answer"] == {
+        "error": session_run.FORGOTTEN
+    }
     run.grant()
     assert not run.has_credit
 

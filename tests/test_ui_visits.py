@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
+from graftviz.serving.jobs import Job
 from graftviz.serving.scheduler import Scheduler
 from graftviz.ui import streamlit_runtime, visits as visits_module
 from graftviz.ui.built_in import material
-from graftviz.ui.frame.jobs import Job
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.prune.state import PruneState
 from graftviz.ui.race.state import RaceState

@@ -107,6 +107,12 @@ def host_script(view: str, language: str = LANGUAGE) -> str:
 
 
 @cache
+def notebook_module(language: str = LANGUAGE) -> str:
+    """Return the player as a module for widgets of notebooks, with `render` in its default."""
+    return view_texts("player", language) + bundle("notebook/notebook.js")
+
+
+@cache
 def view_style(view: str) -> str:
     """Return the style sheet of a view; those of other views extend that of the player.
 

@@ -1,4 +1,4 @@
-"""Parts that records of several views share: rounded numbers, and the nodes of a graph."""
+"""Parts that records and messages of several views share: numbers, and the nodes of a graph."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 DIGITS = 6
+_MAX_COUNT = 100_000
 
 
 def number(value: float | None, digits: int = DIGITS) -> float | None:
@@ -46,3 +47,23 @@ def placed_nodes(
         "positions": np.rint(positions).astype(int).tolist(),
         "given": has_natural_positions,
     }
+
+
+def json_object(parts: Mapping[str, str | None]) -> str:
+    """Return a JSON object of members that are JSON texts, without members that are None."""
+    pairs = (f'"{name}":{text}' for name, text in parts.items() if text is not None)
+    return "{" + ",".join(pairs) + "}"
+
+
+def whole_number(value: object, default: int) -> int:
+    """Return a number the browser sent as a whole one, kept within reason."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return default
+    return int(max(0, min(_MAX_COUNT, value)))
+
+
+def share_of(value: object) -> float | None:
+    """Return a number from 0 to 1 the browser sent; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 <= value <= 1.0:
+        return None
+    return float(value)

@@ -1,1 +1,1 @@
-"""Parts of the server that are independent of Streamlit: limits, scheduler, guard and logs."""
+"""Parts of the server without Streamlit: limits, scheduler, jobs, guard and logs."""

@@ -17,9 +17,9 @@ from graftviz.formats.models import read_model
 from graftviz.material import FINGERPRINT_DIGITS, SourceCache
 from graftviz.narrative.phrases import plural
 from graftviz.player.models import Loaded, recorded_model
+from graftviz.serving.jobs import EVERYTHING
+from graftviz.serving.session_run import SessionRun
 from graftviz.ui.class_data import is_upload
-from graftviz.ui.frame.jobs import EVERYTHING
-from graftviz.ui.frame.runs import SessionRun
 from graftviz.ui.frame.state import no_step_words
 from graftviz.ui.grow.options import GrowOptions
 from graftviz.ui.grow.state import GrowState

@@ -13,10 +13,10 @@ from graftviz.formats.model_formats import ModelFormat, model_formats
 from graftviz.formats.replay import replay_page
 from graftviz.formats.result_json import result_json
 from graftviz.formats.tables import edges_csv, trace_csv
+from graftviz.serving.jobs import DOWNLOAD_WAIT, EVERYTHING
+from graftviz.serving.session_run import SessionRun
 from graftviz.texts import catalogue
 from graftviz.ui.frame.header import PageFile
-from graftviz.ui.frame.jobs import DOWNLOAD_WAIT, EVERYTHING
-from graftviz.ui.frame.runs import SessionRun
 from graftviz.ui.teaching import language
 
 

@@ -22,11 +22,12 @@ from graftviz.player.budget_records import (
     budget_graph,
     run_record,
 )
+from graftviz.serving.jobs import Job
 from graftviz.table import DiscreteTable
 from graftviz.tradeoff import BOUNDS, MeasuredPath, measuring_path
 from graftviz.ui.budget.options import PLACES, RESETS, BudgetOptions, slider_of
 from graftviz.ui.built_in import material
-from graftviz.ui.frame.jobs import Job, shared_job
+from graftviz.ui.frame.jobs import shared_job
 from graftviz.ui.frame.state import RunPage
 from graftviz.ui.visits import clearable_cache
 

@@ -33,6 +33,7 @@ from graftviz.player.dynamics_records import (
     prediction_record,
     run_progress,
 )
+from graftviz.serving.jobs import Job
 from graftviz.ui.dynamics.options import (
     OF_SYSTEM,
     PLACES,
@@ -44,7 +45,7 @@ from graftviz.ui.dynamics.options import (
     plan_of,
     seeds_of,
 )
-from graftviz.ui.frame.jobs import Job, shared_job
+from graftviz.ui.frame.jobs import shared_job
 from graftviz.ui.frame.state import RunPage
 from graftviz.ui.run_limits import RunCheck
 from graftviz.ui.visits import clearable_cache

@@ -15,8 +15,9 @@ from graftviz.player.recorders import Recorder, to_json
 from graftviz.runs import Run
 from graftviz.serving.limits import limits
 from graftviz.serving.scheduler import Share
+from graftviz.serving.session_run import SessionRun
 from graftviz.ui.class_data import import_options, is_upload
-from graftviz.ui.frame.runs import RunPlan, RunStore, SessionRun, new_run
+from graftviz.ui.frame.runs import RunPlan, RunStore, new_run
 from graftviz.ui.frame.state import OptionsPage
 from graftviz.ui.run_limits import judge
 from graftviz.ui.url_state import (

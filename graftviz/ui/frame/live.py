@@ -8,13 +8,14 @@ from typing import Any
 
 import streamlit as st
 
+from graftviz.player.plain import json_object, whole_number
 from graftviz.player.recorders import to_json
 from graftviz.ui.boundary import bounded
 from graftviz.ui.frame.jobs import await_first
 from graftviz.ui.frame.learning import SideBySidePage
 from graftviz.ui.frame.runs import everything_so_far, requested_feeds
 from graftviz.ui.frame.state import RunPage
-from graftviz.ui.frame.view import Mailbox, MountedView, Trigger, json_object, whole_number
+from graftviz.ui.frame.view import Mailbox, MountedView, Trigger
 
 # ----------------------------------------------------------------------------------- one job
 

@@ -11,9 +11,9 @@ from typing import Any, ClassVar, Generic, TypeVar
 from graftviz.errors import InputError
 from graftviz.narrative.phrases import plural
 from graftviz.options import option_specs
+from graftviz.player.plain import whole_number
+from graftviz.serving.jobs import Job, Watching
 from graftviz.ui.class_data import is_upload
-from graftviz.ui.frame.jobs import Job, Watching
-from graftviz.ui.frame.view import whole_number
 from graftviz.ui.run_limits import RunCheck
 from graftviz.ui.url_state import default_values, parse_options_of, write_options_of
 

@@ -8,7 +8,6 @@ contains only its host.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -22,7 +21,6 @@ from graftviz.ui.boundary import guarded
 from graftviz.ui.teaching import language
 
 Trigger = Callable[[Mapping[str, Any]], object]
-_MAX_COUNT = 100_000
 
 
 @dataclass
@@ -160,23 +158,3 @@ BUDGET = MountedView("budget")
 REGION = MountedView("region")
 DYNAMICS = MountedView("dynamics")
 INSPECT = MountedView("inspect")
-
-
-def json_object(parts: Mapping[str, str | None]) -> str:
-    """Return a JSON object of members that are JSON texts, without members that are None."""
-    pairs = (f'"{name}":{text}' for name, text in parts.items() if text is not None)
-    return "{" + ",".join(pairs) + "}"
-
-
-def whole_number(value: object, default: int) -> int:
-    """Return a number the browser sent as a whole one, kept within reason."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        return default
-    return int(max(0, min(_MAX_COUNT, value)))
-
-
-def share_of(value: object) -> float | None:
-    """Return a number from 0 to 1 the browser sent; None for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 <= value <= 1.0:
-        return None
-    return float(value)

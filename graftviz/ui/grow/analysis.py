@@ -39,15 +39,16 @@ from graftviz.selection import (
 )
 from graftviz.selection.rows import FEWEST_ROWS, SIZES, SUBSETS
 from graftviz.selection.stability import SUBSAMPLES
+from graftviz.serving.jobs import Job
+from graftviz.serving.session_run import SessionRun
 from graftviz.table import DiscreteTable
 from graftviz.texts import catalogue
 from graftviz.ui.boundary import bounded, guarded
 from graftviz.ui.chart import show_figure
 from graftviz.ui.controls import show_button
 from graftviz.ui.frame.header import Tool
-from graftviz.ui.frame.jobs import Job, shared_job
+from graftviz.ui.frame.jobs import shared_job
 from graftviz.ui.frame.panels import show_until
-from graftviz.ui.frame.runs import SessionRun
 from graftviz.ui.grow.options import option_names
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.teaching import language

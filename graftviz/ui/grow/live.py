@@ -10,11 +10,12 @@ from typing import Any
 
 import streamlit as st
 
+from graftviz.player.plain import json_object, share_of, whole_number
+from graftviz.serving.jobs import EVERYTHING
 from graftviz.serving.scheduler import foreground
+from graftviz.serving.session_run import SessionRun
 from graftviz.ui.boundary import bounded
-from graftviz.ui.frame.jobs import EVERYTHING
-from graftviz.ui.frame.runs import SessionRun
-from graftviz.ui.frame.view import PLAYER, Mailbox, json_object, share_of, whole_number
+from graftviz.ui.frame.view import PLAYER, Mailbox
 from graftviz.ui.grow.analysis import stability_json
 from graftviz.ui.grow.options import option_names
 from graftviz.ui.grow.state import GrowState

@@ -13,12 +13,13 @@ from graftviz.narrative.phrases import plural
 from graftviz.player.recorders import RunRecorder
 from graftviz.player.recording import RecordedRun, recording
 from graftviz.runs import Branch
+from graftviz.serving.jobs import EVERYTHING
 from graftviz.serving.limits import limits
 from graftviz.serving.scheduler import Share
+from graftviz.serving.session_run import SessionRun
 from graftviz.ui.built_in import material
-from graftviz.ui.frame.jobs import EVERYTHING
 from graftviz.ui.frame.learning import Entry, LearningPage, Load, MakeRecorder, with_choice
-from graftviz.ui.frame.runs import RunPlan, SessionRun
+from graftviz.ui.frame.runs import RunPlan
 from graftviz.ui.grow.options import BranchPoint, GrowOptions, has_presets, option_names
 from graftviz.ui.run_limits import fewer_edges
 from graftviz.ui.teaching import language

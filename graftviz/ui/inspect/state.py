@@ -26,9 +26,10 @@ from graftviz.player.inspect_records import model_graph
 from graftviz.player.models import Loaded
 from graftviz.player.recorders import to_json
 from graftviz.regions import LocalMarginal, local_marginal
+from graftviz.serving.jobs import Job, Watching
 from graftviz.serving.scheduler import Share
 from graftviz.ui.built_in import material
-from graftviz.ui.frame.jobs import Job, Watching, shared_job
+from graftviz.ui.frame.jobs import shared_job
 from graftviz.ui.frame.state import PageState
 from graftviz.ui.grow.state import GrowState, opened_grow_state
 from graftviz.ui.inspect.options import GRAPH, InspectOptions

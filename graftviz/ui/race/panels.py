@@ -11,10 +11,10 @@ from graftviz.figures import figure_html, race_figure
 from graftviz.formats.tables import race_csv
 from graftviz.learners.registry import learner_class
 from graftviz.racing import Race
+from graftviz.serving.jobs import DOWNLOAD_WAIT
 from graftviz.ui.boundary import guarded
 from graftviz.ui.controls import show_button, show_option
 from graftviz.ui.frame.header import PageFile
-from graftviz.ui.frame.jobs import DOWNLOAD_WAIT
 from graftviz.ui.frame.panels import (
     main_options_first,
     show_data,

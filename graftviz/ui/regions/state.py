@@ -13,6 +13,7 @@ from graftviz.errors import InputError
 from graftviz.material import UPLOAD
 from graftviz.narrative.phrases import short
 from graftviz.player.models import ShownModel, grid_model
+from graftviz.player.plain import whole_number
 from graftviz.player.recorders import to_json
 from graftviz.player.region_records import (
     Grown,
@@ -30,7 +31,7 @@ from graftviz.player.region_records import (
 from graftviz.regions.overview import Influence, coefficient_map, influence_of
 from graftviz.ui.frame.jobs import BUSY, LONGEST_WAIT, shared_job
 from graftviz.ui.frame.state import OptionsPage
-from graftviz.ui.frame.view import Mailbox, whole_number
+from graftviz.ui.frame.view import Mailbox
 from graftviz.ui.regions.models import learned, link_of_grow_page, model_of_run
 from graftviz.ui.regions.options import (
     GRID,

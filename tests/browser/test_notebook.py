@@ -1,0 +1,127 @@
+"""The player in a real JupyterLab: it plays, follows α, finishes, and leaves other cells alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from nbformat import v4
+from served_app import free_port
+from waiting import wait_until
+
+pytestmark = pytest.mark.browser
+CELLS = (
+    "import graftviz as gv\n"
+    "from graftviz.notebook import Player\n"
+    "learner = gv.BestChoice(preset='paper', alpha=0.75, lam=0.001, max_edges=45)\n"
+    "player = Player(gv.load_dataset('scale-free-40'), learner)\n"
+    "player",
+    "import time\ntime.sleep(600)",
+    "same = gv.learn(player.run.table, player.learner)\n"
+    "print('same weights:', (same.model.weights == player.result.model.weights).all())",
+)
+SETTINGS = {
+    "@jupyterlab/apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
+}
+STATE = """() => {
+  const { view } = document.querySelector(".gv-notebook .gv-grow");
+  return view.log && { run: view.log.header.run, alpha: view.log.header.learner.options.alpha,
+    shown: view.shown, edges: view.log.edgesAt(view.shown), finished: view.log.finished };
+}"""
+IDLE = "| Idle"
+
+
+@pytest.fixture
+def notebook(tmp_path: Path) -> Iterator[str]:
+    """The address of a notebook with `CELLS` in a JupyterLab on this machine."""
+    work = tmp_path / "work"
+    work.mkdir()
+    content = v4.new_notebook(
+        metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}}
+    )
+    content.cells = [v4.new_code_cell(text) for text in CELLS]
+    nbformat.write(content, work / "player.ipynb")
+    for name, settings in SETTINGS.items():
+        path = tmp_path / "settings" / f"{name}.jupyterlab-settings"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps(settings))
+    homes = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")
+    paths = {name: str(tmp_path / name.lower()) for name in homes}
+    paths["JUPYTERLAB_SETTINGS_DIR"] = str(tmp_path / "settings")
+    port = free_port()
+    command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root"]
+    command += ["--ip=127.0.0.1", f"--port={port}", "--ServerApp.port_retries=0"]
+    command += [f"--ServerApp.root_dir={work}", "--IdentityProvider.token=test"]
+    with (
+        (tmp_path / "lab.log").open("w") as log,
+        subprocess.Popen(command, env=os.environ | paths, stdout=log, stderr=log) as server,
+    ):
+        try:
+            url = f"http://127.0.0.1:{port}"
+            wait_until(lambda: _serves(f"{url}/api?token=test"), pause=lambda: time.sleep(0.1))
+            yield f"{url}/lab/tree/player.ipynb?token=test&reset"
+        finally:
+            server.terminate()
+
+
+def _serves(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url):
+            return True
+    except OSError:
+        return False
+
+
+@pytest.mark.slow
+def test_a_run_is_played_changed_and_finished(notebook: str, open_page: Any, until: Any) -> None:
+    page = open_page()
+    page.goto(notebook)
+    page.get_by_text(IDLE).wait_for()
+    cells = page.locator(".jp-CodeCell")
+    cells.nth(0).locator(".cm-content").click()
+    page.keyboard.press("Shift+Enter")
+    play = page.get_by_role("button", name="Play", exact=True)
+    play.wait_for()
+    until(page, f"({STATE})()?.edges === 0")
+
+    play.click()
+    until(page, f"({STATE})().edges > 3")
+
+    # The player goes on while another cell runs, and when that is interrupted.
+    cells.nth(1).locator(".cm-content").click()
+    page.keyboard.press("Shift+Enter")
+    cells.nth(1).get_by_text("[*]").wait_for()
+    edges = page.evaluate(STATE)["edges"]
+    until(page, f"({STATE})().edges > {edges} + 5")
+    cells.nth(1).locator(".cm-content").click()
+    for key in ("Escape", "i", "i"):
+        page.keyboard.press(key)
+    cells.nth(1).locator(".jp-OutputArea").get_by_text("KeyboardInterrupt").first.wait_for()
+
+    page.get_by_label("α", exact=True).focus()
+    for _ in range(3):
+        page.keyboard.press("ArrowLeft")
+    until(page, f"({STATE})().alpha === 0.6")
+    page.get_by_role("button", name="To the end").click()
+    until(page, f"({STATE})().finished")
+
+    # Keys that delete and add cells, pressed in the picture.
+    page.locator(".gv-notebook canvas").first.focus()
+    for key in ("d", "d", "a", "x"):
+        page.keyboard.press(key)
+    assert cells.count() == len(CELLS)
+
+    cells.nth(2).locator(".cm-content").click()
+    page.keyboard.press("Shift+Enter")
+    cells.nth(2).get_by_text("same weights: True").wait_for()
+    page.get_by_role("button", name="Return to the first run").click()
+    until(page, f"({STATE})().run === 'run-1' && ({STATE})().shown === 0")
