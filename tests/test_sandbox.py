@@ -73,6 +73,15 @@ def test_a_table_is_the_one_that_is_read_in_this_process(pool: WorkerPool) -> No
         assert not array.flags.writeable
 
 
+@pytest.mark.parametrize("missing", ["available", "em"])
+def test_missing_values_and_weights_are_those_of_the_file(pool: WorkerPool, missing: str) -> None:
+    files = one("table", "t.csv", "a,b,w\n1,2,1\n,1,0.5\n2,,2\n1,1,1\n")
+    found = pool.read("table", files, {"missing": missing, "weights": "w"}).table
+    wanted = read_table(files[0].stream(), missing="available", weights="w")
+    assert found.fingerprint == wanted.fingerprint  # em is done by the server, which has kernels
+    assert found.warnings == wanted.warnings
+
+
 def test_series_are_those_that_are_read_in_this_process(pool: WorkerPool) -> None:
     text = "time,a,b\n" + "".join(f"{k},{k * k},{k % 7}\n" for k in range(30))
     arrows = "source,target\na,b\n"

@@ -16,12 +16,12 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from graftviz.arrays import read_only
+from graftviz.counts.available import available_pairs
 from graftviz.counts.bits import BLOCK_WORDS, WORD_BITS, and_count, equal_mask
 from graftviz.errors import InputError
 from graftviz.kernels import inner_kernel
 from graftviz.memory import size_text
-from graftviz.table import ChunkedTable, DiscreteTable
+from graftviz.table import AvailableTable, ChunkedTable, DiscreteTable
 
 MAX_ROWS = 2**31 - 1  # a count must fit a signed 32-bit integer
 
@@ -270,6 +270,8 @@ def pack_table(table: DiscreteTable) -> PackedTable:
         See :func:`counting_plan`.
     """
     plan = counting_plan(table)
+    if isinstance(table, AvailableTable):
+        return _frozen(_of_available(table))
     if table.weights is not None:
         return _with_weights(table, table.weights)
     packed = _empty(table.cardinalities, table.n_rows if plan.by_planes else 0)
@@ -278,25 +280,41 @@ def pack_table(table: DiscreteTable) -> PackedTable:
         _pack(table, packed)
     else:
         packed = _count_by_chunks(table, packed)
+    return _frozen(packed)
+
+
+def _frozen(packed: PackedTable) -> PackedTable:
+    """Return the table with read-only arrays."""
     for array in packed:
         if isinstance(array, np.ndarray):
             array.flags.writeable = False
     return packed
 
 
+def _of_available(table: AvailableTable) -> PackedTable:
+    """Return the counts of all pairs of a table with missing values."""
+    pairs, sizes = available_pairs(table), table.cardinalities
+    packed = _empty(sizes, 0)
+    row_sizes = sizes * (packed.node_offsets[-1] - packed.node_offsets[1:])
+    return packed._replace(
+        margins=pairs.rows * pairs.margins,
+        rows=pairs.rows,
+        pair_cells=pairs.rows * pairs.cells,
+        pair_starts=np.concatenate([[0], np.cumsum(row_sizes)[:-1]]),
+    )
+
+
 def _with_weights(table: DiscreteTable, weights: np.ndarray) -> PackedTable:
     """Return a table with case weights, to be counted from its codes."""
     margins = [table.state_counts(i) for i in range(table.n_variables)]
     packed = _empty(table.cardinalities, 0)._replace(
-        margins=read_only(np.concatenate(margins)),
+        margins=np.concatenate(margins),
         rows=table.total_weight,
-        pair_cells=read_only(np.zeros(0)),
+        pair_cells=np.zeros(0),
         codes=table.codes,
         weights=weights,
     )
-    for array in (packed.planes, packed.plane_offsets, packed.node_offsets, packed.pair_starts):
-        array.flags.writeable = False
-    return packed
+    return _frozen(packed)
 
 
 def _plane_words(rows: int) -> int:

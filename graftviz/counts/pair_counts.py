@@ -164,7 +164,7 @@ class PairCounts:
         self.packed = pack_table(table) if packed is None else packed
         self.cardinalities = table.cardinalities
         self.n_variables = table.n_variables
-        self.n_rows = table.total_weight
+        self.n_rows = self.packed.rows
         self._kind = self.packed.margins.dtype
         self._exact = np.int64 if self._kind == np.int32 else np.float64
         largest = int(self.cardinalities.max())

@@ -87,7 +87,7 @@ class MarkovNetwork(Predictor, DensityMixin, BaseEstimator):
         learner: str | Learner = "best-choice",
         *,
         random_state: int = 0,
-        missing: Literal["reject", "drop", "state"] = "reject",
+        missing: Literal["reject", "drop", "state", "available", "em"] = "reject",
         continuous: Literal["reject", "bin"] = "bin",
         max_states: int = MAX_STATES,
         bins: int = BINS,

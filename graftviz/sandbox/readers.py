@@ -21,7 +21,7 @@ from graftviz.formats.model_records import ModelFile
 from graftviz.formats.uploads import MOST_CHARACTERS, read_uploaded_model
 from graftviz.model import PairwiseMRF
 from graftviz.sandbox.frames import Packed
-from graftviz.table import DiscreteTable, read_table
+from graftviz.table import AvailableTable, DiscreteTable, read_table
 from graftviz.table.raw import check_names
 
 _FRAME = 10_000.0  # width of the square of positions
@@ -88,6 +88,8 @@ def read_table_upload(files: Sequence[UploadedFile], options: Mapping[str, Any])
         Arguments of :func:`graftviz.table.read_table`.
     """
     streams = {file.role: file.stream() for file in files}
+    if options.get("missing") == "em":  # the model is learned where its kernels are compiled
+        options = {**options, "missing": "available"}
     table = read_table(streams["table"], **options)
     _check_lengths(table)
     truth = read_truth(streams["truth"], table.names) if "truth" in streams else None
@@ -141,6 +143,7 @@ def _pack_table(upload: TableUpload) -> Packed:
         _present(
             codes=table.codes,
             weights=table.weights,
+            observed=table.observed.view(np.uint8) if isinstance(table, AvailableTable) else None,
             truth=upload.truth,
             positions=upload.positions,
         ),
@@ -151,9 +154,11 @@ def _unpack_table(packed: Packed) -> TableUpload:
     plain, arrays = packed
     names = _texts(plain["names"])
     labels = tuple(_texts(states) for states in plain["labels"])
-    table = DiscreteTable(
-        arrays["codes"], names, labels, _texts(plain["warnings"]), arrays.get("weights")
-    )
+    parts = arrays["codes"], names, labels, _texts(plain["warnings"]), arrays.get("weights")
+    table = DiscreteTable(*parts)
+    if (observed := arrays.get("observed")) is not None:
+        _require(observed.dtype == np.uint8 and observed.shape == table.codes.shape)
+        table = AvailableTable(*parts, observed=observed > 0)
     check_names("The table", table.names)
     truth = arrays.get("truth")
     if truth is not None:

@@ -15,6 +15,7 @@ labels.py         labels of values, missing values, order of states
 quantiles.py      bins for continuous columns
 coding.py         raw columns to codes, optionally with the labels of another table
 discrete.py       ``DiscreteTable``
+available.py      ``AvailableTable``: missing values, counted pair by pair
 batches.py        files read in pieces
 lookup.py         codes of values seen in earlier batches
 survey.py         first pass over a table that is read in pieces

@@ -3,6 +3,7 @@ from .accepted import (
     as_table as as_table,
     table_inside as table_inside,
 )
+from .available import AvailableTable as AvailableTable
 from .batches import (
     Extent as Extent,
     file_extent as file_extent,

@@ -18,7 +18,13 @@ from graftviz.errors import InputError
 from graftviz.memory import free_bytes
 from graftviz.table.arrow import arrow_array
 from graftviz.table.batches import BatchSource, file_extent, select_columns
-from graftviz.table.coding import MAX_STATES, TableOptions, checked_options, code_like
+from graftviz.table.coding import (
+    MAX_STATES,
+    TableOptions,
+    checked_options,
+    code_like,
+    keeps_gaps,
+)
 from graftviz.table.discrete import DiscreteTable, Fingerprint, held_out_rows, sampled_rows
 from graftviz.table.lookup import Lookup
 from graftviz.table.raw import RawTable, complete_rows
@@ -321,6 +327,11 @@ def open_table(
     place = Path(path)
     expected = None if like is None else like.names
     options = checked_options(missing=missing, max_states=max_states)
+    if keeps_gaps(options):
+        raise InputError(
+            f"A table read in chunks cannot have missing={missing}; use drop or state, or fewer "
+            "rows."
+        )
     source = BatchSource(place, file_extent(place), checked_header(header), expected)
     if max_memory is None:
         max_memory = int(_SHARE * free_bytes())

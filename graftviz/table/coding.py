@@ -30,6 +30,7 @@ from graftviz.table.raw import RawTable, complete_rows, look_up, used_values
 from graftviz.wording import quoted
 
 MAX_STATES = 32
+INCOMPLETE = ("available", "em")  # choices of the option `missing` that retain all rows
 BINS = 4
 _LISTED = 5  # names written out in a message
 _ROWS_PER_STATE = 20  # rows for each state of a column of fractions
@@ -41,9 +42,10 @@ class TableOptions:
 
     missing: str = option(
         "reject",
-        "missing values: refuse, drop their rows, or treat as a state",
+        "missing values: refuse; drop their rows; treat as a state; available: count every pair of "
+        "variables from the rows that have both; em: draw them from a model given the other values",
         label="Missing values",
-        choices=("reject", "drop", "state"),
+        choices=("reject", "drop", "state", *INCOMPLETE),
         advanced=True,
     )
     continuous: str = option(
@@ -134,7 +136,7 @@ def code_table(raw: RawTable, options: TableOptions, n_rows: int | None = None) 
         For missing values or continuous columns that the options reject, infinite values, and text
         with too many different values.
     """
-    remaining = _without_missing(raw, options, least_rows=2)
+    remaining = _without_missing(raw, options, least_rows=2, keeps_all=True)
     columns = _reduce(raw, remaining)
     weights = _remaining_weights(raw, remaining)
     if options.min_count:
@@ -166,7 +168,12 @@ def code_table(raw: RawTable, options: TableOptions, n_rows: int | None = None) 
                 )
         else:
             texts = plain_labels(column.values, column.numbers)
-        found_states = (*texts, *_own_state(raw.title, column, texts))
+        own = [] if keeps_gaps(options) else _own_state(raw.title, column, texts)
+        found_states = (*texts, *own)
+        if not found_states:
+            raise InputError(
+                f"{raw.title}: column {quoted(column.name)} has no values; leave it out."
+            )
         order = raw.orders.get(column.name, ())
         if (found_states, order) not in coded:  # many columns have the same values
             states = sort_labels(found_states, order)
@@ -288,10 +295,17 @@ def _arrange(raw: RawTable, names: tuple[str, ...]) -> RawTable:
     return raw._replace(names=names, columns=tuple(raw.columns[position[name]] for name in names))
 
 
-def _without_missing(raw: RawTable, options: TableOptions, least_rows: int) -> _Remaining:
+def keeps_gaps(options: TableOptions) -> bool:
+    """Return whether rows with missing values remain, without a state for these."""
+    return options.missing in INCOMPLETE
+
+
+def _without_missing(
+    raw: RawTable, options: TableOptions, least_rows: int, *, keeps_all: bool = False
+) -> _Remaining:
     """Return the rows to use; raise :class:`InputError` if missing values are rejected."""
     gaps = [int(np.count_nonzero(column.codes < 0)) for column in raw.columns]
-    if not any(gaps) or options.missing == "state":
+    if not any(gaps) or options.missing == "state" or (keeps_all and keeps_gaps(options)):
         return _Remaining(None, ())
     if options.missing == "reject":
         columns = [(i, raw.columns[i].codes) for i, count in enumerate(gaps) if count]

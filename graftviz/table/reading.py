@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import os
 import warnings
+from dataclasses import replace
 from typing import Any, BinaryIO, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from graftviz.discovery import later
 from graftviz.errors import InputError
 from graftviz.table.arrow import numeric_column
 from graftviz.table.arrow_tables import ArrowTable, from_arrow, has_arrow_interface
-from graftviz.table.coding import BINS, MAX_STATES, checked_options, code_like, code_table
+from graftviz.table.available import AvailableTable, filled
+from graftviz.table.coding import (
+    BINS,
+    MAX_STATES,
+    TableOptions,
+    checked_options,
+    code_like,
+    code_table,
+    keeps_gaps,
+)
 from graftviz.table.discrete import DiscreteTable
 from graftviz.table.files import read_file
 from graftviz.table.raw import (
@@ -33,7 +44,7 @@ MAX_BYTES = 100_000_000
 def read_table(
     source: str | os.PathLike[str] | BinaryIO | pd.DataFrame | ArrowTable | np.ndarray,
     *,
-    missing: Literal["reject", "drop", "state"] = "reject",
+    missing: Literal["reject", "drop", "state", "available", "em"] = "reject",
     max_states: int = MAX_STATES,
     continuous: Literal["reject", "bin"] = "reject",
     bins: int = BINS,
@@ -60,9 +71,13 @@ def read_table(
         others with the Arrow interface. Arrays have the shape (rows, variables); their variables
         are named x0, x1, … A first column that only numbers or names the rows, as pandas and R
         write it, is left out.
-    missing : {"reject", "drop", "state"}
+    missing : {"reject", "drop", "state", "available", "em"}
         Raise an error for missing values, drop the rows that have some, or use a separate state,
-        labelled ``"missing"`` and coded last.
+        labelled ``"missing"`` and coded last. ``"available"`` returns an
+        :class:`graftviz.table.AvailableTable`: every pair of variables is counted from the rows
+        that have both values. ``"em"`` draws missing values from a model of all variables given
+        the observed values of their rows, for up to 200 variables. Both assume that values are
+        missing at random; with `like` they drop incomplete rows.
     max_states : int
         A column with more distinct values is continuous. So is a column of fractions with more
         distinct values than `bins` and less than 20 rows for each of them.
@@ -132,7 +147,24 @@ def read_table(
         raw = with_weights(raw, weights)
     check_shape(raw, least_rows=2 if like is None else 1)
     raw = raw._replace(columns=tuple(numeric_column(raw, i) for i in range(len(raw.names))))
-    return code_table(raw, options) if like is None else code_like(raw, like, options, unseen)
+    if like is not None:
+        return code_like(raw, like, options, unseen)
+    table = code_table(raw, options)
+    gaps = np.array([column.codes < 0 for column in raw.columns]) if keeps_gaps(options) else None
+    return table if gaps is None or not gaps.any() else _with_gaps(raw.title, table, gaps, options)
+
+
+def _with_gaps(
+    title: str, table: DiscreteTable, gaps: np.ndarray, options: TableOptions
+) -> DiscreteTable:
+    """Return a table whose missing values are completed, or left out pair by pair."""
+    codes = filled(table.codes, gaps, np.random.default_rng(0))
+    parts = (table.names, table.labels, table.warnings, table.weights)
+    available = AvailableTable(codes, *parts, observed=~gaps)
+    if options.missing == "em":
+        completed: DiscreteTable = later("graftviz.completion").completed(available, title=title)
+        return completed
+    return replace(available, warnings=(*table.warnings, available.note(title)))
 
 
 def checked_header(header: bool | str) -> bool | None:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
+from graftviz.completion import completed
 from graftviz.datasets import public_reader
 from graftviz.errors import InputError
 from graftviz.formats.model_records import ModelFile
@@ -16,7 +17,7 @@ from graftviz.material import FINGERPRINT_DIGITS, UploadedTable, uploaded_data
 from graftviz.options import OptionSpec, option_specs
 from graftviz.sandbox.readers import TableUpload
 from graftviz.serving.limits import limits
-from graftviz.table import TableOptions
+from graftviz.table import AvailableTable, TableOptions
 from graftviz.ui.class_data import CLASS_DATA, class_data, import_options, is_upload
 from graftviz.ui.controls import show_button, show_options
 from graftviz.ui.frame.learning import LearningPage
@@ -177,8 +178,12 @@ def read_upload(files: Files, options: Mapping[str, Any]) -> UploadedTable:
     InputError
         For anything that cannot be used.
     """
-    upload: TableUpload = read_files("table", files, TableOptions(**options).arguments())
-    return uploaded_data(getattr(files[0][1], "name", "") or "The file", *upload)
+    reading = TableOptions(**options)
+    upload: TableUpload = read_files("table", files, reading.arguments())
+    title = getattr(files[0][1], "name", "") or "The file"
+    if reading.missing == "em" and isinstance(upload.table, AvailableTable):
+        upload = upload._replace(table=completed(upload.table, title=title))
+    return uploaded_data(title, *upload)
 
 
 def show_upload(state: LearningPage[Any]) -> None:
