@@ -187,8 +187,11 @@ class GraftingRun(LearnerRun):
         with self.clock.work("scoring"):
             self.scorer.refresh()
 
-    def begin_required(self) -> Step:
-        """Activate the required edges, refit, and return the report of that step."""
+    def begin_required(self, *, queue: int = 0, frozen: int = 0, unseen: int = 0) -> Step:
+        """Activate the required edges, refit, and return the report of that step.
+
+        The arguments are those of :class:`Search`.
+        """
         edges = self.prior.required
         with self.clock.work("scoring"):
             slots = np.array([self.counts.slot(i, j) for i, j in edges.tolist()])
@@ -196,10 +199,16 @@ class GraftingRun(LearnerRun):
             packed, store = counts.packed, counts.store
             score_slots(slots, packed, store, self.scorer.scoring, counts.scratch, scores)
         self.refit(edges)
-        lines = ("activate", "refit")
-        return self.step(
-            Search(scored_edges(edges, scores.tolist()), 0, lines=lines, required=True)
+        found = Search(
+            scored_edges(edges, scores.tolist()),
+            tests=0,
+            queue=queue,
+            frozen=frozen,
+            unseen=unseen,
+            lines=("activate", "refit"),
+            required=True,
         )
+        return self.step(found)
 
     def _new_scorer(self) -> Scorer:
         with self.clock.work("scoring"):

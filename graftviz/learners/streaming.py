@@ -183,7 +183,10 @@ class _Stream:
     def begin_required(self) -> Step:
         """Activate the required edges and refit."""
         np.add.at(self._degrees, self.run.prior.required.reshape(-1), 1)
-        return self.run.begin_required()
+        search = self.search
+        return self.run.begin_required(
+            queue=search.queue_size, frozen=search.frozen_size, unseen=search.unseen_size
+        )
 
     def find(self) -> bool:
         """Test edges until the reservoir has an edge; return False if no edge violates.

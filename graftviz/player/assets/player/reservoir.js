@@ -75,7 +75,8 @@ export class ReservoirPanel extends Chart {
     const { log, shown } = this.app;
     const record = log.record(shown);
     const view = this.viewAt(shown);
-    const isWithout = log.ready > 0 && !this.viewAt(Math.max(shown, 1));
+    const next = Math.max(shown, 1); // the step of required edges has no reservoir, but the next may
+    const isWithout = log.ready > 0 && !this.viewAt(next) && !this.viewAt(next + 1);
     this.none.hidden = !isWithout;
     this.picture.hidden = this.choice.element.hidden = isWithout;
     this.threshold.follow(view);
