@@ -322,7 +322,7 @@ def missing_error(title: str, total: int, place: str, name: str) -> InputError:
     return InputError(
         f"{title}: {total} {are} in {place}, column {quoted(name)}; fill it in, "
         'or drop such rows (missing="drop"), or make missing a separate state '
-        '(missing="state").'
+        '(missing="state"), or draw the values from a model (missing="em").'
     )
 
 
