@@ -79,7 +79,8 @@ def add(app: AppTest, page: str, place: int = 0, more: bytes = b"") -> AppTest:
     """Upload one of the files of a page."""
     name, content = PAGES[page].files[place]
     if PAGES[page].files is MODELS:  # which stay beside each other, as parts of a model may
-        add_files(app, (name, content + more))
+        key = "inspect.first.files" if page == "inspect" else "region.files"
+        add_files(app, key, (name, content + more))
     else:
         app.file_uploader[0].upload(name, content + more)
     return settled(app)

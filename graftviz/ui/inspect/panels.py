@@ -28,6 +28,8 @@ from graftviz.ui.frame.view import INSPECT
 from graftviz.ui.grow.options import GrowOptions
 from graftviz.ui.inspect import results
 from graftviz.ui.inspect.options import MATRIX, InspectOptions
+from graftviz.ui.inspect.queries import partition_words, show_evidence_upload, show_query
+from graftviz.ui.inspect.results import inspect_texts
 from graftviz.ui.inspect.state import InspectedModel, InspectState
 from graftviz.ui.model_source import FILE, LEARNED, TRUE, ModelSource
 from graftviz.ui.upload import model_form
@@ -79,6 +81,9 @@ def show_drawing(state: InspectState) -> None:
 
     st.markdown("**Picture**")
     show("picture", as_buttons=True)
+    titles = inspect_texts("choices").__getitem__
+    show("colour", title=titles)
+    show("filter_by", as_buttons=True, title=titles)
     show("weight_from", drag=True)
     steps = state.loaded.steps
     last = max(steps, default=0) if steps else 0
@@ -210,7 +215,9 @@ def show_inspection(state: InspectState) -> None:
     if shown is None:
         return
     header = Header("inspect")
-    header.show_files(lambda: results.model_files(shown))
+    header.show_files(
+        lambda: [*results.model_files(shown), *results.comparison_files(state, shown)]
+    )
     of_file = any(source.kind == FILE for source in state.sources)
     note = "Opens this model with this selection and evidence."
     header.show_link(state.link, note, of_file=of_file)
@@ -245,6 +252,7 @@ def _show_waiting() -> None:
 
 def _show_tabs(state: InspectState, shown: InspectedModel) -> None:
     tabs = {"Variables": results.show_nodes, "Edges": results.show_edges}
+    tabs[inspect_texts("query")["tab"]] = show_query
     if shown.before is not None and shown.after is not None:
         tabs["Effect of the evidence"] = results.show_changed
     if state.compares:
@@ -276,6 +284,7 @@ def _show_evidence(state: InspectState, shown: InspectedModel) -> None:
             )
             if chosen is not None:
                 results.show_observation(state, model, chosen, "inspect.observe.state")
+            show_evidence_upload(state, model)
         if state.evidence:
             key = "inspect.forget_all"
             show_button("Clear evidence", key, state.forget_evidence, type="tertiary")
@@ -289,7 +298,9 @@ def _show_method(state: InspectState) -> None:
         if state.problem:
             show_problem(reworded(state.problem, _control))
         else:
-            st.caption(plain(answer_words(state.before, state.after)), width="content")
+            words = [answer_words(state.before, state.after)]
+            words += partition_words(state.before, state.after)
+            st.caption(plain(" ".join(words)), width="content")
         with st.popover("Method", type="tertiary", key="inspect.method"):
             st.radio(
                 "Marginals by",
