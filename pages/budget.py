@@ -3,7 +3,7 @@
 import streamlit as st
 
 from graftviz.narrative.budget import cost_sentence
-from graftviz.ui.budget.panels import budget_files, show_charts, show_choices
+from graftviz.ui.budget.panels import budget_files, budget_menu, show_charts, show_choices
 from graftviz.ui.budget.state import BudgetState
 from graftviz.ui.compiling import engine_is_ready
 from graftviz.ui.engine import enter_page
@@ -30,6 +30,7 @@ if engine_is_ready(engine, "budget"):
     live_run(state, BUDGET)
     BUDGET.load()
     show_charts(state)
+    header.show_model(lambda: budget_menu(state))
     header.show_files(lambda: budget_files(state), run_note())
     header.show_link(state.link, "Opens this view, anywhere graftviz runs.")
     write_address(state)

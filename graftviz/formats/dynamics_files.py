@@ -1,9 +1,9 @@
-"""Files of a learned linear dynamical system: result.json and matrix.csv."""
+"""Files of a linear dynamical system: result.json, matrix.csv, and tables of edges and series."""
 
 from __future__ import annotations
 
 from graftviz._version import __version__
-from graftviz.dynamics import DynamicsResult, LinearSystem, has_seeds
+from graftviz.dynamics import DynamicsResult, LinearSystem, TimeSeries, has_seeds
 from graftviz.formats.json_values import json_text
 from graftviz.formats.result_json import peak_memory_mb
 from graftviz.options import attributes, option_values
@@ -40,6 +40,26 @@ def dynamics_json(result: DynamicsResult, *, rows: int, rows_test: int | None) -
         "version": __version__,
     }
     return json_text(record)
+
+
+def parents_csv(system: LinearSystem) -> str:
+    """Return one line per coefficient: the series that drives, the driven one, and its value.
+
+    A file of parents has the same first two columns.
+    """
+    entries = system.coefficients.tocoo()
+    rows = zip(entries.row.tolist(), entries.col.tolist(), entries.data.tolist(), strict=True)
+    names = system.names
+    lines = ((names[j], names[i], repr(value)) for i, j, value in sorted(rows))
+    return csv_text([("source", "target", "coefficient"), *lines])
+
+
+def series_csv(series: TimeSeries) -> str:
+    """Return series as CSV: one row per time, with the times if there are any."""
+    names = ("time", *series.names) if series.times else series.names
+    times = [[time] for time in series.times] or [[] for _ in range(series.n_rows)]
+    rows = zip(times, series.values.tolist(), strict=True)
+    return csv_text([names, *([*time, *map(repr, row)] for time, row in rows)])
 
 
 def matrix_csv(system: LinearSystem) -> str:

@@ -17,7 +17,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -275,6 +275,12 @@ def parse_evidence(
         f"{tokens.name} declares {first} observed variables, which requires {2 * first} numbers, "
         f"but {words - 1} follow."
     )
+
+
+def evidence_text(evidence: Mapping[int, int]) -> str:
+    """Return evidence in UAI format: the number of observations, then variables and states."""
+    words = [len(evidence), *(word for pair in evidence.items() for word in pair)]
+    return " ".join(map(str, words)) + "\n"
 
 
 def _read_pairs(

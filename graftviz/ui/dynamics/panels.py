@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import pandas as pd
 import streamlit as st
 
-from graftviz.dynamics import LEARNERS, DynamicsResult
+from graftviz.dynamics import LEARNERS, DynamicsResult, takes_parents
 from graftviz.dynamics.measuring import Measured
 from graftviz.dynamics.samples import load_sample
 from graftviz.errors import InputError
 from graftviz.figures import prediction_figure
-from graftviz.formats.dynamics_files import dynamics_json, matrix_csv
+from graftviz.formats.dynamics_files import dynamics_json, matrix_csv, parents_csv, series_csv
 from graftviz.material import UPLOAD, UploadedSeries, uploaded_series
+from graftviz.narrative.command_line import dynamics_command
 from graftviz.narrative.dynamics import curve_words, race_words
+from graftviz.narrative.python_code import dynamics_code
 from graftviz.sandbox.readers import SeriesUpload
+from graftviz.texts import catalogue
 from graftviz.ui.chart import show_figure
 from graftviz.ui.controls import show_option, show_options
 from graftviz.ui.dynamics.options import (
@@ -29,10 +32,11 @@ from graftviz.ui.dynamics.options import (
     seeds_of,
 )
 from graftviz.ui.dynamics.state import DynamicsState
-from graftviz.ui.frame.header import PageFile
+from graftviz.ui.frame.header import ModelMenu, PageFile
 from graftviz.ui.frame.panels import show_notices, show_settings, show_until
 from graftviz.ui.frame.view import DYNAMICS
 from graftviz.ui.reading import read_files
+from graftviz.ui.teaching import language
 from graftviz.ui.upload import Files, UploadForm, show_uploaders
 from graftviz.wording import plain
 
@@ -105,11 +109,35 @@ def dynamics_files(state: DynamicsState) -> list[PageFile]:
     """Return the files of the shown run; none before there is one."""
     if state.shown is None:
         return []
-
+    series, labels = state.shown.source.series, catalogue("labels", language())["files"]
+    builders: dict[str, Callable[[], str]] = {
+        "parents.csv": lambda: parents_csv(final_result(state).system),
+        "series.csv": lambda: series_csv(series),
+    }
     return [
         PageFile("result.json", "Result (JSON)", lambda: build_result(state)),
         PageFile("matrix.csv", "Matrix A (CSV)", lambda: matrix_csv(final_result(state).system)),
+        *(PageFile(name, labels[name], build) for name, build in builders.items()),
     ]
+
+
+def dynamics_menu(state: DynamicsState) -> ModelMenu | None:
+    """Return the menu Model of the shown run; None before there is one.
+
+    A linear system is no Markov network, so the page Inspect cannot show it.
+    """
+    if state.shown is None:
+        return None
+    options, _, plan = state.shown
+    held_out, needed = options.held_out, ["series.csv"]
+    parents = "parents.csv" if takes_parents(plan.learner) else ""
+    needed += [parents] if parents else []
+    note = catalogue("labels", language())["header"]["needs"].format(file=", ".join(needed))
+    return ModelMenu(
+        dynamics_code(plan.learner, plan.seed, held_out, parents),
+        dynamics_command("series.csv", plan.learner, plan.seed, held_out, parents),
+        note=note,
+    )
 
 
 def build_result(state: DynamicsState) -> str:

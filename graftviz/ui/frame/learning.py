@@ -211,6 +211,10 @@ class LearningPage(OptionsPage[S]):
 
         return self._runs.get(plan, start)
 
+    def plan_of(self, run: SessionRun) -> RunPlan | None:
+        """Return the plan of a run of this session; None if it was removed."""
+        return self._runs.plan_of(run)
+
     def revoke(self) -> None:
         """Pause all computing of this session; computed steps remain."""
         super().revoke()

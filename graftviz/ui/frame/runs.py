@@ -13,7 +13,7 @@ from graftviz.errors import InputError
 from graftviz.learners.base import Learner
 from graftviz.material import Material, uploaded_table
 from graftviz.model import PairwiseMRF
-from graftviz.player.models import model_after
+from graftviz.player.models import Loaded, model_after, recorded_model
 from graftviz.player.recorders import Recorder, to_json
 from graftviz.runs import Branch, Result, Run
 from graftviz.selection import EdgeStability
@@ -186,6 +186,11 @@ class SessionRun(Job[bytes]):
         with self._lock:
             return model_after(self.recorder.learned(), step)
 
+    def loaded(self) -> Loaded:
+        """Return the model after the computed steps, as :func:`recorded_model`."""
+        with self._lock:
+            return recorded_model(self.recorder, self.computed)
+
     def _keep(self, value: bytes) -> None:
         if not self.ended:  # else it was removed during the step
             self._records.append(value)
@@ -247,6 +252,10 @@ class RunStore:
             run = start()
         self._runs[plan] = run
         return run
+
+    def plan_of(self, run: SessionRun) -> RunPlan | None:
+        """Return the plan of a run; None if the run was removed."""
+        return next((plan for plan, other in self._runs.items() if other is run), None)
 
     def keep_active(self, shown: Collection[SessionRun | None], most: int) -> None:
         """Pause all runs that are not shown, and evict those beyond the limits.

@@ -9,14 +9,17 @@ import streamlit as st
 
 from graftviz.inspection.answers import METHODS
 from graftviz.learners.registry import learner_class
+from graftviz.narrative.command_line import model_command
 from graftviz.narrative.inspection import METHOD_NAMES, answer_words, model_words
 from graftviz.narrative.phrases import short
+from graftviz.narrative.python_code import MODEL_FILE, model_code
 from graftviz.options import option_specs, option_words
 from graftviz.player.models import Loaded
+from graftviz.texts import catalogue
 from graftviz.ui.boundary import bounded, guarded
 from graftviz.ui.controls import follow_value, replaceable, show_button, show_option
 from graftviz.ui.engine import warm_up
-from graftviz.ui.frame.header import Header, write_address
+from graftviz.ui.frame.header import Header, ModelMenu, write_address
 from graftviz.ui.frame.panels import (
     show_awaiting_file,
     show_learners,
@@ -32,6 +35,7 @@ from graftviz.ui.inspect.queries import partition_words, show_evidence_upload, s
 from graftviz.ui.inspect.results import inspect_texts
 from graftviz.ui.inspect.state import InspectedModel, InspectState
 from graftviz.ui.model_source import FILE, LEARNED, TRUE, ModelSource
+from graftviz.ui.teaching import language
 from graftviz.ui.upload import model_form
 from graftviz.ui.url_state import write_options_of
 from graftviz.wording import plain, reworded
@@ -215,8 +219,13 @@ def show_inspection(state: InspectState) -> None:
     if shown is None:
         return
     header = Header("inspect")
+    header.show_model(lambda: inspect_menu(state, shown))
     header.show_files(
-        lambda: [*results.model_files(shown), *results.comparison_files(state, shown)]
+        lambda: [
+            *results.model_files(shown),
+            *results.evidence_files(state),
+            *results.comparison_files(state, shown),
+        ]
     )
     of_file = any(source.kind == FILE for source in state.sources)
     note = "Opens this model with this selection and evidence."
@@ -242,6 +251,25 @@ def show_inspection(state: InspectState) -> None:
         results.show_selection(state, shown)
     _show_tabs(state, shown)
     write_address(state)
+
+
+def inspect_menu(state: InspectState, shown: InspectedModel) -> ModelMenu:
+    """Return the menu Model: code and command that compute the shown marginals."""
+    method = "exact" if shown.latest is None else shown.latest.method
+    names, labels = shown.model.names, shown.model.labels
+    evidence = {names[i]: labels[i][k] for i, k in state.evidence.items()}
+    given = f", evidence={evidence!r}" if evidence else ""
+    needed = [MODEL_FILE, *(["evidence.evid"] if evidence else [])]
+    command = model_command(
+        "infer",
+        MODEL_FILE,
+        out="results",
+        method=method,
+        evidence="evidence.evid" if evidence else None,
+    )
+    note = catalogue("labels", language())["header"]["needs"].format(file=", ".join(needed))
+    code = [f"beliefs = gv.infer(model, {method!r}{given})", "print(beliefs.log_partition)"]
+    return ModelMenu(model_code(code), command, note=note)
 
 
 def _show_waiting() -> None:

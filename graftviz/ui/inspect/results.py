@@ -29,7 +29,7 @@ from graftviz.formats.model_tables import (
 )
 from graftviz.formats.spreadsheet import shown_cell
 from graftviz.formats.svg import graph_svg
-from graftviz.formats.uai import mar_text
+from graftviz.formats.uai import evidence_text, mar_text
 from graftviz.inspection import (
     ModelDifference,
     changes_by_size,
@@ -480,6 +480,14 @@ def _show_table(
 
 
 # ---------------------------------------------------------------------------------------- files
+
+
+def evidence_files(state: InspectState) -> list[PageFile]:
+    """Return the file of the evidence; none without evidence."""
+    evidence = dict(state.evidence)
+    label = inspect_texts("evidence")["file"]
+    build = partial(evidence_text, evidence)
+    return [PageFile("evidence.evid", label, build)] if evidence else []
 
 
 def comparison_files(state: InspectState, shown: InspectedModel) -> list[PageFile]:

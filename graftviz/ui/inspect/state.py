@@ -38,7 +38,7 @@ from graftviz.ui.frame.jobs import Job, Watching, shared_job
 from graftviz.ui.frame.state import PageState
 from graftviz.ui.grow.state import GrowState, opened_grow_state
 from graftviz.ui.inspect.options import COMMUNITY, INFORMATION, InspectOptions
-from graftviz.ui.model_source import LEARNED, TRUE, ModelSource, SourceOptions
+from graftviz.ui.model_source import FILE, LEARNED, TRUE, ModelSource, SourceOptions
 from graftviz.ui.teaching import language
 from graftviz.ui.url_state import default_values, parse_options_of, write_options_of
 from graftviz.ui.visits import page_state, share
@@ -205,6 +205,15 @@ class InspectState(PageState):
     def take_grow(self) -> None:
         """Inspect the run of the Grow page, at the step it shows."""
         self.first.take(self._run_of_grow_page())
+
+    def take_model(self, model: Loaded | None) -> None:
+        """Inspect a model that another page has handed over; None: the run of the Grow page."""
+        self.complaints = ()
+        if model is None:
+            self.take_grow()
+        else:
+            self.first.choose_kind(FILE)
+            self.first.accept(model)
 
     # ----------------------------------------------------------------------------- the selection
 
