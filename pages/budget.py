@@ -12,6 +12,7 @@ from graftviz.ui.frame.live import live_run
 from graftviz.ui.frame.panels import show_notices
 from graftviz.ui.frame.view import BUDGET
 from graftviz.ui.run_files import run_note
+from graftviz.ui.upload import show_upload
 from graftviz.ui.visits import page_state
 
 engine = enter_page("budget")
@@ -23,6 +24,8 @@ with st.sidebar:
 header = Header("budget", cost_sentence(state.options.complexity))
 # Containers come first: a notice above the view must not move it, or the browser reloads it.
 above = st.container()
+with above:
+    show_upload(state)
 if engine_is_ready(engine, "budget"):
     state.refresh()
     with above:

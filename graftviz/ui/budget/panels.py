@@ -29,8 +29,10 @@ _PREFIX = "budget"
 
 def show_choices(state: BudgetState) -> None:
     """Show the choice of data, measure and bound."""
-    options = state.options
-    show_settings(state, _PREFIX, "data", "complexity")
+    options, words = state.options, catalogue("labels", language())["data"]
+    title = state.specs["data"].title_of
+    show_settings(state, _PREFIX, "data", title=lambda key: words.get(key) or title(key))
+    show_settings(state, _PREFIX, "complexity")
     slider = slider_of(options.complexity)
     value = int(options.tau) if slider.kind == "int" else options.tau
     # One slider per measure, because their ranges differ.

@@ -104,9 +104,8 @@ class LearningPage(OptionsPage[S]):
 
     def choose(self, name: str, value: Any) -> None:
         """Set an option of the page, of the import or of the learner; None is its default."""
-        reading, defaults = default_values(import_options(self.values["data"])), self._defaults()
-        if name in reading:
-            name, value = "reading", with_choice(self.values["reading"], name, value, reading)
+        name, value = with_reading(self.values, name, value)
+        defaults = self._defaults()
         if name not in defaults:
             self._choose_option(name, value)
             return
@@ -302,6 +301,17 @@ class SideBySidePage(LearningPage[S]):
         """Release all runs; they are computed again when the page is opened."""
         super().forget()
         self.entries = ()
+
+
+def with_reading(values: Mapping[str, Any], name: str, value: Any) -> tuple[str, Any]:
+    """Return the option of a page that a control sets, and its value.
+
+    Import options are entries of the option "reading".
+    """
+    reading = default_values(import_options(values["data"]))
+    if name not in reading:
+        return name, value
+    return "reading", with_choice(values["reading"], name, value, reading)
 
 
 def with_choice(
