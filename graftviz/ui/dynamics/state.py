@@ -280,7 +280,8 @@ class DynamicsState(RunPage[DynamicsOptions, ShownDynamics, RunProgress]):
         simple = naive(shown.source, shown.options.period)
         baselines = simple.latest or ()
         race = [measure(shown.source, plan) for plan in self._race(shown)]
-        missing: list[Job[Any]] = [one for one in (*race, simple) if not one.ended]
+        needed: list[Job[Any]] = [*race, simple]
+        missing = [one for one in needed if not one.ended]
         results = [one.final for one in race if one.final is not None]
         failures = " ".join(dict.fromkeys(one.failure for one in race if one.failure))
         if missing:
