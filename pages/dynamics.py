@@ -5,6 +5,7 @@ import streamlit as st
 from graftviz.ui.compiling import engine_is_ready
 from graftviz.ui.dynamics.panels import (
     dynamics_files,
+    dynamics_menu,
     show_choices,
     show_comparison,
     show_messages,
@@ -36,6 +37,7 @@ if engine_is_ready(engine, "dynamics"):
     live_run(state, DYNAMICS)
     DYNAMICS.load()
     show_comparison(state)
+    header.show_model(lambda: dynamics_menu(state))
     header.show_files(lambda: dynamics_files(state), run_note())
     header.show_link(state.link, "Opens this view, anywhere graftviz runs.")
     write_address(state)

@@ -18,6 +18,7 @@ from graftviz.ui.grow.analysis import (
 from graftviz.ui.grow.live import live_player
 from graftviz.ui.grow.panels import (
     INSPECT,
+    grow_menu,
     show_branch_bar,
     show_choices,
     show_class_questions,
@@ -67,6 +68,7 @@ if state.has_engine or shows_run:
     if run is not None and header.show_tools(tools(state)) == INSPECT.key:
         inspect_state().take_grow()
         st.switch_page("pages/inspect.py")
+    header.show_model(lambda: grow_menu(state, run))
     header.show_files(lambda: run_files(run) if run else [], run_note())
     header.show_link(state.link, catalogue("labels", language())["header"]["opens"], can_lead=True)
     if state.has_engine:

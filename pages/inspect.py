@@ -4,7 +4,7 @@ import streamlit as st
 
 from graftviz.ui.compiling import engine_is_ready
 from graftviz.ui.engine import enter_page, warm_up
-from graftviz.ui.frame.header import Header, follow_address
+from graftviz.ui.frame.header import Header, follow_address, handed_models
 from graftviz.ui.frame.view import INSPECT
 from graftviz.ui.inspect.panels import (
     show_drawing,
@@ -19,6 +19,8 @@ engine = enter_page("grow")  # the page opens while kernels of its own are compi
 warm_up("inspect")
 state = inspect_state()
 follow_address(state, "inspect", is_new=state.loaded is None)
+for model in handed_models():
+    state.take_model(model)
 
 top, above = st.container(), st.container()
 if engine_is_ready(engine, "inspect"):

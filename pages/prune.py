@@ -10,7 +10,7 @@ from graftviz.ui.frame.panels import show_notices
 from graftviz.ui.frame.view import PRUNE
 from graftviz.ui.prune.panels import show_pruning_choices
 from graftviz.ui.prune.state import prune_state
-from graftviz.ui.run_files import run_files, run_note
+from graftviz.ui.run_files import run_files, run_menu, run_note
 from graftviz.ui.upload import show_upload
 
 engine = enter_page("prune")
@@ -31,6 +31,7 @@ if engine_is_ready(engine, "prune"):
     show_runs(state, PRUNE, "token", {"heuristic": state.choose_heuristic})
     PRUNE.load()
     run = state.runs.get(state.heuristic)
+    header.show_model(lambda: run_menu(state, run))
     header.show_files(lambda: run_files(run, with_replay=False) if run else [], run_note())
     header.show_link(state.link, "Opens this view, anywhere graftviz runs.")
     write_address(state)

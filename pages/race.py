@@ -10,7 +10,7 @@ from graftviz.ui.frame.view import RACE
 from graftviz.ui.grow.state import opened_grow_state
 from graftviz.ui.race.panels import COMPILING, race_files, show_race_choices, show_race_messages
 from graftviz.ui.race.state import race_state
-from graftviz.ui.run_files import run_note
+from graftviz.ui.run_files import run_menu, run_note
 from graftviz.ui.upload import show_upload
 
 engine = enter_page("race")
@@ -31,6 +31,7 @@ if engine_is_ready(engine, "race"):
         show_race_messages(state)
     show_runs(state, RACE, "race", {})
     RACE.load()
+    header.show_model(lambda: run_menu(state, state.chosen_run))
     header.show_files(lambda: race_files(state), run_note())
     header.show_link(state.link, "Runs this race again and opens it at this position.")
     with st.sidebar:

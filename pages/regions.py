@@ -10,6 +10,7 @@ from graftviz.ui.frame.view import REGION
 from graftviz.ui.regions.panels import (
     live_region,
     region_files,
+    region_menu,
     show_growth_choices,
     show_model_choice,
     show_upload,
@@ -37,6 +38,7 @@ if engine_is_ready(engine, "regions"):
     state.page_runs += 1
     live_region(state)
     REGION.load()
+    header.show_model(lambda: region_menu(state))
     header.show_files(lambda: region_files(state), "Unfinished regions are completed first.")
     header.show_link(state.link, "Opens this view, anywhere graftviz runs.")
     write_address(state)

@@ -10,6 +10,7 @@ from graftviz.ui.frame.state import OptionsPage
 from graftviz.ui.reservoir.options import ReservoirOptions
 from graftviz.ui.reservoir.panels import (
     reservoir_files,
+    reservoir_menu,
     show_activation,
     show_choices,
     show_run,
@@ -35,6 +36,7 @@ if engine_is_ready(engine, "reservoir"):
     if steps:
         state.check_step(len(steps))
         show_activation(state, steps)
+        header.show_model(lambda: reservoir_menu(options))
         header.show_files(lambda: reservoir_files(options, steps))
     header.show_link(state.link, "Opens this view, anywhere graftviz runs.")
     write_address(state)

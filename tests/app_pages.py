@@ -108,9 +108,9 @@ def query_of(app: AppTest) -> dict[str, str]:
     return {name: text if isinstance(text, str) else text[-1] for name, text in pairs}
 
 
-def add_files(app: AppTest, *files: tuple[str, bytes]) -> None:
+def add_files(app: AppTest, key: str, *files: tuple[str, bytes]) -> None:
     """Upload files beside those uploaded before, which keep their identity as in a browser."""
-    uploader = app.file_uploader[0]
+    uploader = app.file_uploader(key=key)
     uploader._files = uploader._get_files_to_register()
     for name, content in files:
         uploader.upload(name, content)

@@ -19,6 +19,7 @@ WEATHER = PairwiseMRF.from_tables(
     names=("rain", "wind", "snow"),
     labels=(("no", "yes"), ("calm", "breeze", "storm"), ("no", "yes")),
 )
+MODEL_FILES = "inspect.first.files"
 FOREIGN = b"""<graphml><key id="w" for="edge" attr.name="weight" attr.type="double"/>
 <graph edgedefault="undirected"><node id="a"/><node id="b"/>
 <edge source="a" target="b"><data key="w">0.5</data></edge></graph></graphml>"""
@@ -43,7 +44,7 @@ def texts(app: AppTest) -> str:
 def bring(app: AppTest, *files: tuple[str, bytes]) -> AppTest:
     if app.segmented_control(key="inspect.first.kind").value != "file":
         app.segmented_control(key="inspect.first.kind").set_value("file").run()
-    app.file_uploader[0].set_value([(name, content, "") for name, content in files])
+    app.file_uploader(key=MODEL_FILES).set_value([(name, content, "") for name, content in files])
     return run_until_answered(app)
 
 
@@ -145,6 +146,11 @@ def test_two_models_are_compared() -> None:
     assert query_of(app)["with"] == "model=true;data=scale-free-60"
     assert "only in the second." in texts(app)
     assert "inspect_norms" in charts(app)
+    assert [metric.label for metric in app.metric] == ["Recall", "Precision", "F1"]
+    assert "The marginals differ most at" in texts(app)
+    (distances,) = (f.value for f in app.dataframe if "distance" in f.value.columns)
+    assert len(distances) == 60
+    assert distances["distance"].is_monotonic_decreasing
     again = open_inspect(**query_of(app))
     assert texts(again) == texts(app)
     app.segmented_control(key="inspect.second.kind").set_value("learned")
@@ -156,7 +162,7 @@ UAI, NAMES = uai_text(WEATHER).encode(), names_text(WEATHER).encode()
 
 
 def upload_to_page(app: AppTest, *files: tuple[str, bytes]) -> AppTest:
-    add_files(app, *files)
+    add_files(app, MODEL_FILES, *files)
     return run_until_answered(app)
 
 
@@ -224,3 +230,26 @@ def test_a_neighbourhood_asks_for_a_node() -> None:
     assert "Select a node to draw its neighbourhood." in texts(app)
     assert "Steps are written as 3-20" in texts(app)
     assert len(state_of(app).shown().picture.nodes) == 34
+
+
+def test_a_query_and_an_evidence_file_in_german() -> None:
+    app = open_inspect(data="survey", learner="chow-liu", query="3,1,77", lang="de")
+    assert "others were removed from the query." in texts(app)
+    query = app.multiselect(key="inspect.query")
+    assert query.label == "Variablen"
+    assert "P(wakes up, commute). Durch exakte Inferenz." in texts(app)
+    (joint,) = (f.value for f in app.dataframe if "Wahrscheinlichkeit" in f.value.columns)
+    assert abs(joint["Wahrscheinlichkeit"].sum() - 1.0) < 1e-9
+    assert "log Z = " in texts(app)
+    app.file_uploader(key="inspect.evidence.file").upload("a.evid", b"2 0 1 2 0")
+    run_until_answered(app)
+    assert query_of(app)["evidence"] == "0:1,2:0"
+    assert query_of(app)["query"] == "3,1"
+    assert "P(wakes up, commute | home =" in texts(app)
+    app.button(key="inspect.forget_all").click()
+    run_until_answered(app)
+    assert "evidence" not in query_of(app)
+    app.file_uploader(key="inspect.evidence.file").upload("b.evid", b"1 99 1")
+    run_until_answered(app)
+    assert "an observed variable" in texts(app)
+    assert "evidence" not in query_of(app)

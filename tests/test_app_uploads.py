@@ -43,6 +43,7 @@ PAGES = {
     "grow": Page({"data": "karate", "learner": "chow-liu"}, "choose.data", TABLES),
     "race": Page({"data": "karate", "r1": "chow-liu"}, "race.data", TABLES),
     "prune": Page({"exchanges": "1"}, "prune.data", TABLES),
+    "budget": Page({"data": "survey", "bound": "1"}, "budget.data", TABLES),
     "regions": Page({"side": "4"}, "region.data", MODELS),
     "dynamics": Page(
         {"size": "8", "rows": "60"},
@@ -79,7 +80,8 @@ def add(app: AppTest, page: str, place: int = 0, more: bytes = b"") -> AppTest:
     """Upload one of the files of a page."""
     name, content = PAGES[page].files[place]
     if PAGES[page].files is MODELS:  # which stay beside each other, as parts of a model may
-        add_files(app, (name, content + more))
+        key = "inspect.first.files" if page == "inspect" else "region.files"
+        add_files(app, key, (name, content + more))
     else:
         app.file_uploader[0].upload(name, content + more)
     return settled(app)
@@ -163,6 +165,7 @@ def test_a_link_to_an_upload_asks_for_the_same_file(page: str) -> None:
         ("grow", "upload", b",0,1\n", "missing=drop"),
         ("race", "upload", b",0,1\n", "missing=state"),
         ("prune", "upload", b"".join(b"0,1,%d.5\n" % k for k in range(200)), "continuous=bin"),
+        ("budget", "upload", b",0,1\n", "missing=drop"),
         ("dynamics", "dynamics", b"\n1,,2\n1,1,1\n", "missing=interpolate"),
     ],
 )

@@ -21,6 +21,7 @@ from graftviz.inspection import (
     entropies,
     find_communities,
     graph_picture,
+    marginal_distances,
     mutual_informations,
     strongest_partners,
     total_variations,
@@ -125,6 +126,35 @@ def test_variables_are_matched_by_name_whatever_their_order(seed, n):
 
 
 # Pictures
+
+
+def test_scores_and_distances_of_models_that_differ_in_one_edge() -> None:
+    potential = np.array([[1.0, 0.0], [0.0, 1.0]])
+    field = np.array([0.0, 0.7])
+    first = PairwiseMRF.from_tables(
+        [np.zeros(2), np.zeros(2), field],
+        {(0, 1): potential, (1, 2): potential},
+        names=("a", "b", "c"),
+        labels=(("no", "yes"),) * 3,
+    )
+    # The same states of b in another order, an edge less and another more.
+    second = PairwiseMRF.from_tables(
+        [np.zeros(2), field, np.zeros(2), np.zeros(3)],
+        {(0, 2): potential[::-1], (0, 1): potential},
+        names=("a", "c", "b", "d"),
+        labels=(("no", "yes"), ("no", "yes"), ("yes", "no"), ("x", "y", "z")),
+    )
+    found = compare_models(first, second)
+    assert (found.recall, found.precision, found.f1) == (0.5, 0.5, 0.5)
+    beliefs = infer(first, "exact"), infer(second, "exact")
+    apart = marginal_distances(found, (first, second), (beliefs[0].node, beliefs[1].node))
+    for i, name in enumerate("abc"):
+        p, q = beliefs[0][name], beliefs[1][name]
+        assert math.isclose(apart[i], 0.5 * sum(abs(p[s] - q[s]) for s in ("no", "yes")))
+    same = marginal_distances(compare_models(first, first), (first,) * 2, (beliefs[0].node,) * 2)
+    assert same.tolist() == [0.0] * 3
+    alone = PairwiseMRF.from_tables([np.zeros(2)], {}, names=("a",))
+    assert math.isnan(compare_models(alone, alone).f1)
 
 
 def test_a_small_graph_is_drawn_whole():

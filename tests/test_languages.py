@@ -27,7 +27,9 @@ from graftviz.player import assets
 from graftviz.player.records import answer, outcome_record, run_header
 from graftviz.sampling import random_model, sample_gibbs, scale_free_graph
 from graftviz.texts import LANGUAGE, LANGUAGES, catalogue, page_text, translations
+from graftviz.ui.dynamics.options import DynamicsOptions
 from graftviz.ui.grow.options import GrowOptions
+from graftviz.ui.inspect.options import InspectOptions
 
 FOLDER = Path(texts.__file__).parent
 ASSETS = Path(assets.__file__).parent / "assets"
@@ -40,6 +42,7 @@ SHARED = (
     "answers",
     "ends",
     "grow",
+    "inspect",
     "class_data",
     "learners",
 )
@@ -139,7 +142,13 @@ def test_a_replay_is_in_the_language_of_its_header(language: str) -> None:
 def specs_of_grow() -> dict[str, list[OptionSpec]]:
     """Return the options of the page Grow and of all learners by name."""
     found: dict[str, list[OptionSpec]] = {}
-    for cls in (GrowOptions, Generated, *map(learner_class, learner_names())):
+    for cls in (
+        GrowOptions,
+        InspectOptions,
+        DynamicsOptions,
+        Generated,
+        *map(learner_class, learner_names()),
+    ):
         for spec in option_specs(cls):
             found.setdefault(spec.name, []).append(spec)
     return found

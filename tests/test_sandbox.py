@@ -294,8 +294,10 @@ def packed_of(kind: str) -> Packed:
         "public": [UploadedFile("plants", "plants.data", b"abies,ca,or\nacer,ny\n")],
         "series": [*series, UploadedFile("parents", "e.csv", edges)],
         "model": [UploadedFile("model", "m.uai", model)],
+        "evidence": [UploadedFile("evidence", "e.evid", b"1 0 1")],
     }[kind]
-    packed = KINDS[kind].pack(KINDS[kind].read(files, {}))
+    options = {"cardinalities": [2, 2]} if kind == "evidence" else {}
+    packed = KINDS[kind].pack(KINDS[kind].read(files, options))
     frame = read_frame(io.BytesIO(sent(packed)), 1_000_000)
     assert frame is not None
     return unpacked_frame(frame)

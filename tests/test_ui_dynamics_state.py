@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 import gc
+import io
 import weakref
 from collections.abc import Iterator
 
 import numpy as np
+import pandas as pd
 import pytest
 from fakes import Idle
 
 from graftviz import dynamics
 from graftviz.material import uploaded_series
 from graftviz.serving.limits import Limits
+from graftviz.ui.dynamics.panels import curves_csv, methods_csv
 from graftviz.ui.dynamics.state import TOO_LONG, DynamicsState, survey
 from graftviz.ui.visits import clear_caches
 
@@ -55,6 +58,9 @@ def test_what_is_compared_comes_after_the_run_and_the_methods_one_by_one(schedul
         assert len(state.compared().race) == number
         assert len(scheduler.waiting) == 1
         scheduler.work_all()
+    assert state.compared().baselines == ()
+    scheduler.work_all()
+    assert state.compared().baselines[0].lag == 1
     assert not state.compared().is_complete  # the survey has begun
     scheduler.work_all()
     state.compared()  # and now the curves
@@ -63,6 +69,13 @@ def test_what_is_compared_comes_after_the_run_and_the_methods_one_by_one(schedul
     assert known.is_complete
     assert {one.parents for one in known.curves.by_parents} >= {1, 2, 10}
     assert {one.seeds for one in known.curves.by_seeds} >= {1, 2, 10}
+    methods = pd.read_csv(io.StringIO(methods_csv(known)))
+    assert methods["learner"].tolist()[: len(dynamics.LEARNERS)] == list(dynamics.LEARNERS)
+    assert "persistence" in methods["learner"].tolist()
+    assert (methods["standard_error"] > 0).all()
+    assert len(pd.read_csv(io.StringIO(curves_csv(known.curves)))) > 10
+    frame = state.coefficients.final
+    assert (frame["standard_error"] > 0).all()
     # Another k needs no other survey.
     before = survey(state.shown.source, state.shown.plan.learner, 0)
     state.choose("parents", 4)
@@ -158,6 +171,8 @@ def test_curves_that_would_take_too_long_are_said_to_be_left_out(
         state.compared()
         scheduler.work_all()
     monkeypatch.setattr("graftviz.ui.dynamics.options.limits", lambda: Limits(ask_seconds=1e-9))
+    assert not state.compared().is_complete  # the standard errors have begun
+    scheduler.work_all()
     known = state.compared()
     assert known.is_complete
     assert TOO_LONG in known.missing

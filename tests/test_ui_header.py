@@ -76,8 +76,8 @@ def test_menus_are_filled_only_while_they_are_open(page: str) -> None:
 
 def test_region_and_budget_tables_have_a_row_per_step() -> None:
     regions, budget = opened("regions"), opened("budget")
-    (region_file,) = region_files(regions.session_state["regions"])
-    (budget_file,) = budget_files(budget.session_state["budget"])
+    region_file, *_ = region_files(regions.session_state["regions"])
+    budget_file, *_ = budget_files(budget.session_state["budget"])
     region = list(csv.DictReader(io.StringIO(str(region_file.build()))))
     steps = list(csv.DictReader(io.StringIO(str(budget_file.build()))))
     assert [int(row["size"]) for row in region] == list(range(1, len(region) + 1))

@@ -24,6 +24,8 @@ from graftviz.player.models import Loaded, fingerprint_of
 from graftviz.serving.scheduler import Scheduler
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.inspect import state as inspect_state
+from graftviz.ui.inspect.options import MOST_TARGETS
+from graftviz.ui.inspect.queries import joint_frame, partition_words, query_formula
 from graftviz.ui.inspect.results import matching_rows, model_files, state_names
 from graftviz.ui.inspect.state import InspectedModel, InspectState
 from graftviz.ui.model_source import FILE
@@ -384,6 +386,104 @@ def test_every_file_is_built(state: InspectState) -> None:
     for file in unanswered:
         assert isinstance(file.build(), str | bytes)
         assert file.disabled == file.name.startswith("marginals")
+
+
+def test_a_query_is_the_joint_distribution_given_the_evidence(state: InspectState) -> None:
+    model = pair_model(n=5, states=3)
+    bring(state, model)
+    state.observe(4, 2)
+    state.choose_targets((3, 0))
+    job = state.joint
+    assert job is not None
+    assert job.wait_for_end(SOON)
+    assert job.latest is not None
+    assert job.latest.method == "exact"
+    tables = [model.node_weights(i) for i in range(5)]
+    joint = np.zeros((3,) * 5)
+    for states in np.ndindex(joint.shape):
+        weight = sum(tables[i][k] for i, k in enumerate(states))
+        weight += sum(states[i] == states[i + 1] for i in range(4))
+        joint[states] = np.exp(weight)
+    given = joint[..., 2].sum(axis=(1, 2)).T
+    assert np.allclose(job.latest.table, given / given.sum())
+    frame = joint_frame(model, state.targets, job.latest.table, "p")
+    assert frame.columns.tolist() == ["d", "a", "p"]
+    assert frame.iloc[0].tolist()[:2] == ["2", "2"]
+    assert query_formula(model, state.targets, state.evidence) == "P(d, a | e = 2)"
+    state.choose_method("mean-field")
+    assert state.joint is not job
+    assert state.joint.wait_for_end(SOON)
+    assert state.joint.latest.method == "mean-field"
+    state.choose_targets((4,))
+    assert state.joint.wait_for_end(SOON)
+    assert "e is observed" in state.joint.failure
+    bring(state, pair_model(states=9))
+    state.choose_targets((0, 1, 2, 3)[:MOST_TARGETS])
+    assert state.joint.wait_for_end(SOON)
+    bring(state, pair_model(states=90))
+    state.choose_targets((0, 1))
+    assert state.joint.wait_for_end(SOON)
+    assert "8,100 joint states" in state.joint.failure
+
+
+@pytest.mark.parametrize(
+    ("method", "words"),
+    [("exact", "exact."), ("bp", "estimated by belief"), ("trbp", "log Z ≤"), ("mean-field", "≥")],
+)
+def test_log_z_says_how_it_was_computed(state: InspectState, method: str, words: str) -> None:
+    loop = {(0, 1): np.eye(2), (1, 2): np.eye(2), (0, 2): np.eye(2)}
+    bring(state, PairwiseMRF.from_tables([np.zeros(2)] * 3, loop))
+    state.choose_method(method)
+    state.observe(0, 1)
+    assert state.answer(SOON)
+    free, given = partition_words(state.before, state.after)
+    assert words in free
+    assert given.startswith("Given the evidence: log Z")
+    if method == "exact":
+        assert f"{np.log(2 * np.exp(3) + 6 * np.e):.6g}" in free
+        assert f"{np.log(np.exp(3) + 3 * np.e):.6g}" in given
+
+
+def test_nodes_are_coloured_by_community_and_by_state(state: InspectState) -> None:
+    bring(state, pair_model(3.0, n=4))
+    state.observe(0, 1)
+    assert state.answer(SOON)
+
+    def record() -> dict[str, Any]:
+        shown = state.shown()
+        assert shown is not None
+        return json.loads(state.message(shown))
+
+    assert record()["groups"] == []
+    state.choose_drawn("colour", "state")
+    assert record()["groups"] == [1] * 4
+    assert record()["legend"]["groups"] == [[0, "0"], [1, "1"]]
+    state.choose_drawn("colour", "community")
+    found = record()
+    assert len(set(found["groups"])) == len(found["legend"]["groups"]) >= 1
+    assert found["legend"]["groups"][0][1].startswith("community 1: ")
+    many = PairwiseMRF.from_tables(
+        [np.zeros(2)] * 20, {(i, i + 1): np.eye(2) for i in range(0, 18, 2)}
+    )
+    bring(state, many)
+    assert state.answer(SOON)
+    found = record()
+    assert found["groups"].count(-1) == 20 - 2 * 6
+    assert found["legend"]["groups"][-1] == [-1, "other"]
+
+
+def test_edges_are_filtered_by_information(state: InspectState) -> None:
+    weak, strong = 0.2 * np.eye(2), 2.0 * np.eye(2)
+    skewed = np.array([0.0, 9.0])  # a strong edge of nearly constant variables tells little
+    model = PairwiseMRF.from_tables(
+        [np.zeros(2), np.zeros(2), skewed, skewed], {(0, 1): weak * 5, (2, 3): strong}
+    )
+    bring(state, model)
+    assert state.answer(SOON)
+    state.choose_drawn("weight_from", 0.6)
+    assert state.shown().picture.edges.tolist() == [[2, 3]]
+    state.choose_drawn("filter_by", "information")
+    assert state.shown().picture.edges.tolist() == [[0, 1]]
 
 
 def test_the_message_to_the_browser_is_plain_json(state: InspectState) -> None:

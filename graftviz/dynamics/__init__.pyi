@@ -7,6 +7,11 @@ from .base import (
     NodeStep as NodeStep,
     Work as Work,
 )
+from .baselines import (
+    Baseline as Baseline,
+    baseline as baseline,
+    season as season,
+)
 from .dense import (
     Dense as Dense,
 )
@@ -30,6 +35,7 @@ from .learning import (
 )
 from .metrics import (
     coefficient_error as coefficient_error,
+    prediction_deviation as prediction_deviation,
     prediction_error as prediction_error,
     structure_precision as structure_precision,
     structure_recall as structure_recall,
@@ -55,6 +61,9 @@ from .simulation import (
     random_system as random_system,
     simulate as simulate,
     simulate_transitions as simulate_transitions,
+)
+from .standard_errors import (
+    coefficient_deviations as coefficient_deviations,
 )
 from .system import (
     LinearSystem as LinearSystem,

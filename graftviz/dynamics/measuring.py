@@ -16,6 +16,7 @@ from graftviz.dynamics.enforcing import SparsityEnforcing
 from graftviz.dynamics.learning import DynamicsResult, learning_steps
 from graftviz.dynamics.metrics import (
     coefficient_error,
+    prediction_deviation,
     prediction_error,
     structure_precision,
     structure_recall,
@@ -77,7 +78,8 @@ def learning(
 class Measured:
     """Quality of a learned system.
 
-    `parents` and `seeds` are those of the points of curves; `recall` and later fields are available
+    `standard_error` is that of `pred_error_test`, None for points of curves. `parents` and `seeds`
+    are those of the points of curves; `recall`, `precision` and `coefficient_error` are available
     only if the truth is known.
     """
 
@@ -92,6 +94,7 @@ class Measured:
     recall: float | None = None
     precision: float | None = None
     coefficient_error: float | None = None
+    standard_error: float | None = None
 
 
 def measuring(material: PreparedSeries, plan: DynamicsPlan) -> Iterator[Measured | None]:
@@ -107,7 +110,8 @@ def measuring(material: PreparedSeries, plan: DynamicsPlan) -> Iterator[Measured
                 system = step.system
                 seconds.append(step.seconds)
             yield None
-    facts = {"wiring": plan.wiring, "seconds": min(seconds)}
+    facts: dict[str, Any] = {"wiring": plan.wiring, "seconds": min(seconds)}
+    facts["standard_error"] = prediction_deviation(system, material.test)
     yield _measured(material, system, learner=plan.learner.name, **facts)
 
 

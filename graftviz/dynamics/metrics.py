@@ -9,6 +9,8 @@ from graftviz.dynamics.series import TimeSeries, Transitions
 from graftviz.dynamics.system import LinearSystem
 from graftviz.errors import InputError
 
+_BLOCKS = 20  # of the jackknife
+
 
 def coefficient_error(learned: LinearSystem, truth: LinearSystem) -> float:
     """Return CoeffRecError = ‖Ā − A‖_F / ‖A‖_F (equation 2.10).
@@ -52,6 +54,38 @@ def prediction_error(
         observed = data.after if steps == 1 else data.later
         expected = system.predict(data.before[: len(observed)], steps)
     return _ratio(expected - observed, observed)
+
+
+def prediction_deviation(system: LinearSystem, data: TimeSeries) -> float:
+    """Return the standard error of :func:`prediction_error` one step ahead.
+
+    By the jackknife over blocks of consecutive rows, whose errors may depend on each other; nan
+    for fewer than two rows to predict.
+
+    Examples
+    --------
+    >>> 0.0 < dynamics.prediction_deviation(system, series) < 0.05
+    True
+    """
+    observed = data.values[1:]
+    return jackknife_error(several_steps(system, data.values, 1) - observed, observed)
+
+
+def jackknife_error(gap: np.ndarray, observed: np.ndarray) -> float:
+    """Return the standard error of ‖gap‖ / ‖observed‖ by leaving out one block of rows at a time.
+
+    Parameters
+    ----------
+    gap, observed : float arrays, shape (rows, n)
+    """
+    blocks = min(_BLOCKS, len(gap))
+    sums = np.array([(gap**2).sum(axis=1), (observed**2).sum(axis=1)])
+    if blocks < 2 or not sums[1].sum() > 0.0:
+        return float("nan")
+    starts = np.linspace(0, len(gap), blocks, endpoint=False).astype(np.int64)
+    rest = sums.sum(axis=1, keepdims=True) - np.add.reduceat(sums, starts, axis=1)
+    ratios = np.sqrt(np.maximum(rest[0], 0.0) / np.maximum(rest[1], np.finfo(float).tiny))
+    return float(np.sqrt((blocks - 1) / blocks * ((ratios - ratios.mean()) ** 2).sum()))
 
 
 def structure_recall(learned: LinearSystem, truth: LinearSystem) -> float:

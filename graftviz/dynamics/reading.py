@@ -67,6 +67,15 @@ class SeriesOptions:
         choices=("reject", "drop", "keep"),
         advanced=True,
     )
+    difference: int = option(
+        0,
+        "replace values by their differences from this many rows earlier: 1 removes trends, the "
+        "length of a season removes seasons; 0: none",
+        label="Differences, lag",
+        minimum=0,
+        maximum=100_000,
+        advanced=True,
+    )
 
 
 class _Grid(NamedTuple):
@@ -84,6 +93,7 @@ def read_series(
     missing: Literal["reject", "interpolate"] = "reject",
     longest_gap: int = LONGEST_GAP,
     constant: Literal["reject", "drop", "keep"] = "reject",
+    difference: int = 0,
     max_bytes: int = MAX_BYTES,
     name: str | None = None,
 ) -> TimeSeries:
@@ -107,6 +117,9 @@ def read_series(
         Maximum number of consecutive values to interpolate.
     constant : {"reject", "drop", "keep"}
         Treatment of constant series: raise an error, drop them, or use them.
+    difference : int
+        Lag of the differences x(t) − x(t − lag) that replace the values, 0 for none. The first
+        rows, which have no predecessor, are dropped.
     max_bytes : int
         Maximum size of a file; a tenth of it is the maximum number of values. Reading takes at most
         about three times as much memory.
@@ -128,7 +141,9 @@ def read_series(
     if longest_gap < 1:
         raise InputError(f"Option longest_gap must be at least 1; got {longest_gap}.")
     longest_gap = min(longest_gap, _MOST_CELLS)  # avoids overflow in arrays of steps
-    options = SeriesOptions(layout, missing, longest_gap, constant)
+    if difference < 0:
+        raise InputError(f"Option difference must be at least 0; got {difference}.")
+    options = SeriesOptions(layout, missing, longest_gap, constant, difference)
     if isinstance(source, np.ndarray):
         array = np.array(source, dtype=np.float64, order="C")
         whole = series_of(np.where(np.isnan(array), 0.0, array) if array.ndim == 2 else array)
@@ -402,6 +417,15 @@ def _clean(series: TimeSeries, options: SeriesOptions) -> TimeSeries:
         values = _interpolate(series, holes, options)
         were = "value was" if holes.sum() == 1 else "values were"
         notes.append(f"{int(holes.sum()):,} missing {were} filled by linear interpolation.")
+    times = series.times
+    if (lag := options.difference) > 0:
+        if len(values) < lag + 2:
+            raise InputError(
+                f"{series.title}: differences of lag {lag} need at least {lag + 2} rows; there are "
+                f"{len(values)}."
+            )
+        values, times = values[lag:] - values[:-lag], times[lag:]
+        notes.append(f"The values are differences of lag {lag}.")
     still = values.max(axis=0) == values.min(axis=0)
     names = series.names
     if still.any() and options.constant != "keep":
@@ -418,7 +442,7 @@ def _clean(series: TimeSeries, options: SeriesOptions) -> TimeSeries:
         names = tuple(name for name, is_still in zip(names, still, strict=True) if not is_still)
         values = values[:, ~still]
     values = read_only(np.ascontiguousarray(values))
-    return TimeSeries(values, names, series.times, series.title, tuple(notes))
+    return TimeSeries(values, names, times, series.title, tuple(notes))
 
 
 def _interpolate(series: TimeSeries, holes: np.ndarray, options: SeriesOptions) -> np.ndarray:

@@ -1,13 +1,24 @@
-"""Files of a learned linear dynamical system: result.json and matrix.csv."""
+"""Files of a linear dynamical system: result.json, matrix.csv, and tables of edges and series."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
 from graftviz._version import __version__
-from graftviz.dynamics import DynamicsResult, LinearSystem, has_seeds
+from graftviz.dynamics import DynamicsResult, LinearSystem, TimeSeries, has_seeds
 from graftviz.formats.json_values import json_text
 from graftviz.formats.result_json import peak_memory_mb
 from graftviz.options import attributes, option_values
 from graftviz.table.csv_text import csv_text
+
+MEASURES = (
+    *("learner", "wiring", "parents", "seeds", "pred_error_test", "standard_error"),
+    *("pred_error_train", "entries", "seconds", "recall", "precision", "coefficient_error"),
+)
 
 
 def dynamics_json(result: DynamicsResult, *, rows: int, rows_test: int | None) -> str:
@@ -40,6 +51,46 @@ def dynamics_json(result: DynamicsResult, *, rows: int, rows_test: int | None) -
         "version": __version__,
     }
     return json_text(record)
+
+
+def coefficient_frame(system: LinearSystem, deviations: np.ndarray) -> pd.DataFrame:
+    """Return one row per coefficient: the series that drives, the driven one, value and error.
+
+    Parameters
+    ----------
+    system : LinearSystem
+    deviations : float array
+        See :func:`graftviz.dynamics.coefficient_deviations`.
+    """
+    matrix, names = system.coefficients, np.array(system.names, dtype=object)
+    targets = np.repeat(np.arange(system.n_series), np.diff(matrix.indptr))
+    return pd.DataFrame(
+        {
+            "source": names[matrix.indices],
+            "target": names[targets],
+            "coefficient": matrix.data,
+            "standard_error": deviations,
+        }
+    )
+
+
+def measured_csv(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return measures of methods as CSV; what was not measured is empty."""
+    lines = [["" if row.get(name) is None else row[name] for name in MEASURES] for row in rows]
+    return csv_text([MEASURES, *lines])
+
+
+def parents_csv(frame: pd.DataFrame) -> str:
+    """Return coefficients as CSV; a file of parents has the same first two columns."""
+    return csv_text([tuple(frame.columns), *frame.itertuples(index=False)])
+
+
+def series_csv(series: TimeSeries) -> str:
+    """Return series as CSV: one row per time, with the times if there are any."""
+    names = ("time", *series.names) if series.times else series.names
+    times = [[time] for time in series.times] or [[] for _ in range(series.n_rows)]
+    rows = zip(times, series.values.tolist(), strict=True)
+    return csv_text([names, *([*time, *map(repr, row)] for time, row in rows)])
 
 
 def matrix_csv(system: LinearSystem) -> str:

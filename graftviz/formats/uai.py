@@ -17,7 +17,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -243,13 +243,30 @@ def read_evidence(path: Path | str, model: PairwiseMRF) -> dict[int, int]:
         have, a variable with two states, and more than one sample.
     """
     path = Path(path)
-    tokens = Tokens(path.name, read_bytes(path))
+    return parse_evidence(path.name, read_bytes(path), model.cardinalities)
+
+
+def parse_evidence(
+    title: str, content: bytes, cardinalities: Sequence[int] | np.ndarray
+) -> dict[int, int]:
+    """Return the evidence in the content of a file, as :func:`read_evidence`.
+
+    Parameters
+    ----------
+    title : str
+        Name of the file in messages.
+    content : bytes
+    cardinalities : sequence of int
+        Number of states of every variable.
+    """
+    tokens = Tokens(title, content)
     words = len(tokens)
     first = tokens.count("the number of observed variables", 10**9)
     if words == 1 + 2 * first:
-        return _read_pairs(tokens, first, model)
+        return _read_pairs(tokens, first, cardinalities)
     if first == 1 and words % 2 == 0:
-        return _read_pairs(tokens, tokens.count("the number of observed variables", 10**9), model)
+        count = tokens.count("the number of observed variables", 10**9)
+        return _read_pairs(tokens, count, cardinalities)
     if first > 1 and _is_samples(tokens, first):
         raise InputError(
             f"{tokens.name} holds {first} samples of evidence; only one sample is supported."
@@ -260,11 +277,19 @@ def read_evidence(path: Path | str, model: PairwiseMRF) -> dict[int, int]:
     )
 
 
-def _read_pairs(tokens: Tokens, count: int, model: PairwiseMRF) -> dict[int, int]:
+def evidence_text(evidence: Mapping[int, int]) -> str:
+    """Return evidence in UAI format: the number of observations, then variables and states."""
+    words = [len(evidence), *(word for pair in evidence.items() for word in pair)]
+    return " ".join(map(str, words)) + "\n"
+
+
+def _read_pairs(
+    tokens: Tokens, count: int, cardinalities: Sequence[int] | np.ndarray
+) -> dict[int, int]:
     evidence: dict[int, int] = {}
     for _ in range(count):
-        i = tokens.count("an observed variable", model.n_variables - 1)
-        state = tokens.count(f"the state of variable {i}", int(model.cardinalities[i]) - 1)
+        i = tokens.count("an observed variable", len(cardinalities) - 1)
+        state = tokens.count(f"the state of variable {i}", int(cardinalities[i]) - 1)
         if evidence.setdefault(i, state) != state:
             raise InputError(
                 f"{tokens.name} observes variable {i} in state {evidence[i]} and in state {state}."

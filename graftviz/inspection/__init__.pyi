@@ -5,6 +5,7 @@ from .communities import (
 from .difference import (
     ModelDifference as ModelDifference,
     compare_models as compare_models,
+    marginal_distances as marginal_distances,
 )
 from .facts import (
     Change as Change,

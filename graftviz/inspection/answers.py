@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
+from graftviz.errors import InputError
 from graftviz.inference import METHODS as INFERENCE, Beliefs, infer
+from graftviz.inference.evidence import conditioned
 from graftviz.inference.exact import EliminationPlan, JunctionTree, plan_elimination
+from graftviz.inference.queries import Query, answered, query_operations
 from graftviz.memory import size_text
 from graftviz.model import PairwiseMRF
 
@@ -18,6 +23,7 @@ METHODS = (AUTOMATIC, *sorted(INFERENCE, key=lambda name: name != "exact"))
 # thirty sessions may take at once.
 MOST_ENTRIES = 3 * 10**7
 MOST_BYTES = 500_000_000
+MOST_CELLS = 5_000  # joint states of a query
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +70,59 @@ def answer_steps(
     tree = JunctionTree(model, evidence)
     is_possible = bool(np.isfinite(tree.log_partition))
     yield Answer(tree.beliefs() if is_possible else None, tree.plan.width)
+
+
+class JointAnswer(NamedTuple):
+    """Joint distribution of some variables given the evidence.
+
+    Attributes
+    ----------
+    table : float64 array
+        One axis per variable.
+    method : str
+        Key of an inference method.
+    converged : bool
+        Whether all of its runs converged.
+    """
+
+    table: np.ndarray
+    method: str
+    converged: bool
+
+
+def query_steps(
+    model: PairwiseMRF, evidence: Mapping[int, int], targets: tuple[int, ...], method: str
+) -> Iterator[JointAnswer | None]:
+    """Compute P(targets | evidence); yields None where another task may run, and the answer last.
+
+    "automatic" is exact inference if all its runs together are fast, otherwise belief propagation.
+
+    Raises
+    ------
+    InputError
+        For observed targets, too many joint states, and evidence of probability zero.
+    """
+    if both := [model.names[i] for i in targets if i in evidence]:
+        raise InputError(f"{both[0]} is observed. Remove it from the evidence or from the query.")
+    cells = math.prod(int(model.cardinalities[i]) for i in targets)
+    if cells > MOST_CELLS:
+        raise InputError(
+            f"These variables have {cells:,} joint states together; a query may have at most "
+            f"{MOST_CELLS:,}."
+        )
+    yield None
+    rest, query = conditioned(model, evidence).model, Query(targets, {})
+    if method == AUTOMATIC:
+        plan = plan_elimination(rest)
+        yield None
+        is_fast = (
+            not _too_expensive(plan)
+            and query_operations(rest.edges, rest.cardinalities, plan.order, query) <= MOST_ENTRIES
+        )
+        method = "exact" if is_fast else "bp"
+        yield None
+    found = answered(rest, query, method)
+    yield JointAnswer(found.table, method, found.converged)
 
 
 def _approximate(model: PairwiseMRF, evidence: Mapping[int, int], method: str) -> Beliefs | None:

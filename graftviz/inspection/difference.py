@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from graftviz.arrays import freeze
 from graftviz.errors import InputError
+from graftviz.inspection.facts import total_variations
 from graftviz.model import PairwiseMRF
 
 COMMON, LOST, GAINED = "common", "lost", "gained"
@@ -28,6 +30,8 @@ class ModelDifference:
         Zero-sum norm ‖w_ij‖₂ in each model, 0 where it does not have the edge.
     numbers : int64 array, shape (k, 2)
         Of the edge in each model, -1 where it does not have the edge.
+    places : int64 array
+        Index in the first model of each variable of the second, -1 where there is none.
     note : str
         How the variables were matched.
     """
@@ -37,7 +41,24 @@ class ModelDifference:
     first: np.ndarray
     second: np.ndarray
     numbers: np.ndarray
+    places: np.ndarray
     note: str
+
+    @property
+    def recall(self) -> float:
+        """Share of the edges of the second model that the first has; nan if there are none."""
+        return _share(self.count(COMMON), self.count(GAINED))
+
+    @property
+    def precision(self) -> float:
+        """Share of the edges of the first model that the second has; nan if there are none."""
+        return _share(self.count(COMMON), self.count(LOST))
+
+    @property
+    def f1(self) -> float:
+        """Harmonic mean of recall and precision; nan if neither model has edges."""
+        both = self.count(COMMON)
+        return _share(2 * both, self.count(LOST) + self.count(GAINED))
 
     def count(self, status: str) -> int:
         """Return the number of edges with `status`."""
@@ -55,6 +76,47 @@ class ModelDifference:
         columns = [values[at] for values, at in zip(padded, self.numbers.T, strict=True)]
         larger: np.ndarray = np.maximum(*columns)
         return larger
+
+
+def _share(part: int, others: int) -> float:
+    return part / (part + others) if part + others else float("nan")
+
+
+def marginal_distances(
+    difference: ModelDifference,
+    models: tuple[PairwiseMRF, PairwiseMRF],
+    marginals: tuple[Sequence[np.ndarray], Sequence[np.ndarray]],
+) -> np.ndarray:
+    """Return the total variation between the marginals of every variable of the first model.
+
+    States are matched by label; if the labels of a variable differ, by index.
+
+    Parameters
+    ----------
+    difference : ModelDifference
+    models : pair of PairwiseMRF
+    marginals : pair of sequences of arrays
+        Marginals of all variables of each model.
+
+    Returns
+    -------
+    float64 array, shape (n,)
+        nan where the second model lacks the variable, or has it with another number of states.
+    """
+    first, second = models
+    pairs = []
+    for j, i in enumerate(difference.places.tolist()):
+        if i < 0 or first.cardinalities[i] != second.cardinalities[j]:
+            continue
+        order = {label: k for k, label in enumerate(second.labels[j])}
+        is_named = order.keys() == set(first.labels[i])
+        states = [order[label] for label in first.labels[i]] if is_named else slice(None)
+        pairs.append((i, marginals[0][i], marginals[1][j][states]))
+    found = np.full(first.n_variables, np.nan)
+    if pairs:
+        chosen, before, after = zip(*pairs, strict=True)
+        found[list(chosen)] = total_variations(before, after)
+    return found
 
 
 def compare_models(first: PairwiseMRF, second: PairwiseMRF) -> ModelDifference:
@@ -88,9 +150,9 @@ def compare_models(first: PairwiseMRF, second: PairwiseMRF) -> ModelDifference:
     table = np.array([row[0] for row in rows], dtype=np.int64).reshape(-1, 2)
     numbers = np.array([row[2:] for row in rows], dtype=np.int64).reshape(-1, 2)
     columns = [values[at] for values, at in zip(norms, numbers.T, strict=True)]
-    freeze(table, numbers, *columns)
+    freeze(table, numbers, places, *columns)
     statuses = tuple(row[1] for row in rows)
-    return ModelDifference(table, statuses, columns[0], columns[1], numbers, note)
+    return ModelDifference(table, statuses, columns[0], columns[1], numbers, places, note)
 
 
 def _matched(first: PairwiseMRF, second: PairwiseMRF) -> tuple[np.ndarray, str]:

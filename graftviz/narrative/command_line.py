@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from graftviz.datasets import GENERATED, generated, public_names
+from graftviz.dynamics import DynamicsLearner
 from graftviz.learners.base import Learner
 from graftviz.options import format_value, option_specs
 
@@ -44,10 +45,7 @@ def learn_command(
     table = {"upload": file}.get(data, f"{data}:PATH" if is_public else data)
     words = ["python", "-m", "graftviz", "learn", table]
     words += ["--out", "results", "--learner", learner.name]
-    for spec in option_specs(learner):
-        value = getattr(learner, spec.name)
-        if value != spec.default:
-            words += ["--set", f"{spec.name}={format_value(value)}"]
+    words += _settings(learner)
     if seed:
         words += ["--seed", str(seed)]
     if test_fraction:
@@ -59,3 +57,44 @@ def learn_command(
         flag = f"--{name.replace('_', '-')}"
         words += ["--read", f"{name}={text}"] if is_public else [flag, text]
     return shlex.join(words)
+
+
+def dynamics_command(
+    file: str, learner: DynamicsLearner, seed: int, test_fraction: float, parents: str = ""
+) -> str:
+    """Return the command that learns a system from a file of series.
+
+    Parameters
+    ----------
+    file : str
+    learner : DynamicsLearner
+    seed : int
+    test_fraction : float
+        Share of the rows that is held out.
+    parents : str
+        File of the parents, for a learner that needs them.
+    """
+    words = ["python", "-m", "graftviz", "dynamics", file, "--out", "results"]
+    words += ["--learner", learner.name, *_settings(learner)]
+    words += ["--seed", str(seed)] if seed else []
+    words += ["--parents", parents] if parents else []
+    return shlex.join([*words, "--test-fraction", format_value(test_fraction)])
+
+
+def model_command(command: str, file: str, **flags: object) -> str:
+    """Return a command on a model file; flags whose value is None are left out."""
+    words = ["python", "-m", "graftviz", command, file]
+    for name, value in flags.items():
+        if value is not None:
+            words += [f"--{name.replace('_', '-')}", format_value(value)]
+    return shlex.join(words)
+
+
+def _settings(learner: Learner | DynamicsLearner) -> list[str]:
+    """Return the flags of the options that are not the defaults."""
+    words = []
+    for spec in option_specs(learner):
+        value = getattr(learner, spec.name)
+        if value != spec.default:
+            words += ["--set", f"{spec.name}={format_value(value)}"]
+    return words

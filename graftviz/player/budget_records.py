@@ -48,6 +48,8 @@ class BoundedProgress:
         Quality and cost of the final model, once it has been measured.
     unmeasured : str
         Why it was not; empty if it was, or will be.
+    model : PairwiseMRF or None
+        The learned model, once the run has ended.
     """
 
     steps: tuple[dict[str, Any], ...]
@@ -55,6 +57,7 @@ class BoundedProgress:
     infeasible: int | None = None
     point: TradeOff | None = None
     unmeasured: str = ""
+    model: PairwiseMRF | None = None
 
 
 def bounded_run(
@@ -95,7 +98,7 @@ def bounded_run(
     model, stop = start, nothing_fits_words(complexity, bound)
     if run.steps:
         model, stop = run.result().model, run.outcome.stop_reason
-    progress = BoundedProgress(steps, stop, run.outcome.infeasible)
+    progress = BoundedProgress(steps, stop, run.outcome.infeasible, model=model)
     yield progress
     try:
         for point in measuring(

@@ -96,7 +96,7 @@ def recorded_model(recorder: Recorder, step: int) -> Loaded:
         history, recorded, where = run.steps[step - 1].history, step, f"step {step}"
     places: np.ndarray | list[int] | None = material.positions
     if places is None and recorder.header_json:
-        places = json.loads(recorder.header_json)["positions"]
+        places = json.loads(recorder.header_json).get("positions")
     if places is None:
         places = recorder.places
     preset = getattr(run.learner, "preset", None)

@@ -43,6 +43,16 @@ class RankedStep:
     reservoir: ReservoirView
 
 
+def ranked_learner(
+    reservoir: int | None = None,
+    t_max: int | None = None,
+    alpha: float = 0.75,
+    lam: float | None = None,
+) -> BestChoice:
+    """Return the learner of :func:`ranked_steps`."""
+    return BestChoice(preset=PRESET, reservoir=reservoir, t_max=t_max, alpha=alpha, lam=lam)
+
+
 def ranked_steps(
     table: DiscreteTable,
     *,
@@ -69,7 +79,7 @@ def ranked_steps(
     InputError
         If options are out of range or the table is too small.
     """
-    learner = BestChoice(preset=PRESET, reservoir=reservoir, t_max=t_max, alpha=alpha, lam=lam)
+    learner = ranked_learner(reservoir, t_max, alpha, lam)
     all_scores = AllScores(table)
     done: list[RankedStep] = []
     beliefs = np.zeros(0)

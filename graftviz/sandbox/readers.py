@@ -18,6 +18,7 @@ from graftviz.datasets.public import class_reader
 from graftviz.dynamics import TimeSeries, read_parents, read_series
 from graftviz.errors import InputError
 from graftviz.formats.model_records import ModelFile
+from graftviz.formats.uai import parse_evidence
 from graftviz.formats.uploads import MOST_CHARACTERS, read_uploaded_model
 from graftviz.model import PairwiseMRF
 from graftviz.sandbox.frames import Packed
@@ -257,11 +258,41 @@ def _unpack_model(packed: Packed) -> ModelFile:
     return ModelFile(model, _texts(plain["notes"]))
 
 
+# --------------------------------------------------------------------------------------- evidence
+
+
+def read_evidence_upload(
+    files: Sequence[UploadedFile], options: Mapping[str, Any]
+) -> dict[int, int]:
+    """Read evidence in UAI format.
+
+    Parameters
+    ----------
+    files : sequence of UploadedFile
+        One file.
+    options : mapping
+        ``cardinalities``: the number of states of every variable of the model.
+    """
+    return parse_evidence(files[0].name, files[0].data, options["cardinalities"])
+
+
+def _pack_evidence(evidence: dict[int, int]) -> Packed:
+    return Packed({"evidence": [list(pair) for pair in evidence.items()]}, {})
+
+
+def _unpack_evidence(packed: Packed) -> dict[int, int]:
+    pairs = packed.plain["evidence"]
+    _require(isinstance(pairs, list) and all(isinstance(pair, list) for pair in pairs))
+    _require(all(type(x) is int and x >= 0 for pair in pairs for x in pair))
+    return dict(pairs)
+
+
 KINDS: Mapping[str, UploadKind] = {
     "table": UploadKind(read_table_upload, _pack_table, _unpack_table),
     "public": UploadKind(read_public_upload, _pack_table, _unpack_table),
     "series": UploadKind(read_series_upload, _pack_series, _unpack_series),
     "model": UploadKind(read_model_upload, _pack_model, _unpack_model),
+    "evidence": UploadKind(read_evidence_upload, _pack_evidence, _unpack_evidence),
 }
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from graftviz.errors import InputError
 from graftviz.model import PairwiseMRF
-from graftviz.player.models import model_after
+from graftviz.player.models import Loaded, model_after, recorded_model
 from graftviz.player.recorders import Recorder, to_json
 from graftviz.runs import Result
 from graftviz.selection import EdgeStability
@@ -141,6 +141,11 @@ class SessionRun(Job[bytes]):
         """Return the model after a step, as :func:`graftviz.player.models.model_after`."""
         with self._lock:
             return model_after(self.recorder.learned(), step)
+
+    def loaded(self) -> Loaded:
+        """Return the model after the computed steps, as :func:`recorded_model`."""
+        with self._lock:
+            return recorded_model(self.recorder, self.computed)
 
     def _keep(self, value: bytes) -> None:
         if not self.ended:  # else it was removed during the step

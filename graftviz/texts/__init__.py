@@ -15,6 +15,7 @@ answers.toml        those of answers about an edge or a pair
 learners.toml       those of steps and missing edges of learners with a search of their own
 ends.toml           those of the learners: reasons why they end, and notes
 grow.toml           texts of the page Grow
+inspect.toml        texts of the page Inspect
 class_data.toml     steps and questions on data sets that users download
 options.toml        labels and help of options, by name; in English those of their declarations
 methods.toml        ideas and pseudo-code of learners, by name; in English those of their classes

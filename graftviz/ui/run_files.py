@@ -7,16 +7,28 @@ import json
 import zipfile
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
 
 from graftviz.formats.files import as_bytes
 from graftviz.formats.model_formats import ModelFormat, model_formats
+from graftviz.formats.model_tables import model_edges_csv
 from graftviz.formats.replay import replay_page
 from graftviz.formats.result_json import result_json
 from graftviz.formats.tables import edges_csv, trace_csv
+from graftviz.learners.base import Learner
+from graftviz.model import PairwiseMRF
+from graftviz.narrative.command_line import learn_command
+from graftviz.narrative.python_code import TABLE_FILE, learn_code
+from graftviz.player.models import Loaded
+from graftviz.runs import Branch
 from graftviz.serving.jobs import DOWNLOAD_WAIT, EVERYTHING
 from graftviz.serving.session_run import SessionRun
 from graftviz.texts import catalogue
-from graftviz.ui.frame.header import PageFile
+from graftviz.ui.frame.header import ModelMenu, PageFile
+from graftviz.ui.frame.learning import LearningPage
 from graftviz.ui.teaching import language
 
 
@@ -67,6 +79,78 @@ def build_archive(run: SessionRun, names: Iterable[str]) -> bytes:
         for name in names:
             files.writestr(name, build_file(run, name))
     return archive.getvalue()
+
+
+def model_files(
+    model: Callable[[], PairwiseMRF], places: np.ndarray | None = None
+) -> list[PageFile]:
+    """Return the files of a model without a run: all formats, and its edges as a table."""
+    label = catalogue("labels", language())["files"]["model_edges.csv"]
+
+    def write(model_format: ModelFormat) -> str | bytes:
+        return model_format.write(model(), None, places)
+
+    return [
+        *(PageFile(each.file, each.title, partial(write, each)) for each in model_formats()),
+        PageFile("model_edges.csv", label, lambda: model_edges_csv(model())),
+    ]
+
+
+def learn_menu(
+    data: str,
+    learner: Learner,
+    seed: int,
+    loaded: Callable[[], Loaded | None],
+    *,
+    reading: Mapping[str, Any] = MappingProxyType({}),
+    file: str = TABLE_FILE,
+    rows: int | None = None,
+    test_fraction: float = 0.0,
+    branch: Branch | None = None,
+) -> ModelMenu:
+    """Return the menu Model of a run; the arguments are those of :func:`learn_code`.
+
+    Parameters
+    ----------
+    loaded : callable
+        See :class:`ModelMenu`.
+    """
+    words = catalogue("labels", language())["header"]
+    python = learn_code(
+        data, learner, seed, reading, file, rows=rows, test_fraction=test_fraction, branch=branch
+    )
+    if branch is not None:
+        return ModelMenu(python, "", loaded, words["branch"])
+    command = learn_command(
+        data, learner, seed, reading, file, rows=rows, test_fraction=test_fraction
+    )
+    note = "" if file == TABLE_FILE else words["needs"].format(file=file)
+    return ModelMenu(python, command, loaded, note)
+
+
+def run_menu(state: LearningPage[Any], run: SessionRun | None) -> ModelMenu | None:
+    """Return the menu Model of a run; None before it has begun."""
+    plan, shown = None if run is None else state.plan_of(run), state.shown
+    if run is None or plan is None or shown is None:
+        return None
+    material = run.recorder.material
+    return learn_menu(
+        shown.data,
+        plan.learner,
+        plan.seed,
+        partial(_finished_model, run),
+        reading=shown.reading,
+        rows=getattr(shown, "rows", None),
+        test_fraction=material.test_fraction,
+        branch=plan.branch,
+    )
+
+
+def _finished_model(run: SessionRun) -> Loaded:
+    """Let the run finish, and return its model."""
+    run.grant()
+    run.wait_for_end(DOWNLOAD_WAIT)
+    return run.loaded()
 
 
 def run_files(run: SessionRun, *, with_replay: bool = True) -> list[PageFile]:

@@ -20,7 +20,7 @@ from graftviz.serving.limits import limits
 from graftviz.table import AvailableTable, TableOptions
 from graftviz.ui.class_data import CLASS_DATA, class_data, import_options, is_upload
 from graftviz.ui.controls import show_button, show_options
-from graftviz.ui.frame.learning import LearningPage
+from graftviz.ui.frame.state import OptionsPage
 from graftviz.ui.reading import read_files, read_once
 from graftviz.ui.teaching import language
 from graftviz.ui.url_state import default_values
@@ -186,7 +186,7 @@ def read_upload(files: Files, options: Mapping[str, Any]) -> UploadedTable:
     return uploaded_data(title, *upload)
 
 
-def show_upload(state: LearningPage[Any]) -> None:
+def show_upload(state: OptionsPage[Any]) -> None:
     """Show the uploader and its errors while uploaded data are chosen; the shown run continues."""
     data = state.values["data"]
     if not is_upload(data):

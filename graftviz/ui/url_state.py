@@ -281,6 +281,11 @@ def _read_reading(link: LinkReader, values: Mapping[str, Any]) -> dict[str, Any]
     return {}
 
 
+def reading_part() -> Any:
+    """Declare the import options of uploaded data, after the option "data" of a page."""
+    return part({}, _read_reading, texts)
+
+
 @dataclass(frozen=True)
 class DataOptions:
     """Settings that all pages have that learn from a table.
@@ -295,7 +300,7 @@ class DataOptions:
 
     data: str = data_option(PAGE_DATA)
     fingerprint: str = fingerprint_part()
-    reading: Mapping[str, Any] = part({}, _read_reading, texts)
+    reading: Mapping[str, Any] = reading_part()
     seed: int = seed_option("Random seed for ties in the order of tests and for the held-out rows")
 
     def __post_init__(self) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from graftviz.datasets import dataset_title
 from graftviz.datasets.networks import DENSE, DENSE_TITLE
 from graftviz.learners.bounded_inference import BoundedInference
+from graftviz.material import UPLOAD
 from graftviz.options import OptionSpec, check_options, option, option_of, option_specs
 from graftviz.tradeoff import BOUNDS, COSTS, QUALITIES
-from graftviz.ui.url_state import seed_option, step_option
+from graftviz.ui.url_state import fingerprint_part, reading_part, seed_option, step_option
 
 _SAMPLES = ("survey", "random-30", "karate")
 _RUN = (
@@ -25,7 +28,9 @@ _RUN = (
 PLACES = ("step",)  # written into the address by the browser
 RESETS = {
     **dict.fromkeys(_RUN, ("step",)),
-    "data": ("step", "queries"),
+    "data": ("step", "queries", "fingerprint", "reading"),
+    "fingerprint": ("step", "queries"),
+    "reading": ("step", "queries"),
     "complexity": ("step", "bound", "queries"),
 }
 
@@ -38,9 +43,11 @@ class BudgetOptions:
         DENSE,
         "data to learn from",
         label="Data",
-        choices=(DENSE, *_SAMPLES),
-        titles=(DENSE_TITLE, *map(dataset_title, _SAMPLES)),
+        choices=(DENSE, *_SAMPLES, UPLOAD),
+        titles=(DENSE_TITLE, *map(dataset_title, _SAMPLES), "Your own data…"),
     )
+    fingerprint: str = fingerprint_part()
+    reading: Mapping[str, Any] = reading_part()
     complexity: str = option_of(BoundedInference, "complexity")
     bound: float | None = option_of(BoundedInference, "bound")
     queries: str | None = option_of(BoundedInference, "queries")

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import streamlit as st
 
+from graftviz.errors import InputError
 from graftviz.figures import partition_figure, quality_figure
+from graftviz.formats.table_csv import table_csv
 from graftviz.formats.tables import bounded_steps_csv
+from graftviz.material import UPLOAD
+from graftviz.model import PairwiseMRF
 from graftviz.narrative.budget import comparison_words, error_words
+from graftviz.player.models import Loaded
+from graftviz.texts import catalogue
 from graftviz.tradeoff import at_equal_cost
 from graftviz.ui.budget.options import slider_of
 from graftviz.ui.budget.state import BudgetState
 from graftviz.ui.chart import show_figure
 from graftviz.ui.controls import show_option
-from graftviz.ui.frame.header import PageFile
+from graftviz.ui.frame.header import ModelMenu, PageFile
 from graftviz.ui.frame.panels import show_settings, show_until
+from graftviz.ui.run_files import learn_menu, model_files
+from graftviz.ui.teaching import language
 from graftviz.wording import plain
 
 _PREFIX = "budget"
@@ -21,8 +29,10 @@ _PREFIX = "budget"
 
 def show_choices(state: BudgetState) -> None:
     """Show the choice of data, measure and bound."""
-    options = state.options
-    show_settings(state, _PREFIX, "data", "complexity")
+    options, words = state.options, catalogue("labels", language())["data"]
+    title = state.specs["data"].title_of
+    show_settings(state, _PREFIX, "data", title=lambda key: words.get(key) or title(key))
+    show_settings(state, _PREFIX, "complexity")
     slider = slider_of(options.complexity)
     value = int(options.tau) if slider.kind == "int" else options.tau
     # One slider per measure, because their ranges differ.
@@ -79,6 +89,43 @@ def budget_files(state: BudgetState) -> list[PageFile]:
     job, shown = state.run, state.shown
     if job is None or shown is None:
         return []
-    names = shown.source.material.train.names
+    table = shown.source.material.train
     label = "Steps, one row per edge (CSV)"
-    return [PageFile("budget.csv", label, lambda: bounded_steps_csv(names, job.value().steps))]
+    labels = catalogue("labels", language())["files"]
+    return [
+        PageFile("budget.csv", label, lambda: bounded_steps_csv(table.names, job.value().steps)),
+        *model_files(lambda: learned_model(state), shown.source.places),
+        PageFile("table.csv", labels["table.csv"], lambda: table_csv(table)),
+    ]
+
+
+def learned_model(state: BudgetState) -> PairwiseMRF:
+    """Wait for the end of the shown run, and return its model.
+
+    Raises
+    ------
+    InputError
+        When it has not ended.
+    """
+    assert state.run is not None  # a run is shown
+    model = state.run.value().model
+    if model is None:
+        raise InputError(state.run.failure or "The run has not ended yet; try again.")
+    return model
+
+
+def budget_menu(state: BudgetState) -> ModelMenu | None:
+    """Return the menu Model of the shown run; None before there is one."""
+    shown = state.shown
+    if shown is None or state.run is None:
+        return None
+    data, options = shown.source.material, shown.options
+    learner = state.learner_of(options)
+    title = f"{data.name} · {learner.title}"
+    return learn_menu(
+        UPLOAD,
+        learner,
+        0,
+        lambda: Loaded(learned_model(state), title, places=shown.source.places),
+        file="table.csv",
+    )

@@ -13,7 +13,7 @@ import streamlit as st
 from graftviz.datasets.networks import DENSE, dense_network
 from graftviz.layout import level_layout
 from graftviz.learners.bounded_inference import BoundedInference
-from graftviz.material import Material, prepare
+from graftviz.material import UPLOAD, Material, SourceCache, UploadedTable, prepare
 from graftviz.model import PairwiseMRF
 from graftviz.player.budget_records import (
     BoundedProgress,
@@ -28,7 +28,9 @@ from graftviz.tradeoff import BOUNDS, MeasuredPath, measuring_path
 from graftviz.ui.budget.options import PLACES, RESETS, BudgetOptions, slider_of
 from graftviz.ui.built_in import material
 from graftviz.ui.frame.jobs import shared_job
+from graftviz.ui.frame.learning import with_reading
 from graftviz.ui.frame.state import RunPage
+from graftviz.ui.run_limits import RunCheck, judge
 from graftviz.ui.visits import clearable_cache
 
 MODELS_AT_A_TIME = 2  # models of the charts that are learned side by side
@@ -47,7 +49,11 @@ class BudgetMaterial:
 
     material: Material
     model: PairwiseMRF | None = None
-    own: None = None  # all data of the page are built in
+
+    @property
+    def own(self) -> SourceCache | None:
+        """Cache of the jobs on an uploaded table; None for built-in data."""
+        return self.material.own
 
     @property
     def identity(self) -> str:
@@ -123,6 +129,7 @@ class BudgetState(RunPage[BudgetOptions, ShownBudget, BoundedProgress]):
     """Choices of one session, and the runs they led to."""
 
     resets = RESETS
+    uploaded: UploadedTable | None
 
     def __init__(self) -> None:
         super().__init__(BudgetOptions, PLACES)
@@ -143,14 +150,32 @@ class BudgetState(RunPage[BudgetOptions, ShownBudget, BoundedProgress]):
 
     def choose(self, name: str, value: Any) -> None:
         """Set one option; another run is watched from its start."""
+        if self.values["data"] == UPLOAD:
+            name, value = with_reading(self.values, name, value)
         is_usual = name == "bound" and value == BOUNDS[self.values["complexity"]].usual
         super().choose(name, None if is_usual else value)
 
-    def _resolve(self) -> ShownBudget:
+    def _resolve(self) -> ShownBudget | None:
         options = self.options
-        shown = ShownBudget(options, source(options.data, options.seed))
-        self.learner_of(options).check(shown.source.material.train)
-        return shown
+        data, learner = self._source(options), self.learner_of(options)
+        if data is None:
+            return None
+        learner.check(data.material.train)
+        shown = ShownBudget(options, data)
+        if data.own is None or self.is_on_show(shown):
+            return shown
+        verdict = judge(data.material.train, learner)
+        return shown if self._may_begin((data.identity, learner), verdict) else None
+
+    def _source(self, options: BudgetOptions) -> BudgetMaterial | None:
+        """Return the data of the settings; None before an upload."""
+        if options.data != UPLOAD:
+            return source(options.data, options.seed)
+        if self.uploaded is None:
+            return None
+        prepared = self.uploaded(options.seed)
+        assert prepared.own is not None  # it is uploaded
+        return prepared.own.get(("budget", prepared.identity), lambda: BudgetMaterial(prepared))
 
     def learner_of(self, options: BudgetOptions, bound: float | None = None) -> BoundedInference:
         """Return the learner of settings, or the same one under another bound."""
@@ -205,8 +230,22 @@ class BudgetState(RunPage[BudgetOptions, ShownBudget, BoundedProgress]):
     # ------------------------------------------------------------------------------- the charts
 
     def ladder(self, options: BudgetOptions) -> list[float]:
-        """Return the bounds of the compared models, that of the shown run first."""
+        """Return the bounds of the compared models, that of the shown run first.
+
+        On an uploaded table, bounds whose models would take too long are left out.
+        """
         others = [tau for tau in BOUNDS[options.complexity].ladder if tau != options.tau]
+        shown = self.shown
+        if shown is not None and shown.source.own is not None:
+            table = shown.source.material.train
+            others = shown.source.own.get(
+                ("ladder", self.learner_of(options)),
+                lambda: [
+                    tau
+                    for tau in others
+                    if judge(table, self.learner_of(options, tau)) == RunCheck()
+                ],
+            )
         return [options.tau, *others]
 
     def compared(self) -> ComparedBudgets:

@@ -119,6 +119,15 @@ class DynamicsOptions:
     missing: str = option_of(SeriesOptions, "missing")
     longest_gap: int = option_of(SeriesOptions, "longest_gap")
     constant: str = option_of(SeriesOptions, "constant")
+    difference: int = option_of(SeriesOptions, "difference")
+    period: int | None = option(
+        None,
+        "rows of a season: its naive prediction is the value one season earlier",
+        label="Season",
+        minimum=2,
+        maximum=100_000,
+        none_means="the lag of the largest autocorrelation of the training rows",
+    )
     step: int | None = step_option()
     node: int | None = option(
         None,
@@ -142,7 +151,7 @@ _PICTURE = (*OF_SYSTEM, "seed")  # what decides which series there are, besides 
 RESETS = {
     **{spec.name: ("step",) for spec in option_specs(DynamicsOptions)},
     **dict.fromkeys(_PICTURE, ("step", "node")),
-    **dict.fromkeys(("step", "node", "horizon"), ()),
+    **dict.fromkeys(("step", "node", "horizon", "period"), ()),
     "data": ("step", "node", "fingerprint"),
     "fingerprint": ("step", "node"),
 }

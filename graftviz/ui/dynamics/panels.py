@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import pandas as pd
 import streamlit as st
 
-from graftviz.dynamics import LEARNERS, DynamicsResult
-from graftviz.dynamics.measuring import Measured
+from graftviz.dynamics import LEARNERS, Baseline, DynamicsResult, takes_parents
+from graftviz.dynamics.measuring import Curves, Measured
 from graftviz.dynamics.samples import load_sample
 from graftviz.errors import InputError
 from graftviz.figures import prediction_figure
-from graftviz.formats.dynamics_files import dynamics_json, matrix_csv
+from graftviz.formats.dynamics_files import (
+    dynamics_json,
+    matrix_csv,
+    measured_csv,
+    parents_csv,
+    series_csv,
+)
 from graftviz.material import UPLOAD, UploadedSeries, uploaded_series
+from graftviz.narrative.command_line import dynamics_command
 from graftviz.narrative.dynamics import curve_words, race_words
+from graftviz.narrative.python_code import dynamics_code
 from graftviz.sandbox.readers import SeriesUpload
+from graftviz.texts import catalogue
 from graftviz.ui.chart import show_figure
 from graftviz.ui.controls import show_option, show_options
 from graftviz.ui.dynamics.options import (
@@ -28,11 +38,12 @@ from graftviz.ui.dynamics.options import (
     parent_count,
     seeds_of,
 )
-from graftviz.ui.dynamics.state import DynamicsState
-from graftviz.ui.frame.header import PageFile
+from graftviz.ui.dynamics.state import ComparedMethods, DynamicsState
+from graftviz.ui.frame.header import ModelMenu, PageFile
 from graftviz.ui.frame.panels import show_notices, show_settings, show_until
 from graftviz.ui.frame.view import DYNAMICS
 from graftviz.ui.reading import read_files
+from graftviz.ui.teaching import language
 from graftviz.ui.upload import Files, UploadForm, show_uploaders
 from graftviz.wording import plain
 
@@ -58,6 +69,7 @@ _COLUMNS = {
     "Precision": ("precision", ".3f"),
     "CoeffRecError": ("coefficient_error", ".3f"),
 }
+_TRAINED = "PredError, training"
 _JUDGED, _OF_TRUTH = "PredError, held-out", ("StructRec", "Precision", "CoeffRecError")
 
 
@@ -80,8 +92,9 @@ def show_choices(state: DynamicsState) -> None:
     if options.learner == "enforcing":
         show_settings(state, _PREFIX, "wiring")
     show_settings(state, _PREFIX, "horizon", "seed")
+    more = ("held_out", "period", *OF_LEARNING)
     show_options(
-        [state.specs[name]._replace(advanced=True) for name in ("held_out", *OF_LEARNING)],
+        [state.specs[name]._replace(advanced=True) for name in more],
         state.values,
         state.choose,
         prefix=_PREFIX,
@@ -105,11 +118,45 @@ def dynamics_files(state: DynamicsState) -> list[PageFile]:
     """Return the files of the shown run; none before there is one."""
     if state.shown is None:
         return []
-
+    series, labels = state.shown.source.series, catalogue("labels", language())["files"]
+    builders: dict[str, Callable[[], str]] = {
+        "parents.csv": lambda: parents_csv(final_coefficients(state)),
+        "methods.csv": lambda: methods_csv(state.compared()),
+        "curves.csv": lambda: curves_csv(state.compared().curves),
+        "series.csv": lambda: series_csv(series),
+    }
     return [
         PageFile("result.json", "Result (JSON)", lambda: build_result(state)),
         PageFile("matrix.csv", "Matrix A (CSV)", lambda: matrix_csv(final_result(state).system)),
+        *(PageFile(name, labels[name], build) for name, build in builders.items()),
     ]
+
+
+def dynamics_menu(state: DynamicsState) -> ModelMenu | None:
+    """Return the menu Model of the shown run; None before there is one.
+
+    A linear system is no Markov network, so the page Inspect cannot show it.
+    """
+    if state.shown is None:
+        return None
+    options, _, plan = state.shown
+    held_out, needed = options.held_out, ["series.csv"]
+    parents = "parents.csv" if takes_parents(plan.learner) else ""
+    needed += [parents] if parents else []
+    note = catalogue("labels", language())["header"]["needs"].format(file=", ".join(needed))
+    return ModelMenu(
+        dynamics_code(plan.learner, plan.seed, held_out, parents),
+        dynamics_command("series.csv", plan.learner, plan.seed, held_out, parents),
+        note=note,
+    )
+
+
+def final_coefficients(state: DynamicsState) -> pd.DataFrame:
+    """Wait for the end of the shown run, and return its coefficients with standard errors."""
+    final_result(state)
+    job = state.coefficients
+    assert job is not None  # the run has ended
+    return job.value()
 
 
 def build_result(state: DynamicsState) -> str:
@@ -189,7 +236,8 @@ def _show_compared(state: DynamicsState) -> None:
     compared = state.compared()
     by_parents, by_seeds = compared.curves.by_parents, compared.curves.by_seeds
     st.subheader("Method comparison", anchor=False)
-    _show_race(compared.race, options.learner, has_truth=material.truth is not None)
+    _show_race(compared, options.learner, has_truth=material.truth is not None)
+    _show_coefficients(state)
     if compared.missing:
         st.caption(plain(compared.missing))
     if not compared.missing or by_parents:
@@ -218,8 +266,9 @@ def _show_curve(
     st.caption(plain(words))
 
 
-def _show_race(race: Sequence[Measured], chosen: str, *, has_truth: bool) -> None:
-    """Show the table of methods, the chosen one in bold, and a star at the best."""
+def _show_race(compared: ComparedMethods, chosen: str, *, has_truth: bool) -> None:
+    """Show the table of methods and baselines, the chosen method in bold, a star at the best."""
+    race, texts = compared.race, _texts()
     columns = [name for name in _COLUMNS if has_truth or name not in _OF_TRUTH]
     by_learner = {one.learner: one for one in race}
     best = min(race, key=lambda one: one.pred_error_test) if len(race) > 1 else None
@@ -232,7 +281,66 @@ def _show_race(race: Sequence[Measured], chosen: str, *, has_truth: bool) -> Non
             for column in columns:
                 field, form = _COLUMNS[column]
                 cells[column] = format(getattr(one, field), form)
+            cells[_JUDGED] = _with_error(cells[_JUDGED], one.standard_error)
             cells[_JUDGED] = f"★ {cells[_JUDGED]}" if one is best else cells[_JUDGED]
         rows[f"**{title}**" if name == chosen else title] = cells
+    for found in compared.baselines:
+        cells = dict.fromkeys(columns, "–")
+        for column in (_JUDGED, _TRAINED):
+            field, form = _COLUMNS[column]
+            cells[column] = format(getattr(found, field), form)
+        cells[_JUDGED] = _with_error(cells[_JUDGED], found.standard_error)
+        rows[_baseline_title(found)] = cells
     st.table(pd.DataFrame.from_dict(rows, orient="index", columns=columns), border="horizontal")
+    st.caption(texts["errors"])
     st.caption(plain(race_words(race)))
+
+
+def _with_error(cell: str, error: float | None) -> str:
+    return cell if error is None or math.isnan(error) else f"{cell} ± {error:.4f}"
+
+
+def _texts() -> Mapping[str, str]:
+    return catalogue("labels", language())["dynamics"]
+
+
+def _baseline_title(found: Baseline) -> str:
+    key = "persistence" if found.lag == 1 else "seasonal"
+    return _texts()[key].format(lag=f"{found.lag:,}")
+
+
+def _show_coefficients(state: DynamicsState) -> None:
+    """Show the coefficients of the shown run with their standard errors, once it has ended."""
+    job, texts = state.coefficients, _texts()
+    if job is None or job.latest is None:
+        return
+    frame = job.latest
+    with st.expander(texts["coefficients"].format(count=f"{len(frame):,}")):
+        st.caption(texts["about"])
+        order = (-frame["coefficient"].abs()).argsort(kind="stable")
+        numbers = {
+            name: st.column_config.NumberColumn(texts[name], format="%.4f")
+            for name in ("coefficient", "standard_error")
+        }
+        names = {name: st.column_config.TextColumn(texts[name]) for name in ("source", "target")}
+        st.dataframe(
+            frame.iloc[order],
+            key="dynamics.coefficients",
+            hide_index=True,
+            column_config={**names, **numbers},
+            alt=texts["about"],
+        )
+
+
+def methods_csv(compared: ComparedMethods) -> str:
+    """Return the measured methods and the baselines as CSV."""
+    baselines = [
+        {"learner": "persistence" if found.lag == 1 else f"seasonal-{found.lag}", **found._asdict()}
+        for found in compared.baselines
+    ]
+    return measured_csv([*map(vars, compared.race), *baselines])
+
+
+def curves_csv(curves: Curves) -> str:
+    """Return the points of the curves over k and |S| as CSV."""
+    return measured_csv(list(map(vars, (*curves.by_parents, *curves.by_seeds))))

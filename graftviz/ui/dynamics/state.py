@@ -10,9 +10,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+import pandas as pd
 import streamlit as st
 
-from graftviz.dynamics import LEARNERS, DynamicsLearner, ScalableStructure, has_seeds
+from graftviz.dynamics import (
+    LEARNERS,
+    Baseline,
+    DynamicsLearner,
+    ScalableStructure,
+    baseline,
+    coefficient_deviations,
+    has_seeds,
+    season,
+)
 from graftviz.dynamics.all_regressions import AllRegressions, regress_all
 from graftviz.dynamics.measuring import (
     Counts,
@@ -25,6 +35,7 @@ from graftviz.dynamics.measuring import (
 )
 from graftviz.dynamics.prepared import PreparedSeries, generated_series, sampled_series
 from graftviz.errors import InputError
+from graftviz.formats.dynamics_files import coefficient_frame
 from graftviz.material import UPLOAD, UploadedSeries
 from graftviz.player.dynamics_records import (
     RunProgress,
@@ -99,9 +110,29 @@ def _curving(material: PreparedSeries, counts: Counts, seed: int) -> Iterator[Cu
     return measuring_curves(material, regressions, counts)
 
 
+def _comparing(material: PreparedSeries, period: int | None) -> Iterator[tuple[Baseline, ...]]:
+    """Yield the errors of persistence and, if there is a season, of the seasonal prediction."""
+    train, test = material.train, material.test
+    period = season(train) if period is None else period
+    lags = [1] if period is None or period >= train.n_rows else [1, period]
+    yield tuple(baseline(train, test, lag) for lag in lags)
+
+
+def _deviating(material: PreparedSeries, plan: DynamicsPlan) -> Iterator[pd.DataFrame]:
+    """Yield the coefficients of a run that has ended, with their standard errors."""
+    found = run(material, plan).value()
+    if found.result is None:
+        raise InputError("The run has not ended yet; try again.")
+    system, centre = found.result.system, plan.learner.centre
+    errors = coefficient_deviations(system, material.train, centre=centre)
+    yield coefficient_frame(system, errors)
+
+
 run = shared_job(run_progress, 100)
 measure = shared_job(measuring, 200)
 curves = shared_job(_curving, 200)
+naive = shared_job(_comparing, 50)
+coefficients = shared_job(_deviating, 50)
 _survey = shared_job(_regressing, 12)
 
 
@@ -136,6 +167,8 @@ class ComparedMethods(NamedTuple):
     curves : Curves
     race : list of Measured
         One of each method, of those that have finished.
+    baselines : tuple of Baseline
+        Persistence, and the seasonal prediction if there is a season.
     is_complete : bool
     missing : str
         Why something will not come; empty otherwise.
@@ -145,6 +178,7 @@ class ComparedMethods(NamedTuple):
     race: Sequence[Measured] = ()
     is_complete: bool = True
     missing: str = ""
+    baselines: tuple[Baseline, ...] = ()
 
 
 class DynamicsState(RunPage[DynamicsOptions, ShownDynamics, RunProgress]):
@@ -244,17 +278,36 @@ class DynamicsState(RunPage[DynamicsOptions, ShownDynamics, RunProgress]):
         job, shown = self.run, self.shown
         if shown is None or job is None:
             return ComparedMethods()
+        simple = naive(shown.source, shown.options.period)
+        baselines = simple.latest or ()
         race = [measure(shown.source, plan) for plan in self._race(shown)]
-        missing = [one for one in race if not one.ended]
+        needed: list[Job[Any]] = [*race, simple]
+        missing = [one for one in needed if not one.ended]
         results = [one.final for one in race if one.final is not None]
         failures = " ".join(dict.fromkeys(one.failure for one in race if one.failure))
         if missing:
             if job.ended:
                 self.jobs.begin(missing[0])
-            return ComparedMethods(race=results, is_complete=False, missing=failures)
+            return ComparedMethods(
+                race=results, is_complete=False, missing=failures, baselines=baselines
+            )
         compared = self._curves(shown)
         why = " ".join(filter(None, [failures, compared.missing]))
-        return compared._replace(race=results, missing=why)
+        found = self.coefficients
+        is_complete = compared.is_complete and (found is None or found.ended)
+        return compared._replace(
+            race=results, missing=why, baselines=baselines, is_complete=is_complete
+        )
+
+    @property
+    def coefficients(self) -> Job[pd.DataFrame] | None:
+        """Job on the coefficients with their standard errors; None before the run has ended."""
+        job, shown = self.run, self.shown
+        if job is None or shown is None or job.latest is None or job.latest.result is None:
+            return None
+        found = coefficients(shown.source, shown.plan)
+        self.jobs.begin(found)
+        return found
 
     def _race(self, shown: ShownDynamics) -> list[DynamicsPlan]:
         """Return the plans of the four methods, without those that would take too long."""

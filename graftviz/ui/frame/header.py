@@ -11,12 +11,15 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from graftviz.formats.files import as_bytes
+from graftviz.player.models import Loaded
 from graftviz.texts import catalogue, page_text
 from graftviz.ui.boundary import bounded, file_builder, guarded
 from graftviz.ui.following import lead_query, show_lead
 from graftviz.ui.frame.state import PageState
 from graftviz.ui.teaching import language, teaching_query, without_teaching
 
+_HANDED = "inspect.handed"
+_WITH_MODEL = ("grow", "race", "prune", "budget", "regions", "reservoir", "dynamics", "inspect")
 _HOME = "http://localhost:8501/"
 
 
@@ -60,6 +63,26 @@ class Tool(NamedTuple):
     label: str = ""
 
 
+class ModelMenu(NamedTuple):
+    """Contents of the menu Model of a page that shows a learned model.
+
+    Attributes
+    ----------
+    python, command : str
+        Code and command that repeat the run; empty if there is none.
+    loaded : callable or None
+        Return the model for the page Inspect, or None for the run of the page Grow. Without it,
+        the model cannot be inspected.
+    note : str
+        Sentence above the code, such as on files that it needs.
+    """
+
+    python: str
+    command: str
+    loaded: Callable[[], Loaded | None] | None = None
+    note: str = ""
+
+
 class Header:
     """Row at the top of a page, which is shown when the object is created.
 
@@ -94,6 +117,7 @@ class Header:
                 self.tools = st.container(
                     horizontal=True, vertical_alignment="center", width="content", gap="small"
                 )
+                self._model = self._menu("model") if page in _WITH_MODEL else None
                 self._files = self._menu("download")
                 self._link = self._menu("link")
                 opens_help = st.button(self._labels["help"], key=f"{page}.help", type="tertiary")
@@ -146,6 +170,32 @@ class Header:
                 for file in listed:
                     file_button(file, f"{self._page}.download.{file.name}", is_quiet=True)
 
+    def show_model(self, menu: Callable[[], ModelMenu | None]) -> None:
+        """Fill the menu Model: open the model on the page Inspect, and repeat its run elsewhere.
+
+        Parameters
+        ----------
+        menu : callable
+            Return the contents; None while there is no model.
+        """
+        if self._model is None or not self._model.open:
+            return
+        with self._model:
+            found = menu()
+            if found is None:
+                st.caption(self._labels["no_model"])
+                return
+            key, label = f"{self._page}.model.inspect", self._labels["inspect"]
+            if found.loaded is not None and st.button(label, key=key, width="stretch"):
+                st.session_state[_HANDED] = [found.loaded()]
+                st.switch_page("pages/inspect.py")
+            if found.note:
+                st.caption(found.note)
+            for kind, code in (("python", found.python), ("bash", found.command)):
+                if code:
+                    st.caption(self._labels[kind])
+                    st.code(code, language=kind, wrap_lines=True)
+
     def show_link(
         self,
         query: Callable[[], Mapping[str, str]],
@@ -177,6 +227,12 @@ class Header:
                 st.code(address, language=None, wrap_lines=True)
                 if can_lead:
                     show_lead()
+
+
+def handed_models() -> list[Loaded | None]:
+    """Return the model that another page has handed to the page Inspect, once; empty if none."""
+    handed: list[Loaded | None] = st.session_state.pop(_HANDED, [])
+    return handed
 
 
 @bounded

@@ -105,9 +105,8 @@ class LearningPage(OptionsPage[S]):
 
     def choose(self, name: str, value: Any) -> None:
         """Set an option of the page, of the import or of the learner; None is its default."""
-        reading, defaults = default_values(import_options(self.values["data"])), self._defaults()
-        if name in reading:
-            name, value = "reading", with_choice(self.values["reading"], name, value, reading)
+        name, value = with_reading(self.values, name, value)
+        defaults = self._defaults()
         if name not in defaults:
             self._choose_option(name, value)
             return
@@ -212,6 +211,10 @@ class LearningPage(OptionsPage[S]):
 
         return self._runs.get(plan, start)
 
+    def plan_of(self, run: SessionRun) -> RunPlan | None:
+        """Return the plan of a run of this session; None if it was removed."""
+        return self._runs.plan_of(run)
+
     def revoke(self) -> None:
         """Pause all computing of this session; computed steps remain."""
         super().revoke()
@@ -299,6 +302,17 @@ class SideBySidePage(LearningPage[S]):
         """Release all runs; they are computed again when the page is opened."""
         super().forget()
         self.entries = ()
+
+
+def with_reading(values: Mapping[str, Any], name: str, value: Any) -> tuple[str, Any]:
+    """Return the option of a page that a control sets, and its value.
+
+    Import options are entries of the option "reading".
+    """
+    reading = default_values(import_options(values["data"]))
+    if name not in reading:
+        return name, value
+    return "reading", with_choice(values["reading"], name, value, reading)
 
 
 def with_choice(

@@ -109,6 +109,10 @@ class RunStore:
         self._runs[plan] = run
         return run
 
+    def plan_of(self, run: SessionRun) -> RunPlan | None:
+        """Return the plan of a run; None if the run was removed."""
+        return next((plan for plan, other in self._runs.items() if other is run), None)
+
     def keep_active(self, shown: Collection[SessionRun | None], most: int) -> None:
         """Pause all runs that are not shown, and evict those beyond the limits.
 

@@ -18,7 +18,7 @@ from graftviz.ui.controls import (
     in_language,
     show_button,
 )
-from graftviz.ui.frame.header import Tool
+from graftviz.ui.frame.header import ModelMenu, Tool
 from graftviz.ui.frame.panels import (
     main_options_first,
     show_data,
@@ -26,6 +26,7 @@ from graftviz.ui.frame.panels import (
     show_learners,
     show_notices,
 )
+from graftviz.ui.frame.runs import SessionRun
 from graftviz.ui.frame.view import PLAYER
 from graftviz.ui.grow.analysis import (
     SAMPLES,
@@ -36,6 +37,7 @@ from graftviz.ui.grow.analysis import (
     stability_tool,
 )
 from graftviz.ui.grow.state import GrowState
+from graftviz.ui.run_files import run_menu
 from graftviz.ui.teaching import language, take_tour
 from graftviz.ui.url_state import BEST
 
@@ -149,6 +151,12 @@ def tools(state: GrowState) -> list[Tool]:
         INSPECT,
     )
     return [tool for tool in found if tool is not None]
+
+
+def grow_menu(state: GrowState, run: SessionRun | None) -> ModelMenu | None:
+    """Return the menu Model; the page Inspect shows the run at the step that this page shows."""
+    menu = run_menu(state, run)
+    return None if menu is None else menu._replace(loaded=lambda: None)
 
 
 def show_tour() -> None:

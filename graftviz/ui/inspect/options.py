@@ -5,7 +5,8 @@ of that page opens the same model here. ``model=true`` is the model a sample was
 ``model=<fingerprint>`` an uploaded file. Further keys: ``node``, ``edge=3-7``,
 ``evidence=2:1,5:0`` (variable:state), ``method``, and ``with``, the model to compare with, written
 like the first with semicolons: ``with=learner=chow-liu;seed=3``. What is drawn is chosen by
-``picture``, ``weight_from``, ``steps=3-20`` and ``depth``.
+``picture``, ``filter_by``, ``weight_from``, ``steps=3-20``, ``depth`` and ``colour``; ``query=2,5``
+are the variables of the query.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ from graftviz.ui.url_state import LinkReader, parse_options_of, part, write_opti
 from graftviz.wording import quoted
 
 GRAPH, MATRIX = "graph", "matrix"
+WEIGHT, INFORMATION = "weight", "information"
+DEGREE, COMMUNITY, STATE = "degree", "community", "state"
+MOST_TARGETS = 3
 MOST_DEPTH = 12
 _LONGEST = 2_000
 _NUMBER = r"(\d{1,7})"
@@ -67,6 +71,15 @@ def _read_evidence(link: LinkReader, _: Mapping[str, Any]) -> dict[int, int]:
     return evidence
 
 
+def _read_targets(link: LinkReader, _: Mapping[str, Any]) -> tuple[int, ...]:
+    def read(text: str) -> tuple[int, ...] | None:
+        found = re.fullmatch(rf"{_NUMBER}(?:,\d{{1,7}}){{0,{MOST_TARGETS - 1}}}", text, re.ASCII)
+        return tuple(dict.fromkeys(map(int, text.split(",")))) if found else None
+
+    rule = f"A query has at most {MOST_TARGETS} variables, written as 2,5, not {{}}; ignored."
+    return link.take("query", (), read, rule)
+
+
 def _read_second(link: LinkReader, _: Mapping[str, Any]) -> SourceOptions | None:
     text = link.left.pop("with", "").strip()
     if not text:
@@ -98,9 +111,15 @@ class InspectOptions(SourceOptions):
     picture : str
         "graph", or "matrix": the adjacency matrix.
     weight_from : float
-        Smallest weight norm of the drawn edges, relative to the largest one.
+        Smallest weight norm, or information, of the drawn edges, relative to the largest one.
     steps : tuple of int
         First and last step in which a drawn edge was activated; empty for all.
+    filter_by : str
+        "weight", or "information": the mutual information of both ends, for `weight_from`.
+    colour : str
+        "degree" (with evidence, the change by it), "community" or "state", the most likely one.
+    targets : tuple of int
+        Variables of the query.
     depth : int
         Number of edges up to which nodes around the selected one are drawn; 0 for all nodes.
     """
@@ -123,10 +142,16 @@ class InspectOptions(SourceOptions):
         choices=(GRAPH, MATRIX),
         titles=("Graph", "Matrix"),
     )
+    filter_by: str = option(
+        WEIGHT,
+        "Norm of the weights, or mutual information of both variables",
+        label="Filter edges by",
+        choices=(WEIGHT, INFORMATION),
+    )
     weight_from: float = option(
         0.0,
-        "Draw the edges whose weight norm has at least this share of the largest one",
-        label="Edges with a weight from",
+        "Draw the edges whose weight norm, or information, has at least this share of the largest",
+        label="Edges from",
         minimum=0.0,
         maximum=1.0,
     )
@@ -139,6 +164,17 @@ class InspectOptions(SourceOptions):
         label="Neighbourhood of the selected node",
         minimum=0,
         maximum=MOST_DEPTH,
+    )
+    colour: str = option(
+        DEGREE,
+        "Degree (with evidence: change by it), community, or most likely state",
+        label="Colour nodes by",
+        choices=(DEGREE, COMMUNITY, STATE),
+    )
+    targets: tuple[int, ...] = part(
+        (),
+        _read_targets,
+        lambda targets: {"query": ",".join(map(str, targets))} if targets else {},
     )
     method: str = option(AUTOMATIC, "Inference method", label="Method", choices=METHODS)
     second: SourceOptions | None = part(  # noqa: RUF009 (a field)

@@ -9,14 +9,17 @@ import streamlit as st
 
 from graftviz.inspection.answers import METHODS
 from graftviz.learners.registry import learner_class
+from graftviz.narrative.command_line import model_command
 from graftviz.narrative.inspection import METHOD_NAMES, answer_words, model_words
 from graftviz.narrative.phrases import short
+from graftviz.narrative.python_code import MODEL_FILE, model_code
 from graftviz.options import option_specs, option_words
 from graftviz.player.models import Loaded
+from graftviz.texts import catalogue
 from graftviz.ui.boundary import bounded, guarded
 from graftviz.ui.controls import follow_value, replaceable, show_button, show_option
 from graftviz.ui.engine import warm_up
-from graftviz.ui.frame.header import Header, write_address
+from graftviz.ui.frame.header import Header, ModelMenu, write_address
 from graftviz.ui.frame.panels import (
     show_awaiting_file,
     show_learners,
@@ -28,8 +31,11 @@ from graftviz.ui.frame.view import INSPECT
 from graftviz.ui.grow.options import GrowOptions
 from graftviz.ui.inspect import results
 from graftviz.ui.inspect.options import MATRIX, InspectOptions
+from graftviz.ui.inspect.queries import partition_words, show_evidence_upload, show_query
+from graftviz.ui.inspect.results import inspect_texts
 from graftviz.ui.inspect.state import InspectedModel, InspectState
 from graftviz.ui.model_source import FILE, LEARNED, TRUE, ModelSource
+from graftviz.ui.teaching import language
 from graftviz.ui.upload import model_form
 from graftviz.ui.url_state import write_options_of
 from graftviz.wording import plain, reworded
@@ -79,6 +85,9 @@ def show_drawing(state: InspectState) -> None:
 
     st.markdown("**Picture**")
     show("picture", as_buttons=True)
+    titles = inspect_texts("choices").__getitem__
+    show("colour", title=titles)
+    show("filter_by", as_buttons=True, title=titles)
     show("weight_from", drag=True)
     steps = state.loaded.steps
     last = max(steps, default=0) if steps else 0
@@ -210,7 +219,14 @@ def show_inspection(state: InspectState) -> None:
     if shown is None:
         return
     header = Header("inspect")
-    header.show_files(lambda: results.model_files(shown))
+    header.show_model(lambda: inspect_menu(state, shown))
+    header.show_files(
+        lambda: [
+            *results.model_files(shown),
+            *results.evidence_files(state),
+            *results.comparison_files(state, shown),
+        ]
+    )
     of_file = any(source.kind == FILE for source in state.sources)
     note = "Opens this model with this selection and evidence."
     header.show_link(state.link, note, of_file=of_file)
@@ -237,6 +253,25 @@ def show_inspection(state: InspectState) -> None:
     write_address(state)
 
 
+def inspect_menu(state: InspectState, shown: InspectedModel) -> ModelMenu:
+    """Return the menu Model: code and command that compute the shown marginals."""
+    method = "exact" if shown.latest is None else shown.latest.method
+    names, labels = shown.model.names, shown.model.labels
+    evidence = {names[i]: labels[i][k] for i, k in state.evidence.items()}
+    given = f", evidence={evidence!r}" if evidence else ""
+    needed = [MODEL_FILE, *(["evidence.evid"] if evidence else [])]
+    command = model_command(
+        "infer",
+        MODEL_FILE,
+        out="results",
+        method=method,
+        evidence="evidence.evid" if evidence else None,
+    )
+    note = catalogue("labels", language())["header"]["needs"].format(file=", ".join(needed))
+    code = [f"beliefs = gv.infer(model, {method!r}{given})", "print(beliefs.log_partition)"]
+    return ModelMenu(model_code(code), command, note=note)
+
+
 def _show_waiting() -> None:
     is_compiling = not warm_up("inspect").finished.is_set()
     why = " Compiling the engine first (once per installation)." if is_compiling else ""
@@ -245,6 +280,7 @@ def _show_waiting() -> None:
 
 def _show_tabs(state: InspectState, shown: InspectedModel) -> None:
     tabs = {"Variables": results.show_nodes, "Edges": results.show_edges}
+    tabs[inspect_texts("query")["tab"]] = show_query
     if shown.before is not None and shown.after is not None:
         tabs["Effect of the evidence"] = results.show_changed
     if state.compares:
@@ -276,6 +312,7 @@ def _show_evidence(state: InspectState, shown: InspectedModel) -> None:
             )
             if chosen is not None:
                 results.show_observation(state, model, chosen, "inspect.observe.state")
+            show_evidence_upload(state, model)
         if state.evidence:
             key = "inspect.forget_all"
             show_button("Clear evidence", key, state.forget_evidence, type="tertiary")
@@ -289,7 +326,9 @@ def _show_method(state: InspectState) -> None:
         if state.problem:
             show_problem(reworded(state.problem, _control))
         else:
-            st.caption(plain(answer_words(state.before, state.after)), width="content")
+            words = [answer_words(state.before, state.after)]
+            words += partition_words(state.before, state.after)
+            st.caption(plain(" ".join(words)), width="content")
         with st.popover("Method", type="tertiary", key="inspect.method"):
             st.radio(
                 "Marginals by",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal
 
@@ -27,19 +27,28 @@ from graftviz.formats.model_tables import (
     node_frame,
     partner_frame,
 )
+from graftviz.formats.spreadsheet import shown_cell
 from graftviz.formats.svg import graph_svg
-from graftviz.formats.uai import mar_text
-from graftviz.inspection import changes_by_size, mutual_informations
+from graftviz.formats.uai import evidence_text, mar_text
+from graftviz.inspection import (
+    ModelDifference,
+    changes_by_size,
+    marginal_distances,
+    mutual_informations,
+)
 from graftviz.inspection.difference import STATUS_WORDS
 from graftviz.model import PairwiseMRF
 from graftviz.narrative import inspection as narrative
 from graftviz.narrative.phrases import pair, short
+from graftviz.table.csv_text import csv_text
+from graftviz.texts import catalogue
 from graftviz.ui.boundary import guarded
 from graftviz.ui.chart import show_figure
 from graftviz.ui.controls import replaceable, show_button
 from graftviz.ui.frame.header import PageFile
 from graftviz.ui.frame.panels import show_until
 from graftviz.ui.inspect.state import InspectedModel, InspectState
+from graftviz.ui.teaching import language
 from graftviz.wording import plain
 
 _PARTNERS = 8
@@ -51,6 +60,11 @@ _NORM_HELP = (
     "Norm of the log potentials once rows and columns sum to zero; empty where a potential is zero"
 )
 _GIVEN = "In nats; conditional on the evidence, if any"
+
+
+def inspect_texts(part: str) -> Mapping[str, str]:
+    """Return a part of the page's texts in the language of the page."""
+    return catalogue("inspect", language())[part]
 
 
 # --------------------------------------------------------------------------------------- matrix
@@ -277,6 +291,7 @@ def show_comparison(state: InspectState, shown: InspectedModel) -> None:
     words, names = narrative.difference_words(difference), shown.model.names
     st.markdown(plain(f"{words} {difference.note}".strip()))
     st.caption(plain(f"First: {shown.loaded.title}. Second: {second.title}."))
+    _show_scores(difference)
     listed, drawn = st.columns([6, 5], gap="medium")
     with listed:
         kinds = st.pills(
@@ -302,6 +317,82 @@ def show_comparison(state: InspectState, shown: InspectedModel) -> None:
         figure = norms_figure(difference, names, "the first", "the second")
         alt = f"Weight norms in both models, a point per edge. {words}"
         show_figure(figure, key="inspect_norms", alt=alt)
+    _show_distances(state, shown)
+
+
+def _show_scores(difference: ModelDifference) -> None:
+    """Show how well the edges of the first model agree with those of the second."""
+    texts = inspect_texts("score")
+    scores = ("recall", "precision", "f1")
+    with st.container(horizontal=True, gap="large", key="inspect_scores"):
+        for name in scores:
+            value = getattr(difference, name)
+            st.metric(texts[name], "–" if np.isnan(value) else f"{value:.3f}", width="content")
+    st.caption(texts["reference"])
+
+
+def _show_distances(state: InspectState, shown: InspectedModel) -> None:
+    """Show the variables by the distance between their marginals in both models."""
+    texts = inspect_texts("score")
+    st.markdown(f"##### {texts['marginals']}")
+    frame = distance_frame(state, shown)
+    if frame is None:
+        show_until(lambda: state.other is not None or bool(state.problem), _show_waiting)
+        return
+    if frame.empty:
+        st.caption(texts["unmatched"])
+        return
+    values = frame["distance"].to_numpy()
+    largest, mean, count = f"{values[0]:.3f}", f"{values.mean():.3f}", f"{len(values):,}"
+    name = short(frame["variable"].iloc[0])
+    st.caption(plain(texts["largest"].format(name=name, largest=largest, mean=mean, count=count)))
+    _show_table(
+        frame,
+        "inspect.table.distances",
+        texts["marginals"],
+        state.node,
+        state.select,
+        columns={
+            "variable": _text(texts["variable"], pinned=True),
+            "distance": _number(texts["distance"], 3),
+            "first": _text(texts["first"]),
+            "second": _text(texts["second"]),
+        },
+    )
+
+
+def _show_waiting() -> None:
+    st.caption(inspect_texts("score")["waiting"])
+
+
+def distance_frame(state: InspectState, shown: InspectedModel) -> pd.DataFrame | None:
+    """Return a row per variable that both models have, the most different marginals first.
+
+    None while the marginals of a model are missing, and without a second model.
+    """
+    difference, second = shown.difference, state.second.loaded
+    if difference is None or second is None or shown.before is None or shown.other is None:
+        return None
+    models = shown.model, second.model
+    marginals = shown.before.node, shown.other.node
+    distances = marginal_distances(difference, models, marginals)
+    index = np.flatnonzero(~np.isnan(distances))
+    index = index[np.argsort(-distances[index], kind="stable")]
+    number = {i: j for j, i in enumerate(difference.places.tolist())}
+    first, other = (
+        [f"{label} ({p:.2f})" for label, p in narrative.most_likely_states(*pair)]
+        for pair in zip(models, (shown.before, shown.other), strict=True)
+    )
+    rows = index.tolist()
+    return pd.DataFrame(
+        {
+            "variable": [shown.model.names[i] for i in rows],
+            "distance": distances[index],
+            "first": [first[i] for i in rows],
+            "second": [other[number[i]] for i in rows],
+        },
+        index=index,
+    )
 
 
 def show_changed(state: InspectState, shown: InspectedModel) -> None:
@@ -348,6 +439,7 @@ def _show_table(
     chosen: int | None,
     select: Callable[..., object],
     height: int | Literal["content"] | None = None,
+    columns: Mapping[str, Any] = _COLUMNS,
 ) -> None:
     """Show a table of which one row can be selected.
 
@@ -362,6 +454,8 @@ def _show_table(
         Called with the number of a selected row, or without arguments.
     height : int or "content", optional
         By default that of all rows, up to a maximum.
+    columns : mapping
+        Title and format of each column.
     """
 
     def changed() -> None:
@@ -376,7 +470,7 @@ def _show_table(
         key=key,
         hide_index=True,
         height=height or min(_HEIGHT, 40 + 35 * max(1, len(frame))),
-        column_config=_COLUMNS,
+        column_config=dict(columns),
         placeholder="–",
         on_select=guarded(changed),
         selection_mode="single-row",
@@ -386,6 +480,39 @@ def _show_table(
 
 
 # ---------------------------------------------------------------------------------------- files
+
+
+def evidence_files(state: InspectState) -> list[PageFile]:
+    """Return the file of the evidence; none without evidence."""
+    evidence = dict(state.evidence)
+    label = inspect_texts("evidence")["file"]
+    build = partial(evidence_text, evidence)
+    return [PageFile("evidence.evid", label, build)] if evidence else []
+
+
+def comparison_files(state: InspectState, shown: InspectedModel) -> list[PageFile]:
+    """Return the files of the comparison with the second model; none without one."""
+    difference = shown.difference
+    if difference is None:
+        return []
+    texts, distances = inspect_texts("score"), distance_frame(state, shown)
+    edges = difference_frame(difference, shown.model.names)
+    return [
+        PageFile("comparison.csv", texts["edges_file"], partial(frame_csv, edges)),
+        PageFile(
+            "marginal_differences.csv",
+            texts["marginals_file"],
+            lambda: "" if distances is None else frame_csv(distances),
+            disabled=distances is None,
+        ),
+    ]
+
+
+def frame_csv(frame: pd.DataFrame) -> str:
+    """Return a data frame as CSV for spreadsheets."""
+    rows = frame.astype(object).where(frame.notna(), "").to_numpy().tolist()
+    cells = [[shown_cell(x) if isinstance(x, str) else x for x in row] for row in rows]
+    return csv_text([list(frame.columns), *cells])
 
 
 def model_files(shown: InspectedModel) -> list[PageFile]:

@@ -7,7 +7,7 @@ cannot be used becomes a sentence, and the rest stays. Streamlit is not imported
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +16,13 @@ from graftviz import inspection
 from graftviz.errors import InputError
 from graftviz.inference import Beliefs
 from graftviz.inspection import Communities, GraphPicture, ModelDifference
-from graftviz.inspection.answers import AUTOMATIC, Answer, answer_steps
+from graftviz.inspection.answers import (
+    AUTOMATIC,
+    Answer,
+    JointAnswer,
+    answer_steps,
+    query_steps,
+)
 from graftviz.inspection.picture import MOST_NODES
 from graftviz.material import Material
 from graftviz.model import PairwiseMRF
@@ -32,11 +38,13 @@ from graftviz.ui.built_in import material
 from graftviz.ui.frame.jobs import shared_job
 from graftviz.ui.frame.state import PageState
 from graftviz.ui.grow.state import GrowState, opened_grow_state
-from graftviz.ui.inspect.options import GRAPH, InspectOptions
-from graftviz.ui.model_source import LEARNED, TRUE, ModelSource, SourceOptions
-from graftviz.ui.url_state import parse_options_of, write_options_of
+from graftviz.ui.inspect.options import COMMUNITY, INFORMATION, InspectOptions
+from graftviz.ui.model_source import FILE, LEARNED, TRUE, ModelSource, SourceOptions
+from graftviz.ui.teaching import language
+from graftviz.ui.url_state import default_values, parse_options_of, write_options_of
 from graftviz.ui.visits import page_state, share
 
+DRAWN = ("picture", "filter_by", "weight_from", "steps", "depth", "colour")  # options
 PATIENCE = 1.2  # seconds to wait for marginals before the page shows a notice
 Evidence = tuple[tuple[int, int], ...]  # state by variable
 
@@ -49,8 +57,15 @@ def _certifying(loaded: Loaded, evidence: Evidence, query: int) -> Iterator[Loca
     yield local_marginal(loaded.model, query, evidence=dict(evidence))
 
 
+def _querying(
+    loaded: Loaded, evidence: Evidence, targets: tuple[int, ...], method: str
+) -> Iterator[JointAnswer | None]:
+    return query_steps(loaded.model, dict(evidence), targets, method)
+
+
 _answer = shared_job(_answering, 1)  # every model has a cache of its own
 _region = shared_job(_certifying, 1)
+_joint = shared_job(_querying, 1)
 
 
 class InspectedModel(NamedTuple):
@@ -62,6 +77,8 @@ class InspectedModel(NamedTuple):
     picture : GraphPicture
     before, after : Beliefs or None
         Marginals without and with evidence.
+    other : Beliefs or None
+        Marginals of the model it is compared with, without evidence.
     difference : ModelDifference or None
         Difference from the model it is compared with.
     trouble : str
@@ -72,6 +89,7 @@ class InspectedModel(NamedTuple):
     picture: GraphPicture
     before: Beliefs | None = None
     after: Beliefs | None = None
+    other: Beliefs | None = None
     difference: ModelDifference | None = None
     trouble: str = ""
 
@@ -108,8 +126,10 @@ class InspectState(PageState):
     evidence : dict
         State by variable, in the order of the observations.
     method : str
+    targets : tuple of int
+        Variables of the query.
     drawn : dict
-        Values of the options ``picture``, ``weight_from``, ``steps`` and ``depth``.
+        Values of the options of the drawing, `DRAWN`.
     before, after : Answer or None
         Marginals without and with the evidence, as far as they are computed.
     other : Answer or None
@@ -128,7 +148,9 @@ class InspectState(PageState):
         self.selection: tuple[int, ...] = ()
         self.evidence: dict[int, int] = {}
         self.method = AUTOMATIC
-        self.drawn: dict[str, Any] = {"picture": GRAPH, "weight_from": 0.0, "steps": (), "depth": 0}
+        self.targets: tuple[int, ...] = ()
+        defaults = default_values(InspectOptions)
+        self.drawn: dict[str, Any] = {name: defaults[name] for name in DRAWN}
         self.before: Answer | None = None
         self.after: Answer | None = None
         self.other: Answer | None = None
@@ -147,6 +169,7 @@ class InspectState(PageState):
         if options.second is not None:
             self.second.take(options.second)
         self.selection, self.method = options.selection, options.method
+        self.targets = options.targets
         self.drawn = {name: getattr(options, name) for name in self.drawn}
         self.evidence = dict(options.evidence)
         self._variables = None
@@ -159,6 +182,7 @@ class InspectState(PageState):
             "selection": self.selection,
             "evidence": self.evidence,
             "method": self.method,
+            "targets": self.targets,
             "second": self.second.settings if self.compares else None,
             **self.drawn,
         }
@@ -182,6 +206,15 @@ class InspectState(PageState):
     def take_grow(self) -> None:
         """Inspect the run of the Grow page, at the step it shows."""
         self.first.take(self._run_of_grow_page())
+
+    def take_model(self, model: Loaded | None) -> None:
+        """Inspect a model that another page has handed over; None: the run of the Grow page."""
+        self.complaints = ()
+        if model is None:
+            self.take_grow()
+        else:
+            self.first.choose_kind(FILE)
+            self.first.accept(model)
 
     # ----------------------------------------------------------------------------- the selection
 
@@ -223,6 +256,16 @@ class InspectState(PageState):
         """Remove all evidence."""
         self.complaints = ()
         self.evidence = {}
+
+    def take_evidence(self, evidence: Mapping[int, int]) -> None:
+        """Replace the evidence by that of a file."""
+        self.complaints = ()
+        self.evidence = dict(evidence)
+
+    def choose_targets(self, targets: Sequence[int]) -> None:
+        """Set the variables of the query."""
+        self.complaints = ()
+        self.targets = tuple(targets)
 
     def choose_method(self, method: str) -> None:
         """Compute marginals by another method."""
@@ -286,7 +329,7 @@ class InspectState(PageState):
         model = self.loaded.model
         variables = (model.names, model.labels)
         if self._variables not in (None, variables):
-            self.selection, self.evidence = (), {}
+            self.selection, self.evidence, self.targets = (), {}, ()
         self._variables = variables
         n = model.n_variables
         if self.node is not None and self.node >= n:
@@ -297,6 +340,9 @@ class InspectState(PageState):
             ends = [short(model.names[i]) if exists else str(i) for i in self.edge]
             self._complain(f"This model has no edge {' – '.join(ends)}.")
             self.selection = ()
+        if any(i >= n for i in self.targets):
+            self._complain(f"This model has {n:,} variables; others were removed from the query.")
+            self.targets = tuple(i for i in self.targets if i < n)
         for i, state in list(self.evidence.items()):
             if i >= n or state >= model.cardinalities[i]:
                 self._complain(
@@ -352,6 +398,15 @@ class InspectState(PageState):
         self.jobs.begin(job)
         return job
 
+    @property
+    def joint(self) -> Job[JointAnswer | None] | None:
+        """Job on the query, begun now or before; None without a query."""
+        if self.loaded is None or not self.targets:
+            return None
+        job = _joint(self.loaded, _sorted(self.evidence), self.targets, self.method)
+        self.jobs.begin(job)
+        return job
+
     def certify(self) -> None:
         """Begin to grow a certified region around the selected node."""
         if self.loaded is not None and self.node is not None:
@@ -397,16 +452,19 @@ class InspectState(PageState):
                 ("picture", centre, other.fingerprint),
                 lambda: inspection.difference_picture(n, difference, places, centre),
             )
+        answers = [self.before] if difference is None else [self.before, self.other]
+        beliefs = [None if answer is None else answer.beliefs for answer in answers]
+        if self.drawn["filter_by"] == INFORMATION:
+            picture = picture.with_information(beliefs, difference)
         picture = picture.filtered(self._allowed(difference), self.drawn["weight_from"])
         if self.drawn["depth"] and self.selection:
-            chosen = (self.selection[0], *self.drawn.values())
+            is_measured = None not in beliefs
+            chosen = (self.selection[0], is_measured, self.method, *self.drawn.values())
             compared = "" if difference is None or other is None else other.fingerprint
             drawn, depth, middle = picture, self.drawn["depth"], self.selection[0]
             picture = loaded.own.get(
                 ("around", compared, chosen), lambda: drawn.around(middle, depth)
             )
-        answers = [self.before] if difference is None else [self.before, self.other]
-        beliefs = [None if answer is None else answer.beliefs for answer in answers]
         return picture.with_information(beliefs, difference)
 
     def _allowed(self, difference: ModelDifference | None) -> np.ndarray | None:
@@ -437,8 +495,9 @@ class InspectState(PageState):
         difference, trouble = self.difference()
         before = None if self.before is None else self.before.beliefs
         after = None if self.after is None else self.after.beliefs
+        other = None if self.other is None else self.other.beliefs
         picture = self.picture(difference)
-        return InspectedModel(self.loaded, picture, before, after, difference, trouble)
+        return InspectedModel(self.loaded, picture, before, after, other, difference, trouble)
 
     def message(self, shown: InspectedModel) -> str:
         """Return the JSON text that ``player/assets/inspect/inspect.js`` reads."""
@@ -451,6 +510,9 @@ class InspectState(PageState):
             selection=self.selection,
             region=self.region.latest.nodes if self.region and self.region.latest else None,
             difference=shown.difference,
+            colour=self.drawn["colour"],
+            communities=self.communities() if self.drawn["colour"] == COMMUNITY else None,
+            language=language(),
         )
         return to_json(record)
 

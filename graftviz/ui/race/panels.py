@@ -26,6 +26,7 @@ from graftviz.ui.frame.panels import (
 from graftviz.ui.frame.view import RACE
 from graftviz.ui.race.options import LINE_UP, MOST_RACERS
 from graftviz.ui.race.state import RaceState
+from graftviz.ui.run_files import run_files
 from graftviz.wording import plain
 
 COMPILING = (
@@ -93,6 +94,7 @@ def race_files(state: RaceState) -> list[PageFile]:
     return [
         PageFile("race.html", "Curves and winners (HTML, opens offline)", html),
         PageFile("race.csv", "Data, one row per step (CSV)", csv),
+        *(run_files(run, with_replay=False) if (run := state.chosen_run) else []),
     ]
 
 

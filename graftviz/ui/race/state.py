@@ -18,6 +18,7 @@ from graftviz.racing import AXES, Race, distinct_names
 from graftviz.serving.scheduler import Share
 from graftviz.ui.built_in import material
 from graftviz.ui.frame.learning import Entry, LearningPage, Load, SideBySidePage
+from graftviz.ui.frame.runs import SessionRun
 from graftviz.ui.race.options import END, LINE_UP, MOST_RACERS, RaceOptions
 from graftviz.ui.url_state import LearnerChoice
 from graftviz.ui.visits import page_state, share
@@ -98,6 +99,11 @@ class RaceState(SideBySidePage[RaceOptions]):
     def choice(self) -> LearnerChoice:
         """The selected racer."""
         return self.racers[self.chosen]
+
+    @property
+    def chosen_run(self) -> SessionRun | None:
+        """Run of the selected racer; None if there is none."""
+        return self.entries[self.chosen].run if self.chosen < len(self.entries) else None
 
     def edit(self, racer: int) -> None:
         """Select a racer."""

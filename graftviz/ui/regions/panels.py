@@ -6,15 +6,22 @@ import streamlit as st
 
 from graftviz.formats.tables import region_csv
 from graftviz.material import UPLOAD
-from graftviz.player.models import ShownModel, uploaded_model
+from graftviz.narrative.command_line import model_command
+from graftviz.narrative.python_code import MODEL_FILE, model_code
+from graftviz.options import option_specs
+from graftviz.player.models import Loaded, ShownModel, uploaded_model
+from graftviz.regions.expansion import ExpansionOptions
+from graftviz.texts import catalogue
 from graftviz.ui.boundary import bounded, guarded
 from graftviz.ui.controls import help_text, show_button, show_options
-from graftviz.ui.frame.header import PageFile
+from graftviz.ui.frame.header import ModelMenu, PageFile
 from graftviz.ui.frame.panels import show_settings
 from graftviz.ui.frame.view import REGION
 from graftviz.ui.regions.models import link_of_grow_page
 from graftviz.ui.regions.options import GRID, RUN, question_of
 from graftviz.ui.regions.state import RegionState, region, region_message
+from graftviz.ui.run_files import model_files
+from graftviz.ui.teaching import language
 from graftviz.ui.upload import model_form
 
 _PREFIX = "region"
@@ -106,4 +113,32 @@ def region_files(state: RegionState) -> list[PageFile]:
         steps = region(shown, question).value().steps
         return region_csv(shown.model.names, labels, ((one.step, one.marginal) for one in steps))
 
-    return [PageFile("region.csv", "Region, one row per variable (CSV)", build)]
+    return [
+        PageFile("region.csv", "Region, one row per variable (CSV)", build),
+        *model_files(lambda: shown.model, shown.positions),
+    ]
+
+
+def region_menu(state: RegionState) -> ModelMenu | None:
+    """Return the menu Model of the shown model; None before there is one."""
+    shown = state.shown
+    if shown is None:
+        return None
+    asked = question_of(state.options, state.query)
+    name = shown.model.names[asked.query]
+    usual = {spec.name: spec.default for spec in option_specs(ExpansionOptions)}
+    chosen = {key: value for key, value in asked._asdict().items() if key != "query"}
+    values = {key: value for key, value in chosen.items() if value != usual[key]}
+    arguments = "".join(f", {option}={value!r}" for option, value in values.items())
+    note = catalogue("labels", language())["header"]["needs"].format(file=MODEL_FILE)
+    return ModelMenu(
+        model_code([f"print(gv.local_marginal(model, {name!r}{arguments}))"]),
+        model_command("local", MODEL_FILE, query=name, **values),
+        lambda: Loaded(
+            shown.model,
+            state.specs["data"].title_of(state.options.data),
+            places=shown.positions,
+            keeps_shape=shown.given,
+        ),
+        note,
+    )

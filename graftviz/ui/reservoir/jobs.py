@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import streamlit as st
 
 from graftviz.datasets import load_dataset
-from graftviz.ranks import RankedStep, RankSimulation, ranked_steps, simulated_ranks
+from graftviz.learners.best_choice import BestChoice
+from graftviz.model import PairwiseMRF
+from graftviz.ranks import (
+    RankedStep,
+    RankSimulation,
+    ranked_learner,
+    ranked_steps,
+    simulated_ranks,
+)
+from graftviz.runs import Run
+from graftviz.table import DiscreteTable
 from graftviz.ui.frame.jobs import last_value
 from graftviz.ui.visits import clearable_cache
 
@@ -31,3 +43,24 @@ def run(data: str, reservoir: int, tests: int, seed: int) -> tuple[RankedStep, .
         loaded.table, reservoir=reservoir, t_max=tests, alpha=RUN_ALPHA, lam=lam, seed=seed
     )
     return last_value(steps) or ()
+
+
+def learner_of(data: str, reservoir: int, tests: int) -> BestChoice:
+    """Return the learner of a run."""
+    return ranked_learner(reservoir, tests, RUN_ALPHA, load_dataset(data).suggested.get("lam"))
+
+
+@clearable_cache
+@st.cache_resource(show_spinner="Learning the model…", max_entries=24)
+def model(data: str, reservoir: int, tests: int, seed: int) -> PairwiseMRF:
+    """Return the model that a run learns."""
+    found = last_value(_learned(load_dataset(data).table, learner_of(data, reservoir, tests), seed))
+    assert found is not None  # the run has ended
+    return found
+
+
+def _learned(table: DiscreteTable, learner: BestChoice, seed: int) -> Iterator[PairwiseMRF | None]:
+    run = Run(table, learner, seed=seed)
+    while run.advance():
+        yield None
+    yield run.result().model

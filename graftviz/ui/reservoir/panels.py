@@ -10,16 +10,20 @@ from graftviz.datasets import dataset_title, load_dataset
 from graftviz.errors import InputError
 from graftviz.figures import activation_figure, rank_figure, run_rank_figure
 from graftviz.formats.tables import reservoirs_csv
+from graftviz.model import PairwiseMRF
 from graftviz.narrative.reservoir import activation_words, run_words, simulation_words
+from graftviz.player.models import Loaded
 from graftviz.ranks import RankedStep
 from graftviz.search.activation import activation
+from graftviz.ui.built_in import material
 from graftviz.ui.chart import show_figure
 from graftviz.ui.controls import show_option, show_options
-from graftviz.ui.frame.header import PageFile
+from graftviz.ui.frame.header import ModelMenu, PageFile
 from graftviz.ui.frame.panels import show_settings
 from graftviz.ui.frame.state import OptionsPage
 from graftviz.ui.reservoir import jobs
 from graftviz.ui.reservoir.options import ReservoirOptions
+from graftviz.ui.run_files import learn_menu, model_files
 from graftviz.wording import plain
 
 _PREFIX = "reservoir"
@@ -97,4 +101,23 @@ def reservoir_files(options: ReservoirOptions, steps: Sequence[RankedStep]) -> l
     """Return the files of the shown run."""
     names = load_dataset(options.data).table.names
     label = "Reservoirs of all steps (CSV)"
-    return [PageFile("reservoir.csv", label, lambda: reservoirs_csv(names, steps))]
+    return [
+        PageFile("reservoir.csv", label, lambda: reservoirs_csv(names, steps)),
+        *model_files(lambda: _model(options)),
+    ]
+
+
+def _model(options: ReservoirOptions) -> PairwiseMRF:
+    return jobs.model(options.data, options.reservoir, options.tests, options.seed)
+
+
+def reservoir_menu(options: ReservoirOptions) -> ModelMenu:
+    """Return the menu Model of the shown run."""
+    learner = jobs.learner_of(options.data, options.reservoir, options.tests)
+    title = f"{dataset_title(options.data)} · {learner.title}"
+    return learn_menu(
+        options.data,
+        learner,
+        options.seed,
+        lambda: Loaded(_model(options), title, places=material(options.data, 0).places),
+    )

@@ -1,6 +1,6 @@
 // The graph of a finished model, of the nodes that the server selects; here they are numbered in the order drawn.
 
-import { clamp, mix, pairWords, shorten, viridis } from "../shared/core.js";
+import { clamp, h, mix, pairWords, shorten, viridis } from "../shared/core.js";
 import { boxOf, Graph } from "../shared/graph.js";
 import { turned } from "../shared/keys.js";
 import { legendKey, lineKey, Ramp } from "../shared/legend.js";
@@ -10,6 +10,11 @@ const INSPECT_STYLES = { common: ["plain"], lost: ["leaving", { style: "dashed" 
 const INSPECT_CROWD = { edges: 300, near: 40, thin: 150 }; // edges from which on they are paler, or thinner
 const INSPECT_MANY = 400; // nodes or edges from which on those of one look are drawn at once
 const INSPECT_LEVELS = 32; // of the colours of many nodes, and of the widths of many edges
+
+/** The colour of a group of nodes, for the legend; those beyond the colours are grey. */
+function inspectGroupSample(k) {
+  return h("i", { class: "gv-inspect-group", style: `background: var(--gv-racer-${k}, var(--gv-muted))`, "aria-hidden": "true" });
+}
 
 export class InspectGraph extends Graph {
   near = 6;
@@ -35,10 +40,11 @@ export class InspectGraph extends Graph {
     if (isOther) this.fit(data.places);
     else [this.places, this.box] = [data.places, boxOf(data.places)];
     this.describeAs(data.alt);
-    const { low, high, styles } = data.legend;
+    const { low, high, groups, styles } = data.legend;
     const ramp = new Ramp();
     ramp.set(low, high);
-    this.legend.replaceChildren(ramp.element,
+    const colours = groups.map(([k, words]) => legendKey(inspectGroupSample(k), words));
+    this.legend.replaceChildren(...(groups.length ? colours : [ramp.element]),
       ...styles.map(([style, words]) => lineKey(words, ...INSPECT_STYLES[style])),
       ...(data.region.length ? [legendKey("gv-inspect-region", "in the region")] : []));
   }
@@ -107,7 +113,7 @@ export class InspectGraph extends Graph {
   // ------------------------------------------------------------------------------------- drawing
 
   scene(palette) {
-    const { nodes, values, observed, region } = this.data;
+    const { nodes, values, groups, observed, region } = this.data;
     const { chosen } = this;
     const isObserved = (k) => observed[nodes[k]] !== undefined;
     const marked = chosen ? [chosen.i, chosen.j].filter((k) => k !== undefined) : [];
@@ -118,8 +124,9 @@ export class InspectGraph extends Graph {
     const shade = (k) => (isOne ? values[k] : Math.round(values[k] * INSPECT_LEVELS) / INSPECT_LEVELS);
     // Outlines of small discs would hide their colours.
     const isOutlined = this.unit > 2.2;
-    const fill = (k) => (isObserved(k) ? palette.text : isOutlined || !palette.dark ? viridis(shade(k)) : mix(viridis(shade(k)), palette.text, 0.3));
-    const looks = isOne ? this.rising.map((k) => [k]) : [...Map.groupBy(this.rising.filter((k) => this.isInSight(k)), (k) => (isObserved(k) ? 2 : shade(k))).values()];
+    const inGroup = (k) => palette.racers[groups[k]] ?? palette.muted;
+    const fill = (k) => (isObserved(k) ? palette.text : groups.length ? inGroup(k) : isOutlined || !palette.dark ? viridis(shade(k)) : mix(viridis(shade(k)), palette.text, 0.3));
+    const looks = isOne ? this.rising.map((k) => [k]) : [...Map.groupBy(this.rising.filter((k) => this.isInSight(k)), (k) => (isObserved(k) ? 2 : groups.length ? groups[k] : shade(k))).values()];
     return [
       this.edges(palette),
       looks.map((alike) => ({ nodes: alike, shape: isObserved(alike[0]) ? "square" : "disc", size: wider(0), fill: fill(alike[0]),
