@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graftviz.errors import InputError
-from graftviz.learners.base import Learner, checked_seed
+from graftviz.learners.base import Learner, checked_seed, drained
 from graftviz.learners.registry import table_and_learner
 from graftviz.metrics import EdgeMetrics, negative_log_pseudo_likelihood, recall_precision_f1
 from graftviz.model import PairwiseMRF
 from graftviz.parallel import parallel_map
 from graftviz.runs import Edges, checked_edges, checked_test
-from graftviz.selection.fits import drained, fit_steps, stream
+from graftviz.selection.fits import fit_steps, stream
 from graftviz.selection.grid import VALUES, lam_option, lam_values, with_lam
 from graftviz.selection.information import GAMMA, check_gamma, extended_bic, free_weights
 from graftviz.table import DiscreteTable, Tabular
