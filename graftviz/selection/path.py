@@ -76,7 +76,7 @@ class PathPoint(NamedTuple):
     model: PairwiseMRF
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LamPath:
     """Results of a learner at decreasing values of λ, complete or in progress.
 
@@ -118,6 +118,14 @@ class LamPath:
     planned: tuple[float, ...]
     points: tuple[PathPoint, ...]
     stop_reason: str
+
+    def __repr__(self) -> str:
+        best = self.best_by_ebic
+        lowest = "" if best is None else f", lowest EBIC at λ = {best.lam:g} ({best.edges:,} edges)"
+        return (
+            f"<LamPath of {self.learner.name}: {len(self.points):,} of {len(self.planned):,} "
+            f"values of λ{lowest}>"
+        )
 
     @property
     def best_by_nlpl(self) -> PathPoint | None:
