@@ -76,6 +76,7 @@ from .runs import (
     learn as learn,
 )
 from .selection import (
+    EdgeIntervals as EdgeIntervals,
     EdgeStability as EdgeStability,
     GroupComparison as GroupComparison,
     LamPath as LamPath,

@@ -85,7 +85,7 @@ class TuningPoint(NamedTuple):
     seconds: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Tuning:
     """Results of a learner at every point of a grid.
 
@@ -107,6 +107,10 @@ class Tuning:
     learner: Learner
     seed: int
     points: tuple[TuningPoint, ...]
+
+    def __repr__(self) -> str:
+        options = ", ".join(self.points[0].options) if self.points else "no options"
+        return f"<Tuning of {self.learner.name}: {len(self.points):,} points over {options}>"
 
     def best(self, by: str = "nlpl_test") -> TuningPoint:
         """Return the best point; ties go to the point with fewer edges, then to the first.

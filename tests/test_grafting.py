@@ -22,7 +22,7 @@ from learner_cases import (
     scale_free_table,
 )
 
-from graftviz import PairCounts
+from graftviz import PairCounts, learn
 from graftviz.fitting.network import ActiveNetwork
 from graftviz.fitting.penalty import Penalty
 from graftviz.learners import best_choice
@@ -40,6 +40,29 @@ def unlimited(n: int, **options) -> best_choice.BestChoice:
     pairs = n * (n - 1) // 2
     return BestChoice(
         reservoir=pairs, t_max=pairs, first_tests=pairs, alpha=1.0, hubs=False, **options
+    )
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"preset": "paper"},
+        {"preset": "best"},
+        {"preset": "literal"},
+        {"preset": "paper", "refit": True},
+        {"preset": "best", "objective": "bethe"},
+        {"preset": "paper", "max_edges": 5, "required": "x0 -- x9"},
+    ],
+)
+def test_an_outcome_without_reports_is_that_of_a_run(options):
+    table, learner = scale_free_table(10, 3, 301), EdgeGrafting(**options)
+    run, alone = learn(table, learner), learner.outcome(table)
+    model = alone.model()
+    assert np.array_equal(model.edges, run.model.edges)
+    assert np.array_equal(model.weights, run.model.weights)
+    ended = run.trace.outcome
+    assert (alone.tests, alone.objective, str(alone.stop_reason), alone.converged) == (
+        *(ended.tests, ended.objective, str(ended.stop_reason), ended.converged),
     )
 
 

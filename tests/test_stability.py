@@ -66,7 +66,7 @@ def test_stars_takes_ten_roots_of_rows_without_replacement(rows, size):
 # Counts
 
 
-@pytest.mark.parametrize("method", ["complementary-pairs", "stars"])
+@pytest.mark.parametrize("method", ["complementary-pairs", "stars", "bootstrap"])
 @pytest.mark.parametrize("name", learner_names())
 def test_counts_are_those_of_a_plain_loop(name, method):
     table, learner = small_table(), make(name, **OPTIONS)
@@ -184,8 +184,10 @@ REFUSED = [
     ({"subsamples": 5}, "take 6 subsamples instead of 5"),
     ({"subsamples": 0}, "at least 2 subsamples; got 0"),
     ({"subsamples": 2.5}, "must be a whole number, not 2.5"),
-    ({"method": "bootstrap"}, "no subsampling method 'bootstrap'"),
+    ({"method": "jackknife"}, "no subsampling method 'jackknife'"),
     ({"size": 10}, "only stars takes another size"),
+    ({"size": 10, "method": "bootstrap"}, "only stars takes another size"),
+    ({"subsamples": 1, "method": "bootstrap"}, "at least 2 subsamples; got 1"),
     ({"size": 301, "method": "stars"}, "fewer than the table's 301; got 301"),
     ({"size": 1, "method": "stars"}, "at least 2 rows"),
     ({"seed": -1}, "at least 0"),

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from graftviz.commands.arguments import integer
 from graftviz.commands.progress import progress
 from graftviz.errors import InputError
-from graftviz.figures import figure_html, path_figure, stability_figure
-from graftviz.formats.tables import path_csv, stability_csv
+from graftviz.figures import figure_html, intervals_figure, path_figure, stability_figure
+from graftviz.formats.tables import path_csv, stability_csv, weight_intervals_csv
 from graftviz.learners.base import Learner
 from graftviz.narrative.phrases import plural
 from graftviz.runs import Result, Run
@@ -63,13 +63,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--stability",
         type=integer,
         metavar="N",
-        help="also learn from N subsamples and report how often each edge is found: a column of "
-        "edges.csv, stability.csv and stability.html",
+        help="also learn from N subsamples and report how often each edge is found, and intervals "
+        "of strengths and weights: columns of edges.csv, stability.csv, weight_intervals.csv, "
+        "stability.html and intervals.html",
     )
     group.add_argument(
         "--stability-method",
         choices=METHODS,
-        help=f"subsamples of half the rows, or smaller ones as in StARS (default: {METHODS[0]})",
+        help="subsamples of half the rows, smaller ones as in StARS, or all rows drawn with "
+        f"replacement (default: {METHODS[0]})",
     )
     group.add_argument(
         "--jobs",
@@ -181,6 +183,9 @@ def contents(selection: Selection, result: Result, learning: Run) -> dict[str, s
         )
         files["stability.csv"] = stability_csv(result, found)
         files["stability.html"] = figure_html(figure)
+        intervals = found.intervals(result.model)
+        files["weight_intervals.csv"] = weight_intervals_csv(intervals)
+        files["intervals.html"] = figure_html(intervals_figure(intervals))
     return files
 
 

@@ -19,6 +19,9 @@ from .inspect import (
     node_figure as node_figure,
     norms_figure as norms_figure,
 )
+from .intervals import (
+    intervals_figure as intervals_figure,
+)
 from .path import (
     path_figure as path_figure,
 )

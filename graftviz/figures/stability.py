@@ -71,7 +71,8 @@ def stability_figure(
     )
     figure.update_xaxes(title_text="edges, most frequent first")
     figure.update_yaxes(title_text="share of subsamples", tickformat=".0%", range=[0, 1.05])
-    kind = "complementary halves" if stability.method == "complementary-pairs" else "subsamples"
+    kinds = {"complementary-pairs": "complementary halves", "bootstrap": "bootstrap samples"}
+    kind = kinds.get(stability.method, "subsamples")
     title = f"{stability.done} {kind} of {stability.subsample_rows:,} rows"
     return finish(figure, title, _HEIGHT)
 

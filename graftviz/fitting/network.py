@@ -221,9 +221,12 @@ class ActiveNetwork(FittedNetwork):
             Change of beliefs after which an edge is visited again; blocks are solved to a tenth
             of it.
         """
-        state = self.state
-        solve_active_set(state, self.n_edges, penalty, tolerance, max_sweeps, self._work)
+        self.solve(penalty, tolerance=tolerance, max_sweeps=max_sweeps)
         return self._evaluate_stale(penalty)
+
+    def solve(self, penalty: Penalty, *, tolerance: float, max_sweeps: int) -> None:
+        """Fit all weights like `fit`, without evaluating them."""
+        solve_active_set(self.state, self.n_edges, penalty, tolerance, max_sweeps, self._work)
 
     def fit_nodes(self, penalty: Penalty, *, tolerance: float) -> None:
         """Fit every node separately; required at the start and after a change of the penalty."""

@@ -5,6 +5,7 @@ A cell is empty if a value does not apply. Floats are exact.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:  # the process that reads models needs neither learners nor nu
     from graftviz.ranks import RankedStep
     from graftviz.regions import RegionStep
     from graftviz.runs import Result
-    from graftviz.selection import EdgeStability, LamPath
+    from graftviz.selection import EdgeIntervals, EdgeStability, LamPath
     from graftviz.trace import Step
 
 EDGE_COLUMNS = ("source", "target", "weight_norm", "step")
@@ -35,7 +36,11 @@ PATH_COLUMNS = (
     *("lam", "edges", "weights", "objective", "nlpl_train", "nlpl_held_out", "ebic"),
     *("recall", "precision", "f1"),
 )
-STABILITY_COLUMNS = ("source", "target", "frequency", "in_model")
+INTERVAL_COLUMNS = ("strength_low", "strength_high")
+STABILITY_COLUMNS = (
+    *("source", "target", "frequency", "in_model", "frequency_low", "frequency_high"),
+    *INTERVAL_COLUMNS,
+)
 RESERVOIR_COLUMNS = ("step", "place", "source", "target", "score")
 RACE_COLUMNS = (
     *("racer", "step", "end", "seconds", "tests", "tables_counted", "edges"),
@@ -54,9 +59,9 @@ _BOUNDED = {
 def edges_csv(result: Result, stability: EdgeStability | None = None) -> str:
     """Return one line per edge in order of activation: two names, zero-sum ‖w_ij‖₂, its step.
 
-    If `stability` is passed, a further column holds the share of subsamples in which the edge was
-    found. If the run activated single features, two more columns hold the number of active and of
-    all features of the edge.
+    If `stability` is passed, further columns hold the share of subsamples in which the edge was
+    found, and the 95 % intervals of that share and of the norm. If the run activated single
+    features, two more columns hold the number of active and of all features of the edge.
     """
     names = result.model.names
     edges = result.model.edges.tolist()
@@ -69,7 +74,8 @@ def edges_csv(result: Result, stability: EdgeStability | None = None) -> str:
     header: tuple[str, ...] = EDGE_COLUMNS
     if stability is not None:
         columns.append(stability.frequency_of(edges).tolist())
-        header = (*EDGE_COLUMNS, "stability")
+        columns += _interval_columns(stability, result.model.edges)
+        header = (*EDGE_COLUMNS, "stability", "stability_low", "stability_high", *INTERVAL_COLUMNS)
     history, recorded = _recorded(result)
     if history.features:
         columns += history.feature_counts_at(recorded).T.tolist()
@@ -80,18 +86,40 @@ def edges_csv(result: Result, stability: EdgeStability | None = None) -> str:
 def stability_csv(result: Result, stability: EdgeStability) -> str:
     """Return one line per edge found in any subsample, with its frequency, in descending order.
 
-    ``in_model`` is 1 for edges of the model, which was learned from all rows.
+    ``in_model`` is 1 for edges of the model, which was learned from all rows; the intervals are
+    those of :class:`graftviz.EdgeIntervals` at 95 %.
     """
     names = result.model.names
     inside = set(map(tuple, result.model.edges.tolist()))
-    rows = zip(stability.edges.tolist(), stability.frequencies.tolist(), strict=True)
+    rows = zip(
+        stability.edges.tolist(),
+        stability.frequencies.tolist(),
+        *_interval_columns(stability, stability.edges),
+        strict=True,
+    )
     return _csv(
         STABILITY_COLUMNS,
         (
-            (shown_cell(names[i]), shown_cell(names[j]), share, int((i, j) in inside))
-            for (i, j), share in rows
+            (shown_cell(names[i]), shown_cell(names[j]), share, int((i, j) in inside), *ends)
+            for (i, j), share, *ends in rows
         ),
     )
+
+
+def _interval_columns(stability: EdgeStability, edges: np.ndarray) -> list[list[float | None]]:
+    """Return the ends of the intervals of frequency and of strength; None if there is none."""
+    ends = (stability.frequency_intervals(edges), stability.strength_intervals(edges))
+    return [
+        [value if math.isfinite(value) else None for value in column]
+        for column in np.concatenate(ends, axis=1).T.tolist()
+    ]
+
+
+def weight_intervals_csv(intervals: EdgeIntervals) -> str:
+    """Return one line per pair of states: names, labels, zero-sum weight and its interval."""
+    frame = intervals.weights_frame()
+    rows = frame.itertuples(index=False, name=None)
+    return _csv(tuple(frame.columns), ([shown_cell(value) for value in row] for row in rows))
 
 
 def path_csv(path: LamPath) -> str:

@@ -6,7 +6,7 @@ import operator
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from graftviz.learners.cost import every_pair
 from graftviz.options import normalise_options, option_specs
 from graftviz.table import DiscreteTable
 from graftviz.trace import NO_PAIRS, ActivationTest, Outcome, Step
+
+Value = TypeVar("Value")
 
 
 class CodeLine(NamedTuple):
@@ -152,6 +154,20 @@ class Learner(ABC):
         A learner of the same class that is *sent* into the generator replaces the options from the
         next step on, so that a run can branch.
         """
+
+    def outcome(self, table: DiscreteTable, *, seed: int = 0) -> Outcome:
+        """Learn from `table` and return the outcome of `steps`, whose history may have one step."""
+        return drained(self.steps(table, seed=seed))
+
+
+def drained(steps: Generator[Any, Any, Value]) -> Value:
+    """Run a generator to its end and return its value."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as stop:
+            value: Value = stop.value
+            return value
 
 
 def checked_seed(seed: int) -> int:

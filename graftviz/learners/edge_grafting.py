@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from graftviz.costs import CostPart, TableSize
-from graftviz.learners.base import CodeLine, Learner, checked_seed
+from graftviz.learners.base import CodeLine, Learner, checked_seed, drained
 from graftviz.learners.cost import (
     SCAN,
     SCANNED_SLOT,
@@ -105,7 +105,14 @@ class EdgeGrafting(GraftingOptions):
         self, table: DiscreteTable, *, seed: int = 0
     ) -> Generator[Step, Learner | None, Outcome]:
         """Learn from `table`; the seed chooses the rows of a screening by sample."""
-        run = GraftingRun(table, self, seed=checked_seed(seed))
+        outcome = yield from self._grow(GraftingRun(table, self, seed=checked_seed(seed)))
+        return outcome
+
+    def outcome(self, table: DiscreteTable, *, seed: int = 0) -> Outcome:
+        """Learn like `steps` without reports of the steps, which takes half the time or less."""
+        return drained(self._grow(GraftingRun(table, self, seed=checked_seed(seed), reports=False)))
+
+    def _grow(self, run: GraftingRun) -> Generator[Step, Learner | None, Outcome]:
         search = ExhaustiveSearch(run.counts, run.candidates)
         with run.clock.work("statistics"):
             while search.count(_ROWS_AT_ONCE):
@@ -115,7 +122,9 @@ class EdgeGrafting(GraftingOptions):
         reported = 0  # tests of earlier steps
         scores_all = self.rescoring == ALL
         prunings = 0
-        if len(run.prior.required):
+        if len(run.prior.required) and not run.reports:
+            run.refit(run.prior.required)
+        elif len(run.prior.required):
             sent = yield run.begin_required()
             run.clock.resume()
             if isinstance(sent, EdgeGrafting):
@@ -135,6 +144,9 @@ class EdgeGrafting(GraftingOptions):
                 edge = np.array([search.edge(slot)])
                 search.active[slot] = True
                 run.refit(edge)
+                if not run.reports:
+                    run.tests += tests
+                    continue
                 lines = ("loop", "score", "best", "activate", "refit")
                 sent = yield run.step(
                     Search(

@@ -86,6 +86,8 @@ class GraftingRun(LearnerRun):
     options : GraftingOptions
     seed : int
         Seed of the rows that a screening samples.
+    reports : bool
+        Whether steps are reported; otherwise a fit to counts records all of them as one.
 
     Raises
     ------
@@ -93,8 +95,16 @@ class GraftingRun(LearnerRun):
         If the table has fewer than two rows or variables.
     """
 
-    def __init__(self, table: DiscreteTable, options: GraftingOptions, *, seed: int = 0) -> None:
+    def __init__(
+        self,
+        table: DiscreteTable,
+        options: GraftingOptions,
+        *,
+        seed: int = 0,
+        reports: bool = True,
+    ) -> None:
         super().__init__(table, options)
+        self.reports = reports
         self.budget = options.edge_budget(table.n_variables)
         self.prior = options.prior(table.names)
         self.candidates: np.ndarray | None = None  # pairs; None: all
@@ -107,6 +117,7 @@ class GraftingRun(LearnerRun):
         self._table = table
         self._ids: list[int] = []  # ids of the network's edges, see History
         self._pruned: list[int] = []  # ids removed since the last recorded step
+        self._unrecorded: list[tuple[int, int]] = []  # activated since then
         self._notes: list[str] = []
         with self.clock.work("fitting"):
             self.network: ActiveNetwork | PseudoNetwork = (
@@ -221,15 +232,18 @@ class GraftingRun(LearnerRun):
     def refit(self, pairs: np.ndarray) -> None:
         """Add edges and refit all active weights."""
         with self.clock.work("fitting"):
-            for k, (i, j) in enumerate(pairs):
-                self._ids.append(len(self.history.activations) + k)
-                self.network.add_edge(int(i), int(j))
+            for i, j in pairs.tolist():
+                self._ids.append(len(self.history.activations) + len(self._unrecorded))
+                self._unrecorded.append((i, j))
+                self.network.add_edge(i, j)
             self._previous_objective = self.evaluation.objective
             sweeps = _ROWS_STEP_SWEEPS if self._by_rows else _STEP_SWEEPS
-            self.evaluation = self.network.fit(
-                self.settings.penalty, tolerance=self._tolerance, max_sweeps=sweeps
-            )
-            self._record([(int(i), int(j)) for i, j in pairs])
+            penalty, tolerance = self.settings.penalty, self._tolerance
+            if self.reports or isinstance(self.network, PseudoNetwork):
+                self.evaluation = self.network.fit(penalty, tolerance=tolerance, max_sweeps=sweeps)
+                self._record()
+            else:
+                self.network.solve(penalty, tolerance=tolerance, max_sweeps=sweeps)
         self.index += 1
         self.refresh_scores()
 
@@ -325,12 +339,13 @@ class GraftingRun(LearnerRun):
                 superfluous.append(e)
         return np.array(sorted(superfluous), dtype=np.int64)
 
-    def _record(self, activated: list[tuple[int, int]]) -> None:
+    def _record(self) -> None:
         """Append the changes to the history, with edge positions translated to ids."""
         changes = self.network.changes()
         ids = read_only(np.array(self._ids, dtype=np.int64)[changes.edges])
-        self.history.append(activated, dataclasses.replace(changes, edges=ids), self._pruned)
-        self._pruned = []
+        changes = dataclasses.replace(changes, edges=ids)
+        self.history.append(self._unrecorded, changes, self._pruned)
+        self._pruned, self._unrecorded = [], []
 
     def _removed_pairs(self, ids: Sequence[int]) -> np.ndarray:
         if not ids:
@@ -350,7 +365,7 @@ class GraftingRun(LearnerRun):
         certificate = self._certificate(edges, scores)
         if self.settings.refit and not self._by_rows and self.n_edges:
             self._refit_by_rows()
-        self._record([])
+        self._record()
         with self.clock.work("other"):
             gap = self.network.restart_gap() if self.n_edges else 0.0
         return self.outcome(

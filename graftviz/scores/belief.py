@@ -73,10 +73,11 @@ class NodeScorer:
     def refresh(self) -> None:
         """Update `scoring` to the current node beliefs."""
         beliefs = self._network.node_beliefs
+        if self.scoring.is_plain:
+            self.scoring = self.scoring._replace(beliefs=beliefs, drift=self.drift)
+            return
         impurity = impurity_of(self._network.state.node_offsets, beliefs)
         self.scoring = self.scoring._replace(beliefs=beliefs, impurity=impurity)
-        if self.scoring.is_plain:
-            self.scoring = self.scoring._replace(drift=self.drift)
 
 
 class BeliefScore(Score):

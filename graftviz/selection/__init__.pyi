@@ -9,6 +9,10 @@ from .information import (
     extended_bic as extended_bic,
     free_weights as free_weights,
 )
+from .intervals import (
+    EdgeIntervals as EdgeIntervals,
+    FoundEdges as FoundEdges,
+)
 from .path import (
     LamPath as LamPath,
     PathPoint as PathPoint,

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import Any, TypeVar
 
 import numpy as np
 
-from graftviz.learners.base import Learner
+from graftviz.learners.base import Learner, drained
 from graftviz.table import DiscreteTable
 from graftviz.trace import Outcome, Step
-
-Value = TypeVar("Value")
 
 
 def fit_steps(
@@ -39,17 +36,9 @@ def fit(
     learner: Learner, table: DiscreteTable, seed: int, *, most_edges: int | None = None
 ) -> Outcome | None:
     """Run `learner` to its end and return its outcome; see :func:`fit_steps`."""
+    if most_edges is None:
+        return learner.outcome(table, seed=seed)
     return drained(fit_steps(learner, table, seed, most_edges=most_edges))
-
-
-def drained(steps: Generator[Any, None, Value]) -> Value:
-    """Run a generator to its end and return its value."""
-    while True:
-        try:
-            next(steps)
-        except StopIteration as stop:
-            value: Value = stop.value
-            return value
 
 
 def stream(seed: int, *path: int) -> np.random.Generator:

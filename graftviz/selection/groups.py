@@ -18,12 +18,12 @@ import pandas as pd
 
 from graftviz.arrays import freeze
 from graftviz.errors import InputError
+from graftviz.history import flat_positions
 from graftviz.learners.base import Learner, checked_seed
 from graftviz.learners.edge_grafting import EdgeGrafting
 from graftviz.learners.registry import as_learner
-from graftviz.model import PairwiseMRF, zero_sum
+from graftviz.model import PairwiseMRF, zero_sum_norms
 from graftviz.parallel import parallel_map
-from graftviz.runs import learn
 from graftviz.table import DiscreteTable, Tabular, as_table
 
 PERMUTATIONS = 1000
@@ -100,12 +100,16 @@ class GroupComparison:
 
 
 class _Task(NamedTuple):
-    """Rows of both groups together, the first `split` of them those of the first group."""
+    """Rows of both groups together, the first `split` of them those of the first group.
+
+    Random divisions also need the pairs whose differences they report, as keys i n + j.
+    """
 
     table: DiscreteTable
     split: int
     learner: Learner
     seed: int
+    keys: np.ndarray = np.zeros(0, dtype=np.int64)
 
 
 def compare_groups(
@@ -171,23 +175,24 @@ def compare_groups(
     task = _Task(together, a.n_rows, learner, checked_seed(seed))
     first, second = _models(task, None)
     observed = _differences(first, second)
+    order = np.argsort(-observed.norms, kind="stable")
+    keys, values = observed.keys[order], observed.norms[order]
     null = parallel_map(
-        _null_statistics, range(permutations), shared=task, jobs=jobs, on_done=on_done
+        _null_statistics,
+        range(permutations),
+        shared=task._replace(keys=keys),
+        jobs=jobs,
+        on_done=on_done,
     )
     strengths = float(first.edge_norms().sum()), float(second.edge_norms().sum())
     at_least = 1.0 - _ROUNDING
     apart = abs(strengths[0] - strengths[1]) * at_least
-    edges = sorted(observed, key=lambda pair: (-observed[pair], pair))
-    own, largest = np.ones(len(edges)), np.ones(len(edges))
-    values = np.array([observed[pair] for pair in edges])
-    exceeds = 1
-    for strength, differences in null:
+    own, largest, exceeds = np.ones(len(keys)), np.ones(len(keys)), 1
+    for strength, most, differences in null:
         exceeds += strength >= apart
-        most = max(differences.values(), default=0.0)
         largest += most >= values * at_least
-        theirs = np.array([differences.get(pair, 0.0) for pair in edges])
-        own += theirs >= values * at_least
-    pairs = np.array(edges, dtype=np.int64).reshape(-1, 2)
+        own += differences >= values * at_least
+    pairs = np.stack(np.divmod(keys, a.n_variables), axis=1)
     p_edges, p_adjusted = own / (permutations + 1), largest / (permutations + 1)
     freeze(pairs, values, p_edges, p_adjusted)
     return GroupComparison(
@@ -210,27 +215,55 @@ def _models(task: _Task, division: int | None) -> tuple[PairwiseMRF, PairwiseMRF
     if division is not None:
         np.random.default_rng([task.seed, division]).shuffle(order)
     parts = order[: task.split], order[task.split :]
-    first, second = (
-        learn(task.table.rows(np.sort(rows)), task.learner, seed=task.seed).model for rows in parts
-    )
+    tables = [task.table.rows(np.sort(rows)) for rows in parts]
+    first, second = (task.learner.outcome(each, seed=task.seed).model() for each in tables)
     return first, second
 
 
-def _null_statistics(task: _Task, division: int) -> tuple[float, dict[tuple[int, int], float]]:
-    """Return the difference of global strengths and those of all edges, of one division."""
+def _null_statistics(task: _Task, division: int) -> tuple[float, float, np.ndarray]:
+    """Return the statistics of a random division.
+
+    Returns
+    -------
+    strength : float
+        Difference of global strengths.
+    largest : float
+        Largest difference of all pairs.
+    differences : float64 array, shape (k,)
+        Differences of the pairs `task.keys`.
+    """
     first, second = _models(task, division)
     apart = float(first.edge_norms().sum()) - float(second.edge_norms().sum())
-    return abs(apart), _differences(first, second)
+    found = _differences(first, second)
+    own = np.zeros(len(task.keys))
+    _, ours, theirs = np.intersect1d(task.keys, found.keys, assume_unique=True, return_indices=True)
+    own[ours] = found.norms[theirs]
+    return abs(apart), float(found.norms.max(initial=0.0)), own
 
 
-def _differences(first: PairwiseMRF, second: PairwiseMRF) -> dict[tuple[int, int], float]:
-    """Return the norms of the differences of weights, of pairs that are an edge of one model."""
-    weights: list[dict[tuple[int, int], np.ndarray]] = [
-        {(i, j): zero_sum(model.edge_weights(e)) for e, (i, j) in enumerate(model.edges.tolist())}
-        for model in (first, second)
-    ]
-    zero = np.zeros(1)
-    return {
-        pair: float(np.linalg.norm(weights[0].get(pair, zero) - weights[1].get(pair, zero)))
-        for pair in weights[0].keys() | weights[1].keys()
-    }
+class _Differences(NamedTuple):
+    """Norms of the differences of weights, of the pairs that are an edge of one model.
+
+    Attributes
+    ----------
+    keys : int64 array, shape (k,), ascending
+        i n + j of every pair i < j.
+    norms : float64 array, shape (k,)
+    """
+
+    keys: np.ndarray
+    norms: np.ndarray
+
+
+def _differences(first: PairwiseMRF, second: PairwiseMRF) -> _Differences:
+    n, sizes = first.n_variables, first.cardinalities
+    own_keys = [model.edges.astype(np.int64) @ np.array([n, 1]) for model in (first, second)]
+    keys = np.union1d(*own_keys)
+    shapes = sizes[np.stack(np.divmod(keys, n), axis=1)]
+    offsets = np.concatenate([[0], np.cumsum(shapes.prod(axis=1))])
+    weights = np.zeros(offsets[-1])
+    for model, own, sign in zip((first, second), own_keys, (1.0, -1.0), strict=True):
+        at = flat_positions(offsets, np.searchsorted(keys, own))
+        weights[at] += sign * model.weights[model.edge_offsets[0] :]
+    # The gauge is linear, so it may be applied to the differences.
+    return _Differences(keys, zero_sum_norms(shapes, weights))

@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graftviz.errors import InputError
-from graftviz.learners.base import Learner, checked_seed
+from graftviz.learners.base import Learner, checked_seed, drained
 from graftviz.learners.registry import table_and_learner
 from graftviz.metrics import EdgeMetrics, negative_log_pseudo_likelihood, recall_precision_f1
 from graftviz.model import PairwiseMRF
 from graftviz.parallel import parallel_map
 from graftviz.runs import Edges, checked_edges, checked_test
-from graftviz.selection.fits import drained, fit_steps, stream
+from graftviz.selection.fits import fit_steps, stream
 from graftviz.selection.grid import VALUES, lam_option, lam_values, with_lam
 from graftviz.selection.information import GAMMA, check_gamma, extended_bic, free_weights
 from graftviz.table import DiscreteTable, Tabular
@@ -76,7 +76,7 @@ class PathPoint(NamedTuple):
     model: PairwiseMRF
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LamPath:
     """Results of a learner at decreasing values of λ, complete or in progress.
 
@@ -118,6 +118,14 @@ class LamPath:
     planned: tuple[float, ...]
     points: tuple[PathPoint, ...]
     stop_reason: str
+
+    def __repr__(self) -> str:
+        best = self.best_by_ebic
+        lowest = "" if best is None else f", lowest EBIC at λ = {best.lam:g} ({best.edges:,} edges)"
+        return (
+            f"<LamPath of {self.learner.name}: {len(self.points):,} of {len(self.planned):,} "
+            f"values of λ{lowest}>"
+        )
 
     @property
     def best_by_nlpl(self) -> PathPoint | None:

@@ -3,6 +3,10 @@
 Stability distinguishes edges that the data determine from edges due to chance. It does not detect
 false edges that the score selects consistently, such as pairs connected only through others.
 
+Resamples with replacement (bootstrap) repeat rows, which looks like evidence: more edges are found
+than on other rows, so the frequencies of halves are the better ones. Intervals of weights are in
+:mod:`graftviz.selection.intervals`.
+
 On a subsample a fixed λ of the learner is used unchanged, as in both papers below; an automatic λ
 is derived from the subsample, whose scores have more noise.
 """
@@ -17,10 +21,22 @@ from typing import Any
 import numpy as np
 
 from graftviz.arrays import freeze
+from graftviz.errors import InputError
 from graftviz.learners.base import Learner
 from graftviz.learners.registry import table_and_learner
+from graftviz.model import PairwiseMRF
 from graftviz.parallel import parallel_map
 from graftviz.selection.fits import fit, fit_steps
+from graftviz.selection.intervals import (
+    LEVEL,
+    EdgeIntervals,
+    FoundEdges,
+    checked_level,
+    found_edges,
+    strength_intervals,
+    weight_intervals,
+    wilson_interval,
+)
 from graftviz.selection.subsamples import (
     Method,
     check_subsamples,
@@ -29,7 +45,6 @@ from graftviz.selection.subsamples import (
     subsample_size,
 )
 from graftviz.table import DiscreteTable, Tabular
-from graftviz.trace import Outcome
 
 SUBSAMPLES = 50
 STABLE = 0.9  # frequency from which an edge counts as stable
@@ -54,7 +69,7 @@ class _Plan:
         return self.table.rows(rows)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class EdgeStability:
     """Frequencies of edges over subsamples of the rows.
 
@@ -62,7 +77,7 @@ class EdgeStability:
 
     Attributes
     ----------
-    method : {"complementary-pairs", "stars"}
+    method : {"complementary-pairs", "stars", "bootstrap"}
     learner : Learner
     seed : int
     variables, rows : int
@@ -77,6 +92,8 @@ class EdgeStability:
         Number of subsamples in which each edge was found.
     edge_counts : int64 array, shape (done,), read-only
         Number of edges found in each subsample.
+    found : tuple of FoundEdges
+        Edges and weights of each subsample.
 
     Examples
     --------
@@ -95,6 +112,7 @@ class EdgeStability:
     edges: np.ndarray
     counts: np.ndarray
     edge_counts: np.ndarray
+    found: tuple[FoundEdges, ...]
     _place: dict[tuple[int, int], int] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -134,6 +152,53 @@ class EdgeStability:
         found = [counts[self._place.get((min(pair), max(pair)), -1) + 1] for pair in ends]
         return np.array(found, dtype=np.float64) / max(self.done, 1)
 
+    def frequency_intervals(
+        self, edges: Iterable[Iterable[int]] | np.ndarray, level: float = LEVEL
+    ) -> np.ndarray:
+        """Return the Wilson interval of the frequency of each edge, shape (k, 2)."""
+        counts = self.frequency_of(edges) * self.done
+        return wilson_interval(counts, self.done, checked_level(level))
+
+    def strength_intervals(self, edges: np.ndarray, level: float = LEVEL) -> np.ndarray:
+        """Return the interval of the strength of each edge i < j, shape (k, 2).
+
+        See :class:`EdgeIntervals`; NaN for StARS and for edges that few subsamples found.
+        """
+        found = () if self.method == "stars" else self.found
+        return strength_intervals(edges, found, checked_level(level))
+
+    def intervals(self, model: PairwiseMRF, level: float = LEVEL) -> EdgeIntervals:
+        """Return the intervals of the edges of `model`, which was learned from all rows.
+
+        Raises
+        ------
+        InputError
+            If the model has another number of variables, or the level is not between 0 and 1.
+
+        Examples
+        --------
+        >>> stability = gv.edge_stability(survey, gv.ChowLiu(), subsamples=20)
+        >>> found = stability.intervals(gv.learn(survey, gv.ChowLiu()).model, level=0.9)
+        >>> found.strength_intervals.shape
+        (10, 2)
+        """
+        if model.n_variables != self.variables:
+            raise InputError(
+                f"The model has {model.n_variables:,} variables, and the table of the subsamples "
+                f"{self.variables:,}; intervals need the model learned from all rows."
+            )
+        found = () if self.method == "stars" else self.found
+        return EdgeIntervals(
+            model=model,
+            method=self.method,
+            resamples=self.done,
+            level=checked_level(level),
+            frequencies=self.frequency_of(model.edges),
+            frequency_intervals=self.frequency_intervals(model.edges, level),
+            strength_intervals=self.strength_intervals(model.edges, level),
+            weight_intervals=weight_intervals(model.edges, found, level),
+        )
+
     def stable_edges(self, threshold: float = STABLE) -> np.ndarray:
         """Return the edges with a frequency of at least `threshold`, shape (m, 2)."""
         return self.edges[self.frequencies >= threshold]
@@ -167,6 +232,13 @@ class EdgeStability:
             "expected_rare_edges": self.expected_rare_edges(threshold),
         }
 
+    def __repr__(self) -> str:
+        return (
+            f"<EdgeStability of {self.learner.name}: {len(self.stable_edges()):,} of "
+            f"{len(self.edges):,} edges in at least {STABLE:.0%} of {self.done:,} subsamples "
+            f"({self.method}) of {self.subsample_rows:,} rows>"
+        )
+
     @property
     def _pairs(self) -> int:
         return self.variables * (self.variables - 1) // 2
@@ -185,6 +257,8 @@ def edge_stability(
 ) -> EdgeStability:
     """Run `learner` on subsamples of the rows and return the frequencies of edges.
 
+    :meth:`EdgeStability.intervals` gives the intervals of the edges of the full model.
+
     Parameters
     ----------
     table : DiscreteTable, DataFrame, array or DataSet
@@ -193,8 +267,9 @@ def edge_stability(
         derived from each.
     subsamples : int
         Number of runs of the learner; even for complementary pairs.
-    method : {"complementary-pairs", "stars"}
-        Both halves of random divisions of the rows, or smaller samples of ⌊10 √N⌋ rows.
+    method : {"complementary-pairs", "stars", "bootstrap"}
+        Both halves of random divisions of the rows; smaller samples of ⌊10 √N⌋ rows; or as many
+        rows as the table has, drawn with replacement. Rows keep their case weights.
     size : int, optional
         Rows of a subsample, for StARS only.
     seed : int
@@ -250,7 +325,7 @@ def stability_steps(
 
 
 def _steps(plan: _Plan, every_step: bool) -> Iterator[EdgeStability]:
-    found: list[np.ndarray] = []
+    found: list[FoundEdges] = []
     latest = _collected(plan, found)
     for index in range(plan.subsamples):
         steps = fit_steps(plan.learner, plan.part(index), learner_seed(index, seed=plan.seed))
@@ -258,7 +333,7 @@ def _steps(plan: _Plan, every_step: bool) -> Iterator[EdgeStability]:
             try:
                 next(steps)
             except StopIteration as stop:
-                found.append(_edges_of(stop.value))
+                found.append(found_edges(stop.value.model()))
                 break
             if every_step:
                 yield latest
@@ -281,21 +356,14 @@ def _plan(
     return _Plan(table, learner, int(subsamples), method, size, int(seed))
 
 
-def _found_edges(plan: _Plan, index: int) -> np.ndarray:
+def _found_edges(plan: _Plan, index: int) -> FoundEdges:
     outcome = fit(plan.learner, plan.part(index), learner_seed(index, seed=plan.seed))
     assert outcome is not None  # the number of edges is not limited
-    return _edges_of(outcome)
+    return found_edges(outcome.model())
 
 
-def _edges_of(outcome: Outcome) -> np.ndarray:
-    model = outcome.model()
-    # Any non-zero weight counts: a table without interaction has the zero-sum norm 0.
-    active = [bool(model.edge_weights(e).any()) for e in range(len(model.edges))]
-    return model.edges[np.array(active, dtype=bool)]
-
-
-def _collected(plan: _Plan, found: list[np.ndarray]) -> EdgeStability:
-    tally = Counter(tuple(edge) for edges in found for edge in edges.tolist())
+def _collected(plan: _Plan, found: list[FoundEdges]) -> EdgeStability:
+    tally = Counter(tuple(edge) for sample in found for edge in sample.edges.tolist())
     ranked = sorted(tally.items(), key=lambda item: (-item[1], item[0]))
     return EdgeStability(
         method=plan.method,
@@ -307,5 +375,6 @@ def _collected(plan: _Plan, found: list[np.ndarray]) -> EdgeStability:
         planned=plan.subsamples,
         edges=np.array([edge for edge, _ in ranked], dtype=np.int64).reshape(-1, 2),
         counts=np.array([count for _, count in ranked], dtype=np.int64),
-        edge_counts=np.array([len(edges) for edges in found], dtype=np.int64),
+        edge_counts=np.array([len(sample.edges) for sample in found], dtype=np.int64),
+        found=tuple(found),
     )

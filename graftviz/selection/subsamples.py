@@ -1,4 +1,4 @@
-"""Rows of subsamples: complementary halves, or the smaller samples of StARS."""
+"""Rows of resamples: complementary halves, smaller samples of StARS, or the bootstrap."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from graftviz.errors import InputError
 from graftviz.learners.base import checked_seed
 from graftviz.selection.fits import seed_of, stream
 
-Method = Literal["complementary-pairs", "stars"]
+Method = Literal["complementary-pairs", "stars", "bootstrap"]
 METHODS: tuple[str, ...] = get_args(Method)
 FEWEST_ROWS = 2  # required by every learner
 
@@ -29,8 +29,10 @@ def subsample_rows(
 
     Complementary pairs: subsamples 2b and 2b + 1 are the two disjoint halves of one random
     permutation; if the number of rows is odd, one random row is in neither. StARS: every subsample
-    is drawn without replacement, independently of the others.
+    is drawn without replacement, independently of the others. Bootstrap: with replacement.
     """
+    if method == "bootstrap":
+        return np.sort(stream(seed, _ROWS, index).integers(rows, size=size))
     pairs = method == "complementary-pairs"
     order = stream(seed, _ROWS, index // 2 if pairs else index).permutation(rows)
     start = size * (index % 2) if pairs else 0
@@ -43,26 +45,28 @@ def learner_seed(index: int, *, seed: int = 0) -> int:
 
 
 def subsample_size(rows: int, method: str, size: int | None = None) -> int:
-    """Return the size of a subsample: ⌊N/2⌋ for complementary pairs, ⌊10 √N⌋ for StARS.
+    """Return the size of a subsample.
 
-    For tables of at most 144 rows StARS uses 80 % of the rows.
+    ⌊N/2⌋ for complementary pairs, N for the bootstrap, ⌊10 √N⌋ for StARS, but 80 % of the rows of
+    tables of at most 144 rows.
 
     Raises
     ------
     InputError
-        If the method is unknown, a size is given for complementary pairs or not below the number
-        of rows, or the table is too small.
+        If the method is unknown, a size is given for another method than StARS or not below the
+        number of rows, or the table is too small.
     """
     if method not in METHODS:
         raise InputError(
-            f"There is no subsampling method {method!r}; there are {' and '.join(METHODS)}."
+            f"There is no subsampling method {method!r}; the methods are {', '.join(METHODS)}."
         )
-    if method == "complementary-pairs":
+    if method != "stars":
         if size is not None:
             raise InputError(
-                "Complementary pairs are halves of the table; only stars takes another size."
+                "Complementary pairs are halves of the table and bootstrap samples have its size; "
+                "only stars takes another size."
             )
-        size = rows // 2
+        size = rows // 2 if method == "complementary-pairs" else rows
     elif size is None:
         small = rows <= _STARS_FROM
         size = math.floor(_STARS_SHARE * rows if small else 10 * math.sqrt(rows))

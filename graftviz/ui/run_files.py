@@ -12,18 +12,20 @@ from typing import Any
 
 import numpy as np
 
+from graftviz.errors import InputError
 from graftviz.formats.files import as_bytes
 from graftviz.formats.model_formats import ModelFormat, model_formats
 from graftviz.formats.model_tables import model_edges_csv
 from graftviz.formats.replay import replay_page
 from graftviz.formats.result_json import result_json
-from graftviz.formats.tables import edges_csv, trace_csv
+from graftviz.formats.tables import edges_csv, stability_csv, trace_csv, weight_intervals_csv
 from graftviz.learners.base import Learner
 from graftviz.model import PairwiseMRF
 from graftviz.narrative.command_line import learn_command
 from graftviz.narrative.python_code import TABLE_FILE, learn_code
 from graftviz.player.models import Loaded
 from graftviz.runs import Branch
+from graftviz.selection import EdgeStability
 from graftviz.serving.jobs import DOWNLOAD_WAIT, EVERYTHING
 from graftviz.serving.session_run import SessionRun
 from graftviz.texts import catalogue
@@ -50,6 +52,23 @@ def build_edges(run: SessionRun) -> str:
     return edges_csv(run.result(), None if run.stability is None else run.stability.final)
 
 
+def build_stability(run: SessionRun) -> str:
+    """Return stability.csv of a run whose stability has been computed."""
+    return stability_csv(run.result(), _stability(run))
+
+
+def build_weight_intervals(run: SessionRun) -> str:
+    """Return weight_intervals.csv of a run whose stability has been computed."""
+    return weight_intervals_csv(_stability(run).intervals(run.result().model))
+
+
+def _stability(run: SessionRun) -> EdgeStability:
+    found = None if run.stability is None else run.stability.final
+    if found is None:
+        raise InputError("The stability of this run is not computed.")
+    return found
+
+
 def build_model(model_format: ModelFormat, run: SessionRun) -> str | bytes:
     """Return the model in one of its formats."""
     return model_format.write_result(run.result())
@@ -59,6 +78,8 @@ def build_model(model_format: ModelFormat, run: SessionRun) -> str | bytes:
 FILES: Mapping[str, Callable[[SessionRun], str | bytes]] = {
     "replay.html": build_replay,
     "edges.csv": build_edges,
+    "stability.csv": build_stability,
+    "weight_intervals.csv": build_weight_intervals,
     "trace.csv": lambda run: trace_csv(run.result()),
     "result.json": lambda run: result_json(run.result()),
     **{each.file: partial(build_model, each) for each in model_formats()},
@@ -162,7 +183,10 @@ def run_files(run: SessionRun, *, with_replay: bool = True) -> list[PageFile]:
     with_replay : bool
         Whether the run has the records of the player.
     """
-    names = [name for name in FILES if with_replay or name != "replay.html"]
+    has_stability = run.stability is not None and run.stability.final is not None
+    omitted = set() if with_replay else {"replay.html"}
+    omitted |= set() if has_stability else {"stability.csv", "weight_intervals.csv"}
+    names = [name for name in FILES if name not in omitted]
     texts = catalogue("labels", language())["files"]
     labels = {each.file: each.title for each in model_formats()} | texts
     build, label = partial(build_archive, run, names), texts["all"].format(count=len(names))

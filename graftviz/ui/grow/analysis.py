@@ -10,7 +10,14 @@ import numpy as np
 import streamlit as st
 
 from graftviz.errors import InputError
-from graftviz.figures import pairs_figure, path_figure, rows_figure, samples_figure
+from graftviz.figures import (
+    intervals_figure,
+    pairs_figure,
+    path_figure,
+    rows_figure,
+    samples_figure,
+)
+from graftviz.figures.intervals import MOST_EDGES
 from graftviz.inspection.samples import SampleComparison, compare_samples
 from graftviz.learners.base import Learner
 from graftviz.learners.grafting_options import settings_of
@@ -28,6 +35,7 @@ from graftviz.narrative.selection import (
 )
 from graftviz.player.recorders import preset_title, to_json
 from graftviz.selection import (
+    EdgeIntervals,
     EdgeStability,
     LamPath,
     PathPoint,
@@ -457,8 +465,11 @@ def _show_stability(run: SessionRun, work: Job[EdgeStability]) -> None:
         if work.failure:
             st.warning(plain(work.failure))
         elif work.latest is not None:
-            edges = run.result().model.edges
-            st.markdown(stability_words(work.latest, edges, language()))
+            model = run.result().model
+            words = stability_words(work.latest, model.edges, language())
+            st.markdown(words)
+            if model.n_edges:
+                _show_intervals(work.latest.intervals(model), words)
         return
     done = work.latest.done if work.latest is not None else 0
     drawn = (run.token, done // _REDRAW_EVERY)
@@ -473,6 +484,21 @@ def _show_stability(run: SessionRun, work: Job[EdgeStability]) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="stability_progress"):
         st.progress(done / SUBSAMPLES, text)
         show_button(grow_texts("panel")["cancel"], "stability_cancel", _cancel, run)
+
+
+def _show_intervals(intervals: EdgeIntervals, words: str) -> None:
+    """Show the intervals of the strengths of edges, in a part of the page that can be opened."""
+    texts = grow_texts("intervals")
+    edges = intervals.model.n_edges
+    with st.expander(counted(texts["title"], edges)):
+        st.markdown(texts["lead"])
+        figure = intervals_figure(
+            intervals,
+            strength=texts["strength"],
+            frequency=texts["frequency"],
+            title=texts["figure"].format(shown=f"{min(edges, MOST_EDGES):,}", edges=f"{edges:,}"),
+        )
+        show_figure(figure, "intervals_chart", words)
 
 
 def _cancel(run: SessionRun) -> None:

@@ -7,6 +7,7 @@ import streamlit as st
 from graftviz.learners.registry import learner_class
 from graftviz.options import option_words
 from graftviz.selection.rows import FEWEST_ROWS
+from graftviz.serving.session_run import SessionRun
 from graftviz.texts import catalogue
 from graftviz.ui.boundary import guarded
 from graftviz.ui.class_data import CLASS_DATA, class_data
@@ -26,7 +27,6 @@ from graftviz.ui.frame.panels import (
     show_learners,
     show_notices,
 )
-from graftviz.ui.frame.runs import SessionRun
 from graftviz.ui.frame.view import PLAYER
 from graftviz.ui.grow.analysis import (
     SAMPLES,

@@ -9,11 +9,11 @@ import streamlit as st
 from graftviz.inspection.answers import Answer, JointAnswer
 from graftviz.model import PairwiseMRF
 from graftviz.narrative.phrases import short
+from graftviz.serving.jobs import Job
 from graftviz.serving.limits import limits
 from graftviz.ui.boundary import guarded
 from graftviz.ui.controls import follow_value
 from graftviz.ui.frame.header import PageFile, file_button
-from graftviz.ui.frame.jobs import Job
 from graftviz.ui.frame.panels import show_problem, show_until
 from graftviz.ui.inspect.options import MOST_TARGETS
 from graftviz.ui.inspect.results import frame_csv, inspect_texts

@@ -16,9 +16,9 @@ from graftviz.player.race_records import race_header
 from graftviz.player.recorders import RaceRecorder
 from graftviz.racing import AXES, Race, distinct_names
 from graftviz.serving.scheduler import Share
+from graftviz.serving.session_run import SessionRun
 from graftviz.ui.built_in import material
 from graftviz.ui.frame.learning import Entry, LearningPage, Load, SideBySidePage
-from graftviz.ui.frame.runs import SessionRun
 from graftviz.ui.race.options import END, LINE_UP, MOST_RACERS, RaceOptions
 from graftviz.ui.url_state import LearnerChoice
 from graftviz.ui.visits import page_state, share

@@ -1,0 +1,177 @@
+"""Intervals of edges over resamples: what they cover, and that they are those of plain loops."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from learner_cases import scale_free_table
+
+import graftviz as gv
+from graftviz import ChowLiu, DiscreteTable, EdgeGrafting, InputError, edge_stability, learn
+from graftviz.__main__ import main
+from graftviz.figures import intervals_figure
+from graftviz.formats.tables import stability_csv
+from graftviz.model import zero_sum
+from graftviz.sampling import random_model, sample_exact
+from graftviz.selection import subsample_rows
+from graftviz.selection.intervals import wilson_interval
+from graftviz.selection.subsamples import learner_seed
+
+TREE = np.array([(0, 1), (0, 2), (1, 3), (1, 4), (2, 5)])
+MODEL = random_model(TREE, [3] * 6, edge_sigma=0.6, seed=4)
+MIXED = random_model(TREE, [2, 2, 3, 4, 3, 4], edge_sigma=1.0, seed=5)
+
+
+def rows(n: int = 400, seed: int = 1) -> DiscreteTable:
+    return sample_exact(MIXED, n, seed)
+
+
+@pytest.mark.parametrize("method", ["bootstrap", "complementary-pairs"])
+@pytest.mark.parametrize("learner", [ChowLiu(), EdgeGrafting()], ids=lambda each: each.name)
+def test_true_strengths_of_strong_edges_are_in_most_of_the_intervals(learner, method) -> None:
+    true, inside, tests = MODEL.edge_norms(), [], 8
+    for seed in range(tests):
+        table = sample_exact(MODEL, 1000, seed)
+        stability = edge_stability(table, learner, subsamples=40, method=method, seed=seed)
+        low, high = stability.strength_intervals(TREE).T
+        inside += ((low <= true) & (true <= high)).tolist()
+    # 40 intervals of 95 %: percentiles of 40 resamples and the penalty make them cover less.
+    assert sum(inside) >= 30
+
+
+def test_intervals_are_the_percentiles_of_models_learned_from_the_rows() -> None:
+    table = rows()
+    plan = {"method": "bootstrap", "size": table.n_rows, "seed": 5}
+    stability = edge_stability(table, ChowLiu(), subsamples=12, method="bootstrap", seed=5)
+    model = learn(table, ChowLiu()).model
+    intervals = stability.intervals(model, level=0.8)
+    found: dict[tuple[int, int], list[np.ndarray]] = {}
+    for k in range(12):
+        chosen = subsample_rows(table.n_rows, k, **plan)
+        part = learn(table.rows(chosen), ChowLiu(), seed=learner_seed(k, seed=5)).model
+        for e, (i, j) in enumerate(part.edges.tolist()):
+            found.setdefault((i, j), []).append(zero_sum(part.edge_weights(e)))
+    for e, (i, j) in enumerate(model.edges.tolist()):
+        tables = found.get((i, j), [])
+        assert intervals.frequencies[e] == len(tables) / 12
+        if len(tables) < 10:
+            assert np.isnan(intervals.strength_intervals[e]).all()
+            assert (i, j) not in intervals.weight_intervals
+            continue
+        norms = [np.linalg.norm(weights) for weights in tables]
+        assert intervals.strength_intervals[e] == pytest.approx(np.quantile(norms, [0.1, 0.9]))
+        if tables[0].size <= 9:
+            ends = np.quantile(tables, [0.1, 0.9], axis=0)
+            assert intervals.weight_intervals[i, j] == pytest.approx(ends)
+        else:
+            assert (i, j) not in intervals.weight_intervals
+    frame = intervals.to_frame()
+    assert frame["strength"].tolist() == model.edge_norms().tolist()
+    assert len(intervals.weights_frame()) == sum(
+        ends[0].size for ends in intervals.weight_intervals.values()
+    )
+    assert 0 < len(intervals.weight_intervals) < model.n_edges
+
+
+def test_a_bootstrap_sample_has_as_many_rows_drawn_with_replacement() -> None:
+    samples = [subsample_rows(100, k, method="bootstrap", size=100, seed=2) for k in range(20)]
+    assert {len(sample) for sample in samples} == {100}
+    distinct = [len(np.unique(sample)) for sample in samples]
+    assert np.mean(distinct) == pytest.approx(63.4, abs=3)  # 1 − 1 / e of the rows
+    assert len({tuple(sample) for sample in samples}) == 20
+
+
+def test_rows_keep_their_case_weights() -> None:
+    """Rows of a constant weight 3 give the frequencies and strengths of a table of those rows."""
+    table = rows()
+    heavy = DiscreteTable(
+        table.codes, table.names, table.labels, weights=np.full(table.n_rows, 3.0)
+    )
+    plan = {"subsamples": 12, "method": "bootstrap"}
+    plain, weighted = (edge_stability(each, ChowLiu(), **plan) for each in (table, heavy))
+    edges = plain.edges
+    assert plain.frequency_of(edges).tolist() == weighted.frequency_of(edges).tolist()
+    tripled = np.concatenate([table.codes] * 3, axis=1)
+    sample = subsample_rows(table.n_rows, 0, method="bootstrap", size=table.n_rows)
+    where = np.concatenate([sample + k * table.n_rows for k in range(3)])
+    repeated = DiscreteTable(tripled, table.names, table.labels).rows(where)
+    norms = learn(repeated, ChowLiu(), seed=learner_seed(0)).model.edge_norms()
+    assert np.sort(weighted.found[0].norms) == pytest.approx(np.sort(norms))
+
+
+def test_the_seed_decides_and_not_the_process() -> None:
+    table = rows()
+    model = learn(table, ChowLiu()).model
+    one, two, other = (
+        edge_stability(
+            table, ChowLiu(), subsamples=20, method="bootstrap", seed=seed, jobs=jobs
+        ).intervals(model)
+        for seed, jobs in ((0, 1), (0, 2), (1, 1))
+    )
+    assert one.to_frame().equals(two.to_frame())
+    assert one.weights_frame().equals(two.weights_frame())
+    assert not one.to_frame().equals(other.to_frame())
+
+
+@pytest.mark.parametrize(
+    ("count", "of", "ends"),
+    [(10, 10, (0.7225, 1.0)), (5, 10, (0.2366, 0.7634)), (0, 10, (0.0, 0.2775))],
+)
+def test_wilson_intervals_are_those_of_tables(count, of, ends) -> None:
+    assert wilson_interval(np.array([count]), of)[0] == pytest.approx(ends, abs=1e-4)
+
+
+def test_smaller_samples_have_frequencies_only() -> None:
+    table = rows()
+    stability = edge_stability(table, ChowLiu(), subsamples=12, method="stars")
+    intervals = stability.intervals(learn(table, ChowLiu()).model)
+    assert np.isnan(intervals.strength_intervals).all()
+    assert not intervals.weight_intervals
+    assert np.isfinite(intervals.frequency_intervals).all()
+    assert "strength" in intervals_figure(intervals).layout.xaxis.title.text
+
+
+def test_what_has_no_interval_is_refused() -> None:
+    stability = edge_stability(rows(), ChowLiu(), subsamples=2)
+    model = learn(rows(), ChowLiu()).model
+    for level in (0.0, 1.0, float("nan")):
+        with pytest.raises(InputError, match="must lie between 0 and 1; got"):
+            stability.intervals(model, level=level)
+    with pytest.raises(InputError, match="has 10 variables, and the table of the subsamples 6"):
+        stability.intervals(learn(scale_free_table(10, 3, 301), ChowLiu()).model)
+
+
+def test_the_command_writes_the_intervals(tmp_path) -> None:
+    table, out = rows(), tmp_path / "out"
+    source = tmp_path / "rows.csv"
+    table.to_frame().to_csv(source, index=False)
+    how = ["--stability", "12", "--stability-method", "bootstrap", "--seed", "3"]
+    words = ["learn", str(source), "--learner", "chow-liu", *how, "--out", str(out)]
+    assert main(words) == 0
+    read = gv.read_table(source)
+    result = learn(read, ChowLiu(), seed=3)
+    stability = edge_stability(read, ChowLiu(), subsamples=12, method="bootstrap", seed=3)
+    frame = stability.intervals(result.model).to_frame()
+    edges = pd.read_csv(out / "edges.csv")
+    for column in ("strength_low", "strength_high"):
+        assert np.allclose(edges[column], frame[column], equal_nan=True)
+    assert np.allclose(edges["stability_low"], frame["frequency_low"])
+    assert (out / "stability.csv").read_text() == stability_csv(result, stability)
+    weights = pd.read_csv(out / "weight_intervals.csv")
+    assert ((weights["low"] <= weights["high"]).all(), len(weights) > 0) == (True, True)
+    assert "strength" in (out / "intervals.html").read_text()
+
+
+def test_results_of_many_runs_have_short_texts() -> None:
+    table = rows()
+    stability = edge_stability(table, ChowLiu(), subsamples=4)
+    found = (
+        stability,
+        stability.intervals(learn(table, ChowLiu()).model),
+        gv.lam_path(table, EdgeGrafting(), lams=[0.05, 0.02]),
+        gv.tuning_grid(table, EdgeGrafting(), {"lam": [0.05, 0.02]}),
+    )
+    for each in found:
+        assert repr(each).startswith(f"<{type(each).__name__} of ")
+        assert len(repr(each)) < 150
