@@ -33,6 +33,7 @@ BASE = {
     "sample": ["model.uai", "--rows", "3", "--out", "out.csv"],
     "score": ["model.uai", "codes.csv"],
     "convert": ["model.uai", "out.json"],
+    "compare": ["model.uai", "model.uai"],
     "generate": ["mrf", "--nodes", "5", "--rows", "40", "--states", "2", "--out", "out"],
     "learn": ["table.csv", "--learner", "chow-liu", "--out", "out"],
     "infer": ["model.uai", "--out", "out"],

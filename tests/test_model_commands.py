@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from graftviz import PairwiseMRF, nll, read_model, read_table
+from graftviz import PairwiseMRF, infer, nll, read_model, read_table
 from graftviz.__main__ import main
 from graftviz.formats.uai import write_uai
 from graftviz.metrics import negative_log_pseudo_likelihood
@@ -81,3 +81,39 @@ def test_what_cannot_be_done_is_one_sentence(
     command, *rest = arguments
     assert main([command, uai, *rest]) == 2
     assert sentence in capsys.readouterr().err
+
+
+def test_infer_prints_beliefs_without_a_folder(
+    model: PairwiseMRF, uai: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["infer", uai, "--method", "exact"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    beliefs = infer(model, "exact")
+    assert found["log_z"] == pytest.approx(beliefs.log_partition)
+    assert found["marginals"]["c"] == pytest.approx(beliefs["c"].to_dict())
+
+
+def test_compare_prints_common_edges_and_distances(
+    model: PairwiseMRF, uai: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = random_model([(0, 1), (0, 3)], [2, 3, 2, 3], seed=1, names=list("abcd"))
+    write_uai(other, tmp_path / "other.uai")
+    assert main(["compare", uai, str(tmp_path / "other.uai")]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["common"], found["lost"], found["gained"]) == (1, 2, 1)
+    assert (found["recall"], found["precision"]) == (0.5, pytest.approx(1 / 3))
+    assert found["edges"][0] == {
+        "source": "a",
+        "target": "b",
+        "status": "common",
+        "first": pytest.approx(model.edge_norms()[0]),
+        "second": pytest.approx(other.edge_norms()[0]),
+    }
+    gaps = [
+        0.5 * np.abs(mine - theirs).sum()
+        for mine, theirs in zip(infer(model, "exact").node, infer(other, "exact").node, strict=True)
+    ]
+    assert found["marginals"]["largest_total_variation"] == pytest.approx(max(gaps))
+    assert found["marginals"]["variable"] == "abcd"[int(np.argmax(gaps))]
+    assert main(["compare", uai, uai]) == 0
+    assert json.loads(capsys.readouterr().out)["f1"] == 1.0

@@ -379,7 +379,7 @@ def arguments(command: str, folder: Path) -> list[str]:
     }[command]
 
 
-WITHOUT_FOLDER = ("app", "convert", "gallery", "local", "sample", "score", "warm-up")
+WITHOUT_FOLDER = ("app", "compare", "convert", "gallery", "local", "sample", "score", "warm-up")
 
 
 @pytest.mark.parametrize("command", [name for name in COMMANDS if name not in WITHOUT_FOLDER])

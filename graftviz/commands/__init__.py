@@ -16,6 +16,7 @@ COMMANDS = {
     "sample": "Draw rows from a model, given observed states or none",
     "score": "Compute how well a model predicts the rows of a table",
     "convert": "Write a model in another format",
+    "compare": "Compare the edges and marginals of two models",
     "dynamics": "Learn a sparse linear dynamical system from many time series",
     "arena": "Compare the accuracy and cost of all learners on the same data",
     "reproduce": "Reproduce the figures and tables of the papers and check their claims",

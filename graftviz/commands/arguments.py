@@ -182,7 +182,18 @@ def read_model_argument(arguments: argparse.Namespace) -> PairwiseMRF:
     InputError
         If there is no model, or it is malformed.
     """
-    found = read_model_file(arguments.model)
+    return checked_model(arguments.model)
+
+
+def checked_model(path: Path) -> PairwiseMRF:
+    """Read a model and print notes about its interpretation to standard error.
+
+    Raises
+    ------
+    InputError
+        If there is no model, or it is malformed.
+    """
+    found = read_model_file(path)
     for note in found.notes:
         print(f"Note: {note}", file=sys.stderr)
     return found.model

@@ -20,6 +20,7 @@ from graftviz.commands.arguments import (
 )
 from graftviz.commands.progress import progress
 from graftviz.errors import InputError
+from graftviz.formats.json_values import json_text
 from graftviz.formats.result_folder import write_results
 from graftviz.formats.uai import mar_text, pr_text, read_evidence
 from graftviz.inference import METHODS, Beliefs, infer
@@ -37,7 +38,12 @@ _ITERATIVE = ("damping", "tolerance", "max_sweeps")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``infer`` to `parser`."""
     add_model_argument(parser)
-    parser.add_argument("--out", type=path, required=True, metavar="DIR", help="folder for results")
+    parser.add_argument(
+        "--out",
+        type=path,
+        metavar="DIR",
+        help="folder for results (default: print them as JSON)",
+    )
     parser.add_argument(
         "--method",
         choices=tuple(METHODS),
@@ -80,28 +86,53 @@ def run(arguments: argparse.Namespace) -> int:
     memory = _memory(arguments)
     model = read_model_argument(arguments)
     evidence = {} if arguments.evidence is None else read_evidence(arguments.evidence, model)
-    plan: EliminationPlan | None = None
+    if arguments.out is None:
+        beliefs, _ = _inferred(arguments, model, evidence, settings, memory)
+        print(json_text(_record(model, beliefs)), end="")
+        return 0
     with _folder(arguments.out) as folder:
         started = time.perf_counter()
-        if arguments.method == "exact":
-            with progress(100, "exact inference") as bar:
-                tree = JunctionTree(
-                    model,
-                    evidence,
-                    memory,
-                    progress=lambda done, total: bar.show(100 * done // total),
-                )
-                plan = tree.plan
-                _check_possible(tree.log_partition, evidence)
-                beliefs = tree.beliefs()
-        else:
-            beliefs = infer(model, arguments.method, evidence=evidence, **settings)
-            _check_possible(beliefs.log_partition, evidence)
+        beliefs, plan = _inferred(arguments, model, evidence, settings, memory)
         seconds = time.perf_counter() - started
         write_results(folder, NAME, {MARGINALS: mar_text(beliefs), PARTITION: pr_text(beliefs)})
     print(_summary(model, evidence, beliefs, plan, seconds))
     print(f"files     {MARGINALS}, {PARTITION} in {folder}")
     return 0
+
+
+def _inferred(
+    arguments: argparse.Namespace,
+    model: PairwiseMRF,
+    evidence: dict[int, int],
+    settings: dict[str, Any],
+    memory: int | None,
+) -> tuple[Beliefs, EliminationPlan | None]:
+    """Return the beliefs, and the plan of exact inference."""
+    if arguments.method != "exact":
+        beliefs = infer(model, arguments.method, evidence=evidence, **settings)
+        _check_possible(beliefs.log_partition, evidence)
+        return beliefs, None
+    with progress(100, "exact inference") as bar:
+        tree = JunctionTree(
+            model, evidence, memory, progress=lambda done, total: bar.show(100 * done // total)
+        )
+        _check_possible(tree.log_partition, evidence)
+        return tree.beliefs(), tree.plan
+
+
+def _record(model: PairwiseMRF, beliefs: Beliefs) -> dict[str, Any]:
+    """Return beliefs as plain values: of each variable the probability of each state."""
+    return {
+        "method": beliefs.method,
+        "converged": beliefs.converged,
+        "log_z": beliefs.log_partition,
+        "log_z_is": beliefs.log_partition_is,
+        "marginals": {
+            name: dict(zip(labels, own.tolist(), strict=True))
+            for name, labels, own in zip(model.names, model.labels, beliefs.node, strict=True)
+        },
+        "notes": beliefs.notes,
+    }
 
 
 def _settings(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -26,13 +26,20 @@ _KEYS = (
     *("stop_reason", "converged", "certificate", "objective", "kkt_residual", "bp_restart_gap"),
     *("recall", "precision", "f1", "nlpl_train", "nlpl_test", "tests", "tables_counted"),
     *("tables_possible", "pairs_screened", "seconds", "peak_memory_mb", "version"),
+    *("n_edges", "fingerprint", "data"),
 )
 
 
 def result_json(
-    result: Result, *, path: LamPath | None = None, stability: EdgeStability | None = None
+    result: Result,
+    *,
+    title: str | None = None,
+    path: LamPath | None = None,
+    stability: EdgeStability | None = None,
 ) -> str:
     """Return `result` as JSON text.
+
+    ``data`` is the title of the data, and ``fingerprint`` that of the training rows.
 
     ``certificate`` describes the final scoring of inactive pairs, which an interrupted run does
     not have. ``options_used`` holds the options at the end, automatic ones with the value used
@@ -50,6 +57,8 @@ def result_json(
         "seconds": result.seconds._asdict(),
         "peak_memory_mb": peak_memory_mb(),
         "version": __version__,
+        "n_edges": result.model.n_edges,
+        "data": title,
     }
     record = {key: derived[key] if key in derived else getattr(result, key) for key in _KEYS}
     if result.branch is not None:

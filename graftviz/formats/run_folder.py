@@ -84,7 +84,7 @@ def run_files(
 ) -> dict[str, str | bytes]:
     """Return the contents of all files of a run by name."""
     contents: dict[str, str | bytes] = {
-        "result.json": result_json(result, path=path, stability=stability),
+        "result.json": result_json(result, title=title, path=path, stability=stability),
         "trace.csv": trace_csv(result),
         "edges.csv": edges_csv(result, stability),
         "replay.html": run_html(run, title=title, positions=positions),

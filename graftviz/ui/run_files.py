@@ -81,7 +81,7 @@ FILES: Mapping[str, Callable[[SessionRun], str | bytes]] = {
     "stability.csv": build_stability,
     "weight_intervals.csv": build_weight_intervals,
     "trace.csv": lambda run: trace_csv(run.result()),
-    "result.json": lambda run: result_json(run.result()),
+    "result.json": lambda run: result_json(run.result(), title=run.recorder.material.title),
     **{each.file: partial(build_model, each) for each in model_formats()},
 }
 
