@@ -9,7 +9,7 @@ C. D. van Borkulo et al., Comparing network structures on three aspects, Psychol
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -99,6 +99,9 @@ class GroupComparison:
         )
 
 
+Null = tuple[float, dict[tuple[int, int], float]]  # statistics of one division
+
+
 class _Task(NamedTuple):
     """Rows of both groups together, the first `split` of them those of the first group."""
 
@@ -150,8 +153,122 @@ def compare_groups(
     >>> found.p_strength > 0.05
     True
     """
-    a = as_table(a, name="a")
-    b = as_table(b, a, name="b")
+    first = as_table(a, name="a")
+    task = _prepared(first, as_table(b, first, name="b"), learner, permutations, seed)
+    null = parallel_map(
+        _null_statistics, range(permutations), shared=task, jobs=jobs, on_done=on_done
+    )
+    return _compared(task, list(null))
+
+
+class GroupProgress(NamedTuple):
+    """Comparison so far: divisions done, their number, and the result once all are done."""
+
+    done: int
+    of: int
+    result: GroupComparison | None = None
+
+
+def compare_groups_steps(
+    a: DiscreteTable,
+    b: DiscreteTable,
+    learner: Learner | str | None = None,
+    *,
+    permutations: int = PERMUTATIONS,
+    seed: int = 0,
+) -> Iterator[GroupProgress]:
+    """Compare two groups as :func:`compare_groups`, in this process; yield after each division."""
+    task = _prepared(a, b, learner, permutations, seed)
+    null: list[Null] = []
+    yield GroupProgress(0, permutations)
+    for division in range(permutations):
+        null.append(_null_statistics(task, division))
+        yield GroupProgress(len(null), permutations)
+    yield GroupProgress(permutations, permutations, _compared(task, null))
+
+
+def split_groups(
+    table: DiscreteTable, column: int, first: int, second: int | None = None
+) -> tuple[DiscreteTable, DiscreteTable]:
+    """Return the rows with one state of a variable, and those with another, without the variable.
+
+    Parameters
+    ----------
+    table : DiscreteTable
+    column, first : int
+        The variable, and the state of the first group.
+    second : int, optional
+        State of the second group; by default all other states.
+
+    Raises
+    ------
+    InputError
+        If a group has no rows.
+    """
+    codes = table.codes[column]
+    rows = codes == first, codes != first if second is None else codes == second
+    for state, chosen in zip((first, second), rows, strict=True):
+        if not chosen.any():
+            label = "another state" if state is None else repr(table.labels[column][state])
+            raise InputError(f"No row has {label} of {table.names[column]!r}.")
+    kept = [i for i in range(table.n_variables) if i != column]
+    codes = np.ascontiguousarray(table.codes[kept])
+    codes.flags.writeable = False
+    rest = DiscreteTable(
+        codes,
+        tuple(table.names[i] for i in kept),
+        tuple(table.labels[i] for i in kept),
+        weights=table.weights,
+    )
+    return rest.rows(np.flatnonzero(rows[0])), rest.rows(np.flatnonzero(rows[1]))
+
+
+def coded_alike(a: DiscreteTable, b: DiscreteTable) -> tuple[DiscreteTable, DiscreteTable]:
+    """Return two tables of the same variables with the same states: those of both.
+
+    Raises
+    ------
+    InputError
+        If their variables differ.
+    """
+    if set(a.names) != set(b.names):
+        odd = sorted(set(a.names) ^ set(b.names))[0]
+        raise InputError(f"Both tables must have the same columns; {odd!r} is in one of them only.")
+    number = {name: i for i, name in enumerate(b.names)}
+    order = [number[name] for name in a.names]
+    labels = tuple(
+        tuple(dict.fromkeys((*own, *b.labels[j]))) for own, j in zip(a.labels, order, strict=True)
+    )
+    return _recoded(a, range(a.n_variables), labels), _recoded(b, order, labels)
+
+
+def _recoded(
+    table: DiscreteTable, order: Sequence[int], labels: tuple[tuple[str, ...], ...]
+) -> DiscreteTable:
+    rows = []
+    for i, states in zip(order, labels, strict=True):
+        place = {label: k for k, label in enumerate(states)}
+        rows.append(np.array([place[label] for label in table.labels[i]])[table.codes[i]])
+    codes = np.array(rows).astype(table.codes.dtype)
+    codes.flags.writeable = False
+    names = tuple(table.names[i] for i in order)
+    return DiscreteTable(codes, names, labels, weights=table.weights)
+
+
+def _prepared(
+    a: DiscreteTable,
+    b: DiscreteTable,
+    learner: Learner | str | None,
+    permutations: int,
+    seed: int,
+) -> _Task:
+    """Return the rows of both groups together, and the learner.
+
+    Raises
+    ------
+    InputError
+        If the tables are not coded alike, or there is no permutation.
+    """
     if (a.names, a.labels) != (b.names, b.labels):
         raise InputError(
             "Both groups must have the same variables and states; read the second with like=, as "
@@ -168,12 +285,13 @@ def compare_groups(
             [np.ones(g.n_rows) if g.weights is None else g.weights for g in (a, b)]
         )
     together = DiscreteTable(codes, a.names, a.labels, weights=weights)
-    task = _Task(together, a.n_rows, learner, checked_seed(seed))
+    return _Task(together, a.n_rows, learner, checked_seed(seed))
+
+
+def _compared(task: _Task, null: Sequence[Null]) -> GroupComparison:
+    """Return the comparison of the given groups with the statistics of random divisions."""
     first, second = _models(task, None)
-    observed = _differences(first, second)
-    null = parallel_map(
-        _null_statistics, range(permutations), shared=task, jobs=jobs, on_done=on_done
-    )
+    observed, permutations = _differences(first, second), len(null)
     strengths = float(first.edge_norms().sum()), float(second.edge_norms().sum())
     at_least = 1.0 - _ROUNDING
     apart = abs(strengths[0] - strengths[1]) * at_least
@@ -193,7 +311,7 @@ def compare_groups(
     return GroupComparison(
         first=first,
         second=second,
-        rows=(a.n_rows, b.n_rows),
+        rows=(task.split, task.table.n_rows - task.split),
         permutations=permutations,
         strengths=strengths,
         p_strength=exceeds / (permutations + 1),
@@ -216,7 +334,7 @@ def _models(task: _Task, division: int | None) -> tuple[PairwiseMRF, PairwiseMRF
     return first, second
 
 
-def _null_statistics(task: _Task, division: int) -> tuple[float, dict[tuple[int, int], float]]:
+def _null_statistics(task: _Task, division: int) -> Null:
     """Return the difference of global strengths and those of all edges, of one division."""
     first, second = _models(task, division)
     apart = float(first.edge_norms().sum()) - float(second.edge_norms().sum())
