@@ -253,3 +253,30 @@ def test_a_query_and_an_evidence_file_in_german() -> None:
     run_until_answered(app)
     assert "an observed variable" in texts(app)
     assert "evidence" not in query_of(app)
+
+
+def test_groups_of_rows_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("graftviz.ui.inspect.groups.PERMUTATIONS", (9, 199))
+    app = open_inspect(data="survey", learner="chow-liu")
+    app.selectbox(key="inspect.groups.column..11").set_value(7).run()
+    app.select_slider(key="inspect.groups.permutations").set_value(9).run()
+    app.button(key="inspect.groups.begin").click()
+    run_while(app, lambda: app.get("progress"))
+    assert "Global strength" in texts(app)
+    (edges,) = (f.value for f in app.dataframe if "p_adjusted" in f.value.columns)
+    assert ((edges["p"] >= 0.1) & (edges["p"] <= edges["p_adjusted"])).all()
+    assert not {"garden"} & {*edges["source"], *edges["target"]}  # the column that splits
+    app.segmented_control(key="inspect.groups.rows").set_value(True).run()
+    assert "Global strength" not in texts(app)
+    table = b"a,b\n" + b"no,1\nyes,2\nyes,1\nno,2\n" * 20
+    app.file_uploader(key="inspect.groups.first").upload("a.csv", table).run()
+    assert app.selectbox(key="inspect.groups.column..2").options == ["a", "b"]
+    other = table.replace(b"no,1", b"maybe,1")
+    app.file_uploader(key="inspect.groups.second").upload("b.csv", other).run()
+    app.button(key="inspect.groups.begin").click()
+    run_while(app, lambda: app.get("progress"))
+    assert "Groups of 80 and 80 rows" in texts(app)
+    wrong = b"a,c\n" + b"no,1\nyes,2\n" * 20
+    app.file_uploader(key="inspect.groups.second").upload("c.csv", wrong).run()
+    app.button(key="inspect.groups.begin").click().run()
+    assert "'b' is in one of them only" in texts(app)

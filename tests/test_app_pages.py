@@ -275,7 +275,7 @@ def test_the_methods_and_the_curves_are_measured_and_saved() -> None:
     assert everyone.pred_error_test == by_learner["inducing"].pred_error_test
     assert len(app.get("plotly_chart")) == 2
     table = app.table[0].value
-    assert len(table) == 4
+    assert len(table) == 6  # four learners and two plain forecasts
     assert table["PredError, held-out"].str.startswith("★").sum() == 1
     record = json.loads(build_result(state))
     assert (record["series"], record["rows"], record["rows_test"]) == (12, 96, 24)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from graftviz import ChowLiu, DiscreteTable, InputError, compare_groups, learn
+from graftviz import ChowLiu, DiscreteTable, InputError, compare_groups, learn, read_table
 from graftviz.model import zero_sum
 from graftviz.sampling import random_model, sample_exact, scale_free_graph
+from graftviz.selection import coded_alike, compare_groups_steps, split_groups
 
 SIZES = [2] * 6
 EDGES = scale_free_graph(6, 1).edges
@@ -75,6 +77,44 @@ def test_identical_groups_have_no_difference() -> None:
     assert (found.differences == 0.0).all()
     assert (found.p_edges == 1.0).all()
     assert found.p_strength == 1.0
+
+
+def test_a_comparison_in_steps_is_the_same() -> None:
+    a, b = rows(1), rows(2)
+    *steps, last = compare_groups_steps(a, b, ChowLiu(), permutations=9)
+    assert [step.done for step in steps] == list(range(10))
+    assert last.result is not None
+    whole = compare_groups(a, b, ChowLiu(), permutations=9)
+    assert last.result.p_strength == whole.p_strength
+    assert (last.result.p_edges_adjusted == whole.p_edges_adjusted).all()
+
+
+def test_a_column_splits_the_rows() -> None:
+    table = rows(1)
+    first, second = split_groups(table, 2, 1)
+    assert first.names == second.names == (*table.names[:2], *table.names[3:])
+    is_first = table.codes[2] == 1
+    assert first.n_rows + second.n_rows == table.n_rows
+    assert (first.codes == table.codes[[0, 1, 3, 4, 5]][:, is_first]).all()
+    assert (second.codes == table.codes[[0, 1, 3, 4, 5]][:, ~is_first]).all()
+    assert split_groups(table, 2, 1, 0)[1].fingerprint == second.fingerprint
+    with pytest.raises(InputError, match="No row has another state of 'x2'"):
+        split_groups(table.rows(np.flatnonzero(is_first)), 2, 1)
+
+
+def test_two_tables_are_coded_alike() -> None:
+    a = read_table(pd.DataFrame({"u": ["p", "q", "q"], "v": ["1", "2", "1"]}))
+    b = read_table(pd.DataFrame({"v": ["2", "3", "3"], "u": ["q", "p", "q"]}))
+    first, second = coded_alike(a, b)
+    assert (first.names, first.labels) == (second.names, second.labels)
+    assert second.to_frame()[["u", "v"]].astype(str).to_numpy().tolist() == [
+        ["q", "2"],
+        ["p", "3"],
+        ["q", "3"],
+    ]
+    assert first.to_frame().astype(str).equals(a.to_frame().astype(str))
+    with pytest.raises(InputError, match="'v' is in one of them only"):
+        coded_alike(a, read_table(pd.DataFrame({"u": ["p", "q"], "w": ["1", "2"]})))
 
 
 def test_groups_that_cannot_be_compared_are_refused() -> None:

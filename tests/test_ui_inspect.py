@@ -21,9 +21,11 @@ from graftviz.inspection import answers, mutual_informations
 from graftviz.inspection.answers import METHODS, answer_steps
 from graftviz.material import Upload, prepare
 from graftviz.player.models import Loaded, fingerprint_of
+from graftviz.serving.limits import Limits
 from graftviz.serving.scheduler import Scheduler
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.inspect import state as inspect_state
+from graftviz.ui.inspect.group_state import GroupTables
 from graftviz.ui.inspect.options import MOST_TARGETS
 from graftviz.ui.inspect.queries import joint_frame, partition_words, query_formula
 from graftviz.ui.inspect.results import matching_rows, model_files, state_names
@@ -484,6 +486,24 @@ def test_edges_are_filtered_by_information(state: InspectState) -> None:
     assert state.shown().picture.edges.tolist() == [[2, 3]]
     state.choose_drawn("filter_by", "information")
     assert state.shown().picture.edges.tolist() == [[0, 1]]
+
+
+def test_a_comparison_of_groups_beyond_the_limits_is_refused(
+    state: InspectState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables = GroupTables(load_dataset("survey").table)
+    state.groups.begin(tables)
+    job = state.groups.job(state.jobs)
+    assert job is not None
+    assert state.groups.job(state.jobs) is job
+    state.groups.choose("permutations", 999)
+    assert state.groups.job(state.jobs) is None
+    assert job.ended or not job.has_credit  # paused
+    few = Limits(run_seconds=1.0)
+    monkeypatch.setattr("graftviz.ui.inspect.group_state.limits", lambda: few)
+    state.groups.begin(tables)
+    assert "for 999 permutations; the limit" in state.groups.problem
+    assert state.groups.job(state.jobs) is None
 
 
 def test_the_message_to_the_browser_is_plain_json(state: InspectState) -> None:

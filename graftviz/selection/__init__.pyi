@@ -3,7 +3,11 @@ from .grid import (
 )
 from .groups import (
     GroupComparison as GroupComparison,
+    GroupProgress as GroupProgress,
+    coded_alike as coded_alike,
     compare_groups as compare_groups,
+    compare_groups_steps as compare_groups_steps,
+    split_groups as split_groups,
 )
 from .information import (
     extended_bic as extended_bic,

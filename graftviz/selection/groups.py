@@ -9,7 +9,7 @@ C. D. van Borkulo et al., Comparing network structures on three aspects, Psychol
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -99,6 +99,24 @@ class GroupComparison:
         )
 
 
+class _Null(NamedTuple):
+    """Statistics of a random division.
+
+    Attributes
+    ----------
+    strength : float
+        Difference of global strengths.
+    largest : float
+        Largest difference of all pairs.
+    differences : float64 array, shape (k,)
+        Differences of the pairs that the given groups have, see :class:`_Task`.
+    """
+
+    strength: float
+    largest: float
+    differences: np.ndarray
+
+
 class _Task(NamedTuple):
     """Rows of both groups together, the first `split` of them those of the first group.
 
@@ -154,8 +172,126 @@ def compare_groups(
     >>> found.p_strength > 0.05
     True
     """
-    a = as_table(a, name="a")
-    b = as_table(b, a, name="b")
+    first = as_table(a, name="a")
+    task = _prepared(first, as_table(b, first, name="b"), learner, permutations, seed)
+    found = _observed(task)
+    shared = task._replace(keys=found.keys)
+    null = parallel_map(
+        _null_statistics, range(permutations), shared=shared, jobs=jobs, on_done=on_done
+    )
+    return _compared(task, found, null)
+
+
+class GroupProgress(NamedTuple):
+    """Comparison so far: divisions done, their number, and the result once all are done."""
+
+    done: int
+    of: int
+    result: GroupComparison | None = None
+
+
+def compare_groups_steps(
+    a: DiscreteTable,
+    b: DiscreteTable,
+    learner: Learner | str | None = None,
+    *,
+    permutations: int = PERMUTATIONS,
+    seed: int = 0,
+) -> Iterator[GroupProgress]:
+    """Compare two groups as :func:`compare_groups`, in this process; yield after each division."""
+    task = _prepared(a, b, learner, permutations, seed)
+    null: list[_Null] = []
+    yield GroupProgress(0, permutations)
+    found = _observed(task)
+    shared = task._replace(keys=found.keys)
+    for division in range(permutations):
+        null.append(_null_statistics(shared, division))
+        yield GroupProgress(len(null), permutations)
+    yield GroupProgress(permutations, permutations, _compared(task, found, null))
+
+
+def split_groups(
+    table: DiscreteTable, column: int, first: int, second: int | None = None
+) -> tuple[DiscreteTable, DiscreteTable]:
+    """Return the rows with one state of a variable, and those with another, without the variable.
+
+    Parameters
+    ----------
+    table : DiscreteTable
+    column, first : int
+        The variable, and the state of the first group.
+    second : int, optional
+        State of the second group; by default all other states.
+
+    Raises
+    ------
+    InputError
+        If a group has no rows.
+    """
+    codes = table.codes[column]
+    rows = codes == first, codes != first if second is None else codes == second
+    for state, chosen in zip((first, second), rows, strict=True):
+        if not chosen.any():
+            label = "another state" if state is None else repr(table.labels[column][state])
+            raise InputError(f"No row has {label} of {table.names[column]!r}.")
+    kept = [i for i in range(table.n_variables) if i != column]
+    codes = np.ascontiguousarray(table.codes[kept])
+    codes.flags.writeable = False
+    rest = DiscreteTable(
+        codes,
+        tuple(table.names[i] for i in kept),
+        tuple(table.labels[i] for i in kept),
+        weights=table.weights,
+    )
+    return rest.rows(np.flatnonzero(rows[0])), rest.rows(np.flatnonzero(rows[1]))
+
+
+def coded_alike(a: DiscreteTable, b: DiscreteTable) -> tuple[DiscreteTable, DiscreteTable]:
+    """Return two tables of the same variables with the same states: those of both.
+
+    Raises
+    ------
+    InputError
+        If their variables differ.
+    """
+    if set(a.names) != set(b.names):
+        odd = sorted(set(a.names) ^ set(b.names))[0]
+        raise InputError(f"Both tables must have the same columns; {odd!r} is in one of them only.")
+    number = {name: i for i, name in enumerate(b.names)}
+    order = [number[name] for name in a.names]
+    labels = tuple(
+        tuple(dict.fromkeys((*own, *b.labels[j]))) for own, j in zip(a.labels, order, strict=True)
+    )
+    return _recoded(a, range(a.n_variables), labels), _recoded(b, order, labels)
+
+
+def _recoded(
+    table: DiscreteTable, order: Sequence[int], labels: tuple[tuple[str, ...], ...]
+) -> DiscreteTable:
+    rows = []
+    for i, states in zip(order, labels, strict=True):
+        place = {label: k for k, label in enumerate(states)}
+        rows.append(np.array([place[label] for label in table.labels[i]])[table.codes[i]])
+    codes = np.array(rows).astype(table.codes.dtype)
+    codes.flags.writeable = False
+    names = tuple(table.names[i] for i in order)
+    return DiscreteTable(codes, names, labels, weights=table.weights)
+
+
+def _prepared(
+    a: DiscreteTable,
+    b: DiscreteTable,
+    learner: Learner | str | None,
+    permutations: int,
+    seed: int,
+) -> _Task:
+    """Return the rows of both groups together, and the learner.
+
+    Raises
+    ------
+    InputError
+        If the tables are not coded alike, or there is no permutation.
+    """
     if (a.names, a.labels) != (b.names, b.labels):
         raise InputError(
             "Both groups must have the same variables and states; read the second with like=, as "
@@ -172,18 +308,30 @@ def compare_groups(
             [np.ones(g.n_rows) if g.weights is None else g.weights for g in (a, b)]
         )
     together = DiscreteTable(codes, a.names, a.labels, weights=weights)
-    task = _Task(together, a.n_rows, learner, checked_seed(seed))
+    return _Task(together, a.n_rows, learner, checked_seed(seed))
+
+
+class _Observed(NamedTuple):
+    """Models of the given groups, and their differences by decreasing norm."""
+
+    first: PairwiseMRF
+    second: PairwiseMRF
+    keys: np.ndarray
+    norms: np.ndarray
+
+
+def _observed(task: _Task) -> _Observed:
     first, second = _models(task, None)
-    observed = _differences(first, second)
-    order = np.argsort(-observed.norms, kind="stable")
-    keys, values = observed.keys[order], observed.norms[order]
-    null = parallel_map(
-        _null_statistics,
-        range(permutations),
-        shared=task._replace(keys=keys),
-        jobs=jobs,
-        on_done=on_done,
-    )
+    found = _differences(first, second)
+    order = np.argsort(-found.norms, kind="stable")
+    return _Observed(first, second, found.keys[order], found.norms[order])
+
+
+def _compared(task: _Task, observed: _Observed, null: Iterable[_Null]) -> GroupComparison:
+    """Return the comparison of the given groups with the statistics of random divisions."""
+    first, second, keys, values = observed
+    null = list(null)
+    permutations = len(null)
     strengths = float(first.edge_norms().sum()), float(second.edge_norms().sum())
     at_least = 1.0 - _ROUNDING
     apart = abs(strengths[0] - strengths[1]) * at_least
@@ -192,13 +340,13 @@ def compare_groups(
         exceeds += strength >= apart
         largest += most >= values * at_least
         own += differences >= values * at_least
-    pairs = np.stack(np.divmod(keys, a.n_variables), axis=1)
+    pairs = np.stack(np.divmod(keys, task.table.n_variables), axis=1)
     p_edges, p_adjusted = own / (permutations + 1), largest / (permutations + 1)
     freeze(pairs, values, p_edges, p_adjusted)
     return GroupComparison(
         first=first,
         second=second,
-        rows=(a.n_rows, b.n_rows),
+        rows=(task.split, task.table.n_rows - task.split),
         permutations=permutations,
         strengths=strengths,
         p_strength=exceeds / (permutations + 1),
@@ -220,25 +368,15 @@ def _models(task: _Task, division: int | None) -> tuple[PairwiseMRF, PairwiseMRF
     return first, second
 
 
-def _null_statistics(task: _Task, division: int) -> tuple[float, float, np.ndarray]:
-    """Return the statistics of a random division.
-
-    Returns
-    -------
-    strength : float
-        Difference of global strengths.
-    largest : float
-        Largest difference of all pairs.
-    differences : float64 array, shape (k,)
-        Differences of the pairs `task.keys`.
-    """
+def _null_statistics(task: _Task, division: int) -> _Null:
+    """Return the statistics of a random division."""
     first, second = _models(task, division)
     apart = float(first.edge_norms().sum()) - float(second.edge_norms().sum())
     found = _differences(first, second)
     own = np.zeros(len(task.keys))
     _, ours, theirs = np.intersect1d(task.keys, found.keys, assume_unique=True, return_indices=True)
     own[ours] = found.norms[theirs]
-    return abs(apart), float(found.norms.max(initial=0.0)), own
+    return _Null(abs(apart), float(found.norms.max(initial=0.0)), own)
 
 
 class _Differences(NamedTuple):

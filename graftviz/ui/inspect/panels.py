@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -30,6 +31,7 @@ from graftviz.ui.frame.panels import (
 from graftviz.ui.frame.view import INSPECT
 from graftviz.ui.grow.options import GrowOptions
 from graftviz.ui.inspect import results
+from graftviz.ui.inspect.groups import show_groups
 from graftviz.ui.inspect.options import MATRIX, InspectOptions
 from graftviz.ui.inspect.queries import partition_words, show_evidence_upload, show_query
 from graftviz.ui.inspect.results import inspect_texts
@@ -279,8 +281,12 @@ def _show_waiting() -> None:
 
 
 def _show_tabs(state: InspectState, shown: InspectedModel) -> None:
-    tabs = {"Variables": results.show_nodes, "Edges": results.show_edges}
+    tabs: dict[str, Callable[[InspectState, InspectedModel], None]] = {
+        "Variables": results.show_nodes,
+        "Edges": results.show_edges,
+    }
     tabs[inspect_texts("query")["tab"]] = show_query
+    tabs[inspect_texts("groups")["tab"]] = show_groups
     if shown.before is not None and shown.after is not None:
         tabs["Effect of the evidence"] = results.show_changed
     if state.compares:

@@ -34,10 +34,12 @@ from graftviz.player.recorders import to_json
 from graftviz.regions import LocalMarginal, local_marginal
 from graftviz.serving.jobs import Job, Watching
 from graftviz.serving.scheduler import Share
+from graftviz.table import DiscreteTable
 from graftviz.ui.built_in import material
 from graftviz.ui.frame.jobs import shared_job
 from graftviz.ui.frame.state import PageState
 from graftviz.ui.grow.state import GrowState, opened_grow_state
+from graftviz.ui.inspect.group_state import GroupState
 from graftviz.ui.inspect.options import COMMUNITY, INFORMATION, InspectOptions
 from graftviz.ui.model_source import FILE, LEARNED, TRUE, ModelSource, SourceOptions
 from graftviz.ui.teaching import language
@@ -134,6 +136,8 @@ class InspectState(PageState):
         Marginals without and with the evidence, as far as they are computed.
     other : Answer or None
         Marginals of the model it is compared with, without evidence.
+    groups : GroupState
+        Comparison of two groups of rows.
     """
 
     def __init__(
@@ -154,6 +158,7 @@ class InspectState(PageState):
         self.before: Answer | None = None
         self.after: Answer | None = None
         self.other: Answer | None = None
+        self.groups = GroupState()
         self.jobs = Watching()
         self._neighbour = neighbour
         self._regions: dict[Hashable, Job[LocalMarginal]] = {}
@@ -479,6 +484,12 @@ class InspectState(PageState):
         own = difference.numbers[:, 0]  # negative for an edge of the second model only
         return np.where(own < 0, True, np.append(kept, True)[own])
 
+    @property
+    def table(self) -> DiscreteTable | None:
+        """All rows of the data of the inspected model; None if it was not learned here."""
+        material = self.first.learned.current_material() if self.first.kind == LEARNED else None
+        return None if material is None else material.source.table
+
     def communities(self) -> Communities:
         """Return the communities of the inspected model's graph."""
         loaded = self.first.loaded
@@ -526,6 +537,7 @@ class InspectState(PageState):
         """Release runs, models and answers; they are computed again when the page is opened."""
         self.jobs.leave()
         self._regions.clear()
+        self.groups.forget()
         for source in (self.first, self.second):
             source.forget()
         self.before = self.after = self.other = None
