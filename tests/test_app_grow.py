@@ -26,7 +26,7 @@ from graftviz.ui import run_limits
 from graftviz.ui.controls import AUTO
 from graftviz.ui.grow import analysis
 from graftviz.ui.grow.analysis import clicked_point, path_of, rows_of, stability_json
-from graftviz.ui.run_files import build_edges, build_file
+from graftviz.ui.run_files import build_edges, build_file, run_files
 from graftviz.ui.visits import clear_caches
 
 
@@ -223,12 +223,22 @@ def test_stability_is_worked_out_behind_the_page_and_kept() -> None:
         (i, j): count
         for (i, j), count in zip(found.edges.tolist(), found.counts.tolist(), strict=True)
     }
+    intervals = found.intervals(run.result().model)
+    assert [each.label for each in app.expander if "Interval" in each.label] == [
+        f"Intervals of {len(shares)} edges"
+    ]
+    assert app.get("plotly_chart")
+    weights = pd.read_csv(io.BytesIO(build_file(run, "weight_intervals.csv")))
+    assert np.allclose(weights["low"], intervals.weights_frame()["low"])
+    offered = [file.name for file in run_files(run)]
+    assert {"stability.csv", "weight_intervals.csv"} <= set(offered)
     # The column in edges.csv; and the result is there when the run is shown again.
     table = pd.read_csv(io.BytesIO(build_file(run, "edges.csv")))
     assert np.allclose(table["stability"], shares)
     app.slider(key="option.alpha").set_value(0.5).run()
     assert "Stability of the edges" in entries(app)
     assert b"stability" not in build_edges(state_of(app).run).encode()
+    assert "stability.csv" not in [file.name for file in run_files(state_of(app).run)]
     app.slider(key="option.alpha").set_value(0.75).run()
     assert state_of(app).run.stability.latest is found
 

@@ -9,7 +9,7 @@ from graftviz.figures.style import GREY, escaped, finish
 from graftviz.selection import EdgeIntervals
 
 MOST_EDGES = 40
-_ROW, _AROUND = 24, 170  # pixels
+_ROW, _ABOVE, _BELOW = 22, 70, 60  # pixels
 
 
 def intervals_figure(
@@ -18,7 +18,7 @@ def intervals_figure(
     most: int = MOST_EDGES,
     strength: str = "strength, with the interval of the resamples that found the edge",
     frequency: str = "found in",
-    title: str = "",
+    part: str = "{shown} strongest of {edges} edges",
 ) -> go.Figure:
     """Draw the strengths of the strongest edges with their intervals, strongest first.
 
@@ -31,8 +31,8 @@ def intervals_figure(
         Largest number of edges.
     strength, frequency : str
         Titles of the axis and of the colours.
-    title : str
-        Default: the number of resamples.
+    part : str
+        Template of the end of the axis title, if not all edges are drawn.
 
     Examples
     --------
@@ -71,14 +71,30 @@ def intervals_figure(
                 "cmax": 1.0,
                 "colorscale": [[0.0, "#D7E6F2"], [1.0, "#0072B2"]],
                 "line": {"color": "#0072B2", "width": 1},
-                "colorbar": {"title": {"text": frequency}, "tickformat": ".0%", "thickness": 14},
+                "colorbar": {
+                    "title": {"text": frequency, "font": {"size": 14}, "side": "top"},
+                    "tickformat": ".0%",
+                    "tickvals": [0.0, 0.5, 1.0],
+                    "tickfont": {"size": 12},
+                    "orientation": "h",
+                    "thickness": 10,
+                    "len": 160,
+                    "lenmode": "pixels",
+                    "x": 1.0,
+                    "xanchor": "right",
+                    "y": 1.0,
+                    "yanchor": "bottom",
+                },
             },
             customdata=np.stack([spans, frequencies.astype(object)], axis=1).tolist(),
             hovertemplate="%{y}<br>%{x:.3g} (%{customdata[0]})<br>%{customdata[1]:.0%}"
             "<extra></extra>",
         )
     )
+    count = len(shown)
+    if count < model.n_edges:
+        strength = f"{strength} · {part.format(shown=f'{count:,}', edges=f'{model.n_edges:,}')}"
     figure.update_xaxes(title_text=strength, rangemode="tozero")
-    figure.update_yaxes(autorange="reversed", automargin=True, type="category")
-    title = title or f"{len(shown):,} of {model.n_edges:,} edges, {intervals.resamples:,} resamples"
-    return finish(figure, title, _AROUND + _ROW * len(shown))
+    figure.update_yaxes(range=[count - 0.5, -0.5], automargin=True, type="category")
+    finish(figure, "", _ABOVE + _ROW * count + _BELOW)
+    return figure.update_layout(margin={"t": _ABOVE, "b": _BELOW})

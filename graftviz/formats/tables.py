@@ -74,7 +74,7 @@ def edges_csv(result: Result, stability: EdgeStability | None = None) -> str:
     header: tuple[str, ...] = EDGE_COLUMNS
     if stability is not None:
         columns.append(stability.frequency_of(edges).tolist())
-        columns += _interval_columns(stability, result.model.edges)
+        columns += _interval_columns(stability, result.model.edges, result)
         header = (*EDGE_COLUMNS, "stability", "stability_low", "stability_high", *INTERVAL_COLUMNS)
     history, recorded = _recorded(result)
     if history.features:
@@ -87,14 +87,14 @@ def stability_csv(result: Result, stability: EdgeStability) -> str:
     """Return one line per edge found in any subsample, with its frequency, in descending order.
 
     ``in_model`` is 1 for edges of the model, which was learned from all rows; the intervals are
-    those of :class:`graftviz.EdgeIntervals` at 95 %.
+    those of :class:`graftviz.EdgeIntervals` at 95 %, of strengths for edges of the model only.
     """
     names = result.model.names
     inside = set(map(tuple, result.model.edges.tolist()))
     rows = zip(
         stability.edges.tolist(),
         stability.frequencies.tolist(),
-        *_interval_columns(stability, stability.edges),
+        *_interval_columns(stability, stability.edges, result),
         strict=True,
     )
     return _csv(
@@ -106,12 +106,18 @@ def stability_csv(result: Result, stability: EdgeStability) -> str:
     )
 
 
-def _interval_columns(stability: EdgeStability, edges: np.ndarray) -> list[list[float | None]]:
+def _interval_columns(
+    stability: EdgeStability, edges: np.ndarray, result: Result
+) -> list[list[float | None]]:
     """Return the ends of the intervals of frequency and of strength; None if there is none."""
-    ends = (stability.frequency_intervals(edges), stability.strength_intervals(edges))
+    model = result.model
+    strengths = stability.intervals(model).strength_intervals.tolist()
+    by_pair = dict(zip(map(tuple, model.edges.tolist()), strengths, strict=True))
+    ends = [by_pair.get((i, j), (math.nan, math.nan)) for i, j in edges.tolist()]
+    both = (stability.frequency_intervals(edges), np.array(ends).reshape(-1, 2))
     return [
         [value if math.isfinite(value) else None for value in column]
-        for column in np.concatenate(ends, axis=1).T.tolist()
+        for column in np.concatenate(both, axis=1).T.tolist()
     ]
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -52,10 +53,10 @@ class EdgeIntervals:
     because its weights are not zero, so an interval of strength never contains zero. The frequency
     shows whether an edge might be absent.
 
-    Intervals of weights are computed from the bootstrap and from complementary pairs, whose halves
-    differ from the whole table about as much as it would from another one; an automatic penalty is
-    larger on a half, which lowers intervals of strong edges with rare pairs of states. They are NaN
-    for StARS, whose samples are smaller, and for edges that fewer than ten resamples found.
+    Halves of complementary pairs differ from the whole table about as much as it would from another
+    one. As an automatic penalty is larger on a half, their quantiles are shifted so that the median
+    is the value of `model`; those of the bootstrap are not. Intervals of strengths and weights are
+    NaN for StARS, whose samples are smaller, and for edges that fewer than ten resamples found.
 
     Attributes
     ----------
@@ -167,32 +168,36 @@ def wilson_interval(counts: np.ndarray, of: int, level: float = LEVEL) -> np.nda
     return np.clip(ends, 0.0, 1.0)
 
 
-def strength_intervals(
-    edges: np.ndarray, found: tuple[FoundEdges, ...], level: float = LEVEL
-) -> np.ndarray:
-    """Return the percentile intervals of the strengths of edges i < j, shape (k, 2)."""
-    place = {(i, j): k for k, (i, j) in enumerate(edges.tolist())}
-    strengths = np.full((len(edges), len(found)), np.nan)
-    for column, sample in enumerate(found):
-        at = np.array([place.get((i, j), -1) for i, j in sample.edges.tolist()], dtype=np.int64)
-        strengths[at[at >= 0], column] = sample.norms[at >= 0]
-    ends = np.full((len(edges), 2), np.nan)
-    enough = np.isfinite(strengths).sum(axis=1) >= FEWEST_FOUND
-    if enough.any():
-        ends[enough] = np.nanquantile(strengths[enough], _quantiles(level), axis=1).T
-    return ends
+def edge_intervals(
+    model: PairwiseMRF, found: Sequence[FoundEdges], method: Method, level: float
+) -> tuple[np.ndarray, dict[tuple[int, int], np.ndarray]]:
+    """Return the intervals of strengths and of weights, as in :class:`EdgeIntervals`."""
+    pairs = [(i, j) for i, j in model.edges.tolist()]
+    strengths: dict[tuple[int, int], list[float]] = {pair: [] for pair in pairs}
+    tables: dict[tuple[int, int], list[np.ndarray]] = {pair: [] for pair in pairs}
+    for sample in found if method != "stars" else ():
+        for (i, j), norm in zip(sample.edges.tolist(), sample.norms.tolist(), strict=True):
+            if (i, j) in strengths:
+                strengths[i, j].append(norm)
+                if (i, j) in sample.tables:
+                    tables[i, j].append(sample.tables[i, j])
+    ends, weights = np.full((len(pairs), 2), np.nan), {}
+    shifts = method == "complementary-pairs"
+    for e, (pair, norm) in enumerate(zip(pairs, model.edge_norms().tolist(), strict=True)):
+        if len(strengths[pair]) >= FEWEST_FOUND:
+            norms = np.array(strengths[pair])
+            ends[e] = np.maximum(_ends(norms, norm if shifts else None, level), 0.0)
+        if len(tables[pair]) >= FEWEST_FOUND:
+            centre = zero_sum(model.edge_weights(e)) if shifts else None
+            weights[pair] = _ends(np.array(tables[pair]), centre, level)
+    return ends, weights
 
 
-def weight_intervals(
-    edges: np.ndarray, found: tuple[FoundEdges, ...], level: float = LEVEL
-) -> dict[tuple[int, int], np.ndarray]:
-    """Return the percentile intervals of the weights of edges i < j with few pairs of states."""
-    intervals = {}
-    for i, j in edges.tolist():
-        tables = [sample.tables[i, j] for sample in found if (i, j) in sample.tables]
-        if len(tables) >= FEWEST_FOUND:
-            intervals[i, j] = np.quantile(np.array(tables), _quantiles(level), axis=0)
-    return intervals
+def _ends(values: np.ndarray, centre: Any, level: float) -> np.ndarray:
+    """Return two quantiles along the first axis, shifted to the median `centre` if there is one."""
+    quantiles = [(1.0 - level) / 2.0, (1.0 + level) / 2.0]
+    ends: np.ndarray = np.quantile(values, quantiles, axis=0)
+    return ends if centre is None else ends + (centre - np.median(values, axis=0))
 
 
 def checked_level(level: float) -> float:
@@ -200,7 +205,3 @@ def checked_level(level: float) -> float:
     if not (math.isfinite(level) and 0.0 < level < 1.0):
         raise InputError(f"The level of intervals must lie between 0 and 1; got {level:g}.")
     return float(level)
-
-
-def _quantiles(level: float) -> list[float]:
-    return [(1.0 - level) / 2.0, (1.0 + level) / 2.0]

@@ -32,9 +32,8 @@ from graftviz.selection.intervals import (
     EdgeIntervals,
     FoundEdges,
     checked_level,
+    edge_intervals,
     found_edges,
-    strength_intervals,
-    weight_intervals,
     wilson_interval,
 )
 from graftviz.selection.subsamples import (
@@ -159,14 +158,6 @@ class EdgeStability:
         counts = self.frequency_of(edges) * self.done
         return wilson_interval(counts, self.done, checked_level(level))
 
-    def strength_intervals(self, edges: np.ndarray, level: float = LEVEL) -> np.ndarray:
-        """Return the interval of the strength of each edge i < j, shape (k, 2).
-
-        See :class:`EdgeIntervals`; NaN for StARS and for edges that few subsamples found.
-        """
-        found = () if self.method == "stars" else self.found
-        return strength_intervals(edges, found, checked_level(level))
-
     def intervals(self, model: PairwiseMRF, level: float = LEVEL) -> EdgeIntervals:
         """Return the intervals of the edges of `model`, which was learned from all rows.
 
@@ -187,16 +178,17 @@ class EdgeStability:
                 f"The model has {model.n_variables:,} variables, and the table of the subsamples "
                 f"{self.variables:,}; intervals need the model learned from all rows."
             )
-        found = () if self.method == "stars" else self.found
+        level = checked_level(level)
+        strengths, weights = edge_intervals(model, self.found, self.method, level)
         return EdgeIntervals(
             model=model,
             method=self.method,
             resamples=self.done,
-            level=checked_level(level),
+            level=level,
             frequencies=self.frequency_of(model.edges),
             frequency_intervals=self.frequency_intervals(model.edges, level),
-            strength_intervals=self.strength_intervals(model.edges, level),
-            weight_intervals=weight_intervals(model.edges, found, level),
+            strength_intervals=strengths,
+            weight_intervals=weights,
         )
 
     def stable_edges(self, threshold: float = STABLE) -> np.ndarray:

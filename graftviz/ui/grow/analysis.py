@@ -17,7 +17,6 @@ from graftviz.figures import (
     rows_figure,
     samples_figure,
 )
-from graftviz.figures.intervals import MOST_EDGES
 from graftviz.inspection.samples import SampleComparison, compare_samples
 from graftviz.learners.base import Learner
 from graftviz.learners.grafting_options import settings_of
@@ -489,14 +488,13 @@ def _show_stability(run: SessionRun, work: Job[EdgeStability]) -> None:
 def _show_intervals(intervals: EdgeIntervals, words: str) -> None:
     """Show the intervals of the strengths of edges, in a part of the page that can be opened."""
     texts = grow_texts("intervals")
-    edges = intervals.model.n_edges
-    with st.expander(counted(texts["title"], edges)):
+    with st.expander(counted(texts["title"], intervals.model.n_edges)):
         st.markdown(texts["lead"])
         figure = intervals_figure(
             intervals,
             strength=texts["strength"],
             frequency=texts["frequency"],
-            title=texts["figure"].format(shown=f"{min(edges, MOST_EDGES):,}", edges=f"{edges:,}"),
+            part=texts["part"],
         )
         show_figure(figure, "intervals_chart", words)
 
