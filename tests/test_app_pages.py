@@ -275,8 +275,10 @@ def test_the_methods_and_the_curves_are_measured_and_saved() -> None:
     assert everyone.pred_error_test == by_learner["inducing"].pred_error_test
     assert len(app.get("plotly_chart")) == 2
     table = app.table[0].value
-    assert len(table) == 4
+    assert len(table) == 4 + len(known.baselines)
+    assert "Persistence: the last value" in table.index
     assert table["PredError, held-out"].str.startswith("★").sum() == 1
+    assert table["PredError, held-out"].str.contains("±").all()
     record = json.loads(build_result(state))
     assert (record["series"], record["rows"], record["rows_test"]) == (12, 96, 24)
     assert len(matrix_csv(final_result(state).system).splitlines()) == 13
