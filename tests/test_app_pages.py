@@ -18,11 +18,11 @@ from graftviz.formats.dynamics_files import matrix_csv
 from graftviz.learners.registry import learner_names
 from graftviz.player.models import ShownModel
 from graftviz.player.region_records import Grown, RegionQuery, growing
-from graftviz.serving.jobs import Job
 from graftviz.serving.limits import Limits
 from graftviz.serving.scheduler import Scheduler
 from graftviz.ui.dynamics.panels import build_result, final_result
 from graftviz.ui.frame import jobs
+from graftviz.ui.frame.jobs import Job
 from graftviz.ui.frame.live import run_message
 from graftviz.ui.frame.view import Mailbox
 from graftviz.ui.regions import state as region_state
@@ -275,8 +275,10 @@ def test_the_methods_and_the_curves_are_measured_and_saved() -> None:
     assert everyone.pred_error_test == by_learner["inducing"].pred_error_test
     assert len(app.get("plotly_chart")) == 2
     table = app.table[0].value
-    assert len(table) == 6  # four learners and two plain forecasts
+    assert len(table) == 4 + len(known.baselines)
+    assert "Persistence: the last value" in table.index
     assert table["PredError, held-out"].str.startswith("★").sum() == 1
+    assert table["PredError, held-out"].str.contains("±").all()
     record = json.loads(build_result(state))
     assert (record["series"], record["rows"], record["rows_test"]) == (12, 96, 24)
     assert len(matrix_csv(final_result(state).system).splitlines()) == 13
