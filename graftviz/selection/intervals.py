@@ -50,8 +50,8 @@ class EdgeIntervals:
     edge*: they are conditional on its selection. They describe how much the fitted weights vary
     with the rows, penalty included; weights that the penalty shrinks stay shrunk in every resample.
     They are no confidence intervals of an unpenalised weight and no test: an edge is selected
-    because its weights are not zero, so an interval of strength never contains zero. The frequency
-    shows whether an edge might be absent.
+    because its weights are not zero, so its interval says nothing about a strength of zero. The
+    frequency shows whether an edge might be absent.
 
     Halves of complementary pairs differ from the whole table about as much as it would from another
     one. As an automatic penalty is larger on a half, their quantiles are shifted so that the median
