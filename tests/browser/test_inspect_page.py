@@ -74,7 +74,7 @@ def test_a_node_is_found_its_neighbourhood_drawn_and_the_matrix_shown(
     until(page, "location.search.includes('depth=1')")
     near = graph.evaluate("({ picture }) => picture.data.nodes.length")
     assert 1 < near < 34
-    page.get_by_role("slider", name="Edges with a weight from").focus()
+    page.get_by_role("slider", name="Edges from").focus()
     page.keyboard.press("End")
     page.get_by_text("edges match the filter").wait_for(timeout=SOON)
     page.get_by_role("radio", name="Matrix").click()
@@ -153,7 +153,7 @@ def test_the_picture_and_the_model_are_saved(browser_page: Any, address: str) ->
     # What was saved can be brought again.
     page.keyboard.press("Escape")
     page.get_by_role("radio", name="File").click()
-    chooser = page.locator("input[type=file]")
+    chooser = page.get_by_test_id("stSidebarUserContent").locator("input[type=file]")
     chooser.set_input_files({"name": "mine.graphml", "mimeType": "text/xml", "buffer": content})
     page.locator("strong", has_text="mine.graphml").wait_for(timeout=SOON)
     page.get_by_text("34 variables with 3 states, 33 edges.").wait_for(timeout=SOON)
