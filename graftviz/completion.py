@@ -5,10 +5,14 @@ completed table, and the cells are drawn again given the other cells of their ro
 sampling that continues from the last draw; this is repeated. Each cell is drawn once, so the pair
 counts of the completed table estimate the expected counts under the model without bias, and the
 table is as good as any other: with the same rows, for all learners, scores and metrics.
+
+All rows contribute to the model, so rows that are held out later are not independent of the others
+in their drawn cells. To measure prediction, hold out rows before, and complete the rest.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -20,7 +24,9 @@ from graftviz.scores.pseudo_likelihood import conditional
 from graftviz.table import AvailableTable, DiscreteTable
 
 MOST_VARIABLES = 200
-_ROUNDS = 4  # models learned; the graphs of the third and later ones hardly differ
+# Models learned. The more values are missing, the longer the first, independent draws matter.
+_LEAST_ROUNDS = 3
+_ROUNDS_PER_SHARE = 20
 _SWEEPS = 20  # draws of all cells for each model
 
 
@@ -49,7 +55,7 @@ def completed(table: AvailableTable, *, title: str = "The table", seed: int = 0)
     gaps, codes = ~table.observed, np.array(table.codes)
     cells = [(i, np.flatnonzero(rows)) for i, rows in enumerate(gaps) if rows.any()]
     complete = DiscreteTable(codes, table.names, table.labels, weights=table.weights)
-    for _ in range(_ROUNDS):
+    for _ in range(_LEAST_ROUNDS + math.ceil(_ROUNDS_PER_SHARE * float(gaps.mean()))):
         model = learn(complete, BestChoice(), seed=seed).model
         for _ in range(_SWEEPS):
             for i, rows in cells:

@@ -15,9 +15,17 @@ from graftviz.inference import Evidence, checked_evidence, conditioned
 from graftviz.inference.exact import JunctionTree, plan_elimination
 from graftviz.inference.hidden import HiddenModel, is_affordable
 from graftviz.inference.settings import InferenceSettings
+from graftviz.metrics import negative_log_pseudo_likelihood
 from graftviz.model import PairwiseMRF
 from graftviz.sampling import sample_gibbs
-from graftviz.table import MISSING_STATES, DiscreteTable, read_table, warn_of
+from graftviz.table import (
+    MISSING_STATES,
+    DiscreteTable,
+    has_gaps,
+    read_table,
+    table_inside,
+    warn_of,
+)
 from graftviz.wording import quoted
 
 UNOBSERVED = -1
@@ -52,11 +60,13 @@ def observed_codes(model: PairwiseMRF, X: Any) -> np.ndarray:
         X = X.to_frame()
     is_evidence = isinstance(X, Mapping | Sequence)
     frame = _frame(model, X)
-    labels = tuple(
-        states if any(label in MISSING_STATES for label in states) else (*states, MISSING_STATES[0])
-        for states in model.labels
-    )
     complete = frame.reindex(columns=list(model.names))
+    labels = tuple(
+        states
+        if any(label in MISSING_STATES for label in states) or not has_gaps(complete[name])
+        else (*states, MISSING_STATES[0])
+        for name, states in zip(model.names, model.labels, strict=True)
+    )
     like = DiscreteTable.coding(model.names, labels)
     unseen: Literal["reject", "nearest"] = "reject" if is_evidence else "nearest"
     table = read_table(complete, like=like, missing="state", unseen=unseen)
@@ -64,6 +74,18 @@ def observed_codes(model: PairwiseMRF, X: Any) -> np.ndarray:
     codes = table.codes.astype(np.int64)
     codes[codes >= model.cardinalities[:, np.newaxis]] = UNOBSERVED
     return codes
+
+
+def score(model: PairwiseMRF, X: Any) -> float:
+    """Return the mean log pseudo-likelihood of rows; see :meth:`PairwiseMRF.score`."""
+    rows = table_inside(X)
+    like = DiscreteTable.coding(model.names, model.labels)
+    if not isinstance(rows, DiscreteTable):
+        rows = read_table(rows, like=like, unseen="nearest")
+        warn_of(rows)
+    elif (rows.names, rows.labels) != (model.names, model.labels):
+        rows = read_table(rows.to_frame(), like=like, weights=rows.weights)
+    return -negative_log_pseudo_likelihood(model, rows)
 
 
 def _frame(model: PairwiseMRF, X: Any) -> pd.DataFrame:

@@ -76,6 +76,28 @@ class Predictor:
         found: np.ndarray = later("graftviz.prediction").predict_proba(self._model(), X, target)
         return found
 
+    def score(self, X: Any) -> float:
+        """Return the mean log pseudo-likelihood of rows in nats, −NLPL; higher is better.
+
+        Parameters
+        ----------
+        X : DataFrame, DiscreteTable, DataSet or array of shape (rows, n)
+            Complete rows of all variables; numbers that the training rows do not have count as the
+            nearest ones, and such texts as the state ``"other"``.
+
+        Raises
+        ------
+        InputError
+            For missing values, other columns, and texts that are no state of their variable.
+
+        Examples
+        --------
+        >>> round(model.score(survey), 2)
+        -9.04
+        """
+        found: float = later("graftviz.prediction").score(self._model(), X)
+        return found
+
     def impute(self, X: Any) -> pd.DataFrame:
         """Return the rows with missing values replaced by their most probable states.
 

@@ -187,7 +187,7 @@ def test_states_of_no_training_row_can_be_declared():
     codes = np.random.default_rng(1).integers(0, 3, (60, 4))
     unseen = np.full((1, 4), 3)
     undeclared = gv.MarkovNetwork().fit(codes)
-    with pytest.warns(UserWarning, match="the nearest state stands for them"):
+    with pytest.warns(UserWarning, match="the nearest state stands for it"):
         assert undeclared.score(unseen) == undeclared.score(unseen - 1)
     network = gv.MarkovNetwork(cardinalities=4).fit(codes.astype(float))
     assert network.model_.cardinalities.tolist() == [4, 4, 4, 4]

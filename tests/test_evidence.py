@@ -108,3 +108,25 @@ def test_incidence_lists_every_edge_from_both_its_ends(seed):
             assert sorted((i, int(j))) == model.edges[e].tolist()
     assert len(neighbours) == 2 * model.n_edges
     assert not neighbours.flags.writeable
+
+
+@pytest.mark.parametrize(
+    ("evidence", "states"),
+    [
+        ({"score": 1}, {0: 0}),  # a value of the column, as in predict
+        ({"score": "3"}, {0: 2}),
+        ({"score": 2.0}, {0: 1}),
+        ({0: 1}, {0: 1}),  # by index: the second state
+        ({"age": 33}, {1: 1}),
+        ({"age": "12.5"}, {1: 0}),
+        ({"age": "< 20"}, {1: 0}),
+        ({1: 2}, {1: 2}),
+        ({"town": 1}, {2: 1}),  # texts: by index
+    ],
+)
+def test_values_of_columns_are_states(evidence, states):
+    labels = (("1", "2", "3"), ("< 20", "[20, 40)", ">= 40"), ("A", "B"))
+    model = PairwiseMRF(
+        [3, 3, 2], np.zeros((0, 2), int), np.zeros(8), ("score", "age", "town"), labels
+    )
+    assert checked_evidence(model, evidence) == states

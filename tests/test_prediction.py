@@ -14,6 +14,7 @@ from hypothesis import given, settings, strategies as st
 
 import graftviz as gv
 from graftviz import ChowLiu, DiscreteTable, InputError, MarkovNetwork, PairwiseMRF
+from graftviz.metrics import negative_log_pseudo_likelihood
 from graftviz.prediction import UNOBSERVED, marginals_given
 from graftviz.sampling import joint_probabilities, joint_states, random_model
 
@@ -186,9 +187,19 @@ def test_beliefs_weights_and_columns_are_found_by_name() -> None:
 
 def test_numbers_of_no_training_row_have_the_nearest_state() -> None:
     model = small_model()
-    with pytest.warns(UserWarning, match="column 'a' has 1 values"):
+    with pytest.warns(UserWarning, match="column 'a' has 1 value that"):
         found = model.predict_proba(pd.DataFrame({"a": [0, 7]}), target="b")
     assert (found == model.predict_proba(pd.DataFrame({"a": [0, 1]}), target="b")).all()
+
+
+def test_rows_are_scored_by_their_pseudo_likelihood() -> None:
+    model = small_model()
+    table = model.sample(40, seed=1)
+    expected = -negative_log_pseudo_likelihood(model, table)
+    for rows in (table, table.to_frame(), table.to_frame()[["e", "d", "c", "b", "a"]]):
+        assert model.score(rows) == pytest.approx(expected)
+    with pytest.raises(InputError, match="1 value is missing"):
+        model.score(table.to_frame().astype(object).mask(np.eye(40, 5) * [[1, 0, 0, 0, 0]] > 0))
 
 
 BAD_ROWS = {

@@ -13,6 +13,7 @@ from typing import Any
 from graftviz.commands.arguments import (
     add_model_argument,
     create_folder,
+    evidence_argument,
     integer,
     number,
     path,
@@ -23,7 +24,7 @@ from graftviz.errors import InputError
 from graftviz.formats.json_values import json_text
 from graftviz.formats.result_folder import write_results
 from graftviz.formats.uai import mar_text, pr_text, read_evidence
-from graftviz.inference import METHODS, Beliefs, infer
+from graftviz.inference import METHODS, Beliefs, checked_evidence, infer
 from graftviz.inference.exact import EliminationPlan, JunctionTree
 from graftviz.memory import parse_size, resident_bytes, size_text
 from graftviz.model import PairwiseMRF
@@ -52,7 +53,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "upper bound; mean-field: its log Z a lower bound (default: bp)",
     )
     parser.add_argument(
-        "--evidence", type=path, metavar="FILE.evid", help="observed variables, in UAI format"
+        "--evidence",
+        action="append",
+        default=[],
+        metavar="FILE.evid|VARIABLE=STATE",
+        help="observed variables: a file in UAI format, or a state by name; may be repeated",
     )
     parser.add_argument(
         "--max-memory",
@@ -85,7 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
     settings = _settings(arguments)
     memory = _memory(arguments)
     model = read_model_argument(arguments)
-    evidence = {} if arguments.evidence is None else read_evidence(arguments.evidence, model)
+    evidence = _evidence(arguments, model)
     if arguments.out is None:
         beliefs, _ = _inferred(arguments, model, evidence, settings, memory)
         print(json_text(_record(model, beliefs)), end="")
@@ -98,6 +103,16 @@ def run(arguments: argparse.Namespace) -> int:
     print(_summary(model, evidence, beliefs, plan, seconds))
     print(f"files     {MARGINALS}, {PARTITION} in {folder}")
     return 0
+
+
+def _evidence(arguments: argparse.Namespace, model: PairwiseMRF) -> dict[int, int]:
+    """Return the observed states, from a file or from pairs of a variable and a state."""
+    files = [text for text in arguments.evidence if "=" not in text or Path(text).is_file()]
+    if not files:
+        return checked_evidence(model, evidence_argument(arguments))
+    if len(arguments.evidence) > 1:
+        raise InputError("--evidence is one file, or any number of pairs VARIABLE=STATE.")
+    return read_evidence(path(files[0]), model)
 
 
 def _inferred(

@@ -51,7 +51,7 @@ from graftviz.narrative.phrases import plural
 from graftviz.narrative.steps import outcome_words
 from graftviz.options import OptionSpec, option_specs, parse_options
 from graftviz.runs import Result, Run
-from graftviz.table import DiscreteTable, TableOptions
+from graftviz.table import AvailableTable, DiscreteTable, TableOptions
 
 NAME = "learn"
 
@@ -145,11 +145,11 @@ def _print_changed_methods(learner: Learner, table: DiscreteTable) -> None:
     here, usual = methods(learner, has_rows=table.has_rows, fits=fits), methods(learner)
     if here != usual:
         refit = "" if here.refit == usual.refit else ", and no refit"
-        reason = (
-            "the conditionals of the rows need more than 4 GB"
-            if table.has_rows
-            else "the rows are read in chunks"
-        )
+        reason = "the conditionals of the rows need more than 4 GB"
+        if isinstance(table, AvailableTable):
+            reason = "rows have missing values"
+        elif not table.has_rows:
+            reason = "the rows are read in chunks"
         print(
             f"Note: {reason}, so preset {learner.preset} uses score {here.score} and objective "
             f"{here.objective}{refit}; otherwise it uses {usual.score} and {usual.objective}.",

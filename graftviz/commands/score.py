@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 from graftviz.commands.arguments import add_model_argument, path, read_model_argument
 from graftviz.errors import InputError
@@ -19,13 +20,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``score`` to `parser`."""
     add_model_argument(parser)
     parser.add_argument("table", type=path, metavar="TABLE", help="a CSV or parquet file")
+    parser.add_argument("--weights", metavar="COLUMN", help="column of case weights")
+    parser.add_argument(
+        "--missing",
+        choices=("reject", "drop"),
+        default="reject",
+        help="rows with missing values: refuse or drop them (default: reject)",
+    )
+    parser.add_argument(
+        "--unseen",
+        choices=("reject", "nearest"),
+        default="reject",
+        help="values that the model does not have: refuse them, or use the nearest number, and the "
+        "state other for texts (default: reject)",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the losses as JSON; return the exit code."""
     model = read_model_argument(arguments)
     like = DiscreteTable.coding(model.names, model.labels)
-    table = read_table(arguments.table, like=like)
+    table = read_table(
+        arguments.table,
+        like=like,
+        weights=arguments.weights,
+        missing=arguments.missing,
+        unseen=arguments.unseen,
+    )
+    for note in table.warnings:
+        print(f"Note: {note}", file=sys.stderr)
     is_exact = is_affordable(plan_elimination(model))
     try:
         found = {

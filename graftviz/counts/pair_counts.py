@@ -16,7 +16,7 @@ from numba import njit
 from graftviz.counts.packed import PackedTable, count_block, count_pair, pack_table
 from graftviz.errors import InputError
 from graftviz.pairs import PairMap, find_slot, grown_pair_map, insert_pair, new_pair_map
-from graftviz.table import Tabular, as_table
+from graftviz.table import AvailableTable, Tabular, as_table
 
 NOT_CACHED = -1  # the cache was full when the table was counted
 NEVER_COUNTED = -2
@@ -165,6 +165,7 @@ class PairCounts:
         self.cardinalities = table.cardinalities
         self.n_variables = table.n_variables
         self.n_rows = self.packed.rows
+        self.has_gaps = isinstance(table, AvailableTable)
         self._kind = self.packed.margins.dtype
         self._exact = np.int64 if self._kind == np.int32 else np.float64
         largest = int(self.cardinalities.max())

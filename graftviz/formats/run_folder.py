@@ -99,12 +99,12 @@ def run_html(run: Run, *, title: str, positions: np.ndarray | None = None) -> st
     return replay_page(*recorded_run(run, title=title, positions=positions, note=note))
 
 
-def write_model(model: PairwiseMRF, path: Path | str) -> Path:
+def write_model(model: Predictor, path: Path | str) -> Path:
     """Write a model in the format of the path's ending; :func:`read_model` reads it.
 
     Parameters
     ----------
-    model : PairwiseMRF
+    model : PairwiseMRF, Result, SavedResult or MarkovNetwork
     path : path
         ``.uai`` (with names and labels in ``.names.json`` beside it), ``.graphml``, ``.json``
         (node-link) or ``.gexf`` (which is not read).
@@ -117,7 +117,7 @@ def write_model(model: PairwiseMRF, path: Path | str) -> Path:
     Raises
     ------
     InputError
-        For another ending.
+        For another ending, and an object without a model.
 
     Examples
     --------
@@ -125,15 +125,18 @@ def write_model(model: PairwiseMRF, path: Path | str) -> Path:
     'model.uai'
     """
     path = Path(path)
+    if not isinstance(model, Predictor):
+        raise InputError(f"A model is written, not an object of type {type(model).__name__}.")
+    own: PairwiseMRF = model._model()
     if path.suffix == ".uai":
-        write_uai(model, path)
+        write_uai(own, path)
         return path
     graphs = [each for each in model_formats() if each.file.startswith("graph.")]
     writers = {Path(each.file).suffix: each for each in graphs}
     if path.suffix not in writers:
         endings = ", ".join((".uai", *writers))
         raise InputError(f"A model is written to a file ending in {endings}, not {path.name!r}.")
-    return write_whole(path, writers[path.suffix].write(model))
+    return write_whole(path, writers[path.suffix].write(own))
 
 
 def save_result(result: Result, folder: Path | str, title: str) -> Path:

@@ -19,6 +19,7 @@ from graftviz.arrays import read_only
 from graftviz.errors import InputError
 from graftviz.inference.beliefs import Beliefs
 from graftviz.model import PairwiseMRF
+from graftviz.table.labels import bin_edges, is_number, plain_label, text_of
 
 Evidence = (
     Mapping[int, int | str] | Mapping[str, int | str] | Mapping[int | str, int | str] | pd.Series
@@ -71,7 +72,9 @@ def checked_evidence(model: PairwiseMRF, evidence: Evidence | None) -> dict[int,
     Parameters
     ----------
     evidence : mapping or Series, optional
-        Variables by index or name, states by index or label. In a series, such as a row of a
+        Variables by index or name, states by index or label. The state of a variable by name may
+        also be a value of its column, as in :meth:`PairwiseMRF.predict`: a number that is a label
+        or that lies in a bin; other whole numbers are indices. In a series, such as a row of a
         frame, missing values are variables that are not observed.
 
     Raises
@@ -88,7 +91,8 @@ def checked_evidence(model: PairwiseMRF, evidence: Evidence | None) -> dict[int,
     observed: dict[int, int] = {}
     for variable, state in _pairs(evidence):
         i = model.index_of(variable)
-        k = _state_index(model, i, state)
+        value = _value_index(model.labels[i], state) if isinstance(variable, str) else None
+        k = _state_index(model, i, state) if value is None else value
         if observed.setdefault(i, k) != k:
             raise InputError(f"The evidence gives {model.names[i]!r} two different states.")
     return dict(sorted(observed.items()))
@@ -144,6 +148,21 @@ def conditioned(model: PairwiseMRF, evidence: Mapping[int, int]) -> Conditioned:
         labels=tuple(labels),
     )
     return Conditioned(model, rest, observed, np.flatnonzero(edge_mask))
+
+
+def _value_index(labels: tuple[str, ...], state: Any) -> int | None:
+    """Return the index of the label of a value, or of its bin; None if there is none."""
+    if isinstance(state, bool | np.bool_) or not isinstance(
+        state, str | int | float | np.integer | np.floating
+    ):
+        return None
+    text = state.strip() if isinstance(state, str) else text_of(float(state))
+    if text in labels:
+        return labels.index(text)
+    plain, edges = plain_label(text), bin_edges(labels)
+    if edges is not None and is_number(plain):
+        return int(np.searchsorted(edges, float(plain), side="right"))
+    return labels.index(plain) if plain in labels else None
 
 
 def _state_index(model: PairwiseMRF, i: int, state: int | str) -> int:

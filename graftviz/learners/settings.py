@@ -147,8 +147,9 @@ def methods(options: Any, *, has_rows: bool = True, fits: bool = True) -> Method
     if not has_rows and chosen.reads_rows:
         by_counts = [name for name, kind in all_scores().items() if not kind.reads_rows]
         raise InputError(
-            "The rows of this table stay in their file, and the pseudo-likelihood needs them in "
-            f"memory: choose objective=bethe, score={' or '.join(by_counts)} and refit=false."
+            "The pseudo-likelihood needs complete rows in memory, and those of this table stay in "
+            "their file or have missing values: choose objective=bethe, "
+            f"score={' or '.join(by_counts)} and refit=false."
         )
     if objective not in all_scores()[score].objectives:
         raise InputError(all_scores()[score].objection)
@@ -177,7 +178,9 @@ def resolve(options: Any, counts: PairCounts, *, has_rows: bool) -> Settings:
         lam = float(f"{factor * noise:.2g}") or _FALLBACK_LAM
     if lam2 is None:
         rows = counts.n_rows
-        shrinks = objective == BETHE and (fits or options.preset != "best")
+        # Shrunk weights explain less, so that indirect pairs pass as edges.
+        whole = fits and not counts.has_gaps
+        shrinks = objective == BETHE and (whole or options.preset != "best")
         lam2 = float(f"{4.0 / math.sqrt(rows) if shrinks else 2.0 / rows:.2g}")
     price = 0.0 if significance > 0.0 else float(lam)
     penalty = Penalty(price, float(lam2), root, penalise_nodes)

@@ -145,7 +145,8 @@ def compare_groups(
     Parameters
     ----------
     a, b : DiscreteTable, DataFrame, array or DataSet
-        Rows of the two groups. Tables must be coded alike (``read_table(rows, like=a)``).
+        Rows of the two groups, coded alike: best those of one table, ``table.rows(mask)`` and
+        ``table.rows(~mask)``.
     learner : Learner or str, optional
         Default: edge grafting with the preset paper, which is fast. The test is valid for any
         learner; a more accurate one detects smaller differences.

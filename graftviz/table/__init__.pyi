@@ -26,6 +26,7 @@ from .labels import (
     MISSING_STATES as MISSING_STATES,
     MISSING_TOKENS as MISSING_TOKENS,
 )
+from .raw import has_gaps as has_gaps
 from .reading import (
     MAX_BYTES as MAX_BYTES,
     read_table as read_table,

@@ -99,7 +99,8 @@ class AvailableTable(DiscreteTable):
         rows = float(self.pair_totals()[np.triu_indices(n, 1)].mean())
         words = (
             f"{title}: {1.0 - self.observed.mean():.1%} of the values are missing; every pair of "
-            f"variables is counted from the rows that have both, {rows:,.0f} on average."
+            f"variables is counted from the rows that have both, {rows:,.0f} on average. Learners "
+            "use these counts only, with the Bethe objective."
         )
         if found := self.inconsistent_pairs():
             words += (

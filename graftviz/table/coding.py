@@ -32,6 +32,7 @@ from graftviz.wording import quoted
 MAX_STATES = 32
 INCOMPLETE = ("available", "em")  # choices of the option `missing` that retain all rows
 BINS = 4
+_SCALED = 0.02  # deviation of case weights from those that sum to their effective number
 _LISTED = 5  # names written out in a message
 _ROWS_PER_STATE = 20  # rows for each state of a column of fractions
 
@@ -231,9 +232,11 @@ def code_like(
             n_values = int(np.count_nonzero((lookup < 0) & (replaced >= 0)))
             lookup = np.where(lookup < 0, replaced, lookup)
             if n_values:
+                state = "the nearest state" if column.numbers is not None else "the state 'other'"
+                values, them = ("value", "it") if n_values == 1 else ("values", "them")
                 notes.append(
-                    f"{raw.title}: column {quoted(column.name)} has {n_values} values that the "
-                    "training table does not have; the nearest state stands for them."
+                    f"{raw.title}: column {quoted(column.name)} has {n_values} {values} that the "
+                    f"training table does not have; {state} stands for {them}."
                 )
         # The code -1 of missing values indexes the last entry.
         own = [states.index(label) for label in MISSING_STATES if label in states]
@@ -265,6 +268,8 @@ def _notes_on_weights(title: str, weights: np.ndarray | None) -> list[str]:
     if weights is None or (weights == np.floor(weights)).all():
         return []
     total, squares = float(weights.sum()), float((weights**2).sum())
+    if abs(squares / total - 1.0) < _SCALED:
+        return []
     return [
         f"{title}: the case weights sum to {total:,.0f}, which is taken for the number of rows. "
         f"Weights of a sample survey inform like {total**2 / squares:,.0f} equal rows; divide them "
@@ -322,7 +327,8 @@ def missing_error(title: str, total: int, place: str, name: str) -> InputError:
     return InputError(
         f"{title}: {total} {are} in {place}, column {quoted(name)}; fill it in, "
         'or drop such rows (missing="drop"), or make missing a separate state '
-        '(missing="state"), or draw the values from a model (missing="em").'
+        '(missing="state"), or draw the values from a model (missing="em"), or count pairs without '
+        'them (missing="available").'
     )
 
 

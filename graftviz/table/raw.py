@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
@@ -222,9 +223,10 @@ def with_weights(raw: RawTable, weights: Any) -> RawTable:
         return _rows_of_weight(raw._replace(weights=checked_weights(weights, raw.n_rows)))
     if weights not in raw.names:
         names = ", ".join(quoted(name) for name in raw.names[:5]) + ", …" * (len(raw.names) > 5)
+        near = difflib.get_close_matches(weights, raw.names, n=1)
+        hint = f"did you mean {quoted(near[0])}?" if near else f"the columns are {names}."
         raise InputError(
-            f"{raw.title}: there is no column {quoted(weights)} for the case weights; the columns "
-            f"are {names}."
+            f"{raw.title}: there is no column {quoted(weights)} for the case weights; {hint}"
         )
     at = raw.names.index(weights)
     column = raw.columns[at]
@@ -232,8 +234,9 @@ def with_weights(raw: RawTable, weights: Any) -> RawTable:
     numbers = as_numbers(column.values[used])
     lacking = column.codes < 0
     if numbers is None or lacking.any():
-        place = raw.place(int(np.argmax(lacking))) if lacking.any() else "it"
-        found = "holds no weight" if lacking.any() else "holds text"
+        is_text = numbers is None and bool(used.any())
+        place = "it" if is_text else raw.place(int(np.argmax(lacking)))
+        found = "holds text" if is_text else "holds no weight"
         raise InputError(
             f"{raw.title}: the case weights must be numbers, but {place} {found} in column "
             f"{quoted(weights)}."
@@ -326,3 +329,8 @@ def factorize(column: Any) -> RawColumn:
     if values.dtype.kind in "iuf":
         return RawColumn(codes.astype(smallest_codes(len(values))), values)
     return text_column(codes, (text_of(value) for value in uniques))
+
+
+def has_gaps(series: pd.Series[Any]) -> bool:
+    """Return whether a column of a frame has missing values."""
+    return bool((series_column(series).codes < 0).any())

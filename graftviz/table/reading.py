@@ -76,8 +76,9 @@ def read_table(
         labelled ``"missing"`` and coded last. ``"available"`` returns an
         :class:`graftviz.table.AvailableTable`: every pair of variables is counted from the rows
         that have both values. ``"em"`` draws missing values from a model of all variables given
-        the observed values of their rows, for up to 200 variables. Both assume that values are
-        missing at random; with `like` they drop incomplete rows.
+        the observed values of their rows, for up to 200 variables; as the model is that of all
+        rows, hold out rows before to measure prediction. Both assume that values are missing at
+        random; with `like` they drop incomplete rows.
     max_states : int
         A column with more distinct values is continuous. So is a column of fractions with more
         distinct values than `bins` and less than 20 rows for each of them.
