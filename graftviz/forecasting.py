@@ -18,7 +18,7 @@ from graftviz.counts import (
     planes_bytes,
 )
 from graftviz.learners.base import Learner
-from graftviz.learners.registry import as_learner, table_and_learner
+from graftviz.learners.registry import DEFAULT, as_learner, table_and_learner
 from graftviz.memory import resident_bytes, size_text
 from graftviz.table import ChunkedTable, DiscreteTable, Extent, Tabular
 
@@ -75,7 +75,7 @@ class Forecast:
 
 def forecast(
     table: Tabular | tuple[int, int, int],
-    learner: Learner | str,
+    learner: Learner | str = DEFAULT,
     *,
     cache_bytes: int = DEFAULT_CACHE_BYTES,
 ) -> Forecast:

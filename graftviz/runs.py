@@ -21,7 +21,7 @@ from graftviz.cold_start import announced
 from graftviz.discovery import later
 from graftviz.errors import InputError
 from graftviz.learners.base import Learner, checked_seed
-from graftviz.learners.registry import table_and_learner
+from graftviz.learners.registry import DEFAULT, table_and_learner
 from graftviz.metrics import MetricsObserver, StepMetrics, negative_log_pseudo_likelihood
 from graftviz.model import PairwiseMRF
 from graftviz.predictor import Predictor
@@ -229,7 +229,7 @@ class Run:
     def __init__(
         self,
         table: Tabular,
-        learner: Learner | str,
+        learner: Learner | str = DEFAULT,
         *,
         seed: int = 0,
         test: Tabular | None = None,
@@ -351,7 +351,7 @@ def repr_html(run: Run | None, text: str) -> str:
 
 def learn(
     table: Tabular,
-    learner: Learner | str,
+    learner: Learner | str = DEFAULT,
     *,
     seed: int = 0,
     test: Tabular | None = None,

@@ -19,7 +19,7 @@ import numpy as np
 
 from graftviz.errors import InputError
 from graftviz.learners.base import Learner, checked_seed
-from graftviz.learners.registry import learner_class, learner_names, table_and_learner
+from graftviz.learners.registry import DEFAULT, learner_class, learner_names, table_and_learner
 from graftviz.options import option_specs, plain_value
 from graftviz.parallel import parallel_map
 from graftviz.runs import Edges, checked_edges, checked_test, learn
@@ -161,7 +161,7 @@ class _Task(NamedTuple):
 
 def tuning_grid(
     table: Tabular,
-    learner: Learner | str,
+    learner: Learner | str = DEFAULT,
     grid: Mapping[str, Sequence[Any]] = USEFUL_GRID,
     *,
     test: Tabular | None = None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import inspect
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from sklearn.model_selection import GridSearchCV
 import graftviz as gv
 from graftviz import InputError
 from graftviz.datasets import DataSet
+from graftviz.learners.registry import DEFAULT
 from graftviz.runs import checked_edges
 
 FRAME = pd.DataFrame(
@@ -122,6 +124,14 @@ REFUSED = {
 def test_other_arguments_are_refused_in_one_sentence(call, sentence):
     with pytest.raises(InputError, match=sentence):
         call()
+
+
+def test_every_function_has_the_same_default_learner():
+    functions = (gv.learn, gv.Run, gv.MarkovNetwork, gv.edge_stability, gv.lam_path, gv.forecast)
+    for function in functions:
+        assert inspect.signature(function).parameters["learner"].default == DEFAULT
+    table = gv.load_dataset("survey").table.rows(slice(200))
+    assert gv.learn(table).learner == gv.BestChoice()
 
 
 def test_figures_are_an_attribute_of_the_package():

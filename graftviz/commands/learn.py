@@ -45,7 +45,7 @@ from graftviz.formats.result_folder import write_results
 from graftviz.formats.run_folder import run_files
 from graftviz.learners.base import Learner
 from graftviz.learners.grafting_options import GraftingOptions
-from graftviz.learners.registry import learner_class, learner_names
+from graftviz.learners.registry import DEFAULT, learner_class, learner_names
 from graftviz.learners.settings import methods, rows_fit
 from graftviz.narrative.phrases import plural
 from graftviz.narrative.steps import outcome_words
@@ -58,7 +58,7 @@ NAME = "learn"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``learn`` to `parser`."""
-    add_learner(parser, learner_names(), "best-choice", _options_help())
+    add_learner(parser, learner_names(), DEFAULT, _options_help())
     parser.add_argument(
         "table",
         metavar="TABLE",

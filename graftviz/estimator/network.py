@@ -24,7 +24,7 @@ from graftviz.estimator.options import (
     unknown_option_message,
 )
 from graftviz.learners.base import Learner
-from graftviz.learners.registry import as_learner
+from graftviz.learners.registry import DEFAULT, as_learner
 from graftviz.metrics import negative_log_pseudo_likelihood
 from graftviz.model import PairwiseMRF
 from graftviz.options import option_specs
@@ -84,7 +84,7 @@ class MarkovNetwork(Predictor, DensityMixin, BaseEstimator):
     @add_options_to_signature
     def __init__(
         self,
-        learner: str | Learner = "best-choice",
+        learner: str | Learner = DEFAULT,
         *,
         random_state: int = 0,
         missing: Literal["reject", "drop", "state", "available", "em"] = "reject",

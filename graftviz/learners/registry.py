@@ -11,6 +11,8 @@ from graftviz.errors import InputError
 from graftviz.learners.base import Learner
 from graftviz.table import DiscreteTable, Tabular, as_table
 
+DEFAULT = "best-choice"  # learner of all functions and commands that have one
+
 
 @functools.cache
 def _classes() -> dict[str, type[Learner]]:

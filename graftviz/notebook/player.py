@@ -14,6 +14,7 @@ except ImportError:
     ) from None
 
 from graftviz.learners.base import Learner
+from graftviz.learners.registry import DEFAULT
 from graftviz.notebook.learning import Learning
 from graftviz.player.assets import notebook_module, view_style
 from graftviz.runs import Edges, Result, Run
@@ -66,7 +67,7 @@ class Player(anywidget.AnyWidget):
     def __init__(
         self,
         table: Tabular,
-        learner: Learner | str = "best-choice",
+        learner: Learner | str = DEFAULT,
         *,
         seed: int = 0,
         test: Tabular | None = None,

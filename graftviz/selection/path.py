@@ -15,7 +15,7 @@ import numpy as np
 
 from graftviz.errors import InputError
 from graftviz.learners.base import Learner, checked_seed, drained
-from graftviz.learners.registry import table_and_learner
+from graftviz.learners.registry import DEFAULT, table_and_learner
 from graftviz.metrics import EdgeMetrics, negative_log_pseudo_likelihood, recall_precision_f1
 from graftviz.model import PairwiseMRF
 from graftviz.parallel import parallel_map
@@ -184,7 +184,7 @@ class _Task(NamedTuple):
 
 def lam_path(
     table: Tabular,
-    learner: Learner | str,
+    learner: Learner | str = DEFAULT,
     *,
     lams: int | Iterable[float] = VALUES,
     test: Tabular | None = None,
@@ -259,7 +259,7 @@ def lam_path(
 
 def lam_path_steps(
     table: Tabular,
-    learner: Learner | str,
+    learner: Learner | str = DEFAULT,
     *,
     lams: int | Iterable[float] = VALUES,
     test: Tabular | None = None,

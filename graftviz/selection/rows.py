@@ -11,7 +11,7 @@ import numpy as np
 from graftviz.counts import PairCounts
 from graftviz.errors import InputError
 from graftviz.learners.base import Learner, checked_seed
-from graftviz.learners.registry import table_and_learner
+from graftviz.learners.registry import DEFAULT, table_and_learner
 from graftviz.metrics import negative_log_pseudo_likelihood
 from graftviz.model import PairwiseMRF
 from graftviz.runs import Edges, checked_edges, checked_test
@@ -115,7 +115,7 @@ def row_sizes(rows: int, sizes: int = SIZES, fewest: int = FEWEST_ROWS) -> tuple
 
 def rows_curve_steps(
     table: Tabular,
-    learner: Learner | str,
+    learner: Learner | str = DEFAULT,
     *,
     sizes: int = SIZES,
     subsets: int = SUBSETS,

@@ -23,7 +23,7 @@ import numpy as np
 from graftviz.arrays import freeze
 from graftviz.errors import InputError
 from graftviz.learners.base import Learner
-from graftviz.learners.registry import table_and_learner
+from graftviz.learners.registry import DEFAULT, table_and_learner
 from graftviz.model import PairwiseMRF
 from graftviz.parallel import parallel_map
 from graftviz.selection.fits import fit, fit_steps
@@ -238,7 +238,7 @@ class EdgeStability:
 
 def edge_stability(
     table: Tabular,
-    learner: Learner | str,
+    learner: Learner | str = DEFAULT,
     *,
     subsamples: int = SUBSAMPLES,
     method: Method = "complementary-pairs",
@@ -292,7 +292,7 @@ def edge_stability(
 
 def stability_steps(
     table: Tabular,
-    learner: Learner | str,
+    learner: Learner | str = DEFAULT,
     *,
     subsamples: int = SUBSAMPLES,
     method: Method = "complementary-pairs",
