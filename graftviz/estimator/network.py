@@ -47,10 +47,17 @@ class MarkovNetwork(Predictor, DensityMixin, BaseEstimator):
         Name of a learner, or a learner whose options apply unless they are set here.
     random_state : int
         Seed of the learner: the same seed gives the same network, in any process.
-    missing, continuous, max_states, bins, min_count : as in read_table
-        How X is read. Unlike in :func:`graftviz.read_table`, continuous columns are divided into
-        quantiles by default, and later rows may hold other numbers than the training rows (the
-        nearest state stands for them); with `min_count`, other texts too.
+    missing : {"reject", "drop", "state", "available", "em"}
+        This and the next options are those of :func:`graftviz.read_table`, which reads X.
+    continuous : {"reject", "bin"}
+        By default continuous columns are divided into quantiles.
+    max_states : int
+        A column with more distinct values is continuous.
+    bins : int
+        Number of quantiles.
+    min_count : int
+        Texts in fewer rows become the state ``"other"``. Later rows may hold other texts only if
+        there is such a state; for other numbers the nearest state stands, with a warning.
     cardinalities : int or sequence of int, optional
         Number of states s of all columns or of each; X must then hold codes 0 … s−1. Codes that
         do not occur in the training rows are allowed later. (In a data frame, the categories of a

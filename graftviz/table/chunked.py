@@ -305,9 +305,14 @@ def open_table(
     ----------
     path : path
         CSV or parquet, as for :func:`graftviz.table.read_table`.
-    missing, max_states, like, header : as in read_table
-        Whether a first line holds names is decided from the first 32 MB. Continuous columns cannot
-        be divided into quantiles, which need all values at once, unless `like` has the bins.
+    missing : {"reject", "drop", "state"}
+        As for :func:`graftviz.table.read_table`.
+    max_states : int
+        A column with more distinct values is refused: quantiles need all values at once.
+    like : DiscreteTable, optional
+        Training table whose names, labels and bins are used.
+    header : bool or "auto"
+        Whether the first line of text holds names; "auto" decides from the first 32 MB.
     max_memory : int, optional
         Maximum number of bytes of the counts of this table; default: 80 % of the free memory.
     chunk_rows : int, optional
