@@ -97,7 +97,7 @@ def forecast(
     Examples
     --------
     >>> forecast = gv.forecast(survey, gv.BestChoice())
-    >>> forecast.peak_bytes < 2**30, forecast.seconds < 60
+    >>> forecast.added_bytes < 2**30, forecast.seconds < 60
     (True, True)
     """
     if isinstance(table, tuple):

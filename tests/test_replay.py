@@ -27,7 +27,7 @@ ASSETS = Path(assets.__file__).parent / "assets"
 SCRIPTS = sorted(ASSETS.rglob("*.js"))
 VIEWS = ("player", "race", "region", "prune", "budget", "dynamics", "inspect")
 ENTRIES = ["shared/mount.js", *(f"{view}/{view}.js" for view in VIEWS)]
-ENTRIES += ["player/replay.js"]
+ENTRIES += ["player/replay.js", "notebook/notebook.js"]
 
 
 @pytest.fixture(scope="module")
