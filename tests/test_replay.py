@@ -160,7 +160,8 @@ def test_scripts_insert_data_only_as_text_and_open_no_connection() -> None:
 def test_every_module_and_style_sheet_is_used() -> None:
     used = {path for entry in ENTRIES for path in assets.modules(entry)}
     assert used == set(SCRIPTS)
-    styles = "".join([*map(assets.view_style, VIEWS), assets.replay_parts()[2]])
+    shown = (*VIEWS, "notebook")
+    styles = "".join([*map(assets.view_style, shown), assets.replay_parts()[2]])
     for path in ASSETS.rglob("*.css"):
         text = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
         longest = max((part.strip() for part in re.split(r"[{};,\n]", text)), key=len)
