@@ -226,7 +226,7 @@ def test_the_rule_for_lambda_is_three_times_the_score_of_independent_columns(sco
 def test_rows_that_are_not_there_cannot_be_asked_for():
     counts = PairCounts(mixed_table())
     for options in ({"score": "pseudo-likelihood"}, {"objective": "pseudo-likelihood"}):
-        with pytest.raises(InputError, match="the pseudo-likelihood needs them in memory"):
+        with pytest.raises(InputError, match="The pseudo-likelihood needs complete rows in memory"):
             EdgeGrafting(**options).settings(counts, has_rows=False)
     settings = EdgeGrafting().settings(counts, has_rows=False)
     assert settings[:4] == ("linear-response", "bethe", 3.0, False)

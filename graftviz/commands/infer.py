@@ -12,6 +12,7 @@ from typing import Any
 
 from graftviz.commands.arguments import (
     add_model_argument,
+    checked_path,
     create_folder,
     evidence_argument,
     integer,
@@ -107,12 +108,18 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _evidence(arguments: argparse.Namespace, model: PairwiseMRF) -> dict[int, int]:
     """Return the observed states, from a file or from pairs of a variable and a state."""
-    files = [text for text in arguments.evidence if "=" not in text or Path(text).is_file()]
+    files = [text for text in arguments.evidence if "=" not in text or _is_file(text)]
     if not files:
         return checked_evidence(model, evidence_argument(arguments))
     if len(arguments.evidence) > 1:
         raise InputError("--evidence is one file, or any number of pairs VARIABLE=STATE.")
-    return read_evidence(path(files[0]), model)
+    return read_evidence(checked_path(files[0]), model)
+
+
+def _is_file(text: str) -> bool:
+    with contextlib.suppress(OSError, ValueError):
+        return Path(text).is_file()
+    return False
 
 
 def _inferred(
