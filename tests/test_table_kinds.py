@@ -137,8 +137,9 @@ class TestRowNames:
         for read in (read_table, open_table):
             with pytest.raises(InputError, match="column 1 has an empty name"):
                 read(path)
-        named = self.frame.assign(index=[2, 1, 1, 2])[["index", "a"]]
-        assert read_table(named).names == ("index", "a")
+        for values in ([2, 1, 1, 2], [0.5, 1.5, 2.5, 3.5]):  # repeated, or measured
+            named = self.frame.assign(index=values)[["index", "a"]]
+            assert read_table(named).names == ("index", "a")
 
 
 class TestParts:

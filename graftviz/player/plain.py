@@ -56,7 +56,7 @@ def json_object(parts: Mapping[str, str | None]) -> str:
 
 
 def whole_number(value: object, default: int) -> int:
-    """Return a number the browser sent as a whole one, kept within reason."""
+    """Return a number from the browser as a whole number within the limits."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return default
     return int(max(0, min(_MAX_COUNT, value)))

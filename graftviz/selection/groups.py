@@ -235,13 +235,13 @@ def split_groups(
         if not chosen.any():
             label = "another state" if state is None else repr(table.labels[column][state])
             raise InputError(f"No row has {label} of {table.names[column]!r}.")
-    kept = [i for i in range(table.n_variables) if i != column]
-    codes = np.ascontiguousarray(table.codes[kept])
+    others = [i for i in range(table.n_variables) if i != column]
+    codes = np.ascontiguousarray(table.codes[others])
     codes.flags.writeable = False
     rest = DiscreteTable(
         codes,
-        tuple(table.names[i] for i in kept),
-        tuple(table.labels[i] for i in kept),
+        tuple(table.names[i] for i in others),
+        tuple(table.labels[i] for i in others),
         weights=table.weights,
     )
     return rest.rows(np.flatnonzero(rows[0])), rest.rows(np.flatnonzero(rows[1]))

@@ -195,12 +195,19 @@ def row_place(row: int) -> str:
 def has_index(raw: RawTable) -> bool:
     """Return whether the first column only numbers or names the rows.
 
-    Such a column has no name or one of those that pandas and R give it, and no value twice.
+    Such a column has no name or one of those that pandas and R give it, and no value twice; numbers
+    are whole.
     """
     if not raw.named or len(raw.names) < 2 or raw.names[0].lower() not in _INDEX_NAMES:
         return False
-    codes = raw.columns[0].codes
-    return bool((codes >= 0).all()) and len(np.unique(codes)) == raw.n_rows
+    codes, values = raw.columns[0]
+    if (codes < 0).any() or len(np.unique(codes)) < raw.n_rows:
+        return False
+    try:
+        numbers = as_numbers(values[used_values(codes, len(values))])
+    except UnicodeEncodeError:
+        return False  # refused later
+    return numbers is None or bool((numbers == np.floor(numbers)).all())
 
 
 def without_index(raw: RawTable) -> RawTable:

@@ -25,7 +25,7 @@ from graftviz.ui.frame.jobs import shared_job
 
 PERMUTATIONS = (99, 199, 499, 999)
 _DIVISION = 6.0  # time of one division, relative to the estimate of one run on all rows
-_COMPARISONS = 4  # that are kept
+_COMPARISONS = 4  # in the cache
 
 
 class GroupTables(NamedTuple):
