@@ -18,6 +18,7 @@ from graftviz import _kernel_files
 
 _ROOT = Path(__file__).resolve().parents[1]
 _WORKER = "graftviz.player.warming"
+NOTICE = "Compiling the part of the engine that this run needs, once per installation:"
 log = logging.getLogger(__name__)
 
 
@@ -55,7 +56,7 @@ def announced(
     def begin() -> None:
         helpers.extend(_helpers(compilation.parts))
         seconds = compilation.seconds / (1 + len(helpers))
-        notify(f"Compiling the engine, once per installation: about {seconds:.0f} seconds.")
+        notify(f"{NOTICE} about {seconds:.0f} seconds.")
 
     with _kernel_files.at_first_compilation(begin):
         try:

@@ -15,7 +15,7 @@ from waiting import wait_until
 
 import graftviz as gv
 from graftviz import _kernel_files
-from graftviz.cold_start import Compilation, announced
+from graftviz.cold_start import NOTICE, Compilation, announced
 from graftviz.learners.registry import learner_class, learner_names
 from graftviz.player.rehearsal import parts_of_runs
 from graftviz.racing import small_data
@@ -38,7 +38,7 @@ def test_the_first_run_says_that_it_compiles_and_later_ones_say_nothing(tmp_path
         )
         return done.stdout, done.stderr
 
-    notice = "Compiling the engine, once per installation: about 12 seconds.\n"
+    notice = f"{NOTICE} about 12 seconds.\n"
     assert learn() == ("7\n", notice)
     assert learn() == ("7\n", "")
 
@@ -58,7 +58,7 @@ def test_another_process_compiles_parts_and_ends_with_the_run(
             _kernel_files._announce()
         assert len(set(children()) - before) == 1
     wait_until(lambda: not set(children()) - before, 30)
-    assert caplog.messages == ["Compiling the engine, once per installation: about 20 seconds."]
+    assert caplog.messages == [f"{NOTICE} about 20 seconds."]
 
 
 def test_on_one_core_no_process_is_started(
