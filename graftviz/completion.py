@@ -67,5 +67,4 @@ def completed(table: AvailableTable, *, title: str = "The table", seed: int = 0)
         f"{title}: {int(gaps.sum()):,} missing values ({gaps.mean():.1%}) were drawn from a model "
         "given the observed values of their rows (EM)."
     )
-    others = (sentence for sentence in table.warnings if sentence != table.note(title))
-    return replace(complete, warnings=(*others, note))
+    return replace(complete, warnings=(*table.warnings, note))

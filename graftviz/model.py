@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -13,6 +12,7 @@ from graftviz.arrays import freeze, places_of, read_only
 from graftviz.discovery import later
 from graftviz.errors import InputError
 from graftviz.predictor import Predictor
+from graftviz.wording import nearest
 
 _MOST_ROUNDS = 200
 _SETTLED = 1e-14
@@ -183,10 +183,9 @@ class PairwiseMRF(Predictor):
         """
         if isinstance(variable, str):
             if variable not in self._index_of_name:
-                near = difflib.get_close_matches(variable, self.names, n=1)
                 some = ", ".join(self.names[:6]) + (" …" if self.n_variables > 6 else "")
-                hint = f"; did you mean {near[0]!r}?" if near else f"; it has {some}."
-                raise InputError(f"The model has no variable named {variable!r}{hint}")
+                hint = nearest(variable, self.names, f"it has {some}.")
+                raise InputError(f"The model has no variable named {variable!r}; {hint}")
             return self._index_of_name[variable]
         if isinstance(variable, bool) or not isinstance(variable, (int, np.integer)):
             raise InputError(f"A variable is given by its index or its name, not by {variable!r}.")

@@ -5,7 +5,6 @@ This module imports metrics and learners; learners depend on neither.
 
 from __future__ import annotations
 
-import difflib
 import html
 import operator
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
@@ -27,7 +26,7 @@ from graftviz.model import PairwiseMRF
 from graftviz.predictor import Predictor
 from graftviz.table import DiscreteTable, Tabular, as_table
 from graftviz.trace import Certificate, Outcome, Seconds, Step, Trace
-from graftviz.wording import quoted
+from graftviz.wording import nearest, quoted
 
 # True edges: pairs of variables, each by name or position.
 Edges = Iterable[Iterable[int | str]] | np.ndarray | pd.DataFrame
@@ -436,9 +435,9 @@ def _position(variable: Any, position: Mapping[str, int]) -> int:
     """Return the position of a variable that is given by name or by position."""
     if isinstance(variable, str):
         if variable not in position:
-            near = difflib.get_close_matches(variable, position, n=1)
-            hint = f"; did you mean {quoted(near[0])}?" if near else "."
-            raise InputError(f"True edges name {quoted(variable)}, which is no variable{hint}")
+            hint = nearest(variable, position)
+            tail = f"; {hint}" if hint else "."
+            raise InputError(f"True edges name {quoted(variable)}, which is no variable{tail}")
         return position[variable]
     try:
         return min(max(operator.index(variable), -1), len(position))

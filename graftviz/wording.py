@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 LONGEST = 80  # characters of a value in a message
 _END = 20  # characters of these that are taken from the end of the value
@@ -44,6 +45,12 @@ def quoted(value: object, longest: int = LONGEST) -> str:
         return shortened(escaped(repr(value)), longest)
     except ValueError:  # Python does not convert integers of more than 4,300 digits
         return f"a {type(value).__name__} that is too long to be shown"
+
+
+def nearest(text: str, choices: Iterable[str], otherwise: str = "") -> str:
+    """Return "did you mean …?" with the choice most similar to `text`, or `otherwise`."""
+    near = difflib.get_close_matches(text, choices, n=1)
+    return f"did you mean {quoted(near[0])}?" if near else otherwise
 
 
 def enough_digits(value: float, is_shown: Callable[[float], bool]) -> int:

@@ -48,7 +48,7 @@ def available_pairs(table: AvailableTable) -> AvailablePairs:
         ],
         dtype=np.float64,
     )
-    totals = table.pair_totals()
+    totals = table.pair_totals
     margins = indicators @ weights / np.repeat(np.diag(totals), sizes)
     parts = []
     for i in range(len(sizes) - 1):

@@ -283,6 +283,13 @@ def pack_table(table: DiscreteTable) -> PackedTable:
     return _frozen(packed)
 
 
+def _pair_starts(sizes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Return the start of the counts of the pairs (i, i + 1), … for every variable i."""
+    row_sizes = sizes * (offsets[-1] - offsets[1:])
+    starts: np.ndarray = np.concatenate([[0], np.cumsum(row_sizes)[:-1]])
+    return starts
+
+
 def _frozen(packed: PackedTable) -> PackedTable:
     """Return the table with read-only arrays."""
     for array in packed:
@@ -295,12 +302,11 @@ def _of_available(table: AvailableTable) -> PackedTable:
     """Return the counts of all pairs of a table with missing values."""
     pairs, sizes = available_pairs(table), table.cardinalities
     packed = _empty(sizes, 0)
-    row_sizes = sizes * (packed.node_offsets[-1] - packed.node_offsets[1:])
     return packed._replace(
         margins=pairs.rows * pairs.margins,
         rows=pairs.rows,
         pair_cells=pairs.rows * pairs.cells,
-        pair_starts=np.concatenate([[0], np.cumsum(row_sizes)[:-1]]),
+        pair_starts=_pair_starts(sizes, packed.node_offsets),
     )
 
 
@@ -356,9 +362,8 @@ def _pack(table: DiscreteTable, packed: PackedTable) -> None:
 def _count_by_chunks(table: DiscreteTable, packed: PackedTable) -> PackedTable:
     """Count all pairs in one pass over the rows."""
     sizes, offsets = table.cardinalities, packed.node_offsets
-    row_sizes = sizes * (offsets[-1] - offsets[1:])
-    starts = np.concatenate([[0], np.cumsum(row_sizes)[:-1]])
-    cells = np.zeros(int(row_sizes.sum()), dtype=np.int32)
+    starts = _pair_starts(sizes, offsets)
+    cells = np.zeros(int(starts[-1]), dtype=np.int32)  # no pair begins at the last variable
     scratch = np.zeros(int(sizes.max()) ** 2, dtype=np.int32)
     for chunk in table.chunks():
         part = _empty(sizes, chunk.n_rows)

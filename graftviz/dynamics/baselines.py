@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graftviz.dynamics.metrics import jackknife_error
+from graftviz.dynamics.metrics import jackknife_error, relative_error
 from graftviz.dynamics.series import TimeSeries
 
 _LONGEST_SEASON = 400  # rows
@@ -65,8 +65,8 @@ def baseline(train: TimeSeries, test: TimeSeries, lag: int) -> Baseline:
     own = train.values
     return Baseline(
         lag,
-        _ratio(own[lag:] - own[:-lag], own[lag:]),
-        _ratio(gap, observed),
+        relative_error(own[lag:] - own[:-lag], own[lag:]),
+        relative_error(gap, observed),
         jackknife_error(gap, observed),
     )
 
@@ -98,8 +98,3 @@ def season(train: TimeSeries) -> int | None:
         k for k in range(2, most) if mean[k] > max(_WEAKEST, mean[k - 1]) and mean[k] >= mean[k + 1]
     ]
     return max(peaks, key=lambda k: mean[k]) if peaks else None
-
-
-def _ratio(gap: np.ndarray, whole: np.ndarray) -> float:
-    size = float(np.linalg.norm(whole))
-    return float(np.linalg.norm(gap)) / size if size > 0.0 else float("nan")

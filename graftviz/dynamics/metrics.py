@@ -23,7 +23,7 @@ def coefficient_error(learned: LinearSystem, truth: LinearSystem) -> float:
     """
     _check_same(learned, truth)
     gap = (learned.coefficients - truth.coefficients).data
-    return _ratio(gap, truth.coefficients.data)
+    return relative_error(gap, truth.coefficients.data)
 
 
 def prediction_error(
@@ -53,7 +53,7 @@ def prediction_error(
     else:
         observed = data.after if steps == 1 else data.later
         expected = system.predict(data.before[: len(observed)], steps)
-    return _ratio(expected - observed, observed)
+    return relative_error(expected - observed, observed)
 
 
 def prediction_deviation(system: LinearSystem, data: TimeSeries) -> float:
@@ -135,6 +135,7 @@ def _check_same(learned: LinearSystem, truth: LinearSystem) -> None:
         )
 
 
-def _ratio(gap: np.ndarray, whole: np.ndarray) -> float:
+def relative_error(gap: np.ndarray, whole: np.ndarray) -> float:
+    """Return ‖gap‖ / ‖whole‖; nan if the whole is zero."""
     size = float(np.linalg.norm(whole))
     return float(np.linalg.norm(gap)) / size if size > 0.0 else float("nan")

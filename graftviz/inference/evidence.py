@@ -8,7 +8,6 @@ neighbours. So no inference method needs special treatment of evidence.
 from __future__ import annotations
 
 import dataclasses
-import difflib
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -20,6 +19,7 @@ from graftviz.errors import InputError
 from graftviz.inference.beliefs import Beliefs
 from graftviz.model import PairwiseMRF
 from graftviz.table.labels import bin_edges, is_number, plain_label, text_of
+from graftviz.wording import nearest
 
 Evidence = (
     Mapping[int, int | str] | Mapping[str, int | str] | Mapping[int | str, int | str] | pd.Series
@@ -169,8 +169,7 @@ def _state_index(model: PairwiseMRF, i: int, state: int | str) -> int:
     name, labels = model.names[i], model.labels[i]
     if isinstance(state, str):
         if state not in labels:
-            near = difflib.get_close_matches(state, labels, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(labels[:8])}."
+            hint = nearest(state, labels, f"it has {', '.join(labels[:8])}.")
             raise InputError(f"Variable {name!r} has no state {state!r}; {hint}")
         return labels.index(state)
     if isinstance(state, bool) or not isinstance(state, (int, np.integer)):

@@ -135,13 +135,19 @@ def parsed_queries(
 
 
 def _index(text: str, names: Sequence[str], what: str) -> int:
-    """Return the index of a name, or of ``#index``."""
+    found = index_in(text, names)
+    if found is None:
+        raise InputError(f"A query names {quoted(text)}, which is no {what}. {_SYNTAX}")
+    return found
+
+
+def index_in(text: str, names: Sequence[str]) -> int | None:
+    """Return the index of a name, or of ``#index``; None if there is no such name."""
     if text in names:
         return list(names).index(text)
     number = text.removeprefix("#")
-    if text.startswith("#") and number.isdecimal() and int(number) < len(names):
-        return int(number)
-    raise InputError(f"A query names {quoted(text)}, which is no {what}. {_SYNTAX}")
+    is_index = text.startswith("#") and number.isdecimal() and int(number) < len(names)
+    return int(number) if is_index else None
 
 
 # ---------------------------------------------------------------------------------------- work

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,11 +11,12 @@ import numpy as np
 
 from graftviz.arrays import read_only
 from graftviz.errors import InputError
+from graftviz.inference.queries import index_in
 from graftviz.learners.base import Learner
 from graftviz.options import option
 from graftviz.table import DiscreteTable
 from graftviz.trace import NO_PAIRS
-from graftviz.wording import quoted
+from graftviz.wording import nearest, quoted
 
 _BETWEEN = "--"
 _SYNTAX = (
@@ -142,15 +142,13 @@ def parsed_pairs(text: str, names: Sequence[str]) -> np.ndarray:
 
 
 def _index(text: str, names: Sequence[str]) -> int:
-    """Return the index of a name, or of ``#index``."""
-    if text in names:
-        return list(names).index(text)
-    number = text.removeprefix("#")
-    if text.startswith("#") and number.isdecimal() and int(number) < len(names):
-        return int(number)
-    near = difflib.get_close_matches(text, names, n=1)
-    hint = f"; did you mean {quoted(near[0])}?" if near else f". {_SYNTAX}"
-    raise InputError(f"There is no variable {quoted(text)}{hint}")
+    found = index_in(text, names)
+    if found is None:
+        hint = nearest(text, names)
+        raise InputError(
+            f"There is no variable {quoted(text)}{f'; {hint}' if hint else f'. {_SYNTAX}'}"
+        )
+    return found
 
 
 @dataclass(frozen=True)

@@ -288,13 +288,9 @@ def _scoring_all(step: Step, learner: Any, names: Sequence[str], language: str) 
     """Return the sentence about a step of edge grafting, which takes the best of all edges."""
     texts = catalogue("steps", language)
     own, chosen = texts["scoring"], step.activated[0]
-    kind = (
-        "first"
-        if step.tests_total == step.tests
-        else "all"
-        if learner.rescoring == "all"
-        else "some"
-    )
+    kind = "all" if learner.rescoring == "all" else "some"
+    if step.tests_total == step.tests:
+        kind = "first"
     is_noisy = step.test is not None and step.test.significance > 0.0
     sentence = own["significant" if is_noisy else "largest"].format(
         scored=counted(own[kind], step.tests),

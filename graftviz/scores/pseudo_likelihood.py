@@ -259,8 +259,7 @@ class PseudoLikelihoodScore(Score):
         """
         codes = at.table.codes
         shares_i, shares_j = (conditional(at.model, codes, k) for k in (at.i, at.j))
-        total = at.table.total_weight
-        weights = np.ones(codes.shape[1]) if at.table.weights is None else at.table.weights
+        total, weights = at.table.total_weight, at.table.row_weights
         is_a = np.eye(shares_i.shape[1])[codes[at.i]] * weights[:, np.newaxis]
         is_b = np.eye(shares_j.shape[1])[codes[at.j]]
         expected = (shares_i.T * weights) @ is_b + is_a.T @ shares_j

@@ -305,9 +305,7 @@ def _prepared(
     codes.flags.writeable = False
     weights = None
     if a.weights is not None or b.weights is not None:
-        weights = np.concatenate(
-            [np.ones(g.n_rows) if g.weights is None else g.weights for g in (a, b)]
-        )
+        weights = np.concatenate([a.row_weights, b.row_weights])
     together = DiscreteTable(codes, a.names, a.labels, weights=weights)
     return _Task(together, a.n_rows, learner, checked_seed(seed))
 

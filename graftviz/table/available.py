@@ -58,16 +58,11 @@ class AvailableTable(DiscreteTable):
             part.codes, part.names, part.labels, part.warnings, part.weights, observed
         )
 
+    @cached_property
     def pair_totals(self) -> np.ndarray:
-        """Return the total weight of the rows that have both values, shape (n, n)."""
+        """Total weight of the rows that have both values, shape (n, n), read-only."""
         observed = self.observed.astype(np.float64)
-        totals: np.ndarray = (observed * self.row_weights) @ observed.T
-        return totals
-
-    @property
-    def row_weights(self) -> np.ndarray:
-        """Case weights, or ones, shape (rows,)."""
-        return np.ones(self.n_rows) if self.weights is None else self.weights
+        return read_only((observed * self.row_weights) @ observed.T)
 
     def inconsistent_pairs(self) -> int:
         """Return the number of pairs whose rows have other margins than all observed values.
@@ -77,14 +72,14 @@ class AvailableTable(DiscreteTable):
         values are missing completely at random, the difference has the variance
         p (1 − p) (1 / N_ij − 1 / N_i).
         """
-        totals, departures = self.pair_totals(), np.zeros((self.n_variables, self.n_variables))
+        totals, departures = self.pair_totals, np.zeros((self.n_variables, self.n_variables))
         freedoms = np.maximum(self.cardinalities - 1, 1)
-        observed = self.observed.astype(np.float64)
+        observed, weights = self.observed.astype(np.float64), self.row_weights
         for i, size in enumerate(self.cardinalities.tolist()):
             own = totals[i, i]
             rest = np.where(totals[i] < own, 1.0 / np.maximum(totals[i], 1.0) - 1.0 / own, np.inf)
             for k in range(size):
-                here = (self.codes[i] == k) * observed[i] * self.row_weights
+                here = (self.codes[i] == k) * observed[i] * weights
                 share = here.sum() / own
                 if share > 0.0:
                     gaps = observed @ here / np.maximum(totals[i], 1.0) - share
@@ -96,7 +91,7 @@ class AvailableTable(DiscreteTable):
     def note(self, title: str) -> str:
         """Return the sentence about the rows of pairs and the check of their margins."""
         n = self.n_variables
-        rows = float(self.pair_totals()[np.triu_indices(n, 1)].mean())
+        rows = float(self.pair_totals[np.triu_indices(n, 1)].mean())
         words = (
             f"{title}: {1.0 - self.observed.mean():.1%} of the values are missing; every pair of "
             f"variables is counted from the rows that have both, {rows:,.0f} on average. Learners "

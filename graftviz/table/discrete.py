@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
@@ -15,7 +14,7 @@ import pandas as pd
 
 from graftviz.arrays import read_only
 from graftviz.errors import InputError
-from graftviz.wording import quoted
+from graftviz.wording import nearest, quoted
 
 MAX_CARDINALITY = 2**16  # a code must fit an unsigned 16-bit integer
 _MOST_REPEATED = 10**7  # rows
@@ -195,6 +194,11 @@ class DiscreteTable:
         """N: the number of rows, or the sum of their case weights."""
         return self.n_rows if self.weights is None else float(self.weights.sum())
 
+    @property
+    def row_weights(self) -> np.ndarray:
+        """Case weights, or ones, shape (rows,)."""
+        return np.ones(self.n_rows) if self.weights is None else self.weights
+
     @cached_property
     def cardinalities(self) -> np.ndarray:
         """Number of states of every variable, int64, shape (n,), read-only."""
@@ -306,9 +310,9 @@ class DiscreteTable:
     def __getitem__(self, variable: int | str) -> pd.Series:
         """Return the labels of a variable, by name or index, as a categorical series."""
         if variable not in self.names and not isinstance(variable, int | np.integer):
-            near = difflib.get_close_matches(str(variable), self.names, n=1)
-            hint = f"; did you mean {quoted(near[0])}?" if near else "."
-            raise InputError(f"The table has no variable {quoted(str(variable))}{hint}")
+            hint = nearest(str(variable), self.names)
+            tail = f"; {hint}" if hint else "."
+            raise InputError(f"The table has no variable {quoted(str(variable))}{tail}")
         i = self.names.index(variable) if variable in self.names else int(variable)
         if not -self.n_variables <= i < self.n_variables:
             raise InputError(f"The table has the variables 0 … {self.n_variables - 1}, not {i}.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
@@ -14,7 +13,7 @@ import pandas as pd
 from graftviz.errors import InputError
 from graftviz.table.discrete import checked_weights, default_names
 from graftviz.table.labels import MISSING_TOKENS, as_numbers, text_of
-from graftviz.wording import quoted
+from graftviz.wording import nearest, quoted
 
 _NO_NAME = re.compile("[\0\ud800-\udfff]")
 _SLICE = 2**20  # codes converted to eight-byte indices at a time
@@ -230,8 +229,7 @@ def with_weights(raw: RawTable, weights: Any) -> RawTable:
         return _rows_of_weight(raw._replace(weights=checked_weights(weights, raw.n_rows)))
     if weights not in raw.names:
         names = ", ".join(quoted(name) for name in raw.names[:5]) + ", …" * (len(raw.names) > 5)
-        near = difflib.get_close_matches(weights, raw.names, n=1)
-        hint = f"did you mean {quoted(near[0])}?" if near else f"the columns are {names}."
+        hint = nearest(weights, raw.names, f"the columns are {names}.")
         raise InputError(
             f"{raw.title}: there is no column {quoted(weights)} for the case weights; {hint}"
         )

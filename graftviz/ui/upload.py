@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -182,7 +183,9 @@ def read_upload(files: Files, options: Mapping[str, Any]) -> UploadedTable:
     upload: TableUpload = read_files("table", files, reading.arguments())
     title = getattr(files[0][1], "name", "") or "The file"
     if reading.missing == "em" and isinstance(upload.table, AvailableTable):
-        upload = upload._replace(table=completed(upload.table, title=title))
+        *notes, _ = upload.table.warnings  # the last one is on pair counts
+        available = replace(upload.table, warnings=tuple(notes))
+        upload = upload._replace(table=completed(available, title=title))
     return uploaded_data(title, *upload)
 
 
