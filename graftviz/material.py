@@ -121,10 +121,10 @@ class Material:
     @property
     def test_fraction(self) -> float:
         """The share of the rows that is held out."""
-        held_out = 0 if self.test is None else self.test.n_rows
-        return held_out / self.source.table.n_rows
+        n_rows_test = 0 if self.test is None else self.test.n_rows
+        return n_rows_test / self.source.table.n_rows
 
-    def divided(self, rows: int | None = None, held_out: float | None = None) -> Material:
+    def divided(self, rows: int | None = None, test_fraction: float | None = None) -> Material:
         """Return the same data with other training and held-out rows.
 
         The held-out rows do not depend on `rows`.
@@ -134,13 +134,13 @@ class Material:
         rows : int, optional
             Number of training rows, drawn by the seed: fewer are a subset of more. By default,
             and if there are not that many, all.
-        held_out : float, optional
+        test_fraction : float, optional
             Share of the rows to hold out; by default that of the data set.
         """
-        if rows is None and held_out is None:
+        if rows is None and test_fraction is None:
             return self
-        make = partial(prepare, self.source, self.seed, rows, held_out)
-        return self._divisions.get((rows, held_out), make)
+        make = partial(prepare, self.source, self.seed, rows, test_fraction)
+        return self._divisions.get((rows, test_fraction), make)
 
     @cached_property
     def counts(self) -> PairCounts:
@@ -164,7 +164,7 @@ def uploaded_table(identity: str) -> str:
 
 
 def prepare(
-    data: DataSet, seed: int, rows: int | None = None, held_out: float | None = None
+    data: DataSet, seed: int, rows: int | None = None, test_fraction: float | None = None
 ) -> Material:
     """Hold out rows chosen by `seed`, and collect the rest; see :meth:`Material.divided`.
 
@@ -172,12 +172,12 @@ def prepare(
     """
     table = data.table
     train, test = table, None
-    share = data.test_fraction if held_out is None else held_out
+    share = data.test_fraction if test_fraction is None else test_fraction
     if round(table.n_rows * share) > 0:
         train, test = table.split(test_fraction=share, seed=seed)
     title, division = data.title, str(seed)
-    if held_out is not None and held_out != data.test_fraction:
-        division += f"/held out {held_out!r}"
+    if test_fraction is not None and test_fraction != data.test_fraction:
+        division += f"/held out {test_fraction!r}"
     if rows is not None and rows < train.n_rows:
         title += f" · {rows:,} of {train.n_rows:,} training rows"
         division += f"/rows {rows}"
@@ -276,7 +276,7 @@ def uploaded_series(
     digest.update(b"" if positions is None else positions.tobytes())
     fingerprint = digest.hexdigest()[:FINGERPRINT_DIGITS]
 
-    def prepared(held_out: float) -> PreparedSeries:
+    def prepared(test_fraction: float) -> PreparedSeries:
         if series.n_series > MOST_SERIES:
             raise InputError(
                 f"{series.title} has {series.n_series:,} series; this page shows at most "
@@ -284,7 +284,9 @@ def uploaded_series(
             )
         title = f"{series.title} · {series.n_series:,} series, {series.n_rows:,} rows"
         more = {"parents": parents, "own": SourceCache()}
-        return prepare_series(f"{UPLOAD}:{fingerprint}", title, series, held_out, positions, **more)
+        return prepare_series(
+            f"{UPLOAD}:{fingerprint}", title, series, test_fraction, positions, **more
+        )
 
     return Upload(fingerprint, prepared, _KEPT_DIVISIONS)
 

@@ -15,7 +15,7 @@ from graftviz.inference import Evidence, checked_evidence, conditioned
 from graftviz.inference.exact import JunctionTree, plan_elimination
 from graftviz.inference.hidden import HiddenModel, is_affordable
 from graftviz.inference.settings import InferenceSettings
-from graftviz.metrics import negative_log_pseudo_likelihood
+from graftviz.metrics import nlpl
 from graftviz.model import PairwiseMRF
 from graftviz.sampling import sample_gibbs
 from graftviz.table import (
@@ -85,7 +85,7 @@ def score(model: PairwiseMRF, X: Any) -> float:
         warn_of(rows)
     elif (rows.names, rows.labels) != (model.names, model.labels):
         rows = read_table(rows.to_frame(), like=like, weights=rows.weights)
-    return -negative_log_pseudo_likelihood(model, rows)
+    return -nlpl(model, rows)
 
 
 def _frame(model: PairwiseMRF, X: Any) -> pd.DataFrame:

@@ -17,7 +17,7 @@ from graftviz.inference.cost import exact_operations, inference_cost
 from graftviz.inference.exact import JunctionTree, plan_elimination
 from graftviz.inference.queries import Query
 from graftviz.learners.nodewise_l1 import NodewiseL1
-from graftviz.metrics import ncmll, negative_log_pseudo_likelihood, nll
+from graftviz.metrics import ncmll, nll, nlpl
 from graftviz.model import PairwiseMRF
 from graftviz.runs import Run
 from graftviz.table import DiscreteTable
@@ -140,9 +140,9 @@ def measuring(
         )
     likelihood = nll(model, rows, max_memory=MOST_BYTES)
     yield None
-    halves = ncmll(model, rows, halves=_HALVES, max_memory=MOST_BYTES)
+    hidden = ncmll(model, rows, halves=_HALVES, max_memory=MOST_BYTES)
     yield None
-    pseudo = negative_log_pseudo_likelihood(model, rows)
+    pseudo = nlpl(model, rows)
     log_partition = JunctionTree(model, max_memory=MOST_BYTES).log_partition
     upper = infer(model, "trbp").log_partition
     yield None
@@ -153,7 +153,7 @@ def measuring(
         edges=len(model.edges),
         width=int(plan.width),
         nll=likelihood,
-        ncmll=halves.mean,
+        ncmll=hidden,
         nlpl=pseudo,
         seconds=cost.seconds,
         operations=cost.operations,

@@ -246,7 +246,7 @@ def test_an_interrupted_run_keeps_its_rows(series):
                 yield step
 
     seen: list[object] = []
-    result = dynamics.learn(series, Breaking(parents=3), on_step=stop)
+    result = dynamics.learn(series, Breaking(parents=3), callback=stop)
     assert not result.complete
     assert len(result.steps) == 5
     assert result.system.matrix[:5].any(axis=1).all()

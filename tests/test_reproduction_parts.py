@@ -49,7 +49,7 @@ from graftviz.figures.reproduction_lines import SpreadLine, SpreadPanel, lines_f
 from graftviz.figures.reproduction_plane import Plane, plane_figure
 from graftviz.inference import infer
 from graftviz.inference.exact import plan_elimination
-from graftviz.metrics import negative_log_pseudo_likelihood, nll
+from graftviz.metrics import nll, nlpl
 from graftviz.runs import Run, learn
 
 
@@ -424,7 +424,7 @@ def test_joint_l1_minimises_the_penalised_pseudo_likelihood():
         changed = dataclasses.replace(model, weights=weights)
         norms = [np.linalg.norm(changed.edge_weights(e)) for e in range(changed.n_edges)]
         # d is the number of joint states, here 4.
-        return negative_log_pseudo_likelihood(changed, rows) + learner.lam * 4 * sum(norms)
+        return nlpl(changed, rows) + learner.lam * 4 * sum(norms)
 
     assert 0 < model.n_edges < 21
     rng, least = np.random.default_rng(0), objective(model.weights)

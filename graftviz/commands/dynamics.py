@@ -96,7 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
                 seed=arguments.seed,
                 test=test,
                 jobs=arguments.jobs,
-                on_step=show_step,
+                callback=show_step,
             )
     except KeyboardInterrupt:
         print("Interrupted before the first row; nothing was learned.", file=sys.stderr)

@@ -69,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--max-edges",
         metavar="N",
-        help="edge budget; short for --set max_edges=N (for forced-pruning: the number of edges)",
+        help="edge budget; short for --set max_edges=N",
     )
     add_seed(parser, "learner and split")
     add_held_out(parser, "hold out this share of the rows")
@@ -228,7 +228,7 @@ def _drain(learning: Run) -> bool:
         most = getattr(learning.learner, "max_edges", None)
         with progress(most, "learning edges") as bar:
             while learning.advance():
-                bar.show(learning.steps[-1].edges)
+                bar.show(learning.steps[-1].n_edges)
     except KeyboardInterrupt:
         pass
     return learning.outcome is None
@@ -261,8 +261,8 @@ def _summary(result: Result) -> str:
     if certificate:
         method = [f"method      score {certificate.score}, objective {certificate.objective}"]
     lines = [
-        f"{result.learner.title}: {plural(result.edges, 'edge')} among {result.variables:,} "
-        f"variables, from {result.rows:,} rows in {plural(len(result.trace), 'step')} and "
+        f"{result.learner.title}: {plural(result.n_edges, 'edge')} among {result.n_variables:,} "
+        f"variables, from {result.n_rows:,} rows in {plural(len(result.trace), 'step')} and "
         f"{result.seconds.total:.2f} s.",
         result.stop_reason if outcome is None else outcome_words(outcome),
         *method,

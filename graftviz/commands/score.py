@@ -10,7 +10,7 @@ from graftviz.errors import InputError
 from graftviz.formats.json_values import json_text
 from graftviz.inference.exact import plan_elimination
 from graftviz.inference.hidden import is_affordable
-from graftviz.metrics import ncmll, negative_log_pseudo_likelihood, nll
+from graftviz.metrics import ncmll, nll, nlpl
 from graftviz.table import DiscreteTable, read_table
 
 NAME = "score"
@@ -53,9 +53,9 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         found = {
             "rows": table.n_rows,
-            "nlpl": negative_log_pseudo_likelihood(model, table),
+            "nlpl": nlpl(model, table),
             "nll": nll(model, table) if is_exact else None,
-            "ncmll": ncmll(model, table).mean if is_exact else None,
+            "ncmll": ncmll(model, table) if is_exact else None,
         }
     except ArithmeticError as error:
         raise InputError(f"The weights of this model are too large: {error}.") from None

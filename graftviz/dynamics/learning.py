@@ -41,7 +41,7 @@ class DynamicsResult:
         Series that are not parents of any seed.
     work : Work
     seconds : float
-        Wall time of learning, without the time of `on_step`.
+        Wall time of learning, without the time of `callback`.
     pred_error_train : float
     pred_error_test : float or None
         One step ahead; None without held-out data.
@@ -79,7 +79,7 @@ def learn(
     seed: int = 0,
     test: TimeSeries | Transitions | None = None,
     jobs: int | None = None,
-    on_step: Callable[[NodeStep], object] | None = None,
+    callback: Callable[[NodeStep], object] | None = None,
 ) -> DynamicsResult:
     """Learn a system from `data` and compute its prediction errors.
 
@@ -92,7 +92,7 @@ def learn(
         Held-out data of the same series.
     jobs : int, optional
         See :meth:`DynamicsLearner.steps`.
-    on_step : callable, optional
+    callback : callable, optional
         Called with every step.
 
     Raises
@@ -112,8 +112,8 @@ def learn(
     while True:
         try:
             found = next(run)
-            if isinstance(found, NodeStep) and on_step is not None:
-                on_step(found)
+            if isinstance(found, NodeStep) and callback is not None:
+                callback(found)
         except KeyboardInterrupt as interrupt:
             found = run.throw(interrupt)
         if isinstance(found, DynamicsResult):

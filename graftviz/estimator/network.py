@@ -25,7 +25,7 @@ from graftviz.estimator.options import (
 )
 from graftviz.learners.base import Learner
 from graftviz.learners.registry import DEFAULT, as_learner
-from graftviz.metrics import negative_log_pseudo_likelihood
+from graftviz.metrics import nlpl
 from graftviz.model import PairwiseMRF
 from graftviz.options import option_specs
 from graftviz.predictor import Predictor
@@ -180,7 +180,7 @@ class MarkovNetwork(Predictor, DensityMixin, BaseEstimator):
             If X has other columns than the training rows, or labels that these do not have.
         """
         table = self._table_in_coding(X, sample_weight)
-        return -negative_log_pseudo_likelihood(self.model_, table)
+        return -nlpl(self.model_, table)
 
     def score_samples(self, X: Any) -> np.ndarray:
         """Return Σ_i log p(x_i | x_N(i)) of every row in nats, shape (rows,).

@@ -16,7 +16,7 @@ from graftviz.inference.cost import exact_operations, inference_cost
 from graftviz.inference.exact import plan_elimination
 from graftviz.learners.base import Learner
 from graftviz.learners.registry import learner_class, learner_names
-from graftviz.metrics import negative_log_pseudo_likelihood, nll
+from graftviz.metrics import nll, nlpl
 from graftviz.model import PairwiseMRF
 from graftviz.options import option_specs
 from graftviz.runs import Run
@@ -181,7 +181,7 @@ def evaluation(model: PairwiseMRF, problem: bench.Problem) -> dict[str, Any]:
     found: dict[str, Any] = {"nll": likelihood, "edges": model.n_edges, "notes": notes}
     found |= {"width": plan.width, "width_is_least": not plan.is_affordable, "inference": method}
     found |= {"inference_seconds": seconds, "inference_operations": counted}
-    return {"nlpl": negative_log_pseudo_likelihood(model, problem.test), **found}
+    return {"nlpl": nlpl(model, problem.test), **found}
 
 
 def entry(row: bench.BenchRow) -> dict[str, Any]:

@@ -212,7 +212,7 @@ class _TreeRun(LearnerRun):
             tests=self._tests,
             activated=(self._activated,),
             required=self.index <= len(self._required),
-            edges=self._network.n_edges,
+            n_edges=self._network.n_edges,
             objective=self._evaluation.objective,
             previous_objective=self._previous_objective,
             kkt_residual=self._evaluation.kkt_residual,

@@ -270,7 +270,7 @@ def rehearse_budget() -> None:
 
 def rehearse_dynamics() -> None:
     """Learn by every learner, solver and penalty step, and measure curves over k and |S|."""
-    small = generated_series(6, 0.3, 60, 0.2, seed=0, held_out=0.2)
+    small = generated_series(6, 0.3, 60, 0.2, seed=0, test_fraction=0.2)
     subgradient = SparsityInducing(parents=2, penalty="subgradient")
     deque(run_progress(small, DynamicsPlan(subgradient, 0, "")), maxlen=0)
     for solver, name in product(("sgd", "coordinate"), LEARNERS):

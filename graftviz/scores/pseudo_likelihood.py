@@ -271,15 +271,15 @@ class PseudoLikelihoodScore(Score):
         """Return the time to score one counted pair beside a number of edges, in seconds."""
         # A pair of two variables without edges is scored from its counts.
         alone = (1 - min(edges / size.n, 1)) ** 2
-        by_rows = 2 * size.rows * _ROW_STATES * (size.states - 1) ** 2
+        by_rows = 2 * size.n_rows * _ROW_STATES * (size.states - 1) ** 2
         return alone * super().seconds(size, edges) + (1 - alone) * by_rows
 
     def parts(self, size: TableSize, edges: float, steps: float) -> list[CostPart]:
         """Return the parts of state columns and planes."""
-        columns = min(size.n, 2 * edges) * size.rows * 4 * (size.states - 1)
+        columns = min(size.n, 2 * edges) * size.n_rows * 4 * (size.states - 1)
         return [
             CostPart("columns for scores", columns * GROWTH, 0.0),
-            CostPart("planes of states", planes_bytes(size.rows, size.sizes), 0.0),
+            CostPart("planes of states", planes_bytes(size.n_rows, size.sizes), 0.0),
         ]
 
 

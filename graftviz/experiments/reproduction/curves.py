@@ -167,9 +167,9 @@ def _rehearse(size: Size, learner: Learner, data: Data) -> None:
     _finish(Run(problem.train, few, test=problem.test, truth=problem.truth))
 
 
-def _finish(run: Run, on_step: Callable[[], None] = lambda: None) -> Run:
+def _finish(run: Run, callback: Callable[[], None] = lambda: None) -> Run:
     while run.advance():
-        on_step()
+        callback()
     return run
 
 
@@ -180,7 +180,7 @@ def _measure(
     problem = task.data.problem(size)
     test = problem.test if held_out else None
     run = Run(problem.train, learner, seed=seed, test=test, truth=problem.truth)
-    _finish(run, lambda: task.progress(run.steps[-1].edges))
+    _finish(run, lambda: task.progress(run.steps[-1].n_edges))
     times = [_timed(problem.train, learner, seed)]
     while times[0] and times[0][-1] < _SHORT_SECONDS and len(times) < _REPETITIONS:
         times.append(_timed(problem.train, learner, seed))
@@ -224,12 +224,14 @@ def _recorded(run: Run, times: Sequence[float]) -> Row:
         "tests": found.tests,
         "features": int(np.count_nonzero(found.model.weights[found.model.cardinalities.sum() :])),
         "reservoir": _occupancy(taken[0]) if taken else None,
-        **attributes(found, "edges", "tables_possible", "objective", "kkt_residual"),
+        "edges": found.n_edges,
+        **attributes(found, "tables_possible", "objective", "kkt_residual"),
         **attributes(found, "recall", "precision", "converged", "stop_reason"),
         "nlpl": json_value(found.nlpl_test),
         "bp_restart_gap": json_value(found.bp_restart_gap),
-        **attributes(found, "variables", "rows"),
-        "rows_held_out": found.rows_test,
+        "variables": found.n_variables,
+        "rows": found.n_rows,
+        "rows_held_out": found.n_rows_test,
     }
 
 

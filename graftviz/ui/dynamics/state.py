@@ -91,7 +91,7 @@ def source(options: DynamicsOptions, files: UploadedSeries | None) -> PreparedSe
 def built_in(data: str, held_out: float, system: Mapping[str, Any]) -> PreparedSeries:
     """Return a sample, or a simulation with the arguments `system`."""
     if data == RANDOM:
-        return generated_series(**system, held_out=held_out)
+        return generated_series(**system, test_fraction=held_out)
     return sampled_series(data, held_out)
 
 

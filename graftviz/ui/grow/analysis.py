@@ -445,7 +445,7 @@ def stability_json(run: SessionRun) -> str | None:
     if found is None or not found.done:
         return None
     edges = np.column_stack([found.edges, found.counts]).tolist()
-    message = {"run": run.token, "of": found.done, "rows": found.subsample_rows, "edges": edges}
+    message = {"run": run.token, "of": found.done, "rows": found.n_subsample_rows, "edges": edges}
     return to_json(message)
 
 

@@ -56,7 +56,7 @@ class PruneState(SideBySidePage[PruneOptions]):
         """Set an option; numbers of edges and clusters do not apply to other data."""
         if name == "data":
             options = self.values["options"].items()
-            kept = {key: old for key, old in options if key not in ("edges", "clusters")}
+            kept = {key: old for key, old in options if key not in ("max_edges", "clusters")}
             self.values["options"] = kept
         super().choose(name, value)
 

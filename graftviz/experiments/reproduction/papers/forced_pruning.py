@@ -120,14 +120,15 @@ def _measure_cell(
     n = problem.train.n_variables
     edges = min(n - 1 + m, n * (n - 1) // 2)
     learner = ForcedPruning(
-        edges=edges, exchange=min(k, edges), heuristic=heuristic, exchanges=exchanges
+        max_edges=edges, exchange=min(k, edges), heuristic=heuristic, exchanges=exchanges
     )
     result = learn(problem.train, learner, seed=size.seed, test=problem.test)
     made = [step.exchange for step in result.trace if step.exchange is not None]
     counts = {"steps": len(made), "tries": sum(one.tries for one in made)}
     counts |= {"accepted": sum(one.accepted for one in made)}
     counts |= {"fallbacks": sum(one.fallback for one in made)}
-    scores = attributes(result, "edges", "nlpl_test", "nlpl_train", "stop_reason")
+    scores = attributes(result, "nlpl_test", "nlpl_train", "stop_reason")
+    scores |= {"edges": result.n_edges}
     return [{**scores, **counts, "seconds": result.seconds.total}]
 
 
