@@ -36,7 +36,7 @@ class Ncmll(NamedTuple):
 
     Examples
     --------
-    >>> found = ncmll_by_half(model, survey, halves=2)
+    >>> found = gv.metrics.ncmll_by_half(model, survey, halves=2)
     >>> round(found.mean, 2), len(found.by_half), found.method
     (4.18, 2, 'exact')
     """
@@ -70,7 +70,7 @@ def nlpl(model: PairwiseMRF, table: Tabular) -> float:
     Examples
     --------
     >>> round(gv.nlpl(model, survey), 2)
-    9.19
+    9.04
     """
     loss = TableLoss(model, _checked_table(model, table))
     loss.refresh()
