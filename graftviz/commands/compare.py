@@ -14,6 +14,7 @@ from graftviz.formats.json_values import json_text
 from graftviz.inference import infer
 from graftviz.inference.exact import plan_elimination
 from graftviz.inference.hidden import is_affordable
+from graftviz.inference.methods import Method
 from graftviz.inspection.difference import (
     COMMON,
     GAINED,
@@ -42,7 +43,9 @@ def run(arguments: argparse.Namespace) -> int:
     found = compare_models(*models)
     if found.note:
         print(f"Note: {found.note}", file=sys.stderr)
-    methods = ["exact" if is_affordable(plan_elimination(model)) else "bp" for model in models]
+    methods: list[Method] = [
+        "exact" if is_affordable(plan_elimination(model)) else "bp" for model in models
+    ]
     marginals = [infer(model, how).node for model, how in zip(models, methods, strict=True)]
     distances = marginal_distances(found, models, (marginals[0], marginals[1]))
     names = models[0].names

@@ -12,6 +12,7 @@ from graftviz.errors import InputError
 from graftviz.inference import METHODS
 from graftviz.inference.exact import JunctionTree
 from graftviz.inference.hidden import HiddenModel
+from graftviz.inference.methods import Method
 from graftviz.inference.settings import InferenceSettings
 from graftviz.metrics.observer import TableLoss
 from graftviz.model import PairwiseMRF
@@ -119,7 +120,7 @@ def ncmll(
     *,
     halves: int = 5,
     seed: int = 0,
-    method: str = "exact",
+    method: Method = "exact",
     max_memory: int | None = None,
 ) -> float:
     """Return the negative conditional marginal log-likelihood of rows (Lee et al., 2006).
@@ -165,7 +166,7 @@ def ncmll_by_half(
     *,
     halves: int = 5,
     seed: int = 0,
-    method: str = "exact",
+    method: Method = "exact",
     max_memory: int | None = None,
 ) -> Ncmll:
     """Return what :func:`ncmll` averages: the value of each half, and whether inference converged.

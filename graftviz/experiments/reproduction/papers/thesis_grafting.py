@@ -41,11 +41,11 @@ from graftviz.experiments.reproduction.papers.best_choice import (
 from graftviz.experiments.reproduction.rows import Table, Values
 from graftviz.figures import reproduction as figures
 from graftviz.figures.reproduction import BASELINE_LOOKS
-from graftviz.learners.grafting_light import ORTHANT_STEP, PROXIMAL_STEP, GraftingLight
+from graftviz.learners.grafting_light import GraftingLight
 
 _LIGHT = tuple(
     curves.Method(f"grafting-light, {kind}", GraftingLight(optimisation=kind))
-    for kind in (PROXIMAL_STEP, ORTHANT_STEP)
+    for kind in ("proximal", "orthant-wise")
 )
 _THESIS = Paper("thesis", "Thesis, chapter 3")
 _ONLINE = curves.all_methods("thesis")
