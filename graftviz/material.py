@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from types import MappingProxyType
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
 
@@ -33,7 +33,9 @@ MOST_SERIES = 1_000  # beyond, a series has less than a pixel in picture and mat
 _MOST_DIVISIONS = 4  # of the rows of a table, and of uploaded series
 # Several edges per step are easier to follow.
 _PAGE_DEFAULTS = {"alpha": 0.75}
-PAGE_DATA, PAGE_PRESET = "scale-free-40", "paper"  # with which the app opens
+# Data and preset with which the app opens.
+PAGE_DATA: Final = "scale-free-40"
+PAGE_PRESET: Final = "paper"
 _LIKE_THE_PAPER = (PAGE_PRESET, "literal", "thesis", "authors")
 K = TypeVar("K", bound=Hashable)
 M = TypeVar("M")

@@ -164,6 +164,11 @@ class Result(Predictor):
     def _repr_html_(self) -> str:
         return repr_html(self.run, repr(self))
 
+    @property
+    def edges(self) -> np.ndarray:
+        """Edges of the model, shape (n_edges, 2), read-only."""
+        return self.model.edges
+
     def _model(self) -> PairwiseMRF:
         return self.model
 
@@ -217,7 +222,7 @@ class Run:
     --------
     >>> run = gv.Run(survey, gv.BestChoice(max_edges=3))
     >>> while run.advance():
-    ...     print(run.steps[-1].edges, run.steps[-1].activated[0].source)
+    ...     print(run.steps[-1].n_edges, run.steps[-1].activated[0].source)
     1 0
     2 3
     3 2

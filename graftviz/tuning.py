@@ -65,7 +65,7 @@ class TuningPoint(NamedTuple):
     Examples
     --------
     >>> (point,) = gv.tuning_grid(survey, gv.BestChoice(), {"lam": [0.02]}).points
-    >>> point.options, point.edges, point.converged
+    >>> point.options, point.n_edges, point.converged
     ({'lam': 0.02}, 10, True)
     """
 
@@ -202,7 +202,7 @@ def tuning_grid(
     Examples
     --------
     >>> tuning = gv.tuning_grid(survey, "best-choice", {"lam": [0.05, 0.02]})
-    >>> [(point.options["lam"], point.edges) for point in tuning.points]
+    >>> [(point.options["lam"], point.n_edges) for point in tuning.points]
     [(0.05, 2), (0.02, 10)]
     """
     table, learner = table_and_learner(table, learner)

@@ -13,6 +13,7 @@ from graftviz.commands.arguments import checked_model, path
 from graftviz.formats.json_values import json_text
 from graftviz.inference import infer
 from graftviz.inference.exact.plan import plan_elimination, too_expensive
+from graftviz.inference.methods import Method
 from graftviz.inspection.difference import (
     COMMON,
     GAINED,
@@ -41,7 +42,9 @@ def run(arguments: argparse.Namespace) -> int:
     found = compare_models(*models)
     if found.note:
         print(f"Note: {found.note}", file=sys.stderr)
-    methods = ["bp" if too_expensive(plan_elimination(model)) else "exact" for model in models]
+    methods: list[Method] = [
+        "bp" if too_expensive(plan_elimination(model)) else "exact" for model in models
+    ]
     marginals = [infer(model, how).node for model, how in zip(models, methods, strict=True)]
     distances = marginal_distances(found, models, (marginals[0], marginals[1]))
     names = models[0].names

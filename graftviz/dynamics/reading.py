@@ -38,18 +38,16 @@ Layout = Literal["auto", "wide", "long"]
 class SeriesOptions:
     """Options for reading a file, as flags of the command and in the form for uploads."""
 
-    layout: str = option(
+    layout: Layout = option(
         "auto",
         "one column per series (wide), or the columns time, series and value (long)",
         label="Layout",
-        choices=("auto", "wide", "long"),
         advanced=True,
     )
-    missing: str = option(
+    missing: Literal["reject", "interpolate"] = option(
         "reject",
         "missing values: refuse, or interpolate short gaps linearly",
         label="Missing values",
-        choices=("reject", "interpolate"),
         advanced=True,
     )
     longest_gap: int = option(
@@ -60,11 +58,10 @@ class SeriesOptions:
         maximum=1000,
         advanced=True,
     )
-    constant: str = option(
+    constant: Literal["reject", "drop", "keep"] = option(
         "reject",
         "constant series: refuse, drop, or keep",
         label="Constant series",
-        choices=("reject", "drop", "keep"),
         advanced=True,
     )
     difference: int = option(

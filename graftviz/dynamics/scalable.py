@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from graftviz.dynamics.base import Row, Steps, Work, check_enough
 from graftviz.dynamics.enforcing import fit_rows
 from graftviz.dynamics.rows import StepRecorder, strongest
 from graftviz.dynamics.scores import GRAFT_ROUNDS, grafted_parents, two_hop_scores
-from graftviz.dynamics.seeds import CHOICES, choose_seeds, seed_count
+from graftviz.dynamics.seeds import SeedChoice, choose_seeds, seed_count
 from graftviz.dynamics.series import StandardisedData, TimeSeries, Transitions, standardise
 from graftviz.dynamics.solving import ParentSearch, SolverOptions, search_rows
 from graftviz.errors import InputError
@@ -70,19 +70,17 @@ class ScalableStructure(SolverOptions):
         label="|S| (seeds)",
         above=0.0,
     )
-    seed_choice: str = option(
+    seed_choice: SeedChoice = option(
         "random",
         "random seeds, the most active by variance, or seeds with low mutual correlation",
         label="Choice of seeds",
-        choices=CHOICES,
     )
-    unspoken: str = option(
+    unspoken: Literal["graft", "regress", "common"] = option(
         "graft",
         "parents of a series that is not a parent of any seed: those of largest gradient (graft), "
         "those of a regression as for seeds (regress), or itself and the series that drive most "
         "seeds (common)",
         label="Series without a seed",
-        choices=("graft", "regress", "common"),
     )
 
     two_hop_tolerance: float = option(

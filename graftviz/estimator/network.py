@@ -31,6 +31,7 @@ from graftviz.options import option_specs
 from graftviz.predictor import Predictor
 from graftviz.runs import learn
 from graftviz.table import BINS, MAX_STATES, DiscreteTable, read_table, table_inside, warn_of
+from graftviz.table.coding import Missing
 
 
 @allow_options_named_like_methods
@@ -94,7 +95,7 @@ class MarkovNetwork(Predictor, DensityMixin, BaseEstimator):
         learner: str | Learner = DEFAULT,
         *,
         random_state: int = 0,
-        missing: Literal["reject", "drop", "state", "available", "em"] = "reject",
+        missing: Missing = "reject",
         continuous: Literal["reject", "bin"] = "bin",
         max_states: int = MAX_STATES,
         bins: int = BINS,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Literal
 
 import numpy as np
 
 from graftviz.inference.exact.plan import EliminationPlan, plan_elimination, too_expensive
 from graftviz.inference.exact.repeated import RepeatedTree
-from graftviz.inference.methods import METHODS
+from graftviz.inference.methods import METHODS, Method
 from graftviz.inference.settings import InferenceSettings
 from graftviz.model import PairwiseMRF
 
@@ -43,7 +44,11 @@ class HiddenModel:
     """
 
     def __init__(
-        self, model: PairwiseMRF, hidden: np.ndarray, settings: InferenceSettings, method: str
+        self,
+        model: PairwiseMRF,
+        hidden: np.ndarray,
+        settings: InferenceSettings,
+        method: Method | Literal["auto"],
     ) -> None:
         self._model, self._settings = model, settings
         self.converged = True

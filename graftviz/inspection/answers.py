@@ -5,20 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 
 from graftviz.errors import InputError
-from graftviz.inference import METHODS as INFERENCE, Beliefs, infer
+from graftviz.inference import Beliefs, infer
 from graftviz.inference.evidence import conditioned
 from graftviz.inference.exact import JunctionTree, plan_elimination
 from graftviz.inference.exact.plan import MOST_ENTRIES, too_expensive
+from graftviz.inference.methods import Method
 from graftviz.inference.queries import Query, answered, query_operations
 from graftviz.model import PairwiseMRF
 
-AUTOMATIC = "automatic"
-METHODS = (AUTOMATIC, *sorted(INFERENCE, key=lambda name: name != "exact"))
+AUTOMATIC: Final = "automatic"
+Choice = Literal["automatic"] | Method
+METHODS: tuple[Choice, ...] = (AUTOMATIC, "exact", "bp", "trbp", "mean-field")
 MOST_CELLS = 5_000  # joint states of a query
 
 
@@ -42,7 +44,7 @@ class Answer:
 
 
 def answer_steps(
-    model: PairwiseMRF, evidence: Mapping[int, int], method: str
+    model: PairwiseMRF, evidence: Mapping[int, int], method: Choice
 ) -> Iterator[Answer | None]:
     """Compute marginals; yields None where another task may run, and the answer last.
 
@@ -54,7 +56,7 @@ def answer_steps(
         When the method refuses the model.
     """
     yield None
-    if method not in (AUTOMATIC, "exact"):
+    if method != AUTOMATIC and method != "exact":
         yield Answer(_approximate(model, evidence, method))
         return
     plan = plan_elimination(model, evidence)
@@ -82,12 +84,15 @@ class JointAnswer(NamedTuple):
     """
 
     table: np.ndarray
-    method: str
+    method: Method
     converged: bool
 
 
 def query_steps(
-    model: PairwiseMRF, evidence: Mapping[int, int], targets: tuple[int, ...], method: str
+    model: PairwiseMRF,
+    evidence: Mapping[int, int],
+    targets: tuple[int, ...],
+    method: Choice,
 ) -> Iterator[JointAnswer | None]:
     """Compute P(targets | evidence); yields None where another task may run, and the answer last.
 
@@ -121,7 +126,7 @@ def query_steps(
     yield JointAnswer(found.table, method, found.converged)
 
 
-def _approximate(model: PairwiseMRF, evidence: Mapping[int, int], method: str) -> Beliefs | None:
+def _approximate(model: PairwiseMRF, evidence: Mapping[int, int], method: Method) -> Beliefs | None:
     beliefs = infer(model, method, evidence=evidence)
     parts = (np.atleast_1d(beliefs.log_partition), *beliefs.node)
     return beliefs if all(np.isfinite(part).all() for part in parts) else None

@@ -8,10 +8,10 @@ the pseudo-likelihood falls at first. Parameters are tied: they share K values, 
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -30,8 +30,11 @@ _ROW_PRODUCT = 0.3e-9  # seconds per row and pair of columns in a sum of product
 _PASSES = 14  # passes over the rows per exchange and its fit
 _REHEARSED = 2  # exchanges of a run that only compiles
 
+Heuristic = Literal["greedy", "rejection", "mcmc"]
 # Deletion rules: choice → its name.
-HEURISTICS = MappingProxyType({"greedy": "greedy", "rejection": "rejection", "mcmc": "MCMC"})
+HEURISTICS: Mapping[str, str] = MappingProxyType(
+    {"greedy": "greedy", "rejection": "rejection", "mcmc": "MCMC"}
+)
 EXCHANGE = 5
 CLUSTERS = 16
 MCMC_SWAPS = 50  # per exchanged edge
@@ -106,12 +109,11 @@ class ForcedPruning(Learner):
         maximum=100_000,
         none_means=f"{EXCHANGE}, at most M",
     )
-    heuristic: str = option(
+    heuristic: Heuristic = option(
         "greedy",
         "deletion rule: the edges with the smallest contribution (greedy), or a subset drawn from "
         "the distribution ∝ exp(PLL without it), by rejection sampling or a Markov chain (mcmc)",
         label="Deletion",
-        choices=tuple(HEURISTICS),
         titles=tuple(HEURISTICS.values()),
     )
     clusters: int | None = option(

@@ -26,12 +26,11 @@ from graftviz.errors import InputError
 from graftviz.fitting.conditionals import lanes_of
 from graftviz.fitting.noise import score_noise
 from graftviz.fitting.penalty import Penalty
-from graftviz.scores.base import BETHE, PSEUDO_LIKELIHOOD
+from graftviz.scores.base import BETHE, PSEUDO_LIKELIHOOD, Objective
 from graftviz.scores.kernels import COUNT, ROOT, Measure
 from graftviz.scores.registry import all_scores
 from graftviz.trace import ActivationTest
 
-OBJECTIVES = (BETHE, PSEUDO_LIKELIHOOD)
 OBJECTIVE_NAMES = {BETHE: "Bethe likelihood", PSEUDO_LIKELIHOOD: "pseudo-likelihood"}
 _LAM_TO_NOISE = 3.0
 _SMALL_LAM_TO_NOISE = 1.0, 2.0  # with κ, for few and many variables
@@ -44,7 +43,7 @@ class Methods(NamedTuple):
     """Score, objective and tests of a run, or those of a preset; see :class:`Settings`."""
 
     score: str
-    objective: str
+    objective: Objective
     significance: float
     refit: bool
     penalise_nodes: bool = False
@@ -83,7 +82,7 @@ class Settings(NamedTuple):
     """
 
     score: str
-    objective: str
+    objective: Objective
     significance: float
     refit: bool
     lam: float

@@ -12,6 +12,7 @@ from graftviz.errors import InputError
 from graftviz.inference import METHODS
 from graftviz.inference.exact import JunctionTree
 from graftviz.inference.hidden import HiddenModel
+from graftviz.inference.methods import Method
 from graftviz.inference.settings import InferenceSettings
 from graftviz.metrics.observer import TableLoss
 from graftviz.model import PairwiseMRF
@@ -36,7 +37,7 @@ class Ncmll(NamedTuple):
 
     Examples
     --------
-    >>> found = ncmll_by_half(model, survey, halves=2)
+    >>> found = gv.metrics.ncmll_by_half(model, survey, halves=2)
     >>> round(found.mean, 2), len(found.by_half), found.method
     (4.18, 2, 'exact')
     """
@@ -70,7 +71,7 @@ def nlpl(model: PairwiseMRF, table: Tabular) -> float:
     Examples
     --------
     >>> round(gv.nlpl(model, survey), 2)
-    9.19
+    9.04
     """
     loss = TableLoss(model, _checked_table(model, table))
     loss.refresh()
@@ -119,7 +120,7 @@ def ncmll(
     *,
     halves: int = 5,
     seed: int = 0,
-    method: str = "exact",
+    method: Method = "exact",
     max_memory: int | None = None,
 ) -> float:
     """Return the negative conditional marginal log-likelihood of rows (Lee et al., 2006).
@@ -165,7 +166,7 @@ def ncmll_by_half(
     *,
     halves: int = 5,
     seed: int = 0,
-    method: str = "exact",
+    method: Method = "exact",
     max_memory: int | None = None,
 ) -> Ncmll:
     """Return what :func:`ncmll` averages: the value of each half, and whether inference converged.

@@ -15,6 +15,7 @@ from graftviz.model import PairwiseMRF
 from graftviz.narrative.answers import history_at
 from graftviz.narrative.regions import bound_text
 from graftviz.regions import RegionStep, grow_region, region_model
+from graftviz.regions.cuts import Cut
 from graftviz.runs import Run
 from graftviz.texts import LANGUAGE, catalogue
 
@@ -45,7 +46,7 @@ def certified_region(
     i: int,
     t: int,
     *,
-    cut: str = "drop",
+    cut: Cut = "drop",
     tolerance: float = 0.01,
     language: str = LANGUAGE,
 ) -> dict[str, Any]:
@@ -121,7 +122,7 @@ def region_settings(wish: object) -> dict[str, Any]:
     return settings
 
 
-def _answer(model: PairwiseMRF, i: int, cut: str, tolerance: float) -> _Answered:
+def _answer(model: PairwiseMRF, i: int, cut: Cut, tolerance: float) -> _Answered:
     """Grow the region, and use the size of smallest bound with feasible exact inference."""
     steps = _grown(model, i, cut, tolerance)
     best = min(steps, key=lambda step: step.bound)
@@ -135,7 +136,7 @@ def _answer(model: PairwiseMRF, i: int, cut: str, tolerance: float) -> _Answered
         size //= 2
 
 
-def _grown(model: PairwiseMRF, i: int, cut: str, tolerance: float) -> tuple[RegionStep, ...]:
+def _grown(model: PairwiseMRF, i: int, cut: Cut, tolerance: float) -> tuple[RegionStep, ...]:
     """Return the regions on the way, until the bound is small enough or will not become smaller."""
     steps: list[RegionStep] = []
     best, in_vain = math.inf, 0

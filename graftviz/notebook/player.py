@@ -58,7 +58,7 @@ class Player(anywidget.AnyWidget):
     >>> import graftviz as gv
     >>> from graftviz.notebook import Player
     >>> player = Player(gv.load_dataset("survey"), gv.BestChoice(alpha=0.5, max_edges=6))
-    >>> player.finish().edges
+    >>> player.finish().n_edges
     6
     """
 

@@ -13,7 +13,15 @@ from graftviz.inference import Evidence, checked_evidence, conditioned, infer
 from graftviz.inference.consistency import is_possible
 from graftviz.inference.exact import JunctionTree
 from graftviz.model import PairwiseMRF
-from graftviz.regions.expansion import ExpansionOptions, RegionStep, expansion_steps
+from graftviz.regions.cuts import Cut
+from graftviz.regions.expansion import (
+    Bound,
+    Expansion,
+    ExpansionOptions,
+    Growth,
+    RegionStep,
+    expansion_steps,
+)
 from graftviz.regions.local_model import region_model
 
 _HAVE_STATES: WeakKeyDictionary[PairwiseMRF, bool] = WeakKeyDictionary()
@@ -57,8 +65,8 @@ class LocalMarginal:
     bound: float
     certified: bool
     nodes: np.ndarray
-    cut: str
-    expansion: str
+    cut: Cut
+    expansion: Expansion
     method: str
     reached_tolerance: bool
     stop_reason: str
@@ -71,12 +79,12 @@ def grow_region(
     *,
     tolerance: float = 1e-3,
     max_size: int = 16,
-    cut: str = "drop",
-    expansion: str = "greedy",
+    cut: Cut = "drop",
+    expansion: Expansion = "greedy",
     threshold: float = 0.0,
     seed: int = 0,
-    growth: str = "detours",
-    bound: str = "tight",
+    growth: Growth = "detours",
+    bound: Bound = "tight",
     evidence: Evidence | None = None,
 ) -> Iterator[RegionStep]:
     """Yield the region of the query alone, then the region after every added variable.
@@ -105,12 +113,12 @@ def local_marginal(
     *,
     tolerance: float = 1e-3,
     max_size: int = 16,
-    cut: str = "drop",
-    expansion: str = "greedy",
+    cut: Cut = "drop",
+    expansion: Expansion = "greedy",
     threshold: float = 0.0,
     seed: int = 0,
-    growth: str = "detours",
-    bound: str = "tight",
+    growth: Growth = "detours",
+    bound: Bound = "tight",
     evidence: Evidence | None = None,
     max_memory: int | None = None,
 ) -> LocalMarginal:
@@ -242,7 +250,7 @@ def _variables(count: int) -> str:
 
 
 def _query_marginal(
-    model: PairwiseMRF, step: RegionStep, cut: str, max_memory: int | None
+    model: PairwiseMRF, step: RegionStep, cut: Cut, max_memory: int | None
 ) -> tuple[np.ndarray, bool]:
     """Return the marginal of the query in the local model, and whether it is exact."""
     local = region_model(model, step.nodes, cut)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar, Literal, NamedTuple, Protocol
+from typing import ClassVar, Literal, NamedTuple, Protocol, get_args
 
 import numpy as np
 
@@ -17,7 +17,9 @@ from graftviz.scores.kernels import Measure, Scoring
 from graftviz.table import DiscreteTable
 
 # The objectives that weights are fitted to.
-BETHE, PSEUDO_LIKELIHOOD = "bethe", "pseudo-likelihood"
+Objective = Literal["bethe", "pseudo-likelihood"]
+OBJECTIVES: tuple[Objective, ...] = get_args(Objective)
+BETHE, PSEUDO_LIKELIHOOD = OBJECTIVES
 GroupWeight = Literal["count", "sqrt"]
 
 

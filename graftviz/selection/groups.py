@@ -59,7 +59,7 @@ class GroupComparison:
     --------
     >>> a, b = survey.split(test_fraction=0.5, seed=0)
     >>> comparison = gv.compare_groups(a, b, permutations=20)
-    >>> comparison.rows, len(comparison.edges), comparison.p_strength > 0.05
+    >>> comparison.n_rows, len(comparison.edges), comparison.p_strength > 0.05
     ((1000, 1000), 14, True)
     >>> comparison.to_frame().columns.tolist()
     ['source', 'target', 'difference', 'p', 'p_adjusted']

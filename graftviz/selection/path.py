@@ -58,7 +58,7 @@ class PathPoint(NamedTuple):
     Examples
     --------
     >>> point = gv.lam_path(survey, gv.BestChoice(), lams=[0.02]).points[0]
-    >>> point.edges, round(point.nlpl_test, 1), point.model
+    >>> point.n_edges, round(point.nlpl_test, 1), point.model
     (10, 9.2, <PairwiseMRF: 11 variables of 2 to 4 states, 10 edges>)
     """
 
@@ -102,7 +102,7 @@ class LamPath:
     Examples
     --------
     >>> path = gv.lam_path(survey, gv.BestChoice(), lams=[0.05, 0.02])
-    >>> [(point.lam, point.edges) for point in path.points]
+    >>> [(point.lam, point.n_edges) for point in path.points]
     [(0.05, 2), (0.02, 10)]
     >>> path.at(path.best_by_ebic).lam
     0.02
@@ -242,7 +242,7 @@ def lam_path(
     Examples
     --------
     >>> path = gv.lam_path(survey, gv.BestChoice(), lams=[0.05, 0.02])
-    >>> path.best_by_nlpl.lam, path.best_by_nlpl.edges
+    >>> path.best_by_nlpl.lam, path.best_by_nlpl.n_edges
     (0.02, 10)
     """
     task = _task(table, learner, test, test_fraction, folds, truth, seed, gamma, max_edges)

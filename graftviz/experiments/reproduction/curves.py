@@ -31,8 +31,9 @@ from graftviz.figures.reproduction import (
 from graftviz.formats.json_values import json_value
 from graftviz.learners.base import Learner
 from graftviz.learners.best_choice import BestChoice
-from graftviz.learners.edge_grafting import ALL, EdgeGrafting
+from graftviz.learners.edge_grafting import EdgeGrafting
 from graftviz.learners.first_hit import FirstHit
+from graftviz.learners.grafting_options import Preset
 from graftviz.options import attributes, option_values
 from graftviz.runs import Run
 from graftviz.table import DiscreteTable
@@ -72,7 +73,7 @@ class Method(NamedTuple):
     hubs: bool = True
 
 
-def best_choice(alpha: float, *, preset: str = "paper", hubs: bool | None = None) -> Method:
+def best_choice(alpha: float, *, preset: Preset = "paper", hubs: bool | None = None) -> Method:
     """Return best-choice grafting by a preset."""
     learner = BestChoice(alpha=alpha, preset=preset, hubs=hubs)
     name = f"α = {alpha:g}{', no hub rule' if hubs is False else ''}"
@@ -83,17 +84,17 @@ def baselines() -> tuple[Method, Method, Method]:
     """Return edge grafting, also as written, and first hit with the settings of the paper."""
     return (
         Method(EDGE_GRAFTING, EdgeGrafting(preset="paper")),
-        Method(AS_WRITTEN, EdgeGrafting(preset="paper", rescoring=ALL)),
+        Method(AS_WRITTEN, EdgeGrafting(preset="paper", rescoring="all")),
         Method(FIRST_HIT, FirstHit(preset="paper")),
     )
 
 
-def all_methods(preset: str = "paper") -> tuple[Method, ...]:
+def all_methods(preset: Preset = "paper") -> tuple[Method, ...]:
     """Return the methods of most figures: the baselines, and best-choice at five α."""
     return (*baselines(), *(best_choice(alpha, preset=preset) for alpha in ALPHAS))
 
 
-def hub_methods(preset: str = "paper") -> tuple[Method, ...]:
+def hub_methods(preset: Preset = "paper") -> tuple[Method, ...]:
     """Return best-choice at five α with and without the hub rule."""
     return tuple(
         best_choice(alpha, preset=preset, hubs=hubs) for alpha in ALPHAS for hubs in (True, False)

@@ -11,6 +11,7 @@ import numpy as np
 import streamlit as st
 
 from graftviz.datasets.networks import DENSE, dense_network
+from graftviz.inference.methods import Method
 from graftviz.layout import level_layout
 from graftviz.learners.bounded_inference import BoundedInference
 from graftviz.material import UPLOAD, Material, SourceCache, UploadedTable, prepare
@@ -91,7 +92,7 @@ def run_progress(source: BudgetMaterial, learner: BoundedInference) -> Iterator[
 
 
 def pathing(
-    source: BudgetMaterial, lam2: float, method: str, queries: str | None = None
+    source: BudgetMaterial, lam2: float, method: Method, queries: str | None = None
 ) -> Iterator[MeasuredPath]:
     """Measure the true model where it is known, and the λ path."""
     train, truth = source.material.train, source.model

@@ -24,7 +24,7 @@ from graftviz.inference import infer
 from graftviz.inference.cost import exact_operations, inference_cost
 from graftviz.inference.exact import EliminationPlan, JunctionTree, plan_elimination
 from graftviz.inference.exact.elimination import eliminated
-from graftviz.learners.bounded_inference import BoundedInference
+from graftviz.learners.bounded_inference import BoundedInference, Complexity
 from graftviz.learners.edge_grafting import EdgeGrafting
 from graftviz.learners.nodewise_l1 import NodewiseL1
 from graftviz.metrics import ncmll, ncmll_by_half, nll
@@ -101,7 +101,14 @@ def sample_network(network: RandomNetwork) -> NetworkSample:
 
 
 def bounded_parts(
-    seed: int, nodes: int, rows: int, networks: int, bounds: Bounds, path: int, *, complexity: str
+    seed: int,
+    nodes: int,
+    rows: int,
+    networks: int,
+    bounds: Bounds,
+    path: int,
+    *,
+    complexity: Complexity,
 ) -> Iterator[Part]:
     """Yield one part for every network and bound, and one for the path of each network.
 
@@ -430,7 +437,7 @@ _BOUNDS = (
 
 
 def _experiment(
-    number: int, title: str, complexity: str, loss: str, cost: str, **more: Any
+    number: int, title: str, complexity: Complexity, loss: str, cost: str, **more: Any
 ) -> Experiment:
     lines = partial(LineFigure, line="learner", panel="network", share_y=True, log_y=True)
     return Experiment(
@@ -458,7 +465,7 @@ def _experiment(
     )
 
 
-def _frontier(number: int, complexity: str, loss: str, method: str) -> Experiment:
+def _frontier(number: int, complexity: Complexity, loss: str, method: str) -> Experiment:
     """Return one of the figures 1 to 4."""
     word = "likelihood" if loss == "nll" else "conditional marginal likelihood"
     by = "treewidth" if complexity == "treewidth" else "TRBP's sweeps"

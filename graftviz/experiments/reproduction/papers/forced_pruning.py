@@ -21,7 +21,7 @@ from graftviz.figures.reproduction import BASELINE_LOOKS, scale_look
 from graftviz.fitting.nodewise import solve_regression
 from graftviz.fitting.softmax import loss_and_gradient
 from graftviz.learners.chow_liu import ChowLiu
-from graftviz.learners.forced_pruning import ForcedPruning
+from graftviz.learners.forced_pruning import ForcedPruning, Heuristic
 from graftviz.options import attributes
 from graftviz.runs import learn
 from graftviz.table import DiscreteTable
@@ -84,7 +84,7 @@ def pruning_parts(
     exchanged: Sequence[int],
     exchanges: int,
     *,
-    heuristics: Sequence[str],
+    heuristics: Sequence[Heuristic],
 ) -> Iterator[Part]:
     """Yield the references of each data set, and one part for each cell.
 
@@ -113,7 +113,7 @@ def pruning_parts(
 
 
 def _measure_cell(
-    size: Size, heuristic: str, m: int, k: int, exchanges: int, task: MeasuringTask
+    size: Size, heuristic: Heuristic, m: int, k: int, exchanges: int, task: MeasuringTask
 ) -> list[Row]:
     """Learn, and return the scores and the counts of exchanges."""
     problem = task.data.problem(size)
@@ -455,7 +455,7 @@ _SCALES = {
 }
 
 
-def _table(number: int, title: str, *heuristics: str, **more: Any) -> Experiment:
+def _table(number: int, title: str, *heuristics: Heuristic, **more: Any) -> Experiment:
     """Return a table of the first heuristic; the claims compare it with the others."""
     heuristic = heuristics[0]
     drawn = partial(_drawn, heuristic=heuristic)

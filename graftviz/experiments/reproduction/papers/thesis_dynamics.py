@@ -76,8 +76,9 @@ def learners(parents: int) -> dict[str, Learner]:
         ENFORCING: dynamics.SparsityEnforcing(),
     }
     for name, (share, common) in SCALABLE.items():
-        unspoken = "common" if common else "graft"
-        found[name] = dynamics.ScalableStructure(parents=parents, seeds=share, unspoken=unspoken)
+        found[name] = dynamics.ScalableStructure(
+            parents=parents, seeds=share, unspoken="common" if common else "graft"
+        )
     return found
 
 

@@ -13,11 +13,11 @@ from graftviz.experiments.reproduction.papers import best_choice as paper
 from graftviz.experiments.reproduction.rows import Table, Values
 from graftviz.figures import reproduction as figures
 from graftviz.figures.reproduction import BASELINE_LOOKS
-from graftviz.learners.grafting_light import ORTHANT_STEP, PROXIMAL_STEP, GraftingLight
+from graftviz.learners.grafting_light import GraftingLight
 
 _LIGHT = tuple(
     curves.Method(f"grafting-light, {kind}", GraftingLight(optimisation=kind))
-    for kind in (PROXIMAL_STEP, ORTHANT_STEP)
+    for kind in ("proximal", "orthant-wise")
 )
 _THESIS = Paper("thesis", "Thesis, chapter 3")
 _ONLINE = curves.all_methods("thesis")
