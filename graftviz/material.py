@@ -30,7 +30,7 @@ FINGERPRINT_DIGITS = 16
 TEST_FRACTION = 0.1  # of an uploaded table
 LEAST_ROWS_TO_HOLD_OUT = 50
 MOST_SERIES = 1_000  # beyond, a series has less than a pixel in picture and matrix
-_KEPT_DIVISIONS = 4  # of the rows of a table, and of uploaded series
+_MOST_DIVISIONS = 4  # of the rows of a table, and of uploaded series
 # Several edges per step are easier to follow.
 _PAGE_DEFAULTS = {"alpha": 0.75}
 # Data and preset with which the app opens.
@@ -113,7 +113,7 @@ class Material:
     source: DataSet
     seed: int
     own: SourceCache | None = None
-    _divisions: SourceCache = field(default_factory=lambda: SourceCache(_KEPT_DIVISIONS))
+    _divisions: SourceCache = field(default_factory=lambda: SourceCache(_MOST_DIVISIONS))
 
     @property
     def name(self) -> str:
@@ -290,7 +290,7 @@ def uploaded_series(
             f"{UPLOAD}:{fingerprint}", title, series, test_fraction, positions, **more
         )
 
-    return Upload(fingerprint, prepared, _KEPT_DIVISIONS)
+    return Upload(fingerprint, prepared, _MOST_DIVISIONS)
 
 
 def default_options(

@@ -12,8 +12,6 @@ from graftviz import InputError, dynamics
 from graftviz.dynamics.scalable import ScalableStructure
 from graftviz.dynamics.seeds import choose_seeds, seed_count
 from graftviz.dynamics.series import standardise
-from graftviz.dynamics.sgd import descend, descend_by_subgradient
-from graftviz.player.rehearsal import rehearse_dynamics
 
 N = 24
 
@@ -115,12 +113,6 @@ def test_subgradient_steps_require_gradient_descent(learner):
     assert learner(penalty="subgradient").penalty == "subgradient"
     with pytest.raises(InputError, match="use solver=sgd or penalty=proximal"):
         learner(penalty="subgradient", solver="coordinate")
-
-
-def test_both_penalty_steps_are_compiled_for_the_same_arguments():
-    rehearse_dynamics()
-    assert descend_by_subgradient.signatures
-    assert set(descend_by_subgradient.signatures) <= set(descend.signatures)
 
 
 def test_units_of_the_series_do_not_matter(series):

@@ -38,7 +38,7 @@ def test_a_pass_of_gradient_descent_is_that_of_the_twin(problem):
     norms = np.sum(inputs**2, axis=1)
     weights = np.zeros((4, 18))
     first, decay = 0.5 / norms.mean(), 0.3
-    descend(inputs, targets, order, norms, weights, 0.05, first, first * decay, 40)
+    descend(inputs, targets, order, norms, weights, 0.05, first, first * decay, 40, True)
     for i in range(4):
         twin = naive.gradient_descent(inputs, targets[:, i], order, 0.05, first, decay, 40)
         assert np.allclose(weights[i], twin, rtol=1e-9, atol=1e-12)

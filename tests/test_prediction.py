@@ -15,7 +15,7 @@ from hypothesis import given, settings, strategies as st
 import graftviz as gv
 from graftviz import ChowLiu, DiscreteTable, InputError, MarkovNetwork, PairwiseMRF
 from graftviz.metrics import nlpl
-from graftviz.prediction import UNOBSERVED, marginals_given
+from graftviz.prediction import UNOBSERVED, conditional_marginals
 from graftviz.sampling import joint_probabilities, joint_states, random_model
 
 SIZES = [2, 3, 2, 3, 2]
@@ -48,7 +48,7 @@ def test_marginals_of_what_is_not_observed_are_those_of_all_joint_states(
     rows: list[tuple[int, ...]], seed: int
 ) -> None:
     model = small_model(seed)
-    found = marginals_given(model, np.array(rows).T)
+    found = conditional_marginals(model, np.array(rows).T)
     offsets = model.node_offsets
     for row, states in enumerate(rows):
         for i, state in enumerate(states):

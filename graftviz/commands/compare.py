@@ -12,8 +12,7 @@ import numpy as np
 from graftviz.commands.arguments import checked_model, path
 from graftviz.formats.json_values import json_text
 from graftviz.inference import infer
-from graftviz.inference.exact import plan_elimination
-from graftviz.inference.hidden import is_affordable
+from graftviz.inference.exact.plan import plan_elimination, too_expensive
 from graftviz.inference.methods import Method
 from graftviz.inspection.difference import (
     COMMON,
@@ -44,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     if found.note:
         print(f"Note: {found.note}", file=sys.stderr)
     methods: list[Method] = [
-        "exact" if is_affordable(plan_elimination(model)) else "bp" for model in models
+        "bp" if too_expensive(plan_elimination(model)) else "exact" for model in models
     ]
     marginals = [infer(model, how).node for model, how in zip(models, methods, strict=True)]
     distances = marginal_distances(found, models, (marginals[0], marginals[1]))
@@ -69,12 +68,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _summary(distances: np.ndarray, names: Sequence[str]) -> dict[str, Any]:
     """Return mean and maximum of the distances, and the variable of the maximum."""
-    known = np.flatnonzero(np.isfinite(distances))
-    if len(known) == 0:
+    finite = np.flatnonzero(np.isfinite(distances))
+    if len(finite) == 0:
         return {"mean_total_variation": None, "largest_total_variation": None, "variable": None}
-    largest = int(known[np.argmax(distances[known])])
+    largest = int(finite[np.argmax(distances[finite])])
     return {
-        "mean_total_variation": float(distances[known].mean()),
+        "mean_total_variation": float(distances[finite].mean()),
         "largest_total_variation": float(distances[largest]),
         "variable": names[largest],
     }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import signal
 import sys
 from collections.abc import Iterator
@@ -52,6 +51,7 @@ from graftviz.narrative.steps import outcome_words
 from graftviz.options import OptionSpec, option_specs, parse_options
 from graftviz.runs import Result, Run
 from graftviz.table import AvailableTable, DiscreteTable, TableOptions
+from graftviz.wording import nearest
 
 NAME = "learn"
 
@@ -200,8 +200,8 @@ def _read(arguments: argparse.Namespace) -> DataSet:
 def _check_name(text: str) -> None:
     """Refuse a name that is neither a file nor a data set, and suggest a similar data set."""
     if not Path(text).suffix and not Path(text).exists():
-        near = difflib.get_close_matches(text, dataset_keys(), n=1)
-        hint = f"did you mean {near[0]}?" if near else f"data sets are {', '.join(dataset_keys())}."
+        keys = dataset_keys()
+        hint = nearest(text, keys, f"data sets are {', '.join(keys)}.", shown=str)
         raise InputError(f"There is no file and no data set {text!r}; {hint}")
 
 

@@ -8,8 +8,7 @@ import sys
 from graftviz.commands.arguments import add_model_argument, path, read_model_argument
 from graftviz.errors import InputError
 from graftviz.formats.json_values import json_text
-from graftviz.inference.exact import plan_elimination
-from graftviz.inference.hidden import is_affordable
+from graftviz.inference.exact.plan import plan_elimination, too_expensive
 from graftviz.metrics import ncmll, nll, nlpl
 from graftviz.table import DiscreteTable, read_table
 
@@ -49,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     )
     for note in table.warnings:
         print(f"Note: {note}", file=sys.stderr)
-    is_exact = is_affordable(plan_elimination(model))
+    is_exact = not too_expensive(plan_elimination(model))
     try:
         found = {
             "rows": table.n_rows,

@@ -29,7 +29,7 @@ class PreparedSeries:
         All rows, the first of them, and the last.
     places : int array, shape (n, 2)
         0 … 10000, y downwards.
-    given : bool
+    has_natural_positions : bool
         Whether the places are known ones.
     truth : LinearSystem or None
     parents : tuple of n tuples of int, or None
@@ -44,7 +44,7 @@ class PreparedSeries:
     train: TimeSeries
     test: TimeSeries
     places: np.ndarray
-    given: bool
+    has_natural_positions: bool
     truth: LinearSystem | None = None
     parents: tuple[tuple[int, ...], ...] | None = None
     own: Any = None
@@ -80,9 +80,9 @@ def prepare_series(
     else:
         pairs = _followers(train) if truth is None else np.argwhere(truth.matrix != 0.0)
         places = static_layout(series.n_series, pairs[pairs[:, 0] != pairs[:, 1]])
-    is_given = positions is not None
+    is_natural = positions is not None
     identity = f"{identity}:{test_fraction}"
-    return PreparedSeries(identity, title, series, train, test, places, is_given, **more)
+    return PreparedSeries(identity, title, series, train, test, places, is_natural, **more)
 
 
 def generated_series(

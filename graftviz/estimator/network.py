@@ -136,9 +136,9 @@ class MarkovNetwork(Predictor, DensityMixin, BaseEstimator):
         """
         own = {name.removeprefix("learner__"): value for name, value in params.items()}
         names = self.get_params(deep=False)
-        for given, name in zip(params, own, strict=True):
-            if name not in names or (name != given and name not in OPTIONS):
-                raise InputError(unknown_option_message(given, "MarkovNetwork", names))
+        for param, name in zip(params, own, strict=True):
+            if name not in names or (name != param and name not in OPTIONS):
+                raise InputError(unknown_option_message(param, "MarkovNetwork", names))
         super().set_params(**own)
         return self
 

@@ -256,8 +256,8 @@ def answered(
     elif inside:
         conditional = np.zeros((len(table), *model.cardinalities[list(inside)]))
         for state in np.flatnonzero(table > 0.0).tolist():
-            given = Query(inside, {**query.evidence, first: state})
-            parts.append(answered(model, given, method, settings, order))
+            conditional_query = Query(inside, {**query.evidence, first: state})
+            parts.append(answered(model, conditional_query, method, settings, order))
             conditional[state] = table[state] * parts[-1].table
         table = conditional
     if outside:

@@ -12,19 +12,15 @@ import numpy as np
 from graftviz.errors import InputError
 from graftviz.inference import Beliefs, infer
 from graftviz.inference.evidence import conditioned
-from graftviz.inference.exact import EliminationPlan, JunctionTree, plan_elimination
+from graftviz.inference.exact import JunctionTree, plan_elimination
+from graftviz.inference.exact.plan import MOST_ENTRIES, too_expensive
 from graftviz.inference.methods import Method
 from graftviz.inference.queries import Query, answered, query_operations
-from graftviz.memory import size_text
 from graftviz.model import PairwiseMRF
 
 AUTOMATIC: Final = "automatic"
 Choice = Literal["automatic", "exact", "bp", "trbp", "mean-field"]
 METHODS: tuple[Choice, ...] = get_args(Choice)
-# Limits of exact inference by "automatic": about two seconds of an engine thread, and memory that
-# thirty sessions may take at once.
-MOST_ENTRIES = 3 * 10**7
-MOST_BYTES = 500_000_000
 MOST_CELLS = 5_000  # joint states of a query
 
 
@@ -65,7 +61,7 @@ def answer_steps(
         return
     plan = plan_elimination(model, evidence)
     yield None
-    reason = _too_expensive(plan)
+    reason = too_expensive(plan)
     if method == AUTOMATIC and reason:
         yield Answer(_approximate(model, evidence, "bp"), plan.width, reason)
         return
@@ -121,7 +117,7 @@ def query_steps(
         plan = plan_elimination(rest)
         yield None
         is_fast = (
-            not _too_expensive(plan)
+            not too_expensive(plan)
             and query_operations(rest.edges, rest.cardinalities, plan.order, query) <= MOST_ENTRIES
         )
         method = "exact" if is_fast else "bp"
@@ -134,15 +130,3 @@ def _approximate(model: PairwiseMRF, evidence: Mapping[int, int], method: Method
     beliefs = infer(model, method, evidence=evidence)
     parts = (np.atleast_1d(beliefs.log_partition), *beliefs.node)
     return beliefs if all(np.isfinite(part).all() for part in parts) else None
-
-
-def _too_expensive(plan: EliminationPlan) -> str:
-    """Return why exact inference would take too long or too much memory; empty if it would not."""
-    if not plan.is_affordable:
-        return f"exact inference is infeasible: every elimination order exceeds width {plan.width}"
-    if plan.bytes > MOST_BYTES:
-        return f"exact inference would need {size_text(plan.bytes)} at width {plan.width}"
-    if plan.total_entries > MOST_ENTRIES:
-        entries = f"{plan.total_entries:,} table entries"
-        return f"exact inference would take {entries} at width {plan.width}"
-    return ""

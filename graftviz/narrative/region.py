@@ -21,7 +21,7 @@ from graftviz.texts import LANGUAGE, catalogue
 
 MAX_SIZE = 16  # nodes; larger regions are hard to recognise in a graph
 SMALLEST_TOLERANCE = 1e-4
-_SAYS_LITTLE, _VACUOUS = 0.5, 0.99  # bounds from here on are of little use; vacuous
+_WEAK, _VACUOUS = 0.5, 0.99  # bounds from here on are of little use; vacuous
 _PATIENCE = 8  # nodes added in a row that did not make the bound smaller
 _AFFORDABLE = 500_000  # joint states of all cliques: milliseconds
 _FEW_VARIABLES = 64  # up to which exact inference is tried
@@ -127,7 +127,7 @@ def _answer(model: PairwiseMRF, i: int, cut: Cut, tolerance: float) -> _Answered
     steps = _grown(model, i, cut, tolerance)
     best = min(steps, key=lambda step: step.bound)
     # If the bound is of little use, the largest region is the best guess.
-    size = best.size if best.bound < _SAYS_LITTLE else steps[-1].size
+    size = best.size if best.bound < _WEAK else steps[-1].size
     while True:
         step = steps[size - 1]
         local = region_model(model, step.nodes, cut)
@@ -172,7 +172,7 @@ def _verdict(
     step = found.step
     if step.bound > _VACUOUS:
         verdict, kind = "none", "vacuous"
-    elif step.bound >= _SAYS_LITTLE:
+    elif step.bound >= _WEAK:
         verdict, kind = "none", "large"
     elif len(step.boundary) == 0:
         verdict, kind = "certified", "alone" if step.size == 1 else "exact"

@@ -14,7 +14,7 @@ import numpy as np
 from graftviz.counts import PairCounts
 from graftviz.datasets import load_dataset
 from graftviz.datasets.networks import dense_network
-from graftviz.dynamics import LEARNERS, SparsityInducing, dynamics_learner, has_seeds
+from graftviz.dynamics import LEARNERS, dynamics_learner, has_seeds
 from graftviz.dynamics.all_regressions import regress_all
 from graftviz.dynamics.measuring import Counts, DynamicsPlan, measuring_curves
 from graftviz.dynamics.prepared import generated_series
@@ -270,10 +270,8 @@ def rehearse_budget() -> None:
 
 
 def rehearse_dynamics() -> None:
-    """Learn by every learner, solver and penalty step, and measure curves over k and |S|."""
+    """Learn by every learner and solver, and measure curves over k and |S|."""
     small = generated_series(6, 0.3, 60, 0.2, seed=0, test_fraction=0.2)
-    subgradient = SparsityInducing(parents=2, penalty="subgradient")
-    deque(run_progress(small, DynamicsPlan(subgradient, 0, "")), maxlen=0)
     for solver, name in product(("sgd", "coordinate"), LEARNERS):
         cls = dynamics_learner(name)
         sparse: dict[str, Any] = {"solver": solver, "parents": 2}

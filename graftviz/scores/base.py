@@ -21,7 +21,6 @@ Objective = Literal["bethe", "pseudo-likelihood"]
 OBJECTIVES: tuple[Objective, ...] = get_args(Objective)
 BETHE, PSEUDO_LIKELIHOOD = OBJECTIVES
 GroupWeight = Literal["count", "sqrt"]
-_CONSTANT = 1e-9  # impurity below which a variable counts as constant
 
 
 class Scorer(Protocol):
@@ -195,9 +194,3 @@ def edge_dimension(cardinality_i: int, cardinality_j: int, group_weight: GroupWe
     """Return d_e: the number of joint states of two variables ("count"), or its root ("sqrt")."""
     joint_states = int(cardinality_i) * int(cardinality_j)
     return math.sqrt(joint_states) if group_weight == "sqrt" else float(joint_states)
-
-
-def spread(shares: np.ndarray) -> np.ndarray:
-    """Return 1 − ‖p‖² of every row; 0 if it is below the threshold of a constant variable."""
-    impurity = 1.0 - (shares**2).sum(axis=-1)
-    return np.where(impurity < _CONSTANT, 0.0, impurity)

@@ -28,7 +28,7 @@ from graftviz.fitting.state_columns import (
 )
 from graftviz.kernels import inner_kernel
 from graftviz.model import PairwiseMRF
-from graftviz.scores.base import PairFit, PairNorm, Score, Scorer, ScorerInput, spread
+from graftviz.scores.base import PairFit, PairNorm, Score, Scorer, ScorerInput
 from graftviz.scores.kernels import (
     distance,
     distances,
@@ -213,7 +213,7 @@ class PseudoScorer:
         fit.refresh_impurity()
         rows = fit.rows
         connected = rows.places >= 0
-        alone = impurity_of(rows.node_offsets, rows.alone)
+        alone = impurity_of(rows.alone, rows.node_offsets)
         self._marginal[~connected] = alone[~connected]
         offsets, multiplicity = rows.node_offsets, rows.multiplicity
         columns = with_columns(self.scoring.own.columns, np.flatnonzero(connected))
@@ -264,7 +264,8 @@ class PseudoLikelihoodScore(Score):
         is_b = np.eye(shares_j.shape[1])[codes[at.j]]
         expected = (shares_i.T * weights) @ is_b + is_a.T @ shares_j
         norm = float(np.linalg.norm(expected - 2.0 * is_a.T @ is_b)) / total
-        variance = float(np.average(spread(shares_i) * spread(shares_j), weights=weights))
+        variances = impurity_of(shares_i) * impurity_of(shares_j)
+        variance = float(np.average(variances, weights=weights))
         return PairNorm(norm, 2.0 * math.sqrt(variance / total))
 
     def seconds(self, size: TableSize, edges: float) -> float:

@@ -436,9 +436,9 @@ def _check_wide(title: str, wide: Sequence[_Column], options: TableOptions) -> N
 def _bin_values(column: _Column, bins: int, weights: np.ndarray | None) -> list[str]:
     """Return the label of the quantile bin of every value."""
     numbers = np.asarray(column.numbers)
-    known = column.codes >= 0
+    is_present = column.codes >= 0
     edges = quantile_edges(
-        numbers[column.codes[known]], bins, None if weights is None else weights[known]
+        numbers[column.codes[is_present]], bins, None if weights is None else weights[is_present]
     )
     labels = bin_labels(edges.tolist())
     return [labels[k] for k in np.searchsorted(edges, numbers, side="right").tolist()]

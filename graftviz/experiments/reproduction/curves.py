@@ -214,7 +214,7 @@ def _recorded(run: Run, times: Sequence[float]) -> Row:
     shown = np.unique(np.linspace(0, count - 1, min(count, POINTS)).round().astype(int))
     for k in shown.tolist():
         step, metrics = taken[k], found.metrics[k]
-        work = (times[k], step.tests_total, step.tables_counted, step.edges)
+        work = (times[k], step.tests_total, step.tables_counted, step.n_edges)
         points.append((*work, step.objective, metrics.recall, metrics.nlpl_test))
     columns = zip(MEASURES, zip(*points, strict=True), strict=True)
     return {

@@ -119,8 +119,8 @@ class Data:
     def problem(self, size: Size) -> Problem:
         """Return the data of a size, with the true edges if generated."""
         if size not in self._found:
-            given = None if size.source == GENERATED else self._cut(size)
-            self._found[size] = Problem(size, given)
+            tables = None if size.source == GENERATED else self._cut(size)
+            self._found[size] = Problem(size, tables)
         found: Problem = self._found[size]
         return found
 

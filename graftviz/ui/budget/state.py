@@ -69,8 +69,8 @@ class BudgetMaterial:
     @cached_property
     def places(self) -> np.ndarray:
         """Positions of the variables, shape (n, 2); 0 … 10000."""
-        places, is_given = self.material.places, self.material.positions is not None
-        return places if is_given else level_layout(places)
+        places, is_natural = self.material.places, self.material.positions is not None
+        return places if is_natural else level_layout(places)
 
 
 @clearable_cache
@@ -204,8 +204,10 @@ class BudgetState(RunPage[BudgetOptions, ShownBudget, BoundedProgress]):
     def graph(self, shown: ShownBudget) -> dict[str, Any]:
         """Return names and places of the variables."""
         data, places = shown.source.material, shown.source.places
-        is_known = data.positions is not None
-        return budget_graph(data.train.names, places, data.identity, has_natural_positions=is_known)
+        is_natural = data.positions is not None
+        return budget_graph(
+            data.train.names, places, data.identity, has_natural_positions=is_natural
+        )
 
     def last_step(self, found: BoundedProgress) -> int:
         """Return the number of added edges; step 0 is the model without edges."""

@@ -207,8 +207,8 @@ def plan_of(
     """
     plan = DynamicsPlan(learner_of(options, material.n, name), options.seed)
     if takes_parents(plan.learner):
-        is_known = {"truth": material.truth, "file": material.parents}.get(options.wiring, True)
-        wiring = "inducing" if is_known is None else options.wiring
+        parents = {"truth": material.truth, "file": material.parents}.get(options.wiring, True)
+        wiring = "inducing" if parents is None else options.wiring
         source = learner_of(options, material.n, wiring) if wiring in LEARNERS else None
         plan = plan._replace(wiring=wiring, source=source)
     if not takes_parents(plan.costly):

@@ -229,7 +229,7 @@ class DynamicsState(RunPage[DynamicsOptions, ShownDynamics, RunProgress]):
             material.series.names,
             material.places,
             material.identity,
-            has_natural_positions=material.given,
+            has_natural_positions=material.has_natural_positions,
             sizes=material.train.values.std(axis=0),
             truth=material.truth,
         )

@@ -479,11 +479,11 @@ class InspectState(PageState):
         if not steps or loaded is None or loaded.steps is None:
             return None
         activated = np.array(loaded.steps, dtype=np.int64)
-        kept = (activated >= steps[0]) & (activated <= steps[1])
+        is_drawn = (activated >= steps[0]) & (activated <= steps[1])
         if difference is None:
-            return kept
+            return is_drawn
         own = difference.numbers[:, 0]  # negative for an edge of the second model only
-        return np.where(own < 0, True, np.append(kept, True)[own])
+        return np.where(own < 0, True, np.append(is_drawn, True)[own])
 
     @property
     def table(self) -> DiscreteTable | None:

@@ -242,7 +242,10 @@ def region_message(state: RegionState, shown: ShownModel, mail: Mailbox) -> str:
     }
     if mail.picture != shown.picture or need.get("graph"):
         message["graph"] = graph_record(
-            shown.model, shown.positions, shown.picture, has_natural_positions=shown.given
+            shown.model,
+            shown.positions,
+            shown.picture,
+            has_natural_positions=shown.has_natural_positions,
         )
         mail.picture = shown.picture
     if not need.get("parts"):

@@ -123,10 +123,10 @@ def _measure_cell(
         max_edges=edges, exchange=min(k, edges), heuristic=heuristic, exchanges=exchanges
     )
     result = learn(problem.train, learner, seed=size.seed, test=problem.test)
-    made = [step.exchange for step in result.trace if step.exchange is not None]
-    counts = {"steps": len(made), "tries": sum(one.tries for one in made)}
-    counts |= {"accepted": sum(one.accepted for one in made)}
-    counts |= {"fallbacks": sum(one.fallback for one in made)}
+    exchanged = [step.exchange for step in result.trace if step.exchange is not None]
+    counts = {"steps": len(exchanged), "tries": sum(one.tries for one in exchanged)}
+    counts |= {"accepted": sum(one.accepted for one in exchanged)}
+    counts |= {"fallbacks": sum(one.fallback for one in exchanged)}
     scores = attributes(result, "nlpl_test", "nlpl_train", "stop_reason")
     scores |= {"edges": result.n_edges}
     return [{**scores, **counts, "seconds": result.seconds.total}]
