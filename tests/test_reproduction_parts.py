@@ -231,9 +231,9 @@ def test_forecasts_of_the_busiest_are_those_of_the_system():
     raw = dynamics.simulate_city(3, 3 * city.WEEK, seed=5).values.sum(axis=0)
     for one, i in zip(row["forecasts"], np.argsort(-raw)[:2], strict=True):
         assert one["name"] == data.train.names[i]
-        assert np.allclose(one["predicted"], dynamics.one_step(system, data.test.values)[:, i])
+        assert np.allclose(one["predicted"], dynamics.predict(system, data.test.values)[:, i])
         assert np.allclose(one["actual"], data.test.values[1:, i])
-        residuals = dynamics.one_step(system, data.train.values) - data.train.values[1:]
+        residuals = dynamics.predict(system, data.train.values) - data.train.values[1:]
         assert one["deviation"] == pytest.approx(np.sqrt(np.mean(residuals[:, i] ** 2)))
     error = dynamics.prediction_error(system, data.test, steps=6)
     assert row["test_6"] == pytest.approx(error)

@@ -37,7 +37,7 @@ class DynamicsResult:
         Number of pairs of consecutive states in the training data.
     seeds : int array, read-only
         Seed series.
-    unspoken : int array, read-only
+    uncovered : int array, read-only
         Series that are not parents of any seed.
     work : Work
     seconds : float
@@ -63,7 +63,7 @@ class DynamicsResult:
     steps: tuple[NodeStep, ...]
     transitions: int
     seeds: np.ndarray
-    unspoken: np.ndarray
+    uncovered: np.ndarray
     work: Work
     seconds: float
     pred_error_train: float
@@ -157,7 +157,7 @@ def learning_steps(
         tuple(steps),
         transition_count(data),
         outcome.seeds,
-        outcome.unspoken,
+        outcome.uncovered,
         outcome.work,
         seconds,
         prediction_error(system, data),
@@ -171,7 +171,7 @@ def _interrupted_outcome(data: TimeSeries | Transitions, steps: list[NodeStep]) 
     """Return the outcome of an interrupted run."""
     of_kind = {
         kind: read_only(np.array(sorted(s.node for s in steps if s.kind == kind), dtype=np.int64))
-        for kind in ("seed", "unspoken")
+        for kind in ("seed", "uncovered")
     }
     note = (
         f"Interrupted after {len(steps)} of {len(data.names)} series; rows of the others are zero."
@@ -179,7 +179,7 @@ def _interrupted_outcome(data: TimeSeries | Transitions, steps: list[NodeStep]) 
     return DynamicsOutcome(
         system_of_steps(data.names, steps),
         of_kind["seed"],
-        of_kind["unspoken"],
+        of_kind["uncovered"],
         steps[-1].work,
         (note,),
     )

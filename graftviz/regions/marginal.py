@@ -39,6 +39,8 @@ class LocalMarginal:
         Largest possible difference between a probability in `marginal` and in the whole model;
         1 when vacuous.
     certified : bool
+        Whether the bound is proven and at most the tolerance.
+    nontrivial_bound : bool
         Whether the bound is proven and not vacuous: inference in the region was exact, and the
         bound is below 1.
     nodes : int64 array
@@ -47,7 +49,6 @@ class LocalMarginal:
     cut, expansion : str
     method : {"exact", "bp"}
         Inference method inside the region; "bp" where exact inference needs too much memory.
-    reached_tolerance : bool
     stop_reason : str
         Why growth stopped, and remarks on the result, in sentences.
     history : tuple of RegionStep
@@ -64,11 +65,11 @@ class LocalMarginal:
     marginal: np.ndarray
     bound: float
     certified: bool
+    nontrivial_bound: bool
     nodes: np.ndarray
     cut: Cut
     expansion: Expansion
     method: str
-    reached_tolerance: bool
     stop_reason: str
     history: tuple[RegionStep, ...]
 
@@ -173,7 +174,7 @@ def local_marginal(
     --------
     >>> answer = gv.local_marginal(model, "commute", max_size=6)
     >>> answer.marginal.round(2), len(answer.nodes), answer.certified
-    (array([0.26, 0.24, 0.36, 0.14]), 4, True)
+    (array([0.26, 0.24, 0.36, 0.14]), 4, False)
     """
     options = ExpansionOptions(tolerance, max_size, cut, expansion, threshold, seed, growth, bound)
     observed = checked_evidence(model, evidence)
@@ -205,12 +206,12 @@ def local_marginal(
         query=i,
         marginal=marginal,
         bound=proven,
-        certified=is_exact and proven < 1.0,
+        certified=proven < 1.0 and proven <= tolerance,
+        nontrivial_bound=proven < 1.0,
         nodes=best.nodes,
         cut=cut,
         expansion=expansion,
         method="exact" if is_exact else "bp",
-        reached_tolerance=proven <= tolerance,
         stop_reason=" ".join(sentences),
         history=history,
     )

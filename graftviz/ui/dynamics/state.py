@@ -140,7 +140,7 @@ def survey(
     material: PreparedSeries, learner: ScalableStructure, seed: int
 ) -> Job[AllRegressions | None]:
     """Return the regressions of all series, which are independent of k and seeds."""
-    plain = replace(learner, parents=None, seeds=1.0, seed_choice="random", unspoken="common")
+    plain = replace(learner, parents=None, seeds=1.0, seed_choice="random", uncovered="common")
     return _survey(material, plain, seed)
 
 
