@@ -130,7 +130,8 @@ def test_scores_of_the_spoken_are_those_of_the_twin():
     random = np.random.default_rng(3)
     parents = [random.choice(9, 3, replace=False) for _ in range(4)]
     two_hop = random.dirichlet(np.ones(9), 4)
-    scores = two_hop_scores(zip(parents, two_hop, strict=True), 9)
+    scores, additions = two_hop_scores(zip(parents, two_hop, strict=True), 9)
+    assert additions == 9 * sum(map(len, parents))
     wanted = naive.two_hop_scores(parents, two_hop, 9)
     for j in range(9):
         if wanted[j].any():

@@ -170,7 +170,8 @@ def test_methods_that_look_at_every_series_stop_at_their_largest_n():
 def test_work_is_counted_as_the_table_states():
     item = experiments()["thesis-table2.1"]
     rows = [row for part in item.sweep(REHEARSAL, 0) for row in rows_of(part)]
-    assert [claim.judge(rows).held for claim in item.claims] == [True] * 4
+    # With fewer rows than series, forming the dense matrix costs more than its decomposition.
+    assert [claim.judge(rows).held for claim in item.claims] == ["partly", True, True, True]
     for row in rows:  # a wrong exponent is noticed
         if (row["method"], row["changed"]) == ("scalable", "n"):
             row["structure"] *= row["n"]

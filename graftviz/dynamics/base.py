@@ -26,14 +26,16 @@ class Work(NamedTuple):
     Attributes
     ----------
     structure : int
-        Search for parents: one multiplication per coefficient updated at each row.
+        Search for parents: one multiplication per coefficient updated at each row, the scores of
+        candidates, and the products of grafted parents.
     coefficients : int
-        Least squares on the parents: k² multiplications per row and series.
+        Least squares on the parents, with the residuals: see
+        :class:`~graftviz.dynamics.products.Products`.
 
     Examples
     --------
     >>> dynamics.learn(series, dynamics.Dense()).work
-    Work(structure=0, coefficients=31936)
+    Work(structure=0, coefficients=96320)
     """
 
     structure: int

@@ -17,6 +17,7 @@ from graftviz.dynamics.base import (
     check_enough,
     transition_count,
 )
+from graftviz.dynamics.products import Products
 from graftviz.dynamics.rows import StepRecorder
 from graftviz.dynamics.series import TimeSeries, Transitions, standardise
 from graftviz.learners.base import CodeLine
@@ -69,13 +70,15 @@ class Dense(DynamicsLearner):
         standard = standardise(data, centre=self.centre)
         before, after = standard.before * standard.scale, standard.after * standard.scale
         pairs, n = before.shape
+        times = Products()
+        times.decomposed(before)
         left, sizes, right = svd(before, full_matrices=False, check_finite=False)
         nonzero = sizes > np.finfo(np.float64).eps * max(pairs, n) * sizes[0]
-        loads = left[:, nonzero].T @ after / sizes[nonzero, None]
-        matrix = (right[nonzero].T @ loads).T
-        residuals = np.sqrt(np.mean((after - before @ matrix.T) ** 2, axis=0))
+        loads = times(left[:, nonzero].T, after) / sizes[nonzero, None]
+        matrix = times(right[nonzero].T, loads).T
+        residuals = np.sqrt(np.mean((after - times(before, matrix.T)) ** 2, axis=0))
         recorder = StepRecorder(standard)
-        recorder.spend(Work(0, pairs * n * min(pairs, n)))
+        recorder.spend(Work(0, times.count))
         for node in range(n):
             row = Row(node, np.arange(n), matrix[node].copy(), float(residuals[node]))
             yield recorder.step(row, "dense", ("svd", "solve") if node == 0 else ("solve",))

@@ -9,6 +9,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from graftviz.arrays import freeze, read_only
 from graftviz.dynamics.base import NO_WORK, DynamicsOutcome, NodeStep, Row, Work
+from graftviz.dynamics.products import Products
 from graftviz.dynamics.series import StandardisedData
 from graftviz.dynamics.system import LinearSystem, system_of_rows
 
@@ -31,24 +32,25 @@ def fit_row(data: StandardisedData, node: int, parents: np.ndarray) -> Row:
     """
     target = data.targets[node]
     inputs = data.columns[parents]
-    work = Work(0, len(target) * len(parents) ** 2)
+    times = Products()
     units = data.scale[node] / data.scale[parents]
     try:
-        factor = cho_factor(inputs @ inputs.T, lower=True, check_finite=False)
+        factor = cho_factor(times(inputs, inputs.T), lower=True, check_finite=False)
         pivots = np.diagonal(factor[0])
         if len(parents) and pivots.min() < _LEAST_PIVOT * pivots.max():
             raise LinAlgError
-        weights = cho_solve(factor, inputs @ target, check_finite=False)
-        gap = target - weights @ inputs
-        weights += cho_solve(factor, inputs @ gap, check_finite=False)
+        weights = cho_solve(factor, times(inputs, target), check_finite=False)
+        gap = target - times(weights, inputs)
+        weights += cho_solve(factor, times(inputs, gap), check_finite=False)
         coefficients = weights * units
     except LinAlgError:
         # In the units of the series, on which the solution of smallest norm depends.
         own = inputs.T * data.scale[parents]
+        times.decomposed(own)
         coefficients = np.linalg.lstsq(own, target * data.scale[node], rcond=None)[0]
-    gap = target - (coefficients / units) @ inputs
+    gap = target - times(coefficients / units, inputs)
     residual = float(np.sqrt(np.mean(gap**2)) * data.scale[node])
-    return Row(node, parents, coefficients, residual, work=work)
+    return Row(node, parents, coefficients, residual, work=Work(0, times.count))
 
 
 def system_of_steps(names: tuple[str, ...], steps: Sequence[NodeStep]) -> LinearSystem:

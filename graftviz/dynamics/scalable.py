@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from graftviz.dynamics.base import Row, Steps, Work, check_enough
 from graftviz.dynamics.enforcing import fit_rows
+from graftviz.dynamics.products import Products
 from graftviz.dynamics.rows import StepRecorder, strongest
-from graftviz.dynamics.scores import GRAFT_ROUNDS, grafted_parents, two_hop_scores
+from graftviz.dynamics.scores import grafted_parents, two_hop_scores
 from graftviz.dynamics.seeds import SeedChoice, choose_seeds, seed_count
 from graftviz.dynamics.series import StandardisedData, TimeSeries, Transitions, standardise
 from graftviz.dynamics.solving import ParentSearch, SolverOptions, search_rows
@@ -128,9 +129,9 @@ class ScalableStructure(SolverOptions):
         for row in search_rows(search, seeds.tolist(), jobs):
             seed_rows.append(row)
             yield recorder.step(row, "seed", ("seeds", "descend", "select", "score", "fit"))
-        recorder.spend(Work(sum(len(row.parents) * len(standard.names) for row in seed_rows), 0))
         uncovered = []
-        for kind, row in self.other_rows(seed_rows, search._replace(two_hop=None), jobs):
+        search = search._replace(two_hop=None)
+        for kind, row in self.other_rows(seed_rows, search, jobs, spend=recorder.spend):
             if kind == "uncovered":
                 uncovered.append(row.node)
             lines = ("uncovered", "fit") if kind == "uncovered" else ("infer", "fit")
@@ -148,7 +149,12 @@ class ScalableStructure(SolverOptions):
         return ParentSearch(data, one_hop, two_hop, self.parent_count(len(data.names)), self.path)
 
     def other_rows(
-        self, seed_rows: Sequence[Row], search: ParentSearch, jobs: int | None = None
+        self,
+        seed_rows: Sequence[Row],
+        search: ParentSearch,
+        jobs: int | None = None,
+        *,
+        spend: Callable[[Work], None] = lambda _: None,
     ) -> Iterator[tuple[str, Row]]:
         """Yield the rows of all series that are not seeds, each with the kind of its step.
 
@@ -159,19 +165,22 @@ class ScalableStructure(SolverOptions):
         search : ParentSearch
             Search without two-hop rows.
         jobs : int, optional
+        spend : callable
+            Called with the work of the scores.
         """
         data, k = search.data, search.k
         n = len(data.names)
         seeds = {row.node for row in seed_rows}
         evidence = [(row.parents, row.two_hop) for row in seed_rows if row.two_hop is not None]
-        scores = two_hop_scores(evidence, n)
+        scores, additions = two_hop_scores(evidence, n)
+        spend(Work(additions, 0))
         others = [j for j in range(n) if j not in seeds]
         inferred = [(j, strongest(scores[j], k)) for j in others if j in scores]
         for row in fit_rows(data, inferred, jobs):
             yield "inferred", row
         uncovered = [j for j in others if j not in scores]
         common = np.sum([two_hop for _, two_hop in evidence], axis=0) if evidence else np.zeros(n)
-        for row in self._uncovered_rows(data, uncovered, common, search, jobs):
+        for row in self._uncovered_rows(data, uncovered, common, search, jobs, spend):
             yield "uncovered", row
 
     def _uncovered_rows(
@@ -181,18 +190,18 @@ class ScalableStructure(SolverOptions):
         common: np.ndarray,
         search: ParentSearch,
         jobs: int | None,
+        spend: Callable[[Work], None],
     ) -> Iterator[Row]:
         if self.uncovered == "regress":
             yield from search_rows(search, nodes, jobs)
             return
         if self.uncovered == "graft":
-            spent = GRAFT_ROUNDS * data.before.size
-            parents = grafted_parents(data, nodes, search.k)
+            times = Products()
+            parents = grafted_parents(data, nodes, search.k, times)
+            spend(Work(times.count, 0))
         else:
-            spent = 0
             parents = {}
             for j in nodes:
                 others = np.where(np.arange(len(common)) == j, 0.0, common)
                 parents[j] = np.union1d(strongest(others, search.k - 1), [j])
-        for row in fit_rows(data, [(j, parents[j]) for j in nodes], jobs):
-            yield replace(row, work=Work(spent, row.work.coefficients))
+        yield from fit_rows(data, [(j, parents[j]) for j in nodes], jobs)

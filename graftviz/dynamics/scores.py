@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
+from graftviz.dynamics.products import Products
 from graftviz.dynamics.rows import fit_row, strongest
 from graftviz.dynamics.series import StandardisedData
 
@@ -13,7 +15,14 @@ GRAFT_ROUNDS = 3  # rounds of activation; the coefficients are fitted again afte
 _BLOCK = 64  # series whose gradients are computed in one product
 
 
-def two_hop_scores(seeds: Iterable[tuple[np.ndarray, np.ndarray]], n: int) -> dict[int, np.ndarray]:
+class Scores(NamedTuple):
+    """Scores of candidate parents, by series, and the additions that they took."""
+
+    by_series: dict[int, np.ndarray]
+    additions: int
+
+
+def two_hop_scores(seeds: Iterable[tuple[np.ndarray, np.ndarray]], n: int) -> Scores:
     """Return the scores E_j of each series j that is a parent of seeds (equation 2.9).
 
     E_ju = Σ |B_iu| / ‖B_i‖₁ over the seeds i that have j among their parents: if u drives i in two
@@ -27,16 +36,20 @@ def two_hop_scores(seeds: Iterable[tuple[np.ndarray, np.ndarray]], n: int) -> di
     n : int
     """
     scores: dict[int, np.ndarray] = {}
+    additions = 0
     for parents, two_hop in seeds:
         if not two_hop.any():
             continue
         for j in parents.tolist():
             scores.setdefault(j, np.zeros(n))
             scores[j] += two_hop
-    return scores
+            additions += n
+    return Scores(scores, additions)
 
 
-def grafted_parents(data: StandardisedData, nodes: Sequence[int], k: int) -> dict[int, np.ndarray]:
+def grafted_parents(
+    data: StandardisedData, nodes: Sequence[int], k: int, times: Products
+) -> dict[int, np.ndarray]:
     """Return k parents of each node, selected by the gradient of its squared error.
 
     A third of the parents is activated in each round; least squares on the active parents then
@@ -52,9 +65,10 @@ def grafted_parents(data: StandardisedData, nodes: Sequence[int], k: int) -> dic
             if number > 0:
                 for column, node in enumerate(block):
                     row = fit_row(data, node, found[node])
+                    times.count += row.work.coefficients
                     weights = row.coefficients * data.scale[row.parents] / data.scale[node]
-                    gaps[column] = data.targets[node] - weights @ data.columns[row.parents]
-            gradients = np.abs(gaps @ data.before)
+                    gaps[column] = data.targets[node] - times(weights, data.columns[row.parents])
+            gradients = np.abs(times(gaps, data.before))
             for column, node in enumerate(block):
                 gradients[column, found[node]] = 0.0
                 new = strongest(gradients[column], size)
