@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -19,8 +19,8 @@ from graftviz.inference.queries import Query, answered, query_operations
 from graftviz.model import PairwiseMRF
 
 AUTOMATIC: Final = "automatic"
-Choice = Literal["automatic"] | Method
-METHODS: tuple[Choice, ...] = (AUTOMATIC, "exact", "bp", "trbp", "mean-field")
+Choice = Literal["automatic", "exact", "bp", "trbp", "mean-field"]
+METHODS: tuple[Choice, ...] = get_args(Choice)
 MOST_CELLS = 5_000  # joint states of a query
 
 
