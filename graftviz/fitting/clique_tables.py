@@ -82,7 +82,7 @@ def clique_tables(
     Parameters
     ----------
     order, starts, scopes, parent : int64 arrays
-        See :class:`graftviz.inference.exact.ordering.Scopes`.
+        See :class:`graftviz.inference.exact.ordering.Elimination`.
     cardinalities : int64 array, shape (n,)
     edges : int64 array, shape (m, 2)
     """

@@ -14,7 +14,8 @@ from numba import njit
 from graftviz.counts import PairCounts
 from graftviz.fitting.clique_tables import CliqueTables, calibrate, clique_tables, edge_marginal
 from graftviz.fitting.proportional import NO_PENALTY, EdgePenalty, edge_residual, fit_round
-from graftviz.inference.exact.elimination import Elimination, eliminated
+from graftviz.inference.exact.elimination import eliminated
+from graftviz.inference.exact.ordering import Elimination
 
 LEAST_SHARE = 1e-9  # smallest share of imaginary rows, so that the maximum exists
 _UNSEEN = 1e-12  # share of a state that never occurs

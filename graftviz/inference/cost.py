@@ -197,11 +197,6 @@ def _count(
     )
 
 
-def inference_seconds(model: PairwiseMRF, method: Method = "exact", *, repeats: int = 3) -> float:
-    """Return the processor seconds of all unconditional marginals; see :func:`inference_cost`."""
-    return inference_cost(model, method, repeats=repeats).seconds
-
-
 def exact_operations(model: PairwiseMRF, plan: EliminationPlan) -> int:
     """Return an upper bound on the operations of exact inference along a plan."""
     return marginal_operations(model.edges, model.cardinalities, plan.total_entries)

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from graftviz.arrays import read_only
 from graftviz.inference.beliefs import Beliefs, flat_nodes
 from graftviz.inference.consistency import consistent_states
 from graftviz.inference.loopy import loopy_beliefs
@@ -83,13 +84,15 @@ def mean_field_beliefs(model: PairwiseMRF, settings: InferenceSettings) -> Belie
     if best.bound == -np.inf:
         state, is_settled = consistent_states(model, states, starts[0])
         if state is not None:
-            best = best._replace(beliefs=_point_masses(model, state))
+            masses = np.zeros(int(model.node_offsets[-1]))
+            masses[model.node_offsets[:-1] + state] = 1.0
+            best = best._replace(beliefs=masses)
         elif is_settled:
             return impossible_beliefs(model, "mean-field")
     best = _climb(graph, best.beliefs, settings)
     converged = best.residual <= settings.tolerance
     nodes = flat_nodes(model, best.beliefs)
-    edges = tuple(_outer(nodes[i], nodes[j]) for i, j in model.edges.tolist())
+    edges = tuple(read_only(np.outer(nodes[i], nodes[j])) for i, j in model.edges.tolist())
     is_exact = model.n_edges == 0
     notes = [f"The best of {len(fits)} starts."] if len(fits) > 1 else []
     if not converged:
@@ -114,22 +117,6 @@ def mean_field_beliefs(model: PairwiseMRF, settings: InferenceSettings) -> Belie
         "exact" if is_exact else "lower bound",
         notes=tuple(notes),
     )
-
-
-def mean_field_marginals(
-    model: PairwiseMRF, *, tolerance: float = 1e-6, max_sweeps: int = 200
-) -> tuple[np.ndarray, ...]:
-    """Return node beliefs of one fast mean-field fit that starts from the node weights.
-
-    Used for a small part of a model whose surroundings are replaced by fields.
-    """
-    states = support(model)
-    weights = (
-        states.node_weights(model) if states.empty_node < 0 else np.zeros(len(states.possible))
-    )
-    settings = InferenceSettings(tolerance, max_sweeps)
-    fit = _climb(field_graph(model, weights), _softmax(model, weights), settings)
-    return flat_nodes(model, fit.beliefs)
 
 
 def field_graph(model: PairwiseMRF, node_weights: np.ndarray) -> FieldGraph:
@@ -179,23 +166,11 @@ def _starts(
     return starts[: settings.starts]
 
 
-def _point_masses(model: PairwiseMRF, state: np.ndarray) -> np.ndarray:
-    beliefs = np.zeros(int(model.node_offsets[-1]))
-    beliefs[model.node_offsets[:-1] + state] = 1.0
-    return beliefs
-
-
 def _softmax(model: PairwiseMRF, values: np.ndarray) -> np.ndarray:
     starts, sizes = model.node_offsets[:-1], model.cardinalities
     shifted = np.exp(values - np.repeat(np.maximum.reduceat(values, starts), sizes))
     beliefs: np.ndarray = shifted / np.repeat(np.add.reduceat(shifted, starts), sizes)
     return beliefs
-
-
-def _outer(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    pair = np.outer(first, second)
-    pair.flags.writeable = False
-    return pair
 
 
 @njit(cache=True, nogil=True, inline="always")

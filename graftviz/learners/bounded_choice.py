@@ -16,14 +16,8 @@ import numpy as np
 
 from graftviz.inference import infer
 from graftviz.inference.cost import inference_cost, marginal_operations
-from graftviz.inference.exact.elimination import (
-    MIN_FILL,
-    MIN_WEIGHT,
-    WEIGHTED_FILL,
-    Elimination,
-    eliminated,
-    greedy_elimination,
-)
+from graftviz.inference.exact.elimination import eliminated, greedy_elimination
+from graftviz.inference.exact.ordering import MIN_FILL, MIN_WEIGHT, WEIGHTED_FILL, Elimination
 from graftviz.inference.methods import Method
 from graftviz.inference.queries import Query, query_operations
 from graftviz.learners.bounded_model import BoundedModel

@@ -76,7 +76,7 @@ class BoundedInference(Learner):
       is excluded permanently if a subgraph proves that it raises the treewidth above τ.
     - ``circuit-size``: additions and multiplications of variable elimination, counting states,
       along the best of the current order and two greedy orders; see
-      :meth:`graftviz.inference.exact.elimination.Elimination.operations`.
+      :meth:`graftviz.inference.exact.ordering.Elimination.operations`.
     - ``bp-sweeps``, ``trbp-sweeps``: sweeps of (tree-reweighted) belief propagation from uniform
       messages until no message changes by a relative 10⁻⁶.
     - ``seconds``: processor time of inference, the median of three. As it is measured, two runs

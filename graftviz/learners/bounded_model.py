@@ -14,7 +14,7 @@ from graftviz.fitting.moment_matching import match_moments
 from graftviz.fitting.network import frozen_changes
 from graftviz.fitting.proportional import EdgePenalty
 from graftviz.history import Changes, flat_positions
-from graftviz.inference.exact.elimination import Elimination
+from graftviz.inference.exact.ordering import Elimination
 from graftviz.model import PairwiseMRF
 from graftviz.search.pair_gradients import independent_gradients, update_gradients
 

@@ -11,12 +11,8 @@ from graftviz.counts import PairCounts
 from graftviz.fitting.likelihood_fit import Targets
 from graftviz.fitting.proportional import edge_residual
 from graftviz.inference.exact import JunctionTree, plan_elimination
-from graftviz.inference.exact.elimination import (
-    MIN_FILL,
-    MIN_WEIGHT,
-    eliminated,
-    greedy_elimination,
-)
+from graftviz.inference.exact.elimination import eliminated, greedy_elimination
+from graftviz.inference.exact.ordering import MIN_FILL, MIN_WEIGHT
 from graftviz.learners.bounded_choice import MEASURE_NAMES
 from graftviz.learners.bounded_inference import BoundedInference
 from graftviz.narrative.phrases import Absence, counted, pair, score

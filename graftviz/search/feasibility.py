@@ -18,8 +18,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from graftviz.inference.exact.elimination import MIN_FILL, neighbour_lists
-from graftviz.inference.exact.ordering import greedy_order
+from graftviz.inference.exact.elimination import neighbour_lists
+from graftviz.inference.exact.ordering import MIN_FILL, greedy_order
 
 # Status of a pair.
 UNKNOWN, REFUSED, PROVED, TAKEN = 0, 1, 2, 3
@@ -35,7 +35,7 @@ def keeps_width(place, starts, scopes, i, j, most, joining, merged):
     Parameters
     ----------
     place, starts, scopes : int64 arrays
-        See :class:`graftviz.inference.exact.elimination.Elimination`.
+        See :class:`graftviz.inference.exact.ordering.Elimination`.
     i, j, most : int
     joining, merged : int64 arrays, shape (n + 1,)
         Buffers.

@@ -23,14 +23,14 @@ MOST_BITS = 62.0  # log₂ of the largest table to consider
 _MOST_NEIGHBOURS = 64  # with more, even a clique of binary variables exceeds MOST_BITS
 _EMPTY = -1
 _FIBONACCI = np.uint64(0x9E3779B97F4A7C15)
-_MIN_FILL, _WEIGHTED_FILL, _MIN_WEIGHT = 0, 1, 2
+MIN_FILL, WEIGHTED_FILL, MIN_WEIGHT = 0, 1, 2
 _HOPELESS = 1000  # remaining variables, all with too many neighbours: no other order is tried
 _RESTARTS = 24
 _RESTART_WORK = 3_000_000  # largest number of pairs to examine in all random restarts together
 
 
-class Scopes(NamedTuple):
-    """Scopes of the messages of an elimination order.
+class Elimination(NamedTuple):
+    """Elimination order of a graph, and the scopes of its messages.
 
     Places count along the order: place k is the k-th variable to be eliminated.
 
@@ -45,6 +45,8 @@ class Scopes(NamedTuple):
         The first of these places, which receives the message; -1 if there are none.
     clique_sizes : float64 array, shape (n,)
         Number of joint states of the variable at each place and those of its scope.
+    place : int64 array, shape (n,)
+        The place of each variable.
     """
 
     order: np.ndarray
@@ -52,6 +54,7 @@ class Scopes(NamedTuple):
     scopes: np.ndarray
     parent: np.ndarray
     clique_sizes: np.ndarray
+    place: np.ndarray
 
     @property
     def width(self) -> int:
@@ -59,12 +62,34 @@ class Scopes(NamedTuple):
         return int(np.diff(self.starts).max())
 
     @property
-    def work(self) -> float:
+    def entries(self) -> float:
         """Total number of entries of all cliques."""
         return float(self.clique_sizes.sum())
 
+    def operations(self, cardinalities: np.ndarray, edges: np.ndarray) -> float:
+        """Return the size of the arithmetic circuit of the elimination.
 
-def best_scopes(model: PairwiseMRF) -> Scopes | None:
+        Its nodes are the additions and multiplications of two numbers that compute Z. A clique of
+        C joint states, whose variable has s states, multiplies its f factors (the node potential,
+        the potentials of edges to variables eliminated later, and the messages it receives) entry
+        by entry with (f − 1) C multiplications, and sums the variable out with C − C / s additions.
+        The results of the connected components are multiplied at the end.
+
+        Parameters
+        ----------
+        cardinalities : int64 array, shape (n,)
+        edges : int64 array, shape (m, 2)
+        """
+        n = len(self.order)
+        owners = self.place[edges].min(axis=1)
+        targets = self.parent[self.parent >= 0]
+        factors = np.bincount(owners, minlength=n) + np.bincount(targets, minlength=n)
+        sizes, states = self.clique_sizes, cardinalities[self.order]
+        roots = int(np.count_nonzero(self.parent < 0))
+        return float((factors * sizes + sizes - sizes / states).sum()) + roots - 1
+
+
+def best_scopes(model: PairwiseMRF) -> Elimination | None:
     """Return the cheapest elimination found; None if all exceed 2⁶² entries.
 
     The candidates are: min-fill, ties broken by the size of the table; fill weighted by numbers of
@@ -80,22 +105,22 @@ def best_scopes(model: PairwiseMRF) -> Scopes | None:
     return scopes_along(model, order)
 
 
-def _cheapest(model: PairwiseMRF) -> Scopes | None:
+def _cheapest(model: PairwiseMRF) -> Elimination | None:
     # Copies, which are writable: numba compiles kernels apart for read-only arrays.
     starts, neighbours = model.incidence.starts.copy(), model.incidence.neighbours.copy()
     bits = np.log2(model.cardinalities.astype(np.float64))
     sizes = model.cardinalities.astype(np.float64)
-    best: Scopes | None = None
+    best: Elimination | None = None
 
     def consider(order: np.ndarray) -> None:
         nonlocal best
-        most = np.inf if best is None else best.work
+        most = np.inf if best is None else best.entries
         found = eliminate(order, starts, neighbours, sizes, most)
         if found[0]:
-            best = Scopes(order, *found[1:])
+            best = Elimination(order, *found[1:])
 
     none, work = np.zeros(model.n_variables), 0
-    for kind in (_MIN_WEIGHT, _MIN_FILL, _WEIGHTED_FILL):
+    for kind in (MIN_WEIGHT, MIN_FILL, WEIGHTED_FILL):
         done, order, looked = greedy_order(starts, neighbours, bits, kind, none, MOST_BITS)
         work = max(work, looked)
         if done:
@@ -110,19 +135,19 @@ def _cheapest(model: PairwiseMRF) -> Scopes | None:
         rng = np.random.default_rng(0)
         for _ in range(_RESTARTS):
             ties = rng.random(model.n_variables)
-            done, order, _ = greedy_order(starts, neighbours, bits, _MIN_FILL, ties, MOST_BITS)
+            done, order, _ = greedy_order(starts, neighbours, bits, MIN_FILL, ties, MOST_BITS)
             if done:
                 consider(order)
     return best
 
 
-def scopes_along(model: PairwiseMRF, order: np.ndarray) -> Scopes | None:
+def scopes_along(model: PairwiseMRF, order: np.ndarray) -> Elimination | None:
     """Return the scopes of a given order; None if a table exceeds 2⁶² entries."""
     starts, neighbours = model.incidence.starts.copy(), model.incidence.neighbours.copy()
     sizes = model.cardinalities.astype(np.float64)
     order = np.array(order, dtype=np.int64)
     found = eliminate(order, starts, neighbours, sizes, np.inf)
-    return Scopes(order, *found[1:]) if found[0] else None
+    return Elimination(order, *found[1:]) if found[0] else None
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -212,7 +237,7 @@ def greedy_order(starts, neighbours, bits, kind, ties, most_bits):
                     pool[begin[i] + n_alive] = pool[k]
                     n_alive += 1
             length[i] = n_alive
-            if kind == _MIN_WEIGHT:
+            if kind == MIN_WEIGHT:
                 heapq.heappush(heap, (size, 0.0, ties[i], i, version[i]))
                 continue
             work += n_alive * n_alive
@@ -223,7 +248,7 @@ def greedy_order(starts, neighbours, bits, kind, ties, most_bits):
                     b = pool[q]
                     key = a * n + b if a < b else b * n + a
                     if keys[_place_of(keys, key)] == _EMPTY:
-                        total += 1.0 if kind == _MIN_FILL else bits[a] * bits[b]
+                        total += 1.0 if kind == MIN_FILL else bits[a] * bits[b]
             fill[i] = total
             heapq.heappush(heap, (total, size, ties[i], i, version[i]))
         n_due = 0
@@ -282,7 +307,7 @@ def greedy_order(starts, neighbours, bits, kind, ties, most_bits):
                     length[i] += 1
                     degree[i] += 1
                     around[i] += bits[j]
-                if kind == _MIN_WEIGHT:
+                if kind == MIN_WEIGHT:
                     continue
                 # Common neighbours of both ends have one pair less to connect.
                 short, long = (a, b) if length[a] <= length[b] else (b, a)
@@ -292,7 +317,7 @@ def greedy_order(starts, neighbours, bits, kind, ties, most_bits):
                         continue
                     key = c * n + long if c < long else long * n + c
                     if keys[_place_of(keys, key)] == key:
-                        fill[c] -= 1.0 if kind == _MIN_FILL else bits[a] * bits[b]
+                        fill[c] -= 1.0 if kind == MIN_FILL else bits[a] * bits[b]
                         if degree[c] <= _MOST_NEIGHBOURS and bits[c] + around[c] <= most_bits:
                             version[c] += 1
                             item = (fill[c], bits[c] + around[c], ties[c], c, version[c])
@@ -302,7 +327,7 @@ def greedy_order(starts, neighbours, bits, kind, ties, most_bits):
 
 @njit(cache=True, nogil=True)
 def eliminate(order, starts, neighbours, sizes, most_work):
-    """Return whether the work stays below `most_work`, and the fields of :class:`Scopes`."""
+    """Return whether the work stays below `most_work`, and the fields of :class:`Elimination`."""
     n = len(order)
     place = np.empty(n, dtype=np.int64)
     for k in range(n):
@@ -342,7 +367,7 @@ def eliminate(order, starts, neighbours, sizes, most_work):
         clique_sizes[k] = entries
         work += entries
         if entries > most_entries or work >= most_work:
-            return False, begins, scopes, parent, clique_sizes
+            return False, begins, scopes, parent, clique_sizes, place
         begins[k + 1] = used
         if used > begin:
             for at in range(begin + 1, used):
@@ -354,7 +379,7 @@ def eliminate(order, starts, neighbours, sizes, most_work):
             parent[k] = scopes[begin]
             next_child[k] = first_child[parent[k]]
             first_child[parent[k]] = k
-    return True, begins, _longer(scopes, used, used), parent, clique_sizes
+    return True, begins, _longer(scopes, used, used), parent, clique_sizes, place
 
 
 @inner_kernel

@@ -11,7 +11,7 @@ import numpy as np
 from graftviz.errors import InputError
 from graftviz.inference.evidence import Evidence, checked_evidence, conditioned
 from graftviz.inference.exact.layout import Layout, lay_out
-from graftviz.inference.exact.ordering import MOST_BITS, Scopes, best_scopes, scopes_along
+from graftviz.inference.exact.ordering import MOST_BITS, Elimination, best_scopes, scopes_along
 from graftviz.memory import free_bytes, size_text
 from graftviz.model import PairwiseMRF
 
@@ -45,7 +45,7 @@ class EliminationPlan:
         Peak memory of all tables that exist at the same time.
     segments : int
         If above 1, messages are discarded and recomputed to save memory.
-    scopes, layout : Scopes, Layout or None
+    scopes, layout : Elimination, Layout or None
         Structure and memory layout of the junction tree; None without an order.
 
     Examples
@@ -63,7 +63,7 @@ class EliminationPlan:
     total_entries: int
     bytes: int
     segments: int = 1
-    scopes: Scopes | None = field(default=None, repr=False)
+    scopes: Elimination | None = field(default=None, repr=False)
     layout: Layout | None = field(default=None, repr=False)
 
     @property
@@ -135,7 +135,7 @@ def plan_for(
         width=scopes.width,
         largest_clique=round(scopes.clique_sizes.max()),
         largest_table=int(messages.max()),
-        total_entries=round(scopes.work),
+        total_entries=round(scopes.entries),
         bytes=_ENTRY * (layout.entries + fixed),
         segments=len(layout.bounds) - 1,
         scopes=scopes,

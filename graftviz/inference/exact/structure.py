@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from graftviz.inference.exact.layout import Layout
-from graftviz.inference.exact.ordering import Scopes
+from graftviz.inference.exact.ordering import Elimination
 from graftviz.model import PairwiseMRF
 
 
@@ -19,7 +19,7 @@ class Cliques(NamedTuple):
     states : int64 array, shape (n,)
         Number of states of the variable at each place.
     starts, scopes, parent : int64 arrays
-        See :class:`graftviz.inference.exact.ordering.Scopes`.
+        See :class:`graftviz.inference.exact.ordering.Elimination`.
     child_starts, children : int64 arrays
         Places that send messages to k: ``children[child_starts[k] : child_starts[k + 1]]``.
     potential_starts : int64 array, shape (n + 1,)
@@ -99,7 +99,7 @@ def empty_tables(n_weights: int, layout: Layout) -> Tables:
     )
 
 
-def cliques_of(model: PairwiseMRF, scopes: Scopes) -> Cliques:
+def cliques_of(model: PairwiseMRF, scopes: Elimination) -> Cliques:
     """Assign the potentials of a model to the places that eliminate them."""
     n = model.n_variables
     order, parent = scopes.order, scopes.parent
