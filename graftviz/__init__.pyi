@@ -57,7 +57,11 @@ from .learners.grafting_light import (
 from .learners.nodewise_l1 import (
     NodewiseL1 as NodewiseL1,
 )
-from .metrics import ncmll as ncmll, nll as nll
+from .metrics import (
+    ncmll as ncmll,
+    nll as nll,
+    nlpl as nlpl,
+)
 from .model import (
     PairwiseMRF as PairwiseMRF,
 )

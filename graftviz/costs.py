@@ -37,7 +37,7 @@ class TableSize(NamedTuple):
 
     Attributes
     ----------
-    rows : int
+    n_rows : int
     sizes : array of int
         Number of states of each variable.
     has_rows : bool
@@ -48,7 +48,7 @@ class TableSize(NamedTuple):
     table : DiscreteTable or None
     """
 
-    rows: int
+    n_rows: int
     sizes: np.ndarray
     has_rows: bool
     code_bytes: int
@@ -78,7 +78,7 @@ class TableSize(NamedTuple):
     @property
     def count_seconds(self) -> float:
         """Time to count one pair."""
-        planes = planes_bytes(self.rows, self.sizes)
+        planes = planes_bytes(self.n_rows, self.sizes)
         per_plane = planes / max(int((self.sizes - 1).sum()), 1)
         free = float((self.sizes - 1).mean())
         fetch = _FETCH * 2 * free * per_plane if planes > _NEAR_CACHE else 0.0

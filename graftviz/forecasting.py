@@ -158,9 +158,9 @@ def _size_of(table: DiscreteTable | tuple[int, int, int]) -> TableSize:
 
 
 def _statistics(size: TableSize) -> list[CostPart]:
-    entries = size.rows * size.n
+    entries = size.n_rows * size.n
     if size.table is None or size.has_rows:
-        return [CostPart("bit planes", planes_bytes(size.rows, size.sizes), entries * _PACK)]
+        return [CostPart("bit planes", planes_bytes(size.n_rows, size.sizes), entries * _PACK)]
     plan = counting_plan(size.table)
     if plan.by_planes:
         return [CostPart("bit planes", plan.planes_bytes, entries * _CHUNK_READ)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -35,22 +35,8 @@ def labelled(
     names, labels = model.names, model.labels
     if not isinstance(variables, tuple):
         i = model.index_of(variables)
-        return _by_state(node(i), names[i], labels[i])
+        states = pd.Index(labels[i], name=names[i])
+        return pd.Series(np.array(node(i)), index=states, name=names[i])
     i, j, e = model.edge_between(*variables)
-    return _by_states(edge(e) if i < j else edge(e).T, (i, j), names, labels)
-
-
-def _by_state(values: np.ndarray, name: str, labels: Sequence[str]) -> pd.Series:
-    """Return a number for each state of a variable, by label."""
-    return pd.Series(np.array(values), index=pd.Index(labels, name=name), name=name)
-
-
-def _by_states(
-    values: np.ndarray,
-    pair: tuple[int, int],
-    names: Sequence[str],
-    labels: Sequence[Sequence[str]],
-) -> pd.DataFrame:
-    """Return a number for each pair of states, by label; rows are states of the first variable."""
-    rows, columns = (pd.Index(labels[k], name=names[k]) for k in pair)
-    return pd.DataFrame(np.array(values), index=rows, columns=columns)
+    rows, columns = (pd.Index(labels[k], name=names[k]) for k in (i, j))
+    return pd.DataFrame(np.array(edge(e) if i < j else edge(e).T), index=rows, columns=columns)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from types import MappingProxyType
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
 
@@ -30,10 +30,12 @@ FINGERPRINT_DIGITS = 16
 TEST_FRACTION = 0.1  # of an uploaded table
 LEAST_ROWS_TO_HOLD_OUT = 50
 MOST_SERIES = 1_000  # beyond, a series has less than a pixel in picture and matrix
-_KEPT_DIVISIONS = 4  # of the rows of a table, and of uploaded series
+_MOST_DIVISIONS = 4  # of the rows of a table, and of uploaded series
 # Several edges per step are easier to follow.
 _PAGE_DEFAULTS = {"alpha": 0.75}
-PAGE_DATA, PAGE_PRESET = "scale-free-40", "paper"  # with which the app opens
+# Data and preset with which the app opens.
+PAGE_DATA: Final = "scale-free-40"
+PAGE_PRESET: Final = "paper"
 _LIKE_THE_PAPER = (PAGE_PRESET, "literal", "thesis", "authors")
 K = TypeVar("K", bound=Hashable)
 M = TypeVar("M")
@@ -111,7 +113,7 @@ class Material:
     source: DataSet
     seed: int
     own: SourceCache | None = None
-    _divisions: SourceCache = field(default_factory=lambda: SourceCache(_KEPT_DIVISIONS))
+    _divisions: SourceCache = field(default_factory=lambda: SourceCache(_MOST_DIVISIONS))
 
     @property
     def name(self) -> str:
@@ -121,10 +123,10 @@ class Material:
     @property
     def test_fraction(self) -> float:
         """The share of the rows that is held out."""
-        held_out = 0 if self.test is None else self.test.n_rows
-        return held_out / self.source.table.n_rows
+        n_rows_test = 0 if self.test is None else self.test.n_rows
+        return n_rows_test / self.source.table.n_rows
 
-    def divided(self, rows: int | None = None, held_out: float | None = None) -> Material:
+    def divided(self, rows: int | None = None, test_fraction: float | None = None) -> Material:
         """Return the same data with other training and held-out rows.
 
         The held-out rows do not depend on `rows`.
@@ -134,13 +136,13 @@ class Material:
         rows : int, optional
             Number of training rows, drawn by the seed: fewer are a subset of more. By default,
             and if there are not that many, all.
-        held_out : float, optional
+        test_fraction : float, optional
             Share of the rows to hold out; by default that of the data set.
         """
-        if rows is None and held_out is None:
+        if rows is None and test_fraction is None:
             return self
-        make = partial(prepare, self.source, self.seed, rows, held_out)
-        return self._divisions.get((rows, held_out), make)
+        make = partial(prepare, self.source, self.seed, rows, test_fraction)
+        return self._divisions.get((rows, test_fraction), make)
 
     @cached_property
     def counts(self) -> PairCounts:
@@ -164,7 +166,7 @@ def uploaded_table(identity: str) -> str:
 
 
 def prepare(
-    data: DataSet, seed: int, rows: int | None = None, held_out: float | None = None
+    data: DataSet, seed: int, rows: int | None = None, test_fraction: float | None = None
 ) -> Material:
     """Hold out rows chosen by `seed`, and collect the rest; see :meth:`Material.divided`.
 
@@ -172,12 +174,12 @@ def prepare(
     """
     table = data.table
     train, test = table, None
-    share = data.test_fraction if held_out is None else held_out
+    share = data.test_fraction if test_fraction is None else test_fraction
     if round(table.n_rows * share) > 0:
         train, test = table.split(test_fraction=share, seed=seed)
     title, division = data.title, str(seed)
-    if held_out is not None and held_out != data.test_fraction:
-        division += f"/held out {held_out!r}"
+    if test_fraction is not None and test_fraction != data.test_fraction:
+        division += f"/held out {test_fraction!r}"
     if rows is not None and rows < train.n_rows:
         title += f" · {rows:,} of {train.n_rows:,} training rows"
         division += f"/rows {rows}"
@@ -276,7 +278,7 @@ def uploaded_series(
     digest.update(b"" if positions is None else positions.tobytes())
     fingerprint = digest.hexdigest()[:FINGERPRINT_DIGITS]
 
-    def prepared(held_out: float) -> PreparedSeries:
+    def prepared(test_fraction: float) -> PreparedSeries:
         if series.n_series > MOST_SERIES:
             raise InputError(
                 f"{series.title} has {series.n_series:,} series; this page shows at most "
@@ -284,9 +286,11 @@ def uploaded_series(
             )
         title = f"{series.title} · {series.n_series:,} series, {series.n_rows:,} rows"
         more = {"parents": parents, "own": SourceCache()}
-        return prepare_series(f"{UPLOAD}:{fingerprint}", title, series, held_out, positions, **more)
+        return prepare_series(
+            f"{UPLOAD}:{fingerprint}", title, series, test_fraction, positions, **more
+        )
 
-    return Upload(fingerprint, prepared, _KEPT_DIVISIONS)
+    return Upload(fingerprint, prepared, _MOST_DIVISIONS)
 
 
 def default_options(

@@ -120,8 +120,8 @@ def option(
 
 def option_of(cls: type, name: str) -> Any:
     """Declare a field with the default and the bounds of an option of another dataclass."""
-    field = next(field for field in dataclasses.fields(cls) if field.name == name)
-    return dataclasses.field(default=field.default, metadata=field.metadata)
+    spec = next(spec for spec in option_specs(cls) if spec.name == name)
+    return dataclasses.field(default=spec.default, metadata={_SPEC: spec})
 
 
 def option_specs(owner: Any) -> tuple[OptionSpec, ...]:
@@ -137,9 +137,10 @@ def _specs_of(cls: Any) -> tuple[OptionSpec, ...]:
     for field in dataclasses.fields(cls):
         spec = field.metadata.get(_SPEC)
         if spec is not None:
-            kind = "text" if spec.text else _kind_of(hints[field.name], spec.choices)
+            choices = spec.choices or _choices_of(hints[field.name])
+            kind = "text" if spec.text else _kind_of(hints[field.name], choices)
             label = spec.label or field.name.replace("_", " ")
-            specs.append(spec._replace(name=field.name, kind=kind, label=label))
+            specs.append(spec._replace(name=field.name, kind=kind, label=label, choices=choices))
     return tuple(specs)
 
 
@@ -222,6 +223,14 @@ def option_words(owner: Any, values: Mapping[str, Any]) -> list[str]:
         for spec in option_specs(owner)
         if spec.name in values
     ]
+
+
+def _choices_of(annotation: Any) -> tuple[str, ...]:
+    """Return the values of a Literal, which may be optional; none for other types."""
+    for member in (annotation, *typing.get_args(annotation)):
+        if typing.get_origin(member) is Literal:
+            return typing.get_args(member)
+    return ()
 
 
 def _kind_of(annotation: Any, choices: tuple[str, ...]) -> Kind:

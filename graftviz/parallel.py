@@ -89,7 +89,7 @@ def parallel_map(
     *,
     shared: Any = None,
     jobs: int | None = None,
-    on_done: Callable[[int, int], Any] | None = None,
+    callback: Callable[[int, int], Any] | None = None,
 ) -> list[Value]:
     """Return ``[function(shared, item) for item in items]``, computed in parallel.
 
@@ -107,8 +107,8 @@ def parallel_map(
         Number of concurrent tasks: 1 runs them in this process, −1 uses every core, −2 all but
         one. Default: the value of ``joblib.parallel_config``, otherwise 1. A Dask cluster always
         uses all its workers (unless `jobs` is 1).
-    on_done : callable, optional
-        Called in this process as ``on_done(done, of)`` after each task. With joblib's
+    callback : callable, optional
+        Called in this process as ``callback(done, of)`` after each task. With joblib's
         ``multiprocessing``, which returns all results together, it is called at the end.
 
     Returns
@@ -126,7 +126,7 @@ def parallel_map(
     backend, configured = get_active_backend()
     n_jobs = _checked_jobs(jobs) or configured or backend.default_n_jobs
     if n_jobs == 1 or len(tasks) < 2 or backend.effective_n_jobs(n_jobs) == 1:
-        return _in_order(((k, function(shared, x)) for k, x in enumerate(tasks)), tasks, on_done)
+        return _in_order(((k, function(shared, x)) for k, x in enumerate(tasks)), tasks, callback)
     piecewise = getattr(backend, "supports_return_generator", False)
     pool = joblib.Parallel(
         n_jobs=n_jobs,
@@ -136,10 +136,10 @@ def parallel_map(
     common = Shared(shared)
     results = pool(joblib.delayed(_call)(function, common, k, x) for k, x in enumerate(tasks))
     if isinstance(results, Generator):
-        # If `on_done` raises, closing the generator cancels tasks that have not started.
+        # If `callback` raises, closing the generator cancels tasks that have not started.
         with contextlib.closing(results):
-            return _in_order(results, tasks, on_done)
-    return _in_order(results, tasks, on_done)
+            return _in_order(results, tasks, callback)
+    return _in_order(results, tasks, callback)
 
 
 def in_threads(function: Callable[[Item], Any], items: Sequence[Item]) -> None:
@@ -187,13 +187,13 @@ def _call(
 def _in_order(
     results: Iterable[tuple[int, Value]],
     tasks: Sequence[Any],
-    on_done: Callable[[int, int], Any] | None,
+    callback: Callable[[int, int], Any] | None,
 ) -> list[Value]:
     values: dict[int, Value] = {}
     for k, value in results:
         values[k] = value
-        if on_done is not None:
-            on_done(len(values), len(tasks))
+        if callback is not None:
+            callback(len(values), len(tasks))
     return [values[k] for k in range(len(tasks))]
 
 

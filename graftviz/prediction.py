@@ -13,9 +13,10 @@ from scipy.sparse.csgraph import connected_components
 from graftviz.errors import InputError
 from graftviz.inference import Evidence, checked_evidence, conditioned
 from graftviz.inference.exact import JunctionTree, plan_elimination
-from graftviz.inference.hidden import HiddenModel, is_affordable
+from graftviz.inference.exact.plan import too_expensive
+from graftviz.inference.hidden import HiddenModel
 from graftviz.inference.settings import InferenceSettings
-from graftviz.metrics import negative_log_pseudo_likelihood
+from graftviz.metrics import nlpl
 from graftviz.model import PairwiseMRF
 from graftviz.sampling import sample_gibbs
 from graftviz.table import (
@@ -88,7 +89,7 @@ def score(model: PairwiseMRF, X: Any) -> float:
     elif (rows.names, rows.labels) != (model.names, model.labels):
         frame = variables_of(rows.to_frame(), model.names)
         rows = read_table(frame, like=like, weights=rows.weights)
-    return -negative_log_pseudo_likelihood(model, rows)
+    return -nlpl(model, rows)
 
 
 def variables_of(X: Any, names: Sequence[str], target: str | None = None) -> Any:
@@ -109,7 +110,7 @@ def variables_of(X: Any, names: Sequence[str], target: str | None = None) -> Any
     if not isinstance(X, pd.DataFrame):
         return X
     columns = [str(name) for name in X.columns]
-    if len(columns) < len(names) or not set(names) - {target} <= set(columns):
+    if not set(names) - {target} <= set(columns):
         return X
     variables = set(names)
     return X.loc[:, [name in variables for name in columns]]
@@ -143,7 +144,7 @@ def _frame(model: PairwiseMRF, X: Any, target: int | str | None) -> pd.DataFrame
     return frame
 
 
-def marginals_given(model: PairwiseMRF, codes: np.ndarray) -> np.ndarray:
+def conditional_marginals(model: PairwiseMRF, codes: np.ndarray) -> np.ndarray:
     """Return p(x_i | observed states of the row) of every unobserved variable.
 
     Parameters
@@ -261,7 +262,7 @@ def predict(model: PairwiseMRF, X: Any, target: int | str | None = None) -> np.n
 def impute(model: PairwiseMRF, X: Any) -> pd.DataFrame:
     """Return the rows with their missing states; see :meth:`graftviz.PairwiseMRF.impute`."""
     codes = observed_codes(model, X)
-    marginals = marginals_given(model, codes)
+    marginals = conditional_marginals(model, codes)
     starts = model.node_offsets[:-1].tolist()
     best = [part.argmax(axis=1) for part in np.split(marginals, starts[1:], axis=1)]
     table = DiscreteTable(np.stack(best), model.names, model.labels)
@@ -281,13 +282,13 @@ def sample(
     if method not in SAMPLE_METHODS:
         raise InputError(f"A sampling method is auto, exact or gibbs, not {quoted(str(method))}.")
     observed = checked_evidence(model, evidence)
-    given = conditioned(model, observed).model
+    conditional = conditioned(model, observed).model
     if method == "auto":
-        method = "exact" if is_affordable(plan_elimination(given)) else "gibbs"
+        method = "gibbs" if too_expensive(plan_elimination(conditional)) else "exact"
     if method == "exact":
-        codes = JunctionTree(given).sample(n, seed)
+        codes = JunctionTree(conditional).sample(n, seed)
     else:
-        codes = sample_gibbs(given, n, seed=seed).table.codes
+        codes = sample_gibbs(conditional, n, seed=seed).table.codes
     if observed:
         codes = codes.astype(np.int64)
         codes[list(observed)] = np.array(list(observed.values()))[:, np.newaxis]

@@ -21,7 +21,7 @@ from graftviz.discovery import later
 from graftviz.errors import InputError
 from graftviz.learners.base import Learner, checked_seed
 from graftviz.learners.registry import DEFAULT, table_and_learner
-from graftviz.metrics import MetricsObserver, StepMetrics, negative_log_pseudo_likelihood
+from graftviz.metrics import MetricsObserver, StepMetrics, nlpl
 from graftviz.model import PairwiseMRF
 from graftviz.predictor import Predictor
 from graftviz.table import DiscreteTable, Tabular, as_table
@@ -61,7 +61,7 @@ class Result(Predictor):
     branch : Branch or None
         The change of options, if its step was reached.
     seed : int
-    variables, rows, rows_test : int
+    n_variables, n_rows, n_rows_test : int
         Size of the training table, and number of held-out rows (0: none).
     fingerprint : str
         Fingerprint of the training table.
@@ -88,7 +88,7 @@ class Result(Predictor):
     tests : int
         Edge tests of all steps, as in the trace; those after the last step are counted by
         `certificate` (and here if there is no step).
-    tables_counted, tables_possible, pairs_screened, edges : int
+    tables_counted, tables_possible, pairs_screened, n_edges : int
     seconds : Seconds
         Engine time, from counting to final fit and certificate.
     run : Run or None
@@ -107,9 +107,9 @@ class Result(Predictor):
     learner: Learner
     branch: Branch | None
     seed: int
-    variables: int
-    rows: int
-    rows_test: int
+    n_variables: int
+    n_rows: int
+    n_rows_test: int
     fingerprint: str
     model: PairwiseMRF
     trace: Trace
@@ -130,7 +130,7 @@ class Result(Predictor):
     tables_counted: int
     tables_possible: int
     pairs_screened: int
-    edges: int
+    n_edges: int
     seconds: Seconds
     run: Run | None = None
 
@@ -164,14 +164,19 @@ class Result(Predictor):
     def _repr_html_(self) -> str:
         return repr_html(self.run, repr(self))
 
+    @property
+    def edges(self) -> np.ndarray:
+        """Edges of the model, shape (n_edges, 2), read-only."""
+        return self.model.edges
+
     def _model(self) -> PairwiseMRF:
         return self.model
 
     def __repr__(self) -> str:
         held_out = "" if self.nlpl_test is None else f", NLPL {self.nlpl_test:.6g} on held-out rows"
         return (
-            f"<Result of {self.learner.name}: {self.edges:,} edges among {self.variables:,} "
-            f"variables from {self.rows:,} rows in {len(self.trace):,} steps{held_out}>"
+            f"<Result of {self.learner.name}: {self.n_edges:,} edges among {self.n_variables:,} "
+            f"variables from {self.n_rows:,} rows in {len(self.trace):,} steps{held_out}>"
         )
 
 
@@ -217,7 +222,7 @@ class Run:
     --------
     >>> run = gv.Run(survey, gv.BestChoice(max_edges=3))
     >>> while run.advance():
-    ...     print(run.steps[-1].edges, run.steps[-1].activated[0].source)
+    ...     print(run.steps[-1].n_edges, run.steps[-1].activated[0].source)
     1 0
     2 3
     3 2
@@ -355,13 +360,13 @@ def learn(
     seed: int = 0,
     test: Tabular | None = None,
     truth: Edges | None = None,
-    on_step: Callable[[Step], Any] | None = None,
+    callback: Callable[[Step], Any] | None = None,
 ) -> Result:
     """Run `learner` on `table` to its end and return the result.
 
     The first run of an installation logs that it compiles kernels, and for about how long.
 
-    Parameters are those of :class:`Run`; `on_step` is called with every step.
+    Parameters are those of :class:`Run`; `callback` is called with every step.
 
     Raises
     ------
@@ -379,8 +384,8 @@ def learn(
     with announced(learner.compilation()):
         run = Run(table, learner, seed=seed, test=test, truth=truth)
         while run.advance():
-            if on_step is not None:
-                on_step(run.steps[-1])
+            if callback is not None:
+                callback(run.steps[-1])
         return run.result()
 
 
@@ -519,18 +524,18 @@ def _result(run: Run) -> Result:
         learner=run.learner,
         branch=run.branch if run.branched else None,
         seed=run.seed,
-        variables=run.table.n_variables,
-        rows=run.table.n_rows,
-        rows_test=0 if run.test is None else run.test.n_rows,
+        n_variables=run.table.n_variables,
+        n_rows=run.table.n_rows,
+        n_rows_test=0 if run.test is None else run.test.n_rows,
         fingerprint=run.table.fingerprint,
         model=model,
         trace=trace,
         start=run.start,
         metrics=tuple(run.metrics[:count]),
         **metrics._asdict(),
-        nlpl_train=negative_log_pseudo_likelihood(model, run.table),
+        nlpl_train=nlpl(model, run.table),
         tests=run.tests,
-        edges=model.n_edges,
+        n_edges=model.n_edges,
         run=run,
         **measured,
         **ending,

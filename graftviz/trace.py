@@ -156,7 +156,7 @@ class Step:
         Edges activated in this step, best score first.
     required : bool
         Whether they are the required edges, which are activated without a test.
-    edges : int
+    n_edges : int
         Number of active edges after this step.
     removed : int32 array, shape (k, 2)
         Edges removed in this step.
@@ -210,7 +210,7 @@ class Step:
 
     index: int
     activated: tuple[ScoredEdge, ...]
-    edges: int
+    n_edges: int
     removed: np.ndarray = field(default_factory=lambda: NO_PAIRS)
     objective: float
     previous_objective: float

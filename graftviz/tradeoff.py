@@ -15,9 +15,10 @@ from graftviz.errors import InputError
 from graftviz.inference import infer
 from graftviz.inference.cost import exact_operations, inference_cost
 from graftviz.inference.exact import JunctionTree, plan_elimination
+from graftviz.inference.methods import Method
 from graftviz.inference.queries import Query
 from graftviz.learners.nodewise_l1 import NodewiseL1
-from graftviz.metrics import ncmll, negative_log_pseudo_likelihood, nll
+from graftviz.metrics import ncmll, nll, nlpl
 from graftviz.model import PairwiseMRF
 from graftviz.runs import Run
 from graftviz.table import DiscreteTable
@@ -55,7 +56,7 @@ class Bounds(NamedTuple):
     most: float
     ladder: tuple[float, ...]
     whole: bool = False
-    method: str = "exact"
+    method: Method = "exact"
 
 
 _SWEEPS = Bounds(20.0, 2.0, 200.0, (5.0, 10.0, 20.0, 50.0))
@@ -119,7 +120,7 @@ def measuring(
     rows: DiscreteTable,
     family: Family,
     setting: float,
-    method: str = "exact",
+    method: Method = "exact",
     queries: Sequence[Query] | None = None,
 ) -> Iterator[TradeOff | None]:
     """Measure a model in parts: yield None between the parts and the result at the end.
@@ -140,9 +141,9 @@ def measuring(
         )
     likelihood = nll(model, rows, max_memory=MOST_BYTES)
     yield None
-    halves = ncmll(model, rows, halves=_HALVES, max_memory=MOST_BYTES)
+    hidden = ncmll(model, rows, halves=_HALVES, max_memory=MOST_BYTES)
     yield None
-    pseudo = negative_log_pseudo_likelihood(model, rows)
+    pseudo = nlpl(model, rows)
     log_partition = JunctionTree(model, max_memory=MOST_BYTES).log_partition
     upper = infer(model, "trbp").log_partition
     yield None
@@ -153,7 +154,7 @@ def measuring(
         edges=len(model.edges),
         width=int(plan.width),
         nll=likelihood,
-        ncmll=halves.mean,
+        ncmll=hidden,
         nlpl=pseudo,
         seconds=cost.seconds,
         operations=cost.operations,
@@ -175,7 +176,7 @@ def measuring_path(
     rows: DiscreteTable,
     *,
     lam2: float = 0.0,
-    method: str = "exact",
+    method: Method = "exact",
     truth: PairwiseMRF | None = None,
     queries: Sequence[Query] | None = None,
 ) -> Iterator[MeasuredPath]:

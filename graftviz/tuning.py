@@ -39,7 +39,7 @@ USEFUL_GRID: Mapping[str, Sequence[Any]] = {
 # Criteria, with 1 if larger values are better and −1 if smaller ones are.
 _CRITERIA = {
     **dict.fromkeys(("recall", "precision", "f1"), 1),
-    **dict.fromkeys(("nlpl_test", "nlpl_train", "objective", "edges", "seconds"), -1),
+    **dict.fromkeys(("nlpl_test", "nlpl_train", "objective", "n_edges", "seconds"), -1),
 }
 
 
@@ -50,7 +50,7 @@ class TuningPoint(NamedTuple):
     ----------
     options : dict
         Options of this combination by name.
-    edges : int
+    n_edges : int
     recall, precision, f1 : float or None
         Comparison with the true edges, if these are available; None also if a ratio is 0 / 0.
     nlpl_train, nlpl_test : float or None
@@ -65,12 +65,12 @@ class TuningPoint(NamedTuple):
     Examples
     --------
     >>> (point,) = gv.tuning_grid(survey, gv.BestChoice(), {"lam": [0.02]}).points
-    >>> point.options, point.edges, point.converged
+    >>> point.options, point.n_edges, point.converged
     ({'lam': 0.02}, 10, True)
     """
 
     options: dict[str, Any]
-    edges: int
+    n_edges: int
     recall: float | None
     precision: float | None
     f1: float | None
@@ -119,7 +119,7 @@ class Tuning:
         ----------
         by : str
             ``"recall"``, ``"precision"`` or ``"f1"`` (higher is better); ``"nlpl_test"``,
-            ``"nlpl_train"``, ``"objective"``, ``"edges"`` or ``"seconds"`` (lower is better).
+            ``"nlpl_train"``, ``"objective"``, ``"n_edges"`` or ``"seconds"`` (lower is better).
 
         Raises
         ------
@@ -134,7 +134,7 @@ class Tuning:
             needed = "test rows" if by == "nlpl_test" else "true edges"
             raise InputError(f"No point of the grid has a value of {by}, which needs {needed}.")
         sign = _CRITERIA[by]
-        return min(available, key=lambda pair: (-sign * pair[0], pair[1].edges))[1]
+        return min(available, key=lambda pair: (-sign * pair[0], pair[1].n_edges))[1]
 
     def at(self, point: TuningPoint) -> Learner:
         """Return the learner with the options of `point`."""
@@ -168,7 +168,7 @@ def tuning_grid(
     truth: Edges | None = None,
     seed: int = 0,
     jobs: int | None = None,
-    on_done: Callable[[int, int], Any] | None = None,
+    callback: Callable[[int, int], Any] | None = None,
 ) -> Tuning:
     """Run `learner` with every combination of the options in `grid`.
 
@@ -190,8 +190,8 @@ def tuning_grid(
     jobs : int, optional
         Runs at a time, -1: one per core. The default is that of ``joblib.parallel_config``, which
         may select a cluster with ``backend="dask"``.
-    on_done : callable, optional
-        Called as ``on_done(done, of)`` after each run.
+    callback : callable, optional
+        Called as ``callback(done, of)`` after each run.
 
     Raises
     ------
@@ -202,7 +202,7 @@ def tuning_grid(
     Examples
     --------
     >>> tuning = gv.tuning_grid(survey, "best-choice", {"lam": [0.05, 0.02]})
-    >>> [(point.options["lam"], point.edges) for point in tuning.points]
+    >>> [(point.options["lam"], point.n_edges) for point in tuning.points]
     [(0.05, 2), (0.02, 10)]
     """
     table, learner = table_and_learner(table, learner)
@@ -213,7 +213,7 @@ def tuning_grid(
         test = checked_test(table, test)
     edges = None if truth is None else checked_edges(truth, table.names)
     task = _Task(learner, table, test, edges, checked_seed(seed))
-    points = parallel_map(_point, combinations, shared=task, jobs=jobs, on_done=on_done)
+    points = parallel_map(_point, combinations, shared=task, jobs=jobs, callback=callback)
     return Tuning(learner, task.seed, tuple(points))
 
 

@@ -47,10 +47,12 @@ def quoted(value: object, longest: int = LONGEST) -> str:
         return f"a {type(value).__name__} that is too long to be shown"
 
 
-def nearest(text: str, choices: Iterable[str], otherwise: str = "") -> str:
+def nearest(
+    text: str, choices: Iterable[str], otherwise: str = "", shown: Callable[[str], str] = quoted
+) -> str:
     """Return "did you mean …?" with the choice most similar to `text`, or `otherwise`."""
     near = difflib.get_close_matches(text, choices, n=1)
-    return f"did you mean {quoted(near[0])}?" if near else otherwise
+    return f"did you mean {shown(near[0])}?" if near else otherwise
 
 
 def enough_digits(value: float, is_shown: Callable[[float], bool]) -> int:

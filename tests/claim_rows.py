@@ -262,7 +262,7 @@ def growth(good):
                         "structure": 1,
                         "coefficients": 1,
                         "seeds": 1,
-                        "unspoken": 0,
+                        "uncovered": 0,
                         "passes": 0.5 if good else 1.5,
                     }
                 )
@@ -294,7 +294,7 @@ def on_city(method, errors, *, train=0.4, share=None, parents=50):
             "parents": parents,
             "n": 300,
             "seeds": 3,
-            "unspoken": 0,
+            "uncovered": 0,
             "train": train,
             "persistence": 1.0,
             "spectral_radius": 0.9,

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.optimize
 
 
-def negative_log_pseudo_likelihood(model, codes):
+def nlpl(model, codes):
     """Mean over rows of −Σ_i log p(x_i | all others), from the joint scores of every alternative.
 
     p(x_i = a | rest) ∝ p(x with x_i replaced by a): no neighbourhoods, no messages, no tricks.
@@ -413,14 +413,14 @@ class PenalisedLikelihood:
         return self.objective(weights, log_partition), weights
 
 
-def edge_grafting(table_of, sizes, refit, lam, most_edges, square_root=False):
+def edge_grafting(table_of, sizes, refit, lam, max_edges, square_root=False):
     """Edge grafting by the book: score every inactive pair, activate the best, fit again.
 
     `table_of(i, j)` gives counts; `refit(edges)` fits the model and returns its node beliefs.
     """
     edges = []
     pairs = list(itertools.combinations(range(len(sizes)), 2))
-    while len(edges) < most_edges:
+    while len(edges) < max_edges:
         beliefs = refit(edges)
         scores = {
             (i, j): belief_score(table_of(i, j), beliefs[i], beliefs[j], square_root)

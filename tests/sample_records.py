@@ -36,7 +36,7 @@ def _learned(n: int, alpha: float, most: int, budget: int | None) -> Run:
 @functools.cache
 def _told(n: int, alpha: float, most: int) -> Told:
     # A budget of as many edges as there are by then ends the run in the last of the steps.
-    run = _learned(n, alpha, most, _learned(n, alpha, most, None).steps[-1].edges)
+    run = _learned(n, alpha, most, _learned(n, alpha, most, None).steps[-1].n_edges)
     while run.advance():
         pass
     header, records, outcome = recorded_run(run, title=f"Scale-free sample · {n} variables")

@@ -379,7 +379,7 @@ def test_a_run_goes_on_under_another_bound():
     for _ in range(table.n_variables - 1):
         next(steps)
     grown = steps.send(BoundedInference(bound=2, lam2=0.01))
-    assert grown.edges == table.n_variables
+    assert grown.n_edges == table.n_variables
     assert grown.complexity.bound == 2
     assert grown.kkt_residual < 1e-6
 

@@ -103,14 +103,16 @@ def test_the_tuning_grid_gives_the_numbers_of_one_process(client, sent):
     serial = tuning_grid(train, learner, grid, **facts, jobs=1)
     assert sent == []
     done: list[tuple[int, int]] = []
-    spread = tuning_grid(train, learner, grid, **facts, on_done=lambda *counts: done.append(counts))
+    spread = tuning_grid(
+        train, learner, grid, **facts, callback=lambda *counts: done.append(counts)
+    )
     assert done == [(k, 18) for k in range(1, 19)]
     codes = train.codes.nbytes + test.codes.nbytes
     assert codes <= sum(sent) < 2 * codes
     assert [p._replace(seconds=0.0) for p in spread.points] == [
         p._replace(seconds=0.0) for p in serial.points
     ]
-    assert len({(p.edges, p.nlpl_test) for p in serial.points}) > 10
+    assert len({(p.n_edges, p.nlpl_test) for p in serial.points}) > 10
 
 
 def test_subsamples_give_the_stability_of_one_process(client, sent):

@@ -12,8 +12,6 @@ from graftviz import InputError, dynamics
 from graftviz.dynamics.scalable import ScalableStructure
 from graftviz.dynamics.seeds import choose_seeds, seed_count
 from graftviz.dynamics.series import standardise
-from graftviz.dynamics.sgd import descend, descend_by_subgradient
-from graftviz.player.rehearsal import rehearse_dynamics
 
 N = 24
 
@@ -28,7 +26,7 @@ def series(truth):
     grown = dynamics.simulate(truth, 1500, process_noise=1.0, observation_noise=0.1, seed=4)
     # Units of very different size, and means away from zero: learners must not mind.
     scale, shift = 10.0 ** np.linspace(-3, 3, N), np.linspace(-2, 5, N)
-    return dynamics.series_of(grown.values * scale + shift * scale)
+    return dynamics.TimeSeries.from_array(grown.values * scale + shift * scale)
 
 
 def by_least_squares(series, node, parents, centre=False):
@@ -80,7 +78,7 @@ def test_dependent_parents_get_the_smallest_coefficients():
     random = np.random.default_rng(0)
     values = random.standard_normal((60, 3))
     values[:, 1] = 2.0 * values[:, 0]
-    data = dynamics.series_of(values)
+    data = dynamics.TimeSeries.from_array(values)
     result = dynamics.learn(data, dynamics.SparsityEnforcing(adjacency=[[0, 1], [0, 1, 2], [2]]))
     for node, parents in enumerate([[0, 1], [0, 1, 2], [2]]):
         wanted = by_least_squares(data, node, parents)
@@ -117,17 +115,11 @@ def test_subgradient_steps_require_gradient_descent(learner):
         learner(penalty="subgradient", solver="coordinate")
 
 
-def test_both_penalty_steps_are_compiled_for_the_same_arguments():
-    rehearse_dynamics()
-    assert descend_by_subgradient.signatures
-    assert set(descend_by_subgradient.signatures) <= set(descend.signatures)
-
-
 def test_units_of_the_series_do_not_matter(series):
     learner = dynamics.SparsityInducing(parents=4)
     scale = 2.0 ** np.arange(-12, 12)
     one = dynamics.learn(series, learner)
-    other = dynamics.learn(dynamics.series_of(series.values * scale), learner)
+    other = dynamics.learn(dynamics.TimeSeries.from_array(series.values * scale), learner)
     back = other.system.matrix / scale[:, None] * scale
     assert np.allclose(back, one.system.matrix, rtol=1e-9, atol=0.0)
 
@@ -136,13 +128,13 @@ def test_when_all_are_seeds_scalable_is_inducing(series):
     inducing = dynamics.learn(series, dynamics.SparsityInducing(parents=4), seed=2)
     scalable = dynamics.learn(series, ScalableStructure(parents=4, seeds=N), seed=2)
     assert np.array_equal(scalable.system.matrix, inducing.system.matrix)
-    assert len(scalable.unspoken) == 0
+    assert len(scalable.uncovered) == 0
     assert scalable.seeds.tolist() == list(range(N))
 
 
-@pytest.mark.parametrize("unspoken", ["graft", "regress", "common"])
-def test_every_series_is_a_seed_or_inferred_or_unspoken(series, truth, unspoken):
-    learner = ScalableStructure(parents=3, seeds=3, unspoken=unspoken)
+@pytest.mark.parametrize("uncovered", ["graft", "regress", "common"])
+def test_every_series_is_a_seed_or_inferred_or_uncovered(series, truth, uncovered):
+    learner = ScalableStructure(parents=3, seeds=3, uncovered=uncovered)
     result = dynamics.learn(series, learner, seed=1)
     kinds = {step.node: step.kind for step in result.steps}
     assert sorted(kinds) == list(range(N))
@@ -150,23 +142,23 @@ def test_every_series_is_a_seed_or_inferred_or_unspoken(series, truth, unspoken)
     assert [step.node for step in seeds] == result.seeds.tolist()
     spoken = {int(j) for step in seeds for j in step.parents}
     for node, kind in kinds.items():
-        wanted = "inferred" if node in spoken else "unspoken"
+        wanted = "inferred" if node in spoken else "uncovered"
         assert kind == ("seed" if node in result.seeds else wanted)
-    assert result.unspoken.tolist() == sorted(k for k in kinds if kinds[k] == "unspoken")
-    assert len(result.unspoken) > 0
+    assert result.uncovered.tolist() == sorted(k for k in kinds if kinds[k] == "uncovered")
+    assert len(result.uncovered) > 0
     same_rows(result, series, 1e-8)
     for step in result.steps:
-        if step.kind != "unspoken":
+        if step.kind != "uncovered":
             continue
-        if unspoken == "regress":
+        if uncovered == "regress":
             alone = dynamics.learn(series, dynamics.SparsityInducing(parents=3), seed=1)
             assert np.array_equal(step.parents, alone.system.parents(step.node))
-        if unspoken == "common":
+        if uncovered == "common":
             assert step.node in step.parents
 
 
 def test_the_seed_decides_and_the_number_of_jobs_does_not(series):
-    learner = ScalableStructure(parents=3, seeds=18, unspoken="regress")
+    learner = ScalableStructure(parents=3, seeds=18, uncovered="regress")
     one = dynamics.learn(series, learner, seed=5)
     with joblib.parallel_config(backend="threading"):
         again = dynamics.learn(series, learner, seed=5, jobs=2)
@@ -184,7 +176,7 @@ def test_with_a_fixed_number_of_seeds_work_is_linear_in_n():
         learner = ScalableStructure(
             parents=5,
             seeds=8,
-            unspoken="common",
+            uncovered="common",
             max_passes=3,
             tolerance=1e-9,
             two_hop_tolerance=1e-9,
@@ -206,7 +198,7 @@ def test_choices_of_seeds(series):
     random = np.random.default_rng(0)
     values = random.standard_normal((300, 10))
     values[:, 1:7] = values[:, :1] * np.arange(2.0, 8.0)
-    copies = standardise(dynamics.series_of(values), centre=False)
+    copies = standardise(dynamics.TimeSeries.from_array(values), centre=False)
     assert choose_seeds(copies, 4, "spread", 0).tolist() == [6, 7, 8, 9]
     drawn = choose_seeds(known, 5, "random", 3)
     assert len(set(drawn.tolist())) == 5
@@ -246,7 +238,7 @@ def test_an_interrupted_run_keeps_its_rows(series):
                 yield step
 
     seen: list[object] = []
-    result = dynamics.learn(series, Breaking(parents=3), on_step=stop)
+    result = dynamics.learn(series, Breaking(parents=3), callback=stop)
     assert not result.complete
     assert len(result.steps) == 5
     assert result.system.matrix[:5].any(axis=1).all()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from graftviz import InputError, dynamics
-from graftviz.dynamics import TimeSeries, baseline, coefficient_deviations, season, series_of
+from graftviz.dynamics import TimeSeries, baseline, coefficient_deviations, season
 
 
 def seasonal(rows: int, period: int, noise: float, seed: int = 0) -> TimeSeries:
@@ -16,7 +16,7 @@ def seasonal(rows: int, period: int, noise: float, seed: int = 0) -> TimeSeries:
     random = np.random.default_rng(seed)
     pattern = random.standard_normal((period, 3))
     whole = pattern[np.arange(rows) % period]
-    return series_of(whole + noise * random.standard_normal((rows, 3)))
+    return TimeSeries.from_array(whole + noise * random.standard_normal((rows, 3)))
 
 
 def test_baselines_predict_by_earlier_values() -> None:
@@ -38,12 +38,14 @@ def test_baselines_predict_by_earlier_values() -> None:
 def test_a_season_is_found_where_there_is_one() -> None:
     assert season(seasonal(300, 12, 0.5)) == 12
     steps = np.cumsum(np.ones((60, 2)), axis=0)
-    assert season(series_of(steps)) is None  # a trend
-    assert season(series_of(steps[:6])) is None  # too few rows
+    assert season(TimeSeries.from_array(steps)) is None  # a trend
+    assert season(TimeSeries.from_array(steps[:6])) is None  # too few rows
 
 
 def test_standard_errors_are_the_deviations_over_many_samples() -> None:
-    system = dynamics.system_of(np.array([[0.6, 0.3, 0.0], [0.0, 0.5, 0.0], [0.2, 0.0, 0.4]]))
+    system = dynamics.LinearSystem.from_dense(
+        np.array([[0.6, 0.3, 0.0], [0.0, 0.5, 0.0], [0.2, 0.0, 0.4]])
+    )
     parents = tuple(tuple(system.parents(i).tolist()) for i in range(3))
     learner = dynamics.SparsityEnforcing(adjacency=parents)
     found, errors, deviations, held_out = [], [], [], []

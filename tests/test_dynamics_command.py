@@ -87,12 +87,12 @@ def test_refusals_are_one_sentence_and_leave_nothing(path, tmp_path, capsys, arg
 def test_an_interrupted_run_writes_what_it_has(path, tmp_path, capsys, monkeypatch):
     learn = dynamics.learn
 
-    def broken_off(*arguments, on_step, **options):
+    def broken_off(*arguments, callback, **options):
         def stop(step):
             if step.index == 6:
                 raise KeyboardInterrupt
 
-        return learn(*arguments, on_step=stop, **options)
+        return learn(*arguments, callback=stop, **options)
 
     monkeypatch.setattr(dynamics, "learn", broken_off)
     monkeypatch.setattr(command, "_load_engine", lambda learner: None)

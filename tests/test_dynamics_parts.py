@@ -38,7 +38,7 @@ def test_a_pass_of_gradient_descent_is_that_of_the_twin(problem):
     norms = np.sum(inputs**2, axis=1)
     weights = np.zeros((4, 18))
     first, decay = 0.5 / norms.mean(), 0.3
-    descend(inputs, targets, order, norms, weights, 0.05, first, first * decay, 40)
+    descend(inputs, targets, order, norms, weights, 0.05, first, first * decay, 40, True)
     for i in range(4):
         twin = naive.gradient_descent(inputs, targets[:, i], order, 0.05, first, decay, 40)
         assert np.allclose(weights[i], twin, rtol=1e-9, atol=1e-12)
@@ -154,8 +154,10 @@ def test_the_spectral_radius_of_large_systems_needs_no_factorisation(monkeypatch
     one, other = (dynamics.random_system(80, density=0.1, seed=2) for _ in range(2))
     monkeypatch.setattr(system_module, "_LARGEST_FACTORISED", 10)
     assert one.spectral_radius == pytest.approx(np.abs(np.linalg.eigvals(other.matrix)).max())
-    assert dynamics.system_of(np.eye(80) * 0.5).spectral_radius == pytest.approx(0.5)
-    assert dynamics.system_of(np.zeros((80, 80))).spectral_radius == pytest.approx(0.0, abs=1e-6)
+    assert dynamics.LinearSystem.from_dense(np.eye(80) * 0.5).spectral_radius == pytest.approx(0.5)
+    assert dynamics.LinearSystem.from_dense(np.zeros((80, 80))).spectral_radius == pytest.approx(
+        0.0, abs=1e-6
+    )
 
 
 @pytest.mark.parametrize(
@@ -184,8 +186,8 @@ def test_a_simulation_follows_its_system():
 @pytest.mark.parametrize("steps", [1, 2, 4])
 def test_prediction_error_goes_any_number_of_steps(steps):
     random = np.random.default_rng(steps)
-    system = dynamics.system_of(random.standard_normal((3, 3)) / 3)
-    series = dynamics.series_of(random.standard_normal((20, 3)))
+    system = dynamics.LinearSystem.from_dense(random.standard_normal((3, 3)) / 3)
+    series = dynamics.TimeSeries.from_array(random.standard_normal((20, 3)))
     power = np.linalg.matrix_power(system.matrix, steps)
     seen = series.values[steps:]
     wanted = np.linalg.norm(series.values[:-steps] @ power.T - seen) / np.linalg.norm(seen)
@@ -196,13 +198,13 @@ def test_prediction_error_goes_any_number_of_steps(steps):
 
 
 def test_predictions_that_data_do_not_reach_are_refused():
-    system = dynamics.system_of(np.eye(2) / 2)
-    series = dynamics.series_of(np.ones((4, 2)))
+    system = dynamics.LinearSystem.from_dense(np.eye(2) / 2)
+    series = dynamics.TimeSeries.from_array(np.ones((4, 2)))
     for data, steps in ((series, 0), (series, 4), (series.transitions(), 3)):
         with pytest.raises(InputError, match="allow predictions of 1 to"):
             dynamics.prediction_error(system, data, steps=steps)
     with pytest.raises(InputError, match="has 2 series, the data 3"):
-        dynamics.prediction_error(system, dynamics.series_of(np.ones((4, 3))))
+        dynamics.prediction_error(system, dynamics.TimeSeries.from_array(np.ones((4, 3))))
 
 
 # Forecasts along known rows, and the bands around them.
@@ -216,7 +218,7 @@ def truth():
 @pytest.mark.parametrize("horizon", [1, 2, 5])
 def test_a_forecast_sees_its_row_and_nothing_later(truth, horizon):
     values = np.random.default_rng(1).standard_normal((30, 6))
-    predicted = dynamics.several_steps(truth, values, horizon)
+    predicted = dynamics.predict(truth, values, horizon)
     assert predicted.shape == (30 - horizon, 6)
     assert not predicted.flags.writeable
     power = np.linalg.matrix_power(truth.matrix, horizon)
@@ -224,20 +226,13 @@ def test_a_forecast_sees_its_row_and_nothing_later(truth, horizon):
         assert np.allclose(predicted[t], power @ values[t])
     changed = values.copy()
     changed[11:] = 0.0
-    assert np.array_equal(dynamics.several_steps(truth, changed, horizon)[:11], predicted[:11])
-
-
-def test_one_step_is_several_of_one(truth):
-    values = np.random.default_rng(1).standard_normal((9, 6))
-    assert np.array_equal(
-        dynamics.one_step(truth, values), dynamics.several_steps(truth, values, 1)
-    )
+    assert np.array_equal(dynamics.predict(truth, changed, horizon)[:11], predicted[:11])
 
 
 def test_forecasts_follow_the_intercept(truth):
-    series = dynamics.series_of(5.0 + dynamics.simulate(truth, 4000, seed=3).values)
+    series = dynamics.TimeSeries.from_array(5.0 + dynamics.simulate(truth, 4000, seed=3).values)
     learned = dynamics.learn(series, dynamics.Dense(centre=True)).system
-    far = dynamics.several_steps(learned, series.values, 200)
+    far = dynamics.predict(learned, series.values, 200)
     assert np.allclose(far, series.values.mean(axis=0), atol=0.3)  # a stable system forgets
 
 
@@ -246,7 +241,7 @@ def test_a_band_of_two_deviations_holds_most_of_what_happens(truth):
     widths = []
     for horizon in (1, 3):
         width = 2.0 * dynamics.residual_deviation(truth, train, horizon)
-        gap = np.abs(dynamics.several_steps(truth, test, horizon) - test[horizon:])
+        gap = np.abs(dynamics.predict(truth, test, horizon) - test[horizon:])
         held = (gap <= width).mean(axis=0)
         assert np.all((held > 0.93) & (held < 0.975))
         widths.append(width)
@@ -264,4 +259,4 @@ def test_a_band_of_two_deviations_holds_most_of_what_happens(truth):
 )
 def test_what_cannot_be_forecast_is_refused(truth, values, horizon, sentence):
     with pytest.raises(InputError, match=sentence):
-        dynamics.several_steps(truth, values, horizon)
+        dynamics.predict(truth, values, horizon)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from graftviz import InputError, dynamics
-from graftviz.dynamics import TimeSeries, plain_csv, read_parents, read_series, series_of
+from graftviz.dynamics import TimeSeries, plain_csv, read_parents, read_series
 from graftviz.experiments.reproduction.data import read_series_file
 
 HOURS = ["2015-01-01 00:00", "2015-01-01 01:00", "2015-01-01 02:00", "2015-01-01 03:00"]
@@ -190,7 +190,7 @@ def test_series_that_never_change_can_be_kept_and_any_be_selected(tmp_path):
 
 
 def test_time_is_divided_and_never_shuffled():
-    series = series_of(np.arange(20.0).reshape(10, 2))
+    series = TimeSeries.from_array(np.arange(20.0).reshape(10, 2))
     train, test = series.split(0.2)
     assert np.array_equal(np.vstack([train.values, test.values]), series.values)
     assert test.n_rows == 2
@@ -202,7 +202,7 @@ def test_time_is_divided_and_never_shuffled():
 @pytest.mark.parametrize("wrong", [np.zeros(3), np.zeros((1, 2)), np.array([[1.0], [np.inf]])])
 def test_arrays_that_are_no_series_are_refused(wrong):
     with pytest.raises(InputError):
-        series_of(wrong)
+        TimeSeries.from_array(wrong)
 
 
 def test_transitions_are_three_views_of_the_rows():

@@ -67,7 +67,9 @@ def test_what_is_too_large_is_refused_or_asked_about() -> None:
     assert judge_system(options.size, options.rows, scalable) == judge_system(30, 600, dense)
     assert "20 s" in judge_system(900, 50_000, dynamics.SparsityInducing(parents=5)).question
     assert "Too much to display" in judge_system(8_000, 10_000, dense).refusal
-    many = dynamics.series_of(np.random.default_rng(0).normal(size=(6, MOST_SERIES + 1)))
+    many = dynamics.TimeSeries.from_array(
+        np.random.default_rng(0).normal(size=(6, MOST_SERIES + 1))
+    )
     with pytest.raises(InputError, match="1,001 series"):
         uploaded_series(many)(0.4)
 
@@ -92,8 +94,8 @@ def test_a_survey_gives_the_systems_that_learning_anew_gives(series, solver, cen
             series, dynamics.SparsityInducing(parents=k, solver=solver, centre=centre), seed=3
         )
         same(survey.inducing(k), anew.system)
-        for seeds, unspoken in ((1.0, "graft"), (7.0, "common"), (20.0, "regress")):
-            other = replace(learner, parents=k, seeds=seeds, unspoken=unspoken)
+        for seeds, uncovered in ((1.0, "graft"), (7.0, "common"), (20.0, "regress")):
+            other = replace(learner, parents=k, seeds=seeds, uncovered=uncovered)
             same(survey.scalable(other), dynamics.learn(series, other, seed=3).system)
 
 
@@ -105,17 +107,15 @@ def same(found, expected) -> None:
 def test_predictions_are_those_the_error_is_measured_on(series) -> None:
     system = dynamics.learn(series, dynamics.SparsityInducing(parents=4, centre=True)).system
     for horizon in (1, 3):
-        predicted = dynamics.several_steps(system, series.values, horizon)
+        predicted = dynamics.predict(system, series.values, horizon)
         seen = series.values[horizon:]
         error = np.linalg.norm(predicted - seen) / np.linalg.norm(seen)
         assert error == pytest.approx(dynamics.prediction_error(system, series, steps=horizon))
         assert not predicted.flags.writeable
-    one = dynamics.one_step(system, series.values)
-    np.testing.assert_array_equal(one, dynamics.several_steps(system, series.values, 1))
     with pytest.raises(InputError, match="1 to 1 steps"):
-        dynamics.several_steps(system, series.values[:2], 2)
+        dynamics.predict(system, series.values[:2], 2)
     with pytest.raises(InputError, match="20 series"):
-        dynamics.one_step(system, series.values[:, :3])
+        dynamics.predict(system, series.values[:, :3])
 
 
 def test_the_city_is_what_the_generator_writes() -> None:

@@ -15,7 +15,7 @@ from learner_cases import drain, mixed_table, scale_free_table
 from graftviz import ChowLiu, DiscreteTable, ForcedPruning, InputError
 from graftviz.fitting.deviations import model_of
 from graftviz.fitting.structure_fit import StructureFit, rows_of
-from graftviz.metrics import negative_log_pseudo_likelihood
+from graftviz.metrics import nlpl
 from graftviz.narrative import outcome_words, step_words, why_edge, why_not
 from graftviz.search.contributions import (
     best_gains,
@@ -165,13 +165,13 @@ def run_of(table=TABLE, seed=0, **options):
 
 
 def test_a_run_starts_with_the_tree_and_keeps_its_size():
-    run = run_of(edges=25, exchange=4)
+    run = run_of(max_edges=25, exchange=4)
     tree = {e[:2] for step in drain(TABLE, ChowLiu()).steps for e in step.activated}
     start = run.steps[0]
     assert tree <= {edge[:2] for edge in start.activated}
     assert start.exchange.kind == "start"
     assert start.exchange.tree == len(tree) == 14
-    assert {step.edges for step in run.steps} == {25}
+    assert {step.n_edges for step in run.steps} == {25}
     for step in run.steps[1:]:
         assert len(step.removed) == len(step.activated)
         if step.exchange.kind == "exchange":
@@ -179,11 +179,11 @@ def test_a_run_starts_with_the_tree_and_keeps_its_size():
 
 
 def test_exchanges_are_told_as_they_were():
-    run = run_of(edges=25, exchange=4)
+    run = run_of(max_edges=25, exchange=4)
     before = None
     for step, model in zip(run.steps, run.models, strict=True):
         exchange = step.exchange
-        assert -exchange.after == pytest.approx(negative_log_pseudo_likelihood(model, TABLE))
+        assert -exchange.after == pytest.approx(nlpl(model, TABLE))
         assert exchange.best >= exchange.after
         assert len(np.unique(exchange.centres[exchange.assignment])) <= 16
         assert len(exchange.values) == len(exchange.assignment) == 15 * 2 + 25 * 4
@@ -200,7 +200,7 @@ def test_exchanges_are_told_as_they_were():
 
 
 def test_edges_that_leave_contribute_least_and_those_that_enter_gain_most():
-    run = run_of(edges=20, exchange=3, tied=False)
+    run = run_of(max_edges=20, exchange=3, tied=False)
     fit = StructureFit(rows_of(TABLE), run.models[0].edges)
     step = run.steps[1].exchange
     from_values = run.steps[0].exchange
@@ -217,9 +217,9 @@ def test_edges_that_leave_contribute_least_and_those_that_enter_gain_most():
 @pytest.mark.parametrize("heuristic", ["greedy", "rejection", "mcmc"])
 def test_the_result_is_the_best_model_seen(heuristic):
     table = small_table()
-    run = run_of(table, edges=6, exchange=2, heuristic=heuristic, exchanges=12)
+    run = run_of(table, max_edges=6, exchange=2, heuristic=heuristic, exchanges=12)
     values = [step.exchange.after for step in run.steps]
-    found = -negative_log_pseudo_likelihood(run.outcome.model(), table)
+    found = -nlpl(run.outcome.model(), table)
     assert found == pytest.approx(max(values))
     assert [step.exchange.best for step in run.steps] == pytest.approx(
         np.maximum.accumulate(values).tolist()
@@ -229,21 +229,21 @@ def test_the_result_is_the_best_model_seen(heuristic):
 
 
 def test_a_circle_and_the_limit_are_told_apart():
-    circle = run_of(edges=20, exchange=3)
+    circle = run_of(max_edges=20, exchange=3)
     structures = [frozenset(map(tuple, model.edges.tolist())) for model in circle.models]
     back = int(re.search(r"return to step (\d+)", circle.outcome.stop_reason)[1])
     assert 1 <= back <= len(structures)
     made = sum(step.exchange.kind == "exchange" for step in circle.steps)
     assert f"stops after {made} exchange" in circle.outcome.stop_reason
-    limited = run_of(edges=20, exchange=3, exchanges=2)
+    limited = run_of(max_edges=20, exchange=3, exchanges=2)
     assert "limit of 2 exchanges" in limited.outcome.stop_reason
-    alone = run_of(edges=20, exchange=0)
+    alone = run_of(max_edges=20, exchange=0)
     assert len(alone.steps) == 1
     assert "k = 0" in alone.outcome.stop_reason
 
 
 def test_the_certificate_compares_the_best_gain_with_the_weakest_edge():
-    for options in ({"exchange": 0}, {"exchange": 3}, {"exchange": 1, "edges": 14}):
+    for options in ({"exchange": 0}, {"exchange": 3}, {"exchange": 1, "max_edges": 14}):
         run = run_of(**options)
         model, certificate = run.outcome.model(), run.outcome.certificate
         last = run.steps[-1].exchange
@@ -259,35 +259,34 @@ def test_the_certificate_compares_the_best_gain_with_the_weakest_edge():
 
 
 def test_restarts_go_on_from_other_edges_and_keep_the_best():
-    run = run_of(edges=20, exchange=3, restarts=2)
+    run = run_of(max_edges=20, exchange=3, restarts=2)
     kinds = [step.exchange.kind for step in run.steps]
     assert kinds.count("start") == 1
     assert kinds.count("restart") == 2
-    once = run_of(edges=20, exchange=3)
+    once = run_of(max_edges=20, exchange=3)
     assert run.steps[-1].exchange.best >= once.steps[-1].exchange.best
     assert "3 starts." in run.outcome.stop_reason
 
 
 def test_options_that_are_sent_take_over_from_the_next_exchange():
-    generator = ForcedPruning(edges=20, exchange=3).steps(TABLE, seed=0)
-    assert next(generator).edges == 20
-    larger = generator.send(ForcedPruning(edges=24, exchange=3))
-    assert (larger.edges, len(larger.removed), len(larger.activated)) == (24, 3, 7)
-    smaller = generator.send(ForcedPruning(edges=18, exchange=1, clusters=4))
-    assert (smaller.edges, len(smaller.removed), len(smaller.activated)) == (18, 7, 1)
+    generator = ForcedPruning(max_edges=20, exchange=3).steps(TABLE, seed=0)
+    assert next(generator).n_edges == 20
+    larger = generator.send(ForcedPruning(max_edges=24, exchange=3))
+    assert (larger.n_edges, len(larger.removed), len(larger.activated)) == (24, 3, 7)
+    smaller = generator.send(ForcedPruning(max_edges=18, exchange=1, clusters=4))
+    assert (smaller.n_edges, len(smaller.removed), len(smaller.activated)) == (18, 7, 1)
     assert len(smaller.exchange.centres) == 4
     with pytest.raises(InputError, match="Use at least 14"):
-        generator.send(ForcedPruning(edges=3))
+        generator.send(ForcedPruning(max_edges=3))
 
 
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ({"edges": 13}, "a tree, which has 14 edges on 15 variables. Use at least 14"),
-        ({"edges": 106}, "15 variables have only 105 pairs"),
-        ({"edges": 20, "exchange": 21}, "exchange size 21 exceeds the number of edges, 20"),
-        ({"edges": 14, "clusters": 87}, "at most 86 with 14 edges .* Use at most 86 clusters"),
-        ({"edges": 20, "max_edges": 21}, "edges = 20 and max_edges = 21 differ"),
+        ({"max_edges": 13}, "a tree, which has 14 edges on 15 variables. Use at least 14"),
+        ({"max_edges": 106}, "15 variables have only 105 pairs"),
+        ({"max_edges": 20, "exchange": 21}, "exchange size 21 exceeds the number of edges, 20"),
+        ({"max_edges": 14, "clusters": 87}, "at most 86 with 14 edges .* Use at most 86 clusters"),
     ],
 )
 def test_what_does_not_go_together_is_refused_in_a_sentence(options, complaint):
@@ -304,7 +303,7 @@ def test_what_does_not_go_together_is_refused_in_a_sentence(options, complaint):
 
 
 def test_a_pair_that_is_no_edge_is_told_what_it_would_gain():
-    run = finished_run(TABLE, ForcedPruning(edges=20, exchange=3))
+    run = finished_run(TABLE, ForcedPruning(max_edges=20, exchange=3))
     t = len(run.steps)
     worst = run.outcome.certificate
     i, j = worst.worst_edge
@@ -319,8 +318,8 @@ def test_a_pair_that_is_no_edge_is_told_what_it_would_gain():
 def test_pairs_of_a_variable_that_never_varies_are_no_edges():
     codes = np.concatenate([small_table().codes, np.zeros((1, 300), dtype=int)]).T
     table = DiscreteTable.from_codes(codes, cardinalities=[3] * 6)
-    run = finished_run(table, ForcedPruning(edges=15, exchange=2))
-    assert run.steps[-1].edges == 10
+    run = finished_run(table, ForcedPruning(max_edges=15, exchange=2))
+    assert run.steps[-1].n_edges == 10
     assert "instead of 15" in run.steps[0].notes[0]
     assert "is constant" in why_not(run, 0, 5, 1)["words"]
 
@@ -346,7 +345,7 @@ def test_rejection_accepts_as_often_as_it_should_and_gives_up_openly():
     ],
 )
 def test_every_step_is_told_with_its_numbers(options):
-    run = finished_run(TABLE, ForcedPruning(edges=20, **options))
+    run = finished_run(TABLE, ForcedPruning(max_edges=20, **options))
     for step in run.steps:
         words = step_words(step, run.learner, TABLE.names)
         assert words.endswith(".")

@@ -211,7 +211,10 @@ def strict(text: str) -> dict:
         (EdgeGrafting(lam=0.01, max_edges=4), {"objective": "pseudo-likelihood", "max_edges": 4}),
         (FeatureGrafting(), {"lam2": 0.28, "max_edges": None}),
         (NodewiseL1(max_edges=3), {"max_edges": 3}),
-        (ForcedPruning(exchanges=1), {"edges": 10, "exchange": 5, "clusters": 16, "lam2": 0.0025}),
+        (
+            ForcedPruning(exchanges=1),
+            {"max_edges": 10, "exchange": 5, "clusters": 16, "lam2": 0.0025},
+        ),
         (BoundedInference(), {"bound": 3.0, "inference": "trbp"}),
     ],
 )

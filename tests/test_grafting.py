@@ -78,7 +78,7 @@ def test_rescoring_all_changes_the_number_of_tests_and_nothing_else(preset):
     assert needed.outcome.tests < as_written.outcome.tests
     possible = table.n_variables * (table.n_variables - 1) // 2
     assert [step.tests for step in as_written.steps] == [
-        possible - step.edges + len(step.activated) for step in as_written.steps
+        possible - step.n_edges + len(step.activated) for step in as_written.steps
     ]
 
 
@@ -273,7 +273,7 @@ def test_screening_changes_the_order_of_tests_and_not_where_the_run_ends():
 def test_presets_are_run_as_they_are_planned():
     data = scale_free_table(20, 5, 2000)
     run = drain(data, BestChoice(preset="paper", lam=2e-3))
-    assert run.steps[-1].edges == 60
+    assert run.steps[-1].n_edges == 60
     assert run.outcome.stop_reason == "The edge budget of 60 edges is used up."
     assert {step.test_limit for step in run.steps[1:]} == {5}
     assert run.steps[0].test_limit == 40

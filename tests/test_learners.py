@@ -129,9 +129,9 @@ def test_edges_join_and_leave_and_add_up(name, case):
         scores = [edge.score for edge in step.activated]
         assert scores == sorted(scores, reverse=True)
         before = [pair for pair in before if pair not in gone] + new
-        assert step.edges == len(before) <= budget
+        assert step.n_edges == len(before) <= budget
         assert [tuple(edge) for edge in step.active_edges().tolist()] == before
-        assert step.degrees().sum() == 2 * step.edges
+        assert step.degrees().sum() == 2 * step.n_edges
     dropped = {tuple(pair) for pair in run.outcome.dropped_at_the_end.tolist()}
     left = [tuple(edge) for edge in run.outcome.model().edges.tolist()]
     assert left == [pair for pair in before if pair not in dropped]
@@ -204,7 +204,7 @@ def test_an_edge_is_tested_once_a_round_and_judged_by_its_score(name, case):
     """A step may hold a second round: after everything was tested in vain and the fit polished."""
     run = recorded(name, case)
     for step in run.steps:
-        inactive = step.tables_possible - step.edges + len(step.activated)
+        inactive = step.tables_possible - step.n_edges + len(step.activated)
         pairs = Counter(map(tuple, step.tested.edges.tolist()))
         if pairs:
             assert len(pairs) == min(step.tests, inactive)
@@ -250,7 +250,7 @@ def test_every_pair_is_in_one_place(name, case):
         if step.reservoir is None:
             continue
         left = len(step.reservoir.scores) - len(step.activated) - len(following.dropped)
-        assert step.edges + step.queue + step.frozen + step.unseen + left == step.tables_possible
+        assert step.n_edges + step.queue + step.frozen + step.unseen + left == step.tables_possible
 
 
 @every_run
@@ -412,7 +412,7 @@ def test_a_threshold_that_nothing_passes_is_told_with_the_largest_score(name):
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "forced-pruning"])
 def test_an_edge_budget_ends_a_run_and_is_named(name):
     run = drain(mixed_table(), make(name, lam=1e-3, max_edges=3))
-    assert run.outcome.model().n_edges == run.steps[-1].edges == 3
+    assert run.outcome.model().n_edges == run.steps[-1].n_edges == 3
     assert run.outcome.stop_reason.startswith("The edge budget of 3 edges is used up")
     assert not run.outcome.converged
     if name in BY_FEATURE:

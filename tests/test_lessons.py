@@ -238,9 +238,9 @@ def test_one_step() -> None:
     np.add.at(table, (given.train.codes[i], given.train.codes[j]), 1 / given.train.n_rows)
     left = np.linalg.norm(infer(fitted).edge[at] - table) / 9
     assert 0.0035 < left < edge.score
-    contains(whole.reveal, len(steps), right_edges(result), result.edges - right_edges(result))
+    contains(whole.reveal, len(steps), right_edges(result), result.n_edges - right_edges(result))
     assert max(len(step.activated) for step in steps) in (2, 3)
-    assert 10 < len(steps) < result.edges == 45
+    assert 10 < len(steps) < result.n_edges == 45
 
 
 def named(edge: Any) -> str:
@@ -256,22 +256,22 @@ def test_red_edges() -> None:
         neighbours[j].add(i)
     explained = sum(bool(neighbours[i] & neighbours[j]) for i, j in false)
     first, second = GUIDES["red"].stops
-    contains(first.text, len(false), result.edges)
+    contains(first.text, len(false), result.n_edges)
     assert f"{explained} of the {len(false)}" in first.reveal
     best = learned(preset="best")
-    assert f"{right_edges(best)} of the {best.edges}" in second.reveal
-    assert best.edges - right_edges(best) == 2
+    assert f"{right_edges(best)} of the {best.n_edges}" in second.reveal
+    assert best.n_edges - right_edges(best) == 2
 
 
 def test_alpha() -> None:
     usual, one, zero = learned(), learned(alpha=1.0), learned(alpha=0.0)
     best, mean, whole = GUIDES["alpha"].stops
-    contains(best.text, steps_of(usual), right_edges(usual), usual.edges)
+    contains(best.text, steps_of(usual), right_edges(usual), usual.n_edges)
     contains(best.reveal, steps_of(one), right_edges(one), one.tests, usual.tests)
     contains(mean.reveal, steps_of(zero), zero.tests, right_edges(zero))
     all_zero, all_one = (learned(alpha=alpha, max_edges=200) for alpha in (0.0, 1.0))
     assert edges_of(all_zero) == edges_of(all_one)
-    contains(whole.reveal, all_one.edges, right_edges(all_one))
+    contains(whole.reveal, all_one.n_edges, right_edges(all_one))
     contains(whole.reveal, steps_of(all_zero), steps_of(all_one))
 
 
@@ -331,7 +331,7 @@ def test_lam_and_held_out_data() -> None:
     usual, larger, none = (learned(lam=lam) for lam in (0.0035, 0.01, 0.03))
     price, held_out, empty = GUIDES["lam"].stops
     assert f"{usual.precision:.0%}".replace("%", " %") in price.text
-    contains(price.reveal, larger.edges, right_edges(larger))
+    contains(price.reveal, larger.n_edges, right_edges(larger))
     assert f"from {two(usual.precision)} to {two(larger.precision)}" in price.reveal
     assert f"from {two(usual.recall)} to {two(larger.recall)}" in price.reveal
     assert larger.certificate is not None
@@ -339,8 +339,8 @@ def test_lam_and_held_out_data() -> None:
     contains(held_out.reveal, two(nlpl_of(usual)), two(nlpl_of(larger)))
     assert nlpl_of(usual) < nlpl_of(larger)
     for result, text in zip((usual, larger), held_out.choices, strict=True):
-        contains(text, result.edges - right_edges(result))
-    assert none.edges == 0
+        contains(text, result.n_edges - right_edges(result))
+    assert none.n_edges == 0
     assert "best of 780: " in none.stop_reason
     assert ", 0.0273)" in none.stop_reason
     contains(empty.reveal, 780, "0.0273")
@@ -357,10 +357,10 @@ def test_how_much_data() -> None:
     all_rows, few = learned(), learned("?rows=200")
     contains(fewer.text, f"{material(PAGE_DATA).train.n_rows:,}", right_edges(all_rows))
     contains(fewer.reveal, right_edges(few))
-    assert few.edges == all_rows.edges == 45
+    assert few.n_edges == all_rows.n_edges == 45
     best = {rows: learned(f"?rows={rows}&preset=best") for rows in (100, 200, 1000)}
-    assert all(right_edges(result) == result.edges for result in best.values())
-    contains(noise.reveal, *(result.edges for result in best.values()))
+    assert all(right_edges(result) == result.n_edges for result in best.values())
+    contains(noise.reveal, *(result.n_edges for result in best.values()))
     assert steps_of(best[200]) == read(noise.opens).step
     path = model_path(PAGE_DATA)
     assert path is not None

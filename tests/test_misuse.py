@@ -40,7 +40,7 @@ def test_whatever_holds_rows_is_a_table(source):
     assert gv.ncmll(MODEL, source) == gv.ncmll(MODEL, TABLE)
     assert gv.PairCounts(source).n_rows == TABLE.n_rows
     assert gv.forecast(source, "chow-liu").parts
-    assert gv.edge_stability(source, LEARNER, subsamples=2).rows == TABLE.n_rows
+    assert gv.edge_stability(source, LEARNER, subsamples=2).n_rows == TABLE.n_rows
     (point,) = gv.lam_path(source, "edge-grafting", lams=[0.01]).points
     assert point.model.names[0] in ("rain", "x0")
     assert len(gv.tuning_grid(source, "edge-grafting", {"lam": [0.01]}).points) == 1

@@ -14,7 +14,7 @@ from graftviz import PairwiseMRF, infer, learn, nll, read_model, read_table, wri
 from graftviz.__main__ import main
 from graftviz.errors import InputError
 from graftviz.formats.uai import write_uai
-from graftviz.metrics import negative_log_pseudo_likelihood
+from graftviz.metrics import nlpl
 from graftviz.sampling import random_model
 
 
@@ -50,7 +50,7 @@ def test_score_prints_the_losses_of_the_library(
     found = json.loads(capsys.readouterr().out)
     table = model.sample(50)
     assert found["rows"] == 50
-    assert found["nlpl"] == pytest.approx(negative_log_pseudo_likelihood(model, table))
+    assert found["nlpl"] == pytest.approx(nlpl(model, table))
     assert found["nll"] == pytest.approx(nll(model, table))
     assert read_table(path).n_rows == 50
 
@@ -142,6 +142,6 @@ def test_score_reads_weights_gaps_and_unseen_values(
     found = json.loads(capsys.readouterr().out)
     known = pd.DataFrame({"a": [1, 2, 2, 2], "b": ["x", "y", "y", "y"]})
     like = read_table(known, like=result.run.table)
-    assert found["nlpl"] == pytest.approx(negative_log_pseudo_likelihood(result.model, like))
+    assert found["nlpl"] == pytest.approx(nlpl(result.model, like))
     with pytest.raises(InputError, match="not an object of type str"):
         write_model("model", tmp_path / "model.uai")  # type: ignore[arg-type]

@@ -16,7 +16,7 @@ from graftviz.fitting.independence import distances
 from graftviz.fitting.neighbourhoods import Neighbourhoods
 from graftviz.fitting.nodewise import _model, fit_intercept, solve_regression
 from graftviz.fitting.softmax import loss_and_gradient, residuals
-from graftviz.metrics import negative_log_pseudo_likelihood
+from graftviz.metrics import nlpl
 from graftviz.narrative import why_not
 
 
@@ -228,14 +228,14 @@ def test_the_model_is_the_mean_of_both_estimates_with_node_weights_fitted_again(
     }
     for e, (i, j) in enumerate(model.edges.tolist()):
         assert np.allclose(model.edge_weights(e), fit.edge_weights(i, j), atol=1e-6)
-    objective = negative_log_pseudo_likelihood(model, TABLE)
+    objective = nlpl(model, TABLE)
     for i in range(15):
         for a in range(3):
             for step in (-1e-3, 1e-3):
                 moved = model.weights.copy()
                 moved[3 * i + a] += step
                 other = dataclasses.replace(model, weights=moved)
-                assert negative_log_pseudo_likelihood(other, TABLE) >= objective
+                assert nlpl(other, TABLE) >= objective
 
 
 @pytest.mark.parametrize("rule", ["and", "or", "mean"])
@@ -268,14 +268,14 @@ def test_an_indirect_edge_comes_and_leaves_again():
         removed += gone
         active = (active - set(gone)) | {edge[:2] for edge in step.activated}
         assert active == {tuple(edge) for edge in step.active_edges().tolist()}
-        assert len(active) == step.edges
+        assert len(active) == step.n_edges
     assert removed == [(2, 3)]
     assert (2, 3) not in active
 
 
 def test_the_edge_budget_keeps_the_strongest():
     run = drain(TABLE, NodewiseL1(lam=1e-3, max_edges=6))
-    assert run.steps[-1].edges == 6
+    assert run.steps[-1].n_edges == 6
     assert not run.outcome.converged
     assert run.outcome.stop_reason.startswith("The edge budget of 6 edges is used up at λ = ")
     certificate = run.outcome.certificate

@@ -31,7 +31,7 @@ def test_answers_are_those_of_a_loop_wherever_they_come_from(table, backend):
     done = []
     with joblib.parallel_config(backend=backend):
         seen = parallel_map(
-            look, ITEMS, shared=Counted(table), jobs=2, on_done=lambda *counts: done.append(counts)
+            look, ITEMS, shared=Counted(table), jobs=2, callback=lambda *counts: done.append(counts)
         )
     assert [s.total for s in seen] == [int(table.codes[k].sum()) for k in ITEMS]
     assert done == [(k, len(ITEMS)) for k in range(1, len(ITEMS) + 1)]
@@ -72,7 +72,7 @@ def test_what_progress_raises_ends_the_work(table):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        parallel_map(look, ITEMS, shared=Counted(table), jobs=2, on_done=stop)
+        parallel_map(look, ITEMS, shared=Counted(table), jobs=2, callback=stop)
     # And the next one finds its workers in order.
     assert len(parallel_map(look, ITEMS, shared=Counted(table), jobs=2)) == len(ITEMS)
 

@@ -16,8 +16,8 @@ from hypothesis import given, settings, strategies as st
 
 import graftviz as gv
 from graftviz import ChowLiu, DiscreteTable, InputError, MarkovNetwork, PairwiseMRF
-from graftviz.metrics import negative_log_pseudo_likelihood
-from graftviz.prediction import UNOBSERVED, marginals_given
+from graftviz.metrics import nlpl
+from graftviz.prediction import UNOBSERVED, conditional_marginals
 from graftviz.sampling import joint_probabilities, joint_states, random_model
 
 SIZES = [2, 3, 2, 3, 2]
@@ -50,7 +50,7 @@ def test_marginals_of_what_is_not_observed_are_those_of_all_joint_states(
     rows: list[tuple[int, ...]], seed: int
 ) -> None:
     model = small_model(seed)
-    found = marginals_given(model, np.array(rows).T)
+    found = conditional_marginals(model, np.array(rows).T)
     offsets = model.node_offsets
     for row, states in enumerate(rows):
         for i, state in enumerate(states):
@@ -197,7 +197,7 @@ def test_numbers_of_no_training_row_have_the_nearest_state() -> None:
 def test_rows_are_scored_by_their_pseudo_likelihood() -> None:
     model = small_model()
     table = model.sample(40, seed=1)
-    expected = -negative_log_pseudo_likelihood(model, table)
+    expected = -nlpl(model, table)
     for rows in (table, table.to_frame(), table.to_frame()[["e", "d", "c", "b", "a"]]):
         assert model.score(rows) == pytest.approx(expected)
     with pytest.raises(InputError, match="1 value is missing"):

@@ -31,7 +31,7 @@ from graftviz.fitting.state_columns import (
     sum_by_state,
     with_columns,
 )
-from graftviz.metrics import negative_log_pseudo_likelihood
+from graftviz.metrics import nlpl
 
 TIGHT = 1e-5  # what the polish of a run asks for
 
@@ -255,7 +255,7 @@ def test_the_objective_is_the_loss_of_the_model_plus_the_penalty(table_name, pen
     model, twin = network.model(), twin_of(table, penalty)
     # States never seen have a tiny chance, so that their logarithm counts for nothing.
     assert evaluation.objective == pytest.approx(twin.objective(model), rel=1e-6)
-    loss = negative_log_pseudo_likelihood(model, table)
+    loss = nlpl(model, table)
     assert loss == pytest.approx(twin.loss(model), rel=1e-9)
     assert network.evaluate(penalty).objective == evaluation.objective
 

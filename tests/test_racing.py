@@ -52,7 +52,7 @@ def test_the_last_standings_are_what_the_runs_came_to(axis: str) -> None:
         assert standing.ended
         assert moment.seconds == outcome.seconds.total
         assert (moment.tests, moment.tables) == (result.tests, outcome.tables_counted)
-        assert moment.edges == result.edges
+        assert moment.edges == result.n_edges
         assert moment.objective == outcome.objective
         assert (moment.recall, moment.precision) == (result.recall, result.precision)
         assert moment.nlpl_test == result.nlpl_test

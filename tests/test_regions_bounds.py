@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
+from typing import get_args
 
 import naive
 import numpy as np
@@ -15,13 +16,14 @@ from graftviz.regions import decay_rate, distance_bound, minimal_radius, region_
 from graftviz.regions.candidates import bound_with, coefficients_with, solve_in_place
 from graftviz.regions.comparison import Coefficients, appended, compare_from_scratch
 from graftviz.regions.cuts import fields_of
-from graftviz.regions.expansion import BOUNDS, GROWTHS, ExpansionOptions, expansion_steps
+from graftviz.regions.expansion import Bound, ExpansionOptions, Growth, expansion_steps
 from graftviz.regions.local_model import rim_of
 from graftviz.regions.neighbourhood import flat_model, members, neighbours_of
 from graftviz.regions.region_arrays import all_coefficients, region_arrays
 from graftviz.regions.star import ENUMERATION_LIMIT
 from graftviz.sampling import grid_graph, ising_grid, random_model
 
+BOUNDS, GROWTHS = get_args(Bound), get_args(Growth)
 EXPANSIONS = ("greedy", "greedy", "random", "norm")
 LIMITS = (1, 9, ENUMERATION_LIMIT, ENUMERATION_LIMIT)
 

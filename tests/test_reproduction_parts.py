@@ -49,7 +49,7 @@ from graftviz.figures.reproduction_lines import SpreadLine, SpreadPanel, lines_f
 from graftviz.figures.reproduction_plane import Plane, plane_figure
 from graftviz.inference import infer
 from graftviz.inference.exact import plan_elimination
-from graftviz.metrics import negative_log_pseudo_likelihood, nll
+from graftviz.metrics import nll, nlpl
 from graftviz.runs import Run, learn
 
 
@@ -231,9 +231,9 @@ def test_forecasts_of_the_busiest_are_those_of_the_system():
     raw = dynamics.simulate_city(3, 3 * city.WEEK, seed=5).values.sum(axis=0)
     for one, i in zip(row["forecasts"], np.argsort(-raw)[:2], strict=True):
         assert one["name"] == data.train.names[i]
-        assert np.allclose(one["predicted"], dynamics.one_step(system, data.test.values)[:, i])
+        assert np.allclose(one["predicted"], dynamics.predict(system, data.test.values)[:, i])
         assert np.allclose(one["actual"], data.test.values[1:, i])
-        residuals = dynamics.one_step(system, data.train.values) - data.train.values[1:]
+        residuals = dynamics.predict(system, data.train.values) - data.train.values[1:]
         assert one["deviation"] == pytest.approx(np.sqrt(np.mean(residuals[:, i] ** 2)))
     error = dynamics.prediction_error(system, data.test, steps=6)
     assert row["test_6"] == pytest.approx(error)
@@ -424,7 +424,7 @@ def test_joint_l1_minimises_the_penalised_pseudo_likelihood():
         changed = dataclasses.replace(model, weights=weights)
         norms = [np.linalg.norm(changed.edge_weights(e)) for e in range(changed.n_edges)]
         # d is the number of joint states, here 4.
-        return negative_log_pseudo_likelihood(changed, rows) + learner.lam * 4 * sum(norms)
+        return nlpl(changed, rows) + learner.lam * 4 * sum(norms)
 
     assert 0 < model.n_edges < 21
     rng, least = np.random.default_rng(0), objective(model.weights)

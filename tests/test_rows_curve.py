@@ -8,7 +8,7 @@ from learner_cases import followers_table
 
 from graftviz import BestChoice, ChowLiu, InputError, learn
 from graftviz.figures import rows_figure
-from graftviz.metrics import negative_log_pseudo_likelihood
+from graftviz.metrics import nlpl
 from graftviz.narrative.selection import rows_words
 from graftviz.selection import RowsCurve, rows_curve_steps
 from graftviz.selection.rows import row_sizes
@@ -35,11 +35,11 @@ def test_each_run_is_that_of_the_sample() -> None:
     assert curve.is_complete
     assert [len(point.runs) for point in curve.points] == [2, 2, 2, 1]
     for point in curve.points:
-        sample = TRAIN.sample(point.rows, 3)
+        sample = TRAIN.sample(point.n_rows, 3)
         model = learn(sample, BestChoice(lam=0.02), seed=3).model
         first = point.runs[0]
-        assert first.edges == model.n_edges
-        assert first.nlpl_held_out == negative_log_pseudo_likelihood(model, TEST)
+        assert first.n_edges == model.n_edges
+        assert first.nlpl_test == nlpl(model, TEST)
         assert first.lam == 0.02
 
 
@@ -53,7 +53,7 @@ def test_the_error_counts_missing_and_false_edges(truth) -> None:
     assert (last.missing, last.false) == (len(true - whole), len(whole - true))
     for point in curve.points:
         for run in point.runs:
-            assert run.edges == len(true) - run.missing + run.false
+            assert run.n_edges == len(true) - run.missing + run.false
             assert run.error == run.missing + run.false
 
 

@@ -7,7 +7,7 @@ import pytest
 from fakes import finished_run, random_pairs, random_table
 
 from graftviz import Branch, DiscreteTable, EdgeGrafting, FirstHit, InputError, Run, learn
-from graftviz.metrics import negative_log_pseudo_likelihood, recall_precision_f1
+from graftviz.metrics import nlpl, recall_precision_f1
 
 TABLE = random_table(5, 9, 120)
 TRUTH = [(1, 0), (2, 3), (4, 8)]
@@ -37,21 +37,21 @@ def test_a_run_makes_one_step_at_a_time_and_then_ends():
 def test_learn_gives_what_the_drained_run_gives():
     train, test = TABLE.split(0.25, seed=1)
     seen = []
-    result = learn(train, random_pairs(), seed=3, test=test, truth=TRUTH, on_step=seen.append)
+    result = learn(train, random_pairs(), seed=3, test=test, truth=TRUTH, callback=seen.append)
     run = finished_run(train, random_pairs(), seed=3, test=test, truth=TRUTH)
     assert [step.index for step in seen] == list(range(1, 13))
     assert tuple(seen) == result.trace.steps
     assert result.metrics == tuple(run.metrics)
     assert np.array_equal(result.model.weights, run.outcome.model().weights)
-    assert (result.variables, result.rows, result.rows_test) == (9, 90, 30)
+    assert (result.n_variables, result.n_rows, result.n_rows_test) == (9, 90, 30)
     assert result.fingerprint == train.fingerprint
-    assert result.edges == result.model.n_edges == 12
+    assert result.n_edges == result.model.n_edges == 12
     assert result.stop_reason == run.outcome.stop_reason
     assert result.certificate == run.outcome.certificate
     found = recall_precision_f1(result.model.edges, TRUTH)
     assert (result.recall, result.precision, result.f1) == found
-    assert result.nlpl_train == negative_log_pseudo_likelihood(result.model, train)
-    assert result.nlpl_test == pytest.approx(negative_log_pseudo_likelihood(result.model, test))
+    assert result.nlpl_train == nlpl(result.model, train)
+    assert result.nlpl_test == pytest.approx(nlpl(result.model, test))
     # The final polish moved the weights, so the last step's metrics are not the result's.
     assert result.nlpl_test != result.metrics[-1].nlpl_test
 
@@ -86,7 +86,7 @@ def test_a_run_without_steps_still_has_a_result():
     run = Run(TABLE, FirstHit(preset="paper", lam=0.9), test=TABLE)
     assert not run.advance()
     result = run.result()
-    assert result.edges == len(result.trace) == 0
+    assert result.n_edges == len(result.trace) == 0
     assert result.nlpl_test == run.start.nlpl_test == pytest.approx(result.nlpl_train)
 
 

@@ -32,7 +32,7 @@ def test_save_writes_the_files_of_the_command(result: Result, tmp_path: Path) ->
         found = gv.read_result(folder)
         assert (found.model.edges == result.model.edges).all()
         np.testing.assert_allclose(found.model.weights, result.model.weights, atol=1e-12)
-        assert found["edges"] == result.edges == len(found.edges)
+        assert found["edges"] == result.n_edges == len(found.edges)
         assert len(found.trace) == len(result.trace)
         assert found.most_probable() == result.most_probable()
         assert len(repr(found)) < 200

@@ -18,10 +18,9 @@ from graftviz.fitting.pseudo_network import PseudoNetwork
 from graftviz.inference import infer
 from graftviz.learners.edge_grafting import EdgeGrafting
 from graftviz.learners.grafting import GraftingRun
-from graftviz.learners.settings import OBJECTIVES
 from graftviz.model import PairwiseMRF
 from graftviz.sampling import random_model
-from graftviz.scores.base import PairFit, Score, ScorerInput, edge_dimension
+from graftviz.scores.base import OBJECTIVES, PairFit, Score, ScorerInput, edge_dimension
 from graftviz.scores.kernels import Measure, new_scoring, score_slots
 from graftviz.scores.pseudo_likelihood import conditional
 from graftviz.scores.registry import all_scores

@@ -18,7 +18,7 @@ from graftviz import DiscreteTable, FirstHit, InputError, LamPath, lam_path, lea
 from graftviz.__main__ import main
 from graftviz.figures import path_figure
 from graftviz.learners.registry import learner_class, learner_names
-from graftviz.metrics import negative_log_pseudo_likelihood
+from graftviz.metrics import nlpl
 from graftviz.options import option_specs
 from graftviz.sampling import scale_free_graph
 from graftviz.selection import PathPoint, extended_bic, free_weights, lam_path_steps
@@ -49,9 +49,9 @@ def test_ebic_is_the_sum_over_variables_of_barber_and_drtons(gamma):
     table = mixed_table().rows(slice(0, 120))
     model = learn(table, make("edge-grafting", lam=4e-3, max_edges=6)).model
     assert model.n_edges == 6
-    nlpl = negative_log_pseudo_likelihood(model, table)
+    loss = nlpl(model, table)
     wanted = naive.nodewise_ebic(model, table.codes, gamma)
-    assert extended_bic(model, nlpl, table.n_rows, gamma=gamma) == pytest.approx(wanted, rel=1e-12)
+    assert extended_bic(model, loss, table.n_rows, gamma=gamma) == pytest.approx(wanted, rel=1e-12)
 
 
 def test_free_weights_leave_out_one_state_of_each_variable():
@@ -68,9 +68,9 @@ def test_free_weights_leave_out_one_state_of_each_variable():
 def test_the_grid_starts_just_above_the_largest_score(name):
     table, learner = small_table(), make(name, lam=1e-3, max_edges=12)
     values = lam_values(learner, table, 9, 0)
-    assert learn(table, with_lam(learner, values[0])).edges == 0
+    assert learn(table, with_lam(learner, values[0])).n_edges == 0
     # Three digits: the largest score is less than one percent below.
-    assert learn(table, with_lam(learner, 0.985 * values[0])).edges > 0
+    assert learn(table, with_lam(learner, 0.985 * values[0])).n_edges > 0
     assert len(values) == 9
     assert values[-1] == pytest.approx(FLOOR * values[0], rel=1e-2)
     ratios = np.array(values[1:]) / values[:-1]
@@ -95,15 +95,15 @@ def test_a_point_is_what_learning_at_its_lam_gives(name):
     learner = make(name, lam=0.5, max_edges=12)
     path = lam_path(table, learner, lams=[0.02, 0.008], truth=truth, seed=4)
     train, held = table.split(0.2, seed=4)
-    assert (path.rows, path.rows_held_out) == (480, 120)
+    assert (path.n_rows, path.n_rows_test) == (480, 120)
     for point, lam in zip(path.points, (0.02, 0.008), strict=True):
         result = learn(train, with_lam(learner, lam), seed=4, test=held, truth=truth)
         assert point.lam == lam
-        assert point.edges == result.edges > 0
+        assert point.n_edges == result.n_edges > 0
         assert np.array_equal(point.model.weights, result.model.weights)
         assert point.objective == result.objective
         assert point.nlpl_train == pytest.approx(result.nlpl_train)
-        assert point.nlpl_held_out == pytest.approx(result.nlpl_test)
+        assert point.nlpl_test == pytest.approx(result.nlpl_test)
         assert (point.recall, point.precision, point.f1) == pytest.approx(
             (result.recall, result.precision, result.f1)
         )
@@ -116,22 +116,22 @@ def test_given_test_rows_are_held_out_and_all_others_learned_from():
     train, test = small_table().split(0.3, seed=9)
     path = lam_path(train, make("edge-grafting"), lams=[0.02], test=test)
     (point,) = path.points
-    assert (path.rows, path.rows_held_out) == (420, 180)
+    assert (path.n_rows, path.n_rows_test) == (420, 180)
     result = learn(train, make("edge-grafting", lam=0.02), test=test)
-    assert point.nlpl_held_out == pytest.approx(result.nlpl_test)
+    assert point.nlpl_test == pytest.approx(result.nlpl_test)
     assert point.f1 is None
 
 
 def test_folds_hold_out_every_row_once():
     table, learner = small_table(), make("edge-grafting", max_edges=6)
     path = lam_path(table, learner, lams=[0.02, 0.01], folds=4, seed=1)
-    assert (path.rows, path.rows_held_out, path.folds) == (600, 600, 4)
+    assert (path.n_rows, path.n_rows_test, path.folds) == (600, 600, 4)
     whole = lam_path(table, learner, lams=[0.02, 0.01], test=table, seed=1)
     for folded, full in zip(path.points, whole.points, strict=True):
         assert np.array_equal(folded.model.weights, full.model.weights)
         assert folded.ebic == full.ebic
         # Rows that were not learned from are harder to predict, but alike.
-        assert full.nlpl_held_out < folded.nlpl_held_out < 1.05 * full.nlpl_held_out
+        assert full.nlpl_test < folded.nlpl_test < 1.05 * full.nlpl_test
 
 
 def test_folds_are_of_equal_size_and_weigh_by_their_rows(monkeypatch):
@@ -143,11 +143,11 @@ def test_folds_are_of_equal_size_and_weigh_by_their_rows(monkeypatch):
             return float(table.n_rows)
         return 1.0
 
-    monkeypatch.setattr("graftviz.selection.path.negative_log_pseudo_likelihood", recorded)
+    monkeypatch.setattr("graftviz.selection.path.nlpl", recorded)
     table = small_table().rows(slice(0, 301))
     (point,) = lam_path(table, make("edge-grafting"), lams=[0.1], folds=3).points
     assert sorted(held_rows) == [100, 100, 101]
-    assert point.nlpl_held_out == pytest.approx((100**2 + 100**2 + 101**2) / 301)
+    assert point.nlpl_test == pytest.approx((100**2 + 100**2 + 101**2) / 301)
 
 
 # End and best
@@ -156,23 +156,23 @@ def test_folds_are_of_equal_size_and_weigh_by_their_rows(monkeypatch):
 def test_a_path_ends_when_both_criteria_keep_rising():
     # Independent variables: every edge is wrong, and every one makes both criteria worse.
     table = random_table(2, 12, 300)
-    path = lam_path(table, make("edge-grafting"), lams=20, most_edges=1000)
+    path = lam_path(table, make("edge-grafting"), lams=20, max_edges=1000)
     assert len(path.points) < 20
     assert "both been rising for 3 values" in path.stop_reason
     last = path.points[-RISING - 1 :]
     for before, after in itertools.pairwise(last):
-        assert after.nlpl_held_out > before.nlpl_held_out
+        assert after.nlpl_test > before.nlpl_test
         assert after.ebic > before.ebic
     assert f"λ = {path.points[-1].lam:g}" in path.stop_reason
     assert path.best_by_ebic is path.points[0]
-    assert path.points[0].edges == 0
+    assert path.points[0].n_edges == 0
 
 
 def test_a_path_ends_before_a_run_that_wants_too_many_edges():
     table, learner = small_table(), make("edge-grafting")
-    path = lam_path(table, learner, lams=[0.03, 0.01, 1e-6, 1e-7], most_edges=20)
+    path = lam_path(table, learner, lams=[0.03, 0.01, 1e-6, 1e-7], max_edges=20)
     assert [point.lam for point in path.points] == [0.03, 0.01]
-    assert max(point.edges for point in path.points) <= 20
+    assert max(point.n_edges for point in path.points) <= 20
     assert path.stop_reason == ("The path ends before λ = 1e-06, which gives more than 20 edges.")
 
 
@@ -200,7 +200,7 @@ def test_the_minimum_at_the_end_of_a_path_that_was_cut_short_is_marked() -> None
     # Held-out rows equal to the training rows: every edge improves prediction.
     table = small_table()
     lams = [0.03, 0.02, 0.01, 1e-6]
-    cut = lam_path(table, make("edge-grafting"), lams=lams, test=table, most_edges=20)
+    cut = lam_path(table, make("edge-grafting"), lams=lams, test=table, max_edges=20)
     assert len(cut.points) < len(lams)
     assert cut.best_by_nlpl is cut.points[-1]
     assert cut.ends_at(cut.best_by_nlpl)
@@ -216,18 +216,18 @@ def test_the_minimum_at_the_end_of_a_path_that_was_cut_short_is_marked() -> None
 
 def test_steps_grow_to_the_whole_and_jobs_change_nothing():
     table, learner = small_table(), make("best-choice", t_max=3)
-    whole = lam_path(table, learner, lams=8, most_edges=30, seed=2)
-    grown = list(lam_path_steps(table, learner, lams=8, most_edges=30, seed=2))
+    whole = lam_path(table, learner, lams=8, max_edges=30, seed=2)
+    grown = list(lam_path_steps(table, learner, lams=8, max_edges=30, seed=2))
     assert grown[0].points == ()
     assert [len(path.points) for path in grown[:-1]] == list(range(len(grown) - 1))
     assert [bool(path.stop_reason) for path in grown] == [False] * (len(grown) - 1) + [True]
     with joblib.parallel_config(backend="threading", n_jobs=2):
-        threads = lam_path(table, learner, lams=8, most_edges=30, seed=2, jobs=None)
+        threads = lam_path(table, learner, lams=8, max_edges=30, seed=2, jobs=None)
     for path in (grown[-1], threads):
         assert numbers(path) == numbers(whole)
         assert path.stop_reason == whole.stop_reason
         assert path.planned == whole.planned
-    other = lam_path(table, learner, lams=8, most_edges=30, seed=3)
+    other = lam_path(table, learner, lams=8, max_edges=30, seed=3)
     assert numbers(other) != numbers(whole)
 
 
@@ -236,11 +236,11 @@ REFUSED = [
     ({"lams": []}, "at least one value"),
     ({"lams": [0.1, -1.0]}, "Option lam must be"),
     ({"lams": True}, "must be numbers, or how many"),
-    ({"held_out": 1.5}, "fraction must lie between 0 and 1"),
+    ({"test_fraction": 1.5}, "fraction must lie between 0 and 1"),
     ({"folds": 1}, "2 to 300 folds; got 1"),
     ({"folds": 301}, "2 to 300 folds; got 301"),
     ({"gamma": -0.5}, "γ of the EBIC must be at least 0"),
-    ({"most_edges": 0}, "room for at least one edge"),
+    ({"max_edges": 0}, "room for at least one edge"),
     ({"seed": -1}, "at least 0"),
     ({"truth": [(0, 10)]}, "no pair of variables"),
 ]

@@ -79,7 +79,7 @@ def test_counts_are_those_of_a_plain_loop(name, method):
     assert len(wanted) > 0
     assert stability.edge_counts.tolist() == [len(edges) for edges in found]
     assert stability.mean_edges == pytest.approx(np.mean([len(edges) for edges in found]))
-    assert stability.subsample_rows == plan["size"]
+    assert stability.n_subsample_rows == plan["size"]
 
 
 def test_the_seed_decides_and_nothing_else():

@@ -20,9 +20,9 @@ from graftviz.narrative import why_edge, why_not
 from graftviz.narrative.effect import activation_effect
 from graftviz.narrative.judging import rows_needed
 from graftviz.narrative.third_variable import (
-    given_tables,
-    noise_given,
-    norm_given,
+    conditional_noise,
+    conditional_norm,
+    conditional_tables,
     shortest_paths,
 )
 from graftviz.player.records import answer
@@ -75,14 +75,14 @@ def test_the_score_given_a_variable_is_that_of_its_plain_formula(
     table = coded(np.array([rng.integers(0, size, 60) for size in sizes]), sizes)
     rest = -table.joint_counts(0, 1) / 60
     variance = 0.0
-    for part in given_tables(table, 0, 1, 2):
+    for part in conditional_tables(table, 0, 1, 2):
         if rows := part.sum():
             to_i, to_j = part.sum(axis=1) / rows, part.sum(axis=0) / rows
             rest = rest + rows / 60 * np.outer(to_i, to_j)
             variance += rows / 60 * (1 - to_i @ to_i) * (1 - to_j @ to_j)
-    assert norm_given(table, 0, 1, 2) == pytest.approx(np.linalg.norm(rest), abs=1e-12)
-    assert noise_given(table, 0, 1, 2) == pytest.approx(math.sqrt(variance / 60), abs=1e-12)
-    assert np.array_equal(given_tables(table, 0, 1, 2).sum(axis=0), table.joint_counts(0, 1))
+    assert conditional_norm(table, 0, 1, 2) == pytest.approx(np.linalg.norm(rest), abs=1e-12)
+    assert conditional_noise(table, 0, 1, 2) == pytest.approx(math.sqrt(variance / 60), abs=1e-12)
+    assert np.array_equal(conditional_tables(table, 0, 1, 2).sum(axis=0), table.joint_counts(0, 1))
 
 
 def test_it_is_the_gradient_of_the_fitted_model_with_the_path_only() -> None:
@@ -91,15 +91,16 @@ def test_it_is_the_gradient_of_the_fitted_model_with_the_path_only() -> None:
     assert sorted(map(tuple, run.model.edges.tolist())) == [(0, 1), (1, 2)]
     model = np.array(JunctionTree(run.model).pair(0, 2))
     gradient = np.linalg.norm(model - table.joint_counts(0, 2) / 3000)
-    assert norm_given(table, 0, 2, 1) == pytest.approx(gradient, rel=0.02, abs=1e-4)
-    assert norm_given(table, 0, 2) > 5 * norm_given(table, 0, 2, 1)
+    assert conditional_norm(table, 0, 2, 1) == pytest.approx(gradient, rel=0.02, abs=1e-4)
+    assert conditional_norm(table, 0, 2) > 5 * conditional_norm(table, 0, 2, 1)
 
 
 def test_its_noise_is_that_of_samples_that_are_independent_given_the_variable() -> None:
     model = coupled([(0, 1), (1, 2)], [1.2, 1.0], 3)
     tables = [rows_of(model, 400, seed) for seed in range(60)]
-    squares = [norm_given(table, 0, 2, 1) ** 2 for table in tables]
-    assert math.sqrt(np.mean(squares)) == pytest.approx(noise_given(tables[0], 0, 2, 1), rel=0.2)
+    squares = [conditional_norm(table, 0, 2, 1) ** 2 for table in tables]
+    noise = conditional_noise(tables[0], 0, 2, 1)
+    assert math.sqrt(np.mean(squares)) == pytest.approx(noise, rel=0.2)
 
 
 @given(st.integers(0, 10**6))
@@ -153,7 +154,7 @@ def test_without_true_edges_the_third_variable_is_the_one_that_lowers_most(scale
     n = run.table.n_variables
     for i, j in active_pairs(run)[:10]:
         why = why_edge(run, i, j, len(run.steps))["why"]
-        rest = [norm_given(run.table, i, j, k) for k in range(n) if k not in (i, j)]
+        rest = [conditional_norm(run.table, i, j, k) for k in range(n) if k not in (i, j)]
         assert why["given"] == pytest.approx(min(rest) / 9)
         assert not why["known"]
         assert "true" not in why["words"]
@@ -167,7 +168,7 @@ def test_the_preset_best_is_not_offered_where_it_is_used(scale_free: Run) -> Non
     why = why_edge(run, i, j, len(run.steps))["why"]
     assert not why["best"]
     # Its score is twice the paper's, of variables without edges.
-    assert why["raw"] == pytest.approx(2 * norm_given(run.table, i, j) / 9)
+    assert why["raw"] == pytest.approx(2 * conditional_norm(run.table, i, j) / 9)
 
 
 def test_other_learners_have_no_limit(scale_free: Run) -> None:

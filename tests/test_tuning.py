@@ -54,7 +54,7 @@ def test_other_processes_give_the_same(parts, tuning):
         truth=TRUTH,
         seed=5,
         jobs=2,
-        on_done=lambda *counts: done.append(counts),
+        callback=lambda *counts: done.append(counts),
     )
     assert done == [(k, 8) for k in range(1, 9)]
     for point, other in zip(tuning.points, again.points, strict=True):
@@ -73,7 +73,7 @@ def test_other_processes_give_the_same(parts, tuning):
 )
 def test_what_cannot_be_done_is_refused_before_the_work(parts, grid, words):
     with pytest.raises(InputError, match=words):
-        tuning_grid(parts[0], BestChoice(), grid, on_done=lambda *_: pytest.fail("it began"))
+        tuning_grid(parts[0], BestChoice(), grid, callback=lambda *_: pytest.fail("it began"))
 
 
 def test_a_criterion_needs_what_it_measures(parts):

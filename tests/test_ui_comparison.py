@@ -38,7 +38,8 @@ def test_indirect_edges_are_false_ones_with_a_common_true_neighbour() -> None:
     false = [pair for pair in map(frozenset, result.model.edges.tolist()) if pair not in true]
     indirect = sum(
         any(
-            frozenset((i, k)) in true and frozenset((k, j)) in true for k in range(result.variables)
+            frozenset((i, k)) in true and frozenset((k, j)) in true
+            for k in range(result.n_variables)
         )
         for i, j in map(tuple, false)
     )

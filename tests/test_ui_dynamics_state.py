@@ -138,7 +138,7 @@ def test_who_leaves_stops_what_nobody_else_watches_and_makes_nothing(scheduler: 
 
 def test_what_is_forgotten_of_own_series_comes_back(scheduler: Idle) -> None:
     state = DynamicsState()
-    series = dynamics.series_of(np.random.default_rng(0).normal(size=(40, 3)))
+    series = dynamics.TimeSeries.from_array(np.random.default_rng(0).normal(size=(40, 3)))
     state.choose("data", "upload")
     state.accept(uploaded_series(series))
     state.choose("parents", 2)
@@ -157,7 +157,7 @@ def test_a_file_with_equal_values_replaces_title_and_times(scheduler: Idle) -> N
     state.choose("data", "upload")
     values = np.random.default_rng(0).normal(size=(40, 3))
     for title in ("first.csv", "second.csv"):
-        series = dataclasses.replace(dynamics.series_of(values), title=title)
+        series = dataclasses.replace(dynamics.TimeSeries.from_array(values), title=title)
         state.accept(uploaded_series(series))
         state.refresh()
         assert state.shown.source.title.startswith(title)
@@ -181,7 +181,7 @@ def test_curves_that_would_take_too_long_are_said_to_be_left_out(
 
 @pytest.mark.parametrize("n", [1, 2])
 def test_few_series_can_be_uploaded(scheduler: Idle, n: int) -> None:
-    series = dynamics.series_of(np.random.default_rng(0).normal(size=(40, n)))
+    series = dynamics.TimeSeries.from_array(np.random.default_rng(0).normal(size=(40, n)))
     state = opened(data="upload")
     assert state.shown is None
     assert state.problem == ""

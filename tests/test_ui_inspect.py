@@ -17,7 +17,7 @@ from waiting import wait_until
 
 from graftviz import PairwiseMRF, infer, load_dataset
 from graftviz.formats.model_tables import edge_frame
-from graftviz.inspection import answers, mutual_informations
+from graftviz.inspection import mutual_informations
 from graftviz.inspection.answers import METHODS, answer_steps
 from graftviz.material import Upload, prepare
 from graftviz.player.models import Loaded, fingerprint_of
@@ -313,7 +313,7 @@ def test_a_model_of_probability_zero_is_said(state: InspectState) -> None:
 def test_a_model_too_wide_is_answered_by_belief_propagation_and_it_is_said(
     state: InspectState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(answers, "MOST_ENTRIES", 10)
+    monkeypatch.setattr("graftviz.inference.exact.plan.MOST_ENTRIES", 10)
     bring(state, pair_model(0.3, n=8))
     assert state.answer(SOON)
     assert state.before.beliefs.method == "bp"

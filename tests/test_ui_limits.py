@@ -218,7 +218,7 @@ def test_the_command_uses_the_rows_of_the_page(tmp_path: Path) -> None:
     words[words.index("results")] = str(tmp_path)
     assert main(words) == 0
     found, learned = json.loads((tmp_path / "result.json").read_text()), state.run.result()
-    assert found["rows"] == learned.rows == 200
+    assert found["rows"] == learned.n_rows == 200
     assert found["objective"] == pytest.approx(learned.objective, abs=1e-9)
     assert found["nlpl_test"] == pytest.approx(learned.nlpl_test, abs=1e-9)
 

@@ -43,7 +43,9 @@ def state(table: DiscreteTable, scheduler: Scheduler) -> PruneState:
 
 
 def finished(table: DiscreteTable, **options: object) -> Run:
-    return finished_run(table, ForcedPruning(edges=9, exchange=2, clusters=4, **options), seed=1)
+    return finished_run(
+        table, ForcedPruning(max_edges=9, exchange=2, clusters=4, **options), seed=1
+    )
 
 
 def test_of_very_many_parameters_evenly_chosen_ones_are_ticks(
@@ -92,9 +94,9 @@ def test_three_runs_differ_in_the_rule_and_in_nothing_else(state: PruneState) ->
 def test_what_is_left_automatic_is_what_the_learner_does(
     state: PruneState, table: DiscreteTable
 ) -> None:
-    state.choose("edges", 12)
+    state.choose("max_edges", 12)
     state.refresh()
-    learner = ForcedPruning(edges=12)
+    learner = ForcedPruning(max_edges=12)
     assert state.automatic(state.choice)["exchange"] == learner.exchange_size(12) == 5
     for heuristic, run in state.runs.items():
         recorder = run.recorder

@@ -365,7 +365,7 @@ def pages() -> Iterator[Foreground]:
 def test_steps_computed_ahead_give_way_to_pages(
     pages: Foreground, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("graftviz.serving.scheduler.GIVE_WAY_TIMES", 10**9)
+    monkeypatch.setattr("graftviz.serving.scheduler.MOST_POSTPONED", 10**9)
     pool = Scheduler(threads=1, slice_seconds=0.005, pages=pages)
     ahead = Counter(3)
     pool.share().submit(ahead)

@@ -82,7 +82,7 @@ def scalable() -> str:
         "Scalable structure learning from 400 rows", result, "5 seeds, from 400 rows"
     )
     _mark_missed(drawing, result)
-    colours = {"seed": BLUE, "inferred": ORANGE, "unspoken": GREEN}
+    colours = {"seed": BLUE, "inferred": ORANGE, "uncovered": GREEN}
     high = _SIDE / _SIZE
     for step in result.steps:
         drawing.rectangle(Box(416, 46 + step.node * high + 1, 9, high - 2), colours[step.kind])

@@ -142,7 +142,7 @@ def first_hit() -> str:
         ("edges", "objective, nats a row"),
     )
     for _, result, colour, dash in curves:
-        counts = [0, *(step.edges for step in result.trace)]
+        counts = [0, *(step.n_edges for step in result.trace)]
         axes.curve(counts, [start, *_objectives(result)], colour, dash)
     drawing.legend((500, 70), [(colour, dash, name) for name, _, colour, dash in curves])
     return drawing.svg()

@@ -9,6 +9,7 @@ from docs.making.drawing import BLUE, GREEN, GREY, INK, ORANGE, PALE, RED, Axes,
 from docs.making.shapes import EdgeStyle, draw_graph
 from graftviz.complexity import elimination_scopes
 from graftviz.inference.exact import plan_elimination
+from graftviz.inference.methods import Method
 from graftviz.model import PairwiseMRF
 from graftviz.sampling import ising_grid, ising_model
 from graftviz.sampling.graphs import grid_graph
@@ -91,7 +92,7 @@ def trbp() -> str:
     """Draw what four methods say of log Z, against the strength of mixed couplings."""
     drawing = Drawing(_WIDTH, 330, "log Z: tree-reweighted above, mean field below the exact one")
     strengths = np.linspace(0.0, 2.0, 21)
-    methods = (
+    methods: tuple[tuple[Method, str, str, str], ...] = (
         ("trbp", "tree-reweighted: an upper bound", BLUE, ""),
         ("bp", "belief propagation: neither", ORANGE, "7 4"),
         ("mean-field", "mean field: a lower bound", RED, "2 3"),
@@ -122,7 +123,7 @@ def mean_field() -> str:
     """Draw the marginal in the middle of an attracting grid against the strength of attraction."""
     drawing = Drawing(_WIDTH, 330, "Mean field is too sure: a marginal against the strength")
     strengths = np.linspace(0.0, 0.8, 33)
-    methods = (
+    methods: tuple[tuple[Method, str, str, str], ...] = (
         ("exact", "exact", INK, ""),
         ("bp", "belief propagation", BLUE, "7 4"),
         ("mean-field", "mean field", RED, "2 3"),

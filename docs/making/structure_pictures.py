@@ -17,7 +17,7 @@ def nodewise_l1() -> str:
     shown = [steps[0], steps[len(steps) // 2], steps[-1]]
     for k, step in enumerate(shown):
         left = 50 + 240 * k
-        drawing.text((left - 20, 30), f"step {step.index} of {len(steps)}: {step.edges} edges")
+        drawing.text((left - 20, 30), f"step {step.index} of {len(steps)}: {step.n_edges} edges")
         at = places(Box(left, 80, 180, 180))
         draw_graph(drawing, at, judged(step.active_edges()), survey().table.names, radius=6)
     drawing.legend((50, 308), [(GREEN, "", "true")])
@@ -53,7 +53,7 @@ def chow_liu() -> str:
 
 def forced_pruning() -> str:
     """Draw the first exchange, and the parameters beside the values they are tied to."""
-    steps = learned(gv.ForcedPruning(edges=14, exchange=3, clusters=8, exchanges=3)).trace
+    steps = learned(gv.ForcedPruning(max_edges=14, exchange=3, clusters=8, exchanges=3)).trace
     first, second = steps[0], steps[1]
     exchange = second.exchange
     assert exchange is not None
@@ -93,7 +93,7 @@ def bounded_inference() -> str:
     runs = [(tau, learned(gv.BoundedInference(bound=float(tau))), c, d) for tau, c, d in colours]
     start = runs[0][1].trace[0].previous_objective
     lowest = min(result.objective for _, result, _, _ in runs)
-    most = max(result.edges for _, result, _, _ in runs)
+    most = max(result.n_edges for _, result, _, _ in runs)
     axes = Axes(
         drawing,
         Box(80, 44, 630, 220),
@@ -102,11 +102,11 @@ def bounded_inference() -> str:
         ("edges", "negative log-likelihood, nats a row"),
     )
     for _, result, colour, dash in runs:
-        edges = [0, *(step.edges for step in result.trace)]
+        edges = [0, *(step.n_edges for step in result.trace)]
         axes.curve(edges, [start, *(step.objective for step in result.trace)], colour, dash)
-        drawing.circle(axes.at(result.edges, result.objective), 5, colour)
+        drawing.circle(axes.at(result.n_edges, result.objective), 5, colour)
     entries = [
-        (colour, dash, f"treewidth at most {tau}: ends with {result.edges} edges")
+        (colour, dash, f"treewidth at most {tau}: ends with {result.n_edges} edges")
         for tau, result, colour, dash in runs
     ]
     drawing.legend((430, 70), entries)

@@ -12,8 +12,8 @@ import numpy as np
 from graftviz.commands.arguments import checked_model, path
 from graftviz.formats.json_values import json_text
 from graftviz.inference import infer
-from graftviz.inference.exact import plan_elimination
-from graftviz.inference.hidden import is_affordable
+from graftviz.inference.exact.plan import plan_elimination, too_expensive
+from graftviz.inference.methods import Method
 from graftviz.inspection.difference import (
     COMMON,
     GAINED,
@@ -42,7 +42,9 @@ def run(arguments: argparse.Namespace) -> int:
     found = compare_models(*models)
     if found.note:
         print(f"Note: {found.note}", file=sys.stderr)
-    methods = ["exact" if is_affordable(plan_elimination(model)) else "bp" for model in models]
+    methods: list[Method] = [
+        "bp" if too_expensive(plan_elimination(model)) else "exact" for model in models
+    ]
     marginals = [infer(model, how).node for model, how in zip(models, methods, strict=True)]
     distances = marginal_distances(found, models, (marginals[0], marginals[1]))
     names = models[0].names
@@ -66,12 +68,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _summary(distances: np.ndarray, names: Sequence[str]) -> dict[str, Any]:
     """Return mean and maximum of the distances, and the variable of the maximum."""
-    known = np.flatnonzero(np.isfinite(distances))
-    if len(known) == 0:
+    finite = np.flatnonzero(np.isfinite(distances))
+    if len(finite) == 0:
         return {"mean_total_variation": None, "largest_total_variation": None, "variable": None}
-    largest = int(known[np.argmax(distances[known])])
+    largest = int(finite[np.argmax(distances[finite])])
     return {
-        "mean_total_variation": float(distances[known].mean()),
+        "mean_total_variation": float(distances[finite].mean()),
         "largest_total_variation": float(distances[largest]),
         "variable": names[largest],
     }

@@ -96,7 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
                 seed=arguments.seed,
                 test=test,
                 jobs=arguments.jobs,
-                on_step=show_step,
+                callback=show_step,
             )
     except KeyboardInterrupt:
         print("Interrupted before the first row; nothing was learned.", file=sys.stderr)
@@ -182,7 +182,7 @@ def _summary(
         f"stability   spectral radius {system.spectral_radius:.4g}",
     ]
     if len(result.seeds):
-        names = [system.names[i] for i in result.unspoken]
+        names = [system.names[i] for i in result.uncovered]
         shown = ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
         uncovered = f"; {len(names)} series not covered by a seed: {shown}" if names else ""
         lines.append(f"seeds       {len(result.seeds):,}{uncovered}")

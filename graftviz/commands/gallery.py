@@ -16,11 +16,11 @@ from graftviz.experiments.html_page import html_page
 from graftviz.formats.replay import replay_page
 from graftviz.formats.result_folder import write_results
 from graftviz.learners.best_choice import BestChoice
-from graftviz.material import PAGE_DATA, default_options, prepare
+from graftviz.material import PAGE_DATA, prepare
 from graftviz.narrative.lessons import LESSONS
 from graftviz.options import parse_options
+from graftviz.player.recording import page_run
 from graftviz.player.records import recorded_run
-from graftviz.runs import Run
 
 NAME = "gallery"
 _Recorded = tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any] | None]
@@ -103,10 +103,7 @@ def _recorded(settings: Mapping[str, str]) -> _Recorded:
     """Return header, records and outcome of the run that the Grow page shows for `settings`."""
     options = dict(settings)
     material = prepare(load_dataset(options.pop("data")), seed=0)
-    chosen = parse_options(BestChoice, options)
-    defaults = default_options(BestChoice, material.suggested, chosen.get("preset"))
-    learner = BestChoice(**{**defaults, **chosen})
-    learning = Run(material.train, learner, test=material.test, truth=material.truth)
+    learning = page_run(material, **parse_options(BestChoice, options))
     while learning.advance():
         pass
     note = " ".join(material.warnings)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import signal
 import sys
 from collections.abc import Iterator
@@ -52,6 +51,7 @@ from graftviz.narrative.steps import outcome_words
 from graftviz.options import OptionSpec, option_specs, parse_options
 from graftviz.runs import Result, Run
 from graftviz.table import AvailableTable, DiscreteTable, TableOptions
+from graftviz.wording import nearest
 
 NAME = "learn"
 
@@ -69,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--max-edges",
         metavar="N",
-        help="edge budget; short for --set max_edges=N (for forced-pruning: the number of edges)",
+        help="edge budget; short for --set max_edges=N",
     )
     add_seed(parser, "learner and split")
     add_held_out(parser, "hold out this share of the rows")
@@ -200,8 +200,8 @@ def _read(arguments: argparse.Namespace) -> DataSet:
 def _check_name(text: str) -> None:
     """Refuse a name that is neither a file nor a data set, and suggest a similar data set."""
     if not Path(text).suffix and not Path(text).exists():
-        near = difflib.get_close_matches(text, dataset_keys(), n=1)
-        hint = f"did you mean {near[0]}?" if near else f"data sets are {', '.join(dataset_keys())}."
+        keys = dataset_keys()
+        hint = nearest(text, keys, f"data sets are {', '.join(keys)}.", shown=str)
         raise InputError(f"There is no file and no data set {text!r}; {hint}")
 
 
@@ -228,7 +228,7 @@ def _drain(learning: Run) -> bool:
         most = getattr(learning.learner, "max_edges", None)
         with progress(most, "learning edges") as bar:
             while learning.advance():
-                bar.show(learning.steps[-1].edges)
+                bar.show(learning.steps[-1].n_edges)
     except KeyboardInterrupt:
         pass
     return learning.outcome is None
@@ -261,8 +261,8 @@ def _summary(result: Result) -> str:
     if certificate:
         method = [f"method      score {certificate.score}, objective {certificate.objective}"]
     lines = [
-        f"{result.learner.title}: {plural(result.edges, 'edge')} among {result.variables:,} "
-        f"variables, from {result.rows:,} rows in {plural(len(result.trace), 'step')} and "
+        f"{result.learner.title}: {plural(result.n_edges, 'edge')} among {result.n_variables:,} "
+        f"variables, from {result.n_rows:,} rows in {plural(len(result.trace), 'step')} and "
         f"{result.seconds.total:.2f} s.",
         result.stop_reason if outcome is None else outcome_words(outcome),
         *method,

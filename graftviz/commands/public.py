@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from graftviz.datasets import DataSet, is_generated, public_names, public_reader
 from graftviz.errors import InputError
 from graftviz.options import OptionSpec, option_specs, parse_options
 from graftviz.table import TableOptions
+from graftviz.wording import nearest
 
 _FOR_TABLES = (*(spec.name for spec in option_specs(TableOptions)), "chunked")
 
@@ -54,12 +54,10 @@ def read(arguments: argparse.Namespace) -> DataSet | None:
     """
     name, colon, path = arguments.table.partition(":")
     if not colon or name not in public_names() or Path(arguments.table).exists():
-        is_name = bool(colon) and not is_generated(arguments.table)
-        near = difflib.get_close_matches(name, public_names(), n=1) if is_name else []
-        if near and not Path(arguments.table).exists():
-            raise InputError(
-                f"There is no file and no public data set {name!r}; did you mean {near[0]}:{path}?"
-            )
+        is_other = not colon or is_generated(arguments.table) or Path(arguments.table).exists()
+        hint = nearest(name, public_names(), shown=lambda near: f"{near}:{path}")
+        if hint and not is_other:
+            raise InputError(f"There is no file and no public data set {name!r}; {hint}")
         if arguments.read:
             prefixes = ", ".join(f"{name}:PATH" for name in public_names())
             raise InputError(

@@ -129,7 +129,7 @@ def _measure(reproduction: Reproduction, data: Data, cache: PartCache) -> bool:
     name = reproduction.experiment.name
     try:
         with progress(sum(part.work for part in parts), name) as bar:
-            reproduction.measure(data, cache, parts=parts, on_progress=bar.show)
+            reproduction.measure(data, cache, parts=parts, callback=bar.show)
     except KeyboardInterrupt:
         return True
     return False

@@ -8,9 +8,8 @@ import sys
 from graftviz.commands.arguments import add_model_argument, path, read_model_argument
 from graftviz.errors import InputError
 from graftviz.formats.json_values import json_text
-from graftviz.inference.exact import plan_elimination
-from graftviz.inference.hidden import is_affordable
-from graftviz.metrics import ncmll, negative_log_pseudo_likelihood, nll
+from graftviz.inference.exact.plan import plan_elimination, too_expensive
+from graftviz.metrics import ncmll, nll, nlpl
 from graftviz.table import DiscreteTable, read_table
 
 NAME = "score"
@@ -49,13 +48,13 @@ def run(arguments: argparse.Namespace) -> int:
     )
     for note in table.warnings:
         print(f"Note: {note}", file=sys.stderr)
-    is_exact = is_affordable(plan_elimination(model))
+    is_exact = not too_expensive(plan_elimination(model))
     try:
         found = {
             "rows": table.n_rows,
-            "nlpl": negative_log_pseudo_likelihood(model, table),
+            "nlpl": nlpl(model, table),
             "nll": nll(model, table) if is_exact else None,
-            "ncmll": ncmll(model, table).mean if is_exact else None,
+            "ncmll": ncmll(model, table) if is_exact else None,
         }
     except ArithmeticError as error:
         raise InputError(f"The weights of this model are too large: {error}.") from None

@@ -23,7 +23,7 @@ from graftviz.selection import (
     stability_steps,
 )
 from graftviz.selection.grid import VALUES
-from graftviz.selection.path import HELD_OUT
+from graftviz.selection.path import TEST_FRACTION
 from graftviz.selection.stability import STABLE
 from graftviz.selection.subsamples import METHODS
 
@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=integer,
         metavar="K",
         help="choose λ by K-fold cross-validation on the training rows, instead of holding out a "
-        f"share of {HELD_OUT:g}",
+        f"share of {TEST_FRACTION:g}",
     )
     group.add_argument(
         "--stability",
@@ -130,7 +130,7 @@ def choose_lam(arguments: argparse.Namespace, learning: Run) -> LamPath | None:
     settings = _path_settings(arguments, learning)
     with progress(arguments.lam_values, "choosing λ") as bar:
         if arguments.jobs != 1:
-            settings |= {"jobs": arguments.jobs, "on_done": lambda done, _: bar.show(done)}
+            settings |= {"jobs": arguments.jobs, "callback": lambda done, _: bar.show(done)}
             return lam_path(table, learner, **settings)
         path = None
         for path in lam_path_steps(table, learner, **settings):
@@ -156,7 +156,7 @@ def stability(arguments: argparse.Namespace, learning: Run) -> EdgeStability | N
     with progress(arguments.stability, "learning from subsamples") as bar:
         try:
             if arguments.jobs != 1:
-                settings |= {"jobs": arguments.jobs, "on_done": lambda done, _: bar.show(done)}
+                settings |= {"jobs": arguments.jobs, "callback": lambda done, _: bar.show(done)}
                 return edge_stability(table, learner, **settings)
             for found in stability_steps(table, learner, **settings):
                 bar.show(found.done)
@@ -197,8 +197,8 @@ def summary(arguments: argparse.Namespace, selection: Selection, result: Result)
             if best is not None:
                 taken = ", chosen" if key == arguments.choose_lam else ""
                 yield (
-                    f"lowest {CRITERIA[key]}: λ = {best.lam:g} with {plural(best.edges, 'edge')} "
-                    f"on {path.rows:,} rows{taken}"
+                    f"lowest {CRITERIA[key]}: λ = {best.lam:g} with {plural(best.n_edges, 'edge')} "
+                    f"on {path.n_rows:,} rows{taken}"
                 )
         yield path.stop_reason
         if path.best_by_nlpl is path.points[-1]:
@@ -206,9 +206,9 @@ def summary(arguments: argparse.Namespace, selection: Selection, result: Result)
     if found is not None and found.done:
         share = found.frequency_of(result.model.edges)
         yield (
-            f"stability   {int((share >= STABLE).sum()):,} of {plural(result.edges, 'edge')} found "
-            f"in at least {STABLE:.0%} of {found.done} subsamples of {found.subsample_rows:,} "
-            f"rows; instability {found.instability:.2g}"
+            f"stability   {int((share >= STABLE).sum()):,} of {plural(result.n_edges, 'edge')} "
+            f"found in at least {STABLE:.0%} of {found.done} subsamples of "
+            f"{found.n_subsample_rows:,} rows; instability {found.instability:.2g}"
         )
         if found.done < found.planned:
             yield f"            (interrupted: {found.planned} subsamples were requested)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from graftviz.datasets.dataset import DataSet, positions_from_names, suggest_lam
 from graftviz.errors import InputError
@@ -32,11 +32,10 @@ _DESCRIPTION = (
 class Generated:
     """Settings of generated data."""
 
-    graph: str = option(
+    graph: Literal["scale-free", "grid", "random"] = option(
         "scale-free",
         "kind of the true graph: a few hubs, a grid of rows and columns, or edges drawn at random",
         label="Graph",
-        choices=("scale-free", "grid", "random"),
     )
     variables: int = option(
         40,

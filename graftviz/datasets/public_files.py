@@ -62,7 +62,7 @@ def find_files(path: FileSource, pattern: str, description: str) -> list[FoundFi
         When there is nothing at `path`, or no file that matches.
     """
     if isinstance(path, Mapping):
-        found = [file for item in path.items() for file in _given(*item, pattern)]
+        found = [file for item in path.items() for file in _uploaded(*item, pattern)]
     elif is_bare_file(path):
         found = [_bare(Path(path))]
     else:
@@ -148,7 +148,7 @@ def _natural(text: str) -> list[tuple[int, str]]:
     return [(int(number or -1), word) for number, word in re.findall(r"(\d*)(\D*)", text)]
 
 
-def _given(name: str, content: bytes, pattern: str) -> list[FoundFile]:
+def _uploaded(name: str, content: bytes, pattern: str) -> list[FoundFile]:
     """Return one file with the given content, or the files in it if it is a zip archive."""
     stream = io.BytesIO(content)
     if not zipfile.is_zipfile(stream):

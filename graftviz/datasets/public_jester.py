@@ -56,7 +56,6 @@ class Jester(PublicReader):
     missing: Literal["drop", "state"] = option(
         "drop",
         "jokes that were not rated: drop the users concerned, or use a sixth state",
-        choices=("drop", "state"),
     )
 
     def read(self, path: str | os.PathLike[str]) -> DataSet:

@@ -40,7 +40,6 @@ class Plants(PublicReader):
         "codes",
         "names of the variables: codes of the file, such as ca, or full names of the regions",
         label="Names",
-        choices=("codes", "regions"),
     )
 
     def read(self, path: FileSource) -> DataSet:

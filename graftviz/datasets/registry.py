@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -18,6 +17,7 @@ from graftviz.datasets.networks import network_sample
 from graftviz.errors import InputError
 from graftviz.sampling import karate_graph, les_miserables_graph
 from graftviz.table import DiscreteTable
+from graftviz.wording import nearest
 
 
 class _BuiltIn(NamedTuple):
@@ -140,6 +140,5 @@ def model_path(key: str) -> Path | None:
 def _check(key: str) -> None:
     keys = dataset_keys()
     if key not in keys:
-        near = difflib.get_close_matches(key, keys, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(keys)}."
+        hint = nearest(key, keys, f"there are {', '.join(keys)}.", shown=str)
         raise InputError(f"There is no data set {key!r}; {hint}")

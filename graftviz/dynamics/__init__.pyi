@@ -19,9 +19,8 @@ from .enforcing import (
     SparsityEnforcing as SparsityEnforcing,
 )
 from .forecast import (
-    one_step as one_step,
+    predict as predict,
     residual_deviation as residual_deviation,
-    several_steps as several_steps,
 )
 from .grid_city import (
     simulate_city as simulate_city,
@@ -55,7 +54,6 @@ from .scalable import (
 from .series import (
     TimeSeries as TimeSeries,
     Transitions as Transitions,
-    series_of as series_of,
 )
 from .simulation import (
     random_system as random_system,
@@ -67,5 +65,4 @@ from .standard_errors import (
 )
 from .system import (
     LinearSystem as LinearSystem,
-    system_of as system_of,
 )

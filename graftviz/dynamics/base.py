@@ -67,7 +67,7 @@ class NodeStep(Row):
         Number of the step, from 0.
     node : int
         Series whose row of A was learned.
-    kind : {"dense", "given", "induced", "seed", "inferred", "unspoken"}
+    kind : {"dense", "given", "induced", "seed", "inferred", "uncovered"}
         Source of the parents: all series, a file, a regression of the series, a regression of the
         series as a seed, the two-hop rows of seeds, or, for a series that is not a parent of any
         seed, its own data.
@@ -112,7 +112,7 @@ class DynamicsOutcome:
     system : LinearSystem
     seeds : int array, read-only
         Seed series, ascending; empty for learners without seeds.
-    unspoken : int array, read-only
+    uncovered : int array, read-only
         Series that are not parents of any seed, ascending.
     work : Work
     notes : tuple of str
@@ -133,7 +133,7 @@ class DynamicsOutcome:
 
     system: LinearSystem
     seeds: np.ndarray
-    unspoken: np.ndarray
+    uncovered: np.ndarray
     work: Work
     notes: tuple[str, ...]
 

@@ -80,7 +80,7 @@ def season(train: TimeSeries) -> int | None:
     Examples
     --------
     >>> hours = np.arange(200)[:, None]
-    >>> dynamics.season(dynamics.series_of(np.sin(2 * np.pi * hours / 24)))
+    >>> dynamics.season(dynamics.TimeSeries.from_array(np.sin(2 * np.pi * hours / 24)))
     24
     """
     most = min(_LONGEST_SEASON, train.n_rows // _FEWEST_SEASONS)

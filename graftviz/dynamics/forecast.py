@@ -9,35 +9,8 @@ from graftviz.dynamics.system import LinearSystem
 from graftviz.errors import InputError
 
 
-def one_step(system: LinearSystem, values: np.ndarray) -> np.ndarray:
-    """Return one-step forecasts of rows 1, 2, … of `values`, each from the preceding row.
-
-    Parameters
-    ----------
-    system : LinearSystem
-    values : float array, shape (rows, n)
-        One row per time; at least two.
-
-    Returns
-    -------
-    float array, shape (rows - 1, n), read-only
-        Row t is the forecast of ``values[t + 1]``.
-
-    Raises
-    ------
-    InputError
-        When there are fewer than two rows, or the number of series differs from the system.
-
-    Examples
-    --------
-    >>> dynamics.one_step(system, series.values).shape
-    (499, 8)
-    """
-    return several_steps(system, values, 1)
-
-
-def several_steps(system: LinearSystem, values: np.ndarray, horizon: int) -> np.ndarray:
-    """Return forecasts `horizon` steps ahead, from every row but the last ones.
+def predict(system: LinearSystem, values: np.ndarray, horizon: int = 1) -> np.ndarray:
+    """Return forecasts of rows `horizon`, `horizon` + 1, … of `values`, each `horizon` steps ahead.
 
     A forecast uses only the row from which it starts.
 
@@ -61,7 +34,7 @@ def several_steps(system: LinearSystem, values: np.ndarray, horizon: int) -> np.
 
     Examples
     --------
-    >>> dynamics.several_steps(system, series.values, 24).shape
+    >>> dynamics.predict(system, series.values, 24).shape
     (476, 8)
     """
     observed = np.asarray(values, dtype=np.float64)
@@ -103,5 +76,5 @@ def residual_deviation(system: LinearSystem, values: np.ndarray, horizon: int = 
     >>> dynamics.residual_deviation(system, series.values).round(1)
     array([1. , 1. , 0.9, 1. , 1. , 1. , 1. , 1. ])
     """
-    errors = several_steps(system, values, horizon) - np.asarray(values)[horizon:]
+    errors = predict(system, values, horizon) - np.asarray(values)[horizon:]
     return read_only(np.sqrt(np.mean(errors**2, axis=0)))

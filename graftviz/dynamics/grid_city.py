@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from graftviz.dynamics.series import TimeSeries, series_of
+from graftviz.dynamics.series import TimeSeries
 from graftviz.errors import InputError
 
 _START = "2024-01-01T00:00"  # a Monday
@@ -64,7 +64,7 @@ def simulate_city(side: int, hours: int, *, seed: int = 0) -> TimeSeries:
         counts[t] = random.poisson(np.maximum(usual[:, t] + surplus, 0.0))
     names = tuple(f"{row}-{column}" for row, column in zip(rows, columns, strict=True))
     times = pd.date_range(_START, periods=hours, freq="h").strftime("%Y-%m-%dT%H:%M")
-    return replace(series_of(counts, names), times=tuple(times), title="A made-up city")
+    return replace(TimeSeries.from_array(counts, names), times=tuple(times), title="A made-up city")
 
 
 def _profiles(hours: int) -> np.ndarray:

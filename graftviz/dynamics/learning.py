@@ -37,11 +37,11 @@ class DynamicsResult:
         Number of pairs of consecutive states in the training data.
     seeds : int array, read-only
         Seed series.
-    unspoken : int array, read-only
+    uncovered : int array, read-only
         Series that are not parents of any seed.
     work : Work
     seconds : float
-        Wall time of learning, without the time of `on_step`.
+        Wall time of learning, without the time of `callback`.
     pred_error_train : float
     pred_error_test : float or None
         One step ahead; None without held-out data.
@@ -63,7 +63,7 @@ class DynamicsResult:
     steps: tuple[NodeStep, ...]
     transitions: int
     seeds: np.ndarray
-    unspoken: np.ndarray
+    uncovered: np.ndarray
     work: Work
     seconds: float
     pred_error_train: float
@@ -79,7 +79,7 @@ def learn(
     seed: int = 0,
     test: TimeSeries | Transitions | None = None,
     jobs: int | None = None,
-    on_step: Callable[[NodeStep], object] | None = None,
+    callback: Callable[[NodeStep], object] | None = None,
 ) -> DynamicsResult:
     """Learn a system from `data` and compute its prediction errors.
 
@@ -92,7 +92,7 @@ def learn(
         Held-out data of the same series.
     jobs : int, optional
         See :meth:`DynamicsLearner.steps`.
-    on_step : callable, optional
+    callback : callable, optional
         Called with every step.
 
     Raises
@@ -112,8 +112,8 @@ def learn(
     while True:
         try:
             found = next(run)
-            if isinstance(found, NodeStep) and on_step is not None:
-                on_step(found)
+            if isinstance(found, NodeStep) and callback is not None:
+                callback(found)
         except KeyboardInterrupt as interrupt:
             found = run.throw(interrupt)
         if isinstance(found, DynamicsResult):
@@ -157,7 +157,7 @@ def learning_steps(
         tuple(steps),
         transition_count(data),
         outcome.seeds,
-        outcome.unspoken,
+        outcome.uncovered,
         outcome.work,
         seconds,
         prediction_error(system, data),
@@ -171,7 +171,7 @@ def _interrupted_outcome(data: TimeSeries | Transitions, steps: list[NodeStep]) 
     """Return the outcome of an interrupted run."""
     of_kind = {
         kind: read_only(np.array(sorted(s.node for s in steps if s.kind == kind), dtype=np.int64))
-        for kind in ("seed", "unspoken")
+        for kind in ("seed", "uncovered")
     }
     note = (
         f"Interrupted after {len(steps)} of {len(data.names)} series; rows of the others are zero."
@@ -179,7 +179,7 @@ def _interrupted_outcome(data: TimeSeries | Transitions, steps: list[NodeStep]) 
     return DynamicsOutcome(
         system_of_steps(data.names, steps),
         of_kind["seed"],
-        of_kind["unspoken"],
+        of_kind["uncovered"],
         steps[-1].work,
         (note,),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from graftviz.dynamics.forecast import several_steps
+from graftviz.dynamics.forecast import predict
 from graftviz.dynamics.series import TimeSeries, Transitions
 from graftviz.dynamics.system import LinearSystem
 from graftviz.errors import InputError
@@ -49,7 +49,7 @@ def prediction_error(
     if not 1 <= steps <= reach:
         raise InputError(f"These data allow predictions of 1 to {reach} steps; got {steps}.")
     if isinstance(data, TimeSeries):
-        observed, expected = data.values[steps:], several_steps(system, data.values, steps)
+        observed, expected = data.values[steps:], predict(system, data.values, steps)
     else:
         observed = data.after if steps == 1 else data.later
         expected = system.predict(data.before[: len(observed)], steps)
@@ -68,7 +68,7 @@ def prediction_deviation(system: LinearSystem, data: TimeSeries) -> float:
     True
     """
     observed = data.values[1:]
-    return jackknife_error(several_steps(system, data.values, 1) - observed, observed)
+    return jackknife_error(predict(system, data.values, 1) - observed, observed)
 
 
 def jackknife_error(gap: np.ndarray, observed: np.ndarray) -> float:

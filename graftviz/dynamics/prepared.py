@@ -29,7 +29,7 @@ class PreparedSeries:
         All rows, the first of them, and the last.
     places : int array, shape (n, 2)
         0 … 10000, y downwards.
-    given : bool
+    has_natural_positions : bool
         Whether the places are known ones.
     truth : LinearSystem or None
     parents : tuple of n tuples of int, or None
@@ -44,7 +44,7 @@ class PreparedSeries:
     train: TimeSeries
     test: TimeSeries
     places: np.ndarray
-    given: bool
+    has_natural_positions: bool
     truth: LinearSystem | None = None
     parents: tuple[tuple[int, ...], ...] | None = None
     own: Any = None
@@ -59,7 +59,7 @@ def prepare_series(
     identity: str,
     title: str,
     series: TimeSeries,
-    held_out: float,
+    test_fraction: float,
     positions: np.ndarray | None = None,
     **more: Any,
 ) -> PreparedSeries:
@@ -73,20 +73,20 @@ def prepare_series(
     InputError
         If too few rows are left to learn from.
     """
-    train, test = series.split(held_out)
+    train, test = series.split(test_fraction)
     truth = more.get("truth")
     if positions is not None:
         places = np.rint(positions).astype(np.int64)
     else:
         pairs = _followers(train) if truth is None else np.argwhere(truth.matrix != 0.0)
         places = static_layout(series.n_series, pairs[pairs[:, 0] != pairs[:, 1]])
-    is_given = positions is not None
-    identity = f"{identity}:{held_out}"
-    return PreparedSeries(identity, title, series, train, test, places, is_given, **more)
+    is_natural = positions is not None
+    identity = f"{identity}:{test_fraction}"
+    return PreparedSeries(identity, title, series, train, test, places, is_natural, **more)
 
 
 def generated_series(
-    size: int, density: float, rows: int, noise: float, *, seed: int, held_out: float
+    size: int, density: float, rows: int, noise: float, *, seed: int, test_fraction: float
 ) -> PreparedSeries:
     """Return a simulation of a stable random sparse system, prepared.
 
@@ -100,20 +100,20 @@ def generated_series(
     noise : float
         Standard deviation of the observation noise.
     seed : int
-    held_out : float
+    test_fraction : float
         Share of the rows to hold out.
     """
     truth = random_system(size, density=density, seed=seed)
     series = simulate(truth, rows, observation_noise=noise, seed=seed)
     title = f"Random system · {size} series, {rows:,} rows"
     identity = f"random:{(size, density, rows, noise, seed)}"
-    return prepare_series(identity, title, series, held_out, truth=truth)
+    return prepare_series(identity, title, series, test_fraction, truth=truth)
 
 
-def sampled_series(key: str, held_out: float) -> PreparedSeries:
+def sampled_series(key: str, test_fraction: float) -> PreparedSeries:
     """Return a sample of ``sample_data``, prepared."""
     sample = load_sample(key)
-    return prepare_series(key, sample.title, sample.series, held_out, sample.positions)
+    return prepare_series(key, sample.title, sample.series, test_fraction, sample.positions)
 
 
 def _followers(train: TimeSeries) -> np.ndarray:

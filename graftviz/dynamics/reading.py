@@ -13,7 +13,7 @@ import pandas as pd
 
 from graftviz.arrays import read_only
 from graftviz.dynamics.plain_csv import read_plain_csv
-from graftviz.dynamics.series import TimeSeries, series_of
+from graftviz.dynamics.series import TimeSeries
 from graftviz.dynamics.times import looks_like_times, positions, read_times
 from graftviz.errors import InputError
 from graftviz.options import option
@@ -38,18 +38,16 @@ Layout = Literal["auto", "wide", "long"]
 class SeriesOptions:
     """Options for reading a file, as flags of the command and in the form for uploads."""
 
-    layout: str = option(
+    layout: Layout = option(
         "auto",
         "one column per series (wide), or the columns time, series and value (long)",
         label="Layout",
-        choices=("auto", "wide", "long"),
         advanced=True,
     )
-    missing: str = option(
+    missing: Literal["reject", "interpolate"] = option(
         "reject",
         "missing values: refuse, or interpolate short gaps linearly",
         label="Missing values",
-        choices=("reject", "interpolate"),
         advanced=True,
     )
     longest_gap: int = option(
@@ -60,11 +58,10 @@ class SeriesOptions:
         maximum=1000,
         advanced=True,
     )
-    constant: str = option(
+    constant: Literal["reject", "drop", "keep"] = option(
         "reject",
         "constant series: refuse, drop, or keep",
         label="Constant series",
-        choices=("reject", "drop", "keep"),
         advanced=True,
     )
     difference: int = option(
@@ -146,7 +143,9 @@ def read_series(
     options = SeriesOptions(layout, missing, longest_gap, constant, difference)
     if isinstance(source, np.ndarray):
         array = np.array(source, dtype=np.float64, order="C")
-        whole = series_of(np.where(np.isnan(array), 0.0, array) if array.ndim == 2 else array)
+        whole = TimeSeries.from_array(
+            np.where(np.isnan(array), 0.0, array) if array.ndim == 2 else array
+        )
         return _clean(TimeSeries(read_only(array), whole.names, title="The array"), options)
     most = _MOST_CELLS
     if isinstance(source, pd.DataFrame):

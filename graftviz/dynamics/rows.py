@@ -91,7 +91,7 @@ class StepRecorder:
         )
 
     def outcome(
-        self, *, seeds: Sequence[int] = (), unspoken: Sequence[int] = (), notes: Sequence[str] = ()
+        self, *, seeds: Sequence[int] = (), uncovered: Sequence[int] = (), notes: Sequence[str] = ()
     ) -> DynamicsOutcome:
         """Return the outcome after all rows."""
         sentences, n = list(notes), len(self._data.names)
@@ -109,7 +109,7 @@ class StepRecorder:
         return DynamicsOutcome(
             system_of_steps(self._data.names, self._steps),
             read_only(np.array(sorted(seeds), dtype=np.int64)),
-            read_only(np.array(sorted(unspoken), dtype=np.int64)),
+            read_only(np.array(sorted(uncovered), dtype=np.int64)),
             self._work,
             tuple(sentences),
         )

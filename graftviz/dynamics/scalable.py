@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from graftviz.dynamics.base import Row, Steps, Work, check_enough
 from graftviz.dynamics.enforcing import fit_rows
 from graftviz.dynamics.rows import StepRecorder, strongest
 from graftviz.dynamics.scores import GRAFT_ROUNDS, grafted_parents, two_hop_scores
-from graftviz.dynamics.seeds import CHOICES, choose_seeds, seed_count
+from graftviz.dynamics.seeds import SeedChoice, choose_seeds, seed_count
 from graftviz.dynamics.series import StandardisedData, TimeSeries, Transitions, standardise
 from graftviz.dynamics.solving import ParentSearch, SolverOptions, search_rows
 from graftviz.errors import InputError
@@ -28,10 +28,10 @@ class ScalableStructure(SolverOptions):
     inducing learning, and X(t + 2) its two-hop row B_i. For a series j that is a parent of seeds,
     candidate u has the score E_ju = Σ |B_iu| / ‖B_i‖₁ over these seeds, and the k best candidates
     become the parents of j. A series that is not a parent of any seed has no scores; it is learned
-    from its own data, according to the option `unspoken`. All coefficients are least squares on the
-    parents.
+    from its own data, according to the option `uncovered`. All coefficients are least squares on
+    the parents.
 
-    With a fixed number of seeds and ``unspoken="common"``, the cost is linear in n; if the number
+    With a fixed number of seeds and ``uncovered="common"``, the cost is linear in n; if the number
     of seeds is a share of n, or series without scores are learned individually, it is quadratic.
 
     Source: the thesis, chapter 2, algorithms 4 and 2.
@@ -60,7 +60,7 @@ class ScalableStructure(SolverOptions):
         CodeLine("select", 1, "Nᵢ = the k largest |Ãᵢ|"),
         CodeLine("score", 1, "for j ∈ Nᵢ: Eⱼ = Eⱼ + |Bᵢ| / ‖Bᵢ‖₁"),
         CodeLine("infer", 0, "for j ∉ S: Nⱼ = the k largest Eⱼ"),
-        CodeLine("unspoken", 1, "no score: from its own data"),
+        CodeLine("uncovered", 1, "no score: from its own data"),
         CodeLine("fit", 0, "for every i: Aᵢ,Nᵢ = arg min ‖X″ᵢ − a X′_Nᵢ‖²"),
     )
 
@@ -70,19 +70,17 @@ class ScalableStructure(SolverOptions):
         label="|S| (seeds)",
         above=0.0,
     )
-    seed_choice: str = option(
+    seed_choice: SeedChoice = option(
         "random",
         "random seeds, the most active by variance, or seeds with low mutual correlation",
         label="Choice of seeds",
-        choices=CHOICES,
     )
-    unspoken: str = option(
+    uncovered: Literal["graft", "regress", "common"] = option(
         "graft",
         "parents of a series that is not a parent of any seed: those of largest gradient (graft), "
         "those of a regression as for seeds (regress), or itself and the series that drive most "
         "seeds (common)",
         label="Series without a seed",
-        choices=("graft", "regress", "common"),
     )
 
     two_hop_tolerance: float = option(
@@ -109,7 +107,7 @@ class ScalableStructure(SolverOptions):
 
     def regression_count(self, n: int) -> int:
         """Return the number of regressions: two per seed, and those of series without a seed."""
-        regressed = n if self.unspoken == "regress" else 0
+        regressed = n if self.uncovered == "regress" else 0
         return 2 * seed_count(self.seeds, n) + regressed
 
     def stored_numbers(self, n: int) -> int:
@@ -131,13 +129,13 @@ class ScalableStructure(SolverOptions):
             seed_rows.append(row)
             yield recorder.step(row, "seed", ("seeds", "descend", "select", "score", "fit"))
         recorder.spend(Work(sum(len(row.parents) * len(standard.names) for row in seed_rows), 0))
-        unspoken = []
+        uncovered = []
         for kind, row in self.other_rows(seed_rows, search._replace(two_hop=None), jobs):
-            if kind == "unspoken":
-                unspoken.append(row.node)
-            lines = ("unspoken", "fit") if kind == "unspoken" else ("infer", "fit")
+            if kind == "uncovered":
+                uncovered.append(row.node)
+            lines = ("uncovered", "fit") if kind == "uncovered" else ("infer", "fit")
             yield recorder.step(row, kind, lines)
-        return recorder.outcome(seeds=seeds.tolist(), unspoken=unspoken)
+        return recorder.outcome(seeds=seeds.tolist(), uncovered=uncovered)
 
     def choose_seeds(self, data: StandardisedData, seed: int) -> np.ndarray:
         """Return the seeds, ascending."""
@@ -171,12 +169,12 @@ class ScalableStructure(SolverOptions):
         inferred = [(j, strongest(scores[j], k)) for j in others if j in scores]
         for row in fit_rows(data, inferred, jobs):
             yield "inferred", row
-        unspoken = [j for j in others if j not in scores]
+        uncovered = [j for j in others if j not in scores]
         common = np.sum([two_hop for _, two_hop in evidence], axis=0) if evidence else np.zeros(n)
-        for row in self._unspoken_rows(data, unspoken, common, search, jobs):
-            yield "unspoken", row
+        for row in self._uncovered_rows(data, uncovered, common, search, jobs):
+            yield "uncovered", row
 
-    def _unspoken_rows(
+    def _uncovered_rows(
         self,
         data: StandardisedData,
         nodes: list[int],
@@ -184,10 +182,10 @@ class ScalableStructure(SolverOptions):
         search: ParentSearch,
         jobs: int | None,
     ) -> Iterator[Row]:
-        if self.unspoken == "regress":
+        if self.uncovered == "regress":
             yield from search_rows(search, nodes, jobs)
             return
-        if self.unspoken == "graft":
+        if self.uncovered == "graft":
             spent = GRAFT_ROUNDS * data.before.size
             parents = grafted_parents(data, nodes, search.k)
         else:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Literal, get_args
+
 import numpy as np
 
 from graftviz.dynamics.series import StandardisedData
 from graftviz.errors import InputError
 
-CHOICES = ("random", "activity", "spread")
+SeedChoice = Literal["random", "activity", "spread"]
+CHOICES: tuple[SeedChoice, ...] = get_args(SeedChoice)
 
 
 def seed_count(option: float, n: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -68,6 +69,36 @@ class TimeSeries:
     title: str = "The series"
     notes: tuple[str, ...] = ()
 
+    @classmethod
+    def from_array(cls, values: np.ndarray, names: Sequence[str] = ()) -> TimeSeries:
+        """Return the series of an array, shape (rows, n); names default to x0, x1 and so on.
+
+        Raises
+        ------
+        InputError
+            For another shape, fewer than two rows, or entries that are not finite.
+
+        Examples
+        --------
+        >>> dynamics.TimeSeries.from_array(np.eye(3)).names
+        ('x0', 'x1', 'x2')
+        """
+        array = np.array(values, dtype=np.float64, order="C")
+        if array.ndim != 2 or array.shape[0] < 2 or array.shape[1] < 1:
+            raise InputError(
+                "Time series need an array of at least two times × one series; got shape "
+                f"{array.shape}."
+            )
+        if not np.isfinite(array).all():
+            row, column = np.argwhere(~np.isfinite(array))[0]
+            raise InputError(
+                f"Row {row + 1} of series {column + 1} is not finite; fill the gap or leave it out."
+            )
+        all_names = tuple(names) or default_names(array.shape[1])
+        if len(all_names) != array.shape[1]:
+            raise InputError(f"There are {array.shape[1]} series, but {len(all_names)} names.")
+        return cls(read_only(array), all_names)
+
     @property
     def n_rows(self) -> int:
         """Number of times."""
@@ -118,36 +149,6 @@ class TimeSeries:
             replace(self, values=first, times=self.times[:cut]),
             replace(self, values=last, times=self.times[cut:]),
         )
-
-
-def series_of(values: np.ndarray, names: tuple[str, ...] = ()) -> TimeSeries:
-    """Return the time series of an array, shape (rows, n); names default to x0, x1 and so on.
-
-    Raises
-    ------
-    InputError
-        For another shape, fewer than two rows, or entries that are not finite.
-
-    Examples
-    --------
-    >>> dynamics.series_of(np.eye(3)).names
-    ('x0', 'x1', 'x2')
-    """
-    array = np.array(values, dtype=np.float64, order="C")
-    if array.ndim != 2 or array.shape[0] < 2 or array.shape[1] < 1:
-        raise InputError(
-            "Time series need an array of at least two times × one series; got shape "
-            f"{array.shape}."
-        )
-    if not np.isfinite(array).all():
-        row, column = np.argwhere(~np.isfinite(array))[0]
-        raise InputError(
-            f"Row {row + 1} of series {column + 1} is not finite; fill the gap or leave it out."
-        )
-    all_names = names or default_names(array.shape[1])
-    if len(all_names) != array.shape[1]:
-        raise InputError(f"There are {array.shape[1]} series, but {len(all_names)} names.")
-    return TimeSeries(read_only(array), tuple(all_names))
 
 
 class StandardisedData(NamedTuple):

@@ -83,11 +83,10 @@ class GradientDescent(NamedTuple):
         weights = np.zeros((b, n)) if start is None else start.copy()
         passes = np.zeros(b, dtype=np.int64)
         going = np.arange(b)
-        one_pass = descend if self.penalty == "proximal" else descend_by_subgradient
         for number in range(self.max_passes):
             order = random.permutation(rows)
             moving = weights[going]
-            one_pass(
+            descend(
                 self.inputs,
                 np.ascontiguousarray(targets[:, going]),
                 order,
@@ -97,6 +96,7 @@ class GradientDescent(NamedTuple):
                 first,
                 first * self.decay,
                 number * rows,
+                self.penalty == "proximal",
             )
             change = np.abs(moving - weights[going]).sum(axis=1)
             weights[going] = moving
@@ -111,8 +111,8 @@ class GradientDescent(NamedTuple):
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
-def descend(inputs, targets, order, norms, weights, lam, first, cooling, seen):
-    """Make one pass of gradient and proximal steps over the rows, in `order`, in place.
+def descend(inputs, targets, order, norms, weights, lam, first, cooling, seen, is_proximal):
+    """Make one pass of gradient and penalty steps over the rows, in `order`, in place.
 
     `cooling` is γ₀ μ, `seen` the number of rows before this pass.
     """
@@ -130,27 +130,10 @@ def descend(inputs, targets, order, norms, weights, lam, first, cooling, seen):
             for j in range(n):
                 predicted += w[j] * x[j]
             pull = rate * (targets[row, i] - predicted)
-            for j in range(n):
-                moved = w[j] + pull * x[j]
-                w[j] = max(moved - cut, 0.0) + min(moved + cut, 0.0)
-
-
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
-def descend_by_subgradient(inputs, targets, order, norms, weights, lam, first, cooling, seen):
-    """Make one pass of subgradient steps over the rows; parameters are those of `descend`."""
-    n = inputs.shape[1]
-    for t in range(order.size):
-        row = order[t]
-        if norms[row] == 0.0:
-            continue
-        rate = min(first / (1.0 + cooling * (seen + t)), 1.0 / norms[row])
-        cut = rate * lam
-        x = inputs[row]
-        for i in range(weights.shape[0]):
-            w = weights[i]
-            predicted = 0.0
-            for j in range(n):
-                predicted += w[j] * x[j]
-            pull = rate * (targets[row, i] - predicted)
-            for j in range(n):
-                w[j] += pull * x[j] - cut * np.sign(w[j])
+            if is_proximal:
+                for j in range(n):
+                    moved = w[j] + pull * x[j]
+                    w[j] = max(moved - cut, 0.0) + min(moved + cut, 0.0)
+            else:
+                for j in range(n):
+                    w[j] += pull * x[j] - cut * np.sign(w[j])

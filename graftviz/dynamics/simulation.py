@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from graftviz.arrays import read_only
-from graftviz.dynamics.series import TimeSeries, Transitions, series_of
+from graftviz.dynamics.series import TimeSeries, Transitions
 from graftviz.dynamics.system import LinearSystem
 from graftviz.errors import InputError
 from graftviz.table.discrete import default_names
@@ -111,7 +111,7 @@ def simulate(
             values[t - burn_in] = state
     if observation_noise > 0.0:
         values += observation_noise * random.standard_normal(values.shape)
-    return series_of(values, system.names)
+    return TimeSeries.from_array(values, system.names)
 
 
 def simulate_transitions(

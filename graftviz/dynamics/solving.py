@@ -6,7 +6,7 @@ import math
 from abc import ABC
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -59,12 +59,11 @@ class SolverOptions(DynamicsLearner, ABC):
         maximum=1000,
         advanced=True,
     )
-    solver: str = option(
+    solver: Literal["sgd", "coordinate"] = option(
         "sgd",
         "stochastic gradient descent (sgd), or coordinate descent, which is exact and quadratic "
         "in n",
         label="Solver",
-        choices=("sgd", "coordinate"),
         titles=("stochastic gradient", "coordinate descent"),
     )
     step: float = option(
@@ -83,12 +82,11 @@ class SolverOptions(DynamicsLearner, ABC):
         maximum=10.0,
         advanced=True,
     )
-    penalty: str = option(
+    penalty: Literal["proximal", "subgradient"] = option(
         "proximal",
         "step of the ℓ₁ penalty in gradient descent: proximal stops at zero, subgradient, the form "
         "of the thesis, subtracts λ sign(w) and may overshoot",
         label="Penalty step",
-        choices=("proximal", "subgradient"),
         advanced=True,
     )
     tolerance: float = option(

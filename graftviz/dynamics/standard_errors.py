@@ -45,11 +45,9 @@ def coefficient_deviations(
             continue
         key = parents.tobytes()
         if key not in inverses:
-            inverses = {key: _inverse_diagonal(before[:, parents])}  # dense rows share theirs
+            rows = before[:, parents]
+            inverse = np.linalg.pinv(rows.T @ rows, hermitian=True)
+            inverses = {key: np.maximum(np.diag(inverse), 0.0)}  # dense rows share theirs
         variance = float(residuals[:, i] @ residuals[:, i]) / freedom
         found[start:end] = np.sqrt(variance * inverses[key])
     return found
-
-
-def _inverse_diagonal(rows: np.ndarray) -> np.ndarray:
-    return np.maximum(np.diag(np.linalg.pinv(rows.T @ rows, hermitian=True)), 0.0)

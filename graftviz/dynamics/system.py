@@ -43,6 +43,32 @@ class LinearSystem:
     coefficients: csr_array
     intercept: np.ndarray
 
+    @classmethod
+    def from_dense(cls, matrix: np.ndarray, names: Sequence[str] = ()) -> LinearSystem:
+        """Return the system of a dense matrix; names default to x0, x1 and so on.
+
+        Raises
+        ------
+        InputError
+            When the matrix is not square, not finite, or does not fit the names.
+
+        Examples
+        --------
+        >>> dynamics.LinearSystem.from_dense(np.array([[0.5, 0.0], [0.2, 0.5]])).coefficients.nnz
+        3
+        """
+        dense = np.asarray(matrix, dtype=np.float64)
+        if dense.ndim != 2 or dense.shape[0] != dense.shape[1] or not np.isfinite(dense).all():
+            raise InputError(
+                f"A transition matrix must be square and finite; got shape {dense.shape}."
+            )
+        all_names = tuple(names) or default_names(len(dense))
+        if len(all_names) != len(dense):
+            raise InputError(
+                f"The matrix has {len(dense)} series, but there are {len(all_names)} names."
+            )
+        return cls(all_names, csr_array(dense), read_only(np.zeros(len(dense))))
+
     @property
     def n_series(self) -> int:
         """Number of series, n."""
@@ -73,49 +99,25 @@ class LinearSystem:
         start, end = self.coefficients.indptr[node : node + 2]
         return read_only(self.coefficients.indices[start:end].astype(np.int64))
 
-    def predict(self, values: np.ndarray, steps: int = 1) -> np.ndarray:
-        """Return predictions `steps` time steps after each row of `values`.
+    def predict(self, values: np.ndarray, horizon: int = 1) -> np.ndarray:
+        """Return predictions `horizon` time steps after each row of `values`.
 
         Parameters
         ----------
         values : float array, shape (rows, n)
-        steps : int
+        horizon : int
             At least 1.
 
         Returns
         -------
         float array, shape (rows, n)
         """
-        if steps < 1:
-            raise InputError(f"A prediction needs at least one step; got {steps}.")
+        if horizon < 1:
+            raise InputError(f"A prediction needs at least one step; got {horizon}.")
         predicted = np.asarray(values, dtype=np.float64).T
-        for _ in range(steps):
+        for _ in range(horizon):
             predicted = self.coefficients @ predicted + self.intercept[:, None]
         return predicted.T
-
-
-def system_of(matrix: np.ndarray, names: Sequence[str] = ()) -> LinearSystem:
-    """Return the system of a dense matrix; names default to x0, x1 and so on.
-
-    Raises
-    ------
-    InputError
-        When the matrix is not square, not finite, or does not fit the names.
-
-    Examples
-    --------
-    >>> dynamics.system_of(np.array([[0.5, 0.0], [0.2, 0.5]])).coefficients.nnz
-    3
-    """
-    dense = np.asarray(matrix, dtype=np.float64)
-    if dense.ndim != 2 or dense.shape[0] != dense.shape[1] or not np.isfinite(dense).all():
-        raise InputError(f"A transition matrix must be square and finite; got shape {dense.shape}.")
-    all_names = tuple(names) or default_names(len(dense))
-    if len(all_names) != len(dense):
-        raise InputError(
-            f"The matrix has {len(dense)} series, but there are {len(all_names)} names."
-        )
-    return LinearSystem(all_names, csr_array(dense), read_only(np.zeros(len(dense))))
 
 
 def system_of_rows(

@@ -25,13 +25,14 @@ from graftviz.estimator.options import (
 )
 from graftviz.learners.base import Learner
 from graftviz.learners.registry import DEFAULT, as_learner
-from graftviz.metrics import negative_log_pseudo_likelihood
+from graftviz.metrics import nlpl
 from graftviz.model import PairwiseMRF
 from graftviz.options import option_specs
 from graftviz.prediction import variables_of
 from graftviz.predictor import Predictor
 from graftviz.runs import learn
 from graftviz.table import BINS, MAX_STATES, DiscreteTable, read_table, table_inside, warn_of
+from graftviz.table.coding import Missing
 
 
 @allow_options_named_like_methods
@@ -95,7 +96,7 @@ class MarkovNetwork(Predictor, DensityMixin, BaseEstimator):
         learner: str | Learner = DEFAULT,
         *,
         random_state: int = 0,
-        missing: Literal["reject", "drop", "state", "available", "em"] = "reject",
+        missing: Missing = "reject",
         continuous: Literal["reject", "bin"] = "bin",
         max_states: int = MAX_STATES,
         bins: int = BINS,
@@ -136,9 +137,9 @@ class MarkovNetwork(Predictor, DensityMixin, BaseEstimator):
         """
         own = {name.removeprefix("learner__"): value for name, value in params.items()}
         names = self.get_params(deep=False)
-        for given, name in zip(params, own, strict=True):
-            if name not in names or (name != given and name not in OPTIONS):
-                raise InputError(unknown_option_message(given, "MarkovNetwork", names))
+        for param, name in zip(params, own, strict=True):
+            if name not in names or (name != param and name not in OPTIONS):
+                raise InputError(unknown_option_message(param, "MarkovNetwork", names))
         super().set_params(**own)
         return self
 
@@ -182,7 +183,7 @@ class MarkovNetwork(Predictor, DensityMixin, BaseEstimator):
             these do not have.
         """
         table = self._table_in_coding(X, sample_weight)
-        return -negative_log_pseudo_likelihood(self.model_, table)
+        return -nlpl(self.model_, table)
 
     def score_samples(self, X: Any) -> np.ndarray:
         """Return Σ_i log p(x_i | x_N(i)) of every row in nats, shape (rows,).

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from graftviz.errors import InputError
 from graftviz.experiments import bench
 from graftviz.inference.cost import exact_operations, inference_cost
 from graftviz.inference.exact import plan_elimination
+from graftviz.inference.methods import Method
 from graftviz.learners.base import Learner
 from graftviz.learners.registry import learner_class, learner_names
-from graftviz.metrics import negative_log_pseudo_likelihood, nll
+from graftviz.metrics import nll, nlpl
 from graftviz.model import PairwiseMRF
 from graftviz.options import option_specs
 from graftviz.runs import Run
@@ -26,7 +27,7 @@ EDGES_PER_VARIABLE = 2
 MOST_OPERATIONS = 3_000_000_000  # for all marginals by exact inference: about 15 s
 _MOST_ENTRIES = 1_000_000_000  # of the cliques, for log Z alone
 _MOST_BYTES = 2_000_000_000
-_INSTEAD = "bp"
+_INSTEAD: Final = "bp"
 _MOST_EDGES = 10**12
 _MOST_REPEATS = 1000
 _MOST_STATES = 5  # of the data of the rehearsal
@@ -169,7 +170,7 @@ def evaluation(model: PairwiseMRF, problem: bench.Problem) -> dict[str, Any]:
     else:
         notes.append("NLL: an exact log Z is infeasible at this width.")
     is_affordable = plan.is_affordable and exact_operations(model, plan) <= MOST_OPERATIONS
-    method = "exact" if is_affordable else _INSTEAD
+    method: Method = "exact" if is_affordable else _INSTEAD
     seconds = counted = None
     try:
         cost = inference_cost(model, method)
@@ -181,7 +182,7 @@ def evaluation(model: PairwiseMRF, problem: bench.Problem) -> dict[str, Any]:
     found: dict[str, Any] = {"nll": likelihood, "edges": model.n_edges, "notes": notes}
     found |= {"width": plan.width, "width_is_least": not plan.is_affordable, "inference": method}
     found |= {"inference_seconds": seconds, "inference_operations": counted}
-    return {"nlpl": negative_log_pseudo_likelihood(model, problem.test), **found}
+    return {"nlpl": nlpl(model, problem.test), **found}
 
 
 def entry(row: bench.BenchRow) -> dict[str, Any]:

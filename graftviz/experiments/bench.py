@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 import networkx as nx
 import numpy as np
 
-from graftviz.metrics import negative_log_pseudo_likelihood, recall_precision_f1
+from graftviz.metrics import nlpl, recall_precision_f1
 from graftviz.model import PairwiseMRF
 from graftviz.sampling import random_model, sample_exact, sample_gibbs, scale_free_graph
 from graftviz.table import DiscreteTable
@@ -203,7 +203,7 @@ def quality(model: PairwiseMRF, problem: Problem) -> dict[str, Any]:
     of first activated edges.
     """
     values = {"edges": float(model.n_edges)}
-    values["NLPL"] = negative_log_pseudo_likelihood(model, problem.test)
+    values["NLPL"] = nlpl(model, problem.test)
     if problem.truth is None:
         return values
     found = recall_precision_f1(model.edges, problem.truth)
@@ -213,7 +213,7 @@ def quality(model: PairwiseMRF, problem: Problem) -> dict[str, Any]:
     ranked = model.edges[np.argsort(norms, kind="stable")[::-1]]
     values["best F1"] = best_f1(ranked, problem.truth)
     values["path F1"] = best_f1(model.edges, problem.truth)
-    generating = negative_log_pseudo_likelihood(problem.model, problem.test)
+    generating = nlpl(problem.model, problem.test)
     values["NLPL gap"] = values["NLPL"] / generating - 1.0
     return values
 

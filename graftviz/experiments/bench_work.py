@@ -293,7 +293,7 @@ def _first(lab: Lab, size: Size, learner: Learner, target: int) -> Repetition:
     def work() -> Step | None:
         last = None
         for last in learner.steps(train, seed=0):
-            if last.edges >= target:
+            if last.n_edges >= target:
                 break
         return last
 

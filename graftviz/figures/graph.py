@@ -39,8 +39,8 @@ def graph_figure(model: PairwiseMRF, truth: Edges | None = None, title: str = ""
     largest = float(norms[np.isfinite(norms)].max(initial=0.0)) or 1.0
     strengths = np.minimum(norms / largest, 1.0)
     groups = np.minimum((strengths * len(_WIDTHS)).astype(int), len(_WIDTHS) - 1)
-    known = set() if true_pairs is None else {(i, j) for i, j in true_pairs.tolist()}
-    is_true = np.array([(i, j) in known for i, j in model.edges.tolist()], dtype=bool)
+    true_edges = set() if true_pairs is None else {(i, j) for i, j in true_pairs.tolist()}
+    is_true = np.array([(i, j) in true_edges for i, j in model.edges.tolist()], dtype=bool)
     kinds = [("edges", BLUE, "solid", np.ones(model.n_edges, dtype=bool))]
     if true_pairs is not None:
         kinds = [("true", GREEN, "solid", is_true), ("false", VERMILION, "dash", ~is_true)]

@@ -68,7 +68,7 @@ def path_figure(path: LamPath) -> go.Figure:
                 hover=f"{name} %{{y:.5g}}<br>λ = %{{customdata[0]:.3g}}, "
                 "%{customdata[1]:,} edges",
                 width=width,
-                customdata=[[point.lam, point.edges] for point in points],
+                customdata=[[point.lam, point.n_edges] for point in points],
             ),
             row=row,
             col=1,
@@ -77,7 +77,7 @@ def path_figure(path: LamPath) -> go.Figure:
 
     train = [point.nlpl_train for point in points]
     line("NLPL, training rows", train, 1, Look(GREY, "dot", "circle-open"), 2)
-    held_out = [point.nlpl_held_out for point in points]
+    held_out = [point.nlpl_test for point in points]
     line("NLPL, held-out rows", held_out, 1, Look(BLUE, "solid", "circle"), 3)
     ebic = [_ebic_a_row(path, point) for point in points]
     line("EBIC", ebic, 2, Look(VERMILION, "solid", "diamond"), 3)
@@ -110,7 +110,7 @@ def path_figure(path: LamPath) -> go.Figure:
 
 
 def _ebic_a_row(path: LamPath, point: PathPoint) -> float:
-    return point.ebic / (2.0 * path.rows)
+    return point.ebic / (2.0 * path.n_rows)
 
 
 def _draw_edges(figure: go.Figure, path: LamPath) -> None:
@@ -119,16 +119,16 @@ def _draw_edges(figure: go.Figure, path: LamPath) -> None:
     figure.add_trace(
         go.Scatter(
             x=[point.lam for point in points],
-            y=[point.edges for point in points],
+            y=[point.n_edges for point in points],
             name="edges",
             mode="lines+markers+text",
-            text=[f"{point.edges:,}" if k in labelled else "" for k, point in enumerate(points)],
+            text=[f"{point.n_edges:,}" if k in labelled else "" for k, point in enumerate(points)],
             textposition="top left",
             cliponaxis=False,
             fill="tozeroy",
             line={"color": ORANGE, "width": 2},
             marker={"size": 7},
-            customdata=[[point.lam, point.edges] for point in points],
+            customdata=[[point.lam, point.n_edges] for point in points],
             hovertemplate="%{customdata[1]:,} edges<br>λ = %{customdata[0]:.3g}<extra></extra>",
         ),
         row=3,
@@ -155,13 +155,13 @@ def _mark(figure: go.Figure, path: LamPath, name: str, point: PathPoint) -> None
     place = f"lowest {name}: λ = {point.lam:.3g}"  # short, for narrow screens
     if path.ends_at(point):
         place += " (end of the path)"
-    text = f"{place}, {point.edges:,} edges"
+    text = f"{place}, {point.n_edges:,} edges"
     for row in range(1, _ROWS_OF_PLOTS + 1):
         figure.add_vline(x=point.lam, line={"color": color, "dash": dash}, row=row, col=1)
     figure.add_trace(
         go.Scatter(
             x=[point.lam],
-            y=[point.nlpl_held_out if plot == 1 else _ebic_a_row(path, point)],
+            y=[point.nlpl_test if plot == 1 else _ebic_a_row(path, point)],
             mode="markers",
             name=text,
             marker={
@@ -170,7 +170,7 @@ def _mark(figure: go.Figure, path: LamPath, name: str, point: PathPoint) -> None
                 "color": color,
                 "line": {"color": BLACK, "width": 1},
             },
-            customdata=[[point.lam, point.edges]],
+            customdata=[[point.lam, point.n_edges]],
             hovertemplate=f"{text}<extra></extra>",
             showlegend=False,
         ),

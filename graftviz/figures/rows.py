@@ -10,11 +10,11 @@ from graftviz.selection import RowsCurve
 
 _HEIGHT = 660
 _LINES = (  # attribute, name, plot, look
-    ("edges", "edges", 0, Look(GREY, "dot", "circle-open")),
+    ("n_edges", "edges", 0, Look(GREY, "dot", "circle-open")),
     ("missing", "missing edges", 0, Look(ORANGE, "dash", "square")),
     ("false", "false edges", 0, Look(VERMILION, "dash", "x")),
     ("error", "structure error", 0, Look(VERMILION, "solid", "circle")),
-    ("nlpl_held_out", "NLPL, held-out rows", 1, Look(BLUE, "solid", "circle")),
+    ("nlpl_test", "NLPL, held-out rows", 1, Look(BLUE, "solid", "circle")),
     ("lam", "λ used", 2, Look(GREEN, "solid", "diamond")),
 )
 _TITLES = ("edges", "nats per row", "λ")
@@ -54,7 +54,7 @@ def rows_figure(found: RowsCurve) -> go.Figure:
             "arrayminus": [mean - low for (low, _), mean in zip(spans, means, strict=True)],
             "thickness": 1,
         }
-        rows = [point.rows for point in points]
+        rows = [point.n_rows for point in points]
         hover = f"{title} %{{y:.5g}}<br>%{{x:,}} rows"
         line = curve(title, rows, means, look, hover=hover, error_y=bars)
         figure.add_trace(line, row=plots.index(plot) + 1, col=1)

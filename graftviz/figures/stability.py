@@ -73,7 +73,7 @@ def stability_figure(
     figure.update_yaxes(title_text="share of subsamples", tickformat=".0%", range=[0, 1.05])
     kinds = {"complementary-pairs": "complementary halves", "bootstrap": "bootstrap samples"}
     kind = kinds.get(stability.method, "subsamples")
-    title = f"{stability.done} {kind} of {stability.subsample_rows:,} rows"
+    title = f"{stability.done} {kind} of {stability.n_subsample_rows:,} rows"
     return finish(figure, title, _HEIGHT)
 
 

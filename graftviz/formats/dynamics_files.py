@@ -25,11 +25,12 @@ def dynamics_json(result: DynamicsResult, *, rows: int, rows_test: int | None) -
     """Return `result` as JSON text.
 
     ``rows`` and ``rows_test`` are the numbers of training and of held-out rows. ``seeds`` and
-    ``unspoken`` (series without a seed) hold names of series; they are None for learners without
-    seeds.
+    ``uncovered`` (series that are not covered by a seed; also under the older key ``unspoken``)
+    hold names of series; they are None for learners without seeds.
     """
     learner, names = result.learner, result.system.names
     seeded = has_seeds(learner)
+    uncovered = [names[i] for i in result.uncovered] if seeded else None
     record = {
         "learner": learner.name,
         "options": option_values(learner),
@@ -41,7 +42,8 @@ def dynamics_json(result: DynamicsResult, *, rows: int, rows_test: int | None) -
         "spectral_radius": result.system.spectral_radius,
         "seconds": result.seconds,
         "seeds": [names[i] for i in result.seeds] if seeded else None,
-        "unspoken": [names[i] for i in result.unspoken] if seeded else None,
+        "unspoken": uncovered,
+        "uncovered": uncovered,
         "entries": int(result.system.coefficients.nnz),
         "intercept": result.system.intercept if learner.centre else None,
         "work": result.work._asdict(),

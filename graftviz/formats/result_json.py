@@ -57,7 +57,10 @@ def result_json(
         "seconds": result.seconds._asdict(),
         "peak_memory_mb": peak_memory_mb(),
         "version": __version__,
-        "n_edges": result.model.n_edges,
+        "edges": result.n_edges,
+        "variables": result.n_variables,
+        "rows": result.n_rows,
+        "rows_test": result.n_rows_test,
         "data": title,
     }
     record = {key: derived[key] if key in derived else getattr(result, key) for key in _KEYS}
@@ -105,9 +108,9 @@ def peak_memory_mb() -> float | None:
 
 def _certificate(result: Result) -> dict[str, Any]:
     if result.certificate is None:
-        pairs = result.variables * (result.variables - 1) // 2
+        pairs = result.n_variables * (result.n_variables - 1) // 2
         empty: dict[str, Any] = dict.fromkeys(Certificate._fields)
-        return empty | {"scored": 0, "possible": pairs - result.edges}
+        return empty | {"scored": 0, "possible": pairs - result.n_edges}
     screening = result.certificate.screening
     found = None if screening is None else screening._asdict()
     if found is not None:

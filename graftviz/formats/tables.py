@@ -130,9 +130,7 @@ def weight_intervals_csv(intervals: EdgeIntervals) -> str:
 
 def path_csv(path: LamPath) -> str:
     """Return one line per λ, largest first; see :class:`graftviz.selection.PathPoint`."""
-    return _csv(
-        PATH_COLUMNS, ([getattr(point, name) for name in PATH_COLUMNS] for point in path.points)
-    )
+    return _csv(PATH_COLUMNS, (point[: len(PATH_COLUMNS)] for point in path.points))
 
 
 def trace_csv(result: Result) -> str:
@@ -244,7 +242,7 @@ def _trace_row(step: Step, metrics: StepMetrics) -> tuple[Any, ...]:
     if reservoir is not None:
         view = (len(reservoir.scores), reservoir.mean, reservoir.tau, reservoir.maximum)
     return (
-        *(step.index, step.edges, ";".join(f"{i}-{j}" for i, j, _ in step.activated)),
+        *(step.index, step.n_edges, ";".join(f"{i}-{j}" for i, j, _ in step.activated)),
         *(step.objective, step.kkt_residual),
         *(metrics.recall, metrics.precision, metrics.nlpl_test),
         *(step.tests_total, step.tables_counted, *view),

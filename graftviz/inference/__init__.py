@@ -8,16 +8,16 @@ from typing import Literal
 from graftviz.errors import InputError
 from graftviz.inference.beliefs import Beliefs
 from graftviz.inference.evidence import Evidence, checked_evidence, conditioned
-from graftviz.inference.methods import METHODS
+from graftviz.inference.methods import METHODS, Method
 from graftviz.inference.settings import InferenceSettings
 from graftviz.model import PairwiseMRF
 
-__all__ = ["METHODS", "Beliefs", "Evidence", "checked_evidence", "conditioned", "infer"]
+__all__ = ["METHODS", "Beliefs", "Evidence", "Method", "checked_evidence", "conditioned", "infer"]
 
 
 def infer(
     model: PairwiseMRF,
-    method: str = "bp",
+    method: Method = "bp",
     *,
     evidence: Evidence | None = None,
     tolerance: float = 1e-9,

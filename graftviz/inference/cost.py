@@ -33,6 +33,7 @@ from graftviz.inference.exact.plan import (
     refuse_if_too_large,
 )
 from graftviz.inference.exact.repeated import RepeatedTree
+from graftviz.inference.methods import Method
 from graftviz.inference.queries import PASSES, Query, answered, component_numbers
 from graftviz.inference.settings import InferenceSettings
 from graftviz.model import PairwiseMRF
@@ -98,7 +99,7 @@ class InferenceCost(NamedTuple):
 
 def all_marginals(
     model: PairwiseMRF,
-    method: str = "exact",
+    method: Method = "exact",
     *,
     max_memory: int | None = None,
     plan: EliminationPlan | None = None,
@@ -130,7 +131,7 @@ def all_marginals(
 
 def inference_cost(
     model: PairwiseMRF,
-    method: str = "exact",
+    method: Method = "exact",
     *,
     repeats: int = 3,
     max_memory: int | None = None,
@@ -177,7 +178,7 @@ def inference_cost(
 
 def _count(
     model: PairwiseMRF,
-    method: str,
+    method: Method,
     max_memory: int | None,
     plan: EliminationPlan | None,
     queries: Sequence[Query] | None,
@@ -196,7 +197,7 @@ def _count(
     )
 
 
-def inference_seconds(model: PairwiseMRF, method: str = "exact", *, repeats: int = 3) -> float:
+def inference_seconds(model: PairwiseMRF, method: Method = "exact", *, repeats: int = 3) -> float:
     """Return the processor seconds of all unconditional marginals; see :func:`inference_cost`."""
     return inference_cost(model, method, repeats=repeats).seconds
 
@@ -260,7 +261,7 @@ def _by_trees(
     return AllMarginals(node, pair, first.log_partition, operations, 1 + runs, True)
 
 
-def _by_messages(model: PairwiseMRF, method: str, settings: InferenceSettings) -> AllMarginals:
+def _by_messages(model: PairwiseMRF, method: Method, settings: InferenceSettings) -> AllMarginals:
     """Pass messages once, and once more for each state of each conditioning variable."""
     operations, converged = 0, True
 
@@ -319,7 +320,7 @@ def _impossible_model() -> InputError:
 
 
 @functools.cache
-def _compile_kernels(method: str) -> None:
+def _compile_kernels(method: Method) -> None:
     """Compile all kernels of a method by running it on a small model that covers every branch."""
     edges = np.array([(0, 1), (0, 2), (1, 2), (2, 3)])
     weights = np.linspace(-0.1, 0.1, 8 + 4 * len(edges))

@@ -52,7 +52,8 @@ class Conditioned(NamedTuple):
             return beliefs
         nodes = list(beliefs.node)
         for i, state in self.evidence.items():
-            nodes[i] = _point_mass(int(self.original.cardinalities[i]), state)
+            states = np.arange(self.original.cardinalities[i])
+            nodes[i] = read_only((states == state).astype(np.float64))
         edges: list[np.ndarray | None] = [None] * self.original.n_edges
         for e, pair in zip(self.edge_indices.tolist(), beliefs.edge, strict=True):
             edges[e] = pair
@@ -179,10 +180,3 @@ def _state_index(model: PairwiseMRF, i: int, state: int | str) -> int:
             f"Variable {name!r} has the states 0 … {len(labels) - 1}; {state} is not one."
         )
     return int(state)
-
-
-def _point_mass(states: int, state: int) -> np.ndarray:
-    belief = np.zeros(states)
-    belief[state] = 1.0
-    belief.flags.writeable = False
-    return belief

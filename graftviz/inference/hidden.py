@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Literal
 
 import numpy as np
 
-from graftviz.inference.exact.plan import EliminationPlan, plan_elimination
+from graftviz.inference.exact.plan import EliminationPlan, plan_elimination, too_expensive
 from graftviz.inference.exact.repeated import RepeatedTree
-from graftviz.inference.methods import METHODS
+from graftviz.inference.methods import METHODS, Method
 from graftviz.inference.settings import InferenceSettings
 from graftviz.model import PairwiseMRF
-
-_AFFORDABLE = 20_000_000  # joint states of all cliques
 
 
 class HiddenModel:
@@ -28,8 +27,8 @@ class HiddenModel:
         The hidden variables, ascending.
     settings : InferenceSettings
     method : str
-        A key of ``graftviz.inference.METHODS``, or "auto": exact where :func:`is_affordable`, else
-        belief propagation.
+        A key of ``graftviz.inference.METHODS``, or "auto": exact unless
+        :func:`~graftviz.inference.exact.plan.too_expensive`, else belief propagation.
 
     Attributes
     ----------
@@ -45,7 +44,11 @@ class HiddenModel:
     """
 
     def __init__(
-        self, model: PairwiseMRF, hidden: np.ndarray, settings: InferenceSettings, method: str
+        self,
+        model: PairwiseMRF,
+        hidden: np.ndarray,
+        settings: InferenceSettings,
+        method: Method | Literal["auto"],
     ) -> None:
         self._model, self._settings = model, settings
         self.converged = True
@@ -67,7 +70,7 @@ class HiddenModel:
             plan: EliminationPlan | None = None
             if method == "auto":
                 plan = plan_elimination(self.rest)
-                method = "exact" if is_affordable(plan) else "bp"
+                method = "bp" if too_expensive(plan) else "exact"
             if method == "exact":
                 self._tree = RepeatedTree(self.rest, settings.max_memory, plan=plan)
         self._method = method
@@ -127,11 +130,6 @@ class HiddenModel:
             k = self._place[j]
             weights[:, offsets[k] : offsets[k + 1]] += table[states]
         return weights
-
-
-def is_affordable(plan: EliminationPlan) -> bool:
-    """Return whether exact inference takes at most about a second."""
-    return plan.total_entries <= _AFFORDABLE
 
 
 def _distinct(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

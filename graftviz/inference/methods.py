@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal
 
 from graftviz.inference.beliefs import Beliefs
 from graftviz.inference.exact import exact_beliefs
@@ -12,6 +13,7 @@ from graftviz.inference.settings import InferenceSettings
 from graftviz.inference.tree_reweighted import tree_reweighted_beliefs
 from graftviz.model import PairwiseMRF
 
+Method = Literal["bp", "exact", "trbp", "mean-field"]
 METHODS: dict[str, Callable[[PairwiseMRF, InferenceSettings], Beliefs]] = {
     "bp": loopy_beliefs,
     "exact": exact_beliefs,

@@ -38,8 +38,8 @@ def most_probable(model: PairwiseMRF, evidence: Evidence | None = None) -> np.nd
         If the largest clique has more than 2²⁶ joint states, or all states that agree with the
         evidence have probability zero.
     """
-    given = conditioned(model, checked_evidence(model, evidence))
-    rest = given.model
+    conditional = conditioned(model, checked_evidence(model, evidence))
+    rest = conditional.model
     plan = plan_elimination(rest)
     if not plan.is_affordable or plan.largest_clique > _MOST_ENTRIES:
         raise InputError(
@@ -64,7 +64,7 @@ def most_probable(model: PairwiseMRF, evidence: Evidence | None = None) -> np.nd
     states = np.zeros(model.n_variables, dtype=np.int64)
     for i, scope, best in reversed(chosen):
         states[i] = best[tuple(states[k] for k in scope)]
-    for i, state in given.evidence.items():
+    for i, state in conditional.evidence.items():
         states[i] = state
     states.flags.writeable = False
     return states

@@ -21,6 +21,7 @@ from graftviz.inference.beliefs import Beliefs
 from graftviz.inference.evidence import conditioned
 from graftviz.inference.exact.elimination import eliminated
 from graftviz.inference.exact.junction_tree import JunctionTree
+from graftviz.inference.methods import Method
 from graftviz.inference.settings import InferenceSettings
 from graftviz.model import PairwiseMRF
 from graftviz.wording import quoted
@@ -214,7 +215,7 @@ def submodel(model: PairwiseMRF, variables: np.ndarray) -> PairwiseMRF:
 def answered(
     model: PairwiseMRF,
     query: Query,
-    method: str = "exact",
+    method: Method = "exact",
     settings: InferenceSettings | None = None,
     order: np.ndarray | None = None,
 ) -> QueryAnswer:
@@ -255,8 +256,8 @@ def answered(
     elif inside:
         conditional = np.zeros((len(table), *model.cardinalities[list(inside)]))
         for state in np.flatnonzero(table > 0.0).tolist():
-            given = Query(inside, {**query.evidence, first: state})
-            parts.append(answered(model, given, method, settings, order))
+            conditional_query = Query(inside, {**query.evidence, first: state})
+            parts.append(answered(model, conditional_query, method, settings, order))
             conditional[state] = table[state] * parts[-1].table
         table = conditional
     if outside:
@@ -272,7 +273,7 @@ def answered(
 
 
 def _run(
-    model: PairwiseMRF, method: str, settings: InferenceSettings, order: np.ndarray | None
+    model: PairwiseMRF, method: Method, settings: InferenceSettings, order: np.ndarray | None
 ) -> tuple[Beliefs, int]:
     """Run inference once; return the beliefs and the entries of cliques or messages."""
     if method == "exact":

@@ -5,24 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from graftviz.errors import InputError
-from graftviz.inference import METHODS as INFERENCE, Beliefs, infer
+from graftviz.inference import Beliefs, infer
 from graftviz.inference.evidence import conditioned
-from graftviz.inference.exact import EliminationPlan, JunctionTree, plan_elimination
+from graftviz.inference.exact import JunctionTree, plan_elimination
+from graftviz.inference.exact.plan import MOST_ENTRIES, too_expensive
+from graftviz.inference.methods import Method
 from graftviz.inference.queries import Query, answered, query_operations
-from graftviz.memory import size_text
 from graftviz.model import PairwiseMRF
 
-AUTOMATIC = "automatic"
-METHODS = (AUTOMATIC, *sorted(INFERENCE, key=lambda name: name != "exact"))
-# Limits of exact inference by "automatic": about two seconds of an engine thread, and memory that
-# thirty sessions may take at once.
-MOST_ENTRIES = 3 * 10**7
-MOST_BYTES = 500_000_000
+AUTOMATIC: Final = "automatic"
+Choice = Literal["automatic", "exact", "bp", "trbp", "mean-field"]
+METHODS: tuple[Choice, ...] = get_args(Choice)
 MOST_CELLS = 5_000  # joint states of a query
 
 
@@ -46,7 +44,7 @@ class Answer:
 
 
 def answer_steps(
-    model: PairwiseMRF, evidence: Mapping[int, int], method: str
+    model: PairwiseMRF, evidence: Mapping[int, int], method: Choice
 ) -> Iterator[Answer | None]:
     """Compute marginals; yields None where another task may run, and the answer last.
 
@@ -58,12 +56,12 @@ def answer_steps(
         When the method refuses the model.
     """
     yield None
-    if method not in (AUTOMATIC, "exact"):
+    if method != AUTOMATIC and method != "exact":
         yield Answer(_approximate(model, evidence, method))
         return
     plan = plan_elimination(model, evidence)
     yield None
-    reason = _too_expensive(plan)
+    reason = too_expensive(plan)
     if method == AUTOMATIC and reason:
         yield Answer(_approximate(model, evidence, "bp"), plan.width, reason)
         return
@@ -86,12 +84,15 @@ class JointAnswer(NamedTuple):
     """
 
     table: np.ndarray
-    method: str
+    method: Method
     converged: bool
 
 
 def query_steps(
-    model: PairwiseMRF, evidence: Mapping[int, int], targets: tuple[int, ...], method: str
+    model: PairwiseMRF,
+    evidence: Mapping[int, int],
+    targets: tuple[int, ...],
+    method: Choice,
 ) -> Iterator[JointAnswer | None]:
     """Compute P(targets | evidence); yields None where another task may run, and the answer last.
 
@@ -116,7 +117,7 @@ def query_steps(
         plan = plan_elimination(rest)
         yield None
         is_fast = (
-            not _too_expensive(plan)
+            not too_expensive(plan)
             and query_operations(rest.edges, rest.cardinalities, plan.order, query) <= MOST_ENTRIES
         )
         method = "exact" if is_fast else "bp"
@@ -125,19 +126,7 @@ def query_steps(
     yield JointAnswer(found.table, method, found.converged)
 
 
-def _approximate(model: PairwiseMRF, evidence: Mapping[int, int], method: str) -> Beliefs | None:
+def _approximate(model: PairwiseMRF, evidence: Mapping[int, int], method: Method) -> Beliefs | None:
     beliefs = infer(model, method, evidence=evidence)
     parts = (np.atleast_1d(beliefs.log_partition), *beliefs.node)
     return beliefs if all(np.isfinite(part).all() for part in parts) else None
-
-
-def _too_expensive(plan: EliminationPlan) -> str:
-    """Return why exact inference would take too long or too much memory; empty if it would not."""
-    if not plan.is_affordable:
-        return f"exact inference is infeasible: every elimination order exceeds width {plan.width}"
-    if plan.bytes > MOST_BYTES:
-        return f"exact inference would need {size_text(plan.bytes)} at width {plan.width}"
-    if plan.total_entries > MOST_ENTRIES:
-        entries = f"{plan.total_entries:,} table entries"
-        return f"exact inference would take {entries} at width {plan.width}"
-    return ""

@@ -41,8 +41,9 @@ def find_communities(n: int, edges: np.ndarray) -> Communities:
     """
     graph = nx.empty_graph(n)
     graph.add_edges_from(edges.tolist())
-    by_labels = len(edges) > MOST_LOUVAIN
-    find = nx.community.fast_label_propagation_communities if by_labels else _louvain
+    find = nx.community.louvain_communities
+    if len(edges) > MOST_LOUVAIN:
+        find = nx.community.fast_label_propagation_communities
     found = [sorted(part) for part in find(graph, seed=0)]
     found.sort(key=lambda part: (-len(part), part))
     degrees = np.bincount(edges.reshape(-1), minlength=n)
@@ -53,7 +54,3 @@ def find_communities(n: int, edges: np.ndarray) -> Communities:
     modularity = nx.community.modularity(graph, found) if len(edges) else float("nan")
     freeze(order, starts)
     return Communities(order, starts, modularity)
-
-
-def _louvain(graph: nx.Graph, seed: int) -> list[set[int]]:
-    return list(nx.community.louvain_communities(graph, seed=seed))

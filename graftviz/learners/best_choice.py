@@ -20,7 +20,7 @@ from graftviz.learners.cost import (
     methods_for,
     pair_counts,
 )
-from graftviz.learners.grafting_options import GraftingOptions
+from graftviz.learners.grafting_options import GraftingOptions, Preset
 from graftviz.learners.screening import NONE
 from graftviz.learners.streaming import StreamPlan, stream_steps
 from graftviz.options import option
@@ -158,7 +158,7 @@ class BestChoice(GraftingOptions):
         none_means="no; yes in preset thesis",
         advanced=True,
     )
-    preset: str = option(
+    preset: Preset = option(
         "best",
         "fills in options left on automatic. best: the pseudo-likelihood and κ, then pruning; "
         "literal: to the letter of the paper, n/4 tests, 3n edges; paper: as literal, but the "
@@ -167,7 +167,6 @@ class BestChoice(GraftingOptions):
         "the queue from the start and a first filling that continues until R is full; authors: as "
         "in the authors' code, √n tests, 3n edges, hubs moved up once",
         label="Preset",
-        choices=("best", "paper", "literal", "thesis", "authors"),
     )
 
     def edge_budget(self, n: int) -> int:

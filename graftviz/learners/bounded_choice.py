@@ -24,6 +24,7 @@ from graftviz.inference.exact.elimination import (
     eliminated,
     greedy_elimination,
 )
+from graftviz.inference.methods import Method
 from graftviz.inference.queries import Query, query_operations
 from graftviz.learners.bounded_model import BoundedModel
 from graftviz.search.feasibility import REFUSED, UNKNOWN, first_feasible
@@ -223,7 +224,7 @@ class MeasuredChoice:
         measure: str,
         bound: float,
         needs_exact: bool,
-        inference: str,
+        inference: Method,
         queries: Sequence[Query] | None = None,
     ) -> None:
         self.bound = bound
@@ -292,7 +293,7 @@ class MeasuredChoice:
         if self._measure == "approximation-error":
             exact = infer(network, "exact").log_partition
             return abs(infer(network, self._inference).log_partition - exact)
-        method = self._measure.removesuffix("-sweeps")
+        method: Method = "bp" if self._measure == "bp-sweeps" else "trbp"
         # One sweep beyond the bound is enough to detect that it is exceeded.
         most = int(min(self.bound, 1e6)) + 1
         found = infer(network, method, tolerance=_SWEEP_TOLERANCE, max_sweeps=most)

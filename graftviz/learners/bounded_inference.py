@@ -7,10 +7,10 @@ inference stays within a bound that is chosen in advance.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -29,8 +29,19 @@ _TYPICAL_WIDTH = 3
 _PAIR_MARGINAL = 5e-9  # seconds per entry of a clique and state of another variable
 _CLIQUE_FIT = 1.5e-6  # seconds per joint state of an edge in a fit
 
+Norm = Literal["group", "feature"]
+Complexity = Literal[
+    "treewidth",
+    "bp-sweeps",
+    "trbp-sweeps",
+    "seconds",
+    "circuit-size",
+    "approximation-error",
+    "query-operations",
+    "query-seconds",
+]
 # Choices of the complexity → their names.
-MEASURES = MappingProxyType(
+MEASURES: Mapping[str, str] = MappingProxyType(
     {
         "treewidth": "treewidth",
         "bp-sweeps": "number of BP sweeps",
@@ -125,13 +136,12 @@ class BoundedInference(Learner):
         CodeLine("end", 0, "until no pair keeps R ≤ τ, or no gradient is left"),
     )
 
-    complexity: str = option(
+    complexity: Complexity = option(
         "treewidth",
         "R, the bounded measure: width of an elimination order, sweeps of (tree-reweighted) belief "
         "propagation, seconds of inference, operations of exact inference, or error of an "
         "approximate log Z",
         label="Complexity R",
-        choices=tuple(MEASURES),
         titles=tuple(MEASURES.values()),
     )
     bound: float | None = option(
@@ -157,12 +167,11 @@ class BoundedInference(Learner):
         minimum=1,
         none_means="until no edge keeps the bound",
     )
-    inference: str | None = option(
+    inference: Literal["exact", "bp", "trbp"] | None = option(
         None,
         "inference whose seconds or error are measured; it also gives the gradients when exact "
         "inference is infeasible (then exact means trbp)",
         label="Inference",
-        choices=("exact", "bp", "trbp"),
         titles=("exact", "belief propagation", "tree-reweighted belief propagation"),
         none_means="bp for bp-sweeps, exact for queries, else trbp",
         advanced=True,
@@ -185,12 +194,11 @@ class BoundedInference(Learner):
         scale="log",
         advanced=True,
     )
-    norm: str = option(
+    norm: Norm = option(
         "group",
         "norm that λ₁ weights: ‖w_e‖₂ of every edge (group), or the sum of |w| of its weights "
         "(feature)",
         label="Norm of the ℓ₁ penalty",
-        choices=("group", "feature"),
         advanced=True,
     )
     pseudo_count: float = option(

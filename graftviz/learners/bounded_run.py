@@ -130,7 +130,7 @@ class BoundedRun(LearnerRun):
         return self.step_report(
             tests=self._tests,
             activated=(self._activated,),
-            edges=len(now.edges),
+            n_edges=len(now.edges),
             objective=now.objective,
             previous_objective=self._model.comparable(self._before),
             kkt_residual=now.violation,

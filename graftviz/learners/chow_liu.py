@@ -24,7 +24,7 @@ from graftviz.learners.cost import SLOT, candidates_of, pair_counts
 from graftviz.learners.grafting import budget_reason
 from graftviz.learners.prior import Prior, PriorOptions
 from graftviz.learners.run import LearnerRun
-from graftviz.learners.screening import SAMPLE, by_size, screening_option
+from graftviz.learners.screening import SAMPLE, Screens, by_size, screening_option
 from graftviz.options import option
 from graftviz.search.screening import screened
 from graftviz.search.spanning import best_exchange, information_of_row, next_edge
@@ -90,7 +90,7 @@ class ChowLiu(PriorOptions):
         minimum=0.0,
         maximum=1_000_000.0,
     )
-    screening: str | None = screening_option(f"all, and sample beyond {_MOST_COUNTED:,} pairs")
+    screening: Screens | None = screening_option(f"all, and sample beyond {_MOST_COUNTED:,} pairs")
     max_edges: int | None = option(
         None,
         "edge budget: stop when so many edges are active",
@@ -212,7 +212,7 @@ class _TreeRun(LearnerRun):
             tests=self._tests,
             activated=(self._activated,),
             required=self.index <= len(self._required),
-            edges=self._network.n_edges,
+            n_edges=self._network.n_edges,
             objective=self._evaluation.objective,
             previous_objective=self._previous_objective,
             kkt_residual=self._evaluation.kkt_residual,

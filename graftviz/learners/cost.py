@@ -45,13 +45,13 @@ def pair_counts(
 
 def methods_for(options: Any, size: TableSize, notes: list[str]) -> Methods:
     """Return the methods of a grafting learner on a table, and note what its size changes."""
-    fits = rows_fit(size.sizes, size.rows)
+    fits = rows_fit(size.sizes, size.n_rows)
     chosen = methods(options, has_rows=size.has_rows, fits=fits)
     usual = methods(options, has_rows=size.has_rows)
     if chosen != usual:
         notes.append(
-            f"The conditionals of {size.rows:,} rows of {size.n:,} variables need more than 4 GB, "
-            f"so preset {options.preset} uses score {chosen.score} and objective "
+            f"The conditionals of {size.n_rows:,} rows of {size.n:,} variables need more than 4 "
+            f"GB, so preset {options.preset} uses score {chosen.score} and objective "
             f"{chosen.objective} instead of {usual.score} and {usual.objective}."
         )
     return chosen
@@ -61,7 +61,7 @@ def candidates_of(size: TableSize, screening: str) -> tuple[int, list[CostPart]]
     """Return the number of pairs that a screening leaves, and what screening by sample costs."""
     if screening != SAMPLE:
         return size.possible, []
-    rows = sampled_rows(size.n, size.rows, size.states)
+    rows = sampled_rows(size.n, size.n_rows, size.states)
     planes = size.n * max(size.states - 1.0, 1.0) * rows / 8
     per_pair = _SCREENED_PAIR + _SCREENED_BIT * rows * max(size.states - 1.0, 1.0) ** 2
     part = CostPart("screening", planes + size.n * (rows + 32 * PARTNERS), size.possible * per_pair)
@@ -101,9 +101,9 @@ def fits(size: TableSize, chosen: Methods, edges: float, steps: float) -> list[C
     if chosen.reads_rows:
         connected = min(size.n, 2 * edges)
         lanes = 4 * math.ceil(states / 4)  # probabilities of a row are padded to groups of four
-        block = size.rows * (4 * lanes + 8)
+        block = size.n_rows * (4 * lanes + 8)
         parts.append(CostPart("conditionals of the rows", connected * block * GROWTH, 0.0))
-        visits = edges * _ROW_VISITS * 2 * size.rows * states * _ROW_LANE
+        visits = edges * _ROW_VISITS * 2 * size.n_rows * states * _ROW_LANE
         parts.append(CostPart("pseudo-likelihood fits", 0.0, visits))
     parts += score.parts(size, edges, steps)
     if chosen.objective == BETHE:

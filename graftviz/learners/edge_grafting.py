@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -37,8 +37,6 @@ _CHANGED = 0.02  # share of pairs that a scan scores again
 
 _ROWS_AT_ONCE = 64
 
-NEEDED, ALL = "needed", "all"  # values of rescoring
-
 
 @dataclass(frozen=True)
 class EdgeGrafting(GraftingOptions):
@@ -55,13 +53,12 @@ class EdgeGrafting(GraftingOptions):
     5
     """
 
-    rescoring: str = option(
-        NEEDED,
+    rescoring: Literal["needed", "all"] = option(
+        "needed",
         "which inactive edges a step scores again. needed: those that could be the best, by bounds "
         "on the change of their scores; all: every one, as in the paper. The edges are the same, "
         "the tests and the time are not",
         label="Rescoring",
-        choices=(NEEDED, ALL),
     )
 
     screens: ClassVar[bool] = True
@@ -91,7 +88,7 @@ class EdgeGrafting(GraftingOptions):
         score = all_scores()[chosen.score]
         per_score = score.seconds(size, edges)
         rescored = 0.0 if score.bounded_by_drift else _CHANGED
-        per_look = SCAN + per_score * (1.0 if self.rescoring == ALL else rescored)
+        per_look = SCAN + per_score * (1.0 if self.rescoring == "all" else rescored)
         possible, screening = candidates_of(size, self.screening_of(size.n))
         scans = edges * possible * per_look + 2 * possible * per_score
         return [
@@ -120,7 +117,7 @@ class EdgeGrafting(GraftingOptions):
             search.exclude(run.prior.decided)
         polished = False
         reported = 0  # tests of earlier steps
-        scores_all = self.rescoring == ALL
+        scores_all = self.rescoring == "all"
         prunings = 0
         if len(run.prior.required) and not run.reports:
             run.refit(run.prior.required)
@@ -128,7 +125,7 @@ class EdgeGrafting(GraftingOptions):
             sent = yield run.begin_required()
             run.clock.resume()
             if isinstance(sent, EdgeGrafting):
-                scores_all = sent.rescoring == ALL
+                scores_all = sent.rescoring == "all"
                 run.switch(sent)
         while True:
             stopped_by = run.scorer.stopped
@@ -157,7 +154,7 @@ class EdgeGrafting(GraftingOptions):
                 )
                 run.clock.resume()
                 if isinstance(sent, EdgeGrafting):
-                    scores_all = sent.rescoring == ALL
+                    scores_all = sent.rescoring == "all"
                     run.switch(sent)
                 continue
             has_room = run.room > 0

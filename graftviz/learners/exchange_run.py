@@ -88,7 +88,7 @@ class ExchangeRun(LearnerRun):
         """
         options.check(self._table)
         before, self.options = self.options, options
-        objective_options = ("edges", "max_edges", "clusters", "tied", "beta", "lam2")
+        objective_options = ("max_edges", "clusters", "tied", "beta", "lam2")
         if any(getattr(before, name) != getattr(options, name) for name in objective_options):
             # Values before and after the change are not comparable.
             self._best = self._model
@@ -121,7 +121,7 @@ class ExchangeRun(LearnerRun):
         return self.step_report(
             tests=self._tests,
             activated=self._activated,
-            edges=len(self._model.pairs),
+            n_edges=len(self._model.pairs),
             removed=self._exchange.removed,
             objective=self._model.objective,
             previous_objective=self._previous_objective,

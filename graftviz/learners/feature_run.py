@@ -160,7 +160,7 @@ class _FeatureRun(LearnerRun):
         return self.step_report(
             tests=tests,
             activated=() if self._activated is None else (self._activated,),
-            edges=self._network.n_edges,
+            n_edges=self._network.n_edges,
             objective=self._evaluation.objective,
             previous_objective=self._previous_objective,
             kkt_residual=self._evaluation.kkt_residual,

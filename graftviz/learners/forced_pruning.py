@@ -8,10 +8,10 @@ the pseudo-likelihood falls at first. Parameters are tied: they share K values, 
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -30,8 +30,11 @@ _ROW_PRODUCT = 0.3e-9  # seconds per row and pair of columns in a sum of product
 _PASSES = 14  # passes over the rows per exchange and its fit
 _REHEARSED = 2  # exchanges of a run that only compiles
 
+Heuristic = Literal["greedy", "rejection", "mcmc"]
 # Deletion rules: choice → its name.
-HEURISTICS = MappingProxyType({"greedy": "greedy", "rejection": "rejection", "mcmc": "MCMC"})
+HEURISTICS: Mapping[str, str] = MappingProxyType(
+    {"greedy": "greedy", "rejection": "rejection", "mcmc": "MCMC"}
+)
 EXCHANGE = 5
 CLUSTERS = 16
 MCMC_SWAPS = 50  # per exchanged edge
@@ -66,7 +69,7 @@ class ForcedPruning(Learner):
 
     Examples
     --------
-    >>> gv.learn(survey, gv.ForcedPruning(edges=11, exchanges=3)).model.n_edges
+    >>> gv.learn(survey, gv.ForcedPruning(max_edges=11, exchanges=3)).model.n_edges
     11
     """
 
@@ -91,7 +94,7 @@ class ForcedPruning(Learner):
         CodeLine("best", 0, "return the best P, θ"),
     )
 
-    edges: int | None = option(
+    max_edges: int | None = option(
         None,
         "M, the number of edges of the model: at least n − 1, the size of a tree",
         label="Edges M",
@@ -106,12 +109,11 @@ class ForcedPruning(Learner):
         maximum=100_000,
         none_means=f"{EXCHANGE}, at most M",
     )
-    heuristic: str = option(
+    heuristic: Heuristic = option(
         "greedy",
         "deletion rule: the edges with the smallest contribution (greedy), or a subset drawn from "
         "the distribution ∝ exp(PLL without it), by rejection sampling or a Markov chain (mcmc)",
         label="Deletion",
-        choices=tuple(HEURISTICS),
         titles=tuple(HEURISTICS.values()),
     )
     clusters: int | None = option(
@@ -177,14 +179,6 @@ class ForcedPruning(Learner):
         none_means=f"{MOST_DRAWS:,} (rejection), {MCMC_SWAPS}k (mcmc)",
         advanced=True,
     )
-    max_edges: int | None = option(
-        None,
-        "alias of edges, the name used by other learners; set only one",
-        label="Edge budget (M)",
-        minimum=1,
-        none_means="edges",
-        advanced=True,
-    )
 
     def check(self, table: DiscreteTable) -> None:
         """Raise :class:`InputError` if the table and the options are incompatible."""
@@ -217,17 +211,11 @@ class ForcedPruning(Learner):
         Raises
         ------
         InputError
-            If M exceeds the number of pairs, is below n − 1, or is set by two options.
+            If M exceeds the number of pairs or is below n − 1.
         """
-        if self.edges is not None and self.max_edges is not None and self.edges != self.max_edges:
-            raise InputError(
-                f"edges = {self.edges:,} and max_edges = {self.max_edges:,} differ; set only one "
-                "of them."
-            )
-        requested = self.max_edges if self.edges is None else self.edges
-        if requested is None:
+        if self.max_edges is None:
             return min(2 * (n - 1), n * (n - 1) // 2)
-        edges = checked_budget(requested, n)
+        edges = checked_budget(self.max_edges, n)
         if edges < n - 1:
             raise InputError(
                 f"{edges:,} edges are too few: forced pruning starts from a tree, which has "
@@ -257,7 +245,7 @@ class ForcedPruning(Learner):
         """Return the values that rules give to options, by name."""
         edges = self.edge_budget(counts.n_variables)
         values: dict[str, Any] = {
-            "edges": edges,
+            "max_edges": edges,
             "exchange": self.exchange_size(edges),
             "lam2": 0.5 / counts.n_rows if self.lam2 is None else self.lam2,
             "tries": self.most_tries(self.exchange_size(edges)),
@@ -268,9 +256,7 @@ class ForcedPruning(Learner):
     def for_rehearsal(self) -> Learner:
         """Return the learner for few exchanges, without options that require data of some size."""
         few = min(self.exchanges, _REHEARSED)
-        return replace(
-            self, edges=None, max_edges=None, exchange=None, clusters=None, exchanges=few
-        )
+        return replace(self, max_edges=None, exchange=None, clusters=None, exchanges=few)
 
     def cost(self, size: TableSize, cache_bytes: int, notes: list[str]) -> list[CostPart]:
         """Return the parts of the memory and time of a run."""
@@ -278,12 +264,14 @@ class ForcedPruning(Learner):
         exchanges = self.exchanges if self.exchange_size(edges) else 0
         runs = (1 + exchanges) * (1 + self.restarts)
         states, free = float(size.sizes.sum()), float((size.sizes - 1).sum())
-        per_pass = size.rows * (states + 2 * edges * (size.states - 1)) * _ROW_TERM
-        products = size.rows * free**2 * _ROW_PRODUCT
+        per_pass = size.n_rows * (states + 2 * edges * (size.states - 1)) * _ROW_TERM
+        products = size.n_rows * free**2 * _ROW_PRODUCT
         return [
             *every_pair(size, cache_bytes),
-            CostPart("conditionals of the rows", 4 * size.rows * states, runs * _PASSES * per_pass),
-            CostPart("columns for gains", 8 * size.rows * free + 16 * free**2, runs * products),
+            CostPart(
+                "conditionals of the rows", 4 * size.n_rows * states, runs * _PASSES * per_pass
+            ),
+            CostPart("columns for gains", 8 * size.n_rows * free + 16 * free**2, runs * products),
             CostPart("record of the steps", runs * 8 * (states + edges * size.cells), 0.0),
         ]
 

@@ -254,7 +254,7 @@ class GraftingRun(LearnerRun):
         facts["removed"] = self._removed_pairs(self.history.removals[-1])
         self._notes = []
         return self.step_report(
-            edges=self.n_edges,
+            n_edges=self.n_edges,
             objective=self.evaluation.objective,
             previous_objective=self._previous_objective,
             kkt_residual=self.evaluation.kkt_residual,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from graftviz.fitting.feature_solver import ORTHANT_WISE, PROXIMAL
 from graftviz.learners.base import CodeLine, Learner
@@ -13,8 +13,6 @@ from graftviz.learners.feature_run import graft_features
 from graftviz.options import option
 from graftviz.table import DiscreteTable
 from graftviz.trace import Outcome, Step
-
-PROXIMAL_STEP, ORTHANT_STEP = "proximal", "orthant-wise"  # values of optimisation
 
 
 @dataclass(frozen=True)
@@ -51,13 +49,12 @@ class GraftingLight(FeatureOptions):
     source: ClassVar[str] = "Thesis, section 3.2.2 (Zhu, Lao and Xing, 2010)"
     one_step: ClassVar[bool] = True
 
-    optimisation: str = option(
-        PROXIMAL_STEP,
+    optimisation: Literal["proximal", "orthant-wise"] = option(
+        "proximal",
         "step of the active weights after an activation. proximal: a weight may become zero or "
         "change its sign; orthant-wise: the step of the paper, in which a weight that would change "
         "its sign becomes zero",
         label="Step",
-        choices=(PROXIMAL_STEP, ORTHANT_STEP),
     )
 
     pseudocode: ClassVar[tuple[CodeLine, ...]] = (
@@ -73,7 +70,7 @@ class GraftingLight(FeatureOptions):
     @property
     def update(self) -> int:
         """Kind of the update of active weights."""
-        return ORTHANT_WISE if self.optimisation == ORTHANT_STEP else PROXIMAL
+        return ORTHANT_WISE if self.optimisation == "orthant-wise" else PROXIMAL
 
     def steps(
         self, table: DiscreteTable, *, seed: int = 0

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from graftviz.cold_start import Compilation
 from graftviz.counts import PairCounts
 from graftviz.learners.base import Learner
 from graftviz.learners.prior import PriorOptions
-from graftviz.learners.screening import NONE, by_size, screening_option
-from graftviz.learners.settings import OBJECTIVES, PSEUDO_LIKELIHOOD, Settings, methods, resolve
+from graftviz.learners.screening import NONE, Screens, by_size, screening_option
+from graftviz.learners.settings import PSEUDO_LIKELIHOOD, Settings, methods, resolve
 from graftviz.options import option
+from graftviz.scores.base import GroupWeight, Objective
 from graftviz.scores.registry import all_scores
 from graftviz.trace import ActivationTest
 
@@ -25,6 +26,9 @@ def settings_of(learner: Learner, counts: PairCounts) -> Settings | None:
         When the options do not go together.
     """
     return learner.settings(counts) if isinstance(learner, GraftingOptions) else None
+
+
+Preset = Literal["best", "paper", "literal", "thesis", "authors"]
 
 
 @dataclass(frozen=True)
@@ -42,12 +46,11 @@ class GraftingOptions(PriorOptions):
         choices=tuple(all_scores()),
         none_means="by preset: pseudo-likelihood in best, belief in paper",
     )
-    objective: str | None = option(
+    objective: Objective | None = option(
         None,
         "what the weights are fitted to. bethe: the paper's, from pair counts alone, any number of "
         "rows; pseudo-likelihood: from the rows, right on any graph, better predictions",
         label="Objective",
-        choices=OBJECTIVES,
         none_means="by preset: pseudo-likelihood in best, bethe in paper",
     )
     significance: float | None = option(
@@ -92,7 +95,7 @@ class GraftingOptions(PriorOptions):
         none_means="by preset: yes in best, no in paper",
         advanced=True,
     )
-    preset: str = option(
+    preset: Preset = option(
         "best",
         "fills in options left on automatic. best: the pseudo-likelihood and κ, then pruning; "
         "paper: the paper's method without a penalty on node weights; literal: with it, as in the "
@@ -100,14 +103,13 @@ class GraftingOptions(PriorOptions):
         label="Preset",
         choices=("best", "paper", "literal"),
     )
-    screening: str | None = screening_option(
+    screening: Screens | None = screening_option(
         "in preset best all, and sample beyond 500,000 pairs; none in first hit and other presets"
     )
-    group_weight: str = option(
+    group_weight: GroupWeight = option(
         "count",
         "d_g in penalty and score: the number of joint states (the paper), or its square root",
         label="Group weight d",
-        choices=("count", "sqrt"),
         advanced=True,
     )
     penalise_nodes: bool | None = option(

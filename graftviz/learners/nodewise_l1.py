@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from graftviz.errors import InputError
 from graftviz.learners.base import CodeLine, Learner
 from graftviz.learners.nodewise_path import PathRun
 from graftviz.options import option
+from graftviz.scores.base import GroupWeight
 from graftviz.table import DiscreteTable
 from graftviz.trace import Outcome, Step
 
@@ -89,12 +90,11 @@ class NodewiseL1(Learner):
         minimum=1,
         maximum=1000,
     )
-    rule: str = option(
+    rule: Literal["and", "or", "mean"] = option(
         "or",
         "combination of the two estimates of an edge: the smaller norm (and), the larger (or), or "
         "their mean",
         label="Rule",
-        choices=("and", "or", "mean"),
     )
     min_norm: float = option(
         0.0,
@@ -118,11 +118,10 @@ class NodewiseL1(Learner):
         minimum=1,
         none_means="until λ is reached",
     )
-    group_weight: str = option(
+    group_weight: GroupWeight = option(
         "count",
         "d in penalty and score: the number of joint states, or its square root",
         label="Group weight d",
-        choices=("count", "sqrt"),
         advanced=True,
     )
 

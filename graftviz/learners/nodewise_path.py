@@ -108,7 +108,7 @@ class PathRun(LearnerRun):
         return self.step_report(
             tests=len(tested.scores) or self.tables_possible,
             activated=self._activated,
-            edges=len(self._ids),
+            n_edges=len(self._ids),
             removed=self._removed,
             objective=self._objective,
             previous_objective=self._previous_objective,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final, Literal
 
 from graftviz.options import option
 
-ALL, SAMPLE, NONE = "all", "sample", "none"
-SCREENINGS = (ALL, SAMPLE, NONE)
+Screens = Literal["all", "sample", "none"]
+ALL: Final = "all"
+SAMPLE: Final = "sample"
+NONE: Final = "none"
 MOST_COUNTED = 500_000  # so many pairs are counted in a fraction of a second
 
 
@@ -19,12 +21,11 @@ def screening_option(none_means: str) -> Any:
         "sample: all pairs are compared on some rows, and only the best partners of each variable "
         "are counted and tested; none: pairs are tested as the algorithm draws them",
         label="Screening",
-        choices=SCREENINGS,
         none_means=none_means,
         advanced=True,
     )
 
 
-def by_size(n: int, most: int = MOST_COUNTED) -> str:
+def by_size(n: int, most: int = MOST_COUNTED) -> Screens:
     """Return ALL for up to `most` pairs of n variables, else SAMPLE."""
     return ALL if n * (n - 1) // 2 <= most else SAMPLE

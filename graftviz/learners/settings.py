@@ -26,12 +26,11 @@ from graftviz.errors import InputError
 from graftviz.fitting.conditionals import lanes_of
 from graftviz.fitting.noise import score_noise
 from graftviz.fitting.penalty import Penalty
-from graftviz.scores.base import BETHE, PSEUDO_LIKELIHOOD
+from graftviz.scores.base import BETHE, PSEUDO_LIKELIHOOD, Objective
 from graftviz.scores.kernels import COUNT, ROOT, Measure
 from graftviz.scores.registry import all_scores
 from graftviz.trace import ActivationTest
 
-OBJECTIVES = (BETHE, PSEUDO_LIKELIHOOD)
 OBJECTIVE_NAMES = {BETHE: "Bethe likelihood", PSEUDO_LIKELIHOOD: "pseudo-likelihood"}
 _LAM_TO_NOISE = 3.0
 _SMALL_LAM_TO_NOISE = 1.0, 2.0  # with κ, for few and many variables
@@ -44,7 +43,7 @@ class Methods(NamedTuple):
     """Score, objective and tests of a run, or those of a preset; see :class:`Settings`."""
 
     score: str
-    objective: str
+    objective: Objective
     significance: float
     refit: bool
     penalise_nodes: bool = False
@@ -83,7 +82,7 @@ class Settings(NamedTuple):
     """
 
     score: str
-    objective: str
+    objective: Objective
     significance: float
     refit: bool
     lam: float
@@ -138,7 +137,10 @@ def methods(options: Any, *, has_rows: bool = True, fits: bool = True) -> Method
     if options.preset == "best" and not (has_rows and fits):
         preset = _BEST_BY_COUNTS
     objective = options.objective or preset.objective
-    score = options.score or (preset.score if options.objective is None else _score_for(objective))
+    score = options.score or preset.score
+    if not options.score and options.objective is not None:
+        # The norm of the gradient of the objective.
+        score = "belief" if objective == BETHE else "pseudo-likelihood"
     significance = preset.significance if options.significance is None else options.significance
     refit = preset.refit if options.refit is None else options.refit
     nodes = options.penalise_nodes
@@ -173,8 +175,10 @@ def resolve(options: Any, counts: PairCounts, *, has_rows: bool) -> Settings:
         noise = score_noise(
             counts.packed.margins, counts.packed.node_offsets, counts.n_rows, root=root
         )
-        plain = _LAM_TO_NOISE * all_scores()[score].noise_factor
-        factor = _small_factor(counts.n_variables) if significance > 0.0 else plain
+        factor = _LAM_TO_NOISE * all_scores()[score].noise_factor
+        if significance > 0.0:  # linear in log n between few and many variables
+            bounds = np.log([_FEW, _MANY])
+            factor = float(np.interp(math.log(counts.n_variables), bounds, _SMALL_LAM_TO_NOISE))
         lam = float(f"{factor * noise:.2g}") or _FALLBACK_LAM
     if lam2 is None:
         rows = counts.n_rows
@@ -185,13 +189,3 @@ def resolve(options: Any, counts: PairCounts, *, has_rows: bool) -> Settings:
     price = 0.0 if significance > 0.0 else float(lam)
     penalty = Penalty(price, float(lam2), root, penalise_nodes)
     return Settings(score, objective, significance, refit, float(lam), penalty)
-
-
-def _small_factor(n: int) -> float:
-    """Return λ / σ of runs in which κ decides; linear in log n between few and many variables."""
-    return float(np.interp(math.log(n), np.log([_FEW, _MANY]), _SMALL_LAM_TO_NOISE))
-
-
-def _score_for(objective: str) -> str:
-    """Return the default score of an objective: the norm of its gradient."""
-    return "belief" if objective == BETHE else "pseudo-likelihood"

@@ -65,22 +65,6 @@ def recall_precision_f1(
     return _edge_metrics(len(found_pairs & true_pairs), len(found_pairs), len(true_pairs))
 
 
-def negative_log_pseudo_likelihood(model: PairwiseMRF, table: DiscreteTable) -> float:
-    """Return the mean over rows of −Σ_i log p(x_i | x_N(i)), in nats per row.
-
-    This is eq. 3.22 of the thesis on graft learning; it needs no partition function. It is +inf if
-    a row has probability zero.
-
-    Raises
-    ------
-    ArithmeticError
-        If weights are so large that their sums overflow.
-    """
-    loss = _TableLoss(model, table)
-    loss.refresh()
-    return loss.mean()
-
-
 class MetricsObserver:
     """Observer that computes the metrics of a run incrementally, step by step.
 
@@ -111,7 +95,7 @@ class MetricsObserver:
         self._seen_activations = 0
         self._edges = 0
         self._hits = 0
-        self._loss = None if test is None else _TableLoss(start_model, test)
+        self._loss = None if test is None else TableLoss(start_model, test)
         self._loss_each_step = test is not None and test.has_rows
         self.start = self._measure(self._loss_each_step)
 
@@ -169,7 +153,7 @@ def _edge_metrics(hits: int, found: int, true: int) -> EdgeMetrics:
     )
 
 
-class _TableLoss:
+class TableLoss:
     """Loss Σ_rows −log p(x_i | x_N(i)) of every node, updated as weights change."""
 
     def __init__(self, model: PairwiseMRF, table: DiscreteTable) -> None:

@@ -12,7 +12,7 @@ from graftviz.runs import Result
 from graftviz.texts import LANGUAGE, catalogue
 
 _QUANTITIES = (
-    ("edges", "edges", ",d"),
+    ("edges", "n_edges", ",d"),
     ("precision", "precision", ".2f"),
     ("recall", "recall", ".2f"),
     ("nlpl", "nlpl_test", ".3f"),
@@ -32,7 +32,7 @@ def quantity_rows(runs: Sequence[Result], language: str = LANGUAGE) -> list[tupl
 
 def false_edges(result: Result, truth: np.ndarray) -> tuple[int, int]:
     """Return the number of false edges, and of those between neighbours of a common variable."""
-    neighbours: list[set[int]] = [set() for _ in range(result.variables)]
+    neighbours: list[set[int]] = [set() for _ in range(result.n_variables)]
     for i, j in truth.tolist():
         neighbours[i].add(j)
         neighbours[j].add(i)

@@ -9,7 +9,7 @@ from graftviz.dynamics import LEARNERS, DynamicsLearner, NodeStep
 from graftviz.dynamics.measuring import Measured
 from graftviz.narrative.phrases import listed, plural, short
 
-_UNSPOKEN = {
+_UNCOVERED = {
     "graft": "its parents are chosen greedily by gradient",
     "regress": "it is regressed itself, as seeds are",
     "common": "its parents are itself and the most common parents of seeds",
@@ -32,7 +32,7 @@ def start_words(learner: DynamicsLearner, parents: int, seeds: int, wiring: str 
     return " ".join(filter(None, ["No rows of A learned yet.", wiring, opening]))
 
 
-def row_words(step: NodeStep, names: Sequence[str], voters: int, unspoken: str) -> str:
+def row_words(step: NodeStep, names: Sequence[str], voters: int, uncovered: str) -> str:
     """Describe a learned row: its parents, their source, and the residual.
 
     Parameters
@@ -42,7 +42,7 @@ def row_words(step: NodeStep, names: Sequence[str], voters: int, unspoken: str) 
         Names of the series.
     voters : int
         The number of seeds that have the series as a parent.
-    unspoken : str
+    uncovered : str
         Treatment of series without a seed; an option of scalable structure learning.
     """
     row = f"Row {step.node + 1}, {short(names[step.node])}: {_parents(step, names)}"
@@ -56,8 +56,8 @@ def row_words(step: NodeStep, names: Sequence[str], voters: int, unspoken: str) 
                 f"Not regressed: {plural(voters, 'seed')} {have} it as a parent, and "
                 f"{'its' if voters == 1 else 'their'} two-step ancestors are its candidate parents."
             )
-        case "unspoken":
-            why = f"Not a parent of any seed: {_UNSPOKEN[unspoken]}."
+        case "uncovered":
+            why = f"Not a parent of any seed: {_UNCOVERED[uncovered]}."
         case "induced":
             passes = "pass" if step.passes == 1 else "passes"
             why = f"ℓ₁ regression, {step.passes:,} {passes}."
@@ -80,7 +80,7 @@ def _parents(step: NodeStep, names: Sequence[str]) -> str:
     return f"{plural(count, 'parent')} ({listed(strongest, count)})"
 
 
-def end_words(pred_error: float | None, unspoken: Sequence[str]) -> str:
+def end_words(pred_error: float | None, uncovered: Sequence[str]) -> str:
     """Report the prediction error of a finished run, and series without a seed.
 
     Its time is in the comparison of methods, which measures all of them alike.
@@ -88,9 +88,9 @@ def end_words(pred_error: float | None, unspoken: Sequence[str]) -> str:
     sentence = "Finished."
     if pred_error is not None:
         sentence += f" PredError on the held-out rows: {pred_error:.3f}."
-    if unspoken:
-        series = listed([short(name) for name in unspoken])
-        verb = "is not a parent" if len(unspoken) == 1 else "are not parents"
+    if uncovered:
+        series = listed([short(name) for name in uncovered])
+        verb = "is not a parent" if len(uncovered) == 1 else "are not parents"
         sentence += f" {series} {verb} of any seed (fitted from own data)."
     return sentence
 

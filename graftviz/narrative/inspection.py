@@ -69,7 +69,7 @@ def region_words(model: PairwiseMRF, found: LocalMarginal) -> str:
     best = int(np.argmax(found.marginal))
     size = f"A region of {len(found.nodes):,} of {plural(model.n_variables, 'variable')}"
     label = short(model.labels[found.query][best])
-    if not found.certified:
+    if not found.nontrivial_bound:
         estimate = f"p({label}) = {found.marginal[best]:.3f}"
         return f"{size} gives {estimate}, not certified. {found.stop_reason}"
     digits = max(2, 1 - math.floor(math.log10(found.bound))) if found.bound > 0 else 12

@@ -51,12 +51,9 @@ def score_of(run: Run, history: History, i: int, j: int, t: int, test: Activatio
     norm = all_scores()[test.score].of_pair(PairFit(table, state.model, beliefs, i, j))
     if norm.value is None:
         return PairScore(None, why_none=norm.why_none)
-    return PairScore(norm.value / dimension, _multiple(norm.value, norm.noise))
-
-
-def _multiple(distance: float, noise: float) -> float:
-    """Return a distance over its noise; 0 for a pair that cannot vary."""
-    return distance / noise if noise > 0.0 else 0.0
+    # A pair that cannot vary has no noise.
+    multiple = norm.value / norm.noise if norm.noise > 0.0 else 0.0
+    return PairScore(norm.value / dimension, multiple)
 
 
 def judge(own: PairScore, test: ActivationTest, t: int, language: str = LANGUAGE) -> Absence:

@@ -197,17 +197,15 @@ def _stop(text: Mapping[str, Any], place: _Place) -> Stop:
     return Stop(choices=tuple(text.get("choices", ())), **words, **place._asdict())
 
 
-def _lesson(key: str, language: str) -> Lesson:
-    minutes, address, places = _LESSONS[key]
-    entry = catalogue("lessons", language)[key]
-    stops = tuple(starmap(_stop, zip(entry["stops"], places, strict=True)))
-    return Lesson(key, entry["title"], entry["aim"], minutes, address, stops)
-
-
 @cache
 def guides(language: str = LANGUAGE) -> dict[str, Lesson]:
     """Return the lessons and the tour by key; callers share the result and must not change it."""
-    return {key: _lesson(key, language) for key in _LESSONS}
+    found = {}
+    for key, (minutes, address, places) in _LESSONS.items():
+        entry = catalogue("lessons", language)[key]
+        stops = tuple(starmap(_stop, zip(entry["stops"], places, strict=True)))
+        found[key] = Lesson(key, entry["title"], entry["aim"], minutes, address, stops)
+    return found
 
 
 GUIDES = guides()

@@ -42,14 +42,14 @@ def learn_code(
         lines, test = [*lines, f"table, test = {split}"], ", test=test"
     if rows is not None:
         lines.append(f"table = table.sample({rows}, {seed})")
-    made = learner_code(learner)
+    text = learner_code(learner)
     if branch is None:
-        lines.append(f"result = gv.learn(table, {made}, seed={seed}{test})")
+        lines.append(f"result = gv.learn(table, {text}, seed={seed}{test})")
     else:
         change = f"gv.Branch({branch.at}, {learner_code(branch.learner)})"
         lines += [
             f"branch = {change}",
-            f"run = gv.Run(table, {made}, seed={seed}{test}, branch=branch)",
+            f"run = gv.Run(table, {text}, seed={seed}{test}, branch=branch)",
             "while run.advance():",
             "    pass",
             "result = run.result()",
@@ -84,17 +84,17 @@ def dynamics_code(
     learner, seed, test_fraction, parents
         See :func:`graftviz.narrative.command_line.dynamics_command`.
     """
-    made = learner_code(learner, "dynamics")
+    text = learner_code(learner, "dynamics")
     if parents:
         found = f"dynamics.read_parents({parents!r}, series.names)"
-        made = f"dynamics.{type(learner).__name__}(adjacency={found}, centre={learner.centre})"
+        text = f"dynamics.{type(learner).__name__}(adjacency={found}, centre={learner.centre})"
     return "\n".join(
         [
             "from graftviz import dynamics",
             "",
             f'series = dynamics.read_series("{SERIES_FILE}")',
             f"train, test = series.split({test_fraction!r})",
-            f"learner = {made}",
+            f"learner = {text}",
             f"result = dynamics.learn(train, learner, seed={seed}, test=test)",
             "print(result.pred_error_test, result.system.matrix)",
         ]

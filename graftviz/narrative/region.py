@@ -15,12 +15,13 @@ from graftviz.model import PairwiseMRF
 from graftviz.narrative.answers import history_at
 from graftviz.narrative.regions import bound_text
 from graftviz.regions import RegionStep, grow_region, region_model
+from graftviz.regions.cuts import Cut
 from graftviz.runs import Run
 from graftviz.texts import LANGUAGE, catalogue
 
 MAX_SIZE = 16  # nodes; larger regions are hard to recognise in a graph
 SMALLEST_TOLERANCE = 1e-4
-_SAYS_LITTLE, _VACUOUS = 0.5, 0.99  # bounds from here on are of little use; vacuous
+_WEAK, _VACUOUS = 0.5, 0.99  # bounds from here on are of little use; vacuous
 _PATIENCE = 8  # nodes added in a row that did not make the bound smaller
 _AFFORDABLE = 500_000  # joint states of all cliques: milliseconds
 _FEW_VARIABLES = 64  # up to which exact inference is tried
@@ -45,7 +46,7 @@ def certified_region(
     i: int,
     t: int,
     *,
-    cut: str = "drop",
+    cut: Cut = "drop",
     tolerance: float = 0.01,
     language: str = LANGUAGE,
 ) -> dict[str, Any]:
@@ -121,12 +122,12 @@ def region_settings(wish: object) -> dict[str, Any]:
     return settings
 
 
-def _answer(model: PairwiseMRF, i: int, cut: str, tolerance: float) -> _Answered:
+def _answer(model: PairwiseMRF, i: int, cut: Cut, tolerance: float) -> _Answered:
     """Grow the region, and use the size of smallest bound with feasible exact inference."""
     steps = _grown(model, i, cut, tolerance)
     best = min(steps, key=lambda step: step.bound)
     # If the bound is of little use, the largest region is the best guess.
-    size = best.size if best.bound < _SAYS_LITTLE else steps[-1].size
+    size = best.size if best.bound < _WEAK else steps[-1].size
     while True:
         step = steps[size - 1]
         local = region_model(model, step.nodes, cut)
@@ -135,7 +136,7 @@ def _answer(model: PairwiseMRF, i: int, cut: str, tolerance: float) -> _Answered
         size //= 2
 
 
-def _grown(model: PairwiseMRF, i: int, cut: str, tolerance: float) -> tuple[RegionStep, ...]:
+def _grown(model: PairwiseMRF, i: int, cut: Cut, tolerance: float) -> tuple[RegionStep, ...]:
     """Return the regions on the way, until the bound is small enough or will not become smaller."""
     steps: list[RegionStep] = []
     best, in_vain = math.inf, 0
@@ -171,7 +172,7 @@ def _verdict(
     step = found.step
     if step.bound > _VACUOUS:
         verdict, kind = "none", "vacuous"
-    elif step.bound >= _SAYS_LITTLE:
+    elif step.bound >= _WEAK:
         verdict, kind = "none", "large"
     elif len(step.boundary) == 0:
         verdict, kind = "certified", "alone" if step.size == 1 else "exact"

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from graftviz.narrative.phrases import plural, short
+from graftviz.regions.expansion import Expansion
 
 _SMALLEST_PLAIN = 1e-4
 
@@ -77,7 +78,7 @@ def joining_words(
     candidates: Sequence[int],
     bounds: Sequence[float | None],
     *,
-    expansion: str,
+    expansion: Expansion,
 ) -> str:
     """Name the node that was added to the region, and the reason.
 

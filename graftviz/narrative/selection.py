@@ -20,11 +20,11 @@ def path_words(path: LamPath) -> str:
     """Return a text alternative of the figure of a path."""
     largest, least = path.points[0], path.points[-1]
     edges = (
-        f"From λ = {largest.lam:g} to {least.lam:g} the number of edges grows to {least.edges:,}"
+        f"From λ = {largest.lam:g} to {least.lam:g} the number of edges grows to {least.n_edges:,}"
     )
     found = [
         f"{name} is {'still falling' if path.ends_at(point) else 'best'} at λ = {point.lam:g}, "
-        f"with {point.edges:,} edges"
+        f"with {point.n_edges:,} edges"
         for name, point in best_points(path)
     ]
     return "; ".join((edges, *found)) + "."
@@ -34,7 +34,7 @@ def unknown_minima(path: LamPath, language: str = LANGUAGE) -> list[str]:
     """Return a sentence on each criterion that was still falling where the path ended."""
     text = catalogue("grow", language)["path"]["unknown"]
     return [
-        counted(text, point.edges, name=name, lam=f"{point.lam:g}")
+        counted(text, point.n_edges, name=name, lam=f"{point.lam:g}")
         for name, point in best_points(path)
         if path.ends_at(point)
     ]
@@ -53,15 +53,15 @@ def rows_words(found: RowsCurve, language: str = LANGUAGE) -> str:
 
     sentences = [
         texts["errors"].format(
-            first=f"{first.rows:,}",
-            last=f"{last.rows:,}",
+            first=f"{first.n_rows:,}",
+            last=f"{last.n_rows:,}",
             missing=change("missing", ".3g"),
             false=change("false", ".3g"),
             what=texts["truth" if found.has_truth else "all"],
             error=change("error", ".3g"),
         )
     ]
-    if loss := change("nlpl_held_out", ".4g"):
+    if loss := change("nlpl_test", ".4g"):
         sentences.append(texts["loss"].format(change=loss))
     if lam := change("lam", ".3g"):
         fixed = getattr(found.learner, "lam", None)

@@ -76,7 +76,7 @@ def step_words(step: Step, learner: Learner, names: Sequence[str], language: str
         gone = listed_edges(names, step.removed.tolist(), texts=texts["lists"])
         sentences.insert(0, counted(texts["step"]["removed"], len(step.removed), edges=gone))
     budget = _budget(step, learner)
-    if budget is not None and step.edges >= budget:
+    if budget is not None and step.n_edges >= budget:
         sentences.append(counted(texts["step"]["budget"], budget))
     return " ".join(sentences)
 

@@ -15,7 +15,8 @@ from graftviz.narrative.phrases import score, short
 from graftviz.narrative.steps import learner_at
 from graftviz.options import option_specs
 from graftviz.runs import Run
-from graftviz.scores.base import edge_dimension, spread
+from graftviz.scores.base import edge_dimension
+from graftviz.scores.kernels import impurity_of
 from graftviz.scores.registry import all_scores
 from graftviz.table import DiscreteTable
 from graftviz.texts import LANGUAGE, catalogue
@@ -50,7 +51,7 @@ class PairScale(NamedTuple):
         return None if self.lam is None else max(self.lam, self.significance * noise)
 
 
-def given_tables(table: DiscreteTable, i: int, j: int, third: int) -> np.ndarray:
+def conditional_tables(table: DiscreteTable, i: int, j: int, third: int) -> np.ndarray:
     """Return the counts of a pair for each state of a third variable, shape (s_third, s_i, s_j)."""
     sizes = [len(table.labels[k]) for k in (third, i, j)]
     codes = table.codes
@@ -58,7 +59,7 @@ def given_tables(table: DiscreteTable, i: int, j: int, third: int) -> np.ndarray
     return np.bincount(key, table.weights, minlength=math.prod(sizes)).reshape(sizes)
 
 
-def norm_given(table: DiscreteTable, i: int, j: int, third: int | None = None) -> float:
+def conditional_norm(table: DiscreteTable, i: int, j: int, third: int | None = None) -> float:
     """Return the norm of what a third variable leaves of the dependence of a pair.
 
     It is ‖Σ_c p(c) p(x_i | c) p(x_j | c) − p(x_i, x_j)‖₂ with the relative frequencies of all rows.
@@ -77,8 +78,8 @@ def norm_given(table: DiscreteTable, i: int, j: int, third: int | None = None) -
     return float(np.linalg.norm(expected - frequencies))
 
 
-def noise_given(table: DiscreteTable, i: int, j: int, third: int | None = None) -> float:
-    """Return the sampling noise of :func:`norm_given`.
+def conditional_noise(table: DiscreteTable, i: int, j: int, third: int | None = None) -> float:
+    """Return the sampling noise of :func:`conditional_norm`.
 
     It is the root mean square, over samples of N rows, if i and j are independent given the third
     variable: √(Σ_c p(c) (1 − ‖p(x_i | c)‖²) (1 − ‖p(x_j | c)‖²) / N).
@@ -92,7 +93,7 @@ def noise_given(table: DiscreteTable, i: int, j: int, third: int | None = None) 
         rows = counts[0].sum(axis=1)
         shares = [_shares(count, rows) for count in counts]
         weights = rows / total
-    variance = float((weights * spread(shares[0]) * spread(shares[1])).sum())
+    variance = float((weights * impurity_of(shares[0]) * impurity_of(shares[1])).sum())
     return math.sqrt(variance / total)
 
 
@@ -125,16 +126,16 @@ def explain_edge(
     candidates = sorted(thirds) or _all_thirds(run, history, i, j, t)
     if not candidates:
         return None
-    norms = [norm_given(table, i, j, k) for k in candidates]
+    norms = [conditional_norm(table, i, j, k) for k in candidates]
     third = candidates[int(np.argmin(norms))]
     scale = pair_scale(learner_at(run, t), table, i, j, test)
-    raw, own = norm_given(table, i, j) * scale.factor, min(norms) * scale.factor
-    noise = noise_given(table, i, j, third) * scale.factor
-    plain_noise = noise_given(table, i, j) * scale.factor
+    raw, own = conditional_norm(table, i, j) * scale.factor, min(norms) * scale.factor
+    noise = conditional_noise(table, i, j, third) * scale.factor
+    plain_noise = conditional_noise(table, i, j) * scale.factor
     limit = scale.limit(plain_noise)
     labels = [table.labels[k] for k in (third, i, j)]
     is_small = len(labels[1]) * len(labels[2]) <= _MOST_CELLS
-    counts = given_tables(table, i, j, third) if is_small else np.zeros((0, 0, 0))
+    counts = conditional_tables(table, i, j, third) if is_small else np.zeros((0, 0, 0))
     path = thirds.get(third)
     texts: Mapping[str, str] = catalogue("answers", language)["third"]
     symbol = "λ" if limit == scale.lam else texts["noise"].format(kappa=f"{scale.significance:g}")
@@ -229,17 +230,17 @@ def _words(
 ) -> str:
     """Return the reason in one sentence."""
     i, third, j = (names[k] for k in triple)
-    (raw, given), (symbol, value) = scores, limit
-    fall = texts["falls" if given < raw else "instead"].format(
-        third=third, raw=score(raw), given=score(given)
+    (raw, left), (symbol, value) = scores, limit
+    fall = texts["falls" if left < raw else "instead"].format(
+        third=third, raw=score(raw), given=score(left)
     )
     if value is not None:
         threshold = f"{symbol} = {value:g}" if symbol == "λ" else symbol
-        fall = texts["below" if given <= value else "above"].format(text=fall, limit=threshold)
-    way = third
+        fall = texts["below" if left <= value else "above"].format(text=fall, limit=threshold)
+    route = third
     if path is not None:
         kind = "common" if len(path) == 3 else "path"
-        way = " – ".join(names[k] for k in path) if len(path) <= _LONGEST_PATH else third
+        route = " – ".join(names[k] for k in path) if len(path) <= _LONGEST_PATH else third
     else:
         kind = "no_path" if has_truth else "any"
-    return texts[kind].format(a=i, b=j, third=third, way=way, fall=fall)
+    return texts[kind].format(a=i, b=j, third=third, way=route, fall=fall)

@@ -10,19 +10,15 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
-from graftviz.datasets import DataSet
 from graftviz.errors import InputError
 from graftviz.learners.base import Learner
-from graftviz.learners.registry import table_and_learner
-from graftviz.material import prepare
+from graftviz.material import Material
 from graftviz.notebook.run import NotebookRun
 from graftviz.player.plain import json_object, share_of, whole_number
 from graftviz.player.recorders import RunRecorder, compiled
-from graftviz.runs import Branch, Edges, Result, Run
+from graftviz.runs import Branch, Result, Run
 from graftviz.serving.jobs import EVERYTHING
 from graftviz.serving.scheduler import Scheduler
-from graftviz.table import Tabular
-from graftviz.texts import LANGUAGE, LANGUAGES
 
 # Steps that are sent before they are requested: a kernel whose cell runs may receive no requests.
 AHEAD = 50
@@ -42,45 +38,19 @@ class Learning:
 
     Parameters
     ----------
-    table, learner, seed, test, truth, title, language
-        See :class:`graftviz.notebook.Player`.
+    run : Run
+        The first run, which has not begun.
+    material : Material
+        Its data.
+    language : str
     send : callable
         Send a message, JSON compressed by gzip, to the browser.
     """
 
     def __init__(
-        self,
-        table: Tabular,
-        learner: Learner | str,
-        *,
-        send: Callable[[bytes], object],
-        seed: int = 0,
-        test: Tabular | None = None,
-        truth: Edges | None = None,
-        title: str = "",
-        language: str = LANGUAGE,
+        self, run: Run, material: Material, language: str, send: Callable[[bytes], object]
     ) -> None:
-        if language not in LANGUAGES:
-            raise InputError(f"The language must be one of {', '.join(LANGUAGES)}.")
-        data = table if isinstance(table, DataSet) else None
-        rows, learner = table_and_learner(table, learner)
-        if data is not None and truth is None:
-            truth = data.truth
-        self._arguments: dict[str, Any] = {
-            **{"table": rows, "seed": seed, "test": test, "truth": truth}
-        }
-        run = Run(learner=learner, **self._arguments)
-        size = f"{rows.n_variables:,} variables, {rows.n_rows:,} rows"
-        self._material = prepare(
-            DataSet(
-                key="notebook",
-                title=title or (data.title if data else size),
-                table=rows,
-                truth=run.truth,
-                positions=data.positions if data else None,
-            ),
-            seed=0,
-        )
+        self._material = material
         self._language = language
         self._send = send
         self._lock = threading.RLock()
@@ -137,6 +107,11 @@ class Learning:
         return self.result()
 
     # -------------------------------------------------------------------------- to the browser
+
+    def _new_run(self, learner: Learner, branch: Branch | None = None) -> Run:
+        """Return a run on the data and with the seed of the first one."""
+        run = self._first.recorder.run
+        return Run(run.table, learner, seed=run.seed, test=run.test, truth=run.truth, branch=branch)
 
     def _recorded(self, run: Run, ghost: NotebookRun | None = None) -> NotebookRun:
         self._runs += 1
@@ -256,11 +231,10 @@ class Learning:
             return
         changed = dataclasses.replace(learner, alpha=alpha)
         if at is None:
-            self._show(self._recorded(Run(learner=changed, **self._arguments)))
+            self._show(self._recorded(self._new_run(changed)))
         else:
             branch = Branch(whole_number(at, 0), changed)
-            run = Run(learner=learner, branch=branch, **self._arguments)
-            self._show(self._recorded(run, base), base)
+            self._show(self._recorded(self._new_run(learner, branch), base), base)
 
     def _reset(self, _value: Mapping[str, Any]) -> None:
         self._step = None

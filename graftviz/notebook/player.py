@@ -13,13 +13,16 @@ except ImportError:
         'The player in notebooks needs anywidget: install it with pip install "graftviz[notebook]".'
     ) from None
 
+from graftviz.datasets import DataSet
+from graftviz.errors import InputError
 from graftviz.learners.base import Learner
-from graftviz.learners.registry import DEFAULT
+from graftviz.learners.registry import DEFAULT, table_and_learner
+from graftviz.material import prepare
 from graftviz.notebook.learning import Learning
 from graftviz.player.assets import notebook_module, view_style
 from graftviz.runs import Edges, Result, Run
 from graftviz.table import Tabular
-from graftviz.texts import LANGUAGE
+from graftviz.texts import LANGUAGE, LANGUAGES
 
 
 class Player(anywidget.AnyWidget):
@@ -55,7 +58,7 @@ class Player(anywidget.AnyWidget):
     >>> import graftviz as gv
     >>> from graftviz.notebook import Player
     >>> player = Player(gv.load_dataset("survey"), gv.BestChoice(alpha=0.5, max_edges=6))
-    >>> player.finish().edges
+    >>> player.finish().n_edges
     6
     """
 
@@ -75,15 +78,23 @@ class Player(anywidget.AnyWidget):
         title: str = "",
         language: str = LANGUAGE,
     ) -> None:
+        if language not in LANGUAGES:
+            raise InputError(f"The language must be one of {', '.join(LANGUAGES)}.")
+        data = table if isinstance(table, DataSet) else None
+        rows, learner = table_and_learner(table, learner)
+        if data is not None and truth is None:
+            truth = data.truth
+        run = Run(rows, learner, seed=seed, test=test, truth=truth)
+        size = f"{rows.n_variables:,} variables, {rows.n_rows:,} rows"
+        source = DataSet(
+            key="notebook",
+            title=title or (data.title if data else size),
+            table=rows,
+            truth=run.truth,
+            positions=data.positions if data else None,
+        )
         self._learning = Learning(
-            table,
-            learner,
-            send=lambda packed: self.send({}, [packed]),
-            seed=seed,
-            test=test,
-            truth=truth,
-            title=title,
-            language=language,
+            run, prepare(source, seed=0), language, lambda packed: self.send({}, [packed])
         )
         super().__init__(_esm=notebook_module(language))
         self.on_msg(self._on_message)

@@ -15,9 +15,9 @@ from graftviz.dynamics import (
     NodeStep,
     TimeSeries,
     has_seeds,
+    predict,
     prediction_error,
     residual_deviation,
-    several_steps,
 )
 from graftviz.dynamics.measuring import DynamicsPlan, learning
 from graftviz.dynamics.prepared import PreparedSeries
@@ -57,7 +57,7 @@ def run_progress(material: PreparedSeries, plan: DynamicsPlan) -> Iterator[RunPr
     """Learn row by row, and yield the steps as they come."""
     names, learner = material.series.names, plan.learner
     k = learner.parent_count(material.n) if isinstance(learner, SolverOptions) else 0
-    seeds, unspoken = int(getattr(learner, "seeds", 0)), str(getattr(learner, "unspoken", ""))
+    seeds, uncovered = int(getattr(learner, "seeds", 0)), str(getattr(learner, "uncovered", ""))
     progress = RunProgress(start_words(learner, k, seeds, wiring_words(plan.wiring)))
     yield progress
     voters: Counter[int] = Counter()  # number of seeds by each of their parents
@@ -65,10 +65,10 @@ def run_progress(material: PreparedSeries, plan: DynamicsPlan) -> Iterator[RunPr
         if isinstance(step, NodeStep):
             if step.kind == "seed":
                 voters.update(step.parents.tolist())
-            record = row_record(step, names, voters[step.node], unspoken)
+            record = row_record(step, names, voters[step.node], uncovered)
             progress = replace(progress, steps=(*progress.steps, record))
         elif step is not None:
-            left_out = [names[i] for i in step.unspoken]
+            left_out = [names[i] for i in step.uncovered]
             closing = end_words(step.pred_error_test, left_out)
             progress = replace(progress, closing=closing, result=step)
         yield progress
@@ -106,7 +106,7 @@ def matrix_rows(system: LinearSystem) -> list[list[list[float]]]:
     return rows
 
 
-def row_record(step: NodeStep, names: Sequence[str], voters: int, unspoken: str) -> dict[str, Any]:
+def row_record(step: NodeStep, names: Sequence[str], voters: int, uncovered: str) -> dict[str, Any]:
     """Return the record of a row of A; the last two arguments are those of :func:`row_words`."""
     return {
         "node": step.node,
@@ -116,7 +116,7 @@ def row_record(step: NodeStep, names: Sequence[str], voters: int, unspoken: str)
         "residual": number(step.residual),
         "twoHop": None if step.two_hop is None else numbers(step.two_hop),
         "lines": list(step.lines),
-        "words": row_words(step, names, voters, unspoken),
+        "words": row_words(step, names, voters, uncovered),
     }
 
 
@@ -134,7 +134,7 @@ def series_record(
         When the number of held-out rows does not exceed the horizon.
     """
     residual = float(residual_deviation(system, train.values, horizon)[node])
-    predicted = several_steps(system, test.values, horizon)[:, node][-MOST_MOMENTS:]
+    predicted = predict(system, test.values, horizon)[:, node][-MOST_MOMENTS:]
     seen = test.values[horizon:, node][-MOST_MOMENTS:]
     times = test.times[horizon:][-MOST_MOMENTS:]
     inside = float(np.mean(np.abs(seen - predicted) <= BAND * residual))

@@ -133,7 +133,7 @@ class ShownModel:
     model : PairwiseMRF
     positions : array, shape (n, 2)
         0 … 10000, y downwards.
-    given : bool
+    has_natural_positions : bool
         Whether the positions come with the model, so that their aspect ratio is preserved.
     usual_query : int
         The query until one is chosen.
@@ -148,7 +148,7 @@ class ShownModel:
     picture: str
     model: PairwiseMRF
     positions: np.ndarray
-    given: bool
+    has_natural_positions: bool
     usual_query: int
     note: str = ""
     own: SourceCache | None = None
@@ -168,7 +168,7 @@ def grid_model(side: int, field: float, coupling: float, seed: int) -> ShownMode
         picture=f"grid:{side}:{seed}",
         model=ising_grid(side, side, field=field, coupling=coupling, seed=seed),
         positions=positions,
-        given=True,
+        has_natural_positions=True,
         usual_query=((side - 1) // 2) * (side + 1),  # in the middle
     )
 
@@ -179,8 +179,8 @@ def learned_model(material: Material) -> Iterator[ShownModel | None]:
     while run.advance():
         yield None
     identity, model = f"learned:{material.identity}", run.result().model
-    is_given = material.positions is not None
-    yield placed_model(identity, model, material.places, given=is_given)
+    is_natural = material.positions is not None
+    yield placed_model(identity, model, material.places, has_natural_positions=is_natural)
 
 
 def uploaded_model(model: PairwiseMRF, notes: Sequence[str] = ()) -> ShownModel:
@@ -194,7 +194,7 @@ def placed_model(
     model: PairwiseMRF,
     places: np.ndarray | None = None,
     *,
-    given: bool = False,
+    has_natural_positions: bool = False,
     note: str = "",
     is_own: bool = False,
 ) -> ShownModel:
@@ -202,7 +202,7 @@ def placed_model(
 
     Parameters
     ----------
-    identity, model, given, note
+    identity, model, has_natural_positions, note
         See :class:`ShownModel`.
     places : array, shape (n, 2), optional
     is_own : bool
@@ -217,7 +217,9 @@ def placed_model(
     if places is None:
         places = static_layout(model.n_variables, model.edges)
     own = SourceCache() if is_own else None
-    return ShownModel(identity, identity, model, places, given, promising_query(model), note, own)
+    return ShownModel(
+        identity, identity, model, places, has_natural_positions, promising_query(model), note, own
+    )
 
 
 def check_size(model: PairwiseMRF) -> None:

@@ -113,7 +113,7 @@ def prune_record(run: Run, t: int, rows: Rows) -> dict[str, Any]:
         **attributes(exchange, "kind", "tree", "tries", "accepted", "fallback"),
         "words": " ".join(exchange_step(step, run.table.names)),
         "notes": list(step.notes),
-        "edges": step.edges,
+        "edges": step.n_edges,
         "removed": exchange.removed.tolist(),
         "contributions": numbers(exchange.contributions),
         "added": exchange.added.tolist(),

@@ -24,7 +24,7 @@ from graftviz.racing import Course, course_of, rehearse
 from graftviz.runs import Branch, Result, Run
 from graftviz.texts import LANGUAGE, catalogue
 
-KEPT = 256  # answers that need inference
+MOST_ANSWERS = 256  # answers that need inference
 COMPILING = "Compiling the engine for regions; try again in a minute."
 _INFERRED = ("region", "effect")  # parts of answers that need inference
 # Set by the warm-up of the app: earlier queries would make the page wait for the compiler.
@@ -126,7 +126,7 @@ class RunRecorder(Recorder):
         self._lent = None if ghost is None or run.branch is not None else ghost.places
         has_positions = material.positions is not None or self._lent is not None
         self._layout = None if has_positions else GrowingLayout(run.table.n_variables)
-        self._answer = lru_cache(KEPT)(
+        self._answer = lru_cache(MOST_ANSWERS)(
             lambda text, _has_ended: answer(run, json.loads(text), language)
         )
 

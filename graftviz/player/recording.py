@@ -41,12 +41,17 @@ class Recording(NamedTuple):
     outcome: Mapping[str, Any]
 
 
+def page_run(material: Material, **chosen: Any) -> Run:
+    """Return the run that the Grow page shows for chosen options of best-choice grafting."""
+    defaults = default_options(BestChoice, material.suggested, chosen.get("preset"))
+    learner = BestChoice(**{**defaults, **chosen})
+    return Run(material.train, learner, test=material.test, truth=material.truth)
+
+
 def record_run() -> Recording:
     """Learn the run with which the app opens, and return its records."""
     material = prepare(load_dataset(PAGE_DATA), seed=0)
-    learner = BestChoice(**default_options(BestChoice, material.suggested))
-    run = Run(material.train, learner, test=material.test, truth=material.truth)
-    recorder = RunRecorder(run, material, "")
+    recorder = RunRecorder(page_run(material), material, "")
     records = [json.loads(record) for record in recorder.records()]
     header, outcome = (
         json.loads(text or "") for text in (recorder.header_json, recorder.outcome_json)

@@ -167,7 +167,8 @@ def step_record(
         "reservoir": None if step.reservoir is None else _reservoir(step, step.reservoir),
         "replaced": step.replaced.tolist(),
         "dropped": step.dropped.tolist(),
-        **attributes(step, "edges", "queue", "frozen", "unseen"),
+        "edges": step.n_edges,
+        **attributes(step, "queue", "frozen", "unseen"),
         **attributes(step, "tests", "tests_total", "test_limit"),
         "tables": step.tables_counted,
         "weights": _changed_norms(step),
@@ -181,8 +182,8 @@ def step_record(
         record["threshold"] = _threshold(step.test)
     if layout is not None and not _has_skeleton(run):
         is_last = run.outcome is not None and t == len(run.steps)
-        due = max(1.0, min(FRAME_SHARE * step.edges, FRAMES_PER_NODE * layout.n))
-        if is_last or step.edges - layout.n_edges >= due:
+        due = max(1.0, min(FRAME_SHARE * step.n_edges, FRAMES_PER_NODE * layout.n))
+        if is_last or step.n_edges - layout.n_edges >= due:
             record["layout"] = layout.grow(step.active_edges()).reshape(-1).tolist()
     return record
 

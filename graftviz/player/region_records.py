@@ -38,6 +38,8 @@ from graftviz.regions import (
     region_marginal,
     region_model,
 )
+from graftviz.regions.cuts import Cut
+from graftviz.regions.expansion import Bound, Expansion, Growth
 from graftviz.regions.overview import Influence
 
 DIGITS = 7
@@ -47,18 +49,20 @@ MOST_BYTES = 700_000_000
 MOST_REGION_BYTES = 100_000_000
 RULES = {"greedy": "greedy", "random": "random", "norm": "strongest edge"}  # of expansion
 
+Rule = tuple[Expansion, Cut]
+
 
 class RegionQuery(NamedTuple):
     """Arguments of :func:`graftviz.regions.grow_region`, after the model."""
 
     query: int
-    expansion: str
-    cut: str
+    expansion: Expansion
+    cut: Cut
     tolerance: float
     max_size: int
     seed: int
-    growth: str = "detours"
-    bound: str = "tight"
+    growth: Growth = "detours"
+    bound: Bound = "tight"
 
 
 class AnsweredStep(NamedTuple):
@@ -88,13 +92,13 @@ class AnsweredStep(NamedTuple):
         return self.bound is not None and float(bound_text(self.bound)) >= float(furthest)
 
 
-def rule_choices(expansion: str, cut: str) -> tuple[tuple[str, str], ...]:
+def rule_choices(expansion: Expansion, cut: Cut) -> tuple[Rule, ...]:
     """Return expansion and cut of the four rules that are compared, which include these."""
     other = cut if expansion != "greedy" else "drop"
     return (("greedy", "drop"), ("greedy", "mean-field"), ("random", other), ("norm", other))
 
 
-def named_rules(expansion: str, cut: str) -> dict[tuple[str, str], dict[str, Any]]:
+def named_rules(expansion: Expansion, cut: Cut) -> dict[Rule, dict[str, Any]]:
     """Return key, name and number of the same rules, by expansion and cut."""
     return {
         (expansion, cut): {
@@ -215,7 +219,7 @@ def graph_record(
 
 
 def step_records(
-    model: PairwiseMRF, steps: Sequence[AnsweredStep], *, expansion: str
+    model: PairwiseMRF, steps: Sequence[AnsweredStep], *, expansion: Expansion
 ) -> list[dict[str, Any]]:
     """Return every step with its headline and sentences.
 

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import partial
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
 from graftviz.counts import PairCounts
 from graftviz.datasets import load_dataset
 from graftviz.datasets.networks import dense_network
-from graftviz.dynamics import LEARNERS, SparsityInducing, dynamics_learner, has_seeds
+from graftviz.dynamics import LEARNERS, dynamics_learner, has_seeds
 from graftviz.dynamics.all_regressions import regress_all
 from graftviz.dynamics.measuring import Counts, DynamicsPlan, measuring_curves
 from graftviz.dynamics.prepared import generated_series
@@ -27,8 +27,8 @@ from graftviz.inspection.answers import METHODS, answer_steps
 from graftviz.layout import static_layout
 from graftviz.learners.base import Learner
 from graftviz.learners.best_choice import BestChoice
-from graftviz.learners.bounded_inference import BoundedInference
-from graftviz.learners.forced_pruning import HEURISTICS, ForcedPruning
+from graftviz.learners.bounded_inference import BoundedInference, Complexity
+from graftviz.learners.forced_pruning import ForcedPruning, Heuristic
 from graftviz.learners.registry import learner_class, learner_names
 from graftviz.material import PAGE_PRESET, automatic_values, prepare
 from graftviz.model import PairwiseMRF
@@ -38,7 +38,7 @@ from graftviz.player.budget_records import bounded_run
 from graftviz.player.dynamics_records import run_progress
 from graftviz.player.recorders import RunRecorder, compiled
 from graftviz.player.records import answer
-from graftviz.player.region_records import RegionQuery, answering, growing
+from graftviz.player.region_records import RegionQuery, Rule, answering, growing
 from graftviz.racing import rehearse, small_data
 from graftviz.ranks import ranked_steps, simulated_ranks
 from graftviz.regions import CUTS, local_marginal
@@ -238,10 +238,11 @@ def rehearse_inspection() -> None:
 
 def rehearse_regions() -> None:
     """Grow regions by every rule, and compute marginals of the whole model."""
+    rules: tuple[Rule, ...] = (("greedy", "drop"), ("greedy", "mean-field"), ("norm", "drop"))
     sizes = np.random.default_rng(0).integers(2, 4, size=9)
     grid = ising_grid(3, 3, field=1.0, coupling=0.3, seed=0)
     for model in (grid, random_model(grid_graph(3, 3).edges, sizes, seed=0)):
-        for expansion, cut in (("greedy", "drop"), ("greedy", "mean-field"), ("norm", "drop")):
+        for expansion, cut in rules:
             deque(growing(model, RegionQuery(4, expansion, cut, 0.0, 4, 0)), maxlen=0)
         promising_query(model)
         influence_of(model)
@@ -251,7 +252,7 @@ def rehearse_regions() -> None:
 
 def rehearse_pruning() -> None:
     """Prune by every heuristic."""
-    for heuristic in HEURISTICS:
+    for heuristic in get_args(Heuristic):
         rehearse(ForcedPruning(heuristic=heuristic))
     static_layout(3, np.array([[0, 1], [1, 2]]))
 
@@ -261,18 +262,16 @@ def rehearse_budget() -> None:
     data, _ = dense_network(0, variables=5, rows=60)
     train, test = data.table.split(test_fraction=data.test_fraction, seed=0)
     places = static_layout(5, np.array([[0, 1]]))
-    for (complexity, bounds), lam2 in product(BOUNDS.items(), (0.0, 0.01)):
-        learner = BoundedInference(complexity, bounds.usual, lam2=lam2, lam1=lam2)
+    for complexity, lam2 in product(get_args(Complexity), (0.0, 0.01)):
+        learner = BoundedInference(complexity, BOUNDS[complexity].usual, lam2=lam2, lam1=lam2)
         deque(bounded_run(train, test, places, learner), maxlen=0)
     for method in sorted({bounds.method for bounds in BOUNDS.values()}):
         deque(measuring_path(train, test, method=method), maxlen=0)
 
 
 def rehearse_dynamics() -> None:
-    """Learn by every learner, solver and penalty step, and measure curves over k and |S|."""
-    small = generated_series(6, 0.3, 60, 0.2, seed=0, held_out=0.2)
-    subgradient = SparsityInducing(parents=2, penalty="subgradient")
-    deque(run_progress(small, DynamicsPlan(subgradient, 0, "")), maxlen=0)
+    """Learn by every learner and solver, and measure curves over k and |S|."""
+    small = generated_series(6, 0.3, 60, 0.2, seed=0, test_fraction=0.2)
     for solver, name in product(("sgd", "coordinate"), LEARNERS):
         cls = dynamics_learner(name)
         sparse: dict[str, Any] = {"solver": solver, "parents": 2}

@@ -164,7 +164,7 @@ def step_moment(step: Step, metrics: StepMetrics) -> Moment:
         seconds=step.seconds.total,
         tests=step.tests_total,
         tables=step.tables_counted,
-        edges=step.edges,
+        edges=step.n_edges,
         objective=step.objective,
     )
 

@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-
 from graftviz.errors import InputError
 from graftviz.racing.course import AXES, Course, Moment
 
@@ -82,15 +80,6 @@ class Race:
     def at(self, axis: str, value: float) -> tuple[int, ...]:
         """Return for each racer its last moment with cost ≤ `value`."""
         return tuple(course.at(axis, value) for course in self.courses)
-
-    def agreed_edges(self, axis: str, value: float) -> np.ndarray:
-        """Return the edges that every racer has at that cost, i < j, sorted, shape (k, 2)."""
-        found = [
-            {(i, j) for i, j in course.edges_at(moment).tolist()}
-            for course, moment in zip(self.courses, self.at(axis, value), strict=True)
-        ]
-        agreed = set.intersection(*found)
-        return np.array(sorted(agreed), dtype=np.int64).reshape(-1, 2)
 
     @property
     def measure(self) -> str:

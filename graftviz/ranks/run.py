@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from graftviz.learners.best_choice import BestChoice
 from graftviz.table import DiscreteTable
 from graftviz.trace import ReservoirView, Step
 
-PRESET = "paper"  # plain belief scores, which are cheap to compute for all pairs
+PRESET: Final = "paper"  # plain belief scores, which are cheap to compute for all pairs
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,7 @@ from .cuts import (
     CUTS as CUTS,
 )
 from .expansion import (
-    EXPANSIONS as EXPANSIONS,
+    Expansion as Expansion,
     RegionStep as RegionStep,
 )
 from .global_bounds import (

@@ -8,7 +8,7 @@ valid bounds; an accurate one gives small perturbations.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numba import njit
@@ -18,7 +18,8 @@ from graftviz.kernels import inner_kernel
 from graftviz.regions.conditionals import normalise
 from graftviz.regions.neighbourhood import FlatModel, Members, members, place_of, table_of
 
-CUTS = ("drop", "mean-field")
+Cut = Literal["drop", "mean-field"]
+CUTS: tuple[Cut, ...] = get_args(Cut)
 # Mean-field marginals may put mass on states that a zero potential forbids; fields must be finite.
 _LEAST_WEIGHT = -50.0
 _SWEEPS, _TOLERANCE = 200, 1e-9
@@ -46,7 +47,7 @@ def check_cut(cut: str) -> None:
         raise InputError(f"A cut is one of {', '.join(CUTS)}, not {cut!r}.")
 
 
-def fields_of(flat: FlatModel, nodes: np.ndarray, rim: np.ndarray, cut: str) -> Fields:
+def fields_of(flat: FlatModel, nodes: np.ndarray, rim: np.ndarray, cut: Cut) -> Fields:
     """Return the fields of the local model of a region.
 
     Parameters

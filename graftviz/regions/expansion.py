@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -31,14 +32,14 @@ from graftviz.regions.comparison import (
     compare_from_scratch,
     with_variable,
 )
-from graftviz.regions.cuts import CUTS, fields_of
+from graftviz.regions.cuts import Cut, fields_of
 from graftviz.regions.neighbourhood import flat_model, members, neighbours_of
 from graftviz.regions.region_arrays import all_coefficients, region_arrays
 from graftviz.regions.star import ENUMERATION_LIMIT
 
-EXPANSIONS = ("greedy", "random", "norm")
-GROWTHS = ("detours", "algorithm-1")
-BOUNDS = ("tight", "corollary-2")
+Expansion = Literal["greedy", "random", "norm"]
+Growth = Literal["detours", "algorithm-1"]
+Bound = Literal["tight", "corollary-2"]
 _SLACK = 1e-12  # rounding error of a candidate's bound
 # Where the best candidate improves the bound by less than this share, growth is on a plateau ...
 _PLATEAU = 0.01
@@ -80,17 +81,15 @@ class ExpansionOptions:
 
     tolerance: float = option(1e-3, "stop when the error bound is at most this", minimum=0.0)
     max_size: int = option(16, "maximum size of the region", minimum=1)
-    cut: str = option(
+    cut: Cut = option(
         "drop",
         "treatment of the edges that leave the region: drop them, or approximate them by a mean "
         "field",
-        choices=CUTS,
     )
-    expansion: str = option(
+    expansion: Expansion = option(
         "greedy",
         "rule for adding a neighbour: greedy takes the smallest bound, random any, norm the "
         "largest norm of the edges into the region",
-        choices=EXPANSIONS,
     )
     threshold: float = option(
         0.0,
@@ -98,20 +97,18 @@ class ExpansionOptions:
         minimum=0.0,
     )
     seed: int = option(0, "seed of the random expansion", minimum=0)
-    growth: str = option(
+    growth: Growth = option(
         "detours",
         "greedy growth where no neighbour improves the bound: detours continues with the neighbour "
         "of largest influence on the query, algorithm-1 stops, as in the paper",
         label="Growth",
-        choices=GROWTHS,
         titles=("with detours", "Algorithm 1 of the paper"),
     )
-    bound: str = option(
+    bound: Bound = option(
         "tight",
         "form of the error bound: tight limits the influence of all neighbours of a variable "
         "together, corollary-2 of the paper adds up their influences and is never smaller",
         label="Bound",
-        choices=BOUNDS,
         titles=("tight", "Corollary 2 of the paper"),
     )
     limit: int = ENUMERATION_LIMIT

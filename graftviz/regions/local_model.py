@@ -9,7 +9,7 @@ import numpy as np
 from graftviz.errors import InputError
 from graftviz.inference.exact import JunctionTree
 from graftviz.model import PairwiseMRF
-from graftviz.regions.cuts import check_cut, field_of, fields_of
+from graftviz.regions.cuts import Cut, check_cut, field_of, fields_of
 from graftviz.regions.neighbourhood import (
     flat_model,
     inside_slots,
@@ -26,7 +26,7 @@ def rim_of(model: PairwiseMRF, nodes: Sequence[int] | np.ndarray) -> np.ndarray:
 
 
 def region_model(
-    model: PairwiseMRF, nodes: Sequence[int] | np.ndarray, cut: str = "drop"
+    model: PairwiseMRF, nodes: Sequence[int] | np.ndarray, cut: Cut = "drop"
 ) -> PairwiseMRF:
     """Return the local model: the variables of a region, the edges between them, and its fields.
 
@@ -73,7 +73,7 @@ def region_marginal(
     model: PairwiseMRF,
     nodes: Sequence[int] | np.ndarray,
     query: int,
-    cut: str = "drop",
+    cut: Cut = "drop",
     *,
     max_memory: int | None = None,
 ) -> np.ndarray:

@@ -13,7 +13,15 @@ from graftviz.inference import Evidence, checked_evidence, conditioned, infer
 from graftviz.inference.consistency import is_possible
 from graftviz.inference.exact import JunctionTree
 from graftviz.model import PairwiseMRF
-from graftviz.regions.expansion import ExpansionOptions, RegionStep, expansion_steps
+from graftviz.regions.cuts import Cut
+from graftviz.regions.expansion import (
+    Bound,
+    Expansion,
+    ExpansionOptions,
+    Growth,
+    RegionStep,
+    expansion_steps,
+)
 from graftviz.regions.local_model import region_model
 
 _HAVE_STATES: WeakKeyDictionary[PairwiseMRF, bool] = WeakKeyDictionary()
@@ -31,6 +39,8 @@ class LocalMarginal:
         Largest possible difference between a probability in `marginal` and in the whole model;
         1 when vacuous.
     certified : bool
+        Whether the bound is proven and at most the tolerance.
+    nontrivial_bound : bool
         Whether the bound is proven and not vacuous: inference in the region was exact, and the
         bound is below 1.
     nodes : int64 array
@@ -39,7 +49,6 @@ class LocalMarginal:
     cut, expansion : str
     method : {"exact", "bp"}
         Inference method inside the region; "bp" where exact inference needs too much memory.
-    reached_tolerance : bool
     stop_reason : str
         Why growth stopped, and remarks on the result, in sentences.
     history : tuple of RegionStep
@@ -56,11 +65,11 @@ class LocalMarginal:
     marginal: np.ndarray
     bound: float
     certified: bool
+    nontrivial_bound: bool
     nodes: np.ndarray
-    cut: str
-    expansion: str
+    cut: Cut
+    expansion: Expansion
     method: str
-    reached_tolerance: bool
     stop_reason: str
     history: tuple[RegionStep, ...]
 
@@ -71,12 +80,12 @@ def grow_region(
     *,
     tolerance: float = 1e-3,
     max_size: int = 16,
-    cut: str = "drop",
-    expansion: str = "greedy",
+    cut: Cut = "drop",
+    expansion: Expansion = "greedy",
     threshold: float = 0.0,
     seed: int = 0,
-    growth: str = "detours",
-    bound: str = "tight",
+    growth: Growth = "detours",
+    bound: Bound = "tight",
     evidence: Evidence | None = None,
 ) -> Iterator[RegionStep]:
     """Yield the region of the query alone, then the region after every added variable.
@@ -105,12 +114,12 @@ def local_marginal(
     *,
     tolerance: float = 1e-3,
     max_size: int = 16,
-    cut: str = "drop",
-    expansion: str = "greedy",
+    cut: Cut = "drop",
+    expansion: Expansion = "greedy",
     threshold: float = 0.0,
     seed: int = 0,
-    growth: str = "detours",
-    bound: str = "tight",
+    growth: Growth = "detours",
+    bound: Bound = "tight",
     evidence: Evidence | None = None,
     max_memory: int | None = None,
 ) -> LocalMarginal:
@@ -165,7 +174,7 @@ def local_marginal(
     --------
     >>> answer = gv.local_marginal(model, "commute", max_size=6)
     >>> answer.marginal.round(2), len(answer.nodes), answer.certified
-    (array([0.26, 0.24, 0.36, 0.14]), 4, True)
+    (array([0.26, 0.24, 0.36, 0.14]), 4, False)
     """
     options = ExpansionOptions(tolerance, max_size, cut, expansion, threshold, seed, growth, bound)
     observed = checked_evidence(model, evidence)
@@ -197,12 +206,12 @@ def local_marginal(
         query=i,
         marginal=marginal,
         bound=proven,
-        certified=is_exact and proven < 1.0,
+        certified=proven < 1.0 and proven <= tolerance,
+        nontrivial_bound=proven < 1.0,
         nodes=best.nodes,
         cut=cut,
         expansion=expansion,
         method="exact" if is_exact else "bp",
-        reached_tolerance=proven <= tolerance,
         stop_reason=" ".join(sentences),
         history=history,
     )
@@ -242,7 +251,7 @@ def _variables(count: int) -> str:
 
 
 def _query_marginal(
-    model: PairwiseMRF, step: RegionStep, cut: str, max_memory: int | None
+    model: PairwiseMRF, step: RegionStep, cut: Cut, max_memory: int | None
 ) -> tuple[np.ndarray, bool]:
     """Return the marginal of the query in the local model, and whether it is exact."""
     local = region_model(model, step.nodes, cut)

@@ -111,8 +111,8 @@ def _downwards(model: PairwiseMRF, graph: nx.Graph, uniforms: np.ndarray) -> Dis
     )
 
 
-def _drawn(logs: np.ndarray, given: np.ndarray, uniforms: np.ndarray) -> np.ndarray:
-    """Draw a state for every row from the distribution in row `given` of `logs`."""
+def _drawn(logs: np.ndarray, rows: np.ndarray, uniforms: np.ndarray) -> np.ndarray:
+    """Draw a state for every row from the distribution in its row of `logs`."""
     cumulative = np.cumsum(softmax(logs, axis=1), axis=1)
-    states: np.ndarray = (uniforms[:, None] > cumulative[given, :-1]).sum(axis=1)
+    states: np.ndarray = (uniforms[:, None] > cumulative[rows, :-1]).sum(axis=1)
     return states

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar, Literal, NamedTuple, Protocol
+from typing import ClassVar, Literal, NamedTuple, Protocol, get_args
 
 import numpy as np
 
@@ -17,9 +17,10 @@ from graftviz.scores.kernels import Measure, Scoring
 from graftviz.table import DiscreteTable
 
 # The objectives that weights are fitted to.
-BETHE, PSEUDO_LIKELIHOOD = "bethe", "pseudo-likelihood"
+Objective = Literal["bethe", "pseudo-likelihood"]
+OBJECTIVES: tuple[Objective, ...] = get_args(Objective)
+BETHE, PSEUDO_LIKELIHOOD = OBJECTIVES
 GroupWeight = Literal["count", "sqrt"]
-_CONSTANT = 1e-9  # impurity below which a variable counts as constant
 
 
 class Scorer(Protocol):
@@ -193,9 +194,3 @@ def edge_dimension(cardinality_i: int, cardinality_j: int, group_weight: GroupWe
     """Return d_e: the number of joint states of two variables ("count"), or its root ("sqrt")."""
     joint_states = int(cardinality_i) * int(cardinality_j)
     return math.sqrt(joint_states) if group_weight == "sqrt" else float(joint_states)
-
-
-def spread(shares: np.ndarray) -> np.ndarray:
-    """Return 1 − ‖p‖² of every row; 0 if it is below the threshold of a constant variable."""
-    impurity = 1.0 - (shares**2).sum(axis=-1)
-    return np.where(impurity < _CONSTANT, 0.0, impurity)

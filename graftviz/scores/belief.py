@@ -13,7 +13,7 @@ import numpy as np
 
 from graftviz.counts import PackedTable
 from graftviz.fitting.network import FittedNetwork
-from graftviz.scores.base import PairFit, PairNorm, Score, Scorer, ScorerInput, spread
+from graftviz.scores.base import PairFit, PairNorm, Score, Scorer, ScorerInput
 from graftviz.scores.kernels import (
     Measure,
     Scoring,
@@ -76,7 +76,7 @@ class NodeScorer:
         if self.scoring.is_plain:
             self.scoring = self.scoring._replace(beliefs=beliefs, drift=self.drift)
             return
-        impurity = impurity_of(self._network.state.node_offsets, beliefs)
+        impurity = impurity_of(beliefs, self._network.state.node_offsets)
         self.scoring = self.scoring._replace(beliefs=beliefs, impurity=impurity)
 
 
@@ -105,5 +105,5 @@ def belief_noise(at: PairFit) -> float:
 
     It is the root mean square if i and j are independent: √((1 − ‖b_i‖²)(1 − ‖b_j‖²) / N).
     """
-    variance = float(spread(at.beliefs[at.i]) * spread(at.beliefs[at.j]))
+    variance = float(impurity_of(at.beliefs[at.i]) * impurity_of(at.beliefs[at.j]))
     return math.sqrt(variance / at.table.total_weight)

@@ -91,18 +91,26 @@ def new_scoring(
                 f"There is no kernel {function.__name__} for {type(own).__qualname__}: define one "
                 f"with @kernel_for({function.__name__}, {type(own).__qualname__})."
             )
-    impurity = impurity_of(packed.node_offsets, beliefs)
+    impurity = impurity_of(beliefs, packed.node_offsets)
     return Scoring(*measure, is_plain, beliefs, impurity, np.zeros(0), own)
 
 
-def impurity_of(offsets: np.ndarray, beliefs: np.ndarray) -> np.ndarray:
-    """Return 1 - Σ_a b_i(a)² for every variable; 0 for variables with one observed state.
+def impurity_of(shares: np.ndarray, offsets: np.ndarray | None = None) -> np.ndarray:
+    """Return 1 - ‖p‖² of every variable or row; 0 for those with one observed state.
 
     Unobserved states have a tiny share instead of zero, which is smaller than the share of a state
     observed once in a billion rows.
+
+    Parameters
+    ----------
+    shares : float64 array
+        Flat with `offsets`, otherwise with the states as last axis.
+    offsets : int64 array, shape (n + 1,), optional
+        Where the shares of each variable begin.
     """
-    squares = np.add.reduceat(beliefs**2, offsets[:-1])
-    impurity: np.ndarray = 1.0 - squares
+    squares = shares**2
+    totals = squares.sum(axis=-1) if offsets is None else np.add.reduceat(squares, offsets[:-1])
+    impurity: np.ndarray = 1.0 - totals
     return np.where(impurity < _CONSTANT, 0.0, impurity)
 
 

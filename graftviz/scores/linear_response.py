@@ -92,7 +92,7 @@ class ResponseScorer:
         network, beliefs, factor = self._network, self._network.node_beliefs, self._factor()
         self._version += 1
         own = self.scoring.own._replace(factor=factor)
-        impurity = impurity_of(network.state.node_offsets, beliefs)
+        impurity = impurity_of(beliefs, network.state.node_offsets)
         self.scoring = self.scoring._replace(beliefs=beliefs, impurity=impurity, own=own)
         self.stopped = ""
         if not factor.positive_definite:

@@ -28,7 +28,7 @@ from graftviz.fitting.state_columns import (
 )
 from graftviz.kernels import inner_kernel
 from graftviz.model import PairwiseMRF
-from graftviz.scores.base import PairFit, PairNorm, Score, Scorer, ScorerInput, spread
+from graftviz.scores.base import PairFit, PairNorm, Score, Scorer, ScorerInput
 from graftviz.scores.kernels import (
     distance,
     distances,
@@ -213,7 +213,7 @@ class PseudoScorer:
         fit.refresh_impurity()
         rows = fit.rows
         connected = rows.places >= 0
-        alone = impurity_of(rows.node_offsets, rows.alone)
+        alone = impurity_of(rows.alone, rows.node_offsets)
         self._marginal[~connected] = alone[~connected]
         offsets, multiplicity = rows.node_offsets, rows.multiplicity
         columns = with_columns(self.scoring.own.columns, np.flatnonzero(connected))
@@ -264,22 +264,23 @@ class PseudoLikelihoodScore(Score):
         is_b = np.eye(shares_j.shape[1])[codes[at.j]]
         expected = (shares_i.T * weights) @ is_b + is_a.T @ shares_j
         norm = float(np.linalg.norm(expected - 2.0 * is_a.T @ is_b)) / total
-        variance = float(np.average(spread(shares_i) * spread(shares_j), weights=weights))
+        variances = impurity_of(shares_i) * impurity_of(shares_j)
+        variance = float(np.average(variances, weights=weights))
         return PairNorm(norm, 2.0 * math.sqrt(variance / total))
 
     def seconds(self, size: TableSize, edges: float) -> float:
         """Return the time to score one counted pair beside a number of edges, in seconds."""
         # A pair of two variables without edges is scored from its counts.
         alone = (1 - min(edges / size.n, 1)) ** 2
-        by_rows = 2 * size.rows * _ROW_STATES * (size.states - 1) ** 2
+        by_rows = 2 * size.n_rows * _ROW_STATES * (size.states - 1) ** 2
         return alone * super().seconds(size, edges) + (1 - alone) * by_rows
 
     def parts(self, size: TableSize, edges: float, steps: float) -> list[CostPart]:
         """Return the parts of state columns and planes."""
-        columns = min(size.n, 2 * edges) * size.rows * 4 * (size.states - 1)
+        columns = min(size.n, 2 * edges) * size.n_rows * 4 * (size.states - 1)
         return [
             CostPart("columns for scores", columns * GROWTH, 0.0),
-            CostPart("planes of states", planes_bytes(size.rows, size.sizes), 0.0),
+            CostPart("planes of states", planes_bytes(size.n_rows, size.sizes), 0.0),
         ]
 
 

@@ -374,9 +374,10 @@ class ReservoirSearch:
         size = int(store.pairs.size[0])
         first, second = store.pairs.first[:size], store.pairs.second[:size]
         at = 1.0 + scoring.drift[first] + scoring.drift[second]
-        known = (state.scored_at[:size] > 0.0) & (at - state.scored_at[:size] <= state.slack[:size])
+        scored_at = state.scored_at[:size]
+        is_certain = (scored_at > 0.0) & (at - scored_at <= state.slack[:size])
         is_free = state.place[:size] != ACTIVE
-        stale = np.flatnonzero(~known & is_free & (store.cell_offsets[:size] >= 0))
+        stale = np.flatnonzero(~is_certain & is_free & (store.cell_offsets[:size] >= 0))
 
         def work(slots: np.ndarray) -> None:
             found = np.empty((3, len(slots)))

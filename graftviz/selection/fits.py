@@ -12,17 +12,17 @@ from graftviz.trace import Outcome, Step
 
 
 def fit_steps(
-    learner: Learner, table: DiscreteTable, seed: int, *, most_edges: int | None = None
+    learner: Learner, table: DiscreteTable, seed: int, *, max_edges: int | None = None
 ) -> Generator[Step, None, Outcome | None]:
     """Run `learner`, yielding its steps, and return its outcome.
 
-    The run is stopped, and None returned, as soon as more than `most_edges` edges are active.
+    The run is stopped, and None returned, as soon as more than `max_edges` edges are active.
     """
     steps = learner.steps(table, seed=seed)
     try:
         while True:
             step = next(steps)
-            if most_edges is not None and step.edges > most_edges:
+            if max_edges is not None and step.n_edges > max_edges:
                 return None
             yield step
     except StopIteration as stop:
@@ -33,12 +33,12 @@ def fit_steps(
 
 
 def fit(
-    learner: Learner, table: DiscreteTable, seed: int, *, most_edges: int | None = None
+    learner: Learner, table: DiscreteTable, seed: int, *, max_edges: int | None = None
 ) -> Outcome | None:
     """Run `learner` to its end and return its outcome; see :func:`fit_steps`."""
-    if most_edges is None:
+    if max_edges is None:
         return learner.outcome(table, seed=seed)
-    return drained(fit_steps(learner, table, seed, most_edges=most_edges))
+    return drained(fit_steps(learner, table, seed, max_edges=max_edges))
 
 
 def stream(seed: int, *path: int) -> np.random.Generator:

@@ -110,14 +110,14 @@ def largest_useful_lam(learner: Learner, table: DiscreteTable, seed: int) -> flo
     """
     maximum = lam_option(learner).maximum
     top = 1.0 if maximum is None else float(maximum)
-    outcome = fit(with_lam(learner, top), table, seed, most_edges=0)
+    outcome = fit(with_lam(learner, top), table, seed, max_edges=0)
     if outcome is None or not outcome.certificate.possible:
         return top
     worst = outcome.certificate.worst_score
     if worst is not None and worst > 0:
         return min(top, _rounded(worst, up=True))
     for _ in range(_HALVINGS):
-        if fit(with_lam(learner, top / 2), table, seed, most_edges=0) is None:
+        if fit(with_lam(learner, top / 2), table, seed, max_edges=0) is None:
             return top
         top /= 2
     return top

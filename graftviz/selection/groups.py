@@ -38,7 +38,7 @@ class GroupComparison:
     ----------
     first, second : PairwiseMRF
         Models of the two groups.
-    rows : tuple of int
+    n_rows : tuple of int
         Number of rows of each group.
     permutations : int
     strengths : tuple of float
@@ -59,7 +59,7 @@ class GroupComparison:
     --------
     >>> a, b = survey.split(test_fraction=0.5, seed=0)
     >>> comparison = gv.compare_groups(a, b, permutations=20)
-    >>> comparison.rows, len(comparison.edges), comparison.p_strength > 0.05
+    >>> comparison.n_rows, len(comparison.edges), comparison.p_strength > 0.05
     ((1000, 1000), 14, True)
     >>> comparison.to_frame().columns.tolist()
     ['source', 'target', 'difference', 'p', 'p_adjusted']
@@ -67,7 +67,7 @@ class GroupComparison:
 
     first: PairwiseMRF
     second: PairwiseMRF
-    rows: tuple[int, int]
+    n_rows: tuple[int, int]
     permutations: int
     strengths: tuple[float, float]
     p_strength: float
@@ -93,7 +93,7 @@ class GroupComparison:
         a, b = self.strengths
         changed = int((self.p_edges_adjusted <= 0.05).sum())
         return (
-            f"<GroupComparison of {self.rows[0]:,} and {self.rows[1]:,} rows: global strength "
+            f"<GroupComparison of {self.n_rows[0]:,} and {self.n_rows[1]:,} rows: global strength "
             f"{a:.4g} and {b:.4g}, p = {self.p_strength:.3g}; {changed:,} of {len(self.edges):,} "
             "edges differ at 5 %>"
         )
@@ -138,7 +138,7 @@ def compare_groups(
     permutations: int = PERMUTATIONS,
     seed: int = 0,
     jobs: int | None = None,
-    on_done: Callable[[int, int], Any] | None = None,
+    callback: Callable[[int, int], Any] | None = None,
 ) -> GroupComparison:
     """Compare the networks of two groups of rows by a permutation test.
 
@@ -156,8 +156,8 @@ def compare_groups(
         Seed of the divisions and of the learner.
     jobs : int, optional
         See :func:`graftviz.parallel.parallel_map`; the result does not depend on it.
-    on_done : callable, optional
-        Called as ``on_done(done, of)`` after each division.
+    callback : callable, optional
+        Called as ``callback(done, of)`` after each division.
 
     Raises
     ------
@@ -178,7 +178,7 @@ def compare_groups(
     found = _observed(task)
     shared = task._replace(keys=found.keys)
     null = parallel_map(
-        _null_statistics, range(permutations), shared=shared, jobs=jobs, on_done=on_done
+        _null_statistics, range(permutations), shared=shared, jobs=jobs, callback=callback
     )
     return _compared(task, found, null)
 
@@ -345,7 +345,7 @@ def _compared(task: _Task, observed: _Observed, null: Iterable[_Null]) -> GroupC
     return GroupComparison(
         first=first,
         second=second,
-        rows=(task.split, task.table.n_rows - task.split),
+        n_rows=(task.split, task.table.n_rows - task.split),
         permutations=permutations,
         strengths=strengths,
         p_strength=exceeds / (permutations + 1),

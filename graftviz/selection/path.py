@@ -16,7 +16,7 @@ import numpy as np
 from graftviz.errors import InputError
 from graftviz.learners.base import Learner, checked_seed, drained
 from graftviz.learners.registry import DEFAULT, table_and_learner
-from graftviz.metrics import EdgeMetrics, negative_log_pseudo_likelihood, recall_precision_f1
+from graftviz.metrics import EdgeMetrics, nlpl, recall_precision_f1
 from graftviz.model import PairwiseMRF
 from graftviz.parallel import parallel_map
 from graftviz.runs import Edges, checked_edges, checked_test
@@ -26,7 +26,7 @@ from graftviz.selection.information import GAMMA, check_gamma, extended_bic, fre
 from graftviz.table import DiscreteTable, Tabular
 from graftviz.trace import Step
 
-HELD_OUT = 0.2
+TEST_FRACTION = 0.2
 RISING = 3  # number of values of λ over which both criteria must rise to end the path
 EDGES_A_VARIABLE = 10  # default limit on the edges of a run
 
@@ -39,12 +39,12 @@ class PathPoint(NamedTuple):
     Attributes
     ----------
     lam : float
-    edges : int
+    n_edges : int
     weights : int
         Free weights of the edges, Σ (s_i − 1)(s_j − 1).
     objective : float
         Objective of the learner (nats per row).
-    nlpl_train, nlpl_held_out : float
+    nlpl_train, nlpl_test : float
         Negative log pseudo-likelihood of the training rows and of the held-out rows (nats per
         row).
     ebic : float
@@ -58,16 +58,16 @@ class PathPoint(NamedTuple):
     Examples
     --------
     >>> point = gv.lam_path(survey, gv.BestChoice(), lams=[0.02]).points[0]
-    >>> point.edges, round(point.nlpl_held_out, 1), point.model
+    >>> point.n_edges, round(point.nlpl_test, 1), point.model
     (10, 9.2, <PairwiseMRF: 11 variables of 2 to 4 states, 10 edges>)
     """
 
     lam: float
-    edges: int
+    n_edges: int
     weights: int
     objective: float
     nlpl_train: float
-    nlpl_held_out: float
+    nlpl_test: float
     ebic: float
     recall: float | None
     precision: float | None
@@ -85,12 +85,12 @@ class LamPath:
     learner : Learner
         The learner; its own λ is not used.
     seed : int
-    rows, rows_held_out : int
+    n_rows, n_rows_test : int
         Numbers of training and held-out rows at each λ; with folds every row is both.
     folds : int or None
     gamma : float
         γ of the EBIC.
-    most_edges : int
+    max_edges : int
         A run with more edges is stopped, and the path ends before it.
     planned : tuple of float
         All values of λ, largest first; the path may end before the last.
@@ -102,7 +102,7 @@ class LamPath:
     Examples
     --------
     >>> path = gv.lam_path(survey, gv.BestChoice(), lams=[0.05, 0.02])
-    >>> [(point.lam, point.edges) for point in path.points]
+    >>> [(point.lam, point.n_edges) for point in path.points]
     [(0.05, 2), (0.02, 10)]
     >>> path.at(path.best_by_ebic).lam
     0.02
@@ -110,18 +110,20 @@ class LamPath:
 
     learner: Learner
     seed: int
-    rows: int
-    rows_held_out: int
+    n_rows: int
+    n_rows_test: int
     folds: int | None
     gamma: float
-    most_edges: int
+    max_edges: int
     planned: tuple[float, ...]
     points: tuple[PathPoint, ...]
     stop_reason: str
 
     def __repr__(self) -> str:
         best = self.best_by_ebic
-        lowest = "" if best is None else f", lowest EBIC at λ = {best.lam:g} ({best.edges:,} edges)"
+        lowest = (
+            "" if best is None else f", lowest EBIC at λ = {best.lam:g} ({best.n_edges:,} edges)"
+        )
         return (
             f"<LamPath of {self.learner.name}: {len(self.points):,} of {len(self.planned):,} "
             f"values of λ{lowest}>"
@@ -130,7 +132,7 @@ class LamPath:
     @property
     def best_by_nlpl(self) -> PathPoint | None:
         """Point with the smallest held-out NLPL (ties: the larger λ); None without points."""
-        return min(self.points, key=lambda point: point.nlpl_held_out, default=None)
+        return min(self.points, key=lambda point: point.nlpl_test, default=None)
 
     @property
     def best_by_ebic(self) -> PathPoint | None:
@@ -152,15 +154,15 @@ class LamPath:
         """Return a summary as a dict of numbers, strings and None."""
 
         def facts(point: PathPoint | None) -> dict[str, Any] | None:
-            return None if point is None else {"lam": point.lam, "edges": point.edges}
+            return None if point is None else {"lam": point.lam, "edges": point.n_edges}
 
         return {
             "values": len(self.points),
             "planned": len(self.planned),
             "largest": self.planned[0],
             "smallest": self.points[-1].lam if self.points else None,
-            "rows": self.rows,
-            "rows_held_out": self.rows_held_out,
+            "rows": self.n_rows,
+            "rows_held_out": self.n_rows_test,
             "folds": self.folds,
             "gamma": self.gamma,
             "best_by_nlpl": facts(self.best_by_nlpl),
@@ -179,7 +181,7 @@ class _Task(NamedTuple):
     truth: np.ndarray | None
     seed: int
     gamma: float
-    most_edges: int
+    max_edges: int
 
 
 def lam_path(
@@ -188,19 +190,19 @@ def lam_path(
     *,
     lams: int | Iterable[float] = VALUES,
     test: Tabular | None = None,
-    held_out: float = HELD_OUT,
+    test_fraction: float = TEST_FRACTION,
     folds: int | None = None,
     truth: Edges | None = None,
     seed: int = 0,
     gamma: float = GAMMA,
-    most_edges: int | None = None,
+    max_edges: int | None = None,
     jobs: int | None = 1,
-    on_done: Callable[[int, int], Any] | None = None,
+    callback: Callable[[int, int], Any] | None = None,
 ) -> LamPath:
     """Run `learner` at decreasing values of λ and measure each.
 
     The path ends early when both criteria have risen over three consecutive values, or
-    when a run activates more than `most_edges` edges: smaller λ would be slower and worse.
+    when a run activates more than `max_edges` edges: smaller λ would be slower and worse.
 
     Parameters
     ----------
@@ -212,7 +214,7 @@ def lam_path(
         Values of λ or their number: see :func:`graftviz.selection.grid.lam_values`.
     test : DiscreteTable, optional
         Held-out rows. As they are used to choose λ, a test of the final model needs other rows.
-    held_out : float
+    test_fraction : float
         Share of the rows to hold out if `test` is not given.
     folds : int, optional
         Number of folds for cross-validation instead. Only the held-out NLPL comes from the runs
@@ -223,13 +225,13 @@ def lam_path(
         Seed of the held-out rows and of the learner; results do not depend on `jobs`.
     gamma : float
         γ of the EBIC.
-    most_edges : int, optional
+    max_edges : int, optional
         Default: 10 times the number of variables.
     jobs : int, optional
         1: sequentially. Otherwise see :func:`graftviz.parallel.parallel_map`: all values are run
         in parallel, and those past the end of the path are discarded; the result is the same.
-    on_done : callable, optional
-        Called as ``on_done(done, of)`` after each value.
+    callback : callable, optional
+        Called as ``callback(done, of)`` after each value.
 
     Raises
     ------
@@ -240,17 +242,17 @@ def lam_path(
     Examples
     --------
     >>> path = gv.lam_path(survey, gv.BestChoice(), lams=[0.05, 0.02])
-    >>> path.best_by_nlpl.lam, path.best_by_nlpl.edges
+    >>> path.best_by_nlpl.lam, path.best_by_nlpl.n_edges
     (0.02, 10)
     """
-    task = _task(table, learner, test, held_out, folds, truth, seed, gamma, most_edges)
+    task = _task(table, learner, test, test_fraction, folds, truth, seed, gamma, max_edges)
     if jobs == 1:
         for path in _steps(task, lams, every_step=False):
-            if on_done is not None and path.points:
-                on_done(len(path.points), len(path.planned))
+            if callback is not None and path.points:
+                callback(len(path.points), len(path.planned))
         return path
     path = _started(task, lams)
-    points = parallel_map(_point, path.planned, shared=task, jobs=jobs, on_done=on_done)
+    points = parallel_map(_point, path.planned, shared=task, jobs=jobs, callback=callback)
     for point in points:
         if not path.stop_reason:
             path = _extended(path, point)
@@ -263,12 +265,12 @@ def lam_path_steps(
     *,
     lams: int | Iterable[float] = VALUES,
     test: Tabular | None = None,
-    held_out: float = HELD_OUT,
+    test_fraction: float = TEST_FRACTION,
     folds: int | None = None,
     truth: Edges | None = None,
     seed: int = 0,
     gamma: float = GAMMA,
-    most_edges: int | None = None,
+    max_edges: int | None = None,
     every_step: bool = False,
 ) -> Iterator[LamPath]:
     """Yield the path of :func:`lam_path` after each λ.
@@ -284,7 +286,7 @@ def lam_path_steps(
     >>> [len(path.points) for path in lam_path_steps(survey, gv.BestChoice(), lams=[0.05, 0.02])]
     [0, 1, 2]
     """
-    task = _task(table, learner, test, held_out, folds, truth, seed, gamma, most_edges)
+    task = _task(table, learner, test, test_fraction, folds, truth, seed, gamma, max_edges)
     return _steps(task, lams, every_step)
 
 
@@ -292,12 +294,12 @@ def _task(
     table: Tabular,
     learner: Learner | str,
     test: Tabular | None,
-    held_out: float,
+    test_fraction: float,
     folds: int | None,
     truth: Edges | None,
     seed: int,
     gamma: float,
-    most_edges: int | None,
+    max_edges: int | None,
 ) -> _Task:
     table, learner = table_and_learner(table, learner)
     lam_option(learner)
@@ -305,8 +307,8 @@ def _task(
     seed = checked_seed(seed)
     check_gamma(gamma)
     n = table.n_variables
-    if most_edges is not None and most_edges < 1:
-        raise InputError(f"A path needs room for at least one edge; most_edges is {most_edges}.")
+    if max_edges is not None and max_edges < 1:
+        raise InputError(f"A path needs room for at least one edge; max_edges is {max_edges}.")
     if test is not None and folds is not None:
         raise InputError("A path holds out either given test rows or folds, not both.")
     train = table
@@ -316,7 +318,7 @@ def _task(
         test = checked_test(table, test)
         parts = ((table, test),)
     else:
-        train, held = table.split(held_out, seed=seed)
+        train, held = table.split(test_fraction, seed=seed)
         learner.check(train)
         parts = ((train, held),)
     return _Task(
@@ -327,7 +329,7 @@ def _task(
         truth=None if truth is None else checked_edges(truth, table.names),
         seed=seed,
         gamma=float(gamma),
-        most_edges=EDGES_A_VARIABLE * n if most_edges is None else int(most_edges),
+        max_edges=EDGES_A_VARIABLE * n if max_edges is None else int(max_edges),
     )
 
 
@@ -365,11 +367,11 @@ def _started(task: _Task, lams: int | Iterable[float]) -> LamPath:
     return LamPath(
         learner=task.learner,
         seed=task.seed,
-        rows=task.train.n_rows,
-        rows_held_out=sum(held.n_rows for _, held in task.parts),
+        n_rows=task.train.n_rows,
+        n_rows_test=sum(held.n_rows for _, held in task.parts),
         folds=task.folds,
         gamma=task.gamma,
-        most_edges=task.most_edges,
+        max_edges=task.max_edges,
         planned=lam_values(task.learner, task.train, lams, task.seed),
         points=(),
         stop_reason="",
@@ -383,7 +385,7 @@ def _extended(path: LamPath, point: PathPoint | None) -> LamPath:
         return replace(
             path,
             stop_reason=f"The path ends before λ = {lam:g}, which gives more than "
-            f"{path.most_edges:,} edges.",
+            f"{path.max_edges:,} edges.",
         )
     points = (*path.points, point)
     reason = ""
@@ -400,7 +402,7 @@ def _extended(path: LamPath, point: PathPoint | None) -> LamPath:
 def _is_rising(points: tuple[PathPoint, ...]) -> bool:
     last = points[-RISING - 1 :]
     return len(last) > RISING and all(
-        after.nlpl_held_out > before.nlpl_held_out and after.ebic > before.ebic
+        after.nlpl_test > before.nlpl_test and after.ebic > before.ebic
         for before, after in pairwise(last)
     )
 
@@ -412,7 +414,7 @@ def _point(task: _Task, lam: float) -> PathPoint | None:
 def _point_steps(task: _Task, lam: float) -> Generator[Step, None, PathPoint | None]:
     """Run the learner at one λ, yielding its steps; return None if a run has too many edges."""
     learner = with_lam(task.learner, lam)
-    outcome = yield from fit_steps(learner, task.train, task.seed, most_edges=task.most_edges)
+    outcome = yield from fit_steps(learner, task.train, task.seed, max_edges=task.max_edges)
     if outcome is None:
         return None
     model = outcome.model()
@@ -420,24 +422,22 @@ def _point_steps(task: _Task, lam: float) -> Generator[Step, None, PathPoint | N
     for part, held in task.parts:
         part_model = model
         if part is not task.train:
-            part_outcome = yield from fit_steps(
-                learner, part, task.seed, most_edges=task.most_edges
-            )
+            part_outcome = yield from fit_steps(learner, part, task.seed, max_edges=task.max_edges)
             if part_outcome is None:
                 return None
             part_model = part_outcome.model()
-        losses.append(negative_log_pseudo_likelihood(part_model, held) * held.total_weight)
-    nlpl_train = negative_log_pseudo_likelihood(model, task.train)
+        losses.append(nlpl(part_model, held) * held.total_weight)
+    nlpl_train = nlpl(model, task.train)
     found = EdgeMetrics(None, None, None)
     if task.truth is not None:
         found = recall_precision_f1(model.edges.tolist(), task.truth.tolist())
     return PathPoint(
         lam=lam,
-        edges=model.n_edges,
+        n_edges=model.n_edges,
         weights=free_weights(model),
         objective=outcome.objective,
         nlpl_train=nlpl_train,
-        nlpl_held_out=sum(losses) / sum(held.total_weight for _, held in task.parts),
+        nlpl_test=sum(losses) / sum(held.total_weight for _, held in task.parts),
         ebic=extended_bic(model, nlpl_train, task.train.total_weight, gamma=task.gamma),
         **found._asdict(),
         stop_reason=outcome.stop_reason,

@@ -12,7 +12,7 @@ from graftviz.counts import PairCounts
 from graftviz.errors import InputError
 from graftviz.learners.base import Learner, checked_seed
 from graftviz.learners.registry import DEFAULT, table_and_learner
-from graftviz.metrics import negative_log_pseudo_likelihood
+from graftviz.metrics import nlpl
 from graftviz.model import PairwiseMRF
 from graftviz.runs import Edges, checked_edges, checked_test
 from graftviz.selection.fits import fit_steps, seed_of
@@ -28,20 +28,20 @@ class RowsRun(NamedTuple):
 
     Attributes
     ----------
-    edges : int
+    n_edges : int
     missing, false : int
         Edges of the reference that are not in the model, and edges of the model that are not in
         the reference.
-    nlpl_held_out : float or None
+    nlpl_test : float or None
         Negative log pseudo-likelihood of the held-out rows, if there are any (nats per row).
     lam : float or None
         The λ that was used; None for a learner without λ.
     """
 
-    edges: int
+    n_edges: int
     missing: int
     false: int
-    nlpl_held_out: float | None
+    nlpl_test: float | None
     lam: float | None
 
     @property
@@ -53,7 +53,7 @@ class RowsRun(NamedTuple):
 class RowsPoint(NamedTuple):
     """Results at one number of rows; all rows are learned from once, as there is one such set."""
 
-    rows: int
+    n_rows: int
     runs: tuple[RowsRun, ...]
 
     def values(self, name: str) -> list[float]:
@@ -182,7 +182,7 @@ def _steps(
 
     def measured(model: PairwiseMRF, rows: DiscreteTable) -> RowsRun:
         found = _pairs(model.edges)
-        loss = None if test is None else negative_log_pseudo_likelihood(model, test)
+        loss = None if test is None else nlpl(model, test)
         lam = _used_lam(curve.learner, rows)
         return RowsRun(len(found), len(true - found), len(found - true), loss, lam)
 

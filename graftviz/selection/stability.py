@@ -79,9 +79,9 @@ class EdgeStability:
     method : {"complementary-pairs", "stars", "bootstrap"}
     learner : Learner
     seed : int
-    variables, rows : int
+    n_variables, n_rows : int
         Size of the whole table.
-    subsample_rows : int
+    n_subsample_rows : int
         Rows of each subsample.
     planned : int
         Number of requested subsamples, of which `done` are complete.
@@ -104,9 +104,9 @@ class EdgeStability:
     method: Method
     learner: Learner
     seed: int
-    variables: int
-    rows: int
-    subsample_rows: int
+    n_variables: int
+    n_rows: int
+    n_subsample_rows: int
     planned: int
     edges: np.ndarray
     counts: np.ndarray
@@ -173,10 +173,10 @@ class EdgeStability:
         >>> found.strength_intervals.shape
         (10, 2)
         """
-        if model.n_variables != self.variables:
+        if model.n_variables != self.n_variables:
             raise InputError(
                 f"The model has {model.n_variables:,} variables, and the table of the subsamples "
-                f"{self.variables:,}; intervals need the model learned from all rows."
+                f"{self.n_variables:,}; intervals need the model learned from all rows."
             )
         level = checked_level(level)
         strengths, weights = edge_intervals(model, self.found, self.method, level)
@@ -215,7 +215,7 @@ class EdgeStability:
         return {
             "method": self.method,
             "subsamples": self.done,
-            "subsample_rows": self.subsample_rows,
+            "subsample_rows": self.n_subsample_rows,
             "seed": self.seed,
             "mean_edges": self.mean_edges,
             "instability": self.instability,
@@ -228,12 +228,12 @@ class EdgeStability:
         return (
             f"<EdgeStability of {self.learner.name}: {len(self.stable_edges()):,} of "
             f"{len(self.edges):,} edges in at least {STABLE:.0%} of {self.done:,} subsamples "
-            f"({self.method}) of {self.subsample_rows:,} rows>"
+            f"({self.method}) of {self.n_subsample_rows:,} rows>"
         )
 
     @property
     def _pairs(self) -> int:
-        return self.variables * (self.variables - 1) // 2
+        return self.n_variables * (self.n_variables - 1) // 2
 
 
 def edge_stability(
@@ -245,7 +245,7 @@ def edge_stability(
     size: int | None = None,
     seed: int = 0,
     jobs: int | None = None,
-    on_done: Callable[[int, int], Any] | None = None,
+    callback: Callable[[int, int], Any] | None = None,
 ) -> EdgeStability:
     """Run `learner` on subsamples of the rows and return the frequencies of edges.
 
@@ -268,8 +268,8 @@ def edge_stability(
         Seed of the subsamples and of the learner; results do not depend on `jobs`.
     jobs : int, optional
         See :func:`graftviz.parallel.parallel_map`.
-    on_done : callable, optional
-        Called as ``on_done(done, of)`` after each subsample.
+    callback : callable, optional
+        Called as ``callback(done, of)`` after each subsample.
 
     Raises
     ------
@@ -285,7 +285,7 @@ def edge_stability(
     """
     plan = _plan(table, learner, subsamples, method, size, seed)
     found = parallel_map(
-        _found_edges, range(plan.subsamples), shared=plan, jobs=jobs, on_done=on_done
+        _found_edges, range(plan.subsamples), shared=plan, jobs=jobs, callback=callback
     )
     return _collected(plan, found)
 
@@ -361,9 +361,9 @@ def _collected(plan: _Plan, found: list[FoundEdges]) -> EdgeStability:
         method=plan.method,
         learner=plan.learner,
         seed=plan.seed,
-        variables=plan.table.n_variables,
-        rows=plan.table.n_rows,
-        subsample_rows=plan.size,
+        n_variables=plan.table.n_variables,
+        n_rows=plan.table.n_rows,
+        n_subsample_rows=plan.size,
         planned=plan.subsamples,
         edges=np.array([edge for edge, _ in ranked], dtype=np.int64).reshape(-1, 2),
         counts=np.array([count for _, count in ranked], dtype=np.int64),

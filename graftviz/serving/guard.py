@@ -140,8 +140,8 @@ class Guard:
 
     def _refusal(self, scope: Scope) -> PlainTextResponse | None:
         """Return the answer to a request that is refused."""
-        given = Headers(scope=scope)
-        host, origin = given.get("host", ""), given.get("origin")
+        headers = Headers(scope=scope)
+        host, origin = headers.get("host", ""), headers.get("origin")
         client = client_of(scope)
         if not self._is_allowed(host):
             warn(log, client, "Refused the host '%s'; --server.allowedHosts lists names.", host)

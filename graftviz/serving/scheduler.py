@@ -22,8 +22,8 @@ from graftviz.serving.logs import log_exception, logged
 
 TIDY_SECONDS = 5.0  # between two releases of freed memory, while there is work
 FAIR_TURN = 4  # one of this many slices is assigned by time alone
-GIVE_WAY_SECONDS = 0.005  # for which steps that no client waits for give way to pages
-GIVE_WAY_TIMES = 10  # at most, in a row
+POSTPONED_SECONDS = 0.005  # for which steps that no client waits for give way to pages
+MOST_POSTPONED = 10  # at most, in a row
 log = logging.getLogger(__name__)
 
 
@@ -257,22 +257,22 @@ class Scheduler:
 
     def _take(self) -> Turn | None:
         """Wait for a task and take it out of its queue; None after the end."""
-        gave_way = 0
+        postponed = 0
         with self._change:
             while not self._closed:
                 is_by_need = self._turn % FAIR_TURN != FAIR_TURN - 1
                 turn = self._next_turn(is_by_need)
                 if turn is None:
                     self._change.wait()
-                elif self._gives_way(turn, is_by_need) and gave_way < GIVE_WAY_TIMES:
-                    gave_way += 1
-                    self._change.wait(GIVE_WAY_SECONDS)  # or less, as a task may be urgent
+                elif self._is_postponed(turn, is_by_need) and postponed < MOST_POSTPONED:
+                    postponed += 1
+                    self._change.wait(POSTPONED_SECONDS)  # or less, as a task may be urgent
                 else:
                     self._begin(turn.task, turn.share)
                     return turn
         return None
 
-    def _gives_way(self, turn: Turn, is_by_need: bool) -> bool:
+    def _is_postponed(self, turn: Turn, is_by_need: bool) -> bool:
         """Return whether a turn waits while pages are being drawn."""
         return is_by_need and not turn.is_urgent and self._pages.at_work > 0
 

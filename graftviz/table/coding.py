@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from graftviz.table.raw import RawTable, complete_rows, look_up, used_values
 from graftviz.wording import quoted
 
 MAX_STATES = 32
+Missing = Literal["reject", "drop", "state", "available", "em"]
 INCOMPLETE = ("available", "em")  # choices of the option `missing` that retain all rows
 BINS = 4
 _SCALED = 0.02  # deviation of case weights from those that sum to their effective number
@@ -41,19 +42,17 @@ _ROWS_PER_STATE = 20  # rows for each state of a column of fractions
 class TableOptions:
     """Options for reading a table; those of :func:`graftviz.table.read_table`, as texts."""
 
-    missing: str = option(
+    missing: Missing = option(
         "reject",
         "missing values: refuse; drop their rows; treat as a state; available: count every pair of "
         "variables from the rows that have both; em: draw them from a model given the other values",
         label="Missing values",
-        choices=("reject", "drop", "state", *INCOMPLETE),
         advanced=True,
     )
-    continuous: str = option(
+    continuous: Literal["reject", "bin"] = option(
         "reject",
         "columns with many distinct numbers: refuse, or divide into quantiles",
         label="Continuous columns",
-        choices=("reject", "bin"),
         advanced=True,
     )
     bins: int = option(
@@ -83,11 +82,10 @@ class TableOptions:
         text=str,
         advanced=True,
     )
-    header: str = option(
+    header: Literal["auto", "yes", "no"] = option(
         "auto",
         "whether the first line of a text file contains the names",
         label="Names in the first line",
-        choices=("auto", "yes", "no"),
         advanced=True,
     )
 
@@ -438,9 +436,9 @@ def _check_wide(title: str, wide: Sequence[_Column], options: TableOptions) -> N
 def _bin_values(column: _Column, bins: int, weights: np.ndarray | None) -> list[str]:
     """Return the label of the quantile bin of every value."""
     numbers = np.asarray(column.numbers)
-    known = column.codes >= 0
+    is_present = column.codes >= 0
     edges = quantile_edges(
-        numbers[column.codes[known]], bins, None if weights is None else weights[known]
+        numbers[column.codes[is_present]], bins, None if weights is None else weights[is_present]
     )
     labels = bin_labels(edges.tolist())
     return [labels[k] for k in np.searchsorted(edges, numbers, side="right").tolist()]

@@ -19,6 +19,7 @@ from graftviz.table.available import AvailableTable, filled
 from graftviz.table.coding import (
     BINS,
     MAX_STATES,
+    Missing,
     TableOptions,
     checked_options,
     code_like,
@@ -44,7 +45,7 @@ MAX_BYTES = 100_000_000
 def read_table(
     source: str | os.PathLike[str] | BinaryIO | pd.DataFrame | ArrowTable | np.ndarray,
     *,
-    missing: Literal["reject", "drop", "state", "available", "em"] = "reject",
+    missing: Missing = "reject",
     max_states: int = MAX_STATES,
     continuous: Literal["reject", "bin"] = "reject",
     bins: int = BINS,

@@ -18,9 +18,9 @@ from graftviz.player.warming import Workers, can_store, mark, missing_jobs
 from graftviz.serving.logs import log_exception
 from graftviz.serving.scheduler import foreground
 
-_KNOWN_SHARE = 0.3  # of the work, after which the time left follows from the time so far alone
+_MEASURED_SHARE = 0.3  # of the work, after which the time left follows from the time so far alone
 _MOST_SHARE = 0.98  # before the end
-_GIVE_WAY = 3.0  # seconds since the start, in which pages that are drawn come first
+_DELAY = 3.0  # seconds since the start, in which pages that are drawn come first
 _CALM = 0.8  # seconds after a page was drawn, in which its view asks for more
 _LOADING = 0.03  # time to load stored kernels, as a part of the time to compile them
 log = logging.getLogger(__name__)
@@ -103,7 +103,7 @@ class WarmUp:
         # At first, the machine is taken to be as fast as that of the measurements.
         left = max(1.0, rate * expected * (1 - share))
         if share > 0:
-            trust = min(1.0, share / _KNOWN_SHARE)
+            trust = min(1.0, share / _MEASURED_SHARE)
             left += trust * (self.seconds * (1 - share) / share - left)
         elif self.workers is None:
             left = max(1.0, left - self.seconds)
@@ -113,16 +113,16 @@ class WarmUp:
     def _do_all(self) -> None:
         for jobs, done in ((self._first, self.ready), (self._later, self.finished)):
             for job in jobs:
-                self._give_way()
+                self._await_pages()
                 self._do(job)
                 self._done += 1
             _freeze()
             done.set()
 
-    def _give_way(self) -> None:
+    def _await_pages(self) -> None:
         """Wait while a page is drawn, for a limited time: it does not need the engine at first."""
         drawn = time.monotonic() if foreground.at_work else -math.inf
-        while self.seconds < _GIVE_WAY and time.monotonic() - drawn < _CALM:
+        while self.seconds < _DELAY and time.monotonic() - drawn < _CALM:
             time.sleep(0.02)
             if foreground.at_work:
                 drawn = time.monotonic()

@@ -40,8 +40,8 @@ def teaching_query() -> dict[str, str]:
     query = {PRESENT: ON} if is_presenting() else {}
     if language() != LANGUAGE:
         query[LANG] = language()
-    given = st.query_params.to_dict()
-    return {**query, **{name: given[name] for name in (LESSON, FOLLOW) if name in given}}
+    address = st.query_params.to_dict()
+    return {**query, **{name: address[name] for name in (LESSON, FOLLOW) if name in address}}
 
 
 def follow_teaching() -> None:
@@ -59,8 +59,8 @@ def follow_teaching() -> None:
     if language_text not in (None, seen.get(LANG)):
         choose_language(language_text if language_text in LANGUAGES else LANGUAGE)
         if language_text not in LANGUAGES:
-            known = ", ".join(LANGUAGES)
-            st.warning(f"There is no language {quoted(language_text)}; languages are {known}.")
+            names = ", ".join(LANGUAGES)
+            st.warning(f"There is no language {quoted(language_text)}; languages are {names}.")
             del st.query_params[LANG]
     st.session_state[_SEEN] = query
 
@@ -109,8 +109,8 @@ def show_guide() -> None:
         return
     found = re.fullmatch(r"([a-z-]+)(?:\.(\d{1,3}))?", text, re.ASCII)
     if found is None or found[1] not in guides():
-        known = ", ".join(guides())
-        st.warning(f"There is no lesson {quoted(text)}; lessons are {known}.")
+        names = ", ".join(guides())
+        st.warning(f"There is no lesson {quoted(text)}; lessons are {names}.")
         del st.query_params[LESSON]
         return
     key, stop = found[1], max(1, int(found[2] or 1))

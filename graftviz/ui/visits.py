@@ -84,7 +84,7 @@ class Visits:
 
     Parameters
     ----------
-    kept_seconds : float
+    gone_seconds : float
         Seconds for which the runs of a visit are cached after it has ended.
     clock : callable
         Return the time in seconds.
@@ -94,11 +94,11 @@ class Visits:
 
     def __init__(
         self,
-        kept_seconds: float,
+        gone_seconds: float,
         clock: Callable[[], float] = time.monotonic,
         on_empty: Callable[[], object] = lambda: None,
     ) -> None:
-        self._kept_seconds = kept_seconds
+        self._gone_seconds = gone_seconds
         self._clock = clock
         self._on_empty = on_empty
         self._lock = threading.Lock()
@@ -135,7 +135,7 @@ class Visits:
             Number of these visits.
         """
         with self._lock:
-            due = self._clock() - self._kept_seconds
+            due = self._clock() - self._gone_seconds
             chosen = [pair for pair in self._gone.items() if all_of_them or pair[1] <= due]
         forgotten = 0
         for visit, ended in chosen:

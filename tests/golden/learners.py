@@ -61,8 +61,8 @@ _DYNAMICS: dict[str, dict[str, tuple[str, ...]]] = {
     "inducing": _SOLVERS,
     "scalable": {
         **_SOLVERS,
-        "activity": ("seed_choice=activity", "unspoken=regress", "seeds=4"),
-        "spread": ("seed_choice=spread", "unspoken=common", "seeds=4"),
+        "activity": ("seed_choice=activity", "uncovered=regress", "seeds=4"),
+        "spread": ("seed_choice=spread", "uncovered=common", "seeds=4"),
     },
 }
 

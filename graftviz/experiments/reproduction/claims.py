@@ -48,8 +48,8 @@ def condition(words: str) -> Callable[[Any], bool]:
         return lambda value: least <= value <= most
     name, _, limit = words.rpartition(" ")
     if name not in _COMPARATORS:
-        known = ", ".join((*_COMPARATORS, "true", "rising", "falling"))
-        raise ValueError(f"{words!r} is no comparator; they are {known}, and A to B.")
+        comparators = ", ".join((*_COMPARATORS, "true", "rising", "falling"))
+        raise ValueError(f"{words!r} is no comparator; they are {comparators}, and A to B.")
     compare, threshold = _COMPARATORS[name], float(limit)
     return lambda value: bool(compare(value, threshold))
 

@@ -31,8 +31,9 @@ from graftviz.figures.reproduction import (
 from graftviz.formats.json_values import json_value
 from graftviz.learners.base import Learner
 from graftviz.learners.best_choice import BestChoice
-from graftviz.learners.edge_grafting import ALL, EdgeGrafting
+from graftviz.learners.edge_grafting import EdgeGrafting
 from graftviz.learners.first_hit import FirstHit
+from graftviz.learners.grafting_options import Preset
 from graftviz.options import attributes, option_values
 from graftviz.runs import Run
 from graftviz.table import DiscreteTable
@@ -72,7 +73,7 @@ class Method(NamedTuple):
     hubs: bool = True
 
 
-def best_choice(alpha: float, *, preset: str = "paper", hubs: bool | None = None) -> Method:
+def best_choice(alpha: float, *, preset: Preset = "paper", hubs: bool | None = None) -> Method:
     """Return best-choice grafting by a preset."""
     learner = BestChoice(alpha=alpha, preset=preset, hubs=hubs)
     name = f"α = {alpha:g}{', no hub rule' if hubs is False else ''}"
@@ -83,17 +84,17 @@ def baselines() -> tuple[Method, Method, Method]:
     """Return edge grafting, also as written, and first hit with the settings of the paper."""
     return (
         Method(EDGE_GRAFTING, EdgeGrafting(preset="paper")),
-        Method(AS_WRITTEN, EdgeGrafting(preset="paper", rescoring=ALL)),
+        Method(AS_WRITTEN, EdgeGrafting(preset="paper", rescoring="all")),
         Method(FIRST_HIT, FirstHit(preset="paper")),
     )
 
 
-def all_methods(preset: str = "paper") -> tuple[Method, ...]:
+def all_methods(preset: Preset = "paper") -> tuple[Method, ...]:
     """Return the methods of most figures: the baselines, and best-choice at five α."""
     return (*baselines(), *(best_choice(alpha, preset=preset) for alpha in ALPHAS))
 
 
-def hub_methods(preset: str = "paper") -> tuple[Method, ...]:
+def hub_methods(preset: Preset = "paper") -> tuple[Method, ...]:
     """Return best-choice at five α with and without the hub rule."""
     return tuple(
         best_choice(alpha, preset=preset, hubs=hubs) for alpha in ALPHAS for hubs in (True, False)
@@ -167,9 +168,9 @@ def _rehearse(size: Size, learner: Learner, data: Data) -> None:
     _finish(Run(problem.train, few, test=problem.test, truth=problem.truth))
 
 
-def _finish(run: Run, on_step: Callable[[], None] = lambda: None) -> Run:
+def _finish(run: Run, callback: Callable[[], None] = lambda: None) -> Run:
     while run.advance():
-        on_step()
+        callback()
     return run
 
 
@@ -180,7 +181,7 @@ def _measure(
     problem = task.data.problem(size)
     test = problem.test if held_out else None
     run = Run(problem.train, learner, seed=seed, test=test, truth=problem.truth)
-    _finish(run, lambda: task.progress(run.steps[-1].edges))
+    _finish(run, lambda: task.progress(run.steps[-1].n_edges))
     times = [_timed(problem.train, learner, seed)]
     while times[0] and times[0][-1] < _SHORT_SECONDS and len(times) < _REPETITIONS:
         times.append(_timed(problem.train, learner, seed))
@@ -213,7 +214,7 @@ def _recorded(run: Run, times: Sequence[float]) -> Row:
     shown = np.unique(np.linspace(0, count - 1, min(count, POINTS)).round().astype(int))
     for k in shown.tolist():
         step, metrics = taken[k], found.metrics[k]
-        work = (times[k], step.tests_total, step.tables_counted, step.edges)
+        work = (times[k], step.tests_total, step.tables_counted, step.n_edges)
         points.append((*work, step.objective, metrics.recall, metrics.nlpl_test))
     columns = zip(MEASURES, zip(*points, strict=True), strict=True)
     return {
@@ -224,12 +225,14 @@ def _recorded(run: Run, times: Sequence[float]) -> Row:
         "tests": found.tests,
         "features": int(np.count_nonzero(found.model.weights[found.model.cardinalities.sum() :])),
         "reservoir": _occupancy(taken[0]) if taken else None,
-        **attributes(found, "edges", "tables_possible", "objective", "kkt_residual"),
+        "edges": found.n_edges,
+        **attributes(found, "tables_possible", "objective", "kkt_residual"),
         **attributes(found, "recall", "precision", "converged", "stop_reason"),
         "nlpl": json_value(found.nlpl_test),
         "bp_restart_gap": json_value(found.bp_restart_gap),
-        **attributes(found, "variables", "rows"),
-        "rows_held_out": found.rows_test,
+        "variables": found.n_variables,
+        "rows": found.n_rows,
+        "rows_held_out": found.n_rows_test,
     }
 
 

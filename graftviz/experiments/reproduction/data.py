@@ -15,7 +15,7 @@ import numpy as np
 from graftviz.datasets import read_public
 from graftviz.datasets.public_cora import read_cora
 from graftviz.datasets.public_twenty import has_split, is_part
-from graftviz.dynamics import TimeSeries, read_series, series_of
+from graftviz.dynamics import TimeSeries, read_series
 from graftviz.errors import InputError
 from graftviz.experiments.bench import GENERATED, Problem, Size
 from graftviz.formats.result_folder import check_results
@@ -119,8 +119,8 @@ class Data:
     def problem(self, size: Size) -> Problem:
         """Return the data of a size, with the true edges if generated."""
         if size not in self._found:
-            given = None if size.source == GENERATED else self._cut(size)
-            self._found[size] = Problem(size, given)
+            tables = None if size.source == GENERATED else self._cut(size)
+            self._found[size] = Problem(size, tables)
         found: Problem = self._found[size]
         return found
 
@@ -263,7 +263,7 @@ def read_series_file(path: Path) -> TimeSeries:
         names = tuple(f"{lat:.3f}, {lon:.3f}" for lat, lon in zip(*places, strict=True))
     if len(set(names)) < len(names):
         names = ()
-    series = dataclasses.replace(series_of(values, names), title=file.name)
+    series = dataclasses.replace(TimeSeries.from_array(values, names), title=file.name)
     moving = np.ptp(series.values, axis=0) > 0.0
     if not moving.any():
         raise InputError(f"{file}: all series are constant, so nothing can be learned.")

@@ -311,8 +311,8 @@ def _as_json(value: Any, what: str) -> Any:
         raise InputError(f"{what} needs JSON values: {error}.") from error
 
 
-def _report(on_progress: Callable[[int], None], before: int, most: int, done: int) -> None:
-    on_progress(before + min(done, most))
+def _report(callback: Callable[[int], None], before: int, most: int, done: int) -> None:
+    callback(before + min(done, most))
 
 
 class Reproduction:
@@ -356,7 +356,7 @@ class Reproduction:
         cache: PartCache,
         *,
         parts: Sequence[Part] | None = None,
-        on_progress: Callable[[int], None] = lambda _: None,
+        callback: Callable[[int], None] = lambda _: None,
     ) -> None:
         """Measure the parts that are not cached, one after the other.
 
@@ -364,7 +364,7 @@ class Reproduction:
         ----------
         parts : sequence of Part, optional
             Only these; default: all.
-        on_progress : callable (done)
+        callback : callable (done)
             Called with the work done so far.
         """
         done = 0
@@ -373,14 +373,14 @@ class Reproduction:
             rows = cache.get(settings)
             if rows is None:
                 part.rehearse(data)
-                task = MeasuringTask(data, partial(_report, on_progress, done, part.work))
+                task = MeasuringTask(data, partial(_report, callback, done, part.work))
                 rows = part.checked(part.measure(task))
                 cache.put(settings, rows)
             else:
                 self.reused.append(part)
             self.measured[part] = rows
             done += part.work
-            on_progress(done)
+            callback(done)
 
     def verdicts(self) -> list[tuple[Claim, Verdict]]:
         """Return every claim with its verdict; the sentence says why there is none."""

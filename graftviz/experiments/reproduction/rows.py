@@ -182,8 +182,8 @@ class LineFigure:
             if any(column in row for row in here)
         ]
         if table and not panels:
-            columns, known = ", ".join(self.y), ", ".join(table[0])
-            raise NotMeasured(f"There is none of the columns {columns} in a row with {known}.")
+            columns, present = ", ".join(self.y), ", ".join(table[0])
+            raise NotMeasured(f"There is none of the columns {columns} in a row with {present}.")
         return lines_figure(title, panels, share_y=self.share_y)
 
     def _panel(self, title: str, rows: Table, column: str) -> SpreadPanel:

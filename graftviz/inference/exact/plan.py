@@ -17,6 +17,10 @@ from graftviz.model import PairwiseMRF
 
 SHARE = 0.8  # share of the free memory that tables may take by default
 _ENTRY = 8  # bytes
+# Limits up to which exact inference is the automatic choice: about two seconds of an engine thread,
+# and memory that thirty sessions may take at once.
+MOST_ENTRIES = 3 * 10**7
+MOST_BYTES = 500_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,6 +141,21 @@ def plan_for(
         scopes=scopes,
         layout=layout,
     )
+
+
+def too_expensive(plan: EliminationPlan) -> str:
+    """Return why exact inference is not the automatic choice; empty if it is.
+
+    It is if it takes at most about two seconds.
+    """
+    if not plan.is_affordable:
+        return f"exact inference is infeasible: every elimination order exceeds width {plan.width}"
+    if plan.bytes > MOST_BYTES:
+        return f"exact inference would need {size_text(plan.bytes)} at width {plan.width}"
+    if plan.total_entries > MOST_ENTRIES:
+        entries = f"{plan.total_entries:,} table entries"
+        return f"exact inference would take {entries} at width {plan.width}"
+    return ""
 
 
 def allowed_bytes(max_memory: int | None) -> int:

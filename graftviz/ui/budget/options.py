@@ -8,7 +8,7 @@ from typing import Any
 
 from graftviz.datasets import dataset_title
 from graftviz.datasets.networks import DENSE, DENSE_TITLE
-from graftviz.learners.bounded_inference import BoundedInference
+from graftviz.learners.bounded_inference import BoundedInference, Complexity, Norm
 from graftviz.material import UPLOAD
 from graftviz.options import OptionSpec, check_options, option, option_of, option_specs
 from graftviz.tradeoff import BOUNDS, COSTS, QUALITIES
@@ -48,12 +48,12 @@ class BudgetOptions:
     )
     fingerprint: str = fingerprint_part()
     reading: Mapping[str, Any] = reading_part()
-    complexity: str = option_of(BoundedInference, "complexity")
+    complexity: Complexity = option_of(BoundedInference, "complexity")
     bound: float | None = option_of(BoundedInference, "bound")
     queries: str | None = option_of(BoundedInference, "queries")
     lam2: float = option_of(BoundedInference, "lam2")
     lam1: float = option_of(BoundedInference, "lam1")
-    norm: str = option_of(BoundedInference, "norm")
+    norm: Norm = option_of(BoundedInference, "norm")
     seed: int = seed_option("random seed of the network and its rows, or of the held-out rows")
     quality: str = option(
         QUALITIES[0],

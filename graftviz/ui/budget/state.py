@@ -11,6 +11,7 @@ import numpy as np
 import streamlit as st
 
 from graftviz.datasets.networks import DENSE, dense_network
+from graftviz.inference.methods import Method
 from graftviz.layout import level_layout
 from graftviz.learners.bounded_inference import BoundedInference
 from graftviz.material import UPLOAD, Material, SourceCache, UploadedTable, prepare
@@ -68,8 +69,8 @@ class BudgetMaterial:
     @cached_property
     def places(self) -> np.ndarray:
         """Positions of the variables, shape (n, 2); 0 … 10000."""
-        places, is_given = self.material.places, self.material.positions is not None
-        return places if is_given else level_layout(places)
+        places, is_natural = self.material.places, self.material.positions is not None
+        return places if is_natural else level_layout(places)
 
 
 @clearable_cache
@@ -91,7 +92,7 @@ def run_progress(source: BudgetMaterial, learner: BoundedInference) -> Iterator[
 
 
 def pathing(
-    source: BudgetMaterial, lam2: float, method: str, queries: str | None = None
+    source: BudgetMaterial, lam2: float, method: Method, queries: str | None = None
 ) -> Iterator[MeasuredPath]:
     """Measure the true model where it is known, and the λ path."""
     train, truth = source.material.train, source.model
@@ -203,8 +204,10 @@ class BudgetState(RunPage[BudgetOptions, ShownBudget, BoundedProgress]):
     def graph(self, shown: ShownBudget) -> dict[str, Any]:
         """Return names and places of the variables."""
         data, places = shown.source.material, shown.source.places
-        is_known = data.positions is not None
-        return budget_graph(data.train.names, places, data.identity, has_natural_positions=is_known)
+        is_natural = data.positions is not None
+        return budget_graph(
+            data.train.names, places, data.identity, has_natural_positions=is_natural
+        )
 
     def last_step(self, found: BoundedProgress) -> int:
         """Return the number of added edges; step 0 is the model without edges."""

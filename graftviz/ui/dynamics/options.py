@@ -107,7 +107,7 @@ class DynamicsOptions:
         "random seed of the system, the choice of seeds, and the order of gradient descent"
     )
     seed_choice: str = option_of(ScalableStructure, "seed_choice")
-    unspoken: str = option_of(ScalableStructure, "unspoken")
+    uncovered: str = option_of(ScalableStructure, "uncovered")
     solver: str = option_of(SolverOptions, "solver")
     lam: float | None = option_of(SolverOptions, "lam")
     path: int = option_of(SolverOptions, "path")
@@ -144,7 +144,7 @@ class DynamicsOptions:
 OF_SYSTEM = ("size", "density", "rows", "noise")
 OF_READING = tuple(spec.name for spec in option_specs(SeriesOptions))
 OF_LEARNING = (
-    *("seed_choice", "unspoken", "lam", "solver", "path", "tolerance", "max_passes"),
+    *("seed_choice", "uncovered", "lam", "solver", "path", "tolerance", "max_passes"),
     *("two_hop_tolerance", "centre"),
 )
 _PICTURE = (*OF_SYSTEM, "seed")  # what decides which series there are, besides the data
@@ -207,8 +207,8 @@ def plan_of(
     """
     plan = DynamicsPlan(learner_of(options, material.n, name), options.seed)
     if takes_parents(plan.learner):
-        is_known = {"truth": material.truth, "file": material.parents}.get(options.wiring, True)
-        wiring = "inducing" if is_known is None else options.wiring
+        parents = {"truth": material.truth, "file": material.parents}.get(options.wiring, True)
+        wiring = "inducing" if parents is None else options.wiring
         source = learner_of(options, material.n, wiring) if wiring in LEARNERS else None
         plan = plan._replace(wiring=wiring, source=source)
     if not takes_parents(plan.costly):

@@ -91,7 +91,7 @@ def source(options: DynamicsOptions, files: UploadedSeries | None) -> PreparedSe
 def built_in(data: str, held_out: float, system: Mapping[str, Any]) -> PreparedSeries:
     """Return a sample, or a simulation with the arguments `system`."""
     if data == RANDOM:
-        return generated_series(**system, held_out=held_out)
+        return generated_series(**system, test_fraction=held_out)
     return sampled_series(data, held_out)
 
 
@@ -140,7 +140,7 @@ def survey(
     material: PreparedSeries, learner: ScalableStructure, seed: int
 ) -> Job[AllRegressions | None]:
     """Return the regressions of all series, which are independent of k and seeds."""
-    plain = replace(learner, parents=None, seeds=1.0, seed_choice="random", unspoken="common")
+    plain = replace(learner, parents=None, seeds=1.0, seed_choice="random", uncovered="common")
     return _survey(material, plain, seed)
 
 
@@ -229,7 +229,7 @@ class DynamicsState(RunPage[DynamicsOptions, ShownDynamics, RunProgress]):
             material.series.names,
             material.places,
             material.identity,
-            has_natural_positions=material.given,
+            has_natural_positions=material.has_natural_positions,
             sizes=material.train.values.std(axis=0),
             truth=material.truth,
         )

@@ -63,9 +63,7 @@ from graftviz.wording import plain
 
 _REDRAW_EVERY = 10  # subsamples between two drawings of the graph
 _DRAWN = "grow.stability.drawn"
-_PATH_OPEN = "grow.path.open"
-_ROWS_OPEN = "grow.rows.open"
-_SAMPLES_OPEN = "grow.samples.open"
+_OPEN = "grow.{}.open"  # of a panel
 _SAMPLES_WAIT = 1.0  # seconds before the panel shows a notice instead
 
 
@@ -74,10 +72,44 @@ def grow_texts(part: str) -> Mapping[str, Any]:
     return catalogue("grow", language())[part]
 
 
-def _show_dialog(part: str, key: str, show: Callable[..., None], *about: Any) -> None:
-    """Show a panel of the menu as a dialog with the title of its part of the texts."""
-    close = guarded(lambda: _set_open(key, False))
-    st.dialog(grow_texts(part)["title"], width="large", on_dismiss=close)(bounded(show))(*about)
+def _show_while_open(
+    part: str, state: GrowState, show: Callable[..., None], find: Callable[[], Any]
+) -> None:
+    """Show a panel of the menu as a dialog while it is open.
+
+    Parameters
+    ----------
+    part : str
+        Part of the texts.
+    state : GrowState
+    show : callable
+        Show the panel; called with the state and what `find` returns.
+    find : callable
+        Return what the panel shows. If it returns None or fails, the panel closes.
+    """
+    if not st.session_state.get(_OPEN.format(part)):
+        return
+    try:
+        found = find()
+        if found is not None:
+            close = guarded(lambda: _set_open(part, False))
+            dialog = st.dialog(grow_texts(part)["title"], width="large", on_dismiss=close)
+            dialog(bounded(show))(state, found)
+            return
+    except InputError as error:
+        st.warning(plain(str(error)))
+    _set_open(part, False)
+
+
+def _set_open(part: str, is_open: bool) -> None:
+    st.session_state[_OPEN.format(part)] = is_open
+
+
+def _cancel(part: str, state: GrowState) -> None:
+    """Stop the job of a panel, and close the panel."""
+    state.jobs.leave()
+    _set_open(part, False)
+    st.rerun()
 
 
 # ------------------------------------------------------------------------ comparison of presets
@@ -146,19 +178,14 @@ def path_tool(state: GrowState) -> Tool | None:
     """Return the menu entry that opens the panel, for learners with an option λ."""
     if "lam" not in option_names(state.values["learner"]) or state.values["branch"] is not None:
         return None
-    return Tool("path", lambda: _set_open(_PATH_OPEN, True))
+    return Tool("path", lambda: _set_open("path", True))
 
 
 def show_path(state: GrowState) -> None:
     """Show the panel while it is open."""
-
-    def show() -> bool:
-        found = path_of(state) if path_tool(state) is not None else None
-        if found is not None:
-            _show_dialog("path", _PATH_OPEN, _panel, state, *found)
-        return found is not None
-
-    _show_while_open(_PATH_OPEN, show)
+    _show_while_open(
+        "path", state, _panel, lambda: None if path_tool(state) is None else path_of(state)
+    )
 
 
 def path_of(state: GrowState) -> tuple[Job[LamPath], float] | None:
@@ -181,7 +208,8 @@ def path_of(state: GrowState) -> tuple[Job[LamPath], float] | None:
     return _path(material, learner, state.values["seed"]), by_noise
 
 
-def _panel(state: GrowState, work: Job[LamPath], by_noise: float) -> None:
+def _panel(state: GrowState, found: tuple[Job[LamPath], float]) -> None:
+    work, by_noise = found
     if by_noise > 0:
         st.markdown(grow_texts("path")["noise"].format(kappa=f"{by_noise:g}"))
     if not work.ended:
@@ -211,9 +239,7 @@ def _show_points(state: GrowState, work: Job[LamPath], by_noise: float) -> None:
         if is_complete:
             _show_advice(path)
     if not is_complete and buttons.button(grow_texts("panel")["cancel"], key="path_cancel"):
-        state.jobs.leave()
-        _set_open(_PATH_OPEN, False)
-        st.rerun()
+        _cancel("path", state)
 
 
 def _show_offers(
@@ -231,7 +257,7 @@ def _show_offers(
             if by_noise > 0:
                 state.choose("significance", 0.0)
             state.choose("lam", point.lam)
-            _set_open(_PATH_OPEN, False)
+            _set_open("path", False)
             st.rerun()  # of the page, because otherwise only the panel would run again
 
 
@@ -252,22 +278,6 @@ def clicked_point(path: LamPath, event: Any) -> PathPoint | None:
     return None
 
 
-def _show_while_open(panel: str, show: Callable[[], bool]) -> None:
-    """Show a panel of the menu while it is open; it closes if `show` returns false or fails."""
-    if not st.session_state.get(panel):
-        return
-    try:
-        if show():
-            return
-    except InputError as error:
-        st.warning(plain(str(error)))
-    _set_open(panel, False)
-
-
-def _set_open(panel: str, is_open: bool) -> None:
-    st.session_state[panel] = is_open
-
-
 # ------------------------------------------------------------------------------ number of rows
 
 
@@ -286,19 +296,14 @@ def rows_tool(state: GrowState) -> Tool | None:
     has_enough = state.all_training_rows() >= 2 * FEWEST_ROWS
     if not has_enough or state.values["branch"] is not None:
         return None
-    return Tool("rows", lambda: _set_open(_ROWS_OPEN, True))
+    return Tool("rows", lambda: _set_open("rows", True))
 
 
 def show_rows_curve(state: GrowState) -> None:
     """Show the panel while it is open."""
-
-    def show() -> bool:
-        work = rows_of(state) if rows_tool(state) is not None else None
-        if work is not None:
-            _show_dialog("rows", _ROWS_OPEN, _rows_panel, state, work)
-        return work is not None
-
-    _show_while_open(_ROWS_OPEN, show)
+    _show_while_open(
+        "rows", state, _rows_panel, lambda: None if rows_tool(state) is None else rows_of(state)
+    )
 
 
 def rows_of(state: GrowState) -> Job[RowsCurve] | None:
@@ -327,9 +332,7 @@ def _show_curve(state: GrowState, work: Job[RowsCurve]) -> None:
         st.markdown(plain(words))
         show_figure(rows_figure(found), "rows_chart" if is_complete else "rows_so_far", words)
     if not is_complete and st.button(grow_texts("panel")["cancel"], key="rows_cancel"):
-        state.jobs.leave()
-        _set_open(_ROWS_OPEN, False)
-        st.rerun()
+        _cancel("rows", state)
 
 
 # ------------------------------------------------------------------------------------- samples
@@ -351,20 +354,12 @@ def _compared(source: StepModel, seed: int) -> Iterator[SampleComparison]:
 _samples = shared_job(_compared, 20, begins=True)
 
 
-SAMPLES = Tool("samples", lambda: _set_open(_SAMPLES_OPEN, True))
+SAMPLES = Tool("samples", lambda: _set_open("samples", True))
 
 
 def show_samples(state: GrowState) -> None:
     """Show the panel while it is open."""
-
-    def show() -> bool:
-        run = state.run
-        if run is None:
-            return False
-        _show_dialog("samples", _SAMPLES_OPEN, _samples_panel, state, run)
-        return True
-
-    _show_while_open(_SAMPLES_OPEN, show)
+    _show_while_open("samples", state, _samples_panel, lambda: state.run)
 
 
 def _samples_panel(state: GrowState, run: SessionRun) -> None:
@@ -445,7 +440,7 @@ def stability_json(run: SessionRun) -> str | None:
     if found is None or not found.done:
         return None
     edges = np.column_stack([found.edges, found.counts]).tolist()
-    message = {"run": run.token, "of": found.done, "rows": found.subsample_rows, "edges": edges}
+    message = {"run": run.token, "of": found.done, "rows": found.n_subsample_rows, "edges": edges}
     return to_json(message)
 
 
@@ -482,7 +477,7 @@ def _show_stability(run: SessionRun, work: Job[EdgeStability]) -> None:
         text = texts["left"].format(text=text, seconds=seconds)
     with st.container(horizontal=True, vertical_alignment="center", key="stability_progress"):
         st.progress(done / SUBSAMPLES, text)
-        show_button(grow_texts("panel")["cancel"], "stability_cancel", _cancel, run)
+        show_button(grow_texts("panel")["cancel"], "stability_cancel", _cancel_stability, run)
 
 
 def _show_intervals(intervals: EdgeIntervals, words: str) -> None:
@@ -499,7 +494,7 @@ def _show_intervals(intervals: EdgeIntervals, words: str) -> None:
         show_figure(figure, "intervals_chart", words)
 
 
-def _cancel(run: SessionRun) -> None:
+def _cancel_stability(run: SessionRun) -> None:
     if run.stability is not None:
         run.stability.revoke()
     run.stability = None

@@ -152,8 +152,8 @@ def _show_result(found: GroupComparison) -> None:
     differing = int((found.p_edges_adjusted <= 0.05).sum())
     st.markdown(
         texts["result"].format(
-            rows=f"{found.rows[0]:,}",
-            others=f"{found.rows[1]:,}",
+            rows=f"{found.n_rows[0]:,}",
+            others=f"{found.n_rows[1]:,}",
             first=f"{a:.3f}",
             second=f"{b:.3f}",
             p=f"{found.p_strength:.3g}",

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from graftviz.inspection.answers import AUTOMATIC, METHODS
+from graftviz.inspection.answers import AUTOMATIC, Choice
 from graftviz.options import option
 from graftviz.ui.model_source import SourceOptions, inner_query, inner_text
 from graftviz.ui.url_state import LinkReader, parse_options_of, part, write_options_of
@@ -176,7 +176,7 @@ class InspectOptions(SourceOptions):
         _read_targets,
         lambda targets: {"query": ",".join(map(str, targets))} if targets else {},
     )
-    method: str = option(AUTOMATIC, "Inference method", label="Method", choices=METHODS)
+    method: Choice = option(AUTOMATIC, "Inference method", label="Method")
     second: SourceOptions | None = part(  # noqa: RUF009 (a field)
         None, _read_second, _write_second, {"with": _LONGEST}
     )

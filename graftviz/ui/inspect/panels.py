@@ -260,7 +260,7 @@ def inspect_menu(state: InspectState, shown: InspectedModel) -> ModelMenu:
     method = "exact" if shown.latest is None else shown.latest.method
     names, labels = shown.model.names, shown.model.labels
     evidence = {names[i]: labels[i][k] for i, k in state.evidence.items()}
-    given = f", evidence={evidence!r}" if evidence else ""
+    condition = f", evidence={evidence!r}" if evidence else ""
     needed = [MODEL_FILE, *(["evidence.evid"] if evidence else [])]
     command = model_command(
         "infer",
@@ -270,7 +270,7 @@ def inspect_menu(state: InspectState, shown: InspectedModel) -> ModelMenu:
         evidence="evidence.evid" if evidence else None,
     )
     note = catalogue("labels", language())["header"]["needs"].format(file=", ".join(needed))
-    code = [f"beliefs = gv.infer(model, {method!r}{given})", "print(beliefs.log_partition)"]
+    code = [f"beliefs = gv.infer(model, {method!r}{condition})", "print(beliefs.log_partition)"]
     return ModelMenu(model_code(code), command, note=note)
 
 

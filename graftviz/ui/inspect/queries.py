@@ -116,8 +116,8 @@ def query_formula(model: PairwiseMRF, targets: tuple[int, ...], evidence: dict[i
     ]
     if len(observed) > _MOST_NAMED:
         observed = [*observed[:_MOST_NAMED], "…"]
-    given = f" | {', '.join(observed)}" if observed else ""
-    return f"P({', '.join(short(model.names[i]) for i in targets)}{given})"
+    condition = f" | {', '.join(observed)}" if observed else ""
+    return f"P({', '.join(short(model.names[i]) for i in targets)}{condition})"
 
 
 def joint_frame(

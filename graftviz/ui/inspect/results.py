@@ -59,7 +59,7 @@ _HEIGHT = 380
 _NORM_HELP = (
     "Norm of the log potentials once rows and columns sum to zero; empty where a potential is zero"
 )
-_GIVEN = "In nats; conditional on the evidence, if any"
+_CONDITIONAL = "In nats; conditional on the evidence, if any"
 
 
 def inspect_texts(part: str) -> Mapping[str, str]:
@@ -225,12 +225,12 @@ _COLUMNS = {
     "marginal: most likely": _text("Most likely"),
     "posterior": _bars("Posterior"),
     "posterior: most likely": _text("Most likely (posterior)"),
-    "entropy": _number("Entropy", 3, _GIVEN),
+    "entropy": _number("Entropy", 3, _CONDITIONAL),
     "change": _number("Change", 3, "Total variation distance: half the sum of absolute changes"),
     "source": _text("Variable 1"),
     "target": _text("Variable 2"),
     "weight": _norm("‖w‖"),
-    "mutual information": _number("Mutual information", 4, _GIVEN),
+    "mutual information": _number("Mutual information", 4, _CONDITIONAL),
     "partner": _text("Strongest partners"),
     "information": _number(
         "MI (nats)", 4, "Mutual information of the two variables, without evidence"

@@ -19,6 +19,7 @@ from graftviz.inspection import Communities, GraphPicture, ModelDifference
 from graftviz.inspection.answers import (
     AUTOMATIC,
     Answer,
+    Choice,
     JointAnswer,
     answer_steps,
     query_steps,
@@ -51,7 +52,7 @@ PATIENCE = 1.2  # seconds to wait for marginals before the page shows a notice
 Evidence = tuple[tuple[int, int], ...]  # state by variable
 
 
-def _answering(loaded: Loaded, evidence: Evidence, method: str) -> Iterator[Answer | None]:
+def _answering(loaded: Loaded, evidence: Evidence, method: Choice) -> Iterator[Answer | None]:
     return answer_steps(loaded.model, dict(evidence), method)
 
 
@@ -60,7 +61,7 @@ def _certifying(loaded: Loaded, evidence: Evidence, query: int) -> Iterator[Loca
 
 
 def _querying(
-    loaded: Loaded, evidence: Evidence, targets: tuple[int, ...], method: str
+    loaded: Loaded, evidence: Evidence, targets: tuple[int, ...], method: Choice
 ) -> Iterator[JointAnswer | None]:
     return query_steps(loaded.model, dict(evidence), targets, method)
 
@@ -151,7 +152,7 @@ class InspectState(PageState):
         self.compares = False
         self.selection: tuple[int, ...] = ()
         self.evidence: dict[int, int] = {}
-        self.method = AUTOMATIC
+        self.method: Choice = AUTOMATIC
         self.targets: tuple[int, ...] = ()
         defaults = default_values(InspectOptions)
         self.drawn: dict[str, Any] = {name: defaults[name] for name in DRAWN}
@@ -272,7 +273,7 @@ class InspectState(PageState):
         self.complaints = ()
         self.targets = tuple(targets)
 
-    def choose_method(self, method: str) -> None:
+    def choose_method(self, method: Choice) -> None:
         """Compute marginals by another method."""
         self.complaints = ()
         self.method = method
@@ -478,11 +479,11 @@ class InspectState(PageState):
         if not steps or loaded is None or loaded.steps is None:
             return None
         activated = np.array(loaded.steps, dtype=np.int64)
-        kept = (activated >= steps[0]) & (activated <= steps[1])
+        is_drawn = (activated >= steps[0]) & (activated <= steps[1])
         if difference is None:
-            return kept
+            return is_drawn
         own = difference.numbers[:, 0]  # negative for an edge of the second model only
-        return np.where(own < 0, True, np.append(kept, True)[own])
+        return np.where(own < 0, True, np.append(is_drawn, True)[own])
 
     @property
     def table(self) -> DiscreteTable | None:

@@ -7,7 +7,7 @@ from graftviz.options import option_specs
 from graftviz.ui.frame.panels import show_data, show_learner_options
 from graftviz.ui.prune.state import PruneState
 
-_FIRST = ("edges", "exchange", "heuristic", "clusters")
+_FIRST = ("max_edges", "exchange", "heuristic", "clusters")
 _THEN = ("beta",)
 _LEFT_OUT = ("max_edges",)  # the same as edges
 

@@ -56,8 +56,8 @@ class PruneState(SideBySidePage[PruneOptions]):
         """Set an option; numbers of edges and clusters do not apply to other data."""
         if name == "data":
             options = self.values["options"].items()
-            kept = {key: old for key, old in options if key not in ("edges", "clusters")}
-            self.values["options"] = kept
+            others = {key: old for key, old in options if key not in ("max_edges", "clusters")}
+            self.values["options"] = others
         super().choose(name, value)
 
     def choose_heuristic(self, choice: Mapping[str, Any]) -> bool:

@@ -34,10 +34,10 @@ LINE_UP = (
 def _read_racers(link: LinkReader, _: object) -> tuple[LearnerChoice, ...]:
     names = [name for name in link.left if re.fullmatch(r"r[1-9]\d?", name)]
     names.sort(key=lambda name: int(name[1:]))
-    given = [(name, link.left.pop(name).strip()) for name in names]
+    texts = [(name, link.left.pop(name).strip()) for name in names]
     if rest := ", ".join(names[MOST_RACERS:]):
         link.complaints.append(f"At most {MOST_RACERS} racers are possible; ignored {rest}.")
-    racers = [_racer(name, text, link) for name, text in given[:MOST_RACERS]]
+    racers = [_racer(name, text, link) for name, text in texts[:MOST_RACERS]]
     return tuple(racer for racer in racers if racer is not None) or LINE_UP
 
 

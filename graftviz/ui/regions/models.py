@@ -69,7 +69,7 @@ def _load(link: str, grow: GrowState | None) -> ShownModel:
         f"run:{link}:{loaded.fingerprint}",
         loaded.model,
         loaded.places,
-        given=loaded.keeps_shape,
+        has_natural_positions=loaded.keeps_shape,
         note=note,
         is_own=values["data"] == UPLOAD,
     )

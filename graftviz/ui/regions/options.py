@@ -10,7 +10,8 @@ from graftviz.datasets import dataset_title
 from graftviz.material import UPLOAD
 from graftviz.options import check_options, option, option_of
 from graftviz.player.region_records import RULES, RegionQuery
-from graftviz.regions.expansion import ExpansionOptions
+from graftviz.regions.cuts import Cut
+from graftviz.regions.expansion import Bound, Expansion, ExpansionOptions, Growth
 from graftviz.ui.url_state import LinkReader, fingerprint_part, part, seed_option, step_option
 
 GRID = "ising-grid"
@@ -101,7 +102,7 @@ class RegionOptions:
         minimum=1,
         maximum=40,
     )
-    expansion: str = option(
+    expansion: Expansion = option(
         "greedy",
         "the neighbour that is added next: the one that gives the smallest bound, a random one, or "
         "the one with the strongest edge into the region",
@@ -109,7 +110,7 @@ class RegionOptions:
         choices=tuple(RULES),
         titles=("greedy: smallest bound", "random", "strongest edge"),
     )
-    cut: str = option(
+    cut: Cut = option(
         "drop",
         "edges that leave the region are dropped, or replaced by the mean field of the neighbour "
         "outside",
@@ -117,8 +118,8 @@ class RegionOptions:
         choices=("drop", "mean-field"),
         titles=("dropped", "mean field"),
     )
-    growth: str = option_of(ExpansionOptions, "growth")
-    bound: str = option_of(ExpansionOptions, "bound")
+    growth: Growth = option_of(ExpansionOptions, "growth")
+    bound: Bound = option_of(ExpansionOptions, "bound")
     seed: int = seed_option("random seed of the grid's weights and of the random rule")
     state: int | None = option(
         None,

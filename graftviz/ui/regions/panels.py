@@ -124,10 +124,10 @@ def region_menu(state: RegionState) -> ModelMenu | None:
     shown = state.shown
     if shown is None:
         return None
-    asked = question_of(state.options, state.query)
-    name = shown.model.names[asked.query]
+    question = question_of(state.options, state.query)
+    name = shown.model.names[question.query]
     usual = {spec.name: spec.default for spec in option_specs(ExpansionOptions)}
-    chosen = {key: value for key, value in asked._asdict().items() if key != "query"}
+    chosen = {key: value for key, value in question._asdict().items() if key != "query"}
     values = {key: value for key, value in chosen.items() if value != usual[key]}
     arguments = "".join(f", {option}={value!r}" for option, value in values.items())
     note = catalogue("labels", language())["header"]["needs"].format(file=MODEL_FILE)
@@ -138,7 +138,7 @@ def region_menu(state: RegionState) -> ModelMenu | None:
             shown.model,
             state.specs["data"].title_of(state.options.data),
             places=shown.positions,
-            keeps_shape=shown.given,
+            keeps_shape=shown.has_natural_positions,
         ),
         note,
     )

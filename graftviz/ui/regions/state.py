@@ -18,6 +18,7 @@ from graftviz.player.recorders import to_json
 from graftviz.player.region_records import (
     Grown,
     RegionQuery,
+    Rule,
     Whole,
     answering,
     coefficient_record,
@@ -241,7 +242,10 @@ def region_message(state: RegionState, shown: ShownModel, mail: Mailbox) -> str:
     }
     if mail.picture != shown.picture or need.get("graph"):
         message["graph"] = graph_record(
-            shown.model, shown.positions, shown.picture, has_natural_positions=shown.given
+            shown.model,
+            shown.positions,
+            shown.picture,
+            has_natural_positions=shown.has_natural_positions,
         )
         mail.picture = shown.picture
     if not need.get("parts"):
@@ -267,7 +271,7 @@ def region_message(state: RegionState, shown: ShownModel, mail: Mailbox) -> str:
 def _curves(
     shown: ShownModel,
     question: RegionQuery,
-    rules: Mapping[tuple[str, str], Mapping[str, Any]],
+    rules: Mapping[Rule, Mapping[str, Any]],
     truth: np.ndarray | None,
     until: float,
 ) -> list[dict[str, Any]] | None:

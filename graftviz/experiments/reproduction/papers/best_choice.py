@@ -336,8 +336,9 @@ def _tune(size: Size, grid: dict[str, Sequence[Any]], task: MeasuringTask) -> li
     def report(done: int, _: object) -> None:
         task.progress(done * 3 * size.nodes)
 
-    tuning = tune(truth=problem.truth, seed=size.seed, jobs=1, on_done=report)
-    return [{name: row[name] for name in _COLUMNS} for row in tuning.rows()]
+    tuning = tune(truth=problem.truth, seed=size.seed, jobs=1, callback=report)
+    rows = ({**row, "edges": row["n_edges"]} for row in tuning.rows())
+    return [{name: row[name] for name in _COLUMNS} for row in rows]
 
 
 def _draw_tuning(title: str, rows: Table) -> go.Figure:

@@ -24,10 +24,10 @@ from graftviz.inference import infer
 from graftviz.inference.cost import exact_operations, inference_cost
 from graftviz.inference.exact import EliminationPlan, JunctionTree, plan_elimination
 from graftviz.inference.exact.elimination import eliminated
-from graftviz.learners.bounded_inference import BoundedInference
+from graftviz.learners.bounded_inference import BoundedInference, Complexity
 from graftviz.learners.edge_grafting import EdgeGrafting
 from graftviz.learners.nodewise_l1 import NodewiseL1
-from graftviz.metrics import ncmll, nll
+from graftviz.metrics import ncmll, ncmll_by_half, nll
 from graftviz.model import PairwiseMRF
 from graftviz.runs import Run, learn
 from graftviz.sampling import random_model
@@ -101,7 +101,14 @@ def sample_network(network: RandomNetwork) -> NetworkSample:
 
 
 def bounded_parts(
-    seed: int, nodes: int, rows: int, networks: int, bounds: Bounds, path: int, *, complexity: str
+    seed: int,
+    nodes: int,
+    rows: int,
+    networks: int,
+    bounds: Bounds,
+    path: int,
+    *,
+    complexity: Complexity,
 ) -> Iterator[Part]:
     """Yield one part for every network and bound, and one for the path of each network.
 
@@ -152,7 +159,7 @@ def _measure_path(network: RandomNetwork, path: int, task: MeasuringTask) -> Ite
     """
     model, train, test = sample_network(network)
     run = Run(train, NodewiseL1(lam=_SMALLEST_LAM, path=path), seed=network.seed)
-    truth = {"true_nll": nll(model, test), "true_ncmll": ncmll(model, test).mean}
+    truth = {"true_nll": nll(model, test), "true_ncmll": ncmll(model, test)}
     while run.advance():
         step = run.steps[-1]
         found = step.model()
@@ -211,7 +218,7 @@ def _point(model: PairwiseMRF, test: DiscreteTable) -> Row:
     approximate = infer(model, "trbp")
     log_partition = JunctionTree(model).log_partition
     error = abs(approximate.log_partition - log_partition) / (log_partition - mean_score(model))
-    hidden = ncmll(model, test)
+    hidden = ncmll_by_half(model, test)
     return {
         "edges": model.n_edges,
         "width": plan_elimination(model).width,
@@ -430,7 +437,7 @@ _BOUNDS = (
 
 
 def _experiment(
-    number: int, title: str, complexity: str, loss: str, cost: str, **more: Any
+    number: int, title: str, complexity: Complexity, loss: str, cost: str, **more: Any
 ) -> Experiment:
     lines = partial(LineFigure, line="learner", panel="network", share_y=True, log_y=True)
     return Experiment(
@@ -458,7 +465,7 @@ def _experiment(
     )
 
 
-def _frontier(number: int, complexity: str, loss: str, method: str) -> Experiment:
+def _frontier(number: int, complexity: Complexity, loss: str, method: str) -> Experiment:
     """Return one of the figures 1 to 4."""
     word = "likelihood" if loss == "nll" else "conditional marginal likelihood"
     by = "treewidth" if complexity == "treewidth" else "TRBP's sweeps"

@@ -21,7 +21,7 @@ from graftviz.figures.reproduction import BASELINE_LOOKS, scale_look
 from graftviz.fitting.nodewise import solve_regression
 from graftviz.fitting.softmax import loss_and_gradient
 from graftviz.learners.chow_liu import ChowLiu
-from graftviz.learners.forced_pruning import ForcedPruning
+from graftviz.learners.forced_pruning import ForcedPruning, Heuristic
 from graftviz.options import attributes
 from graftviz.runs import learn
 from graftviz.table import DiscreteTable
@@ -84,7 +84,7 @@ def pruning_parts(
     exchanged: Sequence[int],
     exchanges: int,
     *,
-    heuristics: Sequence[str],
+    heuristics: Sequence[Heuristic],
 ) -> Iterator[Part]:
     """Yield the references of each data set, and one part for each cell.
 
@@ -113,21 +113,22 @@ def pruning_parts(
 
 
 def _measure_cell(
-    size: Size, heuristic: str, m: int, k: int, exchanges: int, task: MeasuringTask
+    size: Size, heuristic: Heuristic, m: int, k: int, exchanges: int, task: MeasuringTask
 ) -> list[Row]:
     """Learn, and return the scores and the counts of exchanges."""
     problem = task.data.problem(size)
     n = problem.train.n_variables
     edges = min(n - 1 + m, n * (n - 1) // 2)
     learner = ForcedPruning(
-        edges=edges, exchange=min(k, edges), heuristic=heuristic, exchanges=exchanges
+        max_edges=edges, exchange=min(k, edges), heuristic=heuristic, exchanges=exchanges
     )
     result = learn(problem.train, learner, seed=size.seed, test=problem.test)
-    made = [step.exchange for step in result.trace if step.exchange is not None]
-    counts = {"steps": len(made), "tries": sum(one.tries for one in made)}
-    counts |= {"accepted": sum(one.accepted for one in made)}
-    counts |= {"fallbacks": sum(one.fallback for one in made)}
-    scores = attributes(result, "edges", "nlpl_test", "nlpl_train", "stop_reason")
+    exchanged = [step.exchange for step in result.trace if step.exchange is not None]
+    counts = {"steps": len(exchanged), "tries": sum(one.tries for one in exchanged)}
+    counts |= {"accepted": sum(one.accepted for one in exchanged)}
+    counts |= {"fallbacks": sum(one.fallback for one in exchanged)}
+    scores = attributes(result, "nlpl_test", "nlpl_train", "stop_reason")
+    scores |= {"edges": result.n_edges}
     return [{**scores, **counts, "seconds": result.seconds.total}]
 
 
@@ -454,7 +455,7 @@ _SCALES = {
 }
 
 
-def _table(number: int, title: str, *heuristics: str, **more: Any) -> Experiment:
+def _table(number: int, title: str, *heuristics: Heuristic, **more: Any) -> Experiment:
     """Return a table of the first heuristic; the claims compare it with the others."""
     heuristic = heuristics[0]
     drawn = partial(_drawn, heuristic=heuristic)

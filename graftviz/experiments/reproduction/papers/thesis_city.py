@@ -99,7 +99,7 @@ def city_of(data: Data, size: CitySize, seed: int) -> City:
             "rows and 2 series are needed."
         )
     shown = values[:, chosen] / np.abs(values[:, chosen]).max(axis=0)
-    whole = dynamics.series_of(shown, tuple(series.names[i] for i in chosen))
+    whole = dynamics.TimeSeries.from_array(shown, tuple(series.names[i] for i in chosen))
     held_out = max(round(_TEST_FRACTION * len(shown)), max(HORIZONS) + 1)
     if len(shown) >= _LEAST_WEEKS * WEEK:
         held_out = max(held_out, WEEK)
@@ -154,7 +154,7 @@ def _measure(
     # The forecast that the next hour equals this one.
     gap = np.linalg.norm(np.diff(test.values, axis=0)) / np.linalg.norm(test.values[1:])
     row: Row = {"n": n, "parents": parents}
-    row |= {"seeds": len(result.seeds), "unspoken": len(result.unspoken)}
+    row |= {"seeds": len(result.seeds), "uncovered": len(result.uncovered)}
     row |= {"spectral_radius": result.system.spectral_radius, "persistence": float(gap)}
     row |= {"train": result.pred_error_train, "data": city.title}
     for ahead in HORIZONS:
@@ -167,7 +167,7 @@ def _forecasts(result: dynamics.DynamicsResult, city: City, count: int) -> list[
     """Return values and forecasts of the busiest series in the first held-out week."""
     train, test = city.train, city.test
     busiest = np.argsort(-city.activity, kind="stable")[:count]
-    expected = dynamics.one_step(result.system, test.values)[:WEEK]
+    expected = dynamics.predict(result.system, test.values)[:WEEK]
     deviation = dynamics.residual_deviation(result.system, train.values)
     return [
         {
@@ -199,7 +199,7 @@ def sweep_parts(
             some = dynamics.ScalableStructure(parents=k, seeds=share)
             yield city_part(size, SCALABLE, some, draw, seed)
             if axis == "share_of_seeds":
-                yield city_part(size, COMMON, replace(some, unspoken="common"), draw, seed)
+                yield city_part(size, COMMON, replace(some, uncovered="common"), draw, seed)
 
 
 def _drawn(rows: Table, axis: str) -> Table:

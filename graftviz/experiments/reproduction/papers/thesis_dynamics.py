@@ -76,8 +76,9 @@ def learners(parents: int) -> dict[str, Learner]:
         ENFORCING: dynamics.SparsityEnforcing(),
     }
     for name, (share, common) in SCALABLE.items():
-        unspoken = "common" if common else "graft"
-        found[name] = dynamics.ScalableStructure(parents=parents, seeds=share, unspoken=unspoken)
+        found[name] = dynamics.ScalableStructure(
+            parents=parents, seeds=share, uncovered="common" if common else "graft"
+        )
     return found
 
 
@@ -165,7 +166,7 @@ def growth_parts(
     """
     k = min(PARENTS, n[0])
     shown = Values(learners(k)).only((DENSE, INDUCING, _TENTH))
-    fixed = dynamics.ScalableStructure(parents=k, seeds=seeds, unspoken="common")
+    fixed = dynamics.ScalableStructure(parents=k, seeds=seeds, uncovered="common")
     shown[f"scalable, {seeds} seeds, common"] = fixed
     for size in n:
         for number in range(repeats):
@@ -200,7 +201,7 @@ def _measure_growth(
     row = {"seconds": result.seconds, **work._asdict()}
     row |= {"operations": work.structure + work.coefficients}
     row |= {"passes": float(np.mean(passes)) if passes else None}
-    return [row | {"seeds": len(result.seeds), "unspoken": len(result.unspoken)}]
+    return [row | {"seeds": len(result.seeds), "uncovered": len(result.uncovered)}]
 
 
 def costs(rows: Table, quantity: str) -> Values:
@@ -355,7 +356,7 @@ def work_parts(seed: int, tall: Row, wide: Row) -> Iterator[Part]:
 def _measure_work(method: str, at: Row, seed: int, task: MeasuringTask) -> list[Row]:
     """Learn with all passes, and return the multiplications of both phases."""
     exactly = {"max_passes": at["passes"], "tolerance": _NEVER, "lam": 0.0, "parents": at["k"]}
-    seeds = {"two_hop_tolerance": _NEVER, "seeds": at["seeds"], "unspoken": "common"}
+    seeds = {"two_hop_tolerance": _NEVER, "seeds": at["seeds"], "uncovered": "common"}
     learner: Learner = dynamics.Dense()
     if method == INDUCING:
         learner = dynamics.SparsityInducing(**exactly)
@@ -428,7 +429,7 @@ EXPERIMENTS = (
             "N n min(N, n) by the decomposition (coefficients)",
             "passes": "the same for every size, through all rows: t = passes × N steps",
             "λ": 0.0,
-            "unspoken": "common: as in the thesis, series not covered by a seed are not learned",
+            "uncovered": "common: as in the thesis, series not covered by a seed are not learned",
         },
         claims=(
             Claim(
@@ -477,7 +478,7 @@ EXPERIMENTS = (
             "k² per row and series by least squares, and N n min(N, n) by the decomposition",
             "seconds": "wall time of learning on one core, without drawing the data",
             "fixed seeds": "series not covered by a seed get common parents of the seeds "
-            "(unspoken=common): learning each of them separately costs O(n)",
+            "(uncovered=common): learning each of them separately costs O(n)",
         },
         claims=_GROWTH_CLAIMS,
         notes=(

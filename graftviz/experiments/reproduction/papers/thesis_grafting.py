@@ -9,43 +9,15 @@ from graftviz.experiments.reproduction import curves
 from graftviz.experiments.reproduction.claims import Check, Claim, Paper
 from graftviz.experiments.reproduction.curves import Panel
 from graftviz.experiments.reproduction.experiment import Experiment
-from graftviz.experiments.reproduction.papers.best_choice import (
-    AS_WRITTEN,
-    CACHED,
-    CORRELATED,
-    COUNTED,
-    FEATURES,
-    FEWER,
-    FIRST_HIT_LAST,
-    LAZY,
-    NO_OVERFITTING,
-    ONE_SEED,
-    RECALL_BY_ALPHA,
-    SMALL_ALPHA,
-    T_MAX,
-    THREE_SEEDS,
-    against_time,
-    by_n,
-    counted_work,
-    data_panels,
-    first_hit_is_poor,
-    hub_curves,
-    learning_curves,
-    paper_size,
-    rehearsal_size,
-    seconds_by_size,
-    small_size,
-    three_n,
-    until_converged,
-)
+from graftviz.experiments.reproduction.papers import best_choice as paper
 from graftviz.experiments.reproduction.rows import Table, Values
 from graftviz.figures import reproduction as figures
 from graftviz.figures.reproduction import BASELINE_LOOKS
-from graftviz.learners.grafting_light import ORTHANT_STEP, PROXIMAL_STEP, GraftingLight
+from graftviz.learners.grafting_light import GraftingLight
 
 _LIGHT = tuple(
     curves.Method(f"grafting-light, {kind}", GraftingLight(optimisation=kind))
-    for kind in (PROXIMAL_STEP, ORTHANT_STEP)
+    for kind in ("proximal", "orthant-wise")
 )
 _THESIS = Paper("thesis", "Thesis, chapter 3")
 _ONLINE = curves.all_methods("thesis")
@@ -59,28 +31,30 @@ def _feature_ratio(
     quantity: str,
     method: curves.Method,
     comparator: str = "",
-    baseline: curves.Method = AS_WRITTEN,
+    baseline: curves.Method = paper.AS_WRITTEN,
 ) -> Check:
     """Check the mean of a quantity of a method, relative to that of a baseline, by size."""
     column = "steps" if quantity == "activations" else quantity
 
     def ratios(rows: Table) -> Values:
         means = rows.nested(column, "method", "nodes")
-        return by_n(means[method.name] / means[baseline.name])
+        return paper.by_n(means[method.name] / means[baseline.name])
 
     words = f"{quantity} of {method.name} to those of {baseline.name}"
     return (words, ratios, comparator) if comparator else (words, ratios)
 
 
 _ONLINE_FASTER = Claim("Online edge grafting is faster than edge grafting.", *curves.FASTER)
-_FIRST_HIT = first_hit_is_poor("objective", "First hit reaches its edges first, and fits poorly.")
-_FOUR_SIZES = three_n((40, 60, 80), (50, 100, 150, 200))
+_FIRST_HIT = paper.first_hit_is_poor(
+    "objective", "First hit reaches its edges first, and fits poorly."
+)
+_FOUR_SIZES = paper.three_n((40, 60, 80), (50, 100, 150, 200))
 _online_against_time = partial(
-    against_time,
+    paper.against_time,
     _ONLINE,
     sizes=_FOUR_SIZES,
     cost=("10 s", "35 s"),
-    notes=(LAZY, _ALL_QUEUED, THREE_SEEDS, CACHED),
+    notes=(paper.LAZY, _ALL_QUEUED, paper.THREE_SEEDS, paper.CACHED),
 )
 
 
@@ -88,17 +62,17 @@ def _on_data(
     figure: str, title: str, size: Size, edges: int, *more: Claim, note: str
 ) -> Experiment:
     """Return a study of objective and NLPL on one real data set with a fixed number of edges."""
-    shared = CORRELATED, _ONLINE_FASTER, FEWER, SMALL_ALPHA
-    panels = data_panels(size, edges, min(size.nodes, 50))
+    shared = paper.CORRELATED, _ONLINE_FASTER, paper.FEWER, paper.SMALL_ALPHA
+    panels = paper.data_panels(size, edges, min(size.nodes, 50))
     return Experiment(
         **_THESIS.item(f"figure 3.{figure}", "3.4.3"),
         title=f"Objective and held-out NLPL on {title}, {edges} edges",
         needs=(size.source,),
         sizes={"panels": tuple((panel,) for panel in panels)},
-        **learning_curves("objective", "nlpl", methods=_ONLINE),
+        **paper.learning_curves("objective", "nlpl", methods=_ONLINE),
         cost=("5 s", "20 s"),
         claims=(*shared, _FIRST_HIT, *more),
-        notes=(LAZY, T_MAX, ONE_SEED, note),
+        notes=(paper.LAZY, paper.T_MAX, paper.ONE_SEED, note),
     )
 
 
@@ -106,8 +80,10 @@ EXPERIMENTS = (
     Experiment(
         **_THESIS.item("table 3.1", "3.3"),
         title="Counted work of edge grafting against the stated complexities",
-        **counted_work(FEATURES, AS_WRITTEN, curves.best_choice(1.0, preset="thesis")),
-        notes=(T_MAX, COUNTED, "Feature grafting scores features, s² for each pair."),
+        **paper.counted_work(
+            paper.FEATURES, paper.AS_WRITTEN, curves.best_choice(1.0, preset="thesis")
+        ),
+        notes=(paper.T_MAX, paper.COUNTED, "Feature grafting scores features, s² for each pair."),
     ),
     Experiment(
         name="thesis-grafting",
@@ -115,18 +91,18 @@ EXPERIMENTS = (
         place=f"{_THESIS.title}, sections 3.2 and 3.4",
         sizes={
             "panels": (
-                [Panel(rehearsal_size(n), 6) for n in (8, 10)],
-                [Panel(small_size(n), n) for n in (20, 40)],
-                [Panel(paper_size(n), n) for n in (50, 100, 200)],
+                [Panel(paper.rehearsal_size(n), 6) for n in (8, 10)],
+                [Panel(paper.small_size(n), n) for n in (20, 40)],
+                [Panel(paper.paper_size(n), n) for n in (50, 100, 200)],
             )
         },
         parts=partial(
             curves.learner_runs,
-            methods=(AS_WRITTEN, FEATURES, *_LIGHT),
+            methods=(paper.AS_WRITTEN, paper.FEATURES, *_LIGHT),
             held_out=False,
             repeats=3,
         ),
-        figure=seconds_by_size(
+        figure=paper.seconds_by_size(
             {
                 "seconds": "processor seconds",
                 "steps": "activations",
@@ -134,8 +110,8 @@ EXPERIMENTS = (
                 "objective": "objective",
             },
             {
-                AS_WRITTEN.name: BASELINE_LOOKS[2],
-                FEATURES.name: BASELINE_LOOKS[0],
+                paper.AS_WRITTEN.name: BASELINE_LOOKS[2],
+                paper.FEATURES.name: BASELINE_LOOKS[0],
                 **{method.name: figures.scale_look(2 * k) for k, method in enumerate(_LIGHT)},
             },
         ),
@@ -144,16 +120,19 @@ EXPERIMENTS = (
         claims=(
             Claim(
                 "Grafting, feature by feature, is extremely slow compared with edge grafting.",
-                _feature_ratio("seconds", FEATURES, "above 1"),
-                _feature_ratio("activations", FEATURES),
-                _feature_ratio("features", FEATURES),
+                _feature_ratio("seconds", paper.FEATURES, "above 1"),
+                _feature_ratio("activations", paper.FEATURES),
+                _feature_ratio("features", paper.FEATURES),
                 remark="An edge of grafting has one or two features, and only features that could "
                 "be the best are scored.",
             ),
             Claim(
                 "Grafting-light, with one step after each activation, is faster than grafting.",
-                *(_feature_ratio("seconds", method, "below 1", FEATURES) for method in _LIGHT),
-                *(_feature_ratio("features", method, "", FEATURES) for method in _LIGHT),
+                *(
+                    _feature_ratio("seconds", method, "below 1", paper.FEATURES)
+                    for method in _LIGHT
+                ),
+                *(_feature_ratio("features", method, "", paper.FEATURES) for method in _LIGHT),
                 remark="With free node weights a full fit visits the edge of the new feature only, "
                 "while a step visits all edges that are not fitted yet.",
             ),
@@ -161,45 +140,49 @@ EXPERIMENTS = (
         notes=(
             "n edges for n variables: runs of features end when so many edges have one.",
             "λ is that of edges: a feature's gradient and penalty have no factor d_e.",
-            THREE_SEEDS,
+            paper.THREE_SEEDS,
         ),
         cost=("10 s", "5 min"),
     ),
     Experiment(
         **_THESIS.item("figure 3.3", "3.4.2"),
         title="Objective to full convergence, 50 variables",
-        sizes=until_converged(30, 50),
-        **learning_curves("objective", methods=_ONLINE, held_out=False, repeats=3),
+        sizes=paper.until_converged(30, 50),
+        **paper.learning_curves("objective", methods=_ONLINE, held_out=False, repeats=3),
         cost=("5 s", "10 s"),
         claims=(
             Claim("All methods reach the same objective.", *curves.SAME_OBJECTIVE),
             Claim("Online edge grafting converges faster than edge grafting.", *curves.FASTER),
-            FEWER,
-            FIRST_HIT_LAST,
+            paper.FEWER,
+            paper.FIRST_HIT_LAST,
         ),
-        notes=(LAZY, _ALL_QUEUED, THREE_SEEDS),
+        notes=(paper.LAZY, _ALL_QUEUED, paper.THREE_SEEDS),
     ),
     _online_against_time(
         _THESIS.item("figure 3.4", "3.4.2"),
         "recall",
-        RECALL_BY_ALPHA,
+        paper.RECALL_BY_ALPHA,
         Claim("The more variables, the larger the advantage.", *curves.GAP_GROWS),
-        first_hit_is_poor("recall", "First hit reaches its edges first, with the worst recall."),
+        paper.first_hit_is_poor(
+            "recall", "First hit reaches its edges first, with the worst recall."
+        ),
     ),
     _online_against_time(
         _THESIS.item("figure 3.5", "3.4.2"),
         "objective",
         _ONLINE_FASTER,
-        FEWER,
+        paper.FEWER,
         Claim("α matters less for the objective than for recall.", *curves.SMALL_LOSS),
         _FIRST_HIT,
     ),
-    _online_against_time(_THESIS.item("figure 3.6", "3.4.2"), "nlpl", CORRELATED, NO_OVERFITTING),
+    _online_against_time(
+        _THESIS.item("figure 3.6", "3.4.2"), "nlpl", paper.CORRELATED, paper.NO_OVERFITTING
+    ),
     Experiment(
         **_THESIS.item("figure 3.7", "3.4.2"),
         title="Recall with and without the structure heuristics",
-        sizes=three_n((30, 50), (50, 100)),
-        **hub_curves(methods=curves.hub_methods("thesis")),
+        sizes=paper.three_n((30, 50), (50, 100)),
+        **paper.hub_curves(methods=curves.hub_methods("thesis")),
         cost=("20 s", "45 s"),
         claims=(
             Claim(
@@ -207,7 +190,7 @@ EXPERIMENTS = (
                 *curves.HUBS_HELP,
             ),
         ),
-        notes=(_ALL_QUEUED, THREE_SEEDS),
+        notes=(_ALL_QUEUED, paper.THREE_SEEDS),
     ),
     _on_data(
         "8",

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import lru_cache, partial
 from operator import itemgetter
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from graftviz import dynamics
-from graftviz.dynamics.seeds import CHOICES
+from graftviz.dynamics.seeds import CHOICES, SeedChoice
 from graftviz.experiments.reproduction.claims import Cases, Check, Claim
 from graftviz.experiments.reproduction.experiment import Experiment, MeasuringTask, Part, model_seed
 from graftviz.experiments.reproduction.papers import thesis_city, thesis_dynamics as methods
@@ -310,7 +310,7 @@ def _learner(parents: int, share: float, choice: str) -> methods.Learner:
     if choice == INDUCING:
         return dynamics.SparsityInducing(parents=parents)
     return dynamics.ScalableStructure(
-        parents=parents, seeds=share, seed_choice=choice, unspoken="common"
+        parents=parents, seeds=share, seed_choice=cast(SeedChoice, choice), uncovered="common"
     )
 
 
@@ -454,7 +454,7 @@ _SEEDS = Experiment(
         SPREAD: "the most active, then repeatedly the least correlated with the seeds so far",
         "random systems": "one run with process noise; the second half is held out",
         "parents on the city": _CITY_PARENTS,
-        "unspoken": "common: series not covered by a seed get common parents of the seeds",
+        "uncovered": "common: series not covered by a seed get common parents of the seeds",
     },
     claims=(
         Claim(

@@ -6,7 +6,7 @@ const EVIDENCE_MOST = 12; // candidates that are listed
 const EVIDENCE_NAMED = 4; // seeds, or missed parents, that are named
 const EVIDENCE_KINDS = {
   seed: "Seed: parents from its regression, strongest first.",
-  unspoken: "Not a parent of any seed: fitted from its own data.",
+  uncovered: "Not a parent of any seed: fitted from its own data.",
   given: "Given parents; least-squares coefficients.",
   induced: "The strongest coefficients of its ℓ₁ regression.",
 };

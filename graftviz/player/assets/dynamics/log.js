@@ -67,8 +67,8 @@ export class DynamicsLog extends StepLog {
   }
 
   /** The series without a seed, up to step k. */
-  unspoken(k) {
-    return this.rows.slice(0, k).filter(({ kind }) => kind === "unspoken").map(({ node }) => node);
+  uncovered(k) {
+    return this.rows.slice(0, k).filter(({ kind }) => kind === "uncovered").map(({ node }) => node);
   }
 
   /** Evidence for the parents of j at step k: the seeds that j drives, and candidates by score. */

@@ -23,7 +23,7 @@ export class DynamicsNetwork extends Graph {
   fact(node) {
     const { log, shown } = this.app;
     const row = log.rowOf(node, shown);
-    const kind = { seed: "seed · ", unspoken: "without a seed · " }[log.kindOf(node)] ?? "";
+    const kind = { seed: "seed · ", uncovered: "without a seed · " }[log.kindOf(node)] ?? "";
     return kind + (row ? plural(row.parents.length, "parent") : "row not learned yet");
   }
 
@@ -100,7 +100,7 @@ export class DynamicsNetwork extends Graph {
       const isLearned = log.born[i] > 0 && log.born[i] <= shown;
       const kind = log.kindOf(i);
       const [shape, share, colour] = kind === "seed" ? ["square", 0.92, palette.text]
-        : kind === "unspoken" ? [isLearned ? "diamond" : "disc", isLearned ? 1.25 : 1, palette.precision] : ["disc", 1, palette.plain];
+        : kind === "uncovered" ? [isLearned ? "diamond" : "disc", isLearned ? 1.25 : 1, palette.precision] : ["disc", 1, palette.plain];
       const look = isLearned ? { fill: i === this.hover ? palette.primary : colour, line: palette.background }
         : { fill: palette.background, line: kind === "seed" ? palette.text : palette.faint };
       return { nodes: [i], shape, size: share * this.unit, width: 1.5, ...look };
@@ -126,7 +126,7 @@ export class DynamicsNetwork extends Graph {
     this.count.textContent = total > NETWORK_MOST ? `${integer(NETWORK_MOST)} strongest of ${integer(total)} arrows` : "";
     this.count.hidden = total <= NETWORK_MOST;
     this.describeKeys();
-    const silent = log.unspoken(shown).map((i) => log.name(i));
+    const silent = log.uncovered(shown).map((i) => log.name(i));
     this.silent.hidden = silent.length === 0;
     this.silent.title = silent.join(", ");
     this.silent.textContent = `Series without a seed: ${listed(silent.map((name) => shorten(name, 24)), NETWORK_LISTED)}.`;
@@ -142,7 +142,7 @@ export class DynamicsNetwork extends Graph {
     const chosen = log.truth ? [lineKey(`${taken}, true`, "right", dashed), lineKey("chosen, false", "wrong", dashed)] : [lineKey(taken, "text", dashed)];
     const keys = hasEvidence ? [lineKey("drives this seed", "region"), ...chosen, lineKey("not chosen", "muted", { style: "dotted", width: 2 })]
       : [lineKey("positive", "attract"), lineKey("negative", "repel"), legendKey("gv-dynamics-loop", "drives itself")];
-    const seeds = log.run.seeded ? [legendKey("gv-dynamics-seed", "seed"), legendKey("gv-dynamics-unspoken", "series without a seed")] : [];
+    const seeds = log.run.seeded ? [legendKey("gv-dynamics-seed", "seed"), legendKey("gv-dynamics-uncovered", "series without a seed")] : [];
     replaceChildren(this.legend, ...keys, ...seeds, this.count, this.silent);
   }
 }
