@@ -34,7 +34,7 @@ SampleMethod = Literal["auto", "exact", "gibbs"]
 SAMPLE_METHODS: tuple[str, ...] = get_args(SampleMethod)
 
 
-def observed_codes(model: PairwiseMRF, X: Any) -> np.ndarray:
+def observed_codes(model: PairwiseMRF, X: Any, target: int | str | None = None) -> np.ndarray:
     """Return the state of every variable in every row, −1 where it is not observed.
 
     Parameters
@@ -44,7 +44,9 @@ def observed_codes(model: PairwiseMRF, X: Any) -> np.ndarray:
         Missing values and variables without a column are not observed. Where the model has a
         state for missing values, missing values have that state. Values are coded as
         ``read_table(X, like=…)`` codes them; for numbers that are no state, in frames and arrays,
-        the nearest state stands, with a warning.
+        the nearest state stands, with a warning. See also :func:`variables_of`.
+    target : int or str, optional
+        Variable whose column may be missing among all others.
 
     Returns
     -------
@@ -53,14 +55,14 @@ def observed_codes(model: PairwiseMRF, X: Any) -> np.ndarray:
     Raises
     ------
     InputError
-        For columns that the model does not have, and values that are no state of their variable.
+        For columns that are not used, and values that are no state of their variable.
     """
     if isinstance(X, DiscreteTable):
         if (X.names, X.labels) == (model.names, model.labels):
             return X.codes.astype(np.int64)
         X = X.to_frame()
     is_evidence = isinstance(X, Mapping | Sequence)
-    frame = _frame(model, X)
+    frame = _frame(model, X, target)
     complete = frame.reindex(columns=list(model.names))
     labels = tuple(
         states
@@ -82,14 +84,39 @@ def score(model: PairwiseMRF, X: Any) -> float:
     rows = table_inside(X)
     like = DiscreteTable.coding(model.names, model.labels)
     if not isinstance(rows, DiscreteTable):
-        rows = read_table(rows, like=like, unseen="nearest")
+        rows = read_table(variables_of(rows, model.names), like=like, unseen="nearest")
         warn_of(rows)
     elif (rows.names, rows.labels) != (model.names, model.labels):
-        rows = read_table(rows.to_frame(), like=like, weights=rows.weights)
+        frame = variables_of(rows.to_frame(), model.names)
+        rows = read_table(frame, like=like, weights=rows.weights)
     return -nlpl(model, rows)
 
 
-def _frame(model: PairwiseMRF, X: Any) -> pd.DataFrame:
+def variables_of(X: Any, names: Sequence[str], target: str | None = None) -> Any:
+    """Return a frame without the columns that are no variables, if it has all variables.
+
+    Such a column, of case weights or of row names, is not meant to be used. If a variable is
+    missing, the other column may be that variable, misspelled, so the frame is unchanged, as is
+    everything else.
+
+    Parameters
+    ----------
+    X : Any
+    names : sequence of str
+        The variables.
+    target : str, optional
+        Variable that may be missing.
+    """
+    if not isinstance(X, pd.DataFrame):
+        return X
+    columns = [str(name) for name in X.columns]
+    if not set(names) - {target} <= set(columns):
+        return X
+    variables = set(names)
+    return X.loc[:, [name in variables for name in columns]]
+
+
+def _frame(model: PairwiseMRF, X: Any, target: int | str | None) -> pd.DataFrame:
     """Return rows as a frame whose columns are variables of the model."""
     if isinstance(X, pd.Series):
         X = X.to_frame().T
@@ -105,6 +132,9 @@ def _frame(model: PairwiseMRF, X: Any) -> pd.DataFrame:
                 f"{array.shape}. Name the columns in a DataFrame to leave some out."
             )
         X = pd.DataFrame(array, columns=list(model.names))
+    X = variables_of(
+        X, model.names, None if target is None else model.names[model.index_of(target)]
+    )
     frame = X.set_axis([str(name) for name in X.columns], axis=1)
     unknown = [name for name in frame.columns if name not in model.names]
     if unknown:
@@ -181,7 +211,7 @@ def _hidden_groups(model: PairwiseMRF, missing: np.ndarray) -> list[tuple[np.nda
 
 def predict_proba(model: PairwiseMRF, X: Any, target: int | str | None = None) -> np.ndarray:
     """Return the probabilities of states; see :meth:`graftviz.PairwiseMRF.predict_proba`."""
-    codes = observed_codes(model, X)
+    codes = observed_codes(model, X, target)
     if target is None:
         return np.concatenate([_alone(model, codes, i) for i in range(model.n_variables)], axis=1)
     return _alone(model, codes, model.index_of(target))

@@ -29,7 +29,9 @@ class Predictor:
         ----------
         X : DataFrame, DiscreteTable, mapping, list of mappings, or array of shape (rows, n)
             Missing values and columns that are left out are not observed; a column of the target
-            is not used. Values are coded as those of the training table.
+            is not used. Other columns, such as one of case weights, are ignored if all variables
+            (but the target) have a column, and else refused, as one may be misspelled. Values are
+            coded as those of the training table.
         target : int or str, optional
             Index or name of a variable. Default: every variable, given all others.
 
@@ -82,13 +84,14 @@ class Predictor:
         Parameters
         ----------
         X : DataFrame, DiscreteTable, DataSet or array of shape (rows, n)
-            Complete rows of all variables; numbers that the training rows do not have count as the
-            nearest ones, and such texts as the state ``"other"``.
+            Complete rows of all variables; other columns are ignored. The rows count alike, except
+            those of a :class:`DiscreteTable` with case weights. Numbers that the training rows do
+            not have count as the nearest ones, and such texts as the state ``"other"``.
 
         Raises
         ------
         InputError
-            For missing values, other columns, and texts that are no state of their variable.
+            For missing values or columns, and texts that are no state of their variable.
 
         Examples
         --------
@@ -189,6 +192,12 @@ class Predictor:
 
     def to_networkx(self) -> nx.Graph:
         """Return the graph with variables by name, and the norms of edges as ``weight``.
+
+        All other attributes are whole numbers and texts, which the writers of networkx accept:
+        ``states`` is the number of states of a node, ``labels`` their names as JSON, and
+        ``weights`` the potentials of a node or an edge, separated by blanks. A file of
+        ``networkx.write_graphml`` or of the node-link data is read back by
+        :func:`graftviz.read_model` as the same model.
 
         Examples
         --------

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -232,6 +234,32 @@ def test_reprs_are_short() -> None:
         assert 10 < len(repr(value)) < 300, type(value)
 
 
+def test_a_column_of_weights_is_not_in_the_way() -> None:
+    rows = gv.load_dataset("survey").table.to_frame().head(400)
+    weighted = rows.assign(weight=np.arange(400) % 3 + 1)
+    result = gv.learn(gv.read_table(weighted, weights="weight"), ChowLiu())
+    network = MarkovNetwork(ChowLiu()).fit(rows, sample_weight=weighted["weight"])
+    for found in (result, result.model, network):
+        for target in ("home", None):
+            assert (found.predict(weighted, target) == found.predict(rows, target)).all()
+            np.testing.assert_array_equal(
+                found.predict_proba(weighted, target), found.predict_proba(rows, target)
+            )
+        others = weighted.drop(columns="home")
+        assert (found.predict(others, "home") == found.predict(rows, "home")).all()
+        assert found.impute(weighted).equals(found.impute(rows))
+        assert found.score(weighted) == found.score(rows)
+        # If a variable is missing, the further column may be its misspelled name.
+        misspelled = rows.rename(columns={"commute": "comute"})
+        for call in (found.predict, found.predict_proba):
+            with pytest.raises(ValueError, match="comute"):
+                call(misspelled, "home")
+        for call in (found.impute, found.score):
+            with pytest.raises(ValueError, match="comute"):
+                call(misspelled)
+    assert (network.score_samples(weighted) == network.score_samples(rows)).all()
+
+
 # ----------------------------------------------------------------------------- other libraries
 
 
@@ -244,6 +272,37 @@ def test_the_graph_for_networkx_has_names_and_norms() -> None:
         norms.get((a, b)) for a, b in (("a", "b"), ("b", "c"), ("c", "d"), ("a", "d"), ("d", "e"))
     ]
     np.testing.assert_allclose(expected, model.edge_norms())
+
+
+@pytest.mark.parametrize("name", ["survey", "karate"])
+def test_the_graph_is_written_by_networkx_and_read_back(name: str, tmp_path: Path) -> None:
+    model = gv.learn(gv.load_dataset(name).table, ChowLiu()).model
+    graph = model.to_networkx()
+    nx.write_graphml(graph, tmp_path / "a.graphml")
+    nx.write_gexf(graph, tmp_path / "a.gexf")
+    (tmp_path / "a.json").write_text(json.dumps(nx.node_link_data(graph, edges="edges")))
+    graphs = [
+        nx.read_graphml(tmp_path / "a.graphml"),
+        nx.read_gexf(tmp_path / "a.gexf"),
+        nx.node_link_graph(json.loads((tmp_path / "a.json").read_text()), edges="edges"),
+    ]
+    for found in graphs:
+        assert list(found) == list(model.names)
+        for node, one in zip(graph, model.labels, strict=True):
+            assert json.loads(found.nodes[node]["labels"]) == list(one)
+            assert found.nodes[node]["states"] == len(one)
+        assert {frozenset(edge) for edge in found.edges} == {
+            frozenset(edge) for edge in graph.edges
+        }
+        for i, j, values in graph.edges(data=True):
+            assert found.edges[i, j]["weight"] == values["weight"]
+            assert found.edges[i, j]["weights"] == values["weights"]
+    for file in ("a.graphml", "a.json"):
+        back = gv.read_model(tmp_path / file)
+        assert (back.names, back.labels) == (model.names, model.labels)
+        order = [back.edges.tolist().index(edge) for edge in model.edges.tolist()]
+        for e, k in enumerate(order):
+            assert (back.edge_weights(k) == model.edge_weights(e)).all()
 
 
 def test_factors_for_pgmpy_are_the_potentials(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,6 +28,7 @@ from graftviz.learners.registry import DEFAULT, as_learner
 from graftviz.metrics import nlpl
 from graftviz.model import PairwiseMRF
 from graftviz.options import option_specs
+from graftviz.prediction import variables_of
 from graftviz.predictor import Predictor
 from graftviz.runs import learn
 from graftviz.table import BINS, MAX_STATES, DiscreteTable, read_table, table_inside, warn_of
@@ -178,7 +179,8 @@ class MarkovNetwork(Predictor, DensityMixin, BaseEstimator):
         Raises
         ------
         InputError
-            If X has other columns than the training rows, or labels that these do not have.
+            If X lacks columns of the training rows (further ones are ignored), or has labels that
+            these do not have.
         """
         table = self._table_in_coding(X, sample_weight)
         return -nlpl(self.model_, table)
@@ -268,7 +270,7 @@ class MarkovNetwork(Predictor, DensityMixin, BaseEstimator):
                 return _weighted(X, weights)
             weights = X.weights if weights is None else weights
             return self._read(X.to_frame(), like=self.coding_, weights=weights)
-        source = self._validated(X, least=1, reset=False)
+        source = self._validated(variables_of(X, self.coding_.names), least=1, reset=False)
         if isinstance(source, pd.DataFrame) and not hasattr(self, "feature_names_in_"):
             source = source.set_axis(list(self.coding_.names), axis=1)
         return self._read(source, like=self.coding_, weights=weights)

@@ -86,10 +86,11 @@ def _node_texts(node: dict[str, Any]) -> dict[str, str]:
 
 
 def _texts(record: dict[str, Any]) -> dict[str, str]:
-    return {name: _text(name, value) for name, value in record.items()}
+    return {name: attribute_text(name, value) for name, value in record.items()}
 
 
-def _text(name: str, value: Any) -> str:
+def attribute_text(name: str, value: Any) -> str:
+    """Return the value of a record of a node or an edge as the text of an attribute."""
     if name == "labels":
         return json.dumps(value)  # ASCII, so that every label is valid XML
     if name == "weights":

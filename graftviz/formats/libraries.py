@@ -9,16 +9,22 @@ import numpy as np
 
 from graftviz.discovery import later
 from graftviz.errors import InputError
+from graftviz.formats.graphml import attribute_text
+from graftviz.formats.model_records import model_records
 from graftviz.model import PairwiseMRF
 
 
 def to_networkx(model: PairwiseMRF) -> nx.Graph:
-    """Return the graph of a model: nodes by name with their states, edges with their norms."""
+    """Return the graph of a model; see :meth:`graftviz.PairwiseMRF.to_networkx`."""
     graph = nx.Graph()
-    for name, labels in zip(model.names, model.labels, strict=True):
-        graph.add_node(name, states=list(labels))
-    for (i, j), norm in zip(model.edges.tolist(), model.edge_norms().tolist(), strict=True):
-        graph.add_edge(model.names[i], model.names[j], weight=norm)
+    nodes, edges = model_records(model)
+    for node in nodes:
+        texts = {key: attribute_text(key, node[key]) for key in ("labels", "weights")}
+        graph.add_node(node["name"], states=node["states"], **texts)
+    for edge in edges:
+        first, second = (model.names[edge[end]] for end in ("source", "target"))
+        weights = attribute_text("weights", edge["weights"])
+        graph.add_edge(first, second, weight=edge["weight_norm"], weights=weights)
     return graph
 
 
