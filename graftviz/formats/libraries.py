@@ -39,7 +39,7 @@ def to_pgmpy(model: PairwiseMRF) -> Any:
     try:
         models, factors = later("pgmpy.models"), later("pgmpy.factors.discrete")
     except ImportError:
-        raise InputError("This needs pgmpy: install it with pip install pgmpy.") from None
+        raise InputError("This needs pgmpy: install it with pip install 'pgmpy>=1.1'.") from None
     network = models.DiscreteMarkovNetwork()
     network.add_nodes_from(model.names)
     states = dict(zip(model.names, map(list, model.labels), strict=True))
