@@ -192,10 +192,10 @@ def test_prediction_error_goes_any_number_of_steps(steps):
     power = np.linalg.matrix_power(system.matrix, steps)
     seen = series.values[steps:]
     wanted = np.linalg.norm(series.values[:-steps] @ power.T - seen) / np.linalg.norm(seen)
-    assert dynamics.prediction_error(system, series, steps=steps) == pytest.approx(wanted)
+    assert dynamics.prediction_error(system, series, horizon=steps) == pytest.approx(wanted)
     if steps <= 2:
         pairs = series.transitions()
-        assert dynamics.prediction_error(system, pairs, steps=steps) == pytest.approx(wanted)
+        assert dynamics.prediction_error(system, pairs, horizon=steps) == pytest.approx(wanted)
 
 
 def test_predictions_that_data_do_not_reach_are_refused():
@@ -203,7 +203,7 @@ def test_predictions_that_data_do_not_reach_are_refused():
     series = dynamics.TimeSeries.from_array(np.ones((4, 2)))
     for data, steps in ((series, 0), (series, 4), (series.transitions(), 3)):
         with pytest.raises(InputError, match="allow predictions of 1 to"):
-            dynamics.prediction_error(system, data, steps=steps)
+            dynamics.prediction_error(system, data, horizon=steps)
     with pytest.raises(InputError, match="has 2 series, the data 3"):
         dynamics.prediction_error(system, dynamics.TimeSeries.from_array(np.ones((4, 3))))
 

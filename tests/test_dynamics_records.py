@@ -110,7 +110,7 @@ def test_predictions_are_those_the_error_is_measured_on(series) -> None:
         predicted = dynamics.predict(system, series.values, horizon)
         seen = series.values[horizon:]
         error = np.linalg.norm(predicted - seen) / np.linalg.norm(seen)
-        assert error == pytest.approx(dynamics.prediction_error(system, series, steps=horizon))
+        assert error == pytest.approx(dynamics.prediction_error(system, series, horizon=horizon))
         assert not predicted.flags.writeable
     with pytest.raises(InputError, match="1 to 1 steps"):
         dynamics.predict(system, series.values[:2], 2)

@@ -236,7 +236,7 @@ def test_forecasts_of_the_busiest_are_those_of_the_system():
         assert np.allclose(one["actual"], data.test.values[1:, i])
         residuals = dynamics.predict(system, data.train.values) - data.train.values[1:]
         assert one["deviation"] == pytest.approx(np.sqrt(np.mean(residuals[:, i] ** 2)))
-    error = dynamics.prediction_error(system, data.test, steps=6)
+    error = dynamics.prediction_error(system, data.test, horizon=6)
     assert row["test_6"] == pytest.approx(error)
 
 

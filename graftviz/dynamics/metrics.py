@@ -27,9 +27,9 @@ def coefficient_error(learned: LinearSystem, truth: LinearSystem) -> float:
 
 
 def prediction_error(
-    system: LinearSystem, data: TimeSeries | Transitions, *, steps: int = 1
+    system: LinearSystem, data: TimeSeries | Transitions, *, horizon: int = 1
 ) -> float:
-    """Return PredError = ‖predicted − observed‖_F / ‖observed‖_F, `steps` steps ahead (eq. 2.11).
+    """Return PredError = ‖predicted − observed‖_F / ‖observed‖_F, `horizon` steps ahead (eq. 2.11).
 
     Transitions allow at most two steps.
 
@@ -46,13 +46,13 @@ def prediction_error(
     if len(data.names) != system.n_series:
         raise InputError(f"The system has {system.n_series} series, the data {len(data.names)}.")
     reach = data.n_rows - 1 if isinstance(data, TimeSeries) else 2
-    if not 1 <= steps <= reach:
-        raise InputError(f"These data allow predictions of 1 to {reach} steps; got {steps}.")
+    if not 1 <= horizon <= reach:
+        raise InputError(f"These data allow predictions of 1 to {reach} steps; got {horizon}.")
     if isinstance(data, TimeSeries):
-        observed, expected = data.values[steps:], predict(system, data.values, steps)
+        observed, expected = data.values[horizon:], predict(system, data.values, horizon)
     else:
-        observed = data.after if steps == 1 else data.later
-        expected = system.predict(data.before[: len(observed)], steps)
+        observed = data.after if horizon == 1 else data.later
+        expected = system.predict(data.before[: len(observed)], horizon)
     return relative_error(expected - observed, observed)
 
 

@@ -145,7 +145,7 @@ def series_record(
         "predicted": numbers(predicted),
         "band": number(BAND * residual),
         "inside": number(inside),
-        "error": number(prediction_error(system, test, steps=horizon)),
+        "error": number(prediction_error(system, test, horizon=horizon)),
         "times": list(times),
         "first": train.n_rows + test.n_rows - len(seen) + 1,
     }

@@ -158,7 +158,7 @@ def _measure(
     row |= {"spectral_radius": result.system.spectral_radius, "persistence": float(gap)}
     row |= {"train": result.pred_error_train, "data": city.title}
     for ahead in HORIZONS:
-        row[f"test_{ahead}"] = dynamics.prediction_error(result.system, test, steps=ahead)
+        row[f"test_{ahead}"] = dynamics.prediction_error(result.system, test, horizon=ahead)
     row |= {"forecasts": _forecasts(result, city, busiest)} if busiest else {}
     return [json_value(row)]
 

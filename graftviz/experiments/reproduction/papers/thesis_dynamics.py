@@ -122,7 +122,7 @@ def all_measures(
         PRECISION: dynamics.structure_precision(system, truth),
         COEFFICIENTS: dynamics.coefficient_error(system, truth),
         PREDICTION: dynamics.prediction_error(system, test),
-        TWO_STEPS: dynamics.prediction_error(system, test, steps=2),
+        TWO_STEPS: dynamics.prediction_error(system, test, horizon=2),
     }
 
 
