@@ -563,6 +563,7 @@ ROWS = {
     "thesis-fig2.7": seeds,
     "thesis-fig2.8": week,
     "thesis-fig2": noise,
+    "thesis-rows": lambda good: noise(good) + [row | {"rows": 900} for row in noise(good)],
     "thesis-seeds": choices,
     "localized-fig3": plane,
     "localized-fig4": region_sizes,

@@ -225,7 +225,7 @@ def test_the_list_holds_all_figures_of_papers_and_chapter():
     wanted |= {"best-choice-table1", "best-choice-tuning"}
     wanted |= {f"thesis-fig3.{k}" for k in range(3, 11)}
     wanted |= {f"thesis-fig2.{k}" for k in range(2, 9)}
-    wanted |= {"thesis-table2.1", "thesis-table3.1", "thesis-seeds"}
+    wanted |= {"thesis-table2.1", "thesis-table3.1", "thesis-rows", "thesis-seeds"}
     wanted |= {f"localized-fig{k}" for k in range(3, 8)}
     assert wanted <= set(NAMES)
     for item in EXPERIMENTS:

@@ -153,6 +153,12 @@ def _leaves(cases: Any, names: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]
         yield from _leaves(value, (*names, name))
 
 
+def flat(cases: Any) -> Any:
+    """Return nested cases in one dictionary, with their names joined by commas."""
+    plain = _plain(cases)
+    return dict(_leaves(plain)) if isinstance(plain, dict) else plain
+
+
 def _is_judged(value: Any) -> bool:
     return value is not None and not isinstance(value, NotComparable)
 

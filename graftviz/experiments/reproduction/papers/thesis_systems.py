@@ -12,7 +12,7 @@ import numpy as np
 
 from graftviz import dynamics
 from graftviz.dynamics.seeds import CHOICES, SeedChoice
-from graftviz.experiments.reproduction.claims import Cases, Check, Claim
+from graftviz.experiments.reproduction.claims import Cases, Check, Claim, flat
 from graftviz.experiments.reproduction.experiment import Experiment, MeasuringTask, Part, model_seed
 from graftviz.experiments.reproduction.papers import thesis_city, thesis_dynamics as methods
 from graftviz.experiments.reproduction.papers.thesis_dynamics import INDUCING, PREDICTION, STRUCTURE
@@ -284,6 +284,96 @@ _NOISE = (
     ),
 )
 
+# --- the same statements with other numbers of rows ---------------------------------------------
+
+_FEW_LEVELS = (0.0, 1 / 3, 1.0)
+_MULTIPLES = (1.1, 1.5, 3.0, 10.0)
+
+
+def rows_parts(
+    seed: int, n: tuple[int, ...], multiples: tuple[float, ...], systems: int
+) -> Iterator[Part]:
+    """Yield the parts of the figures for every n, with each multiple of n as number of rows."""
+    for size in n:
+        k = max(1, round(size * methods.PARENTS / 100))
+        for multiple in multiples:
+            rows = round(size * multiple)
+            shape = {"n": size, "entries": size**2 // 10, "parents": k, "rows": rows}
+            for part in noise_parts(seed, _FEW_LEVELS, systems, **shape):
+                yield replace(part, columns={**part.columns, "multiple": multiple})
+
+
+def _in_each(claim: Claim) -> Claim:
+    """Return a claim of a figure, whose checks are judged for every n and number of rows."""
+
+    def of_each(cases: Cases, rows: Table) -> Values:
+        sizes = _by_size(rows).items()
+        return Values({f"n = {n}, N = {count}": flat(cases(here)) for (n, count), here in sizes})
+
+    judged = (check for check in claim.checks if len(check) == 3)
+    return Claim(claim.words, *((words, partial(of_each, of), met) for words, of, met in judged))
+
+
+def _by_size(rows: Table) -> Values:
+    return rows.group("n", "rows")
+
+
+def _panels(rows: Table) -> Table:
+    """Return rows with most noise, and the title of their panel."""
+    most = max(rows.column("noise"))
+    return Table(
+        {**row, "panel": f"{row['n']} series, as much noise as signal"}
+        for here in _by_size(rows).values()
+        for row in complete(here)
+        if row["noise"] == most
+    )
+
+
+def _rows_table(rows: Table) -> Iterator[Row]:
+    """Yield one row for every size, method and level."""
+    for (n, count), here in _by_size(rows).items():
+        for row in _noise_table(here):
+            yield {"n": n, "rows": count, **row}
+
+
+_BY_ROWS = Experiment(
+    name="thesis-rows",
+    place="Thesis, chapter 2, figures 2.3 to 2.5 with other numbers of rows",
+    title="Statements on random systems by the number of rows",
+    sizes={
+        "n": ((12,), (50, 100), (50, 100)),
+        "multiples": ((1.5, 3.0), _MULTIPLES, _MULTIPLES),
+        "systems": (2, 2, 10),
+    },
+    parts=rows_parts,
+    figure=LineFigure(
+        "multiple",
+        "rows N / series n",
+        {PREDICTION: methods.MEASURES[PREDICTION], STRUCTURE: methods.MEASURES[STRUCTURE]},
+        methods.LOOKS,
+        table=_panels,
+        log_x=True,
+    ),
+    table=_rows_table,
+    settings={
+        "data": "as in figures 2.3 to 2.5; density of A 0.1, k = 0.15 n",
+        "levels": "noise of 0, 1/3 and 1 times the signal",
+    },
+    claims=tuple(
+        _in_each(claim)
+        for figure in _NOISE
+        for claim in figure.claims
+        if not claim.words.startswith("Not in the thesis")
+    ),
+    notes=(
+        "The thesis states neither N nor n of these figures; one N would decide its statements, so "
+        "each is judged at four N for two n.",
+        methods.UNCOVERED,
+        "The small scale leaves out 8 of 10 systems.",
+    ),
+    cost=("1 min", "6 min"),
+)
+
 # --- seeds: at random, the most active, or spread out -------------------------------------------
 
 RANDOM, ACTIVITY, SPREAD = CHOICES
@@ -487,4 +577,4 @@ _SEEDS = Experiment(
     ),
     cost=("15 s", "5 min"),
 )
-EXPERIMENTS = (*_NOISE, _SEEDS)
+EXPERIMENTS = (*_NOISE, _BY_ROWS, _SEEDS)
