@@ -47,6 +47,8 @@ class Exchange:
         Index of the centre of each parameter; ``centres[assignment]`` are the model's parameters.
     tree : int
         Number of the model's edges that are edges of the Chow–Liu tree.
+    required : int
+        Number of the model's edges that are required, and not in the tree.
     """
 
     kind: Kind
@@ -64,6 +66,7 @@ class Exchange:
     centres: np.ndarray
     assignment: np.ndarray
     tree: int
+    required: int = 0
 
     def __post_init__(self) -> None:
         freeze(

@@ -14,17 +14,44 @@ from graftviz.learners.base import Learner
 from graftviz.learners.prior import PriorOptions, pairs_text, parsed_pairs
 from graftviz.learners.registry import learner_class, learner_names
 from graftviz.narrative import step_words, why_edge, why_not
+from graftviz.options import option_specs
 from graftviz.texts import LANGUAGES
 from tests.learner_cases import scale_free_table
 
 NAMES = tuple("abcde")
 WITH_PRIOR = [name for name in learner_names() if issubclass(learner_class(name), PriorOptions)]
+BOUNDS = ("circuit-size", "query-operations")
+
+
+def having(option: str) -> list[str]:
+    """Return the names of the learners that have an option."""
+    return [
+        name
+        for name in WITH_PRIOR
+        if option in {spec.name for spec in option_specs(learner_class(name))}
+    ]
+
+
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
     **{name: (name, {}) for name in WITH_PRIOR},
-    **{f"{name}-sample": (name, {"screening": "sample"}) for name in WITH_PRIOR},
-    **{f"{name}-paper": (name, {"preset": "paper"}) for name in WITH_PRIOR if name != "chow-liu"},
+    **{f"{name}-sample": (name, {"screening": "sample"}) for name in having("screening")},
+    **{f"{name}-paper": (name, {"preset": "paper"}) for name in having("preset")},
     "best-choice-full": ("best-choice", {"preset": "paper", "full_queue": True}),
+    "nodewise-l1-and": ("nodewise-l1", {"rule": "and"}),
+    **{f"bounded-inference-{name}": ("bounded-inference", {"complexity": name}) for name in BOUNDS},
+    "forced-pruning-random": ("forced-pruning", {"heuristic": "rejection", "restarts": 1}),
+    "forced-pruning-mcmc": ("forced-pruning", {"heuristic": "mcmc", "sample_additions": True}),
 }
+# A bound or the exchanges that it leaves room for depend on the order of the edges.
+BY_ORDER = ("bounded-inference-", "forced-pruning")
+
+
+REQUIRED = {"en": "required", "de": "vorgeschrieben", "es": "obligatoria"}
+ABSENT = {"en": "forbidden", "de": "ausgeschlossen", "es": "prohíben"}
+EVERY_PAIR = (
+    *("best-choice", "edge-grafting", "nodewise-l1", "nodewise-l1-and"),
+    *(case for case in CASES if case.startswith("bounded-inference")),
+)
 
 
 def made(case: str, **prior: Any) -> Learner:
@@ -62,14 +89,29 @@ def test_required_edges_are_in_the_model_and_forbidden_ones_are_not(case: str) -
     assert {edge[:2] for step in run.steps if step.required for edge in step.activated} == required
     tested = {tuple(pair) for step in run.steps for pair in step.tested.edges.tolist()}
     assert not tested & (required | forbidden)
+    for step in run.steps:
+        assert step.required or required <= set(map(tuple, step.model().edges.tolist()))
+        assert not forbidden & {edge[:2] for edge in step.activated}
     certificate = result.certificate
-    if case in ("best-choice", "edge-grafting"):
+    if case in EVERY_PAIR:
         assert certificate.possible == 66 - len(forbidden) - len(result.model.edges)
         assert certificate.scored == certificate.possible
+    assert certificate.worst_edge not in required | forbidden
+    last = len(run.steps)
+    for language, name in REQUIRED.items():
+        assert name in step_words(first, run.learner, table.names, language)
+        assert all(step_words(step, run.learner, table.names, language) for step in run.steps)
+        assert why_edge(run, *min(required), last, language)["words"]
+        assert ABSENT[language] in why_not(run, *min(forbidden), last, language)["words"]
 
 
 @pytest.mark.parametrize(
-    "case", [case for case, (_, options) in CASES.items() if "preset" not in options]
+    "case",
+    [
+        case
+        for case, (_, options) in CASES.items()
+        if "preset" not in options and not case.startswith(BY_ORDER)
+    ],
 )
 def test_required_edges_that_would_be_found_change_the_order_only(case: str) -> None:
     table = scale_free_table(12, 3, 800)
@@ -82,12 +124,11 @@ def test_required_edges_that_would_be_found_change_the_order_only(case: str) -> 
 def test_words_name_what_is_required_and_forbidden(language: str) -> None:
     learner = gv.BestChoice(required="#0 -- #7", forbidden="#1 -- #2")
     run = ended(gv.Run(scale_free_table(8, 3, 500), learner))
-    name = {"en": "required", "de": "vorgeschrieben", "es": "obligatoria"}[language]
+    name = REQUIRED[language]
     assert name in step_words(run.steps[0], run.learner, run.table.names, language)
     assert name in why_edge(run, 0, 7, 1, language)["words"]
     assert "tested" in step_words(run.steps[1], run.learner, run.table.names) or language != "en"
-    absent = {"en": "forbidden", "de": "ausgeschlossen", "es": "prohíben"}[language]
-    assert absent in why_not(run, 1, 2, len(run.steps), language)["words"]
+    assert ABSENT[language] in why_not(run, 1, 2, len(run.steps), language)["words"]
 
 
 @pytest.mark.parametrize(
@@ -134,3 +175,33 @@ def test_a_tree_refuses_required_edges_in_a_cycle() -> None:
     table = gv.DiscreteTable.from_codes(np.eye(5, dtype=int), NAMES)
     with pytest.raises(InputError, match="cycle"):
         gv.learn(table, gv.ChowLiu(required="a, b, c"))
+
+
+def test_a_bound_below_the_required_edges_is_refused() -> None:
+    table = scale_free_table(6, 3, 300)
+    learner = gv.BoundedInference(bound=1, required=[{0, 1, 2}])
+    with pytest.raises(InputError, match=r"with the required edges exceeds the bound τ = 1, at"):
+        gv.learn(table, learner)
+    assert gv.learn(table, gv.BoundedInference(bound=2, required=[{0, 1, 2}])).model.n_edges > 3
+
+
+def test_a_budget_of_features_below_the_required_ones_is_refused() -> None:
+    table = scale_free_table(6, 3, 300)
+    with pytest.raises(InputError, match="The required edges have 9 features, more than"):
+        gv.learn(table, gv.FeatureGrafting(max_features=8, required="#0 -- #1"))
+    found = gv.learn(table, gv.FeatureGrafting(max_features=9, required="#0 -- #1"))
+    assert found.model.edges.tolist() == [[0, 1]]
+
+
+def test_forced_pruning_refuses_a_required_edge_of_a_constant() -> None:
+    codes = np.array([[0, 1, 1, 0], [1, 1, 0, 0], [0, 0, 0, 0]])
+    table = gv.DiscreteTable.from_codes(codes.T, tuple("abc"), [2, 2, 2])
+    with pytest.raises(InputError, match="a – c has a variable that is constant"):
+        gv.learn(table, gv.ForcedPruning(required="a -- c"))
+
+
+@pytest.mark.parametrize("name", WITH_PRIOR)
+def test_the_rehearsal_of_a_learner_fits_other_data(name: str) -> None:
+    learner = learner_class(name)(required="a -- b", forbidden="c -- d").for_rehearsal()
+    assert isinstance(learner, PriorOptions)
+    assert (learner.required, learner.forbidden) == (None, None)

@@ -6,7 +6,7 @@ import operator
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 
@@ -121,7 +121,7 @@ class Learner(ABC):
         notes.append(f"The cost of {self.title} is unknown; it is assumed to count all pairs.")
         return every_pair(size, cache_bytes)
 
-    def for_rehearsal(self) -> Learner:
+    def for_rehearsal(self) -> Self:
         """Return the learner without options that require data of a certain size.
 
         The warm-up runs it on tiny data to compile the kernels that the learner uses.

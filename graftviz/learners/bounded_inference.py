@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from graftviz.inference.queries import Query, parsed_queries, queries_text
 from graftviz.learners.base import CodeLine, Learner, checked_seed
 from graftviz.learners.bounded_run import BoundedRun
 from graftviz.learners.cost import every_pair
+from graftviz.learners.prior import PriorOptions
 from graftviz.options import option
 from graftviz.table import DiscreteTable
 from graftviz.trace import Outcome, Step
@@ -57,7 +58,7 @@ EXACT_LIMIT = 1 << 17
 
 
 @dataclass(frozen=True)
-class BoundedInference(Learner):
+class BoundedInference(PriorOptions):
     """Greedy maximum likelihood subject to R(model) ≤ τ.
 
     Every step activates one edge: of all pairs that keep R at most τ, the pair with the largest
@@ -90,6 +91,9 @@ class BoundedInference(Learner):
     Sweeps, seconds, errors and the operations of approximate inference are measured after a fit:
     the edge is fitted, R is measured, and the edge is removed again if R exceeds τ. Refused pairs
     are checked again when no other pair is left, and the run ends when a whole round adds no edge.
+
+    Required edges are added one after the other in the first step. If one of them exceeds the
+    bound, or no order is found that keeps it, an :class:`InputError` says so.
 
     Exact inference is used as long as the cliques of the order have at most `exact_limit` entries
     in total. Beyond that, gradients, weights and the objective come from the inference named by
@@ -263,9 +267,9 @@ class BoundedInference(Learner):
             return "exact"
         return "bp" if self.complexity == "bp-sweeps" else "trbp"
 
-    def for_rehearsal(self) -> Learner:
+    def for_rehearsal(self) -> Self:
         """Return the learner without options that require data of a certain size."""
-        return replace(self, bound=None, max_edges=None, queries=None)
+        return replace(super().for_rehearsal(), bound=None, queries=None)
 
     def cost(self, size: TableSize, cache_bytes: int, notes: list[str]) -> list[CostPart]:
         """Return the parts of the memory and time of a run."""
@@ -294,7 +298,7 @@ class BoundedInference(Learner):
         """Learn from `table`; the seed is unused, as the algorithm is deterministic."""
         checked_seed(seed)
         run = BoundedRun(table, self)
-        while run.has_room and run.add_edge():
+        while run.add_required() or (run.has_room and run.add_edge()):
             sent = yield run.step()
             run.clock.resume()
             if isinstance(sent, BoundedInference):

@@ -9,6 +9,7 @@ import numpy as np
 from graftviz.complexity import Complexity
 from graftviz.counts import PairCounts
 from graftviz.errors import InputError
+from graftviz.history import Changes
 from graftviz.inference import infer
 from graftviz.learners.bounded_choice import (
     MEASURE_NAMES,
@@ -58,6 +59,9 @@ class BoundedRun(LearnerRun):
             self._counts.count_all()
         first, second = (side.astype(np.int64) for side in np.triu_indices(table.n_variables, 1))
         self._pairs = Pairs(first, second, np.full(len(first), UNKNOWN, dtype=np.int8))
+        self._prior = options.prior(table.names)
+        # No step considers forbidden pairs, as none considers active ones.
+        self._pairs.status[self._places(self._prior.forbidden)] = TAKEN
         with self.clock.work("fitting"):
             self._model = self._new_model()
             self._choice = self._new_choice()
@@ -70,7 +74,7 @@ class BoundedRun(LearnerRun):
         self.begin(self._model.model(), self._model.beliefs())
         self._tests = 0
         self._before = self._model.current
-        self._activated: ScoredEdge | None = None
+        self._activated: tuple[ScoredEdge, ...] = ()
         self._complexity: Complexity | None = None
         self._newly_infeasible = 0
 
@@ -95,19 +99,62 @@ class BoundedRun(LearnerRun):
         status[status != TAKEN] = UNKNOWN
         self._choice = self._new_choice()
 
+    def add_required(self) -> bool:
+        """Activate the required edges as the first step; return whether there are any.
+
+        Raises
+        ------
+        InputError
+            If one of them would exceed the bound.
+        """
+        if self.index or not len(self._prior.required):
+            return False
+        model, before, edges = self._model, self._model.current, []
+        for pair in self._places(self._prior.required).tolist():
+            i, j = int(self._pairs.first[pair]), int(self._pairs.second[pair])
+            gradient = float(model.gradients[i, j])
+            with self.clock.work("fitting"):
+                grown = self._choice.grow(model, self._pairs, np.array([pair]))
+            if grown < 0:
+                measure = MEASURE_NAMES[self.options.complexity]
+                raise InputError(
+                    f"The {measure} of a model with the required edges exceeds the bound "
+                    f"τ = {self._bound:g}, at {self.names[i]} – {self.names[j]}. Use a larger "
+                    "bound, or require fewer edges."
+                )
+            self._taken(pair)
+            edges.append(ScoredEdge(i, j, gradient))
+        self._before = before
+        self._record(edges, model.changes())
+        return True
+
     def add_edge(self) -> bool:
         """Activate the next edge; return False, changing nothing, if none is left."""
         pair, gradient = self._grow()
         if pair < 0:
             self.tests += self._tests
             return False
+        self._taken(pair)
         i, j = int(self._pairs.first[pair]), int(self._pairs.second[pair])
+        self._record([ScoredEdge(i, j, gradient)], self._model.changes(i))
+        return True
+
+    def _places(self, pairs: np.ndarray) -> np.ndarray:
+        """Return the positions of pairs i < j among all pairs."""
+        i, j = pairs.astype(np.int64).T
+        return i * (2 * self._table.n_variables - i - 3) // 2 + j - 1
+
+    def _taken(self, pair: int) -> None:
+        """Mark a pair as active and compute the gradients that its edge changed."""
         self._pairs.status[pair] = TAKEN
         with self.clock.work("scoring"):
-            self._model.refresh(i)
+            self._model.refresh(int(self._pairs.first[pair]))
+
+    def _record(self, edges: list[ScoredEdge], changes: Changes) -> None:
+        """Record the step that activated `edges`."""
         self.index += 1
-        self._activated = ScoredEdge(i, j, gradient)
-        self.history.append([(i, j)], self._model.changes(i))
+        self._activated = tuple(edges)
+        self.history.append([edge[:2] for edge in edges], changes)
         elimination = self._model.current.elimination
         self._complexity = Complexity(
             measure=self.options.complexity,
@@ -117,19 +164,18 @@ class BoundedRun(LearnerRun):
             newly_infeasible=self._newly_infeasible,
             order=elimination.order.astype(np.int32),
             width=elimination.width,
-            gradient_norm=gradient,
+            gradient_norm=edges[-1].score,
             inference=self._before.source,
         )
-        return True
 
     def step(self) -> Step:
         """Return the report of the last edge and pause the clock until it is resumed."""
-        assert self._activated is not None
         assert self._complexity is not None
         now = self._model.current
         return self.step_report(
             tests=self._tests,
-            activated=(self._activated,),
+            activated=self._activated,
+            required=self.index == 1 and len(self._prior.required) > 0,
             n_edges=len(now.edges),
             objective=now.objective,
             previous_objective=self._model.comparable(self._before),
@@ -229,7 +275,7 @@ class BoundedRun(LearnerRun):
         """Return the certificate, which names the feasible pair with the largest gradient."""
         before = self._model.snapshot()
         pair, norm = self._grow()
-        inactive = self.tables_possible - len(before[0].edges)
+        inactive = self.tables_possible - len(self._prior.forbidden) - len(before[0].edges)
         worst_edge = None
         if pair >= 0:
             self._model.restore(before)
@@ -247,11 +293,12 @@ class BoundedRun(LearnerRun):
         )
 
     def _lines(self) -> tuple[str, ...]:
+        searched = self.index > 1 or not len(self._prior.required)
         ran = {
             "start": self.index == 1,
-            "loop": True,
-            "gradient": True,
-            "choose": True,
+            "loop": searched,
+            "gradient": searched,
+            "choose": searched,
             "refuse": self._newly_infeasible > 0,
             "activate": True,
             "fit": True,
@@ -270,7 +317,7 @@ class BoundedRun(LearnerRun):
     def _reason(self, certificate: Certificate) -> str:
         edges, status = len(self._model.edges), self._pairs.status
         measure, bound = MEASURE_NAMES[self.options.complexity], f"{self._bound:g}"
-        if edges == len(status):
+        if (status == TAKEN).all():
             return Sentence("ends.reasons.all_pairs")
         if certificate.worst_score is not None:
             return budget_reason(edges)
@@ -287,7 +334,7 @@ class BoundedRun(LearnerRun):
             about = {"measure": measure, "bound": bound, "refused": f"{refused:,}"}
             return Sentence(f"ends.bounded.{kind}", **about)
         pairs = "the only remaining pair" if refused == 1 else f"all {refused:,} remaining pairs"
-        idle = len(status) - edges - refused
+        idle = int(np.count_nonzero(status != TAKEN)) - refused
         others = (
             ""
             if idle == 0

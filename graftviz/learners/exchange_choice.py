@@ -26,6 +26,7 @@ def edges_out(
     options: Any,
     model: FittedModel,
     contributions: Contributions,
+    removable: np.ndarray,
     count: int,
     generator: np.random.Generator,
 ) -> Deletion:
@@ -38,18 +39,23 @@ def edges_out(
         Its fit must have been evaluated at this model last.
     contributions : Contributions
         Contributions of the model's edges.
+    removable : int64 array
+        Positions of the edges that may be removed.
     count : int
         k.
     generator : Generator
         Random generator.
     """
+    own = Contributions(contributions.total[removable], contributions.sides[removable])
     if options.heuristic == "greedy" or count == 0:
-        return least_contributing(contributions, count)
+        found = least_contributing(own, count)
+        return found._replace(edges=removable[found.edges])
     fit = model.fit
     tables = fit.layout.weights(model.tied.solved.point.parameters)[1]
-    losses = SubsetLosses(fit, tables, contributions, fit.node_losses / fit.rows.total)
+    losses = SubsetLosses(fit, tables, own, fit.node_losses / fit.rows.total, removable)
     draw = by_rejection if options.heuristic == "rejection" else by_metropolis
-    return draw(losses, contributions, count, options.most_tries(count), generator)
+    found = draw(losses, own, count, options.most_tries(count), generator)
+    return found._replace(edges=removable[found.edges])
 
 
 def pairs_in(
@@ -87,7 +93,11 @@ def pairs_in(
 
 
 def certificate_of(
-    model: FittedModel | None, outside: np.ndarray, possible: int, lam2: float
+    model: FittedModel | None,
+    outside: np.ndarray,
+    removable: np.ndarray,
+    possible: int,
+    lam2: float,
 ) -> Certificate:
     """Compare the largest gain of a pair outside with the smallest contribution inside.
 
@@ -100,15 +110,19 @@ def certificate_of(
         None if fewer than two variables vary.
     outside : int64 array, shape (k, 2)
         Inactive pairs of variables that vary; all other pairs have gain 0.
+    removable : int64 array
+        Positions of the model's edges that may be removed.
     possible : int
-        Number of all pairs.
+        Number of all pairs that may be edges.
     lam2 : float
     """
     inactive = possible - (0 if model is None else len(model.pairs))
     scored, worst = inactive - len(outside), 0.0 if inactive > len(outside) else None
     edge: tuple[int, int] | None = None
-    if model is not None and len(outside):
-        least = float(model.contributions().total.min())
+    if model is not None and len(outside) and len(removable) == 0:
+        scored = inactive  # no exchange is possible
+    elif model is not None and len(outside):
+        least = float(model.contributions().total[removable].min())
         fit = model.fit
         estimates = estimated_gains(fit, lam2)[outside[:, 0], outside[:, 1]]
         remaining = max(_LEAST_GAINS, int(_ROW_VISITS / len(fit.rows.multiplicity)))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from graftviz.errors import InputError
 from graftviz.exchange import Exchange, Kind
 from graftviz.fitting.automatic_tying import TiedFit, fit_with_tying
 from graftviz.fitting.deviations import model_of
@@ -43,9 +44,22 @@ class ExchangeRun(LearnerRun):
             self._rows = rows_of(table)
             varies = [len(np.unique(codes)) > 1 for codes in self._rows.codes]
         n = table.n_variables
+        prior = options.prior(table.names)
+        forbidden: set[Pair] = set(map(tuple, prior.forbidden.tolist()))
+        self._forbidden = len(forbidden)
         self._pairs: list[Pair] = [
-            (i, j) for i in range(n) for j in range(i + 1, n) if varies[i] and varies[j]
+            (i, j)
+            for i in range(n)
+            for j in range(i + 1, n)
+            if varies[i] and varies[j] and (i, j) not in forbidden
         ]
+        self._required: list[Pair] = [(i, j) for i, j in prior.required.tolist()]
+        for i, j in self._required:
+            if not (varies[i] and varies[j]):
+                raise InputError(
+                    f"The required edge {table.names[i]} – {table.names[j]} has a variable that is "
+                    "constant, which forced pruning never joins to another."
+                )
         with self.clock.work("fitting"):
             empty = StructureFit(self._rows, np.zeros((0, 2), dtype=np.int64))
             self._buffer = empty.probabilities
@@ -100,9 +114,13 @@ class ExchangeRun(LearnerRun):
         self._notes = []
         if not self._pairs:
             return False
-        if self._model is None:
+        if self._model is None and self._required:
+            self._fit_start("start", self._required, ("start", "fit", "tie"))
+            return True
+        if self._starts == 0:
             self._start("start")
             return True
+        assert self._model is not None  # there was a start
         if self._may_exchange() and self._try_exchange():
             return True
         if self._starts <= self.options.restarts and len(self._outside()) > 0:
@@ -121,6 +139,7 @@ class ExchangeRun(LearnerRun):
         return self.step_report(
             tests=self._tests,
             activated=self._activated,
+            required=self._starts == 0,
             n_edges=len(self._model.pairs),
             removed=self._exchange.removed,
             objective=self._model.objective,
@@ -135,7 +154,13 @@ class ExchangeRun(LearnerRun):
         """Search for an exchange that gains and return the outcome of the run."""
         outside = self._outside()
         with self.clock.work("scoring"):
-            certificate = certificate_of(self._model, outside, self.tables_possible, self._lam2)
+            certificate = certificate_of(
+                self._model,
+                outside,
+                np.zeros(0, dtype=np.int64) if self._model is None else self._removable(),
+                self.tables_possible - self._forbidden,
+                self._lam2,
+            )
         self.tests += len(outside)
         self.history.append((), no_changes())
         model = self._model
@@ -164,22 +189,29 @@ class ExchangeRun(LearnerRun):
             with self.clock.work("statistics"):
                 self._tree = [
                     (edge.source, edge.target)
-                    for step in ChowLiu().steps(self._table)
+                    for step in ChowLiu(forbidden=self.options.forbidden).steps(self._table)
                     for edge in step.activated
-                ][: self._edges]
+                ]
             requested = self.options.edge_budget(self._table.n_variables)
             if requested > self._edges:
                 self._notes.append(
                     f"Only {_count(self._edges, 'pair')} of variables that vary, so the model has "
                     f"{_count(self._edges, 'edge')} instead of {requested:,}."
                 )
-        in_tree = set(self._tree)
-        others = [pair for pair in self._pairs if pair not in in_tree]
-        drawn = self._random.permutation(len(others))[: self._edges - len(self._tree)]
-        chosen = [*self._tree, *(others[k] for k in drawn)]
+            if self._required:
+                self._notes.append(Sentence("ends.notes.required", count=str(len(self._required))))
+            self._best = None  # a model of the required edges only is none with M edges
+        known = list(dict.fromkeys([*self._required, *self._tree]))[: self._edges]
+        others = [pair for pair in self._pairs if pair not in set(known)]
+        drawn = self._random.permutation(len(others))[: self._edges - len(known)]
         self._starts += 1
         self._exchanges = self._tests = 0
         self._cycle_start = None
+        chosen = [*known, *(others[k] for k in drawn)]
+        self._fit_start(kind, chosen, ("start", "loop", "fit", "tie", "keep"))
+
+    def _fit_start(self, kind: Kind, chosen: list[Pair], lines: tuple[str, ...]) -> None:
+        """Fit edges from zero weights and make them the current model."""
         with self.clock.work("fitting"):
             fit = self._fit_of(chosen)
             values = np.zeros(fit.layout.size)
@@ -194,7 +226,6 @@ class ExchangeRun(LearnerRun):
         tied = reordered(tied, fit.layout, chosen, ordered.layout, pairs)
         self._previous_objective = self._objective_left(ordered, pairs)
         gains = np.array([worth[pair] for pair in new])
-        lines = ("start", "loop", "fit", "tie", "keep")
         lost = self._sort_removed(removed)
         self._record(kind, pairs, ordered, tied, gains, removed, lines, lost=lost, added=new)
 
@@ -245,7 +276,14 @@ class ExchangeRun(LearnerRun):
     def _k(self) -> int:
         assert self._model is not None
         size: int = self.options.exchange_size(self._edges)
-        return min(size, len(self._model.pairs))
+        return min(size, len(self._removable()))
+
+    def _removable(self) -> np.ndarray:
+        """Return the positions of the edges that are not required."""
+        assert self._model is not None
+        required = set(self._required)
+        kept = [e for e, pair in enumerate(self._model.pairs) if pair not in required]
+        return np.array(kept, dtype=np.int64)
 
     def _outside(self) -> np.ndarray:
         """Return the inactive pairs of variables that vary, shape (k, 2)."""
@@ -258,11 +296,12 @@ class ExchangeRun(LearnerRun):
         assert model is not None
         outside = self._outside()
         surplus = len(model.pairs) - self._edges
-        k = min(self._k, len(outside) - max(0, -surplus), len(model.pairs))
+        k = min(self._k, len(outside) - max(0, -surplus))
         with self.clock.work("scoring"):
             contributions = model.contributions()
             count = k + max(0, surplus)
-            deletion = edges_out(self.options, model, contributions, count, self._random)
+            removable = self._removable()
+            deletion = edges_out(self.options, model, contributions, removable, count, self._random)
             gains = pairs_in(
                 self.options, model, self._lam2, outside, k + max(0, -surplus), self._random
             )
@@ -376,6 +415,7 @@ class ExchangeRun(LearnerRun):
             centres=tied.tying.centres.copy(),
             assignment=tied.tying.assignment.copy(),
             tree=sum(pair in tree for pair in pairs),
+            required=len(set(self._required) - tree),
         )
 
     def _tied(self, fit: StructureFit, values: np.ndarray) -> TiedFit:

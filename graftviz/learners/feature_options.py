@@ -17,13 +17,15 @@ import numpy as np
 
 from graftviz.costs import SCORE_CELL, CostPart, TableSize
 from graftviz.counts import PairCounts
+from graftviz.errors import InputError
 from graftviz.fitting.feature_solver import FIT
 from graftviz.fitting.noise import feature_noise
 from graftviz.fitting.penalty import Penalty
-from graftviz.learners.base import Learner
 from graftviz.learners.cost import SCAN, SCANNED_SLOT, assumed_edges, fits, pair_counts
+from graftviz.learners.prior import PriorOptions
 from graftviz.learners.settings import PRESETS
 from graftviz.options import option
+from graftviz.table import DiscreteTable
 from graftviz.trace import ActivationTest
 
 _FEATURES = 4  # assumed number of active features per edge
@@ -51,8 +53,10 @@ class FeatureSettings(NamedTuple):
 
 
 @dataclass(frozen=True)
-class FeatureOptions(Learner):
+class FeatureOptions(PriorOptions):
     """Options of every learner that activates single features under the ℓ₁ objective.
+
+    All features of the required edges are activated first; the penalty may make their weights zero.
 
     Attributes
     ----------
@@ -120,6 +124,17 @@ class FeatureOptions(Learner):
             CostPart("steps of features", 0.0, steps * size.cells * per_cell),
             *fits(size, PRESETS["paper"], edges, steps),
         ]
+
+    def check(self, table: DiscreteTable) -> None:
+        """Raise :class:`InputError` if `table` is too small or does not fit the options."""
+        super().check(table)
+        required = self.prior(table.names).required
+        features = int(table.cardinalities[required].astype(np.int64).prod(axis=1).sum())
+        if self.max_features is not None and features > self.max_features:
+            raise InputError(
+                f"The required edges have {features:,} features, more than the feature budget of "
+                f"{self.max_features:,}; raise the budget."
+            )
 
     def activation_test(self, counts: PairCounts) -> ActivationTest:
         """Return the test that activates features."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Generator
 
+import numpy as np
+
 from graftviz.counts import PairCounts
 from graftviz.fitting.feature_network import FeatureNetwork
 from graftviz.learners.base import Learner
@@ -28,6 +30,13 @@ def graft_features(
     """Activate the feature with the largest gradient until none violates (TH algorithm 5)."""
     run = _FeatureRun(table, options)
     is_polished = True  # there are no edges yet
+    if len(run.prior.required):
+        run.activate_required()
+        is_polished = False
+        sent = yield run.step(notes=())
+        run.clock.resume()
+        if type(sent) is type(options):
+            run.switch(sent)
     while True:
         stopped_by = run.exhausted_budget()
         found = None if stopped_by else run.best()
@@ -53,13 +62,15 @@ class _FeatureRun(LearnerRun):
     def __init__(self, table: DiscreteTable, options: FeatureOptions) -> None:
         super().__init__(table, options)
         self.labels = table.labels
+        self.prior = options.prior(table.names)
         with self.clock.work("statistics"):
             self._counts = PairCounts(table)
             self._search = FeatureSearch(self._counts)
+            self._search.exclude(self.prior.forbidden)
         self.settings = options.settings(self._counts)
         self._tests = 0
-        self._activated: ScoredEdge | None = None
-        self._feature: ScoredFeature | None = None
+        self._activated: tuple[ScoredEdge, ...] = ()
+        self._features: tuple[ScoredFeature, ...] = ()
         with self.clock.work("fitting"):
             self._network = FeatureNetwork(self._counts, table.names, table.labels)
             self._evaluation = self._network.evaluate(self.settings.penalty)
@@ -80,7 +91,7 @@ class _FeatureRun(LearnerRun):
         """Return a sentence on a budget that is used up; empty if none limits the run."""
         n_edges, n_features = self._network.n_edges, self._network.n_features
         budget = self.options.edge_budget(len(self.names))
-        if budget <= n_edges < self.tables_possible:
+        if budget <= n_edges < self.tables_possible - len(self.prior.forbidden):
             return budget_reason(n_edges)
         most = self.options.max_features
         if most is not None and n_features >= most and self.inactive:
@@ -106,24 +117,42 @@ class _FeatureRun(LearnerRun):
             return FoundFeature(i, j, int(cell), float(score))
         return found
 
-    def activate(self, found: FoundFeature) -> None:
-        """Activate a feature, then fit all weights or take one step."""
+    def activate_required(self) -> None:
+        """Activate all features of the required edges."""
+        beliefs = np.split(self._network.node_beliefs, np.cumsum(self._counts.cardinalities)[:-1])
+        found = []
+        with self.clock.work("scoring"):
+            for i, j in self.prior.required.tolist():
+                shares = self._counts.table(i, j) / self._counts.n_rows
+                gaps = np.abs(np.outer(beliefs[i], beliefs[j]) - shares)
+                scores = gaps.reshape(-1).tolist()
+                found += [FoundFeature(i, j, cell, score) for cell, score in enumerate(scores)]
+        self.activate(*found)
+
+    def activate(self, *found: FoundFeature) -> None:
+        """Activate features, then fit all weights or take one step."""
         network, penalty = self._network, self.settings.penalty
-        i, j, cell, score = found
+        new: dict[tuple[int, int], float] = {}  # activated edges, with their largest score
+        features = []
         with self.clock.work("fitting"):
-            before = network.n_edges
-            e = network.activate(i, j, cell)
-            is_new = network.n_edges > before
-            self._search.mark_active(i, j)
+            for i, j, cell, score in found:
+                before = network.n_edges
+                features.append((network.activate(i, j, cell), cell))
+                self._search.mark_active(i, j)
+                if network.n_edges > before or (i, j) in new:
+                    new[i, j] = max(score, new.get((i, j), 0.0))
             self._previous_objective = self._evaluation.objective
             self._evaluation = (
                 network.step(penalty, tolerance=_STEP_TOLERANCE, kind=self.options.update)
                 if self.options.one_step
                 else network.fit(penalty, tolerance=_STEP_TOLERANCE)
             )
-            self.history.append([(i, j)] if is_new else (), network.changes(), features=[(e, cell)])
-        self._activated = ScoredEdge(i, j, score) if is_new else None
-        self._feature = ScoredFeature(i, j, *divmod(cell, len(self.labels[j])), score)
+            self.history.append(list(new), network.changes(), features=features)
+        self._activated = tuple(ScoredEdge(*pair, score) for pair, score in new.items())
+        self._features = tuple(
+            ScoredFeature(i, j, *divmod(cell, len(self.labels[j])), score)
+            for i, j, cell, score in found
+        )
         self.index += 1
 
     def switch(self, options: FeatureOptions) -> None:
@@ -153,13 +182,14 @@ class _FeatureRun(LearnerRun):
 
     def step(self, *, notes: tuple[str, ...]) -> Step:
         """Return the report of the last step and pause the clock until it is resumed."""
-        assert self._feature is not None
         refit = "step" if self.options.one_step else "refit"
-        lines = ("loop", "score", "best", "activate", refit)
+        required = self.index == 1 and len(self.prior.required) > 0
+        lines = ("activate", refit) if required else ("loop", "score", "best", "activate", refit)
         tests, self._tests = self._tests, 0
         return self.step_report(
             tests=tests,
-            activated=() if self._activated is None else (self._activated,),
+            activated=self._activated,
+            required=required,
             n_edges=self._network.n_edges,
             objective=self._evaluation.objective,
             previous_objective=self._previous_objective,
@@ -167,7 +197,7 @@ class _FeatureRun(LearnerRun):
             lines=lines if self.index > 1 else ("count", *lines),
             notes=notes,
             test=self.settings.test,
-            features=(self._feature,),
+            features=self._features,
         )
 
     def finish(self, stopped_by: str) -> Outcome:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from graftviz.errors import InputError
 from graftviz.learners.base import CodeLine, Learner, checked_budget, checked_seed
 from graftviz.learners.cost import every_pair
 from graftviz.learners.exchange_run import ExchangeRun
+from graftviz.learners.prior import PriorOptions
 from graftviz.options import option
 from graftviz.table import DiscreteTable
 from graftviz.trace import Outcome, Step
@@ -42,7 +43,7 @@ MOST_DRAWS = 100_000
 
 
 @dataclass(frozen=True)
-class ForcedPruning(Learner):
+class ForcedPruning(PriorOptions):
     """Learner of models with exactly M edges, improved by exchanges of k edges.
 
     The first step is the start: the Chow–Liu tree and M − (n − 1) random further edges, fitted.
@@ -58,6 +59,9 @@ class ForcedPruning(Learner):
     score of an activated edge is its gain; the score of an edge of a start, or of an edge that
     returns with the best model, is its contribution. The result is the best model visited, by
     pseudo-likelihood of the training rows; if it is not the last one, the last step returns to it.
+
+    Required edges are in every start and never exchanged, forbidden pairs in no tree, start or
+    exchange. With required edges the first step has only these, before the start adds the others.
 
     The certificate checks whether one more exchange would gain: its score of an inactive pair is
     the pair's gain minus the smallest contribution in the model. A pair with a constant variable
@@ -253,10 +257,11 @@ class ForcedPruning(Learner):
         clusters = CLUSTERS if self.clusters is None else self.clusters
         return {**values, "clusters": clusters} if self.tied else values
 
-    def for_rehearsal(self) -> Learner:
+    def for_rehearsal(self) -> Self:
         """Return the learner for few exchanges, without options that require data of some size."""
         few = min(self.exchanges, _REHEARSED)
-        return replace(self, max_edges=None, exchange=None, clusters=None, exchanges=few)
+        learner = super().for_rehearsal()
+        return replace(learner, exchange=None, clusters=None, exchanges=few)
 
     def cost(self, size: TableSize, cache_bytes: int, notes: list[str]) -> list[CostPart]:
         """Return the parts of the memory and time of a run."""

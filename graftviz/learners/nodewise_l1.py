@@ -15,6 +15,7 @@ from typing import ClassVar, Literal
 from graftviz.errors import InputError
 from graftviz.learners.base import CodeLine, Learner
 from graftviz.learners.nodewise_path import PathRun
+from graftviz.learners.prior import PriorOptions
 from graftviz.options import option
 from graftviz.scores.base import GroupWeight
 from graftviz.table import DiscreteTable
@@ -22,7 +23,7 @@ from graftviz.trace import Outcome, Step
 
 
 @dataclass(frozen=True)
-class NodewiseL1(Learner):
+class NodewiseL1(PriorOptions):
     """Group-ℓ₁ penalised nodewise pseudo-likelihood.
 
     λ decreases along a path, evenly spaced in its logarithm, from the largest score of any pair
@@ -40,6 +41,9 @@ class NodewiseL1(Learner):
     pseudo-likelihood with fixed edges: the mean of p(x_i | x_others) over the rows equals the
     observed shares. The KKT residual is that of the regressions, over all variables and neighbours.
     The certificate scores each inactive pair in every direction in which its weights are zero.
+
+    Required edges are in the graph at every λ; they are penalised like others, so at a large λ
+    their weights are zero. Forbidden pairs are in no regression.
 
     The automatic `lam` is a score that sampling noise alone would exceed in about one of all pairs:
     N ‖p_i p_jᵀ − p_D‖² of independent variables is about (1 − ‖p_i‖²)(1 − ‖p_j‖²) χ² / k with
@@ -140,7 +144,7 @@ class NodewiseL1(Learner):
         """Learn from `table`; the seed is unused, as the algorithm is deterministic."""
         run = PathRun(table.repeated(), self)
         while run.has_more:
-            if run.lower():
+            if run.begin_required() or run.lower():
                 sent = yield run.step()
                 run.clock.resume()
                 if isinstance(sent, NodewiseL1):

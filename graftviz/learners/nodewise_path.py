@@ -51,6 +51,7 @@ class PathRun(LearnerRun):
     def __init__(self, table: DiscreteTable, options: Any) -> None:
         super().__init__(table, options)
         self._table = table
+        self._prior = options.prior(table.names)
         with self.clock.work("statistics"):
             self._counts = PairCounts(table)
             self._distances = distances(self._counts)
@@ -86,6 +87,14 @@ class PathRun(LearnerRun):
         self.options = options
         self._plan()
 
+    def begin_required(self) -> bool:
+        """Activate the required edges before the first λ; return whether there are any."""
+        if self.index or not len(self._prior.required):
+            return False
+        self._lam = max(self._top, self._last)
+        found, entries = self._graph()
+        return self._record(found, entries)
+
     def lower(self) -> bool:
         """Fit at the next λ; return whether the graph changed."""
         self._lam = self._path.pop(0)
@@ -103,11 +112,14 @@ class PathRun(LearnerRun):
 
     def step(self) -> Step:
         """Return the report of the current λ and pause the clock until it is resumed."""
-        tested = self._tested()
-        lines = ("lower", "fit", "check", "rule", "average")
+        required = self.index == 1 and len(self._prior.required) > 0
+        tested = NO_TESTS if required else self._tested()
+        lines = ("average",) if required else ("lower", "fit", "check", "rule", "average")
+        possible = self.tables_possible - len(self._prior.decided)
         return self.step_report(
-            tests=len(tested.scores) or self.tables_possible,
+            tests=0 if required else len(tested.scores) or possible,
             activated=self._activated,
+            required=required,
             n_edges=len(self._ids),
             removed=self._removed,
             objective=self._objective,
@@ -141,6 +153,7 @@ class PathRun(LearnerRun):
         scores = np.where(is_zero, self._fit.slopes / self._dimensions, 0.0)
         scores = np.maximum(scores, scores.T)
         decided = is_zero | is_zero.T if self.options.rule == "and" else is_zero & is_zero.T
+        decided[tuple(self._prior.decided.T)] = False
         first, second = np.nonzero(np.triu(decided, 1))
         new = np.array([edge[:2] for edge in self._activated], dtype=np.int32).reshape(-1, 2)
         entered = np.array([edge.score for edge in self._activated])
@@ -161,7 +174,10 @@ class PathRun(LearnerRun):
         last = options.lam
         if last is None:
             last = noise_lam(self._table, self._dimensions)
-        top = float((self._distances / self._dimensions).max())
+        # An infinite penalty, so that forbidden pairs enter no regression and have the score 0.
+        i, j = self._prior.forbidden.T
+        self._dimensions[i, j] = self._dimensions[j, i] = np.inf
+        self._top = top = float((self._distances / self._dimensions).max())
         steps = options.path
         ratio = min(1.0, last / top) if top > 0.0 else 1.0
         path = [top * ratio ** (k / steps) for k in range(1, steps)] if ratio < 1.0 else []
@@ -188,6 +204,9 @@ class PathRun(LearnerRun):
             strength = 0.5 * (norms + norms.T)
             both = np.where(np.isnan(scores.T), scores, 0.5 * (scores + scores.T))
             entered = np.where(np.isnan(scores), scores.T, both)
+        i, j = self._prior.required.T
+        strength[i, j] = np.inf
+        entered[i, j] = np.fmax(entered[i, j], self._distances[i, j] / self._dimensions[i, j])
         first, second = np.nonzero(np.triu(strength > self.options.min_norm, 1))
         order = np.argsort(-strength[first, second], kind="stable")
         pairs = list(zip(first[order].tolist(), second[order].tolist(), strict=True))
@@ -260,7 +279,9 @@ class PathRun(LearnerRun):
         for pair in self._ids:
             scores[pair] = -1.0
         first, second = np.triu_indices(len(scores), 1)
-        inactive = self.tables_possible - len(self._ids)
+        inactive = self.tables_possible - len(self._prior.forbidden) - len(self._ids)
+        i, j = self._prior.forbidden.T
+        scores[i, j] = scores[j, i] = -1.0
         at = int(np.argmax(scores[first, second]))
         pair = (int(first[at]), int(second[at]))
         return Certificate(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -155,6 +155,7 @@ def _index(text: str, names: Sequence[str]) -> int:
 class PriorOptions(Learner):
     """Options of learners that can start from given edges and leave pairs out."""
 
+    _: KW_ONLY  # so that the options of a learner itself come first
     required: str | Sequence[Any] | None = option(
         None,
         "edges that are activated first and never removed, such as a -- b; c -- d",
@@ -201,6 +202,10 @@ class PriorOptions(Learner):
     def forbidden_pairs(self, names: Sequence[str]) -> np.ndarray:
         """Return the pairs of variables that the options forbid, shape (k, 2)."""
         return self.prior(names).forbidden
+
+    def for_rehearsal(self) -> Self:
+        """Return the learner without options that require data of a certain size, or names."""
+        return replace(super().for_rehearsal(), required=None, forbidden=None)
 
     def check(self, table: DiscreteTable) -> None:
         """Raise :class:`InputError` if `table` is too small or does not fit the options."""

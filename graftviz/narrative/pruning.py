@@ -27,7 +27,9 @@ def exchange_step(step: Step, names: Sequence[str], language: str = LANGUAGE) ->
         is_tied = len(exchange.centres) < len(exchange.values)
         sentence = own[exchange.kind].format(
             tree=counted(counts["edges"], exchange.tree),
-            others=counted(counts["random_edges"], step.n_edges - exchange.tree),
+            others=counted(
+                counts["random_edges"], step.n_edges - exchange.tree - exchange.required
+            ),
             parameters=counted(counts["parameters"], len(exchange.values)),
             tied=own["tied"].format(values=values) if is_tied else own["not_tied"],
             change=change,

@@ -56,6 +56,8 @@ class SubsetLosses:
     contributions : Contributions
     node_losses : float64 array, shape (n,)
         −mean log p(x_i | rest) of every variable.
+    positions : int64 array, optional
+        Positions of the edges of `contributions` among those of the model. Default: all.
     """
 
     def __init__(
@@ -64,15 +66,18 @@ class SubsetLosses:
         tables: np.ndarray,
         contributions: Contributions,
         node_losses: np.ndarray,
+        positions: np.ndarray | None = None,
     ) -> None:
         self._fit, self._tables, self._sides = fit, tables, contributions.sides
-        self._edges = fit.layout.structure.edges
+        edges = fit.layout.structure.edges
+        self._positions = np.arange(len(edges)) if positions is None else positions
+        self._edges = edges[self._positions]
         self._node_losses = node_losses
         self._losses: dict[tuple[int, tuple[int, ...]], float] = {}
 
     @property
     def count(self) -> int:
-        """Number of edges of the model."""
+        """Number of edges that a set may have."""
         return len(self._edges)
 
     @property
@@ -108,7 +113,7 @@ class SubsetLosses:
         if len(edges) == 1:
             return float(self._sides[edges[0], int(self._edges[edges[0], 1] == node)])
         if (node, edges) not in self._losses:
-            chosen = np.array(edges, dtype=np.int64)
+            chosen = self._positions[list(edges)]
             lost = loss_without(self._fit, self._tables, node, chosen)
             self._losses[node, edges] = lost / self._fit.rows.total
         return self._losses[node, edges]

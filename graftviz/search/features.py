@@ -170,6 +170,13 @@ class FeatureSearch:
         self._seen_drift[:] = -np.inf
         self._scores[:] = np.inf
 
+    def exclude(self, pairs: np.ndarray) -> None:
+        """Leave pairs, shape (k, 2), out of the search."""
+        sizes = self.counts.cardinalities.astype(np.int64)
+        self.possible -= int(sizes[pairs].prod(axis=1).sum())
+        for i, j in pairs.tolist():
+            self.mark_active(i, j)
+
     def mark_active(self, i: int, j: int) -> None:
         """Exclude a pair with an active feature from the scan; :func:`best_inside` covers it."""
         self._active[self.counts.slot(i, j)] = True
