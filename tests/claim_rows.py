@@ -238,6 +238,15 @@ def noise(good):
     return rows
 
 
+def noise_by_rows(good):
+    """Return the same measures for two numbers of rows."""
+    return [
+        {**row, "rows": 20 * multiple, "multiple": multiple}
+        for multiple in (3, 15)
+        for row in noise(good)
+    ]
+
+
 def growth(good):
     """Return costs that are powers of n."""
     fixed = "scalable, 5 seeds, common"
@@ -563,7 +572,7 @@ ROWS = {
     "thesis-fig2.7": seeds,
     "thesis-fig2.8": week,
     "thesis-fig2": noise,
-    "thesis-rows": lambda good: noise(good) + [row | {"rows": 900} for row in noise(good)],
+    "thesis-rows": noise_by_rows,
     "thesis-seeds": choices,
     "localized-fig3": plane,
     "localized-fig4": region_sizes,
