@@ -43,7 +43,7 @@ class Dense(DynamicsLearner):
     title: ClassVar[str] = "Dense"
     idea: ClassVar[str] = (
         "Least squares of every series on all series, by one singular value decomposition. Fast "
-        "for few series; with many it overfits, and its cost is cubic in their number."
+        "for few series; with hardly more rows than series it overfits, and its cost is cubic in n."
     )
     opening: ClassVar[str] = (
         "Least squares of every series on all series, by one singular value decomposition."
