@@ -8,29 +8,22 @@ import subprocess
 import sys
 import time
 import urllib.request
-import zipfile
 from contextlib import closing
 from pathlib import Path
 
 import pytest
+from installed_wheel import ROOT, unpacked_wheel
 
 from graftviz.commands import app
 from graftviz.errors import InputError
 
-ROOT = Path(__file__).resolve().parent.parent
 WAIT = 120.0  # seconds a server may take to answer
 
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with the content of the wheel."""
-    made, folder = tmp_path_factory.mktemp("wheel"), tmp_path_factory.mktemp("installed")
-    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", made]
-    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
-    (wheel,) = made.iterdir()
-    with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(folder)
-    return folder
+    return unpacked_wheel(tmp_path_factory.mktemp("wheel"))
 
 
 def python(installed: Path, code: str) -> str:

@@ -1,19 +1,24 @@
-"""The player in a real JupyterLab: it plays, follows α, finishes, and leaves other cells alone."""
+"""A real JupyterLab: the player plays, follows α, finishes, and leaves other cells alone.
+
+A second notebook goes from a survey to predictions, with the package as the wheel installs it.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
+from installed_wheel import unpacked_wheel
 from nbformat import v4
 from served_app import free_port
 from waiting import wait_until
@@ -29,6 +34,27 @@ CELLS = (
     "same = gv.learn(player.run.table, player.learner)\n"
     "print('same weights:', (same.model.weights == player.result.model.weights).all())",
 )
+# With gaps, case weights and a column of numbers, as surveys have them.
+SURVEY_CELLS = (
+    "import graftviz as gv, numpy as np\n"
+    "random = np.random.default_rng(0)\n"
+    "answers = gv.load_dataset('survey').table.to_frame()\n"
+    "answers = answers.mask(random.random(answers.shape) < 0.02)\n"
+    "answers['weight'] = random.integers(1, 4, len(answers))\n"
+    "answers.to_csv('answers.csv', index=False)",
+    "import pandas as pd\n"
+    "rows = pd.read_csv('answers.csv')\n"
+    "survey = gv.read_table(rows, missing='drop', weights='weight')\n"
+    "result = gv.learn(survey, gv.ChowLiu(forbidden=[('pet', 'work')]))\n"
+    "result",
+    "result.plot()",
+    "predicted = result.predict(rows.head(50), target='commute')\n"
+    "sample = result.sample(20, seed=1)\n"
+    "folder = result.save('survey')\n"
+    "same = gv.read_result('survey').predict(rows.head(50), target='commute')\n"
+    "print('predicted:', len(predicted), 'sampled:', sample.n_rows, (same == predicted).all())\n"
+    "print('from:', gv.__file__)",
+)
 SETTINGS = {
     "@jupyterlab/apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
 }
@@ -43,12 +69,19 @@ IDLE = "| Idle"
 @pytest.fixture
 def notebook(tmp_path: Path) -> Iterator[str]:
     """The address of a notebook with `CELLS` in a JupyterLab on this machine."""
+    with jupyterlab(tmp_path, CELLS) as url:
+        yield url
+
+
+@contextlib.contextmanager
+def jupyterlab(tmp_path: Path, cells: Sequence[str], **environment: str) -> Iterator[str]:
+    """Run a JupyterLab and give the address of a notebook with these cells."""
     work = tmp_path / "work"
     work.mkdir()
     content = v4.new_notebook(
         metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}}
     )
-    content.cells = [v4.new_code_cell(text) for text in CELLS]
+    content.cells = [v4.new_code_cell(text) for text in cells]
     nbformat.write(content, work / "player.ipynb")
     for name, settings in SETTINGS.items():
         path = tmp_path / "settings" / f"{name}.jupyterlab-settings"
@@ -57,13 +90,16 @@ def notebook(tmp_path: Path) -> Iterator[str]:
     homes = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")
     paths = {name: str(tmp_path / name.lower()) for name in homes}
     paths["JUPYTERLAB_SETTINGS_DIR"] = str(tmp_path / "settings")
+    paths = os.environ | paths | environment
     port = free_port()
     command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root"]
     command += ["--ip=127.0.0.1", f"--port={port}", "--ServerApp.port_retries=0"]
     command += [f"--ServerApp.root_dir={work}", "--IdentityProvider.token=test"]
     with (
         (tmp_path / "lab.log").open("w") as log,
-        subprocess.Popen(command, env=os.environ | paths, stdout=log, stderr=log) as server,
+        subprocess.Popen(
+            command, env=os.environ | paths | environment, stdout=log, stderr=log
+        ) as server,
     ):
         try:
             url = f"http://127.0.0.1:{port}"
@@ -125,3 +161,22 @@ def test_a_run_is_played_changed_and_finished(notebook: str, open_page: Any, unt
     cells.nth(2).get_by_text("same weights: True").wait_for()
     page.get_by_role("button", name="Return to the first run").click()
     until(page, f"({STATE})().run === 'run-1' && ({STATE})().shown === 0")
+
+
+@pytest.mark.slow
+def test_a_survey_is_learned_drawn_and_saved(tmp_path: Path, open_page: Any) -> None:
+    installed = unpacked_wheel(tmp_path)
+    with jupyterlab(tmp_path, SURVEY_CELLS, PYTHONPATH=str(installed)) as url:
+        page = open_page()
+        page.goto(url)
+        page.get_by_text(IDLE).wait_for()
+        page.get_by_role("menuitem", name="Run", exact=True).click()
+        page.get_by_text("Run All Cells", exact=True).click()
+        cells = page.locator(".jp-CodeCell")
+        replay = cells.nth(1).locator(".jp-OutputArea iframe").content_frame
+        replay.locator("canvas").first.wait_for()
+        cells.nth(2).locator(".js-plotly-plot .main-svg").first.wait_for()
+        assert cells.nth(2).get_by_text("sleeps well").count()
+        shown = cells.nth(3).locator(".jp-OutputArea")
+        shown.get_by_text("predicted: 50 sampled: 20 True").wait_for()
+        assert f"from: {installed}" in shown.inner_text()
