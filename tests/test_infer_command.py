@@ -94,3 +94,9 @@ def test_too_wide_a_model_is_refused_with_the_numbers(tmp_path, capsys):
     assert " entries (" in output
     assert "(--max-memory); try --method bp" in output
     assert not (tmp_path / "out").exists()
+
+
+def test_evidence_that_is_neither_a_pair_nor_a_file_is_refused(tmp_path, capsys):
+    model = random_tables([(0, 1)], [2, 3])
+    assert infer(model, tmp_path, "--evidence", "home") == 2
+    assert "VARIABLE=STATE or a file .evid; 'home' is neither" in refusal(capsys)

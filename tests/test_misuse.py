@@ -12,7 +12,7 @@ import pytest
 from sklearn.model_selection import GridSearchCV
 
 import graftviz as gv
-from graftviz import InputError
+from graftviz import InputError, dynamics
 from graftviz.datasets import DataSet
 from graftviz.learners.registry import DEFAULT
 from graftviz.runs import checked_edges
@@ -84,11 +84,20 @@ def test_options_of_the_learner_are_parameters_of_a_search(learner):
     assert set(search.cv_results_["param_learner__alpha"]) == {0.0, 0.5}
 
 
+def test_series_have_the_names_of_a_frame():
+    assert SYSTEM.names == SERIES.names == ("a", "b")
+
+
 def test_a_network_is_fitted_to_a_data_set():
     network = gv.MarkovNetwork("chow-liu").fit(SET)
     assert network.score(SET) == network.score(FRAME)
 
 
+DENSE = dynamics.Dense()
+SERIES = dynamics.TimeSeries.from_array(
+    pd.DataFrame(np.random.default_rng(1).normal(size=(9, 2)), columns=["a", "b"])
+)
+SYSTEM = dynamics.learn(SERIES, DENSE).system
 REFUSED = {
     "swapped": (lambda: gv.learn(LEARNER, TABLE), "first argument must be the table"),
     "swapped path": (lambda: gv.lam_path(LEARNER, TABLE), "first argument must be the table"),
@@ -101,6 +110,31 @@ REFUSED = {
     "numbers": (
         lambda: gv.learn(pd.DataFrame(np.random.default_rng(0).random((50, 2))), LEARNER),
         "Options are those of read_table",
+    ),
+    "evidence as method": (lambda: gv.infer(MODEL, {"rain": "yes"}), "must be one of bp, exact"),
+    "intervals of a number": (
+        lambda: gv.edge_stability(TABLE, LEARNER, subsamples=2).intervals(5),
+        "need a model, not .* int",
+    ),
+    "array as series": (lambda: dynamics.learn(np.eye(3), DENSE), "must be a TimeSeries, .*array"),
+    "swapped series": (lambda: dynamics.learn(DENSE, SERIES), "must be a TimeSeries"),
+    "share as test rows": (
+        lambda: dynamics.learn(SERIES, DENSE, test=0.2),
+        "argument test must be",
+    ),
+    "name of dynamics": (lambda: dynamics.learn(SERIES, "dense"), "must be a learner of dynamics"),
+    "class of dynamics": (lambda: dynamics.learn(SERIES, dynamics.Dense), "not the class Dense"),
+    "learner of edges": (lambda: dynamics.learn(SERIES, LEARNER), "must be a learner of dynamics"),
+    "result as system": (
+        lambda: dynamics.predict(dynamics.learn(SERIES, DENSE), SERIES),
+        "must be a LinearSystem, .*DynamicsResult",
+    ),
+    "after the last row": (lambda: dynamics.predict(SYSTEM, SERIES.values[-1:], 3), "last row use"),
+    "half a step": (lambda: dynamics.predict(SYSTEM, SERIES, 1.5), "forecasts of 1 to 8 steps"),
+    "one row of numbers": (lambda: SYSTEM.predict(np.ones(2)), "array of times × 2 series"),
+    "equal names": (
+        lambda: dynamics.TimeSeries.from_array(np.eye(3), ("a", "a", "b")),
+        "same name",
     ),
     "list as evidence": (lambda: gv.infer(MODEL, evidence=["rain"]), "mapping or a Series"),
     "frame as evidence": (lambda: gv.infer(MODEL, evidence=FRAME), "mapping or a Series"),

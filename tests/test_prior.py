@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import graftviz as gv
+from graftviz.__main__ import main
 from graftviz.errors import InputError
 from graftviz.learners.base import Learner
 from graftviz.learners.prior import PriorOptions, pairs_text, parsed_pairs
@@ -205,3 +206,13 @@ def test_the_rehearsal_of_a_learner_fits_other_data(name: str) -> None:
     learner = learner_class(name)(required="a -- b", forbidden="c -- d").for_rehearsal()
     assert isinstance(learner, PriorOptions)
     assert (learner.required, learner.forbidden) == (None, None)
+
+
+def test_the_command_takes_pairs(tmp_path):
+    pairs = ("--set", "required=home -- pet", "--set", "forbidden=home -- garden")
+    command = ["learn", "survey", "--learner", "chow-liu", "--out", str(tmp_path), *pairs]
+    assert main(command) == 0
+    model = gv.read_result(tmp_path).model
+    names = [{model.names[i], model.names[j]} for i, j in model.edges.tolist()]
+    assert {"home", "pet"} in names
+    assert {"home", "garden"} not in names

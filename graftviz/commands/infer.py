@@ -30,6 +30,7 @@ from graftviz.inference.exact import EliminationPlan, JunctionTree
 from graftviz.memory import parse_size, resident_bytes, size_text
 from graftviz.model import PairwiseMRF
 from graftviz.narrative.phrases import plural
+from graftviz.wording import quoted
 
 NAME = "infer"
 MARGINALS, PARTITION = "marginals.MAR", "partition.PR"
@@ -113,6 +114,10 @@ def _evidence(arguments: argparse.Namespace, model: PairwiseMRF) -> dict[int, in
         return checked_evidence(model, evidence_argument(arguments))
     if len(arguments.evidence) > 1:
         raise InputError("--evidence is one file, or any number of pairs VARIABLE=STATE.")
+    if not _is_file(files[0]) and "." not in files[0]:
+        raise InputError(
+            f"--evidence takes VARIABLE=STATE or a file .evid; {quoted(files[0])} is neither."
+        )
     return read_evidence(checked_path(files[0]), model)
 
 

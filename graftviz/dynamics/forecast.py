@@ -5,19 +5,21 @@ from __future__ import annotations
 import numpy as np
 
 from graftviz.arrays import read_only
+from graftviz.dynamics.series import TimeSeries
 from graftviz.dynamics.system import LinearSystem
 from graftviz.errors import InputError
 
 
-def predict(system: LinearSystem, values: np.ndarray, horizon: int = 1) -> np.ndarray:
+def predict(system: LinearSystem, values: TimeSeries | np.ndarray, horizon: int = 1) -> np.ndarray:
     """Return forecasts of rows `horizon`, `horizon` + 1, … of `values`, each `horizon` steps ahead.
 
-    A forecast uses only the row from which it starts.
+    A forecast uses only the row from which it starts. For the time after the last row use
+    ``system.predict(values[-1:], horizon)``.
 
     Parameters
     ----------
     system : LinearSystem
-    values : float array, shape (rows, n)
+    values : TimeSeries, or float array of shape (rows, n)
         One row per time; more than `horizon`.
     horizon : int
         Time steps ahead, at least 1.
@@ -37,16 +39,18 @@ def predict(system: LinearSystem, values: np.ndarray, horizon: int = 1) -> np.nd
     >>> dynamics.predict(system, series.values, 24).shape
     (476, 8)
     """
-    observed = np.asarray(values, dtype=np.float64)
-    if observed.ndim != 2 or observed.shape[1] != system.n_series:
+    if not isinstance(system, LinearSystem):
         raise InputError(
-            f"Forecasts of {system.n_series} series need an array of times × {system.n_series} "
-            f"series; got shape {observed.shape}."
+            "The first argument must be a LinearSystem, such as the attribute system of a result, "
+            f"not an object of type {type(system).__name__}."
         )
+    values = values.values if isinstance(values, TimeSeries) else values
+    observed = system.checked_rows(values)
     reach = len(observed) - 1
-    if not 1 <= horizon <= reach:
+    if not isinstance(horizon, int | np.integer) or not 1 <= horizon <= reach:
         raise InputError(
-            f"{len(observed)} rows allow forecasts of 1 to {reach} steps; got {horizon}."
+            f"{len(observed)} rows allow forecasts of 1 to {reach} steps; got {horizon}. For the "
+            "time after the last row use system.predict(values[-1:], horizon)."
         )
     return read_only(np.ascontiguousarray(system.predict(observed[:-horizon], horizon)))
 

@@ -20,9 +20,11 @@ from graftviz.dynamics.metrics import prediction_error
 from graftviz.dynamics.rows import system_of_steps
 from graftviz.dynamics.series import TimeSeries, Transitions
 from graftviz.dynamics.system import LinearSystem
+from graftviz.errors import InputError
+from graftviz.wording import quoted
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class DynamicsResult:
     """Learned system with the record of the run.
 
@@ -71,6 +73,15 @@ class DynamicsResult:
     notes: tuple[str, ...]
     complete: bool = True
 
+    def __repr__(self) -> str:
+        held_out = ""
+        if self.pred_error_test is not None:
+            held_out = f", {self.pred_error_test:.3g} on held-out rows"
+        return (
+            f"<DynamicsResult of {self.learner.name}: {self.system.n_series:,} series, PredError "
+            f"{self.pred_error_train:.3g}{held_out}>"
+        )
+
 
 def learn(
     data: TimeSeries | Transitions,
@@ -98,7 +109,8 @@ def learn(
     Raises
     ------
     InputError
-        When there are too few rows for the options of the learner.
+        When the arguments have other types, or there are too few rows for the options of the
+        learner.
     KeyboardInterrupt
         When interrupted before the first step; later, the incomplete result is returned.
 
@@ -120,6 +132,24 @@ def learn(
             return found
 
 
+def _check_types(data: object, learner: object, test: object) -> None:
+    """Raise an InputError unless the arguments of :func:`learn` have its types."""
+    for name, value in (("data", data), ("test", test)):
+        if not isinstance(value, TimeSeries | Transitions) and (
+            name == "data" or value is not None
+        ):
+            raise InputError(
+                f"The argument {name} must be a TimeSeries, not an object of type "
+                f"{type(value).__name__}; TimeSeries.from_array and read_series make one."
+            )
+    if not isinstance(learner, DynamicsLearner):
+        found = f"the class {learner.__name__}" if isinstance(learner, type) else quoted(learner)
+        raise InputError(
+            "The learner must be a learner of dynamics, such as dynamics.SparsityInducing("
+            f"parents=3), not {found}."
+        )
+
+
 def learning_steps(
     data: TimeSeries | Transitions,
     learner: DynamicsLearner,
@@ -129,6 +159,7 @@ def learning_steps(
     jobs: int | None = None,
 ) -> Generator[NodeStep | DynamicsResult, None, None]:
     """Yield the steps of :func:`learn`, then its result."""
+    _check_types(data, learner, test)
     steps: list[NodeStep] = []
     generator = learner.steps(data, seed=seed, jobs=jobs)
     seconds, complete = 0.0, True

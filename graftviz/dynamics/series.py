@@ -40,7 +40,7 @@ class Transitions(NamedTuple):
     later: np.ndarray
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TimeSeries:
     """Series observed at equidistant times.
 
@@ -71,12 +71,14 @@ class TimeSeries:
 
     @classmethod
     def from_array(cls, values: np.ndarray, names: Sequence[str] = ()) -> TimeSeries:
-        """Return the series of an array, shape (rows, n); names default to x0, x1 and so on.
+        """Return the series of an array, shape (rows, n), or of a data frame.
+
+        Names default to the columns of a data frame, or to x0, x1 and so on.
 
         Raises
         ------
         InputError
-            For another shape, fewer than two rows, or entries that are not finite.
+            For another shape, fewer than two rows, entries that are not finite, and equal names.
 
         Examples
         --------
@@ -94,9 +96,12 @@ class TimeSeries:
             raise InputError(
                 f"Row {row + 1} of series {column + 1} is not finite; fill the gap or leave it out."
             )
-        all_names = tuple(names) or default_names(array.shape[1])
+        columns = map(str, getattr(values, "columns", ()))
+        all_names = tuple(names) or tuple(columns) or default_names(array.shape[1])
         if len(all_names) != array.shape[1]:
             raise InputError(f"There are {array.shape[1]} series, but {len(all_names)} names.")
+        if len(set(all_names)) < len(all_names):
+            raise InputError("Two series have the same name; use different names.")
         return cls(read_only(array), all_names)
 
     @property
@@ -108,6 +113,9 @@ class TimeSeries:
     def n_series(self) -> int:
         """Number of series, n."""
         return len(self.names)
+
+    def __repr__(self) -> str:
+        return f"<TimeSeries: {self.n_series:,} series, {self.n_rows:,} rows>"
 
     def transitions(self) -> Transitions:
         """Return X′ = all rows but the last, X″ = all but the first, X‴ = all but the first two."""

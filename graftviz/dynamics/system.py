@@ -99,6 +99,16 @@ class LinearSystem:
         start, end = self.coefficients.indptr[node : node + 2]
         return read_only(self.coefficients.indices[start:end].astype(np.int64))
 
+    def checked_rows(self, values: np.ndarray) -> np.ndarray:
+        """Return `values` as an array; raise an InputError unless it has a column per series."""
+        rows = np.asarray(values, dtype=np.float64)
+        if rows.ndim != 2 or rows.shape[1] != self.n_series:
+            raise InputError(
+                f"Forecasts of {self.n_series} series need an array of times × {self.n_series} "
+                f"series; got shape {rows.shape}."
+            )
+        return rows
+
     def predict(self, values: np.ndarray, horizon: int = 1) -> np.ndarray:
         """Return predictions `horizon` time steps after each row of `values`.
 
@@ -111,10 +121,20 @@ class LinearSystem:
         Returns
         -------
         float array, shape (rows, n)
+
+        Raises
+        ------
+        InputError
+            If the shape is another one, or `horizon` is not positive.
+
+        Examples
+        --------
+        >>> system.predict(series.values[-1:], 3).shape
+        (1, 8)
         """
         if horizon < 1:
             raise InputError(f"A prediction needs at least one step; got {horizon}.")
-        predicted = np.asarray(values, dtype=np.float64).T
+        predicted = self.checked_rows(values).T
         for _ in range(horizon):
             predicted = self.coefficients @ predicted + self.intercept[:, None]
         return predicted.T

@@ -5,10 +5,9 @@ from __future__ import annotations
 import dataclasses
 from typing import Literal
 
-from graftviz.errors import InputError
 from graftviz.inference.beliefs import Beliefs
 from graftviz.inference.evidence import Evidence, checked_evidence, conditioned
-from graftviz.inference.methods import METHODS, Method
+from graftviz.inference.methods import METHODS, Method, check_method
 from graftviz.inference.settings import InferenceSettings
 from graftviz.model import PairwiseMRF
 
@@ -73,8 +72,7 @@ def infer(
     >>> gv.infer(model, "exact", evidence={"exercise": "never"})["pet"].round(2).to_dict()
     {'cat': 0.36, 'dog': 0.17, 'none': 0.47}
     """
-    if method not in METHODS:
-        raise InputError(f"Inference method must be one of {', '.join(METHODS)}, not {method!r}.")
+    check_method(method)
     settings = InferenceSettings(
         tolerance, max_sweeps, damping, max_memory, reweighting, starts, seed
     )

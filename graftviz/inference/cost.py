@@ -33,7 +33,7 @@ from graftviz.inference.exact.plan import (
     refuse_if_too_large,
 )
 from graftviz.inference.exact.repeated import RepeatedTree
-from graftviz.inference.methods import Method
+from graftviz.inference.methods import Method, check_method
 from graftviz.inference.queries import PASSES, Query, answered, component_numbers
 from graftviz.inference.settings import InferenceSettings
 from graftviz.model import PairwiseMRF
@@ -121,8 +121,7 @@ def all_marginals(
         For an unknown method, a model whose joint states all have probability zero, and exact
         inference that does not fit into memory.
     """
-    if method not in METHODS:
-        raise InputError(f"Inference method must be one of {', '.join(METHODS)}, not {method!r}.")
+    check_method(method)
     settings = InferenceSettings(max_memory=max_memory)
     if method == "exact":
         return _by_trees(model, settings, plan)

@@ -9,10 +9,9 @@ import numpy as np
 
 from graftviz.arrays import read_only
 from graftviz.errors import InputError
-from graftviz.inference import METHODS
 from graftviz.inference.exact import JunctionTree
 from graftviz.inference.hidden import HiddenModel
-from graftviz.inference.methods import Method
+from graftviz.inference.methods import Method, check_method
 from graftviz.inference.settings import InferenceSettings
 from graftviz.metrics.observer import TableLoss
 from graftviz.model import PairwiseMRF
@@ -173,8 +172,7 @@ def ncmll_by_half(
 
     Parameters and errors are those of :func:`ncmll`.
     """
-    if method not in METHODS:
-        raise InputError(f"Inference method must be one of {', '.join(METHODS)}, not {method!r}.")
+    check_method(method)
     if halves < 1 or model.n_variables < 2:
         raise InputError(
             "At least one half of at least two variables must be hidden; got "

@@ -27,7 +27,7 @@ from graftviz.regions.local_model import region_model
 _HAVE_STATES: WeakKeyDictionary[PairwiseMRF, bool] = WeakKeyDictionary()
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LocalMarginal:
     """Marginal computed from a local region, with an error bound.
 
@@ -72,6 +72,12 @@ class LocalMarginal:
     method: str
     stop_reason: str
     history: tuple[RegionStep, ...]
+
+    def __repr__(self) -> str:
+        probabilities = ", ".join(f"{p:.3g}" for p in self.marginal)
+        region = "1 variable" if len(self.nodes) == 1 else f"{len(self.nodes):,} variables"
+        word = "certified" if self.certified else "not certified"
+        return f"<LocalMarginal ({probabilities}) ± {self.bound:.2g}, {word}, from {region}>"
 
 
 def grow_region(

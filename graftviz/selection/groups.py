@@ -155,7 +155,7 @@ def compare_groups(
     seed : int
         Seed of the divisions and of the learner.
     jobs : int, optional
-        See :func:`graftviz.parallel.parallel_map`; the result does not depend on it.
+        Number of processes; default: all cores. The result does not depend on it.
     callback : callable, optional
         Called as ``callback(done, of)`` after each division.
 

@@ -26,6 +26,7 @@ from graftviz.learners.base import Learner
 from graftviz.learners.registry import DEFAULT, table_and_learner
 from graftviz.model import PairwiseMRF
 from graftviz.parallel import parallel_map
+from graftviz.predictor import Predictor
 from graftviz.selection.fits import fit, fit_steps
 from graftviz.selection.intervals import (
     LEVEL,
@@ -158,7 +159,7 @@ class EdgeStability:
         counts = self.frequency_of(edges) * self.done
         return wilson_interval(counts, self.done, checked_level(level))
 
-    def intervals(self, model: PairwiseMRF, level: float = LEVEL) -> EdgeIntervals:
+    def intervals(self, model: Predictor, level: float = LEVEL) -> EdgeIntervals:
         """Return the intervals of the edges of `model`, which was learned from all rows.
 
         Raises
@@ -173,20 +174,25 @@ class EdgeStability:
         >>> found.strength_intervals.shape
         (10, 2)
         """
-        if model.n_variables != self.n_variables:
+        if not isinstance(model, Predictor):
             raise InputError(
-                f"The model has {model.n_variables:,} variables, and the table of the subsamples "
+                f"Intervals need a model, not an object of type {type(model).__name__}."
+            )
+        own: PairwiseMRF = model._model()
+        if own.n_variables != self.n_variables:
+            raise InputError(
+                f"The model has {own.n_variables:,} variables, and the table of the subsamples "
                 f"{self.n_variables:,}; intervals need the model learned from all rows."
             )
         level = checked_level(level)
-        strengths, weights = edge_intervals(model, self.found, self.method, level)
+        strengths, weights = edge_intervals(own, self.found, self.method, level)
         return EdgeIntervals(
-            model=model,
+            model=own,
             method=self.method,
             resamples=self.done,
             level=level,
-            frequencies=self.frequency_of(model.edges),
-            frequency_intervals=self.frequency_intervals(model.edges, level),
+            frequencies=self.frequency_of(own.edges),
+            frequency_intervals=self.frequency_intervals(own.edges, level),
             strength_intervals=strengths,
             weight_intervals=weights,
         )
@@ -267,7 +273,7 @@ def edge_stability(
     seed : int
         Seed of the subsamples and of the learner; results do not depend on `jobs`.
     jobs : int, optional
-        See :func:`graftviz.parallel.parallel_map`.
+        Number of processes; default: all cores. The result does not depend on it.
     callback : callable, optional
         Called as ``callback(done, of)`` after each subsample.
 

@@ -16,7 +16,7 @@ from graftviz.table.discrete import DiscreteTable
 _LEVEL = 0.01  # of the check whether values are missing at random, over all pairs together
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class AvailableTable(DiscreteTable):
     """Table with missing values, counted pair by pair; returned by ``missing="available"``.
 

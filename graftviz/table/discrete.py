@@ -103,7 +103,7 @@ class DiscreteTable:
     def __repr__(self) -> str:
         """Return a text with the shape."""
         weights = "" if self.weights is None else f", total weight {self.total_weight:g}"
-        return f"DiscreteTable({self.n_variables} variables, {self.n_rows} rows{weights})"
+        return f"{type(self).__name__}({self.n_variables} variables, {self.n_rows} rows{weights})"
 
     @classmethod
     def from_codes(
