@@ -110,7 +110,8 @@ def prune_record(run: Run, t: int, rows: Rows) -> dict[str, Any]:
         shown = order[np.linspace(0, len(order) - 1, MOST_TICKS).astype(int)]
     return {
         "t": t,
-        **attributes(exchange, "kind", "tree", "tries", "accepted", "fallback"),
+        **attributes(exchange, "kind", "tree", "required", "tries", "accepted", "fallback"),
+        "isRequired": step.required,
         "words": " ".join(exchange_step(step, run.table.names)),
         "notes": list(step.notes),
         "edges": step.n_edges,

@@ -9,7 +9,6 @@ from graftviz.ui.prune.state import PruneState
 
 _FIRST = ("max_edges", "exchange", "heuristic", "clusters")
 _THEN = ("beta",)
-_LEFT_OUT = ("max_edges",)  # the same as edges
 
 
 def show_pruning_choices(state: PruneState, *, is_ready: bool) -> None:
@@ -21,7 +20,7 @@ def show_pruning_choices(state: PruneState, *, is_ready: bool) -> None:
     rest = [
         spec._replace(advanced=True)
         for name, spec in specs.items()
-        if name not in (*_FIRST, *_THEN, *_LEFT_OUT)
+        if name not in (*_FIRST, *_THEN)
     ]
     seed = state.specs["seed"]._replace(advanced=True)
     groups = (first, [*then, *rest, seed])

@@ -88,7 +88,9 @@ class PrunePlayer extends RunsView {
   title(record) {
     if (!record) return "The Chow–Liu tree";
     const [left, new_] = [record.removed.length, record.added.length];
-    if (record.kind === "start") return `Start: the tree and ${plural(record.edges - record.tree, "random edge")}`;
+    if (record.isRequired) return `Start: ${plural(record.edges, "required edge")}`;
+    const random = record.edges - record.tree - record.required;
+    if (record.kind === "start") return `Start: the tree and ${plural(random, "random edge")}`;
     if (record.kind === "restart") return "Restart from the tree";
     if (record.kind === "best") return "Back to the best model";
     return `Exchange ${record.sum.exchanges}: ${plural(left, "edge")} out, ${integer(new_)} in`;
