@@ -154,21 +154,18 @@ def ncmll(
     >>> round(gv.ncmll(model, survey), 2)
     4.35
     """
-    return ncmll_by_half(
-        model, table, halves=halves, seed=seed, method=method, max_memory=max_memory
-    ).mean
+    return ncmll_by_half(model, table, halves, seed, method, max_memory).mean
 
 
 def ncmll_by_half(
     model: PairwiseMRF,
     table: Tabular,
-    *,
     halves: int = 5,
     seed: int = 0,
     method: Method = "exact",
     max_memory: int | None = None,
 ) -> Ncmll:
-    """Return what :func:`ncmll` averages: the value of each half, and whether inference converged.
+    """Return the value of each half that :func:`ncmll` averages, and whether inference converged.
 
     Parameters and errors are those of :func:`ncmll`.
     """
