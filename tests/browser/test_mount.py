@@ -97,6 +97,21 @@ def test_a_view_without_a_place_waits_while_the_same_page_runs(glued: Any, until
     until(glued, "views[0].gone")
 
 
+def test_a_view_without_a_place_waits_for_a_server_that_is_back(glued: Any, until: Any) -> None:
+    # With a busy machine the new session takes longer than the usual time to show the view again.
+    glued.evaluate("document.body.dataset.testid = 'stApp'")
+    glued.evaluate("document.body.dataset.testScriptState = 'notRunning'")
+    glued.evaluate("void (globalThis.leave = at('first', 1))")
+    glued.evaluate("document.body.dataset.testConnectionState = 'PINGING_SERVER'")
+    glued.evaluate("document.body.dataset.testConnectionState = 'CONNECTED'")
+    glued.evaluate("leave()")
+    glued.wait_for_timeout(glued.evaluate("patience") + 300)
+    assert not glued.evaluate("views[0].gone")
+    glued.evaluate("void at('second', 2)")
+    assert glued.evaluate("second.textContent") == "view 1"
+    assert glued.evaluate("views[0].shown") == [1, 2]
+
+
 def test_a_view_is_marked_while_the_page_runs_for_long(glued: Any, until: Any) -> None:
     glued.evaluate("void at('first', 1)")
     glued.evaluate("document.body.dataset.testid = 'stApp'")

@@ -64,6 +64,7 @@ const pageIdle = (globalThis.graftvizPageIdle ??= (() => {
  */
 const returning = (globalThis.graftvizReturning ??= (() => {
   let lost = null; // the address at the loss of the connection
+  let until = 0; // while a view without a mount point is kept: the new run of the page may take long to show it
   const look = () => {
     if (lost === null) return;
     if (performance.now() > lost.until) {
@@ -81,8 +82,11 @@ const returning = (globalThis.graftvizReturning ??= (() => {
   const onState = ([{ target }]) => {
     if (target.dataset.testConnectionState !== "CONNECTED") {
       lost ??= { pathname: location.pathname, search: location.search, until: Infinity };
-    } else if (lost) {
-      lost.until = performance.now() + RETURN;
+      until = Infinity;
+    } else {
+      if (until === Infinity) until = performance.now() + RETURN;
+      if (!lost) return;
+      lost.until = until;
       look();
     }
   };
@@ -90,7 +94,10 @@ const returning = (globalThis.graftvizReturning ??= (() => {
   // Other actions may change the address meanwhile.
   for (const type of ["pointerdown", "keydown"]) window.addEventListener(type, () => { lost = null; }, true);
   // A view also moves without a server; a new server may first send another place.
-  return { keep() { if (lost?.until === Infinity) lost.search = location.search; } };
+  return {
+    keep() { if (lost?.until === Infinity) lost.search = location.search; },
+    get isUnderWay() { return performance.now() < until; },
+  };
 })());
 
 /**
@@ -241,7 +248,7 @@ export const mountedBy = (library) => (component) => {
     UNMOUNTED.set(library, host);
     const giveUp = () => {
       if (host.generation !== generation) return;
-      if (pageIdle.isBusy && location.pathname === host.path) {
+      if ((pageIdle.isBusy || returning.isUnderWay) && location.pathname === host.path) {
         // The same page is still being made.
         setTimeout(giveUp, PATIENCE);
         return;
