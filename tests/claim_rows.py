@@ -531,7 +531,7 @@ def models(good):
     if not good:
         path = ((1.0, 7.0, 1.0), (10.0, 7.5, 2.0), (100.0, 8.0, 4.0))
         ours = ((3.0, 7.4, 7.0), (30.0, 7.9, 8.0), (300.0, 8.5, 9.0))
-    learners = {bounded.BOUNDED: ours, bounded.PENALISED: ours}
+    learners = dict.fromkeys((bounded.BOUNDED, bounded.PENALISED, bounded.STAGE_WISE), ours)
     learners |= {bounded.PATH: path, bounded.REFITTED: path, bounded.JOINT: path}
     return [
         {

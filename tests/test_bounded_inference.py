@@ -304,6 +304,38 @@ def test_an_l1_fit_meets_the_optimality_conditions_of_all_pairs(norm, lam2):
     assert len(run.steps) < len(free.steps)
 
 
+def test_small_steps_keep_active_gradients_at_that_of_the_new_edge():
+    table = small_table()
+    sizes = table.cardinalities.tolist()
+    seen = naive_bounded.targets(table.codes, sizes, 1.0)
+    run = drain(table, BoundedInference(bound=5, stage_step=0.02, max_edges=8))
+    before = np.inf
+    for step in run.steps:
+        model = step.model()
+        marginals = naive_bounded.pair_marginals(model)
+        gradients = {pair: np.linalg.norm(marginals[pair] - seen[pair]) for pair in marginals}
+        (i, j, score), *_ = step.activated
+        edges = set(map(tuple, model.edges.tolist()))
+        assert (i, j) in edges
+        # The nodes are fitted last, which moves the gradients of edges a little.
+        assert max(gradients[pair] for pair in edges) <= 1.02 * score
+        assert step.kkt_residual == pytest.approx(max(gradients[pair] for pair in edges), rel=1e-6)
+        for i, marginal in enumerate(infer(model, "exact").node):
+            assert np.allclose(marginal, table.state_counts(i) / table.n_rows, atol=1e-7)
+        assert step.objective == pytest.approx(naive_bounded.mean_loss(model, seen), abs=1e-9)
+        assert step.objective < before
+        before = step.objective
+    # The model is about that of the group-ℓ₁ penalty with the last gradient as λ₁.
+    penalised = drain(table, BoundedInference(bound=5, lam1=float(score))).outcome.model()
+    other = naive_bounded.pair_marginals(penalised)
+    assert max(np.abs(marginals[pair] - other[pair]).max() for pair in marginals) < 0.01
+
+
+def test_small_steps_and_a_penalty_are_not_combined():
+    with pytest.raises(InputError, match="Use stage_step, or lam1 and lam2"):
+        learn(small_table(), BoundedInference(stage_step=0.1, lam1=0.1))
+
+
 @pytest.mark.parametrize("method", ["bp", "trbp"])
 def test_matched_moments_are_what_inference_finds(method):
     table = small_table(rows=2000)

@@ -11,6 +11,7 @@ from pathlib import Path
 import joblib
 import psutil
 import pytest
+from compiled_kernels import copy_kernels
 from waiting import wait_until
 
 import graftviz as gv
@@ -30,6 +31,7 @@ print(len(gv.learn(small_data().table, gv.ChowLiu()).model.edges))
 
 def test_the_first_run_says_that_it_compiles_and_later_ones_say_nothing(tmp_path: Path) -> None:
     variables = {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    copy_kernels(tmp_path, "search-spanning-")
 
     def learn() -> tuple[str, str]:
         command = [sys.executable, "-c", LEARN]

@@ -47,7 +47,7 @@ def test_kernel_equals_a_bincount_and_fills_every_cell(cardinalities, rows):
     table = table_of(8, cardinalities, rows)
     packed = pack_table(table)
     for i, j in itertools.permutations(range(table.n_variables), 2):
-        cells = np.full(cardinalities[i] * cardinalities[j], -7, dtype=np.int32)
+        cells = np.full(cardinalities[i] * cardinalities[j], -7, dtype=float)
         count_pair(packed, i, j, cells)
         np.testing.assert_array_equal(cells, expected(table, i, j).reshape(-1))
 

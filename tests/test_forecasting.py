@@ -84,7 +84,7 @@ def test_the_bound_of_the_cache_bounds_the_pair_counts():
     every = EdgeGrafting(screening="all")
     free = forecast((1_000, 2_000, 5), every)
     bound = forecast((1_000, 2_000, 5), every, cache_bytes=10**6)
-    cells = 4 * 25 * 2_000 * 1_999 // 2
+    cells = 8 * 25 * 2_000 * 1_999 // 2
     assert free.peak_bytes - bound.peak_bytes == pytest.approx(cells - 10**6, rel=0.01)
 
 
@@ -112,7 +112,7 @@ def test_without_a_budget_every_pair_is_counted_in_the_end():
 def test_tables_in_a_file_take_planes_or_pair_counts(tmp_path):
     table = random_table(1, 30, 9_000)
     table.to_frame().to_parquet(tmp_path / "t.parquet")
-    for memory, name in ((10**9, "bit planes"), (20_000, "counts of all pairs")):
+    for memory, name in ((10**9, "bit planes"), (40_000, "counts of all pairs")):
         opened = open_table(tmp_path / "t.parquet", max_memory=memory)
         names = [part.name for part in forecast(opened, BestChoice(max_edges=3)).parts]
         assert name in names

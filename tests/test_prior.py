@@ -33,6 +33,7 @@ def having(option: str) -> list[str]:
     ]
 
 
+FEW = {"exchanges": 8}
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
     **{name: (name, {}) for name in WITH_PRIOR},
     **{f"{name}-sample": (name, {"screening": "sample"}) for name in having("screening")},
@@ -40,8 +41,14 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "best-choice-full": ("best-choice", {"preset": "paper", "full_queue": True}),
     "nodewise-l1-and": ("nodewise-l1", {"rule": "and"}),
     **{f"bounded-inference-{name}": ("bounded-inference", {"complexity": name}) for name in BOUNDS},
-    "forced-pruning-random": ("forced-pruning", {"heuristic": "rejection", "restarts": 1}),
-    "forced-pruning-mcmc": ("forced-pruning", {"heuristic": "mcmc", "sample_additions": True}),
+    "forced-pruning-random": (
+        "forced-pruning",
+        {"heuristic": "rejection", "restarts": 1, "exchanges": 8},
+    ),
+    "forced-pruning-mcmc": (
+        "forced-pruning",
+        {"heuristic": "mcmc", "sample_additions": True, "exchanges": 8},
+    ),
 }
 # A bound or the exchanges that it leaves room for depend on the order of the edges.
 BY_ORDER = ("bounded-inference-", "forced-pruning")

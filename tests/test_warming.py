@@ -10,6 +10,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from compiled_kernels import copy_kernels
 from waiting import wait_until
 
 from graftviz.__main__ import main
@@ -129,6 +130,7 @@ def test_two_processes_that_start_together_compile_each_kernel_once(tmp_path: Pa
             command, env=environment(kernels), stdout=subprocess.PIPE, text=True
         )
 
+    copy_kernels(tmp_path / "both", "counts-", "fitting-", "pairs-", "search-")
     together = [start(order, tmp_path / "both") for order in ("given", "reversed")]
     outputs = [json.loads(process.communicate(timeout=300)[0]) for process in together]
     later = json.loads(start("given", tmp_path / "both").communicate(timeout=300)[0])

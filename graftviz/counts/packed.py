@@ -23,7 +23,7 @@ from graftviz.kernels import inner_kernel
 from graftviz.memory import size_text
 from graftviz.table import AvailableTable, ChunkedTable, DiscreteTable
 
-MAX_ROWS = 2**31 - 1  # a count must fit a signed 32-bit integer
+MAX_ROWS = 2**31 - 1  # a pair of planes is counted in 32 bits
 
 
 class PackedTable(NamedTuple):
@@ -36,20 +36,21 @@ class PackedTable(NamedTuple):
         zero. W = 0 if `pair_cells` is used instead.
     plane_offsets : int64 array, shape (n + 1,)
         Variable i has the s_i - 1 planes from ``plane_offsets[i]``.
-    margins : int32 array, flat
+    margins : float64 array, flat
         Counts of each state of each variable.
     node_offsets : int64 array, shape (n + 1,)
         Margins of variable i are ``margins[node_offsets[i]:node_offsets[i + 1]]``.
-    rows : int or float
+    rows : float
         N.
-    pair_cells : int32 array
+    pair_cells : float64 array
         The counts of all pairs in lexicographic order, if they were counted in advance.
     pair_starts : int64 array
         Start of the pairs (i, i + 1), (i, i + 2), … in `pair_cells`; empty if it is not used.
     codes : unsigned array, shape (n, N)
         Rows of a table with case weights, which are counted from their codes; otherwise no rows.
     weights : float64 array, shape (N,)
-        Case weights. With them, counts are sums of weights, and all arrays of counts are float64.
+        Case weights. With them, counts are sums of weights. All counts are float64, with and
+        without weights, so that the same kernels serve both; whole numbers are exact.
     """
 
     planes: np.ndarray
@@ -228,7 +229,7 @@ def planes_bytes(rows: int, cardinalities: np.ndarray) -> int:
 def pairs_bytes(cardinalities: np.ndarray) -> int:
     """Return the size of the counts of all pairs in bytes."""
     total, squares = int(cardinalities.sum()), int((cardinalities**2).sum())
-    return 4 * (total**2 - squares) // 2
+    return 8 * (total**2 - squares) // 2
 
 
 def counting_plan(table: DiscreteTable) -> CountingPlan:
@@ -275,7 +276,7 @@ def pack_table(table: DiscreteTable) -> PackedTable:
     if table.weights is not None:
         return _with_weights(table, table.weights)
     packed = _empty(table.cardinalities, table.n_rows if plan.by_planes else 0)
-    packed = packed._replace(rows=table.n_rows)
+    packed = packed._replace(rows=float(table.n_rows))
     if plan.by_planes:
         _pack(table, packed)
     else:
@@ -315,8 +316,7 @@ def _with_weights(table: DiscreteTable, weights: np.ndarray) -> PackedTable:
     margins = [table.state_counts(i) for i in range(table.n_variables)]
     packed = _empty(table.cardinalities, 0)._replace(
         margins=np.concatenate(margins),
-        rows=table.total_weight,
-        pair_cells=np.zeros(0),
+        rows=float(table.total_weight),
         codes=table.codes,
         weights=weights,
     )
@@ -333,10 +333,10 @@ def _empty(cardinalities: np.ndarray, rows: int) -> PackedTable:
     return PackedTable(
         planes=np.zeros((int(plane_offsets[-1]), _plane_words(rows)), dtype=np.uint64),
         plane_offsets=plane_offsets,
-        margins=np.zeros(int(node_offsets[-1]), dtype=np.int32),
+        margins=np.zeros(int(node_offsets[-1])),
         node_offsets=node_offsets,
-        rows=rows,
-        pair_cells=np.zeros(0, dtype=np.int32),
+        rows=float(rows),
+        pair_cells=np.zeros(0),
         pair_starts=np.zeros(0, dtype=np.int64),
         codes=np.zeros((len(cardinalities), 0), dtype=np.uint8),
         weights=np.zeros(0),
@@ -363,8 +363,8 @@ def _count_by_chunks(table: DiscreteTable, packed: PackedTable) -> PackedTable:
     """Count all pairs in one pass over the rows."""
     sizes, offsets = table.cardinalities, packed.node_offsets
     starts = _pair_starts(sizes, offsets)
-    cells = np.zeros(int(starts[-1]), dtype=np.int32)  # no pair begins at the last variable
-    scratch = np.zeros(int(sizes.max()) ** 2, dtype=np.int32)
+    cells = np.zeros(int(starts[-1]))  # no pair begins at the last variable
+    scratch = np.zeros(int(sizes.max()) ** 2)
     for chunk in table.chunks():
         part = _empty(sizes, chunk.n_rows)
         _pack(chunk, part)

@@ -33,7 +33,7 @@ class TableStore(NamedTuple):
     pairs : PairMap
     cell_offsets : int64 array, one per slot (capacity)
         Start of the slot's table in `cells`, NOT_CACHED or NEVER_COUNTED.
-    cells : int32 array, or float64 for a table with case weights
+    cells : float64 array
     used : int64 array, shape (3,)
         Numbers of cells in use, of tables counted for the first time, and of tables counted again.
     """
@@ -164,21 +164,21 @@ class PairCounts:
         self.packed = pack_table(table) if packed is None else packed
         self.cardinalities = table.cardinalities
         self.n_variables = table.n_variables
-        self.n_rows = self.packed.rows
         self.has_gaps = isinstance(table, AvailableTable)
-        self._kind = self.packed.margins.dtype
-        self._exact = np.int64 if self._kind == np.int32 else np.float64
+        are_whole = table.weights is None and not self.has_gaps
+        self.n_rows = int(self.packed.rows) if are_whole else self.packed.rows
+        self._kind = np.int64 if are_whole else np.float64  # of counts that are handed out
         largest = int(self.cardinalities.max())
-        self._scratch = np.zeros(largest * largest, dtype=self._kind)
+        self._scratch = np.zeros(largest * largest)
         limit = _CACHE_BYTES.get() if max_bytes is None else max_bytes
         self._counted = len(self.packed.pair_starts) > 0
         # Pairs that were counted in advance are read from the packed table and not cached again.
-        self._max_cells = 0 if self._counted else limit // self._kind.itemsize
+        self._max_cells = 0 if self._counted else limit // self._scratch.itemsize
         self._mean_cells = float(self.cardinalities.mean()) ** 2
         self.store = TableStore(
             pairs=new_pair_map(self.n_variables),
             cell_offsets=np.zeros(256, dtype=np.int64),
-            cells=np.zeros(0, dtype=self._kind),
+            cells=np.zeros(0),
             used=np.zeros(3, dtype=np.int64),
         )
 
@@ -213,7 +213,7 @@ class PairCounts:
             store = store._replace(pairs=pair_map, cell_offsets=offsets)
         needed = int(store.used[0]) + int(pairs * self._mean_cells * 1.05) + len(self._scratch)
         if needed > len(store.cells) and len(store.cells) < self._max_cells:
-            cells = np.empty(min(max(needed, 2 * len(store.cells)), self._max_cells), self._kind)
+            cells = np.empty(min(max(needed, 2 * len(store.cells)), self._max_cells))
             cells[: len(store.cells)] = store.cells
             store = store._replace(cells=cells)
         self.store = store
@@ -248,13 +248,13 @@ class PairCounts:
         if start < 0:
             start = int(count_slot(self.packed, self.store, slot, self._scratch))
         cells = self.store.cells[start:] if start >= 0 else self._scratch
-        counts = cells[: shape[0] * shape[1]].astype(self._exact).reshape(shape)
+        counts = cells[: shape[0] * shape[1]].astype(self._kind).reshape(shape)
         return counts if i < j else counts.T
 
     def marginal(self, i: int) -> np.ndarray:
         """Return the counts of each state of variable i, shape (s_i,)."""
         offsets = self.packed.node_offsets
-        return self.packed.margins[offsets[i] : offsets[i + 1]].astype(self._exact)
+        return self.packed.margins[offsets[i] : offsets[i + 1]].astype(self._kind)
 
     def count_row(self, i: int) -> None:
         """Count all pairs (i, j) with j > i."""

@@ -13,7 +13,14 @@ from numba import njit
 
 from graftviz.counts import PairCounts
 from graftviz.fitting.clique_tables import CliqueTables, calibrate, clique_tables, edge_marginal
-from graftviz.fitting.proportional import NO_PENALTY, EdgePenalty, edge_residual, fit_round
+from graftviz.fitting.proportional import (
+    COMPLETE,
+    NO_PENALTY,
+    EdgePenalty,
+    Stage,
+    edge_residual,
+    fit_round,
+)
 from graftviz.inference.exact.elimination import eliminated
 from graftviz.inference.exact.ordering import Elimination
 
@@ -120,7 +127,9 @@ class LikelihoodFit:
         self.elimination = elimination
         self.tables = self._new_tables()
 
-    def fit(self, tolerance: float, *, around: int | None = None) -> Fitted:
+    def fit(
+        self, tolerance: float, *, around: int | None = None, stage: Stage = COMPLETE
+    ) -> Fitted:
         """Maximise the likelihood, starting from the current weights.
 
         Parameters
@@ -129,15 +138,22 @@ class LikelihoodFit:
             KKT residual at which to stop.
         around : int, optional
             Fit only the component of this variable; default: all.
+        stage : Stage, optional
+            Small steps: stop as soon as the gradient of no edge is above `stage.least`; only the
+            nodes are fitted to the tolerance.
         """
         self.calibrate()
         roots = np.flatnonzero(self.elimination.parent < 0)
         if around is not None:
             roots = self.tables.root[self.elimination.place[around]][None]
+        passes = [(tolerance, COMPLETE)]
+        if stage is not COMPLETE:
+            passes = [(stage.least, stage), (tolerance, Stage(0.0))]
         rounds = 0
         for root in roots.tolist():
             begin, end = self.tables.tour_starts[root], self.tables.tour_starts[root + 1]
-            rounds = max(rounds, self._fit_component(int(begin), int(end), tolerance))
+            used = sum(self._fit_component(int(begin), int(end), *one) for one in passes)
+            rounds = max(rounds, used)
         objective = self.calibrate()
         return Fitted(objective, self.violation(), rounds)
 
@@ -203,7 +219,7 @@ class LikelihoodFit:
         self.elimination, self.tables = snapshot.elimination, snapshot.tables
         self.calibrate()
 
-    def _fit_component(self, begin: int, end: int, tolerance: float) -> int:
+    def _fit_component(self, begin: int, end: int, tolerance: float, stage: Stage) -> int:
         for rounds in range(_MOST_ROUNDS):
             worst = fit_round(
                 self.tables,
@@ -215,6 +231,7 @@ class LikelihoodFit:
                 self.edge_offsets,
                 (self.edge_weights, self.edge_targets),
                 self.penalty,
+                stage,
                 self._buffer,
                 self._factors,
             )

@@ -50,6 +50,24 @@ class EdgePenalty(NamedTuple):
 NO_PENALTY = EdgePenalty()
 
 
+class Stage(NamedTuple):
+    """Limits of the small steps of a stage-wise fit without a penalty.
+
+    Attributes
+    ----------
+    length : float
+        ε, the largest change of an edge's weights in a round, as a 2-norm; 0 fits the nodes only.
+    least : float
+        Gradient norm below which the weights of an edge do not change.
+    """
+
+    length: float = np.inf
+    least: float = 0.0
+
+
+COMPLETE = Stage()
+
+
 @njit(cache=True, nogil=True)
 def edge_residual(marginal, targets, weights, penalty):
     """Return the 2-norm of the least subgradient of an edge's weights; zero at an optimum."""
@@ -71,8 +89,9 @@ def edge_residual(marginal, targets, weights, penalty):
 
 @njit(cache=True, nogil=True)
 def fit_round(
-    tables, begin, end, pairs, node_offsets, nodes, edge_offsets, edges, penalty, marginal, factor
-):
+    tables, begin, end, pairs, node_offsets, nodes, edge_offsets, edges, penalty, stage, marginal,
+    factor,
+):  # fmt: skip
     """Traverse a component, fitting every group once.
 
     Parameters
@@ -88,18 +107,22 @@ def fit_round(
     nodes, edges : pairs of float64 arrays (weights, targets)
         Weights are changed in place; targets are the marginals of the data.
     penalty : EdgePenalty
+    stage : Stage
+        `COMPLETE`, or the small steps of edges; only without a penalty.
     marginal, factor : float64 arrays
         Buffers for the largest group.
 
     Returns
     -------
     float
-        The largest violation of a group before it was fitted; see `edge_residual`.
+        The largest violation of a group before it was fitted (see `edge_residual`); with small
+        steps of edges, that of an edge.
     """
     node_weights, node_targets = nodes
     edge_weights, edge_targets = edges
     lam2, worst = penalty.lam2, 0.0
     is_penalised = lam2 > 0.0 or penalty.lam1 > 0.0
+    is_stage = stage.length < np.inf
     for visit in range(begin, end):
         step = tables.tour[visit]
         if step < 0:
@@ -109,12 +132,15 @@ def fit_round(
         if visit > begin:
             _update_from_parent(tables, k)
         start = tables.starts[k]
-        if is_penalised:
-            # Without a penalty the nodes' conditions follow from those of their edges.
+        if is_penalised or is_stage:
+            # In a complete fit without a penalty the nodes' conditions follow from those of edges.
             i = tables.order[k]
             first, own = node_offsets[i], tables.states[k]
             violation = _fit_node(tables, k, first, own, node_weights, node_targets, factor)
-            worst = max(worst, violation)
+            if not is_stage or stage.length == 0.0:
+                worst = max(worst, violation)
+        if stage.length == 0.0:
+            continue
         for p in range(tables.edge_starts[k], tables.edge_starts[k + 1]):
             e = tables.edge_ids[p]
             first = edge_offsets[e]
@@ -129,7 +155,10 @@ def fit_round(
                     node_weights[node_offsets[j] : node_offsets[j + 1]],
                 )
             targets = edge_targets[first : first + size]
-            worst = max(worst, edge_residual(marginal[:size], targets, weights, penalty))
+            residual = edge_residual(marginal[:size], targets, weights, penalty)
+            worst = max(worst, residual)
+            if residual < stage.least:
+                continue
             if penalty.lam1 > 0.0:
                 _proximal_step(marginal[:size], targets, weights, penalty, factor)
             else:
@@ -138,10 +167,35 @@ def fit_round(
                 else:
                     for c in range(size):
                         factor[c] = targets[c] / marginal[c] if marginal[c] > 0.0 else 1.0
+                if is_stage:
+                    _shorten(factor[:size], marginal, stage.length)
                 for c in range(size):
                     weights[c] += np.log(factor[c])
             scale_edge(tables, start, e, factor)
     return worst
+
+
+@inner_kernel
+def _shorten(factor, marginal, length):
+    """Shorten a change of weights, the logarithm of `factor`, to a length; keep the sum one.
+
+    The likelihood is concave between the current weights and those that maximise it over the edge,
+    so that it rises by a shorter step, too.
+    """
+    size = len(factor)
+    mean, norm = 0.0, 0.0
+    for c in range(size):
+        factor[c] = np.log(factor[c])
+        mean += factor[c] / size
+    for c in range(size):
+        norm += (factor[c] - mean) ** 2
+    share = min(1.0, length / np.sqrt(norm)) if norm > 0.0 else 1.0
+    total = 0.0
+    for c in range(size):
+        factor[c] = np.exp(share * (factor[c] - mean))
+        total += marginal[c] * factor[c]
+    for c in range(size):
+        factor[c] /= total
 
 
 @inner_kernel

@@ -67,7 +67,16 @@ class BoundedInference(PriorOptions):
     log-likelihood per row plus λ₂ Σ ‖w_e‖₂² + λ₁ Σ ‖w_e‖, with the 2-norm or, for `norm=feature`,
     the 1-norm. The gradients are exact, and the score of an edge is its gradient norm; with λ₁ that
     of the least subgradient, so that only pairs that violate the optimality conditions are added.
-    Weights that λ₁ makes zero remain in the graph. The option `complexity` defines R:
+    Weights that λ₁ makes zero remain in the graph.
+
+    With `stage_step` ε the weights are not fitted completely: after an edge with gradient norm g
+    has been activated, the weights of every active edge with a gradient of at least g move towards
+    those that maximise the likelihood over this edge, by at most ε at a time, until the gradient of
+    no edge is above g. The weights of the nodes are always fitted. So all active edges have about
+    the gradient of the best remaining pair, as on the path of a group-ℓ₁ penalty, which the paper's
+    stage-wise gradient descent follows approximately. The run ends with the last feasible edge.
+
+    The option `complexity` defines R:
 
     - ``treewidth``: the width of the elimination order that the step reports, which is an upper
       bound of the treewidth. A pair is feasible if the current order keeps the width with it, or if
@@ -100,7 +109,7 @@ class BoundedInference(PriorOptions):
     `inference`, by moment matching (:mod:`graftviz.fitting.moment_matching`). The tree-reweighted
     bound may loosen with an edge, as all edges share its trees. With a penalty moment matching has
     no closed form, and ``approximation-error`` needs exact inference: in both cases such pairs are
-    refused.
+    refused, and with small steps.
 
     Data marginals include `pseudo_count` imaginary rows in which the variables are independent, so
     that the maximum exists even if combinations never occur. Only pair counts are used, so the rows
@@ -205,6 +214,17 @@ class BoundedInference(PriorOptions):
         label="Norm of the ℓ₁ penalty",
         advanced=True,
     )
+    stage_step: float | None = option(
+        None,
+        "ε of a stage-wise fit: after each edge, active edges whose gradient is at least that of "
+        "the new one move by steps of at most ε; weights stay small, as with an ℓ₁ penalty",
+        label="Small steps ε",
+        minimum=0.001,
+        maximum=10.0,
+        scale="log",
+        none_means="all weights are fitted after each edge",
+        advanced=True,
+    )
     pseudo_count: float = option(
         1.0,
         "pseudo-rows with independent variables added to the data; they give unseen combinations "
@@ -234,6 +254,11 @@ class BoundedInference(PriorOptions):
             raise InputError(
                 "Exact inference has no error to bound. Use inference=bp or trbp with "
                 "complexity=approximation-error."
+            )
+        if self.stage_step is not None and not self.edge_penalty().is_zero:
+            raise InputError(
+                "Small steps and a penalty are given, but both limit the weights. Use stage_step, "
+                "or lam1 and lam2."
             )
         if self.queries is not None and not self.complexity.startswith("query-"):
             raise InputError(

@@ -12,7 +12,7 @@ from graftviz.fitting.deviations import centred_weights
 from graftviz.fitting.likelihood_fit import LikelihoodFit, Snapshot, Targets
 from graftviz.fitting.moment_matching import match_moments
 from graftviz.fitting.network import frozen_changes
-from graftviz.fitting.proportional import EdgePenalty
+from graftviz.fitting.proportional import EdgePenalty, Stage
 from graftviz.history import Changes, flat_positions
 from graftviz.inference.exact.ordering import Elimination
 from graftviz.model import PairwiseMRF
@@ -20,6 +20,7 @@ from graftviz.search.pair_gradients import independent_gradients, update_gradien
 
 _TOLERANCE = 1e-8  # KKT residual of a fit within a run; _POLISHED at its end
 _POLISHED = 1e-10
+_ROUNDING = 1e-9  # relative, of the gradient of a new edge
 OBJECTIVES = {
     "exact": "exact likelihood",
     "bp": "Bethe likelihood",
@@ -34,6 +35,7 @@ class ModelOptions(NamedTuple):
     penalty: EdgePenalty
     fallback: str
     exact_limit: int
+    stage_step: float | None
 
 
 class Fit(NamedTuple):
@@ -74,6 +76,7 @@ class BoundedModel:
         options: ModelOptions,
     ) -> None:
         self.options = options
+        self._stage_step = options.stage_step
         self._names, self._labels = names, labels
         self._targets = Targets(counts, options.pseudo_count)
         self.cardinalities = counts.cardinalities.astype(np.int64)
@@ -111,10 +114,10 @@ class BoundedModel:
         return self._fit.beliefs() if self.current.source == "exact" else self._targets.nodes.copy()
 
     def changes(self, around: int | None = None) -> Changes:
-        """Return the weights in the component of a variable (default: all), centred."""
+        """Return the weights that an edge of a variable changed (default: all), centred."""
         nodes, tables = self._centred()
         offsets = self._targets.offsets
-        if around is None or self.current.source != "exact":
+        if around is None or self._stage_step is not None or self.current.source != "exact":
             which = np.arange(len(self.cardinalities))
             edges = np.arange(len(self.current.edges))
         else:
@@ -138,7 +141,12 @@ class BoundedModel:
         """Activate an edge and refit all weights."""
         if self.is_exact_with(elimination):
             self._fit.add_edge(i, j, elimination)
-            self._fit.fit(_TOLERANCE, around=i)
+            if self._stage_step is None:
+                self._fit.fit(_TOLERANCE, around=i)
+            else:
+                # Edges of all components move: gradients of earlier edges were larger than this.
+                least = float(self.gradients[i, j]) * (1.0 - _ROUNDING)
+                self._fit.fit(_TOLERANCE, stage=Stage(self._stage_step, least))
             self.current = self._exact_state()
         else:
             self._match(self.with_edge(i, j), elimination)
@@ -151,7 +159,9 @@ class BoundedModel:
             return
         for i, j in edges.tolist():
             self._fit.add_edge(i, j, elimination)
-        self.polish()
+        self._fit.fit(_POLISHED)
+        self.current = self._exact_state()
+        self.refresh()
 
     def comparable(self, before: Fit) -> float:
         """Return the objective of an earlier state under the current likelihood."""
@@ -170,24 +180,28 @@ class BoundedModel:
         if self.current.source == "exact":
             self.current = self._exact_state()
 
-    def refresh(self, around: int) -> None:
-        """Recompute the gradients in the component of a variable, the only ones that changed."""
+    def refresh(self, around: int | None = None) -> None:
+        """Recompute the gradients that an edge of a variable changed (default: all)."""
         if self.current.source != "exact":
             self.gradients[:] = self._independent_gradients
             return
-        place = int(self.current.elimination.place[around])
-        update_gradients(
-            self.gradients, self._targets, self._fit.tables, place, self.options.penalty
-        )
+        found = self.current.elimination
+        places = np.flatnonzero(found.parent < 0)
+        if around is not None and self._stage_step is None:
+            places = found.place[[around]]
+        for place in places.tolist():
+            update_gradients(
+                self.gradients, self._targets, self._fit.tables, place, self.options.penalty
+            )
 
     def polish(self) -> None:
-        """Fit all weights tightly and recompute all gradients."""
+        """Fit all weights tightly, unless they move by small steps, and recompute all gradients."""
         if self.current.source != "exact":
             return
-        self._fit.fit(_POLISHED)
+        if self._stage_step is None:
+            self._fit.fit(_POLISHED)
         self.current = self._exact_state()
-        for root in np.flatnonzero(self.current.elimination.parent < 0).tolist():
-            self.refresh(int(self.current.elimination.order[root]))
+        self.refresh()
 
     def _exact_state(self) -> Fit:
         """Return the current state of the exact fit."""

@@ -39,7 +39,7 @@ _BOUNDS = {
     "query-seconds": 0.01,
 }
 _GAP_SWEEPS = 200
-_OF_THE_MODEL = ("pseudo_count", "lam2", "lam1", "norm")
+_OF_THE_MODEL = ("pseudo_count", "lam2", "lam1", "norm", "stage_step")
 
 
 class BoundedRun(LearnerRun):
@@ -220,7 +220,11 @@ class BoundedRun(LearnerRun):
         named = options.resolved_inference()
         fallback = "trbp" if named == "exact" else named
         model_options = ModelOptions(
-            float(options.pseudo_count), options.edge_penalty(), fallback, int(options.exact_limit)
+            float(options.pseudo_count),
+            options.edge_penalty(),
+            fallback,
+            int(options.exact_limit),
+            options.stage_step,
         )
         return BoundedModel(self._counts, table.names, table.labels, model_options)
 
@@ -240,7 +244,10 @@ class BoundedRun(LearnerRun):
         inference = options.resolved_inference()
         by_exact = inference == "exact" and (measure == "seconds" or measure.startswith("query-"))
         needs_exact = (
-            not options.edge_penalty().is_zero or measure == "approximation-error" or by_exact
+            not options.edge_penalty().is_zero
+            or options.stage_step is not None
+            or measure == "approximation-error"
+            or by_exact
         )
         if measure == "treewidth":
             return WidthChoice(self._bound, needs_exact)

@@ -38,7 +38,7 @@ def pair_counts(
     """Return the part of counted pairs: cells up to the limit of the cache, and `slot` bytes."""
     table = 2 ** math.ceil(math.log2(2 * max(counted, 128) * 1.3))
     on_demand = size.table is None or size.has_rows or counting_plan(size.table).by_planes
-    cells = min(4 * size.cells * counted * growth, cache_bytes) if on_demand else 0.0
+    cells = min(8 * size.cells * counted * growth, cache_bytes) if on_demand else 0.0
     seconds = counted * size.count_seconds if on_demand else 0.0
     return CostPart("pair counts", cells + counted * slot + _HASH_ENTRY * table, seconds)
 

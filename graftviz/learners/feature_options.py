@@ -145,7 +145,7 @@ class FeatureOptions(PriorOptions):
         lam, lam2 = self.lam, self.lam2
         if lam is None:
             packed = counts.packed
-            noise = feature_noise(packed.margins, packed.node_offsets, counts.n_rows)
+            noise = feature_noise(packed.margins, packed.node_offsets, packed.rows)
             sizes = np.asarray(counts.cardinalities, dtype=np.float64)
             features = (sizes.sum() ** 2 - (sizes**2).sum()) / 2.0
             largest = noise * math.sqrt(2.0 * math.log(max(features, 2.0)))

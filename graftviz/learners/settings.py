@@ -173,7 +173,7 @@ def resolve(options: Any, counts: PairCounts, *, has_rows: bool) -> Settings:
     lam, lam2 = options.lam, options.lam2
     if lam is None:
         noise = score_noise(
-            counts.packed.margins, counts.packed.node_offsets, counts.n_rows, root=root
+            counts.packed.margins, counts.packed.node_offsets, counts.packed.rows, root=root
         )
         factor = _LAM_TO_NOISE * all_scores()[score].noise_factor
         if significance > 0.0:  # linear in log n between few and many variables

@@ -138,7 +138,7 @@ def distance(
     offsets : int64 array, shape (n + 1,)
         Where the beliefs of each variable begin.
     i, j : int
-    cells : int32 array
+    cells : float64 array
         ``cells[start:]`` holds the counts of the pair, row-major.
     rows : int
         N.
@@ -200,7 +200,7 @@ def belief_distance(cells, start, scale, beliefs, at_i, states_i, at_j, states_j
 
     Parameters
     ----------
-    cells : int32 array
+    cells : float64 array
         ``cells[start:]`` holds the counts, row-major; times `scale` they are p_D(e).
     beliefs : float64 array, flat
         b_i begins at `at_i`, b_j at `at_j`.

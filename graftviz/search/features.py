@@ -35,7 +35,7 @@ def best_feature(cells, start, scale, beliefs, at_i, states_i, at_j, states_j):
 
     Parameters
     ----------
-    cells : int32 array
+    cells : float64 array
         ``cells[start:]`` holds the counts, row-major; times `scale` they are p_D.
     beliefs : float64 array, flat
         b_i begins at `at_i`, b_j at `at_j`.
