@@ -386,14 +386,16 @@ def regions(levels, field=1.0):
     noise_of = 1.0 + 0.01 * np.random.default_rng(3).random(MODELS)
     return [
         {
-            "panel": f"6 × 6, T₁ = {field:g}, T₂ = 0.3",
             "side": 6,
             "T1": field,
             "T2": 0.3,
+            "form": form,
             "rule": rule,
+            "nodes": 8,
             "errors": (one * error / SIZES).tolist(),
             "bounds": (one * bound / SIZES).tolist(),
         }
+        for form in localized.FORMS
         for rule, (error, bound) in levels.items()
         for one in noise_of
     ]

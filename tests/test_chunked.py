@@ -331,7 +331,7 @@ def test_held_out_rows_in_a_file_are_looked_at_once_at_the_end(chain):
 def test_counting_is_refused_with_the_numbers_when_nothing_fits(chain):
     table = open_table(chain, max_memory=1_000)
     with pytest.raises(
-        InputError, match=r"needs 10\.2 kB .* or 1\.6 kB .* only 1\.0 kB are allowed"
+        InputError, match=r"needs 10\.2 kB .* or 3\.2 kB .* only 1\.0 kB are allowed"
     ):
         PairCounts(table)
 

@@ -10,6 +10,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from source_files import tree_of
 
 from graftviz import __version__
 from graftviz.dynamics import LEARNERS as DYNAMICS_LEARNERS
@@ -75,7 +76,7 @@ def imported_packages() -> set[str]:
     """Return the top-level packages that the package, the app and its pages import."""
     found = set()
     for path in [*ROOT.glob("app.py"), *ROOT.glob("pages/*.py"), *ROOT.glob("graftviz/**/*.py")]:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.Import):
                 found |= {alias.name.split(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and not node.level:
@@ -166,10 +167,7 @@ def test_all_but_kernels_is_annotated() -> None:
     assert untyped_functions(ast.parse("@njit(cache=True)\ndef kernel(x):\n    return x")) == []
     assert untyped_functions(ast.parse("def plain(x) -> int:\n    return x")) == ["plain, line 1"]
     paths = sorted(ROOT.glob("graftviz/**/*.py"))
-    found = {
-        str(path.relative_to(ROOT)): untyped_functions(ast.parse(path.read_text(encoding="utf-8")))
-        for path in paths
-    }
+    found = {str(path.relative_to(ROOT)): untyped_functions(tree_of(path)) for path in paths}
     assert {path: names for path, names in found.items() if names} == {}
 
 
@@ -177,7 +175,7 @@ def test_no_two_classes_of_the_package_have_one_name(tracked: list[Path]) -> Non
     homes: dict[str, list[str]] = {}
     for path in tracked:
         if path.suffix == ".py" and str(path).startswith("graftviz/"):
-            for node in ast.walk(ast.parse(text_of(path))):
+            for node in ast.walk(tree_of(ROOT / path)):
                 if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                     homes.setdefault(node.name, []).append(str(path))
     assert {name: paths for name, paths in homes.items() if len(paths) > 1} == {}
@@ -207,7 +205,7 @@ def test_learners_describe_themselves(tracked: list[Path]) -> None:
     assert names_of_learners(ast.parse("isinstance(learner, Learner | ChowLiu)"))
     assert names_of_learners(ast.parse("{'chow-liu': 1, 'first-hit': 2}"))
     found = {
-        str(path): names_of_learners(ast.parse(text_of(path)))
+        str(path): names_of_learners(tree_of(ROOT / path))
         for path in tracked
         if path.suffix == ".py"
         and str(path).startswith("graftviz/")
