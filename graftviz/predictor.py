@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from graftviz.discovery import later
+from graftviz.errors import InputError
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -230,3 +231,19 @@ class Predictor:
         '11 variables, 11 edges'
         """
         return later("graftviz.figures.graph").graph_figure(self._model(), truth)
+
+
+def model_of(source: Any) -> Any:
+    """Return the model of the first argument of a function, which is one or has one.
+
+    Raises
+    ------
+    InputError
+        For an object of another type.
+    """
+    if not isinstance(source, Predictor):
+        raise InputError(
+            "The first argument must be a model (a PairwiseMRF, a Result or a fitted "
+            f"MarkovNetwork), not an object of type {type(source).__name__}."
+        )
+    return source._model()

@@ -114,7 +114,7 @@ REFUSED = {
     "evidence as method": (lambda: gv.infer(MODEL, {"rain": "yes"}), "must be one of bp, exact"),
     "intervals of a number": (
         lambda: gv.edge_stability(TABLE, LEARNER, subsamples=2).intervals(5),
-        "need a model, not .* int",
+        "must be a model .* of type int",
     ),
     "array as series": (lambda: dynamics.learn(np.eye(3), DENSE), "must be a TimeSeries, .*array"),
     "swapped series": (lambda: dynamics.learn(DENSE, SERIES), "must be a TimeSeries"),
@@ -138,9 +138,18 @@ REFUSED = {
     ),
     "list as evidence": (lambda: gv.infer(MODEL, evidence=["rain"]), "mapping or a Series"),
     "frame as evidence": (lambda: gv.infer(MODEL, evidence=FRAME), "mapping or a Series"),
-    "result": (lambda: gv.infer(gv.learn(TABLE, LEARNER)), "not .* Result; pass its attribute"),
-    "table as a model": (lambda: gv.infer(TABLE), "needs a PairwiseMRF, not .* DiscreteTable"),
-    "swapped likelihood": (lambda: gv.nll(TABLE, MODEL), "first argument must be the model"),
+    **{
+        f"table as a model of {name}": (call, "argument must be a model .* of type DiscreteTable")
+        for name, call in {
+            "infer": lambda: gv.infer(TABLE),
+            "nll": lambda: gv.nll(TABLE, MODEL),
+            "nlpl": lambda: gv.nlpl(TABLE, MODEL),
+            "ncmll": lambda: gv.ncmll(TABLE, MODEL),
+            "local_marginal": lambda: gv.local_marginal(TABLE, 0),
+            "write_model": lambda: gv.write_model(TABLE, "model.uai"),
+            "graph_figure": lambda: gv.figures.graph_figure(TABLE),
+        }.items()
+    },
     "unknown name": (
         lambda: gv.learn(TABLE, LEARNER, truth=[("rain", "gras")]),
         "name 'gras', which is no variable; did you mean 'grass'",
@@ -158,6 +167,22 @@ REFUSED = {
 def test_other_arguments_are_refused_in_one_sentence(call, sentence):
     with pytest.raises(InputError, match=sentence):
         call()
+
+
+def test_a_result_and_an_estimator_are_accepted_as_their_model(tmp_path):
+    result = gv.learn(TABLE, LEARNER)
+    estimator = gv.MarkovNetwork(learner=LEARNER).fit(FRAME)
+    for own, holder in ((result.model, result), (estimator.model_, estimator)):
+        assert gv.nll(holder, TABLE) == gv.nll(own, TABLE)
+        assert gv.nlpl(holder, TABLE) == gv.nlpl(own, TABLE)
+        assert gv.ncmll(holder, TABLE) == gv.ncmll(own, TABLE)
+        for found, other in zip(gv.infer(holder).node, gv.infer(own).node, strict=True):
+            assert np.array_equal(found, other)
+        assert gv.local_marginal(holder, 0).bound == gv.local_marginal(own, 0).bound
+        assert gv.figures.graph_figure(holder) == gv.figures.graph_figure(own)
+        assert gv.figures.degree_figure(holder) == gv.figures.degree_figure(own)
+        gv.write_model(holder, tmp_path / "model.json")
+        assert np.array_equal(gv.read_model(tmp_path / "model.json").edges, own.edges)
 
 
 def test_every_function_has_the_same_default_learner():

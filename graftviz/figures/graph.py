@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 from graftviz.figures.style import BLUE, GREEN, GREY, VERMILION, escaped, finish
 from graftviz.layout import static_layout
 from graftviz.model import PairwiseMRF
+from graftviz.predictor import Predictor, model_of
 from graftviz.runs import Edges, checked_edges
 
 _WIDTHS = (0.8, 2.0, 3.5, 5.0)  # of lines, by the strength of their edges
@@ -15,12 +16,12 @@ _MOST_NAMES = 80  # nodes up to which names are written beside them
 _HEIGHT = 620
 
 
-def graph_figure(model: PairwiseMRF, truth: Edges | None = None, title: str = "") -> go.Figure:
+def graph_figure(model: Predictor, truth: Edges | None = None, title: str = "") -> go.Figure:
     """Return the graph of a model: lines as wide as edges are strong, nodes with their degrees.
 
     Parameters
     ----------
-    model : PairwiseMRF
+    model : PairwiseMRF, Result or MarkovNetwork
     truth : array of pairs, optional
         True edges, by index or name. True edges are green, others dashed, missing ones dotted, and
         the nodes have the positions of the true graph.
@@ -32,36 +33,37 @@ def graph_figure(model: PairwiseMRF, truth: Edges | None = None, title: str = ""
     >>> figures.graph_figure(model, truth=data.truth, title="Survey").layout.title.text
     'Survey'
     """
-    true_pairs = None if truth is None else checked_edges(truth, model.names)
-    places = static_layout(model.n_variables, model.edges if true_pairs is None else true_pairs)
+    own: PairwiseMRF = model_of(model)
+    true_pairs = None if truth is None else checked_edges(truth, own.names)
+    places = static_layout(own.n_variables, own.edges if true_pairs is None else true_pairs)
     figure = go.Figure()
-    norms = model.edge_norms()
+    norms = own.edge_norms()
     largest = float(norms[np.isfinite(norms)].max(initial=0.0)) or 1.0
     strengths = np.minimum(norms / largest, 1.0)
     groups = np.minimum((strengths * len(_WIDTHS)).astype(int), len(_WIDTHS) - 1)
     true_edges = set() if true_pairs is None else {(i, j) for i, j in true_pairs.tolist()}
-    is_true = np.array([(i, j) in true_edges for i, j in model.edges.tolist()], dtype=bool)
-    kinds = [("edges", BLUE, "solid", np.ones(model.n_edges, dtype=bool))]
+    is_true = np.array([(i, j) in true_edges for i, j in own.edges.tolist()], dtype=bool)
+    kinds = [("edges", BLUE, "solid", np.ones(own.n_edges, dtype=bool))]
     if true_pairs is not None:
         kinds = [("true", GREEN, "solid", is_true), ("false", VERMILION, "dash", ~is_true)]
     for name, color, dash, chosen in kinds:
         for group, width in enumerate(_WIDTHS):
-            own = model.edges[chosen & (groups == group)]
+            edges = own.edges[chosen & (groups == group)]
             first = group == int(groups[chosen].max(initial=0))
-            figure.add_trace(_lines(places, own, name, color, dash, width, shown=first))
+            figure.add_trace(_lines(places, edges, name, color, dash, width, shown=first))
     if true_pairs is not None:
-        found = {(i, j) for i, j in model.edges.tolist()}
+        found = {(i, j) for i, j in own.edges.tolist()}
         is_found = np.array([tuple(pair) in found for pair in true_pairs.tolist()], dtype=bool)
         missing = true_pairs[~is_found]
         figure.add_trace(_lines(places, missing, "missing", GREY, "dot", 1.2, shown=True))
-    degrees = model.degrees()
-    writes_names = model.n_variables <= _MOST_NAMES
+    degrees = own.degrees()
+    writes_names = own.n_variables <= _MOST_NAMES
     figure.add_trace(
         go.Scatter(
             x=places[:, 0],
             y=-places[:, 1],
             mode="markers+text" if writes_names else "markers",
-            text=[escaped(name) for name in model.names],
+            text=[escaped(name) for name in own.names],
             textposition="top center",
             customdata=degrees,
             marker={"size": 8 + 3 * np.sqrt(degrees), "color": GREY},
@@ -69,7 +71,7 @@ def graph_figure(model: PairwiseMRF, truth: Edges | None = None, title: str = ""
             showlegend=False,
         )
     )
-    finish(figure, title or f"{model.n_variables:,} variables, {model.n_edges:,} edges", _HEIGHT)
+    finish(figure, title or f"{own.n_variables:,} variables, {own.n_edges:,} edges", _HEIGHT)
     figure.update_xaxes(visible=False)
     figure.update_yaxes(visible=False, scaleanchor="x")
     return figure

@@ -23,6 +23,7 @@ from graftviz.inspection import (
 from graftviz.inspection.difference import COMMON, GAINED, LOST
 from graftviz.model import PairwiseMRF, zero_sum
 from graftviz.narrative.phrases import plural
+from graftviz.predictor import Predictor, model_of
 
 _LONGEST_LABEL = 16
 _ROW = 26  # pixels of a state
@@ -37,13 +38,13 @@ _MARK = {"size": 14, "symbol": "circle-open", "color": VERMILION, "line": {"widt
 
 
 def node_figure(
-    model: PairwiseMRF, i: int, before: np.ndarray | None, after: np.ndarray | None = None
+    model: Predictor, i: int, before: np.ndarray | None, after: np.ndarray | None = None
 ) -> go.Figure:
     """Draw the log potentials w_i and the marginal of a node, one bar per state.
 
     Parameters
     ----------
-    model : PairwiseMRF
+    model : PairwiseMRF, Result or MarkovNetwork
     i : int
     before, after : array, shape (s_i,), optional
         Marginals without and with evidence.
@@ -54,12 +55,13 @@ def node_figure(
     >>> [len(bars.x) for bars in figure.data]
     [3, 3]
     """
-    labels = _labels(model, i)
+    own: PairwiseMRF = model_of(model)
+    labels = _labels(own, i)
     at = np.arange(len(labels))
     figure = make_subplots(
         rows=1, cols=2, shared_yaxes=True, horizontal_spacing=0.06, column_widths=[0.38, 0.62]
     )
-    weights = model.node_weights(i)
+    weights = own.node_weights(i)
     texts = [_number(weight) for weight in weights.tolist()]
     figure.add_bar(
         x=np.where(np.isfinite(weights), weights, 0.0),
@@ -110,12 +112,12 @@ def node_figure(
     return figure
 
 
-def edge_figure(model: PairwiseMRF, e: int, pair: np.ndarray | None) -> go.Figure:
+def edge_figure(model: Predictor, e: int, pair: np.ndarray | None) -> go.Figure:
     """Draw zero-sum weights, pair marginal and deviation from independence of an edge.
 
     Parameters
     ----------
-    model : PairwiseMRF
+    model : PairwiseMRF, Result or MarkovNetwork
     e : int
     pair : array, shape (s_i, s_j), optional
         Marginal p(x_i, x_j).
@@ -126,9 +128,10 @@ def edge_figure(model: PairwiseMRF, e: int, pair: np.ndarray | None) -> go.Figur
     >>> [heat.type for heat in figures.edge_figure(model, 0, pair).data]
     ['heatmap', 'heatmap', 'heatmap']
     """
-    i, j = model.edges[e].tolist()
+    own: PairwiseMRF = model_of(model)
+    i, j = own.edges[e].tolist()
     maps: list[tuple[str, np.ndarray, Any, str]] = [
-        ("log potentials w<sub>ij</sub>, zero-sum", zero_sum(model.edge_weights(e)), _SIGNED, "w")
+        ("log potentials w<sub>ij</sub>, zero-sum", zero_sum(own.edge_weights(e)), _SIGNED, "w")
     ]
     if pair is not None:
         maps += [
@@ -140,7 +143,7 @@ def edge_figure(model: PairwiseMRF, e: int, pair: np.ndarray | None) -> go.Figur
                 "difference",
             ),
         ]
-    rows, columns = _labels(model, i), _labels(model, j)
+    rows, columns = _labels(own, i), _labels(own, j)
     map_height = max(2, min(len(rows), 14)) * 30
     figure = make_subplots(
         rows=len(maps),
@@ -178,14 +181,14 @@ def edge_figure(model: PairwiseMRF, e: int, pair: np.ndarray | None) -> go.Figur
         figure.update_yaxes(
             **_ticks(rows),
             autorange="reversed",
-            title_text=escaped(_short(model.names[i])) if k == (len(maps) + 1) // 2 else None,
+            title_text=escaped(_short(own.names[i])) if k == (len(maps) + 1) // 2 else None,
             row=k,
             col=1,
         )
     figure.update_xaxes(**_ticks(columns), showticklabels=False)
     figure.update_xaxes(
         showticklabels=True,
-        title_text=escaped(_short(model.names[j])),
+        title_text=escaped(_short(own.names[j])),
         row=len(maps),
         col=1,
     )
@@ -256,7 +259,7 @@ def matrix_figure(
     return figure.update_layout(margin={"l": 10, "r": 10, "t": 50, "b": 10})
 
 
-def degree_figure(model: PairwiseMRF, i: int | None = None) -> go.Figure:
+def degree_figure(model: Predictor, i: int | None = None) -> go.Figure:
     """Draw the degree distribution on logarithmic axes, with node i marked.
 
     The number of isolated nodes is given in the title of the axis.
@@ -266,7 +269,8 @@ def degree_figure(model: PairwiseMRF, i: int | None = None) -> go.Figure:
     >>> figures.degree_figure(model).layout.xaxis.type
     'log'
     """
-    degrees, counts = degree_counts(model)
+    own: PairwiseMRF = model_of(model)
+    degrees, counts = degree_counts(own)
     isolated = int(counts[degrees == 0].sum())
     connected = degrees > 0
     figure = go.Figure()
@@ -278,15 +282,15 @@ def degree_figure(model: PairwiseMRF, i: int | None = None) -> go.Figure:
         hovertemplate="%{y} with degree %{x}<extra></extra>",
         showlegend=False,
     )
-    if i is not None and model.degrees()[i] > 0:
-        degree = int(model.degrees()[i])
-        rank = int(degree_ranks(model)[i])
+    if i is not None and own.degrees()[i] > 0:
+        degree = int(own.degrees()[i])
+        rank = int(degree_ranks(own)[i])
         figure.add_scatter(
             x=[degree],
             y=counts[degrees == degree],
             mode="markers+text",
             marker=_MARK,
-            text=[escaped(_short(model.names[i]))],
+            text=[escaped(_short(own.names[i]))],
             textposition="top center" if degree < degrees[-1] else "top left",
             textfont={"color": VERMILION, "size": 14},
             cliponaxis=False,

@@ -23,7 +23,7 @@ from graftviz.formats.tables import edges_csv, trace_csv
 from graftviz.formats.uai import write_uai
 from graftviz.model import PairwiseMRF
 from graftviz.player.records import recorded_run
-from graftviz.predictor import Predictor
+from graftviz.predictor import Predictor, model_of
 from graftviz.runs import Result, Run
 from graftviz.selection import EdgeStability, LamPath
 
@@ -125,9 +125,7 @@ def write_model(model: Predictor, path: Path | str) -> Path:
     'model.uai'
     """
     path = Path(path)
-    if not isinstance(model, Predictor):
-        raise InputError(f"A model is written, not an object of type {type(model).__name__}.")
-    own: PairwiseMRF = model._model()
+    own: PairwiseMRF = model_of(model)
     if path.suffix == ".uai":
         write_uai(own, path)
         return path

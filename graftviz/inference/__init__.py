@@ -10,12 +10,13 @@ from graftviz.inference.evidence import Evidence, checked_evidence, conditioned
 from graftviz.inference.methods import METHODS, Method, check_method
 from graftviz.inference.settings import InferenceSettings
 from graftviz.model import PairwiseMRF
+from graftviz.predictor import Predictor, model_of
 
 __all__ = ["METHODS", "Beliefs", "Evidence", "Method", "checked_evidence", "conditioned", "infer"]
 
 
 def infer(
-    model: PairwiseMRF,
+    model: Predictor,
     method: Method = "bp",
     *,
     evidence: Evidence | None = None,
@@ -31,7 +32,7 @@ def infer(
 
     Parameters
     ----------
-    model : PairwiseMRF
+    model : PairwiseMRF, Result or MarkovNetwork
     method : {"bp", "exact", "trbp", "mean-field"}
         "bp": loopy belief propagation; exact where the graph is a forest. "exact": a junction
         tree; time and memory grow exponentially with the width of the graph, and a model whose
@@ -77,6 +78,7 @@ def infer(
         tolerance, max_sweeps, damping, max_memory, reweighting, starts, seed
     )
     settings.check()
-    conditional = conditioned(model, checked_evidence(model, evidence))
+    own: PairwiseMRF = model_of(model)
+    conditional = conditioned(own, checked_evidence(own, evidence))
     beliefs = conditional.extended(METHODS[method](conditional.model, settings))
-    return dataclasses.replace(beliefs, model=model)
+    return dataclasses.replace(beliefs, model=own)

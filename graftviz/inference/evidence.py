@@ -84,11 +84,6 @@ def checked_evidence(model: PairwiseMRF, evidence: Evidence | None) -> dict[int,
         For another type, an unknown variable or state, and a variable that is listed both by
         index and by name, with different states.
     """
-    if not isinstance(model, PairwiseMRF):
-        hint = "; pass its attribute model." if hasattr(model, "model") else "."
-        raise InputError(
-            f"Inference needs a PairwiseMRF, not an object of type {type(model).__name__}{hint}"
-        )
     observed: dict[int, int] = {}
     for variable, state in _pairs(evidence):
         i = model.index_of(variable)

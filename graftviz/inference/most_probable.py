@@ -10,12 +10,13 @@ from graftviz.errors import InputError
 from graftviz.inference.evidence import Evidence, checked_evidence, conditioned
 from graftviz.inference.exact.plan import plan_elimination
 from graftviz.model import PairwiseMRF
+from graftviz.predictor import Predictor, model_of
 
 _MOST_ENTRIES = 2**26  # of the largest clique
 _Factor = tuple[tuple[int, ...], np.ndarray]  # variables, and a table with an axis for each
 
 
-def most_probable(model: PairwiseMRF, evidence: Evidence | None = None) -> np.ndarray:
+def most_probable(model: Predictor, evidence: Evidence | None = None) -> np.ndarray:
     """Return a joint state of maximum probability given evidence, exactly.
 
     Time and memory grow exponentially with the width of the graph. Of several such states, the
@@ -23,7 +24,7 @@ def most_probable(model: PairwiseMRF, evidence: Evidence | None = None) -> np.nd
 
     Parameters
     ----------
-    model : PairwiseMRF
+    model : PairwiseMRF, Result or MarkovNetwork
     evidence : mapping, optional
         Variables by index or name, states by index or label.
 
@@ -38,7 +39,8 @@ def most_probable(model: PairwiseMRF, evidence: Evidence | None = None) -> np.nd
         If the largest clique has more than 2²⁶ joint states, or all states that agree with the
         evidence have probability zero.
     """
-    conditional = conditioned(model, checked_evidence(model, evidence))
+    own: PairwiseMRF = model_of(model)
+    conditional = conditioned(own, checked_evidence(own, evidence))
     rest = conditional.model
     plan = plan_elimination(rest)
     if not plan.is_affordable or plan.largest_clique > _MOST_ENTRIES:
@@ -51,17 +53,17 @@ def most_probable(model: PairwiseMRF, evidence: Evidence | None = None) -> np.nd
     factors += [((i, j), rest.edge_weights(e)) for e, (i, j) in enumerate(rest.edges.tolist())]
     chosen: list[tuple[int, tuple[int, ...], np.ndarray]] = []
     for i in plan.order.tolist():
-        own = [factor for factor in factors if i in factor[0]]
+        joined = [factor for factor in factors if i in factor[0]]
         factors = [factor for factor in factors if i not in factor[0]]
-        scope = (*sorted({k for variables, _ in own for k in variables} - {i}), i)
+        scope = (*sorted({k for variables, _ in joined for k in variables} - {i}), i)
         total = np.zeros([int(rest.cardinalities[k]) for k in scope])
-        for variables, table in own:
+        for variables, table in joined:
             total = total + _spread(variables, table, scope)
         chosen.append((i, scope[:-1], total.argmax(axis=-1)))
         factors.append((scope[:-1], total.max(axis=-1)))
     if not all(np.isfinite(table) for _, table in factors):
         raise InputError("Every joint state that agrees with the evidence has probability zero.")
-    states = np.zeros(model.n_variables, dtype=np.int64)
+    states = np.zeros(own.n_variables, dtype=np.int64)
     for i, scope, best in reversed(chosen):
         states[i] = best[tuple(states[k] for k in scope)]
     for i, state in conditional.evidence.items():

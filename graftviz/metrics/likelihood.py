@@ -15,6 +15,7 @@ from graftviz.inference.methods import Method, check_method
 from graftviz.inference.settings import InferenceSettings
 from graftviz.metrics.observer import TableLoss
 from graftviz.model import PairwiseMRF
+from graftviz.predictor import Predictor, model_of
 from graftviz.table import DiscreteTable, Tabular, as_table
 
 
@@ -48,7 +49,7 @@ class Ncmll(NamedTuple):
     converged: bool
 
 
-def nlpl(model: PairwiseMRF, table: Tabular) -> float:
+def nlpl(model: Predictor, table: Tabular) -> float:
     """Return the negative log pseudo-likelihood, the mean of −Σ_i log p(x_i | x_N(i)) over rows.
 
     It is in nats per row, needs no partition function, and is +inf if a row has probability zero.
@@ -56,7 +57,7 @@ def nlpl(model: PairwiseMRF, table: Tabular) -> float:
 
     Parameters
     ----------
-    model : PairwiseMRF
+    model : PairwiseMRF, Result or MarkovNetwork
     table : DiscreteTable, DataFrame, array or DataSet
         Rows of the same variables, with the codes of the model.
 
@@ -72,17 +73,17 @@ def nlpl(model: PairwiseMRF, table: Tabular) -> float:
     >>> round(gv.nlpl(model, survey), 2)
     9.04
     """
-    loss = TableLoss(model, _checked_table(model, table))
+    loss = TableLoss(*_checked(model, table))
     loss.refresh()
     return loss.mean()
 
 
-def nll(model: PairwiseMRF, table: Tabular, *, max_memory: int | None = None) -> float:
+def nll(model: Predictor, table: Tabular, *, max_memory: int | None = None) -> float:
     """Return the mean over rows of −log p(x), in nats per row, with the exact log Z.
 
     Parameters
     ----------
-    model : PairwiseMRF
+    model : PairwiseMRF, Result or MarkovNetwork
     table : DiscreteTable, DataFrame, array or DataSet
         Rows of the same variables, with the codes of the model.
     max_memory : int, optional
@@ -100,21 +101,21 @@ def nll(model: PairwiseMRF, table: Tabular, *, max_memory: int | None = None) ->
     >>> round(gv.nll(model, survey), 2)
     9.9
     """
-    table = _checked_table(model, table)
-    log_partition = JunctionTree(model, max_memory=max_memory).log_partition
+    own, table = _checked(model, table)
+    log_partition = JunctionTree(own, max_memory=max_memory).log_partition
     sums, before = [], 0
     for chunk in table.chunks():
-        scores = model.log_scores(chunk.codes)
+        scores = own.log_scores(chunk.codes)
         if not np.isfinite(scores).all():
             row = int(np.argmin(np.isfinite(scores)))
-            raise _impossible(model, chunk.codes[:, row], before + row)
+            raise _impossible(own, chunk.codes[:, row], before + row)
         sums.append(math.fsum(scores if chunk.weights is None else scores * chunk.weights))
         before += chunk.n_rows
     return log_partition - math.fsum(sums) / table.total_weight
 
 
 def ncmll(
-    model: PairwiseMRF,
+    model: Predictor,
     table: Tabular,
     *,
     halves: int = 5,
@@ -131,7 +132,7 @@ def ncmll(
 
     Parameters
     ----------
-    model : PairwiseMRF
+    model : PairwiseMRF, Result or MarkovNetwork
     table : DiscreteTable, DataFrame, array or DataSet
         Rows of the same variables, with the codes of the model.
     halves : int
@@ -158,7 +159,7 @@ def ncmll(
 
 
 def ncmll_by_half(
-    model: PairwiseMRF,
+    model: Predictor,
     table: Tabular,
     halves: int = 5,
     seed: int = 0,
@@ -170,17 +171,17 @@ def ncmll_by_half(
     Parameters and errors are those of :func:`ncmll`.
     """
     check_method(method)
-    if halves < 1 or model.n_variables < 2:
+    own, table = _checked(model, table)
+    if halves < 1 or own.n_variables < 2:
         raise InputError(
             "At least one half of at least two variables must be hidden; got "
-            f"{halves} halves of {model.n_variables} variables."
+            f"{halves} halves of {own.n_variables} variables."
         )
-    table = _checked_table(model, table)
     found = []
     converged = True
-    for hidden in hidden_halves(model.n_variables, halves, seed):
-        half = HiddenModel(model, hidden, InferenceSettings(max_memory=max_memory), method)
-        found.append(_loss(half, model, hidden, table) / table.total_weight)
+    for hidden in hidden_halves(own.n_variables, halves, seed):
+        half = HiddenModel(own, hidden, InferenceSettings(max_memory=max_memory), method)
+        found.append(_loss(half, own, hidden, table) / table.total_weight)
         converged = converged and half.converged
     mean = math.fsum(found) / halves
     return Ncmll(mean, mean * table.total_weight, tuple(found), method, converged)
@@ -213,13 +214,9 @@ def _loss(half: HiddenModel, model: PairwiseMRF, hidden: np.ndarray, table: Disc
     return math.fsum(sums)
 
 
-def _checked_table(model: PairwiseMRF, source: Tabular) -> DiscreteTable:
-    """Return rows as a table; raise :class:`InputError` if they do not match the model."""
-    if not isinstance(model, PairwiseMRF):
-        raise InputError(
-            "The first argument must be the model, a PairwiseMRF, and the second the rows; the "
-            f"first is an object of type {type(model).__name__}."
-        )
+def _checked(first: Predictor, source: Tabular) -> tuple[PairwiseMRF, DiscreteTable]:
+    """Return model and table; raise :class:`InputError` if they do not match."""
+    model: PairwiseMRF = model_of(first)
     table = as_table(source, DiscreteTable.coding(model.names, model.labels))
     if table.n_variables != model.n_variables:
         raise InputError(
@@ -234,7 +231,7 @@ def _checked_table(model: PairwiseMRF, source: Tabular) -> DiscreteTable:
             f"{model.cardinalities[i]} in the model; code both alike, with every state among the "
             "training rows."
         )
-    return table
+    return model, table
 
 
 def _impossible(model: PairwiseMRF, states: np.ndarray, row: int) -> InputError:

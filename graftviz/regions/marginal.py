@@ -13,6 +13,7 @@ from graftviz.inference import Evidence, checked_evidence, conditioned, infer
 from graftviz.inference.consistency import is_possible
 from graftviz.inference.exact import JunctionTree
 from graftviz.model import PairwiseMRF
+from graftviz.predictor import Predictor, model_of
 from graftviz.regions.cuts import Cut
 from graftviz.regions.expansion import (
     Bound,
@@ -81,7 +82,7 @@ class LocalMarginal:
 
 
 def grow_region(
-    model: PairwiseMRF,
+    model: Predictor,
     query: int | str,
     *,
     tolerance: float = 1e-3,
@@ -110,12 +111,13 @@ def grow_region(
     [1, 2, 3, 4]
     """
     options = ExpansionOptions(tolerance, max_size, cut, expansion, threshold, seed, growth, bound)
-    rest = _conditional_model(model, checked_evidence(model, evidence))
-    return expansion_steps(rest, model.index_of(query), options)
+    own: PairwiseMRF = model_of(model)
+    rest = _conditional_model(own, checked_evidence(own, evidence))
+    return expansion_steps(rest, own.index_of(query), options)
 
 
 def local_marginal(
-    model: PairwiseMRF,
+    model: Predictor,
     query: int | str,
     *,
     tolerance: float = 1e-3,
@@ -136,7 +138,7 @@ def local_marginal(
 
     Parameters
     ----------
-    model : PairwiseMRF
+    model : PairwiseMRF, Result or MarkovNetwork
     query : int or str
         The variable, by index or name.
     tolerance : float
@@ -183,9 +185,10 @@ def local_marginal(
     (array([0.26, 0.24, 0.36, 0.14]), 4, False)
     """
     options = ExpansionOptions(tolerance, max_size, cut, expansion, threshold, seed, growth, bound)
-    observed = checked_evidence(model, evidence)
-    rest = _conditional_model(model, observed)
-    i = model.index_of(query)
+    own: PairwiseMRF = model_of(model)
+    observed = checked_evidence(own, evidence)
+    rest = _conditional_model(own, observed)
+    i = own.index_of(query)
     grown = tuple(expansion_steps(rest, i, options))
     best = min(reversed(grown), key=lambda step: step.bound)
     history = grown[: best.size]
@@ -204,7 +207,7 @@ def local_marginal(
     elif proven >= 1.0:
         sentences.append("The bound is vacuous: nothing is certified.")
     if i in observed:
-        marginal = np.zeros(int(model.cardinalities[i]))
+        marginal = np.zeros(int(own.cardinalities[i]))
         marginal[observed[i]] = 1.0
         sentences = ["The query is observed."]
     marginal.flags.writeable = False

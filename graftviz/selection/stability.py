@@ -26,7 +26,7 @@ from graftviz.learners.base import Learner
 from graftviz.learners.registry import DEFAULT, table_and_learner
 from graftviz.model import PairwiseMRF
 from graftviz.parallel import parallel_map
-from graftviz.predictor import Predictor
+from graftviz.predictor import Predictor, model_of
 from graftviz.selection.fits import fit, fit_steps
 from graftviz.selection.intervals import (
     LEVEL,
@@ -174,11 +174,7 @@ class EdgeStability:
         >>> found.strength_intervals.shape
         (10, 2)
         """
-        if not isinstance(model, Predictor):
-            raise InputError(
-                f"Intervals need a model, not an object of type {type(model).__name__}."
-            )
-        own: PairwiseMRF = model._model()
+        own: PairwiseMRF = model_of(model)
         if own.n_variables != self.n_variables:
             raise InputError(
                 f"The model has {own.n_variables:,} variables, and the table of the subsamples "

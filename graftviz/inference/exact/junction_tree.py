@@ -23,6 +23,7 @@ from graftviz.inference.exact.plan import (
 from graftviz.inference.exact.structure import Cliques, Tables, cliques_of, empty_tables
 from graftviz.inference.exact.tables import sweep
 from graftviz.model import PairwiseMRF
+from graftviz.predictor import Predictor, model_of
 
 _CHUNK = 20_000_000  # entries processed between two reports of progress
 _UNIFORMS = 1_000_000  # random numbers drawn at a time
@@ -40,7 +41,7 @@ class JunctionTree:
 
     Parameters
     ----------
-    model : PairwiseMRF
+    model : PairwiseMRF, Result or MarkovNetwork
         Weights of -inf are allowed.
     evidence : mapping, optional
         States of observed variables, by index or name and by index or label.
@@ -70,16 +71,16 @@ class JunctionTree:
 
     def __init__(
         self,
-        model: PairwiseMRF,
+        model: Predictor,
         evidence: Evidence | None = None,
         max_memory: int | None = None,
         *,
         order: Sequence[int] | np.ndarray | None = None,
         progress: Progress | None = None,
     ) -> None:
-        self.model = model
-        self.evidence = checked_evidence(model, evidence)
-        self._conditional = conditioned(model, self.evidence)
+        self.model: PairwiseMRF = model_of(model)
+        self.evidence = checked_evidence(self.model, evidence)
+        self._conditional = conditioned(self.model, self.evidence)
         self._max_memory = max_memory
         self._progress = progress
         self._done = 0

@@ -14,6 +14,7 @@ from graftviz.inference.exact.layout import Layout, lay_out
 from graftviz.inference.exact.ordering import MOST_BITS, Elimination, best_scopes, scopes_along
 from graftviz.memory import free_bytes, size_text
 from graftviz.model import PairwiseMRF
+from graftviz.predictor import Predictor, model_of
 
 SHARE = 0.8  # share of the free memory that tables may take by default
 _ENTRY = 8  # bytes
@@ -73,7 +74,7 @@ class EliminationPlan:
 
 
 def plan_elimination(
-    model: PairwiseMRF,
+    model: Predictor,
     evidence: Evidence | None = None,
     *,
     max_memory: int | None = None,
@@ -83,7 +84,7 @@ def plan_elimination(
 
     Parameters
     ----------
-    model : PairwiseMRF
+    model : PairwiseMRF, Result or MarkovNetwork
     evidence : mapping, optional
         Observed variables, which are in no table.
     max_memory : int, optional
@@ -104,7 +105,8 @@ def plan_elimination(
     >>> plan.width
     2
     """
-    conditional = conditioned(model, checked_evidence(model, evidence)).model
+    own: PairwiseMRF = model_of(model)
+    conditional = conditioned(own, checked_evidence(own, evidence)).model
     return plan_for(conditional, allowed_bytes(max_memory), order)
 
 
