@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -302,12 +303,21 @@ def test_regions_on_a_grid_are_measured_within_their_bounds():
     assert experiments()["localized-fig4"].claims[-1].judge(rows).held is True
 
 
+@pytest.mark.parametrize(("panels", "across"), [(1, 1), (3, 3), (4, 2), (5, 2), (6, 2)])
+def test_more_than_three_panels_are_in_rows_of_two(panels, across):
+    line = SpreadLine("line", [1.0, 2.0], [1.0, 2.0], [], scale_look(0))
+    figure = lines_figure("t", [SpreadPanel(f"panel {k}", "x", "y", [line]) for k in range(panels)])
+    heights = Counter(round(title.y, 6) for title in figure.layout.annotations)
+    assert max(heights.values()) == across
+    assert len({trace.xaxis for trace in figure.data}) == panels
+
+
 def test_one_error_above_its_bound_is_found():
     rows, claim = regions(LEVELS), experiments()["localized-fig4"].claims[-1]
     rows[7]["errors"][3] = rows[7]["bounds"][3] + 1e-6
     verdict = claim.judge(rows)
     assert (verdict.held, verdict.numbers["regions with an error above their bound"]) == (False, 1)
-    assert verdict.numbers["regions"] == 4 * 20 * 8
+    assert verdict.numbers["regions"] == 2 * 4 * 20 * 8
     assert verdict.numbers["largest error to its bound"] > 1.0
 
 
@@ -328,7 +338,8 @@ def test_lines_of_regions_and_of_cora_can_be_told_apart_without_colours():
     }
     for name, rows in figures.items():
         drawn = experiments()[name].draw("title", rows).data
-        assert len({(trace.line.dash, trace.marker.symbol) for trace in drawn}) == len(drawn)
+        looks = {(trace.xaxis, trace.line.dash, trace.marker.symbol) for trace in drawn}
+        assert len(looks) == len(drawn)
 
 
 def test_the_border_is_drawn_where_there_is_one():

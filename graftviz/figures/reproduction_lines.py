@@ -13,6 +13,7 @@ from graftviz.figures.style import BLACK, BLUE, LEGEND_BELOW, VERMILION, Look, c
 
 _HEIGHT = 600
 _PANEL_HEIGHT = 330
+_MOST_ACROSS, _ACROSS = 3, 2  # panels side by side; more than three are in rows of two
 _BAND = "rgba(0, 114, 178, 0.18)"
 _LEAST_SHOWN = 1e-12  # smaller values are omitted on logarithmic axes
 
@@ -52,25 +53,29 @@ class SpreadPanel(NamedTuple):
 
 
 def lines_figure(title: str, panels: Sequence[SpreadPanel], *, share_y: bool = False) -> go.Figure:
-    """Draw panels side by side with error bars, and one legend entry per name.
+    """Draw panels with error bars, up to three side by side, and one legend entry per name.
 
     Parameters
     ----------
     share_y : bool
         Whether all panels have the same vertical axis.
     """
+    across = max(len(panels), 1) if len(panels) <= _MOST_ACROSS else _ACROSS
+    rows = max(-(-len(panels) // across), 1)
     figure = make_subplots(
-        rows=1,
-        cols=max(len(panels), 1),
+        rows=rows,
+        cols=across,
         subplot_titles=[panel.title for panel in panels] or None,
         horizontal_spacing=0.08,
-        shared_yaxes=share_y,
+        vertical_spacing=0.3 / rows,
+        shared_yaxes="all" if share_y else False,
     )
     named: set[str] = set()
-    for column, panel in enumerate(panels, start=1):
+    for k, panel in enumerate(panels):
+        place = {"row": k // across + 1, "col": k % across + 1}
         for line in panel.lines:
             trace = _line(line, logarithmic=panel.log_y, shown=line.name not in named)
-            figure.add_trace(trace, row=1, col=column)
+            figure.add_trace(trace, **place)
             named.add(line.name)
             if line.note and line.y[-1] is not None:
                 figure.add_annotation(
@@ -81,18 +86,17 @@ def lines_figure(title: str, panels: Sequence[SpreadPanel], *, share_y: bool = F
                     xanchor="right",
                     yanchor="bottom",
                     font={"color": line.look.color, "size": 15},
-                    row=1,
-                    col=column,
+                    **place,
                 )
-        figure.update_xaxes(title_text=panel.x_title, row=1, col=column)
-        figure.update_yaxes(title_text=panel.y_title, row=1, col=column)
+        figure.update_xaxes(title_text=panel.x_title, **place)
+        figure.update_yaxes(title_text=panel.y_title, **place)
         if panel.log_x:
             places = sorted({x for line in panel.lines for x in line.x})
             words = [f"{x:,g}" for x in places]
-            figure.update_xaxes(type="log", tickvals=places, ticktext=words, row=1, col=column)
+            figure.update_xaxes(type="log", tickvals=places, ticktext=words, **place)
         if panel.log_y:
-            figure.update_yaxes(type="log", exponentformat="power", row=1, col=column)
-    finish(figure, title, _HEIGHT)
+            figure.update_yaxes(type="log", exponentformat="power", **place)
+    finish(figure, title, _HEIGHT + (rows - 1) * _PANEL_HEIGHT)
     return figure.update_layout(legend=LEGEND_BELOW, margin={"b": 160, "t": 110})
 
 
