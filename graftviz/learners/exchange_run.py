@@ -201,13 +201,13 @@ class ExchangeRun(LearnerRun):
             if self._required:
                 self._notes.append(Sentence("ends.notes.required", count=str(len(self._required))))
             self._best = None  # a model of the required edges only is none with M edges
-        known = list(dict.fromkeys([*self._required, *self._tree]))[: self._edges]
-        others = [pair for pair in self._pairs if pair not in set(known)]
-        drawn = self._random.permutation(len(others))[: self._edges - len(known)]
+        fixed = list(dict.fromkeys([*self._required, *self._tree]))[: self._edges]
+        others = [pair for pair in self._pairs if pair not in set(fixed)]
+        drawn = self._random.permutation(len(others))[: self._edges - len(fixed)]
         self._starts += 1
         self._exchanges = self._tests = 0
         self._cycle_start = None
-        chosen = [*known, *(others[k] for k in drawn)]
+        chosen = [*fixed, *(others[k] for k in drawn)]
         self._fit_start(kind, chosen, ("start", "loop", "fit", "tie", "keep"))
 
     def _fit_start(self, kind: Kind, chosen: list[Pair], lines: tuple[str, ...]) -> None:
@@ -282,8 +282,8 @@ class ExchangeRun(LearnerRun):
         """Return the positions of the edges that are not required."""
         assert self._model is not None
         required = set(self._required)
-        kept = [e for e, pair in enumerate(self._model.pairs) if pair not in required]
-        return np.array(kept, dtype=np.int64)
+        removable = [e for e, pair in enumerate(self._model.pairs) if pair not in required]
+        return np.array(removable, dtype=np.int64)
 
     def _outside(self) -> np.ndarray:
         """Return the inactive pairs of variables that vary, shape (k, 2)."""
