@@ -342,10 +342,12 @@ def test_kernels_on_a_read_only_disk_are_used_and_others_compiled_with_one_line(
 
 
 def test_missing_kernels_on_a_read_only_disk_are_compiled_with_one_line(compiled):
+    read_only = READ_ONLY + THREE.format(before="")
+    assert compiled.run(read_only) == (f"{VALUES} 0", "")
     removed = [path for path in compiled.files() if path.name.startswith("outer")][1:]
     for path in removed:
         path.unlink()
-    output, errors = compiled.run(READ_ONLY + THREE.format(before=""))
+    output, errors = compiled.run(read_only)
     assert output == f"{VALUES} {len(removed)}"
     assert errors.count("\n") == 1
     assert "could not be kept" in errors

@@ -33,7 +33,6 @@ def having(option: str) -> list[str]:
     ]
 
 
-FEW = {"exchanges": 8}
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
     **{name: (name, {}) for name in WITH_PRIOR},
     **{f"{name}-sample": (name, {"screening": "sample"}) for name in having("screening")},

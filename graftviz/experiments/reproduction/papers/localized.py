@@ -190,8 +190,9 @@ def region_parts(
         grid = partial(_grid, side, field, coupling, seed)
         for form, rule in itertools.product(FORMS, rules):
             columns = {"side": side, "T1": field, "T2": coupling, "form": form, "rule": rule}
-            how = (RULES[rule], FORMS[form])
-            measure = partial(_measure_regions, grid, models, *how, middle(side))
+            measure = partial(
+                _measure_regions, grid, models, RULES[rule], FORMS[form], middle(side)
+            )
             yield Part(columns, measure, models * LARGEST_REGION, size)
 
 
@@ -210,9 +211,18 @@ def _measure_regions(
     for number in range(models):
         model = grid(number)
         truth = infer(model, "exact").node[query]
-        grow = partial(grow_region, expansion=rule.expansion, cut=rule.cut, seed=number)
-        grow = partial(grow, growth=form.growth, bound=form.bound)
-        regions = list(grow(model, query, tolerance=0.0, max_size=LARGEST_REGION))
+        growing = grow_region(
+            model,
+            query,
+            tolerance=0.0,
+            max_size=LARGEST_REGION,
+            cut=rule.cut,
+            expansion=rule.expansion,
+            seed=number,
+            growth=form.growth,
+            bound=form.bound,
+        )
+        regions = list(growing)
         answers = [region_marginal(model, found.nodes, query, rule.cut) for found in regions]
         errors = [float(np.abs(answer - truth).max()) for answer in answers]
         bounds = [float(found.bound) for found in regions]

@@ -64,10 +64,10 @@ const pageIdle = (globalThis.graftvizPageIdle ??= (() => {
  */
 const returning = (globalThis.graftvizReturning ??= (() => {
   let lost = null; // the address at the loss of the connection
-  let until = 0; // while a view without a mount point is kept: the new run of the page may take long to show it
+  let until = 0; // end of the return: Infinity without a connection, then some time after it is back
   const look = () => {
     if (lost === null) return;
-    if (performance.now() > lost.until) {
+    if (performance.now() > until) {
       lost = null;
       return;
     }
@@ -81,12 +81,10 @@ const returning = (globalThis.graftvizReturning ??= (() => {
   };
   const onState = ([{ target }]) => {
     if (target.dataset.testConnectionState !== "CONNECTED") {
-      lost ??= { pathname: location.pathname, search: location.search, until: Infinity };
+      lost ??= { pathname: location.pathname, search: location.search };
       until = Infinity;
     } else {
       if (until === Infinity) until = performance.now() + RETURN;
-      if (!lost) return;
-      lost.until = until;
       look();
     }
   };
@@ -95,7 +93,7 @@ const returning = (globalThis.graftvizReturning ??= (() => {
   for (const type of ["pointerdown", "keydown"]) window.addEventListener(type, () => { lost = null; }, true);
   // A view also moves without a server; a new server may first send another place.
   return {
-    keep() { if (lost?.until === Infinity) lost.search = location.search; },
+    keep() { if (lost && until === Infinity) lost.search = location.search; },
     get isUnderWay() { return performance.now() < until; },
   };
 })());
