@@ -40,6 +40,6 @@ def later(module: str) -> Any:
     """Return a module that is imported when a method that needs it is called.
 
     For methods of low-level classes that are implemented on top of them, such as
-    ``PairwiseMRF.predict``.
+    ``PairwiseMRF.predict``, and for libraries that are large and rarely needed.
     """
     return importlib.import_module(module)

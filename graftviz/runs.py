@@ -414,15 +414,14 @@ def checked_edges(edges: Edges, names: Sequence[str]) -> np.ndarray:
         raise InputError("True edges must be pairs of variables; read a file with read_truth.")
     if isinstance(edges, pd.DataFrame):
         edges = edges.iloc[:, :2].itertuples(index=False, name=None)
-    try:
-        rows = [(edge,) if isinstance(edge, str) else tuple(edge) for edge in edges]
-    except TypeError:
-        rows = [()]
-    if any(len(row) != 2 for row in rows):
-        raise InputError("True edges must be pairs of variables.")
-    position = {name: i for i, name in enumerate(names)}
-    pairs = [tuple(_position(end, position) for end in row) for row in rows]
-    array = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    if isinstance(edges, np.ndarray) and edges.dtype.kind in "iu" and edges.shape[1:] == (2,):
+        rows: Any = edges
+        array = np.clip(edges, -1, len(names)).astype(np.int64)
+    else:
+        rows = _edge_ends(edges)
+        position = {name: i for i, name in enumerate(names)}
+        pairs = [tuple(_position(end, position) for end in row) for row in rows]
+        array = np.array(pairs, dtype=np.int64).reshape(-1, 2)
     bad = (array < 0).any(axis=1) | (array >= len(names)).any(axis=1) | (array[:, 0] == array[:, 1])
     if bad.any():
         k = int(np.argmax(bad))
@@ -434,6 +433,17 @@ def checked_edges(edges: Edges, names: Sequence[str]) -> np.ndarray:
         )
         raise InputError(f"True edge number {k + 1}, ({i}, {j}), {problem}.")
     return read_only(np.unique(np.sort(array, axis=1), axis=0))
+
+
+def _edge_ends(edges: Iterable[Any]) -> list[tuple[Any, ...]]:
+    """Return both ends of every edge."""
+    try:
+        rows = [(edge,) if isinstance(edge, str) else tuple(edge) for edge in edges]
+    except TypeError:
+        rows = [()]
+    if any(len(row) != 2 for row in rows):
+        raise InputError("True edges must be pairs of variables.")
+    return rows
 
 
 def _position(variable: Any, position: Mapping[str, int]) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import struct
+import sys
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -18,7 +19,7 @@ from hypothesis import given, strategies as st
 import graftviz as gv
 from graftviz import InputError
 from graftviz.__main__ import main
-from graftviz.datasets import public_names, spreadsheet
+from graftviz.datasets import public_names
 from graftviz.datasets.public_jester import JOKES, NOT_RATED, rating_states
 from graftviz.datasets.regions import REGIONS
 
@@ -177,7 +178,7 @@ def test_spreadsheets_that_are_none_are_refused(
     path = tmp_path / "jester-data-1.xls"
     path.write_bytes(b"no spreadsheet")
     with monkeypatch.context() as without:
-        without.setattr(spreadsheet, "xlrd", None)
+        without.setitem(sys.modules, "xlrd", None)
         assert "pip install xlrd, or save the sheet as CSV" in refused("jester", path)
     pytest.importorskip("xlrd")
     assert "cannot be read as an .xls spreadsheet" in refused("jester", path)

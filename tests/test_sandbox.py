@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import struct
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -51,6 +53,15 @@ def one(role: str, name: str, text: str) -> list[UploadedFile]:
 
 ROWS = "".join(f"{k % 2},{k % 3},{'xyz'[k % 3]}\n" for k in range(40))
 TABLE = one("table", "t.csv", "a,b,é\n" + ROWS)
+
+
+RARELY_NEEDED = ("numba", "scipy", "xlrd", "plotly", "streamlit")
+
+
+def test_a_worker_imports_no_library_that_reading_rarely_needs() -> None:
+    shown = "import sys, graftviz.sandbox.worker as _; print(*sys.modules)"
+    modules = subprocess.run([sys.executable, "-c", shown], capture_output=True, check=True)
+    assert not set(RARELY_NEEDED) & set(modules.stdout.decode().split())
 
 
 # ------------------------------------------------------------------------------------ same values

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import gc
+import socket
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from unittest.mock import Mock
@@ -243,6 +244,15 @@ def test_the_server_looks_for_them_as_long_as_it_runs(monkeypatch: pytest.Monkey
     assert told[0] == "memory"
     assert told[2:] == ["looking", "serving", "closed", "over"]
     assert told[1] == "threads", "in a thread of its own"
+
+
+def test_answers_do_not_wait_for_acknowledgements_of_earlier_ones() -> None:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        server.send_at_once()
+        with socket.create_connection(listening.getsockname()), listening.accept()[0] as accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 def test_streamlit_does_not_look_for_an_interactive_python(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -180,8 +180,10 @@ def test_runs_of_a_replaced_upload_are_evicted(state: GrowState) -> None:
     assert list(state._runs) == [first, second]
     upload(state, 2)
     third = show()
-    assert state.ghost is second, "the run before is shown beside the new one"
+    assert state.ghost is None, "a run on another table is not shown beside the new one"
+    assert list(state._runs) == [third]
     fourth = show(seed=2)
+    assert state.ghost is third
     assert list(state._runs) == [third, fourth]
 
 

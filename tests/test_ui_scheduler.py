@@ -6,7 +6,8 @@ import gc
 import threading
 import time
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 
 import pytest
 from waiting import wait_until
@@ -395,7 +396,7 @@ def test_a_part_of_a_page_is_no_other_page() -> None:
     pages = Foreground()
     with pages.page():
         assert pages.at_work == 1
-        with pages.page():
+        with pages.part():
             assert pages.at_work == 1
         assert pages.at_work == 1
     assert pages.at_work == 0
@@ -405,10 +406,77 @@ def test_who_waits_is_not_at_work() -> None:
     pages = Foreground()
     with pages.waiting():
         assert pages.at_work == 0
-    with pages.page(), pages.page():
+    with pages.page(), pages.part():
         with pages.waiting():
             assert pages.at_work == 0
         assert pages.at_work == 1
+
+
+# Whole pages are drawn in turns; parts, waiting pages and slow pages delay no other page.
+
+
+@contextmanager
+def drawn_elsewhere(draw: Callable[[], AbstractContextManager[None]]) -> Iterator[threading.Event]:
+    """Draw something on another thread until the end of the block; yield whether it has begun."""
+    begun, leave = threading.Event(), threading.Event()
+
+    def run() -> None:
+        with draw():
+            begun.set()
+            leave.wait(60)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield begun
+    finally:
+        leave.set()
+        thread.join(60)
+
+
+def test_a_page_is_drawn_after_the_one_before() -> None:
+    pages = Foreground(turn_seconds=60.0)
+    with ExitStack() as stack:
+        with pages.page():
+            begun = stack.enter_context(drawn_elsewhere(pages.page))
+            assert not begun.wait(0.1)
+            assert pages.at_work == 2
+        assert begun.wait(30)
+
+
+def test_a_part_waits_for_no_page() -> None:
+    pages = Foreground(turn_seconds=60.0)
+    with pages.page(), drawn_elsewhere(pages.part) as begun:
+        assert begun.wait(30)
+
+
+def test_a_waiting_page_gives_its_turn_to_the_next() -> None:
+    pages = Foreground(turn_seconds=60.0)
+    with ExitStack() as stack:
+        with pages.page(), pages.waiting():
+            begun = stack.enter_context(drawn_elsewhere(pages.page))
+            assert begun.wait(30)
+            stack.close()
+        assert pages.at_work == 0
+
+
+def test_a_slow_page_delays_the_next_one_once() -> None:
+    pages = Foreground(turn_seconds=0.2)
+    with pages.page():
+        time.sleep(0.2)
+        for _ in range(3):
+            began = time.monotonic()
+            with drawn_elsewhere(pages.page) as begun:
+                assert begun.wait(30)
+                assert time.monotonic() - began < 0.15
+
+
+def test_a_page_waits_for_a_turn_and_no_longer() -> None:
+    pages = Foreground(turn_seconds=0.1)
+    with ExitStack() as stack:
+        begun = [stack.enter_context(drawn_elsewhere(pages.page)) for _ in range(4)]
+        assert all(one.wait(30) for one in begun)
+        assert pages.at_work == 4
 
 
 @pytest.mark.parametrize("how", [ValueError, SystemExit])
@@ -426,7 +494,7 @@ def test_threads_are_counted_each() -> None:
     inside, leave = threading.Barrier(5), threading.Event()
 
     def draw() -> None:
-        with pages.page():
+        with pages.part():
             inside.wait(60)
             leave.wait(60)
 

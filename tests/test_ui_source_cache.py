@@ -6,6 +6,8 @@ import gc
 import io
 import weakref
 from collections.abc import Callable
+from contextlib import nullcontext
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,7 +20,7 @@ from graftviz.player.models import ShownModel, grid_model, uploaded_model
 from graftviz.player.region_records import RegionQuery
 from graftviz.sampling.ising import ising_grid
 from graftviz.table import TableOptions
-from graftviz.ui import upload
+from graftviz.ui import reading, upload
 from graftviz.ui.dynamics import state as dynamics_state
 from graftviz.ui.dynamics.options import DynamicsOptions, plan_of
 from graftviz.ui.dynamics.panels import read_series_files
@@ -58,6 +60,25 @@ def another_race(state: RaceState) -> None:
 
 def other_runs(state: PruneState) -> None:
     state.choose("exchanges", 3)
+
+
+def test_a_replaced_upload_is_released_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    session: dict[str, object] = {}
+    streamlit = SimpleNamespace(session_state=session, spinner=lambda _: nullcontext())
+    monkeypatch.setattr(reading, "st", streamlit)
+
+    def read(file_id: str) -> weakref.ref[UploadedTable]:
+        files = [("table", SimpleNamespace(file_id=file_id))]
+        found = reading.read_once("table", files, (), brought)
+        assert reading.read_once("table", files, (), pytest.fail) is found
+        return weakref.ref(found)
+
+    first, state_before = read("first"), dict(session)
+    second = read("second")
+    gc.collect()
+    assert first() is None, "Streamlit holds the state before until the next run of the page"
+    assert second() is not None
+    assert state_before
 
 
 @pytest.mark.parametrize(("page", "change"), [(race, another_race), (prune, other_runs)])

@@ -5,12 +5,8 @@ from __future__ import annotations
 import io
 import struct
 
+from graftviz.discovery import later
 from graftviz.errors import InputError
-
-try:
-    import xlrd
-except ModuleNotFoundError:
-    xlrd = None
 
 # Exceptions that xlrd raises for damaged files, in addition to its own errors.
 _DAMAGE_ERRORS = (
@@ -27,11 +23,13 @@ def spreadsheet_rows(content: bytes, title: str) -> list[list[object]]:
     InputError
         When xlrd is not installed, or the file is damaged or not an .xls spreadsheet.
     """
-    if xlrd is None:
+    try:
+        xlrd = later("xlrd")  # not at the top: 8 MB of every process that can read uploads
+    except ModuleNotFoundError:
         raise InputError(
             f"{title} is an .xls spreadsheet, and reading those needs xlrd: install it with "
             "pip install xlrd, or save the sheet as CSV."
-        )
+        ) from None
     try:
         book = xlrd.open_workbook(file_contents=content, logfile=io.StringIO())
         sheet = book.sheet_by_index(0)

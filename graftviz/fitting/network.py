@@ -10,7 +10,7 @@ from graftviz.arrays import freeze
 from graftviz.counts import PairCounts
 from graftviz.fitting.objective import Evaluation, evaluate
 from graftviz.fitting.penalty import Penalty
-from graftviz.fitting.solver import solve_active_set, solve_node
+from graftviz.fitting.solver import solve_active_set, solve_nodes
 from graftviz.history import Changes, flat_positions
 from graftviz.inference.propagation import MessageGraph, propagate
 from graftviz.inference.response_terms import fill_pair_beliefs
@@ -269,8 +269,7 @@ class ActiveNetwork(FittedNetwork):
         return float(np.abs(cold.node_beliefs - state.node_beliefs).max())
 
     def _fit_alone(self, nodes: np.ndarray, penalty: Penalty, tolerance: float) -> None:
-        for i in nodes:
-            self.state.drift[i] += solve_node(self.state, i, penalty, tolerance, self._work)
+        solve_nodes(self.state, nodes, penalty, tolerance, self._work)
         self.state.touched_nodes[nodes] = True
         self.state.stale_nodes[nodes] = True
 

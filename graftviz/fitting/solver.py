@@ -306,34 +306,35 @@ def _set_belief(belief, margin):
 
 
 @njit(cache=True, nogil=True)
-def solve_node(network, i, penalty, tolerance, work):
-    """Fit the weights of node i for fixed messages; return the change of its belief."""
-    at = network.node_offsets[i]
-    states = network.node_offsets[i + 1] - at
-    margin, gradient, curvature, before = work[0], work[3], work[4], work[5]
-    for x in range(states):
-        before[x] = network.node_beliefs[at + x]
-    for _ in range(_INNER_ITERATIONS):
-        refresh_belief(network, i, margin)
-        if _node_residual(network, i, margin, penalty, gradient) <= tolerance:
-            break
-        if penalty.nodes:
-            threshold = penalty.lam * group_dimension(states, penalty.square_root)
-            for x in range(states):
-                gradient[x] += 2.0 * penalty.lam2 * network.node_weights[at + x]
-                curvature[x] = margin[x] + 1e-9 + 2.0 * penalty.lam2
-            proximal_step(network.node_weights[at:], gradient, curvature, threshold, states)
-            _remove_mean(network.node_weights[at:], states)
+def solve_nodes(network, nodes, penalty, tolerance, work):
+    """Fit the weights of some nodes for fixed messages, and add the changes to their drift."""
+    for i in nodes:
+        at = network.node_offsets[i]
+        states = network.node_offsets[i + 1] - at
+        margin, gradient, curvature, before = work[0], work[3], work[4], work[5]
+        for x in range(states):
+            before[x] = network.node_beliefs[at + x]
+        for _ in range(_INNER_ITERATIONS):
+            refresh_belief(network, i, margin)
+            if _node_residual(network, i, margin, penalty, gradient) <= tolerance:
+                break
+            if penalty.nodes:
+                threshold = penalty.lam * group_dimension(states, penalty.square_root)
+                for x in range(states):
+                    gradient[x] += 2.0 * penalty.lam2 * network.node_weights[at + x]
+                    curvature[x] = margin[x] + 1e-9 + 2.0 * penalty.lam2
+                proximal_step(network.node_weights[at:], gradient, curvature, threshold, states)
+                _remove_mean(network.node_weights[at:], states)
+            else:
+                for x in range(states):
+                    ratio = network.node_targets[at + x] / max(margin[x], 1e-300)
+                    network.node_weights[at + x] += np.log(ratio)
         else:
-            for x in range(states):
-                ratio = network.node_targets[at + x] / max(margin[x], 1e-300)
-                network.node_weights[at + x] += np.log(ratio)
-    else:
-        refresh_belief(network, i, margin)
-    moved = 0.0
-    for x in range(states):
-        moved += (network.node_beliefs[at + x] - before[x]) ** 2
-    return np.sqrt(moved)
+            refresh_belief(network, i, margin)
+        moved = 0.0
+        for x in range(states):
+            moved += (network.node_beliefs[at + x] - before[x]) ** 2
+        network.drift[i] += np.sqrt(moved)
 
 
 @njit(cache=True, nogil=True)

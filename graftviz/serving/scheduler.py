@@ -24,27 +24,78 @@ TIDY_SECONDS = 5.0  # between two releases of freed memory, while there is work
 FAIR_TURN = 4  # one of this many slices is assigned by time alone
 POSTPONED_SECONDS = 0.005  # for which steps that no client waits for give way to pages
 MOST_POSTPONED = 10  # at most, in a row
+TURN_SECONDS = 0.5  # of a page that is drawn
 log = logging.getLogger(__name__)
 
 
 class Foreground:
-    """Counter of the threads that draw pages; a thread that waits for the engine is not counted."""
+    """Counter of the threads that draw pages; a thread that waits for the engine is not counted.
 
-    def __init__(self) -> None:
+    Whole pages are drawn in turns. All threads share one interpreter, so pages drawn at the same
+    time all end late, and delay the short parts in between, such as the next steps of a run.
+
+    Parameters
+    ----------
+    turn_seconds : float
+        Length of a turn, and time for which a page waits for its turn. A page that takes longer
+        is drawn at the same time as others.
+    """
+
+    def __init__(self, turn_seconds: float = TURN_SECONDS) -> None:
         self._drawing: set[int] = set()  # ids of threads
+        self._turn_seconds = turn_seconds
+        self._turn = threading.Condition()
+        self._in_turn = 0  # id of a thread; 0 for none
+        self._turn_end = 0.0
 
     @property
     def at_work(self) -> int:
-        """Number of threads that draw now."""
+        """Number of threads that draw now, or wait for their turn."""
         return len(self._drawing)
 
-    def page(self) -> AbstractContextManager[None]:
-        """Count this thread while it draws a page, or a part of one."""
+    def part(self) -> AbstractContextManager[None]:
+        """Count this thread while it draws a part of a page."""
         return self._marked(self._drawing.add)
 
-    def waiting(self) -> AbstractContextManager[None]:
+    @contextmanager
+    def page(self) -> Iterator[None]:
+        """Count this thread while it draws a whole page, in its turn."""
+        with self.part():
+            self._begin_turn()
+            try:
+                yield
+            finally:
+                self._end_turn()
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
         """Leave this thread out while it waits for something."""
-        return self._marked(self._drawing.discard)
+        had_turn = self._end_turn()
+        try:
+            with self._marked(self._drawing.discard):
+                yield
+        finally:
+            if had_turn:
+                self._begin_turn()
+
+    def _begin_turn(self) -> None:
+        latest = time.monotonic() + self._turn_seconds
+        with self._turn:
+            while self._in_turn and (now := time.monotonic()) < self._turn_end:
+                if now >= latest:
+                    return
+                self._turn.wait(min(self._turn_end, latest) - now)
+            self._in_turn = threading.get_ident()
+            self._turn_end = time.monotonic() + self._turn_seconds
+
+    def _end_turn(self) -> bool:
+        """End the turn of this thread; False if it has none."""
+        with self._turn:
+            if self._in_turn != threading.get_ident():
+                return False
+            self._in_turn = 0
+            self._turn.notify()
+            return True
 
     @contextmanager
     def _marked(self, mark: Callable[[int], None]) -> Iterator[None]:

@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.stats import chi2
 
 from graftviz.arrays import read_only
+from graftviz.discovery import later
 from graftviz.table.discrete import DiscreteTable
 
 _LEVEL = 0.01  # of the check whether values are missing at random, over all pairs together
@@ -85,7 +85,9 @@ class AvailableTable(DiscreteTable):
                     gaps = observed @ here / np.maximum(totals[i], 1.0) - share
                     departures[i] += gaps**2 / (share * rest)
         pairs = self.n_variables * (self.n_variables - 1) // 2
-        beyond = chi2.sf(departures, freedoms[:, np.newaxis]) < _LEVEL / max(2 * pairs, 1)
+        # SciPy takes 17 MB of every process that can read uploads, and is rarely needed.
+        chdtrc = later("scipy.special").chdtrc
+        beyond = chdtrc(freedoms[:, np.newaxis], departures) < _LEVEL / max(2 * pairs, 1)
         return int(np.triu(beyond | beyond.T, 1).sum())
 
     def note(self, title: str) -> str:

@@ -138,7 +138,7 @@ def bounded(draw: Callable[P, T]) -> Callable[P, T | None]:
         around = _drawn_part.set(part)
         advice = "Reload the page to try again."
         try:
-            with notices.catching("This part of the page", advice, _show), foreground.page():
+            with notices.catching("This part of the page", advice, _show), foreground.part():
                 drawn = draw(*args, **kwargs)
         finally:
             _drawn_part.reset(around)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -17,6 +18,15 @@ from graftviz.serving.limits import limits
 from graftviz.serving.scheduler import foreground
 
 T = TypeVar("T")
+
+
+@dataclass
+class _Reading:
+    """Result of reading files, or the sentence with which they are refused."""
+
+    identity: tuple[Any, ...] | None = None
+    value: Any = None
+    refusal: str = ""
 
 
 @lru_cache(maxsize=1)
@@ -79,17 +89,19 @@ def read_once(
         When the files are refused; a file that is refused is not read again either.
     """
     identity = (*(file.file_id if file else None for _, file in files), *options)
-    if st.session_state.get(key, (None,))[0] != identity:
-        value, refusal = None, ""
+    # One record that changes: Streamlit holds a replaced value until the next run of the page.
+    reading: _Reading = st.session_state.setdefault(key, _Reading())
+    if reading.identity != identity:
+        reading.identity, reading.value, reading.refusal = None, None, ""
         with st.spinner("Reading the file…"):
             try:
-                value = read()
+                reading.value = read()
             except BusyError:  # another time, the file may be read
                 raise
             except InputError as error:  # the sentence only: the error refers to the files
-                refusal = str(error)
-        st.session_state[key] = identity, value, refusal
-    found: tuple[Any, T, str] = st.session_state[key]
-    if found[2]:
-        raise InputError(found[2])
-    return found[1]
+                reading.refusal = str(error)
+        reading.identity = identity
+    if reading.refusal:
+        raise InputError(reading.refusal)
+    found: T = reading.value
+    return found

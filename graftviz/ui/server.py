@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import socket
 import sys
 import threading
 import webbrowser
@@ -13,6 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import psutil
 from starlette.middleware import Middleware
 from streamlit import config
 from streamlit.file_util import get_static_dir
@@ -31,6 +34,9 @@ from graftviz.ui.streamlit_runtime import (
     skip_use_warning,
 )
 
+# Time for which a thread may hold the interpreter while others wait for it, a fifth of Python's: a
+# page or a step of a run needs it many times.
+SWITCH_SECONDS = 0.001
 _HOSTS = "server.allowedHosts"
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}
 _importing = threading.Lock()
@@ -80,6 +86,8 @@ async def announced(_app: Any) -> AsyncIterator[None]:
     leave_pages_to_app()
     skip_use_warning()
     share_uploaded_bytes()
+    sys.setswitchinterval(SWITCH_SECONDS)
+    send_at_once()
     configure_allocator()  # before threads exist, which would use separate memory arenas
     filter_foreign_text()
     threading.Thread(target=_start, name="graftviz-start", daemon=True).start()
@@ -91,6 +99,20 @@ async def announced(_app: Any) -> AsyncIterator[None]:
     finally:
         ending.cancel()
         pages_start().close()
+
+
+def send_at_once() -> None:
+    """Send every message at once, also while the client has not acknowledged the one before.
+
+    asyncio does this for sockets whose protocol is given explicitly, which Streamlit's is not.
+    Clients delay acknowledgements by 40 ms and more, and an answer consists of several messages.
+    Connections inherit the option from the socket that listens.
+    """
+    with suppress(psutil.Error, OSError):
+        for connection in psutil.Process().net_connections("tcp"):
+            if connection.status == psutil.CONN_LISTEN and connection.fd >= 0:
+                with socket.socket(fileno=os.dup(connection.fd)) as listening:
+                    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 
 def pages_start() -> ModuleType:

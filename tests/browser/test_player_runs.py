@@ -23,6 +23,17 @@ def test_a_paused_player_is_quiet(player_page: Any, until: Any) -> None:
     assert player_page.evaluate("server.calls.length") == 1
 
 
+@pytest.mark.parametrize(("chance", "count"), [(0, 45), (0.5, 60), (1, 75)])
+def test_steps_for_the_beginning_are_there_before_it_plays(
+    player_page: Any, until: Any, chance: float, count: int
+) -> None:
+    until(player_page, "player.log.ready >= 24")
+    player_page.evaluate(f"Math.random = () => {chance}, player.setSpeed(20), 0")
+    until(player_page, "player.log.finished")
+    assert player_page.evaluate("server.calls.at(-1).count") == count
+    assert player_page.evaluate("player.shown") == 0
+
+
 def test_playing_asks_before_it_runs_dry(player_page: Any, until: Any) -> None:
     player_page.evaluate("server.delay = 300, player.setSpeed(16)")
     until(player_page, "player.log.ready >= 24")

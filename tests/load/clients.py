@@ -19,6 +19,7 @@ SPEED = 12.0  # steps per second, as in the player
 # The requests of the player, see graftviz/player/assets/player/player.js and shared/requests.js.
 AHEAD_SECONDS = 1.5
 FETCH_STEPS = 36
+FETCH_SPREAD = 0.25
 PAUSE_SECONDS = 0.2  # before missing steps are requested again
 PATIENCE_SECONDS = 4.0
 TICK = 0.08
@@ -87,6 +88,7 @@ class Player:
         self.ready = 0
         self._seed = seed
         self._chance = random.Random(seed)
+        self._spread = random.Random(seed)
         self._alpha = OPENING_ALPHA
         self._p = 0.0
         self._ended = False
@@ -94,11 +96,15 @@ class Player:
         self._lacks_header = ""  # token of a run whose header is missing
 
     async def open(self) -> None:
-        """Open the page and wait for its first run."""
+        """Open the page, wait for its first run, and request steps as a paused player does."""
         self._take(await self.wire.first_message())
         while not self.run:
             await self._ask()
             self._take(await asyncio.wait_for(self.wire.messages.get(), PATIENCE_SECONDS))
+        while self.ready < AHEAD_SECONDS * SPEED and not self._ended:
+            await self._ask()
+            self._take(await asyncio.wait_for(self.wire.messages.get(), PATIENCE_SECONDS))
+            await asyncio.sleep(PAUSE_SECONDS)
 
     async def close(self) -> None:
         """Close the tab."""
@@ -119,7 +125,7 @@ class Player:
                 grew = self._take(self.wire.messages.get_nowait())
                 if request_time and grew is not None:
                     self.measured.round_trips.append(time.monotonic() - request_time)
-                    request_time, due = 0.0, now + (0.0 if grew >= FETCH_STEPS else PAUSE_SECONDS)
+                    request_time, due = 0.0, now + PAUSE_SECONDS
             if request_time and now - request_time > PATIENCE_SECONDS:
                 self.measured.trouble.append(f"no answer within {PATIENCE_SECONDS:g} s")
                 request_time = 0.0
@@ -166,7 +172,8 @@ class Player:
             self._take(self.wire.messages.get_nowait())
 
     async def _ask(self) -> None:
-        need = {"run": self.run, "from": self.ready + 1, "count": FETCH_STEPS}
+        count = round(FETCH_STEPS * (1.0 + FETCH_SPREAD * (2.0 * self._spread.random() - 1.0)))
+        need = {"run": self.run, "from": self.ready + 1, "count": count}
         if self._lacks_header:
             need = {"run": self._lacks_header, "from": 1, "count": 0, "header": True}
         await self.wire.trigger("need", need)
@@ -239,7 +246,7 @@ class Learner(Player):
 
 
 class Uploader(Player):
-    """Client that uploads a table repeatedly."""
+    """Client that uploads a table repeatedly, with one row less each time."""
 
     def __init__(self, address: str, seed: int, table: bytes) -> None:
         super().__init__(address, seed)
@@ -249,9 +256,11 @@ class Uploader(Player):
         """Upload the file, wait until the page has read it and a pause, and repeat."""
         await self.wire.set("choose.data", string_value="Your own data…")
         await self.wire.finished()
+        table = self._table
         while time.monotonic() < until:
             began = time.monotonic()
-            await self.wire.upload("upload.table", "five.csv", self._table)
+            await self.wire.upload("upload.table", "five.csv", table)
+            table = table[: table.rindex(b"\n", 0, -1) + 1]
             await self.wire.finished()
             self.measured.uploads.append(time.monotonic() - began)
             await asyncio.sleep(5.0)

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 from graftviz.learners.base import Learner
-from graftviz.material import PAGE_PRESET, Material
+from graftviz.material import PAGE_PRESET, Material, uploaded_table
 from graftviz.narrative.command_line import learn_command
 from graftviz.narrative.phrases import plural
 from graftviz.player.recorders import RunRecorder
@@ -45,7 +45,8 @@ class GrowState(LearningPage[GrowOptions]):
     ----------
     run : SessionRun or None
     ghost : SessionRun or None
-        The run drawn with it: the one from which `run` branched, or else the previous one.
+        The run drawn with it: the one from which `run` branched, or else the previous one, unless
+        it is of another uploaded table.
     has_engine : bool
         Whether the engine is compiled. Until then only the recorded run can be shown.
     awaits_engine : bool
@@ -206,7 +207,9 @@ class GrowState(LearningPage[GrowOptions]):
         run = self._run_of(plan, material, make)
         if base is None and self.run is not None and self.run is not run:
             self.run.revoke()  # the ghost stays visible, and only hidden runs are paused below
-        self.run, self.ghost = run, base or self.run
+        before = None if self.run is None else self._runs.plan_of(self.run)
+        tables = {uploaded_table(some.material) for some in (before, plan) if some}
+        self.run, self.ghost = run, base or (self.run if len(tables) == 1 else None)
         self._runs.keep_active((self.run, self.ghost), limits().kept_runs)
         # The first picture needs a few steps; a change of options is shown as a whole.
         run.grant(max(FIRST_CREDIT, self.values["step"]) if is_first else EVERYTHING)

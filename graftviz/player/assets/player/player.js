@@ -17,6 +17,7 @@ import { WordsPanel } from "./words.js";
 const AHEAD_SECONDS = 1.5; // of playback that should be available beyond the shown step
 const FETCH_SECONDS = 3; // of playback in a request
 const FETCH_STEPS = [24, 400]; // least and most of a request
+const FETCH_SPREAD = 0.25; // share by which requests differ, so that pages that begin together do not all ask at the same time
 const PATIENT_MS = 700; // how long the old run stays while the new one has not reached the step
 
 class Player extends StepView {
@@ -241,12 +242,13 @@ class Player extends StepView {
 
   /** Request records before the playhead reaches the last one. */
   demandRecords() {
-    const { log, p, wanted, playing } = this.next ? { ...this.next, p: 0, wanted: this.openingStep(this.next) } : this;
+    const { log, p, wanted } = this.next ? { ...this.next, p: 0, wanted: this.openingStep(this.next) } : this;
     if (log.finished) return;
     const [least, most] = FETCH_STEPS;
     const isFar = wanted !== null && wanted > log.ready;
-    const needed = isFar ? wanted : p + Math.max(playing ? AHEAD_SECONDS * this.speed : 0, 6);
-    if (log.ready < needed) this.requests.send(log.ready + 1, isFar ? most : clamp(Math.ceil(FETCH_SECONDS * this.speed), least, most));
+    const needed = isFar ? wanted : p + Math.max(AHEAD_SECONDS * this.speed, 6);
+    const share = 1 + FETCH_SPREAD * (2 * Math.random() - 1);
+    if (log.ready < needed) this.requests.send(log.ready + 1, isFar ? most : clamp(Math.ceil(share * FETCH_SECONDS * this.speed), least, most));
   }
 
   /** Request the missing records of a run that is compared with this one, or from which it branches off. */
