@@ -414,7 +414,7 @@ def checked_edges(edges: Edges, names: Sequence[str]) -> np.ndarray:
         raise InputError("True edges must be pairs of variables; read a file with read_truth.")
     if isinstance(edges, pd.DataFrame):
         edges = edges.iloc[:, :2].itertuples(index=False, name=None)
-    if isinstance(edges, np.ndarray) and edges.dtype.kind in "iu" and edges.shape[1:] == (2,):
+    if type(edges) is np.ndarray and edges.dtype.kind in "iu" and edges.shape[1:] == (2,):
         rows: Any = edges
         array = np.clip(edges, -1, len(names)).astype(np.int64)
     else:

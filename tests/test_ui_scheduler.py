@@ -439,8 +439,8 @@ def test_a_page_is_drawn_after_the_one_before() -> None:
     with ExitStack() as stack:
         with pages.page():
             begun = stack.enter_context(drawn_elsewhere(pages.page))
+            wait_until(lambda: pages.at_work == 2, 30)
             assert not begun.wait(0.1)
-            assert pages.at_work == 2
         assert begun.wait(30)
 
 
@@ -460,23 +460,47 @@ def test_a_waiting_page_gives_its_turn_to_the_next() -> None:
         assert pages.at_work == 0
 
 
-def test_a_slow_page_delays_the_next_one_once() -> None:
-    pages = Foreground(turn_seconds=0.2)
+def test_a_page_that_has_waited_is_drawn_in_its_turn_again() -> None:
+    pages = Foreground(turn_seconds=60.0)
+    with ExitStack() as stack:
+        with pages.page():
+            with pages.waiting():
+                pass
+            begun = stack.enter_context(drawn_elsewhere(pages.page))
+            assert not begun.wait(0.1)
+        assert begun.wait(30)
+
+
+def test_a_page_within_a_page_has_the_same_turn() -> None:
+    pages = Foreground(turn_seconds=60.0)
+    with ExitStack() as stack:
+        with pages.page():
+            with pages.page():
+                pass
+            begun = stack.enter_context(drawn_elsewhere(pages.page))
+            assert not begun.wait(0.1)
+        assert begun.wait(30)
+
+
+def test_no_page_waits_for_one_whose_turn_is_over() -> None:
+    pages = Foreground(turn_seconds=1.0)
     with pages.page():
-        time.sleep(0.2)
+        time.sleep(1.1)
         for _ in range(3):
             began = time.monotonic()
             with drawn_elsewhere(pages.page) as begun:
                 assert begun.wait(30)
-                assert time.monotonic() - began < 0.15
+                assert time.monotonic() - began < 0.9
 
 
-def test_a_page_waits_for_a_turn_and_no_longer() -> None:
-    pages = Foreground(turn_seconds=0.1)
+def test_pages_wait_for_one_turn_at_most() -> None:
+    pages = Foreground(turn_seconds=1.0)
+    began = time.monotonic()
     with ExitStack() as stack:
-        begun = [stack.enter_context(drawn_elsewhere(pages.page)) for _ in range(4)]
+        begun = [stack.enter_context(drawn_elsewhere(pages.page)) for _ in range(12)]
         assert all(one.wait(30) for one in begun)
-        assert pages.at_work == 4
+        assert pages.at_work == 12
+        assert time.monotonic() - began < 6.0, "not one after the other"
 
 
 @pytest.mark.parametrize("how", [ValueError, SystemExit])
@@ -484,9 +508,12 @@ def test_a_page_that_breaks_off_has_ended(how: type[BaseException]) -> None:
     pages = Foreground()
     with pytest.raises(how), pages.page(), pages.waiting():
         raise how
+    with pytest.raises(how), pages.page():
+        raise how
     assert pages.at_work == 0
-    with pages.page():
-        assert pages.at_work == 1
+    with pages.page(), drawn_elsewhere(pages.part) as begun:
+        assert begun.wait(30)
+        assert pages.at_work == 2
 
 
 def test_threads_are_counted_each() -> None:

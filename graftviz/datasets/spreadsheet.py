@@ -24,7 +24,7 @@ def spreadsheet_rows(content: bytes, title: str) -> list[list[object]]:
         When xlrd is not installed, or the file is damaged or not an .xls spreadsheet.
     """
     try:
-        xlrd = later("xlrd")  # not at the top: 8 MB of every process that can read uploads
+        xlrd = later("xlrd")  # here, as it takes 8 MB in every process that can read uploads
     except ModuleNotFoundError:
         raise InputError(
             f"{title} is an .xls spreadsheet, and reading those needs xlrd: install it with "

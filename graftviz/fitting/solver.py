@@ -307,7 +307,7 @@ def _set_belief(belief, margin):
 
 @njit(cache=True, nogil=True)
 def solve_nodes(network, nodes, penalty, tolerance, work):
-    """Fit the weights of some nodes for fixed messages, and add the changes to their drift."""
+    """Fit weights of nodes for fixed messages; add the change of each belief to ``drift``."""
     for i in nodes:
         at = network.node_offsets[i]
         states = network.node_offsets[i + 1] - at

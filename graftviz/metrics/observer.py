@@ -141,8 +141,8 @@ class MetricsObserver:
 
 
 def _pairs(edges: Iterable[Iterable[int]]) -> set[tuple[int, int]]:
-    pairs = np.asarray(edges if isinstance(edges, np.ndarray) else list(edges)).reshape(-1, 2)
-    return set(map(tuple, np.sort(pairs, axis=1).tolist()))
+    pairs = edges if isinstance(edges, np.ndarray) else [tuple(edge) for edge in edges]
+    return set(map(tuple, np.sort(np.reshape(pairs, (len(pairs), 2)), axis=1).tolist()))
 
 
 def _edge_metrics(hits: int, found: int, true: int) -> EdgeMetrics:

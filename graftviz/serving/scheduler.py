@@ -61,22 +61,28 @@ class Foreground:
     def page(self) -> Iterator[None]:
         """Count this thread while it draws a whole page, in its turn."""
         with self.part():
-            self._begin_turn()
+            begins = not self._has_turn
+            if begins:
+                self._begin_turn()
             try:
                 yield
             finally:
-                self._end_turn()
+                if begins:
+                    self._end_turn()
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
         """Leave this thread out while it waits for something."""
-        had_turn = self._end_turn()
-        try:
-            with self._marked(self._drawing.discard):
-                yield
-        finally:
-            if had_turn:
-                self._begin_turn()
+        had_turn = self._has_turn
+        self._end_turn()
+        with self._marked(self._drawing.discard):
+            yield
+        if had_turn:  # not after an exception, which ends the page
+            self._begin_turn()
+
+    @property
+    def _has_turn(self) -> bool:
+        return self._in_turn == threading.get_ident()
 
     def _begin_turn(self) -> None:
         latest = time.monotonic() + self._turn_seconds
@@ -88,14 +94,12 @@ class Foreground:
             self._in_turn = threading.get_ident()
             self._turn_end = time.monotonic() + self._turn_seconds
 
-    def _end_turn(self) -> bool:
-        """End the turn of this thread; False if it has none."""
+    def _end_turn(self) -> None:
+        """End the turn of this thread, if it has one."""
         with self._turn:
-            if self._in_turn != threading.get_ident():
-                return False
-            self._in_turn = 0
-            self._turn.notify()
-            return True
+            if self._has_turn:
+                self._in_turn = 0
+                self._turn.notify()
 
     @contextmanager
     def _marked(self, mark: Callable[[int], None]) -> Iterator[None]:

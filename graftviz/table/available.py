@@ -85,7 +85,7 @@ class AvailableTable(DiscreteTable):
                     gaps = observed @ here / np.maximum(totals[i], 1.0) - share
                     departures[i] += gaps**2 / (share * rest)
         pairs = self.n_variables * (self.n_variables - 1) // 2
-        # SciPy takes 17 MB of every process that can read uploads, and is rarely needed.
+        # Imported here, as it takes 17 MB in every process that can read uploads.
         chdtrc = later("scipy.special").chdtrc
         beyond = chdtrc(freedoms[:, np.newaxis], departures) < _LEVEL / max(2 * pairs, 1)
         return int(np.triu(beyond | beyond.T, 1).sum())

@@ -30,8 +30,10 @@ def engine_is_ready(engine: WarmUp, page: str, *, is_needed: bool = True) -> boo
     """
     # The container comes first: a later notice must not move the view, or the browser reloads it.
     above = st.container()
-    with foreground.waiting():
-        is_ready = engine.ready.wait(QUIET_SECONDS if is_needed else 0.0)
+    is_ready = engine.ready.is_set()
+    if is_needed and not is_ready:
+        with foreground.waiting():
+            is_ready = engine.ready.wait(QUIET_SECONDS)
     if is_ready or st.session_state.get(_GOES_ON):
         if engine.failure:
             above.warning(plain(engine.failure))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import streamlit as st
 from joblib import cpu_count
@@ -22,11 +22,9 @@ T = TypeVar("T")
 
 @dataclass
 class _Reading:
-    """Result of reading files, or the sentence with which they are refused."""
+    """Identity and value of the files that were read last, and the sentence if they are refused."""
 
-    identity: tuple[Any, ...] | None = None
-    value: Any = None
-    refusal: str = ""
+    result: tuple[tuple[Any, ...], Any, str] | None = None
 
 
 @lru_cache(maxsize=1)
@@ -89,19 +87,19 @@ def read_once(
         When the files are refused; a file that is refused is not read again either.
     """
     identity = (*(file.file_id if file else None for _, file in files), *options)
-    # One record that changes: Streamlit holds a replaced value until the next run of the page.
+    # One holder that changes: Streamlit holds a replaced value until the next run of the page.
     reading: _Reading = st.session_state.setdefault(key, _Reading())
-    if reading.identity != identity:
-        reading.identity, reading.value, reading.refusal = None, None, ""
+    found: tuple[tuple[Any, ...], Any, str] | None = reading.result
+    if found is None or found[0] != identity:
+        reading.result = found = None
         with st.spinner("Reading the file…"):
             try:
-                reading.value = read()
+                found = identity, read(), ""
             except BusyError:  # another time, the file may be read
                 raise
             except InputError as error:  # the sentence only: the error refers to the files
-                reading.refusal = str(error)
-        reading.identity = identity
-    if reading.refusal:
-        raise InputError(reading.refusal)
-    found: T = reading.value
-    return found
+                found = identity, None, str(error)
+            reading.result = found
+    if found[2]:
+        raise InputError(found[2])
+    return cast(T, found[1])

@@ -34,8 +34,8 @@ from graftviz.ui.streamlit_runtime import (
     skip_use_warning,
 )
 
-# Time for which a thread may hold the interpreter while others wait for it, a fifth of Python's: a
-# page or a step of a run needs it many times.
+# Time for which a thread may hold the interpreter while others wait, 5 ms by default; with less,
+# short requests interrupt long ones sooner.
 SWITCH_SECONDS = 0.001
 _HOSTS = "server.allowedHosts"
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}
@@ -106,7 +106,8 @@ def send_at_once() -> None:
 
     asyncio does this for sockets whose protocol is given explicitly, which Streamlit's is not.
     Clients delay acknowledgements by 40 ms and more, and an answer consists of several messages.
-    Connections inherit the option from the socket that listens.
+    Connections inherit the option from the socket that listens. No effect on Windows, where the
+    socket cannot be found.
     """
     with suppress(psutil.Error, OSError):
         for connection in psutil.Process().net_connections("tcp"):

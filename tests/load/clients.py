@@ -15,7 +15,7 @@ from typing import Any
 from tests.load.wire import Wire
 
 DATA = "scale-free-200"
-SPEED = 12.0  # steps per second, as in the player
+SPEED = 12.0  # steps per second, three times the default of the player
 # The requests of the player, see graftviz/player/assets/player/player.js and shared/requests.js.
 AHEAD_SECONDS = 1.5
 FETCH_STEPS = 36

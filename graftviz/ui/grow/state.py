@@ -46,7 +46,7 @@ class GrowState(LearningPage[GrowOptions]):
     run : SessionRun or None
     ghost : SessionRun or None
         The run drawn with it: the one from which `run` branched, or else the previous one, unless
-        it is of another uploaded table.
+        the two are on different tables of which one is uploaded.
     has_engine : bool
         Whether the engine is compiled. Until then only the recorded run can be shown.
     awaits_engine : bool

@@ -248,7 +248,7 @@ class Player extends StepView {
     const isFar = wanted !== null && wanted > log.ready;
     const needed = isFar ? wanted : p + Math.max(AHEAD_SECONDS * this.speed, 6);
     const share = 1 + FETCH_SPREAD * (2 * Math.random() - 1);
-    if (log.ready < needed) this.requests.send(log.ready + 1, isFar ? most : clamp(Math.ceil(share * FETCH_SECONDS * this.speed), least, most));
+    if (log.ready < needed) this.requests.send(log.ready + 1, isFar ? most : Math.ceil(share * clamp(FETCH_SECONDS * this.speed, least, most)));
   }
 
   /** Request the missing records of a run that is compared with this one, or from which it branches off. */
