@@ -460,22 +460,14 @@ def test_a_waiting_page_gives_its_turn_to_the_next() -> None:
         assert pages.at_work == 0
 
 
-def test_a_page_that_has_waited_is_drawn_in_its_turn_again() -> None:
+@pytest.mark.parametrize("inner", [Foreground.waiting, Foreground.page])
+def test_after_waiting_and_after_an_inner_page_it_is_still_the_turn_of_the_page(
+    inner: Callable[[Foreground], AbstractContextManager[None]],
+) -> None:
     pages = Foreground(turn_seconds=60.0)
     with ExitStack() as stack:
         with pages.page():
-            with pages.waiting():
-                pass
-            begun = stack.enter_context(drawn_elsewhere(pages.page))
-            assert not begun.wait(0.1)
-        assert begun.wait(30)
-
-
-def test_a_page_within_a_page_has_the_same_turn() -> None:
-    pages = Foreground(turn_seconds=60.0)
-    with ExitStack() as stack:
-        with pages.page():
-            with pages.page():
+            with inner(pages):
                 pass
             begun = stack.enter_context(drawn_elsewhere(pages.page))
             assert not begun.wait(0.1)

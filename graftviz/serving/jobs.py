@@ -103,10 +103,14 @@ class Job(Generic[T]):
         These values become urgent; of `EVERYTHING`, only the first.
         """
         self._awaited = max(self._awaited, values if values < EVERYTHING else 1)
-        if timeout <= 0.0 or self.ended or self.computed >= values:
-            return self.ended or self.computed >= values  # and the page goes on in its turn
+
+        def is_there() -> bool:
+            return self.ended or self.computed >= values
+
+        if timeout <= 0.0 or is_there():
+            return is_there()  # and the page goes on in its turn
         with foreground.waiting(), self._news:
-            return self._news.wait_for(lambda: self.ended or self.computed >= values, timeout)
+            return self._news.wait_for(is_there, timeout)
 
     def wait_for_end(self, timeout: float) -> bool:
         """Return whether the job ended within `timeout` seconds."""

@@ -247,8 +247,9 @@ class Player extends StepView {
     const [least, most] = FETCH_STEPS;
     const isFar = wanted !== null && wanted > log.ready;
     const needed = isFar ? wanted : p + Math.max(AHEAD_SECONDS * this.speed, 6);
+    if (log.ready >= needed) return;
     const share = 1 + FETCH_SPREAD * (2 * Math.random() - 1);
-    if (log.ready < needed) this.requests.send(log.ready + 1, isFar ? most : Math.ceil(share * clamp(FETCH_SECONDS * this.speed, least, most)));
+    this.requests.send(log.ready + 1, isFar ? most : Math.ceil(share * clamp(FETCH_SECONDS * this.speed, least, most)));
   }
 
   /** Request the missing records of a run that is compared with this one, or from which it branches off. */
