@@ -11,6 +11,8 @@ machine without a writable directory cost a compilation and a log message. numba
 cache is patched when it is imported; importing this package must not import numba. Several
 processes share the cache: see :mod:`graftviz._kernel_files`.
 
+The intermediate code of cached kernels is only held as bitcode, see :func:`patch_codegen`.
+
 This module also enables superword-level vectorisation, which numba disables by default. It halves
 the time of passes over rows of a few probabilities. The level of optimisation is 1 instead of 3,
 which takes an eighth less time to compile, and no measurable time from the runs.
@@ -42,7 +44,7 @@ VARIABLE = "NUMBA_CACHE_DIR"
 # Settings of numba, as names of its module `config` and of variables NUMBA_….
 SETTINGS = {"SLP_VECTORIZE": "1", "OPT": "1"}
 _CONFIG, _CACHING = "numba.core.config", "numba.core.caching"
-_DISPATCHER = "numba.core.dispatcher"
+_DISPATCHER, _CODEGEN = "numba.core.dispatcher", "numba.core.codegen"
 _PACKAGE = Path(__file__).resolve().parent
 _KERNELS = re.compile(r"\b(njit|inner_kernel|vectorize|intrinsic|kernel_for)\b")
 _IMPORTED = re.compile(r"^(?:from|import) graftviz(?:\.([\w.]+)| import ([\w, ]+))", re.MULTILINE)
@@ -60,7 +62,11 @@ def prepare() -> None:
         chosen = os.environ.setdefault(f"NUMBA_{name}", value)
         if config is not None:
             setattr(config, name, type(getattr(config, name))(chosen))
-    patches = {_CACHING: patch_caching, _DISPATCHER: patch_dispatcher}
+    patches = {
+        _CACHING: patch_caching,
+        _DISPATCHER: patch_dispatcher,
+        _CODEGEN: patch_codegen,
+    }
     for name in [name for name in patches if name in sys.modules]:
         patches.pop(name)(sys.modules[name])
     if patches:
@@ -195,6 +201,31 @@ def patch_dispatcher(dispatcher: Any) -> None:
     """Patch ``numba.core.dispatcher``: locks of overloads end with their compilation."""
     dispatcher.FunctionCache = sys.modules[_CACHING].FunctionCache
     dispatcher.Dispatcher.compile = releasing_locks(dispatcher.Dispatcher.compile)
+
+
+def patch_codegen(codegen: Any) -> None:
+    """Patch ``numba.core.codegen``: code of cached kernels is parsed when another kernel needs it.
+
+    Parsed code takes ten times the memory of its bitcode, 100 MB for all kernels of this package.
+    """
+    library, bitcode = codegen.CPUCodeLibrary, "_cached_bitcode"
+    unserialize, module_for_linking = library._unserialize.__func__, library._get_module_for_linking
+
+    def _unserialize(cls: Any, target: Any, state: Any) -> Any:
+        loaded = unserialize(cls, target, state)
+        _, kind, data = state
+        if kind == "object":
+            loaded._shared_module = None
+            setattr(loaded, bitcode, data[1])
+        return loaded
+
+    def _get_module_for_linking(self: Any) -> Any:
+        if self._shared_module is None and hasattr(self, bitcode):
+            self._shared_module = codegen.ll.parse_bitcode(getattr(self, bitcode))
+        return module_for_linking(self)
+
+    library._unserialize = classmethod(_unserialize)
+    library._get_module_for_linking = _get_module_for_linking
 
 
 def _use_own_files(caching: Any) -> None:

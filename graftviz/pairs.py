@@ -22,7 +22,7 @@ class PairMap(NamedTuple):
     ----------
     keys : int64 array, power of two
         first · n + second, or -1.
-    slots : int64 array, same length
+    slots : int32 array, same length
     first, second : int32 arrays, one entry per slot (capacity)
     size : int64 array, shape (1,)
         Number of slots in use.
@@ -43,7 +43,7 @@ def new_pair_map(n: int, capacity: int = 256) -> PairMap:
     table = 1 << max(4, int(2 * capacity - 1).bit_length())
     return PairMap(
         keys=np.full(table, EMPTY, dtype=np.int64),
-        slots=np.zeros(table, dtype=np.int64),
+        slots=np.zeros(table, dtype=np.int32),
         first=np.zeros(capacity, dtype=np.int32),
         second=np.zeros(capacity, dtype=np.int32),
         size=np.zeros(1, dtype=np.int64),
@@ -55,7 +55,8 @@ def grown_pair_map(pairs: PairMap, capacity: int) -> PairMap:
     """Return a map with the same slots and a capacity of at least `capacity` pairs."""
     if capacity <= len(pairs.first):
         return pairs
-    larger = new_pair_map(pairs.n, max(capacity, 2 * len(pairs.first)))
+    doubled = min(2 * len(pairs.first), pairs.n * (pairs.n - 1) // 2)
+    larger = new_pair_map(pairs.n, max(capacity, doubled))
     _reinsert(pairs, larger)
     return larger
 
@@ -75,7 +76,7 @@ def find_slot(pairs, i, j):
     at = _home(key, mask)
     while keys[at] != EMPTY:
         if keys[at] == key:
-            return pairs.slots[at]
+            return np.int64(pairs.slots[at])
         at = (at + 1) & mask
     return np.int64(EMPTY)
 

@@ -202,6 +202,20 @@ def test_the_cache_is_the_same_if_numba_was_imported_before(package):
     assert package.run(first + THREE.format(before="") + slp) == (f"{VALUES} 0", "")
 
 
+CALLER = """
+from numba import njit
+parsed = lambda: [one.library._shared_module is not None for one in inner.overloads.values()]
+assert parsed() == [False] * 3, parsed()
+assert njit(lambda x: 2 * inner(x))(3) == 8
+assert sum(parsed()) == 1, parsed()
+"""
+
+
+def test_code_of_a_loaded_kernel_is_parsed_only_if_another_kernel_calls_it(compiled):
+    load = "for x in (3, 3.5, 3j): inner(x)"
+    assert compiled.run(THREE.format(before=load) + CALLER) == (f"{VALUES} 0", "")
+
+
 # A process that stops for good in the middle of a compilation.
 STUCK = """
 import time

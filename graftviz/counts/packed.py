@@ -12,6 +12,7 @@ counts replace the planes.
 from __future__ import annotations
 
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numba import njit
@@ -24,6 +25,7 @@ from graftviz.memory import size_text
 from graftviz.table import AvailableTable, ChunkedTable, DiscreteTable
 
 MAX_ROWS = 2**31 - 1  # a pair of planes is counted in 32 bits
+_PACKED: WeakKeyDictionary[DiscreteTable, PackedTable] = WeakKeyDictionary()  # tables in memory
 
 
 class PackedTable(NamedTuple):
@@ -265,11 +267,22 @@ def counting_plan(table: DiscreteTable) -> CountingPlan:
 def pack_table(table: DiscreteTable) -> PackedTable:
     """Return a table as bit planes; for rows in memory this takes about 0.5 ns per entry.
 
+    The planes of a table in memory are cached as long as the table is used.
+
     Raises
     ------
     InputError
         See :func:`counting_plan`.
     """
+    packed = _PACKED.get(table)
+    if packed is None:
+        packed = _newly_packed(table)
+        if not isinstance(table, ChunkedTable):
+            _PACKED[table] = packed
+    return packed
+
+
+def _newly_packed(table: DiscreteTable) -> PackedTable:
     plan = counting_plan(table)
     if isinstance(table, AvailableTable):
         return _frozen(_of_available(table))

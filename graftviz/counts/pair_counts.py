@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from graftviz.counts.packed import PackedTable, count_block, count_pair, pack_table
+from graftviz.counts.packed import PackedTable, count_block, count_pair, pack_table, pairs_bytes
 from graftviz.errors import InputError
 from graftviz.pairs import PairMap, find_slot, grown_pair_map, insert_pair, new_pair_map
 from graftviz.table import AvailableTable, Tabular, as_table
@@ -173,6 +173,7 @@ class PairCounts:
         limit = _CACHE_BYTES.get() if max_bytes is None else max_bytes
         self._counted = len(self.packed.pair_starts) > 0
         # Pairs that were counted in advance are read from the packed table and not cached again.
+        limit = min(limit, pairs_bytes(self.cardinalities))
         self._max_cells = 0 if self._counted else limit // self._scratch.itemsize
         self._mean_cells = float(self.cardinalities.mean()) ** 2
         self.store = TableStore(
