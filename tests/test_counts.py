@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import weakref
 
 import naive
 import numpy as np
@@ -124,6 +125,27 @@ def test_beyond_the_memory_bound_tables_are_counted_again(max_bytes):
         assert counts.tables_recounted > recounted
         recounted = counts.tables_recounted
     assert counts.tables_counted == len(pairs)
+
+
+def test_caches_end_at_the_number_of_pairs():
+    table = random_table(3, n=30, rows=50)
+    counts = PairCounts(table)
+    for i in range(table.n_variables):
+        counts.count_row(i)
+    counts.count_all()
+    cells = sum(a * b for a, b in itertools.combinations(table.cardinalities.tolist(), 2))
+    assert len(counts.store.cells) == counts.store.used[0] == cells
+    assert len(counts.store.pairs.first) == counts.tables_possible
+    assert counts.tables_recounted == 0
+
+
+def test_a_table_in_memory_is_packed_once_and_released():
+    table = random_table(3, n=2, rows=50)
+    planes = weakref.ref(PairCounts(table).packed.planes)
+    assert PairCounts(table).packed.planes is planes()
+    assert PairCounts(table.sample(40, 0)).packed.planes is not planes()
+    del table
+    assert planes() is None
 
 
 def test_a_variable_makes_no_pair_with_itself():

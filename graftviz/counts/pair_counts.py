@@ -203,20 +203,25 @@ class PairCounts:
         """Buffer for one table of the largest size, for kernels."""
         return self._scratch
 
-    def reserve(self, pairs: int) -> None:
-        """Reserve slots for `pairs` more pairs and, within the limit, cache for their cells."""
+    def reserve(self, pairs: int, cells: int | None = None) -> None:
+        """Reserve slots for `pairs` more pairs and, within the limit, cache for their cells.
+
+        Without their number of `cells`, that of average pairs and one large one is reserved.
+        """
         store = self.store
-        slots = int(store.pairs.size[0]) + pairs
+        slots = min(int(store.pairs.size[0]) + pairs, self.tables_possible)
         if slots > len(store.cell_offsets):
             pair_map = grown_pair_map(store.pairs, slots)
             offsets = np.full(len(pair_map.first), NEVER_COUNTED, dtype=np.int64)
             offsets[: len(store.cell_offsets)] = store.cell_offsets
             store = store._replace(pairs=pair_map, cell_offsets=offsets)
-        needed = int(store.used[0]) + int(pairs * self._mean_cells * 1.05) + len(self._scratch)
+        if cells is None:
+            cells = int(pairs * self._mean_cells * 1.05) + len(self._scratch)
+        needed = int(store.used[0]) + cells
         if needed > len(store.cells) and len(store.cells) < self._max_cells:
-            cells = np.empty(min(max(needed, 2 * len(store.cells)), self._max_cells))
-            cells[: len(store.cells)] = store.cells
-            store = store._replace(cells=cells)
+            larger = np.empty(min(max(needed, 2 * len(store.cells)), self._max_cells))
+            larger[: len(store.cells)] = store.cells
+            store = store._replace(cells=larger)
         self.store = store
 
     def slot(self, i: int, j: int) -> int:
@@ -270,7 +275,10 @@ class PairCounts:
         """
         n = self.n_variables
         last = min(last, n - 1)
-        self.reserve((last - first) * (n - 1) - (first + last - 1) * (last - first) // 2)
+        sizes = self.cardinalities.astype(np.int64)
+        following = sizes.sum() - np.cumsum(sizes)[first:last]  # states of the variables j > i
+        pairs = (last - first) * (n - 1) - (first + last - 1) * (last - first) // 2
+        self.reserve(pairs, int(sizes[first:last] @ following))
         for row in range(first, last, _ROWS_AT_ONCE):
             starts = np.empty((min(_ROWS_AT_ONCE, last - row), n), dtype=np.int64)
             _place_rows(self.packed, self.store, row, starts)
@@ -278,5 +286,4 @@ class PairCounts:
 
     def count_all(self) -> None:
         """Count all pairs."""
-        self.reserve(self.tables_possible - int(self.store.pairs.size[0]))
         self.count_rows(0, self.n_variables - 1)

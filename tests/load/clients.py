@@ -98,10 +98,7 @@ class Player:
     async def open(self) -> None:
         """Open the page, wait for its first run, and request steps as a paused player does."""
         self._take(await self.wire.first_message())
-        while not self.run:
-            await self._ask()
-            self._take(await asyncio.wait_for(self.wire.messages.get(), PATIENCE_SECONDS))
-        while self.ready < AHEAD_SECONDS * SPEED and not self._ended:
+        while not self.run or (self.ready < AHEAD_SECONDS * SPEED and not self._ended):
             await self._ask()
             self._take(await asyncio.wait_for(self.wire.messages.get(), PATIENCE_SECONDS))
             await asyncio.sleep(PAUSE_SECONDS)
