@@ -40,6 +40,7 @@ _LOOK = 0.02  # seconds between two attempts to get a lock
 _LOCK_FILE = "lock"
 _POSITIONS = 2**30  # positions in a lock file, which is empty
 _HELD = (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
+UNREADABLE = "A cached kernel could not be read and is compiled again: %s."
 _CHECKSUM = 4  # bytes
 log = logging.getLogger(__name__)
 
@@ -113,7 +114,7 @@ class OverloadFiles:
             return None
         checksum, content = data[:_CHECKSUM], memoryview(data)[_CHECKSUM:]
         if zlib.crc32(content).to_bytes(_CHECKSUM, "big") != checksum:
-            warn_once("A kept kernel could not be read and is compiled again: %s.", "damaged file")
+            warn_once(UNREADABLE, "damaged file")
             return None
         file = io.BytesIO(content)
         return pickle.load(file) if pickle.load(file) == key else None

@@ -38,7 +38,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from graftviz._kernel_files import OverloadFiles, releasing_locks, warn_once
+from graftviz._kernel_files import UNREADABLE, OverloadFiles, releasing_locks, warn_once
 
 VARIABLE = "NUMBA_CACHE_DIR"
 # Settings of numba, as names of its module `config` and of variables NUMBA_….
@@ -287,14 +287,14 @@ def tolerate_errors(caching: Any) -> None:
             save(self, signature, result)
         except Exception as problem:  # noqa: BLE001 (logged)
             warn_once(
-                "A compiled kernel could not be kept and will be compiled again: %s.", problem
+                "A compiled kernel could not be cached and will be compiled again: %s.", problem
             )
 
     def load_overload(self: Any, signature: Any, context: Any) -> Any:
         try:
             return load(self, signature, context)
         except Exception as problem:  # noqa: BLE001 (logged)
-            warn_once("A kept kernel could not be read and is compiled again: %s.", problem)
+            warn_once(UNREADABLE, problem)
             with contextlib.suppress(OSError):
                 self.flush()  # or it could not be replaced either
             return None
@@ -310,7 +310,7 @@ def tolerate_errors(caching: Any) -> None:
                 os.environ[VARIABLE] = caching.config.CACHE_DIR = str(_private_directory())
                 return disk_cache(function)
         except (RuntimeError, OSError) as problem:
-            warn_once("Compiled kernels cannot be kept on this machine: %s.", problem)
+            warn_once("Compiled kernels cannot be cached on this machine: %s.", problem)
             return null_cache()
 
     cache.save_overload, cache.load_overload = save_overload, load_overload

@@ -217,7 +217,7 @@ class Upload(Generic[K, M]):
     prepare : callable
         Return the data for what decides the held-out rows.
     most : int
-        Number of divisions of the rows that are kept.
+        Maximum number of cached divisions of the rows.
 
     Attributes
     ----------

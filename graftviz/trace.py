@@ -268,10 +268,10 @@ class Screening(NamedTuple):
     rows : int
         Number of sampled rows m.
     pairs, candidates : int
-        Number of pairs screened, and of those kept.
+        Numbers of screened pairs and of candidates.
     least : float64 array, shape (n,)
-        Smallest φ² that each variable kept, less its expectation for independent variables; -inf:
-        it kept all pairs.
+        Smallest φ² among the candidates of each variable, less its expectation for independent
+        variables; -inf: all its pairs are candidates.
     overlooked : float
         A pair with a larger φ² is missed with probability `risk` at most, unless both of its
         variables are among the hundredth with the most strong partners.

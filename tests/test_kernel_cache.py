@@ -327,7 +327,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     output, errors = package.run(THREE.format(before=full))
     assert output == f"{VALUES} 6"
     assert errors.count("\n") == 1
-    assert "could not be kept" in errors
+    assert "could not be cached" in errors
     assert not list(package.kernels.rglob("*.nbc*"))
 
 
@@ -351,7 +351,7 @@ def test_kernels_on_a_read_only_disk_are_used_and_others_compiled_with_one_line(
     output, errors = package.run(read_only)
     assert output == f"{VALUES} 6"
     assert errors.count("\n") == 1
-    assert "cannot be kept on this machine" in errors
+    assert "cannot be cached on this machine" in errors
     assert not package.kernels.exists()
 
 
@@ -364,4 +364,4 @@ def test_missing_kernels_on_a_read_only_disk_are_compiled_with_one_line(compiled
     output, errors = compiled.run(read_only)
     assert output == f"{VALUES} {len(removed)}"
     assert errors.count("\n") == 1
-    assert "could not be kept" in errors
+    assert "could not be cached" in errors

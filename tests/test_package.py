@@ -120,7 +120,7 @@ sys.dont_write_bytecode = True
 """
     pytest.importorskip("resource")
     output = kernels_run(tmp_path, limit)
-    assert output.count("could not be kept") == 1, "two kernels, one line"
+    assert output.count("could not be cached") == 1, "two kernels, one line"
     assert "Traceback" not in output
     assert not list(tmp_path.rglob("*.nbc"))
 
@@ -133,7 +133,7 @@ def refuse(*args, **kwargs):
 tempfile.TemporaryFile = tempfile.mkdtemp = refuse
 """
     output = kernels_run(tmp_path, nowhere, HOME="/nonexistent", TMPDIR="/nonexistent")
-    assert "cannot be kept on this machine" in output
+    assert "cannot be cached on this machine" in output
 
 
 def test_damaged_kernels_are_compiled_again_and_replaced(tmp_path):

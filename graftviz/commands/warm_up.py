@@ -21,7 +21,7 @@ def run(_: argparse.Namespace) -> int:
     """Compile what is missing; return the exit code."""
     if not can_store():
         raise InputError(
-            "Compiled kernels cannot be kept on this machine; set NUMBA_CACHE_DIR to a directory "
+            "Compiled kernels cannot be cached on this machine; set NUMBA_CACHE_DIR to a directory "
             "that can be written."
         )
     jobs = missing_jobs()

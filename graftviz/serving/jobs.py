@@ -157,7 +157,7 @@ class Job(Generic[T]):
     def fail(self, reference: str) -> None:
         """End the job after an unexpected error; computed values remain."""
         self.failure = self.failure or (
-            "This computation stopped with an unexpected error; the results so far are kept. "
+            "This computation stopped with an unexpected error; the results so far remain. "
             f"The server's log has the details under reference {reference}."
         )
         self._notify()

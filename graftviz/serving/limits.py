@@ -82,7 +82,7 @@ class Limits:
         60.0,
         "s",
         "how long runs of disconnected clients, and uploaded files that no page refers to, are "
-        "kept; later, runs are computed again for a client that reconnects",
+        "stored; later, runs are computed again for a client that reconnects",
         0.0,
         1e6,
     )

@@ -27,7 +27,7 @@ from graftviz.ui.url_state import LinkReader, part
 
 LEARNED, TRUE, FILE = "learned", "true", "file"
 _FINGERPRINT = re.compile(rf"[0-9a-f]{{{FINGERPRINT_DIGITS}}}")
-_MODELS = 4  # kept, so that one can return to a step
+_MODELS = 4  # cached, so that one can return to a step
 PATIENCE = 0.8  # seconds to wait for a run before the page shows its progress
 
 

@@ -9,7 +9,7 @@ const HEADER = 56; // px; it covers the page
 const WIDTH = "21rem";
 const HEIGHT = "42vh"; // in a narrow window
 const PARAMETER = "lesson";
-const KEPT = ["present", "lang"]; // parameters of every address
+const COMMON = ["present", "lang"]; // parameters of every address
 const TOUR = "tour"; // belongs to one page, and ends with it
 const STYLE = `
 :host { all: initial; }
@@ -94,7 +94,7 @@ class Guide {
     for (const name of ["light", "card", "text", "count", "open", "question", "choices", "hint", "task", "reveal", "verdict", "finding", "end", "back", "next"]) {
       this[name] = root.querySelector(`.${name}`);
     }
-    [this.title, this.words, this.asked] = ["#title", "#text", "#question"].map((selector) => root.querySelector(selector));
+    [this.title, this.words, this.question] = ["#title", "#text", "#question"].map((selector) => root.querySelector(selector));
     this.end.addEventListener("click", () => this.leave());
     this.back.addEventListener("click", () => this.go(this.at - 1));
     this.next.addEventListener("click", () => this.goOn());
@@ -150,7 +150,7 @@ class Guide {
     this.open.hidden = !stop.opens;
     this.open.textContent = this.labels.open;
     this.open.href = this.addressOf(stop.opens, at);
-    this.asked.textContent = stop.question;
+    this.question.textContent = stop.question;
     this.question.hidden = !stop.question;
     this.choices.replaceChildren(...stop.choices.map((text, k) => this.choice(text, k)));
     this.start = {};
@@ -168,7 +168,7 @@ class Guide {
     const [page, query] = view.split("?");
     const parameters = new URLSearchParams(query);
     const own = new URLSearchParams(location.search);
-    for (const name of KEPT) if (own.has(name)) parameters.set(name, own.get(name));
+    for (const name of COMMON) if (own.has(name)) parameters.set(name, own.get(name));
     parameters.set(PARAMETER, `${this.name}.${at + 1}`);
     return `./${page}?${parameters}`;
   }

@@ -54,7 +54,7 @@ def shared_job(
         Called with source and settings; returns the values of the job. Settings with equal
         ``repr`` are equal.
     most : int
-        Number of shared jobs that are kept.
+        Maximum number of cached shared jobs.
     lane : Hashable, optional
         Jobs of the same lane are never advanced at the same time.
     begins : bool

@@ -3,7 +3,7 @@
 // particular about a view is in `host`, which its script exports.
 //
 // When messages of two runs of the page overlap, Streamlit may remove a component and mount it
-// elsewhere. A view without a mount point is kept for some time, and moved there.
+// elsewhere. A view without a mount point remains for some time, and moved there.
 
 const HOSTS = new WeakMap(); // by mount point
 const UNMOUNTED = (globalThis.graftvizUnmounted ??= new Map()); // hosts without a mount point, by name of the library
