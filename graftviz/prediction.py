@@ -19,6 +19,7 @@ from graftviz.inference.settings import InferenceSettings
 from graftviz.metrics import nlpl
 from graftviz.model import PairwiseMRF
 from graftviz.sampling import sample_gibbs
+from graftviz.sampling.gibbs import LARGEST_SAMPLE
 from graftviz.table import (
     MISSING_STATES,
     DiscreteTable,
@@ -281,6 +282,8 @@ def sample(
     """Return rows drawn from a model; see :meth:`graftviz.PairwiseMRF.sample`."""
     if method not in SAMPLE_METHODS:
         raise InputError(f"A sampling method is auto, exact or gibbs, not {quoted(str(method))}.")
+    if n > LARGEST_SAMPLE:
+        raise InputError(f"A sample has at most {LARGEST_SAMPLE:,} rows; got {n:,}.")
     observed = checked_evidence(model, evidence)
     conditional = conditioned(model, observed).model
     if method == "auto":

@@ -25,6 +25,10 @@ def _kill_worker(*_: object) -> None:
     os.abort()
 
 
+def _kill_reader(*_: object) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
 def _spin(*_: object) -> None:
     while True:
         pass
@@ -74,6 +78,7 @@ def _pack(value: Any) -> Packed:
 FAULTY = {
     "abort": _abort,
     "kill": _kill_worker,
+    "kill reader": _kill_reader,
     "spin": _spin,
     "sleep": _sleep,
     "allocate": _allocate,

@@ -73,6 +73,7 @@ def test_convert_writes_the_same_model(
         (["sample", "--evidence", "b=7"], "no state '7'"),
         (["sample", "--evidence", "b=1", "--evidence", "b=2"], "two different states"),
         (["sample", "--rows", "0"], "at least 1 row"),
+        (["sample", "--rows", "9" * 40], "at most 1,000,000,000 rows"),
         (["convert", "other.txt"], "not 'other.txt'"),
     ],
 )

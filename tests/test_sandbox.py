@@ -135,6 +135,7 @@ def test_options_reach_the_reader(pool: WorkerPool, options: dict[str, Any]) -> 
     [
         ("abort", "damaged"),
         ("kill", "damaged"),
+        ("kill reader", "was ended, perhaps as memory ran out"),
         ("spin", "more than 2 seconds"),
         ("allocate", "more than 600 MB"),
         ("raise", "unexpected error"),

@@ -14,6 +14,7 @@ from weakref import ReferenceType, ref
 
 import pytest
 from streamlit import delta_generator
+from streamlit.elements.lib.file_uploader_utils import enforce_filename_restriction
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.Common_pb2 import FileURLs
 from streamlit.proto.WidgetStates_pb2 import WidgetStates
@@ -32,6 +33,7 @@ from graftviz.ui.streamlit_runtime import (
     UnusedFiles,
     end_closed_sessions,
     end_expired_sessions,
+    replace_nul_in_names,
     share_uploaded_bytes,
     skip_use_warning,
 )
@@ -285,3 +287,13 @@ def test_copies_of_an_uploaded_file_share_its_bytes(monkeypatch: pytest.MonkeyPa
     assert (copied.name, copied.type, copied.size) == (file.name, file.type, file.size)
     assert copied._file_urls == file._file_urls
     assert copied.read() == record.data, "a copy is read from its beginning"
+
+
+def test_nul_in_the_name_of_an_uploaded_file_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(MemoryUploadedFileManager, "add_file", MemoryUploadedFileManager.add_file)
+    replace_nul_in_names()
+    files = MemoryUploadedFileManager("upload")
+    files.add_file("session", UploadedFileRec("id", "a\0b.csv", "text/csv", b"a,b\n0,1\n"))
+    (stored,) = files.get_files("session", ["id"])
+    enforce_filename_restriction(stored.name, [".csv"])
+    assert stored.name == "a\ufffdb.csv"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import logging
+import warnings
 from collections.abc import Iterator
 
 import pytest
@@ -24,6 +25,7 @@ from graftviz.serving.logs import (
     LineLimit,
     client_of,
     filter_foreign_text,
+    log_exception,
     printable,
     warn,
 )
@@ -172,6 +174,44 @@ def test_arguments_that_do_not_fit_are_no_error(
     filtered.warning("%s and %d", *arguments)
     assert written.getvalue() == "%s and %d\n"
     assert capsys.readouterr().err == ""
+
+
+def reference_of_error(log: logging.Logger, kind: type[Exception]) -> str:
+    try:
+        raise kind("of a visitor")
+    except kind:
+        return log_exception(log, "A page stopped")
+
+
+def test_error_at_the_same_place_is_logged_once_a_minute(
+    filtered: logging.Logger, written: io.StringIO, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 100.0
+    monkeypatch.setattr(logs.time, "monotonic", lambda: now)
+    first = [reference_of_error(filtered, ValueError) for _ in range(20)]
+    assert len(set(first)) == 1
+    assert written.getvalue().count("A page stopped") == 1
+    other = reference_of_error(filtered, KeyError)
+    now += SECONDS
+    later = reference_of_error(filtered, ValueError)
+    assert len({first[0], other, later}) == 3
+    assert all(f"reference {one}" in written.getvalue() for one in (first[0], other, later))
+
+
+def test_warnings_of_libraries_are_limited(
+    clock: Clock, written: io.StringIO, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filter_foreign_text()
+    log, handler = logging.getLogger("py.warnings"), logging.StreamHandler(written)
+    monkeypatch.setattr(log, "handlers", [handler])
+    monkeypatch.setattr(log, "propagate", False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        logging.captureWarnings(True)
+        for _ in range(50):
+            warnings.warn(HOSTILE, RuntimeWarning, stacklevel=1)
+        logging.captureWarnings(False)
+    assert len(written.getvalue().splitlines()) == LINES
 
 
 def test_no_line_of_a_traceback_looks_like_a_line_of_the_log(

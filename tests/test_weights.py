@@ -127,6 +127,8 @@ class TestReading:
             ([1, 2], r"4 rows need as many case weights; got shape \(2,\)"),
             ([1, 2, -1, 0], "The case weight of row 3 is -1"),
             ([0, 0, 0, 0], "All case weights are zero"),
+            ([1e308] * 4, r"sum to more than 1e\+15; divide them by a constant"),
+            ([1e16, 0, 0, 0], "sum to more than"),
             (["x"] * 4, "Case weights must be numbers"),
         ],
     )

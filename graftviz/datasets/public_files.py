@@ -133,19 +133,21 @@ def decoded(content: bytes, title: str) -> str:
     InputError
         When the file is empty or not text.
     """
-    if not content.strip():
-        raise InputError(f"{title} is empty; download it again.")
     if b"\0" in content:
         raise InputError(f"{title} is not a text file; pass the path of the published file.")
     try:
-        return content.decode("utf-8-sig")
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        return content.decode("latin-1")
+        text = content.decode("latin-1")
+    if not text.strip():
+        raise InputError(f"{title} is empty; download it again.")
+    return text
 
 
-def _natural(text: str) -> list[tuple[int, str]]:
+def _natural(text: str) -> list[tuple[int, str, str]]:
     """Return a sort key in which numbers compare by value, so that part 2 precedes part 10."""
-    return [(int(number or -1), word) for number, word in re.findall(r"(\d*)(\D*)", text)]
+    parts = [(digits.lstrip("0"), word) for digits, word in re.findall(r"(\d*)(\D*)", text)]
+    return [(len(digits), digits, word) for digits, word in parts]
 
 
 def _uploaded(name: str, content: bytes, pattern: str) -> list[FoundFile]:

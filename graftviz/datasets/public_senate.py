@@ -117,7 +117,10 @@ def _roll_calls(files: Sequence[FoundFile]) -> RollCalls:
 
 def _cells(file: FoundFile) -> list[list[str]]:
     text = decoded(file.load(), file.title)
-    return [cells for cells in csv_rows(file.title, text) if any(cells)]
+    rows = [cells for cells in csv_rows(file.title, text) if any(cells)]
+    if not rows:
+        raise InputError(f"{file.title} holds no values; download it again.")
+    return rows
 
 
 # ---------------------------------------------------------------------------------------- formats

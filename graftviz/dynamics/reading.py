@@ -13,7 +13,7 @@ import pandas as pd
 
 from graftviz.arrays import read_only
 from graftviz.dynamics.plain_csv import read_plain_csv
-from graftviz.dynamics.series import TimeSeries
+from graftviz.dynamics.series import LARGEST_VALUE, TOO_LARGE, TimeSeries
 from graftviz.dynamics.times import looks_like_times, positions, read_times
 from graftviz.errors import InputError
 from graftviz.options import option
@@ -28,6 +28,7 @@ _LONG = {"time", "series", "value"}
 _MOST_CELLS = 50_000_000  # of the grid of times and series
 _CELL_BYTES = 10  # bytes of the maximum file size per cell; a cell takes about 25 in memory
 _SLICE = 2**20  # rows processed at a time
+_LEAST_RANGE = 1e-100  # of a series; a smaller one is constant, as its squares would be zero
 _SMALL = 1_000_000  # grids of this size are always built, for precise messages about gaps
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
 
@@ -350,7 +351,7 @@ def _numbers(raw: RawTable, at: int) -> RawColumn:
     Raises
     ------
     InputError
-        For the first value that is not a finite number.
+        For the first value that is not a finite number or too large.
     """
     codes, values = numeric_column(raw, at)
     name = quoted(raw.names[at])
@@ -360,10 +361,15 @@ def _numbers(raw: RawTable, at: int) -> RawColumn:
         numbers = values.astype(np.float64)
     else:
         numbers = np.array([_number(value) for value in values.tolist()])
-    wrong = ~np.isfinite(numbers)
+    wrong = ~(np.abs(numbers) <= LARGEST_VALUE)
     if wrong.any() and (found := look_up(np.append(wrong, False), codes)).any():
         row = int(np.argmax(found))
         value = str(values[codes[row]])
+        where = (
+            f"{raw.title}: {raw.place(row)} has the value {value[:40]!r} in series {name}, which is"
+        )
+        if np.isfinite(numbers[codes[row]]):
+            raise InputError(f"{where} {TOO_LARGE}.")
         comma = "; write decimals with a point" if _DECIMAL_COMMA.fullmatch(value) else ""
         long = (
             " If the rows are single values of several series, name the columns time, series and "
@@ -371,10 +377,7 @@ def _numbers(raw: RawTable, at: int) -> RawColumn:
             if len(raw.names) == len(_LONG)
             else ""
         )
-        raise InputError(
-            f"{raw.title}: {raw.place(row)} has the value {value[:40]!r} in series {name}, which "
-            f"is not a finite number{comma}.{long}"
-        )
+        raise InputError(f"{where} not a finite number{comma}.{long}")
     return RawColumn(codes, np.append(numbers, np.nan))
 
 
@@ -425,7 +428,7 @@ def _clean(series: TimeSeries, options: SeriesOptions) -> TimeSeries:
             )
         values, times = values[lag:] - values[:-lag], times[lag:]
         notes.append(f"The values are differences of lag {lag}.")
-    still = values.max(axis=0) == values.min(axis=0)
+    still = values.max(axis=0) - values.min(axis=0) <= _LEAST_RANGE
     names = series.names
     if still.any() and options.constant != "keep":
         which = int(np.argmax(still))

@@ -12,6 +12,9 @@ from graftviz.arrays import read_only
 from graftviz.errors import InputError
 from graftviz.table.discrete import default_names
 
+LARGEST_VALUE = 1e50  # learners multiply up to four values, which must not overflow
+TOO_LARGE = f"beyond ±{LARGEST_VALUE:g}; correct the value, or use another unit"
+
 
 class Transitions(NamedTuple):
     """Pairs (or triples) of consecutive states, not necessarily from one long series.
@@ -78,7 +81,8 @@ class TimeSeries:
         Raises
         ------
         InputError
-            For another shape, fewer than two rows, entries that are not finite, and equal names.
+            For another shape, fewer than two rows, equal names, and entries that are not finite or
+            beyond `LARGEST_VALUE`.
 
         Examples
         --------
@@ -91,11 +95,11 @@ class TimeSeries:
                 "Time series need an array of at least two times × one series; got shape "
                 f"{array.shape}."
             )
-        if not np.isfinite(array).all():
-            row, column = np.argwhere(~np.isfinite(array))[0]
-            raise InputError(
-                f"Row {row + 1} of series {column + 1} is not finite; fill the gap or leave it out."
-            )
+        if (wrong := ~(np.abs(array) <= LARGEST_VALUE)).any():
+            row, column = np.argwhere(wrong)[0]
+            is_finite = np.isfinite(array[row, column])
+            reason = TOO_LARGE if is_finite else "not finite; fill the gap or leave it out"
+            raise InputError(f"Row {row + 1} of series {column + 1} is {reason}.")
         columns = map(str, getattr(values, "columns", ()))
         all_names = tuple(names) or tuple(columns) or default_names(array.shape[1])
         if len(all_names) != array.shape[1]:

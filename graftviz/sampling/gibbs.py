@@ -20,7 +20,7 @@ from graftviz.table import DiscreteTable
 THIN = 25
 MAX_STATES = 256  # a state is recorded in one byte
 
-_MOST = 1_000_000_000  # rows, chains or sweeps; more would take months
+LARGEST_SAMPLE = 1_000_000_000  # rows, chains or sweeps; more would take months
 _LEAST_CHAINS = 2  # the diagnostic compares chains
 _LEAST_DRAWS = 4  # the diagnostic compares halves of chains, of at least two draws each
 _USUAL_DRAWS = 8
@@ -128,8 +128,10 @@ def check_settings(
     ):
         if value is not None and value < least:
             raise InputError(f"The number of {name} must be at least {least}; got {value}.")
-        if value is not None and value > _MOST:
-            raise InputError(f"The number of {name} must be at most {_MOST:,}; got {value:,}.")
+        if value is not None and value > LARGEST_SAMPLE:
+            raise InputError(
+                f"The number of {name} must be at most {LARGEST_SAMPLE:,}; got {value:,}."
+            )
     # The recorded draws and the returned rows are two arrays of one byte per cell.
     drawn = max(rows, _LEAST_DRAWS * (chains or 0))
     needed, free = 2 * drawn * model.n_variables, free_bytes()

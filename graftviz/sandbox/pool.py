@@ -32,7 +32,7 @@ _WALL_FACTOR, _WALL_SLACK = 4.0, 10.0
 _MOST_RESPONSE = 3_000_000_000
 _SHOWN = 60  # maximum characters of a file name in a message
 _DAMAGED = "the file is damaged and stopped the process that reads it; save it again"
-_TIME_SIGNALS = ("SIGXCPU", "SIGKILL")
+_KILLED = "the process that reads it was ended, perhaps as memory ran out; try a smaller file"
 _ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -346,8 +346,10 @@ def _value(kind: str, title: str, response: Frame, limits: ReadLimits) -> Any:
             raise InputError(str(header.get("reason", "")))
         case "memory":
             reason = _memory_reason(limits)
-        case "died" if header.get("signal") in _TIME_SIGNALS:
+        case "died" if header.get("signal") == "SIGXCPU":
             reason = _time_reason(limits)
+        case "died" if header.get("signal") == "SIGKILL":
+            reason = _KILLED
         case "failed":
             log.error("Reading an upload failed.", exc_info=ReaderError(header.get("trace")))
             reason = "reading it failed with an unexpected error; see the server's log"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Mapping, Sequence
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -92,7 +93,7 @@ def read_table_upload(files: Sequence[UploadedFile], options: Mapping[str, Any])
     if options.get("missing") == "em":  # the model is learned where its kernels are compiled
         options = {**options, "missing": "available"}
     table = read_table(streams["table"], **options)
-    _check_lengths(table)
+    _check_lengths(table.names, table.labels)
     truth = read_truth(streams["truth"], table.names) if "truth" in streams else None
     if "places" in streams:
         positions: np.ndarray | None = read_positions(streams["places"], table.names)
@@ -120,14 +121,14 @@ def read_public_upload(files: Sequence[UploadedFile], options: Mapping[str, Any]
     if len(contents) < len(files):
         raise InputError("Two of these files have the same name; upload one data set at a time.")
     data = class_reader(files[0].role)(**options).read(contents)
-    _check_lengths(data.table)
+    _check_lengths(data.table.names, data.table.labels)
     return TableUpload(data.table, None, data.positions)
 
 
-def _check_lengths(table: DiscreteTable) -> None:
-    """Refuse names and labels that are too long to display."""
-    for name, labels in zip(table.names, table.labels, strict=True):
-        longest = max((name, *labels), key=len)
+def _check_lengths(names: Sequence[str], labels: Sequence[Sequence[str]] = ()) -> None:
+    """Refuse names of columns and labels that are too long to display."""
+    for name, own in zip_longest(names, labels, fillvalue=()):
+        longest = max((name, *own), key=len)
         if len(longest) > MOST_CHARACTERS:
             what = "name" if longest is name else "value"
             raise InputError(
@@ -183,6 +184,7 @@ def read_series_upload(files: Sequence[UploadedFile], options: Mapping[str, Any]
     streams = {file.role: file.stream() for file in files}
     series = read_series(streams["series"], **options)
     names = series.names
+    _check_lengths(names)
     positions = read_positions(streams["places"], names) if "places" in streams else None
     parents = read_parents(streams["parents"], names) if "parents" in streams else None
     return SeriesUpload(series, positions, parents)

@@ -11,8 +11,10 @@ import ipaddress
 import logging
 import re
 import secrets
+import sys
 import threading
 import time
+import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -32,23 +34,38 @@ _SESSION = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNOREC
 # Packages that log text from clients. Loggers of graftviz that do so call `warn`.
 _PACKAGES = (
     *("streamlit", "uvicorn", "starlette", "websockets", "asyncio"),
-    *("graftviz.ui", "graftviz.serving", "graftviz.sandbox"),
+    *("graftviz.ui", "graftviz.serving", "graftviz.sandbox", "py.warnings"),
 )
 # Loggers that do not exist before the first connection.
 _LATER = ("uvicorn.error", "uvicorn.access", "websockets.server")
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 _own_log = logging.getLogger(__name__)
+_references: dict[tuple[Any, ...], tuple[str, float]] = {}  # by type and place; and when logged
+_logging = threading.Lock()
 
 
 def log_exception(log: logging.Logger, what: str) -> str:
     """Log the exception that is being handled, with its traceback.
 
+    An exception of the same type and place as one within the last minute is not logged again.
+
     Returns
     -------
     str
-        Short reference, to be shown on the page and searched for in the log.
+        Short reference, to be shown on the page and searched for in the log: that of the last
+        exception of this type and place that was logged.
     """
-    reference = secrets.token_hex(3)
+    kind, _, trace = sys.exc_info()
+    *_, (frame, line) = traceback.walk_tb(trace)
+    place = kind, frame.f_code.co_filename, line
+    now = time.monotonic()
+    with _logging:
+        for other in [other for other, (_, at) in _references.items() if now - at >= SECONDS]:
+            del _references[other]
+        if place in _references:
+            return _references[place][0]
+        reference = secrets.token_hex(3)
+        _references[place] = reference, now
     log.exception("%s (reference %s).", what, reference)
     return reference
 
@@ -227,8 +244,10 @@ def filter_foreign_text() -> None:
     """Attach the filter to every logger that exists of the packages that log foreign text.
 
     A filter of a logger does not see records of the loggers below it, so each has its own. The
-    handler of last resort has one for loggers that are made later.
+    handler of last resort has one for loggers that are made later. Warnings of Python, such as
+    those on overflow, are logged too.
     """
+    logging.captureWarnings(True)
     for name in [*_PACKAGES, *_LATER, *logging.root.manager.loggerDict]:
         if name.startswith(_PACKAGES):
             logging.getLogger(name).addFilter(_filter)

@@ -18,6 +18,7 @@ from graftviz.wording import nearest, quoted
 
 MAX_CARDINALITY = 2**16  # a code must fit an unsigned 16-bit integer
 _MOST_REPEATED = 10**7  # rows
+_LARGEST_TOTAL = 1e15  # of case weights; up to it, whole numbers are exact
 _WIDE = 2**8  # variables with more states need two bytes per code
 
 
@@ -331,7 +332,8 @@ def checked_weights(weights: Any, n_rows: int) -> np.ndarray:
     Raises
     ------
     InputError
-        Unless there is one finite number of at least 0 for each row, and not all are 0.
+        Unless there is one finite number of at least 0 for each row, and their sum is positive and
+        at most `_LARGEST_TOTAL`.
     """
     try:
         array = np.array(weights, dtype=np.float64)
@@ -348,6 +350,10 @@ def checked_weights(weights: Any, n_rows: int) -> np.ndarray:
         )
     if not array.any():
         raise InputError("All case weights are zero; at least one row must have weight.")
+    if (array / _LARGEST_TOTAL).sum() > 1.0:
+        raise InputError(
+            f"The case weights sum to more than {_LARGEST_TOTAL:g}; divide them by a constant."
+        )
     return read_only(array)
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import functools
 import logging
-import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -31,7 +30,6 @@ P = ParamSpec("P")
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 _NOTICES = "boundary.notices"
-_MAX_LOGGED = 50
 _READING = 10.0  # seconds for which a fragment shows a sentence, however often it is drawn
 _drawn_part: ContextVar[str] = ContextVar("drawn_part", default="")  # empty: the page itself
 
@@ -45,14 +43,11 @@ class _Notices:
         Not shown yet; threads without a session add to it, too.
     shown : dict
         Part of the page → notice → end of its display (``time.monotonic``).
-    logged : dict
-        Type and place of an error → its sentence.
     """
 
     def __init__(self) -> None:
         self.pending: list[str] = []
         self.shown: dict[str, dict[str, float]] = {}
-        self.logged: dict[tuple[object, ...], str] = {}
 
     def take_pending(self) -> list[str]:
         """Return the pending notices and remove them."""
@@ -64,20 +59,14 @@ class _Notices:
         return [text for text, until in self.shown.get(part, {}).items() if until > now]
 
     def sentence(self, error: Exception, what: str, advice: str) -> str:
-        """Return the sentence about an error; repetitions at the same place are logged once."""
+        """Return the sentence about the error that is being handled."""
         if isinstance(error, InputError):
             return str(error)
-        *_, (frame, line) = traceback.walk_tb(error.__traceback__)
-        place = (type(error), frame.f_code.co_filename, line)
-        if place not in self.logged:
-            if len(self.logged) >= _MAX_LOGGED:
-                self.logged.clear()
-            reference = log_exception(log, f"{what} stopped with an unexpected error")
-            self.logged[place] = (
-                f"{what} stopped with an unexpected error; the server's log has the details under "
-                f"reference {reference}. {advice}"
-            )
-        return self.logged[place]
+        reference = log_exception(log, f"{what} stopped with an unexpected error")
+        return (
+            f"{what} stopped with an unexpected error; the server's log has the details under "
+            f"reference {reference}. {advice}"
+        )
 
     @contextmanager
     def catching(self, what: str, advice: str, show: Callable[[str], object]) -> Iterator[None]:

@@ -30,6 +30,7 @@ from graftviz.ui.streamlit_runtime import (
     StreamlitFiles,
     end_closed_sessions,
     leave_pages_to_app,
+    replace_nul_in_names,
     share_uploaded_bytes,
     skip_use_warning,
 )
@@ -86,6 +87,7 @@ async def announced(_app: Any) -> AsyncIterator[None]:
     leave_pages_to_app()
     skip_use_warning()
     share_uploaded_bytes()
+    replace_nul_in_names()
     sys.setswitchinterval(SWITCH_SECONDS)
     send_at_once()
     configure_allocator()  # before threads exist, which would use separate memory arenas

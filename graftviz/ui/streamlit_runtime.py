@@ -72,6 +72,16 @@ def share_uploaded_bytes() -> None:
     UploadedFile.__deepcopy__ = _shared_copy  # type: ignore[attr-defined]
 
 
+def replace_nul_in_names() -> None:
+    """Replace NUL in the names of uploaded files, for which Streamlit would end the page."""
+    add = MemoryUploadedFileManager.add_file
+
+    def add_file(self: MemoryUploadedFileManager, session_id: str, file: UploadedFileRec) -> None:
+        add(self, session_id, file._replace(name=file.name.replace("\0", "\ufffd")))
+
+    MemoryUploadedFileManager.add_file = add_file  # type: ignore[method-assign]
+
+
 def _shared_copy(file: UploadedFile, _memo: object) -> UploadedFile:
     record = UploadedFileRec(file.file_id, file.name, file.type, file.getvalue())
     return UploadedFile(record, file._file_urls)
