@@ -1,4 +1,4 @@
-"""Any upload, text or link is accepted or refused in one sentence; there is no other error."""
+"""Any upload, text or link is accepted or refused in one sentence, without other errors."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from graftviz.learners.registry import learner_class, learner_names
 from graftviz.options import option_specs
 from graftviz.player.records import recorded_run
 
-# Any text that a file in UTF-8 can hold, and often what has meant trouble elsewhere.
+# Any text that a UTF-8 file can hold, with a share of known problem cases.
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=12) | st.sampled_from(BAD_NAMES)
 ODD = st.sampled_from(
     ["", "0", "-1", "1e999", "nan", "9" * 25, "9" * 5000, "1_0", "٣", "0x10", "a" * 5000, "\ud800"]
@@ -54,8 +54,8 @@ def at_most(examples: int) -> settings:
 
 
 @contextlib.contextmanager
-def taken_or_refused() -> Iterator[None]:
-    """Let nothing out but what is no refusal in one sentence."""
+def accepted_or_refused() -> Iterator[None]:
+    """Suppress an InputError whose message is one short sentence."""
     sentences = None
     try:
         yield
@@ -76,7 +76,7 @@ def tables(draw: st.DrawFn) -> list[list[str]]:
     ]
 
 
-def written(lines: list[list[str]]) -> bytes:
+def csv_bytes(lines: list[list[str]]) -> bytes:
     text = io.StringIO(newline="")
     csv.writer(text, quoting=csv.QUOTE_ALL).writerows(lines)
     return text.getvalue().encode("utf-8", "replace")
@@ -86,10 +86,10 @@ def written(lines: list[list[str]]) -> bytes:
 @given(tables())
 @example([["0", "0\r0"], ["", ""], ["", ""]])
 @example([["0", "a;b"], ["c;d", ""], ["c;d", ""]])
-def test_a_table_of_any_text_is_learned_and_written_and_read_back(lines: list[list[str]]) -> None:
+def test_table_of_any_text_is_learned_written_and_read_back(lines: list[list[str]]) -> None:
     table = None
-    with taken_or_refused():
-        table = read_table(upload("t.csv", written(lines)), missing="state", header=True)
+    with accepted_or_refused():
+        table = read_table(upload("t.csv", csv_bytes(lines)), missing="state", header=True)
     if table is None:
         return
     again = read_table(upload("t.csv", table_csv(table)), missing="state", header=True, like=table)
@@ -114,7 +114,7 @@ def test_a_table_of_any_text_is_learned_and_written_and_read_back(lines: list[li
     ElementTree.fromstring(GEXF.write_result(result))
     ElementTree.fromstring(graph_svg(graph_picture(model), model.names, lines[0][0]))
     page = replay_page(*recorded_run(run, title=lines[0][0]))
-    assert page.count("<script") == 2, "the run and the player; no text became another"
+    assert page.count("<script") == 2, "one script for the run and one for the player"
     assert page.count("</script>") == 2
 
 
@@ -148,9 +148,9 @@ def learners(draw: st.DrawFn) -> tuple[type, dict[str, Any]]:
 @given(learners())
 @example((gv.BoundedInference, {"complexity": "treewidth", "bound": 1e300}))
 @example((gv.BoundedInference, {"lam2": 1e-300}))
-def test_any_options_learn_or_are_refused(chosen: tuple[type, dict[str, Any]]) -> None:
+def test_any_options_are_used_or_refused(chosen: tuple[type, dict[str, Any]]) -> None:
     cls, options = chosen
-    with taken_or_refused():
+    with accepted_or_refused():
         run = Run(SMALL, cls(**options), seed=0)
         for _ in range(4):
             if not run.advance():
@@ -174,6 +174,6 @@ def archive(files: dict[str, bytes]) -> bytes:
 RESULT = {"model.uai": uai_text(MODEL).encode(), "model.names.json": names_text(MODEL).encode()}
 
 
-def test_a_file_without_a_name_in_an_archive_is_passed_over() -> None:
+def test_archive_member_without_name_is_ignored() -> None:
     damaged = archive({**RESULT, "x.txt": b"", "folder.uai/": b""}).replace(b"x.txt", b"\0.txt")
     assert read_uploaded_model({"m.zip": damaged}).model.names == MODEL.names
