@@ -130,7 +130,7 @@ def test_settings_survive_release_of_model_and_visit_of_another_page() -> None:
     app = open_inspect()
     app.selectbox(key="inspect.first.data").set_value("karate")
     run_until_done(app)
-    state_of(app).forget()  # as after a break
+    state_of(app).forget()  # as after a session without requests
     app.query_params.clear()
     app.switch_page("pages/lessons.py").run()
     app.switch_page("pages/inspect.py")
@@ -171,7 +171,7 @@ def test_second_uploaded_model_replaces_first() -> None:
     app.segmented_control(key="inspect.first.kind").set_value("file").run()
     upload_to_page(app, ("weather.uai", UAI))
     assert variables(app)["variable"].tolist() == ["x0", "x1", "x2"]
-    upload_to_page(app, ("weather.names.json", NAMES))  # belongs to the model before it
+    upload_to_page(app, ("weather.names.json", NAMES))  # names of the model uploaded before
     assert variables(app)["variable"].tolist() == ["rain", "wind", "snow"]
     upload_to_page(app, ("friends.graphml", FOREIGN))
     assert not app.error
@@ -265,7 +265,10 @@ def test_groups_of_rows_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "Global strength" in texts(app)
     (edges,) = (f.value for f in app.dataframe if "p_adjusted" in f.value.columns)
     assert ((edges["p"] >= 0.1) & (edges["p"] <= edges["p_adjusted"])).all()
-    assert not {"garden"} & {*edges["source"], *edges["target"]}  # the column that splits
+    assert not {"garden"} & {
+        *edges["source"],
+        *edges["target"],
+    }  # the grouping column
     app.segmented_control(key="inspect.groups.rows").set_value(True).run()
     assert "Global strength" not in texts(app)
     table = b"a,b\n" + b"no,1\nyes,2\nyes,1\nno,2\n" * 20

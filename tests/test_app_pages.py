@@ -334,7 +334,7 @@ def test_files_are_read_or_refused_and_previous_run_stays() -> None:
 # The Regions page
 
 
-AT_ONCE = 0.05  # seconds, in place of the page's
+AT_ONCE = 0.05  # seconds; shorter than on the page
 
 
 def complete_picture(app: AppTest, wait: float = 60.0) -> dict[str, Any]:

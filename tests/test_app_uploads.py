@@ -28,7 +28,7 @@ MODELS = (("mine.uai", MODEL), ("other.uai", OTHER_MODEL), ("bad.uai", b"MARKOV\
 
 
 class Page(NamedTuple):
-    """A page that takes files: a quick view, its choice of data, and three files.
+    """Page with uploads: a quick view, its choice of data, and three files.
 
     The last file cannot be read.
     """

@@ -33,7 +33,7 @@ def contest(table):
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory, table):
-    """All learners on a small file, by the command."""
+    """Results of all learners on a small file, by the command."""
     folder = tmp_path_factory.mktemp("arena")
     np.savez(folder / "rows.npz", X=table.codes.T)
     out = folder / "out"

@@ -223,8 +223,8 @@ def test_check_of_one_edge_matches_new_elimination():
             wanted = naive_bounded.width(n, extended, order.tolist())
             limit = int(found.width + rng.integers(0, 2))
             place, scopes = found.place, found.scopes
-            kept = keeps_width(place, found.starts, scopes, i, j, limit, room, merged)
-            assert kept == (wanted <= limit)
+            is_feasible = keeps_width(place, found.starts, scopes, i, j, limit, room, merged)
+            assert is_feasible == (wanted <= limit)
             greedy = greedy_elimination(np.array(extended), np.full(n, 2), most=limit)
             assert (greedy is not None) == naive_bounded.min_fill_fits(n, extended, limit)
             assert greedy is None or greedy.width <= limit

@@ -151,7 +151,7 @@ def test_number_of_tests_is_number_of_examined_pairs():
     assert [("cycle" in step.lines) for step in run.steps] == [step.tests > 1 for step in run.steps]
 
 
-# In words.
+# Texts.
 
 
 def finished_tree(learner):

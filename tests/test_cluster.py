@@ -98,11 +98,11 @@ def test_tuning_grid_matches_one_process(client, sent):
     facts = {"test": test, "truth": scale_free_graph(20, 1).edges, "seed": 3}
     serial = tuning_grid(train, learner, grid, **facts, jobs=1)
     assert sent == []
-    done: list[tuple[int, int]] = []
+    progress: list[tuple[int, int]] = []
     spread = tuning_grid(
-        train, learner, grid, **facts, callback=lambda *counts: done.append(counts)
+        train, learner, grid, **facts, callback=lambda *counts: progress.append(counts)
     )
-    assert done == [(k, 18) for k in range(1, 19)]
+    assert progress == [(k, 18) for k in range(1, 19)]
     codes = train.codes.nbytes + test.codes.nbytes
     assert codes <= sum(sent) < 2 * codes
     assert [p._replace(seconds=0.0) for p in spread.points] == [

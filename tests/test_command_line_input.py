@@ -163,12 +163,16 @@ def use_workshop(workshop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(("command", "option", "kind"), list(cases(numeric=True)))
-def test_numbers(command: str, option: str, kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_numeric_values_of_options(
+    command: str, option: str, kind: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     run([command, *BASE[command], f"{option}={NUMBERS[kind]}"], capsys)
 
 
 @pytest.mark.parametrize(("command", "option", "kind"), list(cases(numeric=False)))
-def test_texts(command: str, option: str, kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_text_values_of_options(
+    command: str, option: str, kind: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     run([command, *BASE[command], f"{option}={TEXTS[kind]}"], capsys)
 
 

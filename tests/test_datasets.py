@@ -171,7 +171,7 @@ def test_folders_are_data_sets(tmp_path: Path) -> None:
 
 
 @given(st.sets(st.tuples(st.integers(0, 3), st.integers(0, 3)).filter(lambda e: e[0] < e[1])))
-def test_truth_survives_writing_and_reading(edges: set[tuple[int, int]]) -> None:
+def test_truth_is_written_and_read_back(edges: set[tuple[int, int]]) -> None:
     text = truth_csv(np.array(sorted(edges), dtype=np.int64).reshape(-1, 2), NAMES)
     if not edges:
         with pytest.raises(InputError, match="no edges"):

@@ -199,7 +199,7 @@ def test_unit_is_confined(unit: dict[str, list[str]]) -> None:
     assert f"/var/cache/{unit['CacheDirectory'][0]}" in unit["Environment"][0]
 
 
-@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd to ask")
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd-analyze")
 def test_systemd_accepts_unit_with_low_exposure_level(tmp_path: Path) -> None:
     text = (SERVING / "graftviz.service").read_text(encoding="utf-8")
     text = text.replace("/opt/graftviz/.venv/bin/python", sys.executable)
@@ -220,5 +220,5 @@ def test_systemd_accepts_unit_with_low_exposure_level(tmp_path: Path) -> None:
     )
     level = re.search(r"exposure level for graftviz.service: ([\d.]+)", rating.stdout)
     if level is None:
-        pytest.skip("this systemd does not judge a unit that is not installed")
+        pytest.skip("this systemd has no exposure level for units that are not installed")
     assert float(level[1]) < 2.0

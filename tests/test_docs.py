@@ -60,8 +60,8 @@ def test_page_has_all_its_parts(name):
 
 
 @every_page
-def test_formulas_survive_markdown(name):
-    """Check for what Markdown changes: a backslash before punctuation, a line like a list."""
+def test_formulas_are_not_changed_by_markdown(name):
+    """Check for formulas that Markdown changes: `\\,` and lines that look like a list."""
     formulas = re.findall(r"\$\$?[^$]+\$\$?", text_of(PAGES[name]))
     assert formulas
     assert [formula for formula in formulas if re.search(r"\\[^A-Za-z]", formula)] == []

@@ -51,8 +51,8 @@ def test_pickled_search_gives_same_rows(solver):
     series = dynamics.simulate(dynamics.random_system(8, density=0.3, seed=1), 120, seed=1)
     known = standardise(series, centre=False)
     options = dynamics.SparsityInducing(solver=solver)
-    one, two = options.solver_of(known.before, 3), options.solver_of(known.before[:-1], 3)
-    search = ParentSearch(known, one, two, 3)
+    solvers = (options.solver_of(before, 3) for before in (known.before, known.before[:-1]))
+    search = ParentSearch(known, *solvers, 3)
     unpickled = pickle.loads(pickle.dumps(Shared(search))).value
     for row, expected in zip(
         search_rows(unpickled, range(8), None), search_rows(search, range(8), None), strict=True
@@ -182,8 +182,8 @@ def test_simulation_follows_system():
     cov = np.eye(6)
     for _ in range(400):
         cov = system.matrix @ cov @ system.matrix.T + np.eye(6)
-    sample_covariance = noisy.values.T @ noisy.values / noisy.n_rows
-    assert np.allclose(sample_covariance, cov + 0.25 * np.eye(6), atol=0.08 * cov.max())
+    found = noisy.values.T @ noisy.values / noisy.n_rows
+    assert np.allclose(found, cov + 0.25 * np.eye(6), atol=0.08 * cov.max())
 
 
 @pytest.mark.parametrize("steps", [1, 2, 4])
@@ -236,9 +236,7 @@ def test_forecasts_follow_the_intercept(truth):
     series = dynamics.TimeSeries.from_array(5.0 + dynamics.simulate(truth, 4000, seed=3).values)
     learned = dynamics.learn(series, dynamics.Dense(centre=True)).system
     far = dynamics.predict(learned, series.values, 200)
-    assert np.allclose(
-        far, series.values.mean(axis=0), atol=0.3
-    )  # a stable system approaches its mean
+    assert np.allclose(far, series.values.mean(axis=0), atol=0.3)  # the system is stable
 
 
 def test_band_of_two_deviations_has_95_percent_coverage(truth):

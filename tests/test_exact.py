@@ -114,7 +114,7 @@ def test_samples_have_the_distribution_of_the_model(seed):
 
 @pytest.mark.parametrize("weight", [700.0, 3000.0, 1e6])
 def test_weights_beyond_range_of_exp(weight):
-    # x0 and x1 are equal up to a factor e^-weight; x2 is pulled the other way by half as much.
+    # x0 ≠ x1 has a factor e^-weight; x2 is pulled the other way by half as much.
     pull = np.array([[0.0, -weight], [-weight, 0.0]])
     model = PairwiseMRF.from_tables(
         [[0.0, 0.5], [0.0, 0.0], [weight / 2, 0.0], [0.0, -weight]],

@@ -101,8 +101,8 @@ def test_results_are_the_same_with_less_memory():
     assert tight.plan.segments > 1
     assert tight.plan.bytes <= allowed
     assert tight.log_partition == free.log_partition
-    for one, other in zip(free.beliefs().edge, tight.beliefs().edge, strict=True):
-        np.testing.assert_array_equal(one, other)
+    for belief, expected in zip(tight.beliefs().edge, free.beliefs().edge, strict=True):
+        np.testing.assert_array_equal(belief, expected)
     np.testing.assert_array_equal(free.sample(50, seed=3), tight.sample(50, seed=3))
     assert tight.log_partition == free.log_partition  # also after its tables were overwritten
 
@@ -160,7 +160,7 @@ def test_model_too_large_for_every_order_is_refused_quickly(model):
 
 
 @pytest.mark.parametrize("shape", ["chain", "star", "tree"])
-def test_large_forests_take_seconds(shape):
+def test_large_forests_are_solved_quickly(shape):
     n = 50_000
     rng = np.random.default_rng(0)
     ends = {

@@ -1,4 +1,4 @@
-"""The fit: proximal step, objective, optimality, and the optimum against plain twins."""
+"""Fit of weights: proximal step, objective, optimality, and the optimum against plain twins."""
 
 from __future__ import annotations
 

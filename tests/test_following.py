@@ -34,7 +34,7 @@ class Clock:
         return self.now
 
 
-def test_followers_read_what_the_leader_wrote() -> None:
+def test_followers_read_place_of_leader() -> None:
     leaders = Leaders()
     code, key = leaders.begin()
     assert leaders.read(code, "a") == (0, None)

@@ -88,7 +88,7 @@ def test_best_gains_match_those_of_all_pairs():
     assert np.allclose(estimates, estimates.T)
 
 
-def test_masked_products_are_sums_over_the_rows_with_a_bit():
+def test_masked_products_are_sums_over_rows_of_mask():
     rng = np.random.default_rng(0)
     columns, hits = rng.normal(size=(3, 2, 4096)).astype(np.float32), rng.random((3, 4096)) < 0.4
     planes = np.packbits(hits, axis=1, bitorder="little").view("<u8").astype(np.uint64)
@@ -299,7 +299,7 @@ def test_inconsistent_options_are_refused_in_one_sentence(options, complaint):
         assert str(error.value).endswith(".")
 
 
-# Words.
+# Texts.
 
 
 def test_answer_about_absent_pair_has_its_gain():

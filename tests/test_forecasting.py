@@ -49,7 +49,7 @@ def test_forecast_is_sum_of_its_parts(learner):
     ],
 )
 def test_larger_problems_need_more_memory_and_time(learner, less, more):
-    # Without screening, which is omitted for many pairs.
+    # Without screening, because it is omitted beyond a number of pairs.
     options = {"screening": "none"} if learner is BestChoice else {}
     few, many = learner(max_edges=50, **options), learner(max_edges=150, **options)
     small, large = forecast(less, few), forecast(more, few)
