@@ -41,7 +41,7 @@ def mixed_frame(seed: int = 0, rows: int = ROWS) -> pd.DataFrame:
             "text": rng.choice(["b", "a", " c "], rows),
             "flag": rng.random(rows) < 0.5,
             "single": np.float32(0.1) * rng.integers(0, 3, rows).astype(np.float32),
-            "constant": "assert_same_table",
+            "constant": "same",
         }
     )
     frame.loc[late, "text"] = "zz"
