@@ -265,10 +265,7 @@ def test_groups_of_rows_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "Global strength" in texts(app)
     (edges,) = (f.value for f in app.dataframe if "p_adjusted" in f.value.columns)
     assert ((edges["p"] >= 0.1) & (edges["p"] <= edges["p_adjusted"])).all()
-    assert not {"garden"} & {
-        *edges["source"],
-        *edges["target"],
-    }  # the grouping column
+    assert not {"garden"} & {*edges["source"], *edges["target"]}  # the grouping column
     app.segmented_control(key="inspect.groups.rows").set_value(True).run()
     assert "Global strength" not in texts(app)
     table = b"a,b\n" + b"no,1\nyes,2\nyes,1\nno,2\n" * 20

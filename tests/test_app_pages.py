@@ -259,23 +259,18 @@ def test_methods_and_curves_are_measured_and_saved() -> None:
     state = app.session_state["dynamics"]
     wait_until(lambda: state.compared().is_complete, 120)
     app.run()
-    compared = state.compared()
-    assert {row.learner for row in compared.race} == {
-        "dense",
-        "enforcing",
-        "inducing",
-        "scalable",
-    }
-    assert all(row.seconds > 0 for row in compared.race)
-    by_learner = {row.learner: row for row in compared.race}
-    at_three = {row.learner: row for row in compared.curves.by_parents if row.parents == 3}
+    found = state.compared()
+    assert {row.learner for row in found.race} == {"dense", "enforcing", "inducing", "scalable"}
+    assert all(row.seconds > 0 for row in found.race)
+    by_learner = {row.learner: row for row in found.race}
+    at_three = {row.learner: row for row in found.curves.by_parents if row.parents == 3}
     for name in ("inducing", "scalable"):
         assert at_three[name].pred_error_test == by_learner[name].pred_error_test
-    all_seeds = next(row for row in compared.curves.by_seeds if row.seeds == 12)
+    all_seeds = next(row for row in found.curves.by_seeds if row.seeds == 12)
     assert all_seeds.pred_error_test == by_learner["inducing"].pred_error_test
     assert len(app.get("plotly_chart")) == 2
     table = app.table[0].value
-    assert len(table) == 4 + len(compared.baselines)
+    assert len(table) == 4 + len(found.baselines)
     assert "Persistence: the last value" in table.index
     assert table["PredError, held-out"].str.startswith("★").sum() == 1
     assert table["PredError, held-out"].str.contains("±").all()
