@@ -54,7 +54,7 @@ def at_most(examples: int) -> settings:
 
 
 @contextlib.contextmanager
-def accepted_or_refused() -> Iterator[None]:
+def taken_or_refused() -> Iterator[None]:
     """Suppress an InputError whose message is one short sentence."""
     sentences = None
     try:
@@ -76,7 +76,7 @@ def tables(draw: st.DrawFn) -> list[list[str]]:
     ]
 
 
-def csv_bytes(lines: list[list[str]]) -> bytes:
+def written(lines: list[list[str]]) -> bytes:
     text = io.StringIO(newline="")
     csv.writer(text, quoting=csv.QUOTE_ALL).writerows(lines)
     return text.getvalue().encode("utf-8", "replace")
@@ -86,10 +86,10 @@ def csv_bytes(lines: list[list[str]]) -> bytes:
 @given(tables())
 @example([["0", "0\r0"], ["", ""], ["", ""]])
 @example([["0", "a;b"], ["c;d", ""], ["c;d", ""]])
-def test_table_of_any_text_is_learned_written_and_read_back(lines: list[list[str]]) -> None:
+def test_a_table_of_any_text_is_learned_and_written_and_read_back(lines: list[list[str]]) -> None:
     table = None
-    with accepted_or_refused():
-        table = read_table(upload("t.csv", csv_bytes(lines)), missing="state", header=True)
+    with taken_or_refused():
+        table = read_table(upload("t.csv", written(lines)), missing="state", header=True)
     if table is None:
         return
     again = read_table(upload("t.csv", table_csv(table)), missing="state", header=True, like=table)
@@ -114,7 +114,7 @@ def test_table_of_any_text_is_learned_written_and_read_back(lines: list[list[str
     ElementTree.fromstring(GEXF.write_result(result))
     ElementTree.fromstring(graph_svg(graph_picture(model), model.names, lines[0][0]))
     page = replay_page(*recorded_run(run, title=lines[0][0]))
-    assert page.count("<script") == 2, "one script for the run and one for the player"
+    assert page.count("<script") == 2, "the run and the player; no text became another"
     assert page.count("</script>") == 2
 
 
@@ -148,9 +148,9 @@ def learners(draw: st.DrawFn) -> tuple[type, dict[str, Any]]:
 @given(learners())
 @example((gv.BoundedInference, {"complexity": "treewidth", "bound": 1e300}))
 @example((gv.BoundedInference, {"lam2": 1e-300}))
-def test_any_options_are_used_or_refused(chosen: tuple[type, dict[str, Any]]) -> None:
+def test_any_options_learn_or_are_refused(chosen: tuple[type, dict[str, Any]]) -> None:
     cls, options = chosen
-    with accepted_or_refused():
+    with taken_or_refused():
         run = Run(SMALL, cls(**options), seed=0)
         for _ in range(4):
             if not run.advance():
