@@ -1,4 +1,4 @@
-"""The walk-through of docs/add_a_format.md: its file makes a format that is written and offered."""
+"""Tutorial of docs/add_a_format.md: its file adds a format that is written and offered."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OWN = {each.file for each in model_formats()}
 
 @pytest.fixture
 def dot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelFormat]:
-    """The format of the page, found in a second folder of the package."""
+    """Format of the tutorial, found in a second folder of the package."""
     folder = tmp_path / "formats"
     TUTORIAL.write(folder)
     monkeypatch.setattr(formats, "__path__", [*formats.__path__, str(folder)])
@@ -33,14 +33,14 @@ def dot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelFormat
     del sys.modules[f"graftviz.formats.{TUTORIAL.module}"]
 
 
-def test_the_formats_are_those_of_the_pages() -> None:
+def test_built_in_formats() -> None:
     assert {
         *("graph.gexf", "graph.graphml", "graph.json"),
         *("model.names.json", "model.uai"),
     } == OWN
 
 
-def test_the_format_of_the_page_is_written_by_learn(
+def test_learn_writes_format_of_tutorial(
     dot: ModelFormat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -54,7 +54,7 @@ def test_the_format_of_the_page_is_written_by_learn(
     assert dot.file in json.loads((out / MANIFEST).read_text())["commands"]["learn"]["files"]
 
 
-def test_the_format_of_the_page_takes_odd_names_and_positions(dot: ModelFormat) -> None:
+def test_format_of_tutorial_escapes_names_and_writes_positions(dot: ModelFormat) -> None:
     model = PairwiseMRF.from_tables(
         [np.zeros(2)] * 2, {(0, 1): np.array([[-np.inf, 0.0], [0.0, 0.0]])}, names=['a"b', "\\"]
     )

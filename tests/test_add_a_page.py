@@ -1,4 +1,4 @@
-"""The walk-through of docs/add_a_page.md: its files make a page that works like the others."""
+"""Tutorial of docs/add_a_page.md: its files add a page that works like the others."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TUTORIAL = tutorial("add_a_page")
 
 @pytest.fixture
 def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[AppTest]:
-    """The app with the page of the documentation, in a folder of its own."""
+    """App with the page of the documentation, in a folder of its own."""
     shutil.copytree(ROOT / "pages", tmp_path / "pages")
     shutil.copytree(ROOT / "graftviz" / "texts", tmp_path / "graftviz" / "texts")
     (tmp_path / "graftviz" / "ui").mkdir()
@@ -45,13 +45,13 @@ def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[AppTest]:
         del sys.modules[name]
 
 
-def test_a_page_needs_five_files_and_one_line() -> None:
+def test_tutorial_has_five_files_and_one_line() -> None:
     assert len(TUTORIAL.files) == 5
     assert len(TUTORIAL.lines) == 1
     assert TUTORIAL.lines["app.py"].count("\n") == 1
 
 
-def test_the_page_has_controls_link_help_and_a_file(app: AppTest) -> None:
+def test_page_of_tutorial_has_controls_link_help_and_download(app: AppTest) -> None:
     app.query_params["edges"] = "20"
     app.query_params["data"] = "nowhere"
     run_while(app, lambda: is_compiling(app))

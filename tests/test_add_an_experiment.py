@@ -1,4 +1,4 @@
-"""The walk-through of docs/add_an_experiment.md: its file is found, runs, resumes and judges."""
+"""Tutorial of docs/add_an_experiment.md: its file is found, runs, resumes and judges."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FILE = TUTORIAL.files["toy_trees.py"]
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A second folder of files of experiments, with that of the page."""
+    """Second folder of files of experiments, with that of the tutorial."""
     TUTORIAL.write(tmp_path)
     modules = set(sys.modules)
     monkeypatch.setattr(papers, "__path__", [*papers.__path__, str(tmp_path)])
@@ -40,21 +40,21 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def experiment(folder):
-    """The experiment of the page."""
+    """Experiment of the tutorial."""
     return experiments()[NAME]
 
 
-def test_the_command_of_the_page_measures_once_and_judges(
+def test_command_of_tutorial_measures_once_and_judges_claims(
     experiment, tmp_path, monkeypatch, capsys
 ):
     monkeypatch.chdir(tmp_path)
     words = TUTORIAL.command
-    for kept in (0, 4):
+    for cached in (0, 4):
         assert main(words) == 0
         folder = Path(words[words.index("--out") + 1])
-        found = json.loads((folder / "measured.json").read_text(encoding="utf-8"))
-        assert (found["parts"], found["parts_kept_from_earlier"]) == (4, kept)
-        assert [claim["held"] for claim in found["claims"]] == [True, True]
+        report = json.loads((folder / "measured.json").read_text(encoding="utf-8"))
+        assert (report["parts"], report["parts_kept_from_earlier"]) == (4, cached)
+        assert [claim["held"] for claim in report["claims"]] == [True, True]
     assert (folder / f"{NAME}.html").exists()
     assert (folder / f"{NAME}.csv").read_text().startswith("method,rows,tree,recall\n")
     capsys.readouterr()
@@ -62,8 +62,8 @@ def test_the_command_of_the_page_measures_once_and_judges(
     assert experiment.title in capsys.readouterr().out
 
 
-def test_the_check_of_the_page_passes(tmp_path):
-    """Its tests run beside a copy of the rows of claims, to which those of the page are added."""
+def test_check_of_tutorial_passes(tmp_path):
+    """Run its tests beside a copy of the rows of claims, with those of the tutorial added."""
     tests, papers_folder = tmp_path / "tests", tmp_path / "papers"
     papers_folder.mkdir()
     tests.mkdir()
@@ -78,7 +78,7 @@ def test_the_check_of_the_page_passes(tmp_path):
         "from graftviz.experiments.reproduction import papers\n"
         f"papers.__path__.append({str(papers_folder)!r})\n"
     )
-    ran = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-m", *command, "-c", ROOT / "pyproject.toml", "--rootdir", tmp_path],
         cwd=tmp_path,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
@@ -86,11 +86,11 @@ def test_the_check_of_the_page_passes(tmp_path):
         text=True,
         check=False,
     )
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert "4 passed" in ran.stdout
+    assert completed.returncode == 0, completed.stdout + completed.stderr
+    assert "4 passed" in completed.stdout
 
 
-def test_files_with_other_code_do_not_share_cached_parts(folder):
+def test_experiments_in_different_files_do_not_share_cached_parts(folder):
     (folder / "copy.py").write_text(FILE.replace(NAME, "toy-copy"), encoding="utf-8")
     parts = [part for name in (NAME, "toy-copy") for part in experiments()[name].sweep("small", 0)]
     assert len({json.dumps(part.key(Data())) for part in parts}) == len(parts) == 18
@@ -129,7 +129,7 @@ def test_rows_are_checked_before_they_are_cached(old, new, words, folder, monkey
         ("LineFigure(\n", "EMPTY(\n", 2, "The figure of toy-fig1 is empty", True),
     ],
 )
-def test_missing_columns_are_named_and_all_else_is_written(
+def test_missing_columns_are_named_and_other_files_are_written(
     old, new, code, words, held, folder, monkeypatch, capsys
 ):
     empty = "EMPTY = lambda *_, **__: lambda *_: go.Figure()\nEXPERIMENTS = ("
@@ -162,7 +162,7 @@ def test_missing_columns_are_named_and_all_else_is_written(
         ("import numpy", "import no_numpy", "bad.py: ModuleNotFoundError"),
     ],
 )
-def test_a_bad_file_is_named(old, new, words, folder, capsys):
+def test_invalid_experiment_file_is_named_in_error(old, new, words, folder, capsys):
     (folder / "bad.py").write_text(FILE.replace(old, new), encoding="utf-8")
     assert main(["reproduce", "list"]) == 2
     message = capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""The tutorials of docs/add_a_learner.md and docs/add_a_score.md, performed in other processes."""
+"""Tutorials of docs/add_a_learner.md and docs/add_a_score.md, run in other processes."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from tutorials import tutorial
 TESTS = Path(__file__).resolve().parent
 
 
-def in_one_file(kind: str, folder: Path) -> tuple[str, int]:
-    """Perform a tutorial; return what its command writes, and how many tests its contract has."""
+def run_tutorial(kind: str, folder: Path) -> tuple[str, int]:
+    """Run a tutorial; return the output of its command and the number of contract tests."""
     page = tutorial(f"add_a_{kind}")
     page.write(folder / "added")
     environment = {key: text for key, text in os.environ.items() if not key.startswith("PYTEST_")}
     environment["PYTHONPATH"] = os.pathsep.join([str(TESTS.parent), str(TESTS)])
     added, script = str(folder / "added"), str(TESTS / f"one_file_{kind}.py")
     arguments = [f"graftviz.{kind}s", added, script, page.module, *page.command]
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, str(TESTS / "one_file.py"), *arguments],
         cwd=folder,
         env=environment,
@@ -30,27 +30,27 @@ def in_one_file(kind: str, folder: Path) -> tuple[str, int]:
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert completed.returncode == 0, completed.stdout + completed.stderr
     out = page.command[page.command.index("--out") + 1]
     assert (folder / out / "replay.html").exists()
-    output, contract = done.stdout.split("the contract follows")
+    output, contract = completed.stdout.split("the contract follows")
     passed = re.search(r"(\d+) passed", contract)
     assert passed
     return output, int(passed[1])
 
 
 @pytest.mark.slow
-def test_the_learner_of_the_page_keeps_the_contract_and_has_flags_and_controls(
+def test_learner_of_tutorial_passes_contract_and_has_flags_and_controls(
     tmp_path: Path,
 ) -> None:
-    output, passed = in_one_file("learner", tmp_path)
+    output, passed = run_tutorial("learner", tmp_path)
     assert "Tournament grafting: 10 edges among 11 variables" in output
     assert "players=8" in output, "the options are in the help of learn"
     assert passed > 100
 
 
 @pytest.mark.slow
-def test_the_score_of_the_page_keeps_the_contract_and_is_a_choice(tmp_path: Path) -> None:
-    output, passed = in_one_file("score", tmp_path)
+def test_score_of_tutorial_passes_contract_and_is_a_choice(tmp_path: Path) -> None:
+    output, passed = run_tutorial("score", tmp_path)
     assert "10 edges among 11 variables" in output
     assert passed == 2

@@ -1,4 +1,4 @@
-"""Any upload, text or link is accepted or refused in one sentence; there is no other error."""
+"""Any upload, text or link is accepted or refused in one sentence, without other errors."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from graftviz.learners.registry import learner_class, learner_names
 from graftviz.options import option_specs
 from graftviz.player.records import recorded_run
 
-# Any text that a file in UTF-8 can hold, and often what has meant trouble elsewhere.
+# Any text that a UTF-8 file can hold, with a share of known problem cases.
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=12) | st.sampled_from(BAD_NAMES)
 ODD = st.sampled_from(
     ["", "0", "-1", "1e999", "nan", "9" * 25, "9" * 5000, "1_0", "٣", "0x10", "a" * 5000, "\ud800"]
@@ -55,7 +55,7 @@ def at_most(examples: int) -> settings:
 
 @contextlib.contextmanager
 def taken_or_refused() -> Iterator[None]:
-    """Let nothing out but what is no refusal in one sentence."""
+    """Suppress an InputError whose message is one short sentence."""
     sentences = None
     try:
         yield
@@ -174,6 +174,6 @@ def archive(files: dict[str, bytes]) -> bytes:
 RESULT = {"model.uai": uai_text(MODEL).encode(), "model.names.json": names_text(MODEL).encode()}
 
 
-def test_a_file_without_a_name_in_an_archive_is_passed_over() -> None:
+def test_archive_member_without_name_is_ignored() -> None:
     damaged = archive({**RESULT, "x.txt": b"", "folder.uai/": b""}).replace(b"x.txt", b"\0.txt")
     assert read_uploaded_model({"m.zip": damaged}).model.names == MODEL.names

@@ -1,4 +1,4 @@
-"""The Grow page without a browser: it opens, follows its controls, and refuses in sentences."""
+"""Grow page without a browser: it opens, follows its controls, and refuses in sentences."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def with_advanced(app: AppTest) -> AppTest:
     return app.run()
 
 
-def test_the_slider_of_rows_is_in_the_link() -> None:
+def test_number_of_rows_is_in_link() -> None:
     app = open_app()
     slider = app.select_slider(key="choose.rows")
     assert slider.value == state_of(app).material.train.n_rows
@@ -76,7 +76,7 @@ def test_the_slider_of_rows_is_in_the_link() -> None:
     assert query_of(app) == {}
 
 
-def test_the_panel_on_the_number_of_rows_ends_with_a_sentence() -> None:
+def test_panel_on_number_of_rows_ends_with_summary() -> None:
     app = open_app(max_edges="5", rows="200")
     analyse(app, "rows")
     work = rows_of(state_of(app))
@@ -127,7 +127,7 @@ def test_every_learner_can_be_chosen(name: str) -> None:
     )
 
 
-def test_another_preset_decides_by_its_own_rules_and_shows_what_they_come_to() -> None:
+def test_other_preset_applies_its_rules_and_shows_resolved_values() -> None:
     app = with_advanced(open_app(data="karate"))
     suggested = state_of(app).material.suggested["lam"]
     assert app.select_slider(key="option.lam").value == suggested
@@ -143,7 +143,7 @@ def test_another_preset_decides_by_its_own_rules_and_shows_what_they_come_to() -
     for name in ("score", "objective"):
         captions = app.radio(key=f"option.{name}").proto.captions
         assert captions[0] == "Set by the preset: pseudo-likelihood."
-        assert all(captions), "a line each says when to use which"
+        assert all(captions), "each choice has a line on when to use it"
     assert app.number_input(key="option.significance").placeholder == "automatic: 3"
     assert finished(app)["outcome"]["converged"]
     app.select_slider(key="option.lam").set_value(0.01).run()
@@ -152,7 +152,7 @@ def test_another_preset_decides_by_its_own_rules_and_shows_what_they_come_to() -
     assert "lam" not in query_of(app)
 
 
-def test_one_click_shows_best_in_front_of_the_papers_run_and_one_goes_back() -> None:
+def test_comparison_with_preset_best_is_opened_and_closed_by_one_click() -> None:
     app = open_app()
     paper = state_of(app).run
     assert "Compare with preset best" in entries(app)
@@ -184,16 +184,16 @@ def test_one_click_shows_best_in_front_of_the_papers_run_and_one_goes_back() -> 
     assert state_of(app).run is paper
 
 
-def test_both_runs_have_one_layout_where_nothing_else_decides_it() -> None:
+def test_compared_runs_share_layout_of_first_run() -> None:
     app = open_app(data="upload")
     upload_of(app, "upload.table").upload("mine.csv", csv_table(rows=400, variables=8)).run()
     analyse(app, "compare")
     state = state_of(app)
     finished(app)
-    lent = [r["layout"] for r in json.loads(state.ghost.feed_json(1, EVERYTHING))["records"]][-1:]
+    records = json.loads(state.ghost.feed_json(1, EVERYTHING))["records"]
     header = json.loads(state.run.header_json)
     assert header["positions"] is None
-    assert [header["layout"]] == lent
+    assert header["layout"] == records[-1]["layout"]
     assert not any("layout" in record for record in finished(app)["records"])
 
 
@@ -203,13 +203,13 @@ def wait_for(app: AppTest, work: Any) -> None:
     app.run()
 
 
-def test_stability_is_worked_out_behind_the_page_and_kept() -> None:
+def test_stability_is_computed_in_background_and_cached() -> None:
     app = open_app(data="survey")
     finished(app)
     app.run()
     analyse(app, "stability")
     run = state_of(app).run
-    assert app.get("progress") or run.stability.ended, "the page goes on meanwhile"
+    assert app.get("progress") or run.stability.ended, "the page does not wait"
     wait_for(app, run.stability)
     found = run.stability.latest
     assert found.done == found.planned == 50
@@ -230,9 +230,9 @@ def test_stability_is_worked_out_behind_the_page_and_kept() -> None:
     assert app.get("plotly_chart")
     weights = pd.read_csv(io.BytesIO(build_file(run, "weight_intervals.csv")))
     assert np.allclose(weights["low"], intervals.weights_frame()["low"])
-    offered = [file.name for file in run_files(run)]
-    assert {"stability.csv", "weight_intervals.csv"} <= set(offered)
-    # The column in edges.csv; and the result is there when the run is shown again.
+    file_names = [file.name for file in run_files(run)]
+    assert {"stability.csv", "weight_intervals.csv"} <= set(file_names)
+    # The column is in edges.csv, and the result is reused when the run is shown again.
     table = pd.read_csv(io.BytesIO(build_file(run, "edges.csv")))
     assert np.allclose(table["stability"], shares)
     app.slider(key="option.alpha").set_value(0.5).run()
@@ -257,7 +257,7 @@ def test_stability_can_be_cancelled_and_needs_rows() -> None:
     assert "too few" in sentences(few)
 
 
-def test_a_path_over_lam_ends_in_one_click() -> None:
+def test_lam_of_path_is_applied_by_one_click() -> None:
     app = open_app(data="survey")
     analyse(app, "path")
     work, by_noise = path_of(state_of(app))
@@ -277,7 +277,7 @@ def test_a_path_over_lam_ends_in_one_click() -> None:
     assert path_of(state_of(app))[0] is work, "the path is not learned again"
 
 
-def test_where_noise_decides_the_path_says_that_lam_matters_little() -> None:
+def test_path_of_noise_based_threshold_reports_little_effect_of_lam() -> None:
     app = open_app(data="survey", preset="best")
     analyse(app, "path")
     assert "has little effect" in "".join(element.value for element in app.markdown)
@@ -291,30 +291,30 @@ def test_where_noise_decides_the_path_says_that_lam_matters_little() -> None:
 
 
 def test_a_path_in_progress_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    halts, goes_on = threading.Event(), threading.Event()
+    paused, resume = threading.Event(), threading.Event()
 
-    def halted(*arguments: Any, **options: Any) -> Iterator[LamPath]:
+    def paused_steps(*arguments: Any, **options: Any) -> Iterator[LamPath]:
         for path in lam_path_steps(*arguments, **options):
             yield path
             if len(path.points) > 1:
-                halts.set()
-                assert goes_on.wait(60)
+                paused.set()
+                assert resume.wait(60)
 
-    monkeypatch.setattr(analysis, "lam_path_steps", halted)
+    monkeypatch.setattr(analysis, "lam_path_steps", paused_steps)
     clear_caches()
     app = open_app(data="survey")
     try:
         analyse(app, "path")
-        assert halts.wait(60)
+        assert paused.wait(60)
         app.run()
         assert not app.error
         assert app.get("plotly_chart")
         assert app.button(key="path_cancel").label == "Cancel"
     finally:
-        goes_on.set()
+        resume.set()
 
 
-def test_a_run_beyond_the_budget_is_asked_about_first(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_run_beyond_budget_needs_confirmation(monkeypatch: pytest.MonkeyPatch) -> None:
     app = open_app(data="karate")
     before = state_of(app).run
     monkeypatch.setattr(run_limits, "limits", lambda: Limits(ask_seconds=1e-9))
@@ -330,11 +330,11 @@ def test_a_run_beyond_the_budget_is_asked_about_first(monkeypatch: pytest.Monkey
     assert query_of(app)["alpha"] == "0.5"
     assert finished(app)["outcome"]["edges"] > 10
     app.slider(key="option.alpha").set_value(0.75).run()
-    assert sentences(app) == "", "what is there already is not asked about"
+    assert sentences(app) == "", "a cached run needs no confirmation"
     assert state_of(app).run is before
 
 
-def test_the_first_run_of_a_page_can_be_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_first_run_beyond_budget_needs_confirmation(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_limits, "limits", lambda: Limits(ask_memory=0))
     app = open_app(data="karate")
     assert "Limit: " in sentences(app)
@@ -343,7 +343,7 @@ def test_the_first_run_of_a_page_can_be_asked_about(monkeypatch: pytest.MonkeyPa
     assert state_of(app).run is not None
 
 
-def test_more_edges_than_there_are_keeps_the_run_on_show() -> None:
+def test_too_many_edges_are_refused_and_previous_run_stays() -> None:
     app = open_app(data="karate")
     before = state_of(app).run
     app.number_input(key="option.max_edges").set_value(10_000).run()
@@ -356,7 +356,7 @@ def test_more_edges_than_there_are_keeps_the_run_on_show() -> None:
     assert state_of(app).run is not before
 
 
-def test_a_table_can_be_brought_with_its_truth() -> None:
+def test_table_and_true_edges_are_uploaded() -> None:
     app = open_app(data="upload")
     assert state_of(app).run is None
     upload_of(app, "upload.table").upload("mine.csv", csv_table()).run()
@@ -370,7 +370,7 @@ def test_a_table_can_be_brought_with_its_truth() -> None:
     assert finished(app)["outcome"]["recall"] == 1.0
 
 
-def test_places_of_the_variables_put_them_on_a_map() -> None:
+def test_uploaded_positions_of_variables_are_used() -> None:
     app = open_app(data="upload")
     upload_of(app, "upload.table").upload("mine.csv", csv_table()).run()
     names = state_of(app).material.train.names

@@ -1,4 +1,4 @@
-"""A link to any page, of which a part cannot be used: a sentence for each such part, and a page."""
+"""Links with unusable parts: each page opens, with one sentence for each such part."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from waiting import wait_until
 
 
 @pytest.mark.parametrize("page", QUICK)
-def test_what_cannot_be_used_costs_a_sentence_each_and_the_page_is_shown(page: str) -> None:
+def test_page_opens_with_one_sentence_for_each_unusable_parameter(page: str) -> None:
     app = open_page(page, **QUICK[page], seed="x", huh="<b>[x](y)")
-    said = sentences(app)
-    assert "seed" in said
-    assert "'huh'" in said
+    text = sentences(app)
+    assert "seed" in text
+    assert "'huh'" in text
     assert len(app.warning) == 1
     assert len(app.warning[0].value.split("\n\n")) == 2
     assert "](" not in app.warning[0].value.replace("\\", "\0"), "shown as text"
@@ -21,8 +21,8 @@ def test_what_cannot_be_used_costs_a_sentence_each_and_the_page_is_shown(page: s
     assert app.get("bidi_component") or app.get("plotly_chart") or page == "lessons"
 
 
-# Page, its address, words of each sentence, and the address that is left. The values are valid;
-# what they refer to does not exist in the model or run of the address.
+# Page, its address, words of each sentence, and the remaining address. The values are valid, but
+# refer to something that the model or run of the address does not have.
 ABSENT: tuple[tuple[str, dict[str, str], tuple[str, ...], dict[str, str]], ...] = (
     (
         "",
@@ -82,7 +82,7 @@ ABSENT: tuple[tuple[str, dict[str, str], tuple[str, ...], dict[str, str]], ...] 
 
 
 @pytest.mark.parametrize(("page", "query", "words", "left"), ABSENT)
-def test_what_a_model_or_run_does_not_have_is_named(
+def test_reference_to_missing_part_of_model_or_run_is_named(
     page: str, query: dict[str, str], words: tuple[str, ...], left: dict[str, str]
 ) -> None:
     app = open_page(page, **query)
@@ -96,4 +96,4 @@ def test_what_a_model_or_run_does_not_have_is_named(
     assert sum(len(warning.value.split("\n\n")) for warning in app.warning) == len(words)
     address = query_of(app)
     assert {name: text for name, text in address.items() if name in left} == left
-    assert set(address) - set(left) <= {"step"}, "a last step that the test does not know"
+    assert set(address) - set(left) <= {"step"}, "the last step is not fixed"

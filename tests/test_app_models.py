@@ -1,4 +1,4 @@
-"""Menu Model and files of the model, on every page that shows a learned one."""
+"""Menu Model and files of the model, on every page that shows a learned model."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def opened(page: str, **query: str) -> AppTest:
     for menu in ("model", "download"):
         app.session_state[f"{page}.{menu}"] = True
     app.run()
-    wait_until(lambda: codes(app) and files(app), 60, pause=app.run)
+    wait_until(lambda: code_blocks(app) and files(app), 60, pause=app.run)
     return app
 
 
-def codes(app: AppTest) -> dict[str, str]:
+def code_blocks(app: AppTest) -> dict[str, str]:
     """Return the code in the menu by its language."""
     return {block.language: block.value for block in app.code}
 
@@ -45,10 +45,10 @@ def files(app: AppTest) -> set[str]:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_every_model_is_exported_inspected_and_repeated(page: str) -> None:
+def test_model_is_exported_opened_in_inspect_and_given_as_code(page: str) -> None:
     app = opened(page, lang="de")
     words = catalogue("labels", "de")["header"]
-    found = codes(app)
+    found = code_blocks(app)
     assert {words["python"], words["bash"]} <= {caption.value for caption in app.caption}
     compile(found["python"], page, "exec")
     assert found["bash"].startswith("python -m graftviz ")
@@ -77,7 +77,7 @@ def test_every_model_is_exported_inspected_and_repeated(page: str) -> None:
         ("reservoir", {}),
     ],
 )
-def test_code_and_command_learn_the_model_of_the_page(
+def test_code_and_command_reproduce_model_of_page(
     page: str, query: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     app = opened(page, **query)
@@ -86,9 +86,9 @@ def test_code_and_command_learn_the_model_of_the_page(
     edges = app.session_state["inspect"].loaded.model.edges.tolist()
     app = opened(page, **query)
     monkeypatch.chdir(tmp_path)
-    exec(compile(codes(app)["python"], page, "exec"), {})
+    exec(compile(code_blocks(app)["python"], page, "exec"), {})
     assert read_model(tmp_path / "results").edges.tolist() == edges
-    assert main(codes(app)["bash"].split()[3:]) == 0
+    assert main(code_blocks(app)["bash"].split()[3:]) == 0
     assert read_model(tmp_path / "results").edges.tolist() == edges
 
 

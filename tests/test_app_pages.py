@@ -1,4 +1,4 @@
-"""Single pages without a browser: what the contracts of all pages leave open."""
+"""Pages without a browser: cases that the contracts of all pages leave open."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from graftviz.ui.regions.state import region_message
 
 
 def shown(app: AppTest, page: str) -> dict[str, Any]:
-    """Return the message to the browser about the shown run, once it has ended."""
+    """Return the message to the browser about the shown run, after its end."""
     state = app.session_state[page]
     state.run.wait_for_end(60)
     return json.loads(run_message(state, Mailbox()))
 
 
-def test_a_bound_below_every_model_is_said_and_the_next_choice_learns_again() -> None:
+def test_bound_below_every_model_is_reported_and_next_choice_learns() -> None:
     app = open_page("budget", data="random-30", complexity="circuit-size", bound="50")
     assert "of a model without edges" in sentences(app)
     app.selectbox[0].set_value("survey").run()
@@ -44,7 +44,7 @@ def test_a_bound_below_every_model_is_said_and_the_next_choice_learns_again() ->
     assert len(shown(app, "budget")["run"]["steps"]) > 1
 
 
-def test_the_charts_name_the_winner_once_all_is_measured() -> None:
+def test_charts_name_best_learner_after_all_measurements() -> None:
     app = open_page("budget", data="survey", bound="1")
     state = app.session_state["budget"]
     wait_until(lambda: state.compared().is_complete, 120)
@@ -57,13 +57,8 @@ def test_the_charts_name_the_winner_once_all_is_measured() -> None:
     assert all(run.point is not None or run.unmeasured for run in runs)
 
 
-# Pages whose run takes longer than they wait for its first value at a time.
-
-
 @pytest.mark.parametrize("page", ["budget", "dynamics"])
-def test_a_first_value_that_takes_long_is_shown_in_the_end(
-    page: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_slow_first_value_is_shown_when_ready(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jobs, "_AT_ONCE", 0.0)
     monkeypatch.setattr(jobs, "_FIRST_VALUE", 0.001)
     app = open_page(page, seed="4711")
@@ -71,10 +66,10 @@ def test_a_first_value_that_takes_long_is_shown_in_the_end(
     assert any(part.proto.component_name.endswith(page) for part in app.get("bidi_component"))
 
 
-# The Prune page without a browser: it opens, follows its controls, and refuses in sentences.
+# The Prune page
 
 
-def test_what_cannot_be_used_costs_a_sentence_and_not_the_runs() -> None:
+def test_invalid_prune_options_are_refused_and_previous_runs_stay() -> None:
     app = open_page("prune", exchanges="1")
     runs = app.session_state["prune"].runs
     app.number_input("prune.option.exchange").set_value(50).run()
@@ -91,7 +86,7 @@ def test_what_cannot_be_used_costs_a_sentence_and_not_the_runs() -> None:
     assert query_of(app) == {"exchanges": "1"}
 
 
-# The Race page without a browser: it opens, follows its controls, and refuses in sentences.
+# The Race page
 
 
 def open_race(**query: str) -> AppTest:
@@ -119,27 +114,27 @@ def test_every_learner_can_race(name: str) -> None:
     assert query_of(app)["r2"] == name
 
 
-def test_a_race_begins_with_the_data_of_the_grow_page() -> None:
+def test_race_starts_with_data_of_grow_page() -> None:
     app = open_page("", data="survey")
     app.switch_page("pages/race.py").run()
     assert app.selectbox(key="race.data").value == "survey"
     assert "survey" in query_of(app)["data"]
 
 
-# The Reservoir page without a browser: it opens, follows its controls, survives bad links.
+# The Reservoir page
 
 
 def words(app: AppTest) -> str:
     return "\n".join(element.value for element in app.markdown).replace("\\", "")
 
 
-def test_controls_of_the_reservoir_change_the_picture_and_the_address() -> None:
+def test_reservoir_controls_change_charts_and_address() -> None:
     app = open_page("reservoir", data="karate")
     before = [chart.proto.spec for chart in app.get("plotly_chart")]
     app.slider(key="reservoir.alpha").set_value(0.0).run()
     assert "α = 0 takes all above the mean" in words(app)
     after = [chart.proto.spec for chart in app.get("plotly_chart")]
-    assert after[:2] == before[:2]  # α asks the same reservoirs, nothing is learned again
+    assert after[:2] == before[:2]  # the reservoirs do not depend on α
     assert after[2] != before[2]
     app.session_state["reservoir.Advanced"] = True
     app.run()
@@ -160,8 +155,8 @@ def test_controls_of_the_reservoir_change_the_picture_and_the_address() -> None:
     assert words(open_page("reservoir", **query_of(app))) == words(app)
 
 
-def test_a_link_from_another_page_counts_again() -> None:
-    """The page has written this address itself, but here it is followed anew."""
+def test_link_from_another_page_is_applied_a_second_time() -> None:
+    """Check a link to an address that the page has written itself."""
     app = open_page("reservoir", alpha="0.25")
     assert app.slider(key="reservoir.alpha").value == 0.25
     app.slider(key="reservoir.alpha").set_value(0.5).run()
@@ -174,7 +169,7 @@ def test_a_link_from_another_page_counts_again() -> None:
     assert query_of(app) == {"alpha": "0.25"}
 
 
-# Keys that every page knows: presenter mode goes along, a page's own state never sees them.
+# Keys shared by all pages
 
 
 def press(app: AppTest, key: str) -> None:
@@ -182,14 +177,14 @@ def press(app: AppTest, key: str) -> None:
 
 
 def guide_of(app: AppTest) -> dict[str, Any] | None:
-    """Return the lesson that the browser gets, or None."""
+    """Return the lesson sent to the browser, or None."""
     parts = [part.proto for part in app.get("bidi_component")]
     found = [part for part in parts if part.component_name.endswith("graftviz_guide")]
     return json.loads(found[0].json) if found else None
 
 
 @pytest.mark.parametrize("page", ["", "race", "lessons"])
-def test_a_lesson_of_the_address_is_shown_on_every_page_and_stays_in_the_address(page: str) -> None:
+def test_lesson_of_address_is_shown_on_every_page_and_stays_in_address(page: str) -> None:
     assert guide_of(open_page(page)) is None
     app = open_page(page, lesson="alpha.2")
     guide = guide_of(app)
@@ -200,7 +195,7 @@ def test_a_lesson_of_the_address_is_shown_on_every_page_and_stays_in_the_address
 
 
 @pytest.mark.parametrize("lesson", ["flying", "alpha.x", "alpha.0.0", "", "'" * 5000])
-def test_an_unknown_lesson_is_a_sentence(lesson: str) -> None:
+def test_unknown_lesson_is_reported_in_one_sentence(lesson: str) -> None:
     app = open_page("", lesson=lesson)
     assert guide_of(app) is None
     assert "There is no lesson" in app.warning[0].value
@@ -208,7 +203,7 @@ def test_an_unknown_lesson_is_a_sentence(lesson: str) -> None:
     assert "lesson" not in query_of(app)
 
 
-def test_the_tour_begins_again_whenever_its_button_is_pressed() -> None:
+def test_tour_restarts_at_each_press_of_its_button() -> None:
     app = open_page("", data="karate")
     press(app, "tour")
     first = guide_of(app)
@@ -220,7 +215,7 @@ def test_the_tour_begins_again_whenever_its_button_is_pressed() -> None:
     assert first["begin"] != second["begin"]
 
 
-def test_an_address_that_is_a_moment_old_does_not_bring_the_mode_back() -> None:
+def test_outdated_address_does_not_reopen_presenter_mode() -> None:
     app = open_page("lessons")
     assert query_of(app) == {}
     press(app, "present")
@@ -231,21 +226,21 @@ def test_an_address_that_is_a_moment_old_does_not_bring_the_mode_back() -> None:
     app.query_params["present"] = "1"
     app.run()
     assert query_of(app) == {}
-    # Once the browser has told the new address, the old one is a wish: somebody went back.
+    # After the browser has confirmed the new address, the old one means a step back in history.
     app.run()
     app.query_params["present"] = "1"
     app.run()
     assert query_of(app) == {"present": "1"}
 
 
-# The Dynamics page without a browser: it opens, learns again, reads files, or says why not.
+# The Dynamics page
 
 
 SMALL = {"size": "12", "rows": "120", "parents": "3", "seeds": "3"}
 
 
 def upload_of(app: AppTest, name: str) -> Any:
-    return next(one for one in app.file_uploader if one.key == f"dynamics.{name}")
+    return next(widget for widget in app.file_uploader if widget.key == f"dynamics.{name}")
 
 
 def series_file(rows: int = 60, gap: str = "", constant: bool = False) -> bytes:
@@ -259,23 +254,23 @@ def series_file(rows: int = 60, gap: str = "", constant: bool = False) -> bytes:
     return ("\n".join(lines) + "\n").encode()
 
 
-def test_the_methods_and_the_curves_are_measured_and_saved() -> None:
+def test_methods_and_curves_are_measured_and_saved() -> None:
     app = open_page("dynamics", **SMALL)
     state = app.session_state["dynamics"]
     wait_until(lambda: state.compared().is_complete, 120)
     app.run()
-    known = state.compared()
-    assert {one.learner for one in known.race} == {"dense", "enforcing", "inducing", "scalable"}
-    assert all(one.seconds > 0 for one in known.race)
-    by_learner = {one.learner: one for one in known.race}
-    at_three = {one.learner: one for one in known.curves.by_parents if one.parents == 3}
+    found = state.compared()
+    assert {row.learner for row in found.race} == {"dense", "enforcing", "inducing", "scalable"}
+    assert all(row.seconds > 0 for row in found.race)
+    by_learner = {row.learner: row for row in found.race}
+    at_three = {row.learner: row for row in found.curves.by_parents if row.parents == 3}
     for name in ("inducing", "scalable"):
         assert at_three[name].pred_error_test == by_learner[name].pred_error_test
-    everyone = next(one for one in known.curves.by_seeds if one.seeds == 12)
-    assert everyone.pred_error_test == by_learner["inducing"].pred_error_test
+    all_seeds = next(row for row in found.curves.by_seeds if row.seeds == 12)
+    assert all_seeds.pred_error_test == by_learner["inducing"].pred_error_test
     assert len(app.get("plotly_chart")) == 2
     table = app.table[0].value
-    assert len(table) == 4 + len(known.baselines)
+    assert len(table) == 4 + len(found.baselines)
     assert "Persistence: the last value" in table.index
     assert table["PredError, held-out"].str.startswith("★").sum() == 1
     assert table["PredError, held-out"].str.contains("±").all()
@@ -284,7 +279,7 @@ def test_the_methods_and_the_curves_are_measured_and_saved() -> None:
     assert len(matrix_csv(final_result(state).system).splitlines()) == 13
 
 
-def test_a_run_that_takes_long_is_asked_about_first(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_dynamics_run_needs_confirmation(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("graftviz.ui.dynamics.options.limits", lambda: Limits(ask_seconds=1e-9))
     app = open_page("dynamics", **SMALL, seed="9")
     assert "Not started" in sentences(app)
@@ -293,21 +288,21 @@ def test_a_run_that_takes_long_is_asked_about_first(monkeypatch: pytest.MonkeyPa
     assert len(shown(app, "dynamics")["run"]["steps"]) == 12
 
 
-def test_files_are_read_or_refused_and_what_was_shown_stays() -> None:
+def test_files_are_read_or_refused_and_previous_run_stays() -> None:
     app = open_page("dynamics", **SMALL)
     app.selectbox(key="dynamics.data").set_value("upload").run()
     token = shown(app, "dynamics")["run"]["token"]
     upload_of(app, "series").upload("short.csv", b"time,a\n0,1\n1,2\n2,3\n").run()
     assert "short.csv" in sentences(app)
-    for content, told in (
+    for content, message_part in (
         (b"time,a\n0,1\n1,x\n2,3\n", "not a finite number"),
         (series_file(gap="NA"), "“Missing values: interpolate” under “Import options”"),
         (series_file(constant=True), "“Constant series: drop”"),
         (b"\x00\x01", "NUL"),
     ):
         upload_of(app, "series").upload("bad.csv", content).run()
-        assert told in sentences(app)
-        assert "short.csv" not in sentences(app), "of a file that is no longer there"
+        assert message_part in sentences(app)
+        assert "short.csv" not in sentences(app), "message of an earlier file"
         assert "fingerprint" not in app.session_state["dynamics"].link()
         assert "Still showing the previous run" in sentences(app)
         assert shown(app, "dynamics")["run"]["token"] == token
@@ -331,26 +326,26 @@ def test_files_are_read_or_refused_and_what_was_shown_stays() -> None:
     assert rows[1]["weights"] == pytest.approx([1.0])
 
 
-# The Regions page without a browser: it opens, follows its controls, and refuses in sentences.
+# The Regions page
 
 
-AT_ONCE = 0.05  # seconds, in place of the page's
+AT_ONCE = 0.05  # seconds; shorter than on the page
 
 
-def told(app: AppTest, wait: float = 60.0) -> dict[str, Any]:
-    """Return what the picture knows in the end, asking as a browser does."""
+def complete_picture(app: AppTest, wait: float = 60.0) -> dict[str, Any]:
+    """Request missing parts as a browser does; return the complete picture."""
     state, mail = app.session_state["regions"], Mailbox()
     known: dict[str, Any] = {}
-    give_up = time.monotonic() + wait
+    deadline = time.monotonic() + wait
     while True:
         known |= json.loads(region_message(state, state.shown, mail))
-        if not known["pending"] or time.monotonic() > give_up:
+        if not known["pending"] or time.monotonic() > deadline:
             assert not known["pending"]
             return known
         mail.need = {"parts": known["pending"]}
 
 
-def test_controls_change_the_picture_and_the_address_carries_it() -> None:
+def test_region_controls_change_picture_and_address() -> None:
     app = open_page("regions", side="5")
     app.slider(key="region.t2").set_value(0.4).run()
     app.slider(key="region.t1").set_value(0.3).run()
@@ -360,19 +355,19 @@ def test_controls_change_the_picture_and_the_address_carries_it() -> None:
     assert sentences(app) == ""
     wanted = {"side": "5", "t2": "0.4", "t1": "0.3", "query": "8", "tolerance": "0.05", "size": "6"}
     assert query_of(app) == wanted
-    picture = told(app)
+    picture = complete_picture(app)
     assert picture["region"]["query"] == 8
     assert picture["point"]["t2"] == 0.4
     assert max(len(curve["bounds"]) for curve in picture["rules"]) == 6
-    again = told(open_page("regions", **query_of(app)))
-    # All but how long it took.
+    again = complete_picture(open_page("regions", **query_of(app)))
+    # All but the times.
     for part in ("exactSeconds", "bpSeconds"):
         picture["whole"].pop(part), again["whole"].pop(part)
     picture["region"].pop("seconds"), again["region"].pop("seconds")
     assert again == {**picture, "visit": again["visit"], "page": again["page"]}
 
 
-def test_a_region_that_takes_long_is_shown_from_its_first_step_on(
+def test_slow_region_is_shown_from_its_first_step(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     state = open_page("regions", side="5").session_state["regions"]
@@ -400,17 +395,17 @@ def test_a_region_that_takes_long_is_shown_from_its_first_step_on(
 
 
 @pytest.mark.parametrize("data", ["grid-8x8", "digits-2"])
-def test_a_data_set_is_learned_and_asked(data: str) -> None:
+def test_data_set_is_learned_and_queried(data: str) -> None:
     app = open_page("regions", data=data)
     assert sentences(app) == ""
-    picture = told(app)
+    picture = complete_picture(app)
     assert picture["point"] is None
     assert (picture["whole"]["exact"] is None) == ("infeasible" in picture["whole"]["exactNote"])
     assert any(step["bound"] is not None for step in picture["region"]["steps"])
     assert len(picture["region"]["labels"]) == len(picture["region"]["steps"][0]["marginal"])
 
 
-def test_the_run_of_the_grow_page_is_asked_and_its_link_learns_it_again() -> None:
+def test_run_of_grow_page_is_queried_and_its_link_learns_it_again() -> None:
     app = open_page("regions", data="run")
     assert "has no run yet" in sentences(app)
     app.switch_page("pages/grow.py")
@@ -422,14 +417,14 @@ def test_the_run_of_the_grow_page_is_asked_and_its_link_learns_it_again() -> Non
     assert sentences(app) == ""
     link = query_of(app)
     assert link == {"data": "run", "run": "data=karate"}
-    here = app.session_state["regions"].shown.model
-    there = open_page("regions", **link).session_state["regions"].shown.model
-    np.testing.assert_array_equal(here.weights, there.weights)
-    assert here.n_edges > 10
+    model = app.session_state["regions"].shown.model
+    relearned = open_page("regions", **link).session_state["regions"].shown.model
+    np.testing.assert_array_equal(model.weights, relearned.weights)
+    assert model.n_edges > 10
 
 
 @pytest.mark.parametrize("run", ["data=nowhere", "data=upload"])
-def test_a_run_that_cannot_be_learned_again_is_said(run: str) -> None:
+def test_run_that_cannot_be_relearned_is_reported(run: str) -> None:
     app = open_page("regions", data="run", run=run)
     assert sentences(app)
     assert app.session_state["regions"].shown is None

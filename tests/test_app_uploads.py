@@ -1,4 +1,4 @@
-"""Contract of uploads: what holds on every page that takes a file."""
+"""Contract of uploads on every page that takes a file."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MODELS = (("mine.uai", MODEL), ("other.uai", OTHER_MODEL), ("bad.uai", b"MARKOV\
 
 
 class Page(NamedTuple):
-    """A page that takes files: a quick view, its choice of data, and three files.
+    """Page with uploads: a quick view, its choice of data, and three files.
 
     The last file cannot be read.
     """
@@ -56,7 +56,7 @@ every_page = pytest.mark.parametrize("page", PAGES)
 
 
 def settled(app: AppTest) -> AppTest:
-    """Run the page until it waits for nothing."""
+    """Run the page until nothing is being computed."""
     waits = ("Computing marginals", "Learning this model")
     texts = (*app.caption, *app.markdown)
     return run_while(
@@ -69,7 +69,7 @@ def opened(page: str, **query: str) -> AppTest:
 
 
 def choose_upload(app: AppTest, page: str) -> AppTest:
-    """Choose a file of one's own in place of the data."""
+    """Choose an uploaded file as the data."""
     _, key, _, upload = PAGES[page]
     controls = app.segmented_control if page == "inspect" else app.selectbox
     controls(key=key).set_value(upload)
@@ -79,7 +79,7 @@ def choose_upload(app: AppTest, page: str) -> AppTest:
 def add(app: AppTest, page: str, place: int = 0, more: bytes = b"") -> AppTest:
     """Upload one of the files of a page."""
     name, content = PAGES[page].files[place]
-    if PAGES[page].files is MODELS:  # which stay beside each other, as parts of a model may
+    if PAGES[page].files is MODELS:  # added to the others: a model may have several files
         key = "inspect.first.files" if page == "inspect" else "region.files"
         add_files(app, key, (name, content + more))
     else:
@@ -98,13 +98,13 @@ def is_own(app: AppTest) -> bool:
 
 
 def panel_is_open(app: AppTest) -> bool:
-    """Return whether the panel with the uploaders is unfolded; without a panel, it never is."""
-    panels = [one for one in app.main.expander if one.get("file_uploader")]
+    """Return whether the page has a panel with uploaders that is unfolded."""
+    panels = [panel for panel in app.main.expander if panel.get("file_uploader")]
     return any(bool(panel.proto.expanded) for panel in panels)
 
 
 @every_page
-def test_results_fade_until_a_file_is_uploaded_and_a_later_one_replaces_it(page: str) -> None:
+def test_results_fade_until_upload_and_second_upload_replaces_first(page: str) -> None:
     app = opened(page, **PAGES[page].query)
     assert not app.info
     choose_upload(app, page)
@@ -125,7 +125,7 @@ def test_results_fade_until_a_file_is_uploaded_and_a_later_one_replaces_it(page:
 
 
 @every_page
-def test_a_file_that_cannot_be_read_costs_one_sentence(page: str) -> None:
+def test_unreadable_file_is_refused_in_one_sentence(page: str) -> None:
     app = choose_upload(opened(page, **PAGES[page].query), page)
     add(app, page, 2)
     assert len(app.error) == 1
@@ -140,7 +140,7 @@ def test_a_file_that_cannot_be_read_costs_one_sentence(page: str) -> None:
 
 
 @every_page
-def test_a_link_to_an_upload_asks_for_the_same_file(page: str) -> None:
+def test_link_to_upload_requires_same_file(page: str) -> None:
     first = choose_upload(opened(page, **PAGES[page].query), page)
     query = query_of(add(first, page))
     fingerprint = query.get("fingerprint", query.get("model", ""))
@@ -169,7 +169,7 @@ def test_a_link_to_an_upload_asks_for_the_same_file(page: str) -> None:
         ("dynamics", "dynamics", b"\n1,,2\n1,1,1\n", "missing=interpolate"),
     ],
 )
-def test_import_options_that_are_advised_are_one_click_away(
+def test_advised_import_option_is_set_by_one_click(
     page: str, key: str, row: bytes, option: str
 ) -> None:
     app = add(opened(page, data="upload"), page, more=row)
@@ -181,9 +181,9 @@ def test_import_options_that_are_advised_are_one_click_away(
     assert not panel_is_open(app)
 
 
-def test_all_files_may_have_the_same_size() -> None:
-    most = set()
+def test_size_limit_is_the_same_for_all_uploaders() -> None:
+    sizes = set()
     for page in PAGES:
         app = opened(page, **({"model": "0" * 16} if page == "inspect" else {"data": "upload"}))
-        most |= {uploader.proto.max_upload_size_mb for uploader in app.get("file_uploader")}
-    assert most == {limits().upload_memory}
+        sizes |= {uploader.proto.max_upload_size_mb for uploader in app.get("file_uploader")}
+    assert sizes == {limits().upload_memory}

@@ -1,4 +1,4 @@
-"""Edge appearance probabilities: of all spanning trees, and of forests that were packed."""
+"""Edge appearance probabilities of all spanning trees, and of packed forests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def random_graph(seed: int, n: int = 6, density: float = 0.5) -> np.ndarray:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_the_share_of_spanning_trees_an_edge_is_in(seed):
+def test_probability_is_share_of_spanning_trees_with_edge(seed):
     edges = random_graph(seed)
     found = edge_appearance(6, edges)
     trees = naive.spanning_trees(6, edges.tolist())
@@ -29,8 +29,8 @@ def test_the_share_of_spanning_trees_an_edge_is_in(seed):
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_a_packing_is_in_the_polytope_of_forests(seed):
-    """No set of nodes holds more edges, weighted, than a forest among them."""
+def test_packing_is_in_forest_polytope(seed):
+    """Check that no set of nodes has more edges, weighted, than a forest on it."""
     edges = random_graph(seed, 7, 0.8)
     shares, taken = packing(7, edges)
     assert taken >= 24
@@ -41,13 +41,13 @@ def test_a_packing_is_in_the_polytope_of_forests(seed):
             assert shares[inside].sum() <= size - 1 + 1e-9
 
 
-def test_a_large_block_says_that_it_was_packed():
+def test_large_block_is_packed():
     edges = random_graph(1, 30, 0.3)
     assert edge_appearance(30, edges, largest_block=5).source == "a packing of 24 spanning forests"
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_blocks_are_those_of_networkx(seed):
+def test_blocks_match_networkx(seed):
     n = 30
     edges = random_graph(seed, n, 0.02 + 0.005 * seed)
     block_of, n_blocks = blocks(n, edges)
@@ -61,7 +61,7 @@ def test_blocks_are_those_of_networkx(seed):
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_the_heaviest_forest_is_that_of_networkx(seed):
+def test_heaviest_forest_matches_networkx(seed):
     n = 15
     edges = random_graph(seed, n, 0.3)
     weights = np.random.default_rng(seed).normal(size=len(edges))

@@ -1,4 +1,4 @@
-"""The arena: every learner gets its row, and one that fails does not end the rest."""
+"""Arena: every learner has its row, and a failing learner does not stop the others."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def contest(table):
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory, table):
-    """All learners on a small file, by the command."""
+    """Results of all learners on a small file, by the command."""
     folder = tmp_path_factory.mktemp("arena")
     np.savez(folder / "rows.npz", X=table.codes.T)
     out = folder / "out"
@@ -47,7 +47,7 @@ def measured_rows(contest, *learners):
     return [lab.measure(measurement) for measurement in measurements([contest], learners)]
 
 
-def test_every_learner_has_a_row_of_the_same_budget(results):
+def test_every_learner_has_row_with_same_budget(results):
     with (results / "arena.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["learner"] for row in rows] == list(learner_names())
@@ -66,7 +66,7 @@ def test_every_learner_has_a_row_of_the_same_budget(results):
     assert all(name in page for name in learner_names())
 
 
-def test_an_entry_is_what_the_learner_and_the_metrics_say(contest):
+def test_entry_matches_learner_and_metrics(contest):
     (row,) = measured_rows(contest, "chow-liu")
     found = entry(row)
     alone = learn(contest.train, ChowLiu(max_edges=12), test=contest.test)
@@ -76,7 +76,7 @@ def test_an_entry_is_what_the_learner_and_the_metrics_say(contest):
     assert (found["edges"], found["width"]) == (alone.n_edges, 1)
 
 
-def test_a_failure_is_told_in_its_row(contest, monkeypatch):
+def test_failure_is_reported_in_its_row(contest, monkeypatch):
     def fail(self, table, *, seed=0):
         raise ArithmeticError("The weights are so large that their sums overflow.")
         yield
@@ -93,7 +93,7 @@ def test_a_failure_is_told_in_its_row(contest, monkeypatch):
         assert "sums overflow" in text
 
 
-def test_inference_out_of_reach_is_named(contest, monkeypatch):
+def test_infeasible_inference_is_named(contest, monkeypatch):
     monkeypatch.setattr(measured, "MOST_OPERATIONS", 10)
     monkeypatch.setattr(measured, "_MOST_ENTRIES", 10)
     (row,) = measured_rows(contest, "edge-grafting")
@@ -112,7 +112,7 @@ def test_inference_out_of_reach_is_named(contest, monkeypatch):
         (["--limit", "0"], "more than 0 seconds"),
     ],
 )
-def test_what_cannot_be_is_refused(arguments, words, capsys, tmp_path):
+def test_invalid_arguments_are_refused(arguments, words, capsys, tmp_path):
     assert main(["arena", "--out", str(tmp_path / "out"), *arguments]) == 2
     output = capsys.readouterr().err
     assert words in output

@@ -1,4 +1,4 @@
-"""The benchmark: its yardsticks do the same work, and its rows say what was measured."""
+"""Benchmark: yardsticks do the same work, and rows report the measurements."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def codes(table):
     return table.codes.astype(np.int64)
 
 
-def test_plain_counts_are_the_packages(table, codes):
+def test_plain_counts_match_package(table, codes):
     pairs = np.array(list(itertools.combinations(range(N), 2)))
     counts = PairCounts(table)
     wanted = [counts.table(i, j) for i, j in pairs]
@@ -64,7 +64,7 @@ def test_plain_counts_are_the_packages(table, codes):
 
 
 @pytest.mark.parametrize("kind", ["sweep", "sweep_in_logs"])
-def test_plain_propagation_is_the_packages(model, kind):
+def test_plain_propagation_matches_package(model, kind):
     twin = plain.Propagation(N, model.edges, S)
     twin.set_weights(*plain.uniform_weights(model))
     while getattr(twin, kind)() > 1e-13:
@@ -75,7 +75,7 @@ def test_plain_propagation_is_the_packages(model, kind):
     assert twin.log_partition() == pytest.approx(beliefs.log_partition, abs=1e-10)
 
 
-def test_one_sweep_is_the_same_in_products_logs_and_textbooks(model):
+def test_sweeps_in_products_logs_and_textbook_form_agree(model):
     weights = plain.uniform_weights(model)
     logs = np.full((2, model.n_edges, S), -np.log(S))
     twins = [plain.Propagation(N, model.edges, S) for _ in range(2)]
@@ -90,7 +90,7 @@ def test_one_sweep_is_the_same_in_products_logs_and_textbooks(model):
                 assert np.allclose(twin.messages[:, into].T, S * np.exp(logs[side]), rtol=1e-10)
 
 
-def fitted_by_the_package(table, edges, lam, lam2):
+def fitted_by_package(table, edges, lam, lam2):
     network = ActiveNetwork(PairCounts(table), table.names, table.labels)
     penalty = Penalty(lam, lam2, False, False)
     network.fit_nodes(penalty, tolerance=1e-10)
@@ -99,18 +99,18 @@ def fitted_by_the_package(table, edges, lam, lam2):
     return network.polish(penalty, tolerance=1e-10), network.model()
 
 
-def test_the_plain_fit_finds_the_packages_minimum(table, codes, model):
+def test_plain_fit_finds_minimum_of_package(table, codes, model):
     lam, lam2 = 1e-3, 0.03
     margins, targets = plain.frequencies(codes, S, model.edges)
     twin = plain.PlainLikelihoodFit(model.edges, margins, targets, lam=lam, lam2=lam2)
     fitted = twin.minimise(tolerance=1e-8)
-    found, learned = fitted_by_the_package(table, model.edges, lam, lam2)
+    found, learned = fitted_by_package(table, model.edges, lam, lam2)
     assert fitted.objective == pytest.approx(found.objective, abs=1e-7)
     weights = np.stack([learned.edge_weights(e) for e in range(learned.n_edges)])
     assert np.allclose(fitted.edge_weights, weights, atol=1e-3)
 
 
-def test_the_slope_of_the_plain_fit_is_that_of_its_value(codes, model):
+def test_slope_of_plain_fit_matches_finite_differences(codes, model):
     margins, targets = plain.frequencies(codes, S, model.edges)
     twin = plain.PlainLikelihoodFit(
         model.edges, margins, targets, lam=1e-3, lam2=0.03, bp_tolerance=1e-14
@@ -124,7 +124,7 @@ def test_the_slope_of_the_plain_fit_is_that_of_its_value(codes, model):
         assert rise / 2e-5 == pytest.approx(slope[k], abs=1e-8)
 
 
-def test_plain_edge_grafting_takes_the_packages_edges(table, codes):
+def test_plain_edge_grafting_adds_edges_of_package(table, codes):
     steps = list(itertools.islice(plain.edge_grafting(codes, S, lam=1e-3, lam2=0.03), 5))
     learner = EdgeGrafting(lam=1e-3, lam2=0.03, max_edges=5, preset="paper")
     result = learn(table, learner)
@@ -144,7 +144,7 @@ def test_plain_nodewise_regression_ranks_true_edges_first():
     assert norms.max() > 0
 
 
-# The machinery
+# Rows and verdicts
 
 
 SMALL = Size(8, 300, 3, held_out=60, seed=2)
@@ -158,7 +158,7 @@ def spent(seconds, **facts):
     return work
 
 
-def test_a_row_holds_medians_the_ratio_and_the_verdicts():
+def test_row_has_medians_ratio_and_verdicts():
     times = iter([9.0, 1.0, 2.0, 3.0, 50.0, 2.0, 2.0, 2.0])
 
     def work(lab, size):
@@ -174,7 +174,7 @@ def test_a_row_holds_medians_the_ratio_and_the_verdicts():
     assert [verdict for _, _, verdict in row.verdicts()] == ["reached", "missed", "not measured"]
 
 
-def test_repetitions_end_when_the_time_is_used_up():
+def test_repetitions_end_at_time_limit():
     def slow(lab, size):
         if size == SMALL:
             lab.calls = getattr(lab, "calls", 0) + 1
@@ -192,12 +192,12 @@ def test_repetitions_end_when_the_time_is_used_up():
 @pytest.mark.parametrize(
     ("value", "verdict"), [(3.0, "surpassed"), (2.5, "reached"), (1.0, "missed")]
 )
-def test_verdicts_know_which_way_is_better(value, verdict):
+def test_verdict_follows_direction_of_goal(value, verdict):
     assert Goal("F1", 2.0, 3.0).verdict(value) == verdict
     assert Goal("seconds", -2.0, -3.0).verdict(-value) == verdict
 
 
-def test_what_is_not_there_is_said():
+def test_missing_data_and_yardsticks_are_reported():
     given = Size(16, 100, 2, 10, source="nltcs")
     lab = Lab()
     row = lab.measure(Measurement("x", given, bench_work.learning(bench_work.defaults)))
@@ -210,7 +210,7 @@ def test_what_is_not_there_is_said():
     assert "was not measured" in bench_markdown(lab.rows)
 
 
-def test_a_learner_is_measured_against_an_earlier_row_and_the_truth():
+def test_learner_is_compared_with_earlier_row_and_truth():
     lab = Lab(seconds_per_row=0.0)
     grafting = f"edge grafting, {bench_work.PAPER}"
     learner = bench_work.learning(bench_work.edge_grafting)
@@ -235,18 +235,18 @@ def learned_edges(size, learner):
     return learn(Problem(size).train, learner).model.edges
 
 
-def test_numbers_of_several_samples_are_medians():
-    asked = []
+def test_values_of_several_samples_are_medians():
+    seeds = []
 
     def work(lab, size):
-        asked.append(size.seed)
+        seeds.append(size.seed)
         seconds = {3: 1.0, 5: 4.0, 8: 2.0}[size.seed]
         return Repetition(seconds, seconds, None, {"recall": size.seed / 10})
 
     twin = Yardstick("twin", lambda lab, size: Repetition(10.0 * size.seed, 0.0), rehearse=False)
     measured = Measurement("work", SMALL, work, yardstick=twin, rehearse=False, seeds=(3, 5, 8))
     row = Lab().measure(measured)
-    assert asked == [3, 5, 8]
+    assert seeds == [3, 5, 8]
     assert row.values["seconds"] == row.values["wall"] == 2.0
     assert row.values["recall"] == 0.5
     assert row.values["ratio"] == 50.0 / 2.0
@@ -261,7 +261,7 @@ def test_best_f1_is_the_best_of_all_prefixes():
     assert best_f1(ranked[:0], truth) == 0.0
 
 
-def test_every_declared_measurement_can_be_told_from_the_others():
+def test_declared_measurements_are_distinct():
     found = bench_rows.measurements(large=True, nltcs=True)
     keys = [(m.name, m.size, m.yardstick and m.yardstick.name) for m in found]
     assert len(set(keys)) == len(keys)
@@ -282,7 +282,7 @@ def tiny(measurement):
 
 
 def test_every_declared_measurement_runs():
-    """All of them on eight variables: what is measured there means nothing, but it is measured."""
+    """Run all declared measurements on eight variables."""
     lab = Lab(seconds_per_row=0.0)
     for measurement in bench_rows.measurements(large=True):
         row = lab.measure(tiny(measurement))
@@ -332,7 +332,7 @@ def test_the_command_prints_and_writes_three_files(few, tmp_path, capsys):
     assert platform.node() not in whole.split()
 
 
-def test_an_interrupt_keeps_the_rows_there_are(few, tmp_path, capsys, monkeypatch):
+def test_interrupt_keeps_finished_rows(few, tmp_path, capsys, monkeypatch):
     def interrupted(lab, size):
         raise KeyboardInterrupt
 
@@ -347,14 +347,14 @@ def test_an_interrupt_keeps_the_rows_there_are(few, tmp_path, capsys, monkeypatc
     assert not (tmp_path / "none" / "bench.csv").exists()
 
 
-def test_only_chooses_by_name(few, tmp_path, capsys):
+def test_option_only_selects_rows_by_name(few, tmp_path, capsys):
     assert main(["bench", "--only", "SLOW", "--out", str(tmp_path)]) == 0
     assert len((tmp_path / "bench.csv").read_text().splitlines()) == 2
     assert main(["bench", "--only", "nonsense", "--out", str(tmp_path)]) == 2
     assert "has 'nonsense' in its name" in capsys.readouterr().err
 
 
-def test_nltcs_is_read_from_its_files_or_packed(tmp_path, capsys):
+def test_nltcs_is_read_from_text_or_packed_file(tmp_path, capsys):
     rows = np.random.default_rng(0).integers(0, 2, size=(20, 4))
     for name, part in (("train", rows[:15]), ("test", rows[15:])):
         np.savetxt(tmp_path / f"nltcs.{name}.data", part, fmt="%d", delimiter=",")

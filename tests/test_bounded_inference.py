@@ -1,4 +1,4 @@
-"""Bounded inference: the bound is proved, the edge is the best one, the fit is a maximum."""
+"""Bounded inference: the bound holds, the edge is the best one, the fit is a maximum."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ MEASURES = {
 
 
 def small_table(n: int = 6, rows: int = 400, seed: int = 4) -> DiscreteTable:
-    """Neighbours in a ring of two and three states that resemble one another."""
+    """Return a ring of variables of two and three states in which neighbours depend."""
     rng = np.random.default_rng(seed)
     sizes = np.array([2, 3] * n)[:n]
     codes = np.cumsum(rng.random((rows, n)) < 0.4, axis=1) % sizes
@@ -64,7 +64,7 @@ def random_edges(n: int, share: float, rng: np.random.Generator) -> np.ndarray:
 
 
 @pytest.mark.parametrize("measure", MEASURES)
-def test_no_step_passes_its_bound(measure):
+def test_no_step_exceeds_bound(measure):
     learner = BoundedInference(complexity=measure, bound=MEASURES[measure])
     run = drain(small_table(), learner)
     assert run.steps
@@ -89,7 +89,7 @@ def test_no_step_passes_its_bound(measure):
 
 
 @pytest.mark.parametrize("bound", [1, 2])
-def test_the_count_at_the_end_is_the_one_of_the_reason(bound):
+def test_count_of_infeasible_pairs_matches_stop_reason(bound):
     result = learn(scale_free_table(15, 3, 1000), BoundedInference(bound=bound))
     named = re.search(r"all ([\d,]+) remaining pairs", result.stop_reason)
     count = int(named[1].replace(",", ""))
@@ -98,8 +98,8 @@ def test_the_count_at_the_end_is_the_one_of_the_reason(bound):
     assert json.loads(result_json(result))["complexity"]["infeasible"] == count
 
 
-def test_what_was_refused_after_a_fit_is_undone():
-    """A refused pair leaves no trace: the edges that stayed, fitted by themselves, say the same."""
+def test_pair_refused_after_fit_is_undone():
+    """Check that a fit of the accepted edges alone gives the same objective."""
     learner = BoundedInference(complexity="trbp-sweeps", bound=11)
     run = drain(small_table(), learner)
     assert any(step.complexity.newly_infeasible for step in run.steps)
@@ -112,7 +112,7 @@ def test_what_was_refused_after_a_fit_is_undone():
 
 @pytest.mark.parametrize("inference", ["exact", "bp"])
 def test_only_the_given_queries_are_bounded(inference):
-    """Edges elsewhere are free, so the part that no query reaches grows as without a bound."""
+    """Check that edges that no query reaches are added as without a bound."""
     table = scale_free_table(8, 3, 1000)
     queries = [((0, "x1"), {"x2": 1}), (["x3"], [])]
     learner = BoundedInference(
@@ -120,13 +120,13 @@ def test_only_the_given_queries_are_bounded(inference):
     )
     assert learner.queries == "#0+x1|x2=#1; x3"
     run = drain(table, learner)
-    asked = learner.resolved_queries(table)
+    resolved = learner.resolved_queries(table)
     for step in run.steps:
         model = step.model()
         known = step.complexity
         answers = [
             answered(model, query, inference, order=known.order if inference == "exact" else None)
-            for query in asked
+            for query in resolved
         ]
         assert sum(answer.operations for answer in answers) == known.value <= 150
     assert run.steps[-1].complexity.infeasible
@@ -136,7 +136,7 @@ def test_only_the_given_queries_are_bounded(inference):
     }
 
 
-def test_queries_that_do_not_fit_are_refused():
+def test_invalid_queries_are_refused():
     table = small_table()
     cases = {
         "x9": "no variable",
@@ -163,7 +163,7 @@ def test_queries_that_do_not_fit_are_refused():
 
 
 @pytest.mark.parametrize(("bound", "seed"), [(1, 0), (2, 1), (2, 2), (3, 3)])
-def test_the_chosen_edge_has_the_largest_gradient_of_the_feasible_ones(bound, seed):
+def test_chosen_edge_has_largest_gradient_among_feasible_edges(bound, seed):
     table = small_table(seed=seed)
     run = drain(table, BoundedInference(bound=bound))
     n, sizes = table.n_variables, table.cardinalities.tolist()
@@ -197,8 +197,8 @@ def test_the_chosen_edge_has_the_largest_gradient_of_the_feasible_ones(bound, se
         order = step.complexity.order.tolist()
 
 
-def test_what_is_feasible_is_what_treewidth_allows():
-    """On graphs this small min-fill refuses nothing that some order would do."""
+def test_feasible_pairs_are_those_within_treewidth():
+    """Check that min-fill refuses nothing that an order allows, on small graphs."""
     run = drain(small_table(), BoundedInference(bound=2))
     edges, n = run.outcome.model().edges.tolist(), run.table.n_variables
     assert naive_bounded.treewidth(n, edges) == 2
@@ -207,7 +207,7 @@ def test_what_is_feasible_is_what_treewidth_allows():
             assert naive_bounded.treewidth(n, [*edges, pair]) > 2
 
 
-def test_an_edge_in_hand_is_judged_as_by_eliminating_anew():
+def test_check_of_one_edge_matches_new_elimination():
     rng = np.random.default_rng(0)
     for _ in range(60):
         n = int(rng.integers(2, 10))
@@ -219,17 +219,17 @@ def test_an_edge_in_hand_is_judged_as_by_eliminating_anew():
         for i, j in itertools.combinations(range(n), 2):
             if [i, j] in edges.tolist():
                 continue
-            more = [*edges.tolist(), (i, j)]
-            wanted = naive_bounded.width(n, more, order.tolist())
-            most = int(found.width + rng.integers(0, 2))
+            extended = [*edges.tolist(), (i, j)]
+            wanted = naive_bounded.width(n, extended, order.tolist())
+            limit = int(found.width + rng.integers(0, 2))
             place, scopes = found.place, found.scopes
-            kept = keeps_width(place, found.starts, scopes, i, j, most, room, merged)
-            assert kept == (wanted <= most)
-            greedy = greedy_elimination(np.array(more), np.full(n, 2), most=most)
-            assert (greedy is not None) == naive_bounded.min_fill_fits(n, more, most)
-            assert greedy is None or greedy.width <= most
-            if is_too_dense(starts, neighbours, i, j, most, room[:n], merged[:n]) and n <= 6:
-                assert naive_bounded.treewidth(n, more) > most
+            is_feasible = keeps_width(place, found.starts, scopes, i, j, limit, room, merged)
+            assert is_feasible == (wanted <= limit)
+            greedy = greedy_elimination(np.array(extended), np.full(n, 2), most=limit)
+            assert (greedy is not None) == naive_bounded.min_fill_fits(n, extended, limit)
+            assert greedy is None or greedy.width <= limit
+            if is_too_dense(starts, neighbours, i, j, limit, room[:n], merged[:n]) and n <= 6:
+                assert naive_bounded.treewidth(n, extended) > limit
 
 
 # The fit.
@@ -242,7 +242,7 @@ def counted(table: DiscreteTable) -> PairCounts:
 
 
 @pytest.mark.parametrize("lam2", [0.0, 0.02])
-def test_a_fit_is_a_maximum_and_gradients_are_those_of_enumeration(lam2):
+def test_fit_is_maximum_and_gradients_match_enumeration(lam2):
     table = mixed_table(6)
     sizes, rng = table.cardinalities, np.random.default_rng(1)
     targets = Targets(counted(table), 1.0)
@@ -282,7 +282,7 @@ def least_subgradient(gap, weights, lam2, lam1, norm):
 
 @pytest.mark.parametrize("norm", ["group", "feature"])
 @pytest.mark.parametrize("lam2", [0.0, 0.01])
-def test_an_l1_fit_meets_the_optimality_conditions_of_all_pairs(norm, lam2):
+def test_l1_fit_meets_optimality_conditions_of_all_pairs(norm, lam2):
     table, lam1 = small_table(), 0.02
     learner = BoundedInference(bound=5, lam1=lam1, lam2=lam2, norm=norm)
     run = drain(table, learner)
@@ -304,7 +304,7 @@ def test_an_l1_fit_meets_the_optimality_conditions_of_all_pairs(norm, lam2):
     assert len(run.steps) < len(free.steps)
 
 
-def test_small_steps_keep_active_gradients_at_that_of_the_new_edge():
+def test_small_steps_keep_active_gradients_at_gradient_of_new_edge():
     table = small_table()
     sizes = table.cardinalities.tolist()
     seen = naive_bounded.targets(table.codes, sizes, 1.0)
@@ -325,7 +325,7 @@ def test_small_steps_keep_active_gradients_at_that_of_the_new_edge():
         assert step.objective == pytest.approx(naive_bounded.mean_loss(model, seen), abs=1e-9)
         assert step.objective < before
         before = step.objective
-    # The model is about that of the group-ℓ₁ penalty with the last gradient as λ₁.
+    # The model is close to that of the group-ℓ₁ penalty with the last gradient as λ₁.
     penalised = drain(table, BoundedInference(bound=5, lam1=float(score))).outcome.model()
     other = naive_bounded.pair_marginals(penalised)
     assert max(np.abs(marginals[pair] - other[pair]).max() for pair in marginals) < 0.01
@@ -337,7 +337,7 @@ def test_small_steps_and_a_penalty_are_not_combined():
 
 
 @pytest.mark.parametrize("method", ["bp", "trbp"])
-def test_matched_moments_are_what_inference_finds(method):
+def test_matched_moments_equal_inferred_marginals(method):
     table = small_table(rows=2000)
     targets = Targets(counted(table), 1.0)
     edges = np.array([(0, 1), (1, 2), (2, 3), (0, 3), (3, 4)])
@@ -362,7 +362,7 @@ def split(flat: np.ndarray, table: DiscreteTable, edges: np.ndarray) -> list[np.
 @pytest.mark.parametrize(
     ("method", "name"), [("bp", "Bethe likelihood"), ("trbp", "tree-reweighted likelihood")]
 )
-def test_where_exact_inference_is_too_large_the_named_one_takes_over_and_says_so(method, name):
+def test_chosen_inference_replaces_exact_one_beyond_limit_with_a_note(method, name):
     learner = BoundedInference(bound=5, exact_limit=60, inference=method)
     run = drain(small_table(), learner)
     sources = [step.complexity.inference for step in run.steps]
@@ -374,16 +374,16 @@ def test_where_exact_inference_is_too_large_the_named_one_takes_over_and_says_so
     assert all(step.complexity.width <= 5 for step in run.steps)
     if method == "bp":
         assert all(step.objective <= step.previous_objective for step in run.steps)
-    # A penalty has no closed form, so there such pairs are refused.
-    kept = drain(small_table(), dataclasses.replace(learner, lam2=0.01))
-    assert {step.complexity.inference for step in kept.steps} == {"exact"}
-    assert kept.outcome.objective_name == "exact likelihood"
+    # With a penalty there is no closed form, so such pairs are refused.
+    penalised = drain(small_table(), dataclasses.replace(learner, lam2=0.01))
+    assert {step.complexity.inference for step in penalised.steps} == {"exact"}
+    assert penalised.outcome.objective_name == "exact likelihood"
 
 
-# What cannot be, and what is said.
+# Refusals and texts.
 
 
-def test_bounds_that_allow_nothing_cost_a_sentence():
+def test_bounds_that_allow_no_edges_are_reported():
     table = small_table()
     with pytest.raises(InputError, match="of a model without edges"):
         next(BoundedInference(complexity="circuit-size", bound=5).steps(table))
@@ -399,7 +399,7 @@ def test_bounds_that_allow_nothing_cost_a_sentence():
     assert none.outcome.stop_reason.startswith("No edge keeps the circuit size at or below 15")
 
 
-def test_a_run_goes_on_under_another_bound():
+def test_run_continues_with_changed_bound():
     table = small_table()
     steps = BoundedInference(bound=3).steps(table)
     first = [next(steps) for _ in range(10)][-1]
@@ -416,7 +416,7 @@ def test_a_run_goes_on_under_another_bound():
     assert grown.kkt_residual < 1e-6
 
 
-def test_steps_pairs_and_results_are_told():
+def test_steps_pairs_and_results_are_described():
     table = small_table()
     learner = BoundedInference(bound=2, max_edges=8)
     run = finished_run(table, learner)
@@ -445,7 +445,7 @@ def test_steps_pairs_and_results_are_told():
     assert record["complexity"]["width"] <= record["complexity"]["bound"] == 2
 
 
-def test_the_junction_tree_of_an_order_has_all_edges_and_runs_on():
+def test_junction_tree_of_order_has_all_edges_and_connected_variables():
     rng = np.random.default_rng(3)
     for _ in range(40):
         n = int(rng.integers(1, 9))

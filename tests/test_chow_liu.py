@@ -32,7 +32,7 @@ def information_matrix(table, pseudo_count=0.0):
 
 
 def noisy_copies(seed, n=7, rows=300):
-    """Each variable copies an earlier one some of the time; 2 to 4 states."""
+    """Return variables of 2 to 4 states, each a noisy copy of an earlier one."""
     rng = np.random.default_rng(seed)
     sizes = rng.integers(2, 5, size=n)
     codes = np.zeros((rows, n), dtype=np.int64)
@@ -46,7 +46,7 @@ def noisy_copies(seed, n=7, rows=300):
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("pseudo_count", [0.0, 3.0])
-def test_the_tree_is_the_maximum_spanning_tree_of_information(seed, pseudo_count):
+def test_tree_is_maximum_spanning_tree_of_information(seed, pseudo_count):
     table = noisy_copies(seed)
     matrix = information_matrix(table, pseudo_count)
     run = drain(table, ChowLiu(pseudo_count=pseudo_count))
@@ -58,7 +58,7 @@ def test_the_tree_is_the_maximum_spanning_tree_of_information(seed, pseudo_count
 
 
 def exact_log_probabilities(model, codes):
-    """Normalised by enumerating all joint states."""
+    """Return log probabilities by enumeration of all joint states, and these states."""
     every = np.array(list(itertools.product(*map(range, model.cardinalities)))).T
     scores = model.log_scores(every)
     top = scores.max()
@@ -95,7 +95,7 @@ def test_weights_are_centred():
 
 
 @pytest.mark.parametrize("max_edges", [1, 3, 6, None])
-def test_the_certificate_is_the_best_exchange(max_edges):
+def test_certificate_is_best_exchange(max_edges):
     table = noisy_copies(2)
     matrix = information_matrix(table)
     run = drain(table, ChowLiu(max_edges=max_edges))
@@ -118,7 +118,7 @@ def test_the_certificate_is_the_best_exchange(max_edges):
 
 
 def test_pairs_without_information_are_left_out():
-    """A factorial design: (a, b) and (c, d) are copies, and the two pairs exactly independent."""
+    """Check a factorial design of two independent pairs of copies."""
     first, second = np.meshgrid(np.arange(3), np.arange(2), indexing="ij")
     codes = np.stack([first, first, second, second], axis=-1).reshape(-1, 4)
     run = drain(DiscreteTable.from_codes(np.tile(codes, (7, 1))), ChowLiu())
@@ -129,7 +129,7 @@ def test_pairs_without_information_are_left_out():
     assert np.isfinite(run.outcome.model().weights).all()
 
 
-def test_empty_cells_stay_finite_and_pseudo_counts_soften_them():
+def test_empty_cells_give_finite_weights_and_pseudo_counts_shrink_them():
     column = np.random.default_rng(3).integers(0, 3, size=200)
     table = DiscreteTable.from_codes(np.stack([column, column], axis=1))
     hard, soft = (drain(table, ChowLiu(pseudo_count=c)) for c in (0.0, 9.0))
@@ -141,7 +141,7 @@ def test_empty_cells_stay_finite_and_pseudo_counts_soften_them():
         assert run.outcome.stop_reason == "Every pair of variables is active."
 
 
-def test_tests_are_the_pairs_looked_at():
+def test_number_of_tests_is_number_of_examined_pairs():
     table = noisy_copies(4)
     run = drain(table, ChowLiu())
     matrix = information_matrix(table)
@@ -151,15 +151,15 @@ def test_tests_are_the_pairs_looked_at():
     assert [("cycle" in step.lines) for step in run.steps] == [step.tests > 1 for step in run.steps]
 
 
-# In words.
+# Texts.
 
 
-def told_run(learner):
+def finished_tree(learner):
     return finished_run(noisy_copies(4), learner)
 
 
-def test_missing_pairs_are_explained_by_the_path_between_their_ends():
-    run = told_run(ChowLiu())
+def test_missing_pair_is_explained_by_path_between_its_ends():
+    run = finished_tree(ChowLiu())
     matrix, edges = information_matrix(run.table), picks_of(run)
     for pair in itertools.combinations(range(7), 2):
         if pair in edges:
@@ -175,8 +175,8 @@ def test_missing_pairs_are_explained_by_the_path_between_their_ends():
         assert early["words"].startswith("No step has been made yet.")
 
 
-def test_a_budget_leaves_trees_apart_and_says_what_an_edge_would_gain():
-    run = told_run(ChowLiu(max_edges=2))
+def test_edge_budget_ends_run_with_possible_gain_of_next_edge():
+    run = finished_tree(ChowLiu(max_edges=2))
     gain = run.outcome.certificate.worst_score
     assert f"would still gain up to {score(gain)} nats." in outcome_words(run.outcome)
     answer = why_not(run, *run.outcome.certificate.worst_edge, 2)

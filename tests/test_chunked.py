@@ -1,4 +1,4 @@
-"""Tables larger than memory: in chunks, they are the tables that read_table would have made."""
+"""Tables read in chunks equal those of read_table."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ROWS = 1500
 
 
 def mixed_frame(seed: int = 0, rows: int = ROWS) -> pd.DataFrame:
-    """Columns of every kind, some with gaps; a label of each turns up late only."""
+    """Return columns of every kind; one label of some of them appears late."""
     rng = np.random.default_rng(seed)
     late = np.arange(rows) > 0.9 * rows
     frame = pd.DataFrame(
@@ -65,14 +65,14 @@ def written(frame: pd.DataFrame, folder, kind: str):
     return path
 
 
-def small_pieces(monkeypatch, cells: int = 700, text: int = 2000) -> None:
-    """Make batches and blocks so small that a test has many of them."""
+def use_small_batches(monkeypatch, cells: int = 700, text: int = 2000) -> None:
+    """Set batches and blocks so small that a test has many of them."""
     monkeypatch.setattr(batches, "_BATCH_CELLS", cells)
     monkeypatch.setattr(batches, "_LEAST_ROWS", 1)
     monkeypatch.setattr(batches, "_BLOCK_BYTES", text)
 
 
-def same(chunked: ChunkedTable, whole) -> None:
+def assert_same_table(chunked: ChunkedTable, whole) -> None:
     assert (chunked.names, chunked.labels) == (whole.names, whole.labels)
     assert (chunked.n_rows, chunked.n_variables) == (whole.n_rows, whole.n_variables)
     np.testing.assert_array_equal(chunked.cardinalities, whole.cardinalities)
@@ -86,47 +86,47 @@ def same(chunked: ChunkedTable, whole) -> None:
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 @pytest.mark.parametrize("missing", ["reject", "drop", "state"])
-def test_a_table_in_chunks_is_the_table_in_memory(tmp_path, monkeypatch, kind, missing):
-    small_pieces(monkeypatch)
+def test_table_in_chunks_equals_table_in_memory(tmp_path, monkeypatch, kind, missing):
+    use_small_batches(monkeypatch)
     frame = mixed_frame() if missing == "reject" else with_gaps(mixed_frame())
     path = written(frame, tmp_path, kind)
     whole = read_table(path, missing=missing)
     chunked = open_table(path, missing=missing, chunk_rows=1)
     assert chunked.chunk_rows == 512
-    same(chunked, whole)
+    assert_same_table(chunked, whole)
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_the_split_is_that_of_the_table_in_memory(tmp_path, monkeypatch, kind):
-    small_pieces(monkeypatch)
+def test_split_equals_split_of_table_in_memory(tmp_path, monkeypatch, kind):
+    use_small_batches(monkeypatch)
     path = written(mixed_frame(), tmp_path, kind)
     whole, chunked = read_table(path), open_table(path, chunk_rows=512)
     for ours, theirs in zip(chunked.split(0.3, 4), whole.split(0.3, 4), strict=True):
-        same(ours, theirs)
+        assert_same_table(ours, theirs)
     ours = chunked.split(0.3, 4)[0].split(0.5, 1)[1]
-    same(ours, whole.split(0.3, 4)[0].split(0.5, 1)[1])
-    same(chunked.split(0.3, 4)[0].sample(7, 1), whole.split(0.3, 4)[0].sample(7, 1))
+    assert_same_table(ours, whole.split(0.3, 4)[0].split(0.5, 1)[1])
+    assert_same_table(chunked.split(0.3, 4)[0].sample(7, 1), whole.split(0.3, 4)[0].sample(7, 1))
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_coding_like_another_table(tmp_path, monkeypatch, kind):
-    small_pieces(monkeypatch)
+def test_like_uses_coding_of_another_table(tmp_path, monkeypatch, kind):
+    use_small_batches(monkeypatch)
     train = read_table(mixed_frame(1))
     turned = mixed_frame(2)[mixed_frame(2).columns[::-1]]
     path = written(turned, tmp_path, kind)
-    same(open_table(path, like=train), read_table(path, like=train))
+    assert_same_table(open_table(path, like=train), read_table(path, like=train))
     late = pd.concat([turned, turned.iloc[:1].assign(text="quite new")])
     path = written(late, tmp_path, kind)
     with pytest.raises(InputError, match=r"(line 1502|row 1501), column 'text' holds the label 'q"):
         open_table(path, like=train)
 
 
-def test_bins_come_from_the_table_it_is_like(tmp_path):
+def test_like_uses_bins_of_another_table(tmp_path):
     values = np.random.default_rng(0).normal(size=(900, 3)).round(3)
     frame = pd.DataFrame(values, columns=list("abc"))
     train = read_table(frame[:300], continuous="bin")
     path = written(frame, tmp_path, "parquet")
-    same(open_table(path, like=train), read_table(path, like=train))
+    assert_same_table(open_table(path, like=train), read_table(path, like=train))
 
 
 @given(
@@ -141,8 +141,8 @@ def test_any_block_size_gives_the_same_table(tmp_path_factory, size, cells):
     path = tmp_path_factory.mktemp("blocks") / "table.csv"
     path.write_text("name,size\n" + "".join(f"{a},{b}\n" for a, b in cells))
     with pytest.MonkeyPatch.context() as patch:
-        small_pieces(patch, text=size)
-        same(open_table(path), read_table(path))
+        use_small_batches(patch, text=size)
+        assert_same_table(open_table(path), read_table(path))
 
 
 def infinite(frame):
@@ -174,8 +174,8 @@ def measurements(frame):
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 @pytest.mark.parametrize("spoil", [infinite, gaps, one_column, no_rows])
-def test_what_is_refused_in_memory_is_refused_in_the_same_words(tmp_path, monkeypatch, kind, spoil):
-    small_pieces(monkeypatch)
+def test_refusal_has_same_message_as_in_memory(tmp_path, monkeypatch, kind, spoil):
+    use_small_batches(monkeypatch)
     path = written(spoil(mixed_frame()), tmp_path, kind)
     with pytest.raises(InputError) as theirs:
         read_table(path)
@@ -192,7 +192,7 @@ def test_what_is_refused_in_memory_is_refused_in_the_same_words(tmp_path, monkey
     ],
 )
 def test_columns_that_would_need_bins_are_refused(tmp_path, monkeypatch, spoil, sentence):
-    small_pieces(monkeypatch)
+    use_small_batches(monkeypatch)
     path = written(spoil(mixed_frame()), tmp_path, "parquet")
     with pytest.raises(InputError, match=sentence):
         open_table(path)
@@ -208,8 +208,8 @@ def test_columns_that_would_need_bins_are_refused(tmp_path, monkeypatch, spoil, 
         ("", "empty"),
     ],
 )
-def test_a_bad_line_is_named_by_its_number_in_the_file(tmp_path, monkeypatch, text, sentence):
-    small_pieces(monkeypatch, text=100)
+def test_bad_line_is_named_by_its_number(tmp_path, monkeypatch, text, sentence):
+    use_small_batches(monkeypatch, text=100)
     path = tmp_path / "table.csv"
     path.write_bytes(text.encode("latin-1"))
     with pytest.raises(InputError, match=sentence):
@@ -230,23 +230,23 @@ def test_damaged_and_missing_files_are_refused(tmp_path):
         open_table(tmp_path / "table.xls")
 
 
-def test_rows_are_not_at_hand(tmp_path):
+def test_access_to_rows_is_refused(tmp_path):
     chunked = open_table(written(mixed_frame(), tmp_path, "parquet"))
     assert not chunked.has_rows
     assert read_table(mixed_frame()).has_rows
-    for ask in (lambda: chunked.codes, chunked.to_frame, lambda: chunked.rows([0])):
+    for access in (lambda: chunked.codes, chunked.to_frame, lambda: chunked.rows([0])):
         with pytest.raises(InputError, match=r"table\.parquet is read in chunks"):
-            ask()
+            access()
 
 
-def test_it_travels_to_another_process_without_its_rows(tmp_path):
+def test_pickle_has_no_rows(tmp_path):
     chunked = open_table(written(mixed_frame(), tmp_path, "parquet"), chunk_rows=512)
     sent = pickle.dumps(chunked.split(0.2)[0])
     assert len(sent) < 20_000
-    same(pickle.loads(sent), read_table(tmp_path / "table.parquet").split(0.2)[0])
+    assert_same_table(pickle.loads(sent), read_table(tmp_path / "table.parquet").split(0.2)[0])
 
 
-def test_a_file_that_changes_is_noticed(tmp_path):
+def test_changed_file_is_refused(tmp_path):
     path = written(mixed_frame(), tmp_path, "parquet")
     chunked = open_table(path)
     for frame in (mixed_frame(rows=ROWS - 1), pd.concat([mixed_frame()] * 2)):
@@ -255,7 +255,7 @@ def test_a_file_that_changes_is_noticed(tmp_path):
             list(chunked.chunks())
 
 
-def test_its_extent_is_told_without_reading_it(tmp_path):
+def test_extent_of_file(tmp_path):
     path = written(mixed_frame(), tmp_path, "parquet")
     extent = file_extent(path)
     assert (extent.rows, extent.columns, extent.cells) == (ROWS, 6, 6 * ROWS)
@@ -272,10 +272,10 @@ def in_chunks(path, max_memory: int) -> tuple[DiscreteTable, DiscreteTable]:
     return open_table(path, chunk_rows=512, max_memory=max_memory).split(0.3, 1)
 
 
-# What the defaults mean where the rows are in a file.
+# Values of the defaults for a table in chunks.
 BY_COUNTS: Any = {"score": "linear-response", "objective": "bethe", "refit": False}
 
-# Bytes for planes (10 variables, 1,400 rows: one block each), and for nothing but the pair counts.
+# Bytes for planes (10 variables, 1,400 rows: one block each), and for the pair counts only.
 PLANES, PAIRS = 20_000, 6_000
 
 
@@ -301,7 +301,7 @@ def chain(tmp_path):
         BestChoice(t_max=6, **BY_COUNTS),
     ],
 )
-def test_what_is_learned_in_chunks_is_the_same_to_the_last_bit(chain, learner, max_memory):
+def test_learned_model_is_bitwise_equal_in_chunks_and_in_memory(chain, learner, max_memory):
     train, held_out = in_chunks(chain, max_memory)
     assert counting_plan(train).by_planes == (max_memory == PLANES)
     ours = learned(train, learner, held_out)
@@ -319,7 +319,7 @@ def test_what_is_learned_in_chunks_is_the_same_to_the_last_bit(chain, learner, m
         assert ours.tables_counted == ours.tables_possible
 
 
-def test_held_out_rows_in_a_file_are_looked_at_once_at_the_end(chain):
+def test_held_out_rows_in_file_are_read_once_at_the_end(chain):
     train, held_out = in_chunks(chain, PLANES)
     result = learned(train, BestChoice(max_edges=4), held_out)
     assert result.trace.outcome.certificate.score == BY_COUNTS["score"]
@@ -328,7 +328,7 @@ def test_held_out_rows_in_a_file_are_looked_at_once_at_the_end(chain):
     assert result.nlpl_test == again.nlpl_test
 
 
-def test_counting_is_refused_with_the_numbers_when_nothing_fits(chain):
+def test_counting_beyond_memory_is_refused_with_required_sizes(chain):
     table = open_table(chain, max_memory=1_000)
     with pytest.raises(
         InputError, match=r"needs 10\.2 kB .* or 3\.2 kB .* only 1\.0 kB are allowed"
@@ -336,14 +336,14 @@ def test_counting_is_refused_with_the_numbers_when_nothing_fits(chain):
         PairCounts(table)
 
 
-def test_more_rows_than_a_count_can_hold_are_refused(chain):
+def test_too_many_rows_for_counts_are_refused(chain):
     table = open_table(chain)
     object.__setattr__(table, "_parts", table._parts._replace(file_rows=2**31))
     with pytest.raises(InputError, match="2,147,483,648 rows, more than the 2,147,483,647"):
         counting_plan(table)
 
 
-def test_a_learner_that_needs_the_rows_refuses(chain):
+def test_learner_that_needs_rows_refuses_table_in_chunks(chain):
     for options in ({"objective": "pseudo-likelihood"}, {"score": "pseudo-likelihood"}):
         with pytest.raises(InputError, match="stay in their file"):
             learn(open_table(chain), BestChoice(**options))

@@ -70,7 +70,7 @@ def table_rows(codes: np.ndarray) -> list[list[object]]:
 
 
 def voteview(codes: np.ndarray) -> dict[str, bytes]:
-    """Return the two files of Voteview: those who are not in office have no row."""
+    """Return the two files of Voteview, without rows of members who are not in office."""
     members: list[list[object]] = [
         ["congress", "chamber", "icpsr", "state_abbrev", "party_code", "bioname", "born"]
     ]
@@ -88,7 +88,7 @@ def voteview(codes: np.ndarray) -> dict[str, bytes]:
 
 
 def expected_states(codes: np.ndarray) -> np.ndarray:
-    """Return nay 0, yea 1, absent 2 of the seats, one cell at a time."""
+    """Return states of the seats (nay 0, yea 1, absent 2), one cell at a time."""
     seats = [[1], [2], [3, 5], [4], [6]]
     table = np.empty((len(codes), len(seats)), dtype=int)
     for k, row in enumerate(codes.tolist()):
@@ -115,7 +115,7 @@ def refused(folder: Path, files: dict[str, bytes]) -> str:
 # ---------------------------------------------------------------------------------------- reading
 
 
-def test_seats_are_variables_and_roll_calls_rows_in_every_published_form(tmp_path: Path) -> None:
+def test_seats_are_variables_and_roll_calls_are_rows_in_every_form(tmp_path: Path) -> None:
     codes = roll_calls()
     wanted = expected_states(codes)
     rows = table_rows(codes)
@@ -127,7 +127,7 @@ def test_seats_are_variables_and_roll_calls_rows_in_every_published_form(tmp_pat
     for form, files in forms.items():
         (tmp_path / form).mkdir()
         data = gv.read_public("senate", written(tmp_path / form, files), minority=0)
-        assert data.table.names == NAMES, form  # neither the president nor who never voted
+        assert data.table.names == NAMES, form  # without the president and members without votes
         assert set(data.table.labels) == {("nay", "yea", "absent")}
         assert np.array_equal(data.table.codes.T, wanted), form
     packed = tmp_path / "votes.zip"
@@ -137,7 +137,7 @@ def test_seats_are_variables_and_roll_calls_rows_in_every_published_form(tmp_pat
     assert np.array_equal(gv.read_public("senate", packed, minority=0).table.codes.T, wanted)
 
 
-def test_roll_calls_on_which_nearly_all_agree_are_left_out(tmp_path: Path) -> None:
+def test_roll_calls_with_small_minority_are_left_out(tmp_path: Path) -> None:
     codes = roll_calls()
     states = expected_states(codes)
     folder = written(tmp_path, voteview(codes))
@@ -175,7 +175,7 @@ def test_files_that_are_not_roll_calls_of_one_senate_are_refused(tmp_path: Path)
         assert sentence in refused(tmp_path / str(k), content)
 
 
-def test_the_command_of_a_page_reads_the_published_files() -> None:
+def test_command_of_page_reads_published_files() -> None:
     command = learn_command("senate", ChowLiu(), 0, {"minority": 2})
     assert "learn senate:PATH" in command
     assert "--read minority=2" in command
@@ -213,7 +213,7 @@ def upload(app: AppTest, files: Sequence[tuple[str, bytes]]) -> AppTest:
 
 
 @pytest.mark.parametrize("name", CLASS_DATA)
-def test_an_entry_has_steps_an_upload_and_three_questions(name: str) -> None:
+def test_entry_has_steps_upload_and_three_questions(name: str) -> None:
     app = open_page("", data="karate", learner="chow-liu")
     app.selectbox(key="choose.data").set_value(name).run()
     about = class_data(name)
@@ -236,7 +236,7 @@ def test_an_entry_has_steps_an_upload_and_three_questions(name: str) -> None:
     assert (state.material.positions is not None) == (name == "plants")
 
 
-def test_questions_that_only_grow_answers_are_not_on_other_pages() -> None:
+def test_questions_are_on_grow_page_only() -> None:
     app = open_page("prune", data="plants", exchanges="1")
     upload(app, UPLOADS["plants"])
     assert app.session_state["prune"].uploaded is not None
@@ -244,7 +244,7 @@ def test_questions_that_only_grow_answers_are_not_on_other_pages() -> None:
     assert not any(question in shown for question in class_data("plants").questions)
 
 
-def test_another_kind_of_upload_does_not_take_the_place_of_the_last() -> None:
+def test_uploads_of_two_data_sets_do_not_replace_each_other() -> None:
     app = open_page("", data="plants", learner="chow-liu")
     upload(app, UPLOADS["plants"])
     state = app.session_state["grow"]

@@ -1,8 +1,4 @@
-"""Beyond one machine: a real Dask cluster of two worker processes, reached over the network.
-
-The cluster is this machine's own, on its loopback interface; the way to the workers is that to
-other machines all the same: nothing but messages over TCP.
-"""
+"""Parallel work on a Dask cluster of two worker processes, reached by TCP on the loopback."""
 
 from __future__ import annotations
 
@@ -51,15 +47,15 @@ def client() -> Iterator[Any]:
 
 @pytest.fixture
 def sent(client, monkeypatch) -> list[int]:
-    """The sizes of the arrays that this process has sent to the cluster."""
+    """Sizes of the arrays that this process has sent to the cluster."""
     sizes: list[int] = []
     scatter = client.scatter
 
-    def noted(data: Any, *args: Any, **kwargs: Any) -> Any:
+    def recording_scatter(data: Any, *args: Any, **kwargs: Any) -> Any:
         sizes.append(len(pickle.dumps(data)))
         return scatter(data, *args, **kwargs)
 
-    monkeypatch.setattr(client, "scatter", noted)
+    monkeypatch.setattr(client, "scatter", recording_scatter)
     return sizes
 
 
@@ -71,7 +67,7 @@ def received_from_workers(dask_worker: Any) -> int:
     return sum(transfer["total"] for transfer in dask_worker.transfer_incoming_log)
 
 
-def test_the_table_is_sent_once_and_unpacked_once_by_each_worker(client, sent):
+def test_table_is_sent_once_and_unpacked_once_per_worker(client, sent):
     table = scale_free_table(40, 5, 4000)
     items = range(40)
     before = client.run(received_from_workers)
@@ -87,26 +83,26 @@ def test_the_table_is_sent_once_and_unpacked_once_by_each_worker(client, sent):
     assert len({(s.process, s.unpacked) for s in seen}) == len(processes)
 
 
-def test_a_refusal_comes_back_as_it_was_said(client):
+def test_error_of_worker_is_raised_unchanged(client):
     with pytest.raises(InputError, match=r"^Column 'age', row 8 holds a seven; leave it out\.$"):
         parallel_map(no_sevens, range(12))
 
 
-# What one process gives comes first, so that kernels are compiled once and not in every worker.
+# Results of one process come first, so that workers need not compile kernels.
 
 
-def test_the_tuning_grid_gives_the_numbers_of_one_process(client, sent):
+def test_tuning_grid_matches_one_process(client, sent):
     train, test = scale_free_table(20, 5, 1500).split(0.2, seed=1)
     learner = gv.BestChoice(preset="paper")
     grid = {"lam": [0.002, 0.004, 0.01], "lam2": [0.01, 0.5], "alpha": [0.0, 0.5, 1.0]}
     facts = {"test": test, "truth": scale_free_graph(20, 1).edges, "seed": 3}
     serial = tuning_grid(train, learner, grid, **facts, jobs=1)
     assert sent == []
-    done: list[tuple[int, int]] = []
+    progress: list[tuple[int, int]] = []
     spread = tuning_grid(
-        train, learner, grid, **facts, callback=lambda *counts: done.append(counts)
+        train, learner, grid, **facts, callback=lambda *counts: progress.append(counts)
     )
-    assert done == [(k, 18) for k in range(1, 19)]
+    assert progress == [(k, 18) for k in range(1, 19)]
     codes = train.codes.nbytes + test.codes.nbytes
     assert codes <= sum(sent) < 2 * codes
     assert [p._replace(seconds=0.0) for p in spread.points] == [
@@ -115,7 +111,7 @@ def test_the_tuning_grid_gives_the_numbers_of_one_process(client, sent):
     assert len({(p.n_edges, p.nlpl_test) for p in serial.points}) > 10
 
 
-def test_subsamples_give_the_stability_of_one_process(client, sent):
+def test_edge_stability_matches_one_process(client, sent):
     table = scale_free_table(15, 3, 1000)
     learner = gv.EdgeGrafting(lam=0.005)
     serial = edge_stability(table, learner, subsamples=10, seed=2, jobs=1)
@@ -127,7 +123,7 @@ def test_subsamples_give_the_stability_of_one_process(client, sent):
     assert table.codes.nbytes <= sum(sent) < 2 * table.codes.nbytes
 
 
-def test_a_grid_search_gives_the_scores_of_one_process(client):
+def test_grid_search_matches_one_process(client):
     frame = scale_free_table(15, 3, 1000).to_frame()
     search = GridSearchCV(gv.MarkovNetwork(), {"lam": [0.003, 0.01], "alpha": [0.0, 1.0]}, cv=3)
     with joblib.parallel_config(backend="sequential"):
@@ -136,10 +132,10 @@ def test_a_grid_search_gives_the_scores_of_one_process(client):
     np.testing.assert_array_equal(spread, serial)
 
 
-def test_the_examples_of_the_documentation_run_and_agree(client, monkeypatch, capsys):
+def test_examples_of_documentation_run_and_agree(client, monkeypatch, capsys):
     monkeypatch.chdir(ROOT)
     read = gv.read_table
-    # A tenth of the rows: the search is what takes long.
+    # A tenth of the rows, because the search is slow.
     monkeypatch.setattr(gv, "read_table", lambda path: read(path).split(0.9, seed=0)[0])
     page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
     section = page.split("## With scikit-learn")[1]
@@ -149,8 +145,8 @@ def test_the_examples_of_the_documentation_run_and_agree(client, monkeypatch, ca
     names: dict[str, Any] = {"gv": gv}
     with joblib.parallel_config(backend="sequential"):
         exec(compile(local, "<local>", "exec"), names)  # the project's own text
-    here = capsys.readouterr().out
+    local_output = capsys.readouterr().out
     address = client.scheduler.address
     exec(compile(spread.replace("scheduler:8786", address), "<spread>", "exec"), names)
-    assert "significance" in here
-    assert capsys.readouterr().out == here
+    assert "significance" in local_output
+    assert capsys.readouterr().out == local_output

@@ -1,4 +1,4 @@
-"""The first run of an installation: one line on standard error, and a second process."""
+"""First run of an installation: one line on standard error, and a second process."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ print(len(gv.learn(small_data().table, gv.ChowLiu()).model.edges))
 """
 
 
-def test_the_first_run_says_that_it_compiles_and_later_ones_say_nothing(tmp_path: Path) -> None:
+def test_first_run_prints_compilation_notice_and_later_runs_do_not(tmp_path: Path) -> None:
     variables = {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(ROOT)}
     copy_kernels(tmp_path, "search-spanning-")
 
     def learn() -> tuple[str, str]:
         command = [sys.executable, "-c", LEARN]
-        done = subprocess.run(
+        completed = subprocess.run(
             command, env=os.environ | variables, capture_output=True, text=True, check=True
         )
-        return done.stdout, done.stderr
+        return completed.stdout, completed.stderr
 
     notice = f"{NOTICE} about 12 seconds.\n"
     assert learn() == ("7\n", notice)
@@ -55,7 +55,7 @@ def test_another_process_compiles_parts_and_ends_with_the_run(
     monkeypatch.setattr(joblib, "cpu_count", lambda: 2)
     before = set(children())
     with announced(Compilation(40.0, ("the edge queue",))):
-        assert set(children()) == before, "nothing is missing so far"
+        assert set(children()) == before, "no kernel is missing so far"
         for _ in range(2):
             _kernel_files._announce()
         assert len(set(children()) - before) == 1
@@ -74,7 +74,7 @@ def test_on_one_core_no_process_is_started(
     assert "about 40 seconds" in caplog.text
 
 
-def test_a_run_that_compiles_nothing_says_nothing(caplog: pytest.LogCaptureFixture) -> None:
+def test_run_without_compilation_logs_nothing(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "graftviz")
     gv.learn(small_data().table, gv.ChowLiu())
     caplog.clear()

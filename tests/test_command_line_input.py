@@ -27,7 +27,7 @@ from graftviz.formats.uai import uai_files
 ROOT = Path(__file__).resolve().parent.parent
 LONGEST = 600  # bytes of a sentence on standard error
 
-# Working arguments of each command, after which one is made bad.
+# Valid arguments of each command; tests replace one or add one.
 BASE = {
     "app": ["--headless"],
     "sample": ["model.uai", "--rows", "3", "--out", "out.csv"],
@@ -84,7 +84,7 @@ TEXTS = {
     "equals": "name=" + "x" * 300,
     "empty": "",
     "null device": "/dev/null",
-    "folder": "sub/",  # a working folder: what a command writes must not be left elsewhere
+    "folder": "sub/",  # a subfolder of the working folder
     "blank": " ",
 }
 
@@ -105,7 +105,7 @@ def is_number(action: argparse.Action) -> bool:
 
 
 def cases(numeric: bool) -> Iterator[tuple[str, str, str]]:
-    """Yield every third kind for an option, so that three options in a row have them all."""
+    """Yield every third value for an option, so that three options in a row cover all."""
     kinds = list(NUMBERS if numeric else TEXTS)
     for command in COMMANDS:
         for k, action in enumerate(options(command, numeric)):
@@ -128,7 +128,7 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def check(code: int, error: str) -> None:
-    """Check that a run ended well, or with one short sentence."""
+    """Check that a run succeeded or printed one short sentence."""
     assert code in (0, 2), error
     lines = error.splitlines()
     assert all(len(line) < LONGEST for line in lines), error
@@ -152,7 +152,7 @@ def run(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.fixture(autouse=True)
-def in_the_workshop(workshop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def use_workshop(workshop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(workshop)
     monkeypatch.setattr("graftviz.commands.app.serve", lambda _: 0)  # would replace this process
     # These take minutes.
@@ -163,18 +163,22 @@ def in_the_workshop(workshop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(("command", "option", "kind"), list(cases(numeric=True)))
-def test_numbers(command: str, option: str, kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_numeric_values_of_options(
+    command: str, option: str, kind: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     run([command, *BASE[command], f"{option}={NUMBERS[kind]}"], capsys)
 
 
 @pytest.mark.parametrize(("command", "option", "kind"), list(cases(numeric=False)))
-def test_texts(command: str, option: str, kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_text_values_of_options(
+    command: str, option: str, kind: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     run([command, *BASE[command], f"{option}={TEXTS[kind]}"], capsys)
 
 
 @pytest.mark.parametrize("kind", TEXTS)
 @pytest.mark.parametrize("command", COMMANDS)
-def test_arguments_in_place_of_working_ones(
+def test_replaced_and_additional_arguments(
     command: str, kind: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = BASE[command]
@@ -186,7 +190,7 @@ def test_arguments_in_place_of_working_ones(
     run([TEXTS[kind], *words], capsys)
 
 
-def test_numbers_are_refused_by_their_option(capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_number_is_refused_with_its_option(capsys: pytest.CaptureFixture[str]) -> None:
     for option, text, complaint in (
         ("--seed", "9" * 5000, "is too long for a whole number"),
         ("--seed", "1.5", "'1.5' is not a whole number"),
@@ -210,14 +214,14 @@ def test_numbers_are_refused_by_their_option(capsys: pytest.CaptureFixture[str])
 def process(*arguments: str, output: str) -> tuple[int, str]:
     """Run a command with a redirection of the shell; return exit code and standard error."""
     quoted = " ".join(map(shlex.quote, [sys.executable, "-m", "graftviz", *arguments]))
-    done = subprocess.run(
+    completed = subprocess.run(
         ["sh", "-c", f"{quoted} {output}"],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stderr=subprocess.PIPE,
         text=True,
         check=False,
     )
-    return done.returncode, done.stderr
+    return completed.returncode, completed.stderr
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
@@ -227,7 +231,7 @@ def process(*arguments: str, output: str) -> tuple[int, str]:
     [["--help"], *([command, *BASE[command]] for command in ("learn", "infer", "local"))],
     ids=" ".join,
 )
-def test_output_that_fails_is_one_sentence(output: str, arguments: list[str]) -> None:
+def test_failing_output_is_reported_in_one_sentence(output: str, arguments: list[str]) -> None:
     code, error = process(*arguments, output=output)
     assert code == 1
     assert error.count("\n") == 1
@@ -249,11 +253,11 @@ def test_a_closed_pipe_ends_the_command_without_a_message() -> None:
 
 
 @pytest.mark.parametrize("output", ["2>&-", "2>/dev/full"])
-def test_errors_that_cannot_be_shown_leave_the_exit_code(output: str) -> None:
+def test_unwritable_error_output_keeps_exit_code(output: str) -> None:
     assert process("local", "none.uai", "--query", "0", output=output) == (2, "")
 
 
-def test_a_failing_disk_is_one_sentence(
+def test_failing_disk_is_reported_in_one_sentence(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail(*_: object) -> None:

@@ -1,4 +1,4 @@
-"""The search for a joint state of positive probability: complete, and quick where it can be."""
+"""Search for a joint state of positive probability: completeness and speed."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from graftviz.inference.support import support
 
 
 def colouring(graph: nx.Graph, colours: int) -> PairwiseMRF:
-    """Every proper colouring of a graph is equally probable, everything else impossible."""
+    """Return a model in which proper colourings are equally probable, all else impossible."""
     differ = np.where(np.eye(colours), -np.inf, 0.0)
     pairs = [tuple(sorted(pair)) for pair in graph.edges]
     return PairwiseMRF.from_tables([np.zeros(colours)] * len(graph), dict.fromkeys(pairs, differ))
 
 
 @pytest.mark.parametrize("part", range(6))
-def test_a_state_is_found_exactly_where_there_is_one(part):
+def test_state_is_found_if_and_only_if_one_exists(part):
     answers = []
     for seed in range(40 * part, 40 * part + 40):
         model = random_model(seed, zeros=0.3 + 0.1 * (seed % 3), density=0.9)
@@ -38,7 +38,7 @@ def test_a_state_is_found_exactly_where_there_is_one(part):
     assert any(answers)
 
 
-def test_the_likely_state_is_taken_where_nothing_forbids_it():
+def test_most_likely_states_are_returned_without_zeros():
     model = random_model(0)
     likely = np.random.default_rng(0).random(int(model.cardinalities.sum()))
     found, _ = consistent_states(model, support(model), likely)
@@ -53,8 +53,8 @@ def test_colourings_are_found_by_backtracking(seed):
     assert all(found[i] != found[j] for i, j in model.edges)
 
 
-def test_that_there_is_none_is_known_for_certain():
-    """Six pigeons in five holes: every two alone are well, all of them are not."""
+def test_absence_of_states_is_proved():
+    """Check six pigeons in five holes, where every two alone are consistent."""
     model = colouring(nx.complete_graph(6), 5)
     found, is_settled = consistent_states(model, support(model), np.zeros(30))
     assert found is None
@@ -65,7 +65,7 @@ def test_that_there_is_none_is_known_for_certain():
     assert "No joint state has a positive probability" in beliefs.notes[0]
 
 
-def test_giving_up_is_told():
+def test_search_beyond_limit_is_reported_as_vacuous_bound():
     model = colouring(nx.complete_graph(14), 13)  # 13! ways to fail
     found, is_settled = consistent_states(model, support(model), np.zeros(14 * 13))
     assert found is None
@@ -77,18 +77,18 @@ def test_giving_up_is_told():
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_mean_field_starts_from_it_where_its_own_starts_are_stuck(seed):
+def test_mean_field_starts_from_consistent_state_if_other_starts_fail(seed):
     model = colouring(nx.gnm_random_graph(60, 110, seed=seed), 3)
     below, above = infer(model, "mean-field"), infer(model, "trbp")
     assert 0.0 <= below.log_partition <= above.log_partition
     assert all(np.trace(pair) == 0.0 for pair in below.edge)
 
 
-# Zero potentials thought through: equal to the plain twin, exact on trees.
+# Propagation of zero potentials.
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_equals_the_plain_twin(seed):
+def test_support_matches_plain_twin(seed):
     model = random_model(seed, zeros=0.1 + 0.01 * seed)
     found = support(model)
     wanted = naive.arc_consistent(model)
@@ -100,7 +100,7 @@ def test_equals_the_plain_twin(seed):
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_on_trees_what_is_left_has_a_positive_probability(seed):
+def test_support_is_exact_on_trees(seed):
     model = random_tree(seed, zeros=0.3)
     found = support(model)
     assert (found.empty_node >= 0) == (log_partition(model) == -np.inf)
@@ -109,12 +109,12 @@ def test_on_trees_what_is_left_has_a_positive_probability(seed):
         assert np.array_equal(found.possible, np.concatenate(nodes) > 0)
 
 
-def test_without_zeros_everything_is_possible():
+def test_all_states_are_possible_without_zeros():
     assert support(random_model(0)).possible.all()
 
 
 @pytest.mark.parametrize("method", ["bp", "trbp", "mean-field"])
-def test_a_contradiction_is_told_by_name(method):
+def test_contradiction_is_reported_with_variable_name(method):
     equal, opposite = np.where(np.eye(2), 0.0, -np.inf), np.where(np.eye(2), -np.inf, 0.0)
     model = PairwiseMRF.from_tables(
         [[0.0, -np.inf], [0.0, 0.0], [0.0, -np.inf]],
@@ -130,7 +130,7 @@ def test_a_contradiction_is_told_by_name(method):
 
 
 @pytest.mark.parametrize("method", ["bp", "trbp", "mean-field"])
-def test_evidence_of_probability_zero_is_told(method):
+def test_evidence_of_probability_zero_is_reported(method):
     equal = np.where(np.eye(2), 0.0, -np.inf)
     model = PairwiseMRF.from_tables([np.zeros(2)] * 3, {(0, 1): equal, (1, 2): equal})
     beliefs = infer(model, method, evidence={0: 0, 2: 1})

@@ -34,8 +34,8 @@ THEMES = ("light", "dark")
 TEXT, MARK = 4.5, 3.0
 MUTED, FAINT, OUTLINE = 0.7, 0.5, 0.62  # shares of the text's colour in core.js
 CAPTION = 0.6  # the share of the text's colour in Streamlit's captions
-TINT = 0.13  # and of the primary colour under what is chosen
-APART = 0.08  # least distance, in OKLab, of colours that alone tell two things apart
+TINT = 0.13  # share of the primary colour behind a chosen option
+LEAST_DISTANCE = 0.08  # least distance in OKLab of colours that differ in nothing else
 RGB = np.ndarray
 
 VISION = {
@@ -88,8 +88,8 @@ def linear(colour: RGB) -> RGB:
     return np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
 
 
-def contrast(one: RGB, other: RGB) -> float:
-    light = sorted(float(np.dot([0.2126, 0.7152, 0.0722], linear(c))) for c in (one, other))
+def contrast(first: RGB, second: RGB) -> float:
+    light = sorted(float(np.dot([0.2126, 0.7152, 0.0722], linear(c))) for c in (first, second))
     return (light[1] + 0.05) / (light[0] + 0.05)
 
 
@@ -97,10 +97,10 @@ def over(paper: RGB, ink: RGB, share: float) -> RGB:
     return paper + (ink - paper) * share
 
 
-def distance(one: RGB, other: RGB, vision: str) -> float:
-    """Return how far two colours are apart in OKLab for a kind of colour vision."""
+def distance(first: RGB, second: RGB, vision: str) -> float:
+    """Return the distance of two colours in OKLab for a kind of colour vision."""
     places = []
-    for colour in (one, other):
+    for colour in (first, second):
         seen = np.clip(VISION[vision] @ linear(colour), 0, 1)
         places.append(_TO_LAB @ np.cbrt(_TO_LMS @ seen))
     return float(np.linalg.norm(places[0] - places[1]))
@@ -144,7 +144,7 @@ PAPERS = [
 
 
 @pytest.mark.parametrize(("tokens", "theme"), PAPERS)
-def test_text_stands_out_from_every_ground(tokens: object, theme: str) -> None:
+def test_text_has_sufficient_contrast(tokens: object, theme: str) -> None:
     colours = tokens(theme)
     for ground in ("background", "secondary-background"):
         paper = colours[ground]
@@ -154,7 +154,7 @@ def test_text_stands_out_from_every_ground(tokens: object, theme: str) -> None:
 
 
 @pytest.mark.parametrize("theme", THEMES)
-def test_captions_and_chosen_options_stand_out(theme: str) -> None:
+def test_captions_and_chosen_options_have_sufficient_contrast(theme: str) -> None:
     section = CONFIG[theme]
     text, primary = rgb(section["textColor"]), rgb(section["primaryColor"])
     for paper in (section["backgroundColor"], section["sidebar"]["backgroundColor"]):
@@ -165,11 +165,11 @@ def test_captions_and_chosen_options_stand_out(theme: str) -> None:
 
 
 @pytest.mark.parametrize(("tokens", "theme"), PAPERS)
-def test_marks_and_the_ring_of_the_focus_stand_out(tokens: object, theme: str) -> None:
+def test_marks_and_focus_ring_have_sufficient_contrast(tokens: object, theme: str) -> None:
     colours = tokens(theme)
     paper = colours["background"]
     known = marks(theme)
-    # What is new is filled with `step`, which on white is pale, within a rim that is not.
+    # `step` is pale on white; marks filled with it have an outline.
     outlined = {"step"} if theme == "light" else set()
     for name, colour in known.items():
         if name not in outlined:
@@ -182,7 +182,7 @@ def test_marks_and_the_ring_of_the_focus_stand_out(tokens: object, theme: str) -
 
 
 @pytest.mark.parametrize("theme", THEMES)
-def test_edges_stand_out_as_they_are_drawn(theme: str) -> None:
+def test_drawn_edges_have_sufficient_contrast(theme: str) -> None:
     paper, text = app_theme(theme)["background"], app_theme(theme)["text"]
     shares = dict(re.findall(r"const (ACTIVE|MISSING|GONE) = ([\d.]+);", EDGES))
     for kind in ("right", "wrong", "plain"):
@@ -193,7 +193,7 @@ def test_edges_stand_out_as_they_are_drawn(theme: str) -> None:
 
 
 @pytest.mark.parametrize("theme", THEMES)
-def test_figures_stand_out(theme: str) -> None:
+def test_colours_of_figures_have_sufficient_contrast(theme: str) -> None:
     paper = app_theme(theme)["background"]
     for name in ("ORANGE", "GREEN", "BLUE", "VERMILION", "PURPLE", "GREY"):
         assert contrast(rgb(getattr(figure_style, name)), paper) >= MARK, name
@@ -203,15 +203,10 @@ def test_figures_stand_out(theme: str) -> None:
 
 @pytest.mark.parametrize("vision", VISION)
 @pytest.mark.parametrize("theme", THEMES)
-def test_what_colour_alone_tells_apart_can_be_told_apart(theme: str, vision: str) -> None:
-    """Signs of numbers, and what is new or chosen against what is not; all else differs in form.
-
-    By form: false edges are dashed and missing ones dotted, racers have dashes and marks of their
-    own, precision is dashed, leaving edges are dashed and crossed, arriving ones wide, seeds and
-    nodes without a seed are squares and diamonds.
-    """
+def test_colours_that_alone_distinguish_marks_are_distinct(theme: str, vision: str) -> None:
+    """Check colours of signs and of new or chosen marks; other marks differ in form too."""
     known = marks(theme)
-    for one, other in (
+    for first, second in (
         ("attract", "repel"),
         ("attract", "wrong"),
         ("repel", "wrong"),
@@ -220,12 +215,12 @@ def test_what_colour_alone_tells_apart_can_be_told_apart(theme: str, vision: str
         ("step", "plain"),
         ("step", "region"),
     ):
-        assert distance(known[one], known[other], vision) >= APART, (one, other)
+        assert distance(known[first], known[second], vision) >= LEAST_DISTANCE, (first, second)
     primary = app_theme(theme)["primary"]
-    assert distance(primary, known["step"], vision) >= APART
+    assert distance(primary, known["step"], vision) >= LEAST_DISTANCE
 
 
-def test_signs_have_the_same_colours_in_the_player_and_in_figures() -> None:
+def test_signs_have_same_colours_in_player_and_figures() -> None:
     ends = {
         name: rgb(colour)
         for name, colour in (("repel", _SIGNED[0][1]), ("attract", _SIGNED[-1][1]))
@@ -234,26 +229,26 @@ def test_signs_have_the_same_colours_in_the_player_and_in_figures() -> None:
         assert colour.tolist() == marks("light")[name].tolist()
 
 
-def test_the_colour_of_what_is_new_marks_nothing_else() -> None:
+def test_colour_of_new_edges_marks_nothing_else() -> None:
     for kind in ("part-reservoir", "racers td.gv-wins"):
         (rule,) = re.findall(rf"\.gv-{kind} {{(.*?)}}", STYLES)
         assert "--gv-step" not in rule
 
 
-def test_what_may_share_a_colour_differs_in_form() -> None:
+def test_marks_of_similar_colour_differ_in_form() -> None:
     dashes = re.search(r"const RACER_DASHES = (\[.*?\]);\n", RACERS)
     shapes = re.search(r"const RACER_MARKS = \[(.*?)\];", RACERS, re.DOTALL)
     assert dashes
     assert shapes
     for forms in (json.loads(dashes[1]), re.findall(r'"(.*?)"', shapes[1])):
         assert len(forms) == len(racers("light")) == len(racers("dark"))
-        assert all(one != other for one, other in combinations(forms, 2))
+        assert all(first != second for first, second in combinations(forms, 2))
     assert 'kind === "wrong" ? [dash, gap] : []' in EDGES
     assert re.search(r"edges: leaving, .*dash: \[7, 5\]", PRUNE)
     assert "crosses: leaving" in PRUNE
 
 
-def test_every_colour_of_the_palette_has_one_documented_meaning() -> None:
+def test_every_colour_of_palette_is_documented_once() -> None:
     page = (ROOT / "docs/accessibility.md").read_text(encoding="utf-8")
     table = page.partition("## Meanings of colours")[2].partition("##")[0]
     listed = re.findall(r"`(\w+)`", "".join(re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)))

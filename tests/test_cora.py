@@ -1,4 +1,4 @@
-"""Cora in all its forms: the same graph from each, and one sentence for what is none."""
+"""Cora in all its published forms: the same graph from each, and refusals."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ PROTOCOLS = (0, 1, 2, 3, 4)
 
 
 def directed() -> list[tuple[int, int]]:
-    """Return every edge both ways, one of them twice, and a paper that cites itself."""
+    """Return every edge in both directions, one of them twice, and a self-citation."""
     pairs = [(int(i), int(j)) for i, j in GRAPH.edges]
     return [*pairs, *((j, i) for i, j in pairs), pairs[0], (3, 3)]
 
 
 def as_python_2(content: object, protocol: int = 2) -> bytes:
-    """Pickle with the names that Python 2 and numpy 1 had, where the protocol is theirs."""
+    """Return a pickle with the names of Python 2 and numpy 1 for protocols up to 2."""
     data = pickle.dumps(content, protocol, fix_imports=True)
     if protocol > 2:
         return data
@@ -107,7 +107,7 @@ def test_pickles_of_every_protocol_are_read(protocol: int, tmp_path: Path) -> No
     check(read_cora(write_planetoid(tmp_path / "cora", protocol=protocol)))
 
 
-def test_a_file_chooses_between_tables_and_a_folder_of_two_does_not(tmp_path: Path) -> None:
+def test_file_selects_one_of_two_tables_and_folder_of_two_is_refused(tmp_path: Path) -> None:
     write_tables(tmp_path)
     write_tables(tmp_path, tag="other", nodes="node,class\na,x\nb,y", edges="u,v\na,b\n")
     check(read_cora(tmp_path / "nodes_all.csv"))
@@ -117,11 +117,11 @@ def test_a_file_chooses_between_tables_and_a_folder_of_two_does_not(tmp_path: Pa
         read_cora(tmp_path)
 
 
-# --- pickles that are programs ------------------------------------------------------------------
+# --- pickles that call functions ----------------------------------------------------------------
 
 
 class Program:
-    """Object whose pickle calls an arbitrary function, which the pickle of an array never does."""
+    """Object whose pickle calls an arbitrary function."""
 
     def __init__(self, call: object, *arguments: object) -> None:
         self.call, self.arguments = call, arguments
@@ -132,7 +132,7 @@ class Program:
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("part", ["graph", "ally", "ty"])
-def test_a_pickle_that_calls_something_is_refused_before_it_does(
+def test_pickle_that_calls_a_function_is_refused_without_the_call(
     part: str, protocol: int, tmp_path: Path
 ) -> None:
     mark = tmp_path / "mark"
@@ -143,23 +143,23 @@ def test_a_pickle_that_calls_something_is_refused_before_it_does(
     ):
         read_cora(folder)
     assert not mark.exists()
-    pickle.loads(harmful)  # it would have worked
+    pickle.loads(harmful)  # the call works without the check
     assert mark.exists()
 
 
 @pytest.mark.parametrize("call", [eval, getattr, np.load, np.frombuffer, bytearray, Path])
-def test_no_other_name_is_answered(call: object) -> None:
+def test_pickle_that_refers_to_other_names_is_refused(call: object) -> None:
     with pytest.raises(InputError, match="it refers to"):
         unpickled_array(pickle.dumps(Program(call, "1"), 2), "it")
 
 
 def with_state(*state: object) -> bytes:
-    """Return a pickle of an array whose state is another one."""
+    """Return a pickle of an array with the given state."""
     data = np.zeros((2, 2)).__reduce__()
-    return as_python_2(Given(data[0], data[1], state))
+    return as_python_2(Reduced(data[0], data[1], state))
 
 
-class Given:
+class Reduced:
     def __init__(self, *reduced: object) -> None:
         self.reduced = reduced
 
@@ -188,13 +188,13 @@ class Given:
         with_state(1, (2, 2)),
     ],
 )
-def test_what_is_no_array_is_refused(content: bytes) -> None:
+def test_pickle_that_is_not_a_numeric_array_is_refused(content: bytes) -> None:
     with pytest.raises(InputError, match=r"^it .*\.$"):
         unpickled_array(content, "it")
 
 
 @given(st.binary(max_size=80))
-def test_no_bytes_get_past_the_refusal(noise: bytes) -> None:
+def test_random_bytes_give_a_numeric_array_or_are_refused(noise: bytes) -> None:
     good = as_python_2(np.arange(6, dtype=np.int32).reshape(2, 3))
     for content in (noise, good[: len(noise)] + noise, noise + good):
         try:
@@ -204,7 +204,7 @@ def test_no_bytes_get_past_the_refusal(noise: bytes) -> None:
         assert found.dtype in (np.int64, np.float64)
 
 
-# --- what does not fit together -----------------------------------------------------------------
+# --- inconsistent files -------------------------------------------------------------------------
 
 
 EYE = np.eye(len(FIELDS), dtype=np.int32)
@@ -227,7 +227,7 @@ BAD_PLANETOID = {
 
 
 @pytest.mark.parametrize(("changed", "complaint"), BAD_PLANETOID.values(), ids=BAD_PLANETOID)
-def test_planetoid_files_that_do_not_fit_are_refused(changed, complaint, tmp_path: Path) -> None:
+def test_inconsistent_planetoid_files_are_refused(changed, complaint, tmp_path: Path) -> None:
     folder = write_planetoid(tmp_path, **changed)
     with pytest.raises(InputError, match=complaint):
         read_cora(folder)
@@ -244,7 +244,7 @@ BAD_ARCHIVE = {
 
 
 @pytest.mark.parametrize(("changed", "complaint"), BAD_ARCHIVE.values(), ids=BAD_ARCHIVE)
-def test_archive_files_that_do_not_fit_are_refused(changed, complaint, tmp_path: Path) -> None:
+def test_inconsistent_archive_files_are_refused(changed, complaint, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=complaint):
         read_cora(write_archive(tmp_path, **changed))
 
@@ -261,7 +261,7 @@ BAD_TABLES = {
 
 
 @pytest.mark.parametrize(("changed", "complaint"), BAD_TABLES.values(), ids=BAD_TABLES)
-def test_tables_that_do_not_fit_are_refused(changed, complaint, tmp_path: Path) -> None:
+def test_inconsistent_tables_are_refused(changed, complaint, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=complaint):
         read_cora(write_tables(tmp_path, **changed))
 
@@ -303,16 +303,16 @@ def test_deleting_edges_bounds_degrees_and_keeps_one_component(bound: int, seed:
     assert nx.is_connected(network)
     assert network.number_of_nodes() == part.graph.n_nodes
     by_name = {name: k for k, name in enumerate(whole.graph.names)}
-    kept = [by_name[name] for name in part.graph.names]
-    assert kept == sorted(kept)
-    assert np.array_equal(part.classes, whole.classes[kept])
-    edges = {(kept[i], kept[j]) for i, j in part.graph.edges}
+    nodes = [by_name[name] for name in part.graph.names]
+    assert nodes == sorted(nodes)
+    assert np.array_equal(part.classes, whole.classes[nodes])
+    edges = {(nodes[i], nodes[j]) for i, j in part.graph.edges}
     assert edges < {tuple(edge) for edge in whole.graph.edges.tolist()}
     assert part.fingerprint == bounded_degrees(whole, bound, seed).fingerprint
     assert part.fingerprint != bounded_degrees(whole, bound, seed + 1).fingerprint
 
 
-def test_spins_ask_for_a_class_that_is_there() -> None:
+def test_spins_of_unknown_class_and_invalid_classes_are_refused() -> None:
     whole = labelled(scale_free_graph(9))
     assert whole.spins("b").tolist() == [-1, 1, -1] * 3
     with pytest.raises(InputError, match="no class 'd'; there are a, b, c"):

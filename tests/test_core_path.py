@@ -1,4 +1,4 @@
-"""From a file to a saved model, with what the package itself requires and without `conftest.py`.
+"""From a file to a saved model, with required dependencies only and without `conftest.py`.
 
 `.ci/run` runs this file a second time, with the lowest versions that `pyproject.toml` allows.
 """
@@ -22,7 +22,7 @@ LEARNER = "chow-liu"  # compiles least
 
 @pytest.fixture(scope="module")
 def answers() -> pd.DataFrame:
-    """The survey with gaps, numbers, an ordered column and case weights."""
+    """Survey with gaps, numbers, an ordered column and case weights."""
     frame = pd.read_csv(SURVEY)
     random = np.random.default_rng(0)
     frame = frame.mask(random.random(frame.shape) < 0.02)
@@ -56,7 +56,7 @@ def test_files_are_read_like_the_frame(
     assert sorted(table.to_frame()["wakes up"].unique()) == ["early", "late"]
 
 
-def test_a_tree_is_learned_and_answers(table: gv.DiscreteTable, result: gv.Result) -> None:
+def test_tree_is_learned_and_gives_marginals(table: gv.DiscreteTable, result: gv.Result) -> None:
     assert result.model.n_edges == table.n_variables - 1
     found = gv.infer(result.model, "bp")
     for i, belief in enumerate(found.node):
@@ -64,7 +64,7 @@ def test_a_tree_is_learned_and_answers(table: gv.DiscreteTable, result: gv.Resul
     assert result.plot().to_dict()["data"]
 
 
-def test_what_is_saved_is_read_back(result: gv.Result, tmp_path: Path) -> None:
+def test_saved_result_is_read_back(result: gv.Result, tmp_path: Path) -> None:
     found = gv.read_result(result.save(tmp_path / "result"))
     np.testing.assert_allclose(found.model.weights, result.model.weights, atol=1e-12)
     for name in ("model.uai", "model.graphml", "model.json"):
@@ -80,7 +80,7 @@ def test_the_command_learns_and_infers(tmp_path: Path, capsys: pytest.CaptureFix
     assert json.loads(capsys.readouterr().out)
 
 
-def test_the_estimator_is_tuned_and_scores() -> None:
+def test_estimator_is_tuned_by_grid_search() -> None:
     frame = pd.read_csv(SURVEY).head(600)
     search = GridSearchCV(gv.MarkovNetwork(LEARNER), {"max_edges": [1, 10]}, cv=2).fit(frame)
     assert search.best_params_ == {"max_edges": 10}

@@ -1,4 +1,4 @@
-"""Pair counts against pandas and a bincount, through packing, caching and the memory bound."""
+"""Pair counts against pandas and a bincount: packing, caching and the memory bound."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_kernel_equals_a_bincount_and_fills_every_cell(cardinalities, rows):
 
 
 @pytest.mark.parametrize("rows", [1, 63, 64, 65, 130, 4095, 4096, 4097, 8300])
-def test_planes_hold_the_rows_and_nothing_past_the_last(rows):
+def test_planes_have_zero_bits_past_last_row(rows):
     table = random_table(rows, 6, rows)
     packed = pack_table(table)
     assert packed.rows == rows
@@ -69,7 +69,7 @@ def test_planes_hold_the_rows_and_nothing_past_the_last(rows):
     assert not any(array.flags.writeable for array in packed[:4])
 
 
-def test_margins_are_those_of_the_columns_and_of_the_tables():
+def test_margins_match_columns_and_tables():
     table = random_table(3, 8, 333)
     counts = PairCounts(table, pack_table(table))
     for i in range(8):
@@ -79,7 +79,7 @@ def test_margins_are_those_of_the_columns_and_of_the_tables():
             np.testing.assert_array_equal(counts.table(i, j).sum(axis=1), margin)
 
 
-def test_each_pair_is_counted_once_and_only_when_asked_for():
+def test_each_pair_is_counted_once_on_first_request():
     counts = PairCounts(random_table(5, 7, 90))
     assert (counts.tables_counted, counts.tables_possible) == (0, 21)
     for _ in range(3):
@@ -127,7 +127,7 @@ def test_beyond_the_memory_bound_tables_are_counted_again(max_bytes):
     assert counts.tables_counted == len(pairs)
 
 
-def test_caches_end_at_the_number_of_pairs():
+def test_caches_reserve_cells_of_all_pairs_only():
     table = random_table(3, n=30, rows=50)
     counts = PairCounts(table)
     for i in range(table.n_variables):
@@ -148,18 +148,18 @@ def test_a_table_in_memory_is_packed_once_and_released():
     assert planes() is None
 
 
-def test_a_variable_makes_no_pair_with_itself():
+def test_pair_of_a_variable_with_itself_is_refused():
     counts = PairCounts(DiscreteTable.from_codes(np.array([[0, 1], [1, 0]])))
     with pytest.raises(InputError, match="given twice"):
         counts.table(1, 1)
     assert counts.tables_counted == 0
 
 
-# The map from pairs to slots against a dict, through growth, in either orientation.
+# The map from pairs to slots.
 
 
 def check(pairs, slots):
-    """Every stored pair is found from both sides, at its slot, and slots name their pairs."""
+    """Check that every stored pair is found in both orientations, and slots name pairs."""
     assert pairs.size[0] == len(slots)
     assert (pairs.keys != EMPTY).sum() == len(slots)
     assert len(pairs.keys) >= 2 * len(pairs.first)
@@ -169,7 +169,7 @@ def check(pairs, slots):
 
 
 @given(st.integers(2, 12), st.integers(1, 5), st.data())
-def test_behaves_like_a_dict(n, capacity, data):
+def test_pair_map_matches_dict(n, capacity, data):
     pairs, slots = new_pair_map(n, capacity), {}
     node = st.integers(0, n - 1)
     edges = st.tuples(node, node).filter(lambda edge: edge[0] != edge[1])
@@ -194,8 +194,8 @@ def test_slots_are_consecutive_and_survive_growth():
     check(pairs, slots)
 
 
-def test_very_many_variables():
-    """Keys of ten thousand million million pairs neither overflow nor collide."""
+def test_pair_map_of_very_many_variables():
+    """Check that keys of 5 · 10¹⁵ pairs neither overflow nor collide."""
     n = 100_000_000
     rng = np.random.default_rng(1)
     wanted = {(n - 2, n - 1), (0, n - 1), (0, 1)}

@@ -1,4 +1,4 @@
-"""Data sets come with what is known about them; files of true edges are read, or refused."""
+"""Data sets and what is known about them; files of true edges."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ BUILT_IN = ("karate", "les-miserables", "digits-2", "digits-4")
 
 
 @pytest.mark.parametrize("key", SAMPLES + BUILT_IN)
-def test_every_data_set_fits_together(key: str) -> None:
+def test_every_data_set_is_consistent(key: str) -> None:
     data = load_dataset(key)
     assert isinstance(data, DataSet)
     assert data.key == key
@@ -53,8 +53,8 @@ def test_every_data_set_fits_together(key: str) -> None:
         assert data.positions.shape == (n, 2)
         assert data.positions.min() >= 0
         assert data.positions.max() <= 10_000
-    # Threshold between what noise alone reaches in a typical pair and in no pair at all.
-    # Neighbouring pixels depend strongly: a larger one keeps their graph readable.
+    # The threshold is above the level of noise. Neighbouring pixels depend strongly, so theirs
+    # is larger.
     lam, largest = data.suggested["lam"], 20 if key.startswith("digits") else 10
     assert 2 * noise_level(data.table) < lam < largest * noise_level(data.table)
 
@@ -100,7 +100,7 @@ def test_unknown_key_is_refused_with_a_hint() -> None:
 @pytest.mark.parametrize(
     ("levels", "words"), [(2, ("light", "dark")), (4, ("white", "light", "dark", "black"))]
 )
-def test_digits_are_scikit_learn_s_images(levels: int, words: tuple[str, ...]) -> None:
+def test_digits_match_images_of_scikit_learn(levels: int, words: tuple[str, ...]) -> None:
     table = digits_table(levels)
     pixels = load_digits().data.astype(int)
     for i in range(64):
@@ -116,7 +116,7 @@ def test_digits_are_scikit_learn_s_images(levels: int, words: tuple[str, ...]) -
 
 
 def expected_sample(key: str) -> tuple[DiscreteTable, object]:
-    """Make a sample anew, as sample_data/README.md says it was made."""
+    """Generate a sample as described in sample_data/README.md."""
     if key == "survey":
         model = survey_model()
         return sample_exact(model, 2000, seed=1), model
@@ -134,7 +134,7 @@ def expected_sample(key: str) -> tuple[DiscreteTable, object]:
 
 
 @pytest.mark.parametrize("key", SAMPLES)
-def test_sample_data_is_what_the_generator_writes(key: str) -> None:
+def test_sample_data_matches_generator(key: str) -> None:
     table, model = expected_sample(key)
     data = load_dataset(key)
     assert data.table.fingerprint == table.fingerprint
@@ -149,7 +149,7 @@ def test_sample_data_is_what_the_generator_writes(key: str) -> None:
     )
 
 
-def test_own_folders_are_data_sets(tmp_path: Path) -> None:
+def test_folders_are_data_sets(tmp_path: Path) -> None:
     assert folder_keys(tmp_path / "nowhere") == ()
     for name, about in (("mine", None), ("first", {"rank": 1, "title": "First"})):
         (tmp_path / name).mkdir()
@@ -167,14 +167,11 @@ def test_own_folders_are_data_sets(tmp_path: Path) -> None:
         load_folder("mine", tmp_path)
 
 
-# --- suggestions ------------------------------------------------------------------------------
-
-
 # --- files of true edges ----------------------------------------------------------------------
 
 
 @given(st.sets(st.tuples(st.integers(0, 3), st.integers(0, 3)).filter(lambda e: e[0] < e[1])))
-def test_truth_survives_writing_and_reading(edges: set[tuple[int, int]]) -> None:
+def test_truth_is_written_and_read_back(edges: set[tuple[int, int]]) -> None:
     text = truth_csv(np.array(sorted(edges), dtype=np.int64).reshape(-1, 2), NAMES)
     if not edges:
         with pytest.raises(InputError, match="no edges"):
@@ -204,9 +201,9 @@ def test_truth_by_name_or_number(text: str, tmp_path: Path) -> None:
         assert not truth.flags.writeable
 
 
-def test_names_that_are_numbers_win_over_column_numbers() -> None:
+def test_numeric_names_take_precedence_over_column_numbers() -> None:
     assert read_truth(io.StringIO("1,3\n"), ("1", "2", "3")).tolist() == [[0, 2]]
-    # With a 0, which is no name, the whole file must mean column numbers.
+    # 0 is not a name, so all numbers of the file are column numbers.
     assert read_truth(io.StringIO("1,2\n0,1\n"), ("1", "2", "3")).tolist() == [[1, 2], [0, 1]]
 
 

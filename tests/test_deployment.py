@@ -1,4 +1,4 @@
-"""The files a class server is made from: lock, container, unit, proxy, settings."""
+"""Files of a class server: lock, container, unit, proxy, settings."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SETTINGS = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encodin
 
 
 def locked() -> dict[str, tuple[str, int]]:
-    """Return version and number of hashes of everything in the lock file."""
+    """Return version and number of hashes of each entry of the lock file."""
     text = (SERVING / "requirements.lock").read_text(encoding="utf-8")
     entries = re.findall(
         r"^([\w.-]+)==(\S+) \\\n((?:    --hash=sha256:[0-9a-f]{64}.*\n)+)", text, re.M
@@ -38,7 +38,7 @@ def locked() -> dict[str, tuple[str, int]]:
     return {canonicalize_name(n): (v, h.count("--hash")) for n, v, h in entries}
 
 
-def test_the_lock_holds_what_is_required() -> None:
+def test_lock_has_all_requirements() -> None:
     pinned = locked()
     lines = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
     required = [Requirement(line) for line in lines if line and not line.startswith("#")]
@@ -47,30 +47,32 @@ def test_the_lock_holds_what_is_required() -> None:
         version, hashes = pinned[canonicalize_name(requirement.name)]
         assert requirement.specifier.contains(version), f"{requirement} is locked at {version}"
         assert hashes
-    assert {"starlette", "uvicorn", "llvmlite"} <= set(pinned), "also what these need"
+    assert {"starlette", "uvicorn", "llvmlite"} <= set(pinned), "indirect dependencies"
 
 
-def test_the_lock_is_what_is_installed_and_audited() -> None:
+def test_lock_is_installed_and_audited() -> None:
     recipe = read_recipe()
     lock = "docs/serving/requirements.lock"
     installed = [step for step in recipe.all_of("RUN") if "pip install" in step]
     assert len(installed) == 1
     assert "--require-hashes" in installed[0]
     assert installed[0].endswith(f"-r {lock}")
-    made = re.search(r"^#    (pip-compile .*)$", (ROOT / lock).read_text(encoding="utf-8"), re.M)
-    assert made
-    assert set(made[1].split()[1:]) <= set(PAGE.split())
+    compiled = re.search(
+        r"^#    (pip-compile .*)$", (ROOT / lock).read_text(encoding="utf-8"), re.M
+    )
+    assert compiled
+    assert set(compiled[1].split()[1:]) <= set(PAGE.split())
     assert f"pip-audit --strict --require-hashes --disable-pip -r {lock}" in PAGE
     assert f"--require-hashes -r {lock}" in PAGE
 
 
-def test_the_command_that_compiles_the_engine_exists() -> None:
+def test_warm_up_command_of_container_exists() -> None:
     steps = " ".join(read_recipe().all_of("RUN"))
     assert re.findall(r"python -m graftviz ([\w-]+)", steps) == ["warm-up"]
     assert "warm-up" in COMMANDS
 
 
-def test_files_are_limited_alike_by_all_parts(unit: dict[str, list[str]]) -> None:
+def test_size_limit_of_files_is_the_same_in_all_parts(unit: dict[str, list[str]]) -> None:
     assert SETTINGS["server"]["maxUploadSize"] == Limits().upload_memory == 100
     assert CLASS_LIMITS.upload_memory == 20
     assert CLASS_LIMITS.upload_memory <= CLASS_LIMITS.session_uploads < CLASS_LIMITS.server_uploads
@@ -91,7 +93,7 @@ def test_files_are_limited_alike_by_all_parts(unit: dict[str, list[str]]) -> Non
     assert f"{VARIABLE}={recipe.environment[VARIABLE]}" in unit["Environment"]
 
 
-def test_it_is_measured_as_it_is_served(unit: dict[str, list[str]]) -> None:
+def test_load_test_uses_settings_of_server(unit: dict[str, list[str]]) -> None:
     start = r"^(.*?) \.venv/bin/python -m streamlit run app\.py .* 192"
     command = re.search(start, PAGE, re.MULTILINE)
     assert command
@@ -104,7 +106,7 @@ def test_it_is_measured_as_it_is_served(unit: dict[str, list[str]]) -> None:
     assert AS_SERVED.items() <= read_recipe().environment.items()
 
 
-def test_the_container_is_small_and_nobody_in_particular() -> None:
+def test_container_is_small_and_runs_as_unprivileged_user() -> None:
     recipe = read_recipe()
     assert re.fullmatch(r"docker\.io/library/python:3\.11-slim", recipe.all_of("FROM")[0])
     user = recipe.all_of("USER")
@@ -122,7 +124,7 @@ def test_the_container_is_small_and_nobody_in_particular() -> None:
     assert recipe.all_of("WORKDIR") == ["/opt/graftviz"]
 
 
-def test_settings_are_those_streamlit_knows_and_tight() -> None:
+def test_settings_are_known_to_streamlit_and_restrictive() -> None:
     known = set(config.get_config_options(force_reparse=False))
     flat = {
         f"{section}.{name}": value
@@ -149,11 +151,11 @@ def test_settings_are_those_streamlit_knows_and_tight() -> None:
     assert flat["server.maxWidgetStateSize"] <= 10 < flat["server.maxMessageSize"] <= 50
 
 
-def test_the_proxy_lets_pass_what_the_server_takes_and_says_less() -> None:
+def test_proxy_accepts_files_of_server_and_hides_its_version() -> None:
     site = (SERVING / "nginx.conf").read_text(encoding="utf-8")
     size = re.search(r"client_max_body_size (\d+)m;", site)
     assert size
-    assert int(size[1]) == CLASS_LIMITS.upload_memory + 1, "and the frame of a file"
+    assert int(size[1]) == CLASS_LIMITS.upload_memory + 1, "room for the multipart frame"
     assert site.count("{") == site.count("}")
     for line in (
         *("listen 443 ssl http2;", "auth_basic $graftviz_realm;", "server_tokens off;"),
@@ -166,7 +168,7 @@ def test_the_proxy_lets_pass_what_the_server_takes_and_says_less() -> None:
 
 @pytest.fixture(scope="module")
 def unit() -> dict[str, list[str]]:
-    """Values of the unit's settings, by their names; one may be set more than once."""
+    """Values of the settings of the unit by name; a name may occur more than once."""
     found: dict[str, list[str]] = {}
     for line in (SERVING / "graftviz.service").read_text(encoding="utf-8").splitlines():
         if line and not line.startswith(("#", "[")):
@@ -175,7 +177,7 @@ def unit() -> dict[str, list[str]]:
     return found
 
 
-def test_the_unit_is_confined(unit: dict[str, list[str]]) -> None:
+def test_unit_is_confined(unit: dict[str, list[str]]) -> None:
     parser = configparser.ConfigParser(strict=False, interpolation=None)
     parser.read(SERVING / "graftviz.service")
     assert parser.sections() == ["Unit", "Service", "Install"]
@@ -197,8 +199,8 @@ def test_the_unit_is_confined(unit: dict[str, list[str]]) -> None:
     assert f"/var/cache/{unit['CacheDirectory'][0]}" in unit["Environment"][0]
 
 
-@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd to ask")
-def test_systemd_takes_the_unit_and_finds_little_exposed(tmp_path: Path) -> None:
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd-analyze")
+def test_systemd_accepts_unit_with_low_exposure_level(tmp_path: Path) -> None:
     text = (SERVING / "graftviz.service").read_text(encoding="utf-8")
     text = text.replace("/opt/graftviz/.venv/bin/python", sys.executable)
     path = tmp_path / "graftviz.service"
@@ -210,13 +212,13 @@ def test_systemd_takes_the_unit_and_finds_little_exposed(tmp_path: Path) -> None
         0,
         [],
     )
-    judged = subprocess.run(
+    rating = subprocess.run(
         ["systemd-analyze", "security", "--offline=yes", "--no-pager", path],
         capture_output=True,
         text=True,
         check=False,
     )
-    level = re.search(r"exposure level for graftviz.service: ([\d.]+)", judged.stdout)
+    level = re.search(r"exposure level for graftviz.service: ([\d.]+)", rating.stdout)
     if level is None:
-        pytest.skip("this systemd does not judge a unit that is not installed")
+        pytest.skip("this systemd has no exposure level for units that are not installed")
     assert float(level[1]) < 2.0

@@ -26,7 +26,7 @@ PAGES = {path.stem: path for path in sorted(DOCS.glob("methods/*.md")) if path.s
 MANUALS = [ROOT / "README.md", ROOT / "sample_data" / "README.md", *sorted(DOCS.glob("**/*.md"))]
 COMMAND = re.compile(r"<!-- command -->\n```sh\n(.*?)\n```\n<!-- end -->", re.DOTALL)
 MOST_LINES, MOST_BYTES = 120, 40_000
-# Those that are drawn in a moment, whatever else has been compiled.
+# Pictures that are drawn quickly, also without compiled kernels.
 CHEAP = ("edge-grafting", "chow-liu", "exact", "bp", "dynamics-dense", "dynamics-enforcing")
 
 every_page = pytest.mark.parametrize("name", PAGES)
@@ -36,7 +36,7 @@ def text_of(path: Path) -> str:
     return path.read_text(encoding="utf-8")
 
 
-def test_every_method_has_a_page_and_a_place_in_the_index():
+def test_every_method_has_a_page_and_is_in_the_index():
     dynamics = {f"dynamics-{name}" for name in LEARNERS}
     assert set(PAGES) == {*learner_names(), *METHODS, *dynamics, "localized"}
     linked = re.findall(r"\]\(([\w-]+)\.md\)", text_of(DOCS / "methods" / "README.md"))
@@ -44,7 +44,7 @@ def test_every_method_has_a_page_and_a_place_in_the_index():
 
 
 @every_page
-def test_a_page_has_all_its_parts(name):
+def test_page_has_all_its_parts(name):
     page = text_of(PAGES[name])
     assert len(page.splitlines()) <= MOST_LINES
     assert re.findall(r"^## (.*)$", page, re.MULTILINE) == [
@@ -60,8 +60,8 @@ def test_a_page_has_all_its_parts(name):
 
 
 @every_page
-def test_formulas_survive_markdown(name):
-    """Before punctuation Markdown takes the backslash away; a line like a list ends the formula."""
+def test_formulas_are_not_changed_by_markdown(name):
+    """Check for formulas that Markdown changes: `\\,` and lines that look like a list."""
     formulas = re.findall(r"\$\$?[^$]+\$\$?", text_of(PAGES[name]))
     assert formulas
     assert [formula for formula in formulas if re.search(r"\\[^A-Za-z]", formula)] == []
@@ -69,7 +69,7 @@ def test_formulas_survive_markdown(name):
     assert all(formula.count("{") == formula.count("}") for formula in formulas)
 
 
-def test_quoted_numbers_are_those_of_the_results():
+def test_quoted_numbers_are_in_results():
     results = text_of(DOCS / "reproduction.md")
     quotes = 0
     for path in [ROOT / "README.md", *sorted(DOCS.glob("**/*.md"))]:
@@ -78,20 +78,22 @@ def test_quoted_numbers_are_those_of_the_results():
             if section is None:
                 continue
             numbers = re.findall(r"(?<![\w.])0\.\d+", quoted)
-            assert [one for one in numbers if one not in section[0]] == [], f"{path.name}: {name}"
+            assert [number for number in numbers if number not in section[0]] == [], (
+                f"{path.name}: {name}"
+            )
             quotes += len(numbers)
     assert quotes > 10
 
 
-def test_the_counts_of_verdicts_are_those_of_the_tables():
+def test_counts_of_verdicts_match_tables():
     page = text_of(DOCS / "reproduction.md")
     assert "statements" in with_counts(page)
-    assert with_counts(page) == page, "write it anew by `python -m docs.making.results`"
+    assert with_counts(page) == page, "run `python -m docs.making.results`"
 
 
 def test_tables_of_options_are_current():
     stale = [path.name for path in MANUALS if with_tables(text_of(path)) != text_of(path)]
-    assert stale == [], "write them anew by `python -m docs.making`"
+    assert stale == [], "run `python -m docs.making`"
     page = text_of(PAGES["best-choice"])
     assert with_tables(page.replace("`0.95`", "`0.9`")) == page
     assert "| `--max-size` |" in text_of(PAGES["localized"])
@@ -99,7 +101,7 @@ def test_tables_of_options_are_current():
 
 @pytest.fixture(scope="module")
 def workshop(tmp_path_factory):
-    """A folder that holds what the commands of the pages read."""
+    """Folder with the files that the commands of the pages read."""
     folder = tmp_path_factory.mktemp("workshop")
     for place in ("sample_data/survey", "sample_data/grid-8x8", "docs/methods/data"):
         shutil.copytree(ROOT / place, folder / place)
@@ -107,7 +109,7 @@ def workshop(tmp_path_factory):
 
 
 @every_page
-def test_the_command_of_a_page_runs(name, workshop, monkeypatch, capsys):
+def test_command_of_page_runs(name, workshop, monkeypatch, capsys):
     monkeypatch.chdir(workshop)
     found = COMMAND.search(text_of(PAGES[name]))
     assert found
@@ -120,11 +122,11 @@ def test_the_command_of_a_page_runs(name, workshop, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_pages_that_are_written_by_script_are_current(name):
-    assert text_of(DOCS / name) == TEXTS[name](), "write it anew by `python -m docs.making`"
+def test_generated_pages_are_current(name):
+    assert text_of(DOCS / name) == TEXTS[name](), "run `python -m docs.making`"
 
 
-def test_every_picture_of_the_app_is_taken_by_the_script():
+def test_every_screenshot_is_taken_by_the_script():
     picture = r"!\[([^\]]*)\]\((?:docs/)?images/([\w-]+\.png)\)"
     shown = [found for path in MANUALS for found in re.findall(picture, text_of(path))]
     assert {name for _, name in shown} == set(scenes.SCENES)
@@ -135,69 +137,69 @@ def test_every_picture_of_the_app_is_taken_by_the_script():
 
 
 def structure(svg: str) -> list[tuple[str, str]]:
-    """Return the elements of a drawing without their positions: tags, and texts without numbers."""
+    """Return the tags of a drawing, and its texts without numbers."""
     elements = ET.fromstring(svg).iter()
     return [(e.tag, re.sub(r"[\d.]+", "#", e.text or "").strip()) for e in elements]
 
 
-def test_pictures_are_all_there_small_and_titled():
+def test_pictures_are_complete_small_and_titled():
     drawn = {str(path.relative_to(DOCS)) for path in DOCS.glob("**/*.svg")}
     assert drawn == set(PICTURES)
     for name in PICTURES:
         svg = text_of(DOCS / name)
         assert len(svg.encode()) < MOST_BYTES, name
         assert structure(svg)[1][0].endswith("title"), name
-        assert 'fill="#ffffff"' in svg.splitlines()[2], "legible on dark pages: a card of its own"
+        assert 'fill="#ffffff"' in svg.splitlines()[2], "white background for dark pages"
 
 
 @pytest.mark.parametrize("name", CHEAP)
-def test_pictures_are_what_the_runs_give(name):
+def test_pictures_match_runs(name):
     path = f"methods/pictures/{name}.svg"
     assert structure(PICTURES[path]()) == structure(text_of(DOCS / path))
 
 
-def test_the_picture_of_the_import_order_is_current():
+def test_picture_of_import_order_is_current():
     assert PICTURES["import-order.svg"]() == text_of(DOCS / "import-order.svg")
     assert "](import-order.svg)" in text_of(DOCS / "architecture.md")
 
 
-def test_the_sample_series_are_what_the_system_gives():
+def test_sample_series_match_system():
     parents, series = "methods/data/parents.csv", "methods/data/series.csv"
     assert DATA[parents]() == text_of(DOCS / parents)
-    made, kept = (
+    generated, stored = (
         np.array([line.split(",") for line in text.splitlines()[1:]], dtype=float)
         for text in (DATA[series](), text_of(DOCS / series))
     )
-    assert np.allclose(made, kept, atol=2e-3)
+    assert np.allclose(generated, stored, atol=2e-3)
 
 
 def anchors(page: str) -> set[str]:
-    """The names that headings get: lower case, without punctuation, hyphens for spaces."""
+    """Return the anchors of headings: lower case, without punctuation, hyphens for spaces."""
     headings = re.findall(r"^#+ (.*)$", page, re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def broken_links(path: Path) -> list[str]:
-    """Relative links of a page that lead nowhere, or to a heading that is not there."""
+    """Return relative links of a page to missing files or headings."""
     prose = re.sub(r"```.*?```|`[^`\n]*`", "", text_of(path), flags=re.DOTALL)
     broken = []
     for target in re.findall(r"\]\(([^)\s]+)\)", prose):
         if re.match(r"\w+:", target):
             continue
         name, _, anchor = target.partition("#")
-        there = path.parent / name if name else path
-        if not there.exists() or (anchor and anchor not in anchors(text_of(there))):
+        linked = path.parent / name if name else path
+        if not linked.exists() or (anchor and anchor not in anchors(text_of(linked))):
             broken.append(target)
     return broken
 
 
 @pytest.mark.parametrize("path", MANUALS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_links_lead_somewhere(path):
+def test_links_have_targets(path):
     assert broken_links(path) == []
 
 
 @pytest.mark.parametrize("page", FOLDERS)
-def test_the_files_of_a_tutorial_keep_to_the_style_of_the_project(page):
+def test_files_of_tutorial_follow_style_of_project(page):
     for name, text in tutorial(page).files.items():
         if name.endswith(".py"):
             assert style_errors(f"{FOLDERS[page]}/{name}", text) == "", name

@@ -24,7 +24,7 @@ def truth():
 @pytest.fixture(scope="module")
 def series(truth):
     grown = dynamics.simulate(truth, 1500, process_noise=1.0, observation_noise=0.1, seed=4)
-    # Units of very different size, and means away from zero: learners must not mind.
+    # Units of very different size, and means away from zero.
     scale, shift = 10.0 ** np.linspace(-3, 3, N), np.linspace(-2, 5, N)
     return dynamics.TimeSeries.from_array(grown.values * scale + shift * scale)
 
@@ -37,8 +37,8 @@ def by_least_squares(series, node, parents, centre=False):
     return np.linalg.lstsq(before, after, rcond=None)[0]
 
 
-def same_rows(result, series, tolerance, centre=False):
-    """Check every row against lstsq, in units of what it predicts."""
+def check_rows(result, series, tolerance, centre=False):
+    """Check every row against lstsq, in units of the predicted series."""
     for node in range(N):
         parents = result.system.parents(node)
         wanted = by_least_squares(series, node, parents, centre)
@@ -47,7 +47,7 @@ def same_rows(result, series, tolerance, centre=False):
 
 
 @pytest.mark.parametrize("rows", [1500, 15])
-def test_dense_is_least_squares_and_the_smallest_where_many_fit(truth, rows):
+def test_dense_is_least_squares_solution_of_smallest_norm(truth, rows):
     data = dynamics.simulate(truth, rows, seed=5)
     result = dynamics.learn(data, dynamics.Dense())
     wanted = np.linalg.lstsq(data.values[:-1], data.values[1:], rcond=None)[0].T
@@ -60,7 +60,7 @@ def test_enforcing_is_least_squares_of_every_row(truth, series, centre):
     adjacency = [truth.parents(i) for i in range(N)]
     learner = dynamics.SparsityEnforcing(adjacency=adjacency, centre=centre)
     result = dynamics.learn(series, learner)
-    same_rows(result, series, 1e-8, centre)
+    check_rows(result, series, 1e-8, centre)
     assert [step.node for step in result.steps] == list(range(N))
     for step in result.steps:
         assert set(step.parents) == set(adjacency[step.node])
@@ -85,24 +85,24 @@ def test_dependent_parents_get_the_smallest_coefficients():
         assert np.allclose(result.system.matrix[node, parents], wanted, atol=1e-10)
 
 
-def test_without_noise_the_truth_comes_back(truth):
+def test_true_system_is_recovered_without_noise(truth):
     data = dynamics.simulate_transitions(truth, 300, seed=1)
     adjacency = [truth.parents(i) for i in range(N)]
     given = dynamics.learn(data, dynamics.SparsityEnforcing(adjacency=adjacency))
     assert np.abs(given.system.matrix - truth.matrix).max() < 1e-6
     assert dynamics.coefficient_error(given.system, truth) < 1e-10
-    most = max(len(row) for row in adjacency)
-    found = dynamics.learn(data, dynamics.SparsityInducing(parents=most))
+    most_parents = max(len(row) for row in adjacency)
+    found = dynamics.learn(data, dynamics.SparsityInducing(parents=most_parents))
     assert dynamics.structure_recall(found.system, truth) == 1.0
     assert dynamics.coefficient_error(found.system, truth) < 1e-10
 
 
 @pytest.mark.parametrize("solver", ["sgd", "coordinate"])
-def test_inducing_keeps_the_strongest_and_fits_them_again(series, truth, solver):
+def test_inducing_selects_strongest_parents_and_refits(series, truth, solver):
     result = dynamics.learn(
         series, dynamics.SparsityInducing(parents=5, solver=solver, centre=True)
     )
-    same_rows(result, series, 1e-8, centre=True)
+    check_rows(result, series, 1e-8, centre=True)
     assert max(len(step.parents) for step in result.steps) <= 5
     assert dynamics.structure_recall(result.system, truth) > 0.9
     assert all(step.converged and step.passes >= 1 for step in result.steps)
@@ -115,16 +115,16 @@ def test_subgradient_steps_require_gradient_descent(learner):
         learner(penalty="subgradient", solver="coordinate")
 
 
-def test_units_of_the_series_do_not_matter(series):
+def test_units_of_series_do_not_matter(series):
     learner = dynamics.SparsityInducing(parents=4)
     scale = 2.0 ** np.arange(-12, 12)
-    one = dynamics.learn(series, learner)
-    other = dynamics.learn(dynamics.TimeSeries.from_array(series.values * scale), learner)
-    back = other.system.matrix / scale[:, None] * scale
-    assert np.allclose(back, one.system.matrix, rtol=1e-9, atol=0.0)
+    result = dynamics.learn(series, learner)
+    scaled = dynamics.learn(dynamics.TimeSeries.from_array(series.values * scale), learner)
+    rescaled = scaled.system.matrix / scale[:, None] * scale
+    assert np.allclose(rescaled, result.system.matrix, rtol=1e-9, atol=0.0)
 
 
-def test_when_all_are_seeds_scalable_is_inducing(series):
+def test_scalable_equals_inducing_if_all_series_are_seeds(series):
     inducing = dynamics.learn(series, dynamics.SparsityInducing(parents=4), seed=2)
     scalable = dynamics.learn(series, ScalableStructure(parents=4, seeds=N), seed=2)
     assert np.array_equal(scalable.system.matrix, inducing.system.matrix)
@@ -140,13 +140,13 @@ def test_every_series_is_a_seed_or_inferred_or_uncovered(series, truth, uncovere
     assert sorted(kinds) == list(range(N))
     seeds = [step for step in result.steps if step.kind == "seed"]
     assert [step.node for step in seeds] == result.seeds.tolist()
-    spoken = {int(j) for step in seeds for j in step.parents}
+    parents_of_seeds = {int(j) for step in seeds for j in step.parents}
     for node, kind in kinds.items():
-        wanted = "inferred" if node in spoken else "uncovered"
+        wanted = "inferred" if node in parents_of_seeds else "uncovered"
         assert kind == ("seed" if node in result.seeds else wanted)
     assert result.uncovered.tolist() == sorted(k for k in kinds if kinds[k] == "uncovered")
     assert len(result.uncovered) > 0
-    same_rows(result, series, 1e-8)
+    check_rows(result, series, 1e-8)
     for step in result.steps:
         if step.kind != "uncovered":
             continue
@@ -157,22 +157,22 @@ def test_every_series_is_a_seed_or_inferred_or_uncovered(series, truth, uncovere
             assert step.node in step.parents
 
 
-def test_the_seed_decides_and_the_number_of_jobs_does_not(series):
+def test_result_depends_on_seed_and_not_on_number_of_jobs(series):
     learner = ScalableStructure(parents=3, seeds=18, uncovered="regress")
-    one = dynamics.learn(series, learner, seed=5)
+    serial = dynamics.learn(series, learner, seed=5)
     with joblib.parallel_config(backend="threading"):
-        again = dynamics.learn(series, learner, seed=5, jobs=2)
-    assert np.array_equal(one.system.matrix, again.system.matrix)
-    assert [step.node for step in one.steps] == [step.node for step in again.steps]
-    assert one.work == again.work
-    assert dynamics.learn(series, learner, seed=6).seeds.tolist() != one.seeds.tolist()
+        parallel = dynamics.learn(series, learner, seed=5, jobs=2)
+    assert np.array_equal(serial.system.matrix, parallel.system.matrix)
+    assert [step.node for step in serial.steps] == [step.node for step in parallel.steps]
+    assert serial.work == parallel.work
+    assert dynamics.learn(series, learner, seed=6).seeds.tolist() != serial.seeds.tolist()
 
 
-def test_with_a_fixed_number_of_seeds_work_is_linear_in_n():
+def test_work_is_linear_in_n_for_fixed_number_of_seeds():
     work = []
     for n in (40, 80, 160):
         data = dynamics.simulate(dynamics.random_system(n, density=0.05, seed=1), 300, seed=1)
-        # As many passes for each n: how many are needed depends on the data.
+        # A fixed number of passes, because the required number depends on the data.
         learner = ScalableStructure(
             parents=5,
             seeds=8,
@@ -191,10 +191,10 @@ def test_with_a_fixed_number_of_seeds_work_is_linear_in_n():
     assert d == pytest.approx(2 * b, rel=0.05)
 
 
-def test_choices_of_seeds(series):
+def test_methods_of_choosing_seeds(series):
     known = standardise(series, centre=False)
     assert choose_seeds(known, 4, "activity", 0).tolist() == list(range(N - 4, N))
-    # Six copies of the first series say what it says: spread seeds take one of all seven.
+    # Spread seeds include only one of the first series and its six copies.
     random = np.random.default_rng(0)
     values = random.standard_normal((300, 10))
     values[:, 1:7] = values[:, :1] * np.arange(2.0, 8.0)
@@ -214,7 +214,7 @@ def test_choices_of_seeds(series):
         (ScalableStructure(seeds=25.0), "up to 24"),
     ],
 )
-def test_what_does_not_fit_is_refused(series, learner, sentence):
+def test_invalid_options_are_refused(series, learner, sentence):
     with pytest.raises(InputError, match=sentence):
         next(learner.steps(series))
 
@@ -225,12 +225,12 @@ def test_seeds_need_later_states(truth):
         dynamics.learn(pairs, ScalableStructure(parents=5))
 
 
-def test_an_interrupted_run_keeps_its_rows(series):
+def test_interrupted_run_returns_learned_rows(series):
     def stop(step):
         if step.index == 4:
             seen.append(step)
 
-    class Breaking(dynamics.SparsityInducing):
+    class Interrupted(dynamics.SparsityInducing):
         def steps(self, data, *, seed=0, jobs=None):
             for step in super().steps(data, seed=seed, jobs=jobs):
                 if seen:
@@ -238,7 +238,7 @@ def test_an_interrupted_run_keeps_its_rows(series):
                 yield step
 
     seen: list[object] = []
-    result = dynamics.learn(series, Breaking(parents=3), callback=stop)
+    result = dynamics.learn(series, Interrupted(parents=3), callback=stop)
     assert not result.complete
     assert len(result.steps) == 5
     assert result.system.matrix[:5].any(axis=1).all()
@@ -246,7 +246,7 @@ def test_an_interrupted_run_keeps_its_rows(series):
     assert "5 of 24" in result.notes[0]
 
 
-def test_a_step_is_a_snapshot(series):
+def test_step_is_immutable(series):
     step = next(dynamics.SparsityInducing(parents=3).steps(series))
     with pytest.raises(dataclasses.FrozenInstanceError):
         step.node = 3
@@ -257,7 +257,7 @@ def test_a_step_is_a_snapshot(series):
     assert set(step.lines) <= keys
 
 
-def test_seeds_are_a_share_or_a_number():
+def test_seeds_are_given_as_share_or_number():
     assert [seed_count(s, 50) for s in (0.2, 0.001, 1.0, 7.0, 50.0)] == [10, 1, 1, 7, 50]
     for wrong in (2.5, 51.0):
         with pytest.raises(InputError, match="a share below 1 or a whole number up to 50"):

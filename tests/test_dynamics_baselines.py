@@ -35,14 +35,14 @@ def test_baselines_predict_by_earlier_values() -> None:
     assert baseline(train, test, 12).pred_error_test < baseline(train, test, 1).pred_error_test
 
 
-def test_a_season_is_found_where_there_is_one() -> None:
+def test_season_is_found_if_there_is_one() -> None:
     assert season(seasonal(300, 12, 0.5)) == 12
     steps = np.cumsum(np.ones((60, 2)), axis=0)
     assert season(TimeSeries.from_array(steps)) is None  # a trend
     assert season(TimeSeries.from_array(steps[:6])) is None  # too few rows
 
 
-def test_standard_errors_are_the_deviations_over_many_samples() -> None:
+def test_standard_errors_match_deviations_over_many_samples() -> None:
     system = dynamics.LinearSystem.from_dense(
         np.array([[0.6, 0.3, 0.0], [0.0, 0.5, 0.0], [0.2, 0.0, 0.4]])
     )

@@ -43,7 +43,7 @@ def learned(capsys, path, out, *arguments):
     return record, names, np.array([row[1:] for row in rows], dtype=float), output
 
 
-def test_held_out_rows_may_have_a_file_of_their_own(path, tmp_path, capsys):
+def test_held_out_rows_are_read_from_separate_file(path, tmp_path, capsys):
     given = ("--learner", "inducing", "--test", path)
     record, _, _, output = learned(capsys, path, tmp_path / "out", *given)
     assert record["rows"] == record["rows_test"] == 600
@@ -51,7 +51,7 @@ def test_held_out_rows_may_have_a_file_of_their_own(path, tmp_path, capsys):
     assert output.err == ""
 
 
-def test_an_unstable_system_is_told_of_and_shown(tmp_path, capsys):
+def test_unstable_system_is_reported(tmp_path, capsys):
     file = tmp_path / "grows.csv"
     file.write_text("a,b\n" + "".join(f"{1.1**t},{0.5**t}\n" for t in range(30)))
     record, _, _, output = learned(capsys, file, tmp_path / "out", "--learner", "dense")
@@ -75,7 +75,7 @@ def test_an_unstable_system_is_told_of_and_shown(tmp_path, capsys):
         (("--time", "when"), "no column 'when'"),
     ],
 )
-def test_refusals_are_one_sentence_and_leave_nothing(path, tmp_path, capsys, arguments, sentence):
+def test_refusal_is_one_sentence_and_writes_no_files(path, tmp_path, capsys, arguments, sentence):
     out = tmp_path / "out"
     assert main(["dynamics", str(path), "--out", str(out), *arguments]) == 2
     output = capsys.readouterr().err
@@ -84,17 +84,17 @@ def test_refusals_are_one_sentence_and_leave_nothing(path, tmp_path, capsys, arg
     assert not out.exists()
 
 
-def test_an_interrupted_run_writes_what_it_has(path, tmp_path, capsys, monkeypatch):
+def test_interrupted_run_writes_learned_rows(path, tmp_path, capsys, monkeypatch):
     learn = dynamics.learn
 
-    def broken_off(*arguments, callback, **options):
+    def interrupted(*arguments, callback, **options):
         def stop(step):
             if step.index == 6:
                 raise KeyboardInterrupt
 
         return learn(*arguments, callback=stop, **options)
 
-    monkeypatch.setattr(dynamics, "learn", broken_off)
+    monkeypatch.setattr(dynamics, "learn", interrupted)
     monkeypatch.setattr(command, "_load_engine", lambda learner: None)
     out = tmp_path / "out"
     assert main(["dynamics", str(path), "--learner", "inducing", "--out", str(out)]) == 130

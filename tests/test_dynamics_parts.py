@@ -32,7 +32,7 @@ def problem():
     return inputs, inputs @ true + 0.3 * random.standard_normal((250, 4))
 
 
-def test_a_pass_of_gradient_descent_is_that_of_the_twin(problem):
+def test_pass_of_gradient_descent_matches_twin(problem):
     inputs, targets = problem
     order = np.random.default_rng(2).permutation(len(inputs))
     norms = np.sum(inputs**2, axis=1)
@@ -47,18 +47,18 @@ def test_a_pass_of_gradient_descent_is_that_of_the_twin(problem):
 
 
 @pytest.mark.parametrize("solver", ["sgd", "coordinate"])
-def test_a_search_travels_to_other_processes(solver):
+def test_pickled_search_gives_same_rows(solver):
     series = dynamics.simulate(dynamics.random_system(8, density=0.3, seed=1), 120, seed=1)
     known = standardise(series, centre=False)
     options = dynamics.SparsityInducing(solver=solver)
-    one, two = options.solver_of(known.before, 3), options.solver_of(known.before[:-1], 3)
-    search = ParentSearch(known, one, two, 3)
-    there = pickle.loads(pickle.dumps(Shared(search))).value
-    for here, sent in zip(
-        search_rows(search, range(8), None), search_rows(there, range(8), None), strict=True
+    solvers = (options.solver_of(before, 3) for before in (known.before, known.before[:-1]))
+    search = ParentSearch(known, *solvers, 3)
+    unpickled = pickle.loads(pickle.dumps(Shared(search))).value
+    for row, expected in zip(
+        search_rows(unpickled, range(8), None), search_rows(search, range(8), None), strict=True
     ):
-        assert np.array_equal(here.coefficients, sent.coefficients)
-        assert np.array_equal(here.two_hop, sent.two_hop)
+        assert np.array_equal(row.coefficients, expected.coefficients)
+        assert np.array_equal(row.two_hop, expected.two_hop)
 
 
 @pytest.mark.parametrize("lam", [0.3, 0.02, 1e-4])
@@ -67,23 +67,23 @@ def test_coordinate_descent_is_exact(problem, lam):
     found = coordinate_descent(inputs, lam, 1e-10, 100_000).solve(targets)
     assert found.converged.all()
     for i in range(4):
-        other = Lasso(alpha=lam, fit_intercept=False, tol=1e-12, max_iter=1_000_000)
-        other.fit(inputs, targets[:, i])
-        assert np.abs(found.weights[i] - other.coef_).max() < 1e-6
-        # The certificate: gradient λ sign(w) where w is not zero, at most λ elsewhere.
+        lasso = Lasso(alpha=lam, fit_intercept=False, tol=1e-12, max_iter=1_000_000)
+        lasso.fit(inputs, targets[:, i])
+        assert np.abs(found.weights[i] - lasso.coef_).max() < 1e-6
+        # Optimality: the gradient is λ sign(w) where w is not zero, at most λ elsewhere.
         gradient = inputs.T @ (targets[:, i] - inputs @ found.weights[i]) / len(inputs)
         active = found.weights[i] != 0.0
         assert np.allclose(gradient[active], lam * np.sign(found.weights[i, active]), atol=1e-9)
         assert (np.abs(gradient[~active]) <= lam + 1e-9).all()
 
 
-def test_coordinate_descent_is_that_of_the_twin(problem):
+def test_coordinate_descent_matches_twin(problem):
     inputs, targets = problem
     found = coordinate_descent(inputs, 0.1, 1e-12, 100_000).solve(targets[:, :1])
     assert np.allclose(found.weights[0], naive.lasso(inputs, targets[:, 0], 0.1, 600), atol=1e-9)
 
 
-def test_a_solver_that_is_cut_short_says_so(problem):
+def test_solver_reports_missing_convergence(problem):
     inputs, targets = problem
     assert not coordinate_descent(inputs, 1e-4, 1e-10, 2).solve(targets).converged.any()
     short = GradientDescent(inputs, 0.02, 0.5, 0.3, 1e-6, 2, 0).solve(targets)
@@ -91,7 +91,7 @@ def test_a_solver_that_is_cut_short_says_so(problem):
     assert short.work == 4 * 2 * inputs.size
 
 
-def test_the_subgradient_step_is_that_of_the_twin_and_leaves_no_zeros(problem):
+def test_subgradient_step_matches_twin_and_has_fewer_zeros(problem):
     inputs, targets = problem
     solver = GradientDescent(inputs, 0.1, 0.5, 0.3, 1e-6, 1, 3, "subgradient")
     order = np.random.default_rng(3).permutation(len(inputs))
@@ -104,7 +104,7 @@ def test_the_subgradient_step_is_that_of_the_twin_and_leaves_no_zeros(problem):
     assert np.count_nonzero(found == 0.0) < np.count_nonzero(proximal == 0.0)
 
 
-def test_a_path_ends_where_its_last_lam_does(problem):
+def test_path_ends_at_solution_for_last_lam(problem):
     inputs, targets = problem
     solver = coordinate_descent(inputs, 0.05, 1e-10, 100_000)
     alone, sizes = solve_path(solver, targets, 1)
@@ -113,20 +113,20 @@ def test_a_path_ends_where_its_last_lam_does(problem):
     assert np.array_equal(counted > 0.0, last.weights != 0.0)
     for i in range(4):
         assert np.array_equal(np.argsort(sizes[i]), np.argsort(np.abs(alone.weights[i])))
-        # Who counts more was there earlier: at the λ at which three had entered, these are they.
+        # Parents with larger counts entered earlier on the path.
         lams = np.geomspace(1.0, 0.05, 12)
         for lam in lams:
-            there = solver._replace(lam=float(lam)).solve(targets[:, i : i + 1]).weights[0] != 0.0
-            there &= last.weights[i] != 0.0
-            if there.any() and not there.all():
-                assert counted[i, there].min() > counted[i, ~there].max()
+            entered = solver._replace(lam=float(lam)).solve(targets[:, i : i + 1]).weights[0] != 0.0
+            entered &= last.weights[i] != 0.0
+            if entered.any() and not entered.all():
+                assert counted[i, entered].min() > counted[i, ~entered].max()
                 break
     unpenalised = solve_path(solver._replace(lam=0.0), targets, 5)[0]
     wanted = np.linalg.lstsq(inputs, targets, rcond=None)[0].T
     assert np.allclose(unpenalised.weights, wanted, atol=1e-6)
 
 
-def test_scores_of_the_spoken_are_those_of_the_twin():
+def test_two_hop_scores_match_twin():
     random = np.random.default_rng(3)
     parents = [random.choice(9, 3, replace=False) for _ in range(4)]
     two_hop = random.dirichlet(np.ones(9), 4)
@@ -140,21 +140,23 @@ def test_scores_of_the_spoken_are_those_of_the_twin():
             assert j not in scores
 
 
-def test_a_random_system_is_what_was_asked_for():
-    made = dynamics.random_system(30, entries=90, radius=0.8, seed=5)
-    assert made.coefficients.nnz == 90
-    assert made.spectral_radius == pytest.approx(0.8)
+def test_random_system_has_given_entries_and_radius():
+    system = dynamics.random_system(30, entries=90, radius=0.8, seed=5)
+    assert system.coefficients.nnz == 90
+    assert system.spectral_radius == pytest.approx(0.8)
     again = dynamics.random_system(30, entries=90, radius=0.8, seed=5)
-    assert np.array_equal(made.matrix, again.matrix)
+    assert np.array_equal(system.matrix, again.matrix)
     assert not np.array_equal(
-        made.matrix, dynamics.random_system(30, entries=90, radius=0.8, seed=6).matrix
+        system.matrix, dynamics.random_system(30, entries=90, radius=0.8, seed=6).matrix
     )
 
 
-def test_the_spectral_radius_of_large_systems_needs_no_factorisation(monkeypatch):
-    one, other = (dynamics.random_system(80, density=0.1, seed=2) for _ in range(2))
+def test_spectral_radius_of_large_system_without_factorisation(monkeypatch):
+    system, factorised = (dynamics.random_system(80, density=0.1, seed=2) for _ in range(2))
     monkeypatch.setattr(system_module, "_LARGEST_FACTORISED", 10)
-    assert one.spectral_radius == pytest.approx(np.abs(np.linalg.eigvals(other.matrix)).max())
+    assert system.spectral_radius == pytest.approx(
+        np.abs(np.linalg.eigvals(factorised.matrix)).max()
+    )
     assert dynamics.LinearSystem.from_dense(np.eye(80) * 0.5).spectral_radius == pytest.approx(0.5)
     assert dynamics.LinearSystem.from_dense(np.zeros((80, 80))).spectral_radius == pytest.approx(
         0.0, abs=1e-6
@@ -164,28 +166,28 @@ def test_the_spectral_radius_of_large_systems_needs_no_factorisation(monkeypatch
 @pytest.mark.parametrize(
     "wrong", [{"entries": 0}, {"entries": 10}, {"density": 0.5, "radius": 1.0}, {"entries": 1}]
 )
-def test_impossible_systems_are_refused(wrong):
+def test_invalid_random_systems_are_refused(wrong):
     with pytest.raises(InputError):
         dynamics.random_system(3, **wrong)
 
 
-def test_a_simulation_follows_its_system():
+def test_simulation_follows_system():
     system = dynamics.random_system(6, density=0.4, seed=1)
     start = np.arange(6.0)
-    still = dynamics.simulate(system, 5, process_noise=0.0, start=start)
+    noiseless = dynamics.simulate(system, 5, process_noise=0.0, start=start)
     for t in range(5):
-        assert np.allclose(still.values[t], np.linalg.matrix_power(system.matrix, t) @ start)
+        assert np.allclose(noiseless.values[t], np.linalg.matrix_power(system.matrix, t) @ start)
     # The stationary covariance Σ solves Σ = A Σ Aᵀ + I; observation noise adds its own variance.
     noisy = dynamics.simulate(system, 40_000, observation_noise=0.5, seed=2)
     cov = np.eye(6)
     for _ in range(400):
         cov = system.matrix @ cov @ system.matrix.T + np.eye(6)
-    seen = noisy.values.T @ noisy.values / noisy.n_rows
-    assert np.allclose(seen, cov + 0.25 * np.eye(6), atol=0.08 * cov.max())
+    found = noisy.values.T @ noisy.values / noisy.n_rows
+    assert np.allclose(found, cov + 0.25 * np.eye(6), atol=0.08 * cov.max())
 
 
 @pytest.mark.parametrize("steps", [1, 2, 4])
-def test_prediction_error_goes_any_number_of_steps(steps):
+def test_prediction_error_for_several_horizons(steps):
     random = np.random.default_rng(steps)
     system = dynamics.LinearSystem.from_dense(random.standard_normal((3, 3)) / 3)
     series = dynamics.TimeSeries.from_array(random.standard_normal((20, 3)))
@@ -198,7 +200,7 @@ def test_prediction_error_goes_any_number_of_steps(steps):
         assert dynamics.prediction_error(system, pairs, horizon=steps) == pytest.approx(wanted)
 
 
-def test_predictions_that_data_do_not_reach_are_refused():
+def test_too_long_horizon_is_refused():
     system = dynamics.LinearSystem.from_dense(np.eye(2) / 2)
     series = dynamics.TimeSeries.from_array(np.ones((4, 2)))
     for data, steps in ((series, 0), (series, 4), (series.transitions(), 3)):
@@ -208,7 +210,7 @@ def test_predictions_that_data_do_not_reach_are_refused():
         dynamics.prediction_error(system, dynamics.TimeSeries.from_array(np.ones((4, 3))))
 
 
-# Forecasts along known rows, and the bands around them.
+# Forecasts and their bands.
 
 
 @pytest.fixture(scope="module")
@@ -217,7 +219,7 @@ def truth():
 
 
 @pytest.mark.parametrize("horizon", [1, 2, 5])
-def test_a_forecast_sees_its_row_and_nothing_later(truth, horizon):
+def test_forecast_depends_on_earlier_rows_only(truth, horizon):
     values = np.random.default_rng(1).standard_normal((30, 6))
     predicted = dynamics.predict(truth, values, horizon)
     assert predicted.shape == (30 - horizon, 6)
@@ -234,19 +236,19 @@ def test_forecasts_follow_the_intercept(truth):
     series = dynamics.TimeSeries.from_array(5.0 + dynamics.simulate(truth, 4000, seed=3).values)
     learned = dynamics.learn(series, dynamics.Dense(centre=True)).system
     far = dynamics.predict(learned, series.values, 200)
-    assert np.allclose(far, series.values.mean(axis=0), atol=0.3)  # a stable system forgets
+    assert np.allclose(far, series.values.mean(axis=0), atol=0.3)  # the system is stable
 
 
-def test_a_band_of_two_deviations_holds_most_of_what_happens(truth):
+def test_band_of_two_deviations_has_95_percent_coverage(truth):
     train, test = (dynamics.simulate(truth, 3000, seed=seed).values for seed in (4, 5))
     widths = []
     for horizon in (1, 3):
         width = 2.0 * dynamics.residual_deviation(truth, train, horizon)
         gap = np.abs(dynamics.predict(truth, test, horizon) - test[horizon:])
-        held = (gap <= width).mean(axis=0)
-        assert np.all((held > 0.93) & (held < 0.975))
+        coverage = (gap <= width).mean(axis=0)
+        assert np.all((coverage > 0.93) & (coverage < 0.975))
         widths.append(width)
-    assert np.all(widths[1] >= 0.95 * widths[0])  # further ahead, less is known
+    assert np.all(widths[1] >= 0.95 * widths[0])
 
 
 @pytest.mark.parametrize(
@@ -258,6 +260,6 @@ def test_a_band_of_two_deviations_holds_most_of_what_happens(truth):
         (np.ones(6), 1, "shape \\(6,\\)"),
     ],
 )
-def test_what_cannot_be_forecast_is_refused(truth, values, horizon, sentence):
+def test_invalid_forecasts_are_refused(truth, values, horizon, sentence):
     with pytest.raises(InputError, match=sentence):
         dynamics.predict(truth, values, horizon)

@@ -1,4 +1,4 @@
-"""Time series as people bring them: what is understood, and what is refused in one sentence."""
+"""Reading of time series: accepted forms, and refusals in one sentence."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def table(times, columns="a,b", time="time"):
         (["3", "5", "7"], "Time"),
     ],
 )
-def test_a_wide_table_with_times(tmp_path, times, name):
+def test_wide_table_with_times(tmp_path, times, name):
     series = read_series(written(tmp_path, table(times, time=name)))
     assert series.names == ("a", "b")
     assert series.times == tuple(times)
@@ -45,7 +45,7 @@ def test_a_wide_table_with_times(tmp_path, times, name):
         series.values[0, 0] = 1.0
 
 
-def test_a_wide_table_without_times(tmp_path):
+def test_wide_table_without_times(tmp_path):
     path = written(tmp_path, "a,b\n1,2\n3,-4.5\n5,6e2\n")
     assert read_series(path).values.tolist() == [[1, 2], [3, -4.5], [5, 600]]
     assert read_series(path).times == ()
@@ -55,12 +55,12 @@ def test_a_wide_table_without_times(tmp_path):
     assert read_series(timed, time="none").names == ("t", "b")
 
 
-def test_long_tables_are_turned(tmp_path):
+def test_long_table_is_pivoted(tmp_path):
     rows = [(t, s, v) for v, (t, s) in enumerate((t, s) for t in HOURS for s in ("p", "q"))]
     rows = [rows[k] for k in (5, 2, 7, 0, 1, 6, 3, 4)]
     text = "value,time,series\n" + "".join(f"{v},{t},{s}\n" for t, s, v in rows)
     series = read_series(written(tmp_path, text))
-    assert series.names == ("q", "p")  # in the order in which they come
+    assert series.names == ("q", "p")  # in order of appearance
     assert series.times == tuple(HOURS)
     assert series.values.tolist() == [[1, 0], [3, 2], [5, 4], [7, 6]]
 
@@ -80,12 +80,12 @@ def test_frames_and_arrays():
     [
         "time,a,b\n2015-01-01,1,0.1\n2015-01-02,NA,1e-3\n2015-01-03,4,5\n",
         "a,b\n1,2.5\n3,-4\n5,6\n",
-        "a,b\n1,2.5\n\n3, -4\n5,6\n",  # not as simple as that: read the usual way
+        "a,b\n1,2.5\n\n3, -4\n5,6\n",  # not plain: read by the general reader
         '"a, too",b\n1,2.5\n3,4\n',
         "series,time,value\np,0,1\nq,0,2\np,1,3\nq,1,4\n",
     ],
 )
-def test_large_files_are_read_as_small_ones_are(tmp_path, monkeypatch, text):
+def test_plain_reader_of_large_files_matches_general_reader(tmp_path, monkeypatch, text):
     path = written(tmp_path, text)
     usual = read_series(path, missing="interpolate")
     monkeypatch.setattr(plain_csv, "LEAST_BYTES", 0)
@@ -94,7 +94,7 @@ def test_large_files_are_read_as_small_ones_are(tmp_path, monkeypatch, text):
     assert (large.names, large.times, large.title) == (usual.names, usual.times, usual.title)
 
 
-def test_what_is_wrong_with_a_large_file_is_told_with_its_line(tmp_path, monkeypatch):
+def test_error_in_large_file_names_its_line(tmp_path, monkeypatch):
     monkeypatch.setattr(plain_csv, "LEAST_BYTES", 0)
     assert plain_csv.read_plain_csv(written(tmp_path, "time,a\n0,1\n1,2\n"), 10_000) is not None
     path = written(tmp_path, "time,a\n0,1\n1,2\n2.5,4\n")
@@ -102,7 +102,7 @@ def test_what_is_wrong_with_a_large_file_is_told_with_its_line(tmp_path, monkeyp
         read_series(path)
 
 
-def test_short_gaps_are_filled_along_lines(tmp_path):
+def test_short_gaps_are_interpolated_linearly(tmp_path):
     text = "time,a,b\n0,0,1\n1,,2\n2,NA,3\n3,6,4\n5,10,6\n"
     path = written(tmp_path, text)
     series = read_series(path, missing="interpolate")
@@ -152,7 +152,7 @@ def test_short_gaps_are_filled_along_lines(tmp_path):
         ("time,series,value\n0,a,1\n1,a,2\n1,b,2\n", "series 'b' has no value at '0'"),
     ],
 )
-def test_what_cannot_be_used_is_refused_in_one_sentence(tmp_path, text, sentence):
+def test_invalid_tables_are_refused(tmp_path, text, sentence):
     with pytest.raises(InputError, match=sentence):
         read_series(written(tmp_path, text))
 
@@ -165,7 +165,7 @@ def test_what_cannot_be_used_is_refused_in_one_sentence(tmp_path, text, sentence
         ({"longest_gap": 0}, "at least 1; got 0"),
     ],
 )
-def test_wrong_options_are_refused(tmp_path, options, sentence):
+def test_invalid_options_are_refused(tmp_path, options, sentence):
     with pytest.raises(InputError, match=sentence):
         read_series(written(tmp_path, "a,b\n1,2\n2,3\n"), **options)
 
@@ -176,7 +176,7 @@ def test_gaps_at_the_ends_are_refused(tmp_path):
         read_series(path, missing="interpolate")
 
 
-def test_series_that_never_change_can_be_left_out(tmp_path):
+def test_constant_series_are_dropped(tmp_path):
     path = written(tmp_path, "a,b,c\n1,2,0\n3,2,1\n")
     series = read_series(path, constant="drop")
     assert series.names == ("a", "c")
@@ -185,14 +185,14 @@ def test_series_that_never_change_can_be_left_out(tmp_path):
         read_series(written(tmp_path, "a,b\n1,2\n1,2\n"), constant="drop")
 
 
-def test_series_that_never_change_can_be_kept_and_any_be_selected(tmp_path):
+def test_constant_series_are_kept_and_series_are_selected(tmp_path):
     series = read_series(written(tmp_path, "a,b,c\n1,2,0\n3,2,1\n"), constant="keep")
     assert series.selected(("c", "b")).values.tolist() == [[0, 2], [1, 2]]
     with pytest.raises(InputError, match="no series 'd'"):
         series.selected(("a", "d"))
 
 
-def test_time_is_divided_and_never_shuffled():
+def test_split_keeps_order_of_time():
     series = TimeSeries.from_array(np.arange(20.0).reshape(10, 2))
     train, test = series.split(0.2)
     assert np.array_equal(np.vstack([train.values, test.values]), series.values)
@@ -203,7 +203,7 @@ def test_time_is_divided_and_never_shuffled():
 
 
 @pytest.mark.parametrize("wrong", [np.zeros(3), np.zeros((1, 2)), np.array([[1.0], [np.inf]])])
-def test_arrays_that_are_no_series_are_refused(wrong):
+def test_invalid_arrays_are_refused(wrong):
     with pytest.raises(InputError):
         TimeSeries.from_array(wrong)
 
@@ -224,7 +224,7 @@ def test_transitions_are_three_views_of_the_rows():
         "target,a,b,c\na,0.5,-1,0\nb,0,0,2\nc,0,0,0\n",
     ],
 )
-def test_parents_are_arrows_or_a_matrix(tmp_path, text):
+def test_parents_are_read_from_arrows_or_matrix(tmp_path, text):
     path = written(tmp_path, text, "parents.csv")
     assert read_parents(path, ("a", "b", "c")) == ((0, 1), (2,), ())
 
@@ -239,12 +239,12 @@ def test_parents_are_arrows_or_a_matrix(tmp_path, text):
         ("a,b,c\n1,0,0\n0,x,0\n0,0,0\n", "Row 2 of parents.csv has 'x' for series 'b'"),
     ],
 )
-def test_wrong_parents_are_refused(tmp_path, text, sentence):
+def test_invalid_parents_are_refused(tmp_path, text, sentence):
     with pytest.raises(InputError, match=sentence):
         read_parents(written(tmp_path, text, "parents.csv"), ("a", "b", "c"))
 
 
-# A made-up city, and series as they are given to experiments.
+# A simulated city, and files of series for experiments.
 
 
 WEEK = 168
@@ -255,7 +255,7 @@ def city():
     return dynamics.simulate_city(5, 6 * WEEK, seed=2)
 
 
-def test_a_city_counts_and_begins_on_a_monday(city):
+def test_city_has_counts_and_starts_on_monday(city):
     assert city.values.shape == (6 * WEEK, 25)
     assert len(set(city.names)) == 25
     assert city.times[0] == "2024-01-01T00:00"
@@ -267,22 +267,22 @@ def test_a_city_counts_and_begins_on_a_monday(city):
     assert not np.array_equal(dynamics.simulate_city(5, 6 * WEEK, seed=3).values, city.values)
 
 
-def test_a_city_has_days_weeks_and_a_centre(city):
-    whole = city.values.sum(axis=1)
-    whole = whole - whole.mean()
+def test_city_has_daily_and_weekly_seasons_and_a_centre(city):
+    total = city.values.sum(axis=1)
+    total = total - total.mean()
 
-    def alike(lag):
-        return float(np.corrcoef(whole[:-lag], whole[lag:])[0, 1])
+    def autocorrelation(lag):
+        return float(np.corrcoef(total[:-lag], total[lag:])[0, 1])
 
-    assert alike(24) > 0.5 > alike(12)
-    assert alike(WEEK) > alike(3 * 24 + 12)
+    assert autocorrelation(24) > 0.5 > autocorrelation(12)
+    assert autocorrelation(WEEK) > autocorrelation(3 * 24 + 12)
     activity = city.values.mean(axis=0).reshape(5, 5)
     assert activity[1:4, 1:4].mean() > 2.0 * activity[[0, 0, -1, -1], [0, -1, 0, -1]].mean()
 
 
-def test_packed_arrays_are_read_with_their_places(tmp_path):
+def test_packed_arrays_are_read_with_positions_as_names(tmp_path):
     values = np.arange(12, dtype=np.uint16).reshape(4, 3) % 5
-    values[:, 1] = 2  # never changes
+    values[:, 1] = 2  # constant
     lat, lon = np.array([40.7, 40.8, 40.9]), np.array([-74.0, -74.0, -73.9])
     np.savez(tmp_path / "taxi.npz", hourly=values, lon=lon, lat=lat, half_hourly=np.ones((8, 3)))
     series = read_series_file(tmp_path / "taxi.npz")
@@ -290,12 +290,12 @@ def test_packed_arrays_are_read_with_their_places(tmp_path):
     assert np.array_equal(series.values, values[:, [0, 2]])
     assert series.title == "taxi.npz"
     assert np.array_equal(read_series_file(tmp_path).values, series.values)
-    # Two series at one place cannot be called by it.
+    # Equal positions cannot be names.
     np.savez(tmp_path / "same.npz", hourly=values, lon=np.zeros(3), lat=np.zeros(3))
     assert read_series_file(tmp_path / "same.npz").names == ("x0", "x2")
 
 
-def test_tables_are_read_without_what_never_changes(tmp_path):
+def test_tables_are_read_without_constant_series(tmp_path):
     (tmp_path / "a.csv").write_text("time,a,b,c\n0,1,5,2\n1,2,5,3\n2,4,5,1\n")
     assert read_series_file(tmp_path).names == ("a", "c")
 
@@ -309,13 +309,13 @@ def test_tables_are_read_without_what_never_changes(tmp_path):
         ({"values": np.ones((3, 2))}, "all series are constant"),
     ],
 )
-def test_packed_arrays_that_are_no_series_are_refused(tmp_path, arrays, sentence):
+def test_invalid_packed_arrays_are_refused(tmp_path, arrays, sentence):
     np.savez(tmp_path / "given.npz", **arrays)
     with pytest.raises(InputError, match=sentence):
         read_series_file(tmp_path / "given.npz")
 
 
-def test_a_folder_or_file_without_series_is_refused(tmp_path):
+def test_folder_or_file_without_series_is_refused(tmp_path):
     with pytest.raises(InputError, match="no time series"):
         read_series_file(tmp_path)
     (tmp_path / "broken.npz").write_bytes(b"nothing")

@@ -1,4 +1,4 @@
-"""Records of the Dynamics page's player: evidence that leads to the parents, bands, sentences."""
+"""Records of the player of the Dynamics page: evidence for parents, bands, sentences."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def final_progress(material, options, name=None):
 
 
 @pytest.mark.parametrize("name", list(dynamics.LEARNERS))
-def test_a_run_ends_with_what_learning_at_once_gives(material, name) -> None:
+def test_run_ends_with_learned_system(material, name) -> None:
     progress = final_progress(material, OPTIONS, name)
     plan = plan_of(OPTIONS, material, name)
     learner = plan.learner
@@ -45,12 +45,12 @@ def test_a_run_ends_with_what_learning_at_once_gives(material, name) -> None:
     expected = dynamics.learn(material.train, learner, seed=2, test=material.test)
     np.testing.assert_array_equal(progress.result.system.matrix, expected.system.matrix)
     assert f"{expected.pred_error_test:.3f}" in progress.closing
-    one = deque(measuring(material, plan), maxlen=1).pop()
-    assert one.pred_error_test == expected.pred_error_test
-    assert one.recall == dynamics.structure_recall(expected.system, material.truth)
+    measured = deque(measuring(material, plan), maxlen=1).pop()
+    assert measured.pred_error_test == expected.pred_error_test
+    assert measured.recall == dynamics.structure_recall(expected.system, material.truth)
 
 
-def test_parents_that_are_not_to_be_had_are_those_of_inducing_learning() -> None:
+def test_unknown_parents_are_replaced_by_those_of_inducing_learning() -> None:
     city = source(DynamicsOptions(data="city"), None)
     plan = plan_of(DynamicsOptions(data="city", parents=3), city, "enforcing")
     assert plan.wiring == "inducing"
@@ -61,7 +61,7 @@ def test_parents_that_are_not_to_be_had_are_those_of_inducing_learning() -> None
     np.testing.assert_array_equal(found.system.matrix, expected.system.matrix)
 
 
-def test_what_is_too_large_is_refused_or_asked_about() -> None:
+def test_large_systems_are_refused_or_need_confirmation() -> None:
     options = DynamicsOptions()
     scalable, dense = dynamics.ScalableStructure(seeds=6.0, parents=5), dynamics.Dense()
     assert judge_system(options.size, options.rows, scalable) == judge_system(30, 600, dense)
@@ -74,7 +74,7 @@ def test_what_is_too_large_is_refused_or_asked_about() -> None:
         uploaded_series(many)(0.4)
 
 
-# One survey of regressions against learning anew, predictions against the metrics, the city.
+# All regressions at once, predictions and the city.
 
 
 @pytest.fixture(scope="module")
@@ -85,26 +85,26 @@ def series():
 
 @pytest.mark.parametrize("solver", ["sgd", "coordinate"])
 @pytest.mark.parametrize("centre", [False, True])
-def test_a_survey_gives_the_systems_that_learning_anew_gives(series, solver, centre) -> None:
+def test_regressions_at_once_match_separate_learning(series, solver, centre) -> None:
     learner = dynamics.ScalableStructure(parents=5, seeds=4.0, solver=solver, centre=centre)
-    *waiting, survey = regress_all(series, learner, seed=3)
+    *waiting, regressions = regress_all(series, learner, seed=3)
     assert waiting == [None] * len(waiting)
     for k in (1, 6):
-        anew = dynamics.learn(
+        expected = dynamics.learn(
             series, dynamics.SparsityInducing(parents=k, solver=solver, centre=centre), seed=3
         )
-        same(survey.inducing(k), anew.system)
+        check_system(regressions.inducing(k), expected.system)
         for seeds, uncovered in ((1.0, "graft"), (7.0, "common"), (20.0, "regress")):
             other = replace(learner, parents=k, seeds=seeds, uncovered=uncovered)
-            same(survey.scalable(other), dynamics.learn(series, other, seed=3).system)
+            check_system(regressions.scalable(other), dynamics.learn(series, other, seed=3).system)
 
 
-def same(found, expected) -> None:
+def check_system(found, expected) -> None:
     np.testing.assert_array_equal(found.matrix, expected.matrix)
     np.testing.assert_allclose(found.intercept, expected.intercept, atol=1e-12)
 
 
-def test_predictions_are_those_the_error_is_measured_on(series) -> None:
+def test_error_of_predictions_matches_prediction_error(series) -> None:
     system = dynamics.learn(series, dynamics.SparsityInducing(parents=4, centre=True)).system
     for horizon in (1, 3):
         predicted = dynamics.predict(system, series.values, horizon)
@@ -118,7 +118,7 @@ def test_predictions_are_those_the_error_is_measured_on(series) -> None:
         dynamics.predict(system, series.values[:, :3])
 
 
-def test_the_city_is_what_the_generator_writes() -> None:
+def test_city_files_match_generator() -> None:
     city = city_series(seed=1)
     assert "city" in sample_keys()
     assert "city" not in folder_keys()  # no table of samples
@@ -130,14 +130,16 @@ def test_the_city_is_what_the_generator_writes() -> None:
     sample = load_sample("city")
     np.testing.assert_array_equal(sample.series.values, city.values)
     assert sample.series.times == city.times
-    # North is up, and the places keep their distances.
-    at = np.array([(place.east, -place.north) for place in PLACES])
-    scale = np.ptp(sample.positions[:, 0]) / np.ptp(at[:, 0])
+    # North is up, and distances are to scale.
+    expected = np.array([(place.east, -place.north) for place in PLACES])
+    scale = np.ptp(sample.positions[:, 0]) / np.ptp(expected[:, 0])
     np.testing.assert_allclose(
-        sample.positions - sample.positions.mean(axis=0), scale * (at - at.mean(axis=0)), atol=15
+        sample.positions - sample.positions.mean(axis=0),
+        scale * (expected - expected.mean(axis=0)),
+        atol=15,
     )
 
 
-def test_a_sample_that_is_not_there_is_named(tmp_path) -> None:
+def test_missing_sample_is_named(tmp_path) -> None:
     with pytest.raises(InputError, match="'nowhere'"):
         load_sample("nowhere", tmp_path)

@@ -1,4 +1,4 @@
-"""MarkovNetwork is an estimator like scikit-learn's own, and learns what `learn` learns."""
+"""MarkovNetwork is a scikit-learn estimator and learns the same models as `learn`."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from graftviz.options import option_specs
 
 
 def expected_failed_checks(estimator: gv.MarkovNetwork) -> dict[str, str]:
-    """Return the checks of scikit-learn that are expected to fail, each with its reason."""
+    """Return checks of scikit-learn that are expected to fail, with reasons."""
     if estimator.continuous == "bin" and estimator.cardinalities is None:
         return {}
     reason = "its data are fractions, which this estimator refuses; test_weights.py tests the same"
     return {"check_sample_weight_equivalence_on_dense_data": reason}
 
 
-# A path of twelve λ takes seconds on rows that are all different, and shows nothing more here.
+# The default path of twelve λ takes seconds.
 QUICKER = {"nodewise-l1": {"path": 2}}
 
 CHECKED = [
@@ -49,7 +49,7 @@ def table() -> DiscreteTable:
 
 
 @parametrize_with_checks(CHECKED, expected_failed_checks=expected_failed_checks)
-def test_scikit_learn_finds_an_estimator(estimator, check):
+def test_checks_of_scikit_learn(estimator, check):
     check(estimator)
 
 
@@ -66,12 +66,12 @@ def test_every_option_of_every_learner_is_a_parameter():
     assert not reading & set(OPTIONS), "an option has the name of another parameter"
 
 
-def test_what_stands_for_an_open_option_chooses_nothing_else():
+def test_value_of_unset_option_is_no_other_choice():
     for spec in itertools.chain.from_iterable(by.values() for by in OPTIONS.values()):
         assert UNSET not in spec.choices or spec.default == UNSET
 
 
-def test_a_learner_may_be_given_whole_and_options_go_before_its_own(table):
+def test_options_override_those_of_learner_object(table):
     network = gv.MarkovNetwork(gv.BestChoice(alpha=0.25, lam=0.01), lam=0.004).fit(table)
     assert network.learner_ == gv.BestChoice(alpha=0.25, lam=0.004)
     assert clone(network).fit(table).learner_ == network.learner_
@@ -95,18 +95,18 @@ def test_a_learner_may_be_given_whole_and_options_go_before_its_own(table):
         ({"cardinalities": "many"}, "one whole number, or one per column"),
     ],
 )
-def test_what_does_not_suit_is_refused_by_fit(parameters, words, table):
+def test_invalid_parameters_are_refused_by_fit(parameters, words, table):
     network = gv.MarkovNetwork(**parameters)
     with pytest.raises(InputError, match=words):
         network.fit(table.codes.T)
 
 
-def test_an_option_no_learner_has_is_refused_at_once():
+def test_unknown_option_is_refused_by_constructor():
     with pytest.raises(InputError, match=r"'alhpa' is no option of any learner; .*alpha"):
         gv.MarkovNetwork(alhpa=0.5)
 
 
-def test_an_option_may_share_its_name_with_a_method(table):
+def test_option_may_have_name_of_method(table):
     network = gv.MarkovNetwork(score="belief", objective="bethe", max_edges=3)
     assert "score='belief'" in repr(network)
     assert clone(network).set_params(score="linear-response").get_params()["score"] == (
@@ -123,7 +123,7 @@ def test_an_option_may_share_its_name_with_a_method(table):
 
 
 @pytest.mark.parametrize("name", learner_names())
-def test_fit_is_learn_and_score_is_minus_nlpl(name, table):
+def test_fit_matches_learn_and_score_is_minus_nlpl(name, table):
     train, test = table.split(0.2, seed=1)
     result = learn(train, learner_class(name)(max_edges=14), seed=4, test=test)
     network = gv.MarkovNetwork(name, max_edges=14, random_state=4).fit(train)
@@ -136,7 +136,7 @@ def test_fit_is_learn_and_score_is_minus_nlpl(name, table):
     np.testing.assert_allclose(rows.mean(), network.score(test), rtol=1e-12)
 
 
-def test_the_kinds_of_x_agree(table):
+def test_all_types_of_x_give_same_result(table):
     codes = table.codes.T
     network = gv.MarkovNetwork(lam=0.005).fit(table)
     for rows in (table.to_frame(), codes, codes.tolist(), codes.astype(float), codes.astype(str)):
@@ -154,7 +154,7 @@ def test_the_kinds_of_x_agree(table):
 def test_test_rows_are_coded_like_the_training_rows():
     train = pd.DataFrame({"a": list("xyz") * 20, "b": list("uvuvvw") * 10, "c": [3, 10] * 30})
     network = gv.MarkovNetwork("edge-grafting").fit(train)
-    few = train.iloc[[5, 1, 1]]  # lacks labels, which then would be coded otherwise
+    few = train.iloc[[5, 1, 1]]  # lacks labels of the training rows
     assert few["b"].nunique() < 3
     np.testing.assert_allclose(
         network.score_samples(few), network.score_samples(train)[[5, 1, 1]], rtol=1e-12
@@ -227,6 +227,3 @@ def test_impossible_rows_have_no_likelihood():
     rows = network.score_samples(mixed_table())
     np.testing.assert_array_equal(np.isneginf(rows), impossible)
     assert network.score(mixed_table()) == -np.inf
-
-
-# In scikit-learn's company

@@ -1,4 +1,4 @@
-"""Evidence: a conditioned model is the original one restricted to what was seen."""
+"""Evidence: a conditioned model is the original one restricted to the observed states."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def random_evidence(model: PairwiseMRF, seed: int) -> dict[int, int]:
 
 
 def restricted(model: PairwiseMRF, evidence: dict[int, int]) -> np.ndarray:
-    """All joint scores, those that contradict the evidence at −inf."""
+    """Return all joint scores, with −inf for states that contradict the evidence."""
     states = list(itertools.product(*(range(s) for s in model.cardinalities)))
     scores = model.log_scores(np.array(states).T)
     agrees = [all(state[i] == k for i, k in evidence.items()) for state in states]
@@ -28,7 +28,7 @@ def restricted(model: PairwiseMRF, evidence: dict[int, int]) -> np.ndarray:
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_the_conditioned_model_has_the_scores_that_agree_with_the_evidence(seed):
+def test_conditioned_model_has_scores_of_states_that_agree_with_evidence(seed):
     model = random_model(seed, scale=1.5, zeros=0.1, states=(1, 4))
     evidence = random_evidence(model, seed)
     given = conditioned(model, evidence)
@@ -42,7 +42,7 @@ def test_the_conditioned_model_has_the_scores_that_agree_with_the_evidence(seed)
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_posteriors_on_trees_are_those_of_counting_all_states(seed):
+def test_posteriors_on_trees_match_enumeration(seed):
     model = random_tree(seed, scale=1.5, zeros=0.1)
     evidence = random_evidence(model, seed + 1)
     scores = restricted(model, evidence)
@@ -71,7 +71,7 @@ def named() -> PairwiseMRF:
     )
 
 
-def test_variables_and_states_go_by_index_or_by_name():
+def test_variables_and_states_are_given_by_index_or_name():
     model = named()
     assert checked_evidence(model, {"grass": "wet", 0: 1}) == {0: 1, 1: 2}
     assert checked_evidence(model, {np.int64(1): np.int64(2), "grass": "wet"}) == {1: 2}
@@ -92,19 +92,19 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("evidence", "sentence"), REFUSED.values(), ids=REFUSED)
-def test_evidence_the_model_knows_nothing_of_is_refused(evidence, sentence):
+def test_invalid_evidence_is_refused(evidence, sentence):
     with pytest.raises(InputError, match=sentence):
         checked_evidence(named(), evidence)
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_incidence_lists_every_edge_from_both_its_ends(seed):
+def test_incidence_lists_every_edge_at_both_ends(seed):
     model = random_model(seed, scale=1.5, zeros=0.1, states=(1, 4))
     starts, neighbours, edges = model.incidence
     for i in range(model.n_variables):
-        here = slice(starts[i], starts[i + 1])
-        assert (np.diff(neighbours[here]) > 0).all()
-        for j, e in zip(neighbours[here], edges[here], strict=True):
+        at_node = slice(starts[i], starts[i + 1])
+        assert (np.diff(neighbours[at_node]) > 0).all()
+        for j, e in zip(neighbours[at_node], edges[at_node], strict=True):
             assert sorted((i, int(j))) == model.edges[e].tolist()
     assert len(neighbours) == 2 * model.n_edges
     assert not neighbours.flags.writeable
@@ -124,7 +124,7 @@ def test_incidence_lists_every_edge_from_both_its_ends(seed):
         ({"town": 1}, {2: 1}),  # texts: by index
     ],
 )
-def test_values_of_columns_are_states(evidence, states):
+def test_values_of_columns_are_mapped_to_states(evidence, states):
     labels = (("1", "2", "3"), ("< 20", "[20, 40)", ">= 40"), ("A", "B"))
     model = PairwiseMRF(
         [3, 3, 2], np.zeros((0, 2), int), np.zeros(8), ("score", "age", "town"), labels

@@ -1,4 +1,4 @@
-"""Exact inference: what counting every joint state says, for any model, order and memory."""
+"""Exact inference against enumeration of all joint states."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MANY = 200
 
 
 def random_model(seed: int) -> PairwiseMRF:
-    """A model of a few variables: forest to dense graph, weak to strong, with and without zeros."""
+    """Return a model of a few variables of random density and strength, some with zeros."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 8))
     sizes = rng.integers(1 if seed % 5 == 0 else 2, 5, size=n)
@@ -38,7 +38,7 @@ def random_evidence(model: PairwiseMRF, seed: int) -> dict[int, int]:
     return {int(i): int(rng.integers(model.cardinalities[i])) for i in some}
 
 
-def listed(model: PairwiseMRF, evidence: dict[int, int]) -> tuple[np.ndarray | None, float]:
+def enumerated(model: PairwiseMRF, evidence: dict[int, int]) -> tuple[np.ndarray | None, float]:
     """Return p(x | evidence), an axis per variable, and log Z."""
     states = np.array(list(itertools.product(*(range(s) for s in model.cardinalities)))).T
     scores = model.log_scores(states)
@@ -50,17 +50,17 @@ def listed(model: PairwiseMRF, evidence: dict[int, int]) -> tuple[np.ndarray | N
     return np.exp(scores - log_partition).reshape(model.cardinalities), log_partition
 
 
-def margin(joint: np.ndarray, *kept: int) -> np.ndarray:
+def margin(joint: np.ndarray, *axes: int) -> np.ndarray:
     """Sum out all axes but the given ones, and return these in the given order."""
-    summed = joint.sum(axis=tuple(k for k in range(joint.ndim) if k not in kept))
-    return summed if len(kept) == 1 or kept[0] < kept[1] else summed.T
+    summed = joint.sum(axis=tuple(k for k in range(joint.ndim) if k not in axes))
+    return summed if len(axes) == 1 or axes[0] < axes[1] else summed.T
 
 
 @pytest.mark.parametrize("seed", range(MANY))
-def test_everything_is_what_counting_all_joint_states_says(seed):
+def test_results_match_enumeration(seed):
     model = random_model(seed)
     evidence = random_evidence(model, seed) if seed % 2 else {}
-    joint, log_partition = listed(model, evidence)
+    joint, log_partition = enumerated(model, evidence)
     tree = JunctionTree(model, evidence)
     assert tree.log_partition == pytest.approx(log_partition, rel=1e-12, abs=1e-10)
     if joint is None:
@@ -77,22 +77,22 @@ def test_everything_is_what_counting_all_joint_states_says(seed):
 
 
 @pytest.mark.parametrize("seed", range(0, MANY, 10))
-def test_no_order_changes_the_answer(seed):
+def test_result_does_not_depend_on_elimination_order(seed):
     model = random_model(seed)
     order = np.random.default_rng(seed).permutation(model.n_variables)
-    one, other = JunctionTree(model), JunctionTree(model, order=order)
-    assert other.plan.order.tolist() == order.tolist()
-    assert other.log_partition == pytest.approx(one.log_partition, abs=1e-10)
-    if one.log_partition > -np.inf:
+    default, ordered = JunctionTree(model), JunctionTree(model, order=order)
+    assert ordered.plan.order.tolist() == order.tolist()
+    assert ordered.log_partition == pytest.approx(default.log_partition, abs=1e-10)
+    if default.log_partition > -np.inf:
         for i in range(model.n_variables):
-            np.testing.assert_allclose(one.node(i), other.node(i), atol=1e-10)
+            np.testing.assert_allclose(default.node(i), ordered.node(i), atol=1e-10)
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_samples_have_the_distribution_of_the_model(seed):
     model = random_model(3 * seed + 1)
     evidence = random_evidence(model, seed)
-    joint, _ = listed(model, evidence)
+    joint, _ = enumerated(model, evidence)
     assert joint is not None
     rows = 20_000
     codes = JunctionTree(model, evidence).sample(rows, seed=seed)
@@ -102,7 +102,7 @@ def test_samples_have_the_distribution_of_the_model(seed):
     ).astype(float)
     expected = rows * joint.ravel()
     assert counts[expected == 0].sum() == 0
-    # Pearson's statistic of the states that are likely enough, the others taken together.
+    # Pearson's statistic, with rare states pooled.
     often = expected >= 5
     counted = np.append(counts[often], counts[~often].sum())
     wanted = np.append(expected[often], expected[~often].sum())
@@ -113,14 +113,14 @@ def test_samples_have_the_distribution_of_the_model(seed):
 
 
 @pytest.mark.parametrize("weight", [700.0, 3000.0, 1e6])
-def test_weights_beyond_the_range_of_floats_are_taken_as_they_are(weight):
-    # x0 = x1 costs nothing, anything else e^weight; x2 pulls the other way by half as much.
+def test_weights_beyond_range_of_exp(weight):
+    # x0 ≠ x1 has a factor e^-weight; x2 is pulled the other way by half as much.
     pull = np.array([[0.0, -weight], [-weight, 0.0]])
     model = PairwiseMRF.from_tables(
         [[0.0, 0.5], [0.0, 0.0], [weight / 2, 0.0], [0.0, -weight]],
         {(0, 1): pull, (1, 2): -pull / 4, (0, 2): pull, (2, 3): pull / 2},
     )
-    joint, log_partition = listed(model, {})
+    joint, log_partition = enumerated(model, {})
     assert joint is not None
     tree = JunctionTree(model)
     assert tree.log_partition == pytest.approx(log_partition, rel=1e-14)
@@ -129,8 +129,8 @@ def test_weights_beyond_the_range_of_floats_are_taken_as_they_are(weight):
     assert (tree.sample(50) < 2).all()
 
 
-def test_a_frustrated_grid_of_strong_couplings_needs_logarithms_and_gets_them():
-    # Entries of the messages span far more than a float does; the sum over all states is known.
+def test_frustrated_grid_of_strong_couplings():
+    # Entries of the messages span more than the range of floats.
     rng = np.random.default_rng(0)
     edges = [(4 * r + c, 4 * r + c + 1) for r in range(4) for c in range(3)]
     edges += [(4 * r + c, 4 * r + c + 4) for r in range(3) for c in range(4)]
@@ -140,7 +140,7 @@ def test_a_frustrated_grid_of_strong_couplings_needs_logarithms_and_gets_them():
         for edge, sign in zip(edges, signs, strict=True)
     }
     model = PairwiseMRF.from_tables(list(rng.normal(size=(16, 2))), tables)
-    joint, log_partition = listed(model, {})
+    joint, log_partition = enumerated(model, {})
     assert joint is not None
     tree = JunctionTree(model)
     assert tree.log_partition == pytest.approx(log_partition, rel=1e-14)
@@ -148,8 +148,8 @@ def test_a_frustrated_grid_of_strong_couplings_needs_logarithms_and_gets_them():
         np.testing.assert_allclose(tree.edge(e), margin(joint, i, j), atol=1e-10)
 
 
-def test_many_factors_on_one_variable_do_not_fade_away():
-    # Each of the leaves says e^-2 of the hub's states: together far less than a float can hold.
+def test_many_factors_on_one_variable_do_not_underflow():
+    # The product of the messages of all leaves, about e^-2 each, underflows.
     leaves = 2000
     table = np.array([[-2.0, -3.0], [-2.5, -2.0]])
     edges = {(0, leaf): table for leaf in range(1, leaves + 1)}
@@ -160,28 +160,28 @@ def test_many_factors_on_one_variable_do_not_fade_away():
     np.testing.assert_allclose(tree.node(0), np.exp(rows - naive.log_sum(rows, 0)), atol=1e-10)
 
 
-def test_many_messages_on_the_same_variables_do_not_fade_away():
-    # Two layers joined all to all: the narrow one is left with a table for each of the wide one.
+def test_many_messages_on_same_variables_do_not_underflow():
+    # Two fully connected layers: each node of the wide one leaves a table on the narrow one.
     rng = np.random.default_rng(0)
     narrow, wide = 9, 400
     tables = {
         (i, j): rng.normal(0, 1.5, (2, 2)) for i in range(narrow) for j in range(narrow, wide)
     }
     model = PairwiseMRF.from_tables([np.zeros(2)] * wide, tables)
-    every = np.array(list(itertools.product(range(2), repeat=narrow)))
-    scores = np.zeros(len(every))
+    states = np.array(list(itertools.product(range(2), repeat=narrow)))
+    scores = np.zeros(len(states))
     for j in range(narrow, wide):
-        field = sum(tables[i, j][every[:, i]] for i in range(narrow))
+        field = sum(tables[i, j][states[:, i]] for i in range(narrow))
         scores += naive.log_sum(field, 1)
     log_partition = float(naive.log_sum(scores, 0))
     tree = JunctionTree(model)
     assert tree.log_partition == pytest.approx(log_partition, rel=1e-12)
     shares = np.exp(scores - log_partition)
     for i in range(narrow):
-        assert tree.node(i)[1] == pytest.approx(shares[every[:, i] == 1].sum(), abs=1e-10)
+        assert tree.node(i)[1] == pytest.approx(shares[states[:, i] == 1].sum(), abs=1e-10)
 
 
-def test_impossible_evidence_has_minus_infinity_and_no_marginals():
+def test_impossible_evidence_gives_minus_infinity_and_no_marginals():
     equal = np.where(np.eye(2), 0.0, -np.inf)
     model = PairwiseMRF.from_tables([np.zeros(2)] * 3, {(0, 1): equal, (1, 2): equal})
     tree = JunctionTree(model, {0: 0, 2: 1})
@@ -195,9 +195,9 @@ def test_impossible_evidence_has_minus_infinity_and_no_marginals():
 
 
 @pytest.mark.parametrize("joined", [1, 2])
-def test_what_many_factors_say_against_a_state_others_take_back(joined):
-    # 500 leaves speak for state 0 of each hub, 500 for state 1, each by e^3: a product of the first
-    # half alone would lose a state for good.
+def test_opposite_factors_of_many_leaves_cancel_without_underflow(joined):
+    # 500 leaves favour state 0 of each hub and 500 state 1, each by e^3; the product of the first
+    # half underflows for one state.
     leaves = 500
     table = np.array([[0.0, 0.0], [-3.0, -3.0]])
     hubs, n = range(joined), joined + 2 * leaves
@@ -214,11 +214,11 @@ def test_what_many_factors_say_against_a_state_others_take_back(joined):
     assert share == pytest.approx(np.exp(0.5) / (1 + np.exp(0.5)), abs=0.06)
 
 
-def test_samples_follow_from_the_seed_alone():
+def test_samples_depend_on_seed_only():
     model = random_model(7)
-    one = JunctionTree(model).sample(100, seed=4)
-    np.testing.assert_array_equal(one, JunctionTree(model).sample(100, seed=4))
-    assert (one != JunctionTree(model).sample(100, seed=5)).any()
+    codes = JunctionTree(model).sample(100, seed=4)
+    np.testing.assert_array_equal(codes, JunctionTree(model).sample(100, seed=4))
+    assert (codes != JunctionTree(model).sample(100, seed=5)).any()
     with pytest.raises(InputError, match="at least 1 row"):
         JunctionTree(model).sample(0)
     with pytest.raises(InputError, match="seed"):

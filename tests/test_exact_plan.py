@@ -1,4 +1,4 @@
-"""Elimination orders and layouts: right, cheap, and nothing allocated before they fit."""
+"""Elimination orders and layouts: correctness, cost, and refusal before allocation."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def grid(rows: int, columns: int) -> PairwiseMRF:
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_min_fill_is_that_of_the_plain_twin(seed):
+def test_min_fill_matches_plain_twin(seed):
     model = random_graph(seed, most=20)
     incidence, n = model.incidence, model.n_variables
     bits = np.log2(model.cardinalities)
@@ -58,15 +58,15 @@ def test_scopes_are_the_neighbours_left_at_elimination(seed):
     assert scopes is not None
     joined = naive.eliminate(model.n_variables, model.edges.tolist(), order.tolist())
     for k, (i, left) in enumerate(zip(order.tolist(), joined, strict=True)):
-        mine = scopes.scopes[scopes.starts[k] : scopes.starts[k + 1]]
-        assert mine.tolist() == sorted(mine.tolist())
-        assert set(order[mine].tolist()) == left
-        assert scopes.parent[k] == (mine[0] if len(mine) else -1)
+        scope = scopes.scopes[scopes.starts[k] : scopes.starts[k + 1]]
+        assert scope.tolist() == sorted(scope.tolist())
+        assert set(order[scope].tolist()) == left
+        assert scopes.parent[k] == (scope[0] if len(scope) else -1)
         assert scopes.clique_sizes[k] == model.cardinalities[[i, *left]].prod()
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_the_best_order_is_no_worse_than_min_fill(seed):
+def test_best_order_is_no_worse_than_min_fill(seed):
     model = random_graph(seed, most=30)
     plain = naive.min_fill(model.cardinalities.tolist(), model.edges.tolist())
     found, theirs = best_scopes(model), scopes_along(model, np.array(plain))
@@ -75,7 +75,7 @@ def test_the_best_order_is_no_worse_than_min_fill(seed):
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_tables_that_live_together_never_overlap(seed):
+def test_tables_in_use_at_the_same_time_do_not_overlap(seed):
     rng = np.random.default_rng(seed)
     model = random_graph(seed, most=40) if seed % 2 else grid(4, 6)
     scopes = best_scopes(model)
@@ -92,7 +92,7 @@ def test_tables_that_live_together_never_overlap(seed):
             assert sum(spans[-1]) <= layout.entries
 
 
-def test_with_less_memory_the_answers_are_the_same():
+def test_results_are_the_same_with_less_memory():
     model = grid(14, 14)
     free = JunctionTree(model)
     allowed = int(0.6 * free.plan.bytes)
@@ -101,13 +101,13 @@ def test_with_less_memory_the_answers_are_the_same():
     assert tight.plan.segments > 1
     assert tight.plan.bytes <= allowed
     assert tight.log_partition == free.log_partition
-    for one, other in zip(free.beliefs().edge, tight.beliefs().edge, strict=True):
-        np.testing.assert_array_equal(one, other)
+    for belief, expected in zip(tight.beliefs().edge, free.beliefs().edge, strict=True):
+        np.testing.assert_array_equal(belief, expected)
     np.testing.assert_array_equal(free.sample(50, seed=3), tight.sample(50, seed=3))
-    assert tight.log_partition == free.log_partition  # also after its tables were written over
+    assert tight.log_partition == free.log_partition  # also after its tables were overwritten
 
 
-def test_what_is_allocated_stays_within_the_plan():
+def test_allocated_memory_matches_plan():
     model = grid(15, 15)
     JunctionTree(grid(2, 2)).beliefs()  # compiles
     for share in (1.0, 0.5):
@@ -121,7 +121,7 @@ def test_what_is_allocated_stays_within_the_plan():
         assert 0.9 * tree.plan.bytes < peak < tree.plan.bytes + 2_000_000
 
 
-def test_a_refusal_comes_before_anything_is_allocated():
+def test_refusal_precedes_allocation():
     edges = {(i, j) for i, j in itertools.combinations(range(30), 2)}
     model = model_of(edges, [2] * 30)
     plan = plan_elimination(model, max_memory=10**9)
@@ -150,7 +150,7 @@ def test_a_refusal_comes_before_anything_is_allocated():
     ],
     ids=["scale-free", "complete"],
 )
-def test_what_no_order_makes_affordable_is_refused_soon(model):
+def test_model_too_large_for_every_order_is_refused_quickly(model):
     JunctionTree(grid(2, 2))  # compiles
     began = time.process_time()
     with pytest.raises(InputError, match=r"Every elimination order .* reaches width \d+"):
@@ -160,7 +160,7 @@ def test_what_no_order_makes_affordable_is_refused_soon(model):
 
 
 @pytest.mark.parametrize("shape", ["chain", "star", "tree"])
-def test_large_forests_take_no_time(shape):
+def test_large_forests_are_solved_quickly(shape):
     n = 50_000
     rng = np.random.default_rng(0)
     ends = {
@@ -182,6 +182,6 @@ def test_large_forests_take_no_time(shape):
         np.testing.assert_allclose(exact.node[i], passed.node[i], atol=1e-7)
 
 
-def test_an_order_that_is_none_is_refused():
+def test_invalid_order_is_refused():
     with pytest.raises(InputError, match="every variable exactly once"):
         JunctionTree(grid(2, 2), order=[0, 1, 2, 2])

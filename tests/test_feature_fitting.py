@@ -1,4 +1,4 @@
-"""The fit of single features: optimality, gradients, reductions, and a plain twin's optimum."""
+"""Fit of single features: optimality, gradients, reductions, and the optimum of a plain twin."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ N = 5
 
 
 def dependent_table(seed: int, n: int = N, rows: int = 400, noise: float = 0.5) -> DiscreteTable:
-    """Variables of 1 to 4 states that all follow one hidden variable, more or less."""
+    """Return variables of 1 to 4 states that depend on one hidden variable."""
     rng = np.random.default_rng(seed)
     sizes = rng.integers(2, 5, size=n)
     sizes[-1] = 1
@@ -42,7 +42,7 @@ def all_edges(n: int = N) -> list[tuple[int, int]]:
 
 
 def feature_network(table, edges, share: float, seed: int = 0) -> FeatureNetwork:
-    """Return a network with that share of the features of every edge active, one at least."""
+    """Return a network with that share of features of every edge active, at least one."""
     network = FeatureNetwork(PairCounts(table), table.names, table.labels)
     rng = np.random.default_rng(seed)
     for i, j in edges:
@@ -59,7 +59,7 @@ def fitted(network: FeatureNetwork, penalty: Penalty):
 
 
 def cells_of(network: FeatureNetwork) -> list[np.ndarray]:
-    """Which features of each edge are active, as matrices."""
+    """Return masks of the active features of each edge, as matrices."""
     model = network.model()
     offsets = network.state.edge_offsets
     return [
@@ -88,7 +88,7 @@ SHARES = (0.3, 1.0)
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_soft_threshold_minimises_distance_and_price(seed):
+def test_soft_threshold_minimises_distance_and_penalty(seed):
     rng = np.random.default_rng(seed)
     pull, price = rng.normal(), abs(rng.normal())
 
@@ -100,7 +100,7 @@ def test_soft_threshold_minimises_distance_and_price(seed):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_the_residual_is_zero_at_the_minimum_of_a_parabola_and_a_price(seed):
+def test_residual_is_zero_at_minimum_of_penalised_parabola(seed):
     rng = np.random.default_rng(seed)
     slope, lam, lam2 = rng.normal(), abs(rng.normal()), abs(rng.normal())
     # Of ½ (v + slope)² + λ |v| + λ₂ v².
@@ -111,7 +111,7 @@ def test_the_residual_is_zero_at_the_minimum_of_a_parabola_and_a_price(seed):
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_the_inverse_solves_consistent_equations_though_there_is_a_null_vector(seed):
+def test_generalised_inverse_of_singular_curvature(seed):
     rng = np.random.default_rng(seed)
     belief = rng.dirichlet(np.ones(12)).reshape(3, 4)
     if seed % 2:  # two blocks: one null vector more
@@ -128,7 +128,7 @@ def test_the_inverse_solves_consistent_equations_though_there_is_a_null_vector(s
 
 
 def perturbed(table, edges, share: float, seed: int) -> FeatureNetwork:
-    """A network with random weights of its active features, and BP run to convergence on them."""
+    """Return a network with random weights of its active features, and converged BP."""
     network = feature_network(table, edges, share, seed)
     rng = np.random.default_rng(seed)
     state = network.state
@@ -151,7 +151,7 @@ def converged(network: FeatureNetwork) -> FeatureNetwork:
 @pytest.mark.parametrize("penalty", PENALTIES, ids=str)
 @pytest.mark.parametrize("share", SHARES)
 @pytest.mark.parametrize("seed", range(2))
-def test_on_trees_objective_and_residual_are_the_exact_ones(seed, share, penalty):
+def test_objective_and_residual_are_exact_on_trees(seed, share, penalty):
     table = dependent_table(seed)
     network = perturbed(table, tree_edges(seed), share, seed)
     evaluation = network.evaluate(penalty)
@@ -164,8 +164,8 @@ def test_on_trees_objective_and_residual_are_the_exact_ones(seed, share, penalty
 
 
 @pytest.mark.parametrize("edges", [tree_edges(0), all_edges()], ids=["tree", "all pairs"])
-def test_the_gradient_is_that_of_the_objective(edges):
-    """Central differences of the exact objective on a tree, of the Bethe objective with loops."""
+def test_gradient_matches_finite_differences_of_objective(edges):
+    """Compare with the exact objective on a tree and the Bethe objective with loops."""
     by, penalty = 1e-5, penalty_of(1e-2, 0.05)
     table = dependent_table(0)
     network = perturbed(table, edges, 0.6, 1)
@@ -199,7 +199,7 @@ def test_the_gradient_is_that_of_the_objective(edges):
 @pytest.mark.parametrize("penalty", [*PENALTIES, penalty_of(1e-6, 0.0)], ids=str)
 @pytest.mark.parametrize("share", SHARES)
 @pytest.mark.parametrize("noise", [0.5, 0.05])
-def test_a_polished_fit_is_optimal_and_a_fixed_point(noise, share, penalty):
+def test_polished_fit_is_optimal_and_a_fixed_point(noise, share, penalty):
     table = dependent_table(3, 7, noise=noise)
     network = feature_network(table, all_edges(7), share)
     evaluation = fitted(network, penalty)
@@ -218,7 +218,7 @@ def test_a_polished_fit_is_optimal_and_a_fixed_point(noise, share, penalty):
 @pytest.mark.parametrize("penalty", PENALTIES, ids=str)
 @pytest.mark.parametrize("share", SHARES)
 @pytest.mark.parametrize("seed", range(2))
-def test_on_trees_the_fit_reaches_the_optimum_of_plain_proximal_gradient(seed, share, penalty):
+def test_fit_on_trees_reaches_optimum_of_plain_proximal_gradient(seed, share, penalty):
     table = dependent_table(seed, 4)
     network = feature_network(table, tree_edges(seed, 4), share, seed)
     evaluation = fitted(network, penalty)
@@ -229,8 +229,8 @@ def test_on_trees_the_fit_reaches_the_optimum_of_plain_proximal_gradient(seed, s
     assert twin.violation(twin.vector_of(network.model())) <= 1e-9
 
 
-def test_without_the_price_a_full_mask_is_the_fit_of_whole_edges():
-    """λ₂ ‖w‖² alone is the same penalty for groups and for single features."""
+def test_fit_of_all_features_without_l1_matches_fit_of_whole_edges():
+    """Compare fits under λ₂ ‖w‖², which is the same for groups and single features."""
     table, penalty = dependent_table(4, 6), penalty_of(1e-12, 0.05)
     ours = feature_network(table, all_edges(6), 1.0)
     whole = ActiveNetwork(PairCounts(table), table.names, table.labels)
@@ -245,7 +245,7 @@ def test_without_the_price_a_full_mask_is_the_fit_of_whole_edges():
 
 @pytest.mark.parametrize("share", SHARES)
 @pytest.mark.parametrize("edges", [tree_edges(5, 6), all_edges(6)], ids=["tree", "all pairs"])
-def test_single_steps_never_raise_the_objective_and_end_where_the_fit_does(edges, share):
+def test_single_steps_do_not_raise_objective_and_converge_to_fit(edges, share):
     table, penalty = dependent_table(5, 6), penalty_of(1e-3, 0.03)
     network = feature_network(table, edges, share)
     objective = network.evaluate(penalty).objective
@@ -261,8 +261,8 @@ def test_single_steps_never_raise_the_objective_and_end_where_the_fit_does(edges
     assert objective == pytest.approx(best, abs=1e-9)
 
 
-def test_the_first_step_is_the_proximal_one_in_the_metric_of_the_belief():
-    """From zero weights: w = soft(−g, λ) / (b + 2 λ₂), a quarter at most."""
+def test_first_step_is_proximal_in_metric_of_belief():
+    """Check w = soft(−g, λ) / (b + 2 λ₂) from zero weights, a quarter at most."""
     table, penalty = dependent_table(6, 6), penalty_of(5e-3, 0.02)
     network = feature_network(table, all_edges(6), 0.6)
     network.step(penalty, tolerance=1e-9)
@@ -281,11 +281,11 @@ def test_the_first_step_is_the_proximal_one_in_the_metric_of_the_belief():
 
 
 @pytest.mark.parametrize("kind", [PROXIMAL, ORTHANT_WISE])
-def test_an_orthant_wise_step_stops_at_zero_where_a_proximal_one_changes_the_sign(kind):
+def test_orthant_wise_step_stops_at_zero_and_proximal_step_changes_sign(kind):
     network = feature_network(dependent_table(6, 6), all_edges(6), 1.0)
     fitted(network, penalty_of(1e-3, 0.02))
     state = network.state
-    state.edge_weights[:] *= -0.05  # slightly on the wrong side of zero
+    state.edge_weights[:] *= -0.05  # small values of the wrong sign
     state.potentials[:] = np.exp(state.edge_weights)
     state.seen_drift[:] = -1.0
     before = np.sign(state.edge_weights)
@@ -296,7 +296,7 @@ def test_an_orthant_wise_step_stops_at_zero_where_a_proximal_one_changes_the_sig
         assert (state.edge_weights[before != 0.0] == 0.0).any()
 
 
-def test_activating_a_feature_leaves_other_edges_alone():
+def test_activating_a_feature_does_not_change_other_edges():
     table, penalty = dependent_table(0, 6), penalty_of(1e-3, 0.03)
     network = feature_network(table, [(0, 1), (2, 3)], 0.5)
     fitted(network, penalty)
@@ -310,6 +310,3 @@ def test_activating_a_feature_leaves_other_edges_alone():
     assert network.n_features == before + 1
     assert network.n_edges == 3
     assert network.changes().edges.tolist() == [0]
-
-
-# How large noise is.

@@ -20,7 +20,7 @@ every_learner = pytest.mark.parametrize("learner", LEARNERS, ids=lambda cls: cls
 
 
 def copied_table(seed: int, n: int = 6, rows: int = 600, fewest: int = 2) -> DiscreteTable:
-    """Variables of 2 to 4 states in a tree: each copies an earlier one half of the time."""
+    """Return a tree of variables of 2 to 4 states, each a noisy copy of its parent."""
     rng = np.random.default_rng(seed)
     codes = np.zeros((rows, n), dtype=np.int64)
     sizes = rng.integers(fewest, 5, size=n)
@@ -37,7 +37,7 @@ def features_of(run: Recorded) -> list[tuple[int, int, int, int]]:
 
 
 def final_scores(run: Recorded) -> dict[tuple[int, int, int, int], float]:
-    """Plain scores of all features at the final model, by inference of our own."""
+    """Return plain scores of all features at the final model, by separate inference."""
     model = run.outcome.model()
     beliefs = infer(model, tolerance=1e-13, max_sweeps=5000)
     assert beliefs.converged
@@ -50,7 +50,7 @@ def final_scores(run: Recorded) -> dict[tuple[int, int, int, int], float]:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_the_best_feature_is_that_of_a_plain_scan(seed):
+def test_best_feature_matches_plain_scan(seed):
     table = copied_table(seed)
     counts = PairCounts(table)
     search = FeatureSearch(counts)
@@ -68,7 +68,7 @@ def test_the_best_feature_is_that_of_a_plain_scan(seed):
         assert scores[found.i, found.j, a, b] == pytest.approx(found.score, rel=1e-12)
         search.mark_active(found.i, found.j)
         inside.add((found.i, found.j))
-        moved = int(rng.integers(len(sizes)))  # one belief moves, by as much as it is said to
+        moved = int(rng.integers(len(sizes)))  # change one belief
         new = rng.dirichlet(np.ones(sizes[moved]))
         drift[moved] += np.linalg.norm(new - beliefs[moved])
         beliefs[moved] = new
@@ -77,7 +77,7 @@ def test_the_best_feature_is_that_of_a_plain_scan(seed):
     assert possible <= search.tests < 12 * possible  # bounds leave out pairs
 
 
-def test_a_test_is_counted_for_each_computed_score():
+def test_one_test_is_counted_per_computed_score():
     table = copied_table(1)
     search = FeatureSearch(PairCounts(table))
     sizes = table.cardinalities.tolist()
@@ -87,15 +87,15 @@ def test_a_test_is_counted_for_each_computed_score():
     search.best_outside(beliefs, drift)
     assert 0 < search.tests <= search.possible
     search.best_outside(beliefs, drift)
-    once = search.tests
+    before = search.tests
     search.best_outside(beliefs, drift)
-    assert search.tests == once  # no belief moved
+    assert search.tests == before  # no belief moved
     search.reset_bounds()
     search.best_outside(beliefs, drift)
-    assert search.tests == once + search.possible
+    assert search.tests == before + search.possible
 
 
-def test_inside_an_edge_the_pair_belief_is_compared():
+def test_score_inside_an_edge_uses_pair_belief():
     table = copied_table(0)
     network = FeatureNetwork(PairCounts(table), table.names, table.labels)
     for i, j in ((0, 1), (2, 4)):
@@ -125,8 +125,8 @@ def test_inside_an_edge_the_pair_belief_is_compared():
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_feature_grafting_picks_what_it_picks_by_the_book(seed):
-    # Of two states both have the same score: rounding would decide.
+def test_feature_grafting_picks_features_of_plain_twin(seed):
+    # Variables of two states are excluded, because their features have equal scores.
     table = copied_table(seed, 4, fewest=3)
     run = drain(table, FeatureGrafting(lam=8e-3, lam2=0.02))
     wanted = naive.feature_grafting(table.codes, table.cardinalities.tolist(), 8e-3, 0.02)
@@ -139,7 +139,7 @@ def test_feature_grafting_picks_what_it_picks_by_the_book(seed):
 
 @every_learner
 @pytest.mark.parametrize("case", ["scale-free", "mixed"])
-def test_the_certificate_stands_up_to_scoring_all_features_again(learner, case):
+def test_certificate_matches_scores_of_all_features(learner, case):
     run = recorded(learner.name, case)
     taken = set(features_of(run))
     scores = final_scores(run)
@@ -155,7 +155,7 @@ def test_the_certificate_stands_up_to_scoring_all_features_again(learner, case):
 
 @every_learner
 @pytest.mark.parametrize("case", ["scale-free", "mixed"])
-def test_the_final_fit_is_optimal_feature_by_feature(learner, case):
+def test_final_fit_is_optimal_for_every_feature(learner, case):
     run = recorded(learner.name, case)
     model, lam = run.outcome.model(), run.learner.lam
     lam2 = run.learner.settings(PairCounts(run.table)).penalty.lam2
@@ -184,7 +184,7 @@ def test_the_final_fit_is_optimal_feature_by_feature(learner, case):
     ],
 )
 def test_light_and_full_reach_the_same_objective(make_table, lam):
-    """And so does a fit with all features active: none left out would have lowered it."""
+    """Compare also with a fit with all features active."""
     table = make_table()
     full = drain(table, FeatureGrafting(lam=lam, lam2=0.02))
     light = drain(table, GraftingLight(lam=lam, lam2=0.02))
@@ -201,7 +201,7 @@ def test_light_and_full_reach_the_same_objective(make_table, lam):
     assert full.outcome.objective == pytest.approx(best, abs=1e-9)
 
 
-def test_light_goes_on_where_a_full_fit_shows_that_features_violate():
+def test_light_continues_after_full_fit_with_violating_features():
     noted = 0
     for seed in range(12):
         run = drain(copied_table(seed), GraftingLight(lam=2e-3, lam2=1e-3))
@@ -216,7 +216,7 @@ def test_light_goes_on_where_a_full_fit_shows_that_features_violate():
 
 
 @every_learner
-def test_with_hardly_a_price_every_feature_that_can_be_active_is(learner):
+def test_all_features_become_active_with_tiny_lam(learner):
     table = copied_table(2, 3)
     run = drain(table, learner(lam=1e-12, lam2=1e-3))
     assert run.outcome.model().n_edges == 3
@@ -231,7 +231,7 @@ def test_with_hardly_a_price_every_feature_that_can_be_active_is(learner):
 
 
 @every_learner
-def test_how_much_of_an_edge_is_active_is_kept_at_every_step(learner):
+def test_active_features_of_edges_are_recorded_at_every_step(learner):
     run = recorded(learner.name, "mixed")
     sizes = run.table.cardinalities
     active: dict[tuple[int, int], set[tuple[int, int]]] = {}
@@ -254,7 +254,7 @@ def test_how_much_of_an_edge_is_active_is_kept_at_every_step(learner):
     assert np.array_equal(run.outcome.feature_counts(), last)
 
 
-def test_of_learners_of_whole_edges_every_feature_is_active():
+def test_all_features_are_active_for_learners_of_whole_edges():
     run = recorded("edge-grafting", "mixed")
     assert all(step.features == () for step in run.steps)
     counts = run.outcome.feature_counts()
@@ -266,19 +266,18 @@ def test_of_learners_of_whole_edges_every_feature_is_active():
 
 
 @every_learner
-def test_the_default_lam_lets_hardly_any_noise_in(learner):
+def test_default_lam_excludes_noise_and_finds_dependences(learner):
     rng = np.random.default_rng(4)
     noise = DiscreteTable.from_codes(rng.integers(0, 4, size=(800, 25)))
     assert len(features_of(drain(noise, learner()))) <= 3
-    # And what depends on something is found all the same.
     found = picks(drain(copied_table(0, 8, 2000), learner()))
     assert {(i - 1) // 2 for i in range(1, 8)} <= {i for i, _ in found}
     assert {((i - 1) // 2, i) for i in range(1, 8)} <= set(found)
 
 
-def test_default_options_follow_from_rows_and_states_alone():
-    one, other = copied_table(0), copied_table(0, rows=2400)
-    settings = [FeatureGrafting().settings(PairCounts(table)) for table in (one, other)]
+def test_default_options_depend_on_rows_and_states_only():
+    small, large = copied_table(0), copied_table(0, rows=2400)
+    settings = [FeatureGrafting().settings(PairCounts(table)) for table in (small, large)]
     assert settings[0].lam == pytest.approx(2 * settings[1].lam, rel=0.1)
     assert settings[0].penalty.lam2 == pytest.approx(2 * settings[1].penalty.lam2, rel=0.05)
     constant = DiscreteTable.from_codes(np.zeros((20, 3), dtype=int), cardinalities=[2] * 3)

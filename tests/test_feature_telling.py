@@ -25,7 +25,7 @@ from graftviz.player.records import answer, recorded_run
 
 
 def table(rows: int = 700) -> DiscreteTable:
-    """A chain of variables of three states, labelled a, b and c."""
+    """Return a chain of variables of three states, labelled a, b and c."""
     rng = np.random.default_rng(5)
     codes = rng.integers(0, 3, size=(rows, 6))
     for i in range(1, 6):
@@ -49,16 +49,16 @@ def finished(learner: FeatureOptions, **settings: Any) -> Run:
 
 
 @cache
-def known(k: int) -> Run:
+def cached_run(k: int) -> Run:
     return finished(LEARNERS[k])
 
 
 @pytest.fixture(params=range(len(LEARNERS)))
 def run(request: pytest.FixtureRequest) -> Run:
-    return known(request.param)
+    return cached_run(request.param)
 
 
-def test_a_step_names_its_feature_and_how_much_of_the_edge_is_active(run: Run) -> None:
+def test_step_names_its_feature_and_active_share_of_edge(run: Run) -> None:
     assert len(run.steps) > 2
     for step in run.steps:
         words = step_words(step, run.learner, TABLE.names)
@@ -77,7 +77,7 @@ def test_a_step_names_its_feature_and_how_much_of_the_edge_is_active(run: Run) -
         assert pair(TABLE.names, i, j) in words
 
 
-def test_an_edge_shows_its_weights_as_fitted_and_which_are_active(run: Run) -> None:
+def test_answer_about_edge_has_fitted_weights_and_active_features(run: Run) -> None:
     for t in (1, len(run.steps)):
         step = run.steps[t - 1]
         model = step.model()
@@ -91,7 +91,7 @@ def test_an_edge_shows_its_weights_as_fitted_and_which_are_active(run: Run) -> N
             assert "nan" not in reply["words"]
 
 
-def test_an_absent_pair_is_told_with_its_best_feature(run: Run) -> None:
+def test_answer_about_absent_pair_names_its_best_feature(run: Run) -> None:
     for t in (0, 1, len(run.steps)):
         active = set(map(tuple, run.steps[t - 1].active_edges().tolist())) if t else set()
         for i, j in ((0, 5), (1, 4), (2, 5)):
@@ -126,12 +126,12 @@ def test_records_have_the_documented_keys_and_count_features(run: Run) -> None:
         check_types(strict(answer(run, question)))
 
 
-def test_files_say_how_much_of_an_edge_is_active() -> None:
-    result = known(0).result()
+def test_files_have_number_of_active_features_per_edge() -> None:
+    result = cached_run(0).result()
     rows = list(csv.reader(io.StringIO(edges_csv(result))))
     assert rows[0] == [*EDGE_COLUMNS, *FEATURE_COLUMNS]
     reply = [[int(row[-2]), int(row[-1])] for row in rows[1:]]
-    assert reply == known(0).outcome.feature_counts().tolist()
+    assert reply == cached_run(0).outcome.feature_counts().tolist()
     record = json.loads(result_json(result))
     assert record["certificate"]["unit"] == "feature"
     assert len(record["certificate"]["worst_states"]) == 2
@@ -140,8 +140,8 @@ def test_files_say_how_much_of_an_edge_is_active() -> None:
     assert edges_csv(whole).splitlines()[0] == ",".join(EDGE_COLUMNS)
 
 
-def test_an_unstable_end_names_what_these_learners_have_for_it() -> None:
-    outcome = known(0).outcome
+def test_unstable_outcome_recommends_options_of_feature_learners() -> None:
+    outcome = cached_run(0).outcome
     assert outcome is not None
     words = outcome_words(dataclasses.replace(outcome, bp_restart_gap=0.3))
     assert "a larger λ₂ or fewer edges" in words

@@ -1,4 +1,4 @@
-"""The data of a figure as CSV: every point of every curve, and nothing else."""
+"""Data of a figure as CSV: every point of every curve."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def rows_of(figure: go.Figure) -> list[list[str]]:
     return [head, *rows]
 
 
-def test_curves_and_bars_have_a_row_a_point() -> None:
+def test_curves_and_bars_have_one_row_per_point() -> None:
     figure = go.Figure(
         [
             go.Scatter(x=[1, 2, 3], y=[0.5, None, 0.25], name="found, so far"),
@@ -35,7 +35,7 @@ def test_curves_and_bars_have_a_row_a_point() -> None:
     ]
 
 
-def test_a_heat_map_has_a_row_a_cell() -> None:
+def test_heat_map_has_one_row_per_cell() -> None:
     figure = go.Figure(go.Heatmap(x=["u", "v"], z=[[1, 2], [3, 4]], name="weights"))
     assert rows_of(figure) == [
         ["curve", "x", "y", "value"],
@@ -46,13 +46,13 @@ def test_a_heat_map_has_a_row_a_cell() -> None:
     ]
 
 
-def test_what_has_no_points_has_no_rows() -> None:
+def test_figure_without_points_has_no_rows() -> None:
     assert rows_of(go.Figure(go.Table(header={"values": ["a"]}, cells={"values": [[1]]}))) == [
         ["curve", "x", "y"]
     ]
 
 
-def test_titles_that_differ_have_a_column() -> None:
+def test_different_axis_titles_have_a_column() -> None:
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True)
     for row, title in ((1, "recall"), (2, "edges")):
         figure.add_scatter(x=[1], y=[row], name="run", row=row, col=1)

@@ -1,4 +1,4 @@
-"""The fit: proximal step, objective, optimality, and the optimum itself against plain twins."""
+"""Fit of weights: proximal step, objective, optimality, and the optimum against plain twins."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ FREE, PENALISED = False, True
 
 
 def dependent_table(seed: int, n: int, rows: int = 400, noise: float = 0.5) -> DiscreteTable:
-    """Variables of 1 to 4 states that all follow one hidden variable, more or less.
+    """Return variables of 1 to 4 states that depend on one hidden variable.
 
-    The first variable has one more state than ever occurs.
+    The first variable has one state that never occurs.
     """
     rng = np.random.default_rng(seed)
     sizes = rng.integers(1, 5, size=n)
@@ -84,7 +84,7 @@ def twin_of(table, edges, penalty) -> naive.PenalisedLikelihood:
 
 
 def random_local_problem(seed: int):
-    """Weights, gradient, curvature over nine orders of magnitude, threshold."""
+    """Return weights, gradient, curvature over nine orders of magnitude, and threshold."""
     rng = np.random.default_rng(seed)
     size = int(rng.integers(1, 10))
     curvature = 10.0 ** rng.uniform(-9 if seed % 2 else -2, 0, size)
@@ -103,7 +103,7 @@ def step_from(weights, gradient, curvature, threshold) -> np.ndarray:
 
 @pytest.mark.parametrize("seed", range(60))
 def test_proximal_step_meets_the_optimality_condition(seed):
-    """0 = g + h (v − w) + c v / ‖v‖, relative to the size of its parts."""
+    """Check 0 = g + h (v − w) + c v / ‖v‖, relative to the size of its terms."""
     weights, gradient, curvature, threshold = random_local_problem(seed)
     moved = step_from(weights, gradient, curvature, threshold)
     norm = np.linalg.norm(moved)
@@ -114,7 +114,7 @@ def test_proximal_step_meets_the_optimality_condition(seed):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_proximal_step_is_zero_exactly_where_it_should_be(seed):
+def test_proximal_step_is_zero_if_and_only_if_pull_is_below_threshold(seed):
     weights, gradient, curvature, _ = random_local_problem(seed)
     pull = np.linalg.norm(curvature * weights - gradient)
     assert not step_from(weights, gradient, curvature, pull * (1 + 1e-12)).any()
@@ -141,7 +141,7 @@ def test_group_residual_is_the_violation_of_either_condition(seed):
 
 
 def perturbed(table, edges, seed: int, scale: float = 0.7) -> ActiveNetwork:
-    """A network with random weights and BP run to convergence on them."""
+    """Return a network with random weights and converged BP."""
     network = new_network(table, edges)
     rng = np.random.default_rng(seed)
     state = network.state
@@ -170,7 +170,7 @@ PENALTIES = [
 
 @pytest.mark.parametrize("penalty", PENALTIES, ids=str)
 @pytest.mark.parametrize("seed", range(3))
-def test_on_trees_the_objective_and_its_residual_are_the_exact_ones(seed, penalty):
+def test_objective_and_residual_are_exact_on_trees(seed, penalty):
     n = 5
     table, edges = dependent_table(seed, n), tree_edges(seed, n)
     network = perturbed(table, edges, seed)
@@ -188,7 +188,7 @@ def test_on_trees_the_objective_and_its_residual_are_the_exact_ones(seed, penalt
 
 @pytest.mark.parametrize("penalty", PENALTIES[::3], ids=str)
 @pytest.mark.parametrize("seed", range(3))
-def test_on_loops_the_objective_is_the_bethe_likelihood(seed, penalty):
+def test_objective_is_bethe_likelihood_on_loops(seed, penalty):
     n = 5
     table, edges = dependent_table(seed, n), random_edges(seed, n, 0.7)
     network = perturbed(table, edges, seed, 0.4)
@@ -207,8 +207,8 @@ def test_on_loops_the_objective_is_the_bethe_likelihood(seed, penalty):
 @pytest.mark.parametrize("nodes", [FREE, PENALISED])
 @pytest.mark.parametrize("structure", [tree_edges, lambda seed, n: random_edges(seed, n, 0.7)])
 @pytest.mark.parametrize("seed", range(2))
-def test_the_gradient_is_model_minus_data(seed, structure, nodes):
-    """Central differences of the objective, BP run to convergence at either side.
+def test_gradient_is_model_minus_data(seed, structure, nodes):
+    """Compare with central differences of the objective at converged BP.
 
     The Bethe objective is stationary in the messages, so this holds on loops as well.
     """
@@ -253,7 +253,7 @@ FITS = [
 
 @pytest.mark.parametrize("penalty", FITS, ids=str)
 @pytest.mark.parametrize("seed", range(3))
-def test_a_polished_fit_is_optimal_and_a_fixed_point(seed, penalty):
+def test_polished_fit_is_optimal_and_a_fixed_point(seed, penalty):
     n = 8
     table, edges = dependent_table(seed, n), random_edges(seed, n, 0.4)
     network, evaluation = fitted(table, edges, penalty)
@@ -261,7 +261,7 @@ def test_a_polished_fit_is_optimal_and_a_fixed_point(seed, penalty):
     assert evaluation.message_residual <= 1e-8
     model = network.model()
     assert np.isfinite(model.weights).all()
-    # BP that starts from the fit's messages stays there.
+    # BP from the messages of the fit does not move.
     before = network.state.node_beliefs.copy()
     converged_sweeps, _ = propagate(
         network.state, n, network.n_edges, 100, 1e-6, 0.0, np.empty((5, 16))
@@ -272,11 +272,11 @@ def test_a_polished_fit_is_optimal_and_a_fixed_point(seed, penalty):
 
 @pytest.mark.parametrize("penalty", PENALTIES, ids=str)
 @pytest.mark.parametrize("seed", range(2))
-def test_on_trees_the_fit_reaches_the_optimum_of_a_plain_proximal_gradient(seed, penalty):
+def test_fit_on_trees_reaches_optimum_of_plain_proximal_gradient(seed, penalty):
     n = 5
     table, edges = dependent_table(seed, n), tree_edges(seed, n)
     if not penalty.nodes:
-        # Free weights of a state that never occurs run to minus infinity: leave it out here.
+        # Free weights of a state that never occurs diverge, so it is left out.
         table = DiscreteTable.from_codes(table.codes.T)
     network, evaluation = fitted(table, edges, penalty)
     best, weights = twin_of(table, edges, penalty).minimum()
@@ -292,7 +292,7 @@ def test_on_trees_the_fit_reaches_the_optimum_of_a_plain_proximal_gradient(seed,
 
 @pytest.mark.parametrize("nodes", [FREE, PENALISED])
 @pytest.mark.parametrize("seed", range(3))
-def test_a_violating_edge_lowers_the_objective_and_no_other_does(seed, nodes):
+def test_only_violating_edges_lower_the_objective(seed, nodes):
     n = 7
     table = dependent_table(seed, n, noise=0.8)
     penalty = Penalty(2.7e-3, 0.03, False, nodes)
@@ -318,8 +318,8 @@ def test_a_violating_edge_lowers_the_objective_and_no_other_does(seed, nodes):
 
 
 @pytest.mark.parametrize("noise", [0.5, 0.05])
-def test_impatience_leaves_a_consistent_state(noise):
-    """A block that is left before it is solved still knows the margins of its weights."""
+def test_unfinished_block_has_consistent_marginals(noise):
+    """Check that an unsolved block has the marginals of its weights."""
     both = dependent_table(0, 6, noise=noise).codes[1:3]
     penalty = Penalty(1e-5, 0.0, False, PENALISED)
     network = new_network(DiscreteTable.from_codes(both.T))
@@ -334,8 +334,8 @@ def test_impatience_leaves_a_consistent_state(noise):
     assert 0 < unsolved < 15
 
 
-def test_states_that_never_occur_do_not_keep_a_fit_busy():
-    """Their tiny targets are the same for node and edge, so that both can be met."""
+def test_block_with_states_that_never_occur_is_solved():
+    """Check that tiny targets of nodes and edges are consistent."""
     rng = np.random.default_rng(0)
     codes = np.stack([29 * rng.integers(0, 2, 300), rng.integers(0, 2, 300)], axis=1)
     codes[:100, 1] = codes[:100, 0] // 29
@@ -348,7 +348,7 @@ def test_states_that_never_occur_do_not_keep_a_fit_busy():
     assert solved
 
 
-def test_changes_tell_what_fits_have_changed_and_are_told_once():
+def test_changes_list_fitted_edges_and_nodes_once():
     table, penalty = dependent_table(0, 6), Penalty(1e-3, 0.03, False, FREE)
     network, _ = fitted(table, [(0, 1), (2, 3)], penalty)
     network.changes()
@@ -367,8 +367,8 @@ def test_changes_tell_what_fits_have_changed_and_are_told_once():
     assert len(again.edges) == len(again.nodes) == len(again.edge_weights) == 0
 
 
-def test_a_cold_start_of_bp_tells_a_trap_from_a_stable_fit():
-    """With hardly any penalty and all edges, the fit sits where BP started cold does not go."""
+def test_restart_gap_distinguishes_trapped_from_stable_fit():
+    """Compare a tree with a fit of all edges and hardly any penalty."""
     stable, _ = fitted(dependent_table(1, 8), tree_edges(1, 8), Penalty(1e-3, 0.03, False, FREE))
     assert stable.restart_gap() < 1e-5
     everything = list(itertools.combinations(range(8), 2))

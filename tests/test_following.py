@@ -1,4 +1,4 @@
-"""Pages that follow another: what is shared, how many may, and when it ends."""
+"""Pages that follow another page: shared state, limits and end."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ class Clock:
         return self.now
 
 
-def test_followers_read_what_the_leader_wrote() -> None:
+def test_followers_read_place_of_leader() -> None:
     leaders = Leaders()
     code, key = leaders.begin()
     assert leaders.read(code, "a") == (0, None)
     assert leaders.write(code, key, PLACE) == 1
     assert leaders.read(code, "b") == (1, PLACE)
     assert leaders.write(code, key, PLACE) == 2
-    assert leaders.read(code, "b") == (1, PLACE), "the same place is no new version"
+    assert leaders.read(code, "b") == (1, PLACE), "an unchanged place has no new version"
     leaders.write(code, key, {**PLACE, "step": 4})
     assert leaders.read(code, "a") == (2, {**PLACE, "step": 4})
 
@@ -54,7 +54,7 @@ def test_only_the_leader_writes() -> None:
     assert leaders.read(code, "a") == (0, None)
 
 
-def test_codes_are_of_one_page_each() -> None:
+def test_codes_are_unique_and_limited() -> None:
     leaders = Leaders()
     codes = {leaders.begin().code for _ in range(MOST_LEADERS)}
     assert len(codes) == MOST_LEADERS
@@ -64,7 +64,7 @@ def test_codes_are_of_one_page_each() -> None:
     leaders.begin()
 
 
-def test_at_most_thirty_pages_follow_until_one_is_closed() -> None:
+def test_number_of_followers_is_limited_until_one_is_silent() -> None:
     clock = Clock()
     leaders = Leaders(clock)
     code, key = leaders.begin()
@@ -81,7 +81,7 @@ def test_at_most_thirty_pages_follow_until_one_is_closed() -> None:
     assert leaders.write(code, key, PLACE) == 2
 
 
-def test_it_ends_with_the_page_that_leads() -> None:
+def test_following_ends_with_leader() -> None:
     clock = Clock()
     leaders = Leaders(clock)
     silent, ended = leaders.begin(), leaders.begin()
@@ -112,7 +112,7 @@ def test_it_ends_with_the_page_that_leads() -> None:
         {"name": "Ann"},
     ],
 )
-def test_nothing_but_a_place_is_shared(change: dict[str, Any]) -> None:
+def test_invalid_place_is_refused(change: dict[str, Any]) -> None:
     with pytest.raises(InputError):
         checked_place({**PLACE, **change})
 
@@ -124,7 +124,7 @@ class Answer(NamedTuple):
 
 
 class Client:
-    """Client of the middleware, in front of an app that answers everything."""
+    """Client of the middleware in front of an app that answers every request."""
 
     def __init__(self, leaders: Leaders) -> None:
         self.app = Following(PlainTextResponse("the app"), leaders)
@@ -149,7 +149,7 @@ class Client:
         return Answer(sent[0]["status"], dict(sent[0]["headers"]), text)
 
 
-def test_requests_are_answered_in_one_sentence() -> None:
+def test_requests_have_json_answers_or_one_sentence() -> None:
     leaders = Leaders()
     send = Client(leaders).send
     code, key = leaders.begin()

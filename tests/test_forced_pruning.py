@@ -1,4 +1,4 @@
-"""Forced pruning: what edges are worth, which ones are exchanged, and what the run says."""
+"""Forced pruning: contributions of edges, exchanges, and texts about the run."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PAIRS = list(itertools.combinations(range(5), 2))
 
 
 def small_table(rows: int = 300, states: int = 3) -> DiscreteTable:
-    """A table in which gains and losses are large, so that subsets differ."""
+    """Return a table with large gains and losses, so that subsets differ."""
     rng = np.random.default_rng(2)
     codes = np.cumsum(rng.random((rows, 5)) < 0.35, axis=1) % states
     return DiscreteTable.from_codes(codes, cardinalities=[states] * 5)
@@ -44,7 +44,7 @@ def at_random_point(table: DiscreteTable, edges: list[tuple[int, int]], scale: f
 
 
 def without(fit: StructureFit, parameters: np.ndarray, edges: list[int]) -> float:
-    """Mean pseudo-likelihood without some edges, computed afresh."""
+    """Return the mean pseudo-likelihood without some edges, by a new evaluation."""
     layout, left = fit.layout, parameters.copy()
     for e in edges:
         left[layout.edge_starts[e] : layout.edge_starts[e + 1]] = 0.0
@@ -52,7 +52,7 @@ def without(fit: StructureFit, parameters: np.ndarray, edges: list[int]) -> floa
 
 
 @pytest.mark.parametrize("table", [small_table(), mixed_table()])
-def test_a_contribution_is_what_is_lost_without_the_edge(table):
+def test_contribution_is_loss_without_the_edge(table):
     edges = [(0, 1), (0, 2), (1, 4), (2, 4)]
     fit, parameters, _ = at_random_point(table, edges)
     known = contributions(fit, fit.layout.weights(parameters)[1])
@@ -63,7 +63,7 @@ def test_a_contribution_is_what_is_lost_without_the_edge(table):
 
 
 @pytest.mark.parametrize("states", [2, 3])
-def test_a_gain_is_what_fitting_the_pair_alone_brings(states):
+def test_gain_matches_fit_of_one_pair(states):
     table = small_table(states=states)
     fit, _, model = at_random_point(table, [(0, 1), (1, 2), (3, 4)])
     for lam2 in (1e-6, 0.01):
@@ -76,7 +76,7 @@ def test_a_gain_is_what_fitting_the_pair_alone_brings(states):
             assert len(parameters) == larger.layout.size - fit.layout.size
 
 
-def test_gains_are_chosen_as_by_computing_all():
+def test_best_gains_match_those_of_all_pairs():
     table = scale_free_table(15, 3, 1000)
     edges = [(k, k + 1) for k in range(14)]
     fit, _, _ = at_random_point(table, edges)
@@ -88,7 +88,7 @@ def test_gains_are_chosen_as_by_computing_all():
     assert np.allclose(estimates, estimates.T)
 
 
-def test_masked_products_are_sums_over_the_rows_with_a_bit():
+def test_masked_products_are_sums_over_rows_of_mask():
     rng = np.random.default_rng(0)
     columns, hits = rng.normal(size=(3, 2, 4096)).astype(np.float32), rng.random((3, 4096)) < 0.4
     planes = np.packbits(hits, axis=1, bitorder="little").view("<u8").astype(np.uint64)
@@ -97,10 +97,10 @@ def test_masked_products_are_sums_over_the_rows_with_a_bit():
     assert np.allclose(sums, np.einsum("ktm,lm->klt", columns, hits), atol=1e-3)
 
 
-# Which edges leave.
+# Deletion of edges.
 
 
-def test_greedy_deletion_takes_the_smallest():
+def test_greedy_deletion_removes_smallest_contributions():
     fit, parameters, _ = at_random_point(small_table(), PAIRS)
     known = contributions(fit, fit.layout.weights(parameters)[1])
     chosen = least_contributing(known, 4)
@@ -109,7 +109,7 @@ def test_greedy_deletion_takes_the_smallest():
 
 
 def subset_losses():
-    """Losses of a small model at large weights, and what remains without every pair of edges."""
+    """Return losses of a small model at large weights, and values without each two edges."""
     fit, parameters, _ = at_random_point(small_table(states=2), PAIRS[:6], scale=2.0)
     tables = fit.layout.weights(parameters)[1]
     remains = {
@@ -120,7 +120,7 @@ def subset_losses():
     return SubsetLosses(fit, tables, known, fit.node_losses / fit.rows.total), known, remains
 
 
-def test_what_remains_without_a_set_is_exact_and_its_bound_is_one():
+def test_value_without_a_subset_is_exact_and_its_bound_holds():
     losses, _, remains = subset_losses()
     subsets = np.array(list(remains))
     for subset, value in remains.items():
@@ -135,11 +135,11 @@ def distribution(remains):
 
 
 @pytest.mark.parametrize("draw", ["rejection", "mcmc"])
-def test_drawn_sets_have_the_distribution_that_is_asked_for(draw):
+def test_drawn_subsets_have_target_distribution(draw):
     losses, known, remains = subset_losses()
     rng = np.random.default_rng(7)
     wanted, draws = distribution(remains), 3000
-    assert max(wanted.values()) > 2 * min(wanted.values())  # else any draw would do
+    assert max(wanted.values()) > 2 * min(wanted.values())  # far from uniform
     tally = Counter()
     for _ in range(draws):
         if draw == "rejection":
@@ -151,7 +151,7 @@ def test_drawn_sets_have_the_distribution_that_is_asked_for(draw):
         tally[tuple(sorted(int(e) for e in chosen.edges))] += 1
     expected = np.array([draws * wanted[pair] for pair in remains])
     seen = np.array([tally[pair] for pair in remains])
-    # χ² with 14 degrees of freedom: above 36 in one of a thousand cases; the seed is fixed.
+    # χ² with 14 degrees of freedom exceeds 36 with probability 0.001.
     assert (((seen - expected) ** 2) / expected).sum() < 36
 
 
@@ -164,7 +164,7 @@ def run_of(table=TABLE, seed=0, **options):
     return drain(table, ForcedPruning(**options), seed)
 
 
-def test_a_run_starts_with_the_tree_and_keeps_its_size():
+def test_run_starts_with_tree_and_keeps_number_of_edges():
     run = run_of(max_edges=25, exchange=4)
     tree = {e[:2] for step in drain(TABLE, ChowLiu()).steps for e in step.activated}
     start = run.steps[0]
@@ -178,7 +178,7 @@ def test_a_run_starts_with_the_tree_and_keeps_its_size():
             assert len(step.removed) == 4
 
 
-def test_exchanges_are_told_as_they_were():
+def test_records_of_exchanges_match_models():
     run = run_of(max_edges=25, exchange=4)
     before = None
     for step, model in zip(run.steps, run.models, strict=True):
@@ -199,7 +199,7 @@ def test_exchanges_are_told_as_they_were():
         before = exchange.after
 
 
-def test_edges_that_leave_contribute_least_and_those_that_enter_gain_most():
+def test_removed_edges_contribute_least_and_added_edges_gain_most():
     run = run_of(max_edges=20, exchange=3, tied=False)
     fit = StructureFit(rows_of(TABLE), run.models[0].edges)
     step = run.steps[1].exchange
@@ -215,7 +215,7 @@ def test_edges_that_leave_contribute_least_and_those_that_enter_gain_most():
 
 
 @pytest.mark.parametrize("heuristic", ["greedy", "rejection", "mcmc"])
-def test_the_result_is_the_best_model_seen(heuristic):
+def test_result_is_best_model_of_run(heuristic):
     table = small_table()
     run = run_of(table, max_edges=6, exchange=2, heuristic=heuristic, exchanges=12)
     values = [step.exchange.after for step in run.steps]
@@ -228,21 +228,21 @@ def test_the_result_is_the_best_model_seen(heuristic):
     assert len(again) == (values.index(max(values)) != len(values) - len(again) - 1)
 
 
-def test_a_circle_and_the_limit_are_told_apart():
-    circle = run_of(max_edges=20, exchange=3)
-    structures = [frozenset(map(tuple, model.edges.tolist())) for model in circle.models]
-    back = int(re.search(r"return to step (\d+)", circle.outcome.stop_reason)[1])
+def test_stop_reason_distinguishes_cycle_limit_and_no_exchange():
+    cycle = run_of(max_edges=20, exchange=3)
+    structures = [frozenset(map(tuple, model.edges.tolist())) for model in cycle.models]
+    back = int(re.search(r"return to step (\d+)", cycle.outcome.stop_reason)[1])
     assert 1 <= back <= len(structures)
-    made = sum(step.exchange.kind == "exchange" for step in circle.steps)
-    assert f"stops after {made} exchange" in circle.outcome.stop_reason
+    exchanges = sum(step.exchange.kind == "exchange" for step in cycle.steps)
+    assert f"stops after {exchanges} exchange" in cycle.outcome.stop_reason
     limited = run_of(max_edges=20, exchange=3, exchanges=2)
     assert "limit of 2 exchanges" in limited.outcome.stop_reason
-    alone = run_of(max_edges=20, exchange=0)
-    assert len(alone.steps) == 1
-    assert "k = 0" in alone.outcome.stop_reason
+    without_exchange = run_of(max_edges=20, exchange=0)
+    assert len(without_exchange.steps) == 1
+    assert "k = 0" in without_exchange.outcome.stop_reason
 
 
-def test_the_certificate_compares_the_best_gain_with_the_weakest_edge():
+def test_certificate_compares_best_gain_with_weakest_edge():
     for options in ({"exchange": 0}, {"exchange": 3}, {"exchange": 1, "max_edges": 14}):
         run = run_of(**options)
         model, certificate = run.outcome.model(), run.outcome.certificate
@@ -258,7 +258,7 @@ def test_the_certificate_compares_the_best_gain_with_the_weakest_edge():
         assert run.outcome.converged == (best <= known.total.min())
 
 
-def test_restarts_go_on_from_other_edges_and_keep_the_best():
+def test_restarts_keep_best_model():
     run = run_of(max_edges=20, exchange=3, restarts=2)
     kinds = [step.exchange.kind for step in run.steps]
     assert kinds.count("start") == 1
@@ -268,7 +268,7 @@ def test_restarts_go_on_from_other_edges_and_keep_the_best():
     assert "3 starts." in run.outcome.stop_reason
 
 
-def test_options_that_are_sent_take_over_from_the_next_exchange():
+def test_sent_options_apply_from_next_exchange():
     generator = ForcedPruning(max_edges=20, exchange=3).steps(TABLE, seed=0)
     assert next(generator).n_edges == 20
     larger = generator.send(ForcedPruning(max_edges=24, exchange=3))
@@ -289,7 +289,7 @@ def test_options_that_are_sent_take_over_from_the_next_exchange():
         ({"max_edges": 14, "clusters": 87}, "at most 86 with 14 edges .* Use at most 86 clusters"),
     ],
 )
-def test_what_does_not_go_together_is_refused_in_a_sentence(options, complaint):
+def test_inconsistent_options_are_refused_in_one_sentence(options, complaint):
     for refused in (
         ForcedPruning(**options).check,
         lambda table: next(ForcedPruning(**options).steps(table)),
@@ -299,10 +299,10 @@ def test_what_does_not_go_together_is_refused_in_a_sentence(options, complaint):
         assert str(error.value).endswith(".")
 
 
-# Words.
+# Texts.
 
 
-def test_a_pair_that_is_no_edge_is_told_what_it_would_gain():
+def test_answer_about_absent_pair_has_its_gain():
     run = finished_run(TABLE, ForcedPruning(max_edges=20, exchange=3))
     t = len(run.steps)
     worst = run.outcome.certificate
@@ -315,7 +315,7 @@ def test_a_pair_that_is_no_edge_is_told_what_it_would_gain():
     assert why_edge(run, i, j, t)["words"].startswith("It was activated in step")
 
 
-def test_pairs_of_a_variable_that_never_varies_are_no_edges():
+def test_constant_variable_has_no_edges():
     codes = np.concatenate([small_table().codes, np.zeros((1, 300), dtype=int)]).T
     table = DiscreteTable.from_codes(codes, cardinalities=[3] * 6)
     run = finished_run(table, ForcedPruning(max_edges=15, exchange=2))
@@ -324,7 +324,7 @@ def test_pairs_of_a_variable_that_never_varies_are_no_edges():
     assert "is constant" in why_not(run, 0, 5, 1)["words"]
 
 
-def test_rejection_accepts_as_often_as_it_should_and_gives_up_openly():
+def test_rejection_has_expected_rate_and_reports_fallback():
     losses, known, remains = subset_losses()
     rng = np.random.default_rng(1)
     found = [by_rejection(losses, known, 2, 1_000_000, rng) for _ in range(400)]
@@ -344,7 +344,7 @@ def test_rejection_accepts_as_often_as_it_should_and_gives_up_openly():
         {"exchange": 1, "tied": False},
     ],
 )
-def test_every_step_is_told_with_its_numbers(options):
+def test_words_of_every_step_have_its_numbers(options):
     run = finished_run(TABLE, ForcedPruning(max_edges=20, **options))
     for step in run.steps:
         words = step_words(step, run.learner, TABLE.names)

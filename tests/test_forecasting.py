@@ -1,4 +1,4 @@
-"""Forecasts: sums that hang together, grow as work grows, and come near what is measured."""
+"""Forecasts: consistent sums, growth with the amount of work, agreement with measurements."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LEARNERS = (BestChoice, EdgeGrafting, FirstHit, FeatureGrafting, GraftingLight)
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
-def test_a_forecast_is_the_sum_of_its_parts(learner):
+def test_forecast_is_sum_of_its_parts(learner):
     known = forecast((300, 90, 3), learner(max_edges=5))
     assert known.peak_bytes == pytest.approx(sum(part.bytes for part in known.parts), abs=1)
     assert known.seconds == pytest.approx(sum(part.seconds for part in known.parts))
@@ -48,8 +48,8 @@ def test_a_forecast_is_the_sum_of_its_parts(learner):
         ((5_000, 200, 3), (5_000, 200, 8)),
     ],
 )
-def test_more_work_takes_more(learner, less, more):
-    # Screening all pairs ends where there are too many, which would be less work for more.
+def test_larger_problems_need_more_memory_and_time(learner, less, more):
+    # Without screening, because it is omitted beyond a number of pairs.
     options = {"screening": "none"} if learner is BestChoice else {}
     few, many = learner(max_edges=50, **options), learner(max_edges=150, **options)
     small, large = forecast(less, few), forecast(more, few)
@@ -58,7 +58,7 @@ def test_more_work_takes_more(learner, less, more):
     assert forecast(less, many).seconds > small.seconds
 
 
-def test_ten_thousand_variables_want_best_choice():
+def test_best_choice_is_cheaper_for_ten_thousand_variables():
     shape = (20_000, 10_000, 5)
     every = forecast(shape, EdgeGrafting(max_edges=100, screening="all"))
     some = forecast(shape, BestChoice(alpha=1.0, max_edges=100))
@@ -71,7 +71,7 @@ def test_ten_thousand_variables_want_best_choice():
     assert "need more than 4 GB" in " ".join(sampled.assumptions)
 
 
-def test_a_shape_is_forecast_like_a_table_of_that_shape():
+def test_forecast_of_shape_matches_table_of_that_shape():
     table = DiscreteTable.from_codes(np.arange(40_000).reshape(100, 400).T % 4)
     ours, theirs = forecast(table, BestChoice()), forecast((400, 100, 4), BestChoice())
     of_run = [{part for part in known.parts if part.name != "program"} for known in (ours, theirs)]
@@ -80,7 +80,7 @@ def test_a_shape_is_forecast_like_a_table_of_that_shape():
     assert theirs.added_bytes - ours.added_bytes == table.codes.nbytes
 
 
-def test_the_bound_of_the_cache_bounds_the_pair_counts():
+def test_cache_bound_limits_pair_counts():
     every = EdgeGrafting(screening="all")
     free = forecast((1_000, 2_000, 5), every)
     bound = forecast((1_000, 2_000, 5), every, cache_bytes=10**6)
@@ -88,7 +88,7 @@ def test_the_bound_of_the_cache_bounds_the_pair_counts():
     assert free.peak_bytes - bound.peak_bytes == pytest.approx(cells - 10**6, rel=0.01)
 
 
-def test_what_has_to_be_guessed_is_said():
+def test_assumptions_are_listed():
     assert "are assumed" in " ".join(forecast((1_000, 40, 3), BestChoice()).assumptions)
     assert "tests are assumed" in " ".join(
         forecast((1_000, 400, 3), FirstHit(max_edges=9)).assumptions
@@ -102,14 +102,14 @@ def test_what_has_to_be_guessed_is_said():
     assert unknown.peak_bytes > 0
 
 
-def test_without_a_budget_every_pair_is_counted_in_the_end():
-    # 2,000 variables: in a hundred steps best choice would test only some of the pairs.
+def test_all_pairs_are_counted_without_edge_budget():
+    # With 2,000 variables and a budget of 100 edges, best choice tests only some of the pairs.
     some = forecast((1_000, 2_000, 5), BestChoice(alpha=1.0, max_edges=100))
     every = forecast((1_000, 2_000, 5), BestChoice(alpha=1.0))
     assert every.peak_bytes > some.peak_bytes + 4 * 25 * 10**6
 
 
-def test_tables_in_a_file_take_planes_or_pair_counts(tmp_path):
+def test_tables_in_chunks_need_planes_or_pair_counts(tmp_path):
     table = random_table(1, 30, 9_000)
     table.to_frame().to_parquet(tmp_path / "t.parquet")
     for memory, name in ((10**9, "bit planes"), (40_000, "counts of all pairs")):
@@ -120,7 +120,7 @@ def test_tables_in_a_file_take_planes_or_pair_counts(tmp_path):
         forecast(open_table(tmp_path / "t.parquet", max_memory=100), BestChoice())
 
 
-def test_reading_a_file_takes_what_is_said(tmp_path):
+def test_memory_for_reading_a_file(tmp_path):
     table = random_table(1, 50, 2_000)
     table.to_frame().to_csv(tmp_path / "t.csv", index=False)
     table.to_frame().to_parquet(tmp_path / "t.parquet")
@@ -168,21 +168,21 @@ print(json.dumps([known.added_bytes, line("VmHWM") - held, known.peak_bytes, lin
         ("best-choice", {"max_edges": 400, "lam": 1e-4}),
     ],
 )
-def test_the_peak_is_within_a_factor_of_two(name, options):
+def test_peak_memory_is_within_a_factor_of_two(name, options):
     if "score" in {spec.name for spec in option_specs(BestChoice)}:
         options = {**options, "preset": "paper"}
-    for variables in (200, 1_600):  # the first may have to compile, which takes memory of its own
+    for variables in (200, 1_600):  # the first may compile, which needs memory too
         case = json.dumps([name, options, 4_000, variables])
-        done = subprocess.run(
+        completed = subprocess.run(
             [sys.executable, "-c", _MEASURE, case], capture_output=True, text=True, check=True
         )
-    added, measured, peak, measured_peak = json.loads(done.stdout)
+    added, measured, peak, measured_peak = json.loads(completed.stdout)
     assert 0.5 < peak / measured_peak < 2
     if measured > 100e6:
         assert 0.5 < added / measured < 2
 
 
-def test_memory_is_known_where_the_system_tells():
+def test_free_and_resident_memory():
     free, held = free_bytes(), resident_bytes()
     assert free > 10**6
     assert 10**7 < held < 10**12
@@ -192,12 +192,12 @@ def test_memory_is_known_where_the_system_tells():
     ("text", "size"),
     [("4G", 4 * 10**9), ("500 MB", 5 * 10**8), ("1.5GiB", 3 * 2**29), ("2000000", 2_000_000)],
 )
-def test_sizes_are_read_as_people_write_them(text, size):
+def test_sizes_are_parsed(text, size):
     assert parse_size(text, "--max-memory") == size
 
 
 @pytest.mark.parametrize("text", ["", "much", "4X", "-1G", "0", "1e9", "0.0001"])
-def test_what_is_no_size_is_refused(text):
+def test_invalid_sizes_are_refused(text):
     with pytest.raises(InputError, match="--max-memory needs a size such as 500M or 4G"):
         parse_size(text, "--max-memory")
 
@@ -206,11 +206,11 @@ def test_what_is_no_size_is_refused(text):
     ("size", "text"),
     [(12, "12 bytes"), (1_000, "1.0 kB"), (999_900_000, "1.0 GB"), (123_456_789, "123 MB")],
 )
-def test_sizes_are_written_for_people(size, text):
+def test_sizes_are_formatted(size, text):
     assert size_text(size) == text
 
 
-def test_durations_are_written_for_people():
+def test_durations_are_formatted():
     assert [duration_text(s) for s in (0.2, 5, 99, 600, 36_000)] == [
         *("less than a second", "5 s", "99 s", "10 minutes", "10 hours")
     ]

@@ -1,4 +1,4 @@
-"""Files: what is written reads back, elsewhere too; what is malformed is refused in a sentence."""
+"""Files: written files are read back, and malformed files are refused in one sentence."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def random_codes(model: PairwiseMRF, rows: int = 50) -> np.ndarray:
 
 
 @given(st.integers(0, 10_000), st.integers(1, 7), st.sampled_from([0.0, 1.0, 30.0]))
-def test_uai_gives_back_the_same_model(tmp_path_factory, seed, n, scale):
+def test_uai_file_is_read_back_as_same_model(tmp_path_factory, seed, n, scale):
     model = shuffled_model(seed, n, scale=scale)
     path = tmp_path_factory.mktemp("uai") / "model.uai"
     write_uai(model, path)
@@ -80,7 +80,7 @@ def test_weights_beyond_the_range_of_exp_are_shifted_by_a_constant(tmp_path):
     assert np.ptp(difference) < 1e-9
 
 
-def test_zero_potentials_survive(tmp_path):
+def test_zero_potentials_are_read_back(tmp_path):
     model = PairwiseMRF.from_tables(
         [np.array([-np.inf, 0.0]), np.zeros(2)], {(0, 1): np.array([[0.0, -np.inf], [1.0, 2.0]])}
     )
@@ -88,7 +88,7 @@ def test_zero_potentials_survive(tmp_path):
     assert np.allclose(read_uai(tmp_path / "m.uai").weights, model.weights)
 
 
-def test_scopes_descend_and_the_last_variable_runs_fastest():
+def test_scopes_are_descending_and_last_variable_varies_fastest():
     weights = np.log(np.arange(1.0, 7.0)).reshape(2, 3)
     model = PairwiseMRF.from_tables([np.zeros(2), np.zeros(3)], {(0, 1): weights})
     words = uai_text(model).split()
@@ -97,7 +97,7 @@ def test_scopes_descend_and_the_last_variable_runs_fastest():
     assert np.allclose([float(word) for word in words[-6:]], [1, 4, 2, 5, 3, 6])
 
 
-def test_tables_come_in_any_order_and_multiply(tmp_path):
+def test_tables_in_any_order_are_multiplied(tmp_path):
     (tmp_path / "m.uai").write_text(
         "MARKOV\n3\n2 3 2\n6\n2 1 0\n1 2\n2 0 1\n0\n2 0 2\n1 2\n"
         "6  1 2  3 4  5 6\n2 1 3\n6  1 1 2  2 2 1\n1 5\n4 1 0 2 1\n2 2 2\n"
@@ -137,13 +137,13 @@ MALFORMED = {
 
 
 @pytest.mark.parametrize(("content", "sentence"), MALFORMED.values(), ids=MALFORMED)
-def test_a_malformed_uai_file_is_refused_in_one_sentence(tmp_path, content, sentence):
+def test_malformed_uai_file_is_refused(tmp_path, content, sentence):
     (tmp_path / "bad.uai").write_bytes(content.encode() if isinstance(content, str) else content)
     with pytest.raises(InputError, match=sentence):
         read_uai(tmp_path / "bad.uai")
 
 
-def test_a_missing_file_is_named(tmp_path):
+def test_missing_file_is_named_in_error(tmp_path):
     with pytest.raises(InputError, match=r"nowhere\.uai cannot be read"):
         read_uai(tmp_path / "nowhere.uai")
 
@@ -161,7 +161,7 @@ def test_a_missing_file_is_named(tmp_path):
         "[" * 100_000,
     ],
 )
-def test_names_that_do_not_fit_are_refused(tmp_path, names):
+def test_invalid_names_are_refused(tmp_path, names):
     (tmp_path / "m.uai").write_text(GOOD)
     (tmp_path / "m.names.json").write_text(names)
     with pytest.raises(InputError, match=r"m\.names\.json"):
@@ -169,7 +169,7 @@ def test_names_that_do_not_fit_are_refused(tmp_path, names):
 
 
 @given(st.lists(st.text(), min_size=2, max_size=2, unique=True))
-def test_any_name_survives(tmp_path_factory, names):
+def test_any_names_are_read_back(tmp_path_factory, names):
     path = tmp_path_factory.mktemp("uai") / "m.uai"
     states = [np.zeros(2)] * 2
     model = PairwiseMRF.from_tables(
@@ -181,14 +181,11 @@ def test_any_name_survives(tmp_path_factory, names):
     assert names_path(path).read_text() == names_text(model)
 
 
-# CSV
-
-
 # GraphML
 
 
 @given(st.lists(st.text(), min_size=2, max_size=2, unique=True))
-def test_graphml_is_well_formed_whatever_the_names(names):
+def test_graphml_is_well_formed_for_any_names(names):
     table = DiscreteTable(np.array([[0, 1, 1], [1, 0, 1]]), tuple(names), (("0", "1"),) * 2)
     ElementTree.fromstring(GRAPHML.write_result(learn(table, random_pairs(max_edges=1))))
 
@@ -218,7 +215,7 @@ def strict(text: str) -> dict:
         (BoundedInference(), {"bound": 3.0, "inference": "trbp"}),
     ],
 )
-def test_tests_are_those_of_the_trace_and_automatic_options_have_values(learner, values):
+def test_result_has_tests_of_trace_and_resolved_options(learner, values):
     result = learn(random_table(1, 6, 200), learner)
     record = strict(result_json(result))
     used = record["options_used"]
@@ -231,7 +228,7 @@ def test_tests_are_those_of_the_trace_and_automatic_options_have_values(learner,
         assert record["tests"] == int(rows[-1]["tests"])
 
 
-def test_what_does_not_apply_is_null():
+def test_values_that_do_not_apply_are_null():
     table = random_table(1, 5, 20)
     run = Run(table, random_pairs(max_edges=10), branch=Branch(1, random_pairs(max_edges=9)))
     run.advance()
@@ -245,7 +242,7 @@ def test_what_does_not_apply_is_null():
     assert record["branch"]["options"]["max_edges"] == 9
 
 
-def test_infinity_becomes_null():
+def test_infinity_is_written_as_null():
     run = Run(random_table(1, 5, 20), random_pairs(max_edges=9))
     run.advance()
     result = run.result()
@@ -253,7 +250,7 @@ def test_infinity_becomes_null():
     assert strict(result_json(result))["nlpl_train"] is None
 
 
-def test_peak_memory_grows_with_what_is_used():
+def test_peak_memory_grows_with_allocations():
     before = peak_memory_mb()
     block = np.ones(40_000_000)
     assert peak_memory_mb() >= before
@@ -263,7 +260,7 @@ def test_peak_memory_grows_with_what_is_used():
 # Files
 
 
-def test_a_file_is_written_whole(tmp_path):
+def test_file_is_replaced_by_complete_text(tmp_path):
     path = tmp_path / "a.csv"
     write_whole(path, "é\r\n\ud800")
     assert path.read_bytes() == "é\r\n?".encode()
@@ -272,7 +269,7 @@ def test_a_file_is_written_whole(tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["a.csv"]
 
 
-def test_a_failure_leaves_the_old_file_and_no_other(tmp_path, monkeypatch):
+def test_failed_write_keeps_old_file_and_no_temporary_file(tmp_path, monkeypatch):
     path = tmp_path / "a.csv"
     write_whole(path, "old")
 
@@ -287,7 +284,7 @@ def test_a_failure_leaves_the_old_file_and_no_other(tmp_path, monkeypatch):
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
-def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+def test_named_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
     path = tmp_path / "pipe"
     os.mkfifo(path)
     found: list[bytes] = []
@@ -300,12 +297,12 @@ def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
     assert [other.name for other in tmp_path.iterdir()] == ["pipe"]
 
 
-def test_a_missing_folder_is_an_error_of_the_system(tmp_path):
+def test_missing_folder_raises_os_error(tmp_path):
     with pytest.raises(OSError, match="No such file"):
         write_whole(tmp_path / "no" / "a.csv", "text")
 
 
-# UAI evidence, marginals and partition functions: what is written is read, the rest refused.
+# UAI evidence, marginals and partition functions.
 
 
 MODEL = PairwiseMRF.from_tables(
@@ -350,33 +347,33 @@ BAD_EVIDENCE = {
 
 
 @pytest.mark.parametrize(("text", "sentence"), BAD_EVIDENCE.values(), ids=BAD_EVIDENCE)
-def test_bad_evidence_is_refused_in_one_sentence(tmp_path, text, sentence):
+def test_malformed_evidence_is_refused_in_one_sentence(tmp_path, text, sentence):
     with pytest.raises(InputError, match=sentence) as refused:
         read_evidence(written(tmp_path, text), MODEL)
     assert "\n" not in str(refused.value)
 
 
-def test_a_missing_evidence_file_is_named(tmp_path):
+def test_missing_evidence_file_is_named_in_error(tmp_path):
     with pytest.raises(InputError, match=r"nowhere\.evid cannot be read"):
         read_evidence(tmp_path / "nowhere.evid", MODEL)
 
 
-def test_marginals_and_log_z_come_back_to_the_last_digit(tmp_path):
+def test_marginals_and_log_z_are_read_back_exactly(tmp_path):
     beliefs = infer(MODEL, "exact", evidence={1: 2})
     marginals = read_mar(written(tmp_path, mar_text(beliefs), "m.MAR"))
     assert [m.tolist() for m in marginals] == [belief.tolist() for belief in beliefs.node]
-    in_tens = read_pr(written(tmp_path, pr_text(beliefs), "p.PR"))
-    assert in_tens * np.log(10) == pytest.approx(beliefs.log_partition, rel=1e-15)
+    log10_z = read_pr(written(tmp_path, pr_text(beliefs), "p.PR"))
+    assert log10_z * np.log(10) == pytest.approx(beliefs.log_partition, rel=1e-15)
 
 
-def test_marginals_stand_as_the_format_has_them():
+def test_layout_of_marginals_and_partition_function():
     beliefs = infer(MODEL, "exact", evidence={0: 1, 1: 2, 2: 0})
     assert " ".join(mar_text(beliefs).split()) == "MAR 3 2 0 1 3 0 0 1 2 1 0"
     assert pr_text(beliefs).splitlines()[0] == "PR"
     assert float(pr_text(beliefs).split()[1]) == pytest.approx((0.3 - 0.4 + 2) / np.log(10))
 
 
-def test_a_bayesian_network_of_pairs_is_the_product_of_its_tables(tmp_path):
+def test_bayesian_network_of_pairs_is_product_of_its_tables(tmp_path):
     text = "BAYES 2 2 2 2 1 0 2 0 1 2 0.2 0.8 4 0.9 0.1 0.4 0.6"
     model = read_uai(written(tmp_path, text, "b.uai"))
     beliefs = infer(model, "exact")

@@ -1,4 +1,4 @@
-"""Mutated inputs: those that failed once, a few new ones, and failures that must be found."""
+"""Mutated inputs: earlier failures, a few new inputs, and detection of failures."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ def environment() -> Iterator[Mapping[str, str]]:
         yield variables
 
 
-# ------------------------------------------------------------------------------- what failed once
+# ------------------------------------------------------------------------------- earlier failures
 
 
 @pytest.mark.parametrize(
     "name",
     [name for name in CORPUS if name not in WITH_SERVER],
 )
-def test_what_failed_is_read_or_refused(name: str) -> None:
+def test_earlier_failure_is_read_or_refused(name: str) -> None:
     kind, make = CORPUS[name]
     outcome = Campaign([kind], 0).outcome(make(), kind)
     assert not isinstance(outcome, Trouble), outcome
 
 
 @pytest.mark.parametrize("name", sorted(WITH_SERVER))
-def test_what_failed_is_answered(name: str, environment: Mapping[str, str]) -> None:
+def test_request_that_failed_earlier_is_answered(name: str, environment: Mapping[str, str]) -> None:
     kind, make = CORPUS[name]
     outcome = Campaign([kind], 0, environment=environment).outcome(make(), kind)
     assert not isinstance(outcome, Trouble), outcome
@@ -59,7 +59,7 @@ def test_what_failed_is_answered(name: str, environment: Mapping[str, str]) -> N
 
 
 def check(campaign: Campaign) -> None:
-    """Fail with the report when there are findings."""
+    """Fail with the report if there are findings."""
     assert not campaign.findings, "\n".join(report(campaign))
 
 
@@ -107,14 +107,14 @@ def test_five_minutes_of_new_inputs(environment: Mapping[str, str]) -> None:
         ("exit", "exception: SystemExit at "),
     ],
 )
-def test_a_failure_is_found_and_attributed_to_its_input(kind: str, cause: str) -> None:
-    # On a busy machine, taking memory may last longer than a hang is waited for.
+def test_failure_is_found_and_attributed_to_its_input(kind: str, cause: str) -> None:
+    # Allocation may be slow on a busy machine.
     limits = STRICT._replace(seconds=10.0) if kind == "memory" else STRICT
     campaign = Campaign([kind], 3, limits=limits, module="tests.fuzz.faulty")
     campaign.run(60.0, 20)
     record = campaign.records[kind]
     numbers = [n for n in range(20) if b"!" in case_of(kind, 3, n, "tests.fuzz.faulty").files[0][1]]
-    assert numbers, "the seed has inputs that meet the fault"
+    assert numbers, "some inputs of the seed trigger the fault"
     assert {finding.number for finding in campaign.findings} <= set(numbers)
     assert sum(record.causes.values()) == len(numbers)
     assert all(found.startswith(cause) for found in record.causes), record.causes
@@ -123,14 +123,14 @@ def test_a_failure_is_found_and_attributed_to_its_input(kind: str, cause: str) -
     assert "--replay" in "\n".join(report(campaign))
 
 
-def test_a_leak_is_found() -> None:
+def test_memory_leak_is_found() -> None:
     limits = STRICT._replace(memory=2_000_000_000)
     campaign = Campaign(["leak"], 0, limits=limits, module="tests.fuzz.faulty", workers=1)
     campaign.run(60.0, 300)
     assert set(campaign.records["leak"].causes) == {"leak"}
 
 
-def test_a_finding_is_made_smaller_and_saved(tmp_path: Path) -> None:
+def test_finding_is_minimised_and_saved(tmp_path: Path) -> None:
     number = next(
         n for n in range(100) if b"!" in case_of("exception", 3, n, "tests.fuzz.faulty").files[0][1]
     )
@@ -151,7 +151,7 @@ def digest(kind: str) -> str:
     return hashlib.sha256(cases.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def test_an_input_follows_from_kind_seed_and_number() -> None:
+def test_input_is_determined_by_kind_seed_and_number() -> None:
     code = "from tests.test_fuzz import *; print(*map(digest, KINDS))"
     other = subprocess.run(
         [sys.executable, "-c", code],

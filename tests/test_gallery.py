@@ -1,4 +1,4 @@
-"""The gallery: an index and one replay per built-in sample and per lesson on Grow."""
+"""Gallery: an index and one replay per built-in sample and per lesson on Grow."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LINK = re.compile(r'<li><a href="([^"]*)">([^<]*)</a><p>([^<]*)</p></li>')
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of a gallery of one sample and all lessons, which share its run."""
+    """Return the folder of a gallery of one sample and all lessons, which use the same run."""
     out = tmp_path_factory.mktemp("gallery") / "new" / "out"
     opening = [each for each in gallery.sample_entries() if each.file == "scale-free-40.html"]
     with pytest.MonkeyPatch.context() as patch:
@@ -45,7 +45,7 @@ def test_every_sample_and_every_lesson_on_grow_has_an_entry() -> None:
     assert all(entry.title and entry.description for entry in entries)
 
 
-def test_the_index_links_to_the_pages_that_are_written(folder: Path) -> None:
+def test_index_links_to_written_pages(folder: Path) -> None:
     index = (folder / "index.html").read_text(encoding="utf-8")
     links = LINK.findall(index)
     files = {urlsplit(link).path for link, *_ in links}
@@ -55,7 +55,7 @@ def test_the_index_links_to_the_pages_that_are_written(folder: Path) -> None:
     check_results(folder)
 
 
-def test_pages_hold_the_run_with_which_the_app_opens(folder: Path) -> None:
+def test_pages_have_the_first_run_of_the_app(folder: Path) -> None:
     opening = recording()
     for page in folder.glob("*.html"):
         if page.name != "index.html":
@@ -77,13 +77,13 @@ def test_links_open_lessons_at_their_step(folder: Path) -> None:
         assert entry.step <= len(run_of(folder / entry.file)["records"])
 
 
-def test_texts_of_the_data_stay_texts() -> None:
+def test_texts_of_entries_are_escaped() -> None:
     entry = gallery.Replay("a.html", "<b>", "</p><script>", 0, {})
     assert "<b>" not in gallery.index_page([entry], [])
     assert "<script>" not in gallery.index_page([entry], [])
 
 
-def test_a_file_in_place_of_the_folder_is_one_sentence(
+def test_file_in_place_of_folder_is_refused_in_one_sentence(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "out").write_text("")

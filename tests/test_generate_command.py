@@ -1,4 +1,4 @@
-"""The generate command: what it writes, what it says, and what it refuses."""
+"""Command generate: files, messages and refusals."""
 
 from __future__ import annotations
 
@@ -41,7 +41,9 @@ def small(folder: Path, *words: object) -> int:
         (("--graph", "les-miserables", "--nodes", 77), 77, 254),
     ],
 )
-def test_every_graph(words: tuple[object, ...], nodes: int, edges: int, tmp_path: Path) -> None:
+def test_every_graph_is_generated(
+    words: tuple[object, ...], nodes: int, edges: int, tmp_path: Path
+) -> None:
     sampler = ("--burn-in", 5, "--thin", 1, "--chains", 20)
     assert run("--states", 2, "--rows", 60, "--out", tmp_path, *words, *sampler) == 0
     table = read_table(tmp_path / "table.csv")
@@ -49,7 +51,7 @@ def test_every_graph(words: tuple[object, ...], nodes: int, edges: int, tmp_path
     assert len(read_truth(tmp_path / "truth_edges.csv", table.names)) == edges
 
 
-def test_a_state_that_never_occurs_is_pointed_out(
+def test_state_that_never_occurs_is_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert small(tmp_path, "--states", 9, "--rows", 3, "--chains", 2) == 0
@@ -83,7 +85,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("words", "complaint"), REFUSED.values(), ids=REFUSED)
-def test_bad_input_is_refused_in_one_sentence(
+def test_invalid_arguments_are_refused_in_one_sentence(
     words: tuple[object, ...], complaint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "out"
@@ -95,22 +97,22 @@ def test_bad_input_is_refused_in_one_sentence(
     assert not folder.exists()
 
 
-def test_quiet_in_a_pipe(tmp_path: Path) -> None:
+def test_output_to_pipe_has_no_progress_bar(tmp_path: Path) -> None:
     words = ["generate", "mrf", "--nodes", "5", "--rows", "50", "--out", str(tmp_path)]
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-m", "graftviz", *words], capture_output=True, text=True, check=True
     )
-    assert done.stderr == "" or done.stderr.startswith("Note: ")
-    assert "\r" not in done.stdout
-    assert len(done.stdout.splitlines()) == 3
-    assert "50 rows of 5 variables with 5 states" in done.stdout
-    assert "R-hat" in done.stdout
+    assert completed.stderr == "" or completed.stderr.startswith("Note: ")
+    assert "\r" not in completed.stdout
+    assert len(completed.stdout.splitlines()) == 3
+    assert "50 rows of 5 variables with 5 states" in completed.stdout
+    assert "R-hat" in completed.stdout
 
 
 # --- table.csv --------------------------------------------------------------------------------
 
 
-def test_any_labels_survive_the_csv_file(tmp_path: Path) -> None:
+def test_labels_are_quoted_in_csv_file(tmp_path: Path) -> None:
     labels = (("no, never", 'say "yes"'), ("a\nb", "Ω"), ("0", "10", "2"), ("007", "x"))
     codes = np.random.default_rng(0).integers(0, 2, size=(50, 4))
     codes[0] = [0, 0, 2, 0]
@@ -140,11 +142,11 @@ def test_progress_is_drawn_on_terminals_only(monkeypatch: pytest.MonkeyPatch) ->
     assert pipe.getvalue() == ""
     shown = terminal.getvalue()
     assert "work: 100%" in shown
-    assert shown.endswith("\r")  # the line is cleared in the end
+    assert shown.endswith("\r")  # the line is cleared at the end
     assert "\n" not in shown
 
 
-def test_progress_does_not_flood_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_drawn_at_limited_rate(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Terminal()
     monkeypatch.setattr("sys.stderr", terminal)
     with progress(10**6, "work") as bar:

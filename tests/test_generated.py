@@ -1,4 +1,4 @@
-"""Generated data: their settings, noise, and the entry of the app."""
+"""Generated data: settings, noise, and the entry of the app."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_noise_replaces_a_share_of_the_cells_by_random_states(share: float) -> N
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.1, float("nan")])
-def test_noise_that_is_no_share_is_refused(share: float) -> None:
+def test_noise_outside_0_to_1_is_refused(share: float) -> None:
     with pytest.raises(InputError, match="a share from 0 to 1"):
         add_noise(TABLE, share)
 
@@ -41,7 +41,7 @@ def test_noise_that_is_no_share_is_refused(share: float) -> None:
 @pytest.mark.parametrize(
     ("graph", "variables", "edges"), [("grid", 11, 12), ("scale-free", 9, 14), ("random", 9, 14)]
 )
-def test_the_settings_decide_the_data(graph: str, variables: int, edges: int) -> None:
+def test_settings_determine_data(graph: str, variables: int, edges: int) -> None:
     settings = Generated(graph=graph, variables=variables, samples=300, strength=0.8)
     data = settings.data_set()
     assert data.truth is not None
@@ -66,12 +66,12 @@ def test_the_settings_decide_the_data(graph: str, variables: int, edges: int) ->
         ("generated:noise=2", "noise"),
     ],
 )
-def test_settings_that_do_not_exist_are_refused(key: str, sentence: str) -> None:
+def test_invalid_settings_are_refused(key: str, sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         load_dataset(key)
 
 
-def test_the_command_line_adds_the_same_noise(tmp_path: Path) -> None:
+def test_command_line_adds_same_noise(tmp_path: Path) -> None:
     words = ["generate", "mrf", "--nodes", "9", "--states", "3", "--rows", "200", "--seed", "3"]
     words += ["--edge-sigma", "0.5", "--noise", "0.25", "--out", str(tmp_path)]
     assert main(words) == 0
@@ -81,7 +81,7 @@ def test_the_command_line_adds_the_same_noise(tmp_path: Path) -> None:
     assert not (tmp_path / "other").exists()
 
 
-def test_the_command_of_a_page_learns_from_the_same_data(tmp_path: Path) -> None:
+def test_command_of_page_learns_from_same_data(tmp_path: Path) -> None:
     settings = {"variables": 9, "samples": 200}
     command = learn_command("generated", ChowLiu(), 0, settings)
     key = command.split(" learn ")[1].split()[0]
@@ -90,7 +90,7 @@ def test_the_command_of_a_page_learns_from_the_same_data(tmp_path: Path) -> None
     assert (tmp_path / "edges.csv").exists()
 
 
-def test_the_entry_has_the_settings_in_the_link_and_knows_the_true_edges() -> None:
+def test_entry_has_settings_in_link_and_true_edges() -> None:
     app = open_page("", data="karate", learner="chow-liu")
     app.selectbox(key="choose.data").set_value("generated").run()
     app.slider(key="choose.generated.variables").set_value(12).run()
@@ -109,7 +109,7 @@ def test_the_entry_has_the_settings_in_the_link_and_knows_the_true_edges() -> No
     assert not {"variables", "noise"} & query_of(app).keys()
 
 
-def test_settings_of_a_link_that_are_out_of_range_cost_one_sentence() -> None:
+def test_setting_of_link_out_of_range_is_reported() -> None:
     app = open_page("", data="generated", learner="chow-liu", variables="5000", noise="0.1")
     assert "variables" in sentences(app)
     assert app.session_state["grow"].values["reading"] == {"noise": 0.1}

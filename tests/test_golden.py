@@ -1,4 +1,4 @@
-"""Results of learners, commands and pages: the same as recorded in ``tests/golden/recorded``."""
+"""Results of learners, commands and pages against those in ``tests/golden/recorded``."""
 
 from __future__ import annotations
 

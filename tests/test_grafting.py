@@ -1,4 +1,4 @@
-"""Relations between the grafting learners: reductions, branches, presets, hub rule, plain twins."""
+"""Relations between the grafting learners: reductions, branches, presets, hub rule, twins."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from graftviz.learners import best_choice
 from graftviz.learners.streaming import hub_mask
 from graftviz.trace import ADMITTED
 
-# The paper's score and objective, and no limit but those that a test sets.
+# The paper's score and objective, without default limits.
 BestChoice = functools.partial(make, "best-choice")
 EdgeGrafting = functools.partial(make, "edge-grafting")
 FirstHit = functools.partial(make, "first-hit")
 
 
 def unlimited(n: int, **options) -> best_choice.BestChoice:
-    """Best-choice without any of its limits."""
+    """Return best-choice without limits."""
     pairs = n * (n - 1) // 2
     return BestChoice(
         reservoir=pairs, t_max=pairs, first_tests=pairs, alpha=1.0, hubs=False, **options
@@ -54,7 +54,7 @@ def unlimited(n: int, **options) -> best_choice.BestChoice:
         {"preset": "paper", "max_edges": 5, "required": "x0 -- x9"},
     ],
 )
-def test_an_outcome_without_reports_is_that_of_a_run(options):
+def test_outcome_without_reports_equals_that_of_run(options):
     table, learner = scale_free_table(10, 3, 301), EdgeGrafting(**options)
     run, alone = learn(table, learner), learner.outcome(table)
     model = alone.model()
@@ -67,7 +67,7 @@ def test_an_outcome_without_reports_is_that_of_a_run(options):
 
 
 @pytest.mark.parametrize("preset", ["best", "paper"])
-def test_rescoring_all_changes_the_number_of_tests_and_nothing_else(preset):
+def test_rescoring_all_changes_number_of_tests_only(preset):
     table = scale_free_table(14, 3, 600)
     needed, as_written = (
         drain(table, EdgeGrafting(preset=preset, max_edges=12, rescoring=rescoring))
@@ -111,15 +111,15 @@ def one_place_one_test(**options) -> best_choice.BestChoice:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_best_choice_with_one_place_and_one_test_is_first_hit(seed):
-    """With free nodes one pass over the pairs is enough, so nothing ever returns to the queue."""
+    """Compare with free nodes, where one pass over the pairs is enough."""
     data = scale_free_table(20, 5, 2000)
     hits = drain(data, FirstHit(lam=3e-3), seed)
     assert not any("refill" in step.lines for step in hits.steps)
     assert fingerprint(drain(data, one_place_one_test(lam=3e-3), seed)) == fingerprint(hits)
 
 
-def test_with_free_nodes_edge_grafting_goes_down_the_list_of_first_scores():
-    """Margins are met at every step, so scores never change: the score's ceiling."""
+def test_edge_grafting_with_free_nodes_adds_edges_in_order_of_first_scores():
+    """Check that scores do not change while margins are met at every step."""
     data = scale_free_table(15, 3, 1000)
     nothing = drain(data, EdgeGrafting(lam=0.9))
     scores = inactive_scores(nothing, False)
@@ -129,7 +129,7 @@ def test_with_free_nodes_edge_grafting_goes_down_the_list_of_first_scores():
 
 @pytest.mark.parametrize("n", [20, 50])
 @pytest.mark.parametrize("nodes", [False, True])
-def test_all_reach_the_same_objective_at_full_convergence(n, nodes):
+def test_learners_reach_same_objective_at_full_convergence(n, nodes):
     data = scale_free_table(n, 5, 2000)
     lam = 7e-3 if nodes else 3e-3
     learners = [
@@ -151,8 +151,7 @@ def test_all_reach_the_same_objective_at_full_convergence(n, nodes):
 
 
 @pytest.mark.parametrize("nodes", [False, True])
-def test_edge_grafting_is_not_led_astray_by_the_scores_it_does_not_compute(nodes):
-    """Its picks are those of a twin that scores every pair in every step."""
+def test_edge_grafting_picks_edges_of_twin_that_scores_all_pairs(nodes):
     data = mixed_table(12, 600)
     learner = EdgeGrafting(lam=4e-3, penalise_nodes=nodes, max_edges=30)
     counts = PairCounts(data)
@@ -182,7 +181,7 @@ PRESETS = ("best", *PAPERS)
 
 
 @pytest.mark.parametrize("n", [5, 30, 101])
-def test_presets_fill_in_what_was_left_open(n):
+def test_presets_set_unset_options(n):
     pairs = n * (n - 1) // 2
     learners = {name: BestChoice(preset=name) for name in PRESETS}
     learners["without screening"] = BestChoice(preset="best", screening="none")
@@ -212,7 +211,7 @@ def test_presets_fill_in_what_was_left_open(n):
         )
 
 
-def test_screening_is_for_as_many_pairs_as_are_quickly_counted():
+def test_screening_depends_on_number_of_pairs():
     learner = BestChoice(preset="best")
     assert learner.plan(1000).screening == "all"
     assert learner.plan(1001).screening == "sample"
@@ -224,7 +223,7 @@ def test_screening_is_for_as_many_pairs_as_are_quickly_counted():
     assert BestChoice(preset="best", hubs=True).plan(10).hubs
 
 
-def test_the_thesis_queues_all_pairs_and_fills_the_reservoir_before_it_starts():
+def test_preset_thesis_queues_all_pairs_and_fills_reservoir_first():
     data = scale_free_table(20, 5, 2000)
     first = drain(data, BestChoice(preset="thesis", reservoir=12, lam=3e-3)).steps[0]
     assert first.unseen == 0
@@ -237,7 +236,7 @@ def test_the_thesis_queues_all_pairs_and_fills_the_reservoir_before_it_starts():
 
 
 @pytest.mark.parametrize("reservoir", [12, 180])
-def test_to_the_letter_the_first_step_fills_the_reservoir_and_then_makes_t_max_tests(reservoir):
+def test_preset_literal_fills_reservoir_and_then_makes_t_max_tests(reservoir):
     data = scale_free_table(20, 5, 2000)
     learner = BestChoice(preset="literal", reservoir=reservoir, lam=5e-3)
     run = drain(data, learner)
@@ -252,7 +251,7 @@ def test_to_the_letter_the_first_step_fills_the_reservoir_and_then_makes_t_max_t
     assert run.outcome.kkt_residual < 1e-6
 
 
-def test_screening_changes_the_order_of_tests_and_not_where_the_run_ends():
+def test_screening_changes_order_of_tests_and_not_final_edges():
     data = scale_free_table(20, 5, 2000)
     options = {"lam": 3e-3, "alpha": 1.0, "t_max": 10, "first_tests": 30}
     screened, plain = (
@@ -264,13 +263,13 @@ def test_screening_changes_the_order_of_tests_and_not_where_the_run_ends():
     assert tested == best[: len(tested)]
     assert screened.steps[0].tables_counted == 190 > plain.steps[0].tables_counted
     assert screened.steps[0].unseen == 0
-    # With free nodes and this score nothing changes on the way: the quick score is the score.
+    # With free nodes, the belief score equals the screening score.
     assert picks(screened) == picks(drain(data, EdgeGrafting(lam=3e-3)))
     assert set(picks(screened)) == set(picks(plain))
     assert screened.outcome.objective == pytest.approx(plain.outcome.objective, rel=1e-10)
 
 
-def test_presets_are_run_as_they_are_planned():
+def test_run_follows_plan_of_preset():
     data = scale_free_table(20, 5, 2000)
     run = drain(data, BestChoice(preset="paper", lam=2e-3))
     assert run.steps[-1].n_edges == 60
@@ -282,31 +281,31 @@ def test_presets_are_run_as_they_are_planned():
     assert all(step.tests <= 5 for step in full)
 
 
-def test_the_hub_rule_changes_the_order_of_tests_and_nothing_else():
+def test_hub_rule_changes_order_of_tests_only():
     data = scale_free_table(20, 5, 2000)
     options = {"lam": 3e-3, "alpha": 0.0, "t_max": 10, "reservoir": 10}
     runs = [drain(data, BestChoice(hubs=hubs, **options)) for hubs in (True, False)]
-    ruled, plain = runs
-    assert ruled.steps[0].activated == plain.steps[0].activated
-    assert not any(len(step.hubs) for step in plain.steps)
-    assert not any("reorganise" in step.lines for step in plain.steps)
-    assert ruled.steps[1].tested.edges.tolist() != plain.steps[1].tested.edges.tolist()
-    assert set(picks(ruled)) == set(picks(plain))
-    assert ruled.outcome.objective == pytest.approx(plain.outcome.objective, rel=1e-12)
-    for before, step in zip(ruled.steps, ruled.steps[1:], strict=False):
+    with_hubs, without_hubs = runs
+    assert with_hubs.steps[0].activated == without_hubs.steps[0].activated
+    assert not any(len(step.hubs) for step in without_hubs.steps)
+    assert not any("reorganise" in step.lines for step in without_hubs.steps)
+    assert with_hubs.steps[1].tested.edges.tolist() != without_hubs.steps[1].tested.edges.tolist()
+    assert set(picks(with_hubs)) == set(picks(without_hubs))
+    assert with_hubs.outcome.objective == pytest.approx(without_hubs.outcome.objective, rel=1e-12)
+    for before, step in zip(with_hubs.steps, with_hubs.steps[1:], strict=False):
         degrees = before.degrees()
         assert step.hubs.tolist() == np.flatnonzero(degrees > degrees.mean()).tolist()
-    # While there are unseen pairs at hubs, nothing else is tested.
-    hubs = set(ruled.steps[1].hubs.tolist())
-    assert all(set(pair) & hubs for pair in ruled.steps[1].tested.edges.tolist())
-    assert not all(set(pair) & hubs for pair in plain.steps[1].tested.edges.tolist())
+    # Unseen pairs at hubs are tested first.
+    hubs = set(with_hubs.steps[1].hubs.tolist())
+    assert all(set(pair) & hubs for pair in with_hubs.steps[1].tested.edges.tolist())
+    assert not all(set(pair) & hubs for pair in without_hubs.steps[1].tested.edges.tolist())
 
 
 # Branches.
 
 
 @pytest.mark.parametrize("at", [1, 4])
-def test_a_branch_follows_its_own_options_and_leaves_the_past_alone(at):
+def test_branch_follows_its_options_and_keeps_earlier_steps(at):
     data = scale_free_table(20, 5, 2000)
     learner = BestChoice(lam=3e-3, alpha=0.75)
     plain = drain(data, learner)
@@ -337,7 +336,7 @@ CHANGES = {
 
 @pytest.mark.parametrize("name", ["best-choice", "edge-grafting", "first-hit"])
 @pytest.mark.parametrize("change", CHANGES)
-def test_after_any_branch_the_run_ends_where_its_options_lead(name, change):
+def test_branch_converges_for_changed_options(name, change):
     data = mixed_table()
     learner = make(name, lam=4e-3)
     other = replace(learner, **{k: v for k, v in CHANGES[change].items() if hasattr(learner, k)})
@@ -354,8 +353,8 @@ def test_after_any_branch_the_run_ends_where_its_options_lead(name, change):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_where_edges_return_first_hit_and_its_likeness_part(seed):
-    """A lower λ makes frozen edges violate: best-choice takes the best, first hit any of them."""
+def test_first_hit_and_reduced_best_choice_differ_after_edges_return(seed):
+    """Lower λ, so that frozen edges violate: best-choice takes the best, first hit any."""
     data, at = scale_free_table(20, 5, 2000), 20
     runs = [
         branched(data, learner(lam=5e-3), at, learner(lam=2e-3), seed)
@@ -374,7 +373,7 @@ def test_where_edges_return_first_hit_and_its_likeness_part(seed):
     assert set(picks(reduced)) == set(picks(hits))
 
 
-def test_a_smaller_budget_ends_a_branch_at_once():
+def test_branch_with_smaller_budget_ends_at_once():
     data = scale_free_table(20, 5, 2000)
     run = branched(data, BestChoice(lam=3e-3), 4, BestChoice(lam=3e-3, max_edges=2))
     assert len(run.steps) == 4
@@ -383,11 +382,7 @@ def test_a_smaller_budget_ends_a_branch_at_once():
     assert run.outcome.kkt_residual <= 1e-7
 
 
-# The paper's size, for the record.
-
-
-def test_a_score_just_below_its_limit_is_told_apart_from_it():
-    """However near λ is to the largest remaining score, the two do not read the same."""
+def test_score_just_below_threshold_is_printed_with_enough_digits():
     table = scale_free_table(12, 3, 400, seed=3)
     worst = drain(table, EdgeGrafting(lam=4e-3)).outcome.certificate.worst_score
     lam = worst * (1 + 1e-7)
@@ -397,7 +392,7 @@ def test_a_score_just_below_its_limit_is_told_apart_from_it():
     assert 0.999 * lam < float(reported[1]) < lam
 
 
-def test_hubs_are_the_nodes_above_the_mean_or_above_a_number():
+def test_hubs_are_nodes_of_degree_above_mean_or_threshold():
     degrees = np.array([0, 1, 1, 2, 4, 0])
     assert hub_mask(degrees, None).tolist() == [False, False, False, True, True, False]
     assert hub_mask(degrees, 0.4).tolist() == [False, False, False, False, True, False]

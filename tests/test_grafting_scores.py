@@ -1,4 +1,4 @@
-"""Every score and objective of the grafting learners, against formulas that go row by row."""
+"""Scores and objectives of the grafting learners against formulas evaluated row by row."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def tolerance(run: Recorded) -> float:
 
 
 @every_run
-def test_the_certificate_stands_up_to_scoring_all_pairs_again(name, case):
-    """If κ decides, the certificate's score is in multiples of κ / λ."""
+def test_certificate_matches_scores_of_all_pairs(name, case):
+    """Check the certificate, whose score is in multiples of κ / λ if κ decides."""
     run = recorded(name, case)
     test, certificate = run.steps[0].test, run.outcome.certificate
     unit = test.significance / test.lam if test.significance else 1.0
@@ -70,7 +70,7 @@ def test_the_certificate_stands_up_to_scoring_all_pairs_again(name, case):
 
 
 @every_run
-def test_what_was_tested_and_taken_was_scored_at_the_weights_of_the_step_before(name, case):
+def test_scores_of_step_match_model_of_previous_step(name, case):
     run = recorded(name, case)
     settings = settings_of(run)
     lam, significance = settings.lam, settings.significance
@@ -93,13 +93,13 @@ def test_what_was_tested_and_taken_was_scored_at_the_weights_of_the_step_before(
 
 
 @every_run
-def test_the_final_fit_satisfies_its_conditions_of_an_optimum(name, case):
+def test_final_fit_meets_optimality_conditions(name, case):
     run = recorded(name, case)
     settings, outcome, model = settings_of(run), run.outcome, run.outcome.model()
     penalty = settings.penalty
     if settings.objective == "bethe":
         assert outcome.objective_name == "Bethe likelihood"
-        return  # the contract of all learners has looked at it
+        return  # checked by the contract of all learners
     assert outcome.objective_name == "pseudo-likelihood"
     twin = naive.PenalisedPseudoLikelihood(
         run.table.codes, penalty.lam, penalty.lam2, penalty.square_root, penalty.nodes
@@ -111,7 +111,7 @@ def test_the_final_fit_satisfies_its_conditions_of_an_optimum(name, case):
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("case", [case for case in OTHER_CASES if case.startswith("best")])
-def test_every_edge_left_would_violate_if_it_were_left_out(name, case):
+def test_every_final_edge_violates_if_left_out(name, case):
     run = recorded(name, case)
     model = run.outcome.model()
     for e in range(model.n_edges):
@@ -121,7 +121,7 @@ def test_every_edge_left_would_violate_if_it_were_left_out(name, case):
         assert norm > 0.99 * max(3.0 * noise, run.steps[0].test.lam * unit)
 
 
-# Best-choice without limits becomes edge grafting, whatever the score.
+# Best-choice without limits equals edge grafting for every score.
 
 REDUCED = {
     "belief": {"preset": "paper"},
@@ -154,11 +154,8 @@ def test_unlimited_best_choice_picks_the_edges_of_edge_grafting(table, options):
     assert ends[0] == ends[1]
 
 
-# Where linear response ends.
-
-
-def test_where_linear_response_ends_the_run_says_so():
-    """Without λ₂, and with all pairs violating, belief propagation becomes unstable."""
+def test_end_of_linear_response_is_reported():
+    """Run without λ₂ and with all pairs violating, where belief propagation is unstable."""
     column = np.random.default_rng(0).integers(0, 2, size=4000)
     rng = np.random.default_rng(1)
     columns = [np.where(rng.random(4000) < 0.15, 1 - column, column) for _ in range(9)]
@@ -173,7 +170,7 @@ def test_where_linear_response_ends_the_run_says_so():
             assert run.outcome.converged
 
 
-# What is left open.
+# Unset options.
 
 RULES = {
     "best": ({}, ("pseudo-likelihood", "pseudo-likelihood", 3.0, True)),
@@ -195,7 +192,7 @@ RULES = {
 
 
 @pytest.mark.parametrize(("options", "resolved"), RULES.values(), ids=RULES)
-def test_presets_fill_in_what_was_left_open(options, resolved):
+def test_presets_set_unset_options(options, resolved):
     counts = PairCounts(mixed_table(10, 3000))
     settings = EdgeGrafting(**options).settings(counts)
     assert settings[:4] == resolved
@@ -207,8 +204,7 @@ def test_presets_fill_in_what_was_left_open(options, resolved):
 
 @pytest.mark.parametrize("score", ["belief", "linear-response", "pseudo-likelihood"])
 @pytest.mark.parametrize("group_weight", ["count", "sqrt"])
-def test_the_rule_for_lambda_is_three_times_the_score_of_independent_columns(score, group_weight):
-    """Measured on columns that have nothing to do with each other."""
+def test_automatic_lambda_is_three_times_score_of_independent_columns(score, group_weight):
     rng = np.random.default_rng(4)
     codes = np.stack([rng.integers(0, 2 + i % 4, size=800) for i in range(40)], axis=1)
     table = DiscreteTable.from_codes(codes)
@@ -223,7 +219,7 @@ def test_the_rule_for_lambda_is_three_times_the_score_of_independent_columns(sco
     )
 
 
-def test_rows_that_are_not_there_cannot_be_asked_for():
+def test_pseudo_likelihood_without_rows_is_refused():
     counts = PairCounts(mixed_table())
     for options in ({"score": "pseudo-likelihood"}, {"objective": "pseudo-likelihood"}):
         with pytest.raises(InputError, match="The pseudo-likelihood needs complete rows in memory"):
@@ -234,7 +230,7 @@ def test_rows_that_are_not_there_cannot_be_asked_for():
         EdgeGrafting(score="linear-response").settings(counts)
 
 
-def test_a_branch_cannot_change_the_objective():
+def test_branch_cannot_change_objective():
     steps = EdgeGrafting().steps(mixed_table(10, 3000))
     next(steps)
     with pytest.raises(InputError, match="cannot change its objective"):

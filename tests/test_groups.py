@@ -19,7 +19,7 @@ def rows(seed: int, n: int = 300, model: int = 0) -> DiscreteTable:
     return sample_exact(random_model(EDGES, SIZES, seed=model), n, seed)
 
 
-def test_differences_are_those_of_the_learned_models() -> None:
+def test_differences_match_learned_models() -> None:
     a, b = rows(1), rows(2, model=3)
     found = compare_groups(a, b, ChowLiu(), permutations=9)
     first, second = (learn(table, ChowLiu()).model for table in (a, b))
@@ -44,7 +44,7 @@ def test_differences_are_those_of_the_learned_models() -> None:
 
 
 def test_p_values_of_equal_groups_are_not_small_too_often() -> None:
-    """Of tests at 20 %, at most about 20 % reject: here a bound that chance exceeds 1 in 10,000."""
+    """Check the rate of p-values below 20 %, with a bound of error probability 10⁻⁴."""
     tests = 20
     values = [
         compare_groups(rows(2 * k), rows(2 * k + 1), ChowLiu(), permutations=19).p_strength
@@ -60,15 +60,15 @@ def test_groups_with_different_networks_are_distinguished() -> None:
     assert "edges differ" in repr(found)
 
 
-def test_the_result_depends_on_the_seed_only() -> None:
+def test_result_depends_on_seed_only() -> None:
     a, b = rows(1), rows(2)
-    one, two, other = (
+    serial, parallel, reseeded = (
         compare_groups(a, b, ChowLiu(), permutations=30, seed=seed, jobs=jobs)
         for seed, jobs in ((0, 1), (0, 2), (1, 1))
     )
-    assert one.p_strength == two.p_strength
-    assert (one.p_edges == two.p_edges).all()
-    assert not (one.p_edges == other.p_edges).all()
+    assert serial.p_strength == parallel.p_strength
+    assert (serial.p_edges == parallel.p_edges).all()
+    assert not (serial.p_edges == reseeded.p_edges).all()
 
 
 def test_identical_groups_have_no_difference() -> None:
@@ -79,7 +79,7 @@ def test_identical_groups_have_no_difference() -> None:
     assert found.p_strength == 1.0
 
 
-def test_a_comparison_in_steps_is_the_same() -> None:
+def test_comparison_in_steps_gives_same_result() -> None:
     a, b = rows(1), rows(2)
     *steps, last = compare_groups_steps(a, b, ChowLiu(), permutations=9)
     assert [step.done for step in steps] == list(range(10))
@@ -89,7 +89,7 @@ def test_a_comparison_in_steps_is_the_same() -> None:
     assert (last.result.p_edges_adjusted == whole.p_edges_adjusted).all()
 
 
-def test_a_column_splits_the_rows() -> None:
+def test_column_splits_rows() -> None:
     table = rows(1)
     first, second = split_groups(table, 2, 1)
     assert first.names == second.names == (*table.names[:2], *table.names[3:])
@@ -117,7 +117,7 @@ def test_two_tables_are_coded_alike() -> None:
         coded_alike(a, read_table(pd.DataFrame({"u": ["p", "q"], "w": ["1", "2"]})))
 
 
-def test_groups_that_cannot_be_compared_are_refused() -> None:
+def test_incomparable_groups_are_refused() -> None:
     with pytest.raises(InputError, match="same variables and states"):
         compare_groups(rows(1), DiscreteTable.from_codes(np.zeros((5, 6), dtype=int)))
     with pytest.raises(InputError, match="at least one permutation; got 0"):

@@ -31,7 +31,7 @@ from graftviz.memory import release_freed_memory
 from graftviz.ui.dynamics.panels import MOST_BYTES
 
 MOST_SECONDS = 2.0  # of processor time on a machine that adds a million numbers in 16 ms
-MOST_MEMORY = 300.0  # MB beyond what is there
+MOST_MEMORY = 300.0  # MB of additional memory
 STATM = Path("/proc/self/statm")
 CASES = [
     *((kind, case, "table") for kind, case in TABLES.items()),
@@ -41,7 +41,7 @@ CASES = [
     *((kind, case, "model") for kind, case in MODELS.items()),
     *((kind, case, how) for kind, case in PAIRS.items() for how in ("truth", "places")),
 ]
-WELCOME = {"hostile names and labels", "5,000 columns", "a billion as a state", "prototypes"}
+ACCEPTED = {"hostile names and labels", "5,000 columns", "a billion as a state", "prototypes"}
 
 
 READERS: dict[str, Callable[[str, bytes], Any]] = {
@@ -54,7 +54,7 @@ READERS: dict[str, Callable[[str, bytes], Any]] = {
 
 
 class Memory:
-    """Watches how much memory this process takes while a block runs, in MB."""
+    """Memory that this process allocates while a block runs, in MB."""
 
     def __enter__(self) -> Memory:
         self.before = self.peak = self.now()
@@ -81,7 +81,7 @@ class Memory:
 
 
 def slowness() -> float:
-    """Return how many times slower this machine is now than the one of the limit, at least 1."""
+    """Return the ratio of this machine's time to that of the limit, at least 1."""
     began, total = time.process_time(), 0
     for number in range(1_000_000):
         total += number
@@ -90,7 +90,7 @@ def slowness() -> float:
 
 @pytest.fixture(scope="module")
 def few_objects() -> Iterator[None]:
-    """Exclude the objects of earlier tests from the garbage collections while a file is read."""
+    """Exclude the objects of earlier tests from garbage collection."""
     gc.collect()
     gc.freeze()
     yield
@@ -99,13 +99,13 @@ def few_objects() -> Iterator[None]:
 
 @pytest.mark.usefixtures("few_objects")
 @pytest.mark.parametrize(("kind", "case", "how"), CASES, ids=[f"{c[2]}-{c[0]}" for c in CASES])
-def test_it_is_taken_or_refused_in_one_sentence_soon(
+def test_file_is_read_or_refused_within_time_and_memory_limits(
     kind: str, case: tuple[str, Callable[[], bytes]], how: str
 ) -> None:
     name, content = case[0], case[1]()
     refused = None
     pa.default_memory_pool().release_unused()
-    release_freed_memory()  # memory freed by the generator must not hide what reading takes
+    release_freed_memory()  # so that memory freed by the generator is not reused
     slow = slowness()
     began = time.process_time()
     with Memory() as memory:
@@ -113,10 +113,10 @@ def test_it_is_taken_or_refused_in_one_sentence_soon(
             READERS[how](name, content)
         except InputError as error:
             refused = str(error)
-    taken = time.process_time() - began
-    assert taken < MOST_SECONDS * max(slow, slowness())
+    seconds = time.process_time() - began
+    assert seconds < MOST_SECONDS * max(slow, slowness())
     assert memory.extra < MOST_MEMORY
-    assert kind not in WELCOME or how in ("truth", "places") or refused is None, refused
+    assert kind not in ACCEPTED or how in ("truth", "places") or refused is None, refused
     if refused is not None:
         assert refused.endswith((".", "?"))
         assert len(refused) < 400
@@ -140,31 +140,31 @@ def trap(path: Path) -> bytes:
 def test_nothing_is_unpickled(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str, name: str
 ) -> None:
-    sprung = tmp_path / "sprung"
+    written = tmp_path / "sprung"
 
     def refuse(*_: Any, **__: Any) -> None:
         raise AssertionError("unpickled")
 
     with pytest.raises(InputError):
-        READERS[how](name, trap(sprung))
+        READERS[how](name, trap(written))
     for loader in ("load", "loads", "Unpickler"):
         monkeypatch.setattr(pickle, loader, refuse)
     objects = io.BytesIO()
     np.savez(objects, a=np.array([{}, []], dtype=object))
     with pytest.raises(InputError):
         READERS[how](name, objects.getvalue())
-    assert not sprung.exists()
+    assert not written.exists()
 
 
 @pytest.fixture(scope="module")
 def learned() -> Result:
-    """Result whose names and labels are hostile."""
+    """Result with hostile names and labels."""
     table = read_table(upload("t.csv", csv_of(BAD_NAMES)))
     assert table.names == BAD_NAMES
     return gv.learn(table, gv.ChowLiu(), seed=0)
 
 
-def test_no_cell_of_a_table_to_look_at_is_a_formula(learned: Result) -> None:
+def test_no_cell_of_marginals_csv_is_a_formula(learned: Result) -> None:
     text = marginals_csv(learned.model, gv.infer(learned.model))
     cells = [cell for row in csv.reader(io.StringIO(text, newline="")) for cell in row]
     assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@"))]
@@ -172,10 +172,10 @@ def test_no_cell_of_a_table_to_look_at_is_a_formula(learned: Result) -> None:
 
 
 @pytest.mark.parametrize("cell", ["-1", "+2.5e-3", "-inf", 3, -2.5, None, "plain", "a=b", ""])
-def test_numbers_and_plain_text_stay_as_they_are(cell: object) -> None:
+def test_numbers_and_plain_text_are_unchanged(cell: object) -> None:
     assert shown_cell(cell) == cell
 
 
 @pytest.mark.parametrize("cell", ["=1+1", "+a", "-a", "@a", "\t=1", "\r=1", "-1+2", " =1", "＝1"])
-def test_formulas_become_text(cell: str) -> None:
+def test_formulas_are_escaped(cell: str) -> None:
     assert shown_cell(cell) == "'" + cell

@@ -28,20 +28,20 @@ CODE = {".py", ".js", ".css", ".html"}
 TEXT = CODE | {".md", ".toml", ".txt", ".csv", ".json", ".uai", ""}
 
 MODULE_OF = {"scikit-learn": "sklearn"}
-# These fix what they work with themselves, so a line of its own could only disagree.
+# Versions of these are fixed by the packages that require them.
 COMES_WITH = {"llvmlite": "numba", "starlette": "streamlit", "traitlets": "anywidget"}
-NOT_IMPORTED = "not imported by name"  # what a requirement's comment says if others import it
+NOT_IMPORTED = "not imported by name"  # comment of a requirement that other packages import
 
 
 @pytest.fixture(scope="module")
 def tracked() -> list[Path]:
-    """Every file under version control, relative to the root."""
+    """Files under version control, relative to the root."""
     try:
         listed = subprocess.run(
             ["git", "-C", str(ROOT), "ls-files", "-z"], capture_output=True, text=True, check=True
         )
     except (FileNotFoundError, subprocess.CalledProcessError):
-        pytest.skip("not a git checkout: nothing says which files belong to the project")
+        pytest.skip("not a git checkout")
     return [Path(name) for name in listed.stdout.split("\0") if name and (ROOT / name).exists()]
 
 
@@ -50,7 +50,7 @@ def text_of(path: Path | str) -> str:
 
 
 def requirements() -> dict[str, str]:
-    """Return the comment behind every requirement of the package, by the requirement's name."""
+    """Return the comments of the requirements of the package, by name."""
     lines = (
         text_of("pyproject.toml").split("\ndependencies = [\n")[1].split("\n]\n")[0].splitlines()
     )
@@ -66,7 +66,7 @@ def required(extra: str = "") -> list[str]:
 
 
 def extras() -> set[str]:
-    """Return what those install who want more; nothing else of the package may need it."""
+    """Return the optional requirements, which the rest of the package must not need."""
     optional = tomllib.loads(text_of("pyproject.toml"))["project"]["optional-dependencies"]
     lines = [line for name, lines in optional.items() if name != "test" for line in lines]
     return {re.split(r"[<>=!~\[; ]", line)[0] for line in lines}
@@ -84,7 +84,7 @@ def imported_packages() -> set[str]:
     return found - set(sys.stdlib_module_names) - {"graftviz", "pages", "app"}
 
 
-def test_nothing_lies_around(tracked: list[Path]) -> None:
+def test_top_level_has_no_other_files(tracked: list[Path]) -> None:
     assert {path.parts[0] for path in tracked} - TOP_LEVEL == set()
 
 
@@ -108,7 +108,7 @@ def test_no_file_is_too_large(tracked: list[Path]) -> None:
         ("a path of one machine", r"(?<![\w.:/-])/(home|root|work|tmp|Users)/\w"),
     ],
 )
-def test_nothing_unwanted_is_written(tracked: list[Path], what: str, pattern: str) -> None:
+def test_texts_have_no_unwanted_patterns(tracked: list[Path], what: str, pattern: str) -> None:
     places = [
         f"{path}:{number}: {line.strip()[:80]}"
         for path in tracked
@@ -128,12 +128,12 @@ def test_every_import_is_required_and_every_requirement_imported() -> None:
     assert {name for name in unused if NOT_IMPORTED not in comments[name]} == set()
 
 
-def test_the_file_of_requirements_is_the_package_with_its_app() -> None:
+def test_requirements_txt_lists_package_and_app() -> None:
     lines = text_of("requirements.txt").splitlines()
     assert sorted(line for line in lines if line[:1] != "#") == sorted(required() + required("app"))
 
 
-def test_every_requirement_says_why_and_since_when() -> None:
+def test_every_requirement_has_reason_and_lower_bound() -> None:
     assert all(requirements().values())
     lines = required()
     assert [line for line in lines if not re.fullmatch(r"[\w-]+>=[\d.]+(,<[\d.]+)?", line)] == []
@@ -148,7 +148,7 @@ KERNEL_DECORATORS = ("njit", "inner_kernel", "intrinsic", "vectorize", "kernel_f
 
 
 def untyped_functions(tree: ast.AST) -> list[str]:
-    """Return the functions without full annotations; numba kernels and what is in them excepted."""
+    """Return functions without full annotations, except kernels and their contents."""
     found = []
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -163,7 +163,7 @@ def untyped_functions(tree: ast.AST) -> list[str]:
     return found
 
 
-def test_all_but_kernels_is_annotated() -> None:
+def test_all_functions_but_kernels_are_annotated() -> None:
     assert untyped_functions(ast.parse("@njit(cache=True)\ndef kernel(x):\n    return x")) == []
     assert untyped_functions(ast.parse("def plain(x) -> int:\n    return x")) == ["plain, line 1"]
     paths = sorted(ROOT.glob("graftviz/**/*.py"))
@@ -171,17 +171,17 @@ def test_all_but_kernels_is_annotated() -> None:
     assert {path: names for path, names in found.items() if names} == {}
 
 
-def test_no_two_classes_of_the_package_have_one_name(tracked: list[Path]) -> None:
-    homes: dict[str, list[str]] = {}
+def test_names_of_classes_are_unique(tracked: list[Path]) -> None:
+    modules: dict[str, list[str]] = {}
     for path in tracked:
         if path.suffix == ".py" and str(path).startswith("graftviz/"):
             for node in ast.walk(tree_of(ROOT / path)):
                 if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                    homes.setdefault(node.name, []).append(str(path))
-    assert {name: paths for name, paths in homes.items() if len(paths) > 1} == {}
+                    modules.setdefault(node.name, []).append(str(path))
+    assert {name: paths for name, paths in modules.items() if len(paths) > 1} == {}
 
 
-LEARNER_ROOMS = ("graftviz/learners/", "graftviz/dynamics/")
+LEARNER_FOLDERS = ("graftviz/learners/", "graftviz/dynamics/")
 
 
 def names_of_learners(tree: ast.AST) -> list[str]:
@@ -201,7 +201,7 @@ def names_of_learners(tree: ast.AST) -> list[str]:
     return found
 
 
-def test_learners_describe_themselves(tracked: list[Path]) -> None:
+def test_other_modules_do_not_depend_on_concrete_learners(tracked: list[Path]) -> None:
     assert names_of_learners(ast.parse("isinstance(learner, Learner | ChowLiu)"))
     assert names_of_learners(ast.parse("{'chow-liu': 1, 'first-hit': 2}"))
     found = {
@@ -209,9 +209,9 @@ def test_learners_describe_themselves(tracked: list[Path]) -> None:
         for path in tracked
         if path.suffix == ".py"
         and str(path).startswith("graftviz/")
-        and not str(path).startswith(LEARNER_ROOMS)
+        and not str(path).startswith(LEARNER_FOLDERS)
     }
-    # An experiment compares learners that it names.
+    # Experiments may have tables of learners.
     sweeps = "graftviz/experiments/"
     rest = {
         path: [place for place in places if not ("table" in place and path.startswith(sweeps))]
@@ -220,7 +220,7 @@ def test_learners_describe_themselves(tracked: list[Path]) -> None:
     assert {path: places for path, places in rest.items() if places} == {}
 
 
-def test_version_is_the_one_of_the_changelog() -> None:
+def test_version_matches_changelog() -> None:
     newest = re.search(r"^## (.*)$", text_of("CHANGELOG.md"), re.MULTILINE)
     assert newest
     assert __version__ in newest.group(1)

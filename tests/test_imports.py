@@ -1,4 +1,4 @@
-"""Imports point one way: checked on the syntax tree of every module, without importing any."""
+"""Direction of imports, checked on the syntax trees of all modules without importing them."""
 
 from __future__ import annotations
 
@@ -16,18 +16,17 @@ from docs.making.import_order import ARCHITECTURE, import_ranks
 ROOT = Path(__file__).resolve().parent.parent
 
 
-# A room (a file or folder of graftviz/) may import its own rank and every rank above it in the list
-# of docs/architecture.md, never one below; within a rank anything goes but a cycle. "graftviz" is
-# the public face, graftviz/__init__.py.
+# A room (a file or folder of graftviz/) may import its own rank and ranks above it in the list of
+# docs/architecture.md; cycles within a rank are not allowed. "graftviz" is graftviz/__init__.py.
 RANKS = import_ranks(ARCHITECTURE.read_text(encoding="utf-8"))
 STREAMLIT_ROOMS = {"ui", "app", "pages"}
-# Learners, scores and formats are found by file, and experiments of papers; the command line loads
-# a command only when it is called, and the public face a name only when it is used.
+# Learners, scores, formats and experiments are found by file; commands and public names are loaded
+# on first use.
 IMPORT_BY_NAME_ROOMS = {"discovery", "experiments", "commands", "__main__", "graftviz"}
 LATE_IMPORT = ("graftviz.ui.server", "graftviz.ui.start")  # after the server has begun to listen
 
-# Inside graftviz/ui: shared modules (no rank), pages, pages that show runs of other pages, and the
-# modules that know all pages. A page imports no page of its own rank.
+# Inside graftviz/ui: pages, pages that show runs of other pages, and modules that import all pages;
+# shared modules have no rank. A page imports no page of its own rank.
 UI_RANKS = (
     ("grow", "race", "prune", "budget", "dynamics", "reservoir"),
     ("model_source",),
@@ -42,7 +41,7 @@ UI_RANK_OF = {part: rank for rank, parts in enumerate(UI_RANKS) for part in part
 
 
 class Module(NamedTuple):
-    """One source file: its dotted name, and whether it is the __init__ of a folder."""
+    """Source file: its dotted name, and whether it is the __init__ of a folder."""
 
     name: str
     is_package: bool
@@ -50,7 +49,7 @@ class Module(NamedTuple):
 
 
 class Import(NamedTuple):
-    """One arrow: `importer` needs `target` (dotted names), written on `line`."""
+    """Import of `target` by `importer` (dotted names), written on `line`."""
 
     importer: str
     target: str
@@ -77,13 +76,13 @@ def read_project() -> list[Module]:
 
 
 def room(name: str) -> str:
-    """Return the room of a dotted module name: graftviz.fitting.solver lives in "fitting"."""
+    """Return the room of a dotted module name: "fitting" for graftviz.fitting.solver."""
     parts = name.split(".")
     return parts[1] if parts[0] == "graftviz" and len(parts) > 1 else parts[0]
 
 
 def imports_of(module: Module, known: set[str]) -> list[Import]:
-    """Return every import of a module, those for type checking included: they too are arrows."""
+    """Return all imports of a module, including those for type checking."""
 
     def walk(node: ast.AST, in_function: bool) -> Iterator[Import]:
         for child in ast.iter_child_nodes(node):
@@ -103,8 +102,8 @@ def _targets(node: ast.AST, module: Module, known: set[str]) -> Iterator[tuple[s
         base = node.module or ""
         if node.level:
             parts = module.name.split(".")
-            kept = len(parts) - node.level + module.is_package
-            base = ".".join([*parts[:kept], *([base] if base else [])])
+            depth = len(parts) - node.level + module.is_package
+            base = ".".join([*parts[:depth], *([base] if base else [])])
         for alias in node.names:
             full = f"{base}.{alias.name}"
             yield (full if full in known else base), False
@@ -117,7 +116,7 @@ def _targets(node: ast.AST, module: Module, known: set[str]) -> Iterator[tuple[s
 
 
 def violations(modules: list[Module]) -> list[str]:
-    """Return one sentence for every broken rule; an empty list is a clean house."""
+    """Return one sentence for every broken rule."""
     known = {module.name for module in modules}
     imports = [arrow for module in modules for arrow in imports_of(module, known)]
     found = [
@@ -136,19 +135,19 @@ def violations(modules: list[Module]) -> list[str]:
 
 
 def _broken_by(arrow: Import) -> Iterator[str]:
-    here, there = room(arrow.importer), room(arrow.target)
+    importing, imported = room(arrow.importer), room(arrow.target)
     place = f"{arrow.importer}, line {arrow.line}"
-    if there == "streamlit" and here not in STREAMLIT_ROOMS:
+    if imported == "streamlit" and importing not in STREAMLIT_ROOMS:
         yield f"{place}: only graftviz/ui/, app.py and pages/ know streamlit"
     is_late = (arrow.importer, arrow.target) == LATE_IMPORT
-    if arrow.by_name and here not in IMPORT_BY_NAME_ROOMS and not is_late:
+    if arrow.by_name and importing not in IMPORT_BY_NAME_ROOMS and not is_late:
         yield f"{place}: an import by name hides an arrow"
     if arrow.in_function and not arrow.by_name and arrow.importer.startswith("graftviz"):
         yield f"{place}: an import inside a function hides a cycle"
     is_ours = arrow.target.split(".")[0] in ("graftviz", "app", "pages")
-    if is_ours and RANK_OF.get(there, 0) > RANK_OF.get(here, len(RANKS)):
-        yield f"{place}: {here} must not import {there}, which comes later"
-    if here == there == "ui":
+    if is_ours and RANK_OF.get(imported, 0) > RANK_OF.get(importing, len(RANKS)):
+        yield f"{place}: {importing} must not import {imported}, which comes later"
+    if importing == imported == "ui":
         own, other = (_part_of_ui(name) for name in (arrow.importer, arrow.target))
         if own != other and UI_RANK_OF.get(other, -1) >= UI_RANK_OF.get(own, 0):
             yield f"{place}: {own} must not import {other}, which is not below it"
@@ -170,7 +169,7 @@ def _cycles(arrows: set[tuple[str, str]], what: str) -> list[str]:
     return []
 
 
-def test_imports_point_one_way() -> None:
+def test_project_has_no_violations() -> None:
     assert violations(read_project()) == []
 
 
@@ -179,14 +178,14 @@ def test_every_room_has_one_rank() -> None:
     assert len(rooms) == len(set(rooms))
 
 
-def test_architecture_page_says_what_lives_in_every_room() -> None:
+def test_architecture_page_lists_every_room() -> None:
     text = ARCHITECTURE.read_text(encoding="utf-8")
     listed = set(re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE))
-    doors = {"graftviz", "app", "pages"}  # described in sentences
-    assert listed == {room for room in RANK_OF if not room.startswith("_")} - doors
+    top_level = {"graftviz", "app", "pages"}  # described in the text
+    assert listed == {room for room in RANK_OF if not room.startswith("_")} - top_level
 
 
-# Each case: the sources of a small house, and what must be said about it.
+# Sources of a small project, and a part of the expected sentence.
 BROKEN = {
     "upwards": ({"graftviz.model": "from graftviz.runs import learn"}, "must not import runs"),
     "another page": (
@@ -216,7 +215,7 @@ BROKEN = {
 }
 
 
-def house(sources: dict[str, str]) -> list[Module]:
+def modules_of(sources: dict[str, str]) -> list[Module]:
     return [
         Module(name.removesuffix(".__init__"), name.endswith(".__init__"), source)
         for name, source in sources.items()
@@ -224,11 +223,11 @@ def house(sources: dict[str, str]) -> list[Module]:
 
 
 @pytest.mark.parametrize(("sources", "complaint"), BROKEN.values(), ids=BROKEN)
-def test_a_broken_rule_is_found(sources: dict[str, str], complaint: str) -> None:
-    assert any(complaint in sentence for sentence in violations(house(sources)))
+def test_violation_is_found(sources: dict[str, str], complaint: str) -> None:
+    assert any(complaint in sentence for sentence in violations(modules_of(sources)))
 
 
-def test_allowed_arrows_are_left_alone() -> None:
+def test_allowed_imports_have_no_violations() -> None:
     clean = {
         "app": "import streamlit as st",
         "pages.grow": "import graftviz as gv\nfrom graftviz.ui import player",
@@ -239,4 +238,4 @@ def test_allowed_arrows_are_left_alone() -> None:
         "graftviz.fitting.solver": "from graftviz.fitting import penalty",
         "graftviz.__main__": "importlib.import_module('graftviz.commands.learn')",
     }
-    assert violations(house(clean)) == []
+    assert violations(modules_of(clean)) == []

@@ -1,4 +1,4 @@
-"""``infer``: result files, a summary, and refusals that leave nothing behind."""
+"""Command ``infer``: result files, a summary, and refusals that write nothing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from graftviz.inference import METHODS
 
 
 def random_tables(pairs, sizes, *, seed=0, strength=1.0, zeros=0.0):
-    """A model of given edges with random weights, some of them −inf."""
+    """Return a model of given edges with random weights, some of them −inf."""
     rng = np.random.default_rng(seed)
     tables = {pair: rng.normal(0, strength, [sizes[i] for i in pair]) for pair in pairs}
     nodes = [rng.normal(0, strength, size) for size in sizes]
@@ -26,7 +26,7 @@ def random_tables(pairs, sizes, *, seed=0, strength=1.0, zeros=0.0):
 
 
 def torus(rows, columns):
-    """The edges of a grid with wrap-around."""
+    """Return the edges of a grid with wrap-around."""
     found = set()
     for r, c in itertools.product(range(rows), range(columns)):
         for other in (((r + 1) % rows) * columns + c, r * columns + (c + 1) % columns):
@@ -52,7 +52,7 @@ def test_every_method_writes_its_results(tmp_path, method, capsys):
     assert "marginals.MAR, partition.PR in " in output
 
 
-def test_what_does_not_converge_is_written_and_said(tmp_path, capsys):
+def test_missing_convergence_is_reported_and_results_are_written(tmp_path, capsys):
     model = random_tables(torus(4, 4), [2] * 16, strength=3.0)
     options = ["--max-sweeps", "2", "--damping", "0", "--tolerance", "1e-12"]
     assert infer(model, tmp_path, *options) == 0
@@ -69,7 +69,7 @@ def refusal(capsys):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_contradictory_evidence_is_refused_and_nothing_written(tmp_path, method, capsys):
+def test_contradictory_evidence_is_refused_and_writes_nothing(tmp_path, method, capsys):
     equal = np.where(np.eye(2), 0.0, -np.inf)
     model = PairwiseMRF.from_tables([np.zeros(2)] * 3, {(0, 1): equal, (1, 2): equal})
     (tmp_path / "e.evid").write_text("2 0 1 2 0")
@@ -79,14 +79,14 @@ def test_contradictory_evidence_is_refused_and_nothing_written(tmp_path, method,
     assert not (tmp_path / "out").exists()
 
 
-def test_an_impossible_model_is_refused(tmp_path, capsys):
+def test_impossible_model_is_refused(tmp_path, capsys):
     model = PairwiseMRF.from_tables([[-np.inf, -np.inf], [0.0, 0.0]], {})
     assert infer(model, tmp_path, "--method", "exact") == 2
     assert "Every joint state" in refusal(capsys)
     assert not (tmp_path / "out").exists()
 
 
-def test_too_wide_a_model_is_refused_with_the_numbers(tmp_path, capsys):
+def test_model_of_large_width_is_refused_with_required_memory(tmp_path, capsys):
     model = random_tables(torus(20, 20), [2] * 400)
     assert infer(model, tmp_path, "--method", "exact", "--max-memory", "4G") == 2
     output = refusal(capsys)

@@ -1,4 +1,4 @@
-"""Kernels without a wrapper for Python are used in other kernels only: a call would crash."""
+"""Kernels without a Python wrapper are used in other kernels only: a call would crash."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_python_uses_no_inner_kernel() -> None:
         "def f(x):\n    from graftviz.search import queue\n    queue._sort_hubs(x)",
     ],
 )
-def test_a_use_is_found(source: str) -> None:
+def test_use_from_python_is_found(source: str) -> None:
     assert [line for line, _ in uses_by_python(ast.parse(source), {})]
 
 

@@ -1,4 +1,4 @@
-"""Queries of a finished model agree with plain definitions."""
+"""Queries of a finished model against plain definitions."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def chain(n: int) -> PairwiseMRF:
 
 
 @given(seeds, st.integers(1, 8))
-def test_the_strongest_partner_is_joined_by_the_edge_of_largest_norm(seed, n):
+def test_strongest_partner_is_joined_by_edge_of_largest_norm(seed, n):
     model = shuffled_model(seed, n)
     norms = model.edge_norms()
     for i, e in enumerate(strongest_partners(model).tolist()):
@@ -54,7 +54,7 @@ def test_the_strongest_partner_is_joined_by_the_edge_of_largest_norm(seed, n):
 
 
 @given(seeds)
-def test_information_and_entropy_are_what_their_formulas_say(seed):
+def test_information_and_entropy_match_formulas(seed):
     model = shuffled_model(seed, 6)
     beliefs = infer(model)
     for p, entropy in zip(beliefs.node, entropies(beliefs.node), strict=True):
@@ -91,7 +91,7 @@ def test_total_variation_is_a_distance_from_0_to_1(seed):
 
 
 @given(seeds, seeds, st.integers(1, 7))
-def test_every_edge_of_either_model_is_told_once(first_seed, second_seed, n):
+def test_comparison_lists_every_edge_of_either_model_once(first_seed, second_seed, n):
     first, second = shuffled_model(first_seed, n), shuffled_model(second_seed, n)
     found = compare_models(first, second)
     own, other = (set(map(tuple, model.edges.tolist())) for model in (first, second))
@@ -106,7 +106,7 @@ def test_every_edge_of_either_model_is_told_once(first_seed, second_seed, n):
 
 
 @given(seeds, st.integers(2, 6))
-def test_variables_are_matched_by_name_whatever_their_order(seed, n):
+def test_variables_are_matched_by_name_in_any_order(seed, n):
     names = tuple(f"v{i}" for i in range(n))
     model = shuffled_model(seed, n, names=names)
     order = np.random.default_rng(seed).permutation(n)
@@ -137,7 +137,7 @@ def test_scores_and_distances_of_models_that_differ_in_one_edge() -> None:
         names=("a", "b", "c"),
         labels=(("no", "yes"),) * 3,
     )
-    # The same states of b in another order, an edge less and another more.
+    # States of b are in another order; one edge is missing and one is added.
     second = PairwiseMRF.from_tables(
         [np.zeros(2), field, np.zeros(2), np.zeros(3)],
         {(0, 2): potential[::-1], (0, 1): potential},
@@ -147,17 +147,17 @@ def test_scores_and_distances_of_models_that_differ_in_one_edge() -> None:
     found = compare_models(first, second)
     assert (found.recall, found.precision, found.f1) == (0.5, 0.5, 0.5)
     beliefs = infer(first, "exact"), infer(second, "exact")
-    apart = marginal_distances(found, (first, second), (beliefs[0].node, beliefs[1].node))
+    distances = marginal_distances(found, (first, second), (beliefs[0].node, beliefs[1].node))
     for i, name in enumerate("abc"):
         p, q = beliefs[0][name], beliefs[1][name]
-        assert math.isclose(apart[i], 0.5 * sum(abs(p[s] - q[s]) for s in ("no", "yes")))
+        assert math.isclose(distances[i], 0.5 * sum(abs(p[s] - q[s]) for s in ("no", "yes")))
     same = marginal_distances(compare_models(first, first), (first,) * 2, (beliefs[0].node,) * 2)
     assert same.tolist() == [0.0] * 3
     alone = PairwiseMRF.from_tables([np.zeros(2)], {}, names=("a",))
     assert math.isnan(compare_models(alone, alone).f1)
 
 
-def test_a_small_graph_is_drawn_whole():
+def test_small_graph_is_drawn_completely():
     model = shuffled_model(4, 9)
     picture = graph_picture(model)
     assert picture.nodes.tolist() == list(range(9))
@@ -168,20 +168,20 @@ def test_a_small_graph_is_drawn_whole():
     assert graph_picture(model, places).places.tolist() == places.tolist()
 
 
-def test_of_a_large_graph_the_surroundings_are_drawn_and_it_is_said():
+def test_surroundings_of_centre_are_drawn_for_large_graph_with_a_note():
     n = MOST_NODES + 1
     picture = graph_picture(chain(n), centre=500)
     assert picture.centre == 500
     assert len(picture.nodes) == SURROUNDINGS
-    assert picture.nodes.min() + picture.nodes.max() in (999, 1000, 1001)  # a stretch around it
+    assert picture.nodes.min() + picture.nodes.max() in (999, 1000, 1001)  # an interval around it
     assert len(picture.edges) == SURROUNDINGS - 1
     assert f"{SURROUNDINGS} of {n:,} nodes" in picture.note
     star = PairwiseMRF.from_tables([np.zeros(2)] * n, {(0, i): i * np.eye(2) for i in range(1, n)})
-    # Of too many neighbours the strongest; the busiest node is the centre unless another is asked.
+    # The default centre is the node of largest degree, drawn with its strongest neighbours.
     assert graph_picture(star).nodes.tolist() == [0, *range(n - SURROUNDINGS + 1, n)]
 
 
-def test_of_too_many_edges_the_strongest_are_drawn():
+def test_strongest_edges_are_drawn_if_there_are_too_many():
     n = 201
     rng = np.random.default_rng(3)
     pairs = [(i, j) for i in range(n) for j in range(i + 1, n)]
@@ -195,7 +195,7 @@ def test_of_too_many_edges_the_strongest_are_drawn():
     assert f"{len(pairs) - MOST_EDGES:,} weaker ones are not" in picture.note
 
 
-def test_a_picture_is_filtered_by_weight_and_by_edges() -> None:
+def test_picture_is_filtered_by_weight_and_by_edges() -> None:
     model = shuffled_model(4, 9)
     whole = graph_picture(model)
     least = float(np.median(whole.strengths))
@@ -204,12 +204,12 @@ def test_a_picture_is_filtered_by_weight_and_by_edges() -> None:
     assert strong.edges.tolist() == model.edges[strong.numbers].tolist()
     assert np.array_equal(strong.places, whole.places)
     assert strong.note == f"{len(strong.edges)} of {model.n_edges} edges match the filter."
-    kept = np.arange(model.n_edges) % 2 == 0
-    assert whole.filtered(kept).numbers.tolist() == np.flatnonzero(kept).tolist()
+    mask = np.arange(model.n_edges) % 2 == 0
+    assert whole.filtered(mask).numbers.tolist() == np.flatnonzero(mask).tolist()
     assert whole.filtered(None) is whole
 
 
-def test_the_neighbourhood_of_a_node_has_the_nodes_within_its_depth() -> None:
+def test_neighbourhood_has_nodes_within_depth() -> None:
     n = 60
     graph = nx.convert_node_labels_to_integers(nx.gnm_random_graph(n, 80, seed=4))
     tables = {tuple(sorted(pair)): np.eye(2) for pair in graph.edges}
@@ -224,7 +224,7 @@ def test_the_neighbourhood_of_a_node_has_the_nodes_within_its_depth() -> None:
         assert found.places.shape == (len(near), 2)
         assert found.degrees.tolist() == picture.degrees[found.nodes].tolist()
         assert f"at most {depth} edge" in found.note
-    # Paths go through drawn edges.
+    # Paths use drawn edges only.
     assert picture.filtered(np.zeros(80, dtype=bool)).around(7, 3).nodes.tolist() == [7]
 
 
@@ -268,7 +268,7 @@ def test_every_edge_is_in_a_cell_of_the_matrix() -> None:
     )
 
 
-def test_a_zero_potential_counts_as_the_strongest_edge():
+def test_zero_potential_counts_as_strongest_edge():
     hard = np.array([[0.0, -np.inf], [-np.inf, 0.0]])
     model = PairwiseMRF.from_tables([np.zeros(2)] * 3, {(0, 1): hard, (1, 2): np.eye(2)})
     assert graph_picture(model).strengths.tolist() == [1.0, 1.0]
@@ -277,7 +277,7 @@ def test_a_zero_potential_counts_as_the_strongest_edge():
 # Figures
 
 
-def test_figures_bear_zero_potentials_many_states_and_names_of_any_kind():
+def test_figures_accept_zero_potentials_many_states_and_any_names():
     s = 60
     weights = np.random.default_rng(0).normal(size=(s, s))
     weights[0] = -np.inf
@@ -312,7 +312,7 @@ def test_figures_bear_zero_potentials_many_states_and_names_of_any_kind():
     st.floats(0, 1),
     st.one_of(st.just(0.0), st.floats(1e-9, 0.999), st.sampled_from([0.1, 0.01, 0.001, 0.3, 0.34])),
 )
-def test_a_region_never_proves_more_in_words_than_in_numbers(probability, bound):
+def test_rounded_bound_in_words_is_not_tighter_than_bound(probability, bound):
     marginal = np.array([1 - probability, probability])
     found = LocalMarginal(
         query=0,
@@ -327,8 +327,8 @@ def test_a_region_never_proves_more_in_words_than_in_numbers(probability, bound)
         stop_reason="",
         history=(),
     )
-    told = re.search(r"= ([\d.]+) ± ([\d.]+)\. ", region_words(chain(3), found))
-    value, width = float(told[1]), float(told[2])
+    shown = re.search(r"= ([\d.]+) ± ([\d.]+)\. ", region_words(chain(3), found))
+    value, width = float(shown[1]), float(shown[2])
     largest = marginal.max()
     assert value - width <= largest - bound + 1e-12
     assert value + width >= largest + bound - 1e-12

@@ -1,4 +1,4 @@
-"""Intervals of edges over resamples: what they cover, and that they are those of plain loops."""
+"""Intervals of edges over resamples: coverage, and agreement with plain loops."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def rows(n: int = 400, seed: int = 1) -> DiscreteTable:
 
 @pytest.mark.parametrize("method", ["bootstrap", "complementary-pairs"])
 @pytest.mark.parametrize("learner", [ChowLiu(), EdgeGrafting()], ids=lambda each: each.name)
-def test_true_strengths_of_strong_edges_are_in_most_of_the_intervals(learner, method) -> None:
+def test_intervals_cover_true_strengths_of_strong_edges(learner, method) -> None:
     inside, tests = [], 8
     true = dict(zip(map(tuple, TREE.tolist()), MODEL.edge_norms().tolist(), strict=True))
     for seed in range(tests):
@@ -40,13 +40,13 @@ def test_true_strengths_of_strong_edges_are_in_most_of_the_intervals(learner, me
         for pair, (low, high) in zip(intervals.model.edges.tolist(), ends, strict=True):
             if tuple(pair) in true:
                 inside.append(low <= true[tuple(pair)] <= high)
-    # Of 95 %; percentiles of 40 resamples and the penalty make them cover a little less.
+    # Coverage is below 95 % because of the penalty and only 40 resamples.
     assert len(inside) >= 38
     assert np.mean(inside) >= 0.82
 
 
 @pytest.mark.parametrize("method", ["bootstrap", "complementary-pairs"])
-def test_intervals_are_the_percentiles_of_models_learned_from_the_rows(method) -> None:
+def test_intervals_are_percentiles_of_resampled_models(method) -> None:
     table = rows()
     plan = {"method": method, "size": subsample_size(table.n_rows, method), "seed": 5}
     stability = edge_stability(table, ChowLiu(), subsamples=12, method=method, seed=5)
@@ -83,7 +83,7 @@ def test_intervals_are_the_percentiles_of_models_learned_from_the_rows(method) -
     assert 0 < len(intervals.weight_intervals) < model.n_edges
 
 
-def test_a_bootstrap_sample_has_as_many_rows_drawn_with_replacement() -> None:
+def test_bootstrap_sample_has_same_number_of_rows_with_replacement() -> None:
     samples = [subsample_rows(100, k, method="bootstrap", size=100, seed=2) for k in range(20)]
     assert {len(sample) for sample in samples} == {100}
     distinct = [len(np.unique(sample)) for sample in samples]
@@ -92,7 +92,7 @@ def test_a_bootstrap_sample_has_as_many_rows_drawn_with_replacement() -> None:
 
 
 def test_rows_keep_their_case_weights() -> None:
-    """Rows of a constant weight 3 give the frequencies and strengths of a table of those rows."""
+    """Check that weight 3 gives the frequencies and strengths of rows repeated three times."""
     table = rows()
     heavy = DiscreteTable(
         table.codes, table.names, table.labels, weights=np.full(table.n_rows, 3.0)
@@ -109,25 +109,25 @@ def test_rows_keep_their_case_weights() -> None:
     assert np.sort(weighted.found[0].norms) == pytest.approx(np.sort(norms))
 
 
-def test_the_seed_decides_and_not_the_process() -> None:
+def test_intervals_depend_on_seed_and_not_on_number_of_jobs() -> None:
     table = rows()
     model = learn(table, ChowLiu()).model
-    one, two, other = (
+    serial, parallel, reseeded = (
         edge_stability(
             table, ChowLiu(), subsamples=20, method="bootstrap", seed=seed, jobs=jobs
         ).intervals(model)
         for seed, jobs in ((0, 1), (0, 2), (1, 1))
     )
-    assert one.to_frame().equals(two.to_frame())
-    assert one.weights_frame().equals(two.weights_frame())
-    assert not one.to_frame().equals(other.to_frame())
+    assert serial.to_frame().equals(parallel.to_frame())
+    assert serial.weights_frame().equals(parallel.weights_frame())
+    assert not serial.to_frame().equals(reseeded.to_frame())
 
 
 @pytest.mark.parametrize(
     ("count", "of", "ends"),
     [(10, 10, (0.7225, 1.0)), (5, 10, (0.2366, 0.7634)), (0, 10, (0.0, 0.2775))],
 )
-def test_wilson_intervals_are_those_of_tables(count, of, ends) -> None:
+def test_wilson_intervals_match_published_values(count, of, ends) -> None:
     assert wilson_interval(np.array([count]), of)[0] == pytest.approx(ends, abs=1e-4)
 
 
@@ -141,7 +141,7 @@ def test_smaller_samples_have_frequencies_only() -> None:
     assert "strength" in intervals_figure(intervals).layout.xaxis.title.text
 
 
-def test_what_has_no_interval_is_refused() -> None:
+def test_invalid_level_and_model_are_refused() -> None:
     stability = edge_stability(rows(), ChowLiu(), subsamples=2)
     model = learn(rows(), ChowLiu()).model
     for level in (0.0, 1.0, float("nan")):
@@ -151,7 +151,7 @@ def test_what_has_no_interval_is_refused() -> None:
         stability.intervals(learn(scale_free_table(10, 3, 301), ChowLiu()).model)
 
 
-def test_the_command_writes_the_intervals(tmp_path) -> None:
+def test_command_writes_intervals(tmp_path) -> None:
     table, out = rows(), tmp_path / "out"
     source = tmp_path / "rows.csv"
     table.to_frame().to_csv(source, index=False)

@@ -1,4 +1,4 @@
-"""Cache of the kernels of the package: what they depend on, several processes, and bad files."""
+"""Cache of the kernels of the package: dependencies, concurrent processes, damaged files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 COPIED = ("__init__.py", "__init__.pyi", "_numba_cache.py", "_kernel_files.py", "_version.py")
 
-# A package like this one, with kernels that are compiled in a moment.
+# A package like this one, with kernels that compile quickly.
 MODULES = {
     "inner.py": "from numba import njit\nfrom graftviz.number import STEP\n\n"
     "@njit(cache=True)\ndef inner(x):\n    return x + STEP\n",
@@ -39,11 +39,11 @@ def new_package(folder: Path) -> Path:
 
 @pytest.fixture
 def small_package(tmp_path):
-    """A copy of the package with other modules, and the function that calls its kernel."""
+    """Copy of the package with other modules, and a function that calls its kernel."""
     package = new_package(tmp_path) / "graftviz"
 
     def call(**environment):
-        done = subprocess.run(
+        completed = subprocess.run(
             [sys.executable, "-c", OUTER],
             cwd=tmp_path,
             env=os.environ | {"PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": ""} | environment,
@@ -51,8 +51,8 @@ def small_package(tmp_path):
             text=True,
             check=False,
         )
-        assert (done.returncode, done.stderr) == (0, "")
-        value, hits = done.stdout.split()
+        assert (completed.returncode, completed.stderr) == (0, "")
+        value, hits = completed.stdout.split()
         return int(value), int(hits)
 
     return package, call
@@ -72,7 +72,7 @@ def test_kernels_are_compiled_again_if_a_callee_or_a_constant_changes(small_pack
     assert call() == (26, 0)
     (package / "number.py").write_text(MODULES["number.py"])
     (package / "other.py").write_text("UNUSED = 2\n")
-    assert call() == (8, 1), "the first kernels are still there, and depend on no other module"
+    assert call() == (8, 1), "the first kernels are cached and do not depend on other.py"
 
 
 def test_copies_of_the_package_share_a_directory_of_kernels(small_package, tmp_path):
@@ -84,7 +84,7 @@ def test_copies_of_the_package_share_a_directory_of_kernels(small_package, tmp_p
     assert call(**place, PYTHONPATH=str(moved.parent)) == (8, 1)
 
 
-def test_kernels_that_were_not_used_for_a_month_are_removed(small_package):
+def test_kernels_unused_for_a_month_are_removed(small_package):
     package, call = small_package
     call()
     (first,) = package.glob("__pycache__/outer-*")
@@ -98,7 +98,7 @@ def test_kernels_that_were_not_used_for_a_month_are_removed(small_package):
     assert second != first
 
 
-def test_kernels_that_others_register_functions_for_depend_on_the_whole_folder(small_package):
+def test_kernels_of_module_with_overloads_depend_on_whole_folder(small_package):
     package, call = small_package
     registers = "from numba.extending import overload  # noqa: F401\n"
     (package / "outer.py").write_text(registers + MODULES["outer.py"])
@@ -110,7 +110,7 @@ def test_kernels_that_others_register_functions_for_depend_on_the_whole_folder(s
 
 
 class Package:
-    """The small package, and a directory of kernels."""
+    """Small package and a directory of kernels."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.kernels = folder, folder / "kernels"
@@ -156,7 +156,7 @@ def kernels(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def compiled(package: Package, kernels: Path) -> Package:
-    """The small package and its kernels, compiled before."""
+    """Small package with compiled kernels."""
     shutil.copytree(kernels, package.kernels)
     return package
 
@@ -172,7 +172,7 @@ print(*values, sum(outer.stats.cache_misses.values()) + sum(inner.stats.cache_mi
 VALUES = "8 9.0 (2+6j)"
 
 
-def test_of_several_processes_one_compiles_a_kernel_and_the_others_load_it(package):
+def test_kernel_is_compiled_by_one_of_several_processes(package):
     gate = package.folder / "gate"
     wait = f"while not pathlib.Path({str(gate)!r}).exists(): time.sleep(0.001)"
     processes = [package.start(THREE.format(before=wait)) for _ in range(3)]
@@ -185,7 +185,7 @@ def test_of_several_processes_one_compiles_a_kernel_and_the_others_load_it(packa
     assert not list(package.kernels.rglob("*.nbc.*"))
 
 
-def test_threads_of_a_process_compile_a_kernel_once(package):
+def test_threads_of_one_process_compile_a_kernel_once(package):
     threads = """
 from concurrent.futures import ThreadPoolExecutor
 with ThreadPoolExecutor(4) as pool:
@@ -194,7 +194,7 @@ with ThreadPoolExecutor(4) as pool:
     assert package.run(THREE.format(before=threads)) == (f"{VALUES} 6", "")
 
 
-def test_the_cache_is_the_same_if_numba_was_imported_before(package):
+def test_cache_is_the_same_if_numba_was_imported_first(package):
     first = "import numba, numba.core.dispatcher\n"
     assert package.run(first + THREE.format(before="")) == (f"{VALUES} 6", "")
     slp = "from numba.core import config; assert (config.SLP_VECTORIZE, config.OPT) == (1, 1)"
@@ -204,19 +204,19 @@ def test_the_cache_is_the_same_if_numba_was_imported_before(package):
 
 CALLER = """
 from numba import njit
-parsed = lambda: [one.library._shared_module is not None for one in inner.overloads.values()]
+parsed = lambda: [each.library._shared_module is not None for each in inner.overloads.values()]
 assert parsed() == [False] * 3, parsed()
 assert njit(lambda x: 2 * inner(x))(3) == 8
 assert sum(parsed()) == 1, parsed()
 """
 
 
-def test_code_of_a_loaded_kernel_is_parsed_only_if_another_kernel_calls_it(compiled):
+def test_loaded_kernel_is_parsed_only_if_another_kernel_calls_it(compiled):
     load = "for x in (3, 3.5, 3j): inner(x)"
     assert compiled.run(THREE.format(before=load) + CALLER) == (f"{VALUES} 0", "")
 
 
-# A process that stops for good in the middle of a compilation.
+# A process that hangs during a compilation.
 STUCK = """
 import time
 from numba.core import event
@@ -244,7 +244,7 @@ def stuck(package):
     process.communicate()
 
 
-def test_a_process_that_is_killed_while_it_compiles_leaves_no_lock_and_no_file(package, stuck):
+def test_process_killed_during_compilation_leaves_no_lock_and_no_file(package, stuck):
     waiting = package.start(THREE.format(before="print('waiting', flush=True)"))
     assert waiting.stdout.readline() == "waiting\n"
     with pytest.raises(subprocess.TimeoutExpired):
@@ -254,12 +254,12 @@ def test_a_process_that_is_killed_while_it_compiles_leaves_no_lock_and_no_file(p
     assert package.result(waiting) == (f"{VALUES} 6", "")
 
 
-def test_nobody_waits_forever_for_a_process_that_compiles(package, stuck):
+def test_waiting_for_a_compiling_process_is_limited(package, stuck):
     short = "import graftviz._kernel_files as files; files.LONGEST_WAIT = 0.1"
     assert package.run(THREE.format(before=short)) == (f"{VALUES} 6", "")
 
 
-def test_a_kernel_that_cannot_be_compiled_keeps_no_lock(package):
+def test_failed_compilation_releases_lock(package):
     fails = """
 from numba import TypingError
 for _ in range(2):
@@ -291,7 +291,7 @@ def scramble(path: Path) -> None:
     path.write_bytes(data)
 
 
-def test_damaged_kernels_are_compiled_again_with_one_line_in_the_log(compiled):
+def test_damaged_kernels_are_recompiled_with_one_line_in_log(compiled):
     files = compiled.files()
     before = [path.read_bytes() for path in files]
     for path, damage in zip(files, [truncate, empty, scramble] * 2, strict=True):
@@ -304,20 +304,20 @@ def test_damaged_kernels_are_compiled_again_with_one_line_in_the_log(compiled):
     assert compiled.run(THREE.format(before="")) == (f"{VALUES} 0", "")
 
 
-def test_a_kernel_under_the_name_of_another_is_not_used(compiled):
+def test_kernel_file_with_name_of_another_kernel_is_not_used(compiled):
     first, *others = (path for path in compiled.files() if path.name.startswith("outer"))
     for other in others:
         shutil.copy(first, other)
     assert compiled.run(THREE.format(before="")) == (f"{VALUES} 2", "")
 
 
-def test_a_directory_that_is_removed_while_kernels_run_is_made_again(package):
+def test_directory_removed_during_run_is_created_again(package):
     removed = f"outer(3); import shutil; shutil.rmtree({str(package.kernels)!r})"
     assert package.run(THREE.format(before=removed)) == (f"{VALUES} 6", "")
-    assert len(package.files()) == 4, "those that were compiled afterwards"
+    assert len(package.files()) == 4, "kernels compiled after the removal"
 
 
-def test_kernels_that_cannot_be_written_are_used_with_one_line_in_the_log(package):
+def test_kernels_that_cannot_be_written_are_used_with_one_line_in_log(package):
     pytest.importorskip("resource")
     full = """
 import resource, signal
@@ -331,7 +331,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     assert not list(package.kernels.rglob("*.nbc*"))
 
 
-# Refuses all changes of files, as a read-only file system does.
+# Code that refuses changes of files like a read-only file system.
 READ_ONLY = """
 import os, sys
 
@@ -346,7 +346,7 @@ sys.addaudithook(refuse)
 """
 
 
-def test_kernels_on_a_read_only_disk_are_used_and_others_compiled_with_one_line(package):
+def test_kernels_are_compiled_on_read_only_disk_with_one_line_in_log(package):
     read_only = READ_ONLY + THREE.format(before="")
     output, errors = package.run(read_only)
     assert output == f"{VALUES} 6"
@@ -355,7 +355,7 @@ def test_kernels_on_a_read_only_disk_are_used_and_others_compiled_with_one_line(
     assert not package.kernels.exists()
 
 
-def test_missing_kernels_on_a_read_only_disk_are_compiled_with_one_line(compiled):
+def test_missing_kernels_are_compiled_on_read_only_disk_with_one_line_in_log(compiled):
     read_only = READ_ONLY + THREE.format(before="")
     assert compiled.run(read_only) == (f"{VALUES} 0", "")
     removed = [path for path in compiled.files() if path.name.startswith("outer")][1:]

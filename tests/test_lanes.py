@@ -1,4 +1,4 @@
-"""Lanes compute the same as numpy with short arrays, for any size of chunks."""
+"""Lanes against numpy on short arrays, for all sizes of chunks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from graftviz.inference.lanes import (
     with_lane,
 )
 
-COUNTS = [1, 7, 8]  # 7 = 4 + 2 + 1 has a chunk of every kind, 8 two of one
+COUNTS = [1, 7, 8]  # 7 = 4 + 2 + 1 has a chunk of every size, 8 = 4 + 4 two of one size
 
 
 @njit
@@ -57,7 +57,7 @@ def compare(size, a, b):
 
 
 @pytest.mark.parametrize("count", COUNTS)
-def test_arithmetic_is_numpys_and_touches_nothing_beside(count):
+def test_arithmetic_matches_numpy_and_writes_within_bounds(count):
     rng = np.random.default_rng(count)
     a, b = rng.normal(size=count + 2), rng.uniform(0.5, 2.0, size=count)
     out = np.full(8 * count + 1, 7.0)
@@ -72,14 +72,14 @@ def test_arithmetic_is_numpys_and_touches_nothing_beside(count):
 
 
 @pytest.mark.parametrize("count", COUNTS)
-def test_lanes_are_taken_out_and_put_in_one_by_one(count):
+def test_single_lanes_are_read_and_written(count):
     a, out = np.arange(1.0, count + 1), np.zeros(count)
     turn((0,) * count, a, out)
     assert np.array_equal(out, a[::-1])
 
 
 @pytest.mark.parametrize("count", COUNTS)
-def test_one_smaller_lane_is_found_wherever_it_stands(count):
+def test_any_less_finds_smaller_lane_at_any_position(count):
     b = np.ones(count)
     assert not compare((0,) * count, b.copy(), b)
     for x in range(count):

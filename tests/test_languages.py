@@ -1,4 +1,4 @@
-"""Translations have the structure, the numbers and the symbols of the English texts."""
+"""Translations have the structure, numbers and symbols of the English texts."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ every_translation = pytest.mark.parametrize("language", [x for x in LANGUAGES if
 
 
 def leaves(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the place of every text and the text."""
+    """Yield the path and the text of every leaf."""
     if isinstance(value, str):
         yield path, value
     else:
@@ -63,7 +63,7 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
 
 
 def own(name: str, language: str) -> dict[str, str]:
-    """Return the texts of a catalogue's file, without those taken from English."""
+    """Return the texts in the file of a catalogue, without fallbacks to English."""
     return dict(leaves(texts._entries(name, language)))
 
 
@@ -74,14 +74,14 @@ def test_every_folder_is_a_language() -> None:
 
 @every_translation
 @pytest.mark.parametrize("name", SHARED)
-def test_a_catalogue_is_complete(name: str, language: str) -> None:
+def test_catalogue_is_complete(name: str, language: str) -> None:
     assert (FOLDER / language / f"{name}.toml").exists()
     assert own(name, language).keys() == own(name, LANGUAGE).keys()
 
 
 @every_translation
 @pytest.mark.parametrize("name", CATALOGUES)
-def test_a_translation_has_the_numbers_and_symbols_of_its_text(name: str, language: str) -> None:
+def test_translation_has_numbers_and_symbols_of_its_text(name: str, language: str) -> None:
     english = own(name, LANGUAGE)
     for place, text in own(name, language).items():
         if "/forms/" in place:
@@ -93,7 +93,7 @@ def test_a_translation_has_the_numbers_and_symbols_of_its_text(name: str, langua
 
 
 @every_translation
-def test_a_page_has_the_paragraphs_and_numbers_of_its_text(language: str) -> None:
+def test_translated_page_has_paragraphs_and_numbers_of_its_text(language: str) -> None:
     for path in (FOLDER / language).rglob("*.md"):
         english = (FOLDER / LANGUAGE / path.relative_to(FOLDER / language)).read_text("utf-8")
         text = path.read_text("utf-8")
@@ -103,7 +103,7 @@ def test_a_page_has_the_paragraphs_and_numbers_of_its_text(language: str) -> Non
 
 
 @every_translation
-def test_a_lesson_differs_from_the_english_one_in_its_texts_only(language: str) -> None:
+def test_translated_lesson_differs_in_texts_only(language: str) -> None:
     for key, lesson in guides(language).items():
         english = GUIDES[key]
         assert (lesson.minutes, lesson.address) == (english.minutes, english.address)
@@ -120,7 +120,7 @@ def test_a_lesson_differs_from_the_english_one_in_its_texts_only(language: str) 
 
 
 @pytest.mark.parametrize("view", [path.name for path in ASSETS.iterdir()])
-def test_scripts_use_texts_that_the_catalogues_have(view: str) -> None:
+def test_texts_used_by_scripts_are_in_catalogues(view: str) -> None:
     names = ("views", "player") if view in ("player", "notebook") else ("views",)
     known = {key: entry for name in names for key, entry in catalogue(name).items()}
     assert len(known) == sum(len(catalogue(name)) for name in names)
@@ -130,7 +130,7 @@ def test_scripts_use_texts_that_the_catalogues_have(view: str) -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_a_replay_is_in_the_language_of_its_header(language: str) -> None:
+def test_replay_is_in_language_of_its_header(language: str) -> None:
     records, outcome = [{"edges": 0}], {"bp_restart_gap": None}
     header = {"title": "t", "rows": {"train": 1, "test": 0}, "language": language}
     page = replay_page(header, records, outcome)
@@ -172,7 +172,7 @@ def test_options_are_translated_by_their_names(language: str) -> None:
 
 @pytest.fixture(scope="module")
 def learned() -> Run:
-    """A run on rows of a random model, in which some edges are false and some are missing."""
+    """Run on rows of a random model, with some false and some missing edges."""
     edges = scale_free_graph(12, 1).edges
     table = sample_gibbs(random_model(edges, [3] * 12, seed=1), 400, seed=1).table
     run = Run(table, BestChoice(preset="paper", lam=0.01), truth=edges)
@@ -182,9 +182,7 @@ def learned() -> Run:
 
 
 @every_translation
-def test_answers_about_a_run_have_the_numbers_of_the_english_ones(
-    learned: Run, language: str
-) -> None:
+def test_translated_answers_have_numbers_of_english_ones(learned: Run, language: str) -> None:
     last = len(learned.steps)
     active = set(map(tuple, learned.steps[-1].active_edges().tolist()))
     new = {edge[:2] for edge in learned.steps[-1].activated}
@@ -196,18 +194,18 @@ def test_answers_about_a_run_have_the_numbers_of_the_english_ones(
     questions += [{"kind": "node", "i": i, "t": last, "region": {}} for i in range(12)]
     for question in questions:
         english = dict(leaves(texts_of(answer(learned, question))))
-        other = dict(leaves(texts_of(answer(learned, question, language))))
-        assert other.keys() == english.keys()
+        translated = dict(leaves(texts_of(answer(learned, question, language))))
+        assert translated.keys() == english.keys()
         sentences = {key for key, text in english.items() if text.endswith(".")}
         assert sentences or question["kind"] == "node"
         for key in sentences:
-            assert other[key] != english[key], key
-            found, expected = (Counter(NUMBER.findall(x[key])) for x in (other, english))
+            assert translated[key] != english[key], key
+            found, expected = (Counter(NUMBER.findall(x[key])) for x in (translated, english))
             assert found == expected, key
 
 
 def texts_of(value: Any) -> Any:
-    """Return the parts of an answer that are texts."""
+    """Return an answer with everything but its texts removed."""
     if isinstance(value, dict):
         return {key: texts_of(part) for key, part in value.items()}
     if isinstance(value, list):
@@ -223,28 +221,28 @@ def test_sentences_of_every_learner_are_translated(learned: Run, name: str, lang
         pass
     learner, names = run.learner, run.table.names
     for step in run.steps:
-        english, other = (step_words(step, learner, names, x) for x in (LANGUAGE, language))
-        assert other != english
-        assert Counter(NUMBER.findall(other)) == Counter(NUMBER.findall(english))
+        english, translated = (step_words(step, learner, names, x) for x in (LANGUAGE, language))
+        assert translated != english
+        assert Counter(NUMBER.findall(translated)) == Counter(NUMBER.findall(english))
     active = set(map(tuple, run.steps[-1].active_edges().tolist()))
     for pair in [pair for pair in combinations(range(12), 2) if pair not in active][:20]:
         for t in (0, len(run.steps)):
             question = {"kind": "pair", "i": pair[0], "j": pair[1], "t": t}
-            english, other = (answer(run, question, x)["words"] for x in (LANGUAGE, language))
-            assert other != english
-            assert Counter(NUMBER.findall(other)) == Counter(NUMBER.findall(english))
+            english, translated = (answer(run, question, x)["words"] for x in (LANGUAGE, language))
+            assert translated != english
+            assert Counter(NUMBER.findall(translated)) == Counter(NUMBER.findall(english))
 
 
 @every_translation
-def test_the_end_and_the_pseudo_code_of_a_run_are_translated(learned: Run, language: str) -> None:
-    english, other = (outcome_record(learned, chosen) for chosen in (LANGUAGE, language))
+def test_stop_reason_and_pseudocode_of_run_are_translated(learned: Run, language: str) -> None:
+    english, translated = (outcome_record(learned, chosen) for chosen in (LANGUAGE, language))
     assert english is not None
-    assert other is not None
-    assert other["stop_reason"] != english["stop_reason"]
+    assert translated is not None
+    assert translated["stop_reason"] != english["stop_reason"]
     assert english["stop_reason"] == learned.outcome.stop_reason
     assert (
         pickle.loads(pickle.dumps(learned.outcome.stop_reason)).written(language)
-        == (other["stop_reason"])
+        == (translated["stop_reason"])
     )
     header = run_header(learned, title="t", language=language)
     code = translations("methods", language)["best-choice"]["code"]
@@ -255,7 +253,7 @@ def test_the_end_and_the_pseudo_code_of_a_run_are_translated(learned: Run, langu
 
 @every_translation
 @pytest.mark.parametrize("name", learner_names())
-def test_ideas_and_pseudo_code_have_the_lines_and_symbols_of_their_class(
+def test_ideas_and_pseudocode_have_lines_and_symbols_of_their_class(
     name: str, language: str
 ) -> None:
     cls, entry = learner_class(name), translations("methods", language)[name]
@@ -266,7 +264,7 @@ def test_ideas_and_pseudo_code_have_the_lines_and_symbols_of_their_class(
         assert found == expected, line
 
 
-def test_what_is_not_translated_is_english(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_translations_are_english(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(FOLDER / LANGUAGE, tmp_path / LANGUAGE)
     (tmp_path / "xx").mkdir()
     (tmp_path / "xx" / "lessons.toml").write_text('[step]\nstops = [{title = "first"}]\n')
@@ -286,7 +284,7 @@ def test_what_is_not_translated_is_english(tmp_path: Path, monkeypatch: pytest.M
         page_text.cache_clear()
 
 
-def test_the_lessons_page_in_german_and_back() -> None:
+def test_language_of_lessons_page_is_changed() -> None:
     app = open_page("lessons", lang="de")
     german = [x.title for key, x in guides("de").items() if key != TOUR]
     glossary = catalogue("labels", "de")["lessons"]["glossary"]
@@ -300,7 +298,7 @@ def test_the_lessons_page_in_german_and_back() -> None:
 
 
 @pytest.mark.parametrize("language", ["xx", "", "DE", "'" * 5000])
-def test_an_unknown_language_is_a_sentence_and_english(language: str) -> None:
+def test_unknown_language_is_reported_and_page_is_english(language: str) -> None:
     app = open_page("lessons", lang=language)
     assert "There is no language" in app.warning[0].value
     assert len(app.warning[0].value) < 300
@@ -308,7 +306,7 @@ def test_an_unknown_language_is_a_sentence_and_english(language: str) -> None:
     assert query_of(app) == {}
 
 
-def test_grow_in_german_has_its_headline_help_and_lesson() -> None:
+def test_grow_page_in_german_has_translated_options_help_and_lesson() -> None:
     app = open_page("", lang="de", lesson="alpha.2", data="karate")
     assert not app.exception
     assert not app.warning

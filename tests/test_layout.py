@@ -1,4 +1,4 @@
-"""Layouts: kernels against their twins, and what a viewer relies on: no jumps, no overlaps."""
+"""Layouts: kernels against their twins, and no jumps and no overlaps of nodes."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_kernels_equal_their_twins(graph: nx.Graph) -> None:
     np.testing.assert_allclose(fast, naive.push_apart(start, 0.4), rtol=1e-9, atol=1e-12)
 
 
-def test_settling_lowers_the_stress_and_then_rests() -> None:
+def test_settle_lowers_stress_and_converges() -> None:
     edges = graph_edges(nx.karate_club_graph())
     distances = measure(34, edges, largest=34)
 
@@ -96,7 +96,7 @@ def test_settling_lowers_the_stress_and_then_rests() -> None:
     assert np.abs(positions - before).max() < 1e-2
 
 
-def test_pushing_apart_leaves_a_gap() -> None:
+def test_push_apart_separates_all_nodes() -> None:
     positions = np.zeros((50, 2))
     push_apart(positions, 1.0, 2_000)
     assert np.isfinite(positions).all()
@@ -112,7 +112,7 @@ def test_static_layout_fills_the_frame_without_overlaps(n: int) -> None:
     assert not positions.flags.writeable
     assert (np.ptp(positions, axis=0) > 7_500).all()
     assert distances_between(positions).min() > 0.3 * 9_500 / np.sqrt(n)
-    # Every ninth of the square is in use.
+    # All nine cells of the square have nodes.
     cells = np.minimum(2, positions // 3_334)
     assert len({tuple(cell) for cell in cells.tolist()}) == 9
     degrees = np.bincount(edges.reshape(-1), minlength=n)
@@ -121,7 +121,7 @@ def test_static_layout_fills_the_frame_without_overlaps(n: int) -> None:
 
 
 def crossings(positions: np.ndarray, edges: np.ndarray) -> int:
-    """Return how many pairs of some edges without a common node cross."""
+    """Return the number of crossing pairs of edges without a common node."""
 
     def side(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
         return np.sign(
@@ -129,27 +129,27 @@ def crossings(positions: np.ndarray, edges: np.ndarray) -> int:
             - (b[..., 1] - a[..., 1]) * (c[..., 0] - a[..., 0])
         )
 
-    one, other = np.triu_indices(len(edges), 1)
-    apart = ~(edges[one][:, :, None] == edges[other][:, None, :]).any(axis=(1, 2))
-    a, b = (positions[edges[one[apart], k]] for k in (0, 1))
-    c, d = (positions[edges[other[apart], k]] for k in (0, 1))
+    first, second = np.triu_indices(len(edges), 1)
+    is_disjoint = ~(edges[first][:, :, None] == edges[second][:, None, :]).any(axis=(1, 2))
+    a, b = (positions[edges[first[is_disjoint], k]] for k in (0, 1))
+    c, d = (positions[edges[second[is_disjoint], k]] for k in (0, 1))
     return int((side(a, b, c) * side(a, b, d) + side(c, d, a) * side(c, d, b) == -2).sum())
 
 
-def test_few_edges_of_a_large_tree_cross() -> None:
+def test_large_tree_has_few_crossings() -> None:
     n = LARGEST_ANNEALED + 500
     edges = in_random_order(graph_edges(nx.barabasi_albert_graph(n, 1, seed=1)))
     positions = static_layout(n, edges)
-    some = edges[:500]
-    anywhere = np.random.default_rng(0).permutation(positions)
-    assert crossings(positions, some) < 0.03 * crossings(anywhere, some)
+    sample = edges[:500]
+    shuffled = np.random.default_rng(0).permutation(positions)
+    assert crossings(positions, sample) < 0.03 * crossings(shuffled, sample)
     gaps = np.linalg.norm(positions[edges[:, 0]] - positions[edges[:, 1]], axis=1)
     assert gaps.mean() < 900
-    # A few edges leave most nodes without any.
+    # Most nodes are isolated.
     assert static_layout(n, edges[:100]).shape == (n, 2)
 
 
-def test_a_new_part_starts_far_from_all_nodes() -> None:
+def test_farthest_spot_maximises_distance_to_placed_nodes() -> None:
     rng = np.random.default_rng(3)
     spots, positions = rng.normal(size=(20, 2)), rng.normal(size=(40, 2))
     is_placed = rng.random(40) < 0.5
@@ -161,7 +161,7 @@ def test_a_new_part_starts_far_from_all_nodes() -> None:
     ("n", "edges"),
     [(1, []), (2, []), (2, [(0, 1)]), (5, []), (5, [(1, 3)]), (6, [(0, 1), (2, 3), (4, 5)])],
 )
-def test_tiny_graphs(n: int, edges: list[tuple[int, int]]) -> None:
+def test_layouts_of_tiny_graphs(n: int, edges: list[tuple[int, int]]) -> None:
     array = np.array(edges, dtype=np.int64).reshape(-1, 2)
     growing = GrowingLayout(n)
     for positions in (static_layout(n, array), growing.start(), growing.grow(array)):
@@ -187,14 +187,14 @@ def test_growing_layout_never_jumps() -> None:
         from_centre = np.linalg.norm(after - 5_000, axis=1)
         if is_isolated.any():
             assert from_centre[~is_isolated].max() < from_centre[is_isolated].min()
-        # Whatever moves is a fraction of the picture, and most nodes hardly move.
+        # Most nodes hardly move.
         assert end < 80 or np.median(moves) < 250
         before = after
     assert distances_between(before).min() > 20
     assert np.percentile(distances_between(before), 0.5) > 300
 
 
-def test_coincident_nodes_are_parted() -> None:
+def test_coincident_nodes_are_separated() -> None:
     layout = GrowingLayout(30)
     edges = graph_edges(nx.path_graph(30))
     layout.grow(edges)
@@ -204,7 +204,7 @@ def test_coincident_nodes_are_parted() -> None:
     assert distances_between(positions).min() > 50
 
 
-def test_cores_too_large_for_all_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_layout_without_distances_of_all_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("graftviz.layout.growing.ALL_SOURCES", 100)
     edges = in_random_order(scale_free(300))
     layout = GrowingLayout(300)
@@ -226,7 +226,7 @@ print(hashlib.sha256(np.concatenate(pictures).tobytes()).hexdigest())
 """
 
 
-def test_same_input_same_picture_in_every_process() -> None:
+def test_layout_is_the_same_in_another_process() -> None:
     edges = np.array([(i, (i * i + 1) % 50) for i in range(50) if i != (i * i + 1) % 50])
     layout = GrowingLayout(50)
     pictures = [
@@ -235,8 +235,8 @@ def test_same_input_same_picture_in_every_process() -> None:
         layout.grow(edges),
         static_layout(50, edges),
     ]
-    here = hashlib.sha256(np.concatenate(pictures).tobytes()).hexdigest()
-    there = subprocess.run(
+    digest = hashlib.sha256(np.concatenate(pictures).tobytes()).hexdigest()
+    completed = subprocess.run(
         [sys.executable, "-c", DIGEST], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    assert there.stdout.strip() == here
+    assert completed.stdout.strip() == digest

@@ -1,4 +1,4 @@
-"""``graftviz learn`` as people meet it: files, sentences, exit codes, Ctrl-C."""
+"""Command ``graftviz learn``: files, messages, exit codes, Ctrl-C."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FILES = {
 
 
 def chain_frame(seed: int, n: int, rows: int) -> pd.DataFrame:
-    """Return a Markov chain x0 – x1 – … whose true edges are plain to see."""
+    """Return a Markov chain x0 – x1 – … with strong dependences."""
     rng = np.random.default_rng(seed)
     columns = [rng.integers(0, 3, size=rows)]
     for _ in range(n - 1):
@@ -93,7 +93,7 @@ def test_every_learner_writes_every_file(tmp_path, table, truth, learner, capsys
     assert "result.json" in shown.out
 
 
-def test_test_rows_come_from_a_file_in_any_column_order(tmp_path, table):
+def test_test_rows_are_read_from_file_in_any_column_order(tmp_path, table):
     frame = chain_frame(1, 8, 50)
     frame[frame.columns[::-1]].to_csv(tmp_path / "test.csv", index=False)
     assert learn(table, "--test", tmp_path / "test.csv", "--out", tmp_path / "o") == 0
@@ -102,7 +102,7 @@ def test_test_rows_come_from_a_file_in_any_column_order(tmp_path, table):
     assert result["nlpl_test"] == pytest.approx(result["nlpl_train"], rel=0.2)
 
 
-def test_constant_columns_are_mentioned(tmp_path, table, capsys):
+def test_constant_columns_are_reported(tmp_path, table, capsys):
     frame = pd.read_csv(table)
     frame["same"] = 1
     frame.to_csv(table, index=False)
@@ -127,7 +127,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("arguments", "sentence"), REFUSED.values(), ids=REFUSED)
-def test_bad_options_are_refused_in_one_sentence(tmp_path, table, capsys, arguments, sentence):
+def test_invalid_options_are_refused_in_one_sentence(tmp_path, table, capsys, arguments, sentence):
     assert learn(table, "--out", tmp_path / "o", *arguments) == 2
     shown = capsys.readouterr()
     assert shown.out == ""
@@ -135,18 +135,18 @@ def test_bad_options_are_refused_in_one_sentence(tmp_path, table, capsys, argume
     assert shown.err.count("\n") == 1
 
 
-def test_an_unknown_table_is_refused_before_a_folder_is_made(tmp_path, capsys):
+def test_unknown_table_is_refused_before_folder_is_created(tmp_path, capsys):
     assert learn("nowhere", "--out", tmp_path / "o") == 2
     assert "nowhere" in capsys.readouterr().err
     assert not (tmp_path / "o").exists()
 
 
-def test_a_folder_that_cannot_be_written_is_refused_before_the_work(tmp_path, table, capsys):
+def test_unwritable_folder_is_refused_before_learning(tmp_path, table, capsys):
     assert learn(table, "--out", table / "o") == 2
     assert "Nothing can be written to" in capsys.readouterr().err
 
 
-def test_help_tells_every_option_of_every_learner(capsys):
+def test_help_lists_all_learners_and_options(capsys):
     with pytest.raises(SystemExit) as stop:
         main(["learn", "--help"])
     assert stop.value.code == 0
@@ -157,7 +157,7 @@ def test_help_tells_every_option_of_every_learner(capsys):
 
 def start(*arguments: object, **streams: object) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "graftviz", *map(str, arguments)]
-    # A shell in the background ignores SIGINT, and so would everything it starts.
+    # Children of a background shell would ignore SIGINT.
     ignored = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         return subprocess.Popen(command, cwd=ROOT, text=True, **streams)
@@ -165,8 +165,8 @@ def start(*arguments: object, **streams: object) -> subprocess.Popen[str]:
         signal.signal(signal.SIGINT, ignored)
 
 
-@pytest.mark.skipif(os.name != "posix", reason="needs pipes as POSIX knows them")
-def test_a_reader_that_has_seen_enough_is_no_error(tmp_path, table):
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX pipes")
+def test_closed_reader_of_output_is_no_error(tmp_path, table):
     ours, theirs = os.pipe()
     os.close(ours)
     process = start(
@@ -178,9 +178,9 @@ def test_a_reader_that_has_seen_enough_is_no_error(tmp_path, table):
     assert {path.name for path in (tmp_path / "o").iterdir()} == FILES
 
 
-@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal to play")
-def test_ctrl_c_keeps_what_has_been_learned(tmp_path):
-    # Independent columns and a threshold near 0: thousands of steps, each with a real edge test.
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs pseudo-terminals")
+def test_ctrl_c_writes_learned_edges(tmp_path):
+    # Independent columns and a threshold near 0 give thousands of steps.
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.integers(0, 3, size=(300, 150))).add_prefix("v")
     frame.to_csv(tmp_path / "table.csv", index=False)
@@ -202,7 +202,7 @@ def test_ctrl_c_keeps_what_has_been_learned(tmp_path):
     try:
         while chunk := os.read(ours, 4096):
             seen += chunk
-    except OSError:  # how a terminal says that the other end is closed
+    except OSError:  # the other end is closed
         pass
     os.close(ours)
     assert process.returncode == 130
@@ -219,8 +219,8 @@ def test_ctrl_c_keeps_what_has_been_learned(tmp_path):
     assert "Traceback" not in seen.decode()
 
 
-@pytest.mark.skipif(os.name != "posix", reason="needs signals as POSIX knows them")
-def test_ctrl_c_before_the_first_step_says_so(tmp_path, table, monkeypatch, capsys):
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
+def test_ctrl_c_before_first_step_is_reported_without_files(tmp_path, table, monkeypatch, capsys):
     def interrupted(self):
         raise KeyboardInterrupt
 
@@ -230,7 +230,7 @@ def test_ctrl_c_before_the_first_step_says_so(tmp_path, table, monkeypatch, caps
     assert list((tmp_path / "o").iterdir()) == []
 
 
-def test_a_file_larger_than_memory_is_read_in_chunks(tmp_path, table, monkeypatch, capsys):
+def test_file_larger_than_memory_is_read_in_chunks(tmp_path, table, monkeypatch, capsys):
     monkeypatch.setattr("graftviz.commands.resources.loading_bytes", lambda extent: 10**15)
     assert learn(table, "--max-edges", 3, "--out", tmp_path / "o") == 0
     assert "would take about 1,000 TB to read" in capsys.readouterr().err
@@ -247,7 +247,7 @@ ASKED = {
 
 
 @pytest.mark.parametrize(("arguments", "reason", "way_out"), ASKED.values(), ids=ASKED)
-def test_a_pipe_is_told_the_numbers_and_how_to_go_on(
+def test_large_run_is_refused_in_a_pipe_with_numbers_and_option(
     tmp_path, table, capsys, arguments, reason, way_out
 ):
     assert learn(table, "--max-edges", 7, *arguments, "--out", tmp_path / "o") == 2
@@ -259,21 +259,21 @@ def test_a_pipe_is_told_the_numbers_and_how_to_go_on(
     assert not (tmp_path / "o").exists()
 
 
-def test_yes_goes_on_for_seconds_but_never_beyond_the_memory_given(tmp_path, table):
+def test_yes_overrides_limit_of_seconds_and_not_of_memory(tmp_path, table):
     given = (table, "--max-edges", 7, "--max-seconds", 1e-9, "--yes", "--out", tmp_path / "o")
     assert learn(*given) == 0
     assert learn(*given, "--max-memory", "10M") == 2
 
 
 class Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
+    """Stream that is a terminal."""
 
     def isatty(self) -> bool:
         return True
 
 
 @pytest.mark.parametrize(("answer", "code"), [("y\n", 0), ("n\n", 2), ("\n", 2), ("", 2)])
-def test_a_terminal_is_asked(tmp_path, table, monkeypatch, answer, code):
+def test_large_run_needs_confirmation_in_a_terminal(tmp_path, table, monkeypatch, answer, code):
     shown = Terminal()
     monkeypatch.setattr("sys.stdin", Terminal(answer))
     monkeypatch.setattr("sys.stderr", shown)
@@ -283,15 +283,15 @@ def test_a_terminal_is_asked(tmp_path, table, monkeypatch, answer, code):
     assert (tmp_path / "o").exists() == (code == 0)
 
 
-def test_the_memory_given_bounds_the_cache(tmp_path, table, monkeypatch):
+def test_max_memory_limits_cache(tmp_path, table, monkeypatch):
     seen = []
-    within = resources._fit_cache
+    fit_cache = resources._fit_cache
 
-    def remembered(*arguments):
-        seen.append(within(*arguments))
+    def recording_fit_cache(*arguments):
+        seen.append(fit_cache(*arguments))
         return seen[-1]
 
-    monkeypatch.setattr("graftviz.commands.resources._fit_cache", remembered)
+    monkeypatch.setattr("graftviz.commands.resources._fit_cache", recording_fit_cache)
     monkeypatch.setattr("graftviz.commands.resources.DEFAULT_CACHE_BYTES", 10**12)
     assert learn(table, "--max-memory", "100G", "--yes", "--max-edges", 3, "--out", tmp_path) == 0
     assert seen[0][0] == 10**12
@@ -304,7 +304,7 @@ def test_the_memory_given_bounds_the_cache(tmp_path, table, monkeypatch):
         (["--max-seconds", "0"], "--max-seconds must be above 0, not 0"),
     ],
 )
-def test_budgets_that_mean_nothing_are_refused(tmp_path, table, capsys, arguments, sentence):
+def test_invalid_limits_are_refused(tmp_path, table, capsys, arguments, sentence):
     assert learn(table, "--out", tmp_path / "o", *arguments) == 2
     assert capsys.readouterr().err == f"{sentence}.\n"
 
@@ -317,17 +317,17 @@ def test_budgets_that_mean_nothing_are_refused(tmp_path, table, capsys, argument
         (["--stability-method", "stars"], "--stability-method has no effect without --stability"),
     ],
 )
-def test_options_without_their_company_are_refused(tmp_path, table, capsys, arguments, words):
+def test_options_without_required_option_are_refused(tmp_path, table, capsys, arguments, words):
     assert learn(table, *arguments, "--out", tmp_path / "o") == 2
     assert words in capsys.readouterr().err
 
 
-def test_a_misspelt_data_set_is_recognised(tmp_path, capsys):
+def test_misspelt_data_set_is_refused_with_suggestion(tmp_path, capsys):
     assert learn("karat", "--out", tmp_path / "o") == 2
     assert "did you mean karate?" in capsys.readouterr().err
 
 
-def test_rows_left_in_their_file_change_the_methods_and_it_says_so(tmp_path, table, capsys):
+def test_chunked_table_changes_methods_with_a_message(tmp_path, table, capsys):
     pd.read_csv(table).to_parquet(tmp_path / "table.parquet")
     given = (tmp_path / "table.parquet", "--max-edges", 2, "--chunked", "--test-fraction", 0.2)
     assert learn(*given, "--out", tmp_path / "o") == 0

@@ -44,7 +44,7 @@ every_grafting_run = pytest.mark.parametrize(
 )
 
 
-def test_the_registry_finds_the_learners_and_names_them_when_asked_for_another():
+def test_registry_lists_learners_and_refuses_unknown_name():
     grafting = {"best-choice", "edge-grafting", "first-hit"}
     assert grafting | {"chow-liu", "nodewise-l1"} <= set(NAMES)
     assert {"feature-grafting", "grafting-light"} <= set(NAMES)
@@ -55,7 +55,7 @@ def test_the_registry_finds_the_learners_and_names_them_when_asked_for_another()
 
 
 @every_learner
-def test_a_learner_says_what_it_is(name):
+def test_learner_has_description(name):
     cls = learner_class(name)
     assert issubclass(cls, Learner)
     assert cls.name == name
@@ -80,7 +80,7 @@ def test_options_are_checked_and_frozen(name):
 
 
 def arrays_of(value):
-    """All arrays of a step or outcome, however deep."""
+    """Iterate over all arrays of a step or outcome, at any depth."""
     if isinstance(value, np.ndarray):
         yield value
     elif dataclasses.is_dataclass(value):
@@ -101,7 +101,7 @@ def test_steps_and_outcome_are_immutable(name, case):
 
 
 @every_run
-def test_a_run_yields_steps_and_returns_an_outcome(name, case):
+def test_run_yields_steps_and_returns_outcome(name, case):
     run = recorded(name, case)
     assert all(type(step) is Step for step in run.steps)
     assert type(run.outcome) is Outcome
@@ -109,39 +109,39 @@ def test_a_run_yields_steps_and_returns_an_outcome(name, case):
 
 
 @every_run
-def test_edges_join_and_leave_and_add_up(name, case):
+def test_activated_and_removed_edges_are_consistent_with_active_edges(name, case):
     run = recorded(name, case)
     n = run.table.n_variables
     budget = CASES[case][1].get("max_edges", n * (n - 1) // 2)
     before: list[tuple[int, int]] = []
     for step in run.steps:
         new = [tuple(edge[:2]) for edge in step.activated]
-        gone = [tuple(pair) for pair in step.removed.tolist()]
-        assert new or gone or step.features
+        removed = [tuple(pair) for pair in step.removed.tolist()]
+        assert new or removed or step.features
         assert bool(step.features) == (name in BY_FEATURE)
         assert new or name not in GRAFTING
-        assert not gone or name not in GRAFTING or case not in PAPER_CASES
+        assert not removed or name not in GRAFTING or case not in PAPER_CASES
         assert all(0 <= i < j < n for i, j in new)
-        assert set(gone) <= set(before)
-        assert not set(new) & (set(before) - set(gone))
+        assert set(removed) <= set(before)
+        assert not set(new) & (set(before) - set(removed))
         assert len(set(new)) == len(new)
-        assert len(set(gone)) == len(gone)
+        assert len(set(removed)) == len(removed)
         scores = [edge.score for edge in step.activated]
         assert scores == sorted(scores, reverse=True)
-        before = [pair for pair in before if pair not in gone] + new
+        before = [pair for pair in before if pair not in removed] + new
         assert step.n_edges == len(before) <= budget
         assert [tuple(edge) for edge in step.active_edges().tolist()] == before
         assert step.degrees().sum() == 2 * step.n_edges
     dropped = {tuple(pair) for pair in run.outcome.dropped_at_the_end.tolist()}
-    left = [tuple(edge) for edge in run.outcome.model().edges.tolist()]
-    assert left == [pair for pair in before if pair not in dropped]
+    final = [tuple(edge) for edge in run.outcome.model().edges.tolist()]
+    assert final == [pair for pair in before if pair not in dropped]
 
 
 @every_run
-def test_objectives_are_finite_and_every_step_has_its_violations_in_hand(name, case):
+def test_objectives_are_finite_and_kkt_residuals_are_small(name, case):
     run = recorded(name, case)
     by_rows = name in GRAFTING and case not in PAPER_CASES
-    # Grafting-light moves weights by a step only, and fits them at the end.
+    # Grafting-light makes one step per feature, and fits at the end.
     bound = 0.25 if name == "grafting-light" else 1e-2 if by_rows else 1e-3
     for step in run.steps:
         assert np.isfinite([step.objective, step.previous_objective]).all()
@@ -150,11 +150,10 @@ def test_objectives_are_finite_and_every_step_has_its_violations_in_hand(name, c
 
 
 @every_run
-def test_the_objective_never_rises(name, case):
-    """Free nodes keep the margins of the data, so what an edge gains does not depend on others.
+def test_objective_does_not_rise(name, case):
+    """Check that the objective rises only where edges are removed.
 
-    Penalised nodes tie edges together, and a step stops a little short of the optimum. Along a path
-    of λ the penalty falls. Only where edges are taken out it may rise.
+    With penalised nodes a step stops a little short of the optimum.
     """
     run = recorded(name, case)
     slack = 1e-6 if getattr(run.learner, "penalise_nodes", False) else 1e-12
@@ -168,7 +167,7 @@ def test_the_objective_never_rises(name, case):
 
 
 @every_run
-def test_seconds_run_forward_and_their_parts_add_up(name, case):
+def test_seconds_increase_and_are_sums_of_their_parts(name, case):
     run = recorded(name, case)
     times = [step.seconds for step in run.steps] + [run.outcome.seconds]
     for seconds in times:
@@ -181,13 +180,13 @@ def test_seconds_run_forward_and_their_parts_add_up(name, case):
 
 
 @every_run
-def test_tests_and_tables_add_up(name, case):
+def test_counts_of_tests_and_tables_are_consistent(name, case):
     run = recorded(name, case)
     n = run.table.n_variables
     total = 0
     counted = [step.tables_counted for step in run.steps] + [run.outcome.tables_counted]
     for step in run.steps:
-        # What was scored to take edges out counts too, but in no step.
+        # Tests for the removal of edges are only in the total.
         total = total + step.tests if len(step.removed) == 0 else step.tests_total
         assert step.tests_total == total
         assert step.tables_possible == n * (n - 1) // 2
@@ -200,8 +199,8 @@ def test_tests_and_tables_add_up(name, case):
 
 
 @every_run
-def test_an_edge_is_tested_once_a_round_and_judged_by_its_score(name, case):
-    """A step may hold a second round: after everything was tested in vain and the fit polished."""
+def test_edge_is_tested_once_per_round_with_verdict_of_its_score(name, case):
+    """Check steps of one round, or of two with a polished fit between them."""
     run = recorded(name, case)
     for step in run.steps:
         inactive = step.tables_possible - step.n_edges + len(step.activated)
@@ -217,7 +216,7 @@ def test_an_edge_is_tested_once_a_round_and_judged_by_its_score(name, case):
 
 
 @every_run
-def test_the_reservoir_shows_what_was_chosen_from(name, case):
+def test_reservoir_has_activated_edges_and_threshold(name, case):
     run = recorded(name, case)
     for step in run.steps:
         view = step.reservoir
@@ -244,7 +243,7 @@ def test_the_reservoir_shows_what_was_chosen_from(name, case):
 
 @every_run
 def test_every_pair_is_in_one_place(name, case):
-    """Active, queued, frozen, unseen, or in the reservoir, as it is after the refit."""
+    """Check that pairs are active, queued, frozen, unseen or in the reservoir after the refit."""
     run = recorded(name, case)
     for step, following in zip(run.steps, run.steps[1:], strict=False):
         if step.reservoir is None:
@@ -254,7 +253,7 @@ def test_every_pair_is_in_one_place(name, case):
 
 
 @every_run
-def test_lines_are_those_of_the_pseudocode_and_notes_are_sentences(name, case):
+def test_lines_are_in_pseudocode_and_notes_are_sentences(name, case):
     run = recorded(name, case)
     keys = [line.key for line in run.learner.pseudocode]
     for step in run.steps:
@@ -265,7 +264,7 @@ def test_lines_are_those_of_the_pseudocode_and_notes_are_sentences(name, case):
 
 
 @every_run
-def test_a_step_keeps_its_model_whatever_comes_later(name, case):
+def test_models_of_steps_match_changes(name, case):
     run = recorded(name, case)
     sizes = run.table.cardinalities
     flat = dict.fromkeys(range(len(sizes)))
@@ -280,10 +279,10 @@ def test_a_step_keeps_its_model_whatever_comes_later(name, case):
         assert np.array_equal(model.edges, seen.edges)
         assert model.names == run.table.names
         assert model.labels == run.table.labels
-        # Replayed by hand: what a step changed replaces what was there.
+        # Apply the changes of the step.
         edges += [np.zeros(sizes[i] * sizes[j]) for i, j, _ in step.activated]
-        gone = [tuple(pair) for pair in step.removed.tolist()]
-        alive = [e for e in alive if pairs[e] not in gone]
+        removed = [tuple(pair) for pair in step.removed.tolist()]
+        alive = [e for e in alive if pairs[e] not in removed]
         pairs += [tuple(edge[:2]) for edge in step.activated]
         alive += range(len(pairs) - len(step.activated), len(pairs))
         at_nodes = np.cumsum(sizes[step.changes.nodes])[:-1]
@@ -297,12 +296,12 @@ def test_a_step_keeps_its_model_whatever_comes_later(name, case):
             step.changes.edges, np.split(step.changes.edge_weights, at_edges), strict=False
         ):
             edges[e] = new
-        left = [edges[e] for e in alive]
-        assert np.array_equal(model.weights, np.concatenate([*nodes, *left]))
+        weights = [edges[e] for e in alive]
+        assert np.array_equal(model.weights, np.concatenate([*nodes, *weights]))
 
 
 @every_run
-def test_the_end_is_told_in_a_sentence_and_convergence_is_proved(name, case):
+def test_stop_reason_is_a_sentence_and_convergence_has_certificate(name, case):
     outcome = recorded(name, case).outcome
     assert outcome.stop_reason.endswith(".")
     if outcome.converged:
@@ -319,7 +318,7 @@ def test_the_end_is_told_in_a_sentence_and_convergence_is_proved(name, case):
 
 
 @every_grafting_run
-def test_the_certificate_stands_up_to_scoring_all_pairs_again(name, case):
+def test_certificate_matches_scores_of_all_pairs(name, case):
     run = recorded(name, case)
     scores = inactive_scores(run, run.learner.group_weight == "sqrt")
     certificate = run.outcome.certificate
@@ -339,7 +338,7 @@ def test_the_certificate_stands_up_to_scoring_all_pairs_again(name, case):
 
 
 @every_grafting_run
-def test_the_final_fit_is_optimal_by_other_inference(name, case):
+def test_final_fit_is_optimal_by_separate_inference(name, case):
     run = recorded(name, case)
     assert run.outcome.bp_restart_gap < 1e-5
     assert_optimal(run)
@@ -348,8 +347,8 @@ def test_the_final_fit_is_optimal_by_other_inference(name, case):
 @pytest.mark.parametrize(
     ("name", "case"), [run for run in RUNS if run[1] in PAPER_CASES and run[0] != "forced-pruning"]
 )
-def test_free_nodes_keep_the_margins_of_the_data(name, case):
-    """Also those of states that never occur; forced pruning ties parameters."""
+def test_marginals_of_free_nodes_match_data(name, case):
+    """Check all states, except for forced pruning, which ties parameters."""
     run = recorded(name, case)
     if not getattr(run.learner, "penalise_nodes", False):
         for codes, belief in zip(run.table.codes, final_beliefs(run), strict=True):
@@ -357,7 +356,7 @@ def test_free_nodes_keep_the_margins_of_the_data(name, case):
             assert np.allclose(belief, shares, atol=1e-8)
 
 
-# What cannot be learned from, and what hardly can.
+# Refusals and degenerate tables.
 
 
 @every_learner
@@ -375,7 +374,7 @@ def test_tables_that_are_too_small_are_refused(name):
 
 
 @every_learner
-def test_more_edges_than_there_are_pairs_are_refused(name):
+def test_more_edges_than_pairs_are_refused(name):
     table = mixed_table()
     for refused in (
         make(name, max_edges=46).check,
@@ -389,7 +388,7 @@ def test_more_edges_than_there_are_pairs_are_refused(name):
 
 
 @pytest.mark.parametrize("name", [*GRAFTING, *BY_FEATURE, "nodewise-l1"])
-def test_a_threshold_that_nothing_passes_is_told_with_the_largest_score(name):
+def test_threshold_above_all_scores_is_reported_with_largest_score(name):
     run = drain(mixed_table(), make(name, lam=0.9))
     assert run.steps == []
     assert run.outcome.converged
@@ -410,7 +409,7 @@ def test_a_threshold_that_nothing_passes_is_told_with_the_largest_score(name):
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "forced-pruning"])
-def test_an_edge_budget_ends_a_run_and_is_named(name):
+def test_edge_budget_ends_run_and_is_stop_reason(name):
     run = drain(mixed_table(), make(name, lam=1e-3, max_edges=3))
     assert run.outcome.model().n_edges == run.steps[-1].n_edges == 3
     assert run.outcome.stop_reason.startswith("The edge budget of 3 edges is used up")
@@ -422,7 +421,7 @@ def test_an_edge_budget_ends_a_run_and_is_named(name):
         assert not run.outcome.converged
 
 
-# Learner, options before and after step 3: where both fits are convex, the end forgets the way.
+# Learner, options before and after step 3; the fits are convex, so the final model is the same.
 TAKEOVERS = (
     ("chow-liu", {}, {"pseudo_count": 40.0}),
     *((name, {"lam": 2e-2, "lam2": 0.02}, {"lam": 2e-3, "lam2": 0.05}) for name in BY_FEATURE),
@@ -434,7 +433,7 @@ TAKEOVERS = (
 
 
 @pytest.mark.parametrize(("name", "before", "after"), TAKEOVERS)
-def test_other_options_take_over_in_mid_run(name, before, after):
+def test_options_changed_during_run_lead_to_model_of_new_options(name, before, after):
     table, cls = scale_free_table(15, 3, 1000), learner_class(name)
     run = branched(table, cls(**before), 3, cls(**after))
     alone = drain(table, cls(**after)).outcome
@@ -447,7 +446,7 @@ def test_other_options_take_over_in_mid_run(name, before, after):
 @every_learner
 @pytest.mark.parametrize("states", [1, 3])
 @pytest.mark.parametrize("nodes", [False, True])
-def test_constant_columns_have_nothing_to_tell(name, states, nodes):
+def test_constant_columns_give_no_steps(name, states, nodes):
     table = DiscreteTable.from_codes(np.zeros((20, 4), dtype=int), cardinalities=[states] * 4)
     run = drain(table, make(name, lam=0.5, penalise_nodes=nodes))
     assert run.steps == []
@@ -463,7 +462,7 @@ def test_two_identical_columns_become_one_strong_edge(name, nodes):
     run = drain(table, make(name, penalise_nodes=nodes))
     assert picks(run) == [(0, 1)]
     assert run.outcome.converged
-    if name not in BY_FEATURE:  # which leave features of the pair out
+    if name not in BY_FEATURE:  # some features of the pair stay inactive
         assert run.outcome.stop_reason == "Every pair of variables is active."
         assert run.outcome.certificate.worst_score is None
     weights = run.outcome.model().edge_weights(0)
@@ -473,7 +472,7 @@ def test_two_identical_columns_become_one_strong_edge(name, nodes):
 
 
 @every_learner
-def test_two_rows_are_enough_to_start(name):
+def test_two_rows_are_enough(name):
     table = DiscreteTable.from_codes(np.array([[0, 0, 1], [1, 1, 0]]))
     run = drain(table, make(name))
     if name in GRAFTING:
@@ -481,17 +480,17 @@ def test_two_rows_are_enough_to_start(name):
     assert run.outcome.kkt_residual <= 1e-6
 
 
-# The same seed, the same run.
+# Seeds.
 
 
 @every_learner
-def test_the_same_seed_gives_the_same_run(name):
+def test_same_seed_gives_same_run(name):
     learner, table = make(name, **CASES["mixed"][1]), mixed_table()
     assert fingerprint(drain(table, learner, 0)) == fingerprint(recorded(name, "mixed"))
 
 
 @every_learner
-def test_neither_the_same_options_nor_another_learner_change_a_run(name):
+def test_sending_same_options_or_another_learner_does_not_change_run(name):
     learner, table = make(name, **CASES["mixed"][1]), mixed_table()
     other = make("best-choice" if name == "first-hit" else "first-hit", lam=1e-4)
     for sent in (dataclasses.replace(learner), other):
@@ -500,23 +499,23 @@ def test_neither_the_same_options_nor_another_learner_change_a_run(name):
 
 
 @pytest.mark.parametrize("name", ["best-choice", "first-hit"])
-def test_another_seed_gives_another_run(name):
+def test_another_seed_gives_another_order_of_edges(name):
     assert picks(recorded(name, "scale-free", 1)) != picks(recorded(name, "scale-free", 0))
     assert set(picks(recorded(name, "scale-free", 1))) == set(
         picks(recorded(name, "scale-free", 0))
     )
 
 
-def test_the_same_seed_gives_the_same_run_in_another_process():
+def test_same_seed_gives_same_run_in_another_process():
     wanted = [fingerprint(recorded(name, "mixed")) for name in NAMES]
     script = (
         "from learner_cases import NAMES, fingerprint, recorded\n"
         "for name in NAMES:\n"
         "    print(fingerprint(recorded(name, 'mixed')))\n"
     )
-    here = Path(__file__).resolve().parent
+    tests = Path(__file__).resolve().parent
     environment = os.environ | {
-        "PYTHONPATH": os.pathsep.join([str(here), str(here.parent)]),
+        "PYTHONPATH": os.pathsep.join([str(tests), str(tests.parent)]),
         "PYTHONHASHSEED": "77",
     }
     other = subprocess.run(
@@ -526,7 +525,7 @@ def test_the_same_seed_gives_the_same_run_in_another_process():
 
 
 @pytest.mark.parametrize("name", ["best-choice", "first-hit"])
-def test_a_seed_that_is_none_costs_a_sentence(name):
+def test_invalid_seed_is_refused(name):
     table = DiscreteTable.from_codes(np.array([[0, 1], [1, 0], [1, 1]]))
     with pytest.raises(InputError, match="seed must be at least 0"):
         next(learner_class(name)().steps(table, seed=-1))

@@ -1,4 +1,4 @@
-"""Lessons: their stops, their addresses, and their numbers, computed in the states they open."""
+"""Lessons: their stops, addresses and numbers, computed in the states that they open."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def query_of(view: str) -> dict[str, str]:
 
 
 def read(view: str) -> Any:
-    """Read an address as its page does; nothing may be complained about."""
+    """Read an address as its page does, without complaints."""
     cls = OPTIONS[view.partition("?")[0]]
     values, complaints = parse_options_of(cls, query_of(view))
     assert complaints == ()
@@ -93,7 +93,7 @@ def _learned(
 
 
 def learned(view: str = "", **more: Any) -> Result:
-    """Return what a link to the Grow page learns, with some options changed."""
+    """Return the result of a link to the Grow page, with some options changed."""
     settings = read(view)
     options = tuple({**settings.options, **more}.items())
     return _learned(settings.data, settings.rows, settings.learner, options)
@@ -104,7 +104,7 @@ def right_edges(result: Result, data: str = PAGE_DATA) -> int:
 
 
 def contains(text: str, *numbers: object) -> None:
-    """Assert that a text has the numbers, as words of their own."""
+    """Assert that a text has the numbers as separate words."""
     words = re.findall(r"[\d,.]*\d", text)
     for number in numbers:
         assert str(number) in words, (number, text)
@@ -120,7 +120,7 @@ def truth_of(data: str) -> set[tuple[int, int]]:
     return {(int(i), int(j)) for i, j in np.sort(truth, axis=1)}
 
 
-def two(value: float | None) -> str:
+def rounded(value: float | None) -> str:
     assert value is not None
     return f"{value:.2f}"
 
@@ -128,14 +128,14 @@ def two(value: float | None) -> str:
 # ---------------------------------------------------------------------------- stops and addresses
 
 
-def test_there_are_eight_lessons_of_five_to_seven_minutes() -> None:
+def test_eight_lessons_of_five_to_seven_minutes() -> None:
     assert len(LESSONS) == 8
     assert all(5 <= lesson.minutes <= 7 for lesson in LESSONS)
     assert TOUR not in {lesson.key for lesson in LESSONS}
 
 
 @every_lesson
-def test_a_stop_has_what_its_kind_needs(lesson: Lesson) -> None:
+def test_stop_has_required_fields(lesson: Lesson) -> None:
     for stop in lesson.stops:
         assert stop.title
         assert stop.text
@@ -144,21 +144,21 @@ def test_a_stop_has_what_its_kind_needs(lesson: Lesson) -> None:
         if stop.question:
             assert len(set(stop.choices)) == len(stop.choices) >= 2
             assert 0 <= stop.right < len(stop.choices)
-            assert stop.reveal, "a prediction is answered"
+            assert stop.reveal, "a question needs an answer"
         if lesson.key != TOUR:
-            assert stop.question, "each stop of a lesson begins with a prediction"
+            assert stop.question, "each stop of a lesson has a question"
     record = guide_record(lesson)
     assert record["labels"].keys() >= {"next", "back", "skip", "last", "end", "open"}
     assert len(record["stops"]) == len(lesson.stops)
 
 
-def test_right_answers_are_not_always_at_the_same_place() -> None:
+def test_right_answers_have_different_positions() -> None:
     places = [stop.right for lesson in LESSONS for stop in lesson.stops]
     assert max(places.count(place) for place in set(places)) <= 0.6 * len(places)
 
 
 @pytest.mark.parametrize(("key", "view"), VIEWS)
-def test_an_address_is_written_as_its_page_writes_it(key: str, view: str) -> None:
+def test_address_has_form_written_by_its_page(key: str, view: str) -> None:
     assert list(query_of(view).items()) == list(write_again(read(view)).items())
 
 
@@ -171,7 +171,7 @@ def test_conditions_on_the_address_can_be_met(lesson: Lesson) -> None:
         if condition.kind not in ("address", "reaches"):
             continue
         page = OPTIONS[view.partition("?")[0]]
-        assert query_of(view).get(condition.what) != condition.value, "not met at the beginning"
+        assert query_of(view).get(condition.what) != condition.value, "not met at the start"
         values, complaints = parse_options_of(page, {condition.what: condition.value})
         assert complaints == ()
         written = write_options_of(page, values)
@@ -186,7 +186,7 @@ def float_or_text(text: str) -> float | str:
 
 
 @every_lesson
-def test_a_teachers_sheet_has_all_of_a_lesson(lesson: Lesson) -> None:
+def test_teachers_sheet_has_all_parts_of_lesson(lesson: Lesson) -> None:
     html, markdown = sheet_html(lesson), sheet_markdown(lesson)
     for sheet in (html, markdown):
         assert lesson.aim in sheet
@@ -200,7 +200,7 @@ def test_a_teachers_sheet_has_all_of_a_lesson(lesson: Lesson) -> None:
     assert html.count("<tr>") == 1 + len(lesson.stops) == markdown.count("\n| ") - 1
 
 
-def test_the_page_has_every_lesson_with_its_link_and_sheet() -> None:
+def test_page_has_every_lesson_with_link_and_sheet() -> None:
     app = open_page("lessons")
     assert [header.value for header in app.header] == [*(x.title for x in LESSONS), "Glossary"]
     assert {term.name for term in GLOSSARY} <= {header.value for header in app.subheader}
@@ -212,7 +212,7 @@ def test_the_page_has_every_lesson_with_its_link_and_sheet() -> None:
 # ---------------------------------------------------------------------------------- the numbers
 
 
-def test_one_step() -> None:
+def test_numbers_of_lesson_step() -> None:
     result, (first, model, whole) = learned(), GUIDES["step"].stops
     given, steps = material(PAGE_DATA), list(result.trace)
     n = given.train.n_variables
@@ -247,7 +247,7 @@ def named(edge: Any) -> str:
     return f"x{edge.source} – x{edge.target}"
 
 
-def test_red_edges() -> None:
+def test_numbers_of_lesson_red() -> None:
     truth, result = truth_of(PAGE_DATA), learned()
     false = edges_of(result) - truth
     neighbours = [set[int]() for _ in range(40)]
@@ -263,7 +263,7 @@ def test_red_edges() -> None:
     assert best.n_edges - right_edges(best) == 2
 
 
-def test_alpha() -> None:
+def test_numbers_of_lesson_alpha() -> None:
     usual, one, zero = learned(), learned(alpha=1.0), learned(alpha=0.0)
     best, mean, whole = GUIDES["alpha"].stops
     contains(best.text, steps_of(usual), right_edges(usual), usual.n_edges)
@@ -292,14 +292,14 @@ def ranks_of(options: ReservoirOptions, reservoir: int, tests: int) -> tuple[Ran
     return steps
 
 
-def test_reservoir_and_hubs() -> None:
+def test_numbers_of_lesson_reservoir() -> None:
     options = read("reservoir")
     draws, run, hubs = GUIDES["reservoir"].stops
-    *_, found = simulated_ranks(options.n, options.largest, options.trials, options.seed)
-    contains(draws.question, f"{found.pairs:,}")
+    *_, ranks = simulated_ranks(options.n, options.largest, options.trials, options.seed)
+    contains(draws.question, f"{ranks.pairs:,}")
     assert 1 / (19 + 1) == 0.05
     assert 1 / (99 + 1) == 0.01
-    assert f"top {100 * found.mean[options.reservoir - 1]:.1f} %" in draws.reveal
+    assert f"top {100 * ranks.mean[options.reservoir - 1]:.1f} %" in draws.reveal
     ours = ranks_of(options, options.reservoir, options.tests)
     theirs = ranks_of(options, 1, 1)
     assert run.text.endswith(f"is {np.median([s.rank for s in ours]):.3g}.")
@@ -327,16 +327,16 @@ def test_reservoir_and_hubs() -> None:
     assert f"have {degrees[-1]} and {degrees[-2]} of the {degrees.sum() // 2} edges" in hubs.reveal
 
 
-def test_lam_and_held_out_data() -> None:
+def test_numbers_of_lesson_lam() -> None:
     usual, larger, none = (learned(lam=lam) for lam in (0.0035, 0.01, 0.03))
     price, held_out, empty = GUIDES["lam"].stops
     assert f"{usual.precision:.0%}".replace("%", " %") in price.text
     contains(price.reveal, larger.n_edges, right_edges(larger))
-    assert f"from {two(usual.precision)} to {two(larger.precision)}" in price.reveal
-    assert f"from {two(usual.recall)} to {two(larger.recall)}" in price.reveal
+    assert f"from {rounded(usual.precision)} to {rounded(larger.precision)}" in price.reveal
+    assert f"from {rounded(usual.recall)} to {rounded(larger.recall)}" in price.reveal
     assert larger.certificate is not None
     assert larger.certificate.proves_optimality
-    contains(held_out.reveal, two(nlpl_of(usual)), two(nlpl_of(larger)))
+    contains(held_out.reveal, rounded(nlpl_of(usual)), rounded(nlpl_of(larger)))
     assert nlpl_of(usual) < nlpl_of(larger)
     for result, text in zip((usual, larger), held_out.choices, strict=True):
         contains(text, result.n_edges - right_edges(result))
@@ -352,7 +352,7 @@ def nlpl_of(result: Result) -> float:
     return value
 
 
-def test_how_much_data() -> None:
+def test_numbers_of_lesson_rows() -> None:
     fewer, noise, more = GUIDES["rows"].stops
     all_rows, few = learned(), learned("?rows=200")
     contains(fewer.text, f"{material(PAGE_DATA).train.n_rows:,}", right_edges(all_rows))
@@ -374,7 +374,7 @@ def test_how_much_data() -> None:
 
 
 @pytest.mark.slow
-def test_certified_regions() -> None:
+def test_numbers_of_lesson_regions() -> None:
     weak_stop, field_stop, hub_stop = GUIDES["regions"].stops
     bounds: list[list[float]] = []
     coefficients: list[float] = []
@@ -416,7 +416,7 @@ def measured(view: str) -> Measured:
 
 
 @pytest.mark.slow
-def test_which_series_drives_which() -> None:
+def test_numbers_of_lesson_series() -> None:
     views = ("dynamics?seeds=6", "dynamics?seeds=30", "dynamics?learner=dense")
     few, all_seeds, dense = map(measured, views)
     seeds, sparse = GUIDES["series"].stops

@@ -1,4 +1,4 @@
-"""Likelihoods of held-out rows and the cost of inference, against every joint state."""
+"""Likelihoods of held-out rows and the cost of inference, against enumeration."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from graftviz.sampling import ising_grid
 SIZES = ([2, 3, 2, 4, 2, 3], [3, 1, 2, 2, 2], [2, 2])
 
 
-def drawn(seed, sizes, density=0.6):
+def random_model_and_table(seed, sizes, density=0.6):
     rng = np.random.default_rng(seed)
     pairs = [e for e in itertools.combinations(range(len(sizes)), 2) if rng.random() < density]
     model = PairwiseMRF.from_tables(
@@ -54,14 +54,14 @@ def independent(nodes):
 
 
 @pytest.mark.parametrize("sizes", SIZES)
-def test_nll_equals_its_plain_twin(sizes):
-    model, table = drawn(1, sizes)
+def test_nll_matches_plain_twin(sizes):
+    model, table = random_model_and_table(1, sizes)
     assert nll(model, table) == pytest.approx(naive_likelihood.nll(model, table.codes), rel=1e-12)
 
 
 @pytest.mark.parametrize("sizes", SIZES)
-def test_ncmll_equals_its_plain_twin_half_by_half(sizes):
-    model, table = drawn(2, sizes)
+def test_ncmll_matches_plain_twin_for_each_half(sizes):
+    model, table = random_model_and_table(2, sizes)
     found = ncmll_by_half(model, table, halves=3, seed=5)
     slow = [
         naive_likelihood.conditional_marginal_loss(model, table.codes, hidden.tolist())
@@ -72,11 +72,11 @@ def test_ncmll_equals_its_plain_twin_half_by_half(sizes):
     assert found.total == pytest.approx(np.mean(slow))
 
 
-def test_messages_answer_for_trees_as_exact_inference_does():
+def test_ncmll_by_messages_is_exact_on_trees():
     rng = np.random.default_rng(7)
     edges = {(i, i + 1): rng.normal(size=(2, 2)) for i in range(6)}
     model = PairwiseMRF.from_tables([rng.normal(size=2) for _ in range(7)], edges)
-    _, table = drawn(8, [2] * 7)
+    _, table = random_model_and_table(8, [2] * 7)
     exact = ncmll_by_half(model, table)
     for method in ("bp", "trbp"):
         found = ncmll_by_half(model, table, method=method)
@@ -84,7 +84,7 @@ def test_messages_answer_for_trees_as_exact_inference_does():
         assert found.mean == pytest.approx(exact.mean, rel=1e-6)
 
 
-def test_states_that_were_never_learned_are_told():
+def test_rows_with_unknown_states_are_refused():
     model = independent([[0.0, -np.inf], [0.0, 0.0]])
     rows = DiscreteTable.from_codes(np.array([[0, 1], [1, 0]]), cardinalities=[2, 2])
     for measure in (nll, ncmll):
@@ -106,8 +106,8 @@ def test_states_that_were_never_learned_are_told():
             measure(forbidden, both)
 
 
-def test_repeated_tree_answers_for_any_node_weights():
-    model, _ = drawn(9, [2, 3, 2, 3, 2, 2], density=0.7)
+def test_repeated_tree_is_exact_for_any_node_weights():
+    model, _ = random_model_and_table(9, [2, 3, 2, 3, 2, 2], density=0.7)
     tree = RepeatedTree(model)
     rng = np.random.default_rng(1)
     for shift in (0.0, 3.0, 900.0):
@@ -123,7 +123,7 @@ def test_repeated_tree_answers_for_any_node_weights():
     assert tree.marginals(weights[None])[1] == [-np.inf]
 
 
-def test_repeated_tree_with_little_memory_works_messages_out_twice():
+def test_repeated_tree_with_little_memory_gives_same_marginals():
     model = ising_grid(6, 6, field=1.0, coupling=1.0, seed=1)
     roomy = RepeatedTree(model)
     short = RepeatedTree(model, int(0.8 * roomy.plan.bytes))
@@ -135,8 +135,8 @@ def test_repeated_tree_with_little_memory_works_messages_out_twice():
     assert np.isinf(short.marginals(weights)[1]).tolist() == [False, True]
 
 
-def test_all_marginals_are_those_of_every_pair():
-    model, _ = drawn(10, [2, 3, 2, 4, 2, 1], density=0.4)
+def test_all_marginals_match_enumeration():
+    model, _ = random_model_and_table(10, [2, 3, 2, 4, 2, 1], density=0.4)
     found = all_marginals(model, "exact")
     offsets = model.node_offsets
     for i, j in itertools.combinations(range(6), 2):
@@ -145,9 +145,9 @@ def test_all_marginals_are_those_of_every_pair():
     assert found.operations <= exact_operations(model, plan_elimination(model))
 
 
-def test_cost_is_that_of_the_method_and_operations_have_no_noise():
-    sparse, _ = drawn(11, [2] * 8, density=0.3)
-    dense, _ = drawn(11, [2] * 8, density=0.9)
+def test_cost_grows_with_density_and_operations_are_deterministic():
+    sparse, _ = random_model_and_table(11, [2] * 8, density=0.3)
+    dense, _ = random_model_and_table(11, [2] * 8, density=0.9)
     for method in ("exact", "trbp"):
         little, much = (inference_cost(model, method, repeats=2) for model in (sparse, dense))
         assert little.operations < much.operations
@@ -156,8 +156,8 @@ def test_cost_is_that_of_the_method_and_operations_have_no_noise():
         assert (little.method, little.repeats) == (method, 2)
 
 
-def test_cost_refuses_what_it_cannot_measure():
-    model, table = drawn(13, [2, 2])
+def test_invalid_arguments_of_cost_are_refused():
+    model, table = random_model_and_table(13, [2, 2])
     with pytest.raises(InputError, match="must be one of"):
         inference_cost(model, "guess")
     with pytest.raises(InputError, match="at least once"):
@@ -168,7 +168,7 @@ def test_cost_refuses_what_it_cannot_measure():
         ncmll(model, table, halves=0)
 
 
-# Metrics: ratios against sets, NLPL against its plain twin, and steps against whole models.
+# Metrics.
 
 
 nodes = st.integers(0, 7)
@@ -186,7 +186,7 @@ def random_model(seed: int, cardinalities: list[int], density: float = 0.5) -> P
 
 
 @given(edge_lists, edge_lists)
-def test_edge_metrics_are_the_ratios_of_sets(found, truth):
+def test_edge_metrics_match_ratios_of_sets(found, truth):
     result = recall_precision_f1(found, np.array(truth, dtype=np.int64).reshape(-1, 2))
     found_set = {frozenset(edge) for edge in found}
     true_set = {frozenset(edge) for edge in truth}
@@ -204,7 +204,7 @@ def test_edge_metrics_are_the_ratios_of_sets(found, truth):
     ("cardinalities", "rows"),
     [([2, 3, 4, 2, 5, 1], 700), ([1, 1], 3), ([2] * 9, 513), ([300, 2, 3], 20), ([6, 5, 7], 1)],
 )
-def test_nlpl_equals_its_plain_twin(cardinalities, rows):
+def test_nlpl_matches_plain_twin(cardinalities, rows):
     rng = np.random.default_rng(3)
     codes = np.stack([rng.integers(0, s, size=rows) for s in cardinalities], axis=1)
     table = DiscreteTable.from_codes(codes, cardinalities=cardinalities)
@@ -213,7 +213,7 @@ def test_nlpl_equals_its_plain_twin(cardinalities, rows):
     assert nlpl(model, table) == pytest.approx(slow, rel=1e-12)
 
 
-def test_an_impossible_row_costs_infinitely_much_and_never_nan():
+def test_nlpl_of_impossible_row_is_infinite():
     table = DiscreteTable.from_codes([[0, 0], [1, 1], [1, 0]], cardinalities=[2, 2])
     forbidden = np.array([[0.0, 0.0], [-np.inf, 0.0]])
     possible = PairwiseMRF.from_tables([np.zeros(2)] * 2, {(0, 1): forbidden})
@@ -233,7 +233,7 @@ def test_overflowing_weights_are_refused():
 @pytest.mark.parametrize(
     "learner", [random_pairs(max_edges=40), BestChoice(preset="paper", alpha=0.0, max_edges=40)]
 )
-def test_observing_step_by_step_equals_measuring_each_model(learner):
+def test_metrics_of_observed_steps_match_metrics_of_models(learner):
     table = random_table(11, 12, 600)
     truth = np.array([[0, 1], [2, 5], [3, 9], [4, 11]])
     run = drain(table, learner, seed=8)
@@ -251,7 +251,7 @@ def test_observing_step_by_step_equals_measuring_each_model(learner):
     assert observer.observe_history(run.outcome.history) == pytest.approx(final, rel=1e-9)
 
 
-def test_steps_may_be_left_out_but_not_taken_back():
+def test_steps_may_be_skipped_but_not_observed_in_reverse():
     table = random_table(1, 8, 200)
     steps = drain(table, random_pairs()).steps
     observer = MetricsObserver(steps[0].history.start, table, np.array([[0, 1]]))

@@ -1,4 +1,4 @@
-"""``graftviz local``: one JSON object on standard output, or one sentence and exit code 2."""
+"""Command ``graftviz local``: one JSON object on stdout, or one sentence and exit code 2."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ def path(model, tmp_path_factory):
     return file
 
 
-def answered(capsys, *arguments):
+def run_local(capsys, *arguments):
     assert main(["local", *map(str, arguments)]) == 0
     captured = capsys.readouterr()
     assert captured.err == ""
 
-    def never(constant):
-        raise AssertionError(constant)  # strict JSON knows no NaN
+    def refuse(constant):
+        raise AssertionError(constant)  # NaN is not JSON
 
-    return json.loads(captured.out, parse_constant=never)
+    return json.loads(captured.out, parse_constant=refuse)
 
 
-def test_options_reach_the_engine(model, path, capsys):
-    record = answered(
+def test_options_are_passed_to_local_marginal(model, path, capsys):
+    record = run_local(
         capsys,
         *(path, "--query", "v12", "--cut", "mean-field", "--expansion", "random", "--seed", 3),
         *("--max-size", 6, "--tolerance", "1e-9", "--threshold", "0"),
@@ -54,25 +54,25 @@ def test_options_reach_the_engine(model, path, capsys):
     assert (record["cut"], record["expansion"]) == ("mean-field", "random")
 
 
-def test_a_number_is_an_index_unless_only_a_name_fits(model, path, capsys, tmp_path):
-    assert answered(capsys, path, "--query", "7")["name"] == "v7"
+def test_number_is_an_index_unless_it_is_only_a_name(model, path, capsys, tmp_path):
+    assert run_local(capsys, path, "--query", "7")["name"] == "v7"
     few = PairwiseMRF.from_tables([np.zeros(2)] * 2, {}, names=("10", "20"))
     write_uai(few, tmp_path / "few.uai")
-    assert answered(capsys, tmp_path / "few.uai", "--query", "20")["query"] == 1
+    assert run_local(capsys, tmp_path / "few.uai", "--query", "20")["query"] == 1
 
 
-def test_evidence_comes_from_a_file(model, path, capsys, tmp_path):
+def test_evidence_is_read_from_file(model, path, capsys, tmp_path):
     file = tmp_path / "seen.evid"
     file.write_text("2 11 1 13 2\n")
     truth = gv.infer(model, "exact", evidence={11: 1, 13: 2}).node[12]
-    record = answered(capsys, path, "--query", 12, "--evidence", file)
+    record = run_local(capsys, path, "--query", 12, "--evidence", file)
     assert np.abs(np.array(record["marginal"]) - truth).max() <= record["bound"]
     assert record["evidence"] == {"11": 1, "13": 2}
-    assert answered(capsys, path, "--query", 11, "--evidence", file)["marginal"] == [0.0, 1.0, 0.0]
+    assert run_local(capsys, path, "--query", 11, "--evidence", file)["marginal"] == [0.0, 1.0, 0.0]
 
 
-def test_a_vacuous_bound_and_too_little_memory_are_no_failures(model, path, capsys):
-    record = answered(
+def test_vacuous_bound_and_low_memory_are_no_errors(model, path, capsys):
+    record = run_local(
         capsys, path, "--query", 12, "--max-size", 12, "--tolerance", 0, "--max-memory", "2K"
     )
     assert (record["bound"], record["certified"], record["method"]) == (1.0, False, "bp")

@@ -1,4 +1,4 @@
-"""Belief propagation as a method: logs where numbers would underflow, damping, honest reports."""
+"""Belief propagation and mean field: underflow, damping, notes and bounds."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def test_weights_of_two_thousand_are_exact_on_trees(seed, method):
 
 
 @pytest.mark.parametrize("gap", [50.0, 800.0, 3000.0])
-def test_a_zero_hands_on_a_field_that_a_number_cannot_hold(gap):
-    """Node 0 all but forbids its state 1, which alone agrees with state 0 of node 1: and wins."""
+def test_zero_potential_with_field_beyond_range_of_floats(gap):
+    """Check node 0, whose unlikely state 1 is forced by node 1."""
     nothing = -np.inf
     model = PairwiseMRF.from_tables(
         [[0.0, -gap], [gap + 1.0, 0.0]], {(0, 1): [[nothing, 0.0], [0.0, 0.0]]}
@@ -46,22 +46,22 @@ def test_a_zero_hands_on_a_field_that_a_number_cannot_hold(gap):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_hub_with_strong_neighbours_is_exact(seed):
-    """Every table fits a number, their product at the hub spans e to the power of thousands."""
+def test_hub_with_strong_neighbours_is_exact(seed):
+    """Check tables whose product at the hub is out of the range of floats."""
     rng = np.random.default_rng(seed)
     n = 60
     strong = np.array([[100.0], [0.0], [-100.0]])
     tables = {(0, j): rng.normal(0, 1, (3, 2)) + strong for j in range(1, n)}
-    heard = sum(naive.log_sum(table, 1) for table in tables.values())
-    fields = [rng.normal(0, 1, 3) - heard, *(np.zeros(2) for _ in range(1, n))]
+    messages = sum(naive.log_sum(table, 1) for table in tables.values())
+    fields = [rng.normal(0, 1, 3) - messages, *(np.zeros(2) for _ in range(1, n))]
     model = PairwiseMRF.from_tables(fields, tables)
-    hub = np.exp(fields[0] + heard - naive.log_sum(fields[0] + heard, 0))
+    hub = np.exp(fields[0] + messages - naive.log_sum(fields[0] + messages, 0))
     for beliefs in (infer(model), log_beliefs(model, InferenceSettings())):
         assert beliefs.converged
         np.testing.assert_allclose(beliefs.node[0], hub, atol=1e-9)
 
 
-def test_logs_are_taken_where_they_are_needed_only():
+def test_logs_are_used_only_if_needed():
     ordinary = random_model(0, scale=30.0)
     assert not needs_logs(ordinary)
     assert needs_logs(random_model(1, zeros=0.3, density=1.0))
@@ -73,7 +73,7 @@ def test_logs_are_taken_where_they_are_needed_only():
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_agrees_with_the_factor_graph_of_textbooks(seed):
+def test_beliefs_match_factor_graph_propagation(seed):
     model = random_model(seed, scale=0.6)
     beliefs = infer(model, tolerance=1e-12, max_sweeps=2000)
     assert beliefs.converged
@@ -82,7 +82,7 @@ def test_agrees_with_the_factor_graph_of_textbooks(seed):
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_zeros_on_loops_agree_with_the_factor_graph_where_both_converge(seed):
+def test_zeros_on_loops_match_factor_graph_if_both_converge(seed):
     model = random_model(seed, scale=0.5, zeros=0.08)
     beliefs = infer(model, tolerance=1e-12, max_sweeps=2000)
     plain, later = (naive.factor_graph_propagation(model, rounds) for rounds in (200, 201))
@@ -92,8 +92,8 @@ def test_zeros_on_loops_agree_with_the_factor_graph_where_both_converge(seed):
 
 
 @pytest.mark.parametrize("passed", [linear_beliefs, log_beliefs])
-def test_automatic_damping_settles_what_swings(passed):
-    """Seven spins that all want to differ: undamped, messages swing for ever."""
+def test_automatic_damping_gives_convergence_of_oscillating_messages(passed):
+    """Check seven repelling spins, whose undamped messages oscillate."""
     table = np.array([[0.0, 3.0], [3.0, 0.0]])
     pairs = itertools.combinations(range(7), 2)
     model = PairwiseMRF.from_tables([[0.1, 0.0]] * 7, dict.fromkeys(pairs, table))
@@ -120,14 +120,14 @@ def test_notes_report_missing_convergence():
 
 def recorded(residuals: list[float], **settings: float) -> list[tuple[int, int, float]]:
     """Return the arguments of the calls of a sweep that ends with the given residuals."""
-    asked = []
+    calls = []
 
     def sweep(done: int, most: int, tolerance: float, damping: float) -> tuple[int, float]:
-        asked.append((done, most, damping))
-        return most, residuals[min(len(asked), len(residuals)) - 1]
+        calls.append((done, most, damping))
+        return most, residuals[min(len(calls), len(residuals)) - 1]
 
     pass_damped(sweep, InferenceSettings(tolerance=1e-9, **settings))
-    return asked
+    return calls
 
 
 def test_damping_rises_only_while_the_residual_does_not_fall():
@@ -135,15 +135,15 @@ def test_damping_rises_only_while_the_residual_does_not_fall():
     assert dampings == [0.0, 0.0, 0.0, 0.3, 0.3, 0.5, 0.5]
 
 
-def test_a_small_residual_that_rises_is_left_alone():
-    """Messages that leave an unstable fixed point do so slowly at first, and are on their way."""
+def test_small_rising_residual_does_not_raise_damping():
+    """Check residuals of messages that leave an unstable fixed point slowly."""
     dampings = [d for _, _, d in recorded([1e-6, 1e-5, 1e-4, 1e-2, 0.3, 0.2, 1e-10])]
     assert dampings == [0.0, 0.0, 0.0, 0.0, 0.0, 0.3, 0.3]
     swings = [d for _, _, d in recorded([1e-3, 1e-3, 1e-10])]
     assert swings == [0.0, 0.0, 0.3]
 
 
-# Mean field: a lower bound at every step, its plain twin, and zero potentials.
+# Mean field.
 
 
 def prepared(model: PairwiseMRF):
@@ -161,7 +161,7 @@ def split(model: PairwiseMRF, flat: np.ndarray) -> list[np.ndarray]:
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_sweeps_equal_those_of_the_plain_twin(seed):
+def test_mean_field_sweeps_match_plain_twin(seed):
     model = random_model(seed, scale=1.5)
     graph, work = prepared(model)
     beliefs = random_beliefs(model, seed)
@@ -179,7 +179,7 @@ def test_sweeps_equal_those_of_the_plain_twin(seed):
 
 @pytest.mark.parametrize("scale", [0.5, 3.0, 15.0])
 @pytest.mark.parametrize("seed", range(6))
-def test_any_beliefs_bound_from_below_and_sweeps_only_climb(seed, scale):
+def test_mean_field_bound_is_a_lower_bound_and_sweeps_do_not_lower_it(seed, scale):
     model = random_model(seed, scale=scale)
     graph, work = prepared(model)
     beliefs = random_beliefs(model, seed)
@@ -193,7 +193,7 @@ def test_any_beliefs_bound_from_below_and_sweeps_only_climb(seed, scale):
 
 @pytest.mark.parametrize("seed", range(10))
 def test_converged_beliefs_are_a_fixed_point(seed):
-    """Nodes that were passed over would not have moved either."""
+    """Check that skipped nodes are converged too."""
     model = random_model(seed, scale=1.0, most=7)
     beliefs = infer(model, "mean-field", tolerance=1e-10, max_sweeps=5000)
     assert beliefs.converged
@@ -206,7 +206,7 @@ def test_converged_beliefs_are_a_fixed_point(seed):
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_zero_potentials_are_avoided(seed):
+def test_mean_field_avoids_zero_potentials(seed):
     model = random_model(seed, scale=1.0, zeros=0.25)
     exact = log_partition(model)
     beliefs = infer(model, "mean-field")
@@ -217,7 +217,7 @@ def test_zero_potentials_are_avoided(seed):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_zeros_met_by_the_plain_bound_are_met_by_the_kernel(seed):
+def test_bound_with_zero_potentials_is_minus_infinity(seed):
     model = random_model(seed, zeros=0.3, density=1.0)
     graph, work = prepared(model)
     beliefs = random_beliefs(model, seed)
@@ -226,8 +226,8 @@ def test_zeros_met_by_the_plain_bound_are_met_by_the_kernel(seed):
     assert naive.mean_field_bound(model, split(model, beliefs)) == -np.inf
 
 
-def test_more_starts_are_never_worse_and_random_ones_break_a_tie():
-    """Without a field, two spins that attract each other leave the uniform start at a saddle."""
+def test_more_starts_raise_bound_and_random_starts_break_symmetry():
+    """Check two attracting spins without field, where the uniform start is a saddle point."""
     table = [[2.0, -2.0], [-2.0, 2.0]]
     model = PairwiseMRF.from_tables([np.zeros(2)] * 2, {(0, 1): table})
     bounds = [infer(model, "mean-field", starts=k).log_partition for k in (1, 3, 5)]
@@ -238,7 +238,7 @@ def test_more_starts_are_never_worse_and_random_ones_break_a_tie():
     assert np.array_equal(again.node[0], infer(model, "mean-field", starts=5).node[0])
 
 
-def test_stopping_early_is_told_and_bounds_all_the_same():
+def test_early_stop_is_reported_and_gives_a_lower_bound():
     model = random_model(1, scale=3.0, density=1.0)
     beliefs = infer(model, "mean-field", max_sweeps=1)
     assert not beliefs.converged
