@@ -1,4 +1,4 @@
-"""The app in a frame of another site: it works on listed origins and is blocked on others."""
+"""The app in a frame of another site: allowed on listed origins, blocked on others."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COMPILING = 400_000  # ms the very first start may take
 
 
 class CoursePage(BaseHTTPRequestHandler):
-    """A page with a frame, whose address is the query."""
+    """Page with a frame whose address is the query."""
 
     def do_GET(self) -> None:
         """Answer every path with the page."""
