@@ -1,4 +1,4 @@
-"""The kernel's side of the player in notebooks: messages in, records out."""
+"""The kernel's side of the player in notebooks: messages and records."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LEARNER = gv.BestChoice(preset="paper", alpha=0.75, lam=0.001, max_edges=45)
 
 
 class Browser:
-    """A player, and the messages that a browser would receive from it."""
+    """Player that stores the messages that a browser would receive."""
 
     def __init__(self, table: Any = "scale-free-40", learner: Any = LEARNER, **options: Any):
         data = gv.load_dataset(table) if isinstance(table, str) else table
@@ -62,15 +62,15 @@ def browser() -> Iterator[Callable[..., Browser]]:
         return opened[-1]
 
     yield open_it
-    for one in opened:
-        one.player.close()
+    for opened_browser in opened:
+        opened_browser.player.close()
 
 
 def edges_of(result: gv.Result) -> list[list[list[int]]]:
     return [[[e.source, e.target] for e in step.activated] for step in result.trace]
 
 
-def test_steps_are_learned_when_they_are_needed(browser):
+def test_steps_are_learned_on_request(browser):
     it = browser(learner=gv.BestChoice(preset="paper", alpha=1.0, lam=0.001))
     it.say("open")
     wait_until(lambda: len(it.steps("run-1")) >= AHEAD)
@@ -79,9 +79,9 @@ def test_steps_are_learned_when_they_are_needed(browser):
     assert header["title"].startswith("Two hubs")
     assert len(header["truth"]) == 45
     assert it.of("alpha") == [1.0]
-    assert it.of("step") == [None], "it does not play by itself"
+    assert it.of("step") == [None], "the player started by itself"
     assert it.steps("run-1") == list(range(1, AHEAD + 1))
-    assert len(it.player.run.steps) == AHEAD, "nothing is learned beyond"
+    assert len(it.player.run.steps) == AHEAD, "more steps were learned than requested"
     it.say("need", run="run-1", **{"from": AHEAD + 1}, count=400)
     wait_until(lambda: it.outcome("run-1"))
     assert it.steps("run-1") == list(range(1, len(it.player.run.steps) + 1))
@@ -89,10 +89,10 @@ def test_steps_are_learned_when_they_are_needed(browser):
     it.say("need", run="run-1", **{"from": 3}, count=2)
     (feed,) = it.of("feed")
     steps = [record["t"] for record in feed["records"]]
-    assert steps == list(range(3, 5 + AHEAD)), "lost ones are sent again"
+    assert steps == list(range(3, 5 + AHEAD)), "lost records were not sent again"
 
 
-def test_a_request_has_a_reply_while_nothing_new_is_there(browser, monkeypatch):
+def test_request_without_new_records_has_a_reply(browser, monkeypatch):
     it = browser()
     monkeypatch.setattr(NotebookRun, "grant", lambda self, target=0: None)
     it.say("open")
@@ -117,7 +117,7 @@ def test_the_result_is_that_of_learn_with_the_same_seed(browser):
     assert (result.stop_reason, result.recall) == (expected.stop_reason, expected.recall)
 
 
-def test_another_alpha_for_the_whole_run_or_from_a_step_on(browser):
+def test_alpha_is_changed_for_whole_run_or_from_a_step(browser):
     it = browser()
     it.say("open")
     wait_until(lambda: it.of("header"))
@@ -146,7 +146,7 @@ def test_another_alpha_for_the_whole_run_or_from_a_step_on(browser):
     assert it.player.learner == LEARNER
 
 
-def test_a_reloaded_page_gets_the_run_again_at_its_step(browser):
+def test_reloaded_page_receives_run_at_its_step(browser):
     it = browser()
     it.say("open")
     wait_until(lambda: it.outcome("run-1"))
@@ -161,7 +161,7 @@ def test_a_reloaded_page_gets_the_run_again_at_its_step(browser):
     assert it.outcome("run-1") == sent[-1]["outcome"]
 
 
-def test_questions_are_answered_beside_the_run(browser):
+def test_questions_are_answered_during_the_run(browser):
     it = browser()
     it.say("open")
     wait_until(lambda: len(it.steps("run-1")) >= 12)
@@ -186,14 +186,14 @@ def test_questions_are_answered_beside_the_run(browser):
     ],
     ids=str,
 )
-def test_other_messages_change_nothing(browser, message):
+def test_unknown_messages_are_ignored(browser, message):
     it = browser()
     it.player._handle_custom_msg(message, [])
     assert it.messages == []
     assert it.player.run.steps == []
 
 
-def test_a_learner_without_alpha(browser):
+def test_learner_without_alpha_is_played(browser):
     it = browser("survey", "chow-liu")
     it.say("open")
     it.play_to_the_end("run-1")
@@ -240,7 +240,7 @@ def test_an_error_is_one_sentence_and_finish_raises_it(browser, monkeypatch):
         it.player.finish()
 
 
-def test_refused_data_are_one_sentence(browser):
+def test_refused_data_show_one_sentence(browser):
     it = browser(learner=gv.BestChoice(max_edges=45))
     sentence = "There is no such column."
     it.player.run._generator = _refusing(sentence)
