@@ -84,7 +84,7 @@ def test_observed_values_and_rows_are_unchanged() -> None:
 
 @settings(max_examples=20)
 @given(st.integers(0, 2**32), st.booleans())
-def test_pairs_are_counted_from_rows_with_both(seed: int, has_weights: bool) -> None:
+def test_pairs_are_counted_from_rows_with_both_values(seed: int, has_weights: bool) -> None:
     generator = np.random.default_rng(seed)
     codes = generator.integers(0, 3, (4, 60))
     frame = pd.DataFrame(codes.T, columns=list("abcd")).astype(float)

@@ -87,7 +87,7 @@ def test_node_link_json_round_trip_is_exact(model):
     assert_same(parse_node_link("m.json", text.encode("ascii")).model, model)
 
 
-def test_the_graphml_of_a_result_carries_its_model_and_its_steps():
+def test_graphml_of_a_result_contains_its_model_and_steps():
     result = learn(random_table(6, 7, 80), random_pairs(), seed=1)
     content = GRAPHML.write_result(result)
     assert_same(parse_graphml("g.graphml", content).model, result.model)
@@ -345,7 +345,7 @@ def test_a_folder_without_a_model_is_refused(tmp_path):
 
 
 @given(models(finite=True))
-def test_edges_and_marginals_read_back_as_they_are(model):
+def test_tables_of_edges_and_marginals_round_trip(model):
     texts = "".join((*model.names, *(label for states in model.labels for label in states)))
     assume(np.abs(model.weights).max(initial=0.0) < 100)
     assume("\r" not in texts)  # which Python's csv does not quote
@@ -417,7 +417,7 @@ def test_viridis_runs_from_dark_to_light():
 
 
 @pytest.mark.parametrize("name", ["m.graphml", "graph.json", "folder", "model.txt"])
-def test_commands_take_a_model_from_any_file(tmp_path, capsys, name):
+def test_commands_accept_a_model_from_any_file(tmp_path, capsys, name):
     write_uai(small(), tmp_path / "model.uai")
     path = tmp_path / name
     contents = {

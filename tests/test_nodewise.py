@@ -148,7 +148,7 @@ def test_a_fit_meets_the_conditions_of_its_optimum(problem, lam, lam2):
 
 
 @every_problem
-def test_an_intercept_meets_the_shares_of_the_rows(problem):
+def test_intercept_reproduces_the_shares_of_the_rows(problem):
     weights = problem.weights.copy()
     gap = fit_intercept(problem.own, problem.cells, weights, 1e-10)
     chances = naive.regression_probabilities(weights[0], problem.groups(weights), problem.codes)
@@ -273,7 +273,7 @@ def test_indirect_edge_is_added_and_removed():
     assert (2, 3) not in active
 
 
-def test_the_edge_budget_keeps_the_strongest():
+def test_edge_budget_keeps_the_strongest_edges():
     run = drain(TABLE, NodewiseL1(lam=1e-3, max_edges=6))
     assert run.steps[-1].n_edges == 6
     assert not run.outcome.converged

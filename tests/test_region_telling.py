@@ -197,7 +197,7 @@ def grown(model: PairwiseMRF, question: RegionQuery) -> Grown:
     return deque(growing(model, question), maxlen=1)[0]
 
 
-def asked(model: PairwiseMRF) -> Whole:
+def whole_of(model: PairwiseMRF) -> Whole:
     return deque(answering(model), maxlen=1)[0]
 
 
@@ -245,20 +245,20 @@ def test_exact_answer_of_whole_graph_if_affordable(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     model = grid_model(5, 0.5, 0.5, 0).model
-    found = asked(model)
+    found = whole_of(model)
     assert found.exact is not None
     for mine, theirs in zip(found.exact, infer(model, "exact").node, strict=True):
         np.testing.assert_allclose(mine, theirs, atol=1e-12)
     assert found.why == ""
     monkeypatch.setattr(region_records, "MOST_ENTRIES", 10)
-    refused = asked(model)
+    refused = whole_of(model)
     assert refused.exact is None
     assert "limit 10" in refused.why
     assert len(refused.bp) == 25
 
 
 def test_large_grid_is_refused_with_width_before_tables_are_built() -> None:
-    found = asked(grid_model(30, 0.5, 0.3, 0).model)
+    found = whole_of(grid_model(30, 0.5, 0.3, 0).model)
     assert found.exact is None
     assert "width 30" in found.why or "width 31" in found.why
 

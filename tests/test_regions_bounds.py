@@ -157,7 +157,7 @@ def test_the_bound_with_a_candidate_is_that_of_the_larger_region(cut, strength):
     assert equal > 0.8 * total
 
 
-def test_a_small_system_is_solved_as_numpy_does():
+def test_solution_of_small_system_equals_numpy():
     rng = np.random.default_rng(7)
     for t in range(1, 9):
         system, right = rng.normal(size=(t, t)), rng.normal(size=t)

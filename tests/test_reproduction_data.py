@@ -72,7 +72,7 @@ def test_other_arrays_are_refused(arrays, complaint: str, tmp_path: Path) -> Non
         read_data(tmp_path / "bad.npz")
 
 
-def test_files_that_are_no_arrays_and_empty_folders_are_refused(tmp_path: Path) -> None:
+def test_invalid_array_files_and_empty_folders_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="There is no table"):
         read_data(tmp_path)
     (tmp_path / "broken.npz").write_bytes(b"nothing")

@@ -76,7 +76,7 @@ def test_without_edges_pairs_are_independent_and_single_variables_agree() -> Non
     assert np.abs(joint - product).max() < SURE * 0.5 / np.sqrt(SAMPLES)
 
 
-def test_gap_decreases_with_edges_and_depends_on_seed() -> None:
+def test_gap_decreases_as_edges_are_added_and_seed_is_respected() -> None:
     table = load_dataset("digits-2").table
     learned = [
         gv.learn(table, gv.BestChoice(preset="paper", max_edges=edges)).model for edges in (40, 90)

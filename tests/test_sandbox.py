@@ -264,7 +264,7 @@ def test_a_frame_returns_what_was_packed(plain: dict[str, Any]) -> None:
         assert not found.arrays[name].flags.writeable
 
 
-def test_damaged_frame_is_refused_with_an_error() -> None:
+def test_damaged_frame_raises_only_frame_error() -> None:
     whole = sent(Packed({"names": ["a"]}, ARRAYS))
     for k in range(1, len(whole)):
         with pytest.raises(FrameError):
@@ -317,7 +317,7 @@ def packed_of(kind: str) -> Packed:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_inconsistent_answer_is_refused(kind: str) -> None:
+def test_inconsistent_answer_raises_error(kind: str) -> None:
     packed = packed_of(kind)
     KINDS[kind].unpack(packed)
     for wrong in contradictions(packed):

@@ -274,7 +274,7 @@ def test_hubs_that_appear_after_the_remainder_is_listed():
         assert len(search.log()[0].edges) == search.frozen_size == 780
 
 
-def test_hub_edges_come_first_in_order_of_boosts():
+def test_edges_between_hubs_come_first_and_other_hub_edges_next():
     table = random_table(3, 12, 40)
     beliefs = random_beliefs(np.random.default_rng(0), table.cardinalities)
     threshold = 10.0

@@ -51,7 +51,7 @@ def pairs_in(array):
     return [tuple(edge) for edge in array.tolist()]
 
 
-def test_the_log_grows_through_many_tests_and_is_handed_out_read_only():
+def test_log_grows_during_tests_and_is_returned_read_only():
     search, *_ = started(3, n=110, limit=5000)
     search.test(
         scoring_by(search, search.counts.packed.margins / 60),

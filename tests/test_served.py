@@ -105,7 +105,7 @@ def test_page_is_served_with_its_headers(served: Served) -> None:
     assert promised.items() <= served.ask("/", Host="elsewhere.example").headers.items()
 
 
-def test_pages_of_listed_origins_may_embed_it(
+def test_pages_of_listed_origins_may_embed_the_app(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     folder = tmp_path_factory.mktemp("embedded")

@@ -58,7 +58,7 @@ class TestDiscreteTable:
         assert table.codes.dtype == dtype
         assert (table.codes == column).all()
 
-    def test_pickling_keeps_everything(self):
+    def test_pickle_round_trip(self):
         table = random_table(0)
         copy = pickle.loads(pickle.dumps(table))
         assert copy.fingerprint == table.fingerprint

@@ -233,7 +233,7 @@ class TestContinuous:
         st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=2, max_size=60),
         st.integers(2, 9),
     )
-    def test_no_bin_is_empty_and_edges_survive_their_labels(self, numbers, bins):
+    def test_no_bin_is_empty_and_edges_round_trip_through_labels(self, numbers, bins):
         values = np.array(numbers) + 0.0
         if len(np.unique(values)) < 2:
             return

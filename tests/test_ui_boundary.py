@@ -152,7 +152,7 @@ def test_sentence_is_shown_for_a_while_in_its_part_only(
     assert shown_texts() == ["page", "one", "other"]
 
 
-def test_a_rerun_passes_through(app: AppTest) -> None:
+def test_rerun_exception_is_passed_on(app: AppTest) -> None:
     app.session_state["broken"] = "rerun"
     app.run()
     assert texts(app) == ["the part", "reruns pass", "the end"]
@@ -187,7 +187,7 @@ def edges() -> Iterator[tuple[str, ast.expr, str]]:
                     yield place, node.args[1], "file_builder("
 
 
-def test_every_edge_of_the_app_has_its_boundary() -> None:
+def test_every_callback_of_the_app_is_guarded() -> None:
     found = list(edges())
     assert len(found) > 10
     bare = [place for place, value, guard in found if not ast.unparse(value).startswith(guard)]

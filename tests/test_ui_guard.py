@@ -77,8 +77,8 @@ def test_only_own_host_names_are_allowed(host: str | None, is_own: bool) -> None
 def start_with() -> Iterator[Callable[[dict[str, Any]], None]]:
     """Return a function that lets Streamlit read options as of a command line."""
 
-    def start(said: dict[str, Any]) -> None:
-        config.get_config_options(force_reparse=True, options_from_flags=said)
+    def start(flags: dict[str, Any]) -> None:
+        config.get_config_options(force_reparse=True, options_from_flags=flags)
 
     yield start
     config.get_config_options(force_reparse=True)

@@ -256,7 +256,7 @@ def test_unknown_selection_and_evidence_are_ignored_with_a_note(state: InspectSt
 
 
 @pytest.mark.parametrize("edge", [[None, 1], ["0", "1"], [0, 1e999], [0], {"0": 1}, [-1, 2]])
-def test_invalid_token_of_click_selects_nothing(state: InspectState, edge: Any) -> None:
+def test_click_on_missing_edge_clears_selection(state: InspectState, edge: Any) -> None:
     bring(state, pair_model())
     token = f"{state.loaded.fingerprint}.None"
     state.pick({"token": token, "edge": [1, 0]})
@@ -282,7 +282,7 @@ def test_posteriors_follow_the_evidence(state: InspectState) -> None:
     assert state.after is None
 
 
-def test_contradictory_evidence_is_reported_and_kept(state: InspectState) -> None:
+def test_contradictory_evidence_is_removed_with_a_note(state: InspectState) -> None:
     hard = np.array([[0.0, -np.inf], [-np.inf, 0.0]])
     model = PairwiseMRF.from_tables(
         [np.zeros(2)] * 3, {(0, 1): hard, (1, 2): np.zeros((2, 2))}, names=("a", "b", "c")

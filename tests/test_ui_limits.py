@@ -157,7 +157,7 @@ def test_run_beyond_server_memory_is_refused_after_closed_visits_released(
 ) -> None:
     forgotten: list[bool] = []
 
-    class Gone(Visits):
+    class FullVisits(Visits):
         def forget(self, *, all_of_them: bool = False) -> int:
             forgotten.append(all_of_them)
             return gone
@@ -165,7 +165,7 @@ def test_run_beyond_server_memory_is_refused_after_closed_visits_released(
     learner = learner_class("best-choice")()
     known = run_limits.forecast(TABLE, learner)
     base_bytes = known.peak_bytes - known.added_bytes
-    monkeypatch.setattr(run_limits, "visits", lambda: Gone(60.0))
+    monkeypatch.setattr(run_limits, "visits", lambda: FullVisits(60.0))
     monkeypatch.setattr(run_limits, "resident_bytes", lambda: int(kept * base_bytes))
     set_limits(monkeypatch, total_memory=0.9 * known.peak_bytes / 1e6)
     refusal = judge(TABLE, learner).refusal

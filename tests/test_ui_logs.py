@@ -163,7 +163,7 @@ def test_lines_of_other_packages_are_limited_escaped_and_cut(
 
 
 @pytest.mark.parametrize("arguments", [("a",), ("a", "b", "c"), (object(), "\n")])
-def test_arguments_that_do_not_fit_are_no_error(
+def test_mismatched_log_arguments_raise_no_error(
     filtered: logging.Logger,
     written: io.StringIO,
     capsys: pytest.CaptureFixture[str],

@@ -74,7 +74,7 @@ def test_link_has_fingerprint_of_uploaded_model() -> None:
     assert len(state.options.fingerprint) == 16
 
 
-def test_a_model_too_large_to_be_drawn_names_the_command_line() -> None:
+def test_refusal_of_large_model_names_the_command_line() -> None:
     chain = np.stack([np.arange(3999), np.arange(1, 4000)], axis=1)
     model = grid_model(2, 1.0, 1.0, 0).model
     large = type(model)(np.full(4000, 1), chain, np.zeros(4000 + 3999))
@@ -82,7 +82,7 @@ def test_a_model_too_large_to_be_drawn_names_the_command_line() -> None:
         check_size(large)
 
 
-def test_relative_couplings_depend_on_seed_and_not_on_strengths() -> None:
+def test_picture_depends_on_seed_and_not_on_strengths() -> None:
     one, other = grid_model(5, 0.2, 0.3, 1), grid_model(5, 0.9, 0.1, 1)
     assert one.picture == other.picture
     assert one.identity != other.identity

@@ -235,7 +235,7 @@ def test_memory_is_released_after_work(monkeypatch: pytest.MonkeyPatch) -> None:
     pool.close()
 
 
-def test_an_error_ends_one_run_and_nothing_else(
+def test_error_of_a_task_does_not_affect_other_tasks(
     scheduler: Scheduler, caplog: pytest.LogCaptureFixture
 ) -> None:
     broken, sound = Broken(1), Counter(10)
@@ -439,7 +439,7 @@ def drawn_elsewhere(draw: Callable[[], AbstractContextManager[None]]) -> Iterato
         thread.join(60)
 
 
-def test_a_page_is_drawn_after_the_one_before() -> None:
+def test_page_is_drawn_after_the_previous_page() -> None:
     pages = Foreground(turn_seconds=60.0)
     with ExitStack() as stack:
         with pages.page():
@@ -449,7 +449,7 @@ def test_a_page_is_drawn_after_the_one_before() -> None:
         assert begun.wait(30)
 
 
-def test_a_part_waits_for_no_page() -> None:
+def test_part_does_not_wait_for_pages() -> None:
     pages = Foreground(turn_seconds=60.0)
     with pages.page(), drawn_elsewhere(pages.part) as begun:
         assert begun.wait(30)
@@ -513,7 +513,7 @@ def test_interrupted_page_ends_its_turn(how: type[BaseException]) -> None:
         assert pages.at_work == 2
 
 
-def test_threads_are_counted_each() -> None:
+def test_running_pages_are_counted_per_thread() -> None:
     pages = Foreground()
     inside, leave = threading.Barrier(5), threading.Event()
 

@@ -176,7 +176,7 @@ def test_opening_run_of_page_needs_first_jobs_only() -> None:
     assert signatures() == before
 
 
-def test_the_first_later_job_compiles_what_draws_rows() -> None:
+def test_first_later_job_compiles_sampling() -> None:
     later_jobs()[0]()
     before = signatures()
     for graph in (karate_graph(), les_miserables_graph()):

@@ -162,7 +162,7 @@ def big_run(n: int, steps: int, edges_a_step: int) -> Any:
     return header, long_records, {**outcome, "steps": steps}
 
 
-def test_a_thousand_variables(replayed: Any, until: Any) -> None:
+def test_run_of_a_thousand_variables(replayed: Any, until: Any) -> None:
     page = replayed(big_run(1000, 30, 100))
     page.evaluate("replay.seek(28)")
     until(page, "replay.p === 28 && replay.raf === 0")
