@@ -302,7 +302,7 @@ def test_the_certificate_names_the_worst_pair():
     assert certificate.threshold == 6e-3
 
 
-# In words.
+# Sentences.
 
 
 def finished(learner, table):

@@ -59,7 +59,7 @@ def private_cache(tmp_path: Path) -> Path:
     return Path(kernels_run(blocker.parent, after=place, **places).strip())
 
 
-@pytest.mark.skipif(not hasattr(os, "getuid"), reason="needs users as POSIX knows them")
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="requires POSIX users")
 def test_kernels_are_cached_privately_without_writable_directory(tmp_path):
     first = private_cache(tmp_path)
     assert first.parent == tmp_path
@@ -67,7 +67,7 @@ def test_kernels_are_cached_privately_without_writable_directory(tmp_path):
     assert private_cache(tmp_path) == first
 
 
-@pytest.mark.skipif(not hasattr(os, "getuid"), reason="needs users as POSIX knows them")
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="requires POSIX users")
 def test_directory_writable_by_others_is_not_used(tmp_path):
     shared = private_cache(tmp_path)
     shared.chmod(0o777)

@@ -24,8 +24,8 @@ from tests.load.wire import Wire
 
 MB = 10**6
 UNUSED, EXPIRY = 3, 8  # seconds: gone_seconds, and server.disconnectedSessionTTL
-LOOK = 2  # seconds between two looks of the server, see ui/streamlit_runtime.py
-COUNT = 5  # seconds for which Streamlit's metrics stay as they are
+LOOK = 2  # seconds between two checks of the server, see ui/streamlit_runtime.py
+COUNT = 5  # seconds between updates of Streamlit's metrics
 LIMITS = (
     f"gone_seconds = {UNUSED}\nupload_memory = 60\nsession_uploads = 120\nserver_uploads = 200\n"
 )

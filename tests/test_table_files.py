@@ -66,7 +66,7 @@ class TestCompressed:
     @pytest.mark.parametrize(
         "content",
         [gzip.compress(SMALL.encode())[:-3], SMALL.encode(), b""],
-        ids=["cut", "plain", "empty"],  # gzip writes the time, so the bytes are no name
+        ids=["cut", "plain", "empty"],  # gzip writes the time: the bytes cannot be an id
     )
     def test_damaged_files_are_refused(self, content):
         sentence = refusal(upload(content, "x.csv.gz"))
@@ -321,7 +321,7 @@ class TestFiles:
     def test_size_of_an_upload_is_checked_before_reading(self):
         class Upload(io.BytesIO):
             def read(self, *arguments):
-                raise AssertionError("it was read")
+                raise AssertionError("the upload was read")
 
         assert "above the limit" in refusal(Upload(SMALL.encode()), max_bytes=11)
 

@@ -73,7 +73,7 @@ def test_results_are_equal_with_other_processes(parts, tuning):
 )
 def test_invalid_arguments_are_refused_before_learning(parts, grid, words):
     with pytest.raises(InputError, match=words):
-        tuning_grid(parts[0], BestChoice(), grid, callback=lambda *_: pytest.fail("it began"))
+        tuning_grid(parts[0], BestChoice(), grid, callback=lambda *_: pytest.fail("learning began"))
 
 
 def test_criterion_without_its_data_is_refused(parts):

@@ -43,7 +43,7 @@ def uploaded() -> UploadedTable:
 
 
 def nothing_built_in(key: str, seed: int) -> Material:
-    raise AssertionError(f"{key} was not asked for")
+    raise AssertionError(f"{key} should not be loaded")
 
 
 def race() -> RaceState:

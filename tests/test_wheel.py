@@ -47,7 +47,7 @@ def test_every_file_of_the_package_is_in_the_wheel(installed: Path) -> None:
         check=False,
     )
     if made.returncode != 0:
-        pytest.skip("not a git checkout: nothing says which files belong to the project")
+        pytest.skip("not a git checkout: the files of the project are unknown")
     missing = [name for name in made.stdout.splitlines() if not (installed / name).exists()]
     assert missing == []
     assert (installed / "graftviz" / "py.typed").exists()

@@ -23,7 +23,7 @@ DRIVER, PAGES = pytest.StashKey[Any](), pytest.StashKey[Any]()
 FAILED = pytest.StashKey[bool]()
 PLAYER_STEPS = 40  # of the first run of `player_runs`
 ROOT = FOLDER.parent.parent
-COMPILING = 400_000  # ms the very first start may take
+COMPILING = 400_000  # ms of the first start, which compiles the engine
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

@@ -21,7 +21,7 @@ def budget(opener: Any) -> Callable[..., Any]:
 
 
 def position(page: Any) -> tuple[int, int | None]:
-    """Return the step on show, and how many there are (None while that is open)."""
+    """Return the shown step and the number of steps (None while unknown)."""
     text = str(page.locator(".gv-budget-view .gv-position").inner_text())
     found = re.search(r"step (\d+) of (\d+)(\+?)", text)
     assert found, text

@@ -11,7 +11,7 @@ from waiting import eventually
 expect = pytest.importorskip("playwright.sync_api").expect
 pytestmark = pytest.mark.browser
 
-COMPILING = 400_000  # ms the very first start may take
+COMPILING = 400_000  # ms of the first start, which compiles the engine
 SOON = 60_000  # ms on a busy machine
 CHOW_LIU = "data=karate&learner=chow-liu"
 

@@ -15,7 +15,7 @@ from waiting import eventually
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
-COMPILING = 400_000  # ms the very first start may take
+COMPILING = 400_000  # ms of the first start, which compiles the engine
 VIEWS = {
     "race?data=karate": ".gv-race-body:not([hidden])",
     "reservoir?data=karate": ".js-plotly-plot",

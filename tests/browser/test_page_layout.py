@@ -11,7 +11,7 @@ from waiting import eventually
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 LAPTOP, TABLET, PHONE = (1400, 900), (1024, 768), (390, 844)
-LEAST_SHARE = 0.40  # of the window, for the main picture or the main views together
+LEAST_SHARE = 0.40  # shares of the window for the main picture or all main views
 LEAST_PRESENTED = 0.65
 WIDEST_SIDEBAR = 240  # px
 UNDER_HEADER = 50  # px

@@ -234,7 +234,7 @@ def test_wheel_zooms_only_with_control_key(finished: Any) -> None:
     finished.locator(".gv-stage canvas").click(position={"x": 3, "y": 3})
     finished.mouse.wheel(0, -200)
     finished.wait_for_timeout(100)
-    assert finished.evaluate("player.graph.camera.zoom") == zoomed, "the page scrolls after a click"
+    assert finished.evaluate("player.graph.camera.zoom") == zoomed, "the wheel zoomed after a click"
     finished.click("button[aria-label='Show the whole graph']")
     assert finished.evaluate("player.graph.camera") == {"zoom": 1, "x": 0, "y": 0}
 

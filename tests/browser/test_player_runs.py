@@ -275,7 +275,7 @@ def test_edge_shows_weights_and_pair_shows_reason(finished: Any, until: Any) -> 
     assert cells.all_inner_texts() == ["0.50", "−0.50", "−0.25", "1.00"]
     chosen = finished.evaluate("player.graph.edges.chosen(player.palette)[0].at(-1).line")
     kinds = finished.evaluate("['right', 'wrong', 'plain'].map((kind) => player.palette[kind])")
-    assert chosen in kinds, "the selected edge keeps its colour"
+    assert chosen in kinds, "the selected edge has another colour"
     assert "yes with yes" in finished.inner_text(".gv-states >> nth=0")
     # Before its activation, the edge is a pair without an edge.
     finished.evaluate("player.seek(0)")
@@ -328,7 +328,7 @@ def test_colours_of_degrees_keep_their_scale(finished: Any) -> None:
         limits.append(finished.evaluate("player.graph.degreeLimit"))
     other = "player.graph.setRun(new player.log.constructor(player.log.header), null)"
     limits.append(finished.evaluate(f"({other}, player.graph.degreeLimit)"))
-    assert len(set(limits)) == 1, "also in a run without edges"
+    assert len(set(limits)) == 1, "the scale changed in a run without edges"
     assert limits[0] >= finished.evaluate("player.log.snapshot(40).topDegree")
 
 

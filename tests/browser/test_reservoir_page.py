@@ -10,7 +10,7 @@ from waiting import eventually
 
 pytestmark = pytest.mark.browser
 
-COMPILING = 400_000  # ms the very first start may take
+COMPILING = 400_000  # ms of the first start, which compiles the engine
 
 
 def alpha(page: Any) -> Any:

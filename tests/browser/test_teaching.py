@@ -15,7 +15,7 @@ from graftviz.texts import catalogue
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
-COMPILING = 400_000  # ms the very first start may take
+COMPILING = 400_000  # ms of the first start, which compiles the engine
 CARD, DONE = ".card", ".task.done"
 FOCUSED = """(() => {
     let node = document.activeElement;
