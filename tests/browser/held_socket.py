@@ -30,7 +30,7 @@ class HeldSocket:
         """Hold all messages after the end of the next run of the page."""
         self._holds_after_run = True
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Deliver the held messages and stop holding."""
         self.is_holding = False
         for message in self._held:

@@ -121,7 +121,7 @@ def test_choice_survives_message_sent_before_its_confirmation(
     page.keyboard.press("ArrowRight")
     eventually(page, lambda: socket.sent > before)
     page.wait_for_timeout(300)
-    socket.let_go()
+    socket.release()
     eventually(page, lambda: "MCMC" in page.locator(".gv-racers .gv-chosen").inner_text())
     eventually(page, at_step(page, 3))
     page.wait_for_timeout(1000)
