@@ -125,7 +125,7 @@ MALFORMED = {
     "unknown variable": ("MARKOV 2 2 2 1 1 2", "a variable of table 0 must be .* from 0 to 1"),
     "one variable twice": ("MARKOV 2 2 2 1 2 1 1", "names variable 1 twice"),
     "wrong size": (GOOD.replace(" 4 1", " 5 1"), "declares 5 entries, .* have 4 joint states"),
-    "cut in a table": (GOOD.removesuffix(" 4"), "table 1 has 3 numbers instead of 4"),
+    "cut in a table": (GOOD.removesuffix(" 4"), "table 1 has 3 of 4 numbers"),
     "word in a table": (GOOD.replace("3", "three"), "within table 1: could not convert"),
     "negative potential": (GOOD.replace(" 3", " -3"), "table 1 has an entry that is negative"),
     "not a number": (GOOD.replace(" 3", " nan"), "not a finite number"),

@@ -1,4 +1,4 @@
-"""Missing values: counted pair by pair, or drawn from a model; both recover the graph."""
+"""Missing values: counts of available pairs, and completion by EM."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_chain_has_no_indirect_edges(share: float) -> None:
         assert gv.learn(found, gv.BestChoice()).model.edges.tolist() == [[0, 1], [1, 2]]
 
 
-def test_observed_values_and_rows_stay() -> None:
+def test_observed_values_and_rows_are_unchanged() -> None:
     table, _ = sampled(8, 300, 1)
     frame = with_gaps(table, 0.2)
     known = frame.notna().to_numpy()
@@ -84,7 +84,7 @@ def test_observed_values_and_rows_stay() -> None:
 
 @settings(max_examples=20)
 @given(st.integers(0, 2**32), st.booleans())
-def test_pairs_are_counted_from_rows_with_both(seed: int, has_weights: bool) -> None:
+def test_pairs_are_counted_from_rows_with_both_values(seed: int, has_weights: bool) -> None:
     generator = np.random.default_rng(seed)
     codes = generator.integers(0, 3, (4, 60))
     frame = pd.DataFrame(codes.T, columns=list("abcd")).astype(float)
@@ -129,7 +129,7 @@ def test_values_that_are_not_missing_at_random_are_noted() -> None:
     assert "by more than chance, so values are not missing at random" in by_state.warnings[-1]
 
 
-def test_what_cannot_be_completed_is_refused_in_one_sentence(tmp_path: Path) -> None:
+def test_incompletable_table_is_refused_in_one_sentence(tmp_path: Path) -> None:
     wide = pd.DataFrame(np.ones((3, MOST_VARIABLES + 1))).mask(np.eye(3, MOST_VARIABLES + 1) > 0)
     with pytest.raises(InputError, match="up to 200 variables, and there are 201"):
         read_table(wide, missing="em")

@@ -1,4 +1,4 @@
-"""Arguments of other types: accepted where they are clear, otherwise refused in one sentence."""
+"""Arguments of other types: accepted if they are unambiguous, else refused in one sentence."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TABULAR = {"frame": FRAME, "array": FRAME.to_numpy(), "data set": SET}
 
 
 @pytest.mark.parametrize("source", TABULAR.values(), ids=TABULAR)
-def test_whatever_holds_rows_is_a_table(source):
+def test_any_container_of_rows_is_accepted_as_table(source):
     result = gv.learn(source, LEARNER, test=source)
     assert np.array_equal(result.model.weights, MODEL.weights)
     assert result.nlpl_test == pytest.approx(result.nlpl_train)
@@ -54,17 +54,17 @@ def test_held_out_frames_have_the_codes_of_the_training_rows():
     assert gv.nll(MODEL, few) == gv.nll(MODEL, coded)
 
 
-def test_a_learner_may_be_named():
+def test_learner_is_accepted_by_name():
     assert gv.learn(TABLE, "chow-liu").learner == LEARNER
 
 
-def test_evidence_may_be_a_row_of_a_frame():
+def test_row_of_frame_is_accepted_as_evidence():
     row = FRAME.iloc[1].where([True, False, True], None)
     by_mapping = gv.infer(MODEL, "exact", evidence={"rain": "yes", "day": "odd"})
     assert dict(gv.infer(MODEL, "exact", evidence=row).evidence) == dict(by_mapping.evidence)
 
 
-def test_true_edges_go_by_name_or_position():
+def test_true_edges_are_accepted_by_name_or_position():
     expected = [[0, 1], [1, 2]]
     for truth in (
         [("grass", "rain"), ("grass", "day")],
@@ -169,7 +169,7 @@ def test_other_arguments_are_refused_in_one_sentence(call, sentence):
         call()
 
 
-def test_a_result_and_an_estimator_are_accepted_as_their_model(tmp_path):
+def test_result_and_estimator_are_accepted_as_model(tmp_path):
     result = gv.learn(TABLE, LEARNER)
     estimator = gv.MarkovNetwork(learner=LEARNER).fit(FRAME)
     for own, holder in ((result.model, result), (estimator.model_, estimator)):

@@ -1,4 +1,4 @@
-"""The model: what it accepts, how its weights are addressed, what it computes from them."""
+"""The model: validation, layout of weights, and derived quantities."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("arguments", "sentence"), REFUSED.values(), ids=REFUSED)
-def test_what_does_not_fit_together_is_refused_at_birth(arguments, sentence):
+def test_inconsistent_arguments_are_refused(arguments, sentence):
     with pytest.raises(InputError, match=sentence):
         PairwiseMRF(*arguments)
 
@@ -57,7 +57,7 @@ REFUSED_TABLES = {
 
 
 @pytest.mark.parametrize(("arguments", "sentence"), REFUSED_TABLES.values(), ids=REFUSED_TABLES)
-def test_tables_that_do_not_fit_are_refused(arguments, sentence):
+def test_tables_of_wrong_shape_are_refused(arguments, sentence):
     with pytest.raises(InputError, match=sentence):
         PairwiseMRF.from_tables(*arguments)
 
@@ -96,7 +96,7 @@ def test_norms_degrees_and_scores_equal_plain_loops(seed):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_norms_do_not_depend_on_how_a_distribution_is_written(seed):
+def test_norms_are_invariant_under_reparametrisation(seed):
     model = random_model(seed)
     rng = np.random.default_rng(seed)
     nodes = [model.node_weights(i).copy() for i in range(model.n_variables)]
@@ -112,7 +112,7 @@ def test_norms_do_not_depend_on_how_a_distribution_is_written(seed):
     assert np.allclose(shifted.edge_norms(), model.edge_norms(), rtol=1e-10, atol=1e-12)
 
 
-def test_states_that_cannot_occur_have_no_part_in_a_norm():
+def test_impossible_states_do_not_affect_norms():
     table = np.array([[0.5, -0.5, 3.0], [-0.5, 0.5, -7.0]])
     ruled_out = table + np.array([0.0, 0.0, -np.inf])
     node = np.array([0.0, 0.0, -np.inf])
@@ -144,18 +144,18 @@ def test_a_zero_sum_table_has_rows_and_columns_without_sums_and_keeps_zero_poten
 def test_tables_may_be_given_in_either_orientation(seed):
     model = random_model(seed)
     nodes = [model.node_weights(i) for i in range(model.n_variables)]
-    given, turned = {}, {}
+    as_given, turned = {}, {}
     for e, (i, j) in enumerate(model.edges.tolist()):
-        given[i, j] = model.edge_weights(e)
+        as_given[i, j] = model.edge_weights(e)
         turned[j, i] = model.edge_weights(e).T.tolist()
-    for tables in (given, turned):
+    for tables in (as_given, turned):
         built = PairwiseMRF.from_tables(nodes, tables)
         assert np.array_equal(built.cardinalities, model.cardinalities)
         assert np.array_equal(built.edges, model.edges)
         assert np.array_equal(built.weights, model.weights)
 
 
-def test_names_and_labels_are_kept_or_made_up():
+def test_names_and_labels_are_stored_or_generated():
     made_up = PairwiseMRF([2, 3], [], np.zeros(5))
     assert made_up.names == ("x0", "x1")
     assert made_up.labels == (("0", "1"), ("0", "1", "2"))
@@ -164,7 +164,7 @@ def test_names_and_labels_are_kept_or_made_up():
     assert named.labels == (("clear", "grey"),)
 
 
-def test_nothing_of_a_model_can_be_changed():
+def test_arrays_of_model_are_read_only():
     weights = np.zeros(8)
     model = PairwiseMRF([2, 2], [[0, 1]], weights)
     weights[:] = 1.0

@@ -77,7 +77,7 @@ def test_convert_writes_the_same_model(
         (["convert", "other.txt"], "not 'other.txt'"),
     ],
 )
-def test_what_cannot_be_done_is_one_sentence(
+def test_invalid_request_is_refused_in_one_sentence(
     uai: str, arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command, *rest = arguments

@@ -1,4 +1,4 @@
-"""Models as files: every format gives back the same model, and refuses the rest in a sentence."""
+"""Models as files: round trips of every format, and refusals in one sentence."""
 
 from __future__ import annotations
 
@@ -74,20 +74,20 @@ def small(weight: float = 0.5) -> PairwiseMRF:
 
 
 @given(models())
-def test_graphml_gives_back_the_same_model_to_the_last_bit(model):
+def test_graphml_round_trip_is_exact(model):
     found = parse_graphml("m.graphml", model_graphml(model))
     assert_same(found.model, model)
     assert found.notes == ()
 
 
 @given(models())
-def test_node_link_json_gives_back_the_same_model_to_the_last_bit(model):
+def test_node_link_json_round_trip_is_exact(model):
     text = node_link_json(model)
     json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
     assert_same(parse_node_link("m.json", text.encode("ascii")).model, model)
 
 
-def test_the_graphml_of_a_result_carries_its_model_and_its_steps():
+def test_graphml_of_a_result_contains_its_model_and_steps():
     result = learn(random_table(6, 7, 80), random_pairs(), seed=1)
     content = GRAPHML.write_result(result)
     assert_same(parse_graphml("g.graphml", content).model, result.model)
@@ -97,7 +97,7 @@ def test_the_graphml_of_a_result_carries_its_model_and_its_steps():
     }
 
 
-def test_gexf_says_the_steps_it_is_given():
+def test_gexf_has_given_steps():
     text = model_gexf(small(), steps=[3, 4]).decode()
     assert 'for="step" value="3"' in text
     assert 'for="step" value="4"' in text
@@ -113,7 +113,7 @@ def test_every_reader_of_paths_finds_the_same_model(tmp_path_factory, model):
     assert_same(read_uploaded_model({"a.graphml": model_graphml(model)}).model, model)
 
 
-# Other people's GraphML
+# GraphML of other programs
 
 FOREIGN = """<?xml version="1.0" encoding="UTF-8"?>
 <graphml xmlns="http://graphml.graphdrawing.org/xmlns">
@@ -130,7 +130,7 @@ FOREIGN = """<?xml version="1.0" encoding="UTF-8"?>
 </graphml>"""
 
 
-def test_a_weighted_graph_from_elsewhere_is_an_ising_model_and_it_is_said():
+def test_weighted_foreign_graphml_is_read_as_ising_model_with_note():
     found = parse_graphml("g.graphml", FOREIGN.encode())
     model = found.model
     assert model.names == ("a", "b", "c")
@@ -230,7 +230,7 @@ def test_malformed_json_is_refused_in_one_sentence(content, sentence):
         parse_node_link("m.json", content.encode())
 
 
-def test_links_may_be_called_links():
+def test_key_links_is_accepted():
     text = '{"nodes": [{"id": "a"}, {"id": "b"}], "links": [{"source": "a", "target": "b", %s}]}'
     model = parse_node_link("d3.json", (text % '"weight": 2').encode()).model
     assert model.edge_weights(0).tolist() == [[2.0, -2.0], [-2.0, 2.0]]
@@ -259,7 +259,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_a_result_folder_is_read_in_whatever_way_it_is_brought(folder):
+def test_result_folder_is_read_as_path_archive_or_files(folder):
     files = {path.name: path.read_bytes() for path in folder.iterdir()}
     inner = {f"learned/{name}": data for name, data in files.items()}
     for found in (
@@ -275,7 +275,7 @@ def test_a_result_folder_is_read_in_whatever_way_it_is_brought(folder):
     assert_same(read_model(folder), small())
 
 
-def test_names_find_their_model_whatever_both_are_called(folder):
+def test_names_file_is_matched_to_model_of_another_name(folder):
     files = {
         "a.uai": (folder / "model.uai").read_bytes(),
         "b.names.json": (folder / "model.names.json").read_bytes(),
@@ -287,7 +287,7 @@ def test_names_find_their_model_whatever_both_are_called(folder):
     assert "a.names.json" in alone.notes[0]
 
 
-def test_no_way_leads_out_of_an_archive(tmp_path, monkeypatch):
+def test_archive_entries_outside_of_archive_are_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     content = model_graphml(small())
     for name in ("../../evil.graphml", "/evil.graphml", "..\\evil.graphml"):
@@ -296,7 +296,7 @@ def test_no_way_leads_out_of_an_archive(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-BAD_BROUGHT = {
+BAD_UPLOADS = {
     "nothing": ({}, "No model in nothing"),
     "a picture": ({"a.png": b"x"}, "No model in a.png"),
     "no archive": ({"a.zip": b"PK\x03\x04 and then not"}, "a.zip is not a readable ZIP archive"),
@@ -313,14 +313,14 @@ BAD_BROUGHT = {
 }
 
 
-@pytest.mark.parametrize(("files", "sentence"), BAD_BROUGHT.values(), ids=BAD_BROUGHT)
+@pytest.mark.parametrize(("files", "sentence"), BAD_UPLOADS.values(), ids=BAD_UPLOADS)
 def test_files_without_a_model_are_refused_in_one_sentence(files, sentence):
     with pytest.raises(InputError, match=sentence) as refused:
         read_uploaded_model(files)
-    assert "graftviz-" not in str(refused.value)  # the folder in which they were looked through
+    assert "graftviz-" not in str(refused.value)  # path of the temporary folder
 
 
-def test_an_archive_that_unpacks_beyond_all_bounds_is_refused(monkeypatch):
+def test_archive_bomb_is_refused(monkeypatch):
     monkeypatch.setattr("graftviz.formats.uploads.MOST_UNPACKED", 1_000_000)
     bomb = io.BytesIO()
     with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -331,7 +331,7 @@ def test_an_archive_that_unpacks_beyond_all_bounds_is_refused(monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["no.uai", "no.graphml", "no.json", "no.txt"])
-def test_a_file_that_is_not_there_or_no_model_is_named(tmp_path, name):
+def test_missing_file_and_file_without_model_are_named(tmp_path, name):
     with pytest.raises(InputError, match=name):
         read_model(tmp_path / name)
 
@@ -345,7 +345,7 @@ def test_a_folder_without_a_model_is_refused(tmp_path):
 
 
 @given(models(finite=True))
-def test_edges_and_marginals_read_back_as_they_are(model):
+def test_tables_of_edges_and_marginals_round_trip(model):
     texts = "".join((*model.names, *(label for states in model.labels for label in states)))
     assume(np.abs(model.weights).max(initial=0.0) < 100)
     assume("\r" not in texts)  # which Python's csv does not quote
@@ -370,7 +370,7 @@ def test_edges_and_marginals_read_back_as_they_are(model):
 
 
 @given(models(), st.text(max_size=20))
-def test_svg_is_well_formed_and_has_a_line_an_edge(model, title):
+def test_svg_is_well_formed_and_has_one_line_per_edge(model, title):
     picture = graph_picture(model)
     text = graph_svg(picture, model.names, title)
     assert text == graph_svg(picture, model.names, title)
@@ -386,7 +386,7 @@ def test_svg_is_well_formed_and_has_a_line_an_edge(model, title):
     assert "degree 0" in shown
 
 
-def test_svg_tells_kinds_of_edges_apart_by_colour_and_dash():
+def test_svg_distinguishes_kinds_of_edges_by_colour_and_dash():
     other = PairwiseMRF.from_tables(
         [np.zeros(2), np.zeros(3), np.zeros(2)],
         {(0, 2): np.ones((2, 2)), (1, 2): np.ones((3, 2))},
@@ -417,7 +417,7 @@ def test_viridis_runs_from_dark_to_light():
 
 
 @pytest.mark.parametrize("name", ["m.graphml", "graph.json", "folder", "model.txt"])
-def test_commands_take_a_model_from_any_file(tmp_path, capsys, name):
+def test_commands_accept_a_model_from_any_file(tmp_path, capsys, name):
     write_uai(small(), tmp_path / "model.uai")
     path = tmp_path / name
     contents = {
@@ -438,7 +438,7 @@ def test_commands_take_a_model_from_any_file(tmp_path, capsys, name):
     assert answers[0]["marginal"] == pytest.approx(answers[1]["marginal"], abs=1e-12)
 
 
-def test_commands_say_how_a_graph_from_elsewhere_was_understood(tmp_path, capsys):
+def test_commands_print_note_about_foreign_graphml(tmp_path, capsys):
     (tmp_path / "g.graphml").write_text(FOREIGN)
     out = tmp_path / "out"
     assert main(["infer", str(tmp_path / "g.graphml"), "--method", "exact", "--out", str(out)]) == 0

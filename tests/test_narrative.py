@@ -1,4 +1,4 @@
-"""Sentences about runs contain the step's own numbers, and answers are correct."""
+"""Sentences about steps and answers to questions about runs."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_sentences_in_another_language_have_the_same_numbers(run: Run, language:
             assert not {"the", "and", "was", "were", "edge"} & set(both[1].split())
 
 
-def test_every_step_is_told_with_its_numbers(run: Run) -> None:
+def test_sentence_of_every_step_contains_its_numbers(run: Run) -> None:
     assert len(run.steps) > 3
     for step in run.steps:
         words = words_of(run, step.index)
@@ -116,7 +116,7 @@ def later_step(**changes: object) -> Step:
     return dataclasses.replace(step, **{**plain, **changes})
 
 
-def test_verdicts_are_summed_up() -> None:
+def test_sentence_counts_verdicts() -> None:
     tested = later_step().tested
     for verdicts, sentence in (
         ([0, 0, 3, 3], "2 entered the reservoir."),
@@ -146,13 +146,13 @@ def test_verdicts_are_summed_up() -> None:
         (-0.0034952, -0.0035, "−0.003495"),
     ],
 )
-def test_a_score_is_written_on_its_side_of_the_threshold(
+def test_rounded_score_stays_on_its_side_of_threshold(
     value: float, limit: float, text: str
 ) -> None:
     assert score(value, limit) == text
 
 
-def test_outcomes_say_what_is_proven() -> None:
+def test_sentence_of_outcome_states_what_is_proven() -> None:
     run = finished(BestChoice(preset="paper", lam=0.03))
     assert run.outcome.converged
     assert outcome_words(run.outcome) == run.outcome.stop_reason
@@ -165,12 +165,12 @@ def test_outcomes_say_what_is_proven() -> None:
     assert "0.250" in outcome_words(part)
 
 
-def test_options_of_a_branch_hold_after_its_step() -> None:
+def test_options_of_branch_apply_after_its_step() -> None:
     before, after = BestChoice(alpha=1.0, max_edges=9), BestChoice(alpha=0.0, max_edges=9)
     run = Run(TABLE, before, branch=Branch(2, after))
     assert [learner_at(run, t) for t in (0, 1, 2, 3)] == [before, before, before, after]
-    anew = Run(TABLE, before, branch=Branch(0, after))
-    assert [learner_at(anew, t) for t in (0, 1)] == [after, after]
+    from_start = Run(TABLE, before, branch=Branch(0, after))
+    assert [learner_at(from_start, t) for t in (0, 1)] == [after, after]
 
 
 # ------------------------------------------------------------------------------------- answers
@@ -188,7 +188,7 @@ SEEN = {
 
 
 @pytest.mark.parametrize("learner", SEEN.values(), ids=SEEN)
-def test_scores_are_those_the_learner_saw(learner: BestChoice) -> None:
+def test_scores_equal_those_of_the_learner(learner: BestChoice) -> None:
     run = finished(learner)
     compared = 0
     for step in run.steps:
@@ -270,7 +270,7 @@ def reasons(run: Run) -> str:
     return "\n".join(sentences)
 
 
-def test_reasons_name_what_happened() -> None:
+def test_reasons_for_missing_edges() -> None:
     assert "below τ = " in reasons(known("choosy"))
     assert re.search(r"shares a variable with x\d+ – x\d+, chosen", reasons(known("greedy")))
     assert "displaced by a better edge" in reasons(known("small reservoir"))
@@ -280,7 +280,7 @@ def test_reasons_name_what_happened() -> None:
     )
 
 
-def test_an_edge_that_ceased_to_violate_is_remembered() -> None:
+def test_edge_that_no_longer_violates_is_explained() -> None:
     run = finished(
         BestChoice(preset="paper", alpha=1.0, lam=0.02, t_max=2, first_tests=20, max_edges=4)
     )
@@ -311,7 +311,7 @@ def test_edges_are_explained(run: Run) -> None:
                 why_edge(run, edge.source, edge.target, step.index - 1)
 
 
-def test_states_that_go_together_are_named() -> None:
+def test_attracting_and_repelling_states_are_named() -> None:
     rng = np.random.default_rng(3)
     a = rng.integers(0, 2, size=500)
     b = np.where(rng.random(500) < 0.9, 1 - a, a)
@@ -352,12 +352,12 @@ def test_nodes_are_described(run: Run) -> None:
         (lambda run: why_edge(run, 0, 1, -1), "Step -1 has not been made"),
     ],
 )
-def test_impossible_questions_are_refused(question, sentence: str) -> None:
+def test_invalid_questions_are_refused(question, sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         question(known("choosy"))
 
 
-def test_a_run_that_learned_nothing_can_be_asked() -> None:
+def test_questions_about_run_without_edges_are_answered() -> None:
     run = Run(TABLE, EdgeGrafting(lam=0.9))
     with pytest.raises(InputError, match="Nothing has been learned yet"):
         node_facts(run, 0, 0)
@@ -368,7 +368,7 @@ def test_a_run_that_learned_nothing_can_be_asked() -> None:
 # ------------------------------------------------------------------------- κ, and edges taken out
 
 
-def test_the_test_of_significance_is_told_in_multiples_of_the_noise() -> None:
+def test_significance_is_described_in_multiples_of_noise() -> None:
     run = known("best edge grafting")
     words = words_of(run, 2)
     assert "of those above κ = 3 times their noise the largest, " in words
@@ -387,7 +387,7 @@ def test_the_test_of_significance_is_told_in_multiples_of_the_noise() -> None:
     )
 
 
-def test_a_significant_score_that_is_tiny_is_told_by_lambda() -> None:
+def test_tiny_significant_score_is_compared_with_lambda() -> None:
     run = finished(EdgeGrafting(lam=0.02))
     found = [why_not(run, i, j, 0) for i, j in itertools.combinations(range(N), 2)]
     tiny = [answer for answer in found if answer["symbol"] == "λ"]
@@ -398,8 +398,8 @@ def test_a_significant_score_that_is_tiny_is_told_by_lambda() -> None:
         assert "times its noise but not above λ = 0.02, so it does not violate" in answer["words"]
 
 
-def test_the_end_tells_what_the_final_fit_took_out() -> None:
-    """First hit takes edges that later ones explain: some of them go."""
+def test_last_sentence_lists_edges_dropped_by_final_fit() -> None:
+    """Check with first hit, which activates edges that later edges make redundant."""
     run = finished(FirstHit(preset="paper", lam=2e-3, refit=True, significance=3.0), seed=1)
     dropped = len(run.outcome.dropped_at_the_end)
     assert dropped > 0
@@ -408,8 +408,8 @@ def test_the_end_tells_what_the_final_fit_took_out() -> None:
     assert run.outcome.objective_name == "pseudo-likelihood"
 
 
-def test_where_linear_response_ends_a_pair_has_no_score() -> None:
-    """The run sits on an unstable fixed point by then; before, scores are what it saw."""
+def test_pair_has_no_score_at_unstable_fixed_point() -> None:
+    """Check that scores before the unstable fixed point equal those of the run."""
     run = finished(BestChoice(preset="paper", score="linear-response", lam=1e-4, max_edges=60))
     assert "no longer positive definite" in run.outcome.stop_reason
     last = len(run.steps)
@@ -424,14 +424,14 @@ def test_where_linear_response_ends_a_pair_has_no_score() -> None:
         assert why_not(run, i, j, 3)["score"] is not None
 
 
-def test_overfitting_is_said_with_the_step_of_the_lowest_held_out_loss() -> None:
+def test_overfitting_note_names_step_of_lowest_held_out_loss() -> None:
     rows = TABLE.n_rows
     train, test = TABLE.split(1 - 60 / rows, seed=1)
     learner = BestChoice(preset="paper", lam=1e-5, lam2=1e-6, max_edges=66)
     run = finished_run(train, learner, test=test)
     losses = [run.start.nlpl_test, *(each.nlpl_test for each in run.metrics)]
     best = int(np.argmin(losses))
-    assert losses[-1] > losses[best] + 0.1, "60 rows of 12 variables and all edges"
+    assert losses[-1] > losses[best] + 0.1, "60 rows of 12 variables should overfit"
     words = overfitting_words(run)
     assert (f"after step {best}" if best else "without edges") in words
     assert f"({losses[best]:.4g}) and has risen to {losses[-1]:.4g}" in words

@@ -55,7 +55,7 @@ class Problem:
         return np.concatenate([parts[0].sum(axis=0, keepdims=True), *parts])
 
     def violations(self, weights, thresholds, lam2):
-        """Of the intercept and of every group, from the plain gradient."""
+        """Return the violations of the intercept and of every group by the plain gradient."""
         gradient = self.gradient(weights)
         found = [np.linalg.norm(gradient[0])]
         slopes = self.groups(gradient)
@@ -71,9 +71,9 @@ class Problem:
 
 PROBLEMS = [
     Problem(0, [2, 2, 3], 50),
-    Problem(1, [5, 5, 2, 5], 513),  # a block of rows and more
+    Problem(1, [5, 5, 2, 5], 513),  # more than a block of rows
     Problem(2, [3, 4, 1, 6], 256),
-    Problem(3, [7, 3, 9], 300),  # more lanes than four
+    Problem(3, [7, 3, 9], 300),  # more than four lanes
 ]
 every_problem = pytest.mark.parametrize("problem", PROBLEMS)
 
@@ -148,7 +148,7 @@ def test_a_fit_meets_the_conditions_of_its_optimum(problem, lam, lam2):
 
 
 @every_problem
-def test_an_intercept_meets_the_shares_of_the_rows(problem):
+def test_intercept_reproduces_the_shares_of_the_rows(problem):
     weights = problem.weights.copy()
     gap = fit_intercept(problem.own, problem.cells, weights, 1e-10)
     chances = naive.regression_probabilities(weights[0], problem.groups(weights), problem.codes)
@@ -167,8 +167,8 @@ def regression_of(fit, i):
 
 
 @pytest.mark.parametrize("lam2", [0.0, 0.01])
-def test_all_neighbours_are_checked(lam2):
-    """No group in the regression of any variable violates, active or not."""
+def test_no_variable_violates_its_regression(lam2):
+    """Check the conditions of active and inactive groups in every regression."""
     table = scale_free_table(12, 3, 600)
     n = 12
     fit = Neighbourhoods(table, distances(PairCounts(table)))
@@ -239,12 +239,12 @@ def test_the_model_is_the_mean_of_both_estimates_with_node_weights_fitted_again(
 
 
 @pytest.mark.parametrize("rule", ["and", "or", "mean"])
-def test_a_least_norm_leaves_the_weak_edges_out(rule):
+def test_least_norm_removes_weak_edges(rule):
     every = drain(TABLE, NodewiseL1(lam=3e-3, rule=rule))
     strong = drain(TABLE, NodewiseL1(lam=3e-3, rule=rule, min_norm=0.3))
     assert set(picks(strong)) < set(picks(every))
     assert strong.outcome.converged
-    # Another structure, but the regressions are the same.
+    # The structure differs, the regressions are the same.
     assert strong.outcome.objective == pytest.approx(every.outcome.objective, rel=1e-9)
 
 
@@ -258,22 +258,22 @@ def common_causes(rows=3000):
     return DiscreteTable.from_codes(np.stack([*causes, *effects], axis=1))
 
 
-def test_an_indirect_edge_comes_and_leaves_again():
+def test_indirect_edge_is_added_and_removed():
     run = drain(common_causes(), NodewiseL1(path=20, lam=3e-4, min_norm=0.2))
     assert set(picks(run)) == {(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)}
     active: set[tuple[int, int]] = set()
     removed = []
     for step in run.steps:
-        gone = [tuple(pair) for pair in step.removed.tolist()]
-        removed += gone
-        active = (active - set(gone)) | {edge[:2] for edge in step.activated}
+        removed_pairs = [tuple(pair) for pair in step.removed.tolist()]
+        removed += removed_pairs
+        active = (active - set(removed_pairs)) | {edge[:2] for edge in step.activated}
         assert active == {tuple(edge) for edge in step.active_edges().tolist()}
         assert len(active) == step.n_edges
     assert removed == [(2, 3)]
     assert (2, 3) not in active
 
 
-def test_the_edge_budget_keeps_the_strongest():
+def test_edge_budget_keeps_the_strongest_edges():
     run = drain(TABLE, NodewiseL1(lam=1e-3, max_edges=6))
     assert run.steps[-1].n_edges == 6
     assert not run.outcome.converged
@@ -302,15 +302,15 @@ def test_the_certificate_names_the_worst_pair():
     assert certificate.threshold == 6e-3
 
 
-# In words.
+# Sentences.
 
 
-def told_run(learner, table):
+def finished(learner, table):
     return finished_run(table, learner)
 
 
 def test_missing_pairs_are_explained_by_their_gradient():
-    run = told_run(NodewiseL1(lam=6e-3, path=1), TABLE)
+    run = finished(NodewiseL1(lam=6e-3, path=1), TABLE)
     last = len(run.steps)
     active = {tuple(edge) for edge in run.outcome.model().edges.tolist()}
     fit = Neighbourhoods(TABLE, distances(PairCounts(TABLE)))
@@ -329,8 +329,8 @@ def test_missing_pairs_are_explained_by_their_gradient():
         assert "so they stay zero" in answer["words"]
 
 
-def test_pairs_that_the_budget_left_out_are_told_so():
-    run = told_run(NodewiseL1(lam=1e-3, path=1, max_edges=6), TABLE)
+def test_answer_names_edge_budget_for_pairs_left_out():
+    run = finished(NodewiseL1(lam=1e-3, path=1, max_edges=6), TABLE)
     left_out = run.outcome.certificate.worst_edge
     answer = why_not(run, *left_out, 1)
     assert answer["score"] is None

@@ -1,4 +1,4 @@
-"""The kernel's side of the player in notebooks: messages in, records out."""
+"""The kernel's side of the player in notebooks: messages and records."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LEARNER = gv.BestChoice(preset="paper", alpha=0.75, lam=0.001, max_edges=45)
 
 
 class Browser:
-    """A player, and the messages that a browser would receive from it."""
+    """Player that stores the messages that a browser would receive."""
 
     def __init__(self, table: Any = "scale-free-40", learner: Any = LEARNER, **options: Any):
         data = gv.load_dataset(table) if isinstance(table, str) else table
@@ -36,7 +36,7 @@ class Browser:
     def _receive(self, _content: object, buffers: list[bytes]) -> None:
         self.messages.append(json.loads(gzip.decompress(buffers[0])))
 
-    def say(self, name: str, **value: Any) -> None:
+    def send(self, name: str, **value: Any) -> None:
         self.player._handle_custom_msg({"name": name, "value": value}, [])
 
     def of(self, part: str, run: str | None = None) -> list[Any]:
@@ -49,7 +49,7 @@ class Browser:
         return next((feed["outcome"] for feed in self.of("feed", run) if feed["outcome"]), None)
 
     def play_to_the_end(self, run: str) -> None:
-        self.say("need", run=run, **{"from": 1}, count=400)
+        self.send("need", run=run, **{"from": 1}, count=400)
         wait_until(lambda: self.outcome(run))
 
 
@@ -62,115 +62,115 @@ def browser() -> Iterator[Callable[..., Browser]]:
         return opened[-1]
 
     yield open_it
-    for one in opened:
-        one.player.close()
+    for opened_browser in opened:
+        opened_browser.player.close()
 
 
 def edges_of(result: gv.Result) -> list[list[list[int]]]:
     return [[[e.source, e.target] for e in step.activated] for step in result.trace]
 
 
-def test_steps_are_learned_when_they_are_needed(browser):
-    it = browser(learner=gv.BestChoice(preset="paper", alpha=1.0, lam=0.001))
-    it.say("open")
-    wait_until(lambda: len(it.steps("run-1")) >= AHEAD)
-    (header,) = it.of("header")
+def test_steps_are_learned_on_request(browser):
+    client = browser(learner=gv.BestChoice(preset="paper", alpha=1.0, lam=0.001))
+    client.send("open")
+    wait_until(lambda: len(client.steps("run-1")) >= AHEAD)
+    (header,) = client.of("header")
     assert header["names"][:2] == ["x0", "x1"]
     assert header["title"].startswith("Two hubs")
     assert len(header["truth"]) == 45
-    assert it.of("alpha") == [1.0]
-    assert it.of("step") == [None], "it does not play by itself"
-    assert it.steps("run-1") == list(range(1, AHEAD + 1))
-    assert len(it.player.run.steps) == AHEAD, "nothing is learned beyond"
-    it.say("need", run="run-1", **{"from": AHEAD + 1}, count=400)
-    wait_until(lambda: it.outcome("run-1"))
-    assert it.steps("run-1") == list(range(1, len(it.player.run.steps) + 1))
-    it.messages.clear()
-    it.say("need", run="run-1", **{"from": 3}, count=2)
-    (feed,) = it.of("feed")
+    assert client.of("alpha") == [1.0]
+    assert client.of("step") == [None], "the player started by itself"
+    assert client.steps("run-1") == list(range(1, AHEAD + 1))
+    assert len(client.player.run.steps) == AHEAD, "more steps were learned than requested"
+    client.send("need", run="run-1", **{"from": AHEAD + 1}, count=400)
+    wait_until(lambda: client.outcome("run-1"))
+    assert client.steps("run-1") == list(range(1, len(client.player.run.steps) + 1))
+    client.messages.clear()
+    client.send("need", run="run-1", **{"from": 3}, count=2)
+    (feed,) = client.of("feed")
     steps = [record["t"] for record in feed["records"]]
-    assert steps == list(range(3, 5 + AHEAD)), "lost ones are sent again"
+    assert steps == list(range(3, 5 + AHEAD)), "lost records were not sent again"
 
 
-def test_a_request_has_a_reply_while_nothing_new_is_there(browser, monkeypatch):
-    it = browser()
+def test_request_without_new_records_has_a_reply(browser, monkeypatch):
+    client = browser()
     monkeypatch.setattr(NotebookRun, "grant", lambda self, target=0: None)
-    it.say("open")
-    assert it.messages == [{"run": "run-1", "status": ""}]
+    client.send("open")
+    assert client.messages == [{"run": "run-1", "status": ""}]
     monkeypatch.undo()
-    it.say("open")
-    wait_until(lambda: it.outcome("run-1"))
-    it.messages.clear()
-    it.say("need", run="run-1", **{"from": 1000}, count=24)
-    assert it.messages[-1]["feed"]["records"] == []
+    client.send("open")
+    wait_until(lambda: client.outcome("run-1"))
+    client.messages.clear()
+    client.send("need", run="run-1", **{"from": 1000}, count=24)
+    assert client.messages[-1]["feed"]["records"] == []
 
 
 def test_the_result_is_that_of_learn_with_the_same_seed(browser):
-    it = browser(seed=3)
-    it.say("open")
-    it.play_to_the_end("run-1")
+    client = browser(seed=3)
+    client.send("open")
+    client.play_to_the_end("run-1")
     data = gv.load_dataset("scale-free-40")
     expected = gv.learn(data, LEARNER, seed=3, truth=data.truth)
-    result = it.player.result
+    result = client.player.result
     assert edges_of(result) == edges_of(expected)
     np.testing.assert_array_equal(result.model.weights, expected.model.weights)
     assert (result.stop_reason, result.recall) == (expected.stop_reason, expected.recall)
 
 
-def test_another_alpha_for_the_whole_run_or_from_a_step_on(browser):
-    it = browser()
-    it.say("open")
-    wait_until(lambda: it.of("header"))
-    it.say("moved", run="run-1", t=5)
-    it.say("alpha", run="run-1", value=0.0, at=None)
-    wait_until(lambda: it.of("header", "run-2"))
-    assert it.of("step", "run-2") == [5]
-    it.play_to_the_end("run-2")
-    assert it.player.learner.alpha == 0.0
-    whole = gv.learn(gv.load_dataset("scale-free-40"), it.player.learner)
-    assert edges_of(it.player.result) == edges_of(whole)
+def test_alpha_is_changed_for_whole_run_or_from_a_step(browser):
+    client = browser()
+    client.send("open")
+    wait_until(lambda: client.of("header"))
+    client.send("moved", run="run-1", t=5)
+    client.send("alpha", run="run-1", value=0.0, at=None)
+    wait_until(lambda: client.of("header", "run-2"))
+    assert client.of("step", "run-2") == [5]
+    client.play_to_the_end("run-2")
+    assert client.player.learner.alpha == 0.0
+    whole = gv.learn(gv.load_dataset("scale-free-40"), client.player.learner)
+    assert edges_of(client.player.result) == edges_of(whole)
 
-    it.say("alpha", run="run-2", value=1.0, at=5)
-    it.play_to_the_end("run-3")
-    (header,) = it.of("header", "run-3")
+    client.send("alpha", run="run-2", value=1.0, at=5)
+    client.play_to_the_end("run-3")
+    (header,) = client.of("header", "run-3")
     assert header["branch"] == {"t": 5, "run": "run-2", "text": "from step 5 on α 1"}
-    assert it.of("alpha", "run-3") == [1.0]
-    branched = edges_of(it.player.result)
+    assert client.of("alpha", "run-3") == [1.0]
+    branched = edges_of(client.player.result)
     assert branched[:5] == edges_of(whole)[:5]
     assert all(len(edges) == 1 for edges in branched[5:])
-    it.say("ghost", run="run-2", **{"from": 2})
-    assert it.of("ghost_feed")[-1]["records"][0]["t"] == 2
+    client.send("ghost", run="run-2", **{"from": 2})
+    assert client.of("ghost_feed")[-1]["records"][0]["t"] == 2
 
-    it.say("reset", run="run-3")
-    assert it.messages[-1]["header"]["run"] == "run-1"
-    assert it.player.learner == LEARNER
+    client.send("reset", run="run-3")
+    assert client.messages[-1]["header"]["run"] == "run-1"
+    assert client.player.learner == LEARNER
 
 
-def test_a_reloaded_page_gets_the_run_again_at_its_step(browser):
-    it = browser()
-    it.say("open")
-    wait_until(lambda: it.outcome("run-1"))
-    it.say("moved", run="run-1", t=7)
-    sent = it.of("feed")
-    it.messages.clear()
-    it.say("open")
-    assert it.of("step") == [7]
-    assert [r for feed in it.of("feed") for r in feed["records"]] == [
+def test_reloaded_page_receives_run_at_its_step(browser):
+    client = browser()
+    client.send("open")
+    wait_until(lambda: client.outcome("run-1"))
+    client.send("moved", run="run-1", t=7)
+    sent = client.of("feed")
+    client.messages.clear()
+    client.send("open")
+    assert client.of("step") == [7]
+    assert [r for feed in client.of("feed") for r in feed["records"]] == [
         r for feed in sent for r in feed["records"]
     ]
-    assert it.outcome("run-1") == sent[-1]["outcome"]
+    assert client.outcome("run-1") == sent[-1]["outcome"]
 
 
-def test_questions_are_answered_beside_the_run(browser):
-    it = browser()
-    it.say("open")
-    wait_until(lambda: len(it.steps("run-1")) >= 12)
-    it.say("ask", run="run-1", kind="node", i=1, t=12)
-    (answer,) = wait_until(lambda: it.of("answer"))
+def test_questions_are_answered_during_the_run(browser):
+    client = browser()
+    client.send("open")
+    wait_until(lambda: len(client.steps("run-1")) >= 12)
+    client.send("ask", run="run-1", kind="node", i=1, t=12)
+    (answer,) = wait_until(lambda: client.of("answer"))
     assert answer["answer"]["degree"] > 0
-    it.say("ask", run="run-1", kind="node", i=99, t=12)
-    wait_until(lambda: len(it.of("answer")) == 2)
-    assert "99" in it.of("answer")[1]["answer"]["error"]
+    client.send("ask", run="run-1", kind="node", i=99, t=12)
+    wait_until(lambda: len(client.of("answer")) == 2)
+    assert "99" in client.of("answer")[1]["answer"]["error"]
 
 
 @pytest.mark.parametrize(
@@ -186,27 +186,27 @@ def test_questions_are_answered_beside_the_run(browser):
     ],
     ids=str,
 )
-def test_other_messages_change_nothing(browser, message):
-    it = browser()
-    it.player._handle_custom_msg(message, [])
-    assert it.messages == []
-    assert it.player.run.steps == []
+def test_unknown_messages_are_ignored(browser, message):
+    client = browser()
+    client.player._handle_custom_msg(message, [])
+    assert client.messages == []
+    assert client.player.run.steps == []
 
 
-def test_a_learner_without_alpha(browser):
-    it = browser("survey", "chow-liu")
-    it.say("open")
-    it.play_to_the_end("run-1")
-    assert it.of("alpha") == [None]
-    it.say("alpha", run="run-1", value=0.5)
-    assert it.player.learner == ChowLiu()
+def test_learner_without_alpha_is_played(browser):
+    client = browser("survey", "chow-liu")
+    client.send("open")
+    client.play_to_the_end("run-1")
+    assert client.of("alpha") == [None]
+    client.send("alpha", run="run-1", value=0.5)
+    assert client.player.learner == ChowLiu()
 
 
 def test_finish_learns_without_a_browser_and_an_interrupt_pauses(browser, monkeypatch):
-    it = browser(
+    client = browser(
         pd.DataFrame({"a": [0, 1] * 30, "b": [0, 1] * 30, "c": [0, 0, 1] * 20}), "best-choice"
     )
-    player = it.player
+    player = client.player
     with pytest.raises(InputError, match="No step has been learned yet"):
         _ = player.result
     with monkeypatch.context() as patch:
@@ -217,7 +217,7 @@ def test_finish_learns_without_a_browser_and_an_interrupt_pauses(browser, monkey
     result = player.finish()
     assert result.model.edges.tolist() == [[0, 1]]
     assert repr(player) == "<Player of <Run of best-choice on 3 variables: 1 steps, ended>>"
-    assert it.player._repr_mimebundle_()[0]["text/plain"] == repr(player)
+    assert client.player._repr_mimebundle_()[0]["text/plain"] == repr(player)
 
 
 def _interrupt(self: NotebookRun, timeout: float) -> bool:
@@ -225,29 +225,29 @@ def _interrupt(self: NotebookRun, timeout: float) -> bool:
 
 
 def test_an_error_is_one_sentence_and_finish_raises_it(browser, monkeypatch):
-    it = browser()
+    client = browser()
 
     def broken(self: object) -> bool:
         raise ZeroDivisionError("in the middle")
 
     monkeypatch.setattr(gv.Run, "advance", broken)
-    it.say("open")
-    (problem,) = wait_until(lambda: it.of("problem"))
+    client.send("open")
+    (problem,) = wait_until(lambda: client.of("problem"))
     assert problem.startswith("The run stopped with an unexpected error (ZeroDivisionError)")
     with pytest.raises(InputError, match="ZeroDivisionError"):
-        _ = it.player.result
+        _ = client.player.result
     with pytest.raises(ZeroDivisionError, match="in the middle"):
-        it.player.finish()
+        client.player.finish()
 
 
-def test_refused_data_are_one_sentence(browser):
-    it = browser(learner=gv.BestChoice(max_edges=45))
+def test_refused_data_show_one_sentence(browser):
+    client = browser(learner=gv.BestChoice(max_edges=45))
     sentence = "There is no such column."
-    it.player.run._generator = _refusing(sentence)
-    it.say("open")
-    assert wait_until(lambda: it.of("problem")) == [sentence]
+    client.player.run._generator = _refusing(sentence)
+    client.send("open")
+    assert wait_until(lambda: client.of("problem")) == [sentence]
     with pytest.raises(InputError, match=sentence):
-        it.player.finish()
+        client.player.finish()
     with pytest.raises(InputError, match="language must be one of en"):
         Player(gv.load_dataset("survey"), language="fr")
     with pytest.raises(InputError, match="no learner 'unknown'"):
@@ -260,13 +260,13 @@ def _refusing(sentence: str) -> Iterator[Any]:
 
 
 def test_the_language_is_that_of_texts_and_sentences(browser):
-    it = browser("survey", gv.BestChoice(max_edges=3), language="de", title="Umfrage")
-    assert "Zurücksetzen" in it.player._esm
-    it.say("open")
-    it.play_to_the_end("run-1")
-    (header,) = it.of("header")
+    client = browser("survey", gv.BestChoice(max_edges=3), language="de", title="Umfrage")
+    assert "Zurücksetzen" in client.player._esm
+    client.send("open")
+    client.play_to_the_end("run-1")
+    (header,) = client.of("header")
     assert (header["title"], header["language"]) == ("Umfrage", "de")
-    assert " getestet" in it.of("feed")[0]["records"][0]["words"]
+    assert " getestet" in client.of("feed")[0]["records"][0]["words"]
 
 
 def test_without_anywidget_a_sentence_names_the_extra():

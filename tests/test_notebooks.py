@@ -1,4 +1,4 @@
-"""The notebooks of the documentation run; they are committed without outputs."""
+"""Notebooks of the documentation: they run and have no stored outputs."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from nbclient import NotebookClient
 from docs.making.__main__ import DOCS
 
 NOTEBOOKS = {path.stem: path for path in sorted(DOCS.glob("notebooks/*.ipynb"))}
-SECONDS = 120  # that a cell may take on a busy machine
-# A part of what each notebook shows.
+SECONDS = 120  # limit of a cell on a busy machine
+# A part of the output of each notebook.
 SHOWN = {
     "predict": "100% of the true edges are found",
     "choose_lambda": "EBIC",
@@ -20,7 +20,7 @@ SHOWN = {
     "inspect_export": "replay.html",
     "class_exercise": "6 of 8 points",
 }
-# A student's answers to the exercise, of which the last is missing.
+# Answers to the exercise, except the last.
 ANSWERS = (
     "answer_1 = 18",
     "answer_2 = 20",
@@ -30,7 +30,7 @@ ANSWERS = (
 )
 
 
-def test_they_have_no_outputs():
+def test_notebooks_have_no_outputs():
     assert set(NOTEBOOKS) == set(SHOWN)
     for path in NOTEBOOKS.values():
         cells = nbformat.read(path, as_version=4).cells

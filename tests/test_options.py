@@ -38,7 +38,7 @@ SPECS = {spec.name: spec for spec in option_specs(Sample)}
 
 
 def values_of(spec) -> st.SearchStrategy[Any]:
-    """All legal values of an option."""
+    """Return a strategy for the legal values of an option."""
     if spec.kind == "choice":
         values = st.sampled_from(spec.choices)
     elif spec.kind == "text":
@@ -70,7 +70,7 @@ every_spec = st.sampled_from(
 
 
 @given(st.data(), every_spec)
-def test_what_is_written_is_read_back_to_the_last_bit(data, owner_and_spec):
+def test_text_round_trip_of_values_is_exact(data, owner_and_spec):
     owner, spec = owner_and_spec
     value = data.draw(values_of(spec))
     read = parse_options(owner, {spec.name: format_value(value)})
@@ -109,7 +109,7 @@ def test_a_field_of_another_type_cannot_be_an_option():
 
 @pytest.mark.parametrize("name", sorted(SPECS))
 @pytest.mark.parametrize("text", ["", "none", "None", " auto "])
-def test_none_is_read_only_where_it_means_something(name, text):
+def test_none_is_read_only_for_optional_values(name, text):
     if SPECS[name].optional:
         assert parse_options(Sample, {name: text}) == {name: None}
     else:
@@ -176,7 +176,7 @@ def test_bad_values_are_refused_in_one_sentence_that_names_the_option(name, valu
     assert len(str(refusal.value)) < 160
 
 
-def test_a_refusal_tells_the_value_from_the_bound_it_just_misses():
+def test_refusal_shows_enough_digits_to_distinguish_value_from_bound():
     with pytest.raises(InputError, match="at most 1,000,000; got 1,000,001"):
         check_options(Sample(count=1_000_001))
     with pytest.raises(InputError, match=r"at most 1; got 1\.0000000001"):
@@ -187,7 +187,7 @@ def test_a_refusal_tells_the_value_from_the_bound_it_just_misses():
         check_options(Sample(mood="angry"))
 
 
-def test_an_unknown_option_is_answered_with_the_known_ones():
+def test_refusal_of_unknown_option_lists_known_options():
     with pytest.raises(InputError) as refusal:
         parse_options(Sample, {"shares": "0.5"})
     assert "'shares'" in str(refusal.value)
@@ -205,7 +205,7 @@ def test_every_default_of_every_learner_is_legal_and_explained(name):
     check_options(learner_class(name)())
 
 
-def test_a_learner_keeps_numbers_of_python():
+def test_learner_stores_python_numbers():
     learner = learner_class("best-choice")(
         alpha=np.float64(0.5), reservoir=np.int64(8), hubs=np.bool_(False)
     )
@@ -213,11 +213,11 @@ def test_a_learner_keeps_numbers_of_python():
     assert learner == learner_class("best-choice")(alpha=0.5, reservoir=8, hubs=False)
 
 
-# A lazy property is computed once, and instances do not wait for each other.
+# Lazy properties are computed once per instance.
 
 
 class Tree:
-    """Class that counts the computations of its value, which may wait for an event."""
+    """Class with a lazy value that counts computations and may wait for an event."""
 
     def __init__(self, gate: threading.Event | None = None) -> None:
         self.gate = gate
@@ -235,7 +235,7 @@ class Tree:
         return 42
 
 
-def test_it_is_computed_once_and_can_be_forgotten() -> None:
+def test_lazy_property_is_computed_once_until_deleted() -> None:
     tree = Tree()
     assert (tree.value, tree.value, tree.times) == (42, 42, 1)
     del tree.__dict__["value"]
@@ -243,7 +243,7 @@ def test_it_is_computed_once_and_can_be_forgotten() -> None:
     assert Tree.value.__doc__ == "Return the answer."
 
 
-def test_a_small_tree_does_not_wait_for_a_large_one() -> None:
+def test_lazy_properties_of_instances_are_independent() -> None:
     gate = threading.Event()
     large = Tree(gate)
     thread = threading.Thread(target=lambda: large.value)
@@ -259,7 +259,7 @@ def test_a_small_tree_does_not_wait_for_a_large_one() -> None:
     thread.join(60)
 
 
-def test_of_two_threads_that_ask_one_instance_one_waits() -> None:
+def test_two_threads_compute_lazy_property_once() -> None:
     gate = threading.Event()
     tree = Tree(gate)
     seen: list[int] = []

@@ -27,17 +27,17 @@ def run_python(code: str, **environment: str) -> subprocess.CompletedProcess[str
 
 
 @pytest.mark.parametrize("name", graftviz.__all__)
-def test_every_public_name_is_there(name):
+def test_every_public_name_is_exported(name):
     assert getattr(graftviz, name) is not None
     assert name in dir(graftviz)
 
 
-def test_other_names_are_not():
+def test_unknown_names_are_not_exported():
     with pytest.raises(AttributeError, match="learm"):
         _ = graftviz.learm
 
 
-def test_the_package_alone_loads_nothing_heavy():
+def test_import_of_package_loads_no_heavy_module():
     code = "import sys, graftviz; print({'numba', 'pandas', 'numpy'} & set(sys.modules))"
     assert run_python(code).stdout.strip() == "set()"
 
@@ -48,9 +48,9 @@ def test_processes_of_multiprocessing_do_not_run_the_app():
     assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "False", "")
 
 
-# Root may write everywhere, so a place that cannot be written is played by a file in its way.
+# Root may write everywhere, so a file in the way makes the path unwritable.
 def private_cache(tmp_path: Path) -> Path:
-    """Return where kernels go if numba's own directories cannot be written."""
+    """Return the directory of kernels if numba's own directories cannot be written."""
     blocker = tmp_path / "module" / "__pycache__"
     blocker.parent.mkdir(exist_ok=True)
     blocker.touch()
@@ -59,16 +59,16 @@ def private_cache(tmp_path: Path) -> Path:
     return Path(kernels_run(blocker.parent, after=place, **places).strip())
 
 
-@pytest.mark.skipif(not hasattr(os, "getuid"), reason="needs users as POSIX knows them")
-def test_without_a_writable_place_kernels_go_to_a_private_one(tmp_path):
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="requires POSIX users")
+def test_kernels_are_cached_privately_without_writable_directory(tmp_path):
     first = private_cache(tmp_path)
     assert first.parent == tmp_path
     assert first.stat().st_mode & 0o777 == 0o700
     assert private_cache(tmp_path) == first
 
 
-@pytest.mark.skipif(not hasattr(os, "getuid"), reason="needs users as POSIX knows them")
-def test_a_directory_others_could_write_to_is_not_trusted(tmp_path):
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="requires POSIX users")
+def test_directory_writable_by_others_is_not_used(tmp_path):
     shared = private_cache(tmp_path)
     shared.chmod(0o777)
     other = private_cache(tmp_path)
@@ -110,8 +110,8 @@ def kernels_run(folder: Path, before: str = "", after: str = "", **environment: 
     return done.stderr
 
 
-def test_kernels_run_where_the_disk_is_full(tmp_path):
-    # No file may grow: what a full disk does, and any user may ask for it.
+def test_kernels_run_on_full_disk(tmp_path):
+    # A file size limit of zero acts like a full disk.
     limit = """
 import resource, signal
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -120,12 +120,12 @@ sys.dont_write_bytecode = True
 """
     pytest.importorskip("resource")
     output = kernels_run(tmp_path, limit)
-    assert output.count("could not be cached") == 1, "two kernels, one line"
+    assert output.count("could not be cached") == 1, "expected one line for both kernels"
     assert "Traceback" not in output
     assert not list(tmp_path.rglob("*.nbc"))
 
 
-def test_kernels_run_where_nothing_can_be_written(tmp_path):
+def test_kernels_run_without_writable_directory(tmp_path):
     nowhere = """
 import tempfile
 def refuse(*args, **kwargs):
@@ -136,11 +136,11 @@ tempfile.TemporaryFile = tempfile.mkdtemp = refuse
     assert "cannot be cached on this machine" in output
 
 
-def test_damaged_kernels_are_compiled_again_and_replaced(tmp_path):
+def test_damaged_kernels_are_compiled_and_replaced(tmp_path):
     assert kernels_run(tmp_path) == ""
-    kept = [*tmp_path.rglob("*.nbi"), *tmp_path.rglob("*.nbc")]
-    assert len(kept) == 4
-    for path in kept:
+    stored = [*tmp_path.rglob("*.nbi"), *tmp_path.rglob("*.nbc")]
+    assert len(stored) == 4
+    for path in stored:
         path.write_bytes(path.read_bytes()[:40])
     assert "could not be read" in kernels_run(tmp_path)
-    assert all(path.stat().st_size > 40 for path in kept), "what was damaged has been replaced"
+    assert all(path.stat().st_size > 40 for path in stored), "a damaged kernel was not replaced"

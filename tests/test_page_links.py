@@ -1,4 +1,4 @@
-"""Contract of addresses: what holds for the settings of every page."""
+"""Addresses of pages: properties that hold for the settings of every page."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def values_of(spec: OptionSpec) -> st.SearchStrategy[Any]:
     if spec.kind == "int":
         numbers: st.SearchStrategy[Any] = st.integers(int(low), int(high))
     else:
-        # Twelve digits are written; what they cannot tell apart is the same setting.
+        # Twelve digits are written; values that agree in them are the same setting.
         floats = st.floats(low, high, exclude_min=spec.above is not None, allow_subnormal=False)
         numbers = floats.map(lambda number: float(f"{number:.12g}")).filter(
             lambda number: low <= number <= high and (spec.above is None or number > low)
@@ -84,7 +84,7 @@ EDGES = st.tuples(NODES, NODES).filter(lambda ends: ends[0] < ends[1])
 
 
 def parts_of(draw: st.DrawFn, values: dict[str, Any]) -> dict[str, Any]:
-    """Draw the settings that are no single options; they depend on those that are."""
+    """Draw the settings that are not single options; they depend on the options."""
     parts: dict[str, Any] = {}
     learner = values.get("learner", "forced-pruning")
     if values["data"] == UPLOAD:
@@ -116,7 +116,7 @@ def parts_of(draw: st.DrawFn, values: dict[str, Any]) -> dict[str, Any]:
 @every_page
 @settings(max_examples=30)
 @given(data=st.data())
-def test_what_is_written_is_read_back(page: str, data: st.DataObject) -> None:
+def test_settings_round_trip_through_address(page: str, data: st.DataObject) -> None:
     cls = PAGES[page]
     values = vars(cls()) | data.draw(options_of(cls))
     values |= parts_of(data.draw, values)
@@ -136,8 +136,8 @@ def test_defaults_are_not_written(page: str) -> None:
 
 
 @every_page
-def test_an_address_of_the_page_itself_undoes_nothing(page: str) -> None:
-    """The browser may send an older address; another one is a link, and navigation may go back."""
+def test_older_address_of_the_page_changes_nothing(page: str) -> None:
+    """Check that unknown addresses are followed as links, and older ones by navigation only."""
     state = OptionsPage(PAGES[page], places=("step",))
     assert state.follow({"seed": "50"})
     visit = state.visit
@@ -151,10 +151,10 @@ def test_an_address_of_the_page_itself_undoes_nothing(page: str) -> None:
     assert (state.options.seed, state.visit) == (70, visit + 2)
     for k in range(REMEMBERED_LINKS):
         assert state.follow({"seed": str(100 + k)})
-    assert state.follow({"seed": "50"}), "the oldest addresses are forgotten"
+    assert state.follow({"seed": "50"}), "the oldest address is still known"
 
 
-# Page, address, and words of the one sentence that it costs.
+# Page, address, and words of the sentence of the complaint.
 BAD: tuple[tuple[str, dict[str, str], str], ...] = (
     ("grow", {"data": "mars"}, "not 'mars'. Using the default"),
     ("grow", {"learner": "guess"}, "not 'guess'. Using the default"),
@@ -200,7 +200,7 @@ BAD: tuple[tuple[str, dict[str, str], str], ...] = (
 
 
 @pytest.mark.parametrize(("page", "query", "words"), BAD)
-def test_what_cannot_be_used_costs_one_sentence_and_nothing_else(
+def test_invalid_part_of_address_is_ignored_with_one_sentence(
     page: str, query: dict[str, str], words: str
 ) -> None:
     state = OptionsPage(PAGES[page], places=("step",))
@@ -216,14 +216,14 @@ def test_what_cannot_be_used_costs_one_sentence_and_nothing_else(
     assert state.complaints == ()
 
 
-def test_a_bad_racer_does_not_keep_the_good_ones_out() -> None:
+def test_invalid_racer_in_address_is_skipped() -> None:
     values, _ = read("race", {"r1": "nobody", "r2": "first-hit:max_edges=5"})
     assert values["racers"] == (LearnerChoice("first-hit", {"max_edges": 5}),)
 
 
 @dataclass(frozen=True)
 class NotedOptions:
-    """Options with a part of the address that is none."""
+    """Options with a part of the address that is not an option."""
 
     n: int = option(1, "number")
     note: str = part("", lambda link, _: link.left.pop("note", ""), lambda text: {"note": text})
@@ -231,17 +231,17 @@ class NotedOptions:
 
 
 class NotedPage(OptionsPage[NotedOptions]):
-    """Page whose note is about its number."""
+    """Page whose note is reset when its number changes."""
 
     resets = {"n": ("note",)}  # noqa: RUF012
 
 
-def test_places_and_what_else_an_address_carries() -> None:
+def test_places_and_parts_of_address() -> None:
     state = NotedPage(NotedOptions, places=("step",))
-    assert state.follow({"step": "3"})  # the first address a page sees is somebody's link
+    assert state.follow({"step": "3"})  # the first address of a page is a link
     assert state.options.step == 3
     state.choose("n", 50)
-    assert not state.follow({"step": "4"})  # the browser moved on by itself
+    assert not state.follow({"step": "4"})  # step of the browser itself
     assert (state.options.step, state.options.n) == (3, 50)
     assert state.follow({"note": "a"})
     assert state.options.note == "a"

@@ -1,4 +1,4 @@
-"""Work on other cores: the same answers in the same order, what is shared sent once."""
+"""Parallel work: same results in the same order, and shared data sent once."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def table() -> DiscreteTable:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_answers_are_those_of_a_loop_wherever_they_come_from(table, backend):
+def test_results_equal_those_of_a_loop_for_every_backend(table, backend):
     done = []
     with joblib.parallel_config(backend=backend):
         seen = parallel_map(
@@ -38,17 +38,17 @@ def test_answers_are_those_of_a_loop_wherever_they_come_from(table, backend):
 
 
 @pytest.mark.parametrize("backend", PROCESSES)
-def test_a_process_unpacks_what_is_shared_once(table, backend):
+def test_process_unpacks_shared_data_once(table, backend):
     with joblib.parallel_config(backend=backend):
         seen = parallel_map(look, ITEMS, shared=Counted(table), jobs=2)
         assert parallel_map(in_mapped_file, ITEMS, shared=table, jobs=2) == [True] * len(ITEMS)
     processes = {s.process for s in seen}
     assert os.getpid() not in processes
-    # Were it unpacked for every task, a process would count further while it works.
+    # If it were unpacked for every task, the count of a process would grow.
     assert len({(s.process, s.unpacked) for s in seen}) == len(processes)
 
 
-def test_what_stays_in_the_process_is_not_packed_at_all(table):
+def test_shared_data_are_not_packed_within_a_process(table):
     shared = Counted(table)
     before = Counted.unpacked
     parallel_map(look, ITEMS, shared=shared)
@@ -58,7 +58,7 @@ def test_what_stays_in_the_process_is_not_packed_at_all(table):
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_a_refusal_arrives_as_it_was_said(backend):
+def test_refusal_in_worker_is_raised_unchanged(backend):
     with (
         joblib.parallel_config(backend=backend),
         pytest.raises(InputError, match=r"^Column 'age', row 8 holds a seven; leave it out\.$"),
@@ -67,17 +67,17 @@ def test_a_refusal_arrives_as_it_was_said(backend):
 
 
 @pytest.mark.filterwarnings("ignore:.*have been cancelled")
-def test_what_progress_raises_ends_the_work(table):
+def test_exception_of_progress_callback_ends_the_work(table):
     def stop(done: int, of: int) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         parallel_map(look, ITEMS, shared=Counted(table), jobs=2, callback=stop)
-    # And the next one finds its workers in order.
+    # The workers can be used afterwards.
     assert len(parallel_map(look, ITEMS, shared=Counted(table), jobs=2)) == len(ITEMS)
 
 
-def test_jobs_left_out_follow_the_surroundings():
+def test_default_number_of_jobs_follows_parallel_config():
     here = os.getpid()
     assert set(parallel_map(process, ITEMS)) == {here}
     with joblib.parallel_config(n_jobs=2):
@@ -87,31 +87,31 @@ def test_jobs_left_out_follow_the_surroundings():
 
 
 @pytest.mark.parametrize("jobs", [0, 1.5, "two", True])
-def test_a_number_of_jobs_that_is_none_is_refused(jobs):
+def test_invalid_number_of_jobs_is_refused(jobs):
     with pytest.raises(InputError, match=r"number of jobs must be from 1 to 10,000, or −1"):
         parallel_map(process, ITEMS, jobs=jobs)
 
 
 @given(st.lists(st.integers(0, 200), max_size=5), st.sampled_from(["u1", "i8", "f8"]))
-def test_packing_and_unpacking_gives_the_same_back(sizes, dtype):
+def test_pickle_round_trip_of_shared_data(sizes, dtype):
     rng = np.random.default_rng(len(sizes))
     arrays = [rng.integers(0, 200, size).astype(dtype) for size in sizes]
-    again = pickle.loads(pickle.dumps(Shared({"arrays": arrays, "words": "as they were"}))).value
-    assert again["words"] == "as they were"
-    for array, copy in zip(arrays, again["arrays"], strict=True):
+    unpacked = pickle.loads(pickle.dumps(Shared({"arrays": arrays, "words": "as they were"}))).value
+    assert unpacked["words"] == "as they were"
+    for array, copy in zip(arrays, unpacked["arrays"], strict=True):
         assert copy.dtype == array.dtype
         np.testing.assert_array_equal(copy, array)
         assert not copy.flags.writeable
         assert copy.ctypes.data % 8 == 0
 
 
-def test_what_is_shared_is_known_again(table):
+def test_shared_data_are_unpacked_once(table):
     shared = Shared(table)
     assert pickle.loads(pickle.dumps(shared)) is pickle.loads(pickle.dumps(shared))
     assert pickle.loads(pickle.dumps(shared)) is not pickle.loads(pickle.dumps(Shared(table)))
 
 
-def test_threads_add_to_the_processor_time_of_the_thread_that_uses_them(monkeypatch):
+def test_processor_time_includes_time_of_worker_threads(monkeypatch):
     monkeypatch.setattr(joblib, "cpu_count", lambda: 2)
     began, own = processor_time(), time.thread_time()
 

@@ -1,4 +1,4 @@
-"""Places of variables: files read into the player's frame, and what is refused."""
+"""Positions of variables: files scaled into the player's frame, and refusals."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def read(text: str) -> np.ndarray:
     return read_positions(io.StringIO(text), NAMES)
 
 
-def test_places_fill_the_frame_keep_their_shape_and_order():
+def test_positions_fill_the_frame_with_equal_scales():
     places = read("name,x,y\nc,4,1\na,0,0\nother,9,9\nb,2,1\n")
     assert places.min() >= 0
     assert places.max() <= 10_000
@@ -29,14 +29,14 @@ def test_places_fill_the_frame_keep_their_shape_and_order():
     assert np.allclose((places.min(axis=0) + places.max(axis=0)) / 2, 5_000)
 
 
-def test_maps_have_north_on_top_and_short_parallels():
+def test_geographic_positions_are_projected():
     places = read("code,name,lon,lat\na,A,0,59\nb,B,10,61\nc,C,0,61\n")
     assert places[1, 1] < places[0, 1]
     east, north = places[1, 0] - places[2, 0], places[0, 1] - places[2, 1]
     assert np.isclose(east / north, 5.0 * np.cos(np.radians(60.0)))
 
 
-def test_names_may_stand_in_any_column():
+def test_column_of_names_is_detected():
     assert (
         read("x,y,name\n0,0,a\n1,0,b\n2,2,c\n") == read("name,x,y\na,0,0\nb,1,0\nc,2,2\n")
     ).all()
@@ -56,10 +56,10 @@ def test_names_may_stand_in_any_column():
         ("name,x,y\na,1,\0\n", "NUL"),
     ],
 )
-def test_what_is_refused(text, sentence):
+def test_invalid_positions_are_refused(text, sentence):
     with pytest.raises(InputError, match=sentence):
         read(text)
 
 
-def test_one_place_for_all_is_the_middle():
+def test_equal_positions_are_centred():
     assert (read("name,x,y\na,1,1\nb,1,1\nc,1,1\n") == 5_000).all()

@@ -45,7 +45,7 @@ rows_of_codes = st.lists(
 
 @settings(max_examples=40, deadline=None)
 @given(rows=rows_of_codes, seed=st.integers(0, 5))
-def test_marginals_of_what_is_not_observed_are_those_of_all_joint_states(
+def test_marginals_of_unobserved_variables_equal_enumeration(
     rows: list[tuple[int, ...]], seed: int
 ) -> None:
     model = small_model(seed)
@@ -62,7 +62,7 @@ def test_marginals_of_what_is_not_observed_are_those_of_all_joint_states(
 
 @settings(max_examples=40, deadline=None)
 @given(rows=rows_of_codes, i=st.integers(0, 4))
-def test_predictions_are_those_of_all_joint_states(rows: list[tuple[int, ...]], i: int) -> None:
+def test_predictions_equal_enumeration(rows: list[tuple[int, ...]], i: int) -> None:
     model = small_model()
     table = [
         {
@@ -96,7 +96,7 @@ def test_a_result_and_an_estimator_predict_like_their_model() -> None:
     assert (labels[codes[:, 1]] == network.predict(frame, target)).all()
 
 
-def test_imputed_rows_have_the_observed_values_and_the_most_probable_others() -> None:
+def test_imputed_rows_have_observed_and_most_probable_values() -> None:
     model = small_model()
     frame = model.sample(60, seed=1).to_frame()
     holes = np.random.default_rng(0).random(frame.shape) < 0.3
@@ -113,7 +113,7 @@ def test_imputed_rows_have_the_observed_values_and_the_most_probable_others() ->
         assert found.iloc[row, i] == model.labels[i][expected]
 
 
-def test_numbers_are_put_into_the_bins_of_the_training_table() -> None:
+def test_numbers_are_coded_by_bins_of_training_table() -> None:
     rng = np.random.default_rng(0)
     x = rng.normal(size=500)
     frame = pd.DataFrame({"x": x, "y": (x > 0).astype(int), "z": rng.normal(size=500)})
@@ -142,7 +142,7 @@ def test_the_most_probable_state_has_the_largest_probability(
     assert chances[at[0]] == pytest.approx(chances.max())
 
 
-def test_wide_models_have_no_exact_most_probable_state() -> None:
+def test_most_probable_state_of_wide_model_is_refused() -> None:
     n = 60
     edges = [(i, j) for i in range(n) for j in range(i + 1, n)]
     with pytest.raises(InputError, match="sparser model"):
@@ -156,8 +156,8 @@ def test_samples_have_the_frequencies_of_the_model(method: Any, evidence: dict[s
     table = model.sample(rows, evidence=evidence, seed=1, method=method)
     assert isinstance(table, DiscreteTable)
     assert (table.names, table.labels) == (model.names, model.labels)
-    again = model.sample(rows, evidence=evidence, seed=1, method=method)
-    assert (table.codes == again.codes).all()
+    repeated = model.sample(rows, evidence=evidence, seed=1, method=method)
+    assert (table.codes == repeated.codes).all()
     states = [UNOBSERVED] * len(SIZES)
     for name, state in evidence.items():
         states["abcde".index(name)] = int(state)
@@ -186,7 +186,7 @@ def test_beliefs_weights_and_columns_are_found_by_name() -> None:
         table["f"]
 
 
-def test_numbers_of_no_training_row_have_the_nearest_state() -> None:
+def test_unseen_numbers_have_the_nearest_state() -> None:
     model = small_model()
     with pytest.warns(UserWarning, match="column 'a' has 1 value that"):
         found = model.predict_proba(pd.DataFrame({"a": [0, 7]}), target="b")
@@ -213,7 +213,7 @@ BAD_ROWS = {
 
 
 @pytest.mark.parametrize(("X", "target", "sentence"), BAD_ROWS.values(), ids=BAD_ROWS)
-def test_rows_that_cannot_be_used_are_refused(X: Any, target: Any, sentence: str) -> None:
+def test_invalid_rows_are_refused(X: Any, target: Any, sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         small_model().predict(X, target=target)
 
@@ -233,7 +233,7 @@ def test_reprs_are_short() -> None:
         assert 10 < len(repr(value)) < 300, type(value)
 
 
-def test_a_column_of_weights_is_not_in_the_way() -> None:
+def test_column_of_weights_is_ignored_in_prediction() -> None:
     rows = gv.load_dataset("survey").table.to_frame().head(400)
     weighted = rows.assign(weight=np.arange(400) % 3 + 1)
     result = gv.learn(gv.read_table(weighted, weights="weight"), ChowLiu())
@@ -248,7 +248,7 @@ def test_a_column_of_weights_is_not_in_the_way() -> None:
         assert (found.predict(others, "home") == found.predict(rows, "home")).all()
         assert found.impute(weighted).equals(found.impute(rows))
         assert found.score(weighted) == found.score(rows)
-        # If a variable is missing, the further column may be its misspelled name.
+        # If a variable is missing, the extra column may be its misspelled name.
         misspelled = rows.rename(columns={"commute": "comute"})
         for call in (found.predict, found.predict_proba):
             with pytest.raises(ValueError, match="comute"):
@@ -297,11 +297,11 @@ def test_the_graph_is_written_by_networkx_and_read_back(name: str, tmp_path: Pat
             assert found.edges[i, j]["weight"] == values["weight"]
             assert found.edges[i, j]["weights"] == values["weights"]
     for file in ("a.graphml", "a.json"):
-        back = gv.read_model(tmp_path / file)
-        assert (back.names, back.labels) == (model.names, model.labels)
-        order = [back.edges.tolist().index(edge) for edge in model.edges.tolist()]
+        restored = gv.read_model(tmp_path / file)
+        assert (restored.names, restored.labels) == (model.names, model.labels)
+        order = [restored.edges.tolist().index(edge) for edge in model.edges.tolist()]
         for e, k in enumerate(order):
-            assert (back.edge_weights(k) == model.edge_weights(e)).all()
+            assert (restored.edge_weights(k) == model.edge_weights(e)).all()
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning")
@@ -318,7 +318,7 @@ def test_pgmpy_computes_the_same_marginals() -> None:
         np.testing.assert_allclose(found.values / found.values.sum(), marginal, rtol=1e-9)
 
 
-def test_without_pgmpy_a_sentence_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_pgmpy_error_names_install_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pgmpy", None)
     monkeypatch.setitem(sys.modules, "pgmpy.models", None)
     with pytest.raises(InputError, match=r"pip install 'pgmpy>=1\.1'"):

@@ -1,4 +1,4 @@
-"""Required edges are in every model, forbidden ones in none, and all others follow the data."""
+"""Required edges are in every model and forbidden edges in none."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BOUNDS = ("circuit-size", "query-operations")
 
 
 def having(option: str) -> list[str]:
-    """Return the names of the learners that have an option."""
+    """Return the names of learners with an option."""
     return [
         name
         for name in WITH_PRIOR
@@ -49,7 +49,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
         {"heuristic": "mcmc", "sample_additions": True, "exchanges": 8},
     ),
 }
-# A bound or the exchanges that it leaves room for depend on the order of the edges.
+# A bound, or the exchanges that it allows, depend on the order of the edges.
 BY_ORDER = ("bounded-inference-", "forced-pruning")
 
 
@@ -61,7 +61,7 @@ EVERY_PAIR = (
 )
 
 
-def made(case: str, **prior: Any) -> Learner:
+def learner_of(case: str, **prior: Any) -> Learner:
     name, options = CASES[case]
     return learner_class(name)(**options, **prior)
 
@@ -79,13 +79,13 @@ def edges(result: gv.Result) -> set[tuple[int, int]]:
 @pytest.mark.parametrize("case", CASES)
 def test_required_edges_are_in_the_model_and_forbidden_ones_are_not(case: str) -> None:
     table = scale_free_table(12, 3, 800)
-    free = gv.learn(table, made(case))
+    free = gv.learn(table, learner_of(case))
     found = edges(free)
     graph = nx.Graph(list(found))
     weak = [pair for pair in nx.non_edges(graph) if not set(pair) & {0, 1}][:2]
     required = {(min(pair), max(pair)) for pair in weak}
     forbidden = set(sorted(found)[:3])
-    learner = made(case, required=sorted(required), forbidden=sorted(forbidden))
+    learner = learner_of(case, required=sorted(required), forbidden=sorted(forbidden))
     run = ended(gv.Run(table, learner))
     result = run.result()
     assert required <= edges(result)
@@ -120,15 +120,15 @@ def test_required_edges_are_in_the_model_and_forbidden_ones_are_not(case: str) -
         if "preset" not in options and not case.startswith(BY_ORDER)
     ],
 )
-def test_required_edges_that_would_be_found_change_the_order_only(case: str) -> None:
+def test_required_edges_of_the_free_run_change_only_the_order(case: str) -> None:
     table = scale_free_table(12, 3, 800)
-    free = gv.learn(table, made(case))
+    free = gv.learn(table, learner_of(case))
     required = sorted(edges(free))[:4]
-    assert edges(gv.learn(table, made(case, required=required))) == edges(free)
+    assert edges(gv.learn(table, learner_of(case, required=required))) == edges(free)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_words_name_what_is_required_and_forbidden(language: str) -> None:
+def test_sentences_name_required_and_forbidden_edges(language: str) -> None:
     learner = gv.BestChoice(required="#0 -- #7", forbidden="#1 -- #2")
     run = ended(gv.Run(scale_free_table(8, 3, 500), learner))
     name = REQUIRED[language]
@@ -172,13 +172,13 @@ def test_pairs_and_groups_are_written_and_read(given: Any, text: str, pairs: lis
         ),
     ],
 )
-def test_other_pairs_are_refused_in_one_sentence(options: dict[str, Any], sentence: str) -> None:
+def test_invalid_pairs_are_refused_in_one_sentence(options: dict[str, Any], sentence: str) -> None:
     table = gv.DiscreteTable.from_codes(np.eye(5, dtype=int), NAMES)
     with pytest.raises(InputError, match=sentence):
         gv.learn(table, gv.BestChoice(**options))
 
 
-def test_a_tree_refuses_required_edges_in_a_cycle() -> None:
+def test_required_cycle_is_refused_for_tree() -> None:
     table = gv.DiscreteTable.from_codes(np.eye(5, dtype=int), NAMES)
     with pytest.raises(InputError, match="cycle"):
         gv.learn(table, gv.ChowLiu(required="a, b, c"))
@@ -208,13 +208,13 @@ def test_forced_pruning_refuses_a_required_edge_of_a_constant() -> None:
 
 
 @pytest.mark.parametrize("name", WITH_PRIOR)
-def test_the_rehearsal_of_a_learner_fits_other_data(name: str) -> None:
+def test_learner_for_rehearsal_has_no_prior_edges(name: str) -> None:
     learner = learner_class(name)(required="a -- b", forbidden="c -- d").for_rehearsal()
     assert isinstance(learner, PriorOptions)
     assert (learner.required, learner.forbidden) == (None, None)
 
 
-def test_the_command_takes_pairs(tmp_path):
+def test_command_accepts_pairs(tmp_path):
     pairs = ("--set", "required=home -- pet", "--set", "forbidden=home -- garden")
     command = ["learn", "survey", "--learner", "chow-liu", "--out", str(tmp_path), *pairs]
     assert main(command) == 0

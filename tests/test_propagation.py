@@ -13,7 +13,7 @@ from graftviz import InputError, PairwiseMRF, infer
 from graftviz.inference.propagation import message_graph, refresh_belief
 from graftviz.inference.sweeps import pass_quickly
 
-QUICK = [2, 3, 4, 5, 8]  # numbers of states that have a kernel of their own
+QUICK = [2, 3, 4, 5, 8]  # numbers of states with a special kernel
 
 
 def random_forest(
@@ -25,7 +25,7 @@ def random_forest(
     most_states: int = 4,
     states: int | None = None,
 ):
-    """A forest of one or more trees whose edges stand in no helpful order."""
+    """Return a forest of one or more trees with edges in random order."""
     rng = np.random.default_rng(seed)
     sizes = rng.integers(1, most_states + 1, size=n) if states is None else np.full(n, states)
     names = rng.permutation(n)
@@ -54,7 +54,7 @@ def random_loops(seed: int, n: int, scale: float, density: float = 0.5, states: 
 
 
 def assert_sound(beliefs) -> None:
-    """Finite, not negative, normalised, and edges agree with nothing to hide."""
+    """Check that beliefs are finite, not negative and normalised."""
     for belief in (*beliefs.node, *beliefs.edge):
         assert np.isfinite(belief).all()
         assert (belief >= 0).all()
@@ -75,7 +75,7 @@ def test_exact_on_forests_whatever_the_weights(seed, scale):
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_zero_potentials_are_exact_on_forests_and_contradictions_are_told(seed):
+def test_zero_potentials_are_exact_and_contradictions_reported_on_forests(seed):
     model = random_forest(seed, 6, 2.0, zeros=0.3)
     beliefs = infer(model)
     assert_sound(beliefs)
@@ -89,15 +89,15 @@ def test_zero_potentials_are_exact_on_forests_and_contradictions_are_told(seed):
 
 
 COUPLING = np.array([[2.0, -2.0], [-2.0, 2.0]])
-WHISPER = np.array([[0.0, -26.0], [0.0, -24.5]])  # speaks of the left node in the 12th digit
-CHAIN = (((0, 1), COUPLING), ((1, 2), WHISPER), ((2, 3), COUPLING))
+FAINT = np.array([[0.0, -26.0], [0.0, -24.5]])  # depends on the left node in the 12th digit
+CHAIN = (((0, 1), COUPLING), ((1, 2), FAINT), ((2, 3), COUPLING))
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
-def test_a_tiny_number_that_decides_a_belief_counts_as_a_change(order):
-    """The message 1 → 2 moves in its 12th digit only, but the field at 2 is such that this matters.
+def test_tiny_change_of_message_that_decides_a_belief_is_propagated(order):
+    """Check a message 1 → 2 that changes in its 12th digit only, amplified by the field at 2.
 
-    A criterion of absolute changes would stop before the change reaches node 3.
+    A criterion on absolute changes would stop before the change reaches node 3.
     """
     fields = [[3.0, 0.0], [0.0, 0.0], [0.0, 26.0], [0.0, 0.0]]
     model = PairwiseMRF.from_tables(fields, dict(CHAIN[k] for k in order))
@@ -132,7 +132,7 @@ def test_equal_numbers_of_states_are_exact_on_forests_whatever_the_weights(state
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_zeros_among_equal_numbers_of_states_are_left_to_the_careful_update(seed):
+def test_zeros_among_equal_numbers_of_states_use_the_careful_update(seed):
     model = random_forest(seed, 5, 2.0, zeros=0.15, states=3)
     beliefs = infer(model)
     assert_sound(beliefs)
@@ -145,8 +145,8 @@ def test_zeros_among_equal_numbers_of_states_are_left_to_the_careful_update(seed
 
 @pytest.mark.parametrize("states", QUICK)
 @pytest.mark.parametrize("direction", [1, -1])
-def test_the_quick_sweep_makes_the_careful_one(states, direction):
-    """One sweep edge after edge, written down plainly: same messages, beliefs and residual."""
+def test_quick_sweep_equals_careful_sweep(states, direction):
+    """Compare messages, beliefs and residual with those of a plain sweep."""
     model = random_loops(3, 7, 1.0, states=states)
     quick, plain = message_graph(model), message_graph(model)
     for graph in (quick, plain):
@@ -170,7 +170,7 @@ def test_the_quick_sweep_makes_the_careful_one(states, direction):
 
 
 @pytest.mark.parametrize("spoil", ["message", "belief", "potential"])
-def test_the_quick_sweep_stops_untouched_where_it_cannot_go_on(spoil):
+def test_quick_sweep_stops_unchanged_at_tiny_or_zero_values(spoil):
     model = random_loops(0, 6, 1.0, states=3)
     graph = message_graph(model)
     graph.node_beliefs[:] = 1 / 3
@@ -197,36 +197,38 @@ def test_the_quick_sweep_stops_untouched_where_it_cannot_go_on(spoil):
 @pytest.mark.parametrize("scale", [1.0, 4.0])
 @pytest.mark.parametrize("seed", range(3))
 def test_a_hub_of_300_neighbours_does_not_underflow(seed, scale):
-    """The product of 300 messages leaves the range of a number; its logarithm does not."""
+    """Check a product of 300 messages that underflows unless computed by logarithms."""
     rng = np.random.default_rng(seed)
     sizes = rng.integers(1, 5, size=301)
     sizes[0] = 4
-    # All neighbours say much the same: nothing cancels.
+    # All messages favour the same state: nothing cancels.
     tables = {
         (0, j): rng.normal(0, scale, (4, sizes[j])) + scale * np.arange(4)[:, None]
         for j in rng.permutation(np.arange(1, 301)).tolist()
     }
     nodes = [rng.normal(0, scale, size) for size in sizes]
-    # Against them stands the hub's own field, so that more than one state stays possible.
-    heard = sum(naive.log_sum(w + nodes[j], 1) for (_, j), w in tables.items())
-    nodes[0] = rng.normal(0, 1, 4) - heard
+    # The field of the hub opposes them, so that more than one state is probable.
+    log_messages = sum(naive.log_sum(w + nodes[j], 1) for (_, j), w in tables.items())
+    nodes[0] = rng.normal(0, 1, 4) - log_messages
     model = PairwiseMRF.from_tables(nodes, tables)
     beliefs = infer(model)
     assert beliefs.converged
     assert_sound(beliefs)
     plain_nodes, plain_edges = naive.loopy_propagation(model, 4)
     assert largest_gap(beliefs, plain_nodes, plain_edges) < 1e-9
-    assert beliefs.log_partition == pytest.approx(naive.log_sum(nodes[0] + heard, 0), abs=1e-8)
+    assert beliefs.log_partition == pytest.approx(
+        naive.log_sum(nodes[0] + log_messages, 0), abs=1e-8
+    )
 
 
 def frustrated(strength: float, n: int = 7) -> PairwiseMRF:
-    """Every two of n binary variables want to differ: BP oscillates."""
+    """Return a model in which all pairs of n binary variables repel: BP oscillates."""
     pairs = itertools.combinations(range(n), 2)
     table = [[0.0, strength], [strength, 0.0]]
     return PairwiseMRF.from_tables([[0.1, 0.0]] * n, dict.fromkeys(pairs, table))
 
 
-def test_not_converging_is_reported_and_what_is_returned_is_sound():
+def test_missing_convergence_is_reported_with_sound_beliefs():
     beliefs = infer(frustrated(6.0), max_sweeps=30)
     assert not beliefs.converged
     assert beliefs.sweeps == 30
@@ -234,7 +236,7 @@ def test_not_converging_is_reported_and_what_is_returned_is_sound():
     assert_sound(beliefs)
 
 
-def test_results_cannot_be_changed_and_leave_the_model_alone():
+def test_results_are_read_only_and_model_is_unchanged():
     model = random_loops(0, 5, 0.5)
     weights = model.weights.copy()
     beliefs = infer(model)
@@ -255,6 +257,6 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("options", "sentence"), REFUSED.values(), ids=REFUSED)
-def test_settings_that_mean_nothing_are_refused(options, sentence):
+def test_invalid_settings_are_refused(options, sentence):
     with pytest.raises(InputError, match=sentence):
         infer(random_loops(0, 4, 0.5), **options)

@@ -33,14 +33,14 @@ from graftviz.fitting.state_columns import (
 )
 from graftviz.metrics import nlpl
 
-TIGHT = 1e-5  # what the polish of a run asks for
+TIGHT = 1e-5  # tolerance of the polish of a run
 
 
 # ------------------------------------------------------------------------------------- kernels
 
 
 class Block:
-    """Random conditionals of one variable, the states of a partner, and repeated rows."""
+    """Random conditionals of a variable, states of a partner, and repeated rows."""
 
     def __init__(self, states, partner, rows, seed=0, repeated=True):
         rng = np.random.default_rng(seed)
@@ -68,7 +68,7 @@ sizes = pytest.mark.parametrize("states", [2, 3, 5, 9, 12, 300])
 
 
 @sizes
-def test_sums_by_the_partners_state(states):
+def test_sums_by_state_of_partner(states):
     case = block_of_size(states)
     wanted = naive.sums_by_state(case.plain, case.codes, case.partner, case.often)
     sums = np.full((case.partner + 1, lanes_of(states) + 3), 7.0)
@@ -96,7 +96,7 @@ def test_mixing_multiplies_normalises_and_sums(states):
 
 
 @sizes
-def test_probabilities_stay_out_of_the_range_of_tiny_floats(states):
+def test_probabilities_do_not_become_subnormal(states):
     case = block_of_size(states)
     block = case.block.copy()
     factors = np.zeros_like(case.factors)
@@ -107,7 +107,7 @@ def test_probabilities_stay_out_of_the_range_of_tiny_floats(states):
         mix(block, case.order, case.groups, case.often, factors, sums, squares)
     assert block.min() >= np.float32(1e-30)
     np.testing.assert_allclose(block[:, 0], 1.0, rtol=1e-6)
-    # And there is a way back.
+    # Tiny probabilities can grow again.
     factors[:, 0], factors[:, 1:states] = 1e-20, 1e20
     mix(block, case.order, case.groups, case.often, factors, sums, squares)
     assert (block[:, 1] > 0.5 / states).all()
@@ -126,7 +126,7 @@ def test_impurity_is_the_variance_of_the_indicators(states):
 
 
 @pytest.mark.parametrize("rows", [1, 7, 8, 9, 511, 513, 4096, 5003])
-def test_mean_products_whatever_the_number_of_rows(rows):
+def test_mean_products_for_any_number_of_rows(rows):
     rng = np.random.default_rng(rows)
     one, two = rng.random((2, rows)).astype(np.float32)
     often = rng.integers(1, 4, size=rows).astype(np.float32)
@@ -148,7 +148,7 @@ def test_log_loss_is_the_sum_of_the_logarithms(states, repeated, tiny):
     assert log_loss(case.block, case.own, case.often) == pytest.approx(wanted, rel=1e-12)
 
 
-def test_rows_that_repeat_are_merged_and_others_left_alone():
+def test_repeated_rows_are_merged():
     rng = np.random.default_rng(0)
     few = rng.integers(0, 2, size=(4, 3000)).astype(np.uint8)
     codes, often = merged_rows(few)
@@ -170,7 +170,7 @@ def test_rows_that_repeat_are_merged_and_others_left_alone():
 
 
 def repeated_table():
-    """Five binary columns and 4,000 rows: 32 different ones, at most."""
+    """Return 4,000 rows of five binary columns: at most 32 different rows."""
     rng = np.random.default_rng(5)
     hidden = rng.integers(0, 2, size=4000)
     codes = [np.where(rng.random(4000) < 0.3, rng.integers(0, 2, 4000), hidden) for _ in range(5)]
@@ -178,7 +178,7 @@ def repeated_table():
 
 
 def many_states_table():
-    """Cardinalities 2, 12, 9 and 5, and one state of the second that no row shows."""
+    """Return a table of cardinalities 2, 12, 9 and 5; a state of the second is in no row."""
     rng = np.random.default_rng(6)
     base = rng.integers(0, 11, size=900)
     codes = [base % 2, base, np.minimum(base, 8), (base + rng.integers(0, 3, size=900)) % 5]
@@ -191,7 +191,7 @@ def many_states_table():
 
 TABLES = {
     "scale-free": (lambda: scale_free_table(8, 3, 700), 7),
-    "mixed": (mixed_table, 12),  # constant columns, a state never seen
+    "mixed": (mixed_table, 12),  # constant columns, an unseen state
     "repeated rows": (repeated_table, 6),
     "many states": (many_states_table, 4),
 }
@@ -212,7 +212,7 @@ def some_pairs(table, count, seed=1):
 
 
 def network_of(table, pairs, penalty, *, gradually=True):
-    """A network fitted as a run does it: nodes, then edge after edge."""
+    """Return a network fitted as in a run: nodes, then edge by edge."""
     network = PseudoNetwork(table, PairCounts(table))
     network.fit_nodes(penalty, tolerance=1e-3)
     for i, j in pairs:
@@ -253,7 +253,7 @@ def test_the_polished_fit_satisfies_the_conditions_of_an_optimum(table_name, pen
 def test_the_objective_is_the_loss_of_the_model_plus_the_penalty(table_name, penalty_name):
     table, penalty, network, evaluation = polished(table_name, penalty_name)
     model, twin = network.model(), twin_of(table, penalty)
-    # States never seen have a tiny chance, so that their logarithm counts for nothing.
+    # Unseen states have a tiny probability; their logarithms have no weight.
     assert evaluation.objective == pytest.approx(twin.objective(model), rel=1e-6)
     loss = nlpl(model, table)
     assert loss == pytest.approx(twin.loss(model), rel=1e-9)
@@ -262,7 +262,7 @@ def test_the_objective_is_the_loss_of_the_model_plus_the_penalty(table_name, pen
 
 @pytest.mark.parametrize("table_name", TABLES)
 def test_the_gradients_are_those_of_finite_differences(table_name):
-    """At weights that are no optimum: the twin's gradient, and by it the kernels' violation."""
+    """Check the gradient of the twin and the violation of the kernels away from an optimum."""
     make_table, count = TABLES[table_name]
     table, penalty = make_table(), Penalty(0.0, 0.0, False, False)
     network = network_of(table, some_pairs(table, count), PENALTIES["strong"])
@@ -279,14 +279,14 @@ def test_the_gradients_are_those_of_finite_differences(table_name):
 
 
 @pytest.mark.parametrize("table_name", TABLES)
-def test_a_step_on_the_way_reports_the_violation_it_leaves(table_name):
+def test_unconverged_fit_reports_its_violation(table_name):
     make_table, count = TABLES[table_name]
     table, penalty = make_table(), PENALTIES["plain"]
     pairs = some_pairs(table, count)
     network = network_of(table, pairs[:-1], penalty)
     network.add_edge(*pairs[-1])
     evaluation = network.fit(penalty, tolerance=0.01, max_sweeps=1)
-    network.state.drift[:] += 1.0  # nothing old is believed
+    network.state.drift[:] += 1.0  # no cached value is used
     evaluation = network.evaluate(penalty)
     assert evaluation.kkt_residual > 1e-5
     wanted = twin_of(table, penalty).violation(network.model())
@@ -294,15 +294,15 @@ def test_a_step_on_the_way_reports_the_violation_it_leaves(table_name):
 
 
 @every_fit
-def test_conditionals_kept_up_to_date_are_those_of_the_weights(table_name, penalty_name):
+def test_updated_conditionals_equal_those_of_the_weights(table_name, penalty_name):
     make_table, count = TABLES[table_name]
     table, penalty = make_table(), PENALTIES[penalty_name]
     network = network_of(table, some_pairs(table, count), penalty)
     for _ in range(5):
         network.fit(penalty, tolerance=1e-4, max_sweeps=3)
-    kept = network.rows.probabilities.copy()
+    stored = network.rows.probabilities.copy()
     network.rebuild()
-    np.testing.assert_allclose(kept, network.rows.probabilities, rtol=2e-3, atol=2e-6)
+    np.testing.assert_allclose(stored, network.rows.probabilities, rtol=2e-3, atol=2e-6)
     codes = network.rows.codes
     wanted = naive.conditionals(network.model(), codes)
     for i in np.flatnonzero(network.rows.starts >= 0):
@@ -311,8 +311,8 @@ def test_conditionals_kept_up_to_date_are_those_of_the_weights(table_name, penal
 
 
 @pytest.mark.parametrize("penalty_name", PENALTIES)
-def test_removing_edges_leaves_the_network_that_never_had_them(penalty_name):
-    """Also for a variable that loses its last edge."""
+def test_removed_edges_leave_network_without_them(penalty_name):
+    """Check also a variable that loses its last edge."""
     table, penalty = scale_free_table(8, 3, 700), PENALTIES[penalty_name]
     pairs = [(0, 1), (0, 2), (1, 2), (2, 5), (3, 6), (4, 5), (1, 7)]
     network = network_of(table, pairs, penalty)
@@ -333,7 +333,7 @@ def test_removing_edges_leaves_the_network_that_never_had_them(penalty_name):
         strict=True,
     ):
         np.testing.assert_allclose(mine, yours, atol=2e-3)
-    # And it goes on from there.
+    # The fit continues from there.
     for grown in (network, other):
         grown.add_edge(3, 7)
         grown.polish(penalty, tolerance=TIGHT)
@@ -361,8 +361,8 @@ def test_edges_left_out_are_scored_as_if_they_had_zero_weights(table_name):
 
 
 @pytest.mark.parametrize("table_name", TABLES)
-def test_following_another_fit_gives_its_conditionals(table_name):
-    """Also when the other gets more edges, and when only weights of nodes or one edge move."""
+def test_conditionals_after_follow_equal_those_of_other_fit(table_name):
+    """Check also further edges, and changes of weights of nodes or of one edge only."""
     table, _, network, _ = polished(table_name, "plain")
     model = network.model()
     beside = PseudoNetwork(table, PairCounts(table))
@@ -382,7 +382,7 @@ def test_following_another_fit_gives_its_conditionals(table_name):
                 np.testing.assert_allclose(block, wanted[i], rtol=1e-5, atol=1e-7)
 
 
-def test_the_restart_gap_is_what_belief_propagation_makes_of_the_margins():
+def test_restart_gap_is_difference_of_beliefs_and_margins():
     table, _, network, _ = polished("scale-free", "plain")
     beliefs = infer(network.model(), tolerance=1e-9, max_sweeps=500)
     shares = [np.bincount(c, minlength=3) / table.n_rows for c in table.codes]
@@ -394,7 +394,7 @@ def test_the_restart_gap_is_what_belief_propagation_makes_of_the_margins():
     assert apart.restart_gap() < 1e-4
 
 
-def test_what_changed_is_told_once():
+def test_changes_are_reported_once():
     table, penalty = scale_free_table(8, 3, 700), PENALTIES["plain"]
     network = network_of(table, some_pairs(table, 4), penalty)
     changes = network.changes()
@@ -406,18 +406,18 @@ def test_what_changed_is_told_once():
     np.testing.assert_array_equal(changes.edge_weights, expected)
     expected = np.concatenate([model.node_weights(i) for i in nodes])
     np.testing.assert_array_equal(changes.node_weights, expected)
-    again = network.changes()
-    assert len(again.nodes) == len(again.edges) == 0
+    second = network.changes()
+    assert len(second.nodes) == len(second.edges) == 0
 
 
-# Sums over the rows in a state, from columns and bits, are those of a plain loop.
+# Sums over the rows in a state from columns and bits.
 
 
-SIZES = (1, 2, 3, 4, 5, 6, 9, 14)  # of one to four columns at a time, and of several times that
+SIZES = (1, 2, 3, 4, 5, 6, 9, 14)  # one to four columns at a time, and several times that
 
 
 class Rows:
-    """Conditionals and codes of variables that have nothing to do with each other."""
+    """Conditionals and codes of independent variables."""
 
     def __init__(self, rows, seed=0, repeated=True):
         rng = np.random.default_rng(seed)
@@ -432,7 +432,7 @@ class Rows:
     def filled(self, nodes):
         columns = new_state_columns(self.conditionals)
         for i in nodes:
-            # One after the other, so that those there already have to move.
+            # Added one by one, so that existing columns are moved.
             columns = with_columns(columns, np.array([i]))
             block = np.zeros((len(self.often), SIZES[i] + 3), dtype=np.float32)
             block[:, : SIZES[i]] = self.plain[i]
@@ -461,18 +461,18 @@ def test_sums_are_those_of_a_plain_loop(rows, repeated):
                 np.testing.assert_allclose(found, wanted, rtol=0, atol=2e-6 * case.often.sum())
 
 
-def test_only_variables_that_were_asked_for_have_columns():
+def test_only_requested_variables_have_columns():
     case = Rows(300)
     columns = case.filled([4, 2])
     assert (columns.starts >= 0).tolist() == [i in (2, 4) for i in range(len(SIZES))]
-    again = with_columns(columns, np.array([2, 4]))
-    assert again is columns
+    unchanged = with_columns(columns, np.array([2, 4]))
+    assert unchanged is columns
     wanted = naive.sums_by_state(case.plain[4], case.codes[7], SIZES[7], case.often)
     found = case.sums(columns, 4, 7)
     np.testing.assert_allclose(found, wanted, rtol=0, atol=2e-6 * case.often.sum())
 
 
-def test_no_rows_beyond_the_last_count():
+def test_bits_beyond_the_last_row_are_zero():
     case = Rows(70, repeated=False)
     columns = case.filled([4])
     assert columns.words == 2

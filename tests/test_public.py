@@ -1,4 +1,4 @@
-"""Public data sets are read as they are published, and anything else is refused with its place."""
+"""Public data sets: reading of the published files, and refusals that name the place."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def write_csv(path: Path, rows: np.ndarray) -> Path:
 
 
 def write_xls(path: Path, rows: Sequence[Sequence[float | str]]) -> Path:
-    """Write a sheet in the oldest of Excel's formats: a record per cell, little else."""
+    """Write a sheet in Excel's oldest format, a record per cell."""
 
     def record(kind: int, content: bytes) -> bytes:
         return struct.pack("<HH", kind, len(content)) + content
@@ -75,7 +75,7 @@ def write_xls(path: Path, rows: Sequence[Sequence[float | str]]) -> Path:
 
 
 def states_by_the_rule(ratings: np.ndarray) -> np.ndarray:
-    """Return 0 … 4 by comparing with the bounds −6, −2, 2 and 6 one after the other."""
+    """Return states 0 … 4 by comparison with each of the bounds −6, −2, 2 and 6."""
     return np.sum([ratings >= 100 * bound for bound in (-6, -2, 2, 6)], axis=0)
 
 
@@ -86,7 +86,7 @@ def test_every_rating_has_the_state_of_the_rule() -> None:
     assert np.array_equal(rating_states(ratings), in_floats)
 
 
-def test_users_who_rated_all_jokes_are_kept(tmp_path: Path) -> None:
+def test_only_users_who_rated_all_jokes_are_read(tmp_path: Path) -> None:
     rows = jester_rows(0, users=60, rated=0.995)
     complete = rows[:, 0] == 100 * JOKES
     assert 5 < complete.sum() < 55
@@ -97,7 +97,7 @@ def test_users_who_rated_all_jokes_are_kept(tmp_path: Path) -> None:
     assert data.table.warnings == ("60 users were read; the published data have 73,421.",)
 
 
-def test_jokes_not_rated_may_be_a_state_of_their_own(tmp_path: Path) -> None:
+def test_missing_ratings_may_be_a_separate_state(tmp_path: Path) -> None:
     rows = jester_rows(1, users=40, rated=0.4)
     path = write_csv(tmp_path / "jester.csv", rows)
     table = gv.read_public("jester", path, missing="state").table
@@ -108,7 +108,7 @@ def test_jokes_not_rated_may_be_a_state_of_their_own(tmp_path: Path) -> None:
     assert "None of the 40 users in jester.csv rated all 100 jokes" in refused("jester", path)
 
 
-def test_spreadsheets_and_their_exports_give_the_same(tmp_path: Path) -> None:
+def test_spreadsheet_and_its_exports_give_same_table(tmp_path: Path) -> None:
     pytest.importorskip("xlrd")
     rows = jester_rows(2, users=12)
     wanted = gv.read_public("jester", write_csv(tmp_path / "a.csv", rows)).table
@@ -125,7 +125,7 @@ def test_spreadsheets_and_their_exports_give_the_same(tmp_path: Path) -> None:
         assert gv.read_public("jester", path).table.fingerprint == wanted.fingerprint, path
 
 
-def test_three_parts_are_joined_in_order_however_they_lie(tmp_path: Path) -> None:
+def test_three_parts_are_joined_in_order(tmp_path: Path) -> None:
     parts = [jester_rows(seed, users=5) for seed in (3, 4, 5)]
     loose = tmp_path / "loose"
     loose.mkdir()
@@ -137,9 +137,9 @@ def test_three_parts_are_joined_in_order_however_they_lie(tmp_path: Path) -> Non
     packed = tmp_path / "packed"
     packed.mkdir()
     for k, file in enumerate(files):
-        zipped(packed / f"z{9 - k}.zip", file)  # archives sorted the other way round
+        zipped(packed / f"z{9 - k}.zip", file)  # archives in reverse order of names
     assert gv.read_public("jester", packed).table.fingerprint == wanted.fingerprint
-    # Unpacked beside its archive, a part counts once.
+    # A part that lies unpacked beside its archive is read once.
     (packed / files[1].name).write_bytes(files[1].read_bytes())
     assert gv.read_public("jester", packed).table.fingerprint == wanted.fingerprint
     together = zipped(tmp_path / "together.zip", *files)
@@ -172,9 +172,7 @@ def test_a_wrong_cell_is_named(
     assert sentence in refused("jester", path)
 
 
-def test_spreadsheets_that_are_none_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_invalid_spreadsheets_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "jester-data-1.xls"
     path.write_bytes(b"no spreadsheet")
     with monkeypatch.context() as without:
@@ -228,15 +226,15 @@ def test_common_ingredients_become_columns(tmp_path: Path) -> None:
     assert np.array_equal(few.codes, table.codes[:5])
 
 
-def test_the_sample_is_drawn_from_its_seed(tmp_path: Path) -> None:
+def test_sample_depends_on_seed(tmp_path: Path) -> None:
     recipes = random_recipes(1, 120)
     path = recipes_file(tmp_path / "train.json", recipes)
     whole = gv.read_public("recipes", path, min_recipes=1, rows=None).table
-    first, again, other = (
+    first, repeated, other = (
         gv.read_public("recipes", path, min_recipes=1, rows=50, seed=seed).table
         for seed in (0, 0, 1)
     )
-    assert first.fingerprint == again.fingerprint != other.fingerprint
+    assert first.fingerprint == repeated.fingerprint != other.fingerprint
     assert first.names == other.names == whole.names  # chosen before rows are drawn
     assert first.n_rows == 50
     left = Counter(map(bytes, whole.codes.T))
@@ -257,7 +255,7 @@ def test_the_sample_is_drawn_from_its_seed(tmp_path: Path) -> None:
         ('[{"ingredients": ["a", "b"]}]', "the most common, 'a', in 1; use a smaller"),
     ],
 )
-def test_what_is_no_file_of_recipes_is_refused(text: str, sentence: str, tmp_path: Path) -> None:
+def test_invalid_recipe_file_is_refused(text: str, sentence: str, tmp_path: Path) -> None:
     path = tmp_path / "train.json"
     path.write_text(text)
     assert sentence in refused("recipes", path)
@@ -273,7 +271,7 @@ def plants_file(path: Path, plants: Sequence[Sequence[str]], encoding: str = "la
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "utf-8"])
-def test_every_region_is_a_column_with_its_place(encoding: str, tmp_path: Path) -> None:
+def test_every_region_is_a_column_with_position(encoding: str, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     present = rng.random((50, len(REGIONS))) < 0.3
     present[:, 0] |= ~present.any(axis=1)
@@ -303,7 +301,7 @@ def test_every_region_is_a_column_with_its_place(encoding: str, tmp_path: Path) 
         ("a\0b", "plants.data is not a text file"),
     ],
 )
-def test_what_is_no_file_of_plants_is_refused(text: str, sentence: str, tmp_path: Path) -> None:
+def test_invalid_plants_file_is_refused(text: str, sentence: str, tmp_path: Path) -> None:
     path = tmp_path / "plants.data"
     path.write_text(text)
     assert sentence in refused("plants", path)
@@ -326,7 +324,7 @@ def write_parts(folder: Path, name: str, parts: dict[str, np.ndarray], end: str 
 
 
 @given(seed=st.integers(0, 10**6), columns=st.integers(1, 12), end=st.sampled_from(["\n", "\r\n"]))
-def test_what_was_written_is_read(
+def test_parts_are_read_as_written(
     seed: int, columns: int, end: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     folder = tmp_path_factory.mktemp("twenty")
@@ -402,13 +400,15 @@ def test_validation_rows_may_join_or_be_missing(tmp_path: Path) -> None:
         ("0,1\n1,1\n", "x.train.data has 2 columns and x.valid.data has 3"),
     ],
 )
-def test_what_are_no_zeros_and_ones_is_refused(text: str, sentence: str, tmp_path: Path) -> None:
+def test_values_other_than_zero_and_one_are_refused(
+    text: str, sentence: str, tmp_path: Path
+) -> None:
     stem = write_parts(tmp_path, "x", twenty_parts(2, columns=3))
     (tmp_path / "x.train.data").write_text(text)
     assert sentence in refused("twenty", stem)
 
 
-def test_packed_arrays_are_checked_too(tmp_path: Path) -> None:
+def test_invalid_packed_arrays_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.npz"
     train, test = np.zeros((4, 3), dtype=int), np.ones((2, 3), dtype=int)
     np.savez(path, train=train)
@@ -432,7 +432,7 @@ def test_packed_arrays_are_checked_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", public_names())
-def test_a_path_that_leads_nowhere_is_refused(name: str, tmp_path: Path) -> None:
+def test_missing_path_is_refused(name: str, tmp_path: Path) -> None:
     assert "There is no" in refused(name, tmp_path / "nothing" / "here")
     (tmp_path / "readme.txt").write_text("hello")
     message = refused(name, tmp_path)
@@ -453,19 +453,19 @@ def test_damaged_archives_are_refused(name: str, tmp_path: Path) -> None:
     assert "packed.zip is not a readable zip archive" in refused(name, tmp_path)
 
 
-def test_one_file_is_not_chosen_out_of_two(tmp_path: Path) -> None:
+def test_archive_with_equal_file_names_is_read_once(tmp_path: Path) -> None:
     file = plants_file(tmp_path / "plants.data", [["ca"]])
     with zipfile.ZipFile(tmp_path / "two.zip", "w") as packed:
         packed.write(file, "a/plants.data")
         packed.write(file, "b/plants.data")
-    # The same name is the same file, wherever it lies.
+    # Entries of the same name are the same file.
     assert gv.read_public("plants", tmp_path / "two.zip").table.n_rows == 1
 
 
 # --- from the command line --------------------------------------------------------------------
 
 
-def test_learn_takes_public_data_with_their_own_test_rows(tmp_path: Path) -> None:
+def test_learn_uses_published_test_rows(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     chain = [np.cumsum(rng.random((rows, 5)) < 0.2, axis=1) % 2 for rows in (300, 20, 60)]
     parts = dict(zip(("train", "valid", "test"), chain, strict=True))
@@ -480,7 +480,7 @@ def test_learn_takes_public_data_with_their_own_test_rows(tmp_path: Path) -> Non
         assert result["nlpl_test"] > 0
 
 
-def test_learn_refuses_what_does_not_belong_to_public_data(
+def test_learn_refuses_options_that_do_not_apply_to_public_data(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = plants_file(tmp_path / "plants.data", [["ca"], ["ny"]])
@@ -501,7 +501,7 @@ def test_learn_refuses_what_does_not_belong_to_public_data(
     assert f"did you mean plants:{path}?" in complaint(f"plant:{path}")
 
 
-def test_ten_parts_stand_in_the_order_of_their_numbers(tmp_path: Path) -> None:
+def test_ten_parts_are_joined_in_numerical_order(tmp_path: Path) -> None:
     parts = [jester_rows(seed, users=1) for seed in range(10)]
     for k, part in enumerate(parts, 1):
         write_csv(tmp_path / f"part{k}.csv", part)

@@ -1,4 +1,4 @@
-"""Queries: their answers are those of enumeration, and their work is the stated one."""
+"""Queries: answers by enumeration, and counts of operations."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LABELS = (("no", "yes"), ("0", "1", "2"), ("0", "1"), ("x", "y"))
 
 
 def enumerated(model, query):
-    """Add up exp(score) of all joint states that agree with the evidence."""
+    """Return the answer from exp(score) of all joint states that agree with the evidence."""
     sizes = model.cardinalities.tolist()
     states = np.array(list(itertools.product(*map(range, sizes))))
     shares = np.exp(model.log_scores(states.T))
@@ -45,7 +45,7 @@ QUERIES = [
 
 @pytest.mark.parametrize("query", QUERIES)
 @pytest.mark.parametrize(("share", "seed"), [(0.15, 0), (0.4, 1), (0.7, 2), (1.0, 3)])
-def test_answers_are_those_of_enumeration_and_cost_the_stated_work(query, share, seed):
+def test_answers_and_operations_equal_enumeration(query, share, seed):
     sizes = np.array([2, 3, 2, 2, 3, 2])
     edges = random_edges(6, share, np.random.default_rng(seed))
     model = random_model(edges, sizes.tolist(), node_sigma=1.0, edge_sigma=1.0, seed=seed)
@@ -64,7 +64,7 @@ def test_messages_answer_queries_on_a_forest():
         assert found.table == pytest.approx(enumerated(model, query), abs=1e-7)
 
 
-def test_other_components_are_free():
+def test_other_components_cost_no_operations():
     sizes = np.full(6, 2)
     order = np.arange(6)
     alone = query_operations(np.array([[0, 1]]), sizes, order, Query((0, 1), {}))
@@ -75,11 +75,11 @@ def test_other_components_are_free():
     assert observed < query_operations(beside, sizes, order, Query((2, 5), {}))
 
 
-def test_a_text_is_read_as_the_pairs_it_was_written_from():
+def test_text_round_trip_of_evidence():
     pairs = [(["a", 3], {"b c": "2"}), ("d", ["a"]), (1, None)]
     text = queries_text(pairs)
     assert text == "a+#3|b c=2; d|a; #1"
     assert queries_text(text) == text
     found = parsed_queries(text, NAMES, LABELS, lambda i: i + 1)
-    # A variable that is called #1 goes before the variable with that index.
+    # A variable named #1 takes precedence over the variable with that index.
     assert found == (Query((0, 3), {1: 2}), Query((3,), {0: 1}), Query((2,), {}))

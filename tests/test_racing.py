@@ -1,4 +1,4 @@
-"""Races: the same cost for all, ends that are the runs' own, agreement, standings, winners."""
+"""Races: timelines, final standings, agreement and winners."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MOMENT = Moment(0, 0.0, 0, 0, 0, 1.0, None, None, None)
 
 
 @pytest.mark.parametrize("axis", AXES)
-def test_nobody_goes_back_as_the_cost_grows(axis: str) -> None:
+def test_positions_never_decrease_as_cost_grows(axis: str) -> None:
     race = finished_race()
     timeline = race.timeline(axis)
     assert list(timeline) == sorted(set(timeline))
@@ -42,7 +42,7 @@ def test_nobody_goes_back_as_the_cost_grows(axis: str) -> None:
 
 
 @pytest.mark.parametrize("axis", AXES)
-def test_the_last_standings_are_what_the_runs_came_to(axis: str) -> None:
+def test_last_standings_equal_results_of_runs(axis: str) -> None:
     race = finished_race()
     standings = race.standings(axis, math.inf)
     assert {standing.racer for standing in standings} == set(range(len(race.courses)))
@@ -61,8 +61,8 @@ def test_the_last_standings_are_what_the_runs_came_to(axis: str) -> None:
     assert standings[0].rank == 1
 
 
-def test_the_edges_of_an_end_are_those_of_the_final_model() -> None:
-    # The preset best takes edges out after its last step.
+def test_edges_of_last_moment_are_those_of_final_model() -> None:
+    # The preset best removes edges after its last step.
     pruned = run_of(BestChoice(alpha=0.0, significance=1.0))
     assert pruned.outcome is not None
     for run in (pruned, *finished_runs()):
@@ -99,7 +99,7 @@ def test_winners_are_the_best_of_each_column_and_ties_share() -> None:
     }
     assert set(verdicts) == {column.name for column in COLUMNS}
     assert verdicts["seconds"].winners == (0,)
-    assert verdicts["recall"].winners == (0, 1), "what is written alike is equal"
+    assert verdicts["recall"].winners == (0, 1), "values with the same text should be equal"
     assert verdicts["objective"].winners == (0, 1)
     assert verdicts["tests"].winners == ()
     assert "equal" in verdicts["tests"].remark
@@ -115,7 +115,7 @@ def test_different_objectives_have_no_winner() -> None:
     assert race.measure == "edges", "neither recall nor NLPL nor comparable objectives are known"
 
 
-def test_the_sentence_says_who_leads_by_what_and_when() -> None:
+def test_sentence_names_leader_margin_and_cost() -> None:
     half = MOMENT._replace(recall=0.5, edges=2, seconds=1.0)
     race = lanes(half, half._replace(recall=0.62))
     assert race.sentence("seconds", 0.5) == "No racer has an edge yet after 0.5 s."
@@ -127,7 +127,7 @@ def test_the_sentence_says_who_leads_by_what_and_when() -> None:
     assert third == "a and b win: recall 0.50 after 4,000 edge tests."
 
 
-def test_without_truth_the_race_is_led_by_held_out_rows() -> None:
+def test_leader_without_truth_is_chosen_by_held_out_rows() -> None:
     learners = racers()
     race = Race(tuple(course_of(run_of(learners[k], with_truth=False)) for k in (1, 3)))
     assert race.measure == "nlpl_test"
@@ -135,7 +135,7 @@ def test_without_truth_the_race_is_led_by_held_out_rows() -> None:
     assert values == sorted(values)
 
 
-def test_places_are_given_laid_out_from_the_truth_or_from_the_data() -> None:
+def test_layout_uses_given_positions_truth_or_data() -> None:
     material = karate()
     n = material.train.n_variables
     given = np.arange(2 * n).reshape(n, 2)
@@ -154,7 +154,7 @@ def test_places_are_given_laid_out_from_the_truth_or_from_the_data() -> None:
 
 
 @pytest.mark.parametrize("axis", AXES)
-def test_the_csv_is_one_timeline_of_all_moments(axis: str) -> None:
+def test_csv_has_all_moments_on_one_timeline(axis: str) -> None:
     race = finished_race()
     rows = list(csv.DictReader(io.StringIO(race_csv(race, axis))))
     assert len(rows) == sum(len(lane.moments) for lane in race.courses)
@@ -168,7 +168,7 @@ def test_the_csv_is_one_timeline_of_all_moments(axis: str) -> None:
         assert [row["end"] for row in own][-1] == "1"
 
 
-def test_the_figure_shows_every_curve_and_stands_alone() -> None:
+def test_figure_has_every_curve_and_is_self_contained() -> None:
     race = finished_race()
     figure = race_figure(race, "<b>karate</b>", "tests")
     lines = [trace for trace in figure.data if trace.type == "scatter"]
@@ -176,7 +176,7 @@ def test_the_figure_shows_every_curve_and_stands_alone() -> None:
     assert len(lines) == 3 * len(race.courses) + len(race.courses) - 1
     assert all(line.line.shape == "hv" for line in lines)
     looks = {(line.line.color, line.line.dash) for line in lines}
-    assert len({dash for _, dash in looks}) == len(race.courses), "never by colour alone"
+    assert len({dash for _, dash in looks}) == len(race.courses), "racers differ by colour only"
     buttons = figure.layout.updatemenus[0].buttons
     assert [button.label for button in buttons] == list(AXES.values())
     assert [len(button.args[0]["x"]) for button in buttons] == [len(lines)] * len(AXES)

@@ -1,4 +1,4 @@
-"""Ranks of the best in a reservoir: simulated as theory has them, and true in a run."""
+"""Ranks of the best edge in a reservoir: simulation against theory, and in a run."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def runs() -> tuple[tuple[RankedStep, ...], tuple[RankedStep, ...]]:
 
 
 @given(st.integers(0, 2**63 - 1), st.integers(2, 9), st.integers(1, 40))
-def test_the_kernel_draws_as_its_plain_twin_does(seed: int, variables: int, largest: int) -> None:
+def test_kernel_draws_equal_those_of_plain_twin(seed: int, variables: int, largest: int) -> None:
     pairs = variables * (variables - 1) // 2
     sizes = np.arange(1, min(largest, pairs) + 1)
     found = np.zeros(len(sizes), dtype=np.int64)
@@ -45,11 +45,11 @@ def test_the_kernel_draws_as_its_plain_twin_does(seed: int, variables: int, larg
     assert found.tolist() == naive.smallest_ranks(pairs, sizes, seed)
 
 
-def test_means_are_those_of_theory() -> None:
+def test_means_agree_with_theory() -> None:
     simulation = finished(50, 200, 400)
     pairs, sizes = 1225, simulation.sizes
     assert simulation.pairs == pairs
-    # The minimum of r draws from 1 … M without replacement: its mean and variance, exactly.
+    # Exact mean and variance of the minimum of r draws from 1 … M without replacement.
     mean = (pairs + 1) / (sizes + 1)
     variance = (pairs + 1) * (pairs - sizes) * sizes / ((sizes + 1.0) ** 2 * (sizes + 2))
     off = (simulation.ranks.mean(axis=0) - mean) / np.sqrt(variance / 400)
@@ -64,16 +64,16 @@ def test_every_share_lies_between_its_bounds() -> None:
     assert (simulation.mean <= simulation.highest).all()
     assert simulation.lowest.min() >= 1 / 45
     assert simulation.highest.max() <= 1
-    # All pairs drawn: the best is always among them.
+    # All pairs drawn: the best is among them.
     assert (simulation.ranks[:, -1] == 1).all()
     # r distinct ranks leave the smallest of them at most M − r + 1.
     assert (simulation.ranks <= 45 - simulation.sizes + 1).all()
     assert not simulation.ranks.flags.writeable
 
 
-def test_a_seed_is_a_picture_and_trials_are_added() -> None:
-    first, again, other = finished(30, 20, 5), finished(30, 20, 5), finished(30, 20, 5, seed=1)
-    assert np.array_equal(first.ranks, again.ranks)
+def test_ranks_depend_on_seed_and_trials_are_appended() -> None:
+    first, repeated, other = finished(30, 20, 5), finished(30, 20, 5), finished(30, 20, 5, seed=1)
+    assert np.array_equal(first.ranks, repeated.ranks)
     assert not np.array_equal(first.ranks, other.ranks)
     growing = list(simulated_ranks(30, 20, 5))
     assert [len(part.ranks) for part in growing] == [1, 2, 3, 4, 5]
@@ -90,7 +90,7 @@ def test_numbers_out_of_bounds_are_refused(numbers: tuple[int, int, int]) -> Non
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_scores_beside_the_run_are_those_in_the_reservoir(
+def test_scores_of_all_pairs_equal_those_in_reservoir(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[np.ndarray] = []
@@ -140,7 +140,7 @@ def test_options_out_of_range_are_refused() -> None:
 
 
 @pytest.mark.parametrize(("variables", "largest"), [(2, 1), (3, 9), (5, 1)])
-def test_the_smallest_cases_have_a_figure_and_a_sentence(variables: int, largest: int) -> None:
+def test_smallest_cases_have_figure_and_sentence(variables: int, largest: int) -> None:
     simulation = finished(variables, largest, 1)
     for size in (1, 2, 50):
         rank_figure(simulation, size=size, logarithmic=True)
@@ -148,7 +148,7 @@ def test_the_smallest_cases_have_a_figure_and_a_sentence(variables: int, largest
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.2, 0.75, 1.0])
-def test_the_figure_of_scores_sorts_edges_by_what_becomes_of_them(
+def test_figure_of_scores_groups_edges_by_outcome(
     alpha: float, runs: tuple[tuple[RankedStep, ...], tuple[RankedStep, ...]]
 ) -> None:
     view = runs[1][9].reservoir

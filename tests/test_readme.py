@@ -1,4 +1,4 @@
-"""Examples of the README and of the pages run and print what is shown."""
+"""Examples of the README and of the pages run and print the shown output."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_the_readme_is_short() -> None:
 @pytest.mark.parametrize(
     ("name", "last"), [("app", "-m streamlit run app.py"), ("test", "-m pytest -n 2")]
 )
-def test_two_commands_of_one_line_start_from_nothing(name: str, last: str) -> None:
+def test_install_commands_are_one_line_each(name: str, last: str) -> None:
     line = command(name)
     assert "\n" not in line
     assert line.startswith("python3 -m venv .venv && .venv/bin/python -m pip install ")
@@ -42,7 +42,7 @@ def test_two_commands_of_one_line_start_from_nothing(name: str, last: str) -> No
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/python.md", "docs/recipes.md"])
-def test_the_python_examples_run_one_after_the_other(
+def test_python_examples_run_in_order(
     page: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -50,7 +50,7 @@ def test_the_python_examples_run_one_after_the_other(
 ) -> None:
     shutil.copytree(ROOT / "sample_data", tmp_path / "sample_data")
     monkeypatch.chdir(tmp_path)  # the examples write files
-    # Those with scikit-learn, the last of them on a cluster, run in test_cluster.py.
+    # Examples with scikit-learn run in test_cluster.py.
     text, _, beyond = (ROOT / page).read_text(encoding="utf-8").partition("## With scikit-learn")
     assert len(CODE.findall(beyond)) == (2 if page == "docs/python.md" else 0)
     examples = CODE.findall(text)

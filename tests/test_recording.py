@@ -1,4 +1,4 @@
-"""The recorded run with which the app opens: the engine's own, and shown while it is compiled."""
+"""The recorded run that is shown while the engine is compiled."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Open = Callable[[Callable[[str, int], Material]], GrowState]
 
 @pytest.fixture
 def open_state() -> Iterator[Open]:
-    """Open a page without an engine on data that are loaded by a function."""
+    """Return a function that opens a page without an engine on loaded data."""
     pool = Scheduler(1)
 
     def open_it(load: Callable[[str, int], Material]) -> GrowState:
@@ -52,7 +52,7 @@ def opened(open_state: Open) -> GrowState:
     return open_state(lambda key, seed: prepare(load_dataset(key), seed))
 
 
-def test_the_recording_is_the_run_of_the_engine() -> None:
+def test_recording_equals_run_of_engine() -> None:
     recorded, found = (
         comparable(json.loads(json.dumps(one._asdict()))) for one in (recording(), record_run())
     )
@@ -84,14 +84,14 @@ def test_other_settings_wait_for_the_engine(opened: GrowState, name: str, value:
     assert not isinstance(opened.run.recorder, RecordedRun)
 
 
-def test_data_that_were_changed_are_not_shown_by_the_recording(open_state: Open) -> None:
+def test_recording_is_not_shown_for_changed_data(open_state: Open) -> None:
     def load(key: str, seed: int) -> Material:
         return prepare(dataclasses.replace(load_dataset(key), truth=None), seed)
 
     assert not isinstance(open_state(load).run.recorder, RecordedRun)
 
 
-def test_questions_are_answered_by_the_run_itself(opened: GrowState) -> None:
+def test_answers_of_recording_equal_those_of_run(opened: GrowState) -> None:
     recorded = opened.run.recorder
     assert list(recorded.records())
     assert recorded.answer(QUESTION) == {"error": COMPILING, "again": True}
@@ -110,7 +110,7 @@ def test_questions_are_answered_by_the_run_itself(opened: GrowState) -> None:
 
 @pytest.fixture
 def compiler(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
-    """Let the engine be compiled when the event is set."""
+    """Return an event that ends the compilation of the engine."""
     gate = threading.Event()
     engine = WarmUp([Rehearsal("", gate.wait)])
     monkeypatch.setattr(engine_module, "warm_up", lambda *_page: engine)
@@ -144,7 +144,7 @@ def test_a_page_plays_the_recorded_run_and_a_moved_control_waits(
 
 
 @pytest.mark.parametrize("page", ["race", "reservoir", "regions", "prune", "budget", "dynamics"])
-def test_other_pages_show_their_explanation_until_then(
+def test_other_pages_show_explanation_while_engine_compiles(
     compiler: threading.Event, page: str
 ) -> None:
     app = page_at(page).run()

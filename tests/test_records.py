@@ -1,4 +1,4 @@
-"""Records of a run: strict JSON with the keys of docs/player.md, sufficient to redraw the run."""
+"""Records of a run: strict JSON with documented keys, sufficient to redraw the run."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def documented_keys(section: str) -> set[str]:
 
 
 def strict(value: Any) -> Any:
-    """Write strict JSON and read it back; only plain types survive unchanged."""
-    back = json.loads(json.dumps(value, allow_nan=False))
-    assert back == value
-    return back
+    """Return a value after a round trip through strict JSON, which only plain types survive."""
+    restored = json.loads(json.dumps(value, allow_nan=False))
+    assert restored == value
+    return restored
 
 
 def check_types(value: Any) -> None:
@@ -87,7 +87,7 @@ def test_records_are_strict_json_with_the_documented_keys(learner: Any, knows: b
     assert [record["t"] for record in records] == list(range(1, outcome["steps"] + 1))
 
 
-def test_records_are_enough_to_redraw_the_run() -> None:
+def test_records_suffice_to_redraw_the_run() -> None:
     run = finished(BestChoice(alpha=0.25, max_edges=60))
     active: list[list[int]] = []
     norms: dict[tuple[int, int], float] = {}
@@ -101,7 +101,7 @@ def test_records_are_enough_to_redraw_the_run() -> None:
         np.testing.assert_allclose(reply, model.edge_norms(), rtol=1e-5, atol=1e-9)
 
 
-def test_reservoir_tells_which_edges_were_taken_and_which_skipped() -> None:
+def test_reservoir_records_taken_and_skipped_edges() -> None:
     run = finished(BestChoice(alpha=0.0, max_edges=60))
     skipped = 0
     for step, record in zip(run.steps, recorded_run(run, title="")[1], strict=True):
@@ -115,7 +115,7 @@ def test_reservoir_tells_which_edges_were_taken_and_which_skipped() -> None:
     assert skipped > 0
 
 
-def test_key_frames_come_often_at_first_and_not_too_often_later() -> None:
+def test_key_frames_become_less_frequent() -> None:
     run = finished(EdgeGrafting(max_edges=90, preset="paper", lam=1e-6))
     header, records, _ = recorded_run(run, title="")
     frames = [record["t"] for record in records if "layout" in record]
@@ -146,19 +146,19 @@ def test_runs_that_activate_nothing_have_header_and_outcome() -> None:
     assert header["start"]["objective"] == outcome["objective"]
 
 
-def test_true_graph_is_the_skeleton_of_every_run() -> None:
+def test_true_graph_is_skeleton_of_every_layout() -> None:
     first, records, _ = recorded_run(finished(truth=TRUTH), title="")
     second, _, _ = recorded_run(finished(FirstHit(max_edges=9), truth=TRUTH), title="")
     assert first["positions"] == second["positions"]
     assert first["layout"] is None
     assert first["truth"] == sorted(map(list, TRUTH))
     assert not any("layout" in record for record in records)
-    # A layout that is handed in all the same is left alone.
+    # A given layout is used nevertheless.
     run = finished(truth=TRUTH)
     assert "layout" not in step_record(run, 1, GrowingLayout(30))
 
 
-def test_known_places_win() -> None:
+def test_given_positions_take_precedence() -> None:
     places = np.linspace(0, 10_000, 60).reshape(30, 2)
     header, records, _ = recorded_run(finished(truth=TRUTH), title="", positions=places)
     np.testing.assert_allclose(header["positions"], places, rtol=1e-5)
@@ -172,7 +172,7 @@ def test_an_empty_truth_gives_no_skeleton() -> None:
     assert "layout" in records[0]
 
 
-def test_a_branch_that_changes_lambda_says_so_in_its_first_record() -> None:
+def test_first_record_of_branch_has_changed_lambda() -> None:
     options = {"max_edges": 20, "group_weight": "sqrt"}
     branch = Branch(2, BestChoice(lam=0.004, **options))
     run = finished(BestChoice(lam=0.01, **options), branch=branch)
@@ -199,7 +199,7 @@ def test_header_shows_the_options_in_force() -> None:
     assert "α = 0.125" in step_record(run, 3)["words"]
 
 
-def test_what_is_not_a_number_becomes_null() -> None:
+def test_nan_becomes_null() -> None:
     run = finished()
     run.metrics[0] = run.metrics[0]._replace(nlpl_test=float("inf"))
     run.steps[0] = dataclasses.replace(run.steps[0], kkt_residual=float("nan"))
@@ -211,12 +211,12 @@ def test_what_is_not_a_number_becomes_null() -> None:
 def test_answers_have_the_documented_keys() -> None:
     run = finished(truth=TRUTH)
     i, j = run.steps[0].activated[0][:2]
-    asked = {
+    documented_questions = {
         "node": {"kind": "node", "i": i, "t": 3},
         "edge (active)": {"kind": "edge", "i": i, "j": j, "t": 3},
         "pair (inactive)": {"kind": "pair", "i": i, "j": j, "t": 0},
     }
-    for title, question in asked.items():
+    for title, question in documented_questions.items():
         reply = strict(answer(run, question))
         check_types(reply)
         listed = PLAYER.split(f"* {title}: `{{")[1].split("}`")[0]
@@ -239,6 +239,6 @@ def test_answers_have_the_documented_keys() -> None:
         {"kind": "edge", "i": 0, "j": 10**9, "t": 1},
     ],
 )
-def test_questions_that_are_none_are_refused(question: dict[str, Any]) -> None:
+def test_invalid_questions_are_refused(question: dict[str, Any]) -> None:
     with pytest.raises(InputError):
         answer(finished(), question)

@@ -1,4 +1,4 @@
-"""The API reference has every public callable, and the example of each runs."""
+"""The API reference contains every public callable and its example runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import graftviz as gv
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "docs" / "reference"
 EXPLANATIONS = ["README.md", "docs/python.md", "docs/recipes.md"]
-# Packages that are public as a whole, and others of which the documentation names a part.
+# Packages that are public as a whole, and packages of which a part is public.
 WHOLE = ["graftviz", "graftviz.dynamics", "graftviz.figures", "graftviz.notebook"]
 IN_PART = [
     "graftviz.datasets",
@@ -50,7 +50,7 @@ def exported(package: str) -> dict[str, Any]:
 
 
 def public_callables() -> dict[str, Any]:
-    """Return what the reference has to contain."""
+    """Return the callables that the reference must contain."""
     found = {name: value for package in WHOLE for name, value in exported(package).items()}
     texts = [(ROOT / name).read_text(encoding="utf-8") for name in EXPLANATIONS]
     code = " ".join(re.findall(r"```python\n.*?```|`[^`\n]+`", "\n".join(texts), re.DOTALL))
@@ -70,7 +70,7 @@ PUBLIC = public_callables()
 
 @pytest.fixture(scope="module")
 def shared() -> dict[str, Any]:
-    """The names that all examples share, by the code at the top of the reference."""
+    """Names shared by all examples, defined by the code at the top of the reference."""
     page = (PAGES / "index.md").read_text(encoding="utf-8")
     source = page.split("## Examples")[1].split("```python\n")[1].split("```")[0]
     names: dict[str, Any] = {}
@@ -114,14 +114,14 @@ def test_the_example_of_a_public_callable_runs(
     assert "".join(report) == ""
 
 
-def test_an_example_that_prints_something_else_is_reported() -> None:
+def test_example_with_other_output_is_reported() -> None:
     test = doctest.DocTestParser().get_doctest(">>> 1 + 1\n3\n", {}, "sum", None, 0)
     report: list[str] = []
     doctest.DocTestRunner(verbose=False).run(test, out=report.append)
     assert "Expected:\n    3" in "".join(report)
 
 
-def test_the_names_of_the_package_are_complete() -> None:
+def test_all_lists_every_public_name() -> None:
     assert {f"graftviz.{name}" for name in ("learn", "read_table", "infer")} <= set(PUBLIC)
     assert PUBLIC["graftviz.selection.stability_steps"] not in exported("graftviz").values()
     assert gv.learn is PUBLIC["graftviz.learn"]

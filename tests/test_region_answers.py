@@ -1,4 +1,4 @@
-"""Certified regions of chosen nodes: bounds hold, they follow the step, what they say is so."""
+"""Certified regions of selected nodes: bounds, steps and replies."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from graftviz.regions import CUTS
 from graftviz.sampling import joint_probabilities, joint_states
 
 N = 9
-SLACK = 1e-9  # of floating point
+SLACK = 1e-9  # floating point
 
 
 LEARNERS: dict[str, Learner] = {
@@ -59,7 +59,7 @@ def run(request: pytest.FixtureRequest) -> Run:
 
 
 def model_at(run: Run, t: int) -> PairwiseMRF:
-    """Return the model of a finished run: of its last step, the one it ended with."""
+    """Return the model after a step of a finished run; after the last step, the final model."""
     history = run.outcome.history
     return history.state_at(len(history.counts) if t == len(run.steps) else t).model
 
@@ -78,7 +78,7 @@ def some_steps(run: Run) -> list[int]:
 
 
 @pytest.mark.parametrize("cut", CUTS)
-def test_no_answer_is_further_from_the_truth_than_its_bound(
+def test_error_of_answer_never_exceeds_its_bound(
     run: Run, cut: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for most, tolerance in ((3, 0.05), (16, 0.001)):
@@ -97,7 +97,7 @@ def test_no_answer_is_further_from_the_truth_than_its_bound(
                 assert np.allclose(reply["exact"], truth[i], atol=1e-6)
 
 
-def test_the_region_follows_the_step(run: Run) -> None:
+def test_region_depends_on_step(run: Run) -> None:
     for t in some_steps(run):
         edges = {tuple(edge) for edge in model_at(run, t).edges.tolist()}
         for i in range(N):
@@ -105,7 +105,7 @@ def test_the_region_follows_the_step(run: Run) -> None:
             nodes = reply["nodes"]
             assert (reply["node"], reply["t"], nodes[0]) == (i, t, i)
             assert len(set(nodes)) == len(nodes) == len(reply["bounds"])
-            # Every node was joined with one that was there before.
+            # Every node is a neighbour of an earlier one.
             for at in range(1, len(nodes)):
                 assert any((min(a, nodes[at]), max(a, nodes[at])) in edges for a in nodes[:at])
             if t == 0:
@@ -120,7 +120,7 @@ def test_regions_have_the_documented_keys() -> None:
     assert set(certified_region(run, 0, 2)) == keys
 
 
-def test_variables_that_decide_one_another_are_no_trouble() -> None:
+def test_deterministic_variables_have_valid_regions() -> None:
     codes = np.tile(np.array([[0, 0, 1, 0], [1, 1, 0, 1], [0, 0, 1, 1], [2, 2, 0, 0]]), (40, 1))
     run = finished(ChowLiu(), DiscreteTable.from_codes(codes))
     assert model_at(run, len(run.steps)).weights.min() < -9
@@ -135,7 +135,7 @@ def test_variables_that_decide_one_another_are_no_trouble() -> None:
 
 
 @pytest.mark.parametrize("wish", [None, [], {"cut": "saw"}, {"tolerance": "1"}, {"tolerance": 0}])
-def test_a_bad_wish_is_told_beside_what_is_known(wish: Any) -> None:
+def test_invalid_region_settings_give_error_beside_the_answer(wish: Any) -> None:
     run = finished(LEARNERS["paper"], followers_table(N, 600))
     reply = answer(run, {"kind": "node", "i": 2, "t": 3, "region": wish})
     assert reply["region"]["error"].endswith(".")
@@ -144,7 +144,7 @@ def test_a_bad_wish_is_told_beside_what_is_known(wish: Any) -> None:
         certified_region(run, 2, 3, **region_settings(wish))
 
 
-def test_regions_are_kept_until_the_last_step_has_its_final_fit(
+def test_regions_are_cached_until_final_fit_of_last_step(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     grown: list[int] = []
@@ -156,21 +156,21 @@ def test_regions_are_kept_until_the_last_step_has_its_final_fit(
     monkeypatch.setattr(region_answers, "answer", counted)
     run = Run(followers_table(N, 600), LEARNERS["best"], seed=0)
     answers = RunRecorder(run, prepare(DataSet("d", "d", run.table, None, None, ""), 0), "t")
-    wish = {"kind": "node", "i": 1, "t": 1, "region": {"cut": "drop"}}
+    request = {"kind": "node", "i": 1, "t": 1, "region": {"cut": "drop"}}
     run.advance()
     monkeypatch.setattr(region_answers, "compiled", _event(False))
-    assert answers.answer(wish)["region"]["again"]
-    assert answers.answer(wish)["name"] == run.table.names[1]
+    assert answers.answer(request)["region"]["again"]
+    assert answers.answer(request)["name"] == run.table.names[1]
     monkeypatch.setattr(region_answers, "compiled", _event(True))
     grown.clear()
-    first = answers.answer(wish)
-    assert answers.answer(dict(wish)) is first
+    first = answers.answer(request)
+    assert answers.answer(dict(request)) is first
     assert grown == [1]
     while run.advance():
         pass
-    answers.answer({**wish, "t": len(run.steps)})
+    answers.answer({**request, "t": len(run.steps)})
     assert grown == [1, len(run.steps)]
-    assert answers.answer(wish)["region"] == first["region"]
+    assert answers.answer(request)["region"] == first["region"]
 
 
 def _event(is_set: bool) -> Any:

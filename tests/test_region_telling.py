@@ -1,4 +1,4 @@
-"""Sentences and records of a region: bounds are rounded up, vacuous ones are never numbers."""
+"""Sentences and records of a region: rounded and vacuous bounds."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ def answered(model: object, query: int, **options: object) -> list[AnsweredStep]
 
 
 @given(st.floats(min_value=1e-300, max_value=1.0))
-def test_a_written_bound_never_promises_more_than_was_proven(bound: float) -> None:
+def test_written_bound_is_never_below_the_bound(bound: float) -> None:
     written = float(bound_text(bound))
     assert bound * (1.0 - 1e-8) <= written <= min(1.0, 1.11 * bound)
 
 
-def test_headlines_of_all_cases_differ_and_only_certified_ones_say_so() -> None:
+def test_headlines_differ_and_only_certified_ones_say_certified() -> None:
     cases = {
         "certified": headline(0.0098, 9, 400),
         "vacuous": headline(None, 9, 400),
@@ -79,13 +79,15 @@ def test_headlines_of_all_cases_differ_and_only_certified_ones_say_so() -> None:
         ([None, None, None], "norm", "strongest edge into the region among 3 candidates"),
     ],
 )
-def test_why_a_node_joined(bounds: list[float | None], expansion: str, words: str) -> None:
+def test_sentence_states_why_a_node_joined(
+    bounds: list[float | None], expansion: str, words: str
+) -> None:
     sentence = joining_words(["a", "b", "c"], 1, [0, 1, 2], bounds, expansion=expansion)
     assert sentence.startswith("Added b")
     assert words in sentence
 
 
-def test_records_of_a_region_say_what_the_steps_say() -> None:
+def test_records_of_region_equal_its_steps() -> None:
     model = ising_grid(5, 5, field=0.5, coupling=0.6, seed=3)
     steps = answered(model, 12, tolerance=1e-4, max_size=7)
     records = json.loads(to_json(step_records(model, steps, expansion="greedy")))
@@ -103,7 +105,7 @@ def test_records_of_a_region_say_what_the_steps_say() -> None:
 
 
 def with_bounds(*bounds: float) -> list[AnsweredStep]:
-    """Return the steps of a region with other bounds."""
+    """Return the steps of a region with the given bounds."""
     steps = answered(ising_grid(5, 5, field=0.5, coupling=0.2, seed=3), 12, max_size=len(bounds))
     return [
         one._replace(step=replace(one.step, bound=bound, is_vacuous=bound >= 1.0))
@@ -127,7 +129,7 @@ def test_the_headline_gives_the_smallest_bound_so_far() -> None:
     assert "shown" not in records[3]["sub"]
 
 
-def test_no_headline_certifies_a_bound_written_as_1() -> None:
+def test_bound_written_as_1_is_not_certified() -> None:
     model = ising_grid(5, 5, field=0.5, coupling=0.2, seed=3)
     (record,) = step_records(model, with_bounds(0.9999), expansion="greedy")
     assert record["head"].startswith("Not certified with 1 of 25 nodes")
@@ -188,18 +190,18 @@ def test_a_graph_with_zero_potentials_is_plain_json() -> None:
     assert record["positions"] == [[0, 0]] * 4
 
 
-# The Regions page computes the same as the engine and refuses models that are too large.
+# The Regions page: same results as the engine, and refused models.
 
 
 def grown(model: PairwiseMRF, question: RegionQuery) -> Grown:
     return deque(growing(model, question), maxlen=1)[0]
 
 
-def asked(model: PairwiseMRF) -> Whole:
+def whole_of(model: PairwiseMRF) -> Whole:
     return deque(answering(model), maxlen=1)[0]
 
 
-def test_the_page_grows_a_region_by_the_papers_growth_and_bound() -> None:
+def test_page_uses_growth_and_bound_of_the_paper() -> None:
     options = RegionOptions(growth="algorithm-1", bound="corollary-2", tolerance=1e-6, size=30)
     model = grid_model(8, 1.0, 0.6, 0).model
     found = grown(model, question_of(options, 27))
@@ -239,29 +241,29 @@ def test_a_region_too_wide_for_exact_inference_is_not_certified(
     assert found.steps[-1].marginal.sum() == pytest.approx(1.0)
 
 
-def test_the_whole_graph_answers_exactly_where_that_is_affordable(
+def test_exact_answer_of_whole_graph_if_affordable(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     model = grid_model(5, 0.5, 0.5, 0).model
-    found = asked(model)
+    found = whole_of(model)
     assert found.exact is not None
     for mine, theirs in zip(found.exact, infer(model, "exact").node, strict=True):
         np.testing.assert_allclose(mine, theirs, atol=1e-12)
     assert found.why == ""
     monkeypatch.setattr(region_records, "MOST_ENTRIES", 10)
-    refused = asked(model)
+    refused = whole_of(model)
     assert refused.exact is None
     assert "limit 10" in refused.why
     assert len(refused.bp) == 25
 
 
-def test_a_large_grid_is_refused_with_its_width_before_any_table_is_made() -> None:
-    found = asked(grid_model(30, 0.5, 0.3, 0).model)
+def test_large_grid_is_refused_with_width_before_tables_are_built() -> None:
+    found = whole_of(grid_model(30, 0.5, 0.3, 0).model)
     assert found.exact is None
     assert "width 30" in found.why or "width 31" in found.why
 
 
-def test_the_glow_is_the_querys_row_of_the_inverse() -> None:
+def test_glow_is_row_of_query_in_inverse() -> None:
     model = grid_model(4, 0.6, 0.2, 1).model
     found = influence_of(model)
     assert found.coefficient == pytest.approx(dobrushin_coefficient(model))

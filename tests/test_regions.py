@@ -1,4 +1,4 @@
-"""Local marginals: the front door, how regions grow, and what a query costs."""
+"""Local marginals: results, growth of regions, and refused queries."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from graftviz.sampling import grid_graph, random_model
 GRID = random_model(grid_graph(8, 8).edges, [2, 3] * 32, edge_sigma=0.25, seed=1)
 
 
-def test_an_answer_says_what_it_is_and_is_within_its_bound():
+def test_answer_is_described_and_within_its_bound():
     answer = gv.local_marginal(GRID, 27, tolerance=0.0, max_size=12)
     truth = gv.infer(GRID, "exact").node[27]
     assert answer.query == 27
@@ -52,7 +52,7 @@ def test_greedy_growth_takes_the_smallest_bound_and_detours_on_plateaus_only():
     assert detours > 0
 
 
-def test_growth_goes_on_where_every_bound_is_vacuous():
+def test_growth_continues_if_every_bound_is_vacuous():
     edges = grid_graph(5, 5).edges
     model = ising(25, edges, 100.0, 40.0)
     steps = list(grow_region(model, 12, max_size=6))
@@ -63,17 +63,17 @@ def test_growth_goes_on_where_every_bound_is_vacuous():
     assert "vacuous" in answer.stop_reason
 
 
-def test_baselines_take_any_neighbour_and_the_largest_norm():
+def test_random_and_norm_expansion():
     ways = {
         tuple(s.added for s in grow_region(GRID, 27, expansion="random", seed=seed, tolerance=0.0))
         for seed in range(5)
     }
     assert len(ways) > 1
-    again = [
+    repeated = [
         [s.added for s in grow_region(GRID, 27, expansion="random", seed=3, tolerance=0.0)]
         for _ in range(2)
     ]
-    assert again[0] == again[1]
+    assert repeated[0] == repeated[1]
     norms = GRID.edge_norms()
     steps = list(grow_region(GRID, 27, expansion="norm", tolerance=0.0, max_size=8))
     for step, following in itertools.pairwise(steps):
@@ -125,7 +125,7 @@ def test_growth_stops_at_the_tolerance_and_below_the_threshold():
     assert "Size limit reached (1)." in alone.stop_reason
 
 
-def test_evidence_is_taken_in_and_an_observed_query_is_known():
+def test_evidence_is_used_and_observed_query_is_certain():
     evidence = {26: 1, GRID.names[35]: 0, 20: 1}
     truth = gv.infer(GRID, "exact", evidence=evidence).node
     for cut in ("drop", "mean-field"):
@@ -164,7 +164,7 @@ def test_a_region_too_wide_for_memory_is_answered_but_not_certified():
     assert local_marginal(model, 0, tolerance=0.0, max_size=8).nontrivial_bound
 
 
-def test_of_all_regions_on_the_way_the_one_with_the_smallest_bound_answers():
+def test_answer_is_that_of_region_with_smallest_bound():
     rng = np.random.default_rng(11)
     shorter = 0
     for _ in range(150):
@@ -211,12 +211,12 @@ def test_evidence_that_is_ruled_out_far_from_the_query_is_refused():
         ({"evidence": {1: 9}}, "9 is not one"),
     ],
 )
-def test_bad_questions_are_refused_with_one_sentence(options, sentence):
+def test_invalid_queries_are_refused_with_one_sentence(options, sentence):
     arguments = {"query": 27, **options}
     with pytest.raises(InputError, match=sentence):
         local_marginal(GRID, **arguments)
     with pytest.raises(InputError, match=sentence):
-        grow_region(GRID, **arguments)  # at once, before the first step is asked for
+        grow_region(GRID, **arguments)  # refused before the first step is requested
 
 
 def test_bad_regions_are_refused():
@@ -237,7 +237,7 @@ ZEROS = np.full((2, 2), -np.inf)
     [
         {(0, 1): ZEROS, (1, 2): ZEROS},
         {(0, 1): np.zeros((2, 2)), (1, 2): ZEROS},
-        # An odd cycle of variables that all have to differ.
+        # An odd cycle of variables that must differ from their neighbours.
         {
             (i, j): np.where(np.eye(2, dtype=bool), -np.inf, 0.0)
             for i, j in ((0, 1), (1, 2), (0, 2))

@@ -1,4 +1,4 @@
-"""Bounds of localized inference: never exceeded, and what the incremental inverse claims."""
+"""Bounds of localized inference and the incremental inverse."""
 
 from __future__ import annotations
 
@@ -60,10 +60,10 @@ def check_models(count, seed):
 
 
 def test_the_true_error_never_exceeds_the_bound():
-    """Hundreds of models, two to four states, weak to strong, all expansions and both cuts."""
+    """Check hundreds of models of two to four states, weak to strong, with all options."""
     ratios = check_models(600, seed=20)
     assert len(ratios) > 1_200
-    assert ratios.max() > 0.99  # the bound is met: it could not be smaller
+    assert ratios.max() > 0.99  # the bound is tight
     assert (ratios > 0.1).mean() > 0.2
 
 
@@ -74,7 +74,7 @@ def test_the_true_error_never_exceeds_the_bound_on_many_more_models():
 
 
 def grown(model, query, size, cut="drop", limit=ENUMERATION_LIMIT):
-    """Yield comparisons of a region grown by one neighbour at a time, with arrays and rim."""
+    """Yield comparisons of a region grown by one neighbour at a time."""
     flat = flat_model(model)
     nodes = np.array([query])
     comparison = None
@@ -98,7 +98,7 @@ def grown(model, query, size, cut="drop", limit=ENUMERATION_LIMIT):
 
 
 @pytest.mark.parametrize(("strength", "limit"), [(0.15, 4096), (0.6, 4096), (1.5, 4096), (0.6, 1)])
-def test_the_incremental_inverse_is_the_full_one(strength, limit):
+def test_incremental_inverse_equals_full_inverse(strength, limit):
     model = random_model(
         grid_graph(7, 7).edges, [2, 3, 2, 4, 2, 3, 2] * 7, edge_sigma=strength, seed=1
     )
@@ -121,7 +121,7 @@ def test_the_incremental_inverse_is_the_full_one(strength, limit):
 
 
 def test_without_loose_rows_the_bound_is_that_of_the_paper():
-    """Corollary 2: Σ_j D_qj b_j with D = (I − C)⁻¹ of the local model."""
+    """Compare with Corollary 2: Σ_j D_qj b_j with D = (I − C)⁻¹ of the local model."""
     model = random_model(grid_graph(6, 6).edges, [2] * 36, edge_sigma=0.1, seed=2)
     for _, found, _ in grown(model, 14, 16):
         influence, perturbation, _ = found.coefficients
@@ -145,7 +145,7 @@ def test_the_bound_with_a_candidate_is_that_of_the_larger_region(cut, strength):
             bound, loose = bound_with(found, *changed)
             touched, rows, perturbation, spread = changed
             larger = appended(found, touched, rows, perturbation, spread, loose)
-            # Other rows may be switched after the addition, which only lowers bounds.
+            # Other rows may be switched after the addition, which can only lower bounds.
             assert larger.bounds[0] <= bound + 1e-9
             equal += larger.bounds[0] >= bound - 1e-9
             total += 1
@@ -157,7 +157,7 @@ def test_the_bound_with_a_candidate_is_that_of_the_larger_region(cut, strength):
     assert equal > 0.8 * total
 
 
-def test_a_small_system_is_solved_as_numpy_does():
+def test_solution_of_small_system_equals_numpy():
     rng = np.random.default_rng(7)
     for t in range(1, 9):
         system, right = rng.normal(size=(t, t)), rng.normal(size=t)
@@ -170,7 +170,7 @@ def test_a_small_system_is_solved_as_numpy_does():
 
 
 def test_a_system_beyond_uniqueness_gives_the_spreads():
-    """Row sums above one: (I − C)⁻¹ has negative entries, and must not be believed."""
+    """Check row sums above one, for which (I − C)⁻¹ has negative entries."""
     influence = np.array([[0.0, 0.9, 0.9], [0.9, 0.0, 0.9], [0.9, 0.9, 0.0]])
     spread = np.array([0.8, 1.0, 1.0])
     found = compare_from_scratch(Coefficients(influence, np.array([0.5, 0.5, 1e-10]), spread))
@@ -182,8 +182,8 @@ def test_a_system_beyond_uniqueness_gives_the_spreads():
     assert not weak.loose.any()
 
 
-def test_a_strong_part_far_away_does_not_spoil_the_bound():
-    """A row sum above one behind a weak edge: the paper's inverse says nothing, this bound does."""
+def test_distant_strong_couplings_leave_bound_small():
+    """Check a row sum above one behind a weak edge, where the paper's inverse is vacuous."""
     edges = [(0, 1), (1, 2), (1, 3), (2, 3), (2, 4), (3, 4), (4, 5), (2, 5), (3, 5)]
     model = ising(6, edges, [0.05] + [2.0] * 8, 0.0)
     steps = list(expansion_steps(model, 0, ExpansionOptions(tolerance=0.0, max_size=5)))
@@ -282,7 +282,7 @@ def test_the_distance_bound_is_that_of_the_theorem():
     assert distance_bound(0.0, 1) == tail_bound(0.0, 1) == 0.0
 
 
-def test_the_minimal_radius_is_the_first_that_suffices():
+def test_minimal_radius_is_smallest_that_suffices():
     for c in (0.0, 0.05, 0.3, 0.4999, 0.5, 0.9, 1.0, 1.7):
         for tolerance in (0.9, 0.1, 1e-3, 1e-9):
             for radius, bound in zip(
@@ -297,7 +297,7 @@ def test_the_minimal_radius_is_the_first_that_suffices():
 
 
 @pytest.mark.parametrize("c", [-0.1, math.nan, math.inf])
-def test_a_coefficient_that_is_none_is_refused(c):
+def test_invalid_coefficient_is_refused(c):
     for bound in (distance_bound, tail_bound, minimal_radius):
         with pytest.raises(InputError, match="Dobrushin coefficient"):
             bound(c, 1)

@@ -1,4 +1,4 @@
-"""Coefficients of localized inference: enumerated ones are the maxima, closed forms bound them."""
+"""Coefficients of localized inference: enumerated maxima and closed-form bounds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from graftviz.sampling import random_model, scale_free_graph
 
 
 def stars(seed, count):
-    """Variables of random models, with any of their neighbours inside and any finite field."""
+    """Yield variables of random models with random neighbours inside and a finite field."""
     rng = np.random.default_rng(seed)
     for _ in range(count):
         model = random_case(rng)
@@ -41,7 +41,7 @@ def test_enumerated_coefficients_are_the_maxima():
         influence, perturbation, spread = naive.star(model, i, inside, field)
         assert np.allclose(found[0], influence, atol=1e-12)
         assert found[1] == pytest.approx(perturbation, abs=1e-12)
-        # The spread is taken from extremes: exact for two states, never too small for more.
+        # The spread of extremes is exact for two states and never too small for more.
         assert found[2] >= spread - 1e-12
         if model.cardinalities[i] == 2:
             assert found[2] == pytest.approx(spread, abs=1e-12)
@@ -56,10 +56,10 @@ def test_closed_forms_are_never_below_the_maxima(limit):
         for bound, maximum in zip(found, wanted, strict=True):
             assert (np.asarray(bound) >= np.asarray(maximum) - ROUNDING / 2).all()
             looser += bool((np.asarray(bound) > np.asarray(maximum) + 1e-9).any())
-    assert looser > 20  # they were used
+    assert looser > 20  # closed forms were used
 
 
-def test_one_more_neighbour_inside_is_what_starting_with_it_gives():
+def test_adding_a_neighbour_equals_starting_with_it():
     for model, i, slots, _, field in stars(3, 200):
         if not len(slots):
             continue
@@ -73,7 +73,7 @@ def test_one_more_neighbour_inside_is_what_starting_with_it_gives():
             assert np.allclose(found, others, atol=1e-12)
 
 
-def test_the_matrix_is_the_definition_over_all_joint_states():
+def test_influence_matrix_equals_definition_over_joint_states():
     rng = np.random.default_rng(4)
     done = 0
     while done < 15:
@@ -89,12 +89,12 @@ def test_the_matrix_is_the_definition_over_all_joint_states():
         assert (closed >= wanted - ROUNDING / 2).all()
 
 
-def test_impossible_states_make_full_influence_where_they_matter():
+def test_impossible_states_give_full_influence():
     zero = np.array([[0.0, -np.inf], [0.0, 0.0]])
     model = PairwiseMRF.from_tables([np.zeros(2), np.zeros(2)], {(0, 1): zero})
     assert influence_matrix(model).toarray()[0, 1] == pytest.approx(0.5)
     assert influence_matrix(model, limit=1).toarray()[0, 1] == 1.0
-    # A state of the variable that is impossible anyway does not matter.
+    # A state that is impossible by its own field has no influence.
     never = PairwiseMRF.from_tables([np.array([-np.inf, 0.0]), np.zeros(2)], {(0, 1): zero})
     for limit in (1, ENUMERATION_LIMIT):
         assert influence_matrix(never, limit=limit).toarray()[0, 1] == 0.0

@@ -1,4 +1,4 @@
-"""The standalone replay page: complete, self-contained, and safe with any text of the data."""
+"""The standalone replay page: complete, self-contained, and safe with any text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from graftviz.formats.replay import replay_page
 from graftviz.player import assets
 from graftviz.player.records import recorded_run
 
-Told = tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any]]
+Output = tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any]]
 SCRIPT = re.compile(r'<script(?: type="([^"]*)" id="run")?>(.*?)</script>', re.DOTALL)
 ASSETS = Path(assets.__file__).parent / "assets"
 SCRIPTS = sorted(ASSETS.rglob("*.js"))
@@ -31,12 +31,12 @@ ENTRIES += ["player/replay.js", "notebook/notebook.js"]
 
 
 @pytest.fixture(scope="module")
-def output() -> Told:
+def output() -> Output:
     return sample_run(12, max_steps=6)
 
 
 def data_of(page: str) -> dict[str, Any]:
-    """Return the run that stands in a page, read the way its script reads it."""
+    """Return the run in a page, read as its script reads it."""
     kind, text = SCRIPT.findall(page)[0]
     if kind == "application/json":
         return json.loads(text)
@@ -44,7 +44,7 @@ def data_of(page: str) -> dict[str, Any]:
     return json.loads(gzip.decompress(base64.b64decode(text)))
 
 
-def test_the_whole_run_stands_in_the_page(output: Told) -> None:
+def test_page_contains_the_whole_run(output: Output) -> None:
     header, records, outcome = output
     data = data_of(replay_page(header, records, outcome))
     start = {name: pytest.approx(value, rel=1e-5) for name, value in header["start"].items()}
@@ -65,7 +65,7 @@ def test_a_real_run_becomes_a_page() -> None:
     assert len(data["records"]) == len(run.steps) == data["outcome"]["steps"] >= 1
 
 
-def test_only_the_pages_own_script_and_style_may_run(output: Told) -> None:
+def test_policy_allows_only_script_and_style_of_the_page(output: Output) -> None:
     page = replay_page(*output)
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
     rules = dict(rule.strip().split(" ", 1) for rule in policy[1].split(";"))
@@ -80,7 +80,7 @@ def test_only_the_pages_own_script_and_style_may_run(output: Told) -> None:
         assert rules[name] == f"'sha256-{digest}'"
 
 
-def test_nothing_points_out_of_the_page(output: Told) -> None:
+def test_page_has_no_external_links(output: Output) -> None:
     page = replay_page(*output)
     links = re.findall(r"""(?:src|href|action)\s*=\s*["']([^"']*)""", page)
     assert all(link.startswith("data:") for link in links)
@@ -102,7 +102,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_text_of_the_data_stays_text(output: Told, text: str) -> None:
+def test_text_of_data_is_escaped(output: Output, text: str) -> None:
     header, records, outcome = json.loads(json.dumps(output))
     header["title"] = text
     header["names"] = [f"{text}{i}" for i in range(12)]
@@ -119,7 +119,7 @@ def test_text_of_the_data_stays_text(output: Told, text: str) -> None:
 
 
 @given(st.text())
-def test_any_title_survives(title: str) -> None:
+def test_any_title_is_unchanged(title: str) -> None:
     header, records, outcome = sample_run(2)
     title = title.encode("utf-8", "replace").decode()
     assert data_of(replay_page({**header, "title": title}, records, outcome))["header"][
@@ -127,7 +127,7 @@ def test_any_title_survives(title: str) -> None:
     ] == title  # fmt: skip
 
 
-def test_an_interrupted_run_has_an_end(output: Told) -> None:
+def test_interrupted_run_has_an_outcome(output: Output) -> None:
     header, records, _ = output
     outcome = data_of(replay_page(header, records, None))["outcome"]
     assert outcome["steps"] == len(records)
@@ -215,7 +215,7 @@ def test_no_class_declares_a_method_twice() -> None:
             assert len(names) == len(set(names)), (path.name, names)
 
 
-def test_styles_do_not_leak_out_of_the_player() -> None:
+def test_styles_apply_to_the_player_only() -> None:
     css = "".join(map(assets.view_style, VIEWS))
     css = re.sub(r"@(?:container|media)[^{]*\{", "", css)
     for selectors in re.findall(r"([^{}]+)\{", css):
@@ -223,7 +223,7 @@ def test_styles_do_not_leak_out_of_the_player() -> None:
             assert ".gv-" in selector or selector.strip().startswith("[data-charts"), selector
 
 
-def test_numbers_json_does_not_know_become_null(output: Told) -> None:
+def test_infinite_and_nan_become_null(output: Output) -> None:
     header, records, outcome = output
     odd = {**outcome, "kkt": math.nan, "bp_restart_gap": math.inf, "objective": -0.123456789}
     data = data_of(replay_page(header, records, odd))

@@ -1,4 +1,4 @@
-"""``reproduce``: every experiment runs, says what it found, and never measures a part twice."""
+"""``reproduce``: results of every experiment, and reuse of measured parts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PARTS = len(Reproduction(experiment(QUICK), REHEARSAL, 0).parts)
 
 @pytest.fixture(scope="module")
 def given(tmp_path_factory):
-    """Small tables that stand for the public data sets: chains of dependent variables."""
+    """Small substitutes of the public data sets: chains of dependent variables."""
     folder = tmp_path_factory.mktemp("given")
     rng = np.random.default_rng(5)
     paths = {}
@@ -52,7 +52,7 @@ def given(tmp_path_factory):
 
 
 def citations(folder, papers):
-    """Write a graph of papers with two fields, and return where it lies."""
+    """Write a graph of papers with two fields and return its path."""
     folder.mkdir()
     rows = [f"{k},{'Neural_Networks' if k % 3 else 'Theory'}" for k in range(papers)]
     pairs = [f"{i},{j}" for i, j in scale_free_graph(papers, seed=4).edges]
@@ -77,7 +77,7 @@ def measured(folder):
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory):
-    """A folder in which figures of the same runs share them."""
+    """Folder in which figures of the same runs share parts."""
     return tmp_path_factory.mktemp("shared")
 
 
@@ -130,13 +130,13 @@ def test_finished_parts_are_not_measured_again(tmp_path, monkeypatch):
     first = measured(tmp_path)
     assert len(counts) == PARTS
     assert run(QUICK, tmp_path) == 0
-    again = measured(tmp_path)
+    repeated = measured(tmp_path)
     assert len(counts) == PARTS
-    assert again["parts_kept_from_earlier"] == PARTS
-    for found in (first, again):
+    assert repeated["parts_kept_from_earlier"] == PARTS
+    for found in (first, repeated):
         del found["parts_kept_from_earlier"], found["date"]
-    assert first == again
-    # Other figures of the same runs share them; other seeds are other runs.
+    assert first == repeated
+    # Figures of the same runs share parts; another seed gives other runs.
     assert run("best-choice-fig2", tmp_path) == 0
     assert len(counts) == PARTS
     assert run(QUICK, tmp_path, "--fresh") == 0
@@ -144,9 +144,7 @@ def test_finished_parts_are_not_measured_again(tmp_path, monkeypatch):
     assert len(counts) == 3 * PARTS
 
 
-def test_an_interrupt_keeps_what_was_measured_and_the_next_call_goes_on(
-    tmp_path, monkeypatch, capsys
-):
+def test_interrupted_experiment_resumes_from_measured_parts(tmp_path, monkeypatch, capsys):
     counts = counting(monkeypatch, interrupt_at=5)
     assert run(QUICK, tmp_path) == 130
     assert f"4 of {PARTS} parts" in capsys.readouterr().err
@@ -160,7 +158,7 @@ def test_an_interrupt_keeps_what_was_measured_and_the_next_call_goes_on(
     check_results(QUICK, tmp_path)
 
 
-def test_an_interrupt_before_the_first_part_still_says_so(tmp_path, monkeypatch):
+def test_interrupt_before_first_part_is_reported(tmp_path, monkeypatch):
     counting(monkeypatch, interrupt_at=1)
     assert run(QUICK, tmp_path) == 130
     found = measured(tmp_path)
@@ -168,7 +166,7 @@ def test_an_interrupt_before_the_first_part_still_says_so(tmp_path, monkeypatch)
 
 
 def counting(monkeypatch, *, interrupt_at=None):
-    """Note every part that is measured; interrupt at the one of that number."""
+    """Record every measured part; interrupt at the part of the given number."""
     counts = []
     measure = curves._measure
 
@@ -195,7 +193,7 @@ def test_the_same_seed_gives_the_same_curves(tmp_path):
     assert tables[0] == tables[1]
 
 
-def test_a_damaged_or_foreign_kept_part_is_measured_again(tmp_path):
+def test_damaged_or_foreign_stored_part_is_not_used(tmp_path):
     cache = PartCache(tmp_path)
     cache.put({"a": 1}, [{"b": 2.5}])
     assert cache.get({"a": 1}) == [{"b": 2.5}]
@@ -208,7 +206,7 @@ def test_a_damaged_or_foreign_kept_part_is_measured_again(tmp_path):
     assert cache.get({"a": 1}) is None
 
 
-def test_the_list_names_everything_with_what_it_needs_and_costs(capsys):
+def test_list_has_data_and_cost_of_every_experiment(capsys):
     assert main(["reproduce", "list"]) == 0
     output = capsys.readouterr().out
     for item in EXPERIMENTS:
@@ -245,7 +243,7 @@ def test_the_results_page_has_every_experiment_with_its_statements():
         assert [claim.words for claim in item.claims if claim.words not in output] == []
 
 
-def test_without_its_data_an_experiment_says_what_to_download(tmp_path, capsys):
+def test_experiment_without_data_names_the_download(tmp_path, capsys):
     assert run("best-choice-fig7", tmp_path) == 2
     output = capsys.readouterr()
     assert output.out == ""
@@ -256,7 +254,7 @@ def test_without_its_data_an_experiment_says_what_to_download(tmp_path, capsys):
     assert found["sentence"].startswith("Not run. Data are missing")
 
 
-def test_with_one_of_two_data_sets_half_is_measured(tmp_path, given, capsys):
+def test_experiment_with_one_of_two_data_sets_is_measured_in_part(tmp_path, given, capsys):
     assert run("best-choice-fig7", tmp_path, "--data", str(given["jester"])) == 0
     assert "--data yummly=FILE" in capsys.readouterr().out
     found = measured(tmp_path)
@@ -265,7 +263,7 @@ def test_with_one_of_two_data_sets_half_is_measured(tmp_path, given, capsys):
     assert found["claims"][-1]["held"] is None
 
 
-def test_given_series_take_the_place_of_made_up_ones(tmp_path, capsys):
+def test_given_series_replace_generated_series(tmp_path, capsys):
     values = np.random.default_rng(2).poisson(40.0 + 30.0 * np.sin(np.arange(200) / 4.0), (8, 200))
     np.savez(tmp_path / "hourly_counts.npz", hourly=values.T)
     name, folder = "thesis-fig2.8", tmp_path / "results"
@@ -275,13 +273,13 @@ def test_given_series_take_the_place_of_made_up_ones(tmp_path, capsys):
         "hourly_counts.npz: 8 series, 134 + 34 rows"
     }
     assert "hourly_counts.npz" in (folder / f"{name}.html").read_text(encoding="utf-8")
-    assert run(name, folder) == 0  # the parts that are kept are those of other data
+    assert run(name, folder) == 0  # stored parts belong to other data
     assert "simulated city" in measured(folder)["measured"][0]["data"]
     assert main(["reproduce", "list"]) == 0
     assert "needs no data, accepts --data: series" in capsys.readouterr().out
 
 
-def test_results_lie_beside_shared_parts_by_default(tmp_path, monkeypatch):
+def test_default_folder_of_results_is_beside_shared_parts(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main(["reproduce", QUICK, "--scale", REHEARSAL]) == 0
     assert measured(tmp_path / command.DEFAULT_FOLDER / QUICK)["experiment"] == QUICK
@@ -303,7 +301,7 @@ def test_results_lie_beside_shared_parts_by_default(tmp_path, monkeypatch):
         ([QUICK, "--seed", "-1"], "The seed must be at least 0"),
     ],
 )
-def test_bad_requests_get_one_sentence(arguments, complaint, tmp_path, monkeypatch, capsys):
+def test_invalid_requests_print_one_sentence(arguments, complaint, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(["reproduce", *arguments]) == 2
     output = capsys.readouterr()
@@ -314,7 +312,7 @@ def test_bad_requests_get_one_sentence(arguments, complaint, tmp_path, monkeypat
 
 @pytest.fixture(scope="module")
 def larger(tmp_path_factory):
-    """The same kind of stand-ins, large enough for the small scale."""
+    """Substitutes of the public data sets, large enough for the small scale."""
     folder = tmp_path_factory.mktemp("larger")
     rng = np.random.default_rng(7)
     paths = {}

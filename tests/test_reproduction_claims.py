@@ -1,4 +1,4 @@
-"""Every claim of every experiment holds for rows that agree with it, and not for others."""
+"""Claims of experiments, judged on generated rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CLAIMS = [(name, k) for name, item in experiments().items() for k in range(len(i
 
 
 @pytest.mark.parametrize(("name", "k"), CLAIMS)
-def test_a_claim_holds_and_does_not_hold(name, k):
+def test_claim_holds_for_agreeing_rows_only(name, k):
     claim = experiments()[name].claims[k]
     for good in (True, False):
         verdict = claim.judge(rows_for(name, good))
@@ -26,7 +26,7 @@ def test_a_claim_holds_and_does_not_hold(name, k):
 
 
 @pytest.mark.parametrize("name", experiments())
-def test_made_up_rows_are_drawn_and_tabulated(name):
+def test_generated_rows_are_drawn_and_tabulated(name):
     item = experiments()[name]
     rows = rows_for(name, True)
     assert len(item.draw("title", rows).data) > 0
@@ -48,7 +48,7 @@ def test_made_up_rows_are_drawn_and_tabulated(name):
         ("true", True, False),
     ],
 )
-def test_comparators(words, good, bad):
+def test_comparators_of_claims(words, good, bad):
     assert condition(words)(good) is True
     assert condition(words)(bad) is False
 
@@ -59,7 +59,7 @@ def test_unknown_comparators_are_refused(words):
         condition(words)
 
 
-def test_a_verdict_names_the_exceptions_and_skips_what_is_not_judged():
+def test_verdict_names_exceptions_and_skips_reported_quantities():
     cases = {"a": {"one": 2.0, "two": 1.00004}, "b": {"one": None, "two": 0.5}}
     claim = Claim("words", ("ratio", lambda _: cases, "above 1"), remark="A remark.")
     verdict = claim.judge([])

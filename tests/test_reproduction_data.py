@@ -1,4 +1,4 @@
-"""Data given to an experiment: which path is which, what can be read, and how it is cut."""
+"""Data given to an experiment: assignment of paths, reading and truncation."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_packed_arrays_and_tables_give_the_same_codes(folder: Path) -> None:
     assert np.array_equal(table.codes, CODES.T)
 
 
-def test_of_a_folder_the_dense_file_is_taken(folder: Path) -> None:
+def test_dense_file_of_folder_is_read(folder: Path) -> None:
     assert np.array_equal(read_data(folder)[0].codes, CODES.T)
     np.savez(folder / "z_dense.npz", X=1 - CODES.clip(0, 1))
     assert read_data(folder)[0].cardinalities.tolist() == [2, 2, 2, 2]
@@ -72,7 +72,7 @@ def test_other_arrays_are_refused(arrays, complaint: str, tmp_path: Path) -> Non
         read_data(tmp_path / "bad.npz")
 
 
-def test_files_that_are_no_arrays_and_empty_folders_are_refused(tmp_path: Path) -> None:
+def test_invalid_array_files_and_empty_folders_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="There is no table"):
         read_data(tmp_path)
     (tmp_path / "broken.npz").write_bytes(b"nothing")
@@ -80,7 +80,7 @@ def test_files_that_are_no_arrays_and_empty_folders_are_refused(tmp_path: Path) 
         read_data(tmp_path / "broken.npz")
 
 
-def test_a_path_is_known_by_its_word_its_name_or_its_place(tmp_path: Path) -> None:
+def test_paths_are_assigned_by_key_name_or_position(tmp_path: Path) -> None:
     paths = {name: tmp_path / name for name in ("first.csv", "second.csv", "jester-1.csv")}
     for path in paths.values():
         path.touch()
@@ -95,25 +95,25 @@ def test_a_path_is_known_by_its_word_its_name_or_its_place(tmp_path: Path) -> No
     assert assigned([], needs) == {}
 
 
-def test_what_is_missing_is_said_with_its_source() -> None:
-    told = missing_data_sentence(["plants"])
-    assert SOURCES["plants"].where in told
-    assert "--data plants=FILE" in told
+def test_missing_data_sentence_names_source() -> None:
+    sentence = missing_data_sentence(["plants"])
+    assert SOURCES["plants"].where in sentence
+    assert "--data plants=FILE" in sentence
     assert missing_data_sentence([]) == ""
 
 
-def test_the_commonest_columns_are_kept_in_their_order() -> None:
+def test_most_frequent_columns_are_selected_in_order() -> None:
     shares = [0.1, 0.9, 0.5, 0.7]
     codes = (np.random.default_rng(2).random((2000, 4)) < shares).astype(int)
     table = DiscreteTable.from_codes(codes, names=["w", "x", "y", "z"])
-    kept, nothing = most_frequent_columns(table, None, 2)
+    selected, nothing = most_frequent_columns(table, None, 2)
     assert nothing is None
-    assert kept.names == ("x", "z")
-    assert np.array_equal(kept.codes, codes.T[[1, 3]])
+    assert selected.names == ("x", "z")
+    assert np.array_equal(selected.codes, codes.T[[1, 3]])
     assert most_frequent_columns(table, table, 4) == (table, table)
 
 
-def test_data_are_cut_to_the_size_asked_for(folder: Path) -> None:
+def test_data_are_truncated_to_requested_size(folder: Path) -> None:
     data = Data({"plants": folder / "three.csv", "jester": folder / "two.npz"})
     size = Size(3, 30, held_out=10, source="plants")
     problem = data.problem(size)
@@ -124,13 +124,13 @@ def test_data_are_cut_to_the_size_asked_for(folder: Path) -> None:
     assert data.digest("yummly", GENERATED) == []
     other = data.problem(Size(3, 30, held_out=10, source="plants", seed=2))
     assert other.train.fingerprint != problem.train.fingerprint
-    # Rows that were published apart stay apart.
+    # Published test rows are not mixed with training rows.
     apart = data.problem(Size(4, 25, held_out=10, source="jester"))
     assert (apart.train.n_rows, apart.test.n_rows) == (25, 20)
     assert [data.has(name) for name in ("plants", "yummly", GENERATED)] == [True, False, True]
 
 
-def test_a_data_set_may_come_in_its_own_files(tmp_path: Path) -> None:
+def test_published_files_of_a_data_set_are_read(tmp_path: Path) -> None:
     plants = tmp_path / "plants.data"
     plants.write_text("abies,ca,or\nacer,ny\nalnus,ca,ny,wa\n")
     recipes = tmp_path / "train.json"
@@ -146,8 +146,8 @@ def test_a_data_set_may_come_in_its_own_files(tmp_path: Path) -> None:
     recipes.write_text(json.dumps(rows))
     for name, path in (("plants", plants), ("yummly", recipes)):
         wanted = read_public(SOURCES[name].reader, path).table
-        for given in (path, path.parent):
-            table, test = read_source(SOURCES[name], given)
+        for source in (path, path.parent):
+            table, test = read_source(SOURCES[name], source)
             assert test is None
             assert table.names == wanted.names
             assert np.array_equal(table.codes, wanted.codes)

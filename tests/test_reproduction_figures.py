@@ -1,4 +1,4 @@
-"""The papers' figures: all lines are distinguishable, and the menu updates all of them."""
+"""Figures of the papers: distinguishable lines, and the menu of axes."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def picture(title, *, without=()):
     return CurvePanel(title, {"objective": lines, "recall": lines})
 
 
-def test_no_two_methods_look_alike_and_none_by_colour_alone():
+def test_methods_differ_by_more_than_colour():
     for methods in (all_methods(), hub_methods()):
         looks = [look_of({**method._asdict(), "method": method.name}) for method in methods]
         assert len(set(looks)) == len(looks)
         assert len({(look.dash, look.symbol) for look in looks}) == len(looks)
 
 
-def test_the_menu_lays_every_measure_along_the_axes_of_all_panels():
+def test_menu_changes_the_axis_of_all_panels():
     figure = learning_curves("title", [picture("a"), picture("b")])
     assert len(figure.data) == 8
     assert sum(trace.showlegend for trace in figure.data) == 2
@@ -43,12 +43,12 @@ def test_the_menu_lays_every_measure_along_the_axes_of_all_panels():
     for key, button in zip(AXES, menu.buttons, strict=True):
         moved, titles = button.args
         assert moved["x"] == [list(X[key])] * len(figure.data)
-        # Those of the last row, the third and fourth of the four panels.
+        # Titles of the last row: the third and fourth of four panels.
         assert titles == {f"xaxis{k}.title.text": AXES[key] for k in (3, 4)}
     assert [list(trace.x) for trace in figure.data] == [X["ratio"]] * 8
 
 
-def test_an_axis_that_some_lines_lack_is_not_offered():
+def test_axis_missing_from_some_lines_is_not_offered():
     figure = learning_curves("title", [picture("a"), picture("b", without=("ratio",))])
     labels = [button.label for button in figure.layout.updatemenus[0].buttons]
     assert labels == [AXES[key] for key in ("seconds", "tests", "tables", "edges")]
@@ -65,7 +65,7 @@ def test_ranks_are_shown_as_shares_of_all_pairs():
     assert np.allclose(mean.y, [50.0, 100 / 3, 50 / 3])
 
 
-def test_growth_says_its_power_and_a_grid_its_values():
+def test_growth_figure_has_power_and_grid_figure_has_values():
     rows = Table({"method": "all", "n": n, "tables": n**2} for n in (10, 20))
     rows.append({"method": "one", "n": 10, "tables": 9})
     looks = {name: scale_look(k) for k, name in enumerate(("all", "one"))}

@@ -1,4 +1,4 @@
-"""What the parts of experiments measure, and what their rows become."""
+"""Parts of experiments: measured rows, claims and figures."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_the_expected_rank_is_the_mean_over_all_reservoirs():
         assert 1 <= row["least_rank"] <= row["largest_rank"] <= max(everything)
 
 
-def test_counts_are_those_of_the_run():
+def test_counts_equal_those_of_the_run():
     data, where = Data(), curves.Panel(Size(12, 300, held_out=20), 5)
     for method in (curves.baselines()[1], curves.best_choice(1.0)):
         part = curves.learner_run(where, method, 0, held_out=False)
@@ -96,7 +96,7 @@ def test_counts_are_those_of_the_run():
         ]
 
 
-def test_curves_begin_with_the_model_without_edges_and_end_where_the_run_did():
+def test_curves_start_at_empty_model_and_end_at_result_of_run():
     where, method = curves.Panel(Size(10, 300, held_out=40), 8), curves.baselines()[0]
     data, size = Data(), dataclasses.replace(where.size, seed=0)
     (row,) = rows_of(curves.learner_run(where, method, 0), data)
@@ -104,7 +104,7 @@ def test_curves_begin_with_the_model_without_edges_and_end_where_the_run_did():
     run = finished(
         Run(problem.train, where.learner(method), test=problem.test, truth=problem.truth)
     )
-    assert points["edges"] == [0, 0, *range(1, 9)]  # it counts all pairs before the first
+    assert points["edges"] == [0, 0, *range(1, 9)]  # all pairs are counted before the first step
     assert points["tables"] == [0, *[45] * 9]
     objectives = [step.objective for step in run.steps]
     assert points["objective"] == [run.steps[0].previous_objective] * 2 + objectives
@@ -142,7 +142,7 @@ def test_without_noise_known_parents_give_the_truth_and_noise_is_paired():
     assert whole[2][PREDICTION] > last[PREDICTION]
 
 
-def test_parts_of_other_systems_are_other_parts_and_more_systems_reuse_them():
+def test_keys_of_parts_depend_on_system_but_not_on_number_of_systems():
     data = Data()
     one = noise_parts()[INDUCING, 1].key(data)
     assert noise_parts(systems=50)[INDUCING, 1].key(data) == one
@@ -151,7 +151,7 @@ def test_parts_of_other_systems_are_other_parts_and_more_systems_reuse_them():
     assert all(part.key(data) != one for part in others)
 
 
-def test_an_interrupted_figure_is_drawn_of_what_there_is():
+def test_interrupted_figure_is_drawn_from_measured_rows():
     item, rows = experiments()["thesis-fig2.3"], noise(True)
     methods = len({row["method"] for row in rows})
     for count in (1, methods + 1):
@@ -161,19 +161,19 @@ def test_an_interrupted_figure_is_drawn_of_what_there_is():
     assert item.tabulated([]) == []
 
 
-def test_methods_that_look_at_every_series_stop_at_their_largest_n():
+def test_methods_that_use_every_series_have_a_largest_n():
     largest = {}
     for part in cost.growth_parts(0, (50, 100, 200), 100, 1000, 5, 2):
         largest[part.columns["method"]] = part.columns["n"]
     assert sorted(largest.values()) == [100, 100, 200, 200]
 
 
-def test_work_is_counted_as_the_table_states():
+def test_work_grows_with_the_stated_exponents():
     item = experiments()["thesis-table2.1"]
     rows = [row for part in item.sweep(REHEARSAL, 0) for row in rows_of(part)]
     # With fewer rows than series, forming the dense matrix costs more than its decomposition.
     assert [claim.judge(rows).held for claim in item.claims] == ["partly", True, True, True]
-    for row in rows:  # a wrong exponent is noticed
+    for row in rows:  # a wrong exponent is detected
         if (row["method"], row["changed"]) == ("scalable", "n"):
             row["structure"] *= row["n"]
     assert item.claims[3].judge(rows).held == "partly"
@@ -200,7 +200,7 @@ def test_all_measures_of_the_truth_are_perfect():
 
 @pytest.fixture(scope="module")
 def counts_file(tmp_path_factory):
-    """Counts of seven series, one of them hardly active and one that never changes."""
+    """Counts of seven series, one of them hardly active and one constant."""
     path = tmp_path_factory.mktemp("given") / "counts.csv"
     means = (4.0, 8.0, 16.0, 2.0, 32.0, 0.05, 1.0)
     values = np.random.default_rng(3).poisson(means, (4 * city.WEEK, 7))
@@ -210,7 +210,7 @@ def counts_file(tmp_path_factory):
     return path
 
 
-def test_given_series_take_the_place_of_the_made_up_city(counts_file):
+def test_given_series_replace_generated_city(counts_file):
     data = Data({"series": counts_file})
     part = city.city_part(CITY, DENSE, Dense(), 0, 0)
     assert part.key(data) != part.key(Data())
@@ -225,7 +225,7 @@ def test_given_series_take_the_place_of_the_made_up_city(counts_file):
     assert (short.train.n_rows, short.test.n_rows) == (160, 40)
 
 
-def test_forecasts_of_the_busiest_are_those_of_the_system():
+def test_forecasts_of_busiest_series_equal_those_of_system():
     size = city.CitySize(3, 3, 9, 10_000)
     (row,) = rows_of(city.city_part(size, DENSE, Dense(), 0, 5, busiest=2))
     data = city.city_of(Data(), size, 5)
@@ -249,12 +249,12 @@ def test_too_little_activity_is_refused(tmp_path):
             city.city_of(Data({"series": path}), CITY, 0)
 
 
-def test_no_more_parents_are_asked_for_than_there_are():
+def test_number_of_parents_is_limited_by_number_of_series():
     part = city.city_part(CITY, INDUCING, SparsityInducing(parents=50), 0, 0)
     assert rows_of(part)[0]["parents"] == 6
 
 
-def test_methods_without_seeds_are_level_and_impossible_forecasts_not_drawn():
+def test_methods_without_seeds_are_constant_lines():
     drawn = experiments()["thesis-fig2.7"].draw("title", seeds(True))
     levels = {trace.name: trace.y for trace in drawn.data[:4]}
     assert set(levels[DENSE]) == {0.9}
@@ -268,7 +268,7 @@ def test_a_week_without_dense_learning_is_drawn():
     assert item.tabulated(week(True)[:1]) == []
 
 
-def test_with_all_as_seeds_the_choice_does_not_matter():
+def test_choice_of_seeds_has_no_effect_if_all_are_seeds():
     sizes = {"n": 20, "entries": 60, "parents": 5, "rows": 200, "shares": (20.0,)}
     parts = systems.seeds_parts(0, **sizes, systems=1, city=CITY)
     parts = [part for part in parts if "system" in part.columns]
@@ -278,7 +278,7 @@ def test_with_all_as_seeds_the_choice_does_not_matter():
             assert found[choice][key] == pytest.approx(found[INDUCING][key], rel=1e-9)
 
 
-def test_lines_have_means_spreads_and_holes():
+def test_lines_have_means_spreads_and_gaps():
     line = mean_line("a", {1.0: [1.0, 3.0], 2.0: [1.0, float("inf")], 3.0: [None]}, scale_look(0))
     assert line.y == [2.0, None, None]
     assert list(line.spread) == [1.0, 0.0, 0.0]
@@ -296,7 +296,7 @@ def test_regions_on_a_grid_are_measured_within_their_bounds():
     rows = [row for part in parts for row in rows_of(part)]
     for row in rows:
         assert len(row["errors"]) == len(row["bounds"]) == 16
-        # The whole grid: nothing is cut, nothing is wrong.
+        # The whole grid: nothing is cut and the answer is exact.
         assert row["errors"][-1] == pytest.approx(0.0, abs=1e-12)
         assert row["bounds"][-1] == pytest.approx(0.0, abs=1e-12)
     assert max(row["errors"][0] for row in rows) > 1e-3
@@ -312,7 +312,7 @@ def test_more_than_three_panels_are_in_rows_of_two(panels, across):
     assert len({trace.xaxis for trace in figure.data}) == panels
 
 
-def test_one_error_above_its_bound_is_found():
+def test_error_above_its_bound_is_detected():
     rows, claim = regions(LEVELS), experiments()["localized-fig4"].claims[-1]
     rows[7]["errors"][3] = rows[7]["bounds"][3] + 1e-6
     verdict = claim.judge(rows)
@@ -325,12 +325,12 @@ def test_the_query_is_the_node_in_the_middle():
     assert [localized.middle(side) for side in (1, 2, 3, 5, 10)] == [0, 0, 4, 12, 44]
 
 
-def test_a_bound_of_nothing_with_no_error_is_no_ratio():
+def test_largest_ratio_ignores_zero_error_with_zero_bound():
     assert localized.largest_ratio(np.array([0.0, 0.1]), np.array([0.0, 0.4])) == 0.25
     assert localized.largest_ratio(np.zeros(2), np.zeros(2)) == 0.0
 
 
-def test_lines_of_regions_and_of_cora_can_be_told_apart_without_colours():
+def test_lines_of_regions_and_cora_differ_by_more_than_colour():
     figures = {
         "localized-fig4": regions(LEVELS),
         "localized-fig5": region_fields(True),
@@ -342,7 +342,7 @@ def test_lines_of_regions_and_of_cora_can_be_told_apart_without_colours():
         assert len(looks) == len(drawn)
 
 
-def test_the_border_is_drawn_where_there_is_one():
+def test_border_is_drawn_if_present():
     axes = {"x_title": "x", "y_title": "y", "name": "c", "border": 1.0}
     both = plane_figure("title", Plane([0, 1], [1, 2], [[0.5, 0.6], [1.5, 1.4]]), **axes)
     assert [trace.type for trace in both.data] == ["heatmap", "contour"]
@@ -350,7 +350,7 @@ def test_the_border_is_drawn_where_there_is_one():
     assert [trace.type for trace in below.data] == ["heatmap"]
 
 
-def test_quality_is_that_of_its_definition():
+def test_quality_equals_its_definition():
     found, wanted = np.array([1, 1, 1, 0, 0], bool), np.array([1, 0, 1, 1, 1], bool)
     assert list(cora.quality(found, wanted).values()) == [2 / 5, 2 / 3, 1 / 2, 4 / 7]
     nothing = np.zeros(5, bool)
@@ -365,7 +365,7 @@ def test_a_marginal_of_one_half_gives_no_positive_label():
     assert found[:3].tolist() == [False, False, True]
 
 
-def test_answers_outside_of_a_local_bound_are_proven_wrong():
+def test_answers_outside_of_local_bounds_are_counted_as_wrong():
     item, rows = experiments()["localized-fig6"], labels((4,), (4,))
     for row in rows:
         if row["method"] == cora.BP:
@@ -383,14 +383,14 @@ def test_answers_outside_of_a_local_bound_are_proven_wrong():
 HERE = bounded.RandomNetwork(7, 150, 100, 2)
 
 
-def test_others_are_interpolated_at_equal_cost_and_never_get_worse():
+def test_other_methods_are_interpolated_at_equal_cost():
     def points(*values):
         return [{"cost": cost, "nll": loss, "bound": k} for k, (cost, loss) in enumerate(values)]
 
     ours = points((0.5, 1.0), (10.0**0.5, 8.0), (10.0, 8.2), (1000.0, 7.5))
     path = points((1.0, 9.0), (10.0, 8.0), (100.0, 7.0), (200.0, 9.5))
     found = bounded.compare_at_cost(ours, path, "cost", "nll")
-    assert found.beyond == 1  # half a second buys nothing of the path
+    assert found.beyond == 1  # below the smallest cost of the path
     assert list(found.gains.values()) == pytest.approx([0.5, -0.2, -0.5])
     assert bounded.compare_at_cost(ours, [], "cost", "nll").gains == {}
 
@@ -417,7 +417,7 @@ def test_rows_are_the_networks_and_halves_do_not_overlap():
     assert np.abs(seen - expected).max() < 5 * 0.5 / np.sqrt(250)
 
 
-def test_the_scale_of_log_z_does_not_depend_on_how_weights_are_written():
+def test_scale_of_log_z_is_invariant_under_reparametrisation():
     model = bounded.sample_network(HERE).model
     shifted = dataclasses.replace(model, weights=model.weights + 3.0)
     scale, same = (
@@ -443,18 +443,18 @@ def test_joint_l1_minimises_the_penalised_pseudo_likelihood():
     for size in (1e-3, 1e-2, 0.1):
         for _ in range(20):
             assert objective(model.weights + size * rng.standard_normal(len(model.weights))) > least
-    for factor in (0.97, 1.03):  # a penalty of another weight would shrink less, or more
+    for factor in (0.97, 1.03):  # a penalty of another weight would shrink differently
         edges = np.arange(len(model.weights)) >= model.node_offsets[-1]
         assert objective(np.where(edges, factor, 1.0) * model.weights) > least
 
 
-def test_what_is_measured_follows_from_the_seed():
+def test_measurements_depend_on_seed_only():
     bounds = {"treewidth": (2,), "penalised": ()}
     part = next(bounded.bounded_parts(2, 7, 150, 1, bounds, 4, complexity="treewidth"))
-    (first,), (again,) = rows_of(part), rows_of(part)
+    (first,), (repeated,) = rows_of(part), rows_of(part)
     assert first["width"] <= 2
     for quantity in ("nll", "ncmll", "exact_operations", "trbp_operations", "edges"):
-        assert first[quantity] == again[quantity]
+        assert first[quantity] == repeated[quantity]
 
 
 @pytest.mark.parametrize(
@@ -472,5 +472,5 @@ def test_figures_of_the_same_runs_share_their_parts(one, other):
     assert first == second
 
 
-def test_every_method_has_a_look_of_its_own():
+def test_every_method_has_a_distinct_style():
     assert len({(look.dash, look.symbol) for look in LOOKS.values()}) == len(LOOKS)

@@ -1,4 +1,4 @@
-"""Linear response: exact on trees, the derivative of beliefs on loops, open about instability."""
+"""Linear response: exact on trees, derivatives of beliefs on loops, and instability."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from graftviz.inference.response_terms import fill_pair_beliefs
 
 
 def random_model(seed, n, n_edges, scale, sizes=(1, 2, 3, 5)):
-    """A graph of `n_edges` random pairs with mixed cardinalities."""
+    """Return a model of `n_edges` random pairs with mixed cardinalities."""
     rng = np.random.default_rng(seed)
     pairs = list(itertools.combinations(range(n), 2))
     chosen = rng.choice(len(pairs), size=min(n_edges, len(pairs)), replace=False)
@@ -40,13 +40,13 @@ def random_tree(seed, n, scale, sizes=(1, 2, 3, 4)):
 
 
 def all_blocks(model, covariance):
-    """Every C_ij put together to one matrix over all states."""
+    """Return all blocks C_ij as one matrix over all states."""
     n = model.n_variables
     return np.block([[covariance(i, j) for j in range(n)] for i in range(n)])
 
 
 def fixed_point(model, **options):
-    """Arrays for `factorise` where BP ends, and the factor."""
+    """Return arrays for `factorise` at a fixed point of BP, and the factor."""
     graph = message_graph(model)
     n, m = model.n_variables, model.n_edges
     work = np.empty((5, int(model.cardinalities.max()) ** 2))
@@ -86,7 +86,7 @@ def test_is_the_derivative_of_converged_beliefs_on_loops(seed):
 
 @pytest.mark.parametrize("cache_numbers", [1 << 20, 300, 0])
 @pytest.mark.parametrize("seed", range(4))
-def test_equals_the_plain_twin_however_little_it_may_remember(seed, cache_numbers):
+def test_blocks_equal_plain_twin_for_any_memory_limit(seed, cache_numbers):
     model = random_model(seed, 25, 45, 0.4, sizes=(2, 3, 5))
     arrays, factor = fixed_point(model, cache_numbers=cache_numbers)
     node_beliefs = np.split(arrays[1], arrays[0][1:-1])
@@ -96,14 +96,14 @@ def test_equals_the_plain_twin_however_little_it_may_remember(seed, cache_number
     ]
     twin = naive.linear_response(node_beliefs, model.edges, pairs)
     offsets = model.node_offsets
-    asked = [(i, j) for i in range(25) for j in range(25)]
-    np.random.default_rng(seed).shuffle(asked)
-    for i, j in asked:
+    requested = [(i, j) for i in range(25) for j in range(25)]
+    np.random.default_rng(seed).shuffle(requested)
+    for i, j in requested:
         wanted = twin[offsets[i] : offsets[i + 1], offsets[j] : offsets[j + 1]]
         assert np.abs(block_of(factor, i, j) - wanted).max() < 1e-9
 
 
-def test_nothing_is_solved_for_pairs_in_different_components():
+def test_pairs_in_different_components_have_zero_covariance():
     model = PairwiseMRF.from_tables(
         [[0.0, 1.0], [0.0, 0.3, 0.1], [0.5, 0.0], [0.0, 0.2], [0.7], [0.0, 0.0]],
         {(0, 1): np.eye(2, 3), (2, 3): np.eye(2), (4, 5): [[1.0, -1.0]]},
@@ -114,7 +114,7 @@ def test_nothing_is_solved_for_pairs_in_different_components():
     for i, j in apart:
         assert not block_of(factor, i, j).any()
     assert factor.state[2] == 0
-    # A node alone, or with a partner of a single state, has the covariance of its own belief.
+    # An isolated node, or one with a partner of a single state, has the covariance of its belief.
     belief = infer(model).node[5]
     assert np.allclose(block_of(factor, 5, 5), np.diag(belief) - np.outer(belief, belief))
     assert not block_of(factor, 4, 4).any()
@@ -125,7 +125,7 @@ def test_nothing_is_solved_for_pairs_in_different_components():
 
 @pytest.mark.parametrize("zeros", [False, True])
 @pytest.mark.parametrize("seed", range(4))
-def test_states_that_hardly_or_never_occur_do_no_harm(seed, zeros):
+def test_rare_and_impossible_states_have_accurate_covariances(seed, zeros):
     model = random_tree(seed, 6, 1.0, sizes=(2, 3, 4))
     weights = model.weights.copy()
     weights[model.node_offsets[1:-1:2]] = -np.inf if zeros else -27.0
@@ -133,14 +133,14 @@ def test_states_that_hardly_or_never_occur_do_no_harm(seed, zeros):
     covariances = all_blocks(model, linear_response(model).covariance)
     exact = naive.exact_covariances(model)
     assert np.abs(covariances - exact).max() < 1e-8
-    # What is rare has covariances that are right in proportion to how rare it is, as far as the
-    # digits of the enumeration go.
+    # Covariances of rare states are accurate relative to their probability, as far as the
+    # precision of the enumeration allows.
     scale = np.sqrt(np.maximum(np.diag(exact), 1e-12))
     assert np.abs((covariances - exact) / np.outer(scale, scale)).max() < 1e-3
 
 
 def complete(n, coupling):
-    """n binary variables without fields, each pair with the same coupling: ±J."""
+    """Return a model of n binary variables without fields and with couplings ±J of all pairs."""
     table = [[coupling, -coupling], [-coupling, coupling]]
     pairs = itertools.combinations(range(n), 2)
     return PairwiseMRF.from_tables([[0.0, 0.0]] * n, dict.fromkeys(pairs, table))
@@ -148,8 +148,8 @@ def complete(n, coupling):
 
 @pytest.mark.parametrize("n", [4, 7])
 @pytest.mark.parametrize(("share", "stable"), [(0.98, True), (1.02, False), (3.0, False)])
-def test_the_unstable_fixed_point_of_strong_coupling_is_told(n, share, stable):
-    """Between n equal spins the even fixed point is stable iff (n - 2) tanh J < 1."""
+def test_unstable_fixed_point_of_strong_coupling_is_reported(n, share, stable):
+    """Check that the even fixed point of n equal spins is stable iff (n - 2) tanh J < 1."""
     model = complete(n, share * np.arctanh(1.0 / (n - 2)))
     response = linear_response(model)
     assert response.converged
@@ -158,7 +158,7 @@ def test_the_unstable_fixed_point_of_strong_coupling_is_told(n, share, stable):
     assert np.allclose(beliefs.node, 0.5)
     lowest = np.linalg.eigvalsh(naive.bethe_hessian(beliefs.node, model.edges, beliefs.edge))[0]
     assert (lowest > 0) == stable
-    # Belief propagation itself: a breath at one variable is forgotten, or carries all away.
+    # Belief propagation: a small perturbation of one variable decays or grows.
     weights = model.weights.copy()
     weights[0] = 1e-6
     pushed = infer(PairwiseMRF(model.cardinalities, model.edges, weights), max_sweeps=5000)
@@ -174,8 +174,8 @@ def test_the_unstable_fixed_point_of_strong_coupling_is_told(n, share, stable):
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_positive_definite_as_the_eigenvalues_of_the_twin_have_it(seed):
-    """At beliefs of no model: random pair tables, whose margins are the beliefs of the nodes."""
+def test_positive_definite_agrees_with_eigenvalues_of_twin(seed):
+    """Check random pair tables whose margins are the beliefs of the nodes."""
     rng = np.random.default_rng(seed)
     seen = set()
     for strength in (0.2, 0.5, 0.8, 1.2, 2.0):
@@ -202,8 +202,8 @@ def test_positive_definite_as_the_eigenvalues_of_the_twin_have_it(seed):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_pair_beliefs_that_do_not_fit_the_nodes_leave_everything_finite(seed):
-    """Messages on their way to a fixed point: margins of pair beliefs and nodes differ."""
+def test_inconsistent_pair_beliefs_give_finite_results(seed):
+    """Check messages before convergence, when margins of pair beliefs differ from nodes."""
     model = random_model(seed, 10, 14, 2.0)
     arrays, _ = fixed_point(model)
     pairs = arrays[4] * np.random.default_rng(seed).uniform(0.5, 2.0, len(arrays[4]))
@@ -214,7 +214,7 @@ def test_pair_beliefs_that_do_not_fit_the_nodes_leave_everything_finite(seed):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_elimination_touches_what_a_plain_graph_of_sets_says(seed):
+def test_elimination_equals_plain_elimination_on_sets(seed):
     model = random_model(seed, 40, 70, 1.0)
     adjacent, neighbours, _ = incidence_lists(model.node_offsets, model.edges.copy())
     order, begins, touched = minimum_degree(model.node_offsets, adjacent, neighbours)
@@ -240,7 +240,7 @@ def test_a_factor_that_would_be_too_large_is_refused_with_its_size():
         fixed_point(model, most_numbers=100)
 
 
-def test_not_converging_is_said():
+def test_missing_convergence_is_reported():
     table = [[0.0, 6.0], [6.0, 0.0]]
     pairs = itertools.combinations(range(7), 2)
     model = PairwiseMRF.from_tables([[0.1, 0.0]] * 7, dict.fromkeys(pairs, table))

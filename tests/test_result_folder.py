@@ -1,4 +1,4 @@
-"""Results of one run are read as a set, however a run was interrupted."""
+"""Folders of results: files of one run are read together, also after interruptions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from graftviz.formats.uai import uai_files
 from graftviz.formats.uploads import read_uploaded_model
 
 ROOT = Path(__file__).resolve().parent.parent
-EVENTS = ("open", "os.rename", "os.remove")  # of sys.addaudithook
+EVENTS = ("open", "os.rename", "os.remove")  # events of sys.addaudithook
 posix = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork and SIGKILL")
 
 
@@ -67,7 +67,7 @@ def as_bytes(files: Mapping[str, str | bytes]) -> dict[str, bytes]:
 
 
 def run_of(found: PairwiseMRF) -> str:
-    """Return the run of a model; fail when its names and weights are of different runs."""
+    """Return the run of a model; fail if its names and weights are of different runs."""
     kind = found.names[0].split()[0]
     assert found.edge_norms()[0] == pytest.approx(model(kind).edge_norms()[0])
     return kind
@@ -86,7 +86,7 @@ def folder(tmp_path: Path) -> Path:
 def killed_at(event: int, work: Callable[[], object]) -> bool:
     """Run `work` in a child that is killed before its `event`-th operation on files.
 
-    Return False when the work ended before.
+    Return False if the work ended before.
     """
     child = os.fork()
     if child == 0:
@@ -120,7 +120,7 @@ def read(path: Path) -> str:
 
 @posix
 @pytest.mark.parametrize("first", [True, False], ids=["first run", "second run"])
-def test_a_kill_at_any_point_never_leaves_a_silent_mix(folder: Path, first: bool) -> None:
+def test_kill_at_any_point_never_mixes_two_runs(folder: Path, first: bool) -> None:
     if first:
         for name in (*contents("old"), MANIFEST):
             (folder / name).unlink()
@@ -141,7 +141,7 @@ def test_a_kill_at_any_point_never_leaves_a_silent_mix(folder: Path, first: bool
             assert re.search(r"learn|needs model\.uai", answer), answer
         states.add(answer if answer in ("old", "new") else "refused")
         assert read(copy / "graph.graphml") in ("old", "new") or first
-        alone = read(copy / "model.uai")  # which never has the names of another run, or none
+        alone = read(copy / "model.uai")  # never with the names of another run
         assert alone in ("old", "new") or re.search("learn|cannot be read", alone), alone
         write_results(copy, "learn", contents("new"))
         assert read(copy) == read(copy / "model.uai") == "new"
@@ -153,7 +153,7 @@ def test_a_kill_at_any_point_never_leaves_a_silent_mix(folder: Path, first: bool
 
 
 @posix
-def test_a_part_of_an_experiment_is_whole_or_measured_again(tmp_path: Path) -> None:
+def test_killed_part_of_experiment_is_complete_or_measured_again(tmp_path: Path) -> None:
     parts = PartCache(tmp_path)
     parts.put({"a": 1}, [{"b": 1}])
     for event in range(1, 100):
@@ -184,7 +184,7 @@ sys.exit(main(sys.argv[2:]))
 
 
 @posix
-def test_infer_refuses_what_a_killed_learn_leaves(
+def test_infer_refuses_folder_of_killed_learn(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     table, out = tmp_path / "table.csv", tmp_path / "out"
@@ -213,16 +213,16 @@ def test_infer_refuses_what_a_killed_learn_leaves(
     check_results(tmp_path / "inferred")
 
 
-def test_an_edited_file_is_named_and_a_deleted_one_is_not_missed(folder: Path) -> None:
+def test_edited_file_is_named_in_error_and_deleted_file_is_ignored(folder: Path) -> None:
     (folder / "edges.csv").write_text("edited\n")
     with pytest.raises(InputError, match=r"edges\.csv is not from the last run of learn"):
         read_model(folder)
-    assert run_of(read_model(folder / "model.uai")) == "old", "single files stay readable"
+    assert run_of(read_model(folder / "model.uai")) == "old", "a single file is not readable"
     (folder / "edges.csv").unlink()
     assert run_of(read_model(folder)) == "old"
     (folder / MANIFEST).unlink()
     (folder / "edges.csv").write_text("edited\n")
-    assert run_of(read_model(folder)) == "old", "folders without a manifest stay readable"
+    assert run_of(read_model(folder)) == "old", "a folder without a manifest is not readable"
 
 
 @pytest.mark.parametrize(
@@ -251,7 +251,7 @@ def test_a_manifest_cannot_name_files_elsewhere(folder: Path) -> None:
     for name in ("../secret", str(folder.parent / "secret"), "a\0b", "\ud800", "x" * 300):
         manifest["commands"]["learn"]["files"][name] = {"bytes": 1, "sha256": ""}
     (folder / MANIFEST).write_text(json.dumps(manifest))
-    assert run_of(read_model(folder)) == "old", "they count as deleted"
+    assert run_of(read_model(folder)) == "old", "they should count as deleted"
 
 
 def test_commands_share_a_folder(folder: Path) -> None:
@@ -261,7 +261,7 @@ def test_commands_share_a_folder(folder: Path) -> None:
     with pytest.raises(InputError, match="from the last run of infer"):
         read_model(folder)
     write_results(folder, "generate", {**uai_files(model("new")), "marginals.MAR": "MAR"})
-    assert run_of(read_model(folder)) == "new", "a file belongs to the command that wrote it last"
+    assert run_of(read_model(folder)) == "new", "the file should belong to the last command"
     (folder / "edges.csv").write_text("edited")
     with pytest.raises(InputError, match="from the last run of learn"):
         read_model(folder)
@@ -276,7 +276,7 @@ def test_files_of_an_earlier_run_stay_but_no_longer_count(folder: Path) -> None:
     assert run_of(read_model(folder)) == "new"
 
 
-def test_nothing_changes_when_a_file_cannot_be_written(
+def test_folder_is_unchanged_if_a_file_cannot_be_written(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = files_in(folder)
@@ -296,7 +296,7 @@ def test_nothing_changes_when_a_file_cannot_be_written(
     assert files_in(folder) == before
 
 
-def test_two_runs_at_a_time_leave_one_of_them(folder: Path) -> None:
+def test_concurrent_runs_leave_results_of_one_run(folder: Path) -> None:
     def write(kind: str) -> None:
         for _ in range(20):
             write_results(folder, "learn", contents(kind))
@@ -345,7 +345,7 @@ def test_an_incomplete_upload_is_refused(folder: Path) -> None:
         read_model(folder)
 
 
-def test_folders_of_an_archive_have_manifests_of_their_own(folder: Path) -> None:
+def test_folders_of_archive_have_separate_manifests(folder: Path) -> None:
     inferred = folder.parent / "inferred"
     inferred.mkdir()
     write_results(inferred, "infer", {"marginals.MAR": "MAR"})
@@ -403,7 +403,7 @@ def test_every_command_lists_its_files_in_a_complete_manifest(
         check_results(out)
 
 
-def test_given_data_in_a_mixed_folder_are_refused(tmp_path: Path) -> None:
+def test_data_of_mixed_folder_are_refused(tmp_path: Path) -> None:
     write_results(tmp_path, "generate", {"table.csv": table_csv(random_table(0, 4, 100))})
     assert read_data(tmp_path)[0].n_variables == 4
     (tmp_path / "table.csv").write_bytes(table_csv(random_table(1, 5, 100)))

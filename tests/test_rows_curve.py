@@ -1,4 +1,4 @@
-"""Curves over the number of rows: nested samples, the reference, the figure and its sentences."""
+"""Curves over the number of rows: nested samples, reference, figure and sentences."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def complete(learner=None, **more) -> RowsCurve:
 
 
 @pytest.mark.parametrize(("rows", "sizes"), [(51, 8), (60, 4), (300, 2), (20_000, 8)])
-def test_sizes_rise_to_all_rows(rows: int, sizes: int) -> None:
+def test_sizes_increase_to_all_rows(rows: int, sizes: int) -> None:
     found = row_sizes(rows, sizes)
     assert (found[0], found[-1]) == (50, rows)
     assert list(found) == sorted(set(found))
     assert len(found) <= sizes
 
 
-def test_each_run_is_that_of_the_sample() -> None:
+def test_each_run_equals_run_on_the_sample() -> None:
     curve = complete(test=TEST, seed=3, subsets=2)
     assert curve.is_complete
     assert [len(point.runs) for point in curve.points] == [2, 2, 2, 1]
@@ -57,13 +57,13 @@ def test_the_error_counts_missing_and_false_edges(truth) -> None:
             assert run.error == run.missing + run.false
 
 
-def test_an_automatic_lam_falls_with_the_rows() -> None:
+def test_automatic_lam_decreases_with_rows() -> None:
     lams = [point.mean("lam") for point in complete(BestChoice()).points]
     assert lams == sorted(lams, reverse=True)
     assert lams[0] > lams[-1] > 0
 
 
-def test_steps_between_change_nothing() -> None:
+def test_every_step_gives_the_same_points() -> None:
     values = list(rows_curve_steps(TRAIN, BestChoice(lam=0.02), sizes=4, every_step=True))
     assert len(values) > 5
     assert values[-1].points == complete().points
@@ -82,7 +82,7 @@ def test_too_few_rows_or_subsets_are_refused() -> None:
 
 @pytest.mark.parametrize("has_test", [True, False])
 @pytest.mark.parametrize("learner", [BestChoice(), BestChoice(lam=0.02), ChowLiu()])
-def test_figure_and_sentences_have_the_values(learner, has_test: bool) -> None:
+def test_figure_and_sentences_contain_the_values(learner, has_test: bool) -> None:
     curve = complete(learner, test=TEST if has_test else None, subsets=1)
     lines = {line.name: line for line in rows_figure(curve).data}
     for name, shown in (("error", "structure error"), ("missing", "missing edges")):

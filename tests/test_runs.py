@@ -1,4 +1,4 @@
-"""Runs: a learner drained step by step, observed, branched, broken off, refused."""
+"""Runs: steps, results, branches, interruptions and refused arguments."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def weights(run: Run) -> list[list[float]]:
     return [step.model().weights.tolist() for step in run.steps]
 
 
-def test_a_run_makes_one_step_at_a_time_and_then_ends():
+def test_run_advances_one_step_at_a_time_until_its_end():
     run = Run(TABLE, random_pairs(max_edges=3))
     assert run.start is None
     for count in (1, 2, 3):
@@ -34,7 +34,7 @@ def test_a_run_makes_one_step_at_a_time_and_then_ends():
         assert len(run.steps) == 3
 
 
-def test_learn_gives_what_the_drained_run_gives():
+def test_learn_equals_finished_run():
     train, test = TABLE.split(0.25, seed=1)
     seen = []
     result = learn(train, random_pairs(), seed=3, test=test, truth=TRUTH, callback=seen.append)
@@ -65,7 +65,7 @@ def test_the_result_of_an_ended_run_is_computed_once():
     assert run.result() is run.result()
 
 
-def test_a_run_broken_off_has_the_model_of_its_last_step():
+def test_interrupted_run_has_model_of_its_last_step():
     run = Run(TABLE, random_pairs(), test=TABLE, truth=TRUTH)
     with pytest.raises(ValueError, match="before its first step"):
         run.result()
@@ -82,7 +82,7 @@ def test_a_run_broken_off_has_the_model_of_its_last_step():
     assert result.tests == run.steps[1].tests_total
 
 
-def test_a_run_without_steps_still_has_a_result():
+def test_run_without_steps_has_a_result():
     run = Run(TABLE, FirstHit(preset="paper", lam=0.9), test=TABLE)
     assert not run.advance()
     result = run.result()
@@ -91,7 +91,7 @@ def test_a_run_without_steps_still_has_a_result():
 
 
 @pytest.mark.parametrize("at", [0, 1, 4, 99])
-def test_a_branch_agrees_up_to_its_step_and_goes_its_own_way_after(at):
+def test_branch_equals_base_up_to_its_step_and_differs_after(at):
     old, new = random_pairs(max_edges=15), random_pairs(max_edges=10, lam2=0.5)
     plain = finished_run(TABLE, old, seed=2)
     branched = finished_run(TABLE, old, seed=2, branch=Branch(at, new))
@@ -109,7 +109,7 @@ def test_a_branch_agrees_up_to_its_step_and_goes_its_own_way_after(at):
         assert weights(branched) == weights(finished_run(TABLE, new, seed=2))
 
 
-def test_after_a_failure_the_run_says_it_is_over():
+def test_failed_run_is_over_and_has_a_result():
     other = Run(TABLE, random_pairs())
     other.advance()
     with pytest.raises(RuntimeError, match="engine"):
@@ -167,7 +167,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("arguments", "sentence"), REFUSED.values(), ids=REFUSED)
-def test_what_does_not_fit_is_refused_in_one_sentence(arguments, sentence):
+def test_mismatched_arguments_are_refused_in_one_sentence(arguments, sentence):
     arguments = {"table": TABLE, "learner": random_pairs()} | arguments
     with pytest.raises(InputError, match=sentence):
         Run(**arguments)

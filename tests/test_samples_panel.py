@@ -1,4 +1,4 @@
-"""Samples of a model beside rows of the data: frequencies, figures, words, and the panel."""
+"""Samples of a model beside rows of the data: frequencies, figures, sentences and panel."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def exact_frequencies(model: PairwiseMRF, states: np.ndarray) -> np.ndarray:
     )
 
 
-def test_frequencies_are_those_of_the_model_and_of_the_rows() -> None:
+def test_frequencies_equal_those_of_model_and_rows() -> None:
     model = chain()
     table = sample_exact(model, 3000, seed=1)
     found = compare_samples(model, table, seed=2)
@@ -76,21 +76,21 @@ def test_without_edges_pairs_are_independent_and_single_variables_agree() -> Non
     assert np.abs(joint - product).max() < SURE * 0.5 / np.sqrt(SAMPLES)
 
 
-def test_the_model_comes_closer_as_edges_join_and_the_seed_decides() -> None:
+def test_gap_decreases_as_edges_are_added_and_seed_is_respected() -> None:
     table = load_dataset("digits-2").table
     learned = [
         gv.learn(table, gv.BestChoice(preset="paper", max_edges=edges)).model for edges in (40, 90)
     ]
     gaps = []
     for model in (independent(table), *learned):
-        found, again = (compare_samples(model, table, seed=3) for _ in range(2))
-        assert (found.drawn.codes == again.drawn.codes).all()
+        found, repeated = (compare_samples(model, table, seed=3) for _ in range(2))
+        assert (found.drawn.codes == repeated.drawn.codes).all()
         gaps.append(float(np.abs(found.in_model - found.in_data).mean()))
     assert gaps == sorted(gaps, reverse=True)
     assert gaps[-1] < 0.9 * gaps[0]
 
 
-def test_words_and_figures_name_the_largest_difference() -> None:
+def test_sentences_and_figures_name_the_largest_difference() -> None:
     data = load_dataset("digits-2")
     model = gv.learn(data.table, gv.BestChoice(preset="paper", max_edges=20)).model
     found = compare_samples(model, data.table, seed=0)
@@ -117,7 +117,7 @@ def test_large_tables_are_refused_in_a_sentence() -> None:
         compare_samples(model, table)
 
 
-def test_the_panel_shows_the_step_of_the_page_and_others() -> None:
+def test_panel_shows_step_of_page_and_chosen_steps() -> None:
     app = open_page("", data="survey", step="3", max_edges="6")
     app.session_state["grow.samples.open"] = True
     app.run()

@@ -1,4 +1,4 @@
-"""Samplers draw from the model, and say how well."""
+"""Samplers: distributions of samples, diagnostics and generated models."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from graftviz.sampling.sweep import advance, conditionals_of
 
 
 def star(leaves: int, states: int, edge_sigma: float, seed: int = 0) -> PairwiseMRF:
-    """One hub, variable 0, whose leaves hold its state tight when the potentials are strong."""
+    """Return a star with hub 0, whose state rarely changes if the potentials are strong."""
     edges = np.stack([np.zeros(leaves, dtype=int), np.arange(1, leaves + 1)], axis=1)
     return random_model(edges, [states] * (leaves + 1), edge_sigma=edge_sigma, seed=seed)
 
 
 def small_models() -> dict[str, PairwiseMRF]:
-    """Models small enough to enumerate, of all shapes."""
+    """Return models of several shapes that are small enough to enumerate."""
     grid, loose = grid_graph(3, 3), random_graph(6, edges=9, seed=2)
     coupling = np.array([[0.4, -0.4], [-0.4, 0.4]])
     ising = PairwiseMRF.from_tables(
@@ -78,7 +78,7 @@ def test_exact_sample_follows_the_joint_distribution() -> None:
 
 
 def test_exact_sample_of_a_large_forest_has_the_margins_of_the_model() -> None:
-    """Two trees and an isolated variable, of which belief propagation is exact."""
+    """Check two trees and an isolated variable, where belief propagation is exact."""
     edges = np.array([(i // 2, i) for i in range(1, 15)] + [(i - 3, i) for i in range(18, 30)])
     model, rows = random_model(edges, [2, 3] * 15, seed=4), 20_000
     table = sample_exact(model, rows, seed=2)
@@ -91,7 +91,7 @@ def test_exact_sample_of_a_large_forest_has_the_margins_of_the_model() -> None:
         np.testing.assert_allclose(shares, beliefs.edge[e], atol=5 * 0.5 / np.sqrt(rows))
 
 
-def test_exact_sample_refuses_what_it_cannot_do() -> None:
+def test_exact_sample_refuses_invalid_models_and_sizes() -> None:
     with pytest.raises(InputError, match="Gibbs"):
         sample_exact(random_model(np.array([(0, 1), (0, 2), (1, 2)]), [2] * 21), 10)
     with pytest.raises(InputError, match="at least 1 row"):
@@ -132,7 +132,7 @@ def test_gibbs_marginals_agree_with_enumeration(name: str) -> None:
             assert (np.abs(found - expected) <= allowed).all()
 
 
-def test_annealing_gives_a_frozen_hub_its_due() -> None:
+def test_annealing_samples_a_frozen_hub_correctly() -> None:
     model = star(leaves=10, states=3, edge_sigma=3.0, seed=8)
     states, probabilities = joint_states(model), joint_probabilities(model)
     hub = np.bincount(states[0], probabilities)
@@ -142,11 +142,11 @@ def test_annealing_gives_a_frozen_hub_its_due() -> None:
         return float(np.abs(np.bincount(codes[0], minlength=3) / 10_000 - hub).max())
 
     assert error(None) < 0.02
-    assert error(4) > 0.08  # too short for annealing: the hub keeps what it fell into
+    assert error(4) > 0.08  # too short for annealing: the hub keeps its first state
 
 
-def test_leaves_of_a_large_hub_are_right_whatever_its_state() -> None:
-    # Hundreds of strong neighbours: sums of log-odds far beyond the range of exp.
+def test_leaves_of_large_hub_have_conditional_distribution() -> None:
+    # Hundreds of strong neighbours: sums of log-odds are beyond the range of exp.
     model = star(leaves=300, states=4, edge_sigma=3.0, seed=9)
     codes = sample_gibbs(model, 4000, seed=2, chains=1000).table.codes
     hub = int(np.bincount(codes[0]).argmax())
@@ -193,7 +193,7 @@ def test_impossible_settings_are_refused(settings_: dict[str, int], complaint: s
         sample_gibbs(small_models()["mixed"], **{"rows": 5, **settings_})
 
 
-def test_models_gibbs_cannot_walk_are_refused() -> None:
+def test_gibbs_refuses_zero_potentials_and_too_many_states() -> None:
     hole = PairwiseMRF.from_tables([np.array([0.0, -np.inf])], {})
     with pytest.raises(InputError, match="zero"):
         sample_gibbs(hole, 5)
@@ -209,7 +209,7 @@ def test_models_gibbs_cannot_walk_are_refused() -> None:
     st.lists(st.floats(0, 1e6), min_size=1, max_size=40).filter(lambda weights: sum(weights) > 0),
     st.floats(0, 1, exclude_max=True),
 )
-def test_resampling_draws_everyone_as_often_as_expected(
+def test_resampling_counts_differ_from_expectation_by_less_than_one(
     weights: list[float], offset: float
 ) -> None:
     array = np.array(weights)
@@ -253,9 +253,9 @@ def test_diagnosis_of_stuck_chains_and_families() -> None:
     assert effective_rows(np.ones((4, 9)), np.arange(9)) == 36
 
 
-def test_effective_rows_are_honest_about_a_frozen_hub() -> None:
-    # Over many seeds the error of the hub's frequency, in units of what the diagnostic implies,
-    # must have spread about one.
+def test_effective_rows_of_frozen_hub_are_calibrated() -> None:
+    # Over many seeds, the error of the hub's frequency in units of the implied standard error
+    # must have a spread of about one.
     model = star(leaves=10, states=2, edge_sigma=3.0, seed=11)
     hub = np.bincount(joint_states(model)[0], joint_probabilities(model))[1]
     errors = []
@@ -267,7 +267,7 @@ def test_effective_rows_are_honest_about_a_frozen_hub() -> None:
     assert 0.6 < np.sqrt(np.mean(np.square(errors))) < 1.6
 
 
-# Ising models: their energy, their draws, and what they refuse.
+# Ising models: energy, random parameters and refusals.
 
 
 def test_log_scores_are_the_energy_of_the_spins() -> None:
@@ -281,7 +281,7 @@ def test_log_scores_are_the_energy_of_the_spins() -> None:
     assert model.labels == (("-1", "+1"),) * 4
 
 
-def test_draws_fill_their_ranges_and_only_scale_with_the_strengths() -> None:
+def test_draws_are_uniform_and_scale_with_the_strengths() -> None:
     weak = ising_grid(12, 15, field=1.0, coupling=1.0, seed=3)
     strong = ising_grid(12, 15, field=2.0, coupling=0.5, seed=3)
     graph = grid_graph(12, 15)
@@ -317,7 +317,7 @@ def test_draws_fill_their_ranges_and_only_scale_with_the_strengths() -> None:
         (lambda: ising_model(np.array([[0, 2]]), np.zeros(2), np.zeros(1)), "pairs i < j"),
     ],
 )
-def test_what_is_no_ising_model_is_refused(make, complaint: str) -> None:
+def test_invalid_ising_arguments_are_refused(make, complaint: str) -> None:
     with pytest.raises(InputError, match=complaint):
         make()
 
@@ -407,7 +407,7 @@ def test_impossible_graphs_are_refused(make, complaint: str) -> None:
 # --- potentials -------------------------------------------------------------------------------
 
 
-def test_random_model_has_the_spread_asked_for() -> None:
+def test_random_model_has_requested_spread() -> None:
     graph = scale_free_graph(300, seed=1)
     model = random_model(graph.edges, [5] * 300, node_sigma=0.5, edge_sigma=2.0, seed=1)
     nodes, edges = np.split(model.weights, [1500])

@@ -1,4 +1,4 @@
-"""Uploads are read in worker processes: the same values, and a fault ends one upload only."""
+"""Uploads in worker processes: same values, faults, answers and limits."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ needs_fork = pytest.mark.skipif(not CAN_FORK, reason="the limits of a child proc
 
 @pytest.fixture(scope="module")
 def pool() -> Iterator[WorkerPool]:
-    faulty_worker.register()  # the server unpacks their answers too
+    faulty_worker.register()  # the server unpacks the answers
     found = WorkerPool(LIMITS, most=1, patience=0.5, module="tests.faulty_worker")
     yield found
     found.close()
@@ -67,7 +67,7 @@ def test_a_worker_imports_no_library_that_reading_rarely_needs() -> None:
 # ------------------------------------------------------------------------------------ same values
 
 
-def test_a_table_is_the_one_that_is_read_in_this_process(pool: WorkerPool) -> None:
+def test_table_equals_that_read_in_this_process(pool: WorkerPool) -> None:
     files = [
         *TABLE,
         UploadedFile("truth", "e.csv", b"source,target\nb,a\n"),
@@ -85,15 +85,17 @@ def test_a_table_is_the_one_that_is_read_in_this_process(pool: WorkerPool) -> No
 
 
 @pytest.mark.parametrize("missing", ["available", "em"])
-def test_missing_values_and_weights_are_those_of_the_file(pool: WorkerPool, missing: str) -> None:
+def test_missing_values_and_weights_equal_those_of_the_file(pool: WorkerPool, missing: str) -> None:
     files = one("table", "t.csv", "a,b,w\n1,2,1\n,1,0.5\n2,,2\n1,1,1\n")
     found = pool.read("table", files, {"missing": missing, "weights": "w"}).table
     wanted = read_table(files[0].stream(), missing="available", weights="w")
-    assert found.fingerprint == wanted.fingerprint  # em is done by the server, which has kernels
+    assert (
+        found.fingerprint == wanted.fingerprint
+    )  # em is computed by the server, which has kernels
     assert found.warnings == wanted.warnings
 
 
-def test_series_are_those_that_are_read_in_this_process(pool: WorkerPool) -> None:
+def test_series_equal_those_read_in_this_process(pool: WorkerPool) -> None:
     text = "time,a,b\n" + "".join(f"{k},{k * k},{k % 7}\n" for k in range(30))
     arrows = "source,target\na,b\n"
     found = pool.read("series", one("series", "s.csv", text) + one("parents", "p.csv", arrows))
@@ -104,7 +106,7 @@ def test_series_are_those_that_are_read_in_this_process(pool: WorkerPool) -> Non
     assert not found.series.values.flags.writeable
 
 
-def test_a_model_is_the_one_that_is_read_in_this_process(pool: WorkerPool) -> None:
+def test_model_equals_that_read_in_this_process(pool: WorkerPool) -> None:
     model = learn(random_table(0, 5, 100), ChowLiu(), seed=0).model
     found = pool.read("model", one("model", "m.uai", uai_text(model)))
     np.testing.assert_array_equal(found.model.edges, model.edges)
@@ -154,7 +156,7 @@ def test_a_fault_is_one_sentence_and_the_next_upload_is_read(
     assert pool.read("table", TABLE).table.n_rows == 40
 
 
-def test_a_worker_that_waits_for_ever_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hanging_worker_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("graftviz.sandbox.pool._WALL_SLACK", 0.5)
     patient = WorkerPool(ReadLimits(10**9, 0.1), module="tests.faulty_worker")
     try:
@@ -173,7 +175,7 @@ def test_an_unexpected_error_is_logged_with_its_traceback(
     assert "faulty_worker.py" in caplog.text
 
 
-def test_a_worker_for_one_upload_is_replaced_by_one_that_waits(
+def test_worker_without_fork_is_replaced_by_one_idle_worker(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("graftviz.sandbox.pool.CAN_FORK", False)
@@ -181,15 +183,15 @@ def test_a_worker_for_one_upload_is_replaced_by_one_that_waits(
     try:
         assert pool.read("table", TABLE).table.n_rows == 40
         wait_until(lambda: pool._idle)
-        held = list(pool._idle)
-        assert len(held) == 1
+        idle = list(pool._idle)
+        assert len(idle) == 1
         time.sleep(1.0)
-        assert pool._idle == held
+        assert pool._idle == idle
     finally:
         pool.close()
 
 
-def test_a_refusal_is_the_sentence_of_the_reader(pool: WorkerPool) -> None:
+def test_refusal_has_the_sentence_of_the_reader(pool: WorkerPool) -> None:
     with pytest.raises(InputError, match=r"^Line 3 is wrong; mend it\.$"):
         pool.read("refuse", TABLE)
 
@@ -204,13 +206,13 @@ def test_no_reader_can_write_a_file(pool: WorkerPool) -> None:
 
 
 @needs_fork
-def test_each_upload_has_a_process_of_its_own_that_ends(pool: WorkerPool) -> None:
+def test_each_upload_has_its_own_process_that_ends(pool: WorkerPool) -> None:
     first, second = (pool.read("process", TABLE)["pid"] for _ in range(2))
     assert first != second
     assert not psutil.pid_exists(first)
 
 
-def test_more_uploads_than_turns_are_refused_for_now(pool: WorkerPool) -> None:
+def test_uploads_beyond_the_number_of_turns_are_refused(pool: WorkerPool) -> None:
     def read_for_long() -> None:
         with pytest.raises(InputError):
             pool.read("spin", TABLE)
@@ -263,7 +265,7 @@ def test_a_frame_returns_what_was_packed(plain: dict[str, Any]) -> None:
         assert not found.arrays[name].flags.writeable
 
 
-def test_a_damaged_frame_is_an_error_and_nothing_else() -> None:
+def test_damaged_frame_raises_only_frame_error() -> None:
     whole = sent(Packed({"names": ["a"]}, ARRAYS))
     for k in range(1, len(whole)):
         with pytest.raises(FrameError):
@@ -316,7 +318,7 @@ def packed_of(kind: str) -> Packed:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_answer_that_contradicts_itself_is_an_error(kind: str) -> None:
+def test_inconsistent_answer_raises_error(kind: str) -> None:
     packed = packed_of(kind)
     KINDS[kind].unpack(packed)
     for wrong in contradictions(packed):
@@ -325,7 +327,7 @@ def test_an_answer_that_contradicts_itself_is_an_error(kind: str) -> None:
 
 
 def contradictions(packed: Packed) -> Iterator[Packed]:
-    """Yield the packed value with one part after the other replaced by one that does not fit."""
+    """Yield the packed value with one part at a time replaced by an inconsistent one."""
     plain, arrays = packed
     for name in plain.keys() - {"notes", "warnings"}:
         for wrong in (7, ["x"], {"a": 1}):

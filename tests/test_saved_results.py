@@ -20,7 +20,7 @@ def result() -> Result:
     return gv.learn(gv.load_dataset("survey").table, ChowLiu())
 
 
-def test_save_writes_the_files_of_the_command(result: Result, tmp_path: Path) -> None:
+def test_save_writes_same_files_as_the_command(result: Result, tmp_path: Path) -> None:
     saved, learned = tmp_path / "saved", tmp_path / "learned"
     assert result.save(saved) == saved
     assert main(["learn", "survey", "--learner", "chow-liu", "--out", str(learned)]) == 0
@@ -40,7 +40,7 @@ def test_save_writes_the_files_of_the_command(result: Result, tmp_path: Path) ->
         found["f2"]
 
 
-def test_a_changed_folder_is_no_result(result: Result, tmp_path: Path) -> None:
+def test_changed_folder_is_refused_as_result(result: Result, tmp_path: Path) -> None:
     result.save(tmp_path)
     (tmp_path / "trace.csv").write_text("step\n")
     with pytest.raises(InputError):
@@ -48,14 +48,16 @@ def test_a_changed_folder_is_no_result(result: Result, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["a.uai", "a.graphml", "a.json"])
-def test_a_written_model_is_read_back(result: Result, tmp_path: Path, name: str) -> None:
+def test_model_is_read_as_written(result: Result, tmp_path: Path, name: str) -> None:
     model, path = result.model, tmp_path / name
     assert gv.write_model(model, path) == path
-    back = gv.read_model(path)
-    assert (back.names, back.labels) == (model.names, model.labels)
-    assert {tuple(edge) for edge in back.edges.tolist()} == {tuple(e) for e in model.edges.tolist()}
+    restored = gv.read_model(path)
+    assert (restored.names, restored.labels) == (model.names, model.labels)
+    assert {tuple(edge) for edge in restored.edges.tolist()} == {
+        tuple(e) for e in model.edges.tolist()
+    }
     np.testing.assert_allclose(
-        back.predict_proba({"home": "city"}, "commute"),
+        restored.predict_proba({"home": "city"}, "commute"),
         model.predict_proba({"home": "city"}, "commute"),
     )
 
@@ -74,8 +76,8 @@ def test_notebooks_show_the_replay_in_a_sandboxed_frame(result: Result) -> None:
 
 
 def test_a_pickled_result_has_its_model_but_no_run(result: Result, tmp_path: Path) -> None:
-    back = pickle.loads(pickle.dumps(result))
-    assert (back.model.weights == result.model.weights).all()
-    assert "<iframe" not in back._repr_html_()
+    restored = pickle.loads(pickle.dumps(result))
+    assert (restored.model.weights == result.model.weights).all()
+    assert "<iframe" not in restored._repr_html_()
     with pytest.raises(InputError, match="save the result before pickling"):
-        back.save(tmp_path)
+        restored.save(tmp_path)

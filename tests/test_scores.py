@@ -1,4 +1,4 @@
-"""Every score: its plain formula, its kernel, and what it needs."""
+"""Scores: plain formulas, kernels and required attributes."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def norm_of(name, table, model, i, j):
 
 
 def with_edge(model, i, j, weights):
-    """The same model with one edge more."""
+    """Return the model with a further edge."""
     edges = np.concatenate([model.edges, [[i, j]]])
     return PairwiseMRF(
         model.cardinalities, edges, np.concatenate([model.weights, weights.reshape(-1)])
@@ -83,7 +83,7 @@ def test_kernels_and_formulas_of_a_fit_agree(name):
     pairs = list(itertools.combinations(range(table.n_variables), 2))
     slots = np.array([counts.slot(i, j) for i, j in pairs], dtype=np.int64)
     counts.reserve(0)
-    # With κ = 0 the value is the norm; with a κ that no pair reaches, it is λ norm / (κ noise).
+    # With κ = 0 the value is the norm; with an unreachable κ, it is λ norm / (κ noise).
     for measure in (Measure(), Measure(lam=1.0, significance=1e6)):
         scorer = score.scorer(ScorerInput(run.network, table, counts, measure))
         scorer.refresh()
@@ -97,7 +97,7 @@ def test_kernels_and_formulas_of_a_fit_agree(name):
             assert value == pytest.approx(wanted, rel=2e-3, abs=1e-7 / (measure.significance or 1))
 
 
-def test_a_score_that_is_not_complete_is_refused_by_name():
+def test_incomplete_score_is_refused_by_name():
     complete = {"name": "toy", "formula": "s", "help": "toy", "when_to_use": "Never."}
     type("Toy", (Score,), complete)
     wrong = [
@@ -112,7 +112,7 @@ def test_a_score_that_is_not_complete_is_refused_by_name():
             type("Toy", (Score,), complete | change)
 
 
-def test_a_state_without_kernels_is_refused_by_name():
+def test_state_without_kernels_is_refused_by_name():
     class ToyState(NamedTuple):
         pass
 
@@ -129,7 +129,7 @@ def test_two_classes_of_one_name_are_refused(monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["belief", "linear-response", "pseudo-likelihood"])
-def test_norm_and_noise_are_those_of_the_twin(name):
+def test_norm_and_noise_equal_those_of_the_twin(name):
     table = mixed_table(8, 900)
     model = fitted(table, name).network.model()
     beliefs = infer(model, tolerance=1e-13).node
@@ -141,7 +141,7 @@ def test_norm_and_noise_are_those_of_the_twin(name):
 
 
 @pytest.mark.parametrize("case", ["mixed", "scale-free"])
-def test_conditionals_are_those_of_the_twin(case):
+def test_conditionals_equal_those_of_the_twin(case):
     table = mixed_table() if case == "mixed" else scale_free_table(8, 3, 700)
     model = model_of(table, [(0, 1), (1, 2), (0, 4), (5, 7)])
     wanted = naive.conditionals(model, table.codes)
@@ -150,7 +150,7 @@ def test_conditionals_are_those_of_the_twin(case):
 
 
 def test_the_pseudo_likelihood_score_is_the_slope_of_the_loss():
-    """By finite differences in every weight of the pair that is not there."""
+    """Check by finite differences in every weight of the absent pair."""
     table = scale_free_table(8, 3, 700)
     model = model_of(table, [(0, 1), (1, 2), (2, 5), (0, 4)])
     twin = naive.PenalisedPseudoLikelihood(table.codes, 0.0, 0.0)
@@ -183,8 +183,8 @@ def test_without_edges_the_pseudo_likelihood_score_is_twice_the_belief_score():
 
 
 def test_noise_is_the_spread_of_scores_over_many_samples():
-    """Two variables that depend on a third, and on each other through it alone; each sample has a
-    model fitted to it, as a run would have."""
+    """Check two variables that are independent given a third; each sample has a
+    model fitted to it, as in a run."""
     rng = np.random.default_rng(0)
     true = PairwiseMRF(np.array([3, 2, 4]), np.array([[0, 1], [1, 2]]), rng.normal(size=9 + 6 + 8))
     every, chances = naive.joint_probabilities(true)
@@ -204,8 +204,8 @@ def test_noise_is_the_spread_of_scores_over_many_samples():
     assert np.sqrt(np.mean(np.square(ratios))) == pytest.approx(1.0, abs=0.08)
 
 
-def test_on_a_tree_linear_response_expects_the_pair_that_the_model_has():
-    """So its score is the distance of the exact pair marginal from the data."""
+def test_linear_response_predicts_exact_pair_marginal_on_tree():
+    """Check that the score is the distance of the exact pair marginal from the data."""
     table = DiscreteTable.from_codes(
         np.random.default_rng(1).integers(0, 3, size=(200, 4)), cardinalities=[3] * 4
     )

@@ -27,7 +27,7 @@ SCREENED = ("best-choice", "first-hit", "edge-grafting", "chow-liu")
 
 
 def phi_squared(one, other):
-    """φ² of two columns, by the definition."""
+    """Return φ² of two columns by its definition."""
     counts = np.zeros((one.max() + 1, other.max() + 1))
     np.add.at(counts, (one, other), 1.0)
     expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / len(one)
@@ -36,7 +36,7 @@ def phi_squared(one, other):
 
 
 def plain_candidates(codes, sizes, partners):
-    """Return every pair that is among the best of one of its variables, ties by partner."""
+    """Return pairs that are among the best of one of their variables, ties by partner."""
     n, rows = codes.shape
     lists = {i: [] for i in range(n)}
     for i, j in itertools.combinations(range(n), 2):
@@ -67,7 +67,7 @@ def test_candidates_are_the_best_partners_of_each_variable(seed, rows):
     assert not found.pairs.flags.writeable
 
 
-def test_the_rows_follow_from_the_seed_and_the_pairs_not_from_the_threads(monkeypatch):
+def test_rows_and_pairs_depend_on_seed_and_not_on_threads(monkeypatch):
     monkeypatch.setattr(screening, "sampled_rows", lambda *_: 500)
     table, _ = tree_table(150, 3, 4000, 1)
     found = {}
@@ -82,7 +82,7 @@ def test_the_rows_follow_from_the_seed_and_the_pairs_not_from_the_threads(monkey
     assert not np.array_equal(other.screening.least, found[1].screening.least)
 
 
-def test_as_many_rows_are_sampled_as_are_compared_quickly():
+def test_number_of_sampled_rows():
     assert screening.sampled_rows(1_000, 20_000, 5) == 20_000
     assert screening.sampled_rows(10_000, 900, 5) == 900
     most = screening.sampled_rows(3_000, 10**6, 5)
@@ -91,7 +91,7 @@ def test_as_many_rows_are_sampled_as_are_compared_quickly():
 
 
 def test_a_pair_of_the_stated_strength_is_rarely_missed(monkeypatch):
-    """Of many planted pairs of this φ², about one in a hundred is missed."""
+    """Check that about one in a hundred planted pairs of this φ² is missed."""
     monkeypatch.setattr(screening, "sampled_rows", lambda *_: 512)
     rng = np.random.default_rng(5)
     n, rows = 400, 5_000
@@ -167,7 +167,7 @@ def test_awkward_columns_and_few_rows_are_screened(name):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_within_its_slack_a_pair_does_not_violate(seed):
+def test_pair_does_not_violate_within_its_slack(seed):
     rng = np.random.default_rng(seed)
     rows, significance = int(rng.integers(50, 50_000)), 3.0
     product = rng.random()
@@ -208,7 +208,7 @@ def test_the_drift_bounds_the_distance_of_conditionals():
     assert moves > 0.03
 
 
-def test_batches_score_pairs_as_one_by_one():
+def test_batch_scores_equal_single_scores():
     table, truth = tree_table(40, 5, 3000, 6)
     run = GraftingRun(table, EdgeGrafting(), seed=0)
     run.refit(np.array(sorted(truth)[:25]))
@@ -224,7 +224,7 @@ def test_batches_score_pairs_as_one_by_one():
     assert ((found[2] > 0.0) == (found[0] <= run.threshold)).mean() > 0.99
 
 
-def test_two_cores_learn_what_one_learns(monkeypatch):
+def test_two_cores_learn_same_model_as_one(monkeypatch):
     table, _ = tree_table(60, 3, 1500, 8)
     found = {}
     for cores in (1, 2):

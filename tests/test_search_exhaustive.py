@@ -1,4 +1,4 @@
-"""The lazy scan of edge grafting never loses the maximum, however the beliefs wander."""
+"""The lazy scan of edge grafting: its maximum while beliefs change."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from graftviz.search.exhaustive import ExhaustiveSearch
 from graftviz.table import DiscreteTable
 
 
-class Wanderer:
-    """Beliefs that move node by node; drift adds up the lengths of all moves, as a fit does."""
+class MovingBeliefs:
+    """Beliefs that move node by node; drift sums the lengths of all moves, as in a fit."""
 
     def __init__(self, seed, table, **options):
         self.rng = np.random.default_rng(seed)
@@ -51,7 +51,7 @@ class Wanderer:
         return {pair: s for k, (pair, s) in enumerate(scores.items()) if not self.search.active[k]}
 
     def check(self, square_root=False):
-        """The scan's answer is the plain maximum over all inactive pairs."""
+        """Check that the scan finds the maximum over all inactive pairs."""
         slot, score = self.best(square_root)
         scores = self.inactive_scores(square_root)
         assert score == pytest.approx(max(scores.values()), rel=1e-12)
@@ -68,7 +68,7 @@ def mixed_table(seed, n=9, most=5, rows=80):
 @pytest.mark.parametrize("size", [1.0, 0.1, 1e-3])
 @pytest.mark.parametrize("square_root", [False, True])
 def test_the_best_is_the_maximum_of_all(seed, size, square_root):
-    wanderer = Wanderer(seed, mixed_table(seed))
+    wanderer = MovingBeliefs(seed, mixed_table(seed))
     if seed % 2:
         wanderer.score_all(square_root)
     for step in range(25):
@@ -78,11 +78,11 @@ def test_the_best_is_the_maximum_of_all(seed, size, square_root):
         wanderer.move(0.3, size)
 
 
-def test_equal_scores_go_to_the_smaller_pair():
-    """Copies of a column, with equal beliefs, have exactly equal scores with any third."""
+def test_ties_are_won_by_the_smaller_pair():
+    """Check copies of a column with equal beliefs, which have equal scores with any third."""
     base = table_of(5, [3, 3], 50).codes
     table = DiscreteTable.from_codes(np.concatenate([base, base, base]).T, cardinalities=[3] * 6)
-    wanderer = Wanderer(0, table)
+    wanderer = MovingBeliefs(0, table)
     wanderer.beliefs[:] = np.tile(wanderer.beliefs[:6], 3)
     found = []
     for _ in range(15):
@@ -97,7 +97,7 @@ def test_equal_scores_go_to_the_smaller_pair():
 
 
 def test_pairs_that_cannot_be_the_maximum_are_not_scored_again():
-    wanderer = Wanderer(6, mixed_table(6, n=15))
+    wanderer = MovingBeliefs(6, mixed_table(6, n=15))
     wanderer.score_all()
     wanderer.check()
     before = wanderer.search.scores.copy()
@@ -108,7 +108,7 @@ def test_pairs_that_cannot_be_the_maximum_are_not_scored_again():
 
 
 def test_edges_that_were_released_can_be_the_best_again():
-    wanderer = Wanderer(3, mixed_table(3))
+    wanderer = MovingBeliefs(3, mixed_table(3))
     taken = []
     for _ in range(6):
         slot = wanderer.check()
@@ -132,7 +132,7 @@ def test_edges_that_were_released_can_be_the_best_again():
 
 
 def test_with_a_significance_the_best_is_the_maximum_too():
-    wanderer = Wanderer(8, mixed_table(8))
+    wanderer = MovingBeliefs(8, mixed_table(8))
     for _ in range(12):
         scoring = scoring_by(wanderer.search, wanderer.beliefs, lam=0.01, significance=2.0)
         slot, score = wanderer.search.best(scoring, wanderer.drift)
@@ -147,7 +147,7 @@ def test_with_a_significance_the_best_is_the_maximum_too():
 
 
 def test_scoring_all_finds_the_same_best_and_counts_every_inactive_pair():
-    bounded, plain = (Wanderer(4, mixed_table(4)) for _ in range(2))
+    bounded, plain = (MovingBeliefs(4, mixed_table(4)) for _ in range(2))
     for _ in range(8):
         for wanderer in (bounded, plain):
             wanderer.move(0.5, 0.01)

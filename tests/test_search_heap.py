@@ -1,4 +1,4 @@
-"""The three-array heap against heapq, ties and all."""
+"""The three-array heap against heapq, with ties."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 
 from graftviz.search.heap import heapify, pop, push, sift_down, sift_up
 
-# Few different keys and ties, so that equal ones meet.
+# Few different keys and ties, so that equal ones occur.
 entries = st.lists(st.tuples(st.integers(-2, 2), st.integers(0, 2)), max_size=40)
 
 
@@ -22,7 +22,7 @@ def arrays(content, room=0):
 
 
 def drain(keys, ties, slots, size):
-    """Pop all; check that an entry never comes before a smaller one, nor apart from its slot."""
+    """Pop all entries; check their order and that entries keep their slots."""
     order = []
     while size:
         front = (float(keys[0]), int(ties[0]))
@@ -40,7 +40,7 @@ def check_order(order, content):
 @given(
     st.lists(st.one_of(st.none(), st.tuples(st.integers(-2, 2), st.integers(0, 2))), max_size=60)
 )
-def test_pushes_and_pops_in_any_order_do_as_heapq(operations):
+def test_pushes_and_pops_agree_with_heapq(operations):
     heap, size, plain = arrays([], room=len(operations)), 0, []
     content = []
     for operation in operations:
@@ -56,7 +56,7 @@ def test_pushes_and_pops_in_any_order_do_as_heapq(operations):
 
 
 @given(entries.filter(bool), st.data())
-def test_an_entry_that_changes_is_sifted_to_its_place(content, data):
+def test_changed_entry_is_moved_to_its_position(content, data):
     heap = arrays(content)
     heapify(*heap, len(content))
     at = data.draw(st.integers(0, len(content) - 1))
@@ -72,7 +72,7 @@ def test_an_entry_that_changes_is_sifted_to_its_place(content, data):
     check_order(drain(*heap, len(content)), content)
 
 
-def test_entries_past_the_size_are_left_alone():
+def test_entries_beyond_the_size_are_unchanged():
     heap = arrays([(3, 0), (1, 0), (2, 0), (-9, 0)])
     heapify(*heap, 3)
     assert [slot for _, slot in drain(*heap, 3)] == [1, 2, 0]

@@ -1,4 +1,4 @@
-"""The order of tests: that of one full priority queue over all pairs, though few are stored."""
+"""The order of tests equals that of a full priority queue over all pairs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ VERDICTS = {
 
 
 def pairs_of(search, slots):
-    """The pairs of some slots as a set; none may occur twice."""
+    """Return the pairs of slots as a set; none may occur twice."""
     found = [tuple(pair) for pair in search.edges(np.asarray(slots, dtype=np.int64)).tolist()]
     assert len(set(found)) == len(found)
     return set(found)
@@ -73,7 +73,7 @@ def places(search):
 
 
 class Shadow:
-    """A search and its plain twin, which checks every test the search makes."""
+    """Search and its plain twin, which checks every test of the search."""
 
     def __init__(self, seed, *, lam, by_history=True, full_queue=False):
         self.rng = np.random.default_rng(seed)
@@ -107,7 +107,7 @@ class Shadow:
         self.check_places()
 
     def test(self, limit, until=None):
-        """Let the search test; follow its log in the twin, edge by edge."""
+        """Run tests of the search and replay its log in the twin, edge by edge."""
         search, twin = self.search, self.twin
         search.begin_step()
         ended = search.test(
@@ -133,10 +133,10 @@ class Shadow:
         self.check_places()
         return ended
 
-    def check_end(self, ended, made, limit, until):
-        assert limit is None or made <= limit
+    def check_end(self, ended, tests, limit, until):
+        assert limit is None or tests <= limit
         if ended == LIMIT:
-            assert made == limit
+            assert tests == limit
         elif ended == REACHED:
             assert self.search.reservoir_size == until
         else:
@@ -146,7 +146,7 @@ class Shadow:
             assert all(self.twin.tested[pair] == self.round for pair in outside)
 
     def check_places(self):
-        """Every pair is in exactly one place, the same in search and twin."""
+        """Check that every pair is in exactly one list, the same in search and twin."""
         found, twin = places(self.search), self.twin
         assert found[RESERVED] == set(twin.reservoir)
         assert found[FROZEN] == set(twin.frozen)
@@ -156,7 +156,7 @@ class Shadow:
         assert self.search.counts.tables_counted == len(twin.tested)
 
     def activate(self, share):
-        """Activate some of R, move the beliefs, and let R be updated."""
+        """Activate some edges of the reservoir, move the beliefs and update the reservoir."""
         size = self.search.reservoir_size
         chosen = self.search.state.reservoir_slots[:size][self.rng.random(size) < share].copy()
         edges = pairs_of(self.search, chosen)
@@ -186,10 +186,10 @@ class Shadow:
 @pytest.mark.parametrize("lam", ["all freeze", "some violate", "all violate"])
 @pytest.mark.parametrize("hubs", ["none", "cumulative", "once"])
 @pytest.mark.parametrize("full_queue", [False, True])
-def test_every_edge_taken_has_the_least_priority_of_all(lam, hubs, full_queue):
+def test_every_tested_edge_has_the_least_priority(lam, hubs, full_queue):
     for seed in range(6):
         shadow = Shadow(seed, lam=lam, full_queue=full_queue)
-        patient = seed % 2  # so that hubs come and go long before all pairs are drawn
+        patient = seed % 2  # so that hubs change long before all pairs are drawn
         for _ in range(10):
             shadow.round += 1
             if hubs != "none":
@@ -203,7 +203,7 @@ def test_every_edge_taken_has_the_least_priority_of_all(lam, hubs, full_queue):
 
 
 @pytest.mark.parametrize("hubs", [False, True])
-def test_without_history_frozen_edges_come_back_equal(hubs):
+def test_frozen_edges_return_with_equal_priority_without_history(hubs):
     for seed in range(12):
         shadow = Shadow(seed, lam="some violate", by_history=False)
         for _ in range(6):
@@ -229,7 +229,7 @@ def test_a_round_without_limit_tests_everything_once(full_queue):
 @pytest.mark.parametrize("hubs", [False, True])
 @pytest.mark.parametrize("batch", [1, 17, 200])
 def test_all_pairs_of_forty_variables_are_drawn_once(hubs, batch):
-    """Past the point where guessing pairs gets slow and the remainder is listed."""
+    """Check beyond the point where the remaining pairs are listed instead of guessed."""
     rng = np.random.default_rng(batch)
     table = random_table(1, 40, 30)
     beliefs = random_beliefs(rng, table.cardinalities)
@@ -255,8 +255,8 @@ def test_all_pairs_of_forty_variables_are_drawn_once(hubs, batch):
     )
 
 
-def test_hubs_that_appear_when_the_remainder_is_known():
-    """Pairs drawn for a late hub are not drawn again from the list of the remainder."""
+def test_hubs_that_appear_after_the_remainder_is_listed():
+    """Check that pairs drawn for a late hub are not drawn again from the list."""
     table = random_table(1, 40, 30)
     beliefs = random_beliefs(np.random.default_rng(1), table.cardinalities)
     threshold = 10.0
@@ -274,7 +274,7 @@ def test_hubs_that_appear_when_the_remainder_is_known():
         assert len(search.log()[0].edges) == search.frozen_size == 780
 
 
-def test_hub_edges_come_first_and_hubs_of_hubs_before_them():
+def test_edges_between_hubs_come_first_and_other_hub_edges_next():
     table = random_table(3, 12, 40)
     beliefs = random_beliefs(np.random.default_rng(0), table.cardinalities)
     threshold = 10.0
@@ -289,7 +289,7 @@ def test_hub_edges_come_first_and_hubs_of_hubs_before_them():
 
 
 def rank_of_next(seed, table, packed, beliefs, *, hub, before, full_queue):
-    """Draw some pairs; return how many might come next, and which of them (by rank) does."""
+    """Draw some pairs; return the number of candidates of the next draw and the rank drawn."""
     counts, threshold = PairCounts(table, packed), 10.0
     n = table.n_variables
     search = ReservoirSearch(counts, capacity=1, seed=seed, full_queue=full_queue)
@@ -317,7 +317,7 @@ def rank_of_next(seed, table, packed, beliefs, *, hub, before, full_queue):
     ids=["drawn", "full queue", "some left", "few left", "at a hub", "few left at a hub"],
 )
 def test_equal_priorities_come_in_uniform_order(n, hub, before, full_queue):
-    """By guessing, and where that gets slow, from a list of what is left."""
+    """Check pairs drawn by guessing and from the list of remaining pairs."""
     table = random_table(5, n, 10)
     packed = pack_table(table)
     beliefs = random_beliefs(np.random.default_rng(1), table.cardinalities)
@@ -344,7 +344,7 @@ def test_generator_equals_its_twin_in_whole_numbers():
 
 @pytest.mark.parametrize("hubs", [False, True])
 def test_screened_pairs_are_tested_in_the_order_of_their_scores(hubs):
-    """Boosts of hubs count as ever: by how much h exceeds the lead of another's score."""
+    """Check that a boosted edge comes first if its boost exceeds the lead of another score."""
     table = random_table(11, 12, 60)
     rng = np.random.default_rng(2)
     beliefs = random_beliefs(rng, table.cardinalities)

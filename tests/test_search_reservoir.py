@@ -1,4 +1,4 @@
-"""The reservoir: it keeps the best of what was offered, and the choice follows the rule."""
+"""The reservoir: stored edges, the choice among them, and resizing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def case(seed, n=9):
 
 
 def started(seed, *, n=9, capacity=10, threshold=EVERYTHING, limit=None, **options):
-    """A search after one round of tests, with its table and beliefs; all scores differ."""
+    """Return a search after one round of tests, with table and beliefs; all scores differ."""
     table, beliefs = case(seed, n)
     counts = PairCounts(table, **options)
     search = ReservoirSearch(counts, capacity=capacity, seed=seed)
@@ -33,7 +33,7 @@ def started(seed, *, n=9, capacity=10, threshold=EVERYTHING, limit=None, **optio
     return search, table, beliefs
 
 
-def held(search):
+def reservoir_of(search):
     """Return the reservoir as {pair: score}."""
     size = search.reservoir_size
     edges = search.edges(search.state.reservoir_slots[:size]).tolist()
@@ -51,7 +51,7 @@ def pairs_in(array):
     return [tuple(edge) for edge in array.tolist()]
 
 
-def test_the_log_grows_through_many_tests_and_is_handed_out_read_only():
+def test_log_grows_during_tests_and_is_returned_read_only():
     search, *_ = started(3, n=110, limit=5000)
     search.test(
         scoring_by(search, search.counts.packed.margins / 60),
@@ -78,12 +78,12 @@ alphas = st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0])
 
 
 @given(st.integers(0, 50), alphas, st.integers(1, 12), st.sampled_from([None, 1, 2]))
-def test_choice_follows_the_rule(seed, alpha, budget, digits):
-    """Also with scores so coarse that many are equal."""
+def test_choice_equals_plain_rule(seed, alpha, budget, digits):
+    """Check also coarse scores, of which many are equal."""
     search, *_ = started(seed, capacity=15)
     if digits is not None:
         search.state.reservoir_keys[:] = search.state.reservoir_keys.round(digits)
-    scores = held(search)
+    scores = reservoir_of(search)
     choice = search.choose(alpha, budget)
     chosen, skipped = search.edges(choice.slots), search.edges(choice.skipped)
     expected_chosen, expected_skipped, tau = naive.choose_edges(scores, alpha, budget)
@@ -101,13 +101,13 @@ def test_choice_follows_the_rule(seed, alpha, budget, digits):
     assert view.tau <= view.maximum
     assert all(scores[pair] >= view.tau for pair in pairs_in(chosen) + pairs_in(skipped))
     assert not any(array.flags.writeable for array in (view.edges, view.scores))
-    assert held(search) == scores
+    assert reservoir_of(search) == scores
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.3, 0.9])
 @pytest.mark.parametrize("score", [0.1, 0.7, 1 / 3])
 def test_equal_scores_are_all_eligible(alpha, score):
-    """Rounding may put the mean of equal numbers above them."""
+    """Check equal scores, whose mean may exceed them by rounding."""
     for capacity in (3, 6, 7, 36):
         search, *_ = started(0, capacity=capacity)
         search.state.reservoir_keys[:] = score
@@ -117,38 +117,38 @@ def test_equal_scores_are_all_eligible(alpha, score):
 
 def test_a_score_equal_to_lambda_does_not_violate():
     search, _, beliefs = started(3, capacity=36)
-    score = sorted(held(search).values())[20]
+    score = sorted(reservoir_of(search).values())[20]
     at_lam = score
-    assert score not in held(started(3, capacity=36, threshold=at_lam)[0]).values()
+    assert score not in reservoir_of(started(3, capacity=36, threshold=at_lam)[0]).values()
     search.rescore(scoring_by(search, beliefs), at_lam)
-    assert sorted(held(search).values())[0] > score
+    assert sorted(reservoir_of(search).values())[0] > score
     assert search.reservoir_size == 36 - 21
 
 
-def test_a_smaller_reservoir_lets_the_weakest_go():
+def test_smaller_reservoir_drops_the_weakest_edges():
     search, _, beliefs = started(5, capacity=20)
-    before = held(search)
+    before = reservoir_of(search)
     search.resize(6)
     left = pairs_in(search.edges(search.rescore(scoring_by(search, beliefs), EVERYTHING)))
     order = sorted(before, key=before.get)
     assert left == order[: len(order) - 6]
-    assert set(held(search)) == set(order[-6:])
+    assert set(reservoir_of(search)) == set(order[-6:])
     assert search.choose(0.5, 9).view.capacity == 6
 
 
-def test_a_larger_reservoir_takes_more_and_loses_nothing():
+def test_larger_reservoir_keeps_edges_and_accepts_more():
     search, table, beliefs = started(5, capacity=4)
-    before = held(search)
+    before = reservoir_of(search)
     search.resize(30)
-    assert held(search) == before
+    assert reservoir_of(search) == before
     assert search.rescore(scoring_by(search, beliefs), EVERYTHING).size == 0
     search.test(scoring_by(search, beliefs), EVERYTHING, round_number=2, limit=None)
     scores = all_scores(table, beliefs)
     best = sorted(scores.values(), reverse=True)[:30]
-    np.testing.assert_allclose(sorted(held(search).values(), reverse=True), best)
+    np.testing.assert_allclose(sorted(reservoir_of(search).values(), reverse=True), best)
 
 
-def test_released_edges_wait_with_the_frozen_and_are_tested_again():
+def test_released_edges_are_frozen_and_tested_again():
     search, _, beliefs = started(2, capacity=8)
     slots = search.state.reservoir_slots[:5].copy()
     chosen = pairs_in(search.edges(slots))
@@ -166,7 +166,7 @@ def test_released_edges_wait_with_the_frozen_and_are_tested_again():
     assert len(slots) == search.counts.tables_possible - len(chosen) + 2
 
 
-def test_a_pair_is_scored_again_once_an_end_has_moved_and_not_before():
+def test_pair_is_scored_again_only_after_beliefs_of_an_end_moved():
     table, beliefs = case(7)
     counts = PairCounts(table)
     search = ReservoirSearch(counts, capacity=10, seed=7)

@@ -24,7 +24,7 @@ MEASURES = {
 
 @pytest.mark.parametrize("group_weight", WEIGHTS)
 @pytest.mark.parametrize("states", [(2, 2), (3, 5), (1, 4), (1, 1), (40, 7)])
-def test_one_pair_by_kernel_twin_and_formula(group_weight, states):
+def test_score_of_one_pair_by_kernel_twin_and_formula(group_weight, states):
     rng = np.random.default_rng(states)
     beliefs = random_beliefs(rng, states)
     rows = 500
@@ -41,7 +41,7 @@ def test_one_pair_by_kernel_twin_and_formula(group_weight, states):
 
 @pytest.mark.parametrize("name", MEASURES)
 @pytest.mark.parametrize("max_bytes", [1 << 20, 100, 0])
-def test_many_pairs_whether_cached_or_not(name, max_bytes):
+def test_scores_of_many_pairs_with_and_without_cache(name, max_bytes):
     rng = np.random.default_rng(7)
     table = table_of(7, [2, 3, 1, 5, 4, 2, 6], 300)
     beliefs = random_beliefs(rng, table.cardinalities)

@@ -1,4 +1,4 @@
-"""The path over λ: its grid, what each point says, where it ends, and which λ is best."""
+"""The path over λ: grid, points, end and best λ."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def numbers(path: LamPath) -> list[tuple]:
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.5, 1.0])
-def test_ebic_is_the_sum_over_variables_of_barber_and_drtons(gamma):
+def test_ebic_equals_sum_over_variables_of_barber_and_drton(gamma):
     table = mixed_table().rows(slice(0, 120))
     model = learn(table, make("edge-grafting", lam=4e-3, max_edges=6)).model
     assert model.n_edges == 6
@@ -54,7 +54,7 @@ def test_ebic_is_the_sum_over_variables_of_barber_and_drtons(gamma):
     assert extended_bic(model, loss, table.n_rows, gamma=gamma) == pytest.approx(wanted, rel=1e-12)
 
 
-def test_free_weights_leave_out_one_state_of_each_variable():
+def test_free_weights_exclude_one_state_of_each_variable():
     model = learn(mixed_table(), make("edge-grafting", lam=1e-3, max_edges=20)).model
     sizes = model.cardinalities
     assert free_weights(model) == sum((sizes[i] - 1) * (sizes[j] - 1) for i, j in model.edges)
@@ -69,7 +69,7 @@ def test_the_grid_starts_just_above_the_largest_score(name):
     table, learner = small_table(), make(name, lam=1e-3, max_edges=12)
     values = lam_values(learner, table, 9, 0)
     assert learn(table, with_lam(learner, values[0])).n_edges == 0
-    # Three digits: the largest score is less than one percent below.
+    # Rounding to three digits: the largest score is less than one percent below.
     assert learn(table, with_lam(learner, 0.985 * values[0])).n_edges > 0
     assert len(values) == 9
     assert values[-1] == pytest.approx(FLOOR * values[0], rel=1e-2)
@@ -90,7 +90,7 @@ def test_a_learner_that_always_activates_starts_at_its_largest_lam():
 
 
 @pytest.mark.parametrize("name", WITH_LAM)
-def test_a_point_is_what_learning_at_its_lam_gives(name):
+def test_point_equals_learning_at_its_lam(name):
     table, truth = small_table(), scale_free_graph(10, 1).edges
     learner = make(name, lam=0.5, max_edges=12)
     path = lam_path(table, learner, lams=[0.02, 0.008], truth=truth, seed=4)
@@ -112,7 +112,7 @@ def test_a_point_is_what_learning_at_its_lam_gives(name):
         assert point.ebic == pytest.approx(wanted)
 
 
-def test_given_test_rows_are_held_out_and_all_others_learned_from():
+def test_given_test_rows_are_held_out():
     train, test = small_table().split(0.3, seed=9)
     path = lam_path(train, make("edge-grafting"), lams=[0.02], test=test)
     (point,) = path.points
@@ -130,11 +130,11 @@ def test_folds_hold_out_every_row_once():
     for folded, full in zip(path.points, whole.points, strict=True):
         assert np.array_equal(folded.model.weights, full.model.weights)
         assert folded.ebic == full.ebic
-        # Rows that were not learned from are harder to predict, but alike.
+        # Held-out rows are harder to predict than training rows, but similar.
         assert full.nlpl_test < folded.nlpl_test < 1.05 * full.nlpl_test
 
 
-def test_folds_are_of_equal_size_and_weigh_by_their_rows(monkeypatch):
+def test_folds_have_equal_sizes_and_are_weighted_by_rows(monkeypatch):
     held_rows = []
 
     def recorded(model, table):
@@ -154,7 +154,7 @@ def test_folds_are_of_equal_size_and_weigh_by_their_rows(monkeypatch):
 
 
 def test_a_path_ends_when_both_criteria_keep_rising():
-    # Independent variables: every edge is wrong, and every one makes both criteria worse.
+    # Independent variables: every edge is wrong and makes both criteria worse.
     table = random_table(2, 12, 300)
     path = lam_path(table, make("edge-grafting"), lams=20, max_edges=1000)
     assert len(path.points) < 20
@@ -168,7 +168,7 @@ def test_a_path_ends_when_both_criteria_keep_rising():
     assert path.points[0].n_edges == 0
 
 
-def test_a_path_ends_before_a_run_that_wants_too_many_edges():
+def test_path_ends_before_run_with_too_many_edges():
     table, learner = small_table(), make("edge-grafting")
     path = lam_path(table, learner, lams=[0.03, 0.01, 1e-6, 1e-7], max_edges=20)
     assert [point.lam for point in path.points] == [0.03, 0.01]
@@ -176,7 +176,7 @@ def test_a_path_ends_before_a_run_that_wants_too_many_edges():
     assert path.stop_reason == ("The path ends before λ = 1e-06, which gives more than 20 edges.")
 
 
-def test_a_path_can_visit_all_of_its_values():
+def test_path_can_visit_all_values():
     path = lam_path(small_table(), make("edge-grafting"), lams=[0.03, 0.02, 0.01])
     assert path.stop_reason == "All 3 values of λ were visited."
 
@@ -186,7 +186,7 @@ def point_with(lam: float, nlpl: float, ebic: float) -> PathPoint:
     return PathPoint(lam, 0, 0, 1.0, 1.0, nlpl, ebic, None, None, None, "", model)
 
 
-def test_best_is_the_smallest_and_of_equals_the_larger_lam():
+def test_best_is_the_minimum_and_ties_go_to_larger_lam():
     empty = next(lam_path_steps(small_table(), make("edge-grafting"), lams=[0.3, 0.2, 0.1]))
     assert empty.best_by_nlpl is empty.best_by_ebic is None
     points = (point_with(0.3, 5.0, 7.0), point_with(0.2, 4.0, 7.0), point_with(0.1, 4.0, 9.0))
@@ -196,7 +196,7 @@ def test_best_is_the_smallest_and_of_equals_the_larger_lam():
     assert path.at(points[1]) == make("edge-grafting", lam=0.2)
 
 
-def test_the_minimum_at_the_end_of_a_path_that_was_cut_short_is_marked() -> None:
+def test_minimum_at_end_of_limited_path_is_marked() -> None:
     # Held-out rows equal to the training rows: every edge improves prediction.
     table = small_table()
     lams = [0.03, 0.02, 0.01, 1e-6]
@@ -211,10 +211,10 @@ def test_the_minimum_at_the_end_of_a_path_that_was_cut_short_is_marked() -> None
     assert "(end of the path)" not in str(path_figure(whole).layout.annotations)
 
 
-# One λ at a time, side by side, seeds
+# Steps, jobs and seeds
 
 
-def test_steps_grow_to_the_whole_and_jobs_change_nothing():
+def test_steps_end_with_whole_path_for_any_number_of_jobs():
     table, learner = small_table(), make("best-choice", t_max=3)
     whole = lam_path(table, learner, lams=8, max_edges=30, seed=2)
     grown = list(lam_path_steps(table, learner, lams=8, max_edges=30, seed=2))
@@ -247,12 +247,12 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("settings", "sentence"), REFUSED)
-def test_what_cannot_be_done_is_refused(settings, sentence):
+def test_invalid_arguments_are_refused(settings, sentence):
     with pytest.raises(InputError, match=re.escape(sentence)):
         lam_path(small_table(), make("edge-grafting"), **settings)
 
 
-def test_test_rows_must_fit_and_exclude_folds():
+def test_invalid_test_rows_and_test_rows_with_folds_are_refused():
     table, learner = small_table(), make("edge-grafting")
     with pytest.raises(InputError, match="not both"):
         lam_path(table, learner, test=table, folds=3)
@@ -276,7 +276,7 @@ def test_the_command_learns_with_the_best_lam(tmp_path, capsys):
     record = json.loads((out / "result.json").read_text())
     best = path.loc[path["ebic"].idxmin()]
     assert record["options"]["lam"] == best["lam"] == record["lam_path"]["best_by_ebic"]["lam"]
-    # The test rows have no say in the choice: of the 3,600 others, a fifth is held out.
+    # The choice does not use the test rows: of the 3,600 others, a fifth is held out.
     assert (record["lam_path"]["rows"], record["lam_path"]["rows_held_out"]) == (2880, 720)
     assert path["lam"].is_monotonic_decreasing
     assert path.loc[0, "edges"] == 0

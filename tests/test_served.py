@@ -1,4 +1,4 @@
-"""The server of the container files, from a clean directory: served pages and refused requests."""
+"""The server of the container files: served pages and refused requests."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ class Answer(NamedTuple):
 
 
 class Served(NamedTuple):
-    """The server of this file."""
+    """Address, folder and log of the server of this file."""
 
     host: str
     folder: Path
     log: Path
 
     def ask(self, path: str, method: str = "GET", **headers: str) -> Answer:
-        """Ask for a path as it is written; underscores in names of headers are hyphens."""
+        """Request a path as written; underscores in names of headers become hyphens."""
         connection = http.client.HTTPConnection(self.host, timeout=30)
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         connection.request(method, path, headers=named)
@@ -65,7 +65,7 @@ def files_of(folder: Path) -> dict[str, int]:
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """Serve the container's files with its options by this interpreter.
+    """Server of the container's files with its options, run by this interpreter.
 
     Its address is omitted: all addresses within a container, the default here. The name of the host
     is set as in the container.
@@ -81,13 +81,13 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     environment["STREAMLIT_SERVER_ALLOWED_HOSTS"] = LISTED
     with served_app(log, folder=folder, options=options, environment=environment) as url:
         yield Served(urlsplit(url).netloc, folder, log)
-    assert files_of(folder) == before, "it can be served from a disk that is read-only"
-    said = log.read_text(errors="replace")
-    assert "Traceback" not in said
-    assert said.count("graftviz is at http://127.0.0.1:") == 1
+    assert files_of(folder) == before, "the server wrote to its folder"
+    text = log.read_text(errors="replace")
+    assert "Traceback" not in text
+    assert text.count("graftviz is at http://127.0.0.1:") == 1
 
 
-def test_it_answers_with_the_page_and_its_headers(served: Served) -> None:
+def test_page_is_served_with_its_headers(served: Served) -> None:
     assert served.ask("/_stcore/health").body == b"ok"
     page = served.ask("/race?x=1")
     assert page.status == 200
@@ -105,7 +105,7 @@ def test_it_answers_with_the_page_and_its_headers(served: Served) -> None:
     assert promised.items() <= served.ask("/", Host="elsewhere.example").headers.items()
 
 
-def test_pages_of_listed_origins_may_embed_it(
+def test_pages_of_listed_origins_may_embed_the_app(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     folder = tmp_path_factory.mktemp("embedded")
@@ -121,13 +121,13 @@ def test_pages_of_listed_origins_may_embed_it(
             assert "x-frame-options" not in answer.headers
         policy = page.headers["content-security-policy"]
         assert policy.endswith(f"frame-ancestors {' '.join(origins)}")
-        # To embed the app is all that they may do.
+        # Listed origins may embed the app, but not connect.
         foreign = server.ask("/_stcore/stream", **HANDSHAKE, Origin=origins[0])
         assert foreign.status == 403
         assert b'"allowedOrigins":[]' in server.ask("/_stcore/host-config").body
 
 
-def test_it_listens_on_this_machine_only(served: Served) -> None:
+def test_server_listens_on_this_machine_only(served: Served) -> None:
     tables = [Path("/proc/net/tcp"), Path("/proc/net/tcp6")]
     if not tables[0].exists():
         pytest.skip("only Linux lists its sockets in /proc")
@@ -138,14 +138,14 @@ def test_it_listens_on_this_machine_only(served: Served) -> None:
 
 
 @pytest.mark.parametrize("name", [LISTED, LISTED.upper() + ".", "localhost", "192.0.2.20", "[::1]"])
-def test_under_each_of_its_names_a_page_loads_and_connects(served: Served, name: str) -> None:
+def test_page_loads_and_connects_under_each_name_of_host(served: Served, name: str) -> None:
     host = f"{name}:{served.host.rpartition(':')[2]}"
     assert served.ask("/", Host=host).status == 200
     named = {**HANDSHAKE, "Host": host, "Origin": f"http://{host}"}
     assert served.ask("/_stcore/stream", **named).status == 101
 
 
-def test_refusing_asks_nobody_else(served: Served) -> None:
+def test_refused_request_sends_no_other_request(served: Served) -> None:
     assert served.ask("/_stcore/stream", **HANDSHAKE, Origin=ELSEWHERE).status == 403
     assert foreign_hosts(served.log) == []
 
@@ -158,7 +158,7 @@ def token_of(served: Served) -> dict[str, str]:
     return {"Cookie": f"_streamlit_xsrf={token}", "X_Xsrftoken": token}
 
 
-def test_an_upload_needs_a_session_and_the_token_of_a_page_of_its_own(served: Served) -> None:
+def test_upload_requires_session_and_token_of_own_page(served: Served) -> None:
     path, own, token = "/_stcore/upload_file/session/file", served.host, token_of(served)
     assert served.ask(path, "DELETE").status == 403
     assert served.ask(path, "PUT", **token, Origin=ELSEWHERE).status == 403
@@ -219,14 +219,14 @@ LONG = "a" * 60_000
         ("/" + "a" * 200_000, {}, {400}),
     ],
 )
-def test_long_and_odd_requests_are_answered_in_one_sentence(
+def test_long_and_malformed_requests_are_answered_in_one_sentence(
     served: Served, path: str, named: dict[str, str], statuses: set[int]
 ) -> None:
     before = served.log.stat().st_size
     method = "PUT" if "upload_file" in path else "GET"
     try:
         answer = served.ask(path, method, **named)
-    except ConnectionError:  # the server closes it before all has been sent
+    except ConnectionError:  # the server closes the connection before all is sent
         assert len(path) > 100_000
     else:
         assert answer.status in statuses
@@ -237,7 +237,7 @@ def test_long_and_odd_requests_are_answered_in_one_sentence(
     assert all(line.isprintable() for line in written.splitlines())
 
 
-def test_a_flood_of_foreign_hosts_is_a_few_short_lines(served: Served) -> None:
+def test_many_foreign_hosts_are_logged_in_few_short_lines(served: Served) -> None:
     before = served.log.stat().st_size
     for k in range(300):
         assert served.ask("/", Host=f"{k}\x9b31m{LONG}").status == 400
@@ -250,7 +250,7 @@ def test_a_flood_of_foreign_hosts_is_a_few_short_lines(served: Served) -> None:
 
 
 def test_no_session_id_is_logged(served: Served) -> None:
-    """Streamlit logs the id of a session that is opened while its first page is connected."""
+    """Check sessions opened while the first page is connected, which Streamlit logs."""
 
     async def visit() -> str:
         one, other = (Wire(f"http://{served.host}/", {}) for _ in range(2))
@@ -272,7 +272,7 @@ def test_no_session_id_is_logged(served: Served) -> None:
 
 
 @pytest.mark.parametrize("path", ["/", "/_stcore/health", "/static/js/", "/_stcore/stream"])
-def test_another_name_is_refused(served: Served, path: str) -> None:
+def test_foreign_host_name_is_refused(served: Served, path: str) -> None:
     for name in ("elsewhere.example", "127.0.0.1.elsewhere.example", "", "[", "a@b"):
         answer = served.ask(path, Host=name)
         assert answer.status == 400, name
@@ -292,12 +292,12 @@ def test_another_name_is_refused(served: Served, path: str) -> None:
         *("/_stcore/agent/interact", "/_stcore/agent/mcp", "/static/\x7f".replace("\x7f", "%00")),
     ],
 )
-def test_no_path_leads_to_files_listings_or_the_inside(served: Served, path: str) -> None:
+def test_no_path_serves_files_listings_or_internals(served: Served, path: str) -> None:
     front = served.ask("/").body
     for method in ("GET", "POST"):
         answer = served.ask(path, method)
         if answer.status == 200:
-            assert answer.body == front, "what is not there is a page of the app"
+            assert answer.body == front, "unknown paths should serve the page"
         else:
             assert len(answer.body) < 400
             assert not re.search(
@@ -306,7 +306,7 @@ def test_no_path_leads_to_files_listings_or_the_inside(served: Served, path: str
         assert "version" not in str(answer.headers).lower()
 
 
-def test_what_is_told_about_the_inside(served: Served) -> None:
+def test_metrics_and_host_config_disclose_little(served: Served) -> None:
     metrics = served.ask("/_stcore/metrics").body.decode()
     families = set(re.findall(r"^# TYPE (\w+)", metrics, re.MULTILINE))
     assert families <= {
@@ -319,8 +319,8 @@ def test_what_is_told_about_the_inside(served: Served) -> None:
 
 
 @pytest.mark.nightly
-def test_the_steps_of_the_container_from_nothing(tmp_path: Path) -> None:
-    """Every step with an environment of its own for the image: minutes, and a package index."""
+def test_container_recipe_builds_and_serves(tmp_path: Path) -> None:
+    """Run every step in a new environment: takes minutes and a package index."""
     recipe = read_recipe()
     folder = tmp_path / "graftviz"
     folder.mkdir()

@@ -23,9 +23,9 @@ from tests.load.server import listening_process, memory_bytes, processor_seconds
 from tests.load.wire import Wire
 
 MB = 10**6
-UNUSED, KEPT = 3, 8  # seconds: gone_seconds, and server.disconnectedSessionTTL
-LOOK = 2  # seconds between two looks of the server, see ui/streamlit_runtime.py
-COUNT = 5  # seconds for which Streamlit's metrics stay as they are
+UNUSED, EXPIRY = 3, 8  # seconds: gone_seconds, and server.disconnectedSessionTTL
+LOOK = 2  # seconds between two checks of the server, see ui/streamlit_runtime.py
+COUNT = 5  # seconds between updates of Streamlit's metrics
 LIMITS = (
     f"gone_seconds = {UNUSED}\nupload_memory = 60\nsession_uploads = 120\nserver_uploads = 200\n"
 )
@@ -35,7 +35,7 @@ _HELD = re.compile(r'cache_memory_bytes\{[^}]*"UploadedFileManager"[^}]*\} (\d+)
 
 
 class Answer(NamedTuple):
-    """Status and body of an answer."""
+    """Status and body of a response."""
 
     status: int
     body: bytes
@@ -64,7 +64,7 @@ class Endpoint(NamedTuple):
 
     @property
     def held(self) -> int:
-        """Bytes of stored uploads; Streamlit counts them anew every five seconds."""
+        """Bytes of stored uploads, which Streamlit counts every five seconds."""
         found = _HELD.search(self.ask("GET", "/_stcore/metrics").body.decode())
         return int(found[1]) if found else 0
 
@@ -90,7 +90,7 @@ class Endpoint(NamedTuple):
         return {"Cookie": cookie, "X-Xsrftoken": cookie.split("=", 1)[1]}
 
     def put(self, session: str, size: int, file: str = "", chunked: bool = False) -> Answer:
-        """Upload a file of a given size as a page does, but of any size."""
+        """Upload a file of any size in the way of a page."""
         path = f"/_stcore/upload_file/{session}/{file or uuid4()}"
         head = (
             b'--edge\r\nContent-Disposition: form-data; name="t"; filename="t.csv"\r\n'
@@ -111,11 +111,11 @@ class Endpoint(NamedTuple):
 
 @pytest.fixture(scope="module")
 def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
-    """A served app with short times and small limits; its log shows neither ids nor tracebacks."""
+    """Served app with short times and small limits; its log has no ids and no tracebacks."""
     folder = tmp_path_factory.mktemp("served")
     limits, log = folder / "limits.toml", folder / "log"
     limits.write_text(LIMITS)
-    options = (*HEADLESS, "--server.disconnectedSessionTTL", str(KEPT))
+    options = (*HEADLESS, "--server.disconnectedSessionTTL", str(EXPIRY))
     environment = {"GRAFTVIZ_LIMITS": str(limits), "PYTHONMALLOC": "malloc"}
     with served_app(log, options=options, environment=environment) as url:
         endpoint = Endpoint(urlsplit(url).netloc, log)
@@ -128,7 +128,7 @@ def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
 
 
 def _wait_until_warm(endpoint: Endpoint) -> None:
-    """Wait until the engine is loaded: the server is idle and its memory no longer grows."""
+    """Wait until the engine is loaded: the server is idle and its memory is constant."""
 
     async def visit() -> None:
         wire = Wire(endpoint.address, {})
@@ -147,7 +147,7 @@ def _wait_until_warm(endpoint: Endpoint) -> None:
 
 @asynccontextmanager
 async def opened(endpoint: Endpoint, query: dict[str, str] | None = None) -> AsyncIterator[Wire]:
-    """Open a page until its session is known."""
+    """Open a page and wait until its session is known."""
     wire = Wire(endpoint.address, query or {})
     await wire.open()
     try:
@@ -161,7 +161,7 @@ async def opened(endpoint: Endpoint, query: dict[str, str] | None = None) -> Asy
 
 def wait_until_released(endpoint: Endpoint) -> None:
     """Wait until no upload is stored."""
-    time.sleep(COUNT)  # until then the metrics may be older than the uploads
+    time.sleep(COUNT)  # the metrics may be older than the uploads
     wait_until(lambda: endpoint.held == 0, UNUSED + 2 * LOOK + COUNT + 60)
 
 
@@ -178,7 +178,7 @@ def in_session(
 
 
 @pytest.mark.parametrize("chunked", [False, True])
-def test_files_above_the_limit_are_refused_and_take_no_memory(
+def test_files_above_the_limit_are_refused_and_use_no_memory(
     endpoint: Endpoint, chunked: bool
 ) -> None:
     def test(session: str) -> None:
@@ -193,7 +193,7 @@ def test_files_above_the_limit_are_refused_and_take_no_memory(
     in_session(endpoint, test)
 
 
-def test_files_of_one_session_at_once_are_bounded_and_released_while_it_is_open(
+def test_concurrent_files_of_session_are_bounded_and_released(
     endpoint: Endpoint,
 ) -> None:
     def test(session: str) -> None:
@@ -203,7 +203,7 @@ def test_files_of_one_session_at_once_are_bounded_and_released_while_it_is_open(
         assert sorted(answer.status for answer in answers) == [204, 204, 413, 413, 413]
         assert all(re.fullmatch(SENTENCE, a.body) for a in answers if a.status == 413)
         assert endpoint.memory < before + 160 * MB
-        # No widget of the page refers to them.
+        # Unused files: no widget of the page refers to them.
         wait_until(lambda: endpoint.memory < before + 30 * MB, 60)
         assert endpoint.put(session, 55 * MB).status == 204
 
@@ -211,7 +211,7 @@ def test_files_of_one_session_at_once_are_bounded_and_released_while_it_is_open(
     wait_until_released(endpoint)
 
 
-def test_a_file_that_is_removed_makes_room_at_once(endpoint: Endpoint) -> None:
+def test_removed_file_frees_space_at_once(endpoint: Endpoint) -> None:
     def test(session: str) -> None:
         before = endpoint.memory
         for _ in range(2):
@@ -242,7 +242,7 @@ def test_all_sessions_together_have_a_limit(endpoint: Endpoint) -> None:
     asyncio.run(run())
 
 
-def test_unknown_sessions_and_lost_connections_hold_nothing(endpoint: Endpoint) -> None:
+def test_unknown_sessions_and_lost_connections_hold_no_memory(endpoint: Endpoint) -> None:
     answer = endpoint.put(str(uuid4()), 30 * MB)
     assert answer.status == 404
     assert re.fullmatch(SENTENCE, answer.body)
@@ -259,7 +259,7 @@ def test_unknown_sessions_and_lost_connections_hold_nothing(endpoint: Endpoint) 
                 time.sleep(0.3)
                 if attempt == 0:
                     assert endpoint.put(session, 58 * MB, "y").status == 204
-                    assert endpoint.put(session, 58 * MB).status == 413, "one is under way"
+                    assert endpoint.put(session, 58 * MB).status == 413, "no upload is in progress"
                     assert endpoint.delete(session, "y").status == 204
         wait_until(lambda: endpoint.put(session, 58 * MB, "z").status == 204, 60)
         assert endpoint.delete(session, "z").status == 204
@@ -267,7 +267,7 @@ def test_unknown_sessions_and_lost_connections_hold_nothing(endpoint: Endpoint) 
     in_session(endpoint, test)
 
 
-def test_a_file_on_show_stays_until_its_session_has_expired(endpoint: Endpoint) -> None:
+def test_shown_file_is_stored_until_its_session_expires(endpoint: Endpoint) -> None:
     table = b"a,b,c\n" + b"0,1,0\n1,0,1\n1,1,0\n0,0,1\n" * 50_000
 
     async def run() -> None:
@@ -279,16 +279,16 @@ def test_a_file_on_show_stays_until_its_session_has_expired(endpoint: Endpoint) 
         await wire.upload("upload.table", "table.csv", table)
         await wire.finished()
         await asyncio.sleep(max(UNUSED + 2 * LOOK, COUNT))
-        assert endpoint.held == len(table), "it is on show"
+        assert endpoint.held == len(table), "a shown file was removed"
         await wire.close()
-        await asyncio.sleep(KEPT / 2)
+        await asyncio.sleep(EXPIRY / 2)
         await wire.open(again=True)
         await wire.finished()
         await asyncio.sleep(max(UNUSED + 2 * LOOK, COUNT))
-        assert endpoint.held == len(table), "its page has come back in time"
+        assert endpoint.held == len(table), "the file of a reconnected page was removed"
         await wire.close()
 
     asyncio.run(run())
-    time.sleep(KEPT / 2)
-    assert endpoint.held == len(table), "its page may come back"
-    wait_until(lambda: endpoint.held == 0, KEPT / 2 + 60)
+    time.sleep(EXPIRY / 2)
+    assert endpoint.held == len(table), "the file was removed before its session expired"
+    wait_until(lambda: endpoint.held == 0, EXPIRY / 2 + 60)

@@ -1,4 +1,4 @@
-"""Edge stability: which rows a subsample takes, how often an edge is found, what follows."""
+"""Edge stability: rows of subsamples, frequencies of edges, and bounds."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def small_table() -> DiscreteTable:
 
 
 def edges_on(table: DiscreteTable, learner, index: int, **plan) -> np.ndarray:
-    """The edges with weights that one subsample gives, by the public way to learn."""
+    """Return the edges with weights learned from one subsample by the public API."""
     rows = subsample_rows(table.n_rows, index, **plan)
     result = learn(table.rows(rows), learner, seed=learner_seed(index, seed=plan["seed"]))
     model = result.model
@@ -38,7 +38,7 @@ def edges_on(table: DiscreteTable, learner, index: int, **plan) -> np.ndarray:
 
 
 @pytest.mark.parametrize("rows", [4, 5, 100, 301])
-def test_complementary_halves_share_no_row_and_leave_out_at_most_one(rows):
+def test_complementary_halves_are_disjoint_and_omit_at_most_one_row(rows):
     size = subsample_size(rows, "complementary-pairs")
     assert size == rows // 2
     plan = {"method": "complementary-pairs", "size": size, "seed": 3}
@@ -68,25 +68,27 @@ def test_stars_takes_ten_roots_of_rows_without_replacement(rows, size):
 
 @pytest.mark.parametrize("method", ["complementary-pairs", "stars", "bootstrap"])
 @pytest.mark.parametrize("name", learner_names())
-def test_counts_are_those_of_a_plain_loop(name, method):
+def test_counts_equal_those_of_a_plain_loop(name, method):
     table, learner = small_table(), make(name, **OPTIONS)
     plan = {"method": method, "size": subsample_size(table.n_rows, method), "seed": 5}
     found = [edges_on(table, learner, index, **plan) for index in range(6)]
     wanted = naive.edge_counts(found, table.n_variables)
     stability = edge_stability(table, learner, subsamples=6, method=method, seed=5)
-    got = zip(map(tuple, stability.edges.tolist()), stability.counts.tolist(), strict=True)
-    assert dict(got) == wanted
+    counts = zip(map(tuple, stability.edges.tolist()), stability.counts.tolist(), strict=True)
+    assert dict(counts) == wanted
     assert len(wanted) > 0
     assert stability.edge_counts.tolist() == [len(edges) for edges in found]
     assert stability.mean_edges == pytest.approx(np.mean([len(edges) for edges in found]))
     assert stability.n_subsample_rows == plan["size"]
 
 
-def test_the_seed_decides_and_nothing_else():
+def test_result_depends_on_seed_only():
     table, learner = small_table(), make("best-choice", t_max=3, **OPTIONS)
-    first, again, other = (edge_stability(table, learner, subsamples=6, seed=s) for s in (1, 1, 2))
-    assert np.array_equal(first.edges, again.edges)
-    assert np.array_equal(first.counts, again.counts)
+    first, repeated, other = (
+        edge_stability(table, learner, subsamples=6, seed=s) for s in (1, 1, 2)
+    )
+    assert np.array_equal(first.edges, repeated.edges)
+    assert np.array_equal(first.counts, repeated.counts)
     assert first.edge_counts.tolist() != other.edge_counts.tolist() or not np.array_equal(
         first.edges, other.edges
     )
@@ -96,7 +98,7 @@ def test_the_seed_decides_and_nothing_else():
     assert np.array_equal(first.edge_counts, threads.edge_counts)
 
 
-def test_frequency_of_takes_either_direction_and_knows_what_was_never_found():
+def test_frequency_of_accepts_either_direction_and_unknown_edges():
     stability = edge_stability(small_table(), make("edge-grafting", **OPTIONS), subsamples=4)
     turned = stability.edges[:, ::-1]
     assert np.array_equal(stability.frequency_of(turned), stability.frequencies)
@@ -113,10 +115,10 @@ def test_an_edge_without_weight_is_not_found(monkeypatch):
     assert len(edge_stability(table, random_pairs(), subsamples=4).edges) == 0
 
 
-# What follows
+# Instability and bounds
 
 
-def test_instability_is_the_chance_that_two_subsamples_disagree():
+def test_instability_is_probability_that_two_subsamples_disagree():
     stability = edge_stability(small_table(), make("edge-grafting", **OPTIONS), subsamples=6)
     share = dict(
         zip(map(tuple, stability.edges.tolist()), stability.frequencies.tolist(), strict=True)
@@ -127,8 +129,8 @@ def test_instability_is_the_chance_that_two_subsamples_disagree():
     assert 0 < stability.instability <= 0.5
 
 
-def test_the_bound_on_rare_edges_holds_where_every_edge_is_rare():
-    # Random pairs: none has a chance above q / p, so all that look stable are rare.
+def test_bound_on_rare_edges_holds_if_every_edge_is_rare():
+    # Random pairs: none has a probability above q / p, so all stable edges are rare.
     table = DiscreteTable.from_codes(np.random.default_rng(3).integers(0, 3, size=(61, 8)))
     learner = random_pairs()
     counts = []
@@ -142,7 +144,7 @@ def test_the_bound_on_rare_edges_holds_where_every_edge_is_rare():
     assert np.mean(counts) <= stability.expected_rare_edges(0.9)
 
 
-def test_the_bound_is_silent_where_it_does_not_hold():
+def test_bound_is_none_where_it_does_not_apply():
     table, learner = small_table(), make("edge-grafting", **OPTIONS)
     halves = edge_stability(table, learner, subsamples=2)
     assert halves.expected_rare_edges(0.5) is None
@@ -152,10 +154,10 @@ def test_the_bound_is_silent_where_it_does_not_hold():
     assert parts.summary()["expected_rare_edges"] is None
 
 
-# One subsample at a time
+# Steps
 
 
-def test_steps_grow_to_the_whole():
+def test_steps_end_with_the_whole_result():
     table, learner = small_table(), make("best-choice", **OPTIONS)
     grown = list(stability_steps(table, learner, subsamples=6, seed=2))
     whole = edge_stability(table, learner, subsamples=6, seed=2)
@@ -168,7 +170,7 @@ def test_steps_grow_to_the_whole():
     assert np.array_equal(grown[-1].counts, whole.counts)
 
 
-def test_every_step_lets_callers_breathe_and_stop():
+def test_every_step_yields_within_subsamples():
     table, learner = small_table(), make("edge-grafting", **OPTIONS)
     steps = stability_steps(table, learner, subsamples=4, every_step=True)
     first = next(steps)
@@ -195,7 +197,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("settings", "sentence"), REFUSED)
-def test_what_cannot_be_done_is_refused_when_it_is_called(settings, sentence):
+def test_invalid_arguments_are_refused_at_the_call(settings, sentence):
     for function in (edge_stability, stability_steps):
         with pytest.raises(InputError, match=re.escape(sentence)):
             function(small_table(), make("edge-grafting"), **settings)
@@ -204,7 +206,7 @@ def test_what_cannot_be_done_is_refused_when_it_is_called(settings, sentence):
 # Figure and command
 
 
-def test_ctrl_c_keeps_the_subsamples_done_so_far(tmp_path, monkeypatch, capsys):
+def test_ctrl_c_keeps_finished_subsamples(tmp_path, monkeypatch, capsys):
     def interrupted(*arguments, **settings):
         yield next(stability_steps(*arguments, **settings))
         raise KeyboardInterrupt

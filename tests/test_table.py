@@ -1,4 +1,4 @@
-"""DiscreteTable, shapes and options; test_table_coding.py and test_table_files.py go on."""
+"""DiscreteTable, its shape, and options of reading."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class TestDiscreteTable:
             with pytest.raises(ValueError, match="read-only"):
                 array[0] = 1
 
-    def test_what_the_caller_does_to_his_array_later_does_not_matter(self):
+    def test_later_changes_of_the_array_do_not_affect_table(self):
         codes = np.zeros((2, 3), dtype=np.uint8)
         table = DiscreteTable(codes, ("a", "b"), (("0", "1"), ("0",)))
         codes[0] = 1
@@ -58,7 +58,7 @@ class TestDiscreteTable:
         assert table.codes.dtype == dtype
         assert (table.codes == column).all()
 
-    def test_pickling_keeps_everything(self):
+    def test_pickle_round_trip(self):
         table = random_table(0)
         copy = pickle.loads(pickle.dumps(table))
         assert copy.fingerprint == table.fingerprint
@@ -80,7 +80,7 @@ class TestDiscreteTable:
             ([], (), ()),
         ],
     )
-    def test_parts_that_do_not_fit_together_are_refused(self, codes, names, labels):
+    def test_inconsistent_parts_are_refused(self, codes, names, labels):
         with pytest.raises(InputError):
             DiscreteTable(np.array(codes), names, labels)
 
@@ -109,7 +109,7 @@ class TestDiscreteTable:
         ]
         assert len({table.fingerprint for table in tables}) == len(tables)
 
-    def test_fingerprint_forgets_warnings(self):
+    def test_fingerprint_ignores_warnings(self):
         table = random_table(1)
         warned = DiscreteTable(table.codes, table.names, table.labels, ("careful",))
         assert warned.fingerprint == table.fingerprint
@@ -141,7 +141,7 @@ class TestFromCodes:
             ([[], []], {}, "shape"),
         ],
     )
-    def test_what_is_no_code_is_refused(self, codes, options, words):
+    def test_invalid_codes_are_refused(self, codes, options, words):
         with pytest.raises(InputError, match=words):
             DiscreteTable.from_codes(np.array(codes), **options)
 
@@ -166,8 +166,8 @@ class TestRowsAndSplit:
 
     def test_split_depends_on_the_seed_alone(self):
         table = random_table(2)
-        first, again, other = (table.split(0.3, seed)[1].fingerprint for seed in (1, 1, 2))
-        assert first == again != other
+        first, repeated, other = (table.split(0.3, seed)[1].fingerprint for seed in (1, 1, 2))
+        assert first == repeated != other
 
     def test_a_smaller_sample_is_a_subset_in_order(self):
         table = read_table(np.stack([np.arange(200), np.arange(200) % 3], axis=1), max_states=300)
@@ -180,17 +180,17 @@ class TestRowsAndSplit:
         assert not np.array_equal(rows[1], table.sample(20, 4).codes[0])
 
     @pytest.mark.parametrize("rows", [0, 201, -1])
-    def test_a_sample_of_rows_that_do_not_exist(self, rows):
+    def test_sample_of_more_rows_than_exist_is_refused(self, rows):
         with pytest.raises(InputError, match="from 1 to 200"):
             random_table(0, rows=200).sample(rows)
 
     @pytest.mark.parametrize("fraction", [0.0, 1.0, -0.1, 2.0, float("nan")])
-    def test_fraction_outside_0_to_1(self, fraction):
+    def test_fraction_outside_0_to_1_is_refused(self, fraction):
         with pytest.raises(InputError, match="between 0 and 1"):
             random_table(0).split(fraction)
 
     @pytest.mark.parametrize(("fraction", "part"), [(0.1, "test"), (0.9, "training")])
-    def test_a_part_without_rows(self, fraction, part):
+    def test_part_without_rows_is_refused(self, fraction, part):
         with pytest.raises(InputError, match=f"no {part} row"):
             random_table(0, rows=3).split(fraction)
 
@@ -205,7 +205,7 @@ class TestRowsAndSplit:
         assert table.rows(3).n_rows == 1
 
     @pytest.mark.parametrize("index", [[50], np.zeros(3, dtype=bool), [], "a"])
-    def test_rows_that_are_not_there(self, index):
+    def test_missing_rows_are_refused(self, index):
         with pytest.raises(InputError):
             random_table(4).rows(index)
 
@@ -237,7 +237,7 @@ class TestShape:
             (None, "cannot be read from a NoneType"),
         ],
     )
-    def test_refused(self, source, words):
+    def test_invalid_shapes_are_refused(self, source, words):
         assert words in refusal(source)
 
     @pytest.mark.parametrize(
@@ -254,7 +254,7 @@ class TestShape:
             {"max_bytes": 0},
         ],
     )
-    def test_options_out_of_range(self, options):
+    def test_options_out_of_range_are_refused(self, options):
         assert f"Option {next(iter(options))} must be" in refusal(np.eye(3, dtype=int), **options)
 
     def test_constant_columns_are_kept_with_a_warning(self):
@@ -264,7 +264,7 @@ class TestShape:
         assert "'b', 'c'" in table.warnings[0]
         assert read_table(frame(a=[1, 2], b=[1, 2])).warnings == ()
 
-    def test_a_frame_is_left_as_it_was(self):
+    def test_frame_is_not_modified(self):
         data = frame(a=[" x", None, "y"], b=[1.5, 2, 3])
         before = data.copy(deep=True)
         read_table(data, missing="state")
@@ -288,20 +288,20 @@ def label_frames(draw) -> pd.DataFrame:
 
 class TestRoundTrip:
     @given(label_frames())
-    def test_labels_read_again_give_the_same_codes(self, data):
+    def test_table_read_from_its_frame_has_same_codes(self, data):
         table = read_table(data, bins=8)  # so that up to 8 fractions are states
-        again = read_table(table.to_frame(), bins=8)
-        assert again.fingerprint == table.fingerprint
+        restored = read_table(table.to_frame(), bins=8)
+        assert restored.fingerprint == table.fingerprint
         for name, column in table.to_frame().items():
             assert [plain_label(text) for text in data[name]] == list(map(plain_label, column))
 
     @given(label_frames(), st.integers(0, 3))
-    def test_any_rows_coded_like_the_whole_are_those_rows(self, data, start):
+    def test_part_of_rows_coded_like_whole_table_has_same_codes(self, data, start):
         table = read_table(data, bins=8)
         part = read_table(data.iloc[start % len(data) :], like=table)
         assert part.fingerprint == table.rows(slice(start % len(data), None)).fingerprint
 
-    def test_the_whole_is_the_sum_of_its_parts(self):
+    def test_table_of_parts_equals_whole_table(self):
         whole = random_table(9)
         for part in whole.split(0.3):
             assert read_table(part.to_frame(), like=whole).fingerprint == part.fingerprint

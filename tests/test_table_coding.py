@@ -1,4 +1,4 @@
-"""Coding of data frames and arrays: labels, missing values, bins, and coding like another table."""
+"""Coding of data frames and arrays: labels, missing values, bins, and option `like`."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class TestLabels:
         assert table.labels[0] == labels
         assert set(table.codes[0].tolist()) == set(range(len(table.labels[0])))
 
-    def test_a_category_nobody_has_is_no_state(self):
+    def test_unused_category_is_not_a_state(self):
         column = pd.Categorical(["a", "b", "a"], categories=["c", "b", "a"])
         assert read_table(frame(a=column, b=[1, 2, 3])).labels[0] == ("a", "b")
 
@@ -84,16 +84,16 @@ class TestLabels:
         assert read_table(np.array([["a", "b"], ["c", "d"]])).labels == (("a", "c"), ("b", "d"))
 
     @given(st.floats(allow_nan=False, allow_infinity=False))
-    def test_plain_labels_are_exact_and_their_own_plain_label(self, number):
+    def test_plain_labels_are_exact_and_idempotent(self, number):
         label = plain_label(repr(number))
         assert float(label) == number
         assert plain_label(label) == label
 
-    def test_order_of_labels_does_not_depend_on_their_arrival(self):
+    def test_order_of_labels_does_not_depend_on_order_of_rows(self):
         labels = ["[2, 10)", "< 2", ">= 10", "missing"]
         assert sort_labels(labels) == sort_labels(labels[::-1]) == ("< 2", *labels[::2], "missing")
 
-    def test_text_that_is_no_unicode(self):
+    def test_invalid_unicode_is_refused(self):
         surrogates = np.array([["\ud800", "b"], ["c", "d"]], dtype=object)
         assert "column 'x0'" in refusal(surrogates)
         assert "column 'x0'" in refusal(surrogates.astype(str))
@@ -107,7 +107,7 @@ class TestLabels:
 class TestMissing:
     data = frame(a=["x", None, "y", "x"], b=[1.0, 2.0, np.nan, 2.0], c=["?", "no", "no", "no"])
 
-    def test_rejected_with_count_and_first_place(self):
+    def test_missing_values_are_refused_with_count_and_first_place(self):
         sentence = refusal(self.data)
         assert "3 values are missing, the first in row 1, column 'c'" in sentence
         assert "1 value is missing, in row 2, column 'a'" in refusal(self.data[["a"]].assign(b=1))
@@ -115,7 +115,7 @@ class TestMissing:
     def test_first_place_is_leftmost_in_the_first_row(self):
         assert "row 2, column 'b'" in refusal(frame(a=[1, 2, None], b=[1, None, 3], c=[1, None, 3]))
 
-    def test_dropped(self):
+    def test_rows_with_missing_values_are_dropped(self):
         table = read_table(
             frame(a=["x", None, "y", "x"], b=[1.0, 2.0, 3.0, np.nan]), missing="drop"
         )
@@ -123,21 +123,21 @@ class TestMissing:
         assert table.labels == (("x", "y"), ("1", "3"))
         assert any("dropped 2 of 4 rows" in warning for warning in table.warnings)
 
-    def test_dropping_too_much(self):
+    def test_dropping_too_many_rows_is_refused(self):
         assert "leaves 1" in refusal(self.data, missing="drop")
 
-    def test_own_state(self):
+    def test_missing_values_become_a_state(self):
         table = read_table(self.data, missing="state")
         assert table.labels == (("x", "y", "missing"), ("1", "2", "missing"), ("no", "missing"))
         assert table.codes.tolist() == [[0, 2, 1, 0], [0, 1, 2, 1], [1, 0, 0, 0]]
 
-    def test_own_state_avoids_labels_in_use(self):
+    def test_label_of_missing_state_avoids_existing_labels(self):
         table = read_table(frame(a=["missing", None, "z"], b=[1, 2, 3]), missing="state")
         assert table.labels[0] == ("z", "missing", "(missing)")
-        taken = frame(a=["missing", "(missing)", None], b=[1, 2, 3])
-        assert "column 'a'" in refusal(taken, missing="state")
+        data = frame(a=["missing", "(missing)", None], b=[1, 2, 3])
+        assert "column 'a'" in refusal(data, missing="state")
 
-    def test_a_column_of_nothing(self):
+    def test_column_of_missing_values_only(self):
         data = frame(a=[None, None], b=[1, 2])
         assert "2 values are missing" in refusal(data)
         assert read_table(data, missing="state").labels[0] == ("missing",)
@@ -155,7 +155,7 @@ class TestMissing:
     def test_nan_in_arrays_is_missing_and_infinity_is_refused(self):
         assert "row 2, column 'x1'" in refusal(np.array([[1.0, 2.0], [1.0, np.nan]]))
         assert "row 2, column 'x0' holds an infinite" in refusal(np.array([[1.0, 2], [-np.inf, 3]]))
-        # Rows are counted before rows are dropped.
+        # Rows are counted before dropping.
         array = np.array([[1, np.nan], [1, 2], [np.inf, 3], [1, 3]])
         assert "row 3, column 'x0'" in refusal(array, missing="drop")
 
@@ -166,13 +166,13 @@ class TestContinuous:
     def data(self, **more) -> pd.DataFrame:
         return pd.DataFrame({"size": self.values, "kind": np.arange(400) % 2, **more})
 
-    def test_rejected_with_a_suggestion(self):
+    def test_too_many_numbers_are_refused_with_a_suggestion(self):
         sentence = refusal(self.data(other=self.values))
         assert "column 'size' has 400 different numbers, more than max_states = 32" in sentence
         assert "'other'" in sentence
         assert 'continuous="bin"' in sentence
 
-    def test_max_states_is_a_limit_and_not_a_bound_to_stay_below(self):
+    def test_max_states_is_inclusive(self):
         array = np.stack([np.arange(32), np.arange(32)], axis=1)
         assert read_table(array).cardinalities.tolist() == [32, 32]
         assert "32 different numbers" in refusal(array, max_states=31)
@@ -191,7 +191,7 @@ class TestContinuous:
         assert any("'size'" in warning for warning in table.warnings)
 
     @given(st.lists(st.text("01+-.eEinfty x", max_size=6), min_size=1, max_size=5))
-    def test_few_texts_are_numbers_when_many_of_them_are(self, texts: list[str]) -> None:
+    def test_column_is_numeric_if_most_texts_are_numbers(self, texts: list[str]) -> None:
         few, many = as_numbers(np.array(texts, object)), as_numbers(np.array(texts * 65, object))
         assert (few is None) == (many is None)
         if few is not None and many is not None:
@@ -206,7 +206,7 @@ class TestContinuous:
 
     @pytest.mark.parametrize("share", [0.6, 0.95])
     @pytest.mark.parametrize("tied", [-10.0, 0.0, 10.0])
-    def test_ties_leave_fewer_bins_but_at_least_two(self, share, tied):
+    def test_ties_give_fewer_bins_but_at_least_two(self, share, tied):
         values = self.values.copy()
         values[: int(share * 400)] = tied
         table = read_table(self.data(size=values), continuous="bin", max_states=10)
@@ -233,7 +233,7 @@ class TestContinuous:
         st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=2, max_size=60),
         st.integers(2, 9),
     )
-    def test_no_bin_is_empty_and_edges_survive_their_labels(self, numbers, bins):
+    def test_no_bin_is_empty_and_edges_round_trip_through_labels(self, numbers, bins):
         values = np.array(numbers) + 0.0
         if len(np.unique(values)) < 2:
             return
@@ -244,7 +244,7 @@ class TestContinuous:
         assert np.array_equal(bin_edges(labels), edges)
         assert sort_labels(labels[::-1]) == labels
 
-    def test_edges_are_short_where_there_is_room(self):
+    def test_bin_edges_have_few_digits_if_possible(self):
         assert quantile_edges(np.array([1.23456, 3.98765]), 2).tolist() == [3.0]
         assert quantile_edges(np.array([0.0013, 0.0019]), 2).tolist() == [0.0019]
         assert quantile_edges(np.array([-3.98765, 1.23456]), 2).tolist() == [1.0]
@@ -274,7 +274,7 @@ class TestLike:
         sentence = refusal(data, like=self.train, missing="drop")
         assert "row 3, column 'a' holds the label 'q'" in sentence
 
-    def test_missing_values_need_a_state_in_the_training_table(self):
+    def test_missing_values_require_a_state_in_training_table(self):
         data = frame(a=["x", None], b=[1, 2], c=[True] * 2)
         assert "1 value is missing" in refusal(data, like=self.train)
         assert "row 2, column 'a' holds a missing" in refusal(
@@ -283,12 +283,12 @@ class TestLike:
         train = read_table(data, missing="state")
         assert read_table(data, like=train, missing="state").fingerprint == train.fingerprint
 
-    def test_arrays_are_taken_by_position(self):
+    def test_arrays_are_matched_by_position(self):
         train = read_table(frame(a=[0, 1, 2], b=[5, 6, 7]))
         assert read_table(np.array([[2, 5]]), like=train).codes.tolist() == [[2], [0]]
         assert "lacks" in refusal(np.array([[2, 5, 1]]), like=train)
 
-    def test_bins_of_the_training_table_serve_any_number(self):
+    def test_bins_of_training_table_cover_any_number(self):
         generator = np.random.default_rng(8)
         data = pd.DataFrame(generator.normal(size=(200, 2)), columns=["a", "b"])
         train = read_table(data, continuous="bin")
@@ -297,7 +297,7 @@ class TestLike:
         outside = read_table(frame(a=[-1e9, 1e9], b=[0.0, 0]), like=train)
         assert outside.codes[0].tolist() == [0, 3]
 
-    def test_infinity_may_be_a_label_but_is_in_no_bin(self):
+    def test_infinity_may_be_a_label_but_not_in_a_bin(self):
         train = read_table(frame(a=["inf", "few"], b=[1, 2]))
         assert read_table(frame(a=["inf"], b=[1]), like=train).codes.tolist() == [[1], [0]]
         binned = read_table(np.random.default_rng(8).normal(size=(99, 2)), continuous="bin")

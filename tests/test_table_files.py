@@ -1,4 +1,4 @@
-"""Tables from files and uploads: CSV and its relatives, parquet, and all that can go wrong."""
+"""Tables from files and uploads: delimited text, parquet, and refused files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SMALL = "a,b\nx,1\ny,2\n"
 
 
 def upload(text: str | bytes, name: str | None = None) -> io.BytesIO:
-    """Return a file object such as an upload; without a name its kind is found from its content."""
+    """Return a file object like an upload; without a name, its kind is inferred from content."""
     file = io.BytesIO(text if isinstance(text, bytes) else text.encode())
     if name is not None:
         file.name = name
@@ -34,13 +34,13 @@ def read(text: str | bytes, **options) -> DiscreteTable:
 
 
 def refusal(source, **options) -> str:
-    """Return the sentence with which a file, or its text, is refused."""
+    """Return the sentence that refuses a file or its text."""
     source = upload(source) if isinstance(source, (str, bytes)) else source
     return table_cases.refusal(source, **options)
 
 
 class TestCompressed:
-    def test_the_table_is_that_of_the_file_inside(self, tmp_path):
+    def test_compressed_table_equals_uncompressed_table(self, tmp_path):
         rows = "\n".join(["0,1,1", "1,0,1", "1,1,0"] * 20)
         plain, packed = tmp_path / "x.ts.data", tmp_path / "x.ts.data.GZ"
         plain.write_text(rows)
@@ -66,7 +66,7 @@ class TestCompressed:
     @pytest.mark.parametrize(
         "content",
         [gzip.compress(SMALL.encode())[:-3], SMALL.encode(), b""],
-        ids=["cut", "plain", "empty"],  # gzip writes the time, so the bytes are no name
+        ids=["cut", "plain", "empty"],  # gzip writes the time: the bytes cannot be an id
     )
     def test_damaged_files_are_refused(self, content):
         sentence = refusal(upload(content, "x.csv.gz"))
@@ -114,7 +114,7 @@ class TestDelimited:
     def test_text_beyond_ascii(self):
         assert read("größe,b\n日本,1\né,2\n").labels[0] == ("é", "日本")
 
-    def test_a_line_of_more_characters_than_a_field_may_have(self):
+    def test_lines_longer_than_the_csv_field_limit_are_read(self):
         names = ",".join(f"column number {i}" for i in range(9000))
         zeros, ones = ",".join("0" * 9000), ",".join("1" * 9000)
         assert read(f"{names}\n{zeros}\n{ones}\n").n_variables == 9000
@@ -126,7 +126,7 @@ class TestDelimited:
             max_size=6,
         )
     )
-    def test_what_pandas_writes_is_read_back(self, rows):
+    def test_csv_of_pandas_is_read(self, rows):
         data = pd.DataFrame(rows, columns=["p", "q", "r"], dtype=object)
         text = data.to_csv(index=False, lineterminator="\n")
         expected = read_table(data, missing="state")
@@ -168,7 +168,7 @@ class TestHeader:
     @pytest.mark.parametrize(
         "text", ["0,1\n0,1\n1,0\n", "7,9\n1,2\n2,1\n", "yes,no\nyes,no\nno,yes\n"]
     )
-    def test_what_could_be_both_is_asked(self, text):
+    def test_ambiguous_header_is_refused_with_both_options(self, text):
         sentence = refusal(text)
         assert "line 1" in sentence
         assert "header=True" in sentence
@@ -190,7 +190,7 @@ class TestHeader:
 
 
 class TestPlaces:
-    """Lines are counted as an editor counts them."""
+    """Places in files: lines are counted as in an editor."""
 
     @pytest.mark.parametrize(
         ("text", "words"),
@@ -237,7 +237,7 @@ class TestPlaces:
         assert "UTF-16" in refusal(SMALL.encode("utf-16"))
 
     @pytest.mark.parametrize("text", ['a,b\n"x,1\ny,2\n', 'a,b\nx,1\ny,"2\nz,3\n'])
-    def test_a_quotation_mark_that_is_never_closed(self, text):
+    def test_unclosed_quotation_mark_is_refused(self, text):
         sentence = refusal(text)
         assert f"line {2 + text.index(chr(34)) // 9}" in sentence
         assert "never closed" in sentence
@@ -252,11 +252,11 @@ class TestLikeFiles:
         assert test.codes.tolist() == [[0], [1]]
         assert test.labels == train.labels
 
-    def test_names_that_are_expected_are_names(self):
+    def test_first_line_equal_to_expected_names_is_a_header(self):
         train = read("0,1\n0,1\n1,0\n", header=True)
         assert read("1,0\n1,0\n", like=train).codes.tolist() == [[0], [1]]
 
-    def test_files_without_names_are_taken_by_position(self):
+    def test_files_without_names_are_matched_by_position(self):
         train = read("0,1,0\n1,1,2\n")
         test = read("1,1,2\n0,1,0\n", like=train)
         assert test.codes.tolist() == [[1, 0], [0, 0], [1, 0]]
@@ -306,14 +306,14 @@ class TestFiles:
         assert words in refusal(tmp_path / name)
 
     @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
-    def test_a_pipe_is_not_waited_for(self, tmp_path):
+    def test_named_pipe_is_refused_without_waiting(self, tmp_path):
         os.mkfifo(tmp_path / "pipe.csv")
         assert "not an ordinary file" in refusal(tmp_path / "pipe.csv")
 
     def test_size_is_checked_before_reading(self, tmp_path):
         path = tmp_path / "large.csv"
         with path.open("wb") as file:
-            file.truncate(200_000_000)  # a hole: takes no room, and holds only NUL bytes
+            file.truncate(200_000_000)  # a sparse file of NUL bytes
         started = time.process_time()
         assert "above the limit of 100.0 MB" in refusal(path)
         assert time.process_time() - started < 0.1
@@ -321,7 +321,7 @@ class TestFiles:
     def test_size_of_an_upload_is_checked_before_reading(self):
         class Upload(io.BytesIO):
             def read(self, *arguments):
-                raise AssertionError("it was read")
+                raise AssertionError("the upload was read")
 
         assert "above the limit" in refusal(Upload(SMALL.encode()), max_bytes=11)
 
@@ -333,7 +333,7 @@ class TestFiles:
         assert "above the limit" in refusal(Stream(SMALL.encode()), max_bytes=11)
         assert read_table(Stream(SMALL.encode()), max_bytes=12).n_rows == 2
 
-    def test_an_upload_is_read_from_its_start_every_time(self):
+    def test_upload_is_read_from_its_start(self):
         file = upload(SMALL, "table.csv")
         assert read_table(file).fingerprint == read_table(file).fingerprint
 
@@ -394,7 +394,7 @@ class TestParquet:
         assert len(file.getvalue()) < 10_000
         assert "above the limit of 25,000 cells" in refusal(file, max_bytes=100_000)
 
-    def test_text_that_is_no_unicode(self):
+    def test_invalid_unicode_is_refused(self):
         file = io.BytesIO()
         column = pa.array([b"\xff", b"a"], type=pa.binary())
         parquet.write_table(pa.table({"a": column, "b": column}), file)
@@ -421,7 +421,7 @@ def test_twelve_million_cells_are_read_within_seconds(tmp_path):
 
 
 class TestBlocks:
-    """Blocks of columns and pieces of rows give the table of the whole frame."""
+    """Tables read in blocks of columns and pieces of rows."""
 
     @pytest.mark.parametrize("block", [1, 2, 64])
     @given(st.data())
@@ -458,7 +458,7 @@ class TestBlocks:
         assert found.fingerprint == plain.fingerprint
 
     @pytest.mark.parametrize("repeated", [False, True])
-    def test_more_columns_than_a_block(self, repeated):
+    def test_more_columns_than_one_block(self, repeated):
         codes = np.random.default_rng(0).integers(0, 5, size=(200, 300)).astype(np.int8)
         names = ["x0" if repeated and i == 150 else f"x{i}" for i in range(300)]
         file = io.BytesIO()
@@ -470,7 +470,7 @@ class TestBlocks:
             assert read_table(file).fingerprint == expected.fingerprint
 
     @given(st.lists(st.lists(st.sampled_from("abcde"), min_size=2, max_size=9), min_size=1))
-    def test_pieces_of_text(self, groups):
+    def test_table_read_in_pieces_of_text(self, groups):
         cells = [text for group in groups for text in group]
         frame = pd.DataFrame({"a": cells, "b": cells[::-1]})
         with pytest.MonkeyPatch.context() as patch:

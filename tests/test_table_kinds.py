@@ -1,4 +1,4 @@
-"""Tables as people have them: fractions, rare and unseen values, order, row names, parts, Arrow."""
+"""Kinds of tables: fractions, rare and unseen values, order, row names, parts, Arrow."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def arrow(frame: pd.DataFrame) -> pa.Table:
 
 def saved_csv(frame: pd.DataFrame, folder: Path) -> Path:
     path = folder / "t.csv"
-    frame.to_csv(path)  # with pandas' index: a first column without a name
+    frame.to_csv(path)  # with the index of pandas: a first column without a name
     return path
 
 
@@ -45,7 +45,7 @@ class TestFractions:
         return pd.DataFrame({"x": codes / 2, "y": codes % 2})
 
     @pytest.mark.parametrize(("rows", "distinct", "binned"), [(2000, 9, 0), (60, 9, 1), (60, 4, 0)])
-    def test_fractions_need_rows_for_each_state(
+    def test_fractions_require_rows_for_each_state(
         self, rows: int, distinct: int, binned: int
     ) -> None:
         frame = self.frame(rows, distinct)
@@ -68,13 +68,13 @@ class TestFractions:
 
 
 class TestRareAndUnseen:
-    def test_rare_texts_become_the_state_other(self) -> None:
+    def test_rare_texts_become_state_other(self) -> None:
         town = ["A"] * 5 + ["B"] * 4 + ["C", "D"]
         table = read_table(pd.DataFrame({"town": town, "n": range(11)}), min_count=2)
         assert table.labels == (("A", "B", "other"), tuple(map(str, range(11))))
         assert table["town"].tolist() == ["A"] * 5 + ["B"] * 4 + ["other"] * 2
 
-    def test_unseen_texts_go_to_the_state_other_if_there_is_one(self) -> None:
+    def test_unseen_texts_become_state_other_if_present(self) -> None:
         rows = pd.DataFrame({"town": ["A", "B"] * 9, "n": [1, 2] * 9})
         new = pd.DataFrame({"town": ["Z", "A"], "n": [2, 9]})
         table = read_table(rows, min_count=1)
@@ -90,7 +90,7 @@ class TestRareAndUnseen:
             assert np.isfinite(network.score(new))
 
     @pytest.mark.parametrize("number", [-9, 0.4, 0.6, 1.6, 3, 9])
-    def test_unseen_numbers_go_to_the_nearest_label(self, number: float) -> None:
+    def test_unseen_numbers_become_nearest_label(self, number: float) -> None:
         table = read_table(pd.DataFrame({"a": [0, 1, 3], "b": [0, 1, 0]}))
         new = pd.DataFrame({"a": [number], "b": [0]})
         found = float(read_table(new, like=table, unseen="nearest")["a"].iloc[0])
@@ -103,11 +103,11 @@ class TestOrder:
         frame = pd.DataFrame({"size": ORDERED, "n": [1, 2, 3, 4]})
         assert read_table(source(frame)).labels[0] == ("low", "mid", "high")
         if source is parquet:
-            return  # the format stores categories that are numbers as plain numbers
+            return  # the format stores numeric categories as numbers
         numbers = pd.Categorical([3, 1, 2, 3], categories=[3, 2, 1], ordered=True)
         assert read_table(source(frame.assign(n=numbers))).labels[1] == ("3", "2", "1")
 
-    def test_chunks_have_the_order_too(self, tmp_path: Path) -> None:
+    def test_order_is_kept_across_chunks(self, tmp_path: Path) -> None:
         path = tmp_path / "t.parquet"
         path.write_bytes(parquet(pd.DataFrame({"size": ORDERED, "n": [1, 2, 3, 4]})).getvalue())
         assert open_table(path).fingerprint == read_table(path).fingerprint
@@ -123,7 +123,7 @@ class TestRowNames:
     frame = pd.DataFrame({"a": [0, 1, 1, 0], "b": [1, 1, 0, 0]})
 
     @pytest.mark.parametrize("index", [range(4), range(1, 5), list("wxyz")])
-    def test_a_column_of_row_names_is_left_out(self, index: Any, tmp_path: Path) -> None:
+    def test_column_of_row_names_is_ignored(self, index: Any, tmp_path: Path) -> None:
         path = saved_csv(self.frame.set_axis(index, axis=0), tmp_path)
         table = read_table(path)
         assert table.names == ("a", "b")
@@ -137,7 +137,7 @@ class TestRowNames:
         for read in (read_table, open_table):
             with pytest.raises(InputError, match="column 1 has an empty name"):
                 read(path)
-        for values in ([2, 1, 1, 2], [0.5, 1.5, 2.5, 3.5]):  # repeated, or measured
+        for values in ([2, 1, 1, 2], [0.5, 1.5, 2.5, 3.5]):  # repeated values, or measurements
             named = self.frame.assign(index=values)[["index", "a"]]
             assert read_table(named).names == ("index", "a")
 

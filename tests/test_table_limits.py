@@ -23,14 +23,14 @@ from graftviz.wording import quoted
 
 
 def read_as_frame(content: bytes, **options: Any) -> DiscreteTable:
-    """Return the table of a parquet file by way of one Python object for every cell."""
+    """Return the table of a parquet file read with a Python object per cell."""
     frame = parquet.read_table(io.BytesIO(content)).to_pandas(ignore_metadata=True)
     return code_table(from_frame(frame, "t.parquet"), TableOptions(missing="state", **options))
 
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("kind", COLUMNS)
-def test_labels_are_those_of_python_objects(
+def test_labels_equal_those_of_python_objects(
     monkeypatch: pytest.MonkeyPatch, kind: str, seed: int
 ) -> None:
     rng = np.random.default_rng(seed)
@@ -46,7 +46,9 @@ def test_labels_are_those_of_python_objects(
 
 
 @pytest.mark.parametrize("kind", ["int64", "double", "text of numbers"])
-def test_many_numbers_are_binned_alike(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+def test_many_numbers_have_same_bins_from_text_and_parquet(
+    monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
     numbers = np.random.default_rng(1).integers(-500, 500, 3000)
     column = pa.array(numbers / (1 if kind == "int64" else 8))
     if kind == "text of numbers":
@@ -73,7 +75,7 @@ def test_many_numbers_are_binned_alike(monkeypatch: pytest.MonkeyPatch, kind: st
         ["1", "0x10", "1_0"],
     ],
 )
-def test_texts_parsed_at_once_have_the_labels_of_texts_parsed_one_by_one(
+def test_texts_parsed_at_once_have_same_labels_as_parsed_singly(
     monkeypatch: pytest.MonkeyPatch, texts: list[str]
 ) -> None:
     content = ("a,b\n" + "".join(f"{text},{k % 2}\n" for k, text in enumerate(texts))).encode()
@@ -91,7 +93,7 @@ def test_texts_parsed_at_once_have_the_labels_of_texts_parsed_one_by_one(
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-def test_text_in_pieces_is_the_text_as_a_whole(monkeypatch: pytest.MonkeyPatch, end: str) -> None:
+def test_text_in_pieces_equals_whole_text(monkeypatch: pytest.MonkeyPatch, end: str) -> None:
     lines = ["a,b", *(f"{k % 5},{'xyz'[k * k % 3]}" for k in range(200))]
     content = end.join([*lines, ""]).encode()
     wrong = end.join([*lines, "1", "2,x"]).encode()
@@ -105,7 +107,7 @@ def test_text_in_pieces_is_the_text_as_a_whole(monkeypatch: pytest.MonkeyPatch, 
         assert "line 202, column 'a'" in refusal(upload("t.csv", missing))
 
 
-def test_a_quotation_mark_inside_a_field_does_not_move_the_ends_of_records(
+def test_quotation_mark_inside_field_does_not_change_records(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     content = b'a,b\n5"x,"p\nq"\n6"y,"r\ns"\n' * 1 + b'5"x,"p\nq"\n' * 20
@@ -153,7 +155,7 @@ LONG_TEXT = "n" * 10_000
 
 
 @pytest.mark.parametrize("name", ["a\0b", "a\ud800b"])
-def test_names_that_no_file_can_hold_are_refused(name: str) -> None:
+def test_names_that_cannot_be_written_to_files_are_refused(name: str) -> None:
     names = pd.Index([name, "b"], dtype=object)
     frame = pd.DataFrame([[0, 1], [1, 0]], columns=names)
     sentence = refusal(frame)
@@ -205,7 +207,7 @@ def test_long_names_and_values_of_series_are_shortened(text: str) -> None:
 
 
 @pytest.mark.parametrize("value", ["x" * 5000, 10**4000, "\ud800" * 5000, "short"])
-def test_what_is_quoted_is_short(value: object) -> None:
+def test_quoted_values_are_short_and_printable(value: object) -> None:
     text = quoted(value)
     assert len(text) < 600
     assert text.isprintable()

@@ -1,4 +1,4 @@
-"""Why an edge is not true, what a missing one needs, and what an activation changes."""
+"""Explanations of false and missing edges, and effects of activations."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from graftviz.sampling import random_model, sample_gibbs, scale_free_graph
 
 
 def coupled(edges: list[tuple[int, int]], strengths: list[float], n: int) -> PairwiseMRF:
-    """Return a model of three states in which neighbours prefer equal states."""
+    """Return a model with three states in which neighbours prefer equal states."""
     weights = [np.zeros(3 * n), *((strength * np.eye(3)).ravel() for strength in strengths)]
     return PairwiseMRF([3] * n, edges, np.concatenate(weights))
 
@@ -55,7 +55,7 @@ def learned(table: DiscreteTable, truth: np.ndarray | None, **options: object) -
 
 @pytest.fixture(scope="module")
 def scale_free() -> Run:
-    """A run on a scale-free sample with many transitive edges."""
+    """Run on a scale-free sample with many transitive edges."""
     edges = scale_free_graph(20, 1).edges
     table = sample_gibbs(random_model(edges, [3] * 20, seed=1), 2500, seed=1).table
     return learned(table, np.array(sorted(map(tuple, edges.tolist()))))
@@ -85,7 +85,7 @@ def test_the_score_given_a_variable_is_that_of_its_plain_formula(
     assert np.array_equal(conditional_tables(table, 0, 1, 2).sum(axis=0), table.joint_counts(0, 1))
 
 
-def test_it_is_the_gradient_of_the_fitted_model_with_the_path_only() -> None:
+def test_conditional_score_is_gradient_of_fitted_path_model() -> None:
     table = rows_of(coupled([(0, 1), (1, 2)], [1.2, 1.0], 3), 3000, 1)
     run = learn(table, ChowLiu())
     assert sorted(map(tuple, run.model.edges.tolist())) == [(0, 1), (1, 2)]
@@ -95,7 +95,7 @@ def test_it_is_the_gradient_of_the_fitted_model_with_the_path_only() -> None:
     assert conditional_norm(table, 0, 2) > 5 * conditional_norm(table, 0, 2, 1)
 
 
-def test_its_noise_is_that_of_samples_that_are_independent_given_the_variable() -> None:
+def test_conditional_noise_is_that_of_conditionally_independent_samples() -> None:
     model = coupled([(0, 1), (1, 2)], [1.2, 1.0], 3)
     tables = [rows_of(model, 400, seed) for seed in range(60)]
     squares = [conditional_norm(table, 0, 2, 1) ** 2 for table in tables]
@@ -140,14 +140,14 @@ def test_true_edges_explain_false_ones(scale_free: Run) -> None:
     assert below >= 0.8 * len(false)
 
 
-def test_true_edges_have_no_such_explanation(scale_free: Run) -> None:
+def test_true_edges_have_no_explanation(scale_free: Run) -> None:
     run = scale_free
     truth = set(map(tuple, np.asarray(run.truth).tolist()))
     right = [pair for pair in active_pairs(run) if pair in truth]
     assert all(why_edge(run, i, j, len(run.steps))["why"] is None for i, j in right)
 
 
-def test_without_true_edges_the_third_variable_is_the_one_that_lowers_most(scale_free: Run) -> None:
+def test_third_variable_without_truth_lowers_the_score_most(scale_free: Run) -> None:
     run = Run(scale_free.table, scale_free.learner, seed=0)
     while run.advance():
         pass
@@ -160,14 +160,14 @@ def test_without_true_edges_the_third_variable_is_the_one_that_lowers_most(scale
         assert "true" not in why["words"]
 
 
-def test_the_preset_best_is_not_offered_where_it_is_used(scale_free: Run) -> None:
+def test_preset_best_is_not_offered_for_its_own_runs(scale_free: Run) -> None:
     run = Run(scale_free.table, BestChoice(preset="best"))
     while run.advance():
         pass
     i, j = active_pairs(run)[0]
     why = why_edge(run, i, j, len(run.steps))["why"]
     assert not why["best"]
-    # Its score is twice the paper's, of variables without edges.
+    # Without edges, its score is twice that of the paper.
     assert why["raw"] == pytest.approx(2 * conditional_norm(run.table, i, j) / 9)
 
 
@@ -185,13 +185,13 @@ def test_other_learners_have_no_limit(scale_free: Run) -> None:
 
 
 @pytest.mark.parametrize("strength", [0.2, 0.3])
-def test_with_the_rows_needed_an_edge_is_found_in_most_samples(strength: float) -> None:
+def test_edge_is_found_in_most_samples_of_the_needed_rows(strength: float) -> None:
     model = coupled([(0, 1)], [strength], 3)
     exact = infer(model, "exact")
     delta = float(np.linalg.norm(exact.edge[0] - np.outer(exact.node[0], exact.node[1]))) / 9
     rows = 500
     noise = (1 - 1 / 3) / 9 / math.sqrt(rows)
-    # The score of these rows, in the root mean square, and the λ of the page.
+    # The root mean square of the score of these rows, and the λ of the page.
     needed = rows_needed(math.hypot(delta, noise), noise, 3 * noise, 4, rows)
 
     def found(n: int) -> float:
@@ -216,7 +216,7 @@ def test_stronger_edges_need_fewer_rows(
     assert weak.is_least or weak.rows > rows
 
 
-def test_missing_edges_say_what_they_need(scale_free: Run) -> None:
+def test_missing_edges_have_needed_rows(scale_free: Run) -> None:
     run = scale_free
     t = len(run.steps)
     active = active_pairs(run)
@@ -233,7 +233,7 @@ def test_missing_edges_say_what_they_need(scale_free: Run) -> None:
 # ------------------------------------------------------------------------- effect of activations
 
 
-def test_an_activation_brings_its_pair_nearer_to_the_data(scale_free: Run) -> None:
+def test_activation_brings_pair_marginal_closer_to_data(scale_free: Run) -> None:
     run = scale_free
     first = run.steps[0].activated[0]
     i, j = first.source, first.target
@@ -270,7 +270,7 @@ def test_only_new_edges_have_an_effect(scale_free: Run) -> None:
         activation_effect(scale_free, new.source, new.target, 2)
 
 
-def test_the_player_is_answered_in_plain_numbers(scale_free: Run) -> None:
+def test_answers_for_player_have_plain_numbers(scale_free: Run) -> None:
     new = scale_free.steps[0].activated[0]
     question = {"kind": "edge", "i": new.source, "j": new.target, "t": 1, "effect": True}
     facts = answer(scale_free, question)

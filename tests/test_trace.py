@@ -1,4 +1,4 @@
-"""Steps and their history: what was recorded can be looked up, and stays as it was."""
+"""Steps and their history, and the clock of engine time."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def start_model(sizes) -> PairwiseMRF:
 
 
 def random_history(seed: int):
-    """A history of random changes beside a plain record of the weights after each of them."""
+    """Return a history of random changes and a plain record of the weights after each."""
     rng = np.random.default_rng(seed)
     sizes = rng.integers(1, 4, size=5)
     start = start_model(sizes)
@@ -43,9 +43,9 @@ def random_history(seed: int):
     unused = [(i, j) for j in range(5) for i in range(j)]
     records = [([w.copy() for w in nodes], [b.copy() for b in beliefs], dict(edges))]
     for count in (2, 0, 1, 3, 0):
-        gone = [pair for pair in list(edges) if rng.random() < 0.2]
-        removed = [ids[pair] for pair in gone]
-        for pair in gone:
+        removed_pairs = [pair for pair in list(edges) if rng.random() < 0.2]
+        removed = [ids[pair] for pair in removed_pairs]
+        for pair in removed_pairs:
             del edges[pair]
             unused.append(pair)
         new = [unused.pop(int(rng.integers(len(unused)))) for _ in range(count)]
@@ -79,7 +79,7 @@ def joined(arrays) -> np.ndarray:
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_a_history_gives_back_every_state_it_recorded(seed):
+def test_history_returns_every_recorded_state(seed):
     history, records = random_history(seed)
     for step, (nodes, beliefs, edges) in enumerate(records):
         state = history.state_at(step)
@@ -92,7 +92,7 @@ def test_a_history_gives_back_every_state_it_recorded(seed):
         assert state.model.labels == history.start.labels
 
 
-def test_an_edge_keeps_its_id_and_a_returning_one_gets_another():
+def test_edge_keeps_its_id_and_readded_edge_gets_new_id():
     history = History(start_model([2, 2, 2, 2, 2]), np.zeros(10))
     nothing = Changes(*(np.zeros(0, dtype=np.int64),) * 2, *(np.zeros(0),) * 3)
     history.append([(0, 1), (1, 2)], nothing)
@@ -107,7 +107,7 @@ def test_an_edge_keeps_its_id_and_a_returning_one_gets_another():
 
 
 class Times:
-    """Wall-clock and processor time that are advanced by hand; reads of the latter are counted."""
+    """Manual wall-clock and processor time; reads of the latter are counted."""
 
     def __init__(self) -> None:
         self.wall = self.processor = 0.0

@@ -1,4 +1,4 @@
-"""Points of quality against cost: what they say is what the engine measures, and who wins."""
+"""Points of quality against cost: measurements and comparisons."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def point(family: str, setting: float, quality: float, cost: int, error: float =
     )
 
 
-def test_a_point_is_what_the_metrics_say() -> None:
+def test_point_has_values_of_the_metrics() -> None:
     model = random_model(grid_graph(2, 3).edges, [2, 3, 2, 2, 3, 2], seed=1)
     rows = sample_exact(model, 60, seed=2)
     found = deque(measuring(model, rows, "bounded", 2.0), maxlen=1)[0]
@@ -44,7 +44,7 @@ def test_a_point_is_what_the_metrics_say() -> None:
     assert (found.edges, found.width) == (7, 2)
 
 
-def test_what_would_take_too_long_is_refused_before_it_begins() -> None:
+def test_infeasible_measurement_is_refused() -> None:
     n = 40
     pairs = np.array([(i, j) for i in range(n) for j in range(i + 1, n)])
     model = random_model(pairs, [2] * n, edge_sigma=0.01, seed=0)
@@ -53,7 +53,7 @@ def test_what_would_take_too_long_is_refused_before_it_begins() -> None:
         next(measuring(model, rows, "l1", 0.1))
 
 
-def test_the_rival_is_the_best_that_costs_no_more() -> None:
+def test_rival_is_best_point_of_at_most_equal_cost() -> None:
     bounded = [point("bounded", 1, 5.0, 10), point("bounded", 2, 4.0, 100)]
     others = [point("l1", 0.5, 9.0, 5), point("l1", 0.1, 4.5, 60), point("l1", 0.01, 1.0, 101)]
     truth = point("truth", 0, 0.5, 1)

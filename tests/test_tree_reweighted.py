@@ -1,4 +1,4 @@
-"""Tree-reweighted passing: a bound for any messages, exact on trees, equal to BP if ρ is one."""
+"""Tree-reweighted message passing: bounds, exactness on trees, and equality with BP."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SCALES = [0.3, 1.0, 3.0, 10.0]
 
 
 def mixed_model(seed: int) -> PairwiseMRF:
-    """Every second one with zero potentials, weak to strong couplings in turn."""
+    """Return a random model; every second has zero potentials, couplings vary with the seed."""
     return random_model(seed, scale=SCALES[seed // 2 % 4], zeros=0.15 * (seed % 2))
 
 
@@ -37,7 +37,7 @@ def mixed_evidence(model: PairwiseMRF, seed: int) -> dict[int, int]:
 
 
 def graph_with_messages(model: PairwiseMRF, seed: int, spread: float):
-    """A graph with probabilities of its own edges and messages that mean nothing."""
+    """Return a graph with its edge probabilities and random messages."""
     states = support(model)
     assert states.empty_node < 0
     rho = edge_appearance(model.n_variables, model.edges).probabilities
@@ -71,7 +71,7 @@ def test_mean_field_below_exact_below_tree_reweighted(part):
 
 @pytest.mark.parametrize("spread", [0.0, 1.0, 20.0])
 @pytest.mark.parametrize("seed", range(12))
-def test_the_bound_holds_for_messages_that_mean_nothing(seed, spread):
+def test_bound_holds_for_random_messages(seed, spread):
     model = random_model(seed, scale=2.0, zeros=0.1 * (seed % 2))
     exact = log_partition(model)
     if exact == -np.inf or model.n_edges == 0:
@@ -83,8 +83,8 @@ def test_the_bound_holds_for_messages_that_mean_nothing(seed, spread):
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_beliefs_of_any_messages_multiply_to_the_model(seed):
-    """The reparametrisation the bound stands on, joint state by joint state."""
+def test_beliefs_of_random_messages_reparametrise_the_model(seed):
+    """Check the reparametrisation for every joint state."""
     model = random_model(seed, scale=1.5)
     graph, work = graph_with_messages(model, seed, 1.0)
     n, m = model.n_variables, model.n_edges
@@ -103,7 +103,7 @@ def test_beliefs_of_any_messages_multiply_to_the_model(seed):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_the_excess_covers_every_tree_of_a_cycle(seed):
-    """Σ_T μ(T) log of the tree's sum, tree by tree, for messages that do not agree."""
+    """Compare with Σ_T μ(T) log of the tree's sum for messages that do not agree."""
     rng = np.random.default_rng(seed)
     n = 4
     cycle = {(i, i + 1): rng.normal(0, 1, (2, 3)[:: (-1) ** i]) for i in range(n - 1)}
@@ -121,8 +121,8 @@ def test_the_excess_covers_every_tree_of_a_cycle(seed):
         ratios[i, j] = joint - singles[i][:, None] - singles[j][None, :]
     trees = []
     for left_out in ratios:
-        kept = {pair: table for pair, table in ratios.items() if pair != left_out}
-        trees.append(log_partition(PairwiseMRF.from_tables(singles, kept)))
+        tree_ratios = {pair: table for pair, table in ratios.items() if pair != left_out}
+        trees.append(log_partition(PairwiseMRF.from_tables(singles, tree_ratios)))
     assert log_partition(model) <= value + np.mean(trees) + 1e-9
     assert np.mean(trees) <= excess + 1e-9
 
@@ -130,7 +130,7 @@ def test_the_excess_covers_every_tree_of_a_cycle(seed):
 @pytest.mark.parametrize("sweeps", [1, 2, 7, 40])
 @pytest.mark.parametrize("seed", range(4))
 def test_with_probabilities_of_one_it_is_belief_propagation(seed, sweeps):
-    """After any number of sweeps, not only where both have converged."""
+    """Check after any number of sweeps, also before convergence."""
     model = random_model(seed, scale=1.5, most=7, density=0.8)
     settings = InferenceSettings(tolerance=0.0, max_sweeps=sweeps, damping=0.0)
     linear, logs = linear_beliefs(model, settings), log_beliefs(model, settings)
@@ -142,7 +142,7 @@ def test_with_probabilities_of_one_it_is_belief_propagation(seed, sweeps):
 @pytest.mark.parametrize("damping", [0.0, 0.4])
 @pytest.mark.parametrize("zeros", [0.0, 0.1])
 @pytest.mark.parametrize("seed", range(8))
-def test_sweeps_equal_those_of_the_plain_twin(seed, zeros, damping):
+def test_sweeps_equal_plain_sweeps(seed, zeros, damping):
     model = random_model(seed, scale=1.5, zeros=zeros)
     states = support(model)
     if states.empty_node >= 0:
@@ -166,7 +166,7 @@ def test_sweeps_equal_those_of_the_plain_twin(seed, zeros, damping):
     np.testing.assert_allclose(graph.messages, np.concatenate([[], *wanted]), atol=1e-11)
 
 
-def test_one_sweep_bounds_as_well_and_says_that_it_did_not_converge():
+def test_bound_after_one_sweep_is_valid_and_noted_as_unconverged():
     model = random_model(3, scale=10.0, density=1.0)
     beliefs = infer(model, "trbp", max_sweeps=1)
     assert not beliefs.converged
@@ -178,7 +178,7 @@ def test_one_sweep_bounds_as_well_and_says_that_it_did_not_converge():
 
 
 def test_a_variable_with_one_possible_state_closes_no_cycle():
-    """A triangle with a fixed corner is a tree: the bound is the truth."""
+    """Check a triangle with a fixed corner, which is a tree: the bound is exact."""
     rng = np.random.default_rng(0)
     tables = {pair: rng.normal(0, 2, (3, 3)) for pair in itertools.combinations(range(3), 2)}
     fields = [rng.normal(size=3) for _ in range(3)]
@@ -188,7 +188,7 @@ def test_a_variable_with_one_possible_state_closes_no_cycle():
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_reweighting_lowers_the_bound_and_keeps_it_one(seed):
+def test_reweighting_gives_a_lower_valid_bound(seed):
     model = random_model(seed, scale=2.0, density=0.9, most=7)
     plain = infer(model, "trbp")
     better = infer(model, "trbp", reweighting=5)

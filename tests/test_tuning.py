@@ -1,4 +1,4 @@
-"""The tuning grid: every combination once, each what `learn` gives, and the best of them."""
+"""The tuning grid: combinations, their results, and the best of them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def tuning(parts):
     )
 
 
-def test_points_are_all_combinations_and_each_what_learn_gives(parts, tuning):
+def test_points_are_all_combinations_and_equal_learn(parts, tuning):
     train, test = parts
     assert [tuple(point.options.values()) for point in tuning.points] == [
         (lam, lam2, alpha)
@@ -43,10 +43,10 @@ def test_points_are_all_combinations_and_each_what_learn_gives(parts, tuning):
 
 
 @pytest.mark.slow
-def test_other_processes_give_the_same(parts, tuning):
+def test_results_are_equal_with_other_processes(parts, tuning):
     train, test = parts
     done = []
-    again = tuning_grid(
+    parallel = tuning_grid(
         train,
         tuning.learner,
         GRID,
@@ -57,7 +57,7 @@ def test_other_processes_give_the_same(parts, tuning):
         callback=lambda *counts: done.append(counts),
     )
     assert done == [(k, 8) for k in range(1, 9)]
-    for point, other in zip(tuning.points, again.points, strict=True):
+    for point, other in zip(tuning.points, parallel.points, strict=True):
         assert point._replace(seconds=0.0) == other._replace(seconds=0.0)
 
 
@@ -71,12 +71,12 @@ def test_other_processes_give_the_same(parts, tuning):
         ({"max_edges": [5, 500]}, "15 variables have only 105 pairs"),
     ],
 )
-def test_what_cannot_be_done_is_refused_before_the_work(parts, grid, words):
+def test_invalid_arguments_are_refused_before_learning(parts, grid, words):
     with pytest.raises(InputError, match=words):
-        tuning_grid(parts[0], BestChoice(), grid, callback=lambda *_: pytest.fail("it began"))
+        tuning_grid(parts[0], BestChoice(), grid, callback=lambda *_: pytest.fail("learning began"))
 
 
-def test_a_criterion_needs_what_it_measures(parts):
+def test_criterion_without_its_data_is_refused(parts):
     tuning = tuning_grid(parts[0], BestChoice(preset="paper", lam=0.05), {"alpha": [1.0]})
     assert tuning.best("nlpl_train").options == {"alpha": 1.0}
     with pytest.raises(InputError, match="nlpl_test, which needs test rows"):

@@ -1,4 +1,4 @@
-"""Tying: k-means on a line is exact, K = all ties nothing, and a tied fit only goes down."""
+"""Tying of parameters: exact k-means on a line, and tied fits."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def random_point(fit, seed=0):
     return 0.4 * np.random.default_rng(seed).normal(size=fit.layout.size)
 
 
-def test_clusters_are_as_good_as_the_best_of_all_partitions():
+def test_clusters_have_optimal_cost():
     rng = np.random.default_rng(0)
     for _ in range(150):
         n = int(rng.integers(1, 10))
@@ -45,7 +45,7 @@ def test_clusters_are_as_good_as_the_best_of_all_partitions():
         assert found.cost(values) == pytest.approx(naive.k_means_cost(values, clusters), abs=1e-12)
 
 
-def test_divide_and_conquer_finds_what_the_whole_table_finds():
+def test_divide_and_conquer_equals_full_dynamic_programming():
     rng = np.random.default_rng(1)
     for size, shift in ((60, 0.0), (80, 1e4)):
         values = rng.normal(size=size) ** 3 + shift
@@ -54,7 +54,7 @@ def test_divide_and_conquer_finds_what_the_whole_table_finds():
             assert tie(values, clusters).cost(values) == pytest.approx(plain, rel=1e-6, abs=1e-9)
 
 
-def test_centres_are_means_and_every_number_has_its_nearest():
+def test_centres_are_means_and_every_number_has_nearest_centre():
     values = np.random.default_rng(2).normal(size=200)
     found = tie(values, 9)
     for q, centre in enumerate(found.centres):
@@ -72,7 +72,7 @@ def test_cholesky_solves():
     assert np.allclose(matrix @ found, right, atol=1e-9)
 
 
-def test_products_of_features_are_those_of_matrices():
+def test_products_of_features_equal_matrix_products():
     rng = np.random.default_rng(4)
     features = rng.normal(size=(5, 2050)).astype(np.float32)
     spread = rng.random(2050).astype(np.float32)
@@ -83,7 +83,7 @@ def test_products_of_features_are_those_of_matrices():
     )
 
 
-def test_weights_of_parameters_are_counted_from_the_mean_and_come_back():
+def test_weights_are_centred_and_parameters_round_trip():
     fit = structure_fit()
     parameters = random_point(fit)
     nodes, tables = fit.layout.weights(parameters)
@@ -101,7 +101,7 @@ def test_weights_of_parameters_are_counted_from_the_mean_and_come_back():
 
 
 @pytest.mark.parametrize("table", [mixed_table(), scale_free_table(15, 3, 1000)])
-def test_loss_slopes_and_conditionals_are_those_of_the_model(table):
+def test_loss_slopes_and_conditionals_equal_those_of_the_model(table):
     fit = structure_fit(table)
     parameters = random_point(fit)
     point = fit.evaluate(parameters)
@@ -126,7 +126,7 @@ def test_the_hessian_is_the_slope_of_the_slopes():
     direction = random_point(fit, 1)
     ahead, behind = (fit.evaluate(parameters + s * direction).slopes for s in (1e-4, -1e-4))
     wanted = (ahead - behind) / 2e-4
-    # What takes the slopes back to the direction, with a ridge that hides no curvature.
+    # Solving for the slopes returns the direction, with a negligible ridge.
     assert np.allclose(hessian.solve(1e-6, wanted + 1e-6 * direction), direction, atol=2e-3)
     assignment = np.arange(fit.layout.size) % 4
     spread = np.eye(4)[assignment]
@@ -139,7 +139,7 @@ def test_the_hessian_is_the_slope_of_the_slopes():
     assert np.allclose(shared, spread.T @ np.array(columns).T, atol=1e-5)
 
 
-def test_both_ways_to_solve_for_a_step_agree(monkeypatch):
+def test_dense_and_iterative_solutions_agree(monkeypatch):
     fit = structure_fit()
     fit.evaluate(random_point(fit))
     right = random_point(fit, 2)
@@ -149,7 +149,7 @@ def test_both_ways_to_solve_for_a_step_agree(monkeypatch):
     assert np.allclose(fit.hessian().solve(0.01, right), dense, atol=1e-7)
 
 
-def test_a_fit_ends_where_no_slope_is_left_and_never_rises():
+def test_fit_ends_at_zero_slope_and_loss_never_increases():
     fit = structure_fit()
     lam2 = 1e-3
     found = fit_free(fit, random_point(fit), Penalties(lam2), tolerance=1e-9)
@@ -162,7 +162,7 @@ def test_a_fit_ends_where_no_slope_is_left_and_never_rises():
 
 
 @pytest.mark.parametrize("clusters", [1, 4, 16])
-def test_a_tied_fit_shares_its_values_and_never_rises(clusters):
+def test_tied_fit_shares_values_and_loss_never_increases(clusters):
     fit = structure_fit()
     found = fit_with_tying(fit, random_point(fit), clusters=clusters, beta=0.01, lam2=1e-3)
     tied = found.solved.point.parameters
@@ -173,11 +173,11 @@ def test_a_tied_fit_shares_its_values_and_never_rises(clusters):
     slopes = found.solved.point.slopes + 2e-3 * tied
     shared = np.bincount(found.tying.assignment, weights=slopes, minlength=clusters)
     assert np.abs(shared).max() <= 1e-8
-    # Tied values lie among what was clustered.
+    # Tied values lie within the range of clustered values.
     assert found.tying.cost(found.values) >= tie(found.values, clusters).cost(found.values) - 1e-12
 
 
-def test_all_clusters_are_the_untied_fit():
+def test_as_many_clusters_as_values_equal_the_untied_fit():
     fit = structure_fit()
     free = fit_free(fit, random_point(fit), Penalties(1e-3), tolerance=1e-9)
     size = fit.layout.size

@@ -1,4 +1,4 @@
-"""Background work of a page: runs in slices, can stop and resume, stores its latest value."""
+"""Background jobs of a page: slices, revoking and resuming, and the latest value."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def pool() -> Iterator[Scheduler]:
     scheduler.close()
 
 
-def test_revoked_it_waits_and_started_again_it_goes_on(pool: Scheduler) -> None:
+def test_revoked_job_pauses_until_granted_again(pool: Scheduler) -> None:
     gate = threading.Event()
     drawn: list[int] = []
 
@@ -69,7 +69,7 @@ def test_refused_input_becomes_a_sentence_and_errors_a_reference(pool: Scheduler
     assert "reference" in second.failure
 
 
-def test_who_waits_for_the_first_value_does_not_wait_for_the_end(pool: Scheduler) -> None:
+def test_wait_for_first_value_returns_before_end(pool: Scheduler) -> None:
     first, rest = threading.Event(), threading.Event()
 
     def values() -> Iterator[int]:
@@ -94,9 +94,9 @@ def test_who_waits_for_the_first_value_does_not_wait_for_the_end(pool: Scheduler
     assert empty.latest is None
 
 
-def test_it_is_urgent_while_somebody_waits_for_its_first_value() -> None:
-    work = Job(iter([None, None, 3]), Desk())
-    assert not work.urgent, "nobody waits"
+def test_job_is_urgent_while_its_first_value_is_awaited() -> None:
+    work = Job(iter([None, None, 3]), SlowScheduler())
+    assert not work.urgent, "urgent without a waiting thread"
     waiting = [
         threading.Thread(target=work.wait_for_end, args=(seconds,)) for seconds in (5.0, 0.3)
     ]
@@ -104,10 +104,10 @@ def test_it_is_urgent_while_somebody_waits_for_its_first_value() -> None:
         thread.start()
     wait_until(lambda: work.urgent)
     waiting[1].join()
-    assert work.urgent, "the other waits still"
+    assert work.urgent, "not urgent although another thread waits"
     work.grant()
     work.work(time.perf_counter())
-    assert work.urgent, "there is nothing yet"
+    assert work.urgent, "not urgent before the first value"
     while work.latest is None:
         work.work(time.perf_counter())
     assert not work.urgent
@@ -116,40 +116,40 @@ def test_it_is_urgent_while_somebody_waits_for_its_first_value() -> None:
     assert not work.urgent
 
 
-class Desk:
-    """A scheduler that is slow to take work out of its queue."""
+class SlowScheduler:
+    """Scheduler that is slow to withdraw tasks from its queue."""
 
     def __init__(self) -> None:
         self.queue: list[Task] = []
-        self.is_asked = threading.Event()
+        self.is_withdrawing = threading.Event()
 
     def submit(self, task: Task) -> None:
         if task not in self.queue:
             self.queue.append(task)
 
     def withdraw(self, task: Task) -> None:
-        self.is_asked.set()
+        self.is_withdrawing.set()
         time.sleep(0.1)
         self.queue.remove(task)
 
 
-def test_who_starts_it_last_has_it_go_on_though_another_revokes_it_then() -> None:
-    desk = Desk()
-    work = Job(iter([1]), desk)
+def test_grant_during_concurrent_revoke_keeps_job_queued() -> None:
+    scheduler = SlowScheduler()
+    work = Job(iter([1]), scheduler)
     work.grant()
-    leaving = threading.Thread(target=work.revoke)
-    leaving.start()
-    assert desk.is_asked.wait(60)
+    revoking = threading.Thread(target=work.revoke)
+    revoking.start()
+    assert scheduler.is_withdrawing.wait(60)
     work.grant()
-    leaving.join()
-    assert desk.queue == [work]
+    revoking.join()
+    assert scheduler.queue == [work]
     assert work.work(time.perf_counter() + 1.0) is False
     assert work.latest == 1
 
 
 @dataclass(frozen=True)
 class Source:
-    """Data of a job, shared unless they have a cache of their own."""
+    """Data of a job, shared unless they have their own cache."""
 
     identity: str
     own: SourceCache | None = None

@@ -1,4 +1,4 @@
-"""Unexpected errors end in one calm sentence; the page around them and the log go on."""
+"""Unexpected errors: one sentence on the page, and one entry in the log."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def texts(app: AppTest) -> list[str]:
 
 
 def the_reference(app: AppTest, references: list[logging.LogRecord]) -> str:
-    """Check that the page and the log say the same, and the page nothing more."""
+    """Check that page and log have the same reference, and the page nothing more."""
     assert not app.exception
     (error,) = app.error
     shown = error.value.replace("\\", "")
@@ -55,7 +55,7 @@ def the_reference(app: AppTest, references: list[logging.LogRecord]) -> str:
         ("fragment", ["reruns pass", "the end"]),
     ],
 )
-def test_what_breaks_leaves_the_rest_of_the_page(
+def test_error_of_a_part_leaves_the_rest_of_the_page(
     app: AppTest, references: list[logging.LogRecord], where: str, left: list[str]
 ) -> None:
     app.session_state["broken"] = where
@@ -63,15 +63,15 @@ def test_what_breaks_leaves_the_rest_of_the_page(
     assert texts(app) == left
     reference = the_reference(app, references)
     app.run()
-    assert reference in app.error[0].value, "the same error keeps its reference"
-    assert not references, "and is logged once"
+    assert reference in app.error[0].value, "the reference of the same error changed"
+    assert not references, "the same error was logged again"
     app.session_state["broken"] = ""
     app.run()
     assert texts(app) == ["the part", "reruns pass", "the end"]
     assert not app.error
 
 
-def test_a_control_that_breaks_leaves_the_page_whole(
+def test_error_of_a_control_leaves_the_page_complete(
     app: AppTest, references: list[logging.LogRecord]
 ) -> None:
     app.session_state["broken"] = "callback"
@@ -83,7 +83,7 @@ def test_a_control_that_breaks_leaves_the_page_whole(
     assert not app.error
 
 
-def test_a_file_that_cannot_be_built_is_told_by_the_next_run(
+def test_error_while_building_a_file_is_shown_by_the_next_run(
     app: AppTest, references: list[logging.LogRecord]
 ) -> None:
     app.run()
@@ -93,28 +93,28 @@ def test_a_file_that_cannot_be_built_is_told_by_the_next_run(
     the_reference(app, references)
 
 
-def test_a_control_of_the_page_is_not_heard_while_one_part_of_it_runs(
+def test_control_of_page_is_ignored_during_run_of_a_part(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     runs: list[str] = []
     monkeypatch.setattr(
         boundary, "get_script_run_ctx", lambda: SimpleNamespace(fragment_ids_this_run=runs)
     )
-    heard: list[str] = []
+    called: list[str] = []
 
     @boundary.bounded
     def part() -> None:
-        controls["of a part"] = boundary.guarded(lambda: heard.append("of a part"))
+        controls["of a part"] = boundary.guarded(lambda: called.append("of a part"))
 
-    controls = {"of the page": boundary.guarded(lambda: heard.append("of the page"))}
+    controls = {"of the page": boundary.guarded(lambda: called.append("of the page"))}
     part()
     for control in controls.values():
         control()
-    assert heard == ["of the page", "of a part"]
+    assert called == ["of the page", "of a part"]
     runs.append("part")
     for control in controls.values():
         control()
-    assert heard[2:] == ["of a part"]
+    assert called[2:] == ["of a part"]
 
 
 def test_a_refusal_is_a_sentence_without_a_reference(app: AppTest) -> None:
@@ -125,34 +125,34 @@ def test_a_refusal_is_a_sentence_without_a_reference(app: AppTest) -> None:
     ]
 
 
-def test_a_part_says_a_sentence_for_a_while_and_no_other_part_does(
+def test_sentence_is_shown_for_a_while_in_its_part_only(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     clock = [100.0]
     monkeypatch.setattr(boundary, "monotonic", lambda: clock[0])
     app = AppTest.from_file(str(Path(__file__).with_name("parts_app.py"))).run()
 
-    def said() -> list[str]:
+    def shown_texts() -> list[str]:
         texts = (element for element in app.main if element.type in ("text", "error"))
         return [element.value.replace("\\", "") for element in texts]
 
     app.button[0].click().run()
-    assert said() == ["one", "No.", "other"]
+    assert shown_texts() == ["one", "No.", "other"]
     clock[0] += 1.0
     app.run()
-    assert said() == ["one", "No.", "other"], "a part that is drawn again at once does not hide it"
+    assert shown_texts() == ["one", "No.", "other"], "hidden by an early run of the part"
     clock[0] += 60.0
     app.run()
-    assert said() == ["one", "other"]
+    assert shown_texts() == ["one", "other"]
     app.button[0].click().run()
     app.session_state["whole"] = True
     app.run()
-    assert said() == ["No.", "page", "one", "other"], "nor does the page"
+    assert shown_texts() == ["No.", "page", "one", "other"], "hidden by a run of the page"
     app.run()
-    assert said() == ["page", "one", "other"]
+    assert shown_texts() == ["page", "one", "other"]
 
 
-def test_a_rerun_passes_through(app: AppTest) -> None:
+def test_rerun_exception_is_passed_on(app: AppTest) -> None:
     app.session_state["broken"] = "rerun"
     app.run()
     assert texts(app) == ["the part", "reruns pass", "the end"]
@@ -160,7 +160,7 @@ def test_a_rerun_passes_through(app: AppTest) -> None:
 
 
 def edges() -> Iterator[tuple[str, ast.expr, str]]:
-    """Yield every place where Streamlit calls our code, and what must stand there."""
+    """Yield every place where Streamlit calls our code, and the required guard."""
     for path in UI.rglob("*.py"):
         nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
         named_values = {
@@ -187,7 +187,7 @@ def edges() -> Iterator[tuple[str, ast.expr, str]]:
                     yield place, node.args[1], "file_builder("
 
 
-def test_every_edge_of_the_app_has_its_boundary() -> None:
+def test_every_callback_of_the_app_is_guarded() -> None:
     found = list(edges())
     assert len(found) > 10
     bare = [place for place, value, guard in found if not ast.unparse(value).startswith(guard)]

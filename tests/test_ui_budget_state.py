@@ -26,7 +26,7 @@ from graftviz.ui.budget.state import (
 
 
 class Engine:
-    """Runs by what decides them; a bound of 7 cannot be had, one of 8 fails when it begins."""
+    """Runs by their settings; a bound of 7 is refused, a bound of 8 fails at its start."""
 
     def __init__(self) -> None:
         self.scheduler = Idle()
@@ -51,7 +51,7 @@ def _progress(tau: float) -> Iterator[BoundedProgress]:
 
 
 class State(BudgetState):
-    """Takes its jobs from the engine of the test."""
+    """State with jobs of the engine of the test."""
 
     def __init__(self, engine: Engine) -> None:
         super().__init__()
@@ -73,7 +73,7 @@ def opened(engine: Engine, **query: str) -> BudgetState:
     state = State(engine)
     state.follow(query)
     state.refresh()
-    assert state.run is not None  # as the page does that shows it
+    assert state.run is not None  # as in the page
     return state
 
 
@@ -85,7 +85,7 @@ def test_every_measure_has_bounds_and_a_ladder_within_them() -> None:
         assert BudgetOptions(complexity=measure).tau == bounds.usual
 
 
-def test_another_bound_keeps_the_run_before_and_other_data_do_not(engine: Engine) -> None:
+def test_another_bound_keeps_previous_run_and_other_data_do_not(engine: Engine) -> None:
     state = opened(engine)
     engine.scheduler.work_all()
     state.choose("bound", 2)
@@ -99,9 +99,7 @@ def test_another_bound_keeps_the_run_before_and_other_data_do_not(engine: Engine
 
 
 @pytest.mark.parametrize(("tau", "message"), [(7, "cannot be had"), (8, "no rows")])
-def test_a_run_that_cannot_be_had_leaves_the_one_on_show(
-    engine: Engine, tau: int, message: str
-) -> None:
+def test_refused_run_leaves_shown_run_unchanged(engine: Engine, tau: int, message: str) -> None:
     state = opened(engine)
     engine.scheduler.work_all()
     state.choose("bound", tau)
@@ -117,7 +115,7 @@ def test_a_run_that_cannot_be_had_leaves_the_one_on_show(
     assert state.shown.options.tau == 4
 
 
-def test_models_of_the_charts_are_learned_two_at_a_time(engine: Engine) -> None:
+def test_models_of_charts_are_learned_two_at_a_time(engine: Engine) -> None:
     state = opened(engine)
     looks = 0
     while not state.compared().is_complete:
@@ -130,7 +128,7 @@ def test_models_of_the_charts_are_learned_two_at_a_time(engine: Engine) -> None:
     assert looks >= len(state.ladder(BudgetOptions())) // MODELS_AT_A_TIME
 
 
-# The records of the Budget page's player agree with the run: trees, widths, places, points.
+# Records of the player of the Budget page.
 
 
 @pytest.fixture(scope="module")
@@ -138,7 +136,7 @@ def source() -> BudgetMaterial:
     return dense_material(1, variables=7, rows=200)
 
 
-def test_the_path_begins_with_the_truth_and_goes_down_in_lambda(source: BudgetMaterial) -> None:
+def test_path_starts_with_truth_and_lambda_decreases(source: BudgetMaterial) -> None:
     path = deque(pathing(source, 0.0, "exact"), maxlen=1)[0]
     first, *rest = path.points
     assert first.family == "truth"
@@ -146,4 +144,4 @@ def test_the_path_begins_with_the_truth_and_goes_down_in_lambda(source: BudgetMa
     lams = [point.setting for point in rest]
     assert lams == sorted(lams, reverse=True)
     assert all(point.family == "l1" for point in rest)
-    assert NodewiseL1(lam=lams[-1])  # a λ that the learner would take
+    assert NodewiseL1(lam=lams[-1])  # a λ that the learner accepts

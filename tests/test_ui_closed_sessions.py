@@ -1,4 +1,4 @@
-"""Closed sessions end when their time is over, and uploads that nothing refers to are removed."""
+"""Expiry of closed sessions and removal of unused uploads."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ from graftviz.ui.streamlit_runtime import (
     skip_use_warning,
 )
 
-KEPT = 0.2  # seconds
+EXPIRY = 0.2  # seconds
 
 
 def never(_session: str) -> bool:
-    """Answer that no upload is under way."""
+    """Return False: no upload is in progress."""
     return False
 
 
@@ -53,19 +53,19 @@ def uploads() -> MemoryUploadedFileManager:
 
 @pytest.fixture
 def runtime(uploads: MemoryUploadedFileManager) -> Iterator[Runtime]:
-    """Streamlit as its server makes it, but for how long it keeps a session."""
+    """Runtime of Streamlit with a short expiry of sessions."""
     yield Runtime(
         RuntimeConfig(
             script_path="app.py",
             media_file_storage=MemoryMediaFileStorage("/media"),
             uploaded_file_manager=uploads,
-            session_storage=MemorySessionStorage(ttl_seconds=KEPT),
+            session_storage=MemorySessionStorage(ttl_seconds=EXPIRY),
         )
     )
     Runtime._instance = None
 
 
-def test_the_last_one_ends_though_nobody_else_leaves(
+def test_closed_session_ends_without_another_closing(
     runtime: Runtime, uploads: MemoryUploadedFileManager
 ) -> None:
     async def visit() -> None:
@@ -75,7 +75,7 @@ def test_the_last_one_ends_though_nobody_else_leaves(
             uploads.add_file(session, UploadedFileRec("1", "table.csv", "text/csv", b"a,b"))
         runtime.disconnect_session(one)
         assert end_expired_sessions() == 0
-        assert uploads.get_files(one, ["1"]), "a page may come back"
+        assert uploads.get_files(one, ["1"]), "the session ended before its expiry"
         ending = asyncio.create_task(end_closed_sessions(never, 0.05))
         async with asyncio.timeout(20):
             while uploads.get_files(one, ["1"]):
@@ -89,30 +89,30 @@ def test_the_last_one_ends_though_nobody_else_leaves(
     asyncio.run(visit())
 
 
-def test_the_last_one_leaves_nothing_behind(runtime: Runtime) -> None:
-    class Brought:
-        """A table, say, or what is computed of it."""
+def test_ended_session_releases_its_objects(runtime: Runtime) -> None:
+    class Payload:
+        """Table or a result computed from it."""
 
-    async def visit() -> list[ReferenceType[Brought]]:
+    async def visit() -> list[ReferenceType[Payload]]:
         await runtime.start()
         session = runtime.connect_session(Mock(), {})
         inside = runtime.get_app_session(session)
         assert inside is not None
         runtime._enqueued_some_message()
-        await asyncio.sleep(0.1)  # the loop that sends messages comes to it
-        table, model = Brought(), Brought()
+        await asyncio.sleep(0.1)  # the loop that sends messages reaches the session
+        table, model = Payload(), Payload()
         inside.session_state["table"] = table
         inside._fragment_storage.register("player", lambda: model)
         del inside
         runtime.disconnect_session(session)
-        await asyncio.sleep(2 * KEPT)
+        await asyncio.sleep(2 * EXPIRY)
         assert end_expired_sessions() == 1
         return [ref(table), ref(model)]
 
     async def serve() -> None:
-        brought = await visit()
+        references = await visit()
         gc.collect()
-        assert [one() for one in brought] == [None, None]
+        assert [reference() for reference in references] == [None, None]
         runtime.stop()
         await runtime.stopped
 
@@ -124,7 +124,7 @@ def record(name: str, size: int = 3) -> UploadedFileRec:
 
 
 def show(runtime: Runtime, session: str, file: str) -> None:
-    """Let a widget of the session refer to a file, as a message of its page does."""
+    """Let a widget of the session refer to a file, as by a message of its page."""
     inside = runtime.get_app_session(session)
     assert inside is not None
     states = WidgetStates()
@@ -143,7 +143,7 @@ def with_runtime(runtime: Runtime, test: Callable[[], None]) -> None:
     asyncio.run(serve())
 
 
-def test_only_files_that_no_widget_refers_to_are_removed(
+def test_only_files_without_widget_are_removed(
     runtime: Runtime, uploads: MemoryUploadedFileManager
 ) -> None:
     def test() -> None:
@@ -159,14 +159,14 @@ def test_only_files_that_no_widget_refers_to_are_removed(
         assert removed == {0.0: 0, 30.0: 0, 59.0: 0, 60.0: 1, 500.0: 0}
         assert [file.file_id for file in uploads.get_files(session, ["shown", "sent"])] == ["shown"]
         show(runtime, session, "another")
-        assert unused.release(0.0) == 0, "the next look may find it shown again"
+        assert unused.release(0.0) == 0, "removed although it may be shown again"
         assert unused.release(0.0) == 1
         assert StreamlitFiles().stored_bytes() == {session: 0}
 
     with_runtime(runtime, test)
 
 
-def test_files_wait_for_others_that_are_under_way(
+def test_files_are_kept_during_uploads_of_their_session(
     runtime: Runtime, uploads: MemoryUploadedFileManager
 ) -> None:
     def test() -> None:
@@ -196,12 +196,12 @@ def test_files_of_sessions_that_no_longer_exist_are_removed_at_once(
     with_runtime(runtime, test)
 
 
-def test_a_refusal_lets_the_page_run_once_and_is_its_notice(
+def test_refusal_reruns_page_once_and_becomes_its_notice(
     runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runs: list[object] = []
     monkeypatch.setattr(AppSession, "request_rerun", lambda _, state: runs.append(state))
-    taken: list[str] = []
+    pending: list[str] = []
 
     def test() -> None:
         files = StreamlitFiles()
@@ -211,47 +211,47 @@ def test_a_refusal_lets_the_page_run_once_and_is_its_notice(
         notices = inside.session_state[boundary._NOTICES] = boundary._Notices()
         for _ in range(5):
             files.show_refusal(session, "Too *large*.")
-        taken.extend(notices.take_pending())
+        pending.extend(notices.take_pending())
 
     with_runtime(runtime, test)
     assert len(runs) == 1
-    assert isinstance(runs[0], ClientState), "the page keeps its address"
-    assert taken == ["Too *large*."]
+    assert isinstance(runs[0], ClientState), "the rerun loses the address of the page"
+    assert pending == ["Too *large*."]
 
 
-def test_the_server_looks_for_them_as_long_as_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[str] = []
+def test_server_checks_sessions_while_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    events: list[str] = []
 
     async def looking(_is_uploading: object) -> None:
-        told.append("looking")
+        events.append("looking")
         try:
             await asyncio.Event().wait()
         finally:
-            told.append("over")
+            events.append("over")
 
     async def serve() -> None:
         async with announced(None):
             await asyncio.sleep(0)
-            told.append("serving")
+            events.append("serving")
         await asyncio.sleep(0)
 
     monkeypatch.setattr(server, "end_closed_sessions", looking)
     threads = SimpleNamespace(
-        start=lambda: told.append("threads"), close=lambda: told.append("closed")
+        start=lambda: events.append("threads"), close=lambda: events.append("closed")
     )
     monkeypatch.setattr(server, "pages_start", lambda: threads)
     monkeypatch.setattr(server.sys, "setswitchinterval", lambda _: None)
-    monkeypatch.setattr(server, "configure_allocator", lambda: told.append("memory"))
+    monkeypatch.setattr(server, "configure_allocator", lambda: events.append("memory"))
     monkeypatch.setattr(server.config, "get_option", {"server.headless": True}.get)
     monkeypatch.setattr(server, "where", lambda *_: "http://here")
     asyncio.run(serve())
-    assert told[0] == "memory"
-    assert told[2:] == ["looking", "serving", "closed", "over"]
-    assert told[1] == "threads", "in a thread of its own"
+    assert events[0] == "memory"
+    assert events[2:] == ["looking", "serving", "closed", "over"]
+    assert events[1] == "threads", "no thread of its own was started"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the listening socket cannot be found")
-def test_answers_do_not_wait_for_acknowledgements_of_earlier_ones() -> None:
+def test_sockets_send_without_delay() -> None:
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         listening.listen()
@@ -260,7 +260,7 @@ def test_answers_do_not_wait_for_acknowledgements_of_earlier_ones() -> None:
             assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
-def test_streamlit_does_not_look_for_an_interactive_python(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_streamlit_does_not_check_for_interactive_python(monkeypatch: pytest.MonkeyPatch) -> None:
     looks: list[str] = []
     monkeypatch.setattr(delta_generator, "_use_warning_has_been_displayed", False)
     monkeypatch.setattr(delta_generator.env_util, "is_repl", lambda: bool(looks.append("looks")))
@@ -269,10 +269,10 @@ def test_streamlit_does_not_look_for_an_interactive_python(monkeypatch: pytest.M
     assert not looks
     delta_generator._use_warning_has_been_displayed = False
     delta_generator._maybe_print_use_warning()
-    assert looks, "the names are those that Streamlit uses"
+    assert looks, "the patched names are not used by Streamlit"
 
 
-# Copies of uploaded files, which Streamlit makes in every run of a page.
+# Copies of uploaded files, made by Streamlit in every run of a page.
 
 
 def test_copies_of_an_uploaded_file_share_its_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -286,7 +286,7 @@ def test_copies_of_an_uploaded_file_share_its_bytes(monkeypatch: pytest.MonkeyPa
     assert copied == file
     assert (copied.name, copied.type, copied.size) == (file.name, file.type, file.size)
     assert copied._file_urls == file._file_urls
-    assert copied.read() == record.data, "a copy is read from its beginning"
+    assert copied.read() == record.data, "the copy is not at its start"
 
 
 def test_nul_in_the_name_of_an_uploaded_file_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,7 +47,7 @@ def test_indirect_edges_are_false_ones_with_a_common_true_neighbour() -> None:
     assert indirect > 0
 
 
-def test_automatic_values_are_those_the_learner_uses() -> None:
+def test_automatic_values_equal_those_of_the_learner() -> None:
     for preset in ("paper", "best"):
         learner = BestChoice(preset=preset)
         known = automatic_values(learner, material())
@@ -74,7 +74,7 @@ def test_automatic_values_are_those_the_learner_uses() -> None:
         (ForcedPruning(), "exchange", 2),
     ],
 )
-def test_the_automatic_value_is_the_same_whatever_is_chosen(
+def test_automatic_value_does_not_depend_on_chosen_value(
     learner: Learner, name: str, value: Any
 ) -> None:
     automatic = automatic_values(learner, material())

@@ -1,4 +1,4 @@
-"""Controls follow from option specs: the right kind, the right positions, changes passed on."""
+"""Controls of options: kinds, positions of sliders, and changes."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ KINDS = {
 
 
 @pytest.mark.parametrize(("name", "kind"), KINDS.items())
-def test_every_option_gets_the_control_that_suits_it(name: str, kind: str) -> None:
+def test_kind_of_control_of_every_option(name: str, kind: str) -> None:
     assert widget_for(SPECS[name]) == kind
 
 
@@ -101,7 +101,7 @@ def test_controls_show_values_and_pass_changes_on() -> None:
     assert app.number_input(key="test.budget").placeholder == "no limit"
     assert app.selectbox(key="test.look").options == ["plain", "pretty"]
     assert app.expander[0].label == "Advanced"
-    assert len(app.expander[0].slider) == 0, "controls that are folded away are not built"
+    assert len(app.expander[0].slider) == 0, "hidden controls were built"
     app.session_state["test.Advanced"] = True
     app.run()
     assert app.expander[0].slider[0].label == "Hidden"
@@ -122,7 +122,7 @@ def test_controls_show_values_and_pass_changes_on() -> None:
     )
 
 
-def test_the_record_of_the_page_overrides_the_widget() -> None:
+def test_values_of_page_override_the_widget() -> None:
     app = AppTest.from_string(PAGE).run()
     app.session_state["values"]["alpha"] = 0.1
     app.session_state["values"]["lam"] = 0.0037
@@ -134,7 +134,7 @@ def test_the_record_of_the_page_overrides_the_widget() -> None:
     assert app.selectbox(key="test.look").value == "pretty"
 
 
-def test_an_automatic_position_shows_what_it_comes_to_and_can_be_returned_to() -> None:
+def test_automatic_position_shows_value_and_can_be_restored() -> None:
     app = AppTest.from_string(PAGE).run()
     slider = app.select_slider(key="test.noise")
     assert slider.value == AUTO

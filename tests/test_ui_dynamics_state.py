@@ -23,7 +23,7 @@ from graftviz.ui.visits import clear_caches
 
 @pytest.fixture
 def scheduler(monkeypatch: pytest.MonkeyPatch) -> Iterator[Idle]:
-    """A scheduler in place of the engine threads, and no job of another test."""
+    """Scheduler that replaces the engine threads, without jobs of other tests."""
     idle = Idle()
     monkeypatch.setattr("graftviz.ui.frame.jobs.scheduler", lambda: idle)
     clear_caches()
@@ -38,7 +38,7 @@ def opened(**query: str) -> DynamicsState:
     return state
 
 
-def test_counts_beyond_the_number_of_series_are_named_where_they_matter(scheduler: Idle) -> None:
+def test_counts_beyond_number_of_series_are_named_in_problem(scheduler: Idle) -> None:
     state = opened(parents="40", seeds="40")
     assert [words in state.notes()[k] for k, words in enumerate(("k = 40", "|S| = 40"))] == [
         True
@@ -48,7 +48,7 @@ def test_counts_beyond_the_number_of_series_are_named_where_they_matter(schedule
     assert state.notes() == ()
 
 
-def test_what_is_compared_comes_after_the_run_and_the_methods_one_by_one(scheduler: Idle) -> None:
+def test_comparisons_follow_the_run_one_method_at_a_time(scheduler: Idle) -> None:
     state = opened()
     assert state.run is not None
     state.compared()
@@ -63,7 +63,7 @@ def test_what_is_compared_comes_after_the_run_and_the_methods_one_by_one(schedul
     assert state.compared().baselines[0].lag == 1
     assert not state.compared().is_complete  # the survey has begun
     scheduler.work_all()
-    state.compared()  # and now the curves
+    state.compared()  # the curves
     scheduler.work_all()
     known = state.compared()
     assert known.is_complete
@@ -76,7 +76,7 @@ def test_what_is_compared_comes_after_the_run_and_the_methods_one_by_one(schedul
     assert len(pd.read_csv(io.StringIO(curves_csv(known.curves)))) > 10
     frame = state.coefficients.final
     assert (frame["standard_error"] > 0).all()
-    # Another k needs no other survey.
+    # Another k uses the same survey.
     before = survey(state.shown.source, state.shown.plan.learner, 0)
     state.choose("parents", 4)
     state.refresh()
@@ -87,7 +87,7 @@ def test_what_is_compared_comes_after_the_run_and_the_methods_one_by_one(schedul
     assert survey(state.shown.source, state.shown.plan.learner, 0) is before
 
 
-def test_a_choice_that_cannot_be_had_keeps_what_is_shown(scheduler: Idle) -> None:
+def test_refused_choice_keeps_shown_run(scheduler: Idle) -> None:
     state = opened()
     shown = state.shown
     state.choose("path", 7)
@@ -100,7 +100,7 @@ def test_a_choice_that_cannot_be_had_keeps_what_is_shown(scheduler: Idle) -> Non
     assert state.shown is not shown
 
 
-def test_another_run_revokes_the_last_and_forgets_its_place(scheduler: Idle) -> None:
+def test_another_run_revokes_previous_run_and_resets_step(scheduler: Idle) -> None:
     state = opened(step="3", node="4")
     first = state.run
     assert first in scheduler.waiting
@@ -117,7 +117,7 @@ def test_another_run_revokes_the_last_and_forgets_its_place(scheduler: Idle) -> 
     assert scheduler.waiting == []
 
 
-def test_who_leaves_stops_what_nobody_else_watches_and_makes_nothing(scheduler: Idle) -> None:
+def test_closed_visit_revokes_jobs_that_no_other_visit_uses(scheduler: Idle) -> None:
     one, other = opened(), opened()
     assert one.run is other.run
     scheduler.work_all()
@@ -129,14 +129,14 @@ def test_who_leaves_stops_what_nobody_else_watches_and_makes_nothing(scheduler: 
     own = one.run
     assert scheduler.waiting == [shared, own]
     one.revoke()
-    assert scheduler.waiting == [shared], "somebody waits for it"
+    assert scheduler.waiting == [shared], "the job of another visit was revoked"
     other.revoke()
     assert scheduler.waiting == []
     other.compared()
-    assert scheduler.waiting == [shared], "it goes on for who is back"
+    assert scheduler.waiting == [shared], "the job was not resumed"
 
 
-def test_what_is_forgotten_of_own_series_comes_back(scheduler: Idle) -> None:
+def test_released_upload_of_series_is_prepared_again(scheduler: Idle) -> None:
     state = DynamicsState()
     series = dynamics.TimeSeries.from_array(np.random.default_rng(0).normal(size=(40, 3)))
     state.choose("data", "upload")
@@ -163,7 +163,7 @@ def test_a_file_with_equal_values_replaces_title_and_times(scheduler: Idle) -> N
         assert state.shown.source.title.startswith(title)
 
 
-def test_curves_that_would_take_too_long_are_said_to_be_left_out(
+def test_slow_curves_are_left_out_with_a_note(
     scheduler: Idle, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     state = opened()
@@ -176,11 +176,11 @@ def test_curves_that_would_take_too_long_are_said_to_be_left_out(
     known = state.compared()
     assert known.is_complete
     assert TOO_LONG in known.missing
-    assert [one.learner for one in known.race] == ["scalable"]  # the one that was begun
+    assert [one.learner for one in known.race] == ["scalable"]  # the learner that had begun
 
 
 @pytest.mark.parametrize("n", [1, 2])
-def test_few_series_can_be_uploaded(scheduler: Idle, n: int) -> None:
+def test_upload_of_few_series(scheduler: Idle, n: int) -> None:
     series = dynamics.TimeSeries.from_array(np.random.default_rng(0).normal(size=(40, n)))
     state = opened(data="upload")
     assert state.shown is None

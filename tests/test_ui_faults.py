@@ -1,4 +1,4 @@
-"""Faults during a session: learners, clocks, files; other sessions are not affected."""
+"""Faults during a session: learners, questions, clocks and files."""
 
 from __future__ import annotations
 
@@ -43,19 +43,19 @@ READING = default_values(TableOptions)
 
 @dataclass(frozen=True)
 class StumblingLearner(BestChoice):
-    """Learns three steps and then falls over a bug, as long as its seed is zero."""
+    """Learner that raises an error after three steps if its seed is zero."""
 
     name: ClassVar[str] = "stumbling"
 
     def steps(
         self, table: DiscreteTable, *, seed: int = 0
     ) -> Generator[Step, Learner | None, Outcome]:
-        made = random_pairs(max_edges=8).steps(table, seed=seed)
+        run_steps = random_pairs(max_edges=8).steps(table, seed=seed)
         for _ in range(3):
-            yield next(made)
+            yield next(run_steps)
         if seed == 0:
             raise ZeroDivisionError("in somebody/learner.py")
-        return (yield from made)
+        return (yield from run_steps)
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def finished(state: GrowState) -> SessionRun:
     return run
 
 
-def test_a_learner_that_raises_keeps_its_steps_and_the_next_run_works(
+def test_failed_run_keeps_its_steps_and_next_run_works(
     state: GrowState, caplog: pytest.LogCaptureFixture
 ) -> None:
     run = finished(state)
@@ -84,15 +84,15 @@ def test_a_learner_that_raises_keeps_its_steps_and_the_next_run_works(
     assert "somebody" not in run.failure
     assert f"reference {reference[1]}" in caplog.text
     assert "ZeroDivisionError" in caplog.text
-    assert len(run.result().trace.steps) == 3, "what was learned can be saved"
+    assert len(run.result().trace.steps) == 3, "the learned steps cannot be saved"
     state.choose("seed", 1)
-    again = finished(state)
-    assert again is not run
-    assert not again.failure
-    assert again.recorder.outcome_json is not None
+    next_run = finished(state)
+    assert next_run is not run
+    assert not next_run.failure
+    assert next_run.recorder.outcome_json is not None
 
 
-def test_a_question_that_cannot_be_answered_leaves_the_run(
+def test_error_of_a_question_leaves_the_run(
     state: GrowState, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     state.choose("seed", 1)
@@ -102,14 +102,14 @@ def test_a_question_that_cannot_be_answered_leaves_the_run(
         raise IndexError("in somebody/answers.py")
 
     monkeypatch.setattr(run.recorder, "answer", broken)
-    told = json.loads(run.answer_json({"kind": "node", "i": 0, "t": 1}))["answer"]["error"]
-    assert re.search(r"reference [0-9a-f]{6}", told)
-    assert "somebody" not in told
+    error = json.loads(run.answer_json({"kind": "node", "i": 0, "t": 1}))["answer"]["error"]
+    assert re.search(r"reference [0-9a-f]{6}", error)
+    assert "somebody" not in error
     assert "IndexError" in caplog.text
     assert run.recorder.outcome_json is not None
 
 
-def test_nothing_is_timed_by_the_clock_on_the_wall() -> None:
+def test_package_does_not_use_wall_clock_time() -> None:
     allowed = {
         PACKAGE / "experiments" / "reproduction" / "report.py",  # the date of a report
         PACKAGE / "_numba_cache.py",  # the age of files
@@ -126,7 +126,7 @@ def test_nothing_is_timed_by_the_clock_on_the_wall() -> None:
 _written: list[str] | None = None
 
 
-def _hear(event: str, arguments: tuple[Any, ...]) -> None:
+def _record_write(event: str, arguments: tuple[Any, ...]) -> None:
     if _written is None or event not in ("open", "os.mkdir", "os.rename", "os.link"):
         return
     writes = event != "open" or (isinstance(arguments[1], str) and set(arguments[1]) & set("wax+"))
@@ -135,12 +135,12 @@ def _hear(event: str, arguments: tuple[Any, ...]) -> None:
         _written.append(str(arguments[0]))
 
 
-sys.addaudithook(_hear)
+sys.addaudithook(_record_write)
 
 
 @contextmanager
-def what_is_written() -> Iterator[list[str]]:
-    """Give the paths of what this process writes meanwhile."""
+def recorded_writes() -> Iterator[list[str]]:
+    """Yield the list of paths that this process writes within the block."""
     global _written  # noqa: PLW0603 (an audit hook cannot be taken back)
     _written = found = []
     try:
@@ -149,17 +149,17 @@ def what_is_written() -> Iterator[list[str]]:
         _written = None
 
 
-def test_an_upload_is_written_nowhere(tmp_path: Path) -> None:
-    with what_is_written() as found:
+def test_upload_is_not_written_to_disk(tmp_path: Path) -> None:
+    with recorded_writes() as found:
         (tmp_path / "heard").write_text("")
-    assert found == [str(tmp_path / "heard")], "writing is heard of"
+    assert found == [str(tmp_path / "heard")], "writing was not recorded"
     series = b"a,b\n" + b"".join(b"%d,%d\n" % (k % 3, k % 5) for k in range(30))
-    with what_is_written() as found:
+    with recorded_writes() as found:
         read_upload([("table", upload("../../t.csv", csv_of(BAD_NAMES)))], READING)
         read_series_files([("series", upload("/etc/s.csv", series))], {})
         with pytest.raises(InputError):
             read_upload([("table", upload("t.csv", b"a,b\n1\n"))], READING)
-    # What the process that reads prints goes to the null device; it cannot write files itself. A
+    # Output of the reading process goes to the null device; it cannot write files itself. A
     # thread of an earlier test may still record that kernels are compiled.
     kernels = os.environ["NUMBA_CACHE_DIR"]
     assert {path for path in found if not path.startswith(kernels)} <= {os.devnull}
@@ -167,26 +167,26 @@ def test_an_upload_is_written_nowhere(tmp_path: Path) -> None:
 
 def test_a_model_is_read_in_memory() -> None:
     model = learn(random_table(0, 4, 100), graftviz.ChowLiu(), seed=0).model
-    with what_is_written() as found:
+    with recorded_writes() as found:
         read_uploaded_model({"../../evil.graphml": model_graphml(model)})
         with pytest.raises(InputError):
             read_uploaded_model({"../../evil.graphml": b"<graphml>"})
     assert found == []
 
 
-def test_what_is_brought_belongs_to_one_session() -> None:
+def test_upload_is_not_available_to_another_session() -> None:
     table = random_table(0, 4, 100)
-    kept = Upload(
+    stored = Upload(
         table.fingerprint, partial(prepare, DataSet("upload", "t", table, None, None, ""))
     )
     pool = Scheduler(threads=1)
     first, second = (GrowState(load, pool.share()) for _ in range(2))
     first.choose("data", "upload")
-    first.accept(kept)
+    first.accept(stored)
     first.refresh()
     second.follow({"data": "upload", "fingerprint": table.fingerprint[:16]})
     second.refresh()
     assert first.run is not None
     assert second.uploaded is None
-    assert second.run is None, "a fingerprint opens no door"
+    assert second.run is None, "the fingerprint gave access to the upload"
     pool.close()

@@ -1,4 +1,4 @@
-"""The Grow page's own record: links, options, branches, and runs that follow them."""
+"""Session state of the Grow page: links, options, branches and runs."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_suggestions_are_defaults_and_choices_override_them(state: GrowState) ->
     assert state.learner_options(state.own)["lam"] == 0.03
     assert state.learner_options(state.own)["alpha"] == 0.25
     state.choose("alpha", 0.5)
-    assert state.values["options"] == {}, "the suggested value is no choice"
+    assert state.values["options"] == {}, "a suggested value is not a choice"
 
 
 def with_rows(state: GrowState, **chosen: Any) -> Material:
@@ -66,7 +66,7 @@ def with_rows(state: GrowState, **chosen: Any) -> Material:
     return state.material
 
 
-def test_fewer_rows_leave_the_held_out_ones(state: GrowState) -> None:
+def test_fewer_rows_keep_the_held_out_rows(state: GrowState) -> None:
     whole = with_rows(state, held_out=0.25)
     fewer = with_rows(state, rows=60)
     assert (whole.train.n_rows, fewer.train.n_rows) == (150, 60)
@@ -80,10 +80,10 @@ def test_fewer_rows_leave_the_held_out_ones(state: GrowState) -> None:
     assert with_rows(state, rows=None).identity == whole.identity
     assert with_rows(state, held_out=0.0).test is None
     with_rows(state, rows=60, data=SECOND)
-    assert state.link() == {"data": SECOND}, "other data have other numbers of rows"
+    assert state.link() == {"data": SECOND}, "the number of rows was kept for other data"
 
 
-def test_more_rows_than_there_are_mean_all(state: GrowState) -> None:
+def test_more_rows_than_available_select_all(state: GrowState) -> None:
     state.follow({"rows": "5000"})
     state.refresh()
     assert state.complaints == ("There are 200 training rows, not 5,000; all are used.",)
@@ -93,7 +93,7 @@ def test_more_rows_than_there_are_mean_all(state: GrowState) -> None:
 
 
 @pytest.mark.parametrize(("most", "shown"), [(40, 40), (51, 51), (180, 180), (2700, 333)])
-def test_the_slider_of_rows_ends_at_all(most: int, shown: int) -> None:
+def test_last_stop_of_slider_of_rows_selects_all(most: int, shown: int) -> None:
     stops = row_stops(most, shown)
     assert stops == sorted(set(stops))
     assert stops[-1] == most
@@ -101,7 +101,7 @@ def test_the_slider_of_rows_ends_at_all(most: int, shown: int) -> None:
     assert all(stop >= 50 for stop in stops[:-1])
 
 
-def test_another_learner_keeps_the_options_it_knows(state: GrowState) -> None:
+def test_another_learner_keeps_common_options(state: GrowState) -> None:
     state.choose("alpha", 0.25)
     state.choose("lam2", 0.1)
     state.choose("learner", "edge-grafting")
@@ -109,7 +109,7 @@ def test_another_learner_keeps_the_options_it_knows(state: GrowState) -> None:
     state.refresh()
 
 
-def test_a_branch_shares_its_beginning_and_keeps_its_base_as_ghost(state: GrowState) -> None:
+def test_branch_shares_first_steps_and_has_base_as_ghost(state: GrowState) -> None:
     state.refresh()
     base = state.run
     state.begin_branch(1)
@@ -131,7 +131,7 @@ def test_a_branch_shares_its_beginning_and_keeps_its_base_as_ghost(state: GrowSt
     assert state.run is base
 
 
-def test_old_runs_are_let_go(state: GrowState) -> None:
+def test_old_runs_are_released(state: GrowState) -> None:
     runs = []
     for k in range(3 * Limits().kept_runs):
         state.choose("seed", k)
@@ -151,7 +151,7 @@ def upload(state: GrowState, seed: int, rows: int = 100) -> None:
     state.accept(Upload(table.fingerprint, partial(prepare, data)))
 
 
-def test_another_file_is_shown_with_all_of_its_rows_and_without_a_branch(state: GrowState) -> None:
+def test_another_file_resets_rows_and_branch(state: GrowState) -> None:
     state.choose("data", UPLOAD)
     state.choose("missing", "drop")
     state.choose("rows", 60)
@@ -163,7 +163,7 @@ def test_another_file_is_shown_with_all_of_its_rows_and_without_a_branch(state: 
     upload(state, 2, rows=150)
     left = {name: state.values[name] for name in ("rows", "branch", "step")}
     assert left == {"rows": None, "branch": None, "step": 0}
-    assert state.values["reading"] == {"missing": "drop"}, "it was read with these options"
+    assert state.values["reading"] == {"missing": "drop"}, "options of reading were reset"
 
 
 def test_runs_of_a_replaced_upload_are_evicted(state: GrowState) -> None:
@@ -180,16 +180,14 @@ def test_runs_of_a_replaced_upload_are_evicted(state: GrowState) -> None:
     assert list(state._runs) == [first, second]
     upload(state, 2)
     third = show()
-    assert state.ghost is None, "a run on another table is not shown beside the new one"
+    assert state.ghost is None, "a run on another table is shown as ghost"
     assert list(state._runs) == [third]
     fourth = show(seed=2)
     assert state.ghost is third
     assert list(state._runs) == [third, fourth]
 
 
-def test_runs_on_show_stay_whatever_else_begins(
-    state: GrowState, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_shown_runs_are_never_released(state: GrowState, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (runs, grow_state):
         monkeypatch.setattr(module, "limits", lambda: Limits(kept_runs=2, kept_memory=0.0))
     for alpha in (0.1, 0.2):
@@ -208,37 +206,37 @@ def test_runs_on_show_stay_whatever_else_begins(
     base, branch = state.ghost, state.run
     assert base is not None
     assert branch.wait_for_end(60)
-    told = json.loads(branch.header_json or "")["branch"]
-    assert told["run"] == base.token
+    branch_header = json.loads(branch.header_json or "")["branch"]
+    assert branch_header["run"] == base.token
     assert base.wait_for_end(60)
-    held = weakref.ref(base.recorder)
+    reference = weakref.ref(base.recorder)
     base.forget()
     gc.collect()
-    assert held() is None, "a branch does not hold what it branched from"
+    assert reference() is None, "the branch holds a reference to its base"
 
 
-def test_what_is_forgotten_is_computed_again_from_the_same_settings(state: GrowState) -> None:
+def test_released_run_is_computed_again_with_same_settings(state: GrowState) -> None:
     state.choose("alpha", 0.25)
     state.refresh()
     before = state.run
     before.grant()
     assert before.wait_for_end(60)
-    told = json.loads(before.feed_json(1, 1000))["records"]
+    records = json.loads(before.feed_json(1, 1000))["records"]
     state.forget()
     assert state.run is None
     assert before.memory_bytes == 0
     assert "was released" in before.failure
     assert "error" in json.loads(before.answer_json({"kind": "node", "i": 0, "t": 1}))["answer"]
     state.refresh(), "the page finds a run again"
-    again = state.run
-    again.grant()
-    assert again.wait_for_end(60)
-    steps = [record["activated"] for record in json.loads(again.feed_json(1, 1000))["records"]]
-    assert steps == [record["activated"] for record in told]
+    second = state.run
+    second.grant()
+    assert second.wait_for_end(60)
+    steps = [record["activated"] for record in json.loads(second.feed_json(1, 1000))["records"]]
+    assert steps == [record["activated"] for record in records]
     assert state.values["options"] == {"alpha": 0.25}
 
 
-def test_both_runs_of_a_comparison_are_checked_before_they_begin(
+def test_both_runs_of_comparison_are_checked_before_start(
     state: GrowState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def check(self: Learner, table: DiscreteTable) -> None:
@@ -256,7 +254,7 @@ def test_both_runs_of_a_comparison_are_checked_before_they_begin(
     assert list(state._runs) == [before]
 
 
-def test_what_is_beyond_comes_with_offers(
+def test_run_beyond_limits_offers_command(
     state: GrowState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(run_limits, "limits", lambda: Limits(run_seconds=0.0))
@@ -267,7 +265,7 @@ def test_what_is_beyond_comes_with_offers(
     assert state.smaller() is None
 
 
-def test_a_run_that_was_stopped_before_its_first_step_begins_when_the_player_asks() -> None:
+def test_run_stopped_before_first_step_starts_on_request() -> None:
     pool = Scheduler(threads=1)
     share = pool.share()
     share.close()
@@ -283,7 +281,7 @@ def test_a_run_that_was_stopped_before_its_first_step_begins_when_the_player_ask
     pool.close()
 
 
-def test_what_is_known_of_stability_goes_out_with_two_messages(
+def test_stability_is_sent_with_two_messages(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     known = ['{"of":10}']
@@ -293,18 +291,20 @@ def test_what_is_known_of_stability_goes_out_with_two_messages(
     state.refresh()
     mail = Mailbox(sent=state.run.token)
 
-    def told() -> object:
+    def sent_stability() -> object:
         assert state.run is not None
         return json.loads(grow_message(state, state.run, mail)).get("stability")
 
-    assert [told() for _ in range(3)] == [{"of": 10}, {"of": 10}, None]
+    assert [sent_stability() for _ in range(3)] == [{"of": 10}, {"of": 10}, None]
     known[0] = '{"of":50}'
-    assert [told() for _ in range(3)] == [{"of": 50}, {"of": 50}, None], "if one of them is lost"
+    assert [sent_stability() for _ in range(3)] == [{"of": 50}, {"of": 50}, None], (
+        "sent twice in case a message is lost"
+    )
     pool.close()
 
 
 @pytest.mark.parametrize("is_busy", [False, True])
-def test_while_pages_are_busy_a_changed_run_is_computed_as_far_as_requested(
+def test_changed_run_is_computed_only_on_request_if_pages_are_busy(
     monkeypatch: pytest.MonkeyPatch, is_busy: bool
 ) -> None:
     pages = SimpleNamespace(at_work=live.BUSY_PAGES + is_busy)
@@ -312,7 +312,7 @@ def test_while_pages_are_busy_a_changed_run_is_computed_as_far_as_requested(
     monkeypatch.setattr(live, "AHEAD_WHEN_BUSY", 0)
     pool = Scheduler(threads=1)
     share = pool.share()
-    share.close()  # nothing is computed before it was said how far
+    share.close()  # nothing is computed before the request
     state = GrowState(load, share)
     state.refresh()
     state.choose("alpha", 0.25)
@@ -330,10 +330,10 @@ def test_while_pages_are_busy_a_changed_run_is_computed_as_far_as_requested(
 
 
 @pytest.mark.parametrize("value", [True, "0.5", -0.1, 1.1, float("nan"), None])
-def test_an_alpha_that_is_no_share_is_ignored(value: object) -> None:
+def test_alpha_outside_0_to_1_is_ignored(value: object) -> None:
     assert share_of(value) is None
 
 
 @pytest.mark.parametrize("value", [0, 0.37, 1])
-def test_an_alpha_of_the_reservoir_is_a_share(value: float) -> None:
+def test_alpha_of_reservoir_within_0_to_1_is_used(value: float) -> None:
     assert share_of(value) == value

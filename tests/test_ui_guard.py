@@ -1,4 +1,4 @@
-"""The guard before the app: host names, origins, headers, and messages at the start."""
+"""The guard of the app: host names, origins, headers, and the greeting."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ def ask(
     client: tuple[str, int] | None = ("127.0.0.1", 1),
     hosts: tuple[str, ...] = (OWN, "*.school.example"),
 ) -> dict[str, Any]:
-    """Return the first message that comes back."""
-    given = [(b"host", host)] if host is not None else []
-    given += [(b"origin", origin)] if origin is not None else []
+    """Return the first message of the response."""
+    request_headers = [(b"host", host)] if host is not None else []
+    request_headers += [(b"origin", origin)] if origin is not None else []
     scope = {"type": kind, "method": method, "path": path, "client": client}
-    scope["headers"] = [(name, value.encode()) for name, value in given]
+    scope["headers"] = [(name, value.encode()) for name, value in request_headers]
     sent: list[dict[str, Any]] = []
 
     async def send(message: Any) -> None:
         sent.append(dict(message))
 
     async def receive() -> Any:
-        raise AssertionError("nothing is read by the guard")
+        raise AssertionError("the guard read the body")
 
     asyncio.run(Guard(answers, PAGE, hosts)(scope, receive, send))
     return sent[0]
@@ -67,7 +67,7 @@ def ask(
         *((None, False), ("", False), (":80", False), ("[", False), ("[::1", False)),
     ],
 )
-def test_only_names_that_are_its_own(host: str | None, is_own: bool) -> None:
+def test_only_own_host_names_are_allowed(host: str | None, is_own: bool) -> None:
     assert ask(host)["status"] == (200 if is_own else 400)
     opened = ask(host, kind="websocket")["type"]
     assert opened == ("websocket.accept" if is_own else "websocket.close")
@@ -75,21 +75,23 @@ def test_only_names_that_are_its_own(host: str | None, is_own: bool) -> None:
 
 @pytest.fixture
 def start_with() -> Iterator[Callable[[dict[str, Any]], None]]:
-    """Let Streamlit read its options as when it starts with those of a command line."""
+    """Return a function that lets Streamlit read options as of a command line."""
 
-    def start(said: dict[str, Any]) -> None:
-        config.get_config_options(force_reparse=True, options_from_flags=said)
+    def start(flags: dict[str, Any]) -> None:
+        config.get_config_options(force_reparse=True, options_from_flags=flags)
 
     yield start
     config.get_config_options(force_reparse=True)
 
 
-def test_names_are_left_to_the_guard(start_with: Callable[[dict[str, Any]], None]) -> None:
+def test_host_names_are_checked_by_the_guard_only(
+    start_with: Callable[[dict[str, Any]], None],
+) -> None:
     start_with({"server.allowedHosts": [OWN]})
     assert middleware()[0].args[1] == [OWN]
     assert is_host_allowed("127.0.0.1:8501")
     start_with({"server.allowedHosts": [OWN]})
-    assert is_host_allowed("127.0.0.1:8501"), "also after config.toml has changed"
+    assert is_host_allowed("127.0.0.1:8501"), "refused after a change of config.toml"
 
 
 @pytest.mark.parametrize(
@@ -101,16 +103,16 @@ def test_names_are_left_to_the_guard(start_with: Callable[[dict[str, Any]], None
         *(("http://[", False), ("http://[::1", False), ("http://[x]", False)),
     ],
 )
-def test_only_pages_of_its_own_connect_and_change_things(origin: str | None, is_own: bool) -> None:
+def test_only_own_pages_connect_and_send_changes(origin: str | None, is_own: bool) -> None:
     host = f"{OWN}:8501"
     opened = ask(host, kind="websocket", origin=origin)["type"]
     assert opened == ("websocket.accept" if is_own else "websocket.close")
     for method in ("PUT", "DELETE", "POST"):
         assert ask(host, method=method, origin=origin)["status"] == (200 if is_own else 403)
-    assert ask(host, origin=origin)["status"] == 200, "what may be read, their browsers keep back"
+    assert ask(host, origin=origin)["status"] == 200, "reads are restricted by browsers"
 
 
-def test_how_many_there_are_concerns_this_machine() -> None:
+def test_metrics_are_served_to_this_machine_only() -> None:
     for path in ("/_stcore/metrics", "/below/_stcore/metrics"):
         assert ask(OWN, path=path)["status"] == 200
         assert ask(OWN, path=path, client=("::1", 1))["status"] == 200
@@ -118,11 +120,11 @@ def test_how_many_there_are_concerns_this_machine() -> None:
         assert ask(OWN, path=path, client=None)["status"] == 404
 
 
-def test_every_answer_has_the_headers_once() -> None:
+def test_every_response_has_the_headers_once() -> None:
     for host in (OWN, "elsewhere.example"):
         names = [name.decode().lower() for name, _ in ask(host)["headers"]]
         assert set(headers(PAGE)) <= set(names)
-        assert len(names) == len(set(names)), "what the app says itself is not said again"
+        assert len(names) == len(set(names)), "a header of the app was repeated"
 
 
 def test_only_listed_origins_may_embed_the_app() -> None:
@@ -134,13 +136,15 @@ def test_only_listed_origins_may_embed_the_app() -> None:
     assert allowed in listed["content-security-policy"].split("; ")
     changed = {"content-security-policy", "x-frame-options"}
     assert {name for name in alone if alone[name] != listed.get(name)} == changed
-    assert listed.keys() == alone.keys() - {"x-frame-options"}, "which cannot list origins"
+    assert listed.keys() == alone.keys() - {"x-frame-options"}, (
+        "x-frame-options cannot list origins"
+    )
 
 
 @pytest.mark.parametrize(
     ("text", "origins"), [("['https://a.example']", ("https://a.example",)), ("['*']", ())]
 )
-def test_the_limits_list_who_may_embed_the_app(
+def test_limits_file_lists_origins_that_may_embed_the_app(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, origins: tuple[str, ...]
 ) -> None:
     path = tmp_path / "limits.toml"
@@ -148,12 +152,12 @@ def test_the_limits_list_who_may_embed_the_app(
     monkeypatch.setenv(VARIABLE, str(path))
     limits.cache_clear()
     try:
-        assert middleware()[0].args[2] == origins, "none if the file is invalid"
+        assert middleware()[0].args[2] == origins, "an invalid file lists no origin"
     finally:
         limits.cache_clear()
 
 
-def test_scripts_in_the_page_are_allowed_by_what_they_are() -> None:
+def test_inline_scripts_are_allowed_by_their_hash() -> None:
     digest = base64.b64encode(hashlib.sha256(b"let a = 1").digest()).decode()
     policy = headers(PAGE)["content-security-policy"]
     assert f"script-src 'self' blob: 'sha256-{digest}';" in policy
@@ -173,15 +177,15 @@ def test_scripts_in_the_page_are_allowed_by_what_they_are() -> None:
         (None, "http://[::1]:8501", True),
     ],
 )
-def test_what_is_said_at_the_start(address: str | None, url: str, warns: bool) -> None:
+def test_greeting_has_address_and_warnings(address: str | None, url: str, warns: bool) -> None:
     assert where(address, 8501) == url
-    said = greeting(address, url)
-    assert url in said
-    assert ("no password" in said) is warns
-    assert ("every other address" in said) is (address in (None, "0.0.0.0", "::"))
+    text = greeting(address, url)
+    assert url in text
+    assert ("no password" in text) is warns
+    assert ("every other address" in text) is (address in (None, "0.0.0.0", "::"))
 
 
-def test_tls_and_a_path_belong_to_the_address(
+def test_address_includes_tls_and_path(
     start_with: Callable[[dict[str, Any]], None],
 ) -> None:
     start_with({"server.sslCertFile": "class.crt", "server.baseUrlPath": "/class/room/"})

@@ -1,4 +1,4 @@
-"""Header of the pages: the same row on all of them, and files that can be built."""
+"""Header of the pages: title, headline, link, help and files."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_every_text_belongs_to_a_page() -> None:
     for page in QUICK:
         text = page_text(page)
         assert text.headline
-        assert not re.search(r"\{[a-z ]+\}$", text.explanation), "placeholders are filled in"
+        assert not re.search(r"\{[a-z ]+\}$", text.explanation), "a placeholder is not filled in"
 
 
 @pytest.mark.parametrize("page", QUICK)
@@ -65,10 +65,10 @@ def test_every_page_has_title_headline_link_and_help(page: str) -> None:
 
 
 @pytest.mark.parametrize("page", QUICK)
-def test_menus_are_filled_only_while_they_are_open(page: str) -> None:
+def test_menus_have_content_only_while_open(page: str) -> None:
     assert not any(key.startswith(f"{page}.download.") for key in files_of(opened(page)))
     app, table = opened(page, "download"), TABLES.get(page)
-    if table:  # a page that is still learning shows its files later
+    if table:  # a page that is still learning has its files later
         wait_until(lambda: f"{page}.download.{table}" in files_of(app), 60, pause=app.run)
     else:
         assert not any(".download." in key for key in files_of(app))

@@ -1,4 +1,4 @@
-"""The Inspect page's settings, sources, answers and address, without Streamlit."""
+"""Settings, sources, answers and address of the Inspect page, without Streamlit."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def uneven_model() -> PairwiseMRF:
     )
 
 
-def test_edges_are_as_wide_as_their_mutual_information_and_nothing_moves(
+def test_width_of_edges_is_mutual_information_and_layout_is_fixed(
     state: InspectState,
 ) -> None:
     model = uneven_model()
@@ -106,7 +106,7 @@ def test_edges_are_as_wide_as_their_mutual_information_and_nothing_moves(
     assert np.array_equal(picture.places, first.places)
 
 
-def test_a_zero_potential_leaves_the_norm_open_and_not_the_information() -> None:
+def test_zero_potential_gives_undefined_norm_and_finite_information() -> None:
     model = PairwiseMRF.from_tables(
         [np.zeros(2)] * 3, {(0, 1): np.diag([-np.inf, 0.0]), (1, 2): np.eye(2)}
     )
@@ -119,7 +119,7 @@ def test_a_zero_potential_leaves_the_norm_open_and_not_the_information() -> None
 # Sources
 
 
-def test_the_run_of_the_grow_page_is_inspected_at_the_step_it_shows(
+def test_run_of_grow_page_is_inspected_at_its_shown_step(
     grow: GrowState, scheduler: Scheduler
 ) -> None:
     state = InspectState(load, scheduler.share(), lambda: grow)
@@ -131,19 +131,19 @@ def test_the_run_of_the_grow_page_is_inspected_at_the_step_it_shows(
     run = grow.run
     assert run is not None
     assert state.first.run is run
-    assert state.first.learned.run is None  # nothing was learned again
+    assert state.first.learned.run is None  # no other run was started
     step = run.recorder.run.steps[4]
     assert state.loaded.model.weights.tolist() == step.model().weights.tolist()
     assert state.loaded.title.endswith("step 5")
     assert len(state.loaded.steps or ()) == state.loaded.model.n_edges
-    # The same link somewhere else learns the same model.
+    # The same link in another session learns the same model.
     link = state.link()
     assert link == {"alpha": "0.5", "step": "5"}
-    stranger = InspectState(load, scheduler.share(), lambda: None)
-    stranger.follow(link)
-    settled(stranger)
-    assert stranger.loaded.fingerprint == state.loaded.fingerprint
-    # Once the Grow page shows another run, that one is offered.
+    other = InspectState(load, scheduler.share(), lambda: None)
+    other.follow(link)
+    settled(other)
+    assert other.loaded.fingerprint == state.loaded.fingerprint
+    # Another run of the Grow page is offered.
     assert not state.can_take_grow
     grow.choose("data", "grid-8x8")
     grow.refresh()
@@ -153,7 +153,7 @@ def test_the_run_of_the_grow_page_is_inspected_at_the_step_it_shows(
     assert state.loaded.model.n_variables == 64
 
 
-def test_without_a_step_the_end_of_the_run_is_inspected(state: InspectState) -> None:
+def test_end_of_run_is_inspected_without_step(state: InspectState) -> None:
     state.follow({"data": "karate", "learner": "chow-liu"})
     settled(state)
     assert state.loaded.model.n_edges == 33
@@ -166,9 +166,7 @@ def test_without_a_step_the_end_of_the_run_is_inspected(state: InspectState) -> 
     assert "the edge is ignored" in state.complaints[0]
 
 
-def test_somebodys_own_table_is_borrowed_from_the_grow_page(
-    grow: GrowState, scheduler: Scheduler
-) -> None:
+def test_uploaded_table_of_grow_page_is_used(grow: GrowState, scheduler: Scheduler) -> None:
     state = InspectState(load, scheduler.share(), lambda: grow)
     link = {"data": "upload", "fingerprint": "0123456789abcdef", "learner": "chow-liu"}
     state.follow(link)
@@ -184,7 +182,7 @@ def test_somebodys_own_table_is_borrowed_from_the_grow_page(
     assert state.first.problem == ""
     assert state.loaded.model.n_variables == 34
     assert state.link() == link
-    # It can be chosen too, once it is there.
+    # It can be chosen after its upload.
     state.first.learned.choose("data", "grid-8x8")
     assert state.first.data()[-1] == "upload"
     state.first.learned.choose("data", "upload")
@@ -192,7 +190,7 @@ def test_somebodys_own_table_is_borrowed_from_the_grow_page(
     assert state.link() == link
 
 
-def test_what_is_forgotten_comes_back_with_all_that_was_chosen(state: InspectState) -> None:
+def test_released_models_are_restored_with_all_choices(state: InspectState) -> None:
     query = {"data": "karate", "learner": "chow-liu", "node": "3", "evidence": "0:1"}
     state.follow(query)
     state.compare(True)
@@ -203,17 +201,17 @@ def test_what_is_forgotten_comes_back_with_all_that_was_chosen(state: InspectSta
     assert state.after is not None
     assert state.loaded is not None
     state.certify()
-    assert state.region.wait_for_end(SOON), "the engine would hold the model until then"
+    assert state.region.wait_for_end(SOON), "the engine still holds the model"
     link, known, run = state.link(), state.loaded.fingerprint, state.first.run
     parts = (state.loaded, state.picture(None), run.recorder.run)
-    held = [weakref.ref(part) for part in parts]
+    references = [weakref.ref(part) for part in parts]
     del parts
     state.forget()
     gc.collect()
-    assert [part() for part in held] == [None] * len(held)
+    assert [part() for part in references] == [None] * len(references)
     assert (state.before, state.after, run.memory_bytes) == (None, None, 0)
     assert state.region is None
-    state.follow({})  # where a visitor comes from another page
+    state.follow({})  # navigation from another page
     settled(state)
     assert state.loaded.fingerprint == known
     assert state.second.loaded is not None
@@ -222,7 +220,7 @@ def test_what_is_forgotten_comes_back_with_all_that_was_chosen(state: InspectSta
     assert state.link() == link
 
 
-def test_fingerprints_are_of_everything() -> None:
+def test_fingerprint_depends_on_every_part_of_model() -> None:
     model = pair_model()
     others = [
         pair_model(2.0),
@@ -241,7 +239,7 @@ def test_fingerprints_are_of_everything() -> None:
 # Selection and evidence
 
 
-def test_what_a_model_does_not_have_is_said_and_left_out(state: InspectState) -> None:
+def test_unknown_selection_and_evidence_are_ignored_with_a_note(state: InspectState) -> None:
     state.follow({"node": "9", "evidence": "0:1,1:7,99:0"})
     bring(state, pair_model())
     assert state.node is None
@@ -258,7 +256,7 @@ def test_what_a_model_does_not_have_is_said_and_left_out(state: InspectState) ->
 
 
 @pytest.mark.parametrize("edge", [[None, 1], ["0", "1"], [0, 1e999], [0], {"0": 1}, [-1, 2]])
-def test_a_click_on_what_is_no_edge_selects_nothing(state: InspectState, edge: Any) -> None:
+def test_click_on_missing_edge_clears_selection(state: InspectState, edge: Any) -> None:
     bring(state, pair_model())
     token = f"{state.loaded.fingerprint}.None"
     state.pick({"token": token, "edge": [1, 0]})
@@ -284,7 +282,7 @@ def test_posteriors_follow_the_evidence(state: InspectState) -> None:
     assert state.after is None
 
 
-def test_contradictory_evidence_is_said_and_the_rest_is_kept(state: InspectState) -> None:
+def test_contradictory_evidence_is_removed_with_a_note(state: InspectState) -> None:
     hard = np.array([[0.0, -np.inf], [-np.inf, 0.0]])
     model = PairwiseMRF.from_tables(
         [np.zeros(2)] * 3, {(0, 1): hard, (1, 2): np.zeros((2, 2))}, names=("a", "b", "c")
@@ -303,14 +301,14 @@ def test_contradictory_evidence_is_said_and_the_rest_is_kept(state: InspectState
         assert np.allclose(state.after.beliefs.node[1], [0.0, 1.0], atol=1e-6)
 
 
-def test_a_model_of_probability_zero_is_said(state: InspectState) -> None:
+def test_model_of_probability_zero_is_reported(state: InspectState) -> None:
     never = np.full((2, 2), -np.inf)
     bring(state, PairwiseMRF.from_tables([np.zeros(2)] * 2, {(0, 1): never}))
     assert state.answer(SOON)
     assert "Every joint state of this model has probability zero" in state.problem
 
 
-def test_a_model_too_wide_is_answered_by_belief_propagation_and_it_is_said(
+def test_wide_model_is_answered_by_belief_propagation_with_a_note(
     state: InspectState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("graftviz.inference.exact.plan.MOST_ENTRIES", 10)
@@ -343,7 +341,7 @@ def test_nothing_is_computed_twice(state: InspectState, monkeypatch: pytest.Monk
     assert begun == [{}, {0: 1}]
 
 
-def test_a_region_proves_the_marginal_of_the_selected_node(state: InspectState) -> None:
+def test_region_certifies_marginal_of_selected_node(state: InspectState) -> None:
     bring(state, pair_model(0.3, n=8))
     state.select(3)
     assert state.region is None
@@ -361,7 +359,7 @@ def test_a_region_proves_the_marginal_of_the_selected_node(state: InspectState) 
 # Comparison
 
 
-def test_models_that_have_nothing_in_common_are_said_to(state: InspectState) -> None:
+def test_models_without_common_variables_are_reported(state: InspectState) -> None:
     bring(state, pair_model())
     state.compare(True)
     state.second.choose_kind(FILE)
@@ -432,7 +430,7 @@ def test_a_query_is_the_joint_distribution_given_the_evidence(state: InspectStat
     ("method", "words"),
     [("exact", "exact."), ("bp", "estimated by belief"), ("trbp", "log Z ≤"), ("mean-field", "≥")],
 )
-def test_log_z_says_how_it_was_computed(state: InspectState, method: str, words: str) -> None:
+def test_log_z_is_labelled_with_its_method(state: InspectState, method: str, words: str) -> None:
     loop = {(0, 1): np.eye(2), (1, 2): np.eye(2), (0, 2): np.eye(2)}
     bring(state, PairwiseMRF.from_tables([np.zeros(2)] * 3, loop))
     state.choose_method(method)
@@ -476,7 +474,9 @@ def test_nodes_are_coloured_by_community_and_by_state(state: InspectState) -> No
 
 def test_edges_are_filtered_by_information(state: InspectState) -> None:
     weak, strong = 0.2 * np.eye(2), 2.0 * np.eye(2)
-    skewed = np.array([0.0, 9.0])  # a strong edge of nearly constant variables tells little
+    skewed = np.array(
+        [0.0, 9.0]
+    )  # a strong edge of nearly constant variables has little information
     model = PairwiseMRF.from_tables(
         [np.zeros(2), np.zeros(2), skewed, skewed], {(0, 1): weak * 5, (2, 3): strong}
     )
@@ -506,7 +506,7 @@ def test_a_comparison_of_groups_beyond_the_limits_is_refused(
     assert state.groups.job(state.jobs) is None
 
 
-def test_the_message_to_the_browser_is_plain_json(state: InspectState) -> None:
+def test_message_to_browser_is_plain_json(state: InspectState) -> None:
     names = ("<script>", "\ud800", "c", "d")
     model = dataclasses.replace(pair_model(), names=names)
     bring(state, model)
@@ -525,7 +525,7 @@ def test_the_message_to_the_browser_is_plain_json(state: InspectState) -> None:
         assert message["selected"] == ({"kind": kind, **ends} if kind else None)
 
 
-def test_searching_finds_parts_of_names_in_any_case() -> None:
+def test_search_matches_parts_of_names_in_any_case() -> None:
     names = pd.DataFrame({"source": ["Valjean", "Javert", "Cosette"]})
     assert matching_rows(names, ["source"], "JAV").index.tolist() == [1]
     assert matching_rows(names, ["source"], " ").index.tolist() == [0, 1, 2]
@@ -534,7 +534,7 @@ def test_searching_finds_parts_of_names_in_any_case() -> None:
     assert matching_rows(both, ["source"], "nobody").index.tolist() == []
 
 
-def test_states_of_the_same_name_stay_apart() -> None:
+def test_states_of_same_name_are_distinguished() -> None:
     assert state_names(("no", "yes")) == ["no", "yes"]
     for labels in (("a", "a"), ("x" * 30 + "1", "x" * 30 + "2"), ("", " ", "(empty)")):
         names = state_names(labels)
@@ -542,7 +542,7 @@ def test_states_of_the_same_name_stay_apart() -> None:
         assert all(len(name) < 30 for name in names)
 
 
-def test_evidence_outlives_a_step_but_not_other_variables(state: InspectState) -> None:
+def test_evidence_is_kept_between_steps_but_not_for_other_variables(state: InspectState) -> None:
     bring(state, pair_model())
     state.observe(0, 1)
     state.select(2)

@@ -1,4 +1,4 @@
-"""Limits: entries are optional, wrong ones are refused in a sentence; notices and offers."""
+"""Limits: entries of the file, refusals, notices and offers."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_every_entry_is_optional(tmp_path: Path) -> None:
         assert known == dataclasses.replace(Limits(), **{spec.name: spec.minimum})
 
 
-# Anything of these in the header would allow more than one origin, or add another directive.
+# In the header, these would allow several origins or add a directive.
 FOREIGN_TO_A_HEADER = [
     *("", "*", "https:", "https://", "https://*", "https://*.example", "'self'", "null"),
     *("a.example", "ftp://a.example", "https://a.example/", "https://a.example/page", "data:x"),
@@ -100,7 +100,7 @@ def test_an_origin_may_embed_the_app(tmp_path: Path, origin: str) -> None:
         ),
     ],
 )
-def test_a_wrong_entry_is_refused_in_a_sentence(tmp_path: Path, text: str, told: str) -> None:
+def test_invalid_entry_is_refused_in_a_sentence(tmp_path: Path, text: str, told: str) -> None:
     path = written(tmp_path, text)
     with pytest.raises(InputError) as refused:
         read_limits(path)
@@ -109,7 +109,7 @@ def test_a_wrong_entry_is_refused_in_a_sentence(tmp_path: Path, text: str, told:
     assert "\n" not in str(refused.value)
 
 
-def test_the_environment_may_name_another_file(
+def test_environment_variable_selects_another_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(VARIABLE, str(written(tmp_path, "clients = 7\n")))
@@ -124,7 +124,7 @@ def test_the_environment_may_name_another_file(
         limits.cache_clear()
 
 
-def test_the_file_of_the_project_says_what_the_defaults_are(tmp_path: Path) -> None:
+def test_file_of_project_lists_the_defaults(tmp_path: Path) -> None:
     text = (ROOT / limits_module.FILE).read_text(encoding="utf-8")
     entries = [line[2:] for line in text.splitlines() if " = " in line]
     assert [entry.split(" = ")[0] for entry in entries] == [
@@ -134,65 +134,65 @@ def test_the_file_of_the_project_says_what_the_defaults_are(tmp_path: Path) -> N
     assert read_limits(ROOT / limits_module.FILE) == Limits()
 
 
-def granting(monkeypatch: pytest.MonkeyPatch, **granted: float) -> None:
+def set_limits(monkeypatch: pytest.MonkeyPatch, **granted: float) -> None:
     monkeypatch.setattr(run_limits, "limits", lambda: Limits(**granted))
 
 
-def test_beyond_the_limits_of_a_run_it_is_refused_with_both_numbers(
+def test_run_beyond_limits_is_refused_with_both_numbers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     learner = learner_class("edge-grafting")()
     assert judge(TABLE, learner) == RunCheck()
-    granting(monkeypatch, run_memory=0.001)
-    told = judge(TABLE, learner).refusal
-    assert "This run will take about" in told
-    assert "1.0 kB per run. Not started." in told
+    set_limits(monkeypatch, run_memory=0.001)
+    refusal = judge(TABLE, learner).refusal
+    assert "This run will take about" in refusal
+    assert "1.0 kB per run. Not started." in refusal
 
 
 @pytest.mark.parametrize(
     ("gone", "kept", "has_room"), [(0, 0.0, False), (2, 1.0, False), (2, 0.5, True)]
 )
-def test_near_the_limit_of_the_server_new_runs_are_refused_and_the_gone_make_room(
+def test_run_beyond_server_memory_is_refused_after_closed_visits_released(
     monkeypatch: pytest.MonkeyPatch, gone: int, kept: float, has_room: bool
 ) -> None:
     forgotten: list[bool] = []
 
-    class Gone(Visits):
+    class FullVisits(Visits):
         def forget(self, *, all_of_them: bool = False) -> int:
             forgotten.append(all_of_them)
             return gone
 
     learner = learner_class("best-choice")()
     known = run_limits.forecast(TABLE, learner)
-    held = known.peak_bytes - known.added_bytes
-    monkeypatch.setattr(run_limits, "visits", lambda: Gone(60.0))
-    monkeypatch.setattr(run_limits, "resident_bytes", lambda: int(kept * held))
-    granting(monkeypatch, total_memory=0.9 * known.peak_bytes / 1e6)
-    told = judge(TABLE, learner).refusal
+    base_bytes = known.peak_bytes - known.added_bytes
+    monkeypatch.setattr(run_limits, "visits", lambda: FullVisits(60.0))
+    monkeypatch.setattr(run_limits, "resident_bytes", lambda: int(kept * base_bytes))
+    set_limits(monkeypatch, total_memory=0.9 * known.peak_bytes / 1e6)
+    refusal = judge(TABLE, learner).refusal
     assert forgotten == [True]
-    assert (told == "") is has_room
-    assert ("its limit is" in told) is not has_room
-    assert ("Try again later" in told) is not has_room
+    assert (refusal == "") is has_room
+    assert ("its limit is" in refusal) is not has_room
+    assert ("Try again later" in refusal) is not has_room
 
 
-def test_fewer_edges_are_offered_where_they_help(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fewer_edges_are_offered_if_they_fit_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     learner = learner_class("best-choice")()
     offered = []
     for share in (0.3, 0.6, 0.9):
         seconds = share * run_limits.forecast(TABLE, learner).seconds
-        granting(monkeypatch, ask_seconds=seconds)
+        set_limits(monkeypatch, ask_seconds=seconds)
         assert judge(TABLE, learner).question
         budget = fewer_edges(TABLE, learner)
         if budget is not None:
             assert judge(TABLE, dataclasses.replace(learner, max_edges=budget)) == RunCheck()
             offered.append(budget)
     assert offered
-    assert offered == sorted(offered), "the more is granted, the more is offered"
-    granting(monkeypatch, ask_seconds=0.0)
+    assert offered == sorted(offered), "offers should grow with the limit"
+    set_limits(monkeypatch, ask_seconds=0.0)
     assert fewer_edges(TABLE, learner) is None
 
 
-def test_the_command_learns_what_the_page_would(tmp_path: Path) -> None:
+def test_command_learns_with_settings_of_page(tmp_path: Path) -> None:
     learner = learner_class("best-choice")(max_edges=2, alpha=0.5, preset="paper")
     table = tmp_path / "a table.csv"
     table.write_text("a,b,c\n" + "x,y,1\nx,z,2\ny,z,1\n" * 30, encoding="utf-8")
@@ -204,7 +204,7 @@ def test_the_command_learns_what_the_page_would(tmp_path: Path) -> None:
     assert (tmp_path / "results" / "edges.csv").exists()
 
 
-def test_the_command_uses_the_rows_of_the_page(tmp_path: Path) -> None:
+def test_command_uses_rows_of_page(tmp_path: Path) -> None:
     state = GrowState(
         lambda key, seed: prepare(load_dataset(key), seed), Scheduler(threads=1).share()
     )
@@ -225,40 +225,40 @@ def test_the_command_uses_the_rows_of_the_page(tmp_path: Path) -> None:
 
 @pytest.fixture
 def newcomer() -> Iterator[None]:
-    """Start a new session: for Streamlit, all pages of these tests belong to one session."""
+    """Clear the session cache: for Streamlit, all pages of these tests are one session."""
     clear_session_resource_cache(APP_TEST_SESSION)
     yield
     clear_session_resource_cache(APP_TEST_SESSION)
 
 
 @pytest.mark.usefixtures("newcomer")
-def test_a_script_that_goes_on_after_its_page_was_closed_is_no_visit(
+def test_script_of_closed_page_is_not_counted_as_visit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    crowd, connected = Visits(60.0), False
-    monkeypatch.setattr(visits_module, "visits", lambda: crowd)
+    visits, connected = Visits(60.0), False
+    monkeypatch.setattr(visits_module, "visits", lambda: visits)
     runtime = SimpleNamespace(is_active_session=lambda _: connected)
     monkeypatch.setattr(visits_module, "get_instance", lambda: runtime)
     app = page_at("", data="karate").run()
-    assert crowd.here == 0
+    assert visits.here == 0
     connected = True
     app.run()
-    assert crowd.here == 1
+    assert visits.here == 1
 
 
 @pytest.mark.usefixtures("newcomer")
-def test_a_full_server_says_so_and_opens_the_page_once_somebody_has_left(
+def test_full_server_opens_page_after_another_is_closed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    crowd, first = Visits(60.0), Visit(Scheduler(threads=1).share())
-    crowd.register(first)
-    monkeypatch.setattr(visits_module, "visits", lambda: crowd)
+    visits, first = Visits(60.0), Visit(Scheduler(threads=1).share())
+    visits.register(first)
+    monkeypatch.setattr(visits_module, "visits", lambda: visits)
     monkeypatch.setattr(visits_module, "limits", lambda: Limits(clients=1))
     app = page_at("", data="karate").run()
     assert sentences(app).startswith("1 page is open, the limit of this server.")
     assert "grow" not in app.session_state
-    crowd.left(first)
+    visits.left(first)
     run_while(app, lambda: is_compiling(app))
     assert sentences(app) == ""
     assert app.session_state["grow"].run is not None
-    assert crowd.here == 1
+    assert visits.here == 1

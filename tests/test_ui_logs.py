@@ -35,7 +35,7 @@ HOSTILE = "a\r\nb\x1b[31mc\u202ed\ud800e\u2028f\x00g\u200bh"
 
 
 class Clock:
-    """Clock that is set by hand."""
+    """Clock with a manual time."""
 
     now = 0.0
 
@@ -52,7 +52,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 @pytest.fixture
 def written() -> Iterator[io.StringIO]:
-    """Output of the loggers of these tests and of the module."""
+    """Output of the loggers of these tests and of the module under test."""
     stream = io.StringIO()
     handler = logging.StreamHandler(stream)
     loggers = [logging.getLogger(n) for n in ("foreign.test", "uvicorn.test", logs.__name__)]
@@ -125,7 +125,7 @@ def test_any_number_of_clients_takes_bounded_memory_and_lines(clock: Clock) -> N
     assert not limit._lines
 
 
-def test_a_flood_is_ten_short_lines_and_a_count(clock: Clock, written: io.StringIO) -> None:
+def test_many_lines_are_reduced_to_ten_and_a_count(clock: Clock, written: io.StringIO) -> None:
     log = logging.getLogger("foreign.test")
     for _ in range(4598):
         warn(log, "192.0.2.7", "Refused the host '%s'.", "h" * 60_000)
@@ -165,7 +165,7 @@ def test_lines_of_other_packages_are_limited_escaped_and_cut(
 
 
 @pytest.mark.parametrize("arguments", [("a",), ("a", "b", "c"), (object(), "\n")])
-def test_arguments_that_do_not_fit_are_no_error(
+def test_mismatched_log_arguments_raise_no_error(
     filtered: logging.Logger,
     written: io.StringIO,
     capsys: pytest.CaptureFixture[str],
@@ -214,7 +214,7 @@ def test_warnings_of_libraries_are_limited(
     assert len(written.getvalue().splitlines()) == LINES
 
 
-def test_no_line_of_a_traceback_looks_like_a_line_of_the_log(
+def test_lines_of_traceback_are_not_mistaken_for_log_lines(
     filtered: logging.Logger, written: io.StringIO
 ) -> None:
     try:
@@ -243,4 +243,4 @@ def test_every_logger_below_the_app_has_the_filter() -> None:
     ):
         filters = logging.getLogger(name).filters
         assert sum(isinstance(one, ForeignText) for one in filters) == 1, name
-    assert WebsocketSessionManager.__module__ in names, "it logs ids of sessions"
+    assert WebsocketSessionManager.__module__ in names, "this logger writes ids of sessions"

@@ -48,7 +48,7 @@ def finished(table: DiscreteTable, **options: object) -> Run:
     )
 
 
-def test_of_very_many_parameters_evenly_chosen_ones_are_ticks(
+def test_ticks_are_evenly_chosen_from_many_parameters(
     table: DiscreteTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(prune_records, "MOST_TICKS", 5)
@@ -61,7 +61,7 @@ def test_of_very_many_parameters_evenly_chosen_ones_are_ticks(
     assert sum(record["sizes"]) == record["parameters"]
 
 
-def test_a_ring_follows_the_tree_and_holds_parts_that_hang_apart() -> None:
+def test_ring_layout_follows_tree_and_includes_components() -> None:
     places = ring_layout(6, np.array([[0, 3], [3, 1], [4, 5]]))
     assert len(np.unique(places, axis=0)) == 6
     radius = np.hypot(*(places - 5000.0).T)
@@ -73,7 +73,7 @@ def test_a_ring_follows_the_tree_and_holds_parts_that_hang_apart() -> None:
     assert ring_layout(1, np.zeros((0, 2), dtype=int)).shape == (1, 2)
 
 
-def test_three_runs_differ_in_the_rule_and_in_nothing_else(state: PruneState) -> None:
+def test_three_runs_differ_in_the_rule_only(state: PruneState) -> None:
     state.refresh()
     assert list(state.runs) == list(HEURISTICS)
     assert all(run.wait_for_end(60) for run in state.runs.values())
@@ -88,10 +88,10 @@ def test_three_runs_differ_in_the_rule_and_in_nothing_else(state: PruneState) ->
     state.refresh()
     state.choose("clusters", None)
     state.refresh()
-    assert all(state.runs[name] is runs[name] for name in HEURISTICS)  # nothing is learned twice
+    assert all(state.runs[name] is runs[name] for name in HEURISTICS)  # runs are reused
 
 
-def test_what_is_left_automatic_is_what_the_learner_does(
+def test_automatic_settings_equal_those_of_the_learner(
     state: PruneState, table: DiscreteTable
 ) -> None:
     state.choose("max_edges", 12)

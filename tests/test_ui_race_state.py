@@ -1,4 +1,4 @@
-"""The Race page's own record: who takes part, what is refused, and runs that take turns."""
+"""Session state of the Race page: racers, refusals and runs."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def finish(state: RaceState) -> None:
             assert entry.run.wait_for_end(60)
 
 
-def test_the_usual_line_up_races_to_the_end(state: RaceState, warmed: list[Learner]) -> None:
+def test_default_racers_run_to_the_end(state: RaceState, warmed: list[Learner]) -> None:
     state.refresh()
     assert [entry.problem for entry in state.entries] == [""] * MOST_RACERS
     finish(state)
@@ -65,14 +65,14 @@ def test_the_usual_line_up_races_to_the_end(state: RaceState, warmed: list[Learn
     assert all(course.moments[-1].edges <= EDGES_A_VARIABLE * 8 for course in race.courses)
     assert sorted(map(repr, warmed)) == sorted(
         repr(entry.run.recorder.run.learner) for entry in state.entries if entry.run
-    ), "each is warmed once, before its clock starts"
+    ), "each learner is warmed up once, before its clock starts"
     header = json.loads(state.header_json)
     assert [racer["name"] for racer in header["racers"]] == state.names()
     assert len(header["positions"]) == 8
     state.refresh(), "nothing has changed"
 
 
-def test_one_that_is_refused_has_a_sentence_and_the_others_race(state: RaceState) -> None:
+def test_refused_racer_has_a_sentence_and_others_race(state: RaceState) -> None:
     state.follow({"r1": "first-hit", "r2": REFUSED, "r3": "edge-grafting"})
     state.refresh()
     assert state.problem == ""
@@ -83,7 +83,7 @@ def test_one_that_is_refused_has_a_sentence_and_the_others_race(state: RaceState
     assert [course.name for course in race.courses] == ["First hit", "Edge grafting"]
 
 
-def test_when_all_are_refused_the_race_on_show_stays(state: RaceState) -> None:
+def test_shown_race_stays_if_all_racers_are_refused(state: RaceState) -> None:
     state.refresh()
     before = state.token
     state.follow({"r1": REFUSED})
@@ -91,10 +91,10 @@ def test_when_all_are_refused_the_race_on_show_stays(state: RaceState) -> None:
     assert "belief propagation" in state.problem
     assert state.token == before
     assert len(state.entries) == MOST_RACERS
-    assert "r1" not in state.link(), "the address says what is shown"
+    assert "r1" not in state.link(), "the address differs from the shown race"
 
 
-def test_only_what_changed_is_run_again(state: RaceState) -> None:
+def test_only_changed_racers_are_run_again(state: RaceState) -> None:
     state.refresh()
     before = [entry.run for entry in state.entries]
     state.edit(5)
@@ -108,7 +108,7 @@ def test_only_what_changed_is_run_again(state: RaceState) -> None:
     assert not {entry.run for entry in state.entries} & {*before, *after}
 
 
-def test_racers_of_races_long_past_are_let_go(
+def test_racers_of_old_races_are_released(
     state: RaceState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(learning, "limits", lambda: Limits(kept_racers=MOST_RACERS))
@@ -118,19 +118,21 @@ def test_racers_of_races_long_past_are_let_go(
     state.choose("seed", 1)
     state.refresh()
     assert all("was released" in entry.trouble for entry in before)
-    finish(state)  # its racers have their turns after the step that one of the others was at
+    finish(state)  # racers of the new race run after the current step of a released one
     assert all(entry.run is not None and entry.run.memory_bytes == 0 for entry in before)
     assert not any(entry.trouble for entry in state.entries)
     monkeypatch.setattr(runs, "limits", lambda: Limits(kept_memory=0.0))
     state.choose("edges", 3)
     state.refresh()
-    assert set(state._runs) == {entry.run for entry in state.entries}, "but those on show"
+    assert set(state._runs) == {entry.run for entry in state.entries}, (
+        "only shown runs should be stored"
+    )
 
 
-def test_racers_come_and_go(state: RaceState) -> None:
+def test_racers_are_added_and_removed(state: RaceState) -> None:
     assert len(state.racers) == MOST_RACERS
     state.add()
-    assert len(state.racers) == MOST_RACERS, "no seventh"
+    assert len(state.racers) == MOST_RACERS, "a seventh racer was added"
     state.edit(4)
     state.remove()
     state.choose("learner", "chow-liu")
@@ -139,7 +141,7 @@ def test_racers_come_and_go(state: RaceState) -> None:
     assert state.chosen == 5
     assert state.names()[-2:] == ["Chow–Liu tree", "Chow–Liu tree (2)"]
     state.refresh()
-    assert state.entries[-1].run is state.entries[-2].run, "the same run serves both"
+    assert state.entries[-1].run is state.entries[-2].run, "equal racers should share a run"
     for _ in range(10):
         state.remove()
     assert len(state.racers) == 1
@@ -147,7 +149,7 @@ def test_racers_come_and_go(state: RaceState) -> None:
     assert state.racers == LINE_UP
 
 
-def test_what_takes_long_is_asked_first_for_all_together(
+def test_long_race_requires_confirmation_for_all_runs(
     state: RaceState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = run_limits.forecast(load("karate", 0).train, FirstHit(preset="paper")).seconds
@@ -157,7 +159,7 @@ def test_what_takes_long_is_asked_first_for_all_together(
     state.line_up()
     state.refresh()
     assert "6 runs" in state.question or "5 runs" in state.question
-    assert len(state.entries) == 1, "the race on show goes on"
+    assert len(state.entries) == 1, "the shown race was replaced"
     state.agree()
     state.refresh()
     assert state.question == ""

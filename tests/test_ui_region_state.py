@@ -40,7 +40,7 @@ def test_a_query_is_set_by_name_or_number() -> None:
     assert (state.query, state.complaints) == (0, ())
 
 
-def test_another_query_grows_from_its_start() -> None:
+def test_another_query_starts_at_its_first_step() -> None:
     state = opened(step="3", state="0")
     state.choose("t2", 0.5)
     assert state.options.step == 3
@@ -50,7 +50,7 @@ def test_another_query_grows_from_its_start() -> None:
     assert state.options.query is None
 
 
-def test_a_model_that_cannot_be_had_leaves_the_last_one_on_show() -> None:
+def test_refused_model_leaves_shown_model_unchanged() -> None:
     state = opened(side="4")
     shown = state.shown
     state.choose("data", RUN)
@@ -62,7 +62,7 @@ def test_a_model_that_cannot_be_had_leaves_the_last_one_on_show() -> None:
     assert state.problem == ""
 
 
-def test_an_uploaded_model_stands_in_the_link_by_its_fingerprint() -> None:
+def test_link_has_fingerprint_of_uploaded_model() -> None:
     state = opened(data=UPLOAD)
     assert state.shown is None
     text = b"MARKOV\n3\n2 3 2\n2\n2 0 1\n2 1 2\n6\n1 2 3 4 5 6\n6\n1 2 3 4 5 6\n"
@@ -74,7 +74,7 @@ def test_an_uploaded_model_stands_in_the_link_by_its_fingerprint() -> None:
     assert len(state.options.fingerprint) == 16
 
 
-def test_a_model_too_large_to_be_drawn_names_the_command_line() -> None:
+def test_refusal_of_large_model_names_the_command_line() -> None:
     chain = np.stack([np.arange(3999), np.arange(1, 4000)], axis=1)
     model = grid_model(2, 1.0, 1.0, 0).model
     large = type(model)(np.full(4000, 1), chain, np.zeros(4000 + 3999))
@@ -82,7 +82,7 @@ def test_a_model_too_large_to_be_drawn_names_the_command_line() -> None:
         check_size(large)
 
 
-def test_strengths_do_not_change_the_picture_and_the_seed_does() -> None:
+def test_picture_depends_on_seed_and_not_on_strengths() -> None:
     one, other = grid_model(5, 0.2, 0.3, 1), grid_model(5, 0.9, 0.1, 1)
     assert one.picture == other.picture
     assert one.identity != other.identity
@@ -92,8 +92,8 @@ def test_strengths_do_not_change_the_picture_and_the_seed_does() -> None:
     assert one.usual_query == 12
 
 
-def test_the_first_query_is_one_about_which_something_can_be_promised() -> None:
-    # A chain of strong edges, 0 – 1 – 2, and one of weak ones, 3 – 4 – 5.
+def test_default_query_is_in_weakly_coupled_part() -> None:
+    # A chain of strong edges, 0 – 1 – 2, and a chain of weak edges, 3 – 4 – 5.
     tables = {(0, 1): 3.0, (1, 2): 3.0, (3, 4): 0.2, (4, 5): 0.2}
     edges = {pair: np.array([[w, -w], [-w, w]]) for pair, w in tables.items()}
     model = PairwiseMRF.from_tables([np.zeros(2)] * 6, edges)

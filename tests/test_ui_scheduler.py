@@ -1,4 +1,4 @@
-"""The scheduler is fair, stops at its task's word, survives errors, and leaves no thread behind."""
+"""The scheduler: fairness, ends of tasks, errors and threads."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from graftviz.serving.scheduler import FAIR_TURN, Foreground, Scheduler
 
 
 class Counter:
-    """A task of `total` units, each of which takes a millisecond."""
+    """Task of `total` units of one millisecond each."""
 
     lane = None
     urgent = False
@@ -53,7 +53,7 @@ class Broken(Counter):
 
 
 class Held(Counter):
-    """Keeps its thread from doing anything else until it may begin."""
+    """Task that blocks its thread until it may begin."""
 
     def __init__(self, total: int) -> None:
         super().__init__(total)
@@ -89,7 +89,7 @@ def test_all_work_is_done_and_no_task_runs_twice_at_once(scheduler: Scheduler) -
 
 
 class Clock:
-    """Time that passes only while a task works: what else the machine does changes nothing."""
+    """Clock that advances only while a task works, independent of other load."""
 
     now = 0.0
 
@@ -111,13 +111,13 @@ class Timed:
         self.served = served
         self.client = client
         self.enough = enough
-        self.courses: list[dict[int, float]] = []
+        self.served_times: list[dict[int, float]] = []
         self.finished = threading.Event()
 
     def work(self, until: float) -> bool:
         self.clock.now += self.seconds
         self.served[self.client] += self.seconds
-        self.courses.append(dict(self.served))
+        self.served_times.append(dict(self.served))
         if self.clock.now > self.enough:
             self.finished.set()
         return not self.finished.is_set()
@@ -134,7 +134,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 class Gate(Timed):
-    """Holds the one engine thread until all have been submitted."""
+    """Task that blocks the engine thread until all tasks are submitted."""
 
     def work(self, until: float) -> bool:
         assert self.finished.wait(60)
@@ -160,16 +160,21 @@ def test_clients_with_work_are_never_more_than_a_slice_apart(clock: Clock) -> No
     assert tasks[-1].finished.wait(60)
     pool.close()
     longest = max(seconds for steps in plan.values() for seconds in steps)
-    courses = [course for task in tasks for course in task.courses if sum(course.values()) <= 6.0]
-    assert len(courses) > 500
-    for course in courses:
-        assert max(course.values()) - min(course.values()) < longest + 1e-9
+    snapshots = [
+        snapshot
+        for task in tasks
+        for snapshot in task.served_times
+        if sum(snapshot.values()) <= 6.0
+    ]
+    assert len(snapshots) > 500
+    for snapshot in snapshots:
+        assert max(snapshot.values()) - min(snapshot.values()) < longest + 1e-9
     for client in plan:
-        turns = [len(task.courses) for task in tasks if task.client == client]
-        assert max(turns) - min(turns) <= 1, "within a client, tasks take turns"
+        turns = [len(task.served_times) for task in tasks if task.client == client]
+        assert max(turns) - min(turns) <= 1, "tasks of a client do not take turns"
 
 
-def test_who_had_nothing_to_do_has_saved_nothing_up(clock: Clock) -> None:
+def test_idle_client_accumulates_no_credit(clock: Clock) -> None:
     pool = Scheduler(threads=1, slice_seconds=0.002)
     busy, late = pool.share(), pool.share()
     served = {0: 0.0, 1: 0.0}
@@ -177,7 +182,7 @@ def test_who_had_nothing_to_do_has_saved_nothing_up(clock: Clock) -> None:
 
     class First(Timed):
         def work(self, until: float) -> bool:
-            if len(self.courses) == 500:
+            if len(self.served_times) == 500:
                 late.submit(second)
             return super().work(until)
 
@@ -189,7 +194,7 @@ def test_who_had_nothing_to_do_has_saved_nothing_up(clock: Clock) -> None:
     assert served[0] - 1.0 == pytest.approx(served[1], abs=0.005)
 
 
-def test_who_waits_comes_first_and_the_others_go_on(clock: Clock) -> None:
+def test_urgent_tasks_come_first_and_others_continue(clock: Clock) -> None:
     pool = Scheduler(threads=1, slice_seconds=0.002)
     shares = [pool.share() for _ in range(3)]
     served = dict.fromkeys(range(3), 0.0)
@@ -202,35 +207,35 @@ def test_who_waits_comes_first_and_the_others_go_on(clock: Clock) -> None:
     gate.finished.set()
     assert tasks[2].finished.wait(60)
     pool.close()
-    assert served[0] == pytest.approx(served[1], abs=0.01), "two who wait have the same"
-    assert served[2] == pytest.approx(4.0 / FAIR_TURN, rel=0.05), "every fourth slice"
+    assert served[0] == pytest.approx(served[1], abs=0.01), "urgent clients have unequal time"
+    assert served[2] == pytest.approx(4.0 / FAIR_TURN, rel=0.05), "expected every fourth slice"
 
 
-def test_of_a_client_what_is_waited_for_comes_first() -> None:
+def test_urgent_task_of_a_client_comes_first() -> None:
     journal: list[Counter] = []
     pool = Scheduler(threads=1, slice_seconds=0.002)
     share = pool.share()
     others = [Counter(30, journal) for _ in range(3)]
-    awaited = Counter(3, journal)
-    awaited.urgent = True
-    for task in (*others, awaited):
+    urgent = Counter(3, journal)
+    urgent.urgent = True
+    for task in (*others, urgent):
         share.submit(task)
-    assert awaited.finished.wait(60)
-    assert len(journal) <= 8, "not after a turn of every other"
+    assert urgent.finished.wait(60)
+    assert len(journal) <= 8, "all other tasks had a turn before"
     pool.close()
 
 
-def test_a_tidy_up_follows_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    tidied = threading.Event()
-    monkeypatch.setattr("graftviz.serving.scheduler.release_freed_memory", tidied.set)
+def test_memory_is_released_after_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    released = threading.Event()
+    monkeypatch.setattr("graftviz.serving.scheduler.release_freed_memory", released.set)
     pool = Scheduler(threads=1)
-    assert not tidied.is_set()
+    assert not released.is_set()
     pool.share().submit(Counter(2))
-    assert tidied.wait(60)
+    assert released.wait(60)
     pool.close()
 
 
-def test_an_error_ends_one_run_and_nothing_else(
+def test_error_of_a_task_does_not_affect_other_tasks(
     scheduler: Scheduler, caplog: pytest.LogCaptureFixture
 ) -> None:
     broken, sound = Broken(1), Counter(10)
@@ -243,7 +248,7 @@ def test_an_error_ends_one_run_and_nothing_else(
     assert "ArithmeticError" in caplog.text
 
 
-class Hopeless(Broken):
+class AlwaysBroken(Broken):
     """Task whose methods all raise an error."""
 
     @property
@@ -265,7 +270,7 @@ def test_no_error_ends_an_engine_thread(
     monkeypatch.setattr("graftviz.serving.scheduler.release_freed_memory", tidy)
     pool = Scheduler(threads=1)
     before = engine_threads()
-    hopeless, sound = Hopeless(1), Counter(10)
+    hopeless, sound = AlwaysBroken(1), Counter(10)
     pool.share().submit(hopeless)
     assert hopeless.finished.wait(60)
     pool.share().submit(sound)
@@ -276,13 +281,13 @@ def test_no_error_ends_an_engine_thread(
         assert f"ArithmeticError: {cause}" in caplog.text
 
 
-def test_a_thread_that_sleeps_keeps_no_task_alive(scheduler: Scheduler) -> None:
+def test_sleeping_thread_holds_no_reference_to_task(scheduler: Scheduler) -> None:
     task = Counter(3)
     scheduler.share().submit(task)
     assert task.finished.wait(60)
-    last = weakref.ref(task)
+    reference = weakref.ref(task)
     del task
-    wait_until(lambda: gc.collect() >= 0 and last() is None)
+    wait_until(lambda: gc.collect() >= 0 and reference() is None)
 
 
 def test_a_withdrawn_task_gets_no_turn() -> None:
@@ -316,7 +321,7 @@ def test_a_closed_share_has_no_turns_until_it_is_opened(scheduler: Scheduler) ->
     turn = Counter(20)
     other.submit(turn)
     assert turn.finished.wait(60)
-    assert endless.done == done, "what was working ended with its slice"
+    assert endless.done == done, "the running task did not end with its slice"
     assert (waiting.done, late.done) == (0, 0)
     share.open()
     assert waiting.finished.wait(60)
@@ -357,20 +362,20 @@ class Awaited(Counter):
 
 @pytest.fixture
 def pages() -> Iterator[Foreground]:
-    """Pages of which one is at work."""
+    """Pages, one of which is running."""
     pages = Foreground()
     with pages.page():
         yield pages
 
 
-def test_steps_computed_ahead_give_way_to_pages(
+def test_steps_computed_ahead_yield_to_pages(
     pages: Foreground, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("graftviz.serving.scheduler.MOST_POSTPONED", 10**9)
     pool = Scheduler(threads=1, slice_seconds=0.005, pages=pages)
     ahead = Counter(3)
     pool.share().submit(ahead)
-    for _ in range(FAIR_TURN - 2):  # then comes a turn by time alone
+    for _ in range(FAIR_TURN - 2):  # the next turn is by time only
         awaited = Awaited(1)
         pool.share().submit(awaited)
         assert awaited.finished.wait(60)
@@ -380,7 +385,7 @@ def test_steps_computed_ahead_give_way_to_pages(
     pool.close()
 
 
-def test_pages_do_not_keep_them_from_going_on(pages: Foreground) -> None:
+def test_steps_computed_ahead_finish_despite_pages(pages: Foreground) -> None:
     pool = Scheduler(threads=2, slice_seconds=0.005, pages=pages)
     ahead = [Counter(12) for _ in range(3)]
     for task in ahead:
@@ -389,10 +394,10 @@ def test_pages_do_not_keep_them_from_going_on(pages: Foreground) -> None:
     pool.close()
 
 
-# Running pages are counted by thread, without waiting ones, and however they end.
+# Counts of running pages, by thread and without waiting pages.
 
 
-def test_a_part_of_a_page_is_no_other_page() -> None:
+def test_part_of_a_page_is_not_counted_again() -> None:
     pages = Foreground()
     with pages.page():
         assert pages.at_work == 1
@@ -402,7 +407,7 @@ def test_a_part_of_a_page_is_no_other_page() -> None:
     assert pages.at_work == 0
 
 
-def test_who_waits_is_not_at_work() -> None:
+def test_waiting_page_is_not_counted() -> None:
     pages = Foreground()
     with pages.waiting():
         assert pages.at_work == 0
@@ -412,12 +417,12 @@ def test_who_waits_is_not_at_work() -> None:
         assert pages.at_work == 1
 
 
-# Whole pages are drawn in turns; parts, waiting pages and slow pages delay no other page.
+# Turns of pages: parts, waiting pages and slow pages delay no other page.
 
 
 @contextmanager
 def drawn_elsewhere(draw: Callable[[], AbstractContextManager[None]]) -> Iterator[threading.Event]:
-    """Draw something on another thread until the end of the block; yield whether it has begun."""
+    """Draw on another thread until the end of the block; yield the event of its start."""
     begun, leave = threading.Event(), threading.Event()
 
     def run() -> None:
@@ -434,7 +439,7 @@ def drawn_elsewhere(draw: Callable[[], AbstractContextManager[None]]) -> Iterato
         thread.join(60)
 
 
-def test_a_page_is_drawn_after_the_one_before() -> None:
+def test_page_is_drawn_after_the_previous_page() -> None:
     pages = Foreground(turn_seconds=60.0)
     with ExitStack() as stack:
         with pages.page():
@@ -444,7 +449,7 @@ def test_a_page_is_drawn_after_the_one_before() -> None:
         assert begun.wait(30)
 
 
-def test_a_part_waits_for_no_page() -> None:
+def test_part_does_not_wait_for_pages() -> None:
     pages = Foreground(turn_seconds=60.0)
     with pages.page(), drawn_elsewhere(pages.part) as begun:
         assert begun.wait(30)
@@ -461,7 +466,7 @@ def test_a_waiting_page_gives_its_turn_to_the_next() -> None:
 
 
 @pytest.mark.parametrize("inner", [Foreground.waiting, Foreground.page])
-def test_after_waiting_and_after_an_inner_page_it_is_still_the_turn_of_the_page(
+def test_page_keeps_its_turn_after_waiting_or_an_inner_page(
     inner: Callable[[Foreground], AbstractContextManager[None]],
 ) -> None:
     pages = Foreground(turn_seconds=60.0)
@@ -474,7 +479,7 @@ def test_after_waiting_and_after_an_inner_page_it_is_still_the_turn_of_the_page(
         assert begun.wait(30)
 
 
-def test_no_page_waits_for_one_whose_turn_is_over() -> None:
+def test_pages_do_not_wait_for_a_page_whose_turn_is_over() -> None:
     pages = Foreground(turn_seconds=1.0)
     with pages.page():
         time.sleep(1.1)
@@ -485,18 +490,18 @@ def test_no_page_waits_for_one_whose_turn_is_over() -> None:
                 assert time.monotonic() - began < 0.9
 
 
-def test_pages_wait_for_one_turn_at_most() -> None:
+def test_pages_wait_at_most_one_turn() -> None:
     pages = Foreground(turn_seconds=1.0)
     began = time.monotonic()
     with ExitStack() as stack:
         begun = [stack.enter_context(drawn_elsewhere(pages.page)) for _ in range(12)]
         assert all(one.wait(30) for one in begun)
         assert pages.at_work == 12
-        assert time.monotonic() - began < 6.0, "not one after the other"
+        assert time.monotonic() - began < 6.0, "pages waited one after the other"
 
 
 @pytest.mark.parametrize("how", [ValueError, SystemExit])
-def test_a_page_that_breaks_off_has_ended(how: type[BaseException]) -> None:
+def test_interrupted_page_ends_its_turn(how: type[BaseException]) -> None:
     pages = Foreground()
     with pytest.raises(how), pages.page(), pages.waiting():
         raise how
@@ -508,7 +513,7 @@ def test_a_page_that_breaks_off_has_ended(how: type[BaseException]) -> None:
         assert pages.at_work == 2
 
 
-def test_threads_are_counted_each() -> None:
+def test_running_pages_are_counted_per_thread() -> None:
     pages = Foreground()
     inside, leave = threading.Barrier(5), threading.Event()
 

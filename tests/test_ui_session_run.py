@@ -1,4 +1,4 @@
-"""A session's run: computed on credit, logged once, served from anywhere, failing in words."""
+"""Run of a session: credit, feeds, questions and failures."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from graftviz.serving.scheduler import Scheduler
 from graftviz.serving.session_run import SessionRun
 
 
-class Told(Recorder):
-    """A recorder of a run of `total` steps."""
+class CountingRecorder(Recorder):
+    """Recorder of a run of `total` steps that stores the numbers of recorded steps."""
 
     def __init__(self, total: int = 30, broken_at: int = -1) -> None:
         self.total = total
         self.broken_at = broken_at
         self.steps = 0
-        self.asked: list[int] = []
+        self.recorded: list[int] = []
 
     def advance(self) -> bool:
         if self.steps == self.broken_at:
@@ -39,7 +39,7 @@ class Told(Recorder):
         return {"run": "r1", "names": ["α", "</script>"]}
 
     def record(self, t: int) -> Mapping[str, Any]:
-        self.asked.append(t)
+        self.recorded.append(t)
         return {"t": t, "words": f"step {t}"}
 
     def outcome(self) -> Mapping[str, Any]:
@@ -62,13 +62,13 @@ def feed(run: SessionRun, start: int = 1, count: int = 1000) -> dict[str, Any]:
     return dict(json.loads(run.feed_json(start, count)))
 
 
-def test_credit_bounds_what_is_computed(scheduler: Scheduler) -> None:
-    told = Told()
-    run = SessionRun(told, "r1", scheduler.share())
+def test_credit_limits_computed_steps(scheduler: Scheduler) -> None:
+    recorder = CountingRecorder()
+    run = SessionRun(recorder, "r1", scheduler.share())
     run.grant(12)
     assert run.wait(12, 60)
     assert not run.wait(13, 0.05)
-    assert told.asked == list(range(1, 13))
+    assert recorder.recorded == list(range(1, 13))
     run.grant(5)
     assert not run.wait(13, 0.05)
     run.grant(20)
@@ -77,8 +77,8 @@ def test_credit_bounds_what_is_computed(scheduler: Scheduler) -> None:
     assert feed(run)["outcome"] is None
 
 
-def test_credit_for_everything_reaches_the_outcome(scheduler: Scheduler) -> None:
-    run = SessionRun(Told(30), "r1", scheduler.share())
+def test_unlimited_credit_reaches_the_outcome(scheduler: Scheduler) -> None:
+    run = SessionRun(CountingRecorder(30), "r1", scheduler.share())
     run.grant()
     assert run.wait_for_end(60)
     whole = feed(run)
@@ -88,15 +88,15 @@ def test_credit_for_everything_reaches_the_outcome(scheduler: Scheduler) -> None
 
 
 def test_a_run_without_steps_has_header_and_outcome(scheduler: Scheduler) -> None:
-    run = SessionRun(Told(0), "r1", scheduler.share())
+    run = SessionRun(CountingRecorder(0), "r1", scheduler.share())
     run.grant(1)
     assert run.wait(1, 60)
     assert run.header_json is not None
     assert feed(run) == {"run": "r1", "from": 1, "records": [], "outcome": {"steps": 0}}
 
 
-def test_feeds_start_anywhere_and_repeat(scheduler: Scheduler) -> None:
-    run = SessionRun(Told(30), "r1", scheduler.share())
+def test_feeds_start_at_any_step_and_can_be_repeated(scheduler: Scheduler) -> None:
+    run = SessionRun(CountingRecorder(30), "r1", scheduler.share())
     run.grant()
     run.wait_for_end(60)
     part = feed(run, 11, 5)
@@ -113,7 +113,7 @@ def test_feeds_start_anywhere_and_repeat(scheduler: Scheduler) -> None:
 
 def test_a_feed_is_bounded_in_size(scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session_run, "MAX_FEED_CHARACTERS", 100)
-    run = SessionRun(Told(30), "r1", scheduler.share())
+    run = SessionRun(CountingRecorder(30), "r1", scheduler.share())
     run.grant()
     run.wait_for_end(60)
     collected: list[int] = []
@@ -125,10 +125,10 @@ def test_a_feed_is_bounded_in_size(scheduler: Scheduler, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("ends", ["with a step", "with an error"])
-def test_who_forgets_a_run_does_not_wait_for_its_step(scheduler: Scheduler, ends: str) -> None:
+def test_forget_does_not_wait_for_the_current_step(scheduler: Scheduler, ends: str) -> None:
     begun, gate = threading.Event(), threading.Event()
 
-    class Slow(Told):
+    class Slow(CountingRecorder):
         def advance(self) -> bool:
             if self.steps == 3:
                 begun.set()
@@ -143,10 +143,10 @@ def test_who_forgets_a_run_does_not_wait_for_its_step(scheduler: Scheduler, ends
     waited.start()
     run.forget()
     waited.join(60)
-    assert not waited.is_alive(), "the step that is waited for does not come any more"
+    assert not waited.is_alive(), "the thread still waits for a step"
     assert run.failure == session_run.FORGOTTEN
     assert run.recorder is not recorder
-    assert recorder.steps == 3, "the step goes on"
+    assert recorder.steps == 3, "the current step ended too early"
     gate.set()
     assert run.feed_json(1, 9).count('"t"') == 0
     wait_until(lambda: not scheduler._running)
@@ -161,7 +161,7 @@ def test_who_forgets_a_run_does_not_wait_for_its_step(scheduler: Scheduler, ends
 
 
 def test_answers_and_refused_questions(scheduler: Scheduler) -> None:
-    run = SessionRun(Told(), "r1", scheduler.share())
+    run = SessionRun(CountingRecorder(), "r1", scheduler.share())
     good = json.loads(run.answer_json({"kind": "node", "i": 1, "t": 3}))
     assert good["question"]["i"] == 1
     assert good["answer"] == {"t": 0}
@@ -169,7 +169,7 @@ def test_answers_and_refused_questions(scheduler: Scheduler) -> None:
     assert refused["answer"] == {"error": "There is no variable 6."}
 
 
-def test_a_number_no_browser_can_read_is_an_error() -> None:
+def test_number_that_json_cannot_hold_is_an_error() -> None:
     with pytest.raises(ValueError):
         to_json({"objective": float("nan")})
     assert to_json({"objective": None, "name": "α"}) == '{"objective":null,"name":"α"}'

@@ -1,4 +1,4 @@
-"""Uploaded data are prepared once, stay as long as their session, and are released with it."""
+"""Caches of uploaded data: prepared once and released with their session."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from graftviz.ui.url_state import default_values
 from graftviz.ui.visits import scheduler
 
 
-def brought() -> UploadedTable:
+def uploaded() -> UploadedTable:
     rng = np.random.default_rng(1)
     lines = ["a,b,c,d,e", *(",".join(map(str, row)) for row in rng.integers(0, 2, size=(80, 5)))]
     file = io.BytesIO("\n".join(lines).encode())
@@ -43,7 +43,7 @@ def brought() -> UploadedTable:
 
 
 def nothing_built_in(key: str, seed: int) -> Material:
-    raise AssertionError(f"{key} was not asked for")
+    raise AssertionError(f"{key} should not be loaded")
 
 
 def race() -> RaceState:
@@ -62,55 +62,55 @@ def other_runs(state: PruneState) -> None:
     state.choose("exchanges", 3)
 
 
-def test_a_replaced_upload_is_released_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_replaced_upload_is_released(monkeypatch: pytest.MonkeyPatch) -> None:
     session: dict[str, object] = {}
     streamlit = SimpleNamespace(session_state=session, spinner=lambda _: nullcontext())
     monkeypatch.setattr(reading, "st", streamlit)
 
     def read(file_id: str) -> weakref.ref[UploadedTable]:
         files = [("table", SimpleNamespace(file_id=file_id))]
-        found = reading.read_once("table", files, (), brought)
+        found = reading.read_once("table", files, (), uploaded)
         assert reading.read_once("table", files, (), pytest.fail) is found
         return weakref.ref(found)
 
     first, state_before = read("first"), dict(session)
     second = read("second")
     gc.collect()
-    assert first() is None, "Streamlit holds the state before until the next run of the page"
+    assert first() is None, "the replaced upload is still referenced"
     assert second() is not None
     assert state_before
 
 
 @pytest.mark.parametrize(("page", "change"), [(race, another_race), (prune, other_runs)])
-def test_a_table_is_prepared_once_and_nothing_holds_it_afterwards(
+def test_table_is_prepared_once_and_released(
     page: Callable[[], RaceState | PruneState],
     change: Callable[[RaceState | PruneState], None],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    made: list[weakref.ref[Material]] = []
+    prepared_materials: list[weakref.ref[Material]] = []
 
-    def preparing(*given: object) -> Material:
-        prepared = prepare(*given)
-        made.append(weakref.ref(prepared))
+    def preparing(*arguments: object) -> Material:
+        prepared = prepare(*arguments)
+        prepared_materials.append(weakref.ref(prepared))
         return prepared
 
     prepare = material.prepare
     monkeypatch.setattr(material, "prepare", preparing)
     state = page()
     state.choose("data", UPLOAD)
-    state.accept(brought())
+    state.accept(uploaded())
     state.refresh(), state.problem
     change(state)
     state.refresh(), "these are other runs"
-    assert len(made) == 1, "on the same rows"
+    assert len(prepared_materials) == 1, "the same rows were prepared again"
     state.choose("seed", 1)
     state.refresh()
-    assert len(made) == 2, "another seed holds out other rows"
-    assert state.material is made[1]()
+    assert len(prepared_materials) == 2, "another seed has other held-out rows"
+    assert state.material is prepared_materials[1]()
     state.revoke()
     del state
     gc.collect()
-    assert [material() for material in made] == [None, None]
+    assert [material() for material in prepared_materials] == [None, None]
 
 
 def series() -> UploadedSeries:
@@ -118,7 +118,7 @@ def series() -> UploadedSeries:
     return read_series_files([("series", io.BytesIO(b"a,b\n" + rows))], {})
 
 
-def test_what_is_learned_of_own_series_stays_with_them() -> None:
+def test_results_of_uploaded_series_are_cached_with_them() -> None:
     options = DynamicsOptions(data="upload")
 
     def work_on(files: UploadedSeries) -> list[object]:
@@ -136,14 +136,14 @@ def test_what_is_learned_of_own_series_stays_with_them() -> None:
     first, second = work_on(mine), work_on(mine)
     assert all(one is again for one, again in zip(first, second, strict=True))
     assert not any(one is other for one, other in zip(first, work_on(theirs), strict=True))
-    held = [weakref.ref(one) for one in first]
+    references = [weakref.ref(one) for one in first]
     mine.own.clear()
     del first, second
     gc.collect()
-    assert [one() for one in held] == [None] * len(held)
+    assert [one() for one in references] == [None] * len(references)
 
 
-def test_what_is_computed_of_an_own_model_stays_with_it() -> None:
+def test_results_of_uploaded_model_are_cached_with_it() -> None:
     model = ising_grid(2, 2, field=0.3, coupling=0.2, seed=0)
     found = ModelFile(model)
 
@@ -168,31 +168,31 @@ def test_what_is_computed_of_an_own_model_stays_with_it() -> None:
     assert not any(one is other for one, other in zip(first, work_on(mine), strict=True))
     grid, same_grid = (grid_model(2, 0.3, 0.2, seed=0) for _ in range(2))
     assert all(one is same for one, same in zip(work_on(grid), work_on(same_grid), strict=True)), (
-        "what nobody brought is computed once for all"
+        "results of built-in models should be shared"
     )
 
 
-def test_a_model_learned_from_an_own_table_is_an_own_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_model_learned_from_uploaded_table_has_own_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     grow = GrowState(nothing_built_in, scheduler().share())
     monkeypatch.setattr(region_models, "opened_grow_state", lambda: grow)
     grow.choose("data", UPLOAD)
     grow.choose("learner", "chow-liu")
-    grow.accept(brought())
+    grow.accept(uploaded())
     grow.refresh()
     shown = model_of_run(link_of_grow_page())
     assert shown.own is not None
     assert shown.model.n_edges == 4
 
 
-def test_the_latest_are_kept_and_the_one_asked_for_longest_ago_goes() -> None:
-    kept, made = SourceCache(2), []
+def test_cache_drops_the_least_recently_used_entry() -> None:
+    cache, computed = SourceCache(2), []
 
     def get(key: str) -> str:
-        return kept.get(key, lambda: made.append(key) or key)
+        return cache.get(key, lambda: computed.append(key) or key)
 
     for key in "abacbc":
         assert get(key) == key
-    assert made == ["a", "b", "c", "b"]
-    kept.clear()
+    assert computed == ["a", "b", "c", "b"]
+    cache.clear()
     get("c")
-    assert made[-1] == "c"
+    assert computed[-1] == "c"

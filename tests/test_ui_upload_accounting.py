@@ -1,4 +1,4 @@
-"""Accounting of uploads, as an ASGI server sees it: before, while and after a body is read."""
+"""Accounting of uploads in the ASGI middleware: before, during and after reading of a body."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ OPEN = ("one", "other", "third")
 
 
 class Store:
-    """Files in memory, as the app stores them when their body has been read."""
+    """Files in memory, as stored by the app after their body is read."""
 
     def __init__(self) -> None:
         self.files: dict[tuple[str, str], int] = {}
@@ -52,7 +52,7 @@ class Store:
 
 
 class Server:
-    """The middleware before an app that stores what it reads; `most_read` is what it has read."""
+    """The middleware in front of an app that stores the bodies that it reads."""
 
     def __init__(self, limits: Limits = LIMITS) -> None:
         self.store = Store()
@@ -90,10 +90,10 @@ class Server:
         seconds: float = 0.0,
         gate: asyncio.Event | None = None,
     ) -> tuple[int, str]:
-        """Upload in parts; return status and text of the answer, 0 if there is none.
+        """Upload in parts; return status and text of the response, 0 if there is none.
 
-        `declared`: the length in the header, −1 for the true one, None for none; `lost`: the client
-        goes before the end; `seconds`: time that each part takes; `gate`: the second part waits.
+        `declared`: length in the header, −1 for the true one, None for none; `lost`: the connection
+        is lost before the end; `seconds`: time per part; `gate`: event before the second part.
         """
         length = size if declared == -1 else declared
         headers = [] if length is None else [(b"content-length", str(length).encode())]
@@ -139,7 +139,7 @@ def run(doing: Any) -> Any:
 
 @pytest.mark.parametrize("size", [0, 1, PART, 10 * MB])
 @pytest.mark.parametrize("declared", [-1, None])
-def test_a_file_up_to_the_limit_is_taken(size: int, declared: int | None) -> None:
+def test_file_up_to_the_limit_is_accepted(size: int, declared: int | None) -> None:
     server = Server()
     assert run(server.put("one", size, declared=declared)) == (204, "")
     assert server.store.files == {("one", "file"): size}
@@ -151,7 +151,7 @@ def test_a_file_up_to_the_limit_is_taken(size: int, declared: int | None) -> Non
     ("declared", "most_read"),
     [(-1, 0), (None, 10 * MB + FRAME), (100, 10 * MB + FRAME), ("+1", 10 * MB + FRAME)],
 )
-def test_a_larger_one_is_refused_before_or_while_it_is_read(
+def test_file_above_the_limit_is_refused_before_or_during_reading(
     base: str, declared: Any, most_read: int
 ) -> None:
     server = Server()
@@ -165,7 +165,7 @@ def test_a_larger_one_is_refused_before_or_while_it_is_read(
     assert server.store.shown == [("one", text.strip())]
 
 
-def test_no_limit_of_a_file_is_above_that_of_its_session() -> None:
+def test_limit_of_file_is_at_most_that_of_its_session() -> None:
     server = Server(Limits(upload_memory=10, session_uploads=5))
     assert run(server.put("one", 6 * MB))[0] == 413
 
@@ -183,11 +183,11 @@ def test_a_session_and_the_server_have_limits() -> None:
     assert "18 MB" in answers[2][1]
     assert "20 MB" in answers[2][1]
     del server.store.files["one", "0"]
-    assert run(server.put("other", 9 * MB))[0] == 204, "what is removed is free"
+    assert run(server.put("other", 9 * MB))[0] == 204, "a removed file still counts"
 
 
 @pytest.mark.parametrize("declared", [-1, None])
-def test_uploads_under_way_count(declared: int | None) -> None:
+def test_uploads_in_progress_count(declared: int | None) -> None:
     server = Server()
 
     async def upload() -> list[int]:
@@ -222,7 +222,7 @@ def test_uploads_under_way_count(declared: int | None) -> None:
         max_size=12,
     )
 )
-def test_no_course_of_uploads_exceeds_a_limit_or_leaves_a_reservation(
+def test_any_sequence_of_uploads_stays_within_limits(
     uploads: Iterable[tuple[str, int, int | None, bool]],
 ) -> None:
     server = Server()
@@ -255,7 +255,7 @@ def test_an_unknown_session_or_path_is_refused(session: str, file: str) -> None:
     assert server.is_free()
 
 
-def test_a_lost_connection_is_no_error_and_leaves_nothing() -> None:
+def test_lost_connection_is_not_an_error_and_stores_nothing() -> None:
     server = Server()
     assert run(server.put("one", 9 * MB, lost=True)) == (0, "")
     assert not server.store.files
@@ -266,7 +266,7 @@ def test_a_lost_connection_is_no_error_and_leaves_nothing() -> None:
     ("seconds", "status"),
     [(0.5 * PART / LEAST_RATE, 204), (2 * PART / LEAST_RATE, 408), (PATIENCE + 1, 204)],
 )
-def test_slow_uploads_are_taken_and_slower_ones_refused(seconds: float, status: int) -> None:
+def test_slow_uploads_are_accepted_and_slower_ones_refused(seconds: float, status: int) -> None:
     server = Server()
     answer, text = run(server.put("one", 9 * MB, seconds=seconds))
     assert answer == status
@@ -284,18 +284,18 @@ def test_uploads_together_are_received_at_a_limited_rate(parts: list[tuple[int, 
         pause = accounts.pause(size, now)
         now += pause
         assert received <= MOST_RATE * (now + LEAD_SECONDS) + 1.0
-        # What is slower than the rate is not delayed.
+        # Uploads slower than the rate are not delayed.
         assert pause == 0.0 or received > MOST_RATE * LEAD_SECONDS
 
 
 def test_a_client_that_sends_nothing_is_refused() -> None:
     server = Server()
-    server.gate = UploadAccounting(server._store_body, server.accounts, ClockOfTheEnd())
+    server.gate = UploadAccounting(server._store_body, server.accounts, ExpiringClock())
     assert run(server.put("one", MB, gate=asyncio.Event()))[0] == 408
 
 
-class ClockOfTheEnd:
-    """Clock that jumps to the end of the patience after the first reading."""
+class ExpiringClock:
+    """Clock that jumps beyond the patience after the first reading."""
 
     now = -PATIENCE - PART / LEAST_RATE + 0.01
 
@@ -304,7 +304,7 @@ class ClockOfTheEnd:
         return min(now, 0.0)
 
 
-def test_many_empty_files_are_bounded_too() -> None:
+def test_number_of_empty_files_is_bounded() -> None:
     server = Server()
 
     async def upload() -> list[int]:
@@ -315,7 +315,7 @@ def test_many_empty_files_are_bounded_too() -> None:
     assert len(server.store.files) <= 20 * MB / LEAST_FILE + 1
 
 
-def test_wrong_limits_are_said_in_a_sentence() -> None:
+def test_invalid_limits_are_reported_in_a_sentence() -> None:
     server = Server()
 
     def limits() -> Limits:
@@ -336,7 +336,7 @@ def test_wrong_limits_are_said_in_a_sentence() -> None:
         {"type": "http", "method": "PUT", "path": "/elsewhere"},
     ],
 )
-def test_other_requests_pass(scope: dict[str, Any]) -> None:
+def test_other_requests_are_passed_on(scope: dict[str, Any]) -> None:
     server = Server()
 
     async def nothing(*_: Any) -> Any:

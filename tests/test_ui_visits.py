@@ -1,4 +1,4 @@
-"""Visits: a closed tab stops computing at once and lets go after a while; others go on."""
+"""Visits: a closed tab stops its work at once and releases it after a while."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ UI = Path(visits_module.__file__).parent
 
 class Work:
     def __init__(self) -> None:
-        self.told: list[str] = []
+        self.calls: list[str] = []
         self.forgotten = threading.Event()
 
     def revoke(self) -> None:
-        self.told.append("revoke")
+        self.calls.append("revoke")
 
     def forget(self) -> None:
-        self.told.append("forget")
+        self.calls.append("forget")
         self.forgotten.set()
 
 
-class Stubborn:
-    """Work that can only be stopped."""
+class RevocableOnly:
+    """Work that can only be revoked."""
 
     revoked = False
 
@@ -48,7 +48,7 @@ class Stubborn:
         self.revoked = True
 
 
-def opened(visits: Visits, *works: Work | Stubborn) -> Visit:
+def opened(visits: Visits, *works: Work | RevocableOnly) -> Visit:
     visit = Visit(Scheduler(threads=1).share())
     for work in works:
         visit.add(work)
@@ -61,25 +61,25 @@ def now() -> list[float]:
     return [100.0]
 
 
-def test_who_leaves_stops_at_once_and_is_forgotten_later(now: list[float]) -> None:
+def test_closed_visit_is_revoked_at_once_and_forgotten_later(now: list[float]) -> None:
     visits = Visits(60.0, clock=lambda: now[0])
-    one, other, stubborn = Work(), Work(), Stubborn()
-    leaving, staying = opened(visits, one, stubborn), opened(visits, other)
+    one, other, revocable = Work(), Work(), RevocableOnly()
+    leaving, staying = opened(visits, one, revocable), opened(visits, other)
     assert visits.here == 2
     visits.left(leaving)
     assert visits.here == 1
-    assert one.told == ["revoke"]
-    assert stubborn.revoked
+    assert one.calls == ["revoke"]
+    assert revocable.revoked
     assert visits.forget() == 0
     now[0] += 61.0
     assert visits.forget() == 1
-    assert one.told == ["revoke", "forget"]
-    assert other.told == [], "nobody else is disturbed"
+    assert one.calls == ["revoke", "forget"]
+    assert other.calls == [], "work of another visit was affected"
     assert visits.forget() == 0
     assert staying.share is not leaving.share
 
 
-def test_who_is_back_in_time_has_lost_nothing(now: list[float]) -> None:
+def test_visit_reopened_in_time_is_not_forgotten(now: list[float]) -> None:
     visits = Visits(60.0, clock=lambda: now[0])
     work = Work()
     visit = opened(visits, work)
@@ -88,32 +88,32 @@ def test_who_is_back_in_time_has_lost_nothing(now: list[float]) -> None:
     visits.register(visit)
     now[0] += 1000.0
     assert visits.forget(all_of_them=True) == 0
-    assert work.told == ["revoke"]
+    assert work.calls == ["revoke"]
     assert visits.here == 1
 
 
-def test_what_begins_after_somebody_has_left_waits_for_them(now: list[float]) -> None:
+def test_job_started_after_close_waits_for_reopening(now: list[float]) -> None:
     visits = Visits(60.0, clock=lambda: now[0])
     visit = opened(visits)
-    begun = Job(iter([1]), visit.share)
+    job = Job(iter([1]), visit.share)
 
     class Late(Work):
-        """Something else is begun while it is stopped."""
+        """Work that starts another job while it is revoked."""
 
         def revoke(self) -> None:
             super().revoke()
-            begun.grant()
+            job.grant()
 
     late = Late()
     visit.add(late)
     visits.left(visit)
-    assert not begun.wait_for_end(0.3)
+    assert not job.wait_for_end(0.3)
     visits.register(visit)
-    assert begun.wait_for_end(60)
-    assert begun.latest == 1
+    assert job.wait_for_end(60)
+    assert job.latest == 1
 
 
-def test_what_all_share_goes_with_the_last_of_them(now: list[float]) -> None:
+def test_shared_work_is_released_with_the_last_visit(now: list[float]) -> None:
     emptied: list[float] = []
     visits = Visits(60.0, clock=lambda: now[0], on_empty=lambda: emptied.append(now[0]))
     first, second = opened(visits, Work()), opened(visits, Work())
@@ -122,15 +122,15 @@ def test_what_all_share_goes_with_the_last_of_them(now: list[float]) -> None:
     assert visits.forget() == 1
     visits.left(second)
     assert visits.forget() == 0
-    assert emptied == [], "one is here, or may be back"
+    assert emptied == [], "released before the last visit expired"
     now[0] += 61.0
     assert visits.forget() == 1
     assert emptied == [222.0]
 
 
-def test_every_cache_of_shared_work_can_be_let_go() -> None:
-    """But for those whose value is no value: threads, queues, names, and who is here."""
-    kept = {"scheduler", "_connection"}
+def test_every_cache_of_shared_work_can_be_cleared() -> None:
+    """Check all cached functions except those of threads, queues, names and visits."""
+    permanent = {"scheduler", "_connection"}
     cached = re.compile(r"((?:@\w.*\n)*)@st\.cache_resource\(.*\)\ndef (\w+)")
     found = [
         (name, "@clearable_cache" in above)
@@ -138,8 +138,8 @@ def test_every_cache_of_shared_work_can_be_let_go() -> None:
         for above, name in cached.findall(path.read_text(encoding="utf-8"))
     ]
     assert len(found) > 5
-    for name, can_go in found:
-        assert can_go != (name in kept or name.endswith("warm_up")), name
+    for name, is_clearable in found:
+        assert is_clearable != (name in permanent or name.endswith("warm_up")), name
 
 
 class Broken(Work):
@@ -152,7 +152,9 @@ class Broken(Work):
         raise RuntimeError("dictionary changed size during iteration")
 
 
-def test_an_error_loses_no_visit(now: list[float], caplog: pytest.LogCaptureFixture) -> None:
+def test_error_in_work_does_not_affect_visits(
+    now: list[float], caplog: pytest.LogCaptureFixture
+) -> None:
     visits = Visits(60.0, clock=lambda: now[0])
     works = [Broken(), Work(), Broken(), Work()]
     pages = [opened(visits, *works[:2]), opened(visits, *works[2:])]
@@ -161,16 +163,16 @@ def test_an_error_loses_no_visit(now: list[float], caplog: pytest.LogCaptureFixt
     assert visits.here == 0
     now[0] += 61.0
     assert visits.forget() == 2
-    assert [work.told for work in works] == [["revoke", "forget"]] * 4
+    assert [work.calls for work in works] == [["revoke", "forget"]] * 4
     assert caplog.text.count("could not be stopped or released (reference") == 4
 
 
-def test_who_is_back_while_others_are_put_away_has_lost_nothing(now: list[float]) -> None:
+def test_visit_reopened_while_another_is_forgotten_is_kept(now: list[float]) -> None:
     visits = Visits(60.0, clock=lambda: now[0])
     pages: list[Visit] = []
 
     class Meeting(Work):
-        """While this is put away, the page of the other is back."""
+        """Work that reopens the page of the other while it is forgotten."""
 
         def forget(self) -> None:
             super().forget()
@@ -181,12 +183,12 @@ def test_who_is_back_while_others_are_put_away_has_lost_nothing(now: list[float]
     for page in pages:
         visits.left(page)
     assert visits.forget(all_of_them=True) == 1
-    assert sorted(work.told for work in works) == [["revoke"], ["revoke", "forget"]]
+    assert sorted(work.calls for work in works) == [["revoke"], ["revoke", "forget"]]
     assert visits.here == 1
 
 
 def all_states() -> list[tuple[Any, dict[Any, Any]]]:
-    """Return a state of each page that keeps runs, and what it keeps them in."""
+    """Return a state of each page that stores runs, and its dictionary of runs."""
     share = Scheduler(threads=1).share()
     grow, race, prune = (kind(material, share) for kind in (GrowState, RaceState, PruneState))
     return [
@@ -198,7 +200,7 @@ def all_states() -> list[tuple[Any, dict[Any, Any]]]:
 
 @pytest.mark.parametrize("which", range(3))
 @pytest.mark.parametrize("stop", ["revoke", "forget"])
-def test_runs_may_begin_while_they_are_stopped(which: int, stop: str) -> None:
+def test_runs_may_be_added_while_others_are_revoked_or_forgotten(which: int, stop: str) -> None:
     state, runs = all_states()[which]
 
     class Run(Work):
@@ -209,30 +211,30 @@ def test_runs_may_begin_while_they_are_stopped(which: int, stop: str) -> None:
     first, second = Run(), Run()
     runs.update({1: first, 2: second})
     getattr(state, stop)()
-    assert "revoke" in first.told
-    assert "revoke" in second.told
+    assert "revoke" in first.calls
+    assert "revoke" in second.calls
 
 
 @pytest.fixture
-def hasty() -> Iterator[None]:
-    """Threads that interrupt each other at every turn."""
+def short_switch_interval() -> Iterator[None]:
+    """Set the shortest switch interval of threads."""
     usual = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     yield
     sys.setswitchinterval(usual)
 
 
-@pytest.mark.usefixtures("hasty")
-def test_works_may_begin_while_a_visit_ends(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.usefixtures("short_switch_interval")
+def test_work_may_be_added_while_a_visit_is_closed(caplog: pytest.LogCaptureFixture) -> None:
     visits = Visits(60.0)
-    kept = [Work() for _ in range(300)]
-    visit = opened(visits, *kept)
+    works = [Work() for _ in range(300)]
+    visit = opened(visits, *works)
     is_over = threading.Event()
 
     def begin() -> None:
         while not is_over.is_set():
-            kept.append(Work())
-            visit.add(kept[-1])
+            works.append(Work())
+            visit.add(works[-1])
 
     beginning = threading.Thread(target=begin)
     beginning.start()
@@ -242,37 +244,37 @@ def test_works_may_begin_while_a_visit_ends(caplog: pytest.LogCaptureFixture) ->
     finally:
         is_over.set()
         beginning.join()
-    assert kept[0].told == ["revoke"] * 20
+    assert works[0].calls == ["revoke"] * 20
     assert caplog.text == ""
 
 
-def test_the_server_forgets_each_visit_in_its_own_time(
+def test_server_forgets_each_visit_at_its_own_expiry(
     now: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     visits = Visits(60.0, clock=lambda: now[0])
     works = [Work(), Work()]
-    kept = [opened(visits, work) for work in works]
+    opened_visits = [opened(visits, work) for work in works]
     monkeypatch.setattr(streamlit_runtime, "visits", lambda: visits)
     monkeypatch.setattr(streamlit_runtime, "end_expired_sessions", lambda: 0)
     monkeypatch.setattr(UnusedFiles, "release", lambda *_: 0)
-    told = []
+    forgotten = []
 
     async def serve() -> None:
         ending = asyncio.create_task(end_closed_sessions(lambda _: False, 0.01))
-        visits.left(kept[0])
+        visits.left(opened_visits[0])
         now[0] += 50.0
-        visits.left(kept[1])
+        visits.left(opened_visits[1])
         for later in (0.0, 11.0, 50.0):
             now[0] += later
             await asyncio.sleep(0.3)
-            told.append([work.forgotten.is_set() for work in works])
+            forgotten.append([work.forgotten.is_set() for work in works])
         ending.cancel()
 
     asyncio.run(serve())
-    assert told == [[False, False], [True, False], [True, True]]
+    assert forgotten == [[False, False], [True, False], [True, True]]
 
 
-def test_a_session_that_has_ended_is_not_kept_alive() -> None:
+def test_ended_session_is_not_referenced() -> None:
     visits = Visits(60.0)
     opened(visits, Work())
     gc.collect()

@@ -1,4 +1,4 @@
-"""Compiling ahead covers what the page does later, and never blocks the page."""
+"""Compilation ahead of use: coverage of later work, and pages during compilation."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def warm() -> None:
 
 
 def watch(learner: Learner, *, known: bool) -> None:
-    """Do what the page does with a run."""
+    """Compute a run as the page does."""
     material = prepare(other_data(known=known), seed=1)
     recorder = RunRecorder(new_run(RunPlan("other", learner, 1), material), material, "t")
     steps = 0
@@ -86,7 +86,7 @@ def watch(learner: Learner, *, known: bool) -> None:
 
 
 def ask_for_regions() -> None:
-    """Do what the page does when a node is chosen."""
+    """Compute regions as the page does for a selected node."""
     material = prepare(other_data(known=False), seed=1)
     plan = RunPlan("other", BestChoice(lam=1e-6, lam2=0.01, preset="paper"), 1)
     recorder = RunRecorder(new_run(plan, material), material, "t")
@@ -95,8 +95,8 @@ def ask_for_regions() -> None:
         steps += 1
     for cut in ("drop", "mean-field"):
         for i in range(12):
-            told = recorder.answer({"kind": "node", "i": i, "t": steps, "region": {"cut": cut}})
-            assert "error" not in told["region"]
+            reply = recorder.answer({"kind": "node", "i": i, "t": steps, "region": {"cut": cut}})
+            assert "error" not in reply["region"]
 
 
 @pytest.mark.parametrize("known", [True, False])
@@ -129,7 +129,7 @@ def test_the_page_opens_when_its_first_run_is_compiled() -> None:
 
 
 class HalfDone:
-    """Workers that have compiled half of every job."""
+    """Workers that report half of every job as compiled."""
 
     count = 2
 
@@ -146,7 +146,7 @@ def test_the_time_left_follows_from_the_kernels_that_are_stored() -> None:
     time.sleep(0.5)
     share, left = engine.progress
     assert share == pytest.approx(0.5)
-    assert left == 1.0, "as long as so far, and never nothing"
+    assert left == 1.0, "the time left should equal the elapsed time and be positive"
     engine._began -= 30
     assert engine.progress.seconds_left == pytest.approx(30, abs=2)
     gate.set()
@@ -154,7 +154,7 @@ def test_the_time_left_follows_from_the_kernels_that_are_stored() -> None:
     assert engine.progress == (1.0, 0.0)
 
 
-def test_without_workers_the_time_left_is_that_of_the_measurements(
+def test_time_left_without_workers_is_that_of_measurements(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     gate = threading.Event()
@@ -168,7 +168,7 @@ def test_without_workers_the_time_left_is_that_of_the_measurements(
     gate.set()
 
 
-def test_what_the_page_opens_with_needs_no_later_job() -> None:
+def test_opening_run_of_page_needs_first_jobs_only() -> None:
     for job in first_jobs():
         job()
     before = signatures()
@@ -176,7 +176,7 @@ def test_what_the_page_opens_with_needs_no_later_job() -> None:
     assert signatures() == before
 
 
-def test_the_first_later_job_compiles_what_draws_rows() -> None:
+def test_first_later_job_compiles_sampling() -> None:
     later_jobs()[0]()
     before = signatures()
     for graph in (karate_graph(), les_miserables_graph()):
@@ -184,7 +184,7 @@ def test_the_first_later_job_compiles_what_draws_rows() -> None:
     assert signatures() == before
 
 
-def test_a_failing_job_is_logged_and_neither_locks_the_page_nor_stops_the_others(
+def test_failed_job_is_logged_and_others_continue(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     done: list[int] = []
@@ -200,7 +200,7 @@ def test_a_failing_job_is_logged_and_neither_locks_the_page_nor_stops_the_others
 
 
 def page_of_engine(engine):
-    """Show a page that needs an engine; Streamlit runs this source separately."""
+    """Show a page that needs an engine; Streamlit runs this source on its own."""
     import streamlit as st  # noqa: PLC0415
 
     from graftviz.ui.compiling import engine_is_ready  # noqa: PLC0415
@@ -209,7 +209,7 @@ def page_of_engine(engine):
         st.text("the page")
 
 
-def test_a_kernel_that_does_not_compile_is_told_and_the_page_opens() -> None:
+def test_compilation_error_is_shown_and_page_opens() -> None:
     def broken() -> None:
         raise numba.TypingError("cannot determine the type of 'x' in somebody/kernel.py")
 
@@ -271,19 +271,19 @@ def test_after_its_rehearsal_a_page_has_nothing_left_to_compile(
 
 
 @pytest.mark.parametrize("name", ["grow", "race", "prune", "reservoir"])
-def test_a_link_opened_while_the_engine_compiles_says_so_whatever_its_data(
+def test_link_opened_during_compilation_shows_progress(
     monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     gate = threading.Event()
     engine = WarmUp(jobs(gate.wait))
-    asked: list[str] = []
+    loaded: list[str] = []
 
     def load(key: str, seed: int) -> Material:
-        asked.append(key)
+        loaded.append(key)
         return prepare(load_dataset(key), seed)
 
     def simulation(*options: int) -> RankSimulation:
-        asked.append("karate")
+        loaded.append("karate")
         return deque(simulated_ranks(*options), maxlen=1).pop()
 
     monkeypatch.setattr(engine_module, "warm_up", lambda *_page: engine)
@@ -295,15 +295,15 @@ def test_a_link_opened_while_the_engine_compiles_says_so_whatever_its_data(
     assert re.search(
         r"Compiling the engine, once per installation: \d+ %", page.get("progress")[0].proto.text
     )
-    assert not asked
+    assert not loaded
     gate.set()
     assert engine.ready.wait(60)
     page.run()
     assert not page.get("progress")
-    assert set(asked) == {"karate"}
+    assert set(loaded) == {"karate"}
 
 
-def test_nobody_has_to_wait_for_a_compiler_that_never_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_page_can_be_opened_before_compilation_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiling, "PATIENCE", 0.0)
     monkeypatch.setattr(compiling, "QUIET_SECONDS", 0.0)
     gate = threading.Event()

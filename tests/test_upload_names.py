@@ -58,7 +58,7 @@ def check_sentence(refused: pytest.ExceptionInfo[InputError]) -> None:
 @pytest.mark.parametrize("suffix", CONTENTS)
 @pytest.mark.parametrize("stem", STEMS.values(), ids=STEMS)
 @pytest.mark.parametrize("packed", [False, True], ids=["file", "archive"])
-def test_a_file_of_any_name_is_read_and_any_message_about_it_is_short(
+def test_file_of_any_name_is_read_with_short_messages(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stem: str, suffix: str, packed: bool
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -67,7 +67,7 @@ def test_a_file_of_any_name_is_read_and_any_message_about_it_is_short(
         name = stem + suffix
         if not packed:
             return {name: content}
-        entry = name.encode("utf-8", "replace").decode()  # which is all an archive can hold
+        entry = name.encode("utf-8", "replace").decode()  # as an archive can store it
         return {f"{stem}.zip": deflated({entry: content})}
 
     if packed and stem in ("a\0b", ".."):  # zipfile cuts names at NUL; hidden files are ignored
@@ -96,7 +96,7 @@ def test_a_file_of_any_name_is_read_and_any_message_about_it_is_short(
         ("a\ud800b", "holds a lone surrogate"),
     ],
 )
-def test_texts_that_no_page_can_show_are_refused(
+def test_texts_that_cannot_be_shown_are_refused(
     what: str, suffix: str, text: str, complaint: str
 ) -> None:
     hostile = model(**{what: text})
@@ -108,7 +108,7 @@ def test_texts_that_no_page_can_show_are_refused(
     check_sentence(refused)
 
 
-def test_a_model_whose_names_could_have_no_file_is_read(tmp_path: Path) -> None:
+def test_model_with_names_invalid_as_file_names_is_read(tmp_path: Path) -> None:
     path = tmp_path / f"{'x' * 250}.uai"  # with .names.json, longer than file names can be
     path.write_bytes(uai_text(model()).encode())
     assert read_model(path).names == ("x0", "x1")

@@ -1,4 +1,4 @@
-"""Compilation ahead of use: worker processes, what they share, and their end."""
+"""Compilation ahead of use: jobs, worker processes and stored kernels."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def environment(kernels: Path) -> dict[str, str]:
     return os.environ | {"NUMBA_CACHE_DIR": str(kernels), "PYTHONPATH": str(ROOT)}
 
 
-def test_jobs_have_names_of_their_own() -> None:
+def test_jobs_have_unique_names() -> None:
     names = [job.name for job in (*every_job(), *parts_of_runs())]
     assert len(set(names)) == len(names)
     assert all(names)
 
 
-def test_workers_run_jobs_and_end_even_if_some_fail() -> None:
+def test_workers_run_jobs_and_end_despite_failures() -> None:
     unknown = warming.Rehearsal("not a job", print)
     job = page_jobs()["reservoir"]
     workers = Workers([unknown, job])
@@ -123,7 +123,7 @@ print(json.dumps([names, model.weights.tolist(), model.edges.tolist()]))
 
 
 @pytest.mark.slow
-def test_two_processes_that_start_together_compile_each_kernel_once(tmp_path: Path) -> None:
+def test_two_concurrent_processes_compile_each_kernel_once(tmp_path: Path) -> None:
     def start(order: str, kernels: Path) -> subprocess.Popen[str]:
         command = [sys.executable, "-c", COMPILES, order]
         return subprocess.Popen(
@@ -136,12 +136,12 @@ def test_two_processes_that_start_together_compile_each_kernel_once(tmp_path: Pa
     later = json.loads(start("given", tmp_path / "both").communicate(timeout=300)[0])
     (names, *result), (other_names, *other_result) = outputs
     assert result == other_result == later[1:]
-    assert later[0] == [], "the two have compiled everything"
+    assert later[0] == [], "some kernels were not compiled"
     compiled = [*names, *other_names]
     assert len(compiled) == len(set(compiled)) > 20
 
 
-def test_the_command_says_when_nothing_is_left(
+def test_command_reports_that_nothing_is_left(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     job = page_jobs()["reservoir"]
@@ -153,7 +153,7 @@ def test_the_command_says_when_nothing_is_left(
     assert capsys.readouterr().out == "Everything is compiled already.\n"
 
 
-def test_the_command_needs_a_cache(
+def test_command_requires_a_cache(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(warm_up, "can_store", lambda: False)

@@ -1,4 +1,4 @@
-"""Case weights: a row of weight w counts as w equal rows, in counts, fits, scores and metrics."""
+"""Case weights: a row of weight w counts as w equal rows."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def twins(seed: int = 0, share: float = 0.7) -> tuple[DiscreteTable, DiscreteTab
 
 
 @given(st.integers(0, 2**32), st.sampled_from([1.0, 0.25, 2.0**-20]))
-def test_counts_are_those_of_repeated_rows(seed: int, unit: float) -> None:
+def test_counts_equal_those_of_repeated_rows(seed: int, unit: float) -> None:
     weighted, repeated = twins(seed)
     weighted = dataclasses.replace(weighted, weights=unit * np.array(weighted.weights))
     counts, plain = gv.PairCounts(weighted), gv.PairCounts(repeated)
@@ -49,7 +49,7 @@ def test_counts_are_those_of_repeated_rows(seed: int, unit: float) -> None:
 
 
 @pytest.mark.parametrize("name", learner_names())
-def test_learners_learn_what_they_learn_from_repeated_rows(name: str) -> None:
+def test_learners_give_same_model_as_from_repeated_rows(name: str) -> None:
     options = {"max_edges": 6} if name == "bounded-inference" else {}
     learner = learner_class(name)(**options)
     results = [gv.learn(table, learner, test=table) for table in twins()]
@@ -61,14 +61,14 @@ def test_learners_learn_what_they_learn_from_repeated_rows(name: str) -> None:
     assert one.trace[-1].objective == pytest.approx(other.trace[-1].objective, abs=1e-10)
 
 
-def test_a_learner_that_repeats_rows_needs_whole_weights() -> None:
+def test_learner_that_repeats_rows_requires_whole_weights() -> None:
     weighted = dataclasses.replace(twins()[0], weights=np.full(150, 0.5))
     with pytest.raises(InputError, match="only if they are whole numbers"):
         gv.learn(weighted, "nodewise-l1")
 
 
 @pytest.mark.parametrize("name", all_scores())
-def test_scores_of_pairs_are_those_of_repeated_rows(name: str) -> None:
+def test_scores_of_pairs_equal_those_of_repeated_rows(name: str) -> None:
     norms = []
     model = gv.learn(twins()[1], "chow-liu").model
     for table in twins():
@@ -77,7 +77,7 @@ def test_scores_of_pairs_are_those_of_repeated_rows(name: str) -> None:
     np.testing.assert_allclose(*norms, rtol=1e-10)
 
 
-def test_metrics_are_those_of_repeated_rows() -> None:
+def test_metrics_equal_those_of_repeated_rows() -> None:
     weighted, repeated = twins(3)
     model = gv.learn(repeated, "chow-liu").model
     for metric in (gv.nll, gv.nlpl, gv.ncmll):
@@ -104,7 +104,7 @@ def test_sampled_rows_follow_their_weights() -> None:
 class TestReading:
     frame = pd.DataFrame({"a": list("xyxx"), "w": [1, 2, 1, 0.5], "b": [1, 1, 2, None]})
 
-    def test_a_column_or_an_array_has_the_weights(self, tmp_path: Path) -> None:
+    def test_weights_are_read_from_column_or_array(self, tmp_path: Path) -> None:
         path = tmp_path / "t.csv"
         self.frame.to_csv(path, index=False)
         for source in (self.frame, path):
@@ -132,12 +132,12 @@ class TestReading:
             (["x"] * 4, "Case weights must be numbers"),
         ],
     )
-    def test_other_weights_are_refused(self, weights: Any, sentence: str) -> None:
+    def test_invalid_weights_are_refused(self, weights: Any, sentence: str) -> None:
         with pytest.raises(InputError, match=sentence):
             read_table(self.frame, weights=weights, missing="state")
 
 
-def test_the_estimator_takes_weights() -> None:
+def test_estimator_accepts_weights() -> None:
     weighted, repeated = twins()
     network = gv.MarkovNetwork().fit(weighted.codes.T, sample_weight=weighted.weights)
     plain = gv.MarkovNetwork().fit(repeated.codes.T)

@@ -27,7 +27,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def python(installed: Path, code: str) -> str:
-    """Return what Python prints that imports the installed package, in an empty folder."""
+    """Return the output of Python code with the installed package in an empty folder."""
     done = subprocess.run(
         [sys.executable, "-c", code],
         cwd=installed.parent,
@@ -47,7 +47,7 @@ def test_every_file_of_the_package_is_in_the_wheel(installed: Path) -> None:
         check=False,
     )
     if made.returncode != 0:
-        pytest.skip("not a git checkout: nothing says which files belong to the project")
+        pytest.skip("not a git checkout: the files of the project are unknown")
     missing = [name for name in made.stdout.splitlines() if not (installed / name).exists()]
     assert missing == []
     assert (installed / "graftviz" / "py.typed").exists()
@@ -103,7 +103,7 @@ def test_the_command_serves_the_pages_of_the_wheel(installed: Path, port: int) -
         server.wait(30)
 
 
-def test_without_streamlit_the_command_says_what_to_install(
+def test_missing_streamlit_error_names_install_command(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(app.importlib.util, "find_spec", lambda _: None)

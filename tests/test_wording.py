@@ -1,4 +1,4 @@
-"""Options are called what people meet them as."""
+"""Wording of messages: names of options, quoted values and escaped text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from graftviz.errors import MOST_CHARACTERS
 from graftviz.wording import LONGEST, plain, quoted, reworded, shortened
 
 
-def test_arguments_in_a_sentence_are_reworded_and_nothing_else():
+def test_only_arguments_in_a_sentence_are_reworded():
     sentence = 'fill it in, or drop rows (missing="drop"), or choose header=False; a="b" stays.'
     assert reworded(sentence, "--{} {}".format) == (
         'fill it in, or drop rows (--missing drop), or choose --header no; a="b" stays.'
@@ -29,14 +29,14 @@ def test_arguments_in_a_sentence_are_reworded_and_nothing_else():
         ("1,2\n3,4\n1,2\n", "--header no"),
     ],
 )
-def test_the_command_line_advises_its_own_flags(tmp_path, capsys, text, flag):
+def test_command_line_advises_its_own_flags(tmp_path, capsys, text, flag):
     path = tmp_path / "table.csv"
     path.write_text(text)
     assert main(["learn", str(path), "--out", str(tmp_path / "out")]) == 2
     shown = capsys.readouterr().err
     assert flag in shown
     assert '="' not in shown
-    # What is advised is understood, so that something else is the matter now, if anything is.
+    # The advised flag is accepted; any remaining error is another one.
     main(["learn", str(path), *flag.split(), "--out", str(tmp_path / "out")])
     assert flag not in capsys.readouterr().err
 
@@ -72,7 +72,7 @@ def test_messages_do_not_repeat_long_values(value):
     assert len(str(InputError(f"The option must be 1, not {'a b ' * 1250!r}; see it."))) < 200
 
 
-def test_messages_of_ordinary_length_stay_as_they_are():
+def test_messages_of_ordinary_length_are_unchanged():
     sentence = (
         "There is no file 'it is here', which isn't so; the user's own may be \"that\" one. " * 5
     )
@@ -80,7 +80,7 @@ def test_messages_of_ordinary_length_stay_as_they_are():
     assert str(InputError("a\nb\ud800\u2028")) == "a\\nb\\ud800\\u2028"
 
 
-# Text from outside stays text.
+# Text of users
 
 
 @given(st.text())

@@ -386,7 +386,7 @@ class Tokens:
             raise InputError(f"In {self.name}, within {expected}: {error}.") from None
         if len(found) < count:
             raise InputError(
-                f"{self.name} is truncated: {expected} has {len(found)} numbers instead of {count}."
+                f"{self.name} is truncated: {expected} has {len(found)} of {count} numbers."
             )
         return found
 

@@ -1,4 +1,4 @@
-"""axe-core in a page: what it finds that keeps people out, but for what is Streamlit's own."""
+"""Accessibility violations that axe-core finds in a page, except those of Streamlit itself."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 PACKAGE = "axe_playwright_python"
 SERIOUS = ("serious", "critical")
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
-# What Streamlit draws and lets nobody change: (rule, what the element is or lies in, why).
+# Violations of Streamlit that cannot be changed: (rule, the element or its container, reason).
 STREAMLITS_OWN = (
     (
         "scrollable-region-focusable",
@@ -49,7 +49,7 @@ def _script() -> str:
 
 def serious_findings(page: Any) -> list[str]:
     """Return the accessibility violations of a page, shadow roots included."""
-    # By the browser itself, which no content policy of the page forbids.
+    # Run by the browser: a content policy of the page cannot forbid it.
     if not page.evaluate("globalThis.axe !== undefined"):
         page.evaluate(_script())
     own = [[rule, place] for rule, place, _ in STREAMLITS_OWN]

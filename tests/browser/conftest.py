@@ -23,27 +23,27 @@ DRIVER, PAGES = pytest.StashKey[Any](), pytest.StashKey[Any]()
 FAILED = pytest.StashKey[bool]()
 PLAYER_STEPS = 40  # of the first run of `player_runs`
 ROOT = FOLDER.parent.parent
-COMPILING = 400_000  # ms the very first start may take
+COMPILING = 400_000  # ms of the first start, which compiles the engine
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Give each test of this folder a second try, which the summary lists.
+    """Let each test of this folder be repeated once after a failure; the summary lists reruns.
 
-    A browser, a server and other tests share two cores: what a page shows can be late once.
+    A browser, a server and other tests share two cores: a page can be late once.
     """
     item.add_marker(pytest.mark.flaky(reruns=1))
 
 
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
-    """Note for the fixtures whether the test has failed."""
+    """Record for the fixtures whether the test has failed."""
     item.stash[FAILED] = call.excinfo is not None
 
 
 @pytest.fixture(scope="session")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Where the app is served, by one server for all pages: its engine is loaded once.
+    """Address of the app, served once for all tests: its engine is loaded once.
 
-    Whatever they do with it, it speaks to nobody who has not spoken to it.
+    Fails if the log has a traceback or the server contacted another machine.
     """
     log = tmp_path_factory.mktemp("app") / "server.log"
     with served_app(log) as url:
@@ -53,7 +53,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def _of_folder(request: pytest.FixtureRequest, key: pytest.StashKey[Any], start: Any) -> Any:
-    """Return an object that the tests of this folder share; it is closed after the last of them.
+    """Return an object that the tests of this folder share; it is closed after the last test.
 
     Playwright keeps an event loop running in this thread, and tests of other folders start theirs.
     """
@@ -90,7 +90,7 @@ def pages(request: pytest.FixtureRequest, driver: Any) -> Pages:
 
 @pytest.fixture
 def open_page(request: pytest.FixtureRequest, pages: Pages) -> Iterator[PageFactory]:
-    """Factory of pages; fails the test when one of them had trouble."""
+    """Factory of pages; fails the test if a page had an error."""
     factory = PageFactory(pages)
     yield factory
     factory.close(keep=not request.node.stash[FAILED])
@@ -99,7 +99,7 @@ def open_page(request: pytest.FixtureRequest, pages: Pages) -> Iterator[PageFact
 
 @pytest.fixture
 def opener(open_page: PageFactory, address: str) -> Callable[..., Callable[..., Any]]:
-    """Return a function from a page's usual query and what it shows to one that opens it."""
+    """Return a function that makes an opener from a default query and a selector to wait for."""
 
     def opener_of(usual: str, shows: str) -> Callable[..., Any]:
         def open_it(query: str = usual, **page_options: Any) -> Any:
@@ -121,7 +121,7 @@ def browser_page(open_page: PageFactory) -> Any:
 
 @pytest.fixture
 def until() -> Callable[..., Any]:
-    """Wait for an expression to become true in a page: works under any content policy."""
+    """Wait for an expression to become true in a page, under any content policy."""
 
     def wait(page: Any, expression: str, seconds: float = PATIENCE) -> Any:
         return eventually(page, lambda: page.evaluate(expression), seconds)
@@ -131,7 +131,7 @@ def until() -> Callable[..., Any]:
 
 @pytest.fixture
 def show_html(tmp_path: Path) -> Callable[[Any, str], None]:
-    """Open HTML text in a page as a file, the way a double click does."""
+    """Open HTML text in a page as a file, as a double click does."""
     count = iter(range(1000))
 
     def show(page: Any, text: str) -> None:
@@ -144,7 +144,7 @@ def show_html(tmp_path: Path) -> Callable[[Any, str], None]:
 
 @pytest.fixture(scope="module")
 def player_runs() -> list[Any]:
-    """Two runs on the same data, one on other data, and one that branches off the first."""
+    """Two runs on the same data, one on other data, and a branch of the first."""
     first = sample_run(30, max_steps=PLAYER_STEPS)
     second = sample_run(30, alpha=0.5, max_steps=30, run="run-2")
     other = sample_run(9, run="run-3", max_steps=12)
@@ -163,7 +163,7 @@ def player_page(browser_page: Any, show_html: Any, player_runs: list[Any]) -> An
 
 @pytest.fixture
 def finished(player_page: Any, until: Any) -> Any:
-    """The same, once all records have arrived."""
+    """Page of `player_page` after all records have arrived."""
     player_page.evaluate("player.seek(Infinity)")
     until(player_page, "player.log.finished")
     jump_to(player_page, 0)

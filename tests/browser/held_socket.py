@@ -1,4 +1,4 @@
-"""Delay of messages to a page, which meanwhile acts on older data."""
+"""Delayed messages to a page, which meanwhile acts on older data."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 
 class HeldSocket:
-    """The connection between a page and the app, in the way of which one may stand.
+    """Connection between a page and the app that can delay messages of the server.
 
     Attributes
     ----------
     is_holding : bool
-        Whether messages of the server are kept back.
+        Whether messages of the server are delayed.
     sent : int
         Number of messages of the page so far.
     """
@@ -27,11 +27,11 @@ class HeldSocket:
         page.route_web_socket("**/_stcore/stream", self._connect)
 
     def hold_after_run(self) -> None:
-        """Hold everything that comes after the end of the run which is about to begin."""
+        """Hold all messages after the end of the next run of the page."""
         self._holds_after_run = True
 
-    def let_go(self) -> None:
-        """Deliver what was held, and hold nothing any more."""
+    def release(self) -> None:
+        """Deliver the held messages and stop holding."""
         self.is_holding = False
         for message in self._held:
             self._socket.send(message)
@@ -50,16 +50,16 @@ class HeldSocket:
                 self._held.append(message)
                 return
             socket.send(message)
-            if self._holds_after_run and _says_that_nothing_runs(message):
+            if self._holds_after_run and _is_end_of_run(message):
                 self._holds_after_run, self.is_holding = False, True
 
         socket.on_message(from_page)
         server.on_message(from_server)
 
 
-def _says_that_nothing_runs(message: bytes) -> bool:
-    told = ForwardMsg.FromString(message)
+def _is_end_of_run(message: bytes) -> bool:
+    parsed = ForwardMsg.FromString(message)
     return (
-        told.WhichOneof("type") == "session_status_changed"
-        and not told.session_status_changed.script_is_running
+        parsed.WhichOneof("type") == "session_status_changed"
+        and not parsed.session_status_changed.script_is_running
     )

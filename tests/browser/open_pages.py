@@ -1,4 +1,4 @@
-"""The browser of the tests and the pages opened in it."""
+"""Browser of the tests and the pages opened in it."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def no_browser(reason: str) -> None:
 
 
 class Pages:
-    """A headless Chromium, the system's own or else Playwright's, and its pages.
+    """Pages of a headless Chromium: the one of the system, or else Playwright's.
 
-    Pages are used by one test after the other: opening one takes as long as loading the app in it,
+    Tests share pages one after the other: opening one takes as long as loading the app in it,
     and it keeps the scripts of the app.
     """
 
@@ -36,24 +36,24 @@ class Pages:
         path = path or driver.chromium.executable_path
         if not Path(path).exists():
             no_browser("no Chromium found")
-        # Containers offer /dev/shm in thimblefuls and root cannot use the sandbox. Without a
-        # graphics card, imitating one takes a fifth longer than doing without.
+        # Containers have a small /dev/shm and root cannot use the sandbox. Without a
+        # graphics card, emulating one takes a fifth longer.
         needed = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"]
         self.browser = driver.chromium.launch(executable_path=path, args=[*needed, *arguments])
         self._unused: list[Any] = []
 
     def new(self, **options: Any) -> Any:
-        """Return a page in a context of its own with these options."""
+        """Return a page in a new context with these options."""
         context = self.browser.new_context(**options)
         context.set_default_timeout(PATIENCE * 1000)
         return context.new_page()
 
     def take(self) -> Any:
-        """Return a page that is as good as new."""
+        """Return an unused page or a new one."""
         return self._unused.pop() if self._unused else self.new()
 
     def give_back(self, page: Any) -> None:
-        """Clear a page and keep it for another test."""
+        """Clear a page for use by another test."""
         if not page.url.startswith("about:"):
             page.evaluate("localStorage.clear(), sessionStorage.clear()")
         page.context.clear_cookies()
@@ -67,7 +67,7 @@ ITS_OWN = "Failed to load resource: the server responded with a status of 404"
 
 
 class PageFactory:
-    """Opens pages and remembers what went wrong in them.
+    """Factory of pages that records their errors.
 
     Attributes
     ----------
@@ -129,7 +129,7 @@ class PageFactory:
             self.troubles.append(f"request: {url}")
 
     def close(self, *, keep: bool) -> None:
-        """Close all pages, or keep those that other tests can use."""
+        """Close all pages, or clear those that other tests can use."""
         for page in self._reusable if keep else ():
             for event, listener in self._listeners.items():
                 page.remove_listener(event, listener)

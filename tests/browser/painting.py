@@ -1,4 +1,4 @@
-"""Record of the drawing calls of a view that saves a picture."""
+"""Recorded drawing calls of a view that saves a picture."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _WATCH = """() => {
 
 
 def watch_painting(page: Any) -> None:
-    """From now on remember the texts and the images that saved pictures have."""
+    """Start to record the texts and images of saved pictures."""
     page.evaluate(_WATCH)
 
 
 def painted(page: Any) -> list[str]:
-    """Return, in order, what was painted since the page was watched."""
+    """Return the recorded texts and images in order."""
     return page.evaluate("painted")

@@ -1,4 +1,4 @@
-"""The app, served on a free port of this machine for as long as it is needed."""
+"""Server of the app on a free port of this machine."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def start_server(
     options: Sequence[str] = HEADLESS,
     environment: Mapping[str, str] | None = None,
 ) -> subprocess.Popen[bytes]:
-    """Start to serve the app of `folder`; what it prints is added to `log`."""
+    """Start a server of the app of `folder`; its output is appended to `log`."""
     command = [sys.executable, "-m", "streamlit", "run", "app.py", *options]
     command += ["--server.port", str(port)]
     paths = [str(AUDITED), *filter(None, [os.environ.get("PYTHONPATH")])]
@@ -83,16 +83,16 @@ def _record(log: Path) -> Path:
 
 
 def free_port() -> int:
-    """Return a port of this machine at which nobody listens."""
+    """Return a free port of this machine."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
 
 
 def wait_until_healthy(server: subprocess.Popen[bytes], port: int, log: Path) -> None:
-    """Wait until the server answers; fail with its log when it ends or takes too long."""
-    give_up = time.monotonic() + START
-    while time.monotonic() < give_up:
+    """Wait until the server answers; fail with its log if it ends or takes too long."""
+    deadline = time.monotonic() + START
+    while time.monotonic() < deadline:
         assert server.poll() is None, f"the server ended:\n{log.read_text(errors='replace')}"
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=2):

@@ -1,4 +1,4 @@
-"""A page with the player in it, served by a script in the page instead of by the app."""
+"""Page with the player, served by a script in the page instead of by the app."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from graftviz.player.assets import view_name, view_script, view_style
 from graftviz.texts import LANGUAGE
 
 _SERVER = Path(__file__).with_name("server.js")
-Told = tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any] | None]
+Output = tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any] | None]
 
 
-def served_page(runs: Iterable[Told], language: str = LANGUAGE) -> str:
+def served_page(runs: Iterable[Output], language: str = LANGUAGE) -> str:
     """Return an HTML page whose ``server`` serves the given runs by their tokens."""
     by_token = {
         header["run"]: {"header": header, "records": records, "outcome": outcome}

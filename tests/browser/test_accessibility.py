@@ -1,4 +1,4 @@
-"""Every page, as axe-core sees it: wide and light, then as narrow as a phone and dark."""
+"""Accessibility of every page by axe-core: wide and light, then narrow and dark."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.browser
 
 ROOT = Path(__file__).resolve().parents[2]
 PHONE = {"width": 390, "height": 844}
-# What is quick to learn; a page that is not named here is opened as it is.
+# Queries that are quick to learn; other pages are opened with their defaults.
 QUICK = {
     "grow": "?data=karate",
     "race": "race?data=karate&racers=best-choice:alpha=0.5",
@@ -28,7 +28,7 @@ QUICK = {
     "dynamics": "dynamics?size=12&rows=150&parents=3&seeds=4",
     "inspect": "inspect?data=karate&learner=chow-liu&node=0",
 }
-# Of pictures: those without a name, and those that listen to keys but cannot have the focus.
+# Pictures without a name, and pictures that handle keys but cannot have the focus.
 UNNAMED = """() => {
   const inside = (root) => [...root.querySelectorAll("*")].flatMap(
     (node) => [node, ...(node.shadowRoot ? inside(node.shadowRoot) : [])]);
@@ -47,7 +47,7 @@ def page_names() -> list[str]:
 
 
 def wait_for_rest(page: Any) -> None:
-    """Wait until the page has been built and nothing more is about to come."""
+    """Wait until the page is complete."""
 
     def rests() -> bool:
         app = page.locator("[data-testid=stApp]")
@@ -64,8 +64,8 @@ def wait_for_rest(page: Any) -> None:
     eventually(page, rests)
 
 
-def pictures_tell_what_keys_choose(page: Any) -> None:
-    """Go to the next thing in every picture that has things, and hear what it is."""
+def check_keys_announce_selection(page: Any) -> None:
+    """Select the next item in every picture and check that it is announced."""
     page.keyboard.press("End")
     page.wait_for_timeout(300)
     for picture in page.locator(".gv-player canvas[aria-keyshortcuts]:visible").all():
@@ -81,14 +81,14 @@ def pictures_tell_what_keys_choose(page: Any) -> None:
         )
 
 
-def test_the_navigation_is_known() -> None:
+def test_page_names_match_page_files() -> None:
     assert set(page_names()) == {path.stem for path in (ROOT / "pages").glob("*.py")}
     assert set(QUICK) <= set(page_names())
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", page_names())
-def test_nothing_keeps_people_out_of_a_page(opener: Any, name: str) -> None:
+def test_page_has_no_serious_accessibility_violation(opener: Any, name: str) -> None:
     query = QUICK.get(name, "" if name == "grow" else name)
     page = opener(query, "[data-testid=stApp]")(reduced_motion=True)
     wait_for_rest(page)
@@ -102,11 +102,11 @@ def test_nothing_keeps_people_out_of_a_page(opener: Any, name: str) -> None:
         "[document.documentElement, document.querySelector('.stMain')]"
         ".every((box) => box.scrollWidth <= innerWidth)"
     )
-    pictures_tell_what_keys_choose(page)
+    check_keys_announce_selection(page)
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_nothing_keeps_people_out_of_a_replay(
+def test_replay_has_no_serious_accessibility_violation(
     open_page: Any, show_html: Any, until: Any, dark: bool
 ) -> None:
     page = open_page(390 if dark else 1400, 844, dark=dark, reduced_motion=True)

@@ -1,4 +1,4 @@
-"""The Budget page in a real browser: it plays to the end, is scrubbed, and re-learns under τ."""
+"""The Budget page in a browser: playing, scrubbing, and learning again under another τ."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def budget(opener: Any) -> Callable[..., Any]:
 
 
 def position(page: Any) -> tuple[int, int | None]:
-    """Return the step on show, and how many there are (None while that is open)."""
+    """Return the shown step and the number of steps (None while unknown)."""
     text = str(page.locator(".gv-budget-view .gv-position").inner_text())
     found = re.search(r"step (\d+) of (\d+)(\+?)", text)
     assert found, text
@@ -32,7 +32,7 @@ def search(page: Any) -> str:
     return str(page.evaluate("location.search"))
 
 
-def test_it_plays_to_the_end_steps_and_is_scrubbed(budget: Any) -> None:
+def test_page_plays_to_the_end_and_can_be_scrubbed(budget: Any) -> None:
     page = budget()
     eventually(page, lambda: position(page) == (10, 10))
     text = page.locator(".gv-budget-view").inner_text()
@@ -57,7 +57,7 @@ def test_it_plays_to_the_end_steps_and_is_scrubbed(budget: Any) -> None:
     eventually(page, lambda: position(page)[0] == 5)
 
 
-def test_another_bound_learns_again_and_shows_the_run_before(budget: Any) -> None:
+def test_another_bound_learns_again_and_shows_previous_run(budget: Any) -> None:
     page = budget()
     eventually(page, lambda: position(page) == (10, 10))
     page.get_by_role("slider", name="Bound τ").first.focus()
@@ -72,7 +72,7 @@ def test_another_bound_learns_again_and_shows_the_run_before(budget: Any) -> Non
     assert "(width 2)" in page.locator(".gv-budget-tree").inner_text()
 
 
-def test_pointing_to_a_clique_tells_its_variables(budget: Any) -> None:
+def test_pointing_to_a_clique_shows_its_variables(budget: Any) -> None:
     page = budget("budget?data=survey&bound=1&step=0")
     canvas = page.locator(".gv-budget-tree canvas")
     box = eventually(page, canvas.bounding_box)

@@ -1,4 +1,4 @@
-"""The Dynamics page in a real browser: it plays to the end, tells its evidence, learns again."""
+"""The Dynamics page in a browser: playing, evidence of a row, and learning again."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def dynamics(opener: Any) -> Callable[..., Any]:
 
 
 def position(page: Any) -> tuple[int, int | None]:
-    """Return the step on show, and how many there are (None while that is open)."""
+    """Return the shown step and the number of steps (None while unknown)."""
     text = str(page.locator(".gv-dynamics .gv-position").inner_text())
     found = re.search(r"step (\d+) of (\d+)(\+?)", text)
     assert found, text
@@ -59,8 +59,8 @@ def inferred_row() -> dict[str, Any]:
     """Return a row of the run of :data:`SMALL` that was inferred from seeds."""
     options = DynamicsOptions(size=12, rows=150, parents=3, seeds=4)
     material = source(options, None)
-    *_, told = run_progress(material, plan_of(options, material))
-    return next(row for row in told.steps if row["kind"] == "inferred")
+    *_, final = run_progress(material, plan_of(options, material))
+    return next(row for row in final.steps if row["kind"] == "inferred")
 
 
 def clicked_row(page: Any, row: int, of: int) -> Any:
@@ -72,19 +72,19 @@ def clicked_row(page: Any, row: int, of: int) -> Any:
             return True
         canvas.scroll_into_view_if_needed()
         box = canvas.bounding_box()
-        # The left one of two squares; 18 px above it hold its words.
+        # The left one of two squares, below 18 px of text.
         side = min((box["width"] - 34) / 2 - 18, box["height"] - 21)
         left = (box["width"] - 2 * (side + 18) - 26) / 2 + 18
         canvas.click(position={"x": left + side / 2, "y": 18 + side * (row + 0.5) / of})
-        give_up = time.monotonic() + 5
-        while f"node={row}" not in search(page) and time.monotonic() < give_up:
+        deadline = time.monotonic() + 5
+        while f"node={row}" not in search(page) and time.monotonic() < deadline:
             page.wait_for_timeout(50)
         return f"node={row}" in search(page)
 
     eventually(page, clicks)
 
 
-def test_it_plays_to_the_end_and_a_click_tells_the_evidence(dynamics: Any) -> None:
+def test_page_plays_to_the_end_and_click_shows_evidence(dynamics: Any) -> None:
     page = dynamics()
     eventually(page, lambda: position(page) == (12, 12))
     assert "Finished." in words_of(page)
@@ -106,8 +106,8 @@ def test_it_plays_to_the_end_and_a_click_tells_the_evidence(dynamics: Any) -> No
     eventually(page, lambda: "Candidate parents by score E" in text_of(page, "evidence"))
     eventually(page, lambda: text_of(page, "evidence").startswith(f"x{row['node']}\n"))
     bars = eventually(page, lambda: bars_of(page))
-    taken = {int(bar[1:].split()[0]) for bar in bars if re.search(r"(?<!not )chosen", bar)}
-    assert taken == set(row["parents"])
+    chosen = {int(bar[1:].split()[0]) for bar in bars if re.search(r"(?<!not )chosen", bar)}
+    assert chosen == set(row["parents"])
     assert "two-step ancestor" in page.locator(".gv-dynamics-network .gv-legend").inner_text()
     eventually(page, lambda: f"Prediction of x{row['node']}" in text_of(page, "series"))
     eventually(page, lambda: "of the held-out values" in text_of(page, "series"))
@@ -115,7 +115,7 @@ def test_it_plays_to_the_end_and_a_click_tells_the_evidence(dynamics: Any) -> No
     eventually(page, lambda: "Candidate parents" in str(live.text_content()))
 
 
-def test_another_k_learns_again_and_its_link_shows_the_same(dynamics: Any) -> None:
+def test_another_k_learns_again_and_its_link_shows_same_run(dynamics: Any) -> None:
     page = dynamics()
     eventually(page, lambda: position(page) == (12, 12))
     assert "36 edges" in text_of(page, "body")
@@ -137,7 +137,7 @@ def test_another_k_learns_again_and_its_link_shows_the_same(dynamics: Any) -> No
     eventually(page, lambda: position(page) == (12, 12))
     clicked_row(page, 5, 12)
     eventually(page, lambda: "Prediction of x5" in text_of(page, "series"))
-    # The methods and the curves arrive behind the picture.
+    # The methods and the curves arrive after the picture.
     table = page.get_by_test_id("stTable")
     eventually(page, lambda: table.count() and "…" not in table.inner_text())
     assert "Sparsity enforcing (true parents)" in table.inner_text()

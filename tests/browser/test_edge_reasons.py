@@ -1,4 +1,4 @@
-"""The player explains edges, tries other thresholds and shows what an activation changed."""
+"""Explanations of edges, trial thresholds and effects of activations in the player."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FALSE_EDGE = """() => {
 
 
 def why(i: int, third: int, j: int, *, is_true: bool = True) -> dict[str, Any]:
-    """Return the part of an answer about a third variable."""
+    """Return the part of a reply about a third variable."""
     tables = [{"state": state, "rows": 8, "counts": [[2, 2], [2, 2]]} for state in (None, "s")]
     return {
         "third": third,
@@ -65,7 +65,7 @@ def chosen_edge(page: Any, until: Any, *, is_true: bool = True) -> tuple[int, in
 
 
 @pytest.mark.parametrize(("is_true", "colour"), [(True, "right"), (False, "plain")])
-def test_a_false_edge_lights_the_path_that_explains_it(
+def test_false_edge_highlights_path_that_explains_it(
     finished: Any, until: Any, is_true: bool, colour: str
 ) -> None:
     i, third, j = chosen_edge(finished, until, is_true=is_true)
@@ -87,7 +87,7 @@ def test_a_false_edge_lights_the_path_that_explains_it(
     assert finished.evaluate("player.graph.edges.path") is None
 
 
-def test_its_tables_stay_open_from_step_to_step(finished: Any, until: Any) -> None:
+def test_tables_stay_open_between_steps(finished: Any, until: Any) -> None:
     chosen_edge(finished, until)
     assert not finished.locator(".gv-counts table").first.is_visible()
     finished.click(".gv-counts summary")
@@ -97,7 +97,7 @@ def test_its_tables_stay_open_from_step_to_step(finished: Any, until: Any) -> No
     assert "8" in finished.inner_text(".gv-counts caption")
 
 
-def test_the_same_number_of_edges_is_shown_with_the_preset_best(finished: Any, until: Any) -> None:
+def test_preset_best_shows_same_number_of_edges(finished: Any, until: Any) -> None:
     chosen_edge(finished, until)
     finished.evaluate("player.seek(20)")
     edges = finished.evaluate("player.log.edgesAt(20)")
@@ -114,7 +114,7 @@ def test_the_same_number_of_edges_is_shown_with_the_preset_best(finished: Any, u
     assert finished.evaluate("player.selection.kind") == "pair"
 
 
-def test_a_missing_edge_says_how_many_rows_it_needs(finished: Any, until: Any) -> None:
+def test_missing_edge_shows_number_of_rows_needed(finished: Any, until: Any) -> None:
     reply(
         finished, {"names": ["x1", "x2"], "words": "Tested.", "needs": "It needs about 900 rows."}
     )
@@ -126,14 +126,14 @@ def test_a_missing_edge_says_how_many_rows_it_needs(finished: Any, until: Any) -
 # ---------------------------------------------------------------------------------- activation
 
 
-def test_a_paused_step_shows_what_its_first_new_edge_changed(finished: Any, until: Any) -> None:
+def test_paused_step_shows_effect_of_first_new_edge(finished: Any, until: Any) -> None:
     reply(finished, {"names": ["x1", "x2"], "effect": EFFECT, "words": ""})
     finished.evaluate("player.seek(3)")
     until(finished, "document.querySelector('.gv-effect') !== null")
     i, j, _ = finished.evaluate("player.log.records[3].activated[0]")
-    asked = finished.evaluate("server.asked.at(-1)")
-    assert (asked["kind"], asked["i"], asked["j"], asked["t"]) == ("edge", i, j, 3)
-    assert asked["effect"] is True
+    question = finished.evaluate("server.asked.at(-1)")
+    assert (question["kind"], question["i"], question["j"], question["t"]) == ("edge", i, j, 3)
+    assert question["effect"] is True
     rows = finished.locator(".gv-effect tbody tr").all_inner_texts()
     assert [row.split()[-3:] for row in rows] == [
         ["0.100", "0.200", "0.250"],
@@ -145,7 +145,7 @@ def test_a_paused_step_shows_what_its_first_new_edge_changed(finished: Any, unti
     until(finished, "document.querySelector('.gv-effect') !== null")
 
 
-def test_nothing_is_asked_about_new_edges_while_it_plays(finished: Any, until: Any) -> None:
+def test_playing_sends_no_question_about_new_edges(finished: Any, until: Any) -> None:
     finished.evaluate(
         "player.seek(0), server.asked.length = 0, player.setSpeed(8), player.toggle()"
     )
@@ -153,7 +153,7 @@ def test_nothing_is_asked_about_new_edges_while_it_plays(finished: Any, until: A
     assert finished.evaluate("server.asked") == []
 
 
-def test_of_steps_that_pass_quickly_only_the_last_is_asked_about(finished: Any, until: Any) -> None:
+def test_quick_seeks_send_question_of_last_step_only(finished: Any, until: Any) -> None:
     finished.evaluate("server.asked.length = 0")
     for step in (3, 7, 11):
         finished.evaluate(f"player.seek({step})")
@@ -162,9 +162,7 @@ def test_of_steps_that_pass_quickly_only_the_last_is_asked_about(finished: Any, 
     assert finished.evaluate("server.asked.map(({t}) => t)") == [11]
 
 
-def test_a_paused_page_does_not_repeat_what_cannot_be_answered_yet(
-    finished: Any, until: Any
-) -> None:
+def test_paused_page_does_not_repeat_unanswered_question(finished: Any, until: Any) -> None:
     reply(finished, {"names": ["x1", "x2"], "effect": {"error": "Compiling.", "again": True}})
     finished.evaluate("server.asked.length = 0, player.seek(3)")
     until(finished, "server.asked.length > 0")
@@ -180,7 +178,7 @@ def test_a_paused_page_does_not_repeat_what_cannot_be_answered_yet(
 
 
 @pytest.mark.parametrize("step", [1, 5, 20])
-def test_a_tried_threshold_chooses_as_the_learner_does(finished: Any, step: int) -> None:
+def test_trial_threshold_chooses_as_learner_does(finished: Any, step: int) -> None:
     finished.evaluate(f"player.seek({step})")
     view = finished.evaluate("player.reservoir.viewAt(player.shown)")
     skips = 0
@@ -196,7 +194,7 @@ def test_a_tried_threshold_chooses_as_the_learner_does(finished: Any, step: int)
     assert finished.evaluate("player.reservoir.trial") is None
 
 
-def test_in_the_first_step_it_is_the_choice_of_the_run_with_that_alpha(finished: Any) -> None:
+def test_trial_at_first_step_equals_run_with_that_alpha(finished: Any) -> None:
     other = finished.evaluate("server.runs['run-2'].records[0].reservoir")
     finished.evaluate("player.seek(1), player.reservoir.threshold.attempt(0.5)")
     assert finished.evaluate("player.reservoir.viewAt(1).edges") == other["edges"]
@@ -216,7 +214,7 @@ def drag_threshold(page: Any, until: Any) -> tuple[float, float]:
     return x, y
 
 
-def test_dragging_the_threshold_lights_edges_and_learns_again(finished: Any, until: Any) -> None:
+def test_dragging_threshold_highlights_edges_and_learns_again(finished: Any, until: Any) -> None:
     drag_threshold(finished, until)
     alpha, taken, drawn = finished.evaluate(
         """[player.reservoir.threshold.trial.alpha, player.reservoir.trial.taken,
@@ -230,14 +228,14 @@ def test_dragging_the_threshold_lights_edges_and_learns_again(finished: Any, unt
     assert f"α {alpha:.2f}" in finished.inner_text(".gv-trial")
     finished.mouse.up()
     assert finished.evaluate("server.alphas") == [alpha]
-    # The choice stays lit until the new run is there.
+    # The choice stays highlighted until the new run arrives.
     assert finished.evaluate("player.reservoir.trial.taken") == taken
     finished.evaluate("server.open('run-2', {step: null, playing: false})")
     until(finished, "player.log.header.run === 'run-2'")
     assert finished.evaluate("player.reservoir.trial") is None
 
 
-def test_a_threshold_that_is_put_back_learns_nothing(finished: Any, until: Any) -> None:
+def test_threshold_dragged_back_starts_no_run(finished: Any, until: Any) -> None:
     x, y = drag_threshold(finished, until)
     finished.mouse.move(x, y, steps=3)
     finished.mouse.up()
@@ -245,7 +243,7 @@ def test_a_threshold_that_is_put_back_learns_nothing(finished: Any, until: Any) 
     assert finished.evaluate("player.reservoir.trial") is None
 
 
-def test_the_threshold_by_keyboard(finished: Any) -> None:
+def test_threshold_is_moved_by_keyboard(finished: Any) -> None:
     finished.evaluate("player.seek(1)")
     finished.focus(HANDLE)
     assert finished.get_attribute(HANDLE, "aria-valuenow") == "0.75"
@@ -262,7 +260,7 @@ def test_the_threshold_by_keyboard(finished: Any) -> None:
     assert finished.evaluate("server.alphas") == [0.8]
 
 
-def test_steps_without_a_choice_have_no_handle(finished: Any) -> None:
+def test_steps_without_choice_have_no_threshold_handle(finished: Any) -> None:
     assert finished.locator(HANDLE).is_hidden()
     finished.evaluate("player.seek(1)")
     assert finished.locator(HANDLE).is_visible()

@@ -1,4 +1,4 @@
-"""The app in a frame of another site: it works on listed origins and is blocked on others."""
+"""The app in a frame of another site: allowed on listed origins, blocked on others."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from waiting import eventually
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
-COMPILING = 400_000  # ms the very first start may take
+COMPILING = 400_000  # ms of the first start, which compiles the engine
 
 
 class CoursePage(BaseHTTPRequestHandler):
-    """A page with a frame, whose address is the query."""
+    """Page with a frame whose address is the query."""
 
     def do_GET(self) -> None:
         """Answer every path with the page."""

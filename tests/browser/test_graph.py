@@ -1,4 +1,4 @@
-"""The renderer of graphs without a view: camera, pointer, keys, and names that find room."""
+"""The renderer of graphs without a view: camera, pointer, keys, and placement of names."""
 
 from __future__ import annotations
 
@@ -57,17 +57,17 @@ def page(browser_page: Any, show_html: Callable[[Any, str], None], until: Any) -
 
 
 def place(page: Any, node: int) -> tuple[float, float]:
-    """Return where a node is in the window."""
+    """Return the position of a node in the window."""
     box = page.locator("canvas").bounding_box()
     x, y = page.evaluate(f"graph.at[{node}]")
     return box["x"] + x, box["y"] + y
 
 
-def test_names_stand_above_or_below_their_nodes_where_there_is_room(page: Any) -> None:
+def test_names_are_placed_above_or_below_nodes_where_room_is(page: Any) -> None:
     assert page.evaluate("[...graph.named].sort()") == [0, 1, 2, 3]
 
 
-def test_nodes_and_pairs_are_pointed_at_and_clicked(page: Any) -> None:
+def test_nodes_and_pairs_respond_to_pointer_and_click(page: Any) -> None:
     tip = page.locator(".gv-tip")
     page.mouse.move(*place(page, 0))
     assert tip.inner_text() == "a long name 0 · number 0"
@@ -81,7 +81,7 @@ def test_nodes_and_pairs_are_pointed_at_and_clicked(page: Any) -> None:
     assert page.evaluate("graph.picked") == [1, -1]
 
 
-def test_the_wheel_keeps_the_place_under_the_pointer(page: Any, until: Any) -> None:
+def test_wheel_zooms_around_the_pointer(page: Any, until: Any) -> None:
     before = place(page, 1)
     page.mouse.move(*before)
     page.keyboard.down("Control")
@@ -94,7 +94,7 @@ def test_the_wheel_keeps_the_place_under_the_pointer(page: Any, until: Any) -> N
     assert page.evaluate("graph.camera") == {"zoom": 1, "x": 0, "y": 0}
 
 
-def test_keys_go_through_nodes_and_through_the_edges_of_one(page: Any) -> None:
+def test_keys_select_nodes_and_edges_of_a_node(page: Any) -> None:
     page.locator("canvas").focus()
     for key in ("n", "n", "p"):
         page.keyboard.press(key)
@@ -105,7 +105,7 @@ def test_keys_go_through_nodes_and_through_the_edges_of_one(page: Any) -> None:
     assert page.evaluate("graph.nextPair(1, graph.pairs(), null)") == [0, 1]
 
 
-def test_a_node_is_found_by_its_name_and_moved_to_the_middle(page: Any) -> None:
+def test_search_by_name_centres_the_node(page: Any) -> None:
     page.locator("canvas").focus()
     page.keyboard.press("f")
     field = page.get_by_role("searchbox", name="Name of a node")
@@ -144,7 +144,7 @@ MANY = """() => {
 }"""
 
 
-def test_only_the_strongest_edges_and_names_that_fit_are_drawn(page: Any) -> None:
+def test_only_strongest_edges_and_fitting_names_are_drawn(page: Any) -> None:
     page.evaluate(MANY)
     drawn = page.evaluate("graph.drawn.map(([i]) => i)")
     note = page.locator(".gv-thinned")
@@ -157,7 +157,7 @@ def test_only_the_strongest_edges_and_names_that_fit_are_drawn(page: Any) -> Non
     assert 5 < len(named) <= page.evaluate("graph.nameRoom")
     # The first names in order of importance are the first to be placed.
     assert named[0] == 0
-    # From close by, everything in sight is drawn, and nothing else.
+    # At high zoom, everything in the window is drawn, and nothing else.
     page.evaluate("graph.zoomBy(20); graph.draw()")
     near = page.evaluate("graph.drawn")
     assert not note.is_visible()

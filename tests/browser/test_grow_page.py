@@ -1,4 +1,4 @@
-"""The Grow page in a real browser: it plays, scrubs, learns again, branches, survives a reload."""
+"""The Grow page in a browser: playing, scrubbing, learning again, branches and reloads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from waiting import eventually
 
 pytestmark = pytest.mark.browser
 
-COMPILING = 400_000  # ms the very first start may take
+COMPILING = 400_000  # ms of the first start, which compiles the engine
 KARATE = "?data=karate"
 
 
@@ -35,7 +35,7 @@ def wait_for_player(page: Any) -> None:
 
 
 @pytest.mark.parametrize("path", ["", "grow"])
-def test_the_page_has_its_name_in_the_tab_and_as_an_address(opener: Any, path: str) -> None:
+def test_page_has_title_and_address(opener: Any, path: str) -> None:
     page = opener(path + KARATE, ".gv-player .gv-body:not([hidden])")()
     assert page.title() == "Grow · graftviz"
     assert "not found" not in page.inner_text("body")
@@ -97,7 +97,7 @@ def test_a_paused_page_sends_nothing(grow: Any) -> None:
     assert page.evaluate("sent") == 0
 
 
-def test_it_scrubs_back_and_forth(grow: Any) -> None:
+def test_timeline_scrubs_back_and_forth(grow: Any) -> None:
     page = grow()
     last = to_the_end(page)
     box = timeline(page).bounding_box()
@@ -114,7 +114,7 @@ def test_it_scrubs_back_and_forth(grow: Any) -> None:
     eventually(page, lambda: step(page) == last)
 
 
-def test_alpha_learns_the_run_again_beside_a_ghost(grow: Any) -> None:
+def test_changed_alpha_learns_again_beside_a_ghost(grow: Any) -> None:
     page = grow()
     to_the_end(page)
     assert "α 0.75" in heading(page)
@@ -126,7 +126,7 @@ def test_alpha_learns_the_run_again_beside_a_ghost(grow: Any) -> None:
     eventually(page, lambda: re.search(r"converged|finished", position(page)))
 
 
-def test_dragging_the_threshold_changes_alpha_in_the_side_bar(grow: Any) -> None:
+def test_dragging_threshold_changes_alpha_in_side_bar(grow: Any) -> None:
     page = grow("?data=karate&step=2")
     handle = page.locator(".gv-threshold")
     eventually(page, handle.bounding_box)
@@ -146,7 +146,7 @@ def test_dragging_the_threshold_changes_alpha_in_the_side_bar(grow: Any) -> None
     assert step(page) == 2
 
 
-def test_a_false_edge_is_explained_and_best_shows_as_many_edges(grow: Any) -> None:
+def test_false_edge_is_explained_and_best_has_as_many_edges(grow: Any) -> None:
     page = grow("?data=scale-free-60&step=60")
     eventually(page, lambda: step(page) == 60)
     edges = int(re.search(r"(\d+) edges", position(page)).group(1))
@@ -165,7 +165,7 @@ def test_a_false_edge_is_explained_and_best_shows_as_many_edges(grow: Any) -> No
     eventually(page, lambda: edges <= shown() < edges + 20)
 
 
-def test_one_click_shows_best_beside_the_paper_and_one_goes_back(grow: Any) -> None:
+def test_comparison_with_preset_best_opens_and_closes(grow: Any) -> None:
     page = grow()
     to_the_end(page)
     assert "preset paper" in heading(page)
@@ -193,7 +193,7 @@ def test_one_click_shows_best_beside_the_paper_and_one_goes_back(grow: Any) -> N
     eventually(page, lambda: page.locator("table", has_text="Recall").count() == 0)
 
 
-def test_a_point_of_the_path_can_be_taken(grow: Any) -> None:
+def test_point_of_selection_path_sets_lambda(grow: Any) -> None:
     page = grow("?data=survey")
     analyse(page, "Choose λ…")
     dialog = page.get_by_role("dialog")
@@ -211,13 +211,13 @@ def test_a_point_of_the_path_can_be_taken(grow: Any) -> None:
     eventually(page, lambda: dialog.count() == 0)
 
 
-def test_link_and_address_keep_the_shown_step_when_options_change(grow: Any) -> None:
+def test_link_keeps_shown_step_when_options_change(grow: Any) -> None:
     page = grow("?data=karate&seed=2&step=7")
     eventually(page, lambda: step(page) == 7)
     for _ in range(3):
         press(page, "Step forward")
     eventually(page, lambda: step_in_address(page) == 10)
-    page.wait_for_timeout(600)  # the player tells the server where it is once it rests
+    page.wait_for_timeout(600)  # the player sends its step to the server once it is at rest
     press(page, "Link")
     page.get_by_test_id("stPopoverBody").get_by_text("step=10").wait_for()
     page.keyboard.press("Escape")
@@ -230,7 +230,7 @@ def test_link_and_address_keep_the_shown_step_when_options_change(grow: Any) -> 
     eventually(page, lambda: step(page) == 10)
 
 
-def test_a_branch_continues_and_can_be_left(grow: Any) -> None:
+def test_branch_survives_reload_and_can_be_ended(grow: Any) -> None:
     page = grow("?data=karate&step=4")
     eventually(page, lambda: step(page) == 4)
     player = page.locator(".gv-player")
@@ -242,7 +242,7 @@ def test_a_branch_continues_and_can_be_left(grow: Any) -> None:
     eventually(page, lambda: "alpha" in page.evaluate("location.search"))
     assert "branch=4" in page.evaluate("location.search")
     assert step(page) == 4
-    assert player.evaluate("player => player.marked"), "the player was made anew"
+    assert player.evaluate("player => player.marked"), "the player was replaced"
     page.reload()
     wait_for_player(page)
     eventually(page, lambda: "from step 4" in heading(page))
@@ -253,14 +253,14 @@ def test_a_branch_continues_and_can_be_left(grow: Any) -> None:
     eventually(page, lambda: "from step 4" in heading(page))
 
 
-def test_text_from_a_link_is_shown_and_nothing_else(grow: Any) -> None:
+def test_markup_in_link_is_shown_as_text(grow: Any) -> None:
     evil = "![a](http://example.com/a)<img src=//example.com/b>"
     page = grow(f"?data={urllib.parse.quote(evil)}")
     page.get_by_text("not '![a](http://example.com/a)<img").wait_for()
     page.wait_for_timeout(300)
 
 
-def test_uploads_are_refused_or_learned(grow: Any, tmp_path: Path) -> None:
+def test_bad_upload_is_refused_and_good_upload_is_learned(grow: Any, tmp_path: Path) -> None:
     bad, good = tmp_path / "bad.csv", tmp_path / "good.csv"
     bad.write_text("a,b\n0,1\n1\n")
     good.write_text("a,<b>,c\n" + "0,0,1\n1,1,0\n0,0,0\n1,1,1\n" * 30)
@@ -280,13 +280,13 @@ def test_uploads_are_refused_or_learned(grow: Any, tmp_path: Path) -> None:
     eventually(page, lambda: re.search(r"1 edge · (converged|finished)", position(page)))
 
 
-def test_the_replay_opens_without_the_app(grow: Any, open_page: Any, tmp_path: Path) -> None:
+def test_downloaded_replay_opens_offline(grow: Any, open_page: Any, tmp_path: Path) -> None:
     page = grow()
     page.set_viewport_size({"width": 1280, "height": 720})
     press(page, "Download")
     menu = page.get_by_test_id("stPopoverBody")
     menu.get_by_role("button").first.wait_for()
-    assert menu.evaluate("menu => menu.scrollHeight <= menu.clientHeight"), "all of it is seen"
+    assert menu.evaluate("menu => menu.scrollHeight <= menu.clientHeight"), "the menu is cut off"
     with page.expect_download() as download:
         press(page, "Web page of this run (needs no server)")
     replay = tmp_path / "replay.html"

@@ -1,4 +1,4 @@
-"""Names and labels that look like markup, scripts and formulas: shown as text, wherever."""
+"""Names and labels that look like markup, scripts and formulas are shown as text everywhere."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from graftviz.player.records import recorded_run
 pytestmark = pytest.mark.browser
 
 TITLE = BAD_NAMES[0]
-# What the names would put into a page, were they taken for markup.
+# Elements that a page would have if the names were taken for markup.
 INJECTED = """[...document.querySelectorAll(
   "img, iframe, object, embed, [onerror], [onload], [href*=javascript], [href*='example.com']"
 )].map((element) => element.outerHTML)"""
@@ -42,7 +42,7 @@ def shown_text(page: Any) -> str:
     return str(page.evaluate("document.documentElement.textContent"))
 
 
-def test_replays_figures_and_pictures_show_them_as_text(
+def test_replays_figures_and_pictures_show_names_as_text(
     run: Run, open_page: Callable[..., Any], show_html: Callable[[Any, str], None]
 ) -> None:
     page = open_page()
@@ -50,7 +50,7 @@ def test_replays_figures_and_pictures_show_them_as_text(
     page.locator(".gv-player .gv-body:not([hidden])").wait_for()
     page.keyboard.press("End")
     assert TITLE in page.locator(".gv-head").inner_text()
-    # Every name stands in the list of variables, to the letter.
+    # The list of variables has every name unchanged.
     options = page.locator("datalist option").evaluate_all("all => all.map((o) => o.value)")
     assert set(BAD_NAMES) - {"zero\u200bwidth"} <= {*options} | {o.strip() for o in options}
     assert page.evaluate(INJECTED) == []
@@ -72,7 +72,7 @@ def test_replays_figures_and_pictures_show_them_as_text(
     assert TITLE in shown_text(page)
 
 
-def test_the_app_shows_a_table_of_them_as_text(
+def test_app_shows_names_of_uploaded_table_as_text(
     address: str, open_page: Callable[..., Any], tmp_path: Any
 ) -> None:
     path = tmp_path / "<b>t.csv"

@@ -1,4 +1,4 @@
-"""The Inspect page in a real browser: click a node, observe a state, click an edge, save."""
+"""The Inspect page in a browser: nodes, evidence, edges and saved files."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from waiting import eventually
 expect = pytest.importorskip("playwright.sync_api").expect
 pytestmark = pytest.mark.browser
 
-COMPILING = 400_000  # ms the very first start may take
+COMPILING = 400_000  # ms of the first start, which compiles the engine
 SOON = 60_000  # ms on a busy machine
 CHOW_LIU = "data=karate&learner=chow-liu"
 
 
 def open_inspect(page: Any, address: str, query: str) -> Any:
-    """Come from the Grow page, and wait for the marginals; return the graph."""
+    """Open the page from the Grow page, wait for the marginals and return the graph."""
     page.set_default_timeout(SOON)
     page.goto(f"{address}?{query}")
     page.get_by_role("button", name="Analyse").click(timeout=COMPILING)
@@ -51,14 +51,12 @@ def picture(graph: Any) -> str:
 def posterior(page: Any) -> str:
     """Return the numbers beside the bars of the selected node."""
     figure = page.locator(".st-key-inspect_node .js-plotly-plot")
-    page.wait_for_timeout(300)  # while it is drawn anew there are two, or none
+    page.wait_for_timeout(300)  # while it is redrawn there are two or none
     expect(figure).to_have_count(1, timeout=SOON)
     return figure.last.inner_text()
 
 
-def test_a_node_is_found_its_neighbourhood_drawn_and_the_matrix_shown(
-    open_page: Any, address: str, until: Any
-) -> None:
+def test_search_neighbourhood_and_matrix(open_page: Any, address: str, until: Any) -> None:
     page = open_page()
     graph = open_inspect(page, address, CHOW_LIU)
     graph.focus()
@@ -84,7 +82,7 @@ def test_a_node_is_found_its_neighbourhood_drawn_and_the_matrix_shown(
 
 
 @pytest.mark.parametrize(("width", "dark"), [(1400, False), (390, True)])
-def test_a_node_is_clicked_and_evidence_changes_all_posteriors(
+def test_evidence_at_clicked_node_changes_all_posteriors(
     open_page: Any, address: str, until: Any, width: int, dark: bool
 ) -> None:
     page = open_page(width=width, dark=dark)
@@ -106,7 +104,7 @@ def test_a_node_is_clicked_and_evidence_changes_all_posteriors(
     eventually(page, lambda: "1.00" in posterior(page))
     page.get_by_text("changed most").wait_for(timeout=SOON)
     eventually(page, lambda: picture(graph) != plain)
-    # Another node shows its marginal without and with what is known.
+    # Another node shows its marginal without and with the evidence.
     click(page, graph, 33)
     heading(page, "member 34").wait_for(timeout=SOON)
     eventually(page, lambda: "given the evidence" in posterior(page))
@@ -116,9 +114,7 @@ def test_a_node_is_clicked_and_evidence_changes_all_posteriors(
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_an_edge_is_clicked_and_its_ends_can_be_gone_to(
-    browser_page: Any, address: str, until: Any
-) -> None:
+def test_clicked_edge_links_to_its_ends(browser_page: Any, address: str, until: Any) -> None:
     page = browser_page
     graph = open_inspect(page, address, CHOW_LIU)
     i, j = graph.evaluate("({ picture }) => picture.data.edges")[0][:2]
@@ -128,7 +124,7 @@ def test_an_edge_is_clicked_and_its_ends_can_be_gone_to(
     page.get_by_text("mutual information").wait_for(timeout=SOON)
     page.get_by_role("button", name=f"member {j + 1}", exact=True).click()
     until(page, f"location.search.includes('node={j}')")
-    # The keys do it too: the next node by degree, and nothing.
+    # Keys: the next node by degree, then no selection.
     graph.focus()
     page.keyboard.press("ArrowRight")
     until(page, f"!location.search.includes('node={j}')")
@@ -138,7 +134,7 @@ def test_an_edge_is_clicked_and_its_ends_can_be_gone_to(
     until(page, "location.search.includes('edge=')")
 
 
-def test_the_picture_and_the_model_are_saved(browser_page: Any, address: str) -> None:
+def test_picture_and_model_are_saved(browser_page: Any, address: str) -> None:
     page = browser_page
     open_inspect(page, address, CHOW_LIU)
     with page.expect_download() as saved:
@@ -150,7 +146,7 @@ def test_the_picture_and_the_model_are_saved(browser_page: Any, address: str) ->
         page.get_by_role("button", name="Model and graph (GraphML)", exact=True).click()
     with open(saved.value.path(), "rb") as file:
         content = file.read()
-    # What was saved can be brought again.
+    # The saved file can be uploaded.
     page.keyboard.press("Escape")
     page.get_by_role("radio", name="File").click()
     chooser = page.get_by_test_id("stSidebarUserContent").locator("input[type=file]")

@@ -1,4 +1,4 @@
-"""The player without a pointer: pictures take keys, say what they show, and let go of the focus."""
+"""The player by keyboard: keys of pictures, announcements, and the order of focus."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ GRAPH = ".gv-stage canvas"
 SAID = ".gv-live"
 
 
-def test_variables_and_edges_are_gone_through(finished: Any, until: Any) -> None:
+def test_keys_select_variables_and_edges(finished: Any, until: Any) -> None:
     page = finished
     page.evaluate("player.seek(Infinity)")
-    until(page, AT_REST)  # there it says which step it has come to
+    until(page, AT_REST)  # the step is announced at rest
     page.focus(GRAPH)
     page.keyboard.press("ArrowDown")
     assert page.evaluate("player.selection") == {"kind": "node", "i": 0}
@@ -41,7 +41,7 @@ def test_variables_and_edges_are_gone_through(finished: Any, until: Any) -> None
     assert page.evaluate("player.selection") is None
 
 
-def test_the_picture_is_moved_and_steps_are_left_alone(finished: Any) -> None:
+def test_keys_move_picture_without_changing_step(finished: Any) -> None:
     page = finished
     page.focus(GRAPH)
     page.keyboard.press("Shift+ArrowRight")
@@ -54,7 +54,7 @@ def test_the_picture_is_moved_and_steps_are_left_alone(finished: Any) -> None:
     assert page.evaluate("player.shown") == 1
 
 
-def test_candidates_of_the_reservoir_are_named(finished: Any, until: Any) -> None:
+def test_reservoir_candidates_are_announced_by_name(finished: Any, until: Any) -> None:
     page = finished
     page.evaluate("player.seek(3)")
     until(page, AT_REST)
@@ -66,7 +66,7 @@ def test_candidates_of_the_reservoir_are_named(finished: Any, until: Any) -> Non
     assert "place 1" in page.inner_text(SAID)
 
 
-def test_focus_goes_through_everything_and_out_again(finished: Any) -> None:
+def test_focus_visits_all_controls_and_leaves(finished: Any) -> None:
     page = finished
     page.focus("#elsewhere")
     visited = []
@@ -88,7 +88,7 @@ def test_focus_goes_through_everything_and_out_again(finished: Any) -> None:
     assert sum(name.startswith("Graph after step") for name in visited) == 1
 
 
-def test_the_table_of_keys_opens_closes_and_keeps_the_keys(finished: Any) -> None:
+def test_table_of_keys_opens_closes_and_captures_keys(finished: Any) -> None:
     page = finished
     page.focus(GRAPH)
     page.keyboard.press("?")
@@ -115,7 +115,7 @@ COLOURS = """async ([png, from, to]) => {
 }"""
 
 
-def test_a_picture_is_saved(finished: Any, until: Any) -> None:
+def test_picture_is_saved_with_title_and_legend(finished: Any, until: Any) -> None:
     page = finished
     page.evaluate("player.seek(4)")
     until(page, AT_REST)
@@ -126,17 +126,17 @@ def test_a_picture_is_saved(finished: Any, until: Any) -> None:
     with page.expect_download() as download:
         page.locator(".gv-graph .gv-save").press("Enter")
     assert download.value.suggested_filename == "graph-step-4.png"
-    told = painted(page)
-    text = "".join(told).replace(" ", "")
-    assert title.replace(" ", "") in text, "all of it, to the letter"
+    texts = painted(page)
+    text = "".join(texts).replace(" ", "")
+    assert title.replace(" ", "") in text, "the title is incomplete"
     assert page.inner_text(".gv-head p").replace(" ", "") in text
     assert "step4of40" in text
-    # Every colour is beside its word; of what is not drawn nothing is said.
+    # The legend has a word for every drawn colour and none for colours that are not drawn.
     lines = page.locator(".gv-graph .gv-key[aria-pressed] .gv-line").evaluate_all(
         "all => all.map((line) => getComputedStyle(line).borderTopColor)"
     )
     words = ("true", "false", "missing")
-    assert [word in told for word in words] == [True, True, False]
+    assert [word in texts for word in words] == [True, True, False]
     png = base64.b64encode(download.value.path().read_bytes()).decode()
     assert len(page.evaluate(COLOURS, [png, 0, 0.01])) == 1, "only paper above the title"
     assert set(lines[:2]) <= set(page.evaluate(COLOURS, [png, 0.9, 1])), "the legend"
@@ -149,7 +149,7 @@ def test_a_picture_is_saved(finished: Any, until: Any) -> None:
     width = int.from_bytes(data[16:20], "big")
     assert width >= 3 * page.evaluate("player.curves.body.clientWidth")
     until(page, "player.curves.parts[0].ratio === devicePixelRatio")
-    # One that cannot be drawn leaves the view as it was.
+    # A picture that cannot be drawn leaves the view unchanged.
     page.evaluate(
         "() => { const [panel] = player.panels, { draw } = panel;"
         " panel.draw = () => { panel.draw = draw; throw new Error('no picture'); };"

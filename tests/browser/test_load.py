@@ -1,7 +1,7 @@
 """A short load test and soak of the served app.
 
 No browser is needed: the clients use the server of the other browser tests.
-The bounds are for disasters; what a quiet machine does is in docs/load.md.
+The bounds are loose; measurements on an idle machine are in docs/load.md.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from tests.load.mixed_use import PAGES, PageClient
 from tests.load.phases import closed, opened, run_phase, soak
 from tests.load.server import listening_process
 
-LEFT_BEHIND = 15e6  # bytes that a run may leave behind for as long as its visit is kept
-# Two seconds of work and more, one edge a step.
+LEFT_BEHIND = 15e6  # bytes of memory that a run may hold until its visit expires
+# More than two seconds of work, one edge a step.
 LONG = {"data": "scale-free-200", "alpha": "1", "lam": "0.0005", "max_edges": "2000", "seed": "77"}
 
 
 @pytest.fixture(autouse=True)
 def patient_clients(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Clients wait longer, because the machine may be busy."""
+    """Increase the patience of clients, because the machine may be busy."""
     monkeypatch.setattr(clients, "PATIENCE_SECONDS", PATIENCE)
 
 
@@ -44,7 +44,7 @@ def run(test: Callable[[], Awaitable[Any]], seconds: float = 300.0) -> Any:
         return pool.submit(asyncio.run, asyncio.wait_for(test(), seconds)).result()
 
 
-def test_six_who_play_at_once_are_served_alike(address: str) -> None:
+def test_six_concurrent_players_have_similar_pace(address: str) -> None:
     process = process_of(address)
 
     async def test() -> Any:
@@ -60,28 +60,28 @@ def test_six_who_play_at_once_are_served_alike(address: str) -> None:
     assert not [trouble for client in measured.players for trouble in client.trouble]
     trips = [trip for client in measured.players for trip in client.round_trips]
     assert report.share_of(trips, 0.5) < 10.0
-    told = report.goal_table(report.goals_of([measured])) + report.phase_table([measured])
-    assert "| playing | 6 |" in told
+    text = report.goal_table(report.goals_of([measured])) + report.phase_table([measured])
+    assert "| playing | 6 |" in text
 
 
-def test_clients_that_come_and_go_leave_little_memory(address: str) -> None:
+def test_memory_of_closed_clients_is_bounded(address: str) -> None:
     process = process_of(address)
-    course: list[tuple[float, int]] = []
+    readings: list[tuple[float, int]] = []
 
     async def test() -> Any:
-        note = lambda seconds, held: course.append((seconds, held))  # noqa: E731
-        await soak(address, process, 3, 2.0, note, look=0.2)  # what is only needed once
-        course.clear()
-        met: list[Any] = []
-        while len(met) <= 3:  # until tabs were closed and others opened
-            met += await soak(address, process, 3, 6.0, note, look=0.4)
-        return met
+        note = lambda seconds, held: readings.append((seconds, held))  # noqa: E731
+        await soak(address, process, 3, 2.0, note, look=0.2)  # memory that is needed only once
+        readings.clear()
+        clients: list[Any] = []
+        while len(clients) <= 3:  # until tabs were closed and opened
+            clients += await soak(address, process, 3, 6.0, note, look=0.4)
+        return clients
 
-    met = run(test)
-    assert sum(one.steps for one in met) > 5
-    runs = len(met) + sum(one.runs for one in met)
-    # Those who have gone are kept for minutes: some 5 MB a run.
-    assert course[-1][1] - course[0][1] < min(LEFT_BEHIND * runs, 300_000_000)
+    clients = run(test)
+    assert sum(client.steps for client in clients) > 5
+    runs = len(clients) + sum(client.runs for client in clients)
+    # Closed visits are stored for minutes: some 5 MB a run.
+    assert readings[-1][1] - readings[0][1] < min(LEFT_BEHIND * runs, 300_000_000)
 
 
 def test_one_session_can_use_every_page(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,8 +101,8 @@ async def begun(address: str, query: dict[str, str]) -> Player:
     return player
 
 
-async def introduced(player: Player) -> dict[str, Any]:
-    """Ask for the header of the run on show, and return the message that brings it."""
+async def header_of(player: Player) -> dict[str, Any]:
+    """Request the header of the shown run and return its message."""
     while not player.wire.messages.empty():
         player.wire.messages.get_nowait()
     need = {"run": player.run, "from": 1, "count": 0, "header": True}
@@ -113,7 +113,7 @@ async def introduced(player: Player) -> dict[str, Any]:
             return message
 
 
-def test_a_lost_connection_stops_the_run_and_does_not_lose_it(address: str) -> None:
+def test_lost_connection_stops_run_until_it_is_reopened(address: str) -> None:
     async def test() -> None:
         player = await begun(address, LONG)
         token = player.run
@@ -121,27 +121,27 @@ def test_a_lost_connection_stops_the_run_and_does_not_lose_it(address: str) -> N
         await asyncio.sleep(0.3)
         await player.wire.open(again=True)
         await player.wire.finished()
-        first = await introduced(player)
+        first = await header_of(player)
         assert first["run"] == token
         assert not first["feed"]["outcome"]
         await asyncio.sleep(0.4)
-        second = await introduced(player)
-        kept = len(first["feed"]["records"])
-        assert len(second["feed"]["records"]) == kept, "computing stopped with the connection"
-        player.ready = kept
-        await player.wire.trigger("need", {"run": token, "from": kept + 1, "count": 3})
+        second = await header_of(player)
+        count = len(first["feed"]["records"])
+        assert len(second["feed"]["records"]) == count, "the run did not stop with the connection"
+        player.ready = count
+        await player.wire.trigger("need", {"run": token, "from": count + 1, "count": 3})
         for _ in range(40):
             grew = player._take(await asyncio.wait_for(player.wire.messages.get(), PATIENCE))
             if grew:
                 break
-            await player.wire.trigger("need", {"run": token, "from": kept + 1, "count": 3})
-        assert player.ready > kept, "it goes on where it was"
+            await player.wire.trigger("need", {"run": token, "from": count + 1, "count": 3})
+        assert player.ready > count, "the run did not resume"
         await player.close()
 
     run(test)
 
 
-def test_two_tabs_of_one_person_do_not_disturb_each_other(address: str) -> None:
+def test_two_tabs_have_independent_runs(address: str) -> None:
     async def test() -> None:
         first, second = await begun(address, {}), await begun(address, {})
         assert first.wire.session != second.wire.session
@@ -149,10 +149,10 @@ def test_two_tabs_of_one_person_do_not_disturb_each_other(address: str) -> None:
         own, runs = second.run, second.wire.page_runs
         await first.another_run()
         assert first.run != own
-        assert (await introduced(second))["run"] == own
+        assert (await header_of(second))["run"] == own
         await first.close()
-        assert (await introduced(second))["run"] == own
-        assert second.wire.page_runs == runs, "only its own view was asked"
+        assert (await header_of(second))["run"] == own
+        assert second.wire.page_runs == runs, "the page of the second tab ran"
         await second.close()
 
     run(test)

@@ -1,4 +1,4 @@
-"""The glue between Streamlit and a view: a view outlives the places it is given in the page."""
+"""The glue between Streamlit and a view: a view can move between containers of the page."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def glued(browser_page: Any, show_html: Callable[[Any, str], None], until: Any) 
     return browser_page
 
 
-def test_a_view_goes_on_in_another_place_and_loses_nothing_it_said(glued: Any, until: Any) -> None:
+def test_view_moves_to_another_container_without_lost_messages(glued: Any, until: Any) -> None:
     glued.evaluate("void (globalThis.leave = at('first', 1))")
     glued.evaluate("views[0].callbacks.moved(3)")
     glued.evaluate("leave()")
@@ -68,7 +68,7 @@ def test_a_view_goes_on_in_another_place_and_loses_nothing_it_said(glued: Any, u
     assert glued.evaluate("first.textContent") == ""
 
 
-def test_a_newer_render_keeps_the_place(glued: Any) -> None:
+def test_newer_render_keeps_the_container(glued: Any) -> None:
     glued.evaluate("void (globalThis.leave = at('first', 1))")
     glued.evaluate("void at('first', 2)")
     glued.evaluate("leave()")
@@ -77,7 +77,7 @@ def test_a_newer_render_keeps_the_place(glued: Any) -> None:
     assert glued.evaluate("views[0].shown") == [1, 2]
 
 
-def test_a_view_without_a_place_is_given_up_after_a_while(glued: Any, until: Any) -> None:
+def test_view_without_container_is_destroyed_after_patience(glued: Any, until: Any) -> None:
     glued.evaluate("void (globalThis.leave = at('first', 1))")
     glued.evaluate("leave()")
     until(glued, "views[0].gone")
@@ -86,7 +86,7 @@ def test_a_view_without_a_place_is_given_up_after_a_while(glued: Any, until: Any
     assert glued.evaluate("second.textContent") == "view 2"
 
 
-def test_a_view_without_a_place_waits_while_the_same_page_runs(glued: Any, until: Any) -> None:
+def test_view_without_container_waits_while_page_runs(glued: Any, until: Any) -> None:
     glued.evaluate("document.body.dataset.testid = 'stApp'")
     glued.evaluate("document.body.dataset.testScriptState = 'running'")
     glued.evaluate("void (globalThis.leave = at('first', 1))")
@@ -97,8 +97,8 @@ def test_a_view_without_a_place_waits_while_the_same_page_runs(glued: Any, until
     until(glued, "views[0].gone")
 
 
-def test_a_view_without_a_place_waits_for_a_server_that_is_back(glued: Any, until: Any) -> None:
-    # With a busy machine the new session takes longer than the usual time to show the view again.
+def test_view_without_container_waits_after_reconnection(glued: Any, until: Any) -> None:
+    # On a busy machine the new session may take longer than usual to show the view again.
     glued.evaluate("document.body.dataset.testid = 'stApp'")
     glued.evaluate("document.body.dataset.testScriptState = 'notRunning'")
     glued.evaluate("void (globalThis.leave = at('first', 1))")
@@ -112,16 +112,16 @@ def test_a_view_without_a_place_waits_for_a_server_that_is_back(glued: Any, unti
     assert glued.evaluate("views[0].shown") == [1, 2]
 
 
-def test_a_view_is_marked_while_the_page_runs_for_long(glued: Any, until: Any) -> None:
+def test_view_is_marked_as_outdated_during_long_run_of_page(glued: Any, until: Any) -> None:
     glued.evaluate("void at('first', 1)")
     glued.evaluate("document.body.dataset.testid = 'stApp'")
     marked = "document.querySelector('.gv-place.gv-outdated') !== null"
     glued.evaluate("document.body.dataset.testScriptState = 'running'")
-    assert not glued.evaluate(marked), "a short run marks nothing"
+    assert not glued.evaluate(marked), "a short run marked the view"
     until(glued, marked)
     glued.evaluate("document.body.dataset.testScriptState = 'notRunning'")
     until(glued, f"!({marked})")
-    # A run that the view itself started is about no other run.
+    # A run that the view itself started does not mark it.
     glued.evaluate("views[0].callbacks.moved(1)")
     until(glued, "sent.length > 0")
     glued.evaluate("document.body.dataset.testScriptState = 'running'")
@@ -129,7 +129,7 @@ def test_a_view_is_marked_while_the_page_runs_for_long(glued: Any, until: Any) -
     assert not glued.evaluate(marked)
 
 
-def test_nothing_is_said_while_the_page_runs(glued: Any, until: Any) -> None:
+def test_view_sends_nothing_while_page_runs(glued: Any, until: Any) -> None:
     glued.evaluate("void at('first', 1)")
     glued.evaluate("document.body.dataset.testid = 'stApp'")
     for state in ("rerunRequested", "running"):
@@ -141,10 +141,10 @@ def test_nothing_is_said_while_the_page_runs(glued: Any, until: Any) -> None:
     glued.evaluate("document.body.dataset.testScriptState = 'notRunning'")
     until(glued, "sent.length > 0")
     glued.wait_for_timeout(200)
-    assert glued.evaluate("sent") == [["first", "moved", 2]], "only the latest place counts"
+    assert glued.evaluate("sent") == [["first", "moved", 2]], "an older step was sent"
 
 
-def test_a_page_that_runs_meanwhile_does_not_take_the_place_back(glued: Any, until: Any) -> None:
+def test_running_page_does_not_revert_the_step(glued: Any, until: Any) -> None:
     glued.evaluate("void at('first', 1)")
     glued.evaluate("document.body.dataset.testid = 'stApp'")
     glued.evaluate("document.body.dataset.testScriptState = 'running'")
@@ -156,11 +156,11 @@ def test_a_page_that_runs_meanwhile_does_not_take_the_place_back(glued: Any, unt
     assert glued.evaluate("location.search") == "?alpha=1&step=2"
 
 
-def test_nothing_is_said_just_after_a_click_on_a_control(glued: Any, until: Any) -> None:
+def test_view_sends_nothing_just_after_click_on_control(glued: Any, until: Any) -> None:
     glued.evaluate("void at('first', 1)")
     glued.evaluate("first.querySelector('div').click()")
     glued.evaluate("views[0].callbacks.moved(1)")
-    assert glued.evaluate("sent.length") == 1, "what is clicked in the view starts no run"
+    assert glued.evaluate("sent.length") == 1, "a click in the view delayed the message"
     glued.evaluate("second.click()")
     glued.evaluate("views[0].callbacks.moved(2)")
     glued.wait_for_timeout(300)
@@ -169,7 +169,7 @@ def test_nothing_is_said_just_after_a_click_on_a_control(glued: Any, until: Any)
 
 
 def lose_the_server(glued: Any, until: Any) -> None:
-    """Lose the connection, and find a server that runs the page without its place."""
+    """Lose the connection and reconnect to a server that runs the page without its step."""
     glued.goto(glued.url + "?alpha=1&step=7")
     until(glued, "globalThis.at !== undefined")
     glued.evaluate("document.body.dataset.testid = 'stApp'")
@@ -180,7 +180,7 @@ def lose_the_server(glued: Any, until: Any) -> None:
     glued.evaluate("document.body.dataset.testConnectionState = 'CONNECTED'")
 
 
-def test_a_server_that_forgot_the_place_is_asked_again(glued: Any, until: Any) -> None:
+def test_page_reloads_if_server_lost_the_step(glued: Any, until: Any) -> None:
     lose_the_server(glued, until)
     with glued.expect_event("load"):
         glued.evaluate("document.body.dataset.testScriptState = 'notRunning'")
@@ -188,7 +188,7 @@ def test_a_server_that_forgot_the_place_is_asked_again(glued: Any, until: Any) -
     assert glued.evaluate("globalThis.isTheSame === undefined")
 
 
-def test_a_server_that_knows_the_place_is_not_asked_again(glued: Any, until: Any) -> None:
+def test_page_does_not_reload_if_server_has_the_step(glued: Any, until: Any) -> None:
     lose_the_server(glued, until)
     glued.evaluate("history.replaceState({}, '', '?alpha=1&step=7')")
     glued.evaluate("document.body.dataset.testScriptState = 'notRunning'")

@@ -1,6 +1,6 @@
-"""A real JupyterLab: the player plays, follows α, finishes, and leaves other cells alone.
+"""The player in JupyterLab: playing, changing α, finishing, and other cells.
 
-A second notebook goes from a survey to predictions, with the package as the wheel installs it.
+A second notebook learns from a survey and predicts, with the package installed from the wheel.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ CELLS = (
     "same = gv.learn(player.run.table, player.learner)\n"
     "print('same weights:', (same.model.weights == player.result.model.weights).all())",
 )
-# With gaps, case weights and a column of numbers, as surveys have them.
+# A survey with missing values, case weights and a column of numbers.
 SURVEY_CELLS = (
     "import graftviz as gv, numpy as np\n"
     "random = np.random.default_rng(0)\n"
@@ -68,14 +68,14 @@ IDLE = "| Idle"
 
 @pytest.fixture
 def notebook(tmp_path: Path) -> Iterator[str]:
-    """The address of a notebook with `CELLS` in a JupyterLab on this machine."""
+    """Address of a notebook with `CELLS` in a JupyterLab on this machine."""
     with jupyterlab(tmp_path, CELLS) as url:
         yield url
 
 
 @contextlib.contextmanager
 def jupyterlab(tmp_path: Path, cells: Sequence[str], **environment: str) -> Iterator[str]:
-    """Run a JupyterLab and give the address of a notebook with these cells."""
+    """Run a JupyterLab and yield the address of a notebook with these cells."""
     work = tmp_path / "work"
     work.mkdir()
     content = v4.new_notebook(
@@ -118,7 +118,7 @@ def _serves(url: str) -> bool:
 
 
 @pytest.mark.slow
-def test_a_run_is_played_changed_and_finished(notebook: str, open_page: Any, until: Any) -> None:
+def test_run_is_played_changed_and_finished(notebook: str, open_page: Any, until: Any) -> None:
     page = open_page()
     page.goto(notebook)
     page.get_by_text(IDLE).wait_for()
@@ -132,7 +132,7 @@ def test_a_run_is_played_changed_and_finished(notebook: str, open_page: Any, unt
     play.click()
     until(page, f"({STATE})().edges > 3")
 
-    # The player goes on while another cell runs, and when that is interrupted.
+    # The player continues while another cell runs, and after it is interrupted.
     cells.nth(1).locator(".cm-content").click()
     page.keyboard.press("Shift+Enter")
     cells.nth(1).get_by_text("[*]").wait_for()
@@ -164,7 +164,7 @@ def test_a_run_is_played_changed_and_finished(notebook: str, open_page: Any, unt
 
 
 @pytest.mark.slow
-def test_a_survey_is_learned_drawn_and_saved(tmp_path: Path, open_page: Any) -> None:
+def test_survey_is_learned_drawn_and_saved(tmp_path: Path, open_page: Any) -> None:
     installed = unpacked_wheel(tmp_path)
     with jupyterlab(tmp_path, SURVEY_CELLS, PYTHONPATH=str(installed)) as url:
         page = open_page()

@@ -1,4 +1,4 @@
-"""All pages at work, everything that browser and server turn to written down: only this machine."""
+"""Network targets of browser and server on all pages: only this machine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from waiting import eventually
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
-COMPILING = 400_000  # ms the very first start may take
+COMPILING = 400_000  # ms of the first start, which compiles the engine
 VIEWS = {
     "race?data=karate": ".gv-race-body:not([hidden])",
     "reservoir?data=karate": ".js-plotly-plot",
@@ -25,7 +25,7 @@ VIEWS = {
     "dynamics?size=12&rows=150&parents=3&seeds=4": ".gv-dynamics-body:not([hidden])",
     "?data=karate&learner=chow-liu": ".gv-player .gv-body:not([hidden])",
 }
-NOWHERE = "~notfound"  # what every name but this machine's number is taken for
+NOWHERE = "~notfound"  # address to which every other host name resolves
 QUIET = (
     "--disable-background-networking",
     "--disable-component-update",
@@ -34,27 +34,27 @@ QUIET = (
     "--no-first-run",
     f"--host-resolver-rules=MAP * {NOWHERE}, EXCLUDE 127.0.0.1",
 )
-# Chromium asks by a socket that sends nothing whether IPv6 would lead anywhere: to this address.
+# Address of the socket with which Chromium probes IPv6; nothing is sent.
 NOTHING_SENT = "2001:4860:4860::8888"
 ADDRESSES = ("address", "address_list", "host", "remote_address", "url")
-NO_PAGE = "not an origin"  # the initiator of what the browser itself wants, updates and the like
+NO_PAGE = "not an origin"  # initiator of requests of the browser itself, such as updates
 
 
-def turned_to(log: dict[str, Any]) -> set[tuple[str, str]]:
-    """Return kind and target of everything that Chromium's network log names a target of.
+def targets_of(log: dict[str, Any]) -> set[tuple[str, str]]:
+    """Return kind and target of all events with a target in Chromium's network log.
 
-    Left out are hosts of requests that no page began: what the browser does for itself.
+    Hosts of requests that no page started are left out.
     """
     names = {number: name for name, number in log["constants"]["logEventTypes"].items()}
     found, own = set(), {"", NOWHERE, NOTHING_SENT}
     for event in log["events"]:
         if names[event["type"]].endswith("LOCAL_ADDRESS"):
-            continue  # where something would come from
-        given = event.get("params", {})
-        if given.get("initiator") == NO_PAGE and not is_this_machine(given["url"]):
-            own.add(host_of(given["url"]))
+            continue  # address of origin
+        params = event.get("params", {})
+        if params.get("initiator") == NO_PAGE and not is_this_machine(params["url"]):
+            own.add(host_of(params["url"]))
         for key in ADDRESSES:
-            value = given.get(key, [])
+            value = params.get(key, [])
             for target in value if isinstance(value, list) else [value]:
                 found.add((names[event["type"]], str(target)))
     is_local = {target: is_this_machine(target) for _, target in found}
@@ -68,7 +68,7 @@ def host_of(target: str) -> str:
 
 
 def is_this_machine(target: str) -> bool:
-    """Whether a host, an address or a URL is one of this machine, or none of the network at all."""
+    """Return whether a host, an address or a URL is of this machine or of no network."""
     if target.startswith(("data:", "blob:", "file:", "about:", "chrome:", "chrome-")):
         return True
     return host_of(target) == "127.0.0.1"
@@ -76,10 +76,10 @@ def is_this_machine(target: str) -> bool:
 
 @pytest.fixture(scope="module")
 def network_log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Where Chromium writes down all it does in the network; judged when it has closed."""
+    """Path of Chromium's network log, which is checked after the browser is closed."""
     path = tmp_path_factory.mktemp("network") / "log.json"
     yield path
-    targets = turned_to(json.loads(path.read_text(encoding="utf-8")))
+    targets = targets_of(json.loads(path.read_text(encoding="utf-8")))
     kinds = {kind for kind, _ in targets}
     assert {"URL_REQUEST_START_JOB", "TCP_CONNECT_ATTEMPT"} <= kinds
     assert {target for target in targets if not is_this_machine(target[1])} == set()
@@ -92,7 +92,7 @@ def pages(driver: Any, network_log: Path) -> Iterator[Pages]:
     pages.browser.close()
 
 
-def test_every_page_at_work_turns_to_this_machine_only(
+def test_all_pages_connect_to_this_machine_only(
     open_page: Any, address: str, tmp_path: Path
 ) -> None:
     page = open_page()
@@ -123,12 +123,12 @@ def test_every_page_at_work_turns_to_this_machine_only(
     page.goto((tmp_path / "replay.html").as_uri())
     page.locator(".gv-player .gv-body:not([hidden])").wait_for()
     page.get_by_role("button", name="Play", exact=True).click()
-    asked = " ".join(open_page.requests)
+    requests = " ".join(open_page.requests)
     for part in ("ws://127.0.0.1", "_stcore/upload_file", "blob:", "/media/", "replay.html"):
-        assert part in asked
+        assert part in requests
 
 
-def test_a_stranger_would_be_seen() -> None:
+def test_foreign_hosts_in_network_log_are_detected() -> None:
     types = {"TCP_CONNECT_ATTEMPT": 7, "HOST_RESOLVER_MANAGER_REQUEST": 8}
     types["URL_REQUEST_START_JOB"] = 9
     events = [
@@ -140,7 +140,7 @@ def test_a_stranger_would_be_seen() -> None:
         {"type": 8, "params": {"host": "updates.example.org"}},
         {"type": 9, "params": {"url": "https://b.example.org/x", "initiator": "http://127.0.0.1"}},
     ]
-    found = turned_to({"constants": {"logEventTypes": types}, "events": events})
+    found = targets_of({"constants": {"logEventTypes": types}, "events": events})
     assert len(found) == 4
     assert {target for _, target in found if not is_this_machine(target)} == {
         *("192.0.2.1:443", "https://fonts.example.org", "https://b.example.org/x")

@@ -1,4 +1,4 @@
-"""Layout of all pages at the sizes of a laptop, a tablet and a phone, and when presented."""
+"""Layout of all pages at the sizes of a laptop, a tablet and a phone, and in presenter mode."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from waiting import eventually
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 LAPTOP, TABLET, PHONE = (1400, 900), (1024, 768), (390, 844)
-LEAST_SHARE = 0.40  # of the window, for the main picture or the main views together
+LEAST_SHARE = 0.40  # shares of the window for the main picture or all main views
 LEAST_PRESENTED = 0.65
 WIDEST_SIDEBAR = 240  # px
 UNDER_HEADER = 50  # px
@@ -29,7 +29,7 @@ class Contract(NamedTuple):
     sentence : str
         Selector of the sentence; empty if there is none.
     panels : str
-        Selector of what a laptop shows beside the picture without scrolling.
+        Selector of the panels that a laptop shows beside the picture without scrolling.
     has_bar : bool
         Whether it has a playback bar, and panels beside the picture.
     scrolls : bool
@@ -74,7 +74,7 @@ BOXES = """(elements) => elements.map((element) => {
 
 
 class Measures:
-    """Places of the parts of a page, once they have come to rest."""
+    """Boxes of the parts of a page at rest."""
 
     def __init__(self, page: Any, contract: Contract) -> None:
         selectors = {
@@ -111,7 +111,7 @@ class Measures:
         return list(self._found[part])
 
     def share(self) -> float:
-        """Return the share of the window that the pictures cover."""
+        """Return the share of the window covered by pictures."""
         area = 0.0
         for box in self.picture:
             across = min(box["right"], self.width) - max(box["left"], 0.0)
@@ -124,7 +124,7 @@ class Measures:
         return fits_across and box["top"] >= UNDER_HEADER and box["bottom"] <= self.height + 0.5
 
     def panels_are_whole(self) -> bool:
-        """Return whether no panel goes below the layout, or below the window without one."""
+        """Return whether all panels end within the layout, or within the window without one."""
         lowest = self.layout[0]["bottom"] if self.layout else self.height
         return bool(self.panels) and all(box["bottom"] <= lowest + 0.5 for box in self.panels)
 
@@ -139,7 +139,7 @@ class Measures:
 
 @pytest.fixture
 def measured(opener: Any) -> Any:
-    """Open a page; return it, and the function that measures it once it is as expected."""
+    """Return a function that opens a page and returns it with a function that measures it."""
 
     def open_and_measure(
         name: str, size: tuple[int, int], query: str = ""
@@ -163,7 +163,7 @@ def measured(opener: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_windows_of_a_laptop_and_a_tablet(measured: Any, name: str) -> None:
+def test_layout_on_laptop_and_tablet(measured: Any, name: str) -> None:
     contract = PAGES[name]
     page, measure = measured(name, LAPTOP)
     found = measure(
@@ -191,7 +191,7 @@ def test_windows_of_a_laptop_and_a_tablet(measured: Any, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_window_of_a_phone(measured: Any, name: str) -> None:
+def test_layout_on_phone(measured: Any, name: str) -> None:
     contract = PAGES[name]
     _, measure = measured(name, PHONE)
     found = measure(Measures.nothing_scrolls_across)
@@ -207,7 +207,7 @@ def test_window_of_a_phone(measured: Any, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name, contract in PAGES.items() if contract.picture])
-def test_presenting_leaves_picture_sentence_and_bar(measured: Any, name: str) -> None:
+def test_presenter_mode_shows_picture_sentence_and_bar(measured: Any, name: str) -> None:
     contract = PAGES[name]
     _, measure = measured(name, LAPTOP, f"{'&' if '?' in name else '?'}present=1")
     found = measure(lambda m: not contract.sentence or m.share() >= LEAST_PRESENTED)
@@ -220,7 +220,7 @@ def test_presenting_leaves_picture_sentence_and_bar(measured: Any, name: str) ->
     assert not contract.has_bar or found.is_in_window("bar")
 
 
-def test_charts_keep_their_places_after_the_first_step(measured: Any) -> None:
+def test_charts_do_not_move_after_first_step(measured: Any) -> None:
     page, measure = measured("", LAPTOP)
     places = []
     for key in ("Home", "ArrowRight"):

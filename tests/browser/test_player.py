@@ -1,4 +1,4 @@
-"""The player in a real browser: transport, keys, motion, the view."""
+"""The player in a browser: transport, keys, motion, the view."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_space_plays_and_pauses(finished: Any, until: Any) -> None:
     assert f"step {at} of {STEPS}" in finished.inner_text(POSITION).replace("\n", " ")
 
 
-def test_playing_stops_at_the_end_and_starts_over(finished: Any, until: Any) -> None:
+def test_playing_stops_at_end_and_restarts(finished: Any, until: Any) -> None:
     finished.evaluate(f"player.setSpeed(32), player.seek({STEPS - 4})")
     finished.click(PLAY)
     until(finished, f"!player.playing && player.shown === {STEPS}")
@@ -69,7 +69,7 @@ def test_arrow_home_and_end_keys(finished: Any) -> None:
     assert finished.get_attribute(".gv-track", "aria-valuenow") == "0"
 
 
-def test_keys_are_left_alone_elsewhere(finished: Any) -> None:
+def test_keys_in_input_fields_do_not_act(finished: Any) -> None:
     finished.hover(".gv-stage canvas")
     finished.fill("#elsewhere", "")
     finished.focus("#elsewhere")
@@ -82,7 +82,7 @@ def test_keys_are_left_alone_elsewhere(finished: Any) -> None:
     assert finished.evaluate("[player.shown, player.playing]") == [0, False]
 
 
-def test_keys_act_when_nothing_else_has_the_focus(finished: Any) -> None:
+def test_keys_act_without_focus_elsewhere(finished: Any) -> None:
     finished.evaluate("document.activeElement.blur()")
     finished.mouse.move(700, 5)
     finished.evaluate("player.transport.over = false")
@@ -90,7 +90,7 @@ def test_keys_act_when_nothing_else_has_the_focus(finished: Any) -> None:
     assert finished.evaluate("player.shown") == 1
 
 
-def test_a_button_reached_by_tab_keeps_its_space_bar(finished: Any) -> None:
+def test_space_bar_presses_button_focused_by_tab(finished: Any) -> None:
     finished.focus("button[aria-label='To the start']")
     finished.keyboard.press("Tab")
     finished.keyboard.press("Tab")
@@ -98,13 +98,13 @@ def test_a_button_reached_by_tab_keeps_its_space_bar(finished: Any) -> None:
     assert finished.evaluate("document.activeElement.ariaLabel") == "Step forward"
     finished.keyboard.press("Space")
     assert finished.evaluate("[player.shown, player.playing]") == [1, False]
-    # Pressed with the mouse it gives the space bar back to playing.
+    # After a press with the mouse, the space bar plays again.
     finished.click("button[aria-label='Step forward']")
     finished.keyboard.press("Space")
     assert finished.evaluate("player.playing")
 
 
-def test_dragging_the_timeline_scrubs_back_without_asking(finished: Any, until: Any) -> None:
+def test_dragging_timeline_back_sends_no_request(finished: Any, until: Any) -> None:
     finished.keyboard.press("End")
     finished.evaluate("player.seek(Infinity), server.calls.length = 0")
     until(finished, "player.transport.extent === 40")
@@ -125,7 +125,7 @@ def test_dragging_the_timeline_scrubs_back_without_asking(finished: Any, until: 
     assert finished.evaluate("server.calls") == []
 
 
-def test_steps_are_the_same_forwards_and_backwards(finished: Any, until: Any) -> None:
+def test_step_looks_same_forwards_and_backwards(finished: Any, until: Any) -> None:
     def picture() -> Any:
         until(finished, "player.raf === 0")
         return finished.evaluate(
@@ -138,8 +138,8 @@ def test_steps_are_the_same_forwards_and_backwards(finished: Any, until: Any) ->
     assert picture() != before
     finished.evaluate("player.seek(17)")
     assert picture() == before
-    # On the way to a step its numbers are those of the step; only lines are between places.
-    said, told = finished.evaluate(
+    # During a transition, numbers are those of the target step; only lines move.
+    texts, label = finished.evaluate(
         """() => {
           const { canvas, context } = player.reservoir;
           const said = [];
@@ -151,9 +151,9 @@ def test_steps_are_the_same_forwards_and_backwards(finished: Any, until: Any) ->
           return [said, canvas.getAttribute("aria-label")];
         }"""
     )
-    numbers = dict(pairwise(said))
+    numbers = dict(pairwise(texts))
     for words, symbol in (("mean score", "μ"), ("threshold τ", "τ"), ("maximum", "max")):
-        assert f"{words} {numbers[symbol]}" in told
+        assert f"{words} {numbers[symbol]}" in label
 
 
 def test_positions_glide_while_playing(finished: Any, until: Any) -> None:
@@ -182,7 +182,7 @@ def test_positions_glide_while_playing(finished: Any, until: Any) -> None:
     )
     until(finished, "!player.playing && !player.graph.moving")
     assert finished.evaluate("distances.reduce((a, b) => Math.max(a, b))") > 0
-    # Per frame each node goes a share of its way; a jump would be all of it.
+    # Per frame each node moves by a share of its distance; a jump would be all of it.
     assert finished.evaluate("excesses.reduce((a, b) => Math.max(a, b))") < 1e-3
     assert finished.evaluate("player.progress(player.graph.world.rate, 1 / 60)") < 0.25
     goal = finished.evaluate("[...player.log.positions(player.shown)]")
@@ -196,7 +196,7 @@ def test_speed_is_remembered(player_page: Any, show_html: Any, player_runs: list
     assert player_page.input_value(".gv-speed select") == "16"
 
 
-def test_at_rest_nothing_is_drawn(finished: Any, until: Any) -> None:
+def test_nothing_is_drawn_at_rest(finished: Any, until: Any) -> None:
     until(finished, AT_REST)
     finished.evaluate("globalThis.drawn = 0; const d = player.draw.bind(player);"
                       "player.draw = () => { drawn += 1; d(); }; 0")  # fmt: skip
@@ -222,7 +222,7 @@ def test_reduced_motion_moves_in_whole_steps(
 # ------------------------------------------------------------------------------------- the view
 
 
-def test_wheel_zooms_only_when_asked_for(finished: Any) -> None:
+def test_wheel_zooms_only_with_control_key(finished: Any) -> None:
     finished.hover(".gv-stage canvas")
     finished.mouse.wheel(0, -200)
     assert finished.evaluate("player.graph.camera.zoom") == 1
@@ -234,12 +234,12 @@ def test_wheel_zooms_only_when_asked_for(finished: Any) -> None:
     finished.locator(".gv-stage canvas").click(position={"x": 3, "y": 3})
     finished.mouse.wheel(0, -200)
     finished.wait_for_timeout(100)
-    assert finished.evaluate("player.graph.camera.zoom") == zoomed, "the page scrolls after a click"
+    assert finished.evaluate("player.graph.camera.zoom") == zoomed, "the wheel zoomed after a click"
     finished.click("button[aria-label='Show the whole graph']")
     assert finished.evaluate("player.graph.camera") == {"zoom": 1, "x": 0, "y": 0}
 
 
-def test_the_step_is_told_to_screen_readers(finished: Any, until: Any) -> None:
+def test_step_is_announced_to_screen_readers(finished: Any, until: Any) -> None:
     finished.evaluate("player.seek(3)")
     until(finished, "document.querySelector('[aria-live]').textContent.startsWith('Step 3 of 40')")
     label = finished.get_attribute(".gv-stage canvas", "aria-label")
@@ -248,10 +248,10 @@ def test_the_step_is_told_to_screen_readers(finished: Any, until: Any) -> None:
         assert button.get_attribute("aria-label") or button.inner_text()
 
 
-def test_no_english_text_of_the_catalogue_is_left_in_german(
+def test_german_page_has_no_english_text_of_catalogue(
     browser_page: Any, show_html: Any, player_runs: list[Any], until: Any
 ) -> None:
-    """Numbers stand for the places in braces; sentences of records are data of the test."""
+    """Numbers replace placeholders in braces; sentences of records are data of the test."""
     show_html(browser_page, served_page(player_runs, "de"))
     browser_page.evaluate("server.open('run-1', {step: 5, playing: false})")
     until(browser_page, "player.log?.finished && player.shown === 5")
@@ -276,7 +276,7 @@ def test_no_english_text_of_the_catalogue_is_left_in_german(
     assert sorted(found & (english - german)) == []
 
 
-def test_pseudo_code_marks_the_lines_that_ran(finished: Any) -> None:
+def test_pseudo_code_marks_executed_lines(finished: Any) -> None:
     finished.evaluate("player.seek(1)")
     ran = finished.evaluate("player.log.records[1].lines.length")
     assert finished.locator(".gv-code li.gv-ran[aria-current=step]").count() == ran
@@ -284,7 +284,7 @@ def test_pseudo_code_marks_the_lines_that_ran(finished: Any) -> None:
     assert finished.locator(".gv-code li.gv-ran").count() == 0
 
 
-def test_destroying_leaves_nothing_behind(finished: Any) -> None:
+def test_destroyed_player_removes_its_elements(finished: Any) -> None:
     finished.evaluate("player.toggle(), player.destroy()")
     finished.keyboard.press("Space")
     assert finished.evaluate("document.querySelectorAll('.gv-player').length") == 0
@@ -292,7 +292,7 @@ def test_destroying_leaves_nothing_behind(finished: Any) -> None:
     assert finished.evaluate("player.raf && player.gone") in (0, False, True)
 
 
-def test_two_fingers_zoom_and_one_pans_once_the_graph_has_the_focus(
+def test_two_fingers_zoom_and_one_finger_pans_focused_graph(
     open_page: Any, show_html: Any, player_runs: list[Any], until: Any
 ) -> None:
     page = open_page(390, 844, touch=True)

@@ -1,4 +1,4 @@
-"""Edges that leave, come back, or are dropped by the final fit, and how surely they are found."""
+"""Edges that are removed, return, or are dropped by the final fit, and edge stability."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ LEAVES, COMES_BACK = 3, 5  # steps
 
 @pytest.fixture
 def run() -> tuple[Any, Any, Any]:
-    """A run whose first edge leaves in step 3 and is back in step 5; its second is dropped."""
+    """Run whose first edge is removed in step 3 and returns in step 5; its second is dropped."""
     header, records, outcome = sample_run(14, max_steps=7)
     edges = [pair for record in records for pair in record["activated"]]
     first = edges[0]
     for record in records:
         record["removed"] = []
-        # Its weight is not told while it is away.
+        # A removed edge has no weight.
         if LEAVES <= record["t"] < COMES_BACK:
             record["weights"] = [w for w in record["weights"] if w[:2] != first[:2]]
             record["edges"] -= 1
@@ -48,7 +48,7 @@ def show(page: Any, until: Any, t: int) -> None:
     until(page, "player.raf === 0")
 
 
-def test_an_edge_is_away_between_leaving_and_coming_back(
+def test_removed_edge_is_absent_until_it_returns(
     page: Any, until: Any, run: tuple[Any, Any, Any]
 ) -> None:
     _, records, _ = run
@@ -56,10 +56,10 @@ def test_an_edge_is_away_between_leaving_and_coming_back(
     for t in [*range(len(records) + 1), *reversed(range(len(records) + 1))]:
         active = 1 <= t < LEAVES or t >= COMES_BACK
         assert page.evaluate(f"player.log.edgeAt({i}, {j}, {t}) >= 0") is active, t
-        told = records[t - 1]["edges"] if t else 0
-        assert page.evaluate(f"player.log.counts[{t}]") == told
+        count = records[t - 1]["edges"] if t else 0
+        assert page.evaluate(f"player.log.counts[{t}]") == count
         degrees = page.evaluate(f"[...player.log.snapshot({t}).degrees]")
-        assert sum(degrees) == 2 * told
+        assert sum(degrees) == 2 * count
     show(page, until, COMES_BACK)
     page.evaluate(f"player.selectPair({i}, {j})")
     assert "since step 5" in page.locator(".gv-inspector").inner_text()
@@ -67,7 +67,7 @@ def test_an_edge_is_away_between_leaving_and_coming_back(
     assert page.evaluate(f"player.log.normAt(player.log.edgeAt({i}, {j}, 5), 5)") == 0.77
 
 
-def test_an_edge_taken_out_is_marked_and_told(
+def test_removed_edge_is_marked_and_described(
     page: Any, until: Any, run: tuple[Any, Any, Any]
 ) -> None:
     _, records, _ = run
@@ -80,7 +80,7 @@ def test_an_edge_taken_out_is_marked_and_told(
     text = page.locator(".gv-inspector").inner_text()
     assert "It was an edge from step 1 until it was removed in step 3." in text
     assert "It is activated later, in step 5." in text
-    # Its place is drawn otherwise than a moment later, when the mark has gone.
+    # The mark disappears after a moment.
     page.evaluate("player.select(null)")
     box = (
         "(() => { const g = player.graph; const s = g.at.flat(), r = devicePixelRatio;"
@@ -96,7 +96,7 @@ def test_an_edge_taken_out_is_marked_and_told(
     assert page.evaluate(box) != marked
 
 
-def test_what_the_final_fit_dropped_is_shown_at_the_end_alone(
+def test_edge_dropped_by_final_fit_is_shown_at_last_step_only(
     page: Any, until: Any, run: tuple[Any, Any, Any]
 ) -> None:
     _, records, outcome = run
@@ -104,9 +104,9 @@ def test_what_the_final_fit_dropped_is_shown_at_the_end_alone(
     [[i, j]] = outcome["dropped"]
     show(page, until, last)
     assert page.evaluate("player.log.snapshot(player.shown).dropped") == 1
-    told = page.locator(".gv-words").inner_text()
-    assert "removed 1 edge" in told
-    assert f"x{i + 1} – x{j + 1}" in told
+    text = page.locator(".gv-words").inner_text()
+    assert "removed 1 edge" in text
+    assert f"x{i + 1} – x{j + 1}" in text
     position = " ".join(page.locator(".gv-position").inner_text().split())
     assert f"{outcome['edges']} edges" in position
     page.evaluate(f"player.selectPair({i}, {j})")
@@ -116,11 +116,11 @@ def test_what_the_final_fit_dropped_is_shown_at_the_end_alone(
     assert "removed by the final fit" not in page.locator(".gv-inspector").inner_text()
 
 
-def test_the_end_says_how_far_to_trust_it(page: Any, until: Any) -> None:
+def test_last_step_shows_reliability_of_the_fit(page: Any, until: Any) -> None:
     show(page, until, 7)
-    told = page.locator(".gv-trust").inner_text()
-    assert "KKT" not in told, "the terms are in its tooltip"
-    assert "a second computation of the probabilities gave the same" in told
+    text = page.locator(".gv-trust").inner_text()
+    assert "KKT" not in text, "terms belong to the tooltip"
+    assert "a second computation of the probabilities gave the same" in text
     assert "KKT residual" in page.get_attribute(".gv-trust", "title")
     page.evaluate("(player.log.outcome.bp_restart_gap = 0.2, player.changed())")
     assert "Caution" in page.locator(".gv-trust").inner_text()
@@ -128,7 +128,7 @@ def test_the_end_says_how_far_to_trust_it(page: Any, until: Any) -> None:
     assert "The fit is not affected" in page.locator(".gv-trust").inner_text()
 
 
-def test_stability_fades_edges_and_is_told(
+def test_stability_fades_edges_and_is_described(
     page: Any, until: Any, run: tuple[Any, Any, Any]
 ) -> None:
     _, records, _ = run
@@ -151,6 +151,6 @@ def test_stability_fades_edges_and_is_told(
     assert "in 46 of 50 subsamples" in page.locator(".gv-inspector").inner_text()
     page.locator(".gv-graph .gv-key", has_text="found in").click()
     assert page.evaluate(opacity, [c, d]) == 1
-    # Of another run it is not this graph's.
+    # Stability of another run is ignored.
     page.evaluate("player.stabilise({run: 'other', of: 2, rows: 9, edges: []})")
     assert page.evaluate("player.log.stability.of") == 50

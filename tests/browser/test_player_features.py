@@ -1,4 +1,4 @@
-"""Edges of which only some joint states are active: their line, legend, count and weights."""
+"""Partially active edges: their line, legend, count and weights."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.browser
 
 
 def learned() -> Run:
-    """A run on a chain of variables of three states: its edges get their features one by one."""
+    """Run on a chain of variables of three states whose edges get features one by one."""
     rng = np.random.default_rng(2)
     codes = rng.integers(0, 3, size=(900, 6))
     for i in range(1, 6):
@@ -48,12 +48,12 @@ def show(page: Any, until: Any, t: int) -> None:
 def test_partial_edges_are_counted_at_every_step(page: Any, until: Any, run: Run) -> None:
     seen = set()
     for step in run.steps:
-        told = step.feature_counts()
-        partial = int((told[:, 0] < told[:, 1]).sum())
+        counts_at_step = step.feature_counts()
+        partial = int((counts_at_step[:, 0] < counts_at_step[:, 1]).sum())
         seen.add(partial)
         assert page.evaluate(f"player.log.snapshot({step.index}).partial") == partial
         for (i, j), (active, possible) in zip(
-            step.active_edges().tolist(), told.tolist(), strict=True
+            step.active_edges().tolist(), counts_at_step.tolist(), strict=True
         ):
             edge = f"player.log.edgeAt({i}, {j}, {step.index})"
             counts = page.evaluate(f"player.log.features[{edge}].at({step.index})")
@@ -62,14 +62,14 @@ def test_partial_edges_are_counted_at_every_step(page: Any, until: Any, run: Run
     last = len(run.steps)
     show(page, until, last)
     legend = " ".join(page.locator(".gv-graph .gv-legend").inner_text().split())
-    left = page.evaluate(f"player.log.snapshot({last}).partial")
-    assert f"partially active {left}" in legend
+    partial_at_end = page.evaluate(f"player.log.snapshot({last}).partial")
+    assert f"partially active {partial_at_end}" in legend
     described = page.locator(".gv-graph canvas").get_attribute("aria-label")
-    assert f"{left} of them partially active" in described
+    assert f"{partial_at_end} of them partially active" in described
 
 
 def test_a_partial_edge_is_drawn_with_gaps(page: Any, until: Any, run: Run) -> None:
-    """Along the line of a partial edge the paint is broken; where all is active it is not."""
+    """Check that the line of a partial edge has gaps and that of a whole edge has none."""
     page.evaluate("player.log.features[0].steps = [1]")
     page.evaluate("player.log.features[0].values = [{active: 9, possible: 9}]")
     last = len(run.steps)
@@ -91,7 +91,7 @@ def test_a_partial_edge_is_drawn_with_gaps(page: Any, until: Any, run: Run) -> N
     assert page.evaluate(broken) > whole + 40
 
 
-def test_the_inspector_marks_what_is_not_active(page: Any, until: Any, run: Run) -> None:
+def test_inspector_marks_inactive_features(page: Any, until: Any, run: Run) -> None:
     step = run.steps[-1]
     counts = step.feature_counts()
     at = int(np.argmax(counts[:, 1] - counts[:, 0]))
@@ -103,8 +103,8 @@ def test_the_inspector_marks_what_is_not_active(page: Any, until: Any, run: Run)
     inspector = page.locator(".gv-inspector")
     assert f"{active} of {possible} features active" in inspector.inner_text()
     question = {"kind": "edge", "i": i, "j": j, "t": step.index}
-    told = answer(run, question)
-    message = {"question": question, "answer": told}
+    reply = answer(run, question)
+    message = {"question": question, "answer": reply}
     page.evaluate("(message) => player.answer(message)", message)
     cells = inspector.locator(".gv-heat td.gv-off")
     assert cells.count() == possible - active
@@ -113,7 +113,7 @@ def test_the_inspector_marks_what_is_not_active(page: Any, until: Any, run: Run)
     assert f"partially active: {active} of its {possible} features" in inspector.inner_text()
 
 
-def test_a_feature_of_an_old_edge_lights_it(page: Any, until: Any, run: Run) -> None:
+def test_new_feature_highlights_its_edge(page: Any, until: Any, run: Run) -> None:
     step = next(step for step in run.steps if not step.activated)
     i, j = step.features[0][:2]
     show(page, until, step.index)
@@ -125,6 +125,6 @@ def test_a_feature_of_an_old_edge_lights_it(page: Any, until: Any, run: Run) -> 
     assert "features" in page.locator(".gv-words").inner_text()
 
 
-def test_runs_of_whole_edges_have_no_such_entry(player_page: Any) -> None:
+def test_legend_of_whole_edges_has_no_entry_for_partial_ones(player_page: Any) -> None:
     player_page.evaluate("player.seek(Infinity)")
     assert "partially" not in player_page.locator(".gv-graph .gv-legend").inner_text()

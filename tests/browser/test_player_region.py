@@ -1,4 +1,4 @@
-"""The certified region in the player, in a real browser: asked for, lit, followed, put away."""
+"""The certified region in the player: requests, highlighting, steps and the switch."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from waiting import AT_REST, jump_to
 
 pytestmark = pytest.mark.browser
 
-# A region of the chosen node and its neighbours at that step; its bound says which step it is of.
+# A region of the chosen node and its neighbours; its bound depends on the step.
 REPLY = """() => { server.reply = ({kind, i, t, region}) => {
   const facts = player.log.nodeFacts(i, t);
   const nodes = [i, ...facts.partners.map((partner) => partner.node)];
@@ -27,7 +27,7 @@ NODE = 3
 
 @pytest.fixture
 def chosen(finished: Any, until: Any) -> Any:
-    """The first run at step 15, a node chosen, its region on show."""
+    """The first run at step 15 with the region of a selected node."""
     finished.evaluate(REPLY)
     jump_to(finished, 15)
     until(finished, AT_REST)
@@ -44,7 +44,7 @@ def region_at(page: Any, t: int) -> list[int]:
     return sorted([NODE, *partners])
 
 
-def test_a_chosen_node_lights_its_region(chosen: Any) -> None:
+def test_selected_node_highlights_its_region(chosen: Any) -> None:
     assert chosen.evaluate(f"{OF_NODES}.map(({{region}}) => region)") == [
         {"cut": "drop", "tolerance": 0.01}
     ]
@@ -52,28 +52,28 @@ def test_a_chosen_node_lights_its_region(chosen: Any) -> None:
     assert chosen.evaluate("player.graph.region.light") == 1
     outside = next(i for i in range(30) if i not in region_at(chosen, 15))
     assert chosen.evaluate(f"player.graph.region.opacity({outside})") < 0.6
-    told = chosen.inner_text(".gv-region")
-    assert "Certified at step 15 by drop." in told
-    assert "0.740 ± 0.0" in told
+    text = chosen.inner_text(".gv-region")
+    assert "Certified at step 15 by drop." in text
+    assert "0.740 ± 0.0" in text
     chart = chosen.get_by_role("slider", name="Nodes of the region to light")
     assert int(chart.get_attribute("aria-valuemax")) == len(region_at(chosen, 15))
 
 
-def test_it_follows_the_scrubber_and_asks_once_for_every_step(chosen: Any, until: Any) -> None:
+def test_scrubbing_requests_region_once_per_step(chosen: Any, until: Any) -> None:
     for t in (14, 13, 14, 15):
         chosen.evaluate(f"player.seek({t})")
         until(chosen, f"document.querySelector('.gv-region').innerText.includes('at step {t} ')")
         until(chosen, AT_REST)
         assert chosen.evaluate(LIT) == region_at(chosen, t)
         chosen.wait_for_timeout(250)
-    asked = chosen.evaluate("server.asked.filter(question => question.region).map(({t}) => t)")
-    assert asked == [15, 14, 13]
-    # At rest nothing more is sent.
+    steps = chosen.evaluate("server.asked.filter(question => question.region).map(({t}) => t)")
+    assert steps == [15, 14, 13]
+    # Nothing is sent at rest.
     chosen.wait_for_timeout(1500)
     assert chosen.evaluate("server.asked.filter(question => question.region).length") == 3
 
 
-def test_answers_for_other_steps_and_runs_are_not_shown(chosen: Any) -> None:
+def test_replies_for_other_steps_and_runs_are_not_shown(chosen: Any) -> None:
     before = chosen.inner_text(".gv-region"), chosen.evaluate(LIT)
     for question in (
         {"run": "run-1", "t": 7},
@@ -95,18 +95,18 @@ def test_answers_for_other_steps_and_runs_are_not_shown(chosen: Any) -> None:
         assert (chosen.inner_text(".gv-region"), chosen.evaluate(LIT)) == before
 
 
-def test_playing_asks_a_few_times_a_second_and_stays_labelled(chosen: Any, until: Any) -> None:
+def test_playing_requests_few_regions_and_keeps_label(chosen: Any, until: Any) -> None:
     chosen.evaluate("server.asked.length = 0, server.delay = 60, player.setSpeed(8)")
     chosen.evaluate("player.toggle()")
     chosen.wait_for_timeout(2000)
-    asked, shown = chosen.evaluate("[server.asked.length, player.shown]")
+    requests, shown = chosen.evaluate("[server.asked.length, player.shown]")
     assert shown > 20
-    assert 2 <= asked <= 7
+    assert 2 <= requests <= 7
     assert "Certified at step" in chosen.inner_text(".gv-region")
     lit = chosen.evaluate("player.graph.region.shown")
     assert lit is None or lit["node"] == NODE
     chosen.evaluate("server.delay = 700, player.pause()")
-    # What is still on show meanwhile says which step it is of.
+    # A region of an older step is labelled with its step.
     if not chosen.evaluate("player.region.current().fresh"):
         assert "Step " in chosen.inner_text(".gv-region-headline")
     at = chosen.evaluate("player.shown")
@@ -114,11 +114,11 @@ def test_playing_asks_a_few_times_a_second_and_stays_labelled(chosen: Any, until
     assert "Step " not in chosen.inner_text(".gv-region-headline")
 
 
-def test_it_can_be_put_away_and_stays_away(chosen: Any, until: Any) -> None:
+def test_switch_hides_region_until_turned_on(chosen: Any, until: Any) -> None:
     switch = chosen.get_by_role("switch", name="Certified region")
     assert switch.is_checked()
     switch.focus()
-    chosen.keyboard.press("Tab")  # the keyboard is in use: the space bar belongs to the switch
+    chosen.keyboard.press("Tab")  # the switch has the focus and takes the space bar
     switch.focus()
     chosen.keyboard.press("Space")
     until(chosen, AT_REST)
@@ -143,7 +143,7 @@ def test_cut_and_closeness_can_be_chosen(chosen: Any, until: Any) -> None:
     assert chosen.evaluate("server.asked.at(-1).region.cut") == "mean-field"
 
 
-def test_the_chart_lights_the_region_as_it_grew(chosen: Any, until: Any) -> None:
+def test_chart_highlights_region_at_each_size(chosen: Any, until: Any) -> None:
     chart = chosen.get_by_role("slider", name="Nodes of the region to light")
     chart.focus()
     chosen.keyboard.press("Home")
@@ -159,7 +159,7 @@ def test_the_chart_lights_the_region_as_it_grew(chosen: Any, until: Any) -> None
     assert chosen.evaluate(LIT) == region_at(chosen, 15)
 
 
-def test_a_lost_answer_is_asked_for_again(finished: Any, until: Any) -> None:
+def test_lost_reply_is_requested_again(finished: Any, until: Any) -> None:
     finished.evaluate(f"player.select({{kind: 'node', i: {NODE}}})")
     until(finished, f"{OF_NODES}.length === 1")
     assert "Growing" in finished.inner_text(".gv-region")
@@ -168,7 +168,7 @@ def test_a_lost_answer_is_asked_for_again(finished: Any, until: Any) -> None:
     assert finished.evaluate(f"{OF_NODES}.length") == 2
 
 
-def test_what_keeps_a_region_from_growing_is_said(finished: Any, until: Any) -> None:
+def test_reason_for_end_of_growth_is_shown(finished: Any, until: Any) -> None:
     finished.evaluate(
         "server.reply = () => ({t: 0, labels: [], partners: [], region: {error: 'No <b>such</b>'}})"
     )
@@ -177,7 +177,7 @@ def test_what_keeps_a_region_from_growing_is_said(finished: Any, until: Any) -> 
     assert finished.evaluate(LIT) == []
 
 
-def test_without_a_server_it_is_not_offered(finished: Any, until: Any) -> None:
+def test_region_is_not_offered_without_server(finished: Any, until: Any) -> None:
     finished.evaluate(
         f"player.callbacks.ask = undefined, player.select({{kind: 'node', i: {NODE}}})"
     )
@@ -187,7 +187,7 @@ def test_without_a_server_it_is_not_offered(finished: Any, until: Any) -> None:
     assert finished.evaluate(LIT) == []
 
 
-def test_it_goes_when_the_selection_goes(chosen: Any, until: Any) -> None:
+def test_region_disappears_with_the_selection(chosen: Any, until: Any) -> None:
     chosen.keyboard.press("Escape")
     until(chosen, AT_REST)
     assert chosen.evaluate(LIT) == []

@@ -15,7 +15,7 @@ STEPS = 40
 # --------------------------------------------------------------------------------------- demand
 
 
-def test_a_paused_player_is_quiet(player_page: Any, until: Any) -> None:
+def test_paused_player_sends_nothing(player_page: Any, until: Any) -> None:
     until(player_page, "player.log.ready >= 24")
     until(player_page, AT_REST)
     assert player_page.evaluate("server.calls.map(c => [c.from, c.count])") == [[1, 24]]
@@ -24,7 +24,7 @@ def test_a_paused_player_is_quiet(player_page: Any, until: Any) -> None:
 
 
 @pytest.mark.parametrize(("chance", "count"), [(0, 45), (0.5, 60), (1, 75)])
-def test_steps_for_the_beginning_are_there_before_it_plays(
+def test_first_steps_are_loaded_before_playing(
     player_page: Any, until: Any, chance: float, count: int
 ) -> None:
     until(player_page, "player.log.ready >= 24")
@@ -34,7 +34,7 @@ def test_steps_for_the_beginning_are_there_before_it_plays(
     assert player_page.evaluate("player.shown") == 0
 
 
-def test_playing_asks_before_it_runs_dry(player_page: Any, until: Any) -> None:
+def test_playing_requests_records_before_they_run_out(player_page: Any, until: Any) -> None:
     player_page.evaluate("server.delay = 300, player.setSpeed(16)")
     until(player_page, "player.log.ready >= 24")
     player_page.evaluate(
@@ -48,21 +48,21 @@ def test_playing_asks_before_it_runs_dry(player_page: Any, until: Any) -> None:
     assert 2 <= player_page.evaluate("server.calls.length") <= 4
 
 
-def test_the_end_is_asked_for_far_ahead(player_page: Any, until: Any) -> None:
+def test_seek_to_end_requests_many_records(player_page: Any, until: Any) -> None:
     until(player_page, "player.log.ready >= 24")
     player_page.evaluate("player.seek(Infinity)")
     until(player_page, f"player.shown === {STEPS}")
     assert player_page.evaluate("server.calls.at(-1).count") == 400
 
 
-def test_what_trickles_in_is_shown_as_it_comes(player_page: Any, until: Any) -> None:
+def test_partial_replies_are_shown_as_they_arrive(player_page: Any, until: Any) -> None:
     player_page.evaluate("server.limit = 7, player.seek(Infinity)")
     until(player_page, f"player.shown === {STEPS}")
     froms = player_page.evaluate("server.calls.map(c => c.from)")
     assert froms == sorted(froms)
 
 
-def test_a_lost_request_is_made_again_after_four_seconds(player_page: Any, until: Any) -> None:
+def test_lost_request_is_repeated_after_four_seconds(player_page: Any, until: Any) -> None:
     until(player_page, "player.log.ready >= 24")
     player_page.evaluate("server.lose = 1, player.seek(Infinity)")
     until(player_page, "player.log.finished")
@@ -71,7 +71,7 @@ def test_a_lost_request_is_made_again_after_four_seconds(player_page: Any, until
     assert 3900 < calls[1]["at"] - calls[0]["at"] < 6000
 
 
-def test_a_gap_is_asked_for_again(player_page: Any, until: Any) -> None:
+def test_gap_in_records_is_requested_again(player_page: Any, until: Any) -> None:
     until(player_page, "player.log.ready >= 24")
     player_page.evaluate(
         """() => {
@@ -85,7 +85,7 @@ def test_a_gap_is_asked_for_again(player_page: Any, until: Any) -> None:
     until(player_page, f"player.shown === {STEPS}")
 
 
-def test_records_of_another_run_and_repeats_change_nothing(player_page: Any, until: Any) -> None:
+def test_repeated_and_foreign_records_are_ignored(player_page: Any, until: Any) -> None:
     until(player_page, "player.log.ready >= 24")
     player_page.evaluate("server.send('run-2', 1, 30), server.send('run-1', 1, 24)")
     assert player_page.evaluate("[player.log.ready, player.log.header.run]") == [24, "run-1"]
@@ -94,7 +94,7 @@ def test_records_of_another_run_and_repeats_change_nothing(player_page: Any, unt
 # -------------------------------------------------------------------------------------- new runs
 
 
-def test_a_new_run_keeps_the_view_and_leaves_a_ghost(finished: Any, until: Any) -> None:
+def test_new_run_keeps_view_and_shows_previous_run_as_ghost(finished: Any, until: Any) -> None:
     finished.evaluate("player.graph.zoomBy(2), player.graph.panBy(30, 10), player.seek(12)")
     finished.click(".gv-curves button:text('edges')")
     camera = finished.evaluate("player.graph.camera")
@@ -123,7 +123,7 @@ def test_runs_of_different_length_are_compared_at_equal_edges(finished: Any, unt
                 ghost.curve("objective", Math.min(t, ghost.ready))];
         });
     }""")
-    compared = [one for one in found if one[0] is not None]
+    compared = [values for values in found if values[0] is not None]
     assert all(value == at_equal_edges for value, at_equal_edges, _ in compared)
     assert any(value != at_equal_steps for value, _, at_equal_steps in compared)
 
@@ -139,7 +139,7 @@ def test_another_objective_is_named_and_not_compared(finished: Any, until: Any, 
     assert f"another {key}" in finished.inner_text(".gv-curves")
 
 
-def test_what_comes_late_completes_the_ghost(finished: Any, until: Any) -> None:
+def test_late_records_complete_the_ghost(finished: Any, until: Any) -> None:
     page = finished
     page.evaluate("server.open('run-2', {step: 0, playing: false})")
     until(page, "player.log.header.run === 'run-2' && player.ghost")
@@ -157,7 +157,7 @@ def test_what_comes_late_completes_the_ghost(finished: Any, until: Any) -> None:
     assert page.evaluate("player.log.header.run") == "run-2"
 
 
-def test_nodes_glide_from_old_places_to_new(finished: Any, until: Any) -> None:
+def test_nodes_move_smoothly_from_old_to_new_positions(finished: Any, until: Any) -> None:
     finished.evaluate("player.seek(20)")
     until(finished, AT_REST)
     old = finished.evaluate("[...player.graph.world.values]")
@@ -169,12 +169,12 @@ def test_nodes_glide_from_old_places_to_new(finished: Any, until: Any) -> None:
     assert max(abs(a - b) for a, b in zip(old, new, strict=True)) > 300
 
 
-def test_from_the_end_a_new_run_opens_at_its_end(finished: Any, until: Any) -> None:
+def test_new_run_opens_at_its_end_if_previous_was_at_end(finished: Any, until: Any) -> None:
     finished.evaluate("player.seek(Infinity), server.open('run-2', {step: null})")
     until(finished, "player.log.header.run === 'run-2' && player.shown === player.log.last")
 
 
-def test_the_old_picture_stays_until_the_new_one_is_there(finished: Any, until: Any) -> None:
+def test_previous_picture_stays_until_new_run_arrives(finished: Any, until: Any) -> None:
     run, state = finished.evaluate(
         "(player.seek(20), server.delay = 300, server.open('run-2', {step: null}),"
         " player.changed(), [player.log.header.run, player.stateWords()])"
@@ -185,7 +185,7 @@ def test_the_old_picture_stays_until_the_new_one_is_there(finished: Any, until: 
     assert finished.evaluate("player.shown") == 20
 
 
-def test_other_data_start_afresh(finished: Any, until: Any) -> None:
+def test_run_on_other_data_resets_the_view(finished: Any, until: Any) -> None:
     finished.evaluate("player.graph.zoomBy(3), player.select({kind: 'node', i: 20})")
     finished.evaluate("server.open('run-3', {step: 5})")
     until(finished, "player.log.header.run === 'run-3' && player.shown === 5")
@@ -196,7 +196,7 @@ def test_other_data_start_afresh(finished: Any, until: Any) -> None:
     ]
 
 
-def test_a_branch_takes_over_the_steps_it_shares(finished: Any, until: Any) -> None:
+def test_branch_reuses_shared_steps(finished: Any, until: Any) -> None:
     finished.evaluate("player.seek(10)")
     until(finished, "server.moved.at(-1) === 10")
     finished.click("text=Branch here")
@@ -209,7 +209,7 @@ def test_a_branch_takes_over_the_steps_it_shares(finished: Any, until: Any) -> N
     assert "α 0.5 from step 10" in finished.inner_text(".gv-head")
 
 
-def test_a_branch_may_change_what_scores_must_exceed(finished: Any) -> None:
+def test_branch_may_change_the_threshold(finished: Any) -> None:
     found = finished.evaluate("""() => {
         const threshold = { symbol: "λ", value: 0.004 };
         const log = new player.log.constructor({ ...player.log.header, threshold });
@@ -221,7 +221,7 @@ def test_a_branch_may_change_what_scores_must_exceed(finished: Any) -> None:
     assert found == [0.004, 0.004, 0.004, 0.001, 0.001]
 
 
-def test_where_it_rests_is_told_once(player_page: Any, until: Any) -> None:
+def test_step_at_rest_is_sent_once(player_page: Any, until: Any) -> None:
     until(player_page, "player.log.ready >= 24")
     for _ in range(5):
         player_page.evaluate("player.stepBy(1)")
@@ -244,26 +244,26 @@ REPLY = """server.reply = ({kind, i, j, t}) => ({
 }[kind]());"""
 
 
-def test_clicking_a_node_asks_at_the_shown_step(finished: Any, until: Any) -> None:
+def test_clicked_node_sends_question_of_shown_step(finished: Any, until: Any) -> None:
     finished.evaluate(f"() => {{ {REPLY} }}")
     finished.evaluate("player.seek(15)")
     until(finished, AT_REST)
     x, y = finished.evaluate("player.graph.at[3]")
     finished.locator(".gv-stage canvas").click(position={"x": x, "y": y})
     until(finished, "server.asked.at(-1)?.kind === 'node'")
-    asked = finished.evaluate("server.asked.at(-1)")
-    assert asked.pop("region")
-    assert asked == {"run": "run-1", "kind": "node", "i": 3, "t": 15}
+    question = finished.evaluate("server.asked.at(-1)")
+    assert question.pop("region")
+    assert question == {"run": "run-1", "kind": "node", "i": 3, "t": 15}
     until(finished, "document.querySelector('.gv-inspected').innerText.includes('<b>no</b>')")
     assert "0.750" in finished.inner_text(".gv-inspected")
-    # Scrubbing asks again, and what is shown meanwhile says which step it is from.
+    # Scrubbing sends a new question; the old reply is labelled with its step meanwhile.
     finished.evaluate("server.delay = 500, player.stepBy(-3)")
     assert "as of step 15" in finished.inner_text(".gv-inspected")
     until(finished, "server.asked.at(-1).t === 12")
     until(finished, "!document.querySelector('.gv-inspected').innerText.includes('as of step')")
 
 
-def test_an_edge_shows_its_weights_and_a_pair_its_reason(finished: Any, until: Any) -> None:
+def test_edge_shows_weights_and_pair_shows_reason(finished: Any, until: Any) -> None:
     finished.evaluate(f"() => {{ {REPLY} }}")
     finished.evaluate("player.seek(15)")
     i, j = finished.evaluate("[player.log.sources[0], player.log.targets[0]]")
@@ -275,9 +275,9 @@ def test_an_edge_shows_its_weights_and_a_pair_its_reason(finished: Any, until: A
     assert cells.all_inner_texts() == ["0.50", "−0.50", "−0.25", "1.00"]
     chosen = finished.evaluate("player.graph.edges.chosen(player.palette)[0].at(-1).line")
     kinds = finished.evaluate("['right', 'wrong', 'plain'].map((kind) => player.palette[kind])")
-    assert chosen in kinds, "the selected edge keeps its colour"
+    assert chosen in kinds, "the selected edge has another colour"
     assert "yes with yes" in finished.inner_text(".gv-states >> nth=0")
-    # Before it was activated, the same two are a pair without an edge.
+    # Before its activation, the edge is a pair without an edge.
     finished.evaluate("player.seek(0)")
     until(
         finished, "document.querySelector('.gv-inspected').innerText.includes('explained already')"
@@ -286,7 +286,7 @@ def test_an_edge_shows_its_weights_and_a_pair_its_reason(finished: Any, until: A
     assert finished.locator(".gv-score .gv-meter-tick").count() == 1
 
 
-def test_a_score_is_written_on_its_side_of_the_threshold(finished: Any, until: Any) -> None:
+def test_rounded_score_stays_on_its_side_of_threshold(finished: Any, until: Any) -> None:
     reply = REPLY.replace("score: 0.0006, threshold: 0.001", "score: 0.0034952, threshold: 0.0035")
     finished.evaluate(f"() => {{ {reply} }}")
     finished.evaluate("player.seek(0)")
@@ -294,12 +294,12 @@ def test_a_score_is_written_on_its_side_of_the_threshold(finished: Any, until: A
     finished.fill(".gv-ask input >> nth=1", "x2")
     finished.click("text=Why (not)?")
     until(finished, "document.querySelector('.gv-score') !== null")
-    told = finished.inner_text(".gv-score")
-    assert "0.003495" in told
-    assert "= 0.0035 (not above" in told
+    text = finished.inner_text(".gv-score")
+    assert "0.003495" in text
+    assert "= 0.0035 (not above" in text
 
 
-def test_shift_click_on_a_second_node_asks_about_the_pair(finished: Any, until: Any) -> None:
+def test_shift_click_on_second_node_sends_question_of_pair(finished: Any, until: Any) -> None:
     until(finished, AT_REST)
     places = finished.evaluate("[0, 5].map(i => player.graph.at[i])")
     canvas = finished.locator(".gv-stage canvas")
@@ -310,13 +310,15 @@ def test_shift_click_on_a_second_node_asks_about_the_pair(finished: Any, until: 
     assert finished.evaluate("player.selection") is None
 
 
-def test_an_unknown_name_is_answered_with_a_sentence(finished: Any) -> None:
+def test_unknown_name_shows_a_sentence(finished: Any) -> None:
     finished.evaluate("player.selectPair(0, 5)")
     assert finished.inner_text(".gv-inspector .gv-heading")
     finished.fill(".gv-ask input >> nth=0", "nobody")
     finished.click("text=Why (not)?")
     assert "no variable named “nobody”" in finished.inner_text(".gv-message")
-    assert finished.locator(".gv-inspector .gv-heading").count() == 0, "the last answer is gone"
+    assert finished.locator(".gv-inspector .gv-heading").count() == 0, (
+        "the last reply is still shown"
+    )
 
 
 def test_colours_of_degrees_keep_their_scale(finished: Any) -> None:
@@ -326,11 +328,11 @@ def test_colours_of_degrees_keep_their_scale(finished: Any) -> None:
         limits.append(finished.evaluate("player.graph.degreeLimit"))
     other = "player.graph.setRun(new player.log.constructor(player.log.header), null)"
     limits.append(finished.evaluate(f"({other}, player.graph.degreeLimit)"))
-    assert len(set(limits)) == 1, "also in a run without edges"
+    assert len(set(limits)) == 1, "the scale changed in a run without edges"
     assert limits[0] >= finished.evaluate("player.log.snapshot(40).topDegree")
 
 
-def test_a_verdict_fades_while_the_next_run_is_loading(finished: Any) -> None:
+def test_outcome_fades_while_next_run_is_loading(finished: Any) -> None:
     finished.evaluate("player.seek(Infinity)")
     opacity = "() => getComputedStyle(document.querySelector('.gv-outcome')).opacity"
     assert finished.evaluate(opacity) == "1"

@@ -1,4 +1,4 @@
-"""The documented proxy in front of the app: TLS, one password, a websocket, files both ways."""
+"""The documented proxy of the app: TLS, a password, a websocket, uploads and downloads."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ pytestmark = [
 
 
 class Proxy(NamedTuple):
-    """A proxy that runs, and where."""
+    """Ports and folder of a running proxy."""
 
     port: int
     plain_port: int
@@ -70,7 +70,7 @@ class Proxy(NamedTuple):
         return f"https://127.0.0.1:{self.port}/"
 
     def ask(self, path: str, **named: str) -> http.client.HTTPResponse:
-        """Ask it without a browser; what belongs to the request are headers by their names."""
+        """Send a request with the given headers."""
         trusting = ssl.create_default_context(cafile=str(self.folder / "tls.crt"))
         connection = http.client.HTTPSConnection("127.0.0.1", self.port, context=trusting)
         connection.request("GET", path, headers=named)
@@ -82,7 +82,7 @@ def basic(password: str) -> str:
 
 
 def changed(text: str, changes: dict[str, str]) -> str:
-    """Change what everybody has to change in the site's file, and nothing that is not there."""
+    """Replace the site-specific parts of the site's file, each of which must be present."""
     for old, new in changes.items():
         assert old in text
         text = text.replace(old, new)
@@ -91,13 +91,13 @@ def changed(text: str, changes: dict[str, str]) -> str:
 
 @pytest.fixture(scope="module")
 def proxy(address: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
-    """The site's file, with ports, certificate and password of this test, before the app."""
+    """Proxy of the app by the site's file, with ports, certificate and password of this test."""
     folder = tmp_path_factory.mktemp("nginx")
     key, certificate = folder / "tls.key", folder / "tls.crt"
     command = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=127.0.0.1"
     command += " -addext subjectAltName=IP:127.0.0.1"
-    made = [*command.split(), "-keyout", str(key), "-out", str(certificate)]
-    subprocess.run(made, check=True, capture_output=True)
+    arguments = [*command.split(), "-keyout", str(key), "-out", str(certificate)]
+    subprocess.run(arguments, check=True, capture_output=True)
     hashed = subprocess.run(
         ["openssl", "passwd", "-6", PASSWORD], check=True, capture_output=True, text=True
     )
@@ -116,7 +116,7 @@ def proxy(address: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pr
     }
     site = SITE.read_text(encoding="utf-8")
     (folder / "site.conf").write_text(changed(site, changes))
-    user = "user root;" if os.getuid() == 0 else ""  # who may read the folder of this test
+    user = "user root;" if os.getuid() == 0 else ""  # user who can read the folder of this test
     main = folder / "main.conf"
     main.write_text(MAIN.format(user=user, folder=folder, token=TOKEN))
     run = [str(PROGRAM), "-c", str(main), "-p", str(folder), "-e", str(folder / "error.log")]
@@ -124,13 +124,13 @@ def proxy(address: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pr
     assert tested.returncode == 0, tested.stderr
     server = subprocess.Popen([*run, "-g", "daemon off;"])
     try:
-        give_up = time.monotonic() + 20
+        deadline = time.monotonic() + 20
         while True:
             try:
                 proxy.ask("/")
                 break
             except OSError:
-                assert time.monotonic() < give_up
+                assert time.monotonic() < deadline
                 time.sleep(0.05)
         yield proxy
     finally:
@@ -140,10 +140,10 @@ def proxy(address: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pr
     assert not re.search(r"\[(emerg|alert|crit)\]|temporary file", log), log
 
 
-def test_nothing_without_the_password(proxy: Proxy) -> None:
+def test_requests_without_password_are_refused(proxy: Proxy) -> None:
     for path in ("/", "/static/js/index.js", "/_stcore/health", "/_stcore/host-config"):
-        for given in ({}, {"Authorization": basic("wrong")}, {"Cookie": "graftviz="}):
-            answer = proxy.ask(path, **given)
+        for credentials in ({}, {"Authorization": basic("wrong")}, {"Cookie": "graftviz="}):
+            answer = proxy.ask(path, **credentials)
             assert answer.status == 401
             assert answer.headers["WWW-Authenticate"] == 'Basic realm="graftviz"'
             assert answer.headers["Set-Cookie"] is None
@@ -152,7 +152,7 @@ def test_nothing_without_the_password(proxy: Proxy) -> None:
     assert proxy.ask("/_stcore/stream", **HANDSHAKE, Cookie=f"graftviz={'0' * 64}").status == 401
 
 
-def test_the_password_or_the_cookie_it_gives_opens(proxy: Proxy) -> None:
+def test_password_or_its_cookie_gives_access(proxy: Proxy) -> None:
     page = proxy.ask("/", Authorization=basic(PASSWORD))
     assert page.status == 200
     cookie = page.headers["Set-Cookie"]
@@ -172,7 +172,7 @@ def test_the_password_or_the_cookie_it_gives_opens(proxy: Proxy) -> None:
         assert proxy.ask(path, **shown).status == 404
 
 
-def test_without_tls_one_is_sent_to_it(proxy: Proxy) -> None:
+def test_plain_http_redirects_to_tls(proxy: Proxy) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", proxy.plain_port)
     connection.request("GET", "/race?seed=1")
     answer = connection.getresponse()
@@ -180,9 +180,9 @@ def test_without_tls_one_is_sent_to_it(proxy: Proxy) -> None:
 
 
 @pytest.mark.slow
-def test_the_app_works_behind_it(proxy: Proxy, open_page: Any, tmp_path: Path) -> None:
-    given = {"username": "class", "password": PASSWORD}
-    page = open_page(http_credentials=given, ignore_https_errors=True)
+def test_app_works_behind_proxy(proxy: Proxy, open_page: Any, tmp_path: Path) -> None:
+    credentials = {"username": "class", "password": PASSWORD}
+    page = open_page(http_credentials=credentials, ignore_https_errors=True)
     page.goto(f"{proxy.url}?data=karate")
     player = page.locator(".gv-player .gv-body:not([hidden])")
     player.wait_for(timeout=400_000)

@@ -1,4 +1,4 @@
-"""The Prune page in a real browser: exchanges play, are scrubbed through and linked to."""
+"""The Prune page in a browser: playing, scrubbing and linking to exchanges."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def prune(opener: Any) -> Callable[..., Any]:
 
 @pytest.fixture(scope="module")
 def steps() -> list[Any]:
-    """The steps of the run that the page shows."""
+    """Return the steps of the run that the page shows."""
     table = prepare(load_dataset("survey"), 0).train
     run = finished_run(table, ForcedPruning(exchanges=4, exchange=2), seed=0)
     return list(run.steps)
@@ -46,7 +46,7 @@ def search(page: Any) -> str:
 
 
 def marked(page: Any, what: str) -> set[tuple[int, ...]]:
-    """Return the pairs that are drawn as leaving or arriving."""
+    """Return the pairs drawn as leaving or arriving."""
     text = page.locator(".gv-stage canvas").get_attribute(f"data-{what}")
     return {tuple(int(i) for i in pair.split(",")) for pair in text.split()}
 
@@ -55,12 +55,12 @@ def pairs(edges: Any) -> set[tuple[int, ...]]:
     return {tuple(sorted(edge)) for edge in edges.tolist()}
 
 
-def test_it_plays_to_the_end_and_says_why_it_ended(prune: Any, steps: list[Any]) -> None:
+def test_page_plays_to_the_end_and_shows_stop_reason(prune: Any, steps: list[Any]) -> None:
     page = prune()
     eventually(page, lambda: f"step {len(steps)} of {len(steps)}" in position(page))
     eventually(page, lambda: "finished" in position(page))
-    told = page.locator(".gv-words").inner_text()
-    assert "Reached the limit of 4 exchanges." in told
+    text = page.locator(".gv-words").inner_text()
+    assert "Reached the limit of 4 exchanges." in text
     rows = page.locator(".gv-racers tbody tr")
     assert rows.count() == 3
     eventually(page, lambda: "%" in rows.nth(2).inner_text())
@@ -68,7 +68,7 @@ def test_it_plays_to_the_end_and_says_why_it_ended(prune: Any, steps: list[Any])
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_steps_mark_what_leaves_and_what_arrives(prune: Any, steps: list[Any]) -> None:
+def test_steps_mark_removed_and_added_edges(prune: Any, steps: list[Any]) -> None:
     page = prune(f"{QUICK}&step=3")
     eventually(page, at_step(page, 3))
     exchange = steps[2].exchange
@@ -87,7 +87,7 @@ def test_steps_mark_what_leaves_and_what_arrives(prune: Any, steps: list[Any]) -
     eventually(page, lambda: re.match(r"step [45] of", position(page)))
 
 
-def test_another_rule_is_chosen_in_the_table_and_a_link_shows_it_again(prune: Any) -> None:
+def test_rule_chosen_in_table_is_restored_by_link(prune: Any) -> None:
     page = prune(f"{QUICK}&step=2")
     eventually(page, at_step(page, 2))
     page.locator(".gv-racers").get_by_role("button", name="MCMC").click()
@@ -97,31 +97,31 @@ def test_another_rule_is_chosen_in_the_table_and_a_link_shows_it_again(prune: An
     eventually(page, lambda: "the last state of" in words.inner_text())
     page.keyboard.press("ArrowRight")
     eventually(page, lambda: "step=3" in search(page))
-    gone, told = marked(page, "leaving"), words.inner_text()
-    again = prune(f"prune{search(page)}")
-    eventually(again, at_step(again, 3))
-    assert marked(again, "leaving") == gone
-    assert again.locator(".gv-words .gv-sentence").inner_text() == told
+    leaving, sentence = marked(page, "leaving"), words.inner_text()
+    restored = prune(f"prune{search(page)}")
+    eventually(restored, at_step(restored, 3))
+    assert marked(restored, "leaving") == leaving
+    assert restored.locator(".gv-words .gv-sentence").inner_text() == sentence
 
 
-def test_what_was_chosen_stays_chosen_when_the_page_speaks_before_it_hears_of_it(
+def test_choice_survives_message_sent_before_its_confirmation(
     prune: Any,
 ) -> None:
-    page = prune(f"{QUICK}&step=2", offline=False)  # a page of its own, which stays held up
+    page = prune(f"{QUICK}&step=2", offline=False)  # a page that no other test uses
     socket = HeldSocket(page)
     page.reload()
     eventually(page, lambda: page.locator(".gv-prune-body:not([hidden])").count())
     eventually(page, at_step(page, 2))
-    page.wait_for_timeout(1000)  # until it has nothing more to ask
+    page.wait_for_timeout(1000)  # until it sends nothing more
     socket.hold_after_run()
     page.locator(".gv-racers").get_by_role("button", name="MCMC").click()
     eventually(page, lambda: socket.is_holding)
-    # The list in the side bar still says "greedy", and goes along with where the visitor moves to.
+    # The list in the side bar is still at "greedy" and is sent with the next step.
     before = socket.sent
     page.keyboard.press("ArrowRight")
     eventually(page, lambda: socket.sent > before)
     page.wait_for_timeout(300)
-    socket.let_go()
+    socket.release()
     eventually(page, lambda: "MCMC" in page.locator(".gv-racers .gv-chosen").inner_text())
     eventually(page, at_step(page, 3))
     page.wait_for_timeout(1000)
@@ -129,7 +129,7 @@ def test_what_was_chosen_stays_chosen_when_the_page_speaks_before_it_hears_of_it
     assert "heuristic=mcmc" in search(page)
 
 
-def test_a_sampler_that_fell_back_says_so(prune: Any) -> None:
+def test_fallback_of_sampler_is_shown(prune: Any) -> None:
     page = prune(f"{QUICK}&heuristic=rejection&tries=1&step=2")
     eventually(page, at_step(page, 2))
     eventually(page, lambda: "Fallback" in page.locator(".gv-prune-fallback").inner_text())

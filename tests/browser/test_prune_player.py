@@ -1,4 +1,4 @@
-"""Forced pruning fed step by step: whoever stands at a step of one run stands there in another."""
+"""The player of forced pruning: the step is kept when another run is shown."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ STROKES = """() => {
   CanvasRenderingContext2D.prototype.stroke = stroke;
   return styles.join(" ");
 }"""
-Told = Callable[[str, Mapping[str, int]], None]
+Show = Callable[[str, Mapping[str, int]], None]
 
 
 @pytest.fixture(scope="module")
 def everything() -> Any:
-    """The message that tells all of three runs, at a link to step 2."""
+    """Message with all records of three runs, at a link to step 2."""
     state = PruneState(lambda key, _: prepare(load_dataset(key), 0), Scheduler().share())
     state.follow({"data": "survey", "exchanges": "4", "exchange": "2", "step": "2"})
     state.refresh()
@@ -43,8 +43,8 @@ def everything() -> Any:
 
 
 @pytest.fixture
-def tell(browser_page: Any, show_html: Any, everything: Any) -> Told:
-    """Tell the player which run is shown, and as many steps of each as are said."""
+def show(browser_page: Any, show_html: Any, everything: Any) -> Show:
+    """Return a function that shows a run, with the given numbers of known steps of each."""
     script = view_script("prune")
     show_html(
         browser_page,
@@ -57,75 +57,73 @@ def tell(browser_page: Any, show_html: Any, everything: Any) -> Told:
     named = {run["run"]: run["heuristic"] for run in everything["header"]["runs"]}
     known = dict.fromkeys(named, 0)
 
-    def tell_it(heuristic: str, steps: Mapping[str, int]) -> None:
+    def show_steps(heuristic: str, steps: Mapping[str, int]) -> None:
         message = {**everything, "heuristic": heuristic, "feeds": [], "replies": True}
         if any(known.values()):
             del message["header"]
-        for told in everything["feeds"]:
-            run, records = told["feed"]["run"], told["feed"]["records"]
+        for entry in everything["feeds"]:
+            run, records = entry["feed"]["run"], entry["feed"]["records"]
             count = steps.get(named[run], known[run])
-            feed = {**told["feed"], "from": known[run] + 1, "records": records[known[run] : count]}
+            feed = {**entry["feed"], "from": known[run] + 1, "records": records[known[run] : count]}
             if count < len(records):
                 feed["outcome"] = None
             known[run] = count
-            message["feeds"].append({**told, "feed": feed})
+            message["feeds"].append({**entry, "feed": feed})
         browser_page.evaluate("(message) => player.show(message)", message)
 
-    return tell_it
+    return show_steps
 
 
 def shown(page: Any) -> int:
     return int(page.evaluate("player.shown"))
 
 
-def test_a_run_that_lags_behind_is_followed_to_the_step_one_stood_at(
-    tell: Told, browser_page: Any, until: Any
+def test_slower_run_is_followed_to_the_step_of_the_previous_run(
+    show: Show, browser_page: Any, until: Any
 ) -> None:
-    tell("greedy", {"greedy": 3, "mcmc": 1})
+    show("greedy", {"greedy": 3, "mcmc": 1})
     assert shown(browser_page) == 2
-    tell("mcmc", {})
-    assert shown(browser_page) == 1, "there is no more of it yet"
-    tell("mcmc", {"mcmc": 2})
+    show("mcmc", {})
+    assert shown(browser_page) == 1, "an unknown step is shown"
+    show("mcmc", {"mcmc": 2})
     assert shown(browser_page) == 2
     browser_page.keyboard.press("ArrowRight")
     assert shown(browser_page) == 2
-    tell("rejection", {"rejection": 1})
+    show("rejection", {"rejection": 1})
     assert shown(browser_page) == 1
-    tell("rejection", {"rejection": 5})
-    assert shown(browser_page) == 3, "the step asked for is still the one wanted"
+    show("rejection", {"rejection": 5})
+    assert shown(browser_page) == 3, "the requested step was lost"
     until(browser_page, "places.length > 0")
-    assert browser_page.evaluate("places") == [3], "what was passed on the way is no place"
+    assert browser_page.evaluate("places") == [3], "a step in between was sent"
 
 
-def test_the_end_of_one_run_is_no_place_in_another_that_goes_on(
-    tell: Told, browser_page: Any
-) -> None:
-    tell("greedy", {"greedy": 5, "mcmc": 1})
+def test_player_at_the_end_follows_end_of_unfinished_run(show: Show, browser_page: Any) -> None:
+    show("greedy", {"greedy": 5, "mcmc": 1})
     browser_page.keyboard.press("End")
     assert shown(browser_page) == 5
-    tell("mcmc", {})
+    show("mcmc", {})
     assert shown(browser_page) == 1
-    tell("mcmc", {"mcmc": 4})
+    show("mcmc", {"mcmc": 4})
     assert shown(browser_page) == 4
-    tell("mcmc", {"mcmc": 5})
+    show("mcmc", {"mcmc": 5})
     assert shown(browser_page) == 5
 
 
-def test_a_saved_picture_says_what_it_is_of(tell: Told, browser_page: Any) -> None:
-    tell("greedy", {"greedy": 3})
+def test_saved_picture_has_title_and_step(show: Show, browser_page: Any) -> None:
+    show("greedy", {"greedy": 3})
     watch_painting(browser_page)
     for card in (".gv-prune-graph", ".gv-prune-ranking"):
         before = len(painted(browser_page))
         with browser_page.expect_download():
             browser_page.locator(f"{card} .gv-save").click()
         text = " ".join(painted(browser_page)[before:])
-        for told in (".gv-prune-head h2", ".gv-prune-head .gv-muted", ".gv-position span"):
-            assert browser_page.locator(told).first.inner_text() in text, card
+        for selector in (".gv-prune-head h2", ".gv-prune-head .gv-muted", ".gv-position span"):
+            assert browser_page.locator(selector).first.inner_text() in text, card
 
 
-def test_the_removed_edge_of_an_exchange_is_drawn(tell: Told, browser_page: Any) -> None:
-    tell("greedy", {"greedy": 2})
-    browser_page.wait_for_function("player.graph.at.length > 0")  # placed with the first drawing
+def test_removed_edge_of_exchange_is_drawn(show: Show, browser_page: Any) -> None:
+    show("greedy", {"greedy": 2})
+    browser_page.wait_for_function("player.graph.at.length > 0")
     strokes = browser_page.evaluate(STROKES)
     palette = browser_page.evaluate("player.palette")
     for kind in ("leaving", "arriving"):
@@ -133,14 +131,14 @@ def test_the_removed_edge_of_an_exchange_is_drawn(tell: Told, browser_page: Any)
         assert f"#{bytes(colour).hex()}" in strokes or ", ".join(map(str, colour)) in strokes, kind
 
 
-def test_a_click_on_a_node_marks_its_edges_and_lists_their_contributions(
-    tell: Told, browser_page: Any, everything: Any
+def test_clicked_node_marks_edges_and_lists_contributions(
+    show: Show, browser_page: Any, everything: Any
 ) -> None:
     page = browser_page
-    tell("greedy", {"greedy": 2})
+    show("greedy", {"greedy": 2})
     record = everything["feeds"][0]["feed"]["records"][1]
     i, j, worth = record["rank"][-1]  # the edge that contributes most
-    page.wait_for_function(f"player.graph.at.length > {i}")  # placed with the first drawing
+    page.wait_for_function(f"player.graph.at.length > {i}")
     x, y = page.evaluate(f"player.graph.at[{i}]")
     canvas = page.locator(".gv-stage canvas")
     plain = canvas.evaluate("(canvas) => canvas.toDataURL()")
@@ -157,12 +155,12 @@ def test_a_click_on_a_node_marks_its_edges_and_lists_their_contributions(
     assert not listed.is_visible()
 
 
-def test_a_step_without_an_exchange_has_a_ranking_and_the_truth_is_compared(
-    tell: Told, browser_page: Any, everything: Any
+def test_first_step_has_ranking_and_comparison_with_truth(
+    show: Show, browser_page: Any, everything: Any
 ) -> None:
     start = everything["feeds"][0]["feed"]["records"][0]
     assert start["kind"] == "start"
-    tell("greedy", {"greedy": 1})
+    show("greedy", {"greedy": 1})
     edges = len(start["rank"])
     assert edges == start["edges"] > 0
     label = browser_page.locator(".gv-prune-bars canvas").get_attribute("aria-label")

@@ -1,4 +1,4 @@
-"""The Race page in a real browser: it races, pauses, scrubs, and says what Python says."""
+"""The Race page in a browser: playing, scrubbing, and agreement with Python."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def race(opener: Any) -> Callable[..., Any]:
 
 @lru_cache(maxsize=1)
 def same_race_in_python() -> Race:
-    """Run what the page runs on the karate club."""
+    """Return the race of the page on the karate club, run in Python."""
     pool = Scheduler(threads=1)
     state = RaceState(lambda key, seed: prepare(load_dataset(key), seed), pool.share())
     state.choose("data", "karate")
@@ -73,7 +73,7 @@ def press(page: Any, name: str) -> None:
 
 
 def pause(page: Any) -> None:
-    """Press Pause until it is heeded: where a page is just being laid out, a click may miss."""
+    """Press Pause until it takes effect: a click may miss while the page is laid out."""
 
     def paused() -> bool:
         if page.get_by_role("button", name="Play", exact=True).count() == 0:
@@ -84,7 +84,7 @@ def pause(page: Any) -> None:
 
 
 def table(page: Any) -> dict[str, list[str]]:
-    """Return heading → cells of the table of standings."""
+    """Return the cells of the table of standings by heading."""
     heads = page.locator(".gv-racers thead th").all_inner_texts()
     rows = [row.locator("th, td").all_inner_texts() for row in page.locator("tbody tr").all()]
     return {head: [row[k].strip() for row in rows] for k, head in enumerate(heads)}
@@ -103,33 +103,33 @@ def to_the_end(page: Any) -> None:
     eventually(page, lambda: "all finished" in position(page))
 
 
-def test_it_plays_pauses_and_restarts(race: Callable[..., Any]) -> None:
+def test_race_plays_pauses_and_restarts(race: Callable[..., Any]) -> None:
     page = race()
-    assert page.get_by_role("link", name="Grow").count() == 1, "a link opens the whole app"
+    assert page.get_by_role("link", name="Grow").count() == 1, "no navigation"
     assert page.locator(".gv-race-tile").count() == 6
     assert share(page) == 0
     assert leader(page) == "Press play."
     press(page, "Play")
     eventually(page, lambda: share(page) >= 10)
     pause(page)
-    there, told = share(page), leader(page)
-    assert re.search(r"(lead|leads|level): recall 0\.\d\d after", told)
+    before, text = share(page), leader(page)
+    assert re.search(r"(lead|leads|level): recall 0\.\d\d after", text)
     eventually(page, lambda: "at=" in page.evaluate("location.search"))
-    eventually(page, lambda: page.locator(".gv-live").inner_text().replace("\u00a0", " ") == told)
+    eventually(page, lambda: page.locator(".gv-live").inner_text().replace("\u00a0", " ") == text)
     eventually(page, lambda: page.get_by_text("still being compiled").count() == 0, 120)
     page.wait_for_timeout(500)
     page.evaluate(COUNT_MESSAGES)
     page.wait_for_timeout(1500)
-    assert page.evaluate("sent") == 0, "a paused race sends nothing"
-    assert (share(page), leader(page)) == (there, told)
+    assert page.evaluate("sent") == 0, "a paused race sent messages"
+    assert (share(page), leader(page)) == (before, text)
     page.keyboard.press("Home")
     eventually(page, lambda: share(page) == 0)
     page.keyboard.press("ArrowRight")
     eventually(page, lambda: leader(page) != "Press play.")
-    one = position(page)
+    first = position(page)
     page.keyboard.press("Shift+ArrowRight")
-    eventually(page, lambda: position(page) != one)
-    # Without a pointer: buttons are gone to and pressed, and the table of keys comes and goes.
+    eventually(page, lambda: position(page) != first)
+    # By keyboard: buttons, and the table of keys.
     page.get_by_role("slider", name="Position in the race", exact=True).focus()
     page.keyboard.press("Shift+Tab")
     page.keyboard.press("Enter")
@@ -140,7 +140,7 @@ def test_it_plays_pauses_and_restarts(race: Callable[..., Any]) -> None:
     page.keyboard.press("Home")
     page.keyboard.press("Escape")
     eventually(page, lambda: not keys.is_visible())
-    assert "all finished" in position(page), "the table keeps the keys"
+    assert "all finished" in position(page), "the table did not capture the keys"
     page.keyboard.press("Home")
     page.keyboard.press("Tab")
     page.keyboard.press("Space")
@@ -150,32 +150,32 @@ def test_it_plays_pauses_and_restarts(race: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize(("axis", "at"), [("edges", 40.0), ("tests", 700.0)])
-def test_it_says_what_python_says(race: Callable[..., Any], axis: str, at: float) -> None:
+def test_standings_agree_with_python(race: Callable[..., Any], axis: str, at: float) -> None:
     page = race(f"{KARATE}&axis={axis}&at={at:g}")
-    known = same_race_in_python()
-    assert leader(page) == known.sentence(axis, at)
-    moments = [c.moments[k] for c, k in zip(known.courses, known.at(axis, at), strict=True)]
-    told = table(page)
-    assert told["Edges"] == [f"{moment.edges:,}" for moment in moments]
-    assert told["Edge tests"] == [f"{moment.tests:,}" for moment in moments]
-    assert told["Recall"] == [f"{moment.recall:.3f}" for moment in moments]
+    expected = same_race_in_python()
+    assert leader(page) == expected.sentence(axis, at)
+    moments = [c.moments[k] for c, k in zip(expected.courses, expected.at(axis, at), strict=True)]
+    cells = table(page)
+    assert cells["Edges"] == [f"{moment.edges:,}" for moment in moments]
+    assert cells["Edge tests"] == [f"{moment.tests:,}" for moment in moments]
+    assert cells["Recall"] == [f"{moment.recall:.3f}" for moment in moments]
     agreed = page.locator(".gv-race-keys b").inner_text()
-    places = zip(known.courses, known.at(axis, at), strict=True)
+    places = zip(expected.courses, expected.at(axis, at), strict=True)
     graphs = [set(map(tuple, course.edges_at(moment).tolist())) for course, moment in places]
     assert agreed == str(len(set.intersection(*graphs)))
 
 
-def test_the_winners_are_those_python_finds(race: Callable[..., Any]) -> None:
+def test_winners_agree_with_python(race: Callable[..., Any]) -> None:
     page = race()
     to_the_end(page)
     with page.expect_download() as download:
         page.locator(".gv-race-charts .gv-save").first.click()
     assert download.value.path().read_bytes().startswith(b"\x89PNG")
-    known = {result.column.title: result for result in column_results(same_race_in_python())}
-    told = table(page)
+    expected = {result.column.title: result for result in column_results(same_race_in_python())}
+    standings = table(page)
     starred = 0
     for column in COLUMNS:
-        cells = told[column.title]
+        cells = standings[column.title]
         winners = tuple(k for k, cell in enumerate(cells) if cell.startswith("★"))
         if column.name == "seconds":
             best = min(float(cell.removeprefix("★ ")) for cell in cells)
@@ -183,12 +183,12 @@ def test_the_winners_are_those_python_finds(race: Callable[..., Any]) -> None:
                 k for k, cell in enumerate(cells) if float(cell.removeprefix("★ ")) == best
             )
             continue
-        assert winners == known[column.title].winners, column.title
+        assert winners == expected[column.title].winners, column.title
         starred += len(winners)
     assert starred > 0
 
 
-def test_the_axis_changes_what_is_raced_by_and_the_link_opens_it_again(
+def test_chosen_axis_is_restored_by_link(
     race: Callable[..., Any],
 ) -> None:
     page = race()
@@ -198,23 +198,23 @@ def test_the_axis_changes_what_is_raced_by_and_the_link_opens_it_again(
     page.mouse.click(box["x"] + box["width"] * 0.5, box["y"] + box["height"] / 2)
     eventually(page, lambda: "axis=edges" in page.evaluate("location.search"))
     eventually(page, lambda: "at=" in page.evaluate("location.search"))
-    here, told = leader(page), table(page)
+    sentence, cells = leader(page), table(page)
     link = KARATE.split("?", maxsplit=1)[0] + page.evaluate("location.search")
-    again = race(link)
-    eventually(again, lambda: leader(again) == here)
+    restored = race(link)
+    eventually(restored, lambda: leader(restored) == sentence)
     clockless = [
-        {k: v for k, v in t.items() if k != "Engine seconds"} for t in (told, table(again))
+        {k: v for k, v in t.items() if k != "Engine seconds"} for t in (cells, table(restored))
     ]
     assert clockless[0] == clockless[1]
-    to_the_end(again)
-    eventually(again, lambda: "at=end" in again.evaluate("location.search"))
-    ended = race("race" + again.evaluate("location.search"))
+    to_the_end(restored)
+    eventually(restored, lambda: "at=end" in restored.evaluate("location.search"))
+    ended = race("race" + restored.evaluate("location.search"))
     eventually(ended, lambda: "all finished" in position(ended))
     assert page.locator(".gv-wins").count() == 0
     assert ended.locator(".gv-wins").count() > 0
 
 
-def test_it_fits_phone_and_projector_and_moves_little_on_request(race: Callable[..., Any]) -> None:
+def test_layout_fits_phone_and_projector(race: Callable[..., Any]) -> None:
     page = race(width=390, height=844, dark=True, touch=True, reduced_motion=True)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     press(page, "Play")

@@ -1,4 +1,4 @@
-"""The Regions page in a real browser: a region grows, is asked again, follows a dragged point."""
+"""The Regions page in a browser: growth, other queries, and the map of strengths."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ def answer(page: Any) -> str:
 
 
 def place(page: Any, row: int, column: int, side: int = 8) -> tuple[float, float]:
-    """Return where a node of the grid lies in the window."""
+    """Return the position of a node of the grid in the window."""
     canvas = page.locator(".gv-stage canvas")
     box = canvas.bounding_box()
     x, y = canvas.evaluate("({ picture }, i) => picture.at[i]", row * side + column)
     return box["x"] + x, box["y"] + y
 
 
-def test_it_plays_by_itself_steps_and_stands_still(regions: Any) -> None:
+def test_page_plays_steps_and_rests(regions: Any) -> None:
     page = regions()
     model = grid_model(8, 1.0, 0.2, 0)
     wanted = local_marginal(model.model, model.usual_query, tolerance=0.01)
@@ -82,23 +82,23 @@ def test_it_plays_by_itself_steps_and_stands_still(regions: Any) -> None:
     eventually(page, lambda: "drawn at random" in page.locator(".gv-words").inner_text())
 
 
-def test_a_click_asks_about_another_node_and_it_stands_beside_the_truth(regions: Any) -> None:
+def test_click_changes_query_and_shows_true_marginal(regions: Any) -> None:
     page = regions()
     eventually(page, lambda: "Actual error" in answer(page))
     page.mouse.click(*place(page, 1, 6))
     eventually(page, lambda: "r1c6" in answer(page))
     eventually(page, lambda: "query=14" in search(page))
-    asked = page.get_by_role("textbox", name="Query: name or number")
-    eventually(page, lambda: asked.input_value() == "r1c6")
+    field = page.get_by_role("textbox", name="Query: name or number")
+    eventually(page, lambda: field.input_value() == "r1c6")
     eventually(page, lambda: "Actual error" in answer(page))
     text = answer(page)
-    assert page.locator(".gv-tip").is_hidden(), "the tooltip goes with the click"
+    assert page.locator(".gv-tip").is_hidden(), "the tooltip stays after the click"
     assert "times larger" in text or "Exact" in text
     assert "BP, whole graph" in text
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_a_pasted_link_shows_the_same_step(regions: Any) -> None:
+def test_link_shows_same_step(regions: Any) -> None:
     page = regions("regions?side=8&query=9&t2=0.5&step=4&expansion=norm")
     eventually(page, lambda: size(page) == 5)
     page.wait_for_timeout(800)
@@ -108,7 +108,7 @@ def test_a_pasted_link_shows_the_same_step(regions: Any) -> None:
     eventually(page, lambda: "step=4" in search(page))
 
 
-def test_the_point_on_the_map_drags_the_strengths(regions: Any) -> None:
+def test_dragged_point_on_map_changes_strengths(regions: Any) -> None:
     page = regions("regions?side=8&step=3", height=1300)
     canvas = page.locator(".gv-region-map canvas")
     before = page.locator(".gv-region-coupling .gv-count").inner_text()
@@ -119,7 +119,7 @@ def test_the_point_on_the_map_drags_the_strengths(regions: Any) -> None:
     page.mouse.move(across, down - 25, steps=4)
     count = page.locator(".gv-region-coupling .gv-count")
     eventually(page, lambda: count.inner_text() != before)
-    assert "t2=" not in search(page)  # the address follows when the hand lets go
+    assert "t2=" not in search(page)  # the address changes on release
     page.mouse.up()
     found = eventually(page, lambda: re.search(r"t2=([\d.]+)", search(page)))
     page.wait_for_timeout(1500)
@@ -136,21 +136,21 @@ def test_the_point_on_the_map_drags_the_strengths(regions: Any) -> None:
     assert float(lowered.group(1)) < float(found.group(1))
 
 
-def test_a_bound_that_says_nothing_is_said_to(regions: Any) -> None:
+def test_vacuous_bound_is_replaced_by_bound_of_smaller_region(regions: Any) -> None:
     page = regions("regions?side=6&t1=0&t2=0.8&query=14&step=3&expansion=random")
     eventually(page, lambda: size(page) == 4)
-    # The bound of the shown size guarantees nothing; that of a smaller region is used.
+    # The bound of the shown size is vacuous; that of a smaller region is used.
     assert headline(page).startswith("Certified to ±0.44 with 1 of 36 nodes")
     assert "no guarantee" not in answer(page)
 
 
-def test_estimate_and_error_are_those_of_the_chosen_state(regions: Any) -> None:
+def test_estimate_and_error_belong_to_chosen_state(regions: Any) -> None:
     page = regions("regions?data=karate&cut=mean-field&tolerance=0.000001&step=15&state=0")
     eventually(page, lambda: "Actual error" in answer(page))
     errors = []
     for state in range(page.locator(".gv-answer option").count()):
         page.locator(".gv-answer select").select_option(str(state))
-        # Both at once: the page may still be on its way to the step of the address.
+        # Read together: the page may still be moving to the step of the address.
         text, numbers = page.locator(".gv-answer").evaluate(
             """(answer) => [
                 answer.innerText,
@@ -162,10 +162,10 @@ def test_estimate_and_error_are_those_of_the_chosen_state(regions: Any) -> None:
         assert found
         errors.append(float(found.group(1)))
         assert errors[-1] == pytest.approx(abs(local - exact), abs=2e-3)
-    assert max(errors) - min(errors) > 4e-3, "otherwise the error could be that of any state"
+    assert max(errors) - min(errors) > 4e-3, "errors of the states do not differ"
 
 
-def test_bounds_of_candidates_are_rounded_up_as_in_the_sentence(regions: Any) -> None:
+def test_candidate_bounds_are_rounded_up_as_in_sentence(regions: Any) -> None:
     page = regions(f"{SMALL}&step=1")
     eventually(page, lambda: size(page) == 2)
     page.evaluate(
@@ -188,7 +188,7 @@ def test_bounds_of_candidates_are_rounded_up_as_in_the_sentence(regions: Any) ->
     assert {text for text in page.evaluate("texts") if text.startswith("0.")} <= bounds
 
 
-def test_bounds_are_written_alike_in_both_languages(browser_page: Any) -> None:
+def test_bounds_have_same_text_in_python_and_javascript(browser_page: Any) -> None:
     values = [0.0, 1.0, 0.999, 0.00987, 0.0101, 0.5, 0.123456, 1e-3, 9.99e-4, 1e-5, 3.21e-7]
     script = view_script("region").replace("return { mount, host };", "return { boundText };")
     browser_page.goto("about:blank")
@@ -197,7 +197,7 @@ def test_bounds_are_written_alike_in_both_languages(browser_page: Any) -> None:
         assert float(text.replace("−", "-")) == float(bound_text(value)), value
 
 
-def test_a_saved_answer_says_what_was_asked_and_what_it_is(regions: Any) -> None:
+def test_saved_answer_has_query_state_and_bound(regions: Any) -> None:
     page = regions(f"{SMALL}&step=2")
     eventually(page, lambda: size(page) == 3)
     watch_painting(page)
@@ -205,7 +205,7 @@ def test_a_saved_answer_says_what_was_asked_and_what_it_is(regions: Any) -> None
         page.locator(".gv-answer .gv-save").click()
     text = " ".join(painted(page))
     chosen = page.locator(".gv-answer select").evaluate("s => s.selectedOptions[0].text")
-    for told in (headline(page), f"State: {chosen}", "from 3 nodes"):
-        assert told in text
+    for part in (headline(page), f"State: {chosen}", "from 3 nodes"):
+        assert part in text
     row = page.locator(".gv-answer-row").first.inner_text()
-    assert row.split()[-1] in text, "the bound"
+    assert row.split()[-1] in text, "the bound is missing"

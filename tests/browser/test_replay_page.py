@@ -1,4 +1,4 @@
-"""replay.html opened the way people open it, with ordinary and with odd runs in it."""
+"""replay.html opened as a file, with ordinary and with unusual runs."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ NAMES = [
 
 @pytest.fixture
 def replayed(browser_page: Any, show_html: Any, until: Any) -> Any:
-    """Open a run as a replay page and wait until it is there."""
+    """Return a function that opens a run as a replay page."""
 
-    def show(told: Any, page: Any = browser_page) -> Any:
-        show_html(page, replay_page(*told))
+    def show(output: Any, page: Any = browser_page) -> Any:
+        show_html(page, replay_page(*output))
         until(page, "globalThis.replay !== undefined && replay.log.finished")
         return page
 
@@ -62,34 +62,34 @@ def real_run(max_edges: int = 12) -> Any:
     return recorded_run(run, title="Eight variables")
 
 
-def test_a_real_run_plays_to_its_end(replayed: Any, until: Any) -> None:
-    told = real_run()
-    page = replayed(told)
+def test_real_run_plays_to_its_end(replayed: Any, until: Any) -> None:
+    output = real_run()
+    page = replayed(output)
     assert "Eight variables" in page.inner_text(".gv-head")
     page.evaluate("replay.setSpeed(32)")
     page.hover(".gv-stage canvas")
     page.keyboard.press("Space")
     until(page, "!replay.playing && replay.shown === replay.log.last")
-    assert told[2]["stop_reason"] in page.inner_text(".gv-outcome")
+    assert output[2]["stop_reason"] in page.inner_text(".gv-outcome")
     assert page.locator("text=Branch here").count() == 0
-    i, j, _ = told[1][0]["activated"][0]
+    i, j, _ = output[1][0]["activated"][0]
     page.evaluate(f"replay.selectPair({i}, {j})")
     assert "since step 1" in page.inner_text(".gv-inspector")
     assert "Open this run in the app" in page.inner_text(".gv-inspector")
 
 
-def test_what_replay_says_of_a_pair_comes_from_the_records(replayed: Any) -> None:
+def test_description_of_pair_comes_from_records(replayed: Any) -> None:
     header, records, outcome = sample_run(12, max_steps=6)
     page = replayed((header, records, outcome))
     view = records[2]["reservoir"]
     place = next(k for k in range(len(view["edges"])) if k not in view["taken"])
     i, j = view["edges"][place]
     page.evaluate(f"replay.seek(3), replay.selectPair({i}, {j})")
-    said = page.inner_text(".gv-inspector")
-    assert f"in the reservoir in step 3: place {place + 1} of {len(view['edges'])}" in said
+    text = page.inner_text(".gv-inspector")
+    assert f"in the reservoir in step 3: place {place + 1} of {len(view['edges'])}" in text
 
 
-def test_names_and_words_stay_text(replayed: Any, until: Any) -> None:
+def test_names_and_words_are_shown_as_text(replayed: Any, until: Any) -> None:
     header, records, outcome = copy.deepcopy(sample_run(12, max_steps=9))
     header["names"] = NAMES
     header["labels"] = [[f"<b>{k}</b>" for k in range(5)]] * 12
@@ -112,7 +112,7 @@ def test_names_and_words_stay_text(replayed: Any, until: Any) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") == 1400
 
 
-def test_a_run_without_a_step_says_why(replayed: Any) -> None:
+def test_run_without_steps_shows_stop_reason(replayed: Any) -> None:
     header, _, outcome = sample_run(20)
     reason = "Nothing passed: the largest score, 0.0261, is not above λ = 0.5."
     outcome |= {"steps": 0, "edges": 0, "converged": True, "stop_reason": reason}
@@ -127,7 +127,7 @@ def test_a_run_without_a_step_says_why(replayed: Any) -> None:
 
 
 @pytest.mark.parametrize("n", [2, 3])
-def test_the_smallest_runs(replayed: Any, until: Any, n: int) -> None:
+def test_smallest_runs_are_shown(replayed: Any, until: Any, n: int) -> None:
     header, records, outcome = sample_run(n)
     page = replayed((header, records, outcome))
     to_end(page, until)
@@ -143,10 +143,10 @@ def big_run(n: int, steps: int, edges_a_step: int) -> Any:
     pairs = {(min(p), max(p)) for p in rng.integers(0, n, (3 * steps * edges_a_step, 2)).tolist()}
     pairs = [[i, j] for i, j in sorted(pairs) if i != j]
     pairs = [pairs[k] for k in rng.permutation(len(pairs))[: steps * edges_a_step]]
-    told = []
+    long_records = []
     for t in range(1, steps + 1):
         new = pairs[(t - 1) * edges_a_step : t * edges_a_step]
-        told.append(
+        long_records.append(
             {
                 **records[0],
                 "t": t,
@@ -159,10 +159,10 @@ def big_run(n: int, steps: int, edges_a_step: int) -> Any:
                 "precision": None,
             }
         )
-    return header, told, {**outcome, "steps": steps}
+    return header, long_records, {**outcome, "steps": steps}
 
 
-def test_a_thousand_variables(replayed: Any, until: Any) -> None:
+def test_run_of_a_thousand_variables(replayed: Any, until: Any) -> None:
     page = replayed(big_run(1000, 30, 100))
     page.evaluate("replay.seek(28)")
     until(page, "replay.p === 28 && replay.raf === 0")
@@ -181,19 +181,19 @@ def test_a_thousand_variables(replayed: Any, until: Any) -> None:
     )
     until(page, "!replay.playing")
     frames = sorted(page.evaluate("frames"))
-    # What the script itself needs for a frame; painting depends on the machine.
+    # Time of the script for a frame; painting depends on the machine.
     assert frames[len(frames) // 2] < 40
     assert page.evaluate("replay.graph.now.count") == 3000
 
 
-def test_a_long_run_is_unpacked(replayed: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compressed_run_is_unpacked(replayed: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(replay, "_PLAIN_LIMIT", 1000)
     page = replayed(sample_run(12, max_steps=6))
     assert page.evaluate("document.getElementById('run').type") == "application/gzip"
     assert page.evaluate("replay.log.ready") == 6
 
 
-def test_both_themes(open_page: Any, replayed: Any) -> None:
+def test_light_and_dark_theme(open_page: Any, replayed: Any) -> None:
     page = open_page(dark=True)
     replayed(sample_run(12, max_steps=6), page)
     assert page.evaluate("replay.palette.dark")
@@ -203,7 +203,7 @@ def test_both_themes(open_page: Any, replayed: Any) -> None:
 
 
 @pytest.mark.parametrize("width", [320, 768, 1920])
-def test_nothing_overflows_and_the_transport_is_within_reach(
+def test_page_does_not_overflow_and_shows_transport(
     open_page: Any, replayed: Any, until: Any, width: int
 ) -> None:
     page = open_page(width, 844)

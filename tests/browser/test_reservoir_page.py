@@ -1,4 +1,4 @@
-"""The Reservoir page in a real browser: by the navigation, by a link, and α in somebody's hand."""
+"""The Reservoir page in a browser: opened by navigation and by link, with another α."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from waiting import eventually
 
 pytestmark = pytest.mark.browser
 
-COMPILING = 400_000  # ms the very first start may take
+COMPILING = 400_000  # ms of the first start, which compiles the engine
 
 
 def alpha(page: Any) -> Any:
-    # The accessible name goes on with the text of the help beside it.
+    # The accessible name ends with the text of the help beside it.
     return page.get_by_role("slider", name=re.compile("^α"))
 
 
@@ -23,7 +23,7 @@ def wait_for_figures(page: Any) -> None:
     page.locator(".js-plotly-plot").nth(2).wait_for()
 
 
-def test_the_first_link_of_a_server_leads_into_the_app(opener: Any) -> None:
+def test_link_opens_page_with_navigation(opener: Any) -> None:
     page = opener("reservoir?data=karate&alpha=0.2&step=10", "text=eligible, and")()
     wait_for_figures(page)
     assert page.get_by_role("link", name="Grow").is_visible()
@@ -33,7 +33,7 @@ def test_the_first_link_of_a_server_leads_into_the_app(opener: Any) -> None:
 
 
 @pytest.mark.parametrize("width", [1400, 390])
-def test_alpha_moves_the_threshold(open_page: Any, address: str, until: Any, width: int) -> None:
+def test_alpha_changes_the_threshold(open_page: Any, address: str, until: Any, width: int) -> None:
     page = open_page(width=width)
     page.goto(address)
     if width == 1400:

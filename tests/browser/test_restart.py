@@ -1,4 +1,4 @@
-"""A server that is killed and started again: the page comes back by itself and shows the same."""
+"""A restarted server: the page reconnects and shows the same step."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LOST = re.compile(
 
 
 class Server:
-    """The app on a port of its own, which can be killed and started again."""
+    """Server of the app that can be killed and started again."""
 
     def __init__(self, log: Path) -> None:
         self.port, self.log = free_port(), log
@@ -61,7 +61,7 @@ def shown(page: Any) -> tuple[str, str, str]:
     )
 
 
-def test_a_killed_server_comes_back_with_the_same_picture(
+def test_page_shows_same_step_after_restart_of_server(
     server: Server, open_page: Callable[..., Any]
 ) -> None:
     server.start()
@@ -76,7 +76,7 @@ def test_a_killed_server_comes_back_with_the_same_picture(
     before, address = shown(page), page.evaluate("location.search")
     server.kill()
     page.wait_for_timeout(300)
-    assert shown(page) == before, "what has arrived can still be looked at"
+    assert shown(page) == before, "loaded steps are not shown without the server"
     app = page.locator("[data-testid=stApp]")
     eventually(page, lambda: app.get_attribute("data-test-connection-state") != "CONNECTED")
     server.start()
@@ -84,9 +84,9 @@ def test_a_killed_server_comes_back_with_the_same_picture(
     page.locator(".gv-player .gv-body:not([hidden])").wait_for()
     eventually(page, lambda: step(page) == at and shown(page) == before)
     assert page.evaluate("location.search") == address
-    # The new server knows the run: it goes on, and what comes next is asked of it.
+    # The new server computes the following steps of the run.
     page.get_by_role("button", name="Play", exact=True).click()
     eventually(page, lambda: step(page) >= at + 10)
     assert page.get_by_test_id("stAlert").count() == 0
-    # That connections failed meanwhile is what was asked for.
+    # Failed connections are expected.
     open_page.troubles[:] = [text for text in open_page.troubles if not LOST.search(text)]

@@ -31,7 +31,7 @@ view.wake();
 </script>"""
 
 
-def test_what_is_missing_in_a_hidden_tab_is_requested_when_it_is_shown(
+def test_hidden_tab_requests_missing_steps_when_shown(
     browser_page: Any, show_html: Callable[[Any, str], None], until: Any
 ) -> None:
     show_html(browser_page, PAGE.replace("SCRIPT", bundle("shared/step_view.js")))

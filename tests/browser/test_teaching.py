@@ -1,4 +1,4 @@
-"""Teaching in a real browser: the tour at real controls, presenter mode, lessons in tabs."""
+"""Teaching in a browser: the tour, presenter mode, and lessons."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from graftviz.texts import catalogue
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
-COMPILING = 400_000  # ms the very first start may take
+COMPILING = 400_000  # ms of the first start, which compiles the engine
 CARD, DONE = ".card", ".task.done"
 FOCUSED = """(() => {
     let node = document.activeElement;
@@ -40,15 +40,13 @@ def title(page: Any) -> str:
 
 def go_to(page: Any, stops: Sequence[Stop], to: int) -> None:
     while (before := title(page)) != stops[to].title:
-        page.locator(".next").click()  # shows the answer, or goes on
+        page.locator(".next").click()  # shows the answer or the next stop
         if title(page) == before:
             page.locator(".next").click()
         eventually(page, lambda before=before: title(page) != before)
 
 
-def test_the_tour_notices_what_is_tried_and_leaves_keys_to_the_player(
-    open_page: Any, address: str
-) -> None:
+def test_tour_detects_actions_and_leaves_keys_to_player(open_page: Any, address: str) -> None:
     stops = GUIDES[TOUR].stops
     page = open_page(1280, 720)
     open_grow(page, address)
@@ -88,7 +86,7 @@ def _covers(light: dict[str, float], lit: dict[str, float]) -> bool:
     )
 
 
-def test_on_a_phone_the_tour_shows_the_way_to_the_side_bar(open_page: Any, address: str) -> None:
+def test_tour_on_phone_points_to_side_bar(open_page: Any, address: str) -> None:
     page = open_page(390, 844, dark=True, reduced_motion=True)
     begin(page, address, GUIDES[TOUR])
     go_to(page, GUIDES[TOUR].stops, 5)
@@ -101,14 +99,14 @@ def test_on_a_phone_the_tour_shows_the_way_to_the_side_bar(open_page: Any, addre
     assert box["y"] > 844 / 2
 
 
-def test_a_lesson_asks_then_shows_and_continues_from_its_link(open_page: Any, address: str) -> None:
+def test_lesson_shows_answer_after_prediction_and_has_link(open_page: Any, address: str) -> None:
     lesson = GUIDES["step"]
     first, second, third = lesson.stops
     page = open_page(1400, 900)
     begin(page, address, lesson)
     page.locator(".gv-player .gv-body:not([hidden])").wait_for(timeout=COMPILING)
     choice, reveal = page.locator(".choices button"), page.locator(".reveal")
-    assert not page.locator(".task").is_visible(), "first the prediction"
+    assert not page.locator(".task").is_visible(), "the answer is shown before the prediction"
     choice.nth(1 - first.right).click()
     assert page.locator(".task").inner_text() == first.wish
     assert not reveal.is_visible()
@@ -133,9 +131,9 @@ def test_a_lesson_asks_then_shows_and_continues_from_its_link(open_page: Any, ad
     assert second.reveal not in reveal.inner_text()
 
 
-# One lesson of each page: those of Grow outline the same controls as the tour.
+# One lesson of each page: lessons of Grow outline the same controls as the tour.
 @pytest.mark.parametrize("key", ["rows", "reservoir", "regions", "series"])
-def test_the_controls_of_a_lesson_are_on_its_page(open_page: Any, address: str, key: str) -> None:
+def test_controls_of_lesson_are_on_its_page(open_page: Any, address: str, key: str) -> None:
     lesson = GUIDES[key]
     page = open_page(1400, 900, reduced_motion=True)
     begin(page, address, lesson)
@@ -152,19 +150,19 @@ def test_the_controls_of_a_lesson_are_on_its_page(open_page: Any, address: str, 
             go_to(page, lesson.stops, number)
 
 
-def test_an_unknown_lesson_is_one_sentence(open_page: Any, address: str) -> None:
+def test_unknown_lesson_shows_one_sentence(open_page: Any, address: str) -> None:
     page = open_page(1280, 720)
     page.goto(f"{address}?lesson=flying")
     page.get_by_text("There is no lesson 'flying'").wait_for(timeout=COMPILING)
     assert page.locator(CARD).count() == 0
 
 
-def test_presenter_mode_goes_along_and_ends_with_escape(open_page: Any, address: str) -> None:
+def test_presenter_mode_persists_across_pages_until_escape(open_page: Any, address: str) -> None:
     page = open_page(1280, 720)
     open_grow(page, address)
     for width in (390, 800, 960, 1280):
         page.set_viewport_size({"width": width, "height": 720})
-        # Nothing lies above it, at any width.
+        # Nothing covers the button at any width.
         page.get_by_role("button", name="Present", exact=True).click(trial=True)
     size = "getComputedStyle(document.documentElement).fontSize"
     usual = float(page.evaluate(size).removesuffix("px"))
@@ -195,7 +193,7 @@ def test_presenter_mode_goes_along_and_ends_with_escape(open_page: Any, address:
     eventually(page, lambda: "present" not in page.evaluate("location.search"))
 
 
-def test_a_lesson_in_german_and_its_language_goes_along(open_page: Any, address: str) -> None:
+def test_lesson_in_german_keeps_language_in_links(open_page: Any, address: str) -> None:
     labels, lesson = catalogue("labels", "de"), guides("de")["reservoir"]
     page = open_page(1400, 900)
     page.goto(f"{address}lessons")
@@ -217,9 +215,7 @@ def test_a_lesson_in_german_and_its_language_goes_along(open_page: Any, address:
     assert page.locator(".choices button").all_inner_texts() == list(lesson.stops[2].choices)
 
 
-def test_pages_follow_the_step_and_the_selection_until_the_leader_ends(
-    open_page: Any, address: str
-) -> None:
+def test_followers_show_step_and_selection_until_leader_ends(open_page: Any, address: str) -> None:
     first, second = open_page(1280, 720), open_page(1280, 720)
     open_grow(first, address, "?data=karate&step=2")
     first.get_by_role("button", name="Link", exact=True).click()
@@ -241,7 +237,7 @@ def test_pages_follow_the_step_and_the_selection_until_the_leader_ends(
     shown = selection.replace("SELECT", "selection")
     eventually(second, lambda: second.evaluate(shown) == {"kind": "pair", "i": 3, "j": 7})
     first.get_by_text("1 page follows this one.").wait_for()
-    # A page that follows can move by itself, and moves again with the one that leads.
+    # A follower can move on its own and follows the next move of the leader.
     second.locator(".gv-player").focus()
     second.keyboard.press("Home")
     eventually(second, lambda: step.get_attribute("aria-valuenow") == "0")

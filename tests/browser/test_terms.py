@@ -1,4 +1,4 @@
-"""Terms of the glossary in the words of a step, in the page that works without network."""
+"""Terms of the glossary in the sentence of a step of a replay page."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TELLING = "Tested 3 edges at hubs; with α = 1 the reservoir, the λ₂ and a re
 
 
 @pytest.fixture
-def told() -> Any:
+def run_output() -> Any:
     header, records, outcome = copy.deepcopy(sample_run(9, max_steps=6))
     records[0]["words"] = TELLING
     return header, records, outcome
@@ -26,8 +26,8 @@ def told() -> Any:
 
 @pytest.fixture
 def replayed(browser_page: Any, show_html: Any, until: Any) -> Any:
-    def show(told: Any) -> Any:
-        show_html(browser_page, replay_page(*told))
+    def show(run_output: Any) -> Any:
+        show_html(browser_page, replay_page(*run_output))
         until(browser_page, "globalThis.replay !== undefined && replay.log.finished")
         browser_page.evaluate("replay.seek(1)")
         until(browser_page, "document.querySelector('.gv-words h3').textContent === 'Step 1'")
@@ -36,8 +36,8 @@ def replayed(browser_page: Any, show_html: Any, until: Any) -> Any:
     return show
 
 
-def test_the_first_of_each_term_opens_what_it_means(replayed: Any, told: Any) -> None:
-    page = replayed(told)
+def test_first_occurrence_of_term_opens_its_meaning(replayed: Any, run_output: Any) -> None:
+    page = replayed(run_output)
     assert page.inner_text(".gv-sentence") == TELLING
     terms = page.locator(".gv-sentence .gv-term").all_inner_texts()
     assert terms == ["hubs", "α", "reservoir", "λ₂", "violating"]
@@ -51,8 +51,8 @@ def test_the_first_of_each_term_opens_what_it_means(replayed: Any, told: Any) ->
     assert not page.is_visible(NOTE)
 
 
-def test_keys_open_and_close_it_and_the_run_waits(replayed: Any, told: Any, until: Any) -> None:
-    page = replayed(told)
+def test_keys_open_and_close_term_and_pause_run(replayed: Any, run_output: Any, until: Any) -> None:
+    page = replayed(run_output)
     page.evaluate("() => { replay.setSpeed(0.5); replay.toggle(); }")
     page.locator(TERM).first.press("Enter")
     assert page.is_visible(NOTE)
@@ -62,15 +62,15 @@ def test_keys_open_and_close_it_and_the_run_waits(replayed: Any, told: Any, unti
     assert page.evaluate("document.activeElement.className") == "gv-term"
     page.keyboard.press("Enter")
     assert page.is_visible(NOTE)
-    # Wherever it was stopped by then.
+    # The run may be paused at any step.
     other = page.evaluate("replay.shown") % 3 + 1
     page.evaluate(f"replay.seek({other})")
     until(page, f"document.querySelector('.gv-words h3').textContent === 'Step {other}'")
     assert not page.is_visible(NOTE)
 
 
-def test_names_and_labels_are_nobodys_terms(replayed: Any, told: Any) -> None:
-    header, records, outcome = told
+def test_names_and_labels_are_not_linked_as_terms(replayed: Any, run_output: Any) -> None:
+    header, records, outcome = run_output
     header["names"][0] = "the reservoir of Aswan"
     header["names"][1] = "<b>α</b>"
     header["labels"][2][0] = "hubs"
