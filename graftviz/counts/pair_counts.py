@@ -171,9 +171,9 @@ class PairCounts:
         largest = int(self.cardinalities.max())
         self._scratch = np.zeros(largest * largest)
         limit = _CACHE_BYTES.get() if max_bytes is None else max_bytes
+        limit = min(limit, pairs_bytes(self.cardinalities))
         self._counted = len(self.packed.pair_starts) > 0
         # Pairs that were counted in advance are read from the packed table and not cached again.
-        limit = min(limit, pairs_bytes(self.cardinalities))
         self._max_cells = 0 if self._counted else limit // self._scratch.itemsize
         self._mean_cells = float(self.cardinalities.mean()) ** 2
         self.store = TableStore(

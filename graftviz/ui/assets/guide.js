@@ -94,7 +94,7 @@ class Guide {
     for (const name of ["light", "card", "text", "count", "open", "question", "choices", "hint", "task", "reveal", "verdict", "finding", "end", "back", "next"]) {
       this[name] = root.querySelector(`.${name}`);
     }
-    [this.title, this.words, this.question] = ["#title", "#text", "#question"].map((selector) => root.querySelector(selector));
+    [this.title, this.words, this.questionText] = ["#title", "#text", "#question"].map((selector) => root.querySelector(selector));
     this.end.addEventListener("click", () => this.leave());
     this.back.addEventListener("click", () => this.go(this.at - 1));
     this.next.addEventListener("click", () => this.goOn());
@@ -150,7 +150,7 @@ class Guide {
     this.open.hidden = !stop.opens;
     this.open.textContent = this.labels.open;
     this.open.href = this.addressOf(stop.opens, at);
-    this.question.textContent = stop.question;
+    this.questionText.textContent = stop.question;
     this.question.hidden = !stop.question;
     this.choices.replaceChildren(...stop.choices.map((text, k) => this.choice(text, k)));
     this.start = {};
