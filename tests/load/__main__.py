@@ -29,7 +29,7 @@ from tests.load.phases import (
     run_phase,
     soak,
 )
-from tests.load.server import listening_process, memory_bytes
+from tests.load.server import anonymous_bytes, listening_process, memory_bytes
 from tests.load.tables import large_table
 from tests.load.wire import LOOPBACK
 
@@ -195,7 +195,7 @@ async def _mixed(
     print("Every page once, until that session has expired …", flush=True)
     await mixed_use.warmed_up(address)
     await calm(process)
-    start = memory_bytes(process)
+    start, own = memory_bytes(process), anonymous_bytes(process)
     curve: list[tuple[float, int]] = []
 
     def note(seconds: float, held: int) -> None:
@@ -204,7 +204,11 @@ async def _mixed(
 
     note(0.0, start)
     usage = await mixed_use.mixed_use(address, process, options.clients, options.mixed_use, note)
-    lines = [report.usage_line(usage) + "\n", report.course_table(curve, rows=30)]
+    lines = [
+        report.usage_line(usage) + "\n",
+        report.anonymous_line(own, anonymous_bytes(process)) + "\n",
+        report.course_table(curve, rows=30),
+    ]
     return lines, [report.return_goal(start, curve[-1][1]), report.usage_goal(usage)]
 
 

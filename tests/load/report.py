@@ -89,6 +89,14 @@ def return_goal(start: float, end: float) -> Goal:
     return Goal(text, found, end <= (1 + AFTER_USE) * start)
 
 
+def anonymous_line(start: float, end: float) -> str:
+    """Return a sentence on the memory that other programs on the machine cannot change."""
+    return (
+        "Without the files of libraries, of which a part is counted if other programs use them: "
+        f"{_mb(start)} after warm-up, {_mb(end)} at the end ({end / start - 1:+.1%})."
+    )
+
+
 def usage_goal(usage: Sequence[Usage]) -> Goal:
     """Judge whether all pages of mixed use answered in time."""
     trouble = [sentence for one in usage for sentence in one.trouble]

@@ -7,8 +7,11 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+Lines = tuple[tuple[str, str], ...]  # files of /proc/PID and the lines to read, by preference
+
 _TICKS = os.sysconf("SC_CLK_TCK")
 _MEMORY_LINES = (("smaps_rollup", "Pss:"), ("status", "VmRSS:"))  # the first that exists
+_ANONYMOUS_LINES = (("smaps_rollup", "Pss_Anon:"), ("status", "RssAnon:"))
 
 
 def listening_process(port: int) -> int:
@@ -50,22 +53,40 @@ def memory_bytes(process: int) -> int:
     """Return the memory of a process and its descendants.
 
     Pages that several of them share count once (PSS); where the system has no
-    ``/proc/PID/smaps_rollup``, the resident sets are summed.
+    ``/proc/PID/smaps_rollup``, the resident sets are summed. Pages of libraries that other programs
+    use as well count in part, so the result increases when such a program ends.
 
     Raises
     ------
     LookupError
         When the process has ended.
     """
-    total = _own_bytes(process)
+    return _total(process, _MEMORY_LINES)
+
+
+def anonymous_bytes(process: int) -> int:
+    """Return the part of :func:`memory_bytes` that does not depend on other programs.
+
+    It is the memory without the files of libraries.
+
+    Raises
+    ------
+    LookupError
+        When the process has ended.
+    """
+    return _total(process, _ANONYMOUS_LINES)
+
+
+def _total(process: int, lines: Lines) -> int:
+    total = _own_bytes(process, lines)
     for one in with_descendants(process)[1:]:
         with suppress(LookupError):
-            total += _own_bytes(one)
+            total += _own_bytes(one, lines)
     return total
 
 
-def _own_bytes(process: int) -> int:
-    for file, label in _MEMORY_LINES:
+def _own_bytes(process: int, lines: Lines) -> int:
+    for file, label in lines:
         with suppress(OSError):
             for line in Path(f"/proc/{process}/{file}").read_text(encoding="utf-8").splitlines():
                 if line.startswith(label):

@@ -129,7 +129,12 @@ class Wire:
         await self._send_state(fragment="")
 
     async def go(self, page: str, query: Mapping[str, str]) -> None:
-        """Go to a page, as a click on its name or on a link does; wait until it has run."""
+        """Go to a page, as a click on its name or on a link does; wait until it has run.
+
+        Another address of the same page is opened as from the browser's history: a link would open
+        a new session, and the page does not follow addresses again that it has written itself.
+        """
+        is_history = page == self.page and bool(self._hash)
         self.page, self.query = page, urllib.parse.urlencode(query)
         self._hash = self.pages.get(page, "")
         self.widgets.clear()
@@ -137,7 +142,8 @@ class Wire:
         while not self.messages.empty():
             self.messages.get_nowait()
         target = self._hash
-        await self.rerun()
+        self._finished.clear()
+        await self._send_state(fragment="", is_history=is_history)
         await self.finished()
         while target not in ("", self._hash):  # the end of a run of the page before
             self._finished.clear()
@@ -263,7 +269,9 @@ class Wire:
     def _state(self, widget: str, **value: Any) -> WidgetState:
         return WidgetState(id=widget, **value)
 
-    async def _send_state(self, fragment: str, trigger: WidgetState | None = None) -> None:
+    async def _send_state(
+        self, fragment: str, trigger: WidgetState | None = None, *, is_history: bool = False
+    ) -> None:
         assert self._socket is not None
         message = BackMsg()
         state = message.rerun_script
@@ -271,6 +279,7 @@ class Wire:
         state.page_script_hash = self._hash
         state.page_name = "" if self._hash else self.page
         state.fragment_id = fragment
+        state.is_history_navigation = is_history
         state.context_info.url = f"http://{self.host}:{self.port}/{self.page}"
         for widget in self._set.values():
             state.widget_states.widgets.add().CopyFrom(widget)
