@@ -14,7 +14,7 @@ from tutorials import FOLDERS, style_errors, tutorial
 
 from docs.making import scenes
 from docs.making.__main__ import DATA, DOCS, PICTURES, TEXTS
-from docs.making.results import with_counts
+from docs.making.results import with_counts, with_results
 from docs.making.tables import with_tables
 from graftviz.__main__ import main
 from graftviz.dynamics import LEARNERS
@@ -89,6 +89,20 @@ def test_counts_of_verdicts_match_tables():
     page = text_of(DOCS / "reproduction.md")
     assert "statements" in with_counts(page)
     assert with_counts(page) == page, "run `python -m docs.making.results`"
+
+
+def test_runs_of_an_experiment_on_several_data_sets_become_one_section():
+    claim = {"claim": "A|B", "held": True, "judged": 2, "met": 2, "measured": "1 (a), 2 (b)"}
+    run = {"experiment": "x", "title": "T", "place": "P", "date": "2026-01-02", "claims": [claim]}
+    commands = ("reproduce x", "reproduce x --data series=/where/it/is.npz")
+    page = "# Page\n\n### `x`: old\n\nOld.\n\n### `y`: next\n\nMore.\n"
+    renewed = with_results(page, [{**run, "command": command} for command in commands])
+    assert renewed.startswith("# Page\n\n### `x`: T\n\nP.\n\n`reproduce x`, 2026-01-02\n")
+    assert renewed.endswith("\n\n### `y`: next\n\nMore.\n")
+    assert renewed.count("| held, met 2 of 2 |") == 2
+    assert "series=FILE" in renewed
+    assert "/where" not in renewed
+    assert "P. `reproduce x`, 2026-01-02\n" in with_results(page, [{**run, "command": commands[0]}])
 
 
 def test_tables_of_options_are_current():

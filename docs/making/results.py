@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,35 +21,46 @@ _VERDICTS: dict[bool | str | None, tuple[str, str]] = {
 }
 
 
-def with_results(page: str, measured: dict[str, Any]) -> str:
-    """Return the text of the page with the section of an experiment replaced."""
-    name = re.escape(measured["experiment"])
+def with_results(page: str, runs: Sequence[Mapping[str, Any]]) -> str:
+    """Return the text of the page with the section of an experiment replaced.
+
+    Parameters
+    ----------
+    page : str
+    runs : sequence of mapping
+        Results of the experiment; several if it was run on several data sets.
+    """
+    name = re.escape(runs[0]["experiment"])
     section = re.compile(rf"^### `{name}`.*?(?=^##|\Z)", re.DOTALL | re.MULTILINE)
-    written = _section(measured)
+    written = _section(runs)
     if not section.search(page):
         return f"{page.rstrip()}\n\n{written}"
     return section.sub(lambda _: written, page)
 
 
-def _section(measured: dict[str, Any]) -> str:
+def _section(runs: Sequence[Mapping[str, Any]]) -> str:
     """Return the Markdown of an experiment."""
+    head = f"### `{runs[0]['experiment']}`: {runs[0]['title']}\n\n{runs[0]['place']}."
+    between = " " if len(runs) == 1 else "\n\n"
+    return head + "".join(f"{between}{_results(run)}" for run in runs) + "\n\n"
+
+
+def _results(run: Mapping[str, Any]) -> str:
+    """Return the command of a run, and the table of its statements."""
     # Files of data are on the machine of the measurement.
-    command = re.sub(r"(\w+)=\S*/\S*", r"\1=FILE", measured["command"])
+    command = re.sub(r"(\w+)=\S*/\S*", r"\1=FILE", run["command"])
     lines = [
-        f"### `{measured['experiment']}`: {measured['title']}",
-        "",
-        f"{measured['place']}. `{command}`, {measured['date'][:10]}",
+        f"`{command}`, {run['date'][:10]}",
         "",
         "| the paper states | here | measured |",
         "| --- | --- | --- |",
     ]
-    for claim in measured["claims"]:
+    for claim in run["claims"]:
         verdict, _ = _VERDICTS[claim["held"]]
         if claim["judged"]:
             verdict += f", met {claim['met']} of {claim['judged']}"
         lines.append(" | ".join(["", claim["claim"], verdict, claim["measured"], ""]).strip())
-    text = "\n".join(line.replace("|R|", r"\|R\|") for line in lines)
-    return f"{text}\n\n"
+    return "\n".join(line.replace("|R|", r"\|R\|") for line in lines)
 
 
 def with_counts(page: str) -> str:
@@ -63,11 +75,17 @@ def with_counts(page: str) -> str:
 
 
 def main() -> None:
-    """Renew the sections of the experiments in the given folders, and the counts."""
+    """Renew the sections of the experiments in the given folders, and the counts.
+
+    Folders of one experiment become one section, with a table for each.
+    """
     page = PAGE.read_text(encoding="utf-8")
+    experiments: dict[str, list[dict[str, Any]]] = {}
     for folder in sys.argv[1:]:
-        found = json.loads((Path(folder) / "measured.json").read_text(encoding="utf-8"))
-        page = with_results(page, found)
+        run = json.loads((Path(folder) / "measured.json").read_text(encoding="utf-8"))
+        experiments.setdefault(run["experiment"], []).append(run)
+    for runs in experiments.values():
+        page = with_results(page, runs)
     PAGE.write_text(with_counts(page), encoding="utf-8")
 
 
