@@ -38,9 +38,12 @@ elif __name__ == "__main__":
     )
     with page_boundary():
         limits()  # shows errors in the limits, if any
-        follow_teaching()
-        show_presenter()
-        show_guide()
-        show_following()
+        # One container: otherwise a guide that begins would move the elements of the page, and the
+        # browser would load their views again.
+        with st.container():
+            follow_teaching()
+            show_presenter()
+            show_guide()
+            show_following()
         register_visit()
         page.run()

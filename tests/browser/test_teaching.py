@@ -50,14 +50,16 @@ def test_tour_detects_actions_and_leaves_keys_to_player(open_page: Any, address:
     stops = GUIDES[TOUR].stops
     page = open_page(1280, 720)
     open_grow(page, address)
+    step = page.get_by_role("slider", name="Step", exact=True)
+    shown = step.element_handle()
     page.get_by_role("button", name="Tour", exact=True).click()
     page.locator(CARD).wait_for()
     assert page.evaluate(FOCUSED) == "card"
     page.keyboard.press("Home")
     page.keyboard.press("ArrowRight")
-    step = page.get_by_role("slider", name="Step", exact=True)
     eventually(page, lambda: step.get_attribute("aria-valuenow") == "1")
     page.locator(DONE).wait_for()
+    assert shown.evaluate("element => element.isConnected")  # the view was not loaded again
     assert title(page) == stops[0].title
     go_to(page, stops, 5)
     slider = page.locator(".st-key-option-alpha input")
