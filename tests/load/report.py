@@ -85,16 +85,19 @@ def soak_goal(course: Sequence[tuple[float, int]]) -> Goal:
 def return_goal(start: float, end: float) -> Goal:
     """Compare the memory after mixed use, all sessions expired, with that after warm-up."""
     text = f"after use and expired sessions, memory within {AFTER_USE:.0%} of that after warm-up"
-    found = f"{_mb(start)} after warm-up, {_mb(end)} at the end ({end / start - 1:+.1%})"
-    return Goal(text, found, end <= (1 + AFTER_USE) * start)
+    return Goal(text, _change(start, end), end <= (1 + AFTER_USE) * start)
 
 
 def anonymous_line(start: float, end: float) -> str:
     """Return a sentence on the memory that other programs on the machine cannot change."""
     return (
         "Without the files of libraries, of which a part is counted if other programs use them: "
-        f"{_mb(start)} after warm-up, {_mb(end)} at the end ({end / start - 1:+.1%})."
+        f"{_change(start, end)}."
     )
+
+
+def _change(start: float, end: float) -> str:
+    return f"{_mb(start)} after warm-up, {_mb(end)} at the end ({end / start - 1:+.1%})"
 
 
 def usage_goal(usage: Sequence[Usage]) -> Goal:

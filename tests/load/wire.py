@@ -123,10 +123,13 @@ class Wire:
             self._reader.cancel()
             await asyncio.gather(self._reader, return_exceptions=True)
 
-    async def rerun(self) -> None:
-        """Run the page with the current values of its controls."""
+    async def rerun(self, *, is_history: bool = False) -> None:
+        """Run the page with the current values of its controls.
+
+        `is_history`: the address comes from the browser's history.
+        """
         self._finished.clear()
-        await self._send_state(fragment="")
+        await self._send_state(fragment="", is_history=is_history)
 
     async def go(self, page: str, query: Mapping[str, str]) -> None:
         """Go to a page, as a click on its name or on a link does; wait until it has run.
@@ -142,8 +145,7 @@ class Wire:
         while not self.messages.empty():
             self.messages.get_nowait()
         target = self._hash
-        self._finished.clear()
-        await self._send_state(fragment="", is_history=is_history)
+        await self.rerun(is_history=is_history)
         await self.finished()
         while target not in ("", self._hash):  # the end of a run of the page before
             self._finished.clear()
