@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
 
 import naive
 import numpy as np
@@ -12,25 +11,20 @@ from learner_cases import mixed_table, scale_free_table
 
 from graftviz import DiscreteTable, PairCounts, PairwiseMRF, infer
 from graftviz.fitting.conditionals import (
-    Conditionals,
-    fill_impurity,
-    lanes_of,
+    MOST_PLANES,
+    ROWS_TO_MIX,
+    columns_of,
+    fill_variance,
     log_loss,
-    mean_impurity,
+    mean_of,
     mean_product,
     mix,
-    sum_by_group,
+    new_conditionals,
+    sum_by_state,
 )
 from graftviz.fitting.merged_rows import merged_rows
 from graftviz.fitting.penalty import Penalty
-from graftviz.fitting.pseudo_likelihood import block_of
 from graftviz.fitting.pseudo_network import PseudoNetwork
-from graftviz.fitting.state_columns import (
-    fill_columns,
-    new_state_columns,
-    sum_by_state,
-    with_columns,
-)
 from graftviz.metrics import nlpl
 
 TIGHT = 1e-5  # tolerance of the polish of a run
@@ -39,113 +33,170 @@ TIGHT = 1e-5  # tolerance of the polish of a run
 # ------------------------------------------------------------------------------------- kernels
 
 
-class Block:
-    """Random conditionals of a variable, states of a partner, and repeated rows."""
+SIZES = (1, 2, 3, 4, 5, 6, 9, MOST_PLANES, MOST_PLANES + 4)  # with and without planes of bits
+MANY = 300
+every_size = pytest.mark.parametrize("i", range(len(SIZES) + 1))
+every_pair = pytest.mark.parametrize(
+    ("i", "j"), [(i, j) for i in range(len(SIZES)) for j in range(len(SIZES)) if i != j]
+)
 
-    def __init__(self, states, partner, rows, seed=0, repeated=True):
+
+class Rows:
+    """Random conditionals and codes of independent variables; the last has many states."""
+
+    def __init__(self, rows, seed=0, repeated=True):
         rng = np.random.default_rng(seed)
-        self.states, self.partner, self.rows = states, partner, rows
-        self.plain = rng.dirichlet(np.ones(states), size=rows)
-        self.block = np.full((rows, lanes_of(states)), 1e-30, dtype=np.float32)
-        self.block[:, :states] = self.plain
-        self.codes = rng.integers(0, partner, size=rows).astype(np.uint16)
-        self.own = rng.integers(0, states, size=rows).astype(np.uint16)
-        self.order = np.argsort(self.codes, kind="stable").astype(np.int32)
-        counts = np.bincount(self.codes, minlength=partner)
-        self.groups = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        self.sizes = (*SIZES, MANY)
+        self.codes = np.stack([rng.integers(0, s, size=rows) for s in self.sizes])
         often = rng.integers(1, 5, size=rows) if repeated else np.ones(rows)
         self.often = often.astype(np.float32)
-        self.factors = np.zeros((partner, lanes_of(states)), dtype=np.float32)
-        self.factors[:, :states] = np.exp(rng.normal(size=(partner, states)))
+        self.plain = [rng.dirichlet(np.ones(s), size=rows) for s in self.sizes]
+        offsets = np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.int64)
+        empty = new_conditionals(
+            self.codes.astype(np.uint16),
+            self.often,
+            offsets,
+            np.concatenate([np.full(s, 1 / s) for s in self.sizes]),
+            float(often.sum()),
+        )
+        width = len(empty.multiplicity)
+        starts = np.concatenate([[0], np.cumsum([(s + 1) * width for s in self.sizes])])
+        self.rows = empty._replace(columns=np.zeros(starts[-1], dtype=np.float32))
+        self.rows.starts[:] = starts[:-1]
+        for i, plain in enumerate(self.plain):
+            columns_of(self.rows, i)[:-1, :rows] = plain.T * self.often
+
+    def shares(self, i):
+        """Return p(x_i | rest) by the columns, shape (R, s_i), and check the padding."""
+        assert columns_of(self.rows, i)[:-1, len(self.often) :].max(initial=0.0) < 1e-20
+        return conditionals_of(self.rows, i)
+
+    def by_state(self, numbers, j):
+        """Return the sums of numbers, one row each, by the states of variable j."""
+        return naive.sums_by_state(numbers, self.codes[j], self.sizes[j], self.often)
+
+    def mixed(self, i, j, factors):
+        """Mix variable i by factors of variable j; return sums and squares."""
+        largest = max(self.sizes[i], self.sizes[j])
+        sums, squares = np.full((2, largest + 1, largest + 1), 7.0)
+        table = np.zeros((self.sizes[j], self.sizes[i] + 2), dtype=np.float32)
+        table[:, :-2] = factors
+        scratch = np.zeros((largest + 1, ROWS_TO_MIX), dtype=np.float32)
+        states, start = self.sizes[i], self.rows.starts[i]
+        mix(self.rows, self.rows.columns, start, states, j, table, True, sums, squares, scratch)
+        found = sums[: self.sizes[j], :states].copy(), squares[: self.sizes[j], :states].copy()
+        mix(
+            self.rows,
+            self.rows.columns.copy(),
+            start,
+            states,
+            j,
+            np.ones_like(table),
+            False,
+            sums,
+            np.zeros((0, 0)),
+            scratch,
+        )
+        np.testing.assert_allclose(sums[: self.sizes[j], :states], found[0], rtol=3e-6, atol=1e-5)
+        for array in (sums, squares):
+            array[: self.sizes[j], :states] = 7.0
+            assert (array == 7.0).all()
+        return found
 
 
 @functools.cache
-def block_of_size(states):
-    return Block(states, {2: 3, 3: 2, 5: 4, 9: 2, 12: 6, 300: 7}[states], 1100, seed=states)
+def rows_of(rows, repeated=True):
+    return Rows(rows, seed=rows, repeated=repeated)
 
 
-sizes = pytest.mark.parametrize("states", [2, 3, 5, 9, 12, 300])
+def factors_of(case, i, j):
+    rng = np.random.default_rng(i * 10 + j)
+    return np.exp(rng.normal(size=(case.sizes[j], case.sizes[i]))).astype(np.float32)
 
 
-@sizes
-def test_sums_by_state_of_partner(states):
-    case = block_of_size(states)
-    wanted = naive.sums_by_state(case.plain, case.codes, case.partner, case.often)
-    sums = np.full((case.partner + 1, lanes_of(states) + 3), 7.0)
-    sum_by_group(case.block, case.order, case.groups, case.often, sums)
-    np.testing.assert_allclose(sums[: case.partner, :states], wanted, rtol=2e-6)
-    assert (sums[case.partner] == 7.0).all()
-    assert sums[: case.partner, states : lanes_of(states)].max(initial=0.0) < 1e-20
+@every_pair
+@pytest.mark.parametrize("rows", [1, 64, 5000])
+@pytest.mark.parametrize("repeated", [False, True])
+def test_sums_by_state_of_partner(i, j, rows, repeated):
+    case = rows_of(rows, repeated)
+    sums = np.full((case.sizes[j] + 1, case.sizes[i] + 3), 7.0)
+    sum_by_state(case.rows, i, j, sums)
+    inside = sums[: case.sizes[j], : case.sizes[i]]
+    np.testing.assert_allclose(inside, case.by_state(case.plain[i], j), rtol=3e-6, atol=1e-6)
+    inside[:] = 7.0
+    assert (sums == 7.0).all()
 
 
-@sizes
-def test_mixing_multiplies_normalises_and_sums(states):
-    case = block_of_size(states)
-    block = case.block.copy()
-    sums = np.empty((case.partner, lanes_of(states)))
-    squares = np.empty_like(sums)
-    mix(block, case.order, case.groups, case.often, case.factors, sums, squares)
-    moved = naive.mixed(case.plain, case.codes, case.factors[:, :states].astype(float))
-    np.testing.assert_allclose(block[:, :states], moved, rtol=2e-6)
-    np.testing.assert_allclose(block[:, :states].sum(axis=1), 1.0, rtol=2e-6)
-    by_state = functools.partial(
-        naive.sums_by_state, codes=case.codes, states=case.partner, multiplicity=case.often
-    )
-    np.testing.assert_allclose(sums[:, :states], by_state(moved), rtol=3e-6)
-    np.testing.assert_allclose(squares[:, :states], by_state(moved**2), rtol=5e-6)
+@every_pair
+@pytest.mark.parametrize("rows", [63, 65, 2100])
+def test_mixing_multiplies_normalises_and_sums(i, j, rows):
+    case = Rows(rows, seed=rows)
+    factors = factors_of(case, i, j)
+    sums, squares = case.mixed(i, j, factors)
+    moved = naive.mixed(case.plain[i], case.codes[j], factors.astype(float))
+    np.testing.assert_allclose(case.shares(i), moved, rtol=3e-6)
+    np.testing.assert_allclose(case.shares(i).sum(axis=1), 1.0, rtol=2e-6)
+    np.testing.assert_allclose(sums, case.by_state(moved, j), rtol=3e-6)
+    np.testing.assert_allclose(squares, case.by_state(moved**2, j), rtol=5e-6)
 
 
-@sizes
-def test_probabilities_do_not_become_subnormal(states):
-    case = block_of_size(states)
-    block = case.block.copy()
-    factors = np.zeros_like(case.factors)
-    factors[:, 0] = 1.0
-    factors[:, 1:states] = 1e-25
-    sums, squares = np.empty((2, case.partner, lanes_of(states)))
+@pytest.mark.parametrize(("i", "j"), [(1, 2), (4, 3), (8, 4), (2, 8), (9, 1), (1, 9)])
+def test_probabilities_do_not_become_subnormal(i, j):
+    case = Rows(1100, seed=i)
+    factors = np.zeros((case.sizes[j], case.sizes[i]), dtype=np.float32)
+    factors[:, 0], factors[:, 1:] = 1.0, 1e-25
     for _ in range(4):
-        mix(block, case.order, case.groups, case.often, factors, sums, squares)
-    assert block.min() >= np.float32(1e-30)
-    np.testing.assert_allclose(block[:, 0], 1.0, rtol=1e-6)
+        case.mixed(i, j, factors)
+    assert columns_of(case.rows, i)[:-1].min() >= np.float32(1e-30)
+    np.testing.assert_allclose(case.shares(i)[:, 0], 1.0, rtol=1e-6)
     # Tiny probabilities can grow again.
-    factors[:, 0], factors[:, 1:states] = 1e-20, 1e20
-    mix(block, case.order, case.groups, case.often, factors, sums, squares)
-    assert (block[:, 1] > 0.5 / states).all()
+    factors[:, 0], factors[:, 1:] = 1e-20, 1e20
+    case.mixed(i, j, factors)
+    assert (case.shares(i)[:, 1] > 0.5 / case.sizes[i]).all()
 
 
-@sizes
-def test_impurity_is_the_variance_of_the_indicators(states):
-    case = block_of_size(states)
-    out = np.empty(case.rows, dtype=np.float32)
-    fill_impurity(case.block, states, out)
-    wanted = (case.plain * (1 - case.plain)).sum(axis=1)
-    np.testing.assert_allclose(out, wanted, atol=1e-6)
-    total = case.often.sum()
-    mean = mean_impurity(out, case.often, float(total))
-    assert mean == pytest.approx((case.often * wanted).sum() / total, rel=1e-6)
+@every_size
+def test_last_column_is_the_variance_of_the_indicators(i):
+    case = rows_of(700)
+    columns, often = columns_of(case.rows, i), case.rows.multiplicity
+    fill_variance(columns, case.rows.inverse)
+    wanted = (case.plain[i] * (1 - case.plain[i])).sum(axis=1)
+    np.testing.assert_allclose(columns[-1, : len(case.often)], wanted, atol=1e-6)
+    mean = mean_of(columns[-1], often, case.rows.rows)
+    assert mean == pytest.approx(np.average(wanted, weights=case.often), rel=1e-6, abs=1e-7)
 
 
-@pytest.mark.parametrize("rows", [1, 7, 8, 9, 511, 513, 4096, 5003])
-def test_mean_products_for_any_number_of_rows(rows):
+@pytest.mark.parametrize("rows", [64, 512, 576, 4096, 5056])
+def test_mean_products_for_any_number_of_words(rows):
     rng = np.random.default_rng(rows)
     one, two = rng.random((2, rows)).astype(np.float32)
-    often = rng.integers(1, 4, size=rows).astype(np.float32)
+    often = rng.integers(0, 4, size=rows).astype(np.float32)
     wanted = np.sum(often.astype(float) * one * two) / often.sum()
     assert mean_product(one, two, often, float(often.sum())) == pytest.approx(wanted, rel=2e-6)
     wanted = np.sum(often.astype(float) * one) / often.sum()
-    assert mean_impurity(one, often, float(often.sum())) == pytest.approx(wanted, rel=2e-6)
+    assert mean_of(one, often, float(often.sum())) == pytest.approx(wanted, rel=2e-6)
 
 
-@sizes
+@every_size
 @pytest.mark.parametrize("repeated", [False, True])
 @pytest.mark.parametrize("tiny", [False, True])
-def test_log_loss_is_the_sum_of_the_logarithms(states, repeated, tiny):
-    case = Block(states, 2, 133, seed=states, repeated=repeated)
+def test_log_loss_is_the_sum_of_the_logarithms(i, repeated, tiny):
+    case = Rows(133, seed=i, repeated=repeated)
+    columns, rows = columns_of(case.rows, i), np.arange(133)
     if tiny:
-        case.block[:, :] = np.float32(1e-30)
-    chances = case.block[np.arange(case.rows), case.own].astype(float)
+        columns[:, :133] = np.float32(1e-30) * case.often
+    chances = columns[case.codes[i], rows].astype(float) / case.often
     wanted = -np.sum(case.often * np.log(chances))
-    assert log_loss(case.block, case.own, case.often) == pytest.approx(wanted, rel=1e-12)
+    found = log_loss(columns, case.rows.codes[i], case.rows.multiplicity)
+    assert found == pytest.approx(wanted, rel=1e-12)
+
+
+def test_bits_beyond_the_last_row_are_zero():
+    case = rows_of(70)
+    assert case.rows.words == 2
+    last = case.rows.planes.reshape(-1, 2)[:, 1]
+    assert (last >> np.uint64(6) == 0).all()
+    assert (case.rows.plane_starts >= 0).tolist() == [s <= MOST_PLANES for s in case.sizes]
 
 
 def test_repeated_rows_are_merged():
@@ -293,6 +344,12 @@ def test_unconverged_fit_reports_its_violation(table_name):
     assert evaluation.kkt_residual == pytest.approx(wanted, rel=1e-3, abs=2e-6)
 
 
+def conditionals_of(rows, i):
+    """Return p(x_i | rest) of a variable with columns, shape (R, s_i)."""
+    shares = columns_of(rows, i)[:-1] * rows.inverse
+    return shares[:, : rows.codes.shape[1]].T
+
+
 @every_fit
 def test_updated_conditionals_equal_those_of_the_weights(table_name, penalty_name):
     make_table, count = TABLES[table_name]
@@ -300,14 +357,14 @@ def test_updated_conditionals_equal_those_of_the_weights(table_name, penalty_nam
     network = network_of(table, some_pairs(table, count), penalty)
     for _ in range(5):
         network.fit(penalty, tolerance=1e-4, max_sweeps=3)
-    stored = network.rows.probabilities.copy()
+    stored = network.rows.columns.copy()
     network.rebuild()
-    np.testing.assert_allclose(stored, network.rows.probabilities, rtol=2e-3, atol=2e-6)
+    np.testing.assert_allclose(stored, network.rows.columns, rtol=2e-3, atol=4e-6)
     codes = network.rows.codes
     wanted = naive.conditionals(network.model(), codes)
     for i in np.flatnonzero(network.rows.starts >= 0):
-        block = block_of(network.rows, i)[:, : table.cardinalities[i]]
-        np.testing.assert_allclose(block, wanted[i], rtol=1e-5, atol=1e-7)
+        shares = conditionals_of(network.rows, i)
+        np.testing.assert_allclose(shares, wanted[i], rtol=1e-5, atol=1e-7)
 
 
 @pytest.mark.parametrize("penalty_name", PENALTIES)
@@ -343,11 +400,11 @@ def test_removed_edges_leave_network_without_them(penalty_name):
 @pytest.mark.parametrize("table_name", TABLES)
 def test_edges_left_out_are_scored_as_if_they_had_zero_weights(table_name):
     table, _, network, _ = polished(table_name, "plain")
-    before = network.rows.probabilities.copy()
+    before = network.rows.columns.copy()
     norms, noise = network.leave_one_out(
         tolerance=0.0, least=np.full(network.n_edges, 1e9), significance=0.0
     )
-    assert np.array_equal(network.rows.probabilities, before)
+    assert np.array_equal(network.rows.columns, before)
     model = network.model()
     for e in range(model.n_edges):
         i, j = model.edges[e].tolist()
@@ -378,8 +435,8 @@ def test_conditionals_after_follow_equal_those_of_other_fit(table_name):
             followed = PairwiseMRF(model.cardinalities, model.edges[:part], weights[: cells + stop])
             wanted = naive.conditionals(followed, beside.rows.codes)
             for i in np.flatnonzero(beside.rows.starts >= 0):
-                block = block_of(beside.rows, i)[:, : table.cardinalities[i]]
-                np.testing.assert_allclose(block, wanted[i], rtol=1e-5, atol=1e-7)
+                shares = conditionals_of(beside.rows, i)
+                np.testing.assert_allclose(shares, wanted[i], rtol=1e-5, atol=1e-7)
 
 
 def test_restart_gap_is_difference_of_beliefs_and_margins():
@@ -408,73 +465,3 @@ def test_changes_are_reported_once():
     np.testing.assert_array_equal(changes.node_weights, expected)
     second = network.changes()
     assert len(second.nodes) == len(second.edges) == 0
-
-
-# Sums over the rows in a state from columns and bits.
-
-
-SIZES = (1, 2, 3, 4, 5, 6, 9, 14)  # one to four columns at a time, and several times that
-
-
-class Rows:
-    """Conditionals and codes of independent variables."""
-
-    def __init__(self, rows, seed=0, repeated=True):
-        rng = np.random.default_rng(seed)
-        self.offsets = np.concatenate([[0], np.cumsum(SIZES)]).astype(np.int64)
-        self.codes = np.stack([rng.integers(0, s, size=rows) for s in SIZES]).astype(np.uint16)
-        often = rng.integers(1, 5, size=rows) if repeated else np.ones(rows)
-        self.often = often.astype(np.float32)
-        self.plain = [rng.dirichlet(np.ones(s), size=rows) for s in SIZES]
-        unused: Any = None
-        self.conditionals = Conditionals(self.codes, self.often, self.offsets, *[unused] * 10)
-
-    def filled(self, nodes):
-        columns = new_state_columns(self.conditionals)
-        for i in nodes:
-            # Added one by one, so that existing columns are moved.
-            columns = with_columns(columns, np.array([i]))
-            block = np.zeros((len(self.often), SIZES[i] + 3), dtype=np.float32)
-            block[:, : SIZES[i]] = self.plain[i]
-            fill_columns(columns, block, self.often, i, self.offsets[i], SIZES[i])
-        return columns
-
-    def sums(self, columns, i, j):
-        counts = np.bincount(self.codes[j], weights=self.often, minlength=SIZES[j])
-        out = np.full(SIZES[i] * SIZES[j] + 3, 7.0)
-        sum_by_state(columns, i, j, self.offsets[i], SIZES[i], SIZES[j], counts, out)
-        assert (out[SIZES[i] * SIZES[j] :] == 7.0).all()
-        return out[: SIZES[i] * SIZES[j]].reshape(SIZES[j], SIZES[i])
-
-
-@pytest.mark.parametrize("rows", [1, 63, 64, 65, 700, 5000])
-@pytest.mark.parametrize("repeated", [False, True])
-def test_sums_are_those_of_a_plain_loop(rows, repeated):
-    case = Rows(rows, seed=rows, repeated=repeated)
-    nodes = list(range(len(SIZES)))
-    columns = case.filled(nodes[::-1])
-    for i in nodes:
-        for j in nodes:
-            if i != j:
-                wanted = naive.sums_by_state(case.plain[i], case.codes[j], SIZES[j], case.often)
-                found = case.sums(columns, i, j)
-                np.testing.assert_allclose(found, wanted, rtol=0, atol=2e-6 * case.often.sum())
-
-
-def test_only_requested_variables_have_columns():
-    case = Rows(300)
-    columns = case.filled([4, 2])
-    assert (columns.starts >= 0).tolist() == [i in (2, 4) for i in range(len(SIZES))]
-    unchanged = with_columns(columns, np.array([2, 4]))
-    assert unchanged is columns
-    wanted = naive.sums_by_state(case.plain[4], case.codes[7], SIZES[7], case.often)
-    found = case.sums(columns, 4, 7)
-    np.testing.assert_allclose(found, wanted, rtol=0, atol=2e-6 * case.often.sum())
-
-
-def test_bits_beyond_the_last_row_are_zero():
-    case = Rows(70, repeated=False)
-    columns = case.filled([4])
-    assert columns.words == 2
-    words = columns.planes.reshape(-1, 2)[:, 1]
-    assert (words >> np.uint64(6) == 0).all()

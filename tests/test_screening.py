@@ -12,6 +12,7 @@ from learner_cases import drain, make
 from trees import tree_table
 
 from graftviz import PairCounts
+from graftviz.fitting.conditionals import columns_of
 from graftviz.fitting.penalty import Penalty
 from graftviz.fitting.pseudo_network import PseudoNetwork
 from graftviz.learners.best_choice import BestChoice
@@ -189,13 +190,11 @@ def test_the_drift_bounds_the_distance_of_conditionals():
     edges, penalty = sorted(truth), Penalty(0.0, 1e-3, False, False)
     for i, j in edges:
         network.add_edge(i, j)
-    places = [network.rows.starts[i] for i in range(12)]
 
     def conditionals():
         rows = network.rows
-        size = rows.codes.shape[1] * 4
-        blocks = [rows.probabilities[start : start + size].reshape(-1, 4) for start in places]
-        return np.stack(blocks).astype(np.float64)
+        shares = [columns_of(rows, i)[:-1].T * rows.inverse[:, np.newaxis] for i in range(12)]
+        return np.stack(shares).astype(np.float64)
 
     moves = 0.0
     for tolerance in (1e-1, 1e-2, 1e-3, 1e-4):

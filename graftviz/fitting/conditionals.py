@@ -1,11 +1,10 @@
 """Conditional probabilities p(x_i | rest) of every row, updated as the weights change.
 
-The pseudo-likelihood is a function of them alone. Each connected variable has one row-major block
-of single-precision probabilities, one lane per state (padded to 4, 8, 16, …). A change of weights
-multiplies the rows by a small table and normalises them again, without an exponential per row. Rows
-with the same state of the partner are contiguous in the partner's `order`, so that the row of the
-table and the sums stay in registers. A variable without edges has one distribution for all rows and
-no block.
+The pseudo-likelihood is a function of them alone. Each connected variable has one column of single-
+precision numbers per state. A change of weights multiplies the numbers of a row by factors that
+depend on the state of one other variable, and normalises them again, without an exponential per
+row. The rows in a state are given by a plane of bits, as in the counting of pairs. A variable
+without edges has one distribution for all rows and no columns.
 """
 
 from __future__ import annotations
@@ -15,303 +14,319 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from graftviz.fitting.masked_sums import add_masked, multiply_masked
 from graftviz.kernels import inner_kernel
 
-BLOCK = 512  # rows summed in single precision before the sum goes to double precision
 SMALLEST = np.float32(1e-30)  # keeps probabilities away from subnormal floats, which are slow
-_LANES = 8
-_EIGHTS = BLOCK // 8
+MOST_PLANES = 16  # states up to which rows are selected by planes, which is faster for few states
+WORDS_AT_ONCE = 32  # words whose rows are summed in single precision
+ROWS_OF_WORD = 64
+_WORDS_TO_MIX = 16
+ROWS_TO_MIX = ROWS_OF_WORD * _WORDS_TO_MIX
+_EIGHTS = 64  # groups of eight rows summed in single precision
 
 
 class Conditionals(NamedTuple):
-    """Kernel-side state of the conditionals.
+    """Kernel-side state of the conditionals; R distinct rows fill W words, padded with zeros.
 
     Attributes
     ----------
     codes : uint8 or uint16 array, shape (n, R)
-        States of the R distinct rows.
-    multiplicity : float32 array, shape (R,)
-        Number of occurrences of each distinct row; they sum to N.
+        States of the distinct rows.
+    multiplicity : float32 array, shape (64 W,)
+        Number u of occurrences of each distinct row; they sum to N.
+    inverse : float32 array, shape (64 W,)
+        1 / u; 0 where u = 0.
     node_offsets : int64 array, shape (n + 1,)
     margins : float64 array, flat
         Shares p_D(i) of the states.
     alone : float64 array, flat
-        p(x_i) of a variable without a block, the same in all rows: `margins`, unless its weights
+        p(x_i) of a variable without columns, the same in all rows: `margins`, unless its weights
         are penalised.
     starts : int64 array, shape (n,)
-        Start of a variable's block in `probabilities`; -1: it has none.
-    places : int64 array, shape (n,)
-        Row of `order` and `impurity` of a variable; -1: none.
-    lanes : int64 array, shape (n,)
-        Number of columns of the block, s_i rounded up.
-    probabilities : float32 array, flat
-        p(x_i | rest), R rows of `lanes` columns; padding columns are almost 0.
-    order : int32 array, shape (places, R)
-        Rows sorted by the variable's own state, stable.
-    groups : int64 array, flat
-        Boundaries of the states within `order`: s_i + 1 entries from ``node_offsets[i] + i``.
-    impurity : float32 array, shape (places, R)
+        Start of a variable's columns in `columns`; -1: it has none.
+    columns : float32 array, flat
+        u p(x_i = a | rest) of all rows, 64 W numbers for each state a; then one column with
         1 - Σ_a p(a | rest)², the variance of the variable's indicators given the rest.
+    planes : uint64 array, flat
+        W words for each state of each variable with at most MOST_PLANES states.
+    plane_starts : int64 array, shape (n,)
+        Start of a variable's planes; -1: it has none.
+    words : int
+        W.
     rows : float64
         N.
     """
 
     codes: np.ndarray
     multiplicity: np.ndarray
+    inverse: np.ndarray
     node_offsets: np.ndarray
     margins: np.ndarray
     alone: np.ndarray
     starts: np.ndarray
-    places: np.ndarray
-    lanes: np.ndarray
-    probabilities: np.ndarray
-    order: np.ndarray
-    groups: np.ndarray
-    impurity: np.ndarray
+    columns: np.ndarray
+    planes: np.ndarray
+    plane_starts: np.ndarray
+    words: int
     rows: float
 
 
-def lanes_of(states: int) -> int:
-    """Return the number of columns for `states` states."""
-    return 4 if states <= 4 else -(-states // _LANES) * _LANES
-
-
-@inner_kernel
-def _mix_4(block, order, first, last, multiplicity, factor, sums, squares):
-    """Multiply rows by `factor`, normalise, and add p and p² to the sums: 4 lanes."""
-    f0, f1, f2, f3 = factor[0], factor[1], factor[2], factor[3]
-    zero, one = np.float32(0.0), np.float32(1.0)
-    s0 = s1 = s2 = s3 = zero
-    q0 = q1 = q2 = q3 = zero
-    for k in range(first, last):
-        row = block[order[k]]
-        v0 = row[0] * f0
-        v1 = row[1] * f1
-        v2 = row[2] * f2
-        v3 = row[3] * f3
-        scale = one / ((v0 + v1) + (v2 + v3))
-        v0 = max(v0 * scale, SMALLEST)
-        v1 = max(v1 * scale, SMALLEST)
-        v2 = max(v2 * scale, SMALLEST)
-        v3 = max(v3 * scale, SMALLEST)
-        row[0] = v0
-        row[1] = v1
-        row[2] = v2
-        row[3] = v3
-        u = multiplicity[order[k]]
-        s0 += u * v0
-        s1 += u * v1
-        s2 += u * v2
-        s3 += u * v3
-        q0 += u * v0 * v0
-        q1 += u * v1 * v1
-        q2 += u * v2 * v2
-        q3 += u * v3 * v3
-    sums[0] += s0
-    sums[1] += s1
-    sums[2] += s2
-    sums[3] += s3
-    squares[0] += q0
-    squares[1] += q1
-    squares[2] += q2
-    squares[3] += q3
-
-
-@inner_kernel
-def _mix_8(block, order, first, last, multiplicity, factor, sums, squares):
-    """Multiply rows by `factor`, normalise, and add p and p² to the sums: 8 lanes."""
-    f0, f1, f2, f3 = factor[0], factor[1], factor[2], factor[3]
-    f4, f5, f6, f7 = factor[4], factor[5], factor[6], factor[7]
-    zero, one = np.float32(0.0), np.float32(1.0)
-    s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = zero
-    q0 = q1 = q2 = q3 = q4 = q5 = q6 = q7 = zero
-    for k in range(first, last):
-        row = block[order[k]]
-        v0 = row[0] * f0
-        v1 = row[1] * f1
-        v2 = row[2] * f2
-        v3 = row[3] * f3
-        v4 = row[4] * f4
-        v5 = row[5] * f5
-        v6 = row[6] * f6
-        v7 = row[7] * f7
-        scale = one / (((v0 + v4) + (v1 + v5)) + ((v2 + v6) + (v3 + v7)))
-        v0 = max(v0 * scale, SMALLEST)
-        v1 = max(v1 * scale, SMALLEST)
-        v2 = max(v2 * scale, SMALLEST)
-        v3 = max(v3 * scale, SMALLEST)
-        v4 = max(v4 * scale, SMALLEST)
-        v5 = max(v5 * scale, SMALLEST)
-        v6 = max(v6 * scale, SMALLEST)
-        v7 = max(v7 * scale, SMALLEST)
-        row[0] = v0
-        row[1] = v1
-        row[2] = v2
-        row[3] = v3
-        row[4] = v4
-        row[5] = v5
-        row[6] = v6
-        row[7] = v7
-        u = multiplicity[order[k]]
-        s0 += u * v0
-        s1 += u * v1
-        s2 += u * v2
-        s3 += u * v3
-        s4 += u * v4
-        s5 += u * v5
-        s6 += u * v6
-        s7 += u * v7
-        q0 += u * v0 * v0
-        q1 += u * v1 * v1
-        q2 += u * v2 * v2
-        q3 += u * v3 * v3
-        q4 += u * v4 * v4
-        q5 += u * v5 * v5
-        q6 += u * v6 * v6
-        q7 += u * v7 * v7
-    sums[0] += s0
-    sums[1] += s1
-    sums[2] += s2
-    sums[3] += s3
-    sums[4] += s4
-    sums[5] += s5
-    sums[6] += s6
-    sums[7] += s7
-    squares[0] += q0
-    squares[1] += q1
-    squares[2] += q2
-    squares[3] += q3
-    squares[4] += q4
-    squares[5] += q5
-    squares[6] += q6
-    squares[7] += q7
-
-
-@inner_kernel
-def _mix_any(block, order, first, last, multiplicity, factor, sums, squares):
-    """Multiply rows by `factor`, normalise, and add p and p² to the sums: any number of lanes."""
-    lanes = block.shape[1]
-    for k in range(first, last):
-        row = block[order[k]]
-        total = np.float32(0.0)
-        for a in range(lanes):
-            value = row[a] * factor[a]
-            row[a] = value
-            total += value
-        scale = np.float32(1.0) / total
-        u = multiplicity[order[k]]
-        for a in range(lanes):
-            value = max(row[a] * scale, SMALLEST)
-            row[a] = value
-            sums[a] += u * value
-            squares[a] += u * value * value
-
-
-@njit(cache=True, nogil=True)
-def mix(block, order, groups, multiplicity, factors, sums, squares):
-    """Multiply each row of a block by the factors of its group, normalise it, and sum per group.
+def new_conditionals(
+    codes: np.ndarray,
+    multiplicity: np.ndarray,
+    node_offsets: np.ndarray,
+    margins: np.ndarray,
+    rows: float,
+) -> Conditionals:
+    """Return the state in which no variable has columns.
 
     Parameters
     ----------
-    block : float32 array, shape (R, lanes)
-        Overwritten.
-    order, groups : arrays
-        Rows sorted by the state b of the partner; group b is ``order[groups[b]:groups[b + 1]]``.
-    factors : float32 array, shape (s_j, lanes)
-    sums, squares : float64 arrays, shape (≥ s_j, ≥ lanes)
-        Receive Σ p(a | rest) and Σ p(a | rest)² over the rows of each group.
+    codes : uint8 or uint16 array, shape (n, R)
+    multiplicity : float32 array, shape (R,)
+    node_offsets : int64 array, shape (n + 1,)
+    margins : float64 array, flat
+    rows : float
+        N.
     """
-    lanes = block.shape[1]
-    for b in range(len(groups) - 1):
-        for a in range(lanes):
-            sums[b, a] = 0.0
-            squares[b, a] = 0.0
-        for first in range(groups[b], groups[b + 1], BLOCK):
-            last = min(first + BLOCK, groups[b + 1])
-            if lanes == 4:
-                _mix_4(block, order, first, last, multiplicity, factors[b], sums[b], squares[b])
-            elif lanes == 8:
-                _mix_8(block, order, first, last, multiplicity, factors[b], sums[b], squares[b])
-            else:
-                _mix_any(block, order, first, last, multiplicity, factors[b], sums[b], squares[b])
-
-
-@inner_kernel
-def _sum_4(block, order, first, last, multiplicity, sums):
-    s0 = s1 = s2 = s3 = np.float32(0.0)
-    for k in range(first, last):
-        row = block[order[k]]
-        u = multiplicity[order[k]]
-        s0 += u * row[0]
-        s1 += u * row[1]
-        s2 += u * row[2]
-        s3 += u * row[3]
-    sums[0] += s0
-    sums[1] += s1
-    sums[2] += s2
-    sums[3] += s3
-
-
-@inner_kernel
-def _sum_8(block, order, first, last, multiplicity, sums):
-    s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = np.float32(0.0)
-    for k in range(first, last):
-        row = block[order[k]]
-        u = multiplicity[order[k]]
-        s0 += u * row[0]
-        s1 += u * row[1]
-        s2 += u * row[2]
-        s3 += u * row[3]
-        s4 += u * row[4]
-        s5 += u * row[5]
-        s6 += u * row[6]
-        s7 += u * row[7]
-    sums[0] += s0
-    sums[1] += s1
-    sums[2] += s2
-    sums[3] += s3
-    sums[4] += s4
-    sums[5] += s5
-    sums[6] += s6
-    sums[7] += s7
+    n, distinct = codes.shape
+    words = -(-distinct // ROWS_OF_WORD)
+    padded = np.zeros(words * ROWS_OF_WORD, dtype=np.float32)
+    padded[:distinct] = multiplicity
+    inverse = np.divide(1.0, padded, out=np.zeros_like(padded), where=padded > 0.0)
+    sizes = np.diff(node_offsets)
+    by_planes = sizes <= MOST_PLANES
+    ends = np.cumsum(np.where(by_planes, sizes, 0) * words)
+    plane_starts = np.where(by_planes, ends - sizes * words, -1)
+    planes = np.zeros(int(ends[-1]), dtype="<u8")
+    for i in np.flatnonzero(by_planes):
+        bits = np.zeros((int(sizes[i]), words * ROWS_OF_WORD), dtype=np.bool_)
+        bits[:, :distinct] = codes[i] == np.arange(int(sizes[i]))[:, None]
+        packed = np.packbits(bits, axis=1, bitorder="little").view("<u8").reshape(-1)
+        planes[plane_starts[i] : plane_starts[i] + len(packed)] = packed
+    return Conditionals(
+        codes=codes,
+        multiplicity=padded,
+        inverse=inverse,
+        node_offsets=node_offsets,
+        margins=margins,
+        alone=margins.copy(),
+        starts=np.full(n, -1, dtype=np.int64),
+        columns=np.zeros(0, dtype=np.float32),
+        planes=planes.astype(np.uint64),
+        plane_starts=plane_starts,
+        words=words,
+        rows=rows,
+    )
 
 
 @njit(cache=True, nogil=True)
-def sum_by_group(block, order, groups, multiplicity, sums):
-    """Sum the rows of a block per group of `order`, like :func:`mix` but without changing them."""
-    lanes = block.shape[1]
-    for b in range(len(groups) - 1):
-        for a in range(lanes):
-            sums[b, a] = 0.0
-        for first in range(groups[b], groups[b + 1], BLOCK):
-            last = min(first + BLOCK, groups[b + 1])
-            if lanes == 4:
-                _sum_4(block, order, first, last, multiplicity, sums[b])
-            elif lanes == 8:
-                _sum_8(block, order, first, last, multiplicity, sums[b])
-            else:
-                for k in range(first, last):
-                    for a in range(lanes):
-                        sums[b, a] += multiplicity[order[k]] * block[order[k], a]
+def columns_of(rows, i):
+    """Return the columns of variable i, shape (s_i + 1, 64 W); the last one is its variance."""
+    states, width = rows.node_offsets[i + 1] - rows.node_offsets[i], rows.words * ROWS_OF_WORD
+    start = rows.starts[i]
+    return rows.columns[start : start + (states + 1) * width].reshape((states + 1, width))
+
+
+@inner_kernel
+def _add_tile(values, at, width, planes, bits, words, sums, into, count):
+    """Add the sums of `count` ≤ 4 columns; the length of the tuple is the compile-time count."""
+    if count == 4:
+        add_masked(values, at, width, planes, bits, words, sums, into, (0, 0, 0, 0))
+    elif count == 3:
+        add_masked(values, at, width, planes, bits, words, sums, into, (0, 0, 0))
+    elif count == 2:
+        add_masked(values, at, width, planes, bits, words, sums, into, (0, 0))
+    else:
+        add_masked(values, at, width, planes, bits, words, sums, into, (0,))
+
+
+@inner_kernel
+def _multiply_tile(values, at, width, planes, bits, stride, last, words, factors, a, step, count):
+    """Multiply `count` ≤ 4 columns by the factors of own states `a` and following."""
+    if count == 4:
+        multiply_masked(
+            values, at, width, planes, bits, stride, last, words, factors, a, step, (0, 0, 0, 0)
+        )
+    elif count == 3:
+        multiply_masked(
+            values, at, width, planes, bits, stride, last, words, factors, a, step, (0, 0, 0)
+        )
+    elif count == 2:
+        multiply_masked(
+            values, at, width, planes, bits, stride, last, words, factors, a, step, (0, 0)
+        )
+    else:
+        multiply_masked(
+            values, at, width, planes, bits, stride, last, words, factors, a, step, (0,)
+        )
 
 
 @njit(cache=True, nogil=True)
-def fill_impurity(block, states, out):
-    """Write 1 - Σ_a p(a | rest)² of every row."""
-    for m in range(block.shape[0]):
-        total = np.float32(0.0)
-        for a in range(states):
-            total += block[m, a] * block[m, a]
-        out[m] = max(np.float32(1.0) - total, np.float32(0.0))
+def add_words(values, at, width, states, codes, planes, partner, span, sums, step):
+    """Add the sums of columns over the rows of some words, by the state b of the partner.
+
+    It takes plain arrays, as a tuple of arrays costs a reference count each.
+
+    Parameters
+    ----------
+    values : float32 array, flat
+        Column a < `states` of these rows begins at ``values[at + a * width]``.
+    codes, planes
+        Those of the conditionals.
+    partner : tuple of int
+        Variable, start of its planes, W, and number of its states; further states are left out.
+    span : tuple of int
+        First word and number of words.
+    sums : float64 array, flat
+        The sum of column a over the rows in state b is added to ``sums[b * step + a]``.
+    """
+    j, plane, stride, others = partner
+    word, words = span
+    if plane >= 0:
+        for b in range(others):
+            bits = plane + b * stride + word
+            for a in range(0, states, 4):
+                column, target, count = at + a * width, b * step + a, min(4, states - a)
+                _add_tile(values, column, width, planes, bits, words, sums, target, count)
+        return
+    first = word * ROWS_OF_WORD
+    last = min(first + words * ROWS_OF_WORD, codes.shape[1])
+    for a in range(states):
+        column = at + a * width - first
+        for m in range(first, last):
+            if codes[j, m] < others:
+                sums[codes[j, m] * step + a] += values[column + m]
+
+
+@inner_kernel
+def _multiply_words(values, at, width, states, codes, planes, partner, span, factors, step):
+    """Multiply the columns by ``factors[b * step + a]``; the arguments are as in `add_words`."""
+    j, plane, stride, others = partner
+    word, words = span
+    if plane >= 0:
+        bits, last = plane + word, others - 1
+        for a in range(0, states, 4):
+            column, count = at + a * width, min(4, states - a)
+            _multiply_tile(
+                values, column, width, planes, bits, stride, last, words, factors, a, step, count
+            )
+        return
+    first = word * ROWS_OF_WORD
+    last_row = min(first + words * ROWS_OF_WORD, codes.shape[1])
+    for a in range(states):
+        column = at + a * width - first
+        for m in range(first, last_row):
+            values[column + m] *= factors[codes[j, m] * step + a]
+
+
+@inner_kernel
+def _normalise(values, at, width, states, u, scale):
+    """Scale the columns of some rows so that they sum to u."""
+    for m in range(len(u)):
+        scale[m] = np.float32(0.0)
+    for a in range(states):
+        column = values[at + a * width : at + a * width + len(u)]
+        for m in range(len(u)):
+            scale[m] += column[m]
+    for m in range(len(u)):
+        scale[m] = u[m] / max(scale[m], SMALLEST)
+    for a in range(states):
+        column = values[at + a * width : at + a * width + len(u)]
+        for m in range(len(u)):
+            column[m] = max(column[m] * scale[m], SMALLEST)
+
+
+@njit(cache=True, nogil=True)
+def mix(rows, values, start, states, j, factors, has_squares, sums, squares, scratch):
+    """Multiply the columns of a variable by factors, normalise each row, and sum by partner state.
+
+    Parameters
+    ----------
+    values : float32 array, flat
+        The columns begin at `start`. Overwritten.
+    states : int
+    j : int
+        The partner.
+    factors : float32 array, shape (≥ s_j, ≥ states)
+        By state b of the partner and own state a.
+    has_squares : bool
+        Whether `squares` is computed; otherwise it is unchanged.
+    sums, squares : float64 arrays, shape (≥ s_j, ≥ states)
+        Receive Σ u p(a | rest) and Σ u p(a | rest)² over the rows with x_j = b.
+    scratch : float32 array, shape (≥ states + 1, ROWS_TO_MIX)
+    """
+    others, width = rows.node_offsets[j + 1] - rows.node_offsets[j], len(rows.multiplicity)
+    codes, planes, partner = rows.codes, rows.planes, (j, rows.plane_starts[j], rows.words, others)
+    all_sums, all_squares, all_factors = sums.reshape(-1), squares.reshape(-1), factors.reshape(-1)
+    step, row, scale, products = (
+        sums.shape[1],
+        factors.shape[1],
+        scratch[0],
+        scratch[1:].reshape(-1),
+    )
+    sums[:others, :states] = 0.0
+    if has_squares:
+        squares[:others, :states] = 0.0
+    for word in range(0, rows.words, _WORDS_TO_MIX):
+        span = (word, min(_WORDS_TO_MIX, rows.words - word))
+        first, size = word * ROWS_OF_WORD, span[1] * ROWS_OF_WORD
+        at, u = start + first, rows.multiplicity[first : first + size]
+        _multiply_words(values, at, width, states, codes, planes, partner, span, all_factors, row)
+        _normalise(values, at, width, states, u, scale)
+        add_words(values, at, width, states, codes, planes, partner, span, all_sums, step)
+        if has_squares:
+            inverse = rows.inverse[first : first + size]
+            for a in range(states):
+                column = values[at + a * width : at + a * width + size]
+                squared = products[a * ROWS_TO_MIX : a * ROWS_TO_MIX + size]
+                for m in range(size):
+                    squared[m] = column[m] * column[m] * inverse[m]
+            add_words(
+                products, 0, ROWS_TO_MIX, states, codes, planes, partner, span, all_squares, step
+            )
+
+
+@njit(cache=True, nogil=True)
+def sum_by_state(rows, i, j, sums):
+    """Write Σ u p(x_i = a | rest) over the rows with x_j = b to ``sums[b, a]``."""
+    states = rows.node_offsets[i + 1] - rows.node_offsets[i]
+    others, width = rows.node_offsets[j + 1] - rows.node_offsets[j], len(rows.multiplicity)
+    partner, start, step = (
+        (j, rows.plane_starts[j], rows.words, others),
+        rows.starts[i],
+        sums.shape[1],
+    )
+    values, codes, planes, flat = rows.columns, rows.codes, rows.planes, sums.reshape(-1)
+    sums[:others, :states] = 0.0
+    for word in range(0, rows.words, WORDS_AT_ONCE):
+        span = (word, min(WORDS_AT_ONCE, rows.words - word))
+        at = start + word * ROWS_OF_WORD
+        add_words(values, at, width, states, codes, planes, partner, span, flat, step)
+
+
+@njit(cache=True, nogil=True)
+def fill_variance(columns, inverse):
+    """Write 1 - Σ_a p(a | rest)² of every row to the last column; shape (s_i + 1, 64 W)."""
+    out = columns[len(columns) - 1]
+    for m in range(len(out)):
+        out[m] = np.float32(1.0)
+    for a in range(len(columns) - 1):
+        column = columns[a]
+        for m in range(len(out)):
+            share = column[m] * inverse[m]
+            out[m] -= share * share
+    for m in range(len(out)):
+        out[m] = max(out[m], np.float32(0.0))
 
 
 @njit(cache=True, nogil=True)
 def mean_product(first, second, multiplicity, rows):
-    """Return the mean over all rows of the product of two per-row quantities."""
+    """Return the mean over all rows of the product of two columns of 64 W numbers."""
     eights = len(first) // 8
     shape = (eights, 8)
-    one, two = first[: 8 * eights].reshape(shape), second[: 8 * eights].reshape(shape)
-    counts = multiplicity[: 8 * eights].reshape(shape)
+    one, two, counts = first.reshape(shape), second.reshape(shape), multiplicity.reshape(shape)
     total = 0.0
     for start in range(0, eights, _EIGHTS):
         t0 = t1 = t2 = t3 = t4 = t5 = t6 = t7 = np.float32(0.0)
@@ -327,27 +342,25 @@ def mean_product(first, second, multiplicity, rows):
             t6 += u[6] * a[6] * b[6]
             t7 += u[7] * a[7] * b[7]
         total += float(((t0 + t4) + (t1 + t5)) + ((t2 + t6) + (t3 + t7)))
-    for m in range(8 * eights, len(first)):
-        total += float(multiplicity[m] * first[m] * second[m])
     return total / rows
 
 
 @njit(cache=True, nogil=True)
-def mean_impurity(impurity, multiplicity, rows):
-    """Return the mean over all rows of a per-row quantity."""
+def mean_of(column, multiplicity, rows):
+    """Return the mean over all rows of a column of 64 W numbers."""
     total = 0.0
-    for m in range(len(impurity)):
-        total += multiplicity[m] * impurity[m]
+    for m in range(len(column)):
+        total += multiplicity[m] * column[m]
     return total / rows
 
 
 @njit(cache=True, nogil=True)
-def log_loss(block, codes, multiplicity):
+def log_loss(columns, codes, multiplicity):
     """Return -Σ_rows log p(x_i | rest) of the variable whose own states are `codes`."""
     loss, product, factors = 0.0, 1.0, 0
     for m in range(len(codes)):
         u = multiplicity[m]
-        p = np.float64(block[m, codes[m]])
+        p = np.float64(columns[codes[m], m])
         if u == np.float32(1.0):
             # One logarithm for eight rows: the product of eight factors ≥ 1e-30 does not underflow.
             product *= p
@@ -355,6 +368,6 @@ def log_loss(block, codes, multiplicity):
             if factors == 8:
                 loss -= np.log(product)
                 product, factors = 1.0, 0
-        else:
-            loss -= u * np.log(p)
+        elif u > np.float32(0.0):
+            loss -= u * np.log(p / u)
     return loss - np.log(product)

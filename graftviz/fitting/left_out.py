@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from graftviz.fitting.conditionals import mix
-from graftviz.fitting.pseudo_likelihood import groups_of, pair_gradient
+from graftviz.fitting.conditionals import columns_of, fill_variance, mean_product, mix
+from graftviz.fitting.pseudo_likelihood import pair_gradient
 from graftviz.kernels import inner_kernel
 
 _LARGEST_MOVE = 2.0  # change of a node weight in one step
@@ -16,11 +16,14 @@ CLEARLY = 4.0  # a norm of so many times its threshold stays above it
 
 
 @inner_kernel
-def _restore_margins(block, order, groups, u, rows, i, sums, squares, factors):
-    """Restore the data's margins of node i by steps on its node weights alone."""
+def _restore_margins(rows, columns, i, j, sums, squares, factors, scratch):
+    """Restore the data's margins of node i by steps on its node weights alone.
+
+    `columns` are those of node i, `sums` and `squares` those by the states of node j.
+    """
     at = rows.node_offsets[i]
     states = rows.node_offsets[i + 1] - at
-    others = len(groups) - 1
+    others = rows.node_offsets[j + 1] - rows.node_offsets[j]
     stretch = states / max(states - 1.0, 1.0)
     for _ in range(_MARGIN_STEPS):
         worst = 0.0
@@ -37,7 +40,7 @@ def _restore_margins(block, order, groups, u, rows, i, sums, squares, factors):
                 factors[b, a] = factor
         if worst <= _MARGIN_TOLERANCE:
             break
-        mix(block, order, groups, u, factors, sums, squares)
+        mix(rows, columns.reshape(-1), 0, states, j, factors, True, sums, squares, scratch)
 
 
 @njit(cache=True, nogil=True)
@@ -50,58 +53,46 @@ def left_out_score(net, rows, e, significance, least, spare, work):
         The margins are not restored if the norm is then CLEARLY above `least` and above
         `significance` times the noise.
     spare : float32 array, flat
-        Buffer for the blocks of both ends.
+        Buffer for the columns of both ends.
     """
     i, j = net.edge_nodes[e, 0], net.edge_nodes[e, 1]
     states_i = net.node_offsets[i + 1] - net.node_offsets[i]
     states_j = net.node_offsets[j + 1] - net.node_offsets[j]
-    at, different, u = net.edge_offsets[e], rows.codes.shape[1], rows.multiplicity
-    size_i = different * rows.lanes[i]
-    size_j = different * rows.lanes[j]
-    block_i = spare[:size_i].reshape((different, rows.lanes[i]))
-    block_j = spare[size_i : size_i + size_j].reshape((different, rows.lanes[j]))
-    start_i, start_j = rows.starts[i], rows.starts[j]
-    for k in range(size_i):
-        spare[k] = rows.probabilities[start_i + k]
-    for k in range(size_j):
-        spare[size_i + k] = rows.probabilities[start_j + k]
-    work.factors_i[:] = np.float32(0.0)
-    work.factors_j[:] = np.float32(0.0)
+    at, scratch = net.edge_offsets[e], work.scratch
+    of_i, of_j = columns_of(rows, i), columns_of(rows, j)
+    columns_i = spare[: of_i.size].reshape(of_i.shape)
+    columns_j = spare[of_i.size : of_i.size + of_j.size].reshape(of_j.shape)
+    columns_i[:] = of_i
+    columns_j[:] = of_j
     for a in range(states_i):
         for b in range(states_j):
             factor = np.exp(-net.edge_weights[at + a * states_j + b])
             work.factors_i[b, a] = factor
             work.factors_j[a, b] = factor
-    order_i, order_j = rows.order[rows.places[i]], rows.order[rows.places[j]]
-    groups_i, groups_j = groups_of(rows, i), groups_of(rows, j)
-    mix(block_i, order_j, groups_j, u, work.factors_i, work.sums_i, work.squares_i)
-    mix(block_j, order_i, groups_i, u, work.factors_j, work.sums_j, work.squares_j)
+    sums_i, squares_i, factors_i = work.sums_i, work.squares_i, work.factors_i
+    sums_j, squares_j, factors_j = work.sums_j, work.squares_j, work.factors_j
+    values_i, values_j = columns_i.reshape(-1), columns_j.reshape(-1)
+    mix(rows, values_i, 0, states_i, j, factors_i, True, sums_i, squares_i, scratch)
+    mix(rows, values_j, 0, states_j, i, factors_j, True, sums_j, squares_j, scratch)
     target = net.edge_targets[at : at + states_i * states_j]
-    norm, noise = _gradient_and_noise(rows, target, block_i, block_j, states_i, states_j, work)
+    norm, noise = _gradient_and_noise(rows, target, columns_i, columns_j, work)
     if norm > CLEARLY * max(least, significance * noise):
         return norm, noise
-    _restore_margins(
-        block_i, order_j, groups_j, u, rows, i, work.sums_i, work.squares_i, work.factors_i
-    )
-    _restore_margins(
-        block_j, order_i, groups_i, u, rows, j, work.sums_j, work.squares_j, work.factors_j
-    )
-    return _gradient_and_noise(rows, target, block_i, block_j, states_i, states_j, work)
+    _restore_margins(rows, columns_i, i, j, sums_i, squares_i, factors_i, scratch)
+    _restore_margins(rows, columns_j, j, i, sums_j, squares_j, factors_j, scratch)
+    return _gradient_and_noise(rows, target, columns_i, columns_j, work)
 
 
 @inner_kernel
-def _gradient_and_noise(rows, target, block_i, block_j, states_i, states_j, work):
-    """Return the norm of the gradient by the sums in `work`, and its noise by the blocks."""
+def _gradient_and_noise(rows, target, columns_i, columns_j, work):
+    """Return the norm of the gradient by the sums in `work`, and its noise by the columns."""
+    states_i, states_j = len(columns_i) - 1, len(columns_j) - 1
     pair_gradient(rows, target, states_i, states_j, work)
     total = 0.0
     for k in range(states_i * states_j):
         total += work.gradient[k] ** 2
-    product, u = 0.0, rows.multiplicity
-    for m in range(len(u)):
-        impurity_i, impurity_j = 1.0, 1.0
-        for a in range(states_i):
-            impurity_i -= block_i[m, a] * block_i[m, a]
-        for b in range(states_j):
-            impurity_j -= block_j[m, b] * block_j[m, b]
-        product += u[m] * max(impurity_i, 0.0) * max(impurity_j, 0.0)
-    return np.sqrt(total), 2.0 * np.sqrt(product) / rows.rows
+    fill_variance(columns_i, rows.inverse)
+    fill_variance(columns_j, rows.inverse)
+    variance_i, variance_j = columns_i[states_i], columns_j[states_j]
+    product = mean_product(variance_i, variance_j, rows.multiplicity, rows.rows)
+    return np.sqrt(total), 2.0 * np.sqrt(product / rows.rows)

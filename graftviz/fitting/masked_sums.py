@@ -1,12 +1,13 @@
-"""Sums over the rows whose bits are set: the inner loop of scores by rows.
+"""Sums and products over the rows whose bits are set: the inner loops over rows.
 
-A processor adds sixteen contiguous numbers at once and masks those whose bit is 0. Compilers do not
-generate this from a plain loop, so it is written in LLVM instructions here. All numbers are added
-in the same order on every machine.
+A processor adds or multiplies sixteen contiguous numbers at once and masks those whose bit is 0.
+Compilers do not generate this from a plain loop, so it is written in LLVM instructions here. All
+numbers are added in the same order on every machine. Bounds are not checked.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from llvmlite import ir
@@ -40,6 +41,36 @@ def _folded(builder: Any, vector: Any) -> Any:
     return builder.extract_element(vector, ir.Constant(_INDEX, 0))
 
 
+def _filled(builder: Any, number: Any) -> Any:
+    """Return a vector of equal numbers."""
+    undefined = ir.Constant(_VECTOR, ir.Undefined)
+    first = builder.insert_element(undefined, number, ir.Constant(_INDEX, 0))
+    same = ir.Constant(ir.VectorType(_INDEX, _WIDTH), [0] * _WIDTH)
+    return builder.shuffle_vector(first, undefined, same)
+
+
+def _chosen(builder: Any, word: Any) -> Iterator[Any]:
+    """Yield the masks of the four vectors of a word."""
+    for chunk in range(_CHUNKS):
+        shifted = builder.lshr(word, ir.Constant(word.type, chunk * _WIDTH))
+        yield builder.bitcast(builder.trunc(shifted, ir.IntType(_WIDTH)), _BITS)
+
+
+def _place(builder: Any, data: Any, index: Any) -> Any:
+    """Return the pointer to the vector that begins at an index."""
+    return builder.bitcast(builder.gep(data, [index]), _VECTOR.as_pointer())
+
+
+def _load(builder: Any, pointer: Any) -> Any:
+    vector = builder.load(pointer)
+    vector.align = 4
+    return vector
+
+
+def _times(builder: Any, number: Any, count: int) -> Any:
+    return builder.mul(number, ir.Constant(number.type, count))
+
+
 def _add_masked(
     _typing: Any,
     numbers: Any,
@@ -55,8 +86,7 @@ def _add_masked(
     """Add to ``out[into + t]`` the sum of column t over the rows with a bit, t < len(columns).
 
     Column t holds 64 numbers for each of the `words` words of bits that begin at `first_word`; it
-    starts at ``numbers[at + t * width]``. Only the length of the tuple `columns` is used. Bounds
-    are not checked.
+    starts at ``numbers[at + t * width]``. Only the length of the tuple `columns` is used.
     """
     count = len(columns)
     chains = min(_CHUNKS, max(1, _SUMS // count))
@@ -72,16 +102,12 @@ def _add_masked(
         ]
         with cgutils.for_range(builder, words, intp=words.type) as loop:
             word = builder.load(builder.gep(masks, [builder.add(first_word, loop.index)]))
-            row = builder.mul(loop.index, ir.Constant(words.type, _WORD))
-            for chunk in range(_CHUNKS):
-                shifted = builder.lshr(word, ir.Constant(word.type, chunk * _WIDTH))
-                chosen = builder.bitcast(builder.trunc(shifted, ir.IntType(_WIDTH)), _BITS)
-                first = builder.add(builder.add(at, row), ir.Constant(words.type, chunk * _WIDTH))
+            row = builder.add(at, _times(builder, loop.index, _WORD))
+            for chunk, chosen in enumerate(_chosen(builder, word)):
+                first = builder.add(row, ir.Constant(words.type, chunk * _WIDTH))
                 for t in range(count):
-                    place = builder.add(first, builder.mul(width, ir.Constant(width.type, t)))
-                    pointer = builder.bitcast(builder.gep(data, [place]), _VECTOR.as_pointer())
-                    vector = builder.load(pointer)
-                    vector.align = 4
+                    place = builder.add(first, _times(builder, width, t))
+                    vector = _load(builder, _place(builder, data, place))
                     so_far = partial[t][chunk % chains]
                     masked = builder.select(chosen, vector, zero)
                     builder.store(builder.fadd(builder.load(so_far), masked), so_far)
@@ -101,4 +127,82 @@ def _add_masked(
     )
 
 
+def _multiply_masked(
+    _typing: Any,
+    numbers: Any,
+    _at: Any,
+    _width: Any,
+    bits: Any,
+    _first_word: Any,
+    _stride: Any,
+    _planes: Any,
+    _words: Any,
+    factors: Any,
+    _first_factor: Any,
+    _factor_stride: Any,
+    columns: Any,
+) -> Any:
+    """Multiply the numbers of column t by the factor of the plane in which the row has a bit.
+
+    The words of plane b begin at ``bits[first_word + b * stride]``, its factors, one a column, at
+    ``factors[first_factor + b * factor_stride]``. The factors of rows without a bit follow those of
+    the last plane. Columns are as in `add_masked`.
+    """
+    count = len(columns)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        values, at, width, masks, first_word, stride, planes, words, table, start, step, _ = (
+            arguments
+        )
+        data = context.make_array(signature.args[0])(context, builder, values).data
+        bits_data = context.make_array(signature.args[3])(context, builder, masks).data
+        table_data = context.make_array(signature.args[8])(context, builder, table).data
+        zero = ir.Constant(_VECTOR, [0.0] * _WIDTH)
+        chosen_factors = [
+            [cgutils.alloca_once_value(builder, zero) for _ in range(_CHUNKS)] for _ in range(count)
+        ]
+
+        def factor(plane: Any, t: int) -> Any:
+            place = builder.add(start, builder.mul(plane, step))
+            place = builder.add(place, ir.Constant(place.type, t))
+            return _filled(builder, builder.load(builder.gep(table_data, [place])))
+
+        others = [factor(planes, t) for t in range(count)]
+        with cgutils.for_range(builder, words, intp=words.type) as loop:
+            for t in range(count):
+                for chunk in range(_CHUNKS):
+                    builder.store(others[t], chosen_factors[t][chunk])
+            first = builder.add(first_word, loop.index)
+            with cgutils.for_range(builder, planes, intp=planes.type) as inner:
+                place = builder.add(first, builder.mul(inner.index, stride))
+                word = builder.load(builder.gep(bits_data, [place]))
+                of_plane = [factor(inner.index, t) for t in range(count)]
+                for chunk, chosen in enumerate(_chosen(builder, word)):
+                    for t in range(count):
+                        so_far = chosen_factors[t][chunk]
+                        new = builder.select(chosen, of_plane[t], builder.load(so_far))
+                        builder.store(new, so_far)
+            row = builder.add(at, _times(builder, loop.index, _WORD))
+            for chunk in range(_CHUNKS):
+                first_row = builder.add(row, ir.Constant(words.type, chunk * _WIDTH))
+                for t in range(count):
+                    pointer = _place(
+                        builder, data, builder.add(first_row, _times(builder, width, t))
+                    )
+                    product = builder.fmul(
+                        _load(builder, pointer), builder.load(chosen_factors[t][chunk])
+                    )
+                    builder.store(product, pointer).align = 4
+        return context.get_dummy_value()
+
+    whole = types.intp
+    return (
+        types.void(
+            numbers, whole, whole, bits, whole, whole, whole, whole, factors, whole, whole, columns
+        ),
+        generate,
+    )
+
+
 add_masked: Any = intrinsic(_add_masked)
+multiply_masked: Any = intrinsic(_multiply_masked)

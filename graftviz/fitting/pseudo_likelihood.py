@@ -13,13 +13,15 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from graftviz.fitting.conditionals import SMALLEST, log_loss, mix, sum_by_group
+from graftviz.fitting.conditionals import ROWS_TO_MIX, columns_of, log_loss, mix, sum_by_state
 from graftviz.fitting.penalty import group_dimension, group_residual, proximal_step
 from graftviz.kernels import inner_kernel
 
 _LARGEST_MOVE = 2.0  # change of a weight in one step
 _LARGEST_WEIGHT = 40.0
+_NO_ROWS = 1e-20  # less than any sum of probabilities
 _MOST_CAUTION = 64.0
+_LASTING_DRIFT = 0.1  # drift of an edge's ends up to which the shares of squares are used again
 
 
 class PairWeights(NamedTuple):
@@ -39,6 +41,11 @@ class PairWeights(NamedTuple):
         drift_i + drift_j when the edge's violation was last measured; -1: never.
     violation : float64 array, shape (capacity,)
         Largest violation of the conditions of the edge and its nodes at the last measurement.
+    shares_i, shares_j : float64 arrays, flat
+        Σ u p² / Σ u p of the conditionals p of both ends over the rows of each cell of an edge, at
+        the last computation: they give the curvature, and change slowly.
+    shares_drift : float64 array, shape (capacity,)
+        drift_i + drift_j at that time; -1: never.
     left_out : float64 array, shape (capacity, 2)
         Gradient norm and noise without the edge, at the last computation.
     left_out_drift : float64 array, shape (capacity,)
@@ -56,6 +63,9 @@ class PairWeights(NamedTuple):
     drift: np.ndarray
     seen_drift: np.ndarray
     violation: np.ndarray
+    shares_i: np.ndarray
+    shares_j: np.ndarray
+    shares_drift: np.ndarray
     left_out: np.ndarray
     left_out_drift: np.ndarray
     touched_nodes: np.ndarray
@@ -69,6 +79,8 @@ class Workspace(NamedTuple):
     squares_i: np.ndarray
     sums_j: np.ndarray
     squares_j: np.ndarray
+    spread_i: np.ndarray
+    spread_j: np.ndarray
     factors_i: np.ndarray
     factors_j: np.ndarray
     gradient: np.ndarray
@@ -76,31 +88,17 @@ class Workspace(NamedTuple):
     previous: np.ndarray
     rows: np.ndarray
     columns: np.ndarray
+    scratch: np.ndarray
 
 
-def new_workspace(states: int, lanes: int) -> Workspace:
-    """Return a workspace for variables of at most `states` states and `lanes` lanes."""
-    tables = [np.zeros((states, lanes)) for _ in range(4)]
-    factors = [np.zeros((states, lanes), dtype=np.float32) for _ in range(2)]
+def new_workspace(states: int) -> Workspace:
+    """Return a workspace for variables of at most `states` states."""
+    tables = [np.zeros((states, states)) for _ in range(6)]
+    factors = [np.zeros((states, states), dtype=np.float32) for _ in range(2)]
     cells = [np.zeros(states * states) for _ in range(3)]
     vectors = [np.zeros(states) for _ in range(2)]
-    return Workspace(*tables, *factors, *cells, *vectors)
-
-
-@njit(cache=True, nogil=True)
-def block_of(rows, i):
-    """Return variable i's block of probabilities, shape (R, lanes)."""
-    size = rows.codes.shape[1] * rows.lanes[i]
-    start = rows.starts[i]
-    return rows.probabilities[start : start + size].reshape((rows.codes.shape[1], rows.lanes[i]))
-
-
-@inner_kernel
-def groups_of(rows, i):
-    """Return the boundaries of variable i's states within its `order`."""
-    at = rows.node_offsets[i] + i
-    states = rows.node_offsets[i + 1] - rows.node_offsets[i]
-    return rows.groups[at : at + states + 1]
+    scratch = [np.zeros((states + 1, ROWS_TO_MIX), dtype=np.float32)]
+    return Workspace(*tables, *factors, *cells, *vectors, *scratch)
 
 
 @inner_kernel
@@ -157,10 +155,8 @@ def _measure(net, rows, e, penalty, work):
 def _sum_block(net, rows, e, work):
     """Sum the conditionals of an edge's ends by each other's states."""
     i, j = net.edge_nodes[e, 0], net.edge_nodes[e, 1]
-    order_i, order_j = rows.order[rows.places[i]], rows.order[rows.places[j]]
-    u = rows.multiplicity
-    sum_by_group(block_of(rows, i), order_j, groups_of(rows, j), u, work.sums_i)
-    sum_by_group(block_of(rows, j), order_i, groups_of(rows, i), u, work.sums_j)
+    sum_by_state(rows, i, j, work.sums_i)
+    sum_by_state(rows, j, i, work.sums_j)
 
 
 @njit(cache=True, nogil=True)
@@ -173,30 +169,40 @@ def measure_edge(net, rows, e, penalty, work):
 
 
 @inner_kernel
-def _edge_step(net, e, penalty, caution, has_squares, rows, work):
-    """Take one proximal step on w_ij; write the previous weights to `previous`.
+def _measure_spread(net, e, work):
+    """Write the curvature of each cell, per row of the table, from its sums.
 
-    Curvature: Σ_m diag p - p pᵀ of both conditionals has the diagonal Σ p (1 - p); times s/(s - 1)
-    it is the exact curvature of centred moves if p is uniform or has two states, and at most half
-    of it otherwise. Before squares are computed, Σ p is used as an upper bound of the curvature.
+    Σ u (diag p - p pᵀ) has the diagonal Σ u p (1 - p); times s/(s - 1) it is the exact curvature of
+    centred moves if p is uniform or has two states, and at most half of it otherwise. Before the
+    shares of squares are computed, Σ u p is used as an upper bound.
     """
+    i, j = net.edge_nodes[e, 0], net.edge_nodes[e, 1]
+    states_i = net.node_offsets[i + 1] - net.node_offsets[i]
+    states_j = net.node_offsets[j + 1] - net.node_offsets[j]
+    at, stretch_i, stretch_j = net.edge_offsets[e], 1.0, 1.0
+    if net.shares_drift[e] >= 0.0:
+        stretch_i = states_i / max(states_i - 1.0, 1.0)
+        stretch_j = states_j / max(states_j - 1.0, 1.0)
+    for a in range(states_i):
+        for b in range(states_j):
+            k = at + a * states_j + b
+            work.spread_i[b, a] = stretch_i * work.sums_i[b, a] * (1.0 - net.shares_i[k])
+            work.spread_j[a, b] = stretch_j * work.sums_j[a, b] * (1.0 - net.shares_j[k])
+
+
+@inner_kernel
+def _edge_step(net, e, penalty, caution, rows, work):
+    """Take one proximal step on w_ij; write the previous weights to `previous`."""
     i, j = net.edge_nodes[e, 0], net.edge_nodes[e, 1]
     states_i = net.node_offsets[i + 1] - net.node_offsets[i]
     states_j = net.node_offsets[j + 1] - net.node_offsets[j]
     size, at = states_i * states_j, net.edge_offsets[e]
     weights = net.edge_weights[at : at + size]
-    stretch_i = states_i / max(states_i - 1.0, 1.0)
-    stretch_j = states_j / max(states_j - 1.0, 1.0)
     for a in range(states_i):
         for b in range(states_j):
             k = a * states_j + b
-            if has_squares:
-                spread = stretch_i * (work.sums_i[b, a] - work.squares_i[b, a])
-                spread += stretch_j * (work.sums_j[a, b] - work.squares_j[a, b])
-            else:
-                spread = work.sums_i[b, a] + work.sums_j[a, b]
-            bend = caution * (spread / rows.rows + 1e-6) + 2.0 * penalty.lam2
-            work.curvature[k] = bend
+            spread = work.spread_i[b, a] + work.spread_j[a, b]
+            work.curvature[k] = caution * (spread / rows.rows + 1e-6) + 2.0 * penalty.lam2
             work.previous[k] = weights[k]
             work.gradient[k] += 2.0 * penalty.lam2 * weights[k]
     threshold = penalty.lam * group_dimension(size, penalty.square_root)
@@ -229,16 +235,15 @@ def _centre(weights, states_i, states_j):
 
 
 @inner_kernel
-def _node_step(net, rows, i, gradient, sums, squares, others, has_squares, penalty, caution, bend):
+def _node_step(net, rows, i, gradient, spread, others, penalty, caution, bend):
     """Take one step on w_i; `gradient` receives the move, `bend` is scratch."""
     at = net.node_offsets[i]
     states = net.node_offsets[i + 1] - at
-    stretch = states / max(states - 1.0, 1.0)
     for a in range(states):
-        spread = 0.0
+        total = 0.0
         for b in range(others):
-            spread += stretch * (sums[b, a] - squares[b, a]) if has_squares else sums[b, a]
-        bend[a] = caution * (spread / rows.rows + 1e-6)
+            total += spread[b, a]
+        bend[a] = caution * (total / rows.rows + 1e-6)
     weights = net.node_weights[at : at + states]
     if not penalty.nodes:
         for a in range(states):
@@ -273,23 +278,25 @@ def _apply(net, rows, e, work):
             farthest_i, farthest_j = max(farthest_i, abs(move_i)), max(farthest_j, abs(move_j))
             work.factors_i[b, a] = np.exp(move_i)
             work.factors_j[a, b] = np.exp(move_j)
-    for b in range(states_j):
-        for a in range(states_i, rows.lanes[i]):
-            work.factors_i[b, a] = 0.0
-    for a in range(states_i):
-        for b in range(states_j, rows.lanes[j]):
-            work.factors_j[a, b] = 0.0
-    order_i, order_j = rows.order[rows.places[i]], rows.order[rows.places[j]]
-    block_i, block_j = block_of(rows, i), block_of(rows, j)
-    groups_i, groups_j, u = groups_of(rows, i), groups_of(rows, j), rows.multiplicity
-    mix(block_i, order_j, groups_j, u, work.factors_i, work.sums_i, work.squares_i)
-    mix(block_j, order_i, groups_i, u, work.factors_j, work.sums_j, work.squares_j)
+    start_i, start_j, values, scratch = rows.starts[i], rows.starts[j], rows.columns, work.scratch
+    now = net.drift[i] + net.drift[j]
+    is_old = net.shares_drift[e] < 0.0 or now - net.shares_drift[e] > _LASTING_DRIFT
+    sums_i, squares_i, sums_j, squares_j = work.sums_i, work.squares_i, work.sums_j, work.squares_j
+    mix(rows, values, start_i, states_i, j, work.factors_i, is_old, sums_i, squares_i, scratch)
+    mix(rows, values, start_j, states_j, i, work.factors_j, is_old, sums_j, squares_j, scratch)
     # On the way a probability grows by exp(2 max |move|) at most, its root by exp(max |move|).
     net.drift[i] += np.exp(farthest_i) * np.sqrt(length_i / rows.rows)
     net.drift[j] += np.exp(farthest_j) * np.sqrt(length_j / rows.rows)
     net.touched_nodes[i] = True
     net.touched_nodes[j] = True
     net.touched_edges[e] = True
+    if is_old:
+        net.shares_drift[e] = net.drift[i] + net.drift[j]
+        for a in range(states_i):
+            for b in range(states_j):
+                k = at + a * states_j + b
+                net.shares_i[k] = squares_i[b, a] / max(sums_i[b, a], _NO_ROWS)
+                net.shares_j[k] = squares_j[a, b] / max(sums_j[a, b], _NO_ROWS)
 
 
 @inner_kernel
@@ -309,7 +316,7 @@ def solve_pair(net, rows, e, penalty, tolerance, iterations, work):
     states_i = net.node_offsets[i + 1] - net.node_offsets[i]
     states_j = net.node_offsets[j + 1] - net.node_offsets[j]
     _sum_block(net, rows, e, work)
-    caution, previous, has_squares = 1.0, np.inf, False
+    caution, previous = 1.0, np.inf
     worst = _measure(net, rows, e, penalty, work)
     for _ in range(iterations):
         if worst <= tolerance:
@@ -320,42 +327,12 @@ def solve_pair(net, rows, e, penalty, tolerance, iterations, work):
         else:
             caution = max(1.0, 0.8 * caution)
         previous = worst
-        _edge_step(net, e, penalty, caution, has_squares, rows, work)
-        sums_i, squares_i, sums_j, squares_j = (
-            work.sums_i,
-            work.squares_i,
-            work.sums_j,
-            work.squares_j,
-        )
-        bend = work.curvature
-        _node_step(
-            net,
-            rows,
-            i,
-            work.rows,
-            sums_i,
-            squares_i,
-            states_j,
-            has_squares,
-            penalty,
-            caution,
-            bend,
-        )
-        _node_step(
-            net,
-            rows,
-            j,
-            work.columns,
-            sums_j,
-            squares_j,
-            states_i,
-            has_squares,
-            penalty,
-            caution,
-            bend,
-        )
+        _measure_spread(net, e, work)
+        _edge_step(net, e, penalty, caution, rows, work)
+        bend, spread_i, spread_j = work.curvature, work.spread_i, work.spread_j
+        _node_step(net, rows, i, work.rows, spread_i, states_j, penalty, caution, bend)
+        _node_step(net, rows, j, work.columns, spread_j, states_i, penalty, caution, bend)
         _apply(net, rows, e, work)
-        has_squares = True
         worst = _measure(net, rows, e, penalty, work)
     net.violation[e] = worst
     net.seen_drift[e] = net.drift[i] + net.drift[j]
@@ -394,36 +371,33 @@ def rebuild(net, rows, i, incident, work):
     incident : int64 array
         Edges of variable i.
     """
-    block, at = block_of(rows, i), net.node_offsets[i]
+    columns, at = columns_of(rows, i), net.node_offsets[i]
     states = net.node_offsets[i + 1] - at
     weights, alone = net.node_weights[at : at + states], work.rows
     highest, total = weights.max(), 0.0
     for a in range(states):
         alone[a] = np.exp(weights[a] - highest)
         total += alone[a]
-    for m in range(block.shape[0]):
-        for a in range(states):
-            block[m, a] = alone[a] / total
-        for a in range(states, block.shape[1]):
-            block[m, a] = SMALLEST
-    factors = work.factors_i
+    for a in range(states):
+        share, column = np.float32(alone[a] / total), columns[a]
+        for m in range(len(column)):
+            column[m] = rows.multiplicity[m] * share
+    factors, start, values = work.factors_i, rows.starts[i], rows.columns
     for e in incident:
         first, second = net.edge_nodes[e, 0], net.edge_nodes[e, 1]
         other = second if first == i else first
         others = net.node_offsets[other + 1] - net.node_offsets[other]
-        start = net.edge_offsets[e]
+        at_edge = net.edge_offsets[e]
         for b in range(others):
             for a in range(states):
                 k = a * others + b if first == i else b * states + a
-                factors[b, a] = np.exp(net.edge_weights[start + k])
-            for a in range(states, block.shape[1]):
-                factors[b, a] = 0.0
-        order, groups = rows.order[rows.places[other]], groups_of(rows, other)
-        mix(block, order, groups, rows.multiplicity, factors, work.sums_i, work.squares_i)
+                factors[b, a] = np.exp(net.edge_weights[at_edge + k])
+        sums, squares, scratch = work.sums_i, work.squares_i, work.scratch
+        mix(rows, values, start, states, other, factors, False, sums, squares, scratch)
 
 
 @njit(cache=True, nogil=True)
 def refresh_losses(rows, stale, losses):
     """Compute -Σ log p(x_i | rest) of the variables in `stale` again."""
     for i in stale:
-        losses[i] = log_loss(block_of(rows, i), rows.codes[i], rows.multiplicity)
+        losses[i] = log_loss(columns_of(rows, i), rows.codes[i], rows.multiplicity)

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.special import softmax
 
 from graftviz.counts import PairCounts
-from graftviz.fitting.conditionals import (
-    Conditionals,
-    fill_impurity,
-    lanes_of,
-)
+from graftviz.fitting.conditionals import columns_of, fill_variance, new_conditionals
 from graftviz.fitting.left_out import CLEARLY, left_out_score
 from graftviz.fitting.merged_rows import merged_rows
 from graftviz.fitting.network import FittedNetwork, longer
@@ -20,7 +14,6 @@ from graftviz.fitting.objective import Evaluation
 from graftviz.fitting.penalty import Penalty, group_dimension
 from graftviz.fitting.pseudo_likelihood import (
     PairWeights,
-    block_of,
     measure_edge,
     new_workspace,
     rebuild,
@@ -35,10 +28,12 @@ _BY_EDGE = (
     "edge_nodes",
     "seen_drift",
     "violation",
+    "shares_drift",
     "left_out",
     "left_out_drift",
     "touched_edges",
 )
+_BY_CELL = ("edge_weights", "edge_targets", "shares_i", "shares_j")
 _FARTHEST = 1.5  # more than √2, the largest distance of two conditionals
 _MOVED = 1e-12  # change of a weight above which conditionals are recomputed
 _FIRST_ITERATIONS = 8
@@ -63,26 +58,11 @@ class PseudoNetwork(FittedNetwork):
         offsets, margins = np.array(counts.packed.node_offsets), self._margins
         codes, multiplicity = merged_rows(np.ascontiguousarray(table.codes), table.weights)
         largest = max(2, int(self._sizes.max()))
-        self._work = new_workspace(largest, lanes_of(largest))
-        self._spare = np.zeros(2 * codes.shape[1] * lanes_of(largest), dtype=np.float32)
+        self._work = new_workspace(largest)
         self._next_start = 0
         self._incident: list[list[int]] = [[] for _ in range(self.n_nodes)]
-        distinct = codes.shape[1]
-        self.rows = Conditionals(
-            codes=codes,
-            multiplicity=multiplicity,
-            node_offsets=offsets,
-            margins=margins,
-            alone=margins.copy(),
-            starts=np.full(self.n_nodes, -1, dtype=np.int64),
-            places=np.full(self.n_nodes, -1, dtype=np.int64),
-            lanes=np.array([lanes_of(int(s)) for s in self._sizes], dtype=np.int64),
-            probabilities=np.zeros(0, dtype=np.float32),
-            order=np.zeros((0, distinct), dtype=np.int32),
-            groups=np.zeros(int(offsets[-1]) + self.n_nodes, dtype=np.int64),
-            impurity=np.zeros((0, distinct), dtype=np.float32),
-            rows=float(counts.n_rows),
-        )
+        self.rows = new_conditionals(codes, multiplicity, offsets, margins, float(counts.n_rows))
+        self._spare = np.zeros(2 * (largest + 1) * len(self.rows.multiplicity), dtype=np.float32)
         self.state = PairWeights(
             node_offsets=offsets,
             edge_offsets=np.zeros(17, dtype=np.int64),
@@ -93,6 +73,9 @@ class PseudoNetwork(FittedNetwork):
             drift=np.zeros(self.n_nodes),
             seen_drift=np.zeros(16),
             violation=np.zeros(16),
+            shares_i=np.zeros(256),
+            shares_j=np.zeros(256),
+            shares_drift=np.full(16, -1.0),
             left_out=np.zeros((16, 2)),
             left_out_drift=np.full(16, -1.0),
             touched_nodes=np.zeros(self.n_nodes, dtype=np.bool_),
@@ -124,6 +107,9 @@ class PseudoNetwork(FittedNetwork):
         state.edge_targets[start : start + size] = shares.reshape(-1)
         state.seen_drift[e] = -1.0
         state.violation[e] = np.inf
+        state.shares_i[start : start + size] = 0.0
+        state.shares_j[start : start + size] = 0.0
+        state.shares_drift[e] = -1.0
         state.left_out_drift[e] = -1.0
         for node in (i, j):
             self._incident[node].append(e)
@@ -158,7 +144,7 @@ class PseudoNetwork(FittedNetwork):
             isolated &= np.logical_or.reduceat(moved, state.node_offsets[:-1])
         for i in np.flatnonzero(isolated):
             self._fit_alone(int(i), penalty, tolerance)
-        # Variables that lost their last edge still have a block of probabilities.
+        # Variables that lost their last edge still have columns.
         self.rebuild(np.flatnonzero(isolated & (self.rows.starts >= 0)))
         state.seen_drift[: self.n_edges] = -1.0
 
@@ -175,7 +161,7 @@ class PseudoNetwork(FittedNetwork):
             incident = np.array(self._incident[i], dtype=np.int64)
             rebuild(self.state, self.rows, i, incident, self._work)
             self._stale[i] = True
-        self.refresh_impurity()
+        self.refresh_variance()
 
     def remove_edges(self, positions: np.ndarray) -> None:
         """Remove the edges at these positions; the others keep their order."""
@@ -183,7 +169,7 @@ class PseudoNetwork(FittedNetwork):
         remaining = np.setdiff1d(np.arange(self.n_edges), positions)
         cells = flat_positions(state.edge_offsets, remaining)
         nodes = np.unique(state.edge_nodes[positions])
-        for name in ("edge_weights", "edge_targets"):
+        for name in _BY_CELL:
             array = getattr(state, name)
             array[: len(cells)] = array[cells]
         sizes = np.diff(state.edge_offsets)[remaining]
@@ -281,18 +267,16 @@ class PseudoNetwork(FittedNetwork):
             measure_edge(state, self.rows, e, penalty, self._work)
         stale = np.flatnonzero((state.touched_nodes | self._stale) & (self.rows.starts >= 0))
         refresh_losses(self.rows, stale, self._losses)
-        self.refresh_impurity()
+        self.refresh_variance()
         self._stale[:] = False
         worst = float(state.violation[: self.n_edges].max(initial=0.0))
         objective = float(self._losses.sum()) / self.counts.n_rows + self._price(penalty)
         return Evaluation(objective, worst, 0.0)
 
-    def refresh_impurity(self) -> None:
-        """Recompute the impurity of changed variables."""
+    def refresh_variance(self) -> None:
+        """Recompute the variance of changed variables in every row."""
         for i in np.flatnonzero((self.state.touched_nodes | self._stale) & (self.rows.starts >= 0)):
-            fill_impurity(
-                block_of(self.rows, i), self._sizes[i], self.rows.impurity[self.rows.places[i]]
-            )
+            fill_variance(columns_of(self.rows, i), self.rows.inverse)
 
     def _price(self, penalty: Penalty) -> float:
         state = self.state
@@ -319,34 +303,20 @@ class PseudoNetwork(FittedNetwork):
             self.state.touched_nodes[i] = True
 
     def _connect(self, i: int) -> None:
-        """Allocate a variable's block of probabilities, its order of rows and its impurity."""
-        rows, distinct = self.rows, self.rows.codes.shape[1]
-        states, lanes = int(self._sizes[i]), int(rows.lanes[i])
-        place = int((rows.places >= 0).sum())
-        larger: dict[str, Any] = {}
-        if place == len(rows.order):
-            capacity = min(max(8, 2 * place), self.n_nodes)
-            larger["order"] = longer(rows.order, capacity)
-            larger["impurity"] = longer(rows.impurity, capacity)
-        stop = self._next_start + distinct * lanes
-        if stop > len(rows.probabilities):
-            longest = int((rows.lanes * distinct).sum())
-            larger["probabilities"] = longer(rows.probabilities, min(2 * stop, longest))
-        rows = self.rows = rows._replace(**larger)
-        rows.starts[i], rows.places[i] = self._next_start, place
-        self._next_start = stop
-        weights = self.state.node_weights[
-            self.state.node_offsets[i] : self.state.node_offsets[i + 1]
-        ]
-        block = rows.probabilities[int(rows.starts[i]) : stop].reshape(distinct, lanes)
-        block[:, :states] = softmax(weights)
-        block[:, states:] = 1e-30
-        rows.order[place] = np.argsort(rows.codes[i], kind="stable")
-        at = int(rows.node_offsets[i]) + i
-        rows.groups[at + 1 : at + states + 1] = np.cumsum(
-            np.bincount(rows.codes[i], minlength=states)
-        )
-        fill_impurity(block, states, rows.impurity[place])
+        """Allocate a variable's columns and fill them from its node weights."""
+        rows, width = self.rows, len(self.rows.multiplicity)
+        states = int(self._sizes[i])
+        start, stop = self._next_start, self._next_start + (states + 1) * width
+        if stop > len(rows.columns):
+            longest = int((self._sizes + 1).sum()) * width
+            columns = longer(rows.columns, min(2 * stop, longest))
+            rows = self.rows = rows._replace(columns=columns)
+        rows.starts[i], self._next_start = start, stop
+        at = int(self.state.node_offsets[i])
+        shares = softmax(self.state.node_weights[at : at + states])
+        columns = rows.columns[start:stop].reshape(states + 1, width)
+        columns[:states] = shares[:, np.newaxis] * rows.multiplicity
+        fill_variance(columns, rows.inverse)
         self._stale[i] = True
 
     def _reserve(self, cells: int) -> None:
@@ -359,7 +329,7 @@ class PseudoNetwork(FittedNetwork):
             larger["edge_offsets"] = longer(state.edge_offsets, 2 * capacity + 1)
         needed = int(state.edge_offsets[e]) + cells
         if needed > len(state.edge_weights):
-            for name in ("edge_weights", "edge_targets"):
+            for name in _BY_CELL:
                 larger[name] = longer(getattr(state, name), 2 * needed)
         if larger:
             self.state = state._replace(**larger)

@@ -6,7 +6,8 @@ import math
 from typing import Any
 
 from graftviz.costs import GROWTH, CostPart, TableSize
-from graftviz.counts import counting_plan
+from graftviz.counts import counting_plan, planes_bytes
+from graftviz.fitting.conditionals import MOST_PLANES
 from graftviz.learners.screening import SAMPLE
 from graftviz.learners.settings import BETHE, Methods, methods, rows_fit
 from graftviz.scores.registry import all_scores
@@ -100,9 +101,10 @@ def fits(size: TableSize, chosen: Methods, edges: float, steps: float) -> list[C
     seconds = size.n * _NODE + steps * (size.n * _NODE_STEP + edges / 2 * _EDGE_STEP)
     if chosen.reads_rows:
         connected = min(size.n, 2 * edges)
-        lanes = 4 * math.ceil(states / 4)  # probabilities of a row are padded to groups of four
-        block = size.n_rows * (4 * lanes + 8)
-        parts.append(CostPart("conditionals of the rows", connected * block * GROWTH, 0.0))
+        columns = connected * size.n_rows * 4 * (states + 1)
+        by_planes = size.sizes[size.sizes <= MOST_PLANES]
+        planes = planes_bytes(size.n_rows, by_planes + 1)  # one for each state
+        parts.append(CostPart("conditionals of the rows", planes + columns * GROWTH, 0.0))
         visits = edges * _ROW_VISITS * 2 * size.n_rows * states * _ROW_LANE
         parts.append(CostPart("pseudo-likelihood fits", 0.0, visits))
     parts += score.parts(size, edges, steps)

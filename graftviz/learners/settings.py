@@ -23,7 +23,6 @@ import numpy as np
 
 from graftviz.counts import PairCounts
 from graftviz.errors import InputError
-from graftviz.fitting.conditionals import lanes_of
 from graftviz.fitting.noise import score_noise
 from graftviz.fitting.penalty import Penalty
 from graftviz.scores.base import BETHE, PSEUDO_LIKELIHOOD, Objective
@@ -109,11 +108,7 @@ def rows_fit(sizes: np.ndarray, rows: float) -> bool:
         Number of states of each variable.
     rows : float
     """
-    kinds, numbers = np.unique(sizes, return_counts=True)
-    needed = sum(
-        count * 4 * (lanes_of(states) + states + 1)
-        for states, count in zip(kinds.tolist(), numbers.tolist(), strict=True)
-    )
+    needed = 4 * int((sizes + 1).sum())  # a column per state, and one of the variance
     return rows * needed <= _MOST_ROW_BYTES
 
 

@@ -11,21 +11,18 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from graftviz.costs import GROWTH, CostPart, TableSize
-from graftviz.counts import planes_bytes
-from graftviz.fitting.conditionals import Conditionals, mean_impurity, mean_product
-from graftviz.fitting.pseudo_likelihood import block_of
-from graftviz.fitting.pseudo_network import PseudoNetwork
-from graftviz.fitting.state_columns import (
+from graftviz.costs import TableSize
+from graftviz.fitting.conditionals import (
+    ROWS_OF_WORD,
     WORDS_AT_ONCE,
-    StateColumns,
+    Conditionals,
     add_words,
-    complete_sums,
-    fill_columns,
-    new_state_columns,
+    columns_of,
+    mean_of,
+    mean_product,
     sum_by_state,
-    with_columns,
 )
+from graftviz.fitting.pseudo_network import PseudoNetwork
 from graftviz.kernels import inner_kernel
 from graftviz.model import PairwiseMRF
 from graftviz.scores.base import PairFit, PairNorm, Score, Scorer, ScorerInput
@@ -48,13 +45,13 @@ class RowState(NamedTuple):
     Attributes
     ----------
     conditionals : Conditionals
-    columns : StateColumns
-        State columns of the conditionals.
+    totals : float64 array, flat
+        Σ u p(x_i = a | rest) over all rows, all states of all variables.
     tables : float64 array, shape (3, largest number of joint states)
     """
 
     conditionals: Conditionals
-    columns: StateColumns
+    totals: np.ndarray
     tables: np.ndarray
 
 
@@ -71,20 +68,52 @@ def _noise(own, impurity, i, j, _rows):
 @inner_kernel
 def _gradient_norm(own, i, j, cells, start):
     """Return the norm of the gradient of the pseudo-likelihood in the weights of a pair."""
-    rows, columns = own.conditionals, own.columns
-    offsets = rows.node_offsets
-    at_i, at_j = offsets[i], offsets[j]
-    states_i, states_j = offsets[i + 1] - at_i, offsets[j + 1] - at_j
-    by_i, by_j, counts = own.tables[0], own.tables[1], own.tables[2]
-    if columns.starts[i] >= 0:
-        for b in range(states_j):
-            counts[b] = rows.rows * rows.margins[at_j + b]
-        sum_by_state(columns, i, j, at_i, states_i, states_j, counts, by_i)
-    if columns.starts[j] >= 0:
-        for a in range(states_i):
-            counts[a] = rows.rows * rows.margins[at_i + a]
-        sum_by_state(columns, j, i, at_j, states_j, states_i, counts, by_j)
+    by_i, by_j = own.tables[0], own.tables[1]
+    by_i[:] = 0.0
+    by_j[:] = 0.0
+    _add_group(own.conditionals, i, np.array([j]), by_i.reshape((1, -1)))
+    _add_group(own.conditionals, j, np.array([i]), by_j.reshape((1, -1)))
+    _complete_sums(own, i, j, by_i)
+    _complete_sums(own, j, i, by_j)
     return _norm_of_sums(own, i, j, cells, start, by_i, by_j)
+
+
+@inner_kernel
+def _add_group(rows, i, others, sums):
+    """Add the conditionals of i by the states of each of `others`, piece by piece of the columns.
+
+    The last states of both are left out, as their sums follow from the others and the totals.
+    """
+    if rows.starts[i] < 0:
+        return
+    values, codes, planes, plane_starts = rows.columns, rows.codes, rows.planes, rows.plane_starts
+    offsets, width, start = rows.node_offsets, len(rows.multiplicity), rows.starts[i]
+    states = offsets[i + 1] - offsets[i]
+    for word in range(0, rows.words, WORDS_AT_ONCE):
+        span, at = (word, min(WORDS_AT_ONCE, rows.words - word)), start + ROWS_OF_WORD * word
+        for k in range(len(others)):
+            j = np.int64(others[k])
+            partner = (j, plane_starts[j], rows.words, offsets[j + 1] - offsets[j] - 1)
+            add_words(values, at, width, states - 1, codes, planes, partner, span, sums[k], states)
+
+
+@inner_kernel
+def _complete_sums(own, i, j, sums):
+    """Write the sums of the last states of i and j."""
+    rows = own.conditionals
+    if rows.starts[i] < 0:
+        return
+    at_i, at_j = rows.node_offsets[i], rows.node_offsets[j]
+    states, others = rows.node_offsets[i + 1] - at_i, rows.node_offsets[j + 1] - at_j
+    last_a, last_b = states - 1, others - 1
+    for a in range(last_a):
+        sums[last_b * states + a] = own.totals[at_i + a]
+        for b in range(last_b):
+            sums[last_b * states + a] -= sums[b * states + a]
+    for b in range(others):
+        sums[b * states + last_a] = rows.rows * rows.margins[at_j + b]
+        for a in range(last_a):
+            sums[b * states + last_a] -= sums[b * states + a]
 
 
 @inner_kernel
@@ -93,7 +122,7 @@ def _norm_of_sums(own, i, j, cells, start, by_i, by_j):
 
     A variable without columns has the same distribution in all rows, and its sums are not read.
     """
-    rows, columns = own.conditionals, own.columns
+    rows = own.conditionals
     offsets = rows.node_offsets
     at_i, at_j = offsets[i], offsets[j]
     states_i, states_j = offsets[i + 1] - at_i, offsets[j + 1] - at_j
@@ -101,9 +130,9 @@ def _norm_of_sums(own, i, j, cells, start, by_i, by_j):
     for a in range(states_i):
         for b in range(states_j):
             model = by_i[b * states_i + a]
-            if columns.starts[i] < 0:
+            if rows.starts[i] < 0:
                 model = rows.rows * rows.alone[at_i + a] * rows.margins[at_j + b]
-            if columns.starts[j] < 0:
+            if rows.starts[j] < 0:
                 model += rows.rows * rows.margins[at_i + a] * rows.alone[at_j + b]
             else:
                 model += by_j[a * states_j + b]
@@ -123,53 +152,37 @@ def _gradient_norms(own, first, second, cells, starts, out):
 
     The columns of a variable are read once, piece by piece, for all its pairs.
     """
-    rows, largest = own.conditionals, own.tables.shape[1]
-    offsets = rows.node_offsets
-    sums = np.zeros((2, len(first), largest))
-    counts = np.zeros(largest)
-    _add_pairs(own, first, second, np.argsort(first), sums[0])
-    _add_pairs(own, second, first, np.argsort(second), sums[1])
+    sums = np.zeros((2, len(first), own.tables.shape[1]))
+    _add_pairs(own.conditionals, first, second, sums[0])
+    _add_pairs(own.conditionals, second, first, sums[1])
     for k in range(len(first)):
         i, j = np.int64(first[k]), np.int64(second[k])
-        for side in range(2):
-            one, other = (i, j) if side == 0 else (j, i)
-            if own.columns.starts[one] < 0:
-                continue
-            at, at_other = offsets[one], offsets[other]
-            states, others = offsets[one + 1] - at, offsets[other + 1] - at_other
-            for b in range(others):
-                counts[b] = rows.rows * rows.margins[at_other + b]
-            complete_sums(own.columns, at, states, others, counts, sums[side, k])
+        _complete_sums(own, i, j, sums[0, k])
+        _complete_sums(own, j, i, sums[1, k])
         out[k] = _norm_of_sums(own, i, j, cells, starts[k], sums[0, k], sums[1, k])
 
 
 @inner_kernel
-def _add_pairs(own, ones, others, order, sums):
+def _add_pairs(rows, ones, others, sums):
     """Add the conditionals of `ones` by the states of `others`, in groups of equal `ones`."""
-    columns, offsets = own.columns, own.conditionals.node_offsets
+    order = np.argsort(ones)
+    sorted_sums = np.zeros(sums.shape)
     start = 0
     while start < len(order):
-        i = np.int64(ones[order[start]])
-        stop = start + 1
+        i, stop = np.int64(ones[order[start]]), start + 1
         while stop < len(order) and ones[order[stop]] == i:
             stop += 1
-        if columns.starts[i] >= 0:
-            states = offsets[i + 1] - offsets[i]
-            for word in range(0, columns.words, WORDS_AT_ONCE):
-                for k in order[start:stop]:
-                    j = np.int64(others[k])
-                    add_words(columns, i, j, word, states, offsets[j + 1] - offsets[j], sums[k])
+        _add_group(rows, i, others[order[start:stop]], sorted_sums[start:stop])
         start = stop
+    sums[order] = sorted_sums
 
 
 @inner_kernel
 def _gradient_noise(rows, impurity, i, j):
     """Return 2 √(mean of the product of both conditional variances / N)."""
-    place_i, place_j = rows.places[i], rows.places[j]
-    if place_i >= 0 and place_j >= 0:
-        product = mean_product(
-            rows.impurity[place_i], rows.impurity[place_j], rows.multiplicity, rows.rows
-        )
+    if rows.starts[i] >= 0 and rows.starts[j] >= 0:
+        variance_i, variance_j = columns_of(rows, i)[-1], columns_of(rows, j)[-1]
+        product = mean_product(variance_i, variance_j, rows.multiplicity, rows.rows)
     else:
         product = impurity[i] * impurity[j]
     return 2.0 * np.sqrt(product / rows.rows)
@@ -192,7 +205,7 @@ class PseudoScorer:
             None if isinstance(fit.network, PseudoNetwork) else PseudoNetwork(fit.table, fit.counts)
         )
         rows = self._pseudo_network().rows
-        own = RowState(rows, new_state_columns(rows), workspace(rows.node_offsets))
+        own = RowState(rows, np.zeros(len(rows.margins)), workspace(rows.node_offsets))
         self.scoring = new_scoring(own, fit.counts.packed, rows.margins, fit.measure)
         self._marginal = self.scoring.impurity.copy()
         self._seen = np.full(fit.counts.n_variables, -1.0)
@@ -210,24 +223,22 @@ class PseudoScorer:
             cells = int(state.edge_offsets[network.n_edges])
             self._separate.follow(state.node_weights, network.edges, state.edge_weights[:cells])
         fit = self._pseudo_network()
-        fit.refresh_impurity()
+        fit.refresh_variance()
         rows = fit.rows
-        connected = rows.places >= 0
+        connected = rows.starts >= 0
         alone = impurity_of(rows.alone, rows.node_offsets)
         self._marginal[~connected] = alone[~connected]
-        offsets, multiplicity = rows.node_offsets, rows.multiplicity
-        columns = with_columns(self.scoring.own.columns, np.flatnonzero(connected))
+        offsets, own = rows.node_offsets, self.scoring.own
+        sums = np.zeros((int(np.diff(offsets).max()),) * 2)
         for i in np.flatnonzero(connected & (fit.state.drift != self._seen)):
-            self._marginal[i] = mean_impurity(
-                rows.impurity[rows.places[i]], multiplicity, rows.rows
-            )
-            states = offsets[i + 1] - offsets[i]
-            fill_columns(columns, block_of(rows, i), multiplicity, i, offsets[i], states)
+            states = int(offsets[i + 1] - offsets[i])
+            variance = columns_of(rows, i)[states]
+            self._marginal[i] = mean_of(variance, rows.multiplicity, rows.rows)
+            sum_by_state(rows, i, i, sums)
+            own.totals[offsets[i] : offsets[i + 1]] = sums[:states, :states].sum(axis=0)
         self._seen[:] = np.where(connected, fit.state.drift, -1.0)
         self.scoring = self.scoring._replace(
-            own=self.scoring.own._replace(conditionals=rows, columns=columns),
-            impurity=self._marginal,
-            drift=fit.state.drift,
+            own=own._replace(conditionals=rows), impurity=self._marginal, drift=fit.state.drift
         )
 
     def _pseudo_network(self) -> PseudoNetwork:
@@ -274,14 +285,6 @@ class PseudoLikelihoodScore(Score):
         alone = (1 - min(edges / size.n, 1)) ** 2
         by_rows = 2 * size.n_rows * _ROW_STATES * (size.states - 1) ** 2
         return alone * super().seconds(size, edges) + (1 - alone) * by_rows
-
-    def parts(self, size: TableSize, edges: float, steps: float) -> list[CostPart]:
-        """Return the parts of state columns and planes."""
-        columns = min(size.n, 2 * edges) * size.n_rows * 4 * (size.states - 1)
-        return [
-            CostPart("columns for scores", columns * GROWTH, 0.0),
-            CostPart("planes of states", planes_bytes(size.n_rows, size.sizes), 0.0),
-        ]
 
 
 def conditional(model: PairwiseMRF, codes: np.ndarray, i: int) -> np.ndarray:
