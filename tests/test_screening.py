@@ -197,14 +197,22 @@ def test_the_drift_bounds_the_distance_of_conditionals():
         return np.stack(shares).astype(np.float64)
 
     moves = 0.0
+    weights = network.rows.multiplicity / network.rows.multiplicity.sum()
     for tolerance in (1e-1, 1e-2, 1e-3, 1e-4):
         before, drift = conditionals(), network.state.drift.copy()
         network.fit(penalty, tolerance=tolerance)
-        weights = network.rows.multiplicity / network.rows.multiplicity.sum()
         distance = np.linalg.norm(conditionals() - before, axis=2) @ weights
         assert (distance <= network.state.drift - drift + 1e-5).all()
         moves = max(moves, distance.max())
     assert moves > 0.03
+    # A polish adds the root mean square distance, and leaves no edge to be evaluated again.
+    before, drift = conditionals(), network.state.drift.copy()
+    network.polish(Penalty(0.0, 3e-3, False, False), tolerance=1e-5)
+    distance = np.sqrt(((conditionals() - before) ** 2).sum(axis=2) @ weights)
+    np.testing.assert_allclose(network.state.drift - drift, distance, rtol=1e-3, atol=1e-5)
+    assert distance.max() > 0.01
+    now = network.state.drift[network.edges].sum(axis=1)
+    np.testing.assert_array_equal(network.state.seen_drift[: network.n_edges], now)
 
 
 def test_batch_scores_equal_single_scores():

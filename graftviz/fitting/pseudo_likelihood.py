@@ -363,15 +363,17 @@ def solve_active_set(net, rows, n_edges, penalty, tolerance, sweeps, iterations,
 
 
 @njit(cache=True, nogil=True)
-def rebuild(net, rows, i, incident, work):
-    """Compute the conditionals of variable i from the weights, without accumulated rounding.
+def fill_columns(net, rows, i, incident, values, start, work):
+    """Write the columns of variable i that follow from the weights, without accumulated rounding.
 
     Parameters
     ----------
     incident : int64 array
         Edges of variable i.
+    values : float32 array, flat
+        The columns are written from `start`.
     """
-    columns, at = columns_of(rows, i), net.node_offsets[i]
+    at, u = net.node_offsets[i], rows.multiplicity
     states = net.node_offsets[i + 1] - at
     weights, alone = net.node_weights[at : at + states], work.rows
     highest, total = weights.max(), 0.0
@@ -379,10 +381,10 @@ def rebuild(net, rows, i, incident, work):
         alone[a] = np.exp(weights[a] - highest)
         total += alone[a]
     for a in range(states):
-        share, column = np.float32(alone[a] / total), columns[a]
-        for m in range(len(column)):
-            column[m] = rows.multiplicity[m] * share
-    factors, start, values = work.factors_i, rows.starts[i], rows.columns
+        share, column = np.float32(alone[a] / total), values[start + a * len(u) :]
+        for m in range(len(u)):
+            column[m] = u[m] * share
+    factors, sums, squares = work.factors_i, work.sums_i, work.squares_i
     for e in incident:
         first, second = net.edge_nodes[e, 0], net.edge_nodes[e, 1]
         other = second if first == i else first
@@ -392,8 +394,30 @@ def rebuild(net, rows, i, incident, work):
             for a in range(states):
                 k = a * others + b if first == i else b * states + a
                 factors[b, a] = np.exp(net.edge_weights[at_edge + k])
-        sums, squares, scratch = work.sums_i, work.squares_i, work.scratch
-        mix(rows, values, start, states, other, factors, False, sums, squares, scratch)
+        mix(rows, values, start, states, other, factors, False, sums, squares, work.scratch)
+
+
+@njit(cache=True, nogil=True)
+def distance_to(net, rows, i, incident, spare, work):
+    """Return the root mean square distance of the conditionals of variable i from those of weights.
+
+    Parameters
+    ----------
+    net : PairWeights
+        With the other weights.
+    incident : int64 array
+        Edges of variable i.
+    spare : float32 array, flat
+        Buffer for the columns of a variable.
+    """
+    fill_columns(net, rows, i, incident, spare, np.int64(0), work)
+    columns, total = columns_of(rows, i), 0.0
+    for a in range(len(columns) - 1):
+        column, other = columns[a], spare[a * columns.shape[1] :]
+        for m in range(len(column)):
+            gap = column[m] - other[m]
+            total += gap * gap * rows.inverse[m]
+    return np.sqrt(total / rows.rows)
 
 
 @njit(cache=True, nogil=True)

@@ -14,9 +14,10 @@ from graftviz.fitting.objective import Evaluation
 from graftviz.fitting.penalty import Penalty, group_dimension
 from graftviz.fitting.pseudo_likelihood import (
     PairWeights,
+    distance_to,
+    fill_columns,
     measure_edge,
     new_workspace,
-    rebuild,
     refresh_losses,
     solve_active_set,
 )
@@ -150,16 +151,25 @@ class PseudoNetwork(FittedNetwork):
 
     def polish(self, penalty: Penalty, *, tolerance: float) -> Evaluation:
         """Fit tightly from recomputed conditionals, every edge at least once."""
+        state = self.state
+        before = state._replace(
+            node_weights=state.node_weights.copy(),
+            edge_weights=state.edge_weights.copy(),
+            drift=state.drift.copy(),
+        )
         self.rebuild()
         self.fit_nodes(penalty, tolerance=tolerance)
-        return self.fit(penalty, tolerance=tolerance, max_sweeps=200)
+        evaluation = self.fit(penalty, tolerance=tolerance, max_sweeps=200)
+        self._shorten_drift(before)
+        return evaluation
 
     def rebuild(self, nodes: np.ndarray | None = None) -> None:
         """Recompute the conditionals of `nodes` (default: all) from the weights."""
         connected = np.flatnonzero(self.rows.starts >= 0)
         for i in connected if nodes is None else nodes:
             incident = np.array(self._incident[i], dtype=np.int64)
-            rebuild(self.state, self.rows, i, incident, self._work)
+            start = self.rows.starts[i]
+            fill_columns(self.state, self.rows, i, incident, self.rows.columns, start, self._work)
             self._stale[i] = True
         self.refresh_variance()
 
@@ -277,6 +287,22 @@ class PseudoNetwork(FittedNetwork):
         """Recompute the variance of changed variables in every row."""
         for i in np.flatnonzero((self.state.touched_nodes | self._stale) & (self.rows.starts >= 0)):
             fill_variance(columns_of(self.rows, i), self.rows.inverse)
+
+    def _shorten_drift(self, before: PairWeights) -> None:
+        """Replace the drift since an earlier state by the distance from it, which is shorter.
+
+        A tight fit moves to and fro. Every edge must have been evaluated at the current state, and
+        no scores may have been computed since the earlier one.
+        """
+        state, rows, pairs = self.state, self.rows, self.edges
+        has_moved = (state.drift > before.drift) & (rows.starts >= 0)
+        for i in np.flatnonzero(has_moved):
+            incident = np.array(self._incident[i], dtype=np.int64)
+            distance = distance_to(before, rows, i, incident, self._spare, self._work)
+            state.drift[i] = before.drift[i] + min(distance, state.drift[i] - before.drift[i])
+        now = state.drift[pairs].sum(axis=1)
+        state.seen_drift[: self.n_edges] = now
+        np.minimum(state.shares_drift[: self.n_edges], now, out=state.shares_drift[: self.n_edges])
 
     def _price(self, penalty: Penalty) -> float:
         state = self.state
