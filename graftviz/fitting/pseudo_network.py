@@ -334,9 +334,9 @@ class PseudoNetwork(FittedNetwork):
         states = int(self._sizes[i])
         start, stop = self._next_start, self._next_start + (states + 1) * width
         if stop > len(rows.columns):
+            # In place: a copy would need new pages, which take longer than the fit of a variable.
             longest = int((self._sizes + 1).sum()) * width
-            columns = longer(rows.columns, min(2 * stop, longest))
-            rows = self.rows = rows._replace(columns=columns)
+            rows.columns.resize(min(stop + stop // 4, longest), refcheck=False)
         rows.starts[i], self._next_start = start, stop
         at = int(self.state.node_offsets[i])
         shares = softmax(self.state.node_weights[at : at + states])
