@@ -260,12 +260,8 @@ def mix(rows, values, start, states, j, factors, has_squares, sums, squares, scr
     others, width = rows.node_offsets[j + 1] - rows.node_offsets[j], len(rows.multiplicity)
     codes, planes, partner = rows.codes, rows.planes, (j, rows.plane_starts[j], rows.words, others)
     all_sums, all_squares, all_factors = sums.reshape(-1), squares.reshape(-1), factors.reshape(-1)
-    step, row, scale, products = (
-        sums.shape[1],
-        factors.shape[1],
-        scratch[0],
-        scratch[1:].reshape(-1),
-    )
+    step, row = sums.shape[1], factors.shape[1]
+    scale, products = scratch[0], scratch[1:].reshape(-1)
     sums[:others, :states] = 0.0
     if has_squares:
         squares[:others, :states] = 0.0
@@ -293,11 +289,8 @@ def sum_by_state(rows, i, j, sums):
     """Write Σ u p(x_i = a | rest) over the rows with x_j = b to ``sums[b, a]``."""
     states = rows.node_offsets[i + 1] - rows.node_offsets[i]
     others, width = rows.node_offsets[j + 1] - rows.node_offsets[j], len(rows.multiplicity)
-    partner, start, step = (
-        (j, rows.plane_starts[j], rows.words, others),
-        rows.starts[i],
-        sums.shape[1],
-    )
+    partner = (j, rows.plane_starts[j], rows.words, others)
+    start, step = rows.starts[i], sums.shape[1]
     values, codes, planes, flat = rows.columns, rows.codes, rows.planes, sums.reshape(-1)
     sums[:others, :states] = 0.0
     for word in range(0, rows.words, WORDS_AT_ONCE):

@@ -71,18 +71,27 @@ def _gradient_norm(own, i, j, cells, start):
     by_i, by_j = own.tables[0], own.tables[1]
     by_i[:] = 0.0
     by_j[:] = 0.0
-    _add_group(own.conditionals, i, np.array([j]), by_i.reshape((1, -1)))
-    _add_group(own.conditionals, j, np.array([i]), by_j.reshape((1, -1)))
+    only = np.zeros(1, dtype=np.int64)
+    _add_group(own.conditionals, i, np.array([j]), only, only, by_i)
+    _add_group(own.conditionals, j, np.array([i]), only, only, by_j)
     _complete_sums(own, i, j, by_i)
     _complete_sums(own, j, i, by_j)
     return _norm_of_sums(own, i, j, cells, start, by_i, by_j)
 
 
 @inner_kernel
-def _add_group(rows, i, others, sums):
-    """Add the conditionals of i by the states of each of `others`, piece by piece of the columns.
+def _add_group(rows, i, others, group, places, sums):
+    """Add the conditionals of i by the states of some others, piece by piece of the columns.
 
     The last states of both are left out, as their sums follow from the others and the totals.
+
+    Parameters
+    ----------
+    others : int array, shape (k,)
+    group : int64 array
+        Positions in `others` of those that are added.
+    places : int64 array, shape (k,)
+        Start of the sums of each.
     """
     if rows.starts[i] < 0:
         return
@@ -91,10 +100,10 @@ def _add_group(rows, i, others, sums):
     states = offsets[i + 1] - offsets[i]
     for word in range(0, rows.words, WORDS_AT_ONCE):
         span, at = (word, min(WORDS_AT_ONCE, rows.words - word)), start + ROWS_OF_WORD * word
-        for k in range(len(others)):
-            j = np.int64(others[k])
+        for k in group:
+            j, into = np.int64(others[k]), sums[places[k] :]
             partner = (j, plane_starts[j], rows.words, offsets[j + 1] - offsets[j] - 1)
-            add_words(values, at, width, states - 1, codes, planes, partner, span, sums[k], states)
+            add_words(values, at, width, states - 1, codes, planes, partner, span, into, states)
 
 
 @inner_kernel
@@ -152,29 +161,33 @@ def _gradient_norms(own, first, second, cells, starts, out):
 
     The columns of a variable are read once, piece by piece, for all its pairs.
     """
-    sums = np.zeros((2, len(first), own.tables.shape[1]))
-    _add_pairs(own.conditionals, first, second, sums[0])
-    _add_pairs(own.conditionals, second, first, sums[1])
+    rows, offsets = own.conditionals, own.conditionals.node_offsets
+    places = np.zeros(len(first) + 1, dtype=np.int64)
     for k in range(len(first)):
         i, j = np.int64(first[k]), np.int64(second[k])
-        _complete_sums(own, i, j, sums[0, k])
-        _complete_sums(own, j, i, sums[1, k])
-        out[k] = _norm_of_sums(own, i, j, cells, starts[k], sums[0, k], sums[1, k])
+        places[k + 1] = places[k] + (offsets[i + 1] - offsets[i]) * (offsets[j + 1] - offsets[j])
+    by_first, by_second = np.zeros(places[-1]), np.zeros(places[-1])
+    _add_pairs(rows, first, second, places, by_first)
+    _add_pairs(rows, second, first, places, by_second)
+    for k in range(len(first)):
+        i, j = np.int64(first[k]), np.int64(second[k])
+        by_i, by_j = by_first[places[k] :], by_second[places[k] :]
+        _complete_sums(own, i, j, by_i)
+        _complete_sums(own, j, i, by_j)
+        out[k] = _norm_of_sums(own, i, j, cells, starts[k], by_i, by_j)
 
 
 @inner_kernel
-def _add_pairs(rows, ones, others, sums):
+def _add_pairs(rows, ones, others, places, sums):
     """Add the conditionals of `ones` by the states of `others`, in groups of equal `ones`."""
     order = np.argsort(ones)
-    sorted_sums = np.zeros(sums.shape)
     start = 0
     while start < len(order):
         i, stop = np.int64(ones[order[start]]), start + 1
         while stop < len(order) and ones[order[stop]] == i:
             stop += 1
-        _add_group(rows, i, others[order[start:stop]], sorted_sums[start:stop])
+        _add_group(rows, i, others, order[start:stop], places, sums)
         start = stop
-    sums[order] = sorted_sums
 
 
 @inner_kernel
