@@ -365,11 +365,13 @@ def test_numbers_of_lesson_rows() -> None:
     path = model_path(PAGE_DATA)
     assert path is not None
     model, truth = read_model(path), truth_of(PAGE_DATA)
+    tables = {rows: sample_gibbs(model, rows, seed=1).table for rows in (30_000, 50_000, 100_000)}
+    usual = BestChoice(**default_options(BestChoice, material(PAGE_DATA).suggested))
     for rows in (30_000, 100_000):
-        table = sample_gibbs(model, rows, seed=1).table
-        usual = default_options(BestChoice, material(PAGE_DATA).suggested)
-        assert len(edges_of(learn(table, BestChoice(**usual))) - truth) == 17
-        assert edges_of(learn(table, BestChoice(preset="best"))) == truth
+        assert len(edges_of(learn(tables[rows], usual)) - truth) == 17
+    for rows in (50_000, 100_000):
+        assert edges_of(learn(tables[rows], BestChoice(preset="best"))) == truth
+        contains(more.reveal, f"{rows:,}")
     assert "100,000 rows still 17 of 45" in more.reveal
 
 
