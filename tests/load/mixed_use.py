@@ -205,7 +205,7 @@ class PageClient:
             for page, uploads in steps:
                 await self._use(page, uploads=uploads)
         except (TimeoutError, OSError) as error:
-            self.usage.trouble.append(f"{self._wire.page or 'grow'}: {error!r}")
+            self.usage.trouble.append(f"{self._wire.page or 'grow'}: {error}")
         finally:
             await self._wire.close()
 

@@ -20,6 +20,7 @@ LEARNING = ("playing", "dragging", "mixed")  # phases with this limit
 RETURN = 0.10  # of the start: largest growth of memory when all clients have left
 GROWTH = 0.05  # of the memory after the first quarter: largest growth to the end of a soak
 AFTER_USE = 0.15  # of the memory after warm-up: largest growth when all sessions have expired
+_SHOWN = 5  # pages without an answer that are named
 
 
 class Goal(NamedTuple):
@@ -103,7 +104,8 @@ def _change(start: float, end: float) -> str:
 def usage_goal(usage: Sequence[Usage]) -> Goal:
     """Judge whether all pages of mixed use answered in time."""
     trouble = [sentence for one in usage for sentence in one.trouble]
-    found = f"{len(trouble)} failed" + (f", the first: {trouble[0]}" if trouble else "")
+    first = "; ".join(trouble[:_SHOWN])
+    found = f"{len(trouble)} failed" + (f", the first: {first}" if trouble else "")
     return Goal("mixed use: every page answers", found, not trouble)
 
 

@@ -84,6 +84,7 @@ class Wire:
         self._urls: asyncio.Queue[Any] = asyncio.Queue()
         self._upload_request = ""  # id of the request for upload addresses
         self._finished = asyncio.Event()
+        self._request = ""  # the last request, for messages
         self._socket: ClientConnection | None = None
         self._reader: asyncio.Task[None] | None = None
         self._hash = ""
@@ -160,7 +161,10 @@ class Wire:
         ConnectionError
             When the connection is lost.
         """
-        await asyncio.wait_for(self._finished.wait(), seconds)
+        try:
+            await asyncio.wait_for(self._finished.wait(), seconds)
+        except TimeoutError:
+            raise TimeoutError(f"no end within {seconds:g} s of {self._request}") from None
         self._check_connection()
 
     def _check_connection(self) -> None:
@@ -275,6 +279,8 @@ class Wire:
         self, fragment: str, trigger: WidgetState | None = None, *, is_history: bool = False
     ) -> None:
         assert self._socket is not None
+        what = "its view" if fragment else "the page"
+        self._request = f"a run of {what} at /{self.page}?{self.query[:200]}"
         message = BackMsg()
         state = message.rerun_script
         state.query_string = self.query
