@@ -84,7 +84,7 @@ class Wire:
         self._urls: asyncio.Queue[Any] = asyncio.Queue()
         self._upload_request = ""  # id of the request for upload addresses
         self._finished = asyncio.Event()
-        self._request = ""  # the last request, for messages
+        self._run = ""  # the last requested run, for messages
         self._socket: ClientConnection | None = None
         self._reader: asyncio.Task[None] | None = None
         self._hash = ""
@@ -164,7 +164,7 @@ class Wire:
         try:
             await asyncio.wait_for(self._finished.wait(), seconds)
         except TimeoutError:
-            raise TimeoutError(f"no end within {seconds:g} s of {self._request}") from None
+            raise TimeoutError(f"no end within {seconds:g} s of {self._run}") from None
         self._check_connection()
 
     def _check_connection(self) -> None:
@@ -280,7 +280,7 @@ class Wire:
     ) -> None:
         assert self._socket is not None
         what = "its view" if fragment else "the page"
-        self._request = f"a run of {what} at /{self.page}?{self.query[:200]}"
+        self._run = f"a run of {what} at /{self.page}?{self.query[:200]}"
         message = BackMsg()
         state = message.rerun_script
         state.query_string = self.query
