@@ -10,6 +10,7 @@ import naive
 import numpy as np
 
 from graftviz import DiscreteTable, PairwiseMRF, Step, infer
+from graftviz.fitting.conditionals import columns_of
 from graftviz.learners.base import Learner
 from graftviz.learners.feature_options import FeatureOptions
 from graftviz.learners.grafting_options import GraftingOptions
@@ -277,3 +278,9 @@ def plain_scores(
             multiple = distance / float(noise) if noise > 1e-6 else 0.0
             found[i, j] = PlainScore(distance / dimension, multiple)
     return found
+
+
+def conditionals_of(rows, i):
+    """Return p(x_i | rest) of a variable with columns, shape (R, s_i)."""
+    shares = columns_of(rows, i)[:-1] * rows.inverse
+    return shares[:, : rows.codes.shape[1]].T

@@ -7,16 +7,16 @@ import functools
 import naive
 import numpy as np
 import pytest
-from learner_cases import mixed_table, scale_free_table
+from learner_cases import conditionals_of, mixed_table, scale_free_table
 
 from graftviz import DiscreteTable, PairCounts, PairwiseMRF, infer
 from graftviz.fitting.conditionals import (
     MOST_PLANES,
     ROWS_TO_MIX,
     columns_of,
-    fill_variance,
+    fill_impurity,
     log_loss,
-    mean_of,
+    mean_impurity,
     mean_product,
     mix,
     new_conditionals,
@@ -159,10 +159,10 @@ def test_probabilities_do_not_become_subnormal(i, j):
 def test_last_column_is_the_variance_of_the_indicators(i):
     case = rows_of(700)
     columns, often = columns_of(case.rows, i), case.rows.multiplicity
-    fill_variance(columns, case.rows.inverse)
+    fill_impurity(columns, case.rows.inverse)
     wanted = (case.plain[i] * (1 - case.plain[i])).sum(axis=1)
     np.testing.assert_allclose(columns[-1, : len(case.often)], wanted, atol=1e-6)
-    mean = mean_of(columns[-1], often, case.rows.rows)
+    mean = mean_impurity(columns[-1], often, case.rows.rows)
     assert mean == pytest.approx(np.average(wanted, weights=case.often), rel=1e-6, abs=1e-7)
 
 
@@ -174,7 +174,7 @@ def test_mean_products_for_any_number_of_words(rows):
     wanted = np.sum(often.astype(float) * one * two) / often.sum()
     assert mean_product(one, two, often, float(often.sum())) == pytest.approx(wanted, rel=2e-6)
     wanted = np.sum(often.astype(float) * one) / often.sum()
-    assert mean_of(one, often, float(often.sum())) == pytest.approx(wanted, rel=2e-6)
+    assert mean_impurity(one, often, float(often.sum())) == pytest.approx(wanted, rel=2e-6)
 
 
 @every_size
@@ -342,12 +342,6 @@ def test_unconverged_fit_reports_its_violation(table_name):
     assert evaluation.kkt_residual > 1e-5
     wanted = twin_of(table, penalty).violation(network.model())
     assert evaluation.kkt_residual == pytest.approx(wanted, rel=1e-3, abs=2e-6)
-
-
-def conditionals_of(rows, i):
-    """Return p(x_i | rest) of a variable with columns, shape (R, s_i)."""
-    shares = columns_of(rows, i)[:-1] * rows.inverse
-    return shares[:, : rows.codes.shape[1]].T
 
 
 @every_fit

@@ -8,11 +8,10 @@ import json
 import joblib
 import numpy as np
 import pytest
-from learner_cases import drain, make
+from learner_cases import conditionals_of, drain, make
 from trees import tree_table
 
 from graftviz import PairCounts
-from graftviz.fitting.conditionals import columns_of
 from graftviz.fitting.penalty import Penalty
 from graftviz.fitting.pseudo_network import PseudoNetwork
 from graftviz.learners.best_choice import BestChoice
@@ -192,12 +191,10 @@ def test_the_drift_bounds_the_distance_of_conditionals():
         network.add_edge(i, j)
 
     def conditionals():
-        rows = network.rows
-        shares = [columns_of(rows, i)[:-1].T * rows.inverse[:, np.newaxis] for i in range(12)]
-        return np.stack(shares).astype(np.float64)
+        return np.stack([conditionals_of(network.rows, i) for i in range(12)]).astype(np.float64)
 
     moves = 0.0
-    weights = network.rows.multiplicity / network.rows.multiplicity.sum()
+    weights = network.rows.multiplicity[: network.rows.codes.shape[1]] / network.rows.rows
     for tolerance in (1e-1, 1e-2, 1e-3, 1e-4):
         before, drift = conditionals(), network.state.drift.copy()
         network.fit(penalty, tolerance=tolerance)

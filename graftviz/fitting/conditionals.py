@@ -47,7 +47,7 @@ class Conditionals(NamedTuple):
         Start of a variable's columns in `columns`; -1: it has none.
     columns : float32 array, flat
         u p(x_i = a | rest) of all rows, 64 W numbers for each state a; then one column with
-        1 - Σ_a p(a | rest)², the variance of the variable's indicators given the rest.
+        the impurity 1 - Σ_a p(a | rest)²: the variance of the indicators given the rest.
     planes : uint64 array, flat
         W words for each state of each variable with at most MOST_PLANES states.
     plane_starts : int64 array, shape (n,)
@@ -123,7 +123,7 @@ def new_conditionals(
 
 @njit(cache=True, nogil=True)
 def columns_of(rows, i):
-    """Return the columns of variable i, shape (s_i + 1, 64 W); the last one is its variance."""
+    """Return the columns of variable i, shape (s_i + 1, 64 W); the last one is its impurity."""
     states, width = rows.node_offsets[i + 1] - rows.node_offsets[i], rows.words * ROWS_OF_WORD
     start = rows.starts[i]
     return rows.columns[start : start + (states + 1) * width].reshape((states + 1, width))
@@ -300,7 +300,7 @@ def sum_by_state(rows, i, j, sums):
 
 
 @njit(cache=True, nogil=True)
-def fill_variance(columns, inverse):
+def fill_impurity(columns, inverse):
     """Write 1 - Σ_a p(a | rest)² of every row to the last column; shape (s_i + 1, 64 W)."""
     out = columns[len(columns) - 1]
     for m in range(len(out)):
@@ -339,7 +339,7 @@ def mean_product(first, second, multiplicity, rows):
 
 
 @njit(cache=True, nogil=True)
-def mean_of(column, multiplicity, rows):
+def mean_impurity(column, multiplicity, rows):
     """Return the mean over all rows of a column of 64 W numbers."""
     total = 0.0
     for m in range(len(column)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from graftviz.fitting.conditionals import columns_of, fill_variance, mean_product, mix
+from graftviz.fitting.conditionals import columns_of, fill_impurity, mean_product, mix
 from graftviz.fitting.pseudo_likelihood import pair_gradient
 from graftviz.kernels import inner_kernel
 
@@ -91,8 +91,8 @@ def _gradient_and_noise(rows, target, columns_i, columns_j, work):
     total = 0.0
     for k in range(states_i * states_j):
         total += work.gradient[k] ** 2
-    fill_variance(columns_i, rows.inverse)
-    fill_variance(columns_j, rows.inverse)
-    variance_i, variance_j = columns_i[states_i], columns_j[states_j]
-    product = mean_product(variance_i, variance_j, rows.multiplicity, rows.rows)
+    fill_impurity(columns_i, rows.inverse)
+    fill_impurity(columns_j, rows.inverse)
+    impurity_i, impurity_j = columns_i[states_i], columns_j[states_j]
+    product = mean_product(impurity_i, impurity_j, rows.multiplicity, rows.rows)
     return np.sqrt(total), 2.0 * np.sqrt(product / rows.rows)

@@ -56,6 +56,11 @@ def _chosen(builder: Any, word: Any) -> Iterator[Any]:
         yield builder.bitcast(builder.trunc(shifted, ir.IntType(_WIDTH)), _BITS)
 
 
+def _data(context: Any, builder: Any, kind: Any, array: Any) -> Any:
+    """Return the pointer to the first number of an array."""
+    return context.make_array(kind)(context, builder, array).data
+
+
 def _place(builder: Any, data: Any, index: Any) -> Any:
     """Return the pointer to the vector that begins at an index."""
     return builder.bitcast(builder.gep(data, [index]), _VECTOR.as_pointer())
@@ -93,9 +98,9 @@ def _add_masked(
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         values, at, width, planes, first_word, words, sums, into, _ = arguments
-        data = context.make_array(signature.args[0])(context, builder, values).data
-        masks = context.make_array(signature.args[3])(context, builder, planes).data
-        target = context.make_array(signature.args[6])(context, builder, sums).data
+        data = _data(context, builder, signature.args[0], values)
+        masks = _data(context, builder, signature.args[3], planes)
+        target = _data(context, builder, signature.args[6], sums)
         zero = ir.Constant(_VECTOR, [0.0] * _WIDTH)
         partial = [
             [cgutils.alloca_once_value(builder, zero) for _ in range(chains)] for _ in range(count)
@@ -154,9 +159,9 @@ def _multiply_masked(
         values, at, width, masks, first_word, stride, planes, words, table, start, step, _ = (
             arguments
         )
-        data = context.make_array(signature.args[0])(context, builder, values).data
-        bits_data = context.make_array(signature.args[3])(context, builder, masks).data
-        table_data = context.make_array(signature.args[8])(context, builder, table).data
+        data = _data(context, builder, signature.args[0], values)
+        bits_data = _data(context, builder, signature.args[3], masks)
+        table_data = _data(context, builder, signature.args[8], table)
         zero = ir.Constant(_VECTOR, [0.0] * _WIDTH)
         chosen_factors = [
             [cgutils.alloca_once_value(builder, zero) for _ in range(_CHUNKS)] for _ in range(count)

@@ -170,7 +170,7 @@ def measure_edge(net, rows, e, penalty, work):
 
 @inner_kernel
 def _measure_spread(net, e, work):
-    """Write the curvature of each cell, per row of the table, from its sums.
+    """Write the curvature of each cell, summed over the rows, for both ends of an edge.
 
     Σ u (diag p - p pᵀ) has the diagonal Σ u p (1 - p); times s/(s - 1) it is the exact curvature of
     centred moves if p is uniform or has two states, and at most half of it otherwise. Before the

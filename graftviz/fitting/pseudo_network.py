@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import softmax
 
 from graftviz.counts import PairCounts
-from graftviz.fitting.conditionals import columns_of, fill_variance, new_conditionals
+from graftviz.fitting.conditionals import columns_of, fill_impurity, new_conditionals
 from graftviz.fitting.left_out import CLEARLY, left_out_score
 from graftviz.fitting.merged_rows import merged_rows
 from graftviz.fitting.network import FittedNetwork, longer
@@ -171,7 +171,7 @@ class PseudoNetwork(FittedNetwork):
             start = self.rows.starts[i]
             fill_columns(self.state, self.rows, i, incident, self.rows.columns, start, self._work)
             self._stale[i] = True
-        self.refresh_variance()
+        self.refresh_impurity()
 
     def remove_edges(self, positions: np.ndarray) -> None:
         """Remove the edges at these positions; the others keep their order."""
@@ -277,16 +277,16 @@ class PseudoNetwork(FittedNetwork):
             measure_edge(state, self.rows, e, penalty, self._work)
         stale = np.flatnonzero((state.touched_nodes | self._stale) & (self.rows.starts >= 0))
         refresh_losses(self.rows, stale, self._losses)
-        self.refresh_variance()
+        self.refresh_impurity()
         self._stale[:] = False
         worst = float(state.violation[: self.n_edges].max(initial=0.0))
         objective = float(self._losses.sum()) / self.counts.n_rows + self._price(penalty)
         return Evaluation(objective, worst, 0.0)
 
-    def refresh_variance(self) -> None:
-        """Recompute the variance of changed variables in every row."""
+    def refresh_impurity(self) -> None:
+        """Recompute the impurity of changed variables in every row."""
         for i in np.flatnonzero((self.state.touched_nodes | self._stale) & (self.rows.starts >= 0)):
-            fill_variance(columns_of(self.rows, i), self.rows.inverse)
+            fill_impurity(columns_of(self.rows, i), self.rows.inverse)
 
     def _shorten_drift(self, before: PairWeights) -> None:
         """Replace the drift since an earlier state by the distance from it, which is shorter.
@@ -299,7 +299,7 @@ class PseudoNetwork(FittedNetwork):
         for i in np.flatnonzero(has_moved):
             incident = np.array(self._incident[i], dtype=np.int64)
             distance = distance_to(before, rows, i, incident, self._spare, self._work)
-            state.drift[i] = before.drift[i] + min(distance, state.drift[i] - before.drift[i])
+            state.drift[i] = min(state.drift[i], before.drift[i] + distance)
         now = state.drift[pairs].sum(axis=1)
         state.seen_drift[: self.n_edges] = now
         np.minimum(state.shares_drift[: self.n_edges], now, out=state.shares_drift[: self.n_edges])
@@ -342,7 +342,7 @@ class PseudoNetwork(FittedNetwork):
         shares = softmax(self.state.node_weights[at : at + states])
         columns = rows.columns[start:stop].reshape(states + 1, width)
         columns[:states] = shares[:, np.newaxis] * rows.multiplicity
-        fill_variance(columns, rows.inverse)
+        fill_impurity(columns, rows.inverse)
         self._stale[i] = True
 
     def _reserve(self, cells: int) -> None:

@@ -108,7 +108,7 @@ def rows_fit(sizes: np.ndarray, rows: float) -> bool:
         Number of states of each variable.
     rows : float
     """
-    needed = 4 * int((sizes + 1).sum())  # a column per state, and one of the variance
+    needed = 4 * int((sizes + 1).sum())  # a column per state, and one of the impurity
     return rows * needed <= _MOST_ROW_BYTES
 
 

@@ -18,7 +18,7 @@ from graftviz.fitting.conditionals import (
     Conditionals,
     add_words,
     columns_of,
-    mean_of,
+    mean_impurity,
     mean_product,
     sum_by_state,
 )
@@ -194,8 +194,8 @@ def _add_pairs(rows, ones, others, places, sums):
 def _gradient_noise(rows, impurity, i, j):
     """Return 2 √(mean of the product of both conditional variances / N)."""
     if rows.starts[i] >= 0 and rows.starts[j] >= 0:
-        variance_i, variance_j = columns_of(rows, i)[-1], columns_of(rows, j)[-1]
-        product = mean_product(variance_i, variance_j, rows.multiplicity, rows.rows)
+        impurity_i, impurity_j = columns_of(rows, i)[-1], columns_of(rows, j)[-1]
+        product = mean_product(impurity_i, impurity_j, rows.multiplicity, rows.rows)
     else:
         product = impurity[i] * impurity[j]
     return 2.0 * np.sqrt(product / rows.rows)
@@ -236,7 +236,7 @@ class PseudoScorer:
             cells = int(state.edge_offsets[network.n_edges])
             self._separate.follow(state.node_weights, network.edges, state.edge_weights[:cells])
         fit = self._pseudo_network()
-        fit.refresh_variance()
+        fit.refresh_impurity()
         rows = fit.rows
         connected = rows.starts >= 0
         alone = impurity_of(rows.alone, rows.node_offsets)
@@ -245,8 +245,8 @@ class PseudoScorer:
         sums = np.zeros((int(np.diff(offsets).max()),) * 2)
         for i in np.flatnonzero(connected & (fit.state.drift != self._seen)):
             states = int(offsets[i + 1] - offsets[i])
-            variance = columns_of(rows, i)[states]
-            self._marginal[i] = mean_of(variance, rows.multiplicity, rows.rows)
+            impurity = columns_of(rows, i)[states]
+            self._marginal[i] = mean_impurity(impurity, rows.multiplicity, rows.rows)
             sum_by_state(rows, i, i, sums)
             own.totals[offsets[i] : offsets[i + 1]] = sums[:states, :states].sum(axis=0)
         self._seen[:] = np.where(connected, fit.state.drift, -1.0)
