@@ -204,25 +204,40 @@ def xoshiro128plus(state):
     return word
 
 
-def gibbs_sweeps(model, states, generators, sweeps):
-    """Chain by chain, variable by variable: draw x_i from p(x_i | rest) by inverting its sum."""
+def gibbs_sweeps(model, states, generators, sweeps, stars=()):
+    """Chain by chain: draw x_i from p(x_i | rest), of a hub with its leaves summed out."""
     states = states.astype(int)
+    visits = [
+        visit for hub, leaves, _ in stars for visit in [(hub, leaves), *((j, ()) for j in leaves)]
+    ]
+    visited = {i for i, _ in visits}
+    visits += [(i, ()) for i in range(model.n_variables) if i not in visited]
     for c in range(states.shape[1]):
-        words = [int(word) for word in generators[:, c]]
+        words, x = [int(word) for word in generators[:, c]], states[:, c]
         for _ in range(sweeps):
-            for i in range(model.n_variables):
+            for i, leaves in visits:
                 if model.cardinalities[i] == 1:
                     continue
-                weights = model.node_weights(i).copy()
-                for e, (a, b) in enumerate(model.edges):
-                    if a == i:
-                        weights += model.edge_weights(e)[:, states[b, c]]
-                    elif b == i:
-                        weights += model.edge_weights(e)[states[a, c], :]
-                cumulative = np.cumsum(np.exp(weights - weights.max()))
+                logs = local_scores(model, x, i, leaves)
+                for j in leaves:
+                    for k in range(len(logs)):
+                        x[i] = k
+                        logs[k] += log_sum(local_scores(model, x, j), 0)
+                cumulative = np.cumsum(np.exp(logs - logs.max()))
                 uniform = (xoshiro128plus(words) >> 8) * 2.0**-24
-                states[i, c] = int(np.sum(cumulative <= uniform * cumulative[-1]))
+                x[i] = int(np.sum(cumulative <= uniform * cumulative[-1]))
     return states
+
+
+def local_scores(model, x, i, omitted=()):
+    """Scores of the states of variable i, given its neighbours' states x but the omitted ones'."""
+    weights = model.node_weights(i).copy()
+    for e, (a, b) in enumerate(model.edges):
+        if a == i and b not in omitted:
+            weights += model.edge_weights(e)[:, x[b]]
+        elif b == i and a not in omitted:
+            weights += model.edge_weights(e)[x[a], :]
+    return weights
 
 
 def joint_probabilities(model):

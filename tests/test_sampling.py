@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from itertools import combinations
 
 import naive
 import networkx as nx
@@ -27,6 +28,7 @@ from graftviz.sampling import (
     scale_free_graph,
 )
 from graftviz.sampling.annealing import new_population, resample
+from graftviz.sampling.hubs import stars
 from graftviz.sampling.mixing import effective_rows, split_rhat
 from graftviz.sampling.sweep import advance, conditionals_of
 
@@ -52,6 +54,7 @@ def small_models() -> dict[str, PairwiseMRF]:
         "no edges": random_model(np.zeros((0, 2)), [3, 2], node_sigma=1.0, seed=6),
         "one variable": random_model(np.zeros((0, 2)), [7], node_sigma=1.0, seed=7),
         "frozen hub": star(leaves=10, states=3, edge_sigma=3.0, seed=8),
+        "hubs": random_model(scale_free_graph(10, 1).edges, [2, 3, 1, 2, 3] * 2, edge_sigma=2.5),
     }
 
 
@@ -104,13 +107,45 @@ def test_exact_sample_refuses_invalid_models_and_sizes() -> None:
 # --- Gibbs sampling ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["mixed", "spin glass", "complete", "frozen hub"])
-def test_sweep_equals_its_plain_twin(name: str) -> None:
+@pytest.mark.parametrize("name", ["mixed", "spin glass", "complete", "frozen hub", "hubs"])
+@pytest.mark.parametrize("joined", [False, True])
+def test_sweep_equals_its_plain_twin(name: str, joined: bool) -> None:
     model = small_models()[name]
+    found = stars(model) if joined else []
     start = new_population(model, 5, np.random.default_rng(1))
-    expected = naive.gibbs_sweeps(model, start.states, start.generators, sweeps=20)
-    advance(conditionals_of(model), start.states, start.generators, sweeps=20)
+    expected = naive.gibbs_sweeps(model, start.states, start.generators, 20, found)
+    advance(conditionals_of(model, found), start.states, start.generators, sweeps=20)
     assert start.states.tolist() == expected.tolist()
+
+
+def test_leaves_of_a_star_are_neighbours_of_the_hub_and_not_joined() -> None:
+    models = [*small_models().values(), random_model(scale_free_graph(200, 1).edges, [5] * 200)]
+    hubs = []
+    for model in models:
+        joined = {frozenset(edge) for edge in model.edges.tolist()}
+        for hub, leaves, _ in stars(model):
+            hubs.append(hub)
+            assert leaves
+            assert all(frozenset((hub, leaf)) in joined for leaf in leaves)
+            assert not any(frozenset(pair) in joined for pair in combinations(leaves, 2))
+    assert len(hubs) > 5
+
+
+def test_a_hub_with_very_strong_edges_is_drawn_alone() -> None:
+    # The exponentials of such weights leave the range of single precision.
+    model = star(leaves=10, states=3, edge_sigma=100.0)
+    assert all(np.abs(part).max() < 40 for found in stars(model) for part in found.interactions)
+    assert sample_gibbs(model, 100).table.n_rows == 100
+
+
+def test_chains_move_at_hubs_only_with_their_neighbours() -> None:
+    model = random_model(scale_free_graph(100, 2).edges, [5] * 100, seed=2)
+    alone, together = (
+        sample_gibbs(model, 4000, seed=1, join_hubs=joined).diagnostic for joined in (False, True)
+    )
+    assert alone.worst_rhat > 1.5
+    assert together.worst_rhat < 1.1
+    assert together.fewest_effective_rows > 2 * alone.fewest_effective_rows
 
 
 @pytest.mark.parametrize("name", small_models())
@@ -138,7 +173,8 @@ def test_annealing_samples_a_frozen_hub_correctly() -> None:
     hub = np.bincount(states[0], probabilities)
 
     def error(burn_in: int | None) -> float:
-        codes = sample_gibbs(model, 10_000, seed=1, burn_in=burn_in, chains=2000).table.codes
+        settings = {"burn_in": burn_in, "chains": 2000, "join_hubs": False}
+        codes = sample_gibbs(model, 10_000, seed=1, **settings).table.codes
         return float(np.abs(np.bincount(codes[0], minlength=3) / 10_000 - hub).max())
 
     assert error(None) < 0.02
@@ -260,7 +296,7 @@ def test_effective_rows_of_frozen_hub_are_calibrated() -> None:
     hub = np.bincount(joint_states(model)[0], joint_probabilities(model))[1]
     errors = []
     for seed in range(40):
-        sample = sample_gibbs(model, 2000, seed=seed, chains=500)
+        sample = sample_gibbs(model, 2000, seed=seed, chains=500, join_hubs=False)
         at = sample.diagnostic.statistics.index("x0 = 1")
         implied = np.sqrt(hub * (1 - hub) / sample.diagnostic.effective_rows[at])
         errors.append((sample.table.codes[0].mean() - hub) / implied)

@@ -83,10 +83,18 @@ class Problem:
     size : Size
     data : tuple of DiscreteTable, optional
         Training rows and held-out rows, of which the true edges are unknown.
+    join_hubs : bool
+        See :func:`graftviz.sampling.sample_gibbs`.
     """
 
-    def __init__(self, size: Size, data: tuple[DiscreteTable, DiscreteTable] | None = None) -> None:
-        self.size, self._data = size, data
+    def __init__(
+        self,
+        size: Size,
+        data: tuple[DiscreteTable, DiscreteTable] | None = None,
+        *,
+        join_hubs: bool = True,
+    ) -> None:
+        self.size, self._data, self._join_hubs = size, data, join_hubs
 
     @cached_property
     def model(self) -> PairwiseMRF:
@@ -116,7 +124,9 @@ class Problem:
             return table.rows(np.arange(size.rows)), table.rows(np.arange(size.rows, rows))
         # With very many variables, use fewer and longer chains: burn-in dominates the work.
         chains = _FEW_CHAINS if size.nodes > _VERY_MANY else None
-        table = sample_gibbs(self.model, rows, seed=size.seed, chains=chains).table
+        table = sample_gibbs(
+            self.model, rows, seed=size.seed, chains=chains, join_hubs=self._join_hubs
+        ).table
         order = np.random.default_rng(size.seed).permutation(rows)
         return table.rows(np.sort(order[: size.rows])), table.rows(np.sort(order[size.rows :]))
 

@@ -91,8 +91,7 @@ def anneal(
         ancestors = ancestors[chosen]
         # The sum of the increases must reach 1 exactly, despite rounding.
         beta = 1.0 if rise > (1 - beta) * (1 - 1e-9) else beta + rise
-        cooled = conditionals._replace(weights=conditionals.weights * np.float32(beta))
-        advance(cooled, states, generators, SWEEPS_PER_STEP, done)
+        advance(conditionals.tempered(beta), states, generators, SWEEPS_PER_STEP, done)
         left -= SWEEPS_PER_STEP
     advance(conditionals, states, generators, left, done)
     return Population(states, generators, ancestors)

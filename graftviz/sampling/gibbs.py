@@ -12,6 +12,7 @@ from graftviz.errors import InputError
 from graftviz.memory import free_bytes, size_text
 from graftviz.model import PairwiseMRF
 from graftviz.sampling.annealing import anneal, new_population, usual_sweeps
+from graftviz.sampling.hubs import stars
 from graftviz.sampling.mixing import MixingDiagnostic, diagnose
 from graftviz.sampling.seeds import generator
 from graftviz.sampling.sweep import advance, conditionals_of
@@ -50,9 +51,10 @@ def sample_gibbs(
     burn_in: int | None = None,
     thin: int = THIN,
     chains: int | None = None,
+    join_hubs: bool = True,
     progress: Callable[[int, int], None] | None = None,
 ) -> Sample:
-    """Draw rows by systematic-scan Gibbs sampling.
+    """Draw rows by systematic-scan Gibbs sampling, hubs and their neighbours together.
 
     Parameters
     ----------
@@ -71,6 +73,10 @@ def sample_gibbs(
     chains : int, optional
         At least 2; default: an eighth of the rows, but 1,024 to 4,096. Every chain contributes the
         same number of draws, at least 4; surplus draws, the earliest, are dropped.
+    join_hubs : bool
+        Draw a hub and some of its neighbours together (:mod:`graftviz.sampling.hubs`), without
+        which chains hardly move at strong hubs. False visits one variable at a time, as the papers
+        do.
     progress : callable (done, total), optional
         Called from time to time with the numbers of sweeps, summed over chains.
 
@@ -98,7 +104,7 @@ def sample_gibbs(
         if progress is not None:
             progress(swept, total)
 
-    conditionals = conditionals_of(model)
+    conditionals = conditionals_of(model, stars(model) if join_hubs else ())
     population = anneal(model, conditionals, start, burn_in, rng, done)
     recorded = np.empty((model.n_variables, draws, chains), dtype=np.uint8)
     for draw in range(draws):

@@ -10,18 +10,25 @@ x_i = k against x_i = 0 are then *linear* in the indicator rows of the neighbour
 
 so no table is indexed by states. The sums are logarithms from which the largest is subtracted, so
 that hubs with any number of neighbours neither overflow nor underflow.
+
+For a hub with leaves j (:mod:`graftviz.sampling.hubs`), the terms of x_j are replaced by
+
+    log Σ_b p_j(b) · exp(w_ij[k, b] − w_ij[0, b] − w_ij[k, 0] + w_ij[0, 0]) − log Σ_b p_j(b)
+
+where p_j is the distribution of x_j, times any constant, if x_i were 0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
-from graftviz.kernels import inner_kernel
+from graftviz.kernels import NO_WRAPPER, inner_kernel
 from graftviz.model import PairwiseMRF
+from graftviz.sampling.hubs import Star
 
 _CHAINS_TOGETHER = 256  # long enough for the vector unit, short enough for the caches
 _SWEEPS_TOGETHER = 100  # between reports of progress and checks for Ctrl-C
@@ -33,6 +40,11 @@ _C1, _C2, _C3, _C4, _C5, _C6 = (
     np.float32(np.log(2.0) ** power / factorial)
     for power, factorial in ((1, 1), (2, 2), (3, 6), (4, 24), (5, 120), (6, 720))
 )
+# Of log₂ m = 1/2 + Σ_p c_p t^p with t = (m − √2) / (m + √2), p odd; for 1 ≤ m < 2 the error is
+# below 1e-7.
+_L1, _L3, _L5, _L7 = (np.float32(2.0 / (np.log(2.0) * power)) for power in (1, 3, 5, 7))
+_ROOT_2 = np.float32(np.sqrt(2.0))
+_MANTISSA, _BITS_OF_ONE = np.int32(0x7FFFFF), np.int32(0x3F800000)
 _ZERO = np.float32(0.0)
 _HALF = np.float32(0.5)
 _ONE = np.float32(1.0)
@@ -58,6 +70,14 @@ class SweepModel(NamedTuple):
     weights : float32 array, flat
         For variable i and k = 1 … s_i − 1 (padded to an even number): the constant, then one
         weight per input; in units of log 2.
+    visits : int64 array
+        Variables in the order of a sweep: every hub and its leaves, then all that remain.
+    leaf_starts : int64 array, shape (visits + 1,)
+    leaves : int64 array, flat
+        Visit v sums out ``leaves[leaf_starts[v] : leaf_starts[v + 1]]``.
+    factor_starts : int64 array, one per entry of `leaves`
+    factors : float32 array, flat
+        For each leaf and k = 1 … s_i − 1: the exponential of the formula above, for all b.
     """
 
     cardinalities: np.ndarray
@@ -66,10 +86,21 @@ class SweepModel(NamedTuple):
     inputs: np.ndarray
     weight_starts: np.ndarray
     weights: np.ndarray
+    visits: np.ndarray
+    leaf_starts: np.ndarray
+    leaves: np.ndarray
+    factor_starts: np.ndarray
+    factors: np.ndarray
+
+    def tempered(self, beta: float) -> SweepModel:
+        """Return the conditionals of the distribution with probabilities to the power β."""
+        return self._replace(
+            weights=self.weights * np.float32(beta), factors=self.factors ** np.float32(beta)
+        )
 
 
-def conditionals_of(model: PairwiseMRF) -> SweepModel:
-    """Convert the model's weights, all finite, to those of the formula above."""
+def conditionals_of(model: PairwiseMRF, stars: Sequence[Star] = ()) -> SweepModel:
+    """Convert the model's weights, all finite, to those of the formulas above."""
     n = model.n_variables
     sizes = model.cardinalities
     own_rows = np.concatenate([[0], np.cumsum(sizes - 1)])
@@ -99,6 +130,14 @@ def conditionals_of(model: PairwiseMRF) -> SweepModel:
         weight_starts[i] = filled
         filled += padded.size
         flat_weights.append(padded.reshape(-1))
+    visits: list[int] = []
+    leaves_of: list[tuple[int, ...]] = []
+    for star in stars:
+        visits += [star.hub, *star.leaves]
+        leaves_of += [star.leaves, *((),) * len(star.leaves)]
+    others = np.setdiff1d(np.flatnonzero(sizes > 1), visits)
+    leaf_counts = [len(leaves) for leaves in leaves_of] + [0] * len(others)
+    factors = [np.exp(matrix[1:]).ravel() for star in stars for matrix in star.interactions]
     return SweepModel(
         cardinalities=np.array(sizes),
         own_rows=own_rows,
@@ -106,7 +145,16 @@ def conditionals_of(model: PairwiseMRF) -> SweepModel:
         inputs=np.concatenate(flat_inputs),
         weight_starts=weight_starts,
         weights=np.concatenate(flat_weights),
+        visits=np.concatenate([np.array(visits, dtype=np.int64), others]),
+        leaf_starts=_starts(leaf_counts),
+        leaves=np.array([leaf for star in stars for leaf in star.leaves], dtype=np.int64),
+        factor_starts=_starts([part.size for part in factors])[:-1],
+        factors=np.concatenate([np.zeros(0), *factors]).astype(np.float32),
     )
+
+
+def _starts(counts: Sequence[int]) -> np.ndarray:
+    return np.cumsum([0, *counts], dtype=np.int64)
 
 
 def advance(
@@ -155,17 +203,73 @@ def _sweep(model, indicators, generator, sweeps):
     """Update `indicators`, float32, shape (indicator rows + 1, chains), and `generator`."""
     chains = indicators.shape[1]
     uniforms = np.empty(chains, dtype=np.float32)
-    largest = np.empty(chains, dtype=np.float32)
+    sums = np.empty(chains, dtype=np.float32)
+    logarithms = np.empty(chains, dtype=np.float32)
     # One row per state, and one for the padding to an even number of odds.
-    table = np.empty((model.cardinalities.max() + 1, chains), dtype=np.float32)
+    rows = model.cardinalities.max() + 1
+    table = np.empty((rows, chains), dtype=np.float32)
+    leaf_table = np.empty((rows, chains), dtype=np.float32)
     for _ in range(sweeps):
-        for i in range(len(model.cardinalities)):
-            if model.cardinalities[i] == 1:
-                continue
+        for v in range(len(model.visits)):
+            i = model.visits[v]
+            first, last = model.leaf_starts[v], model.leaf_starts[v + 1]
             _draw_uniforms(generator, uniforms)
+            if last > first:
+                _set_first_state(model, i, indicators)
+                for m in range(first, last):
+                    _set_first_state(model, model.leaves[m], indicators)
             _log_odds(model, i, indicators, table)
-            _cumulate(table, model.cardinalities[i], largest)
+            for m in range(first, last):
+                _log_odds(model, model.leaves[m], indicators, leaf_table)
+                _sum_out(model, i, m, leaf_table, sums, logarithms, table)
+            _to_powers(table, model.cardinalities[i], sums)
+            _cumulate(table, model.cardinalities[i])
             _choose_states(model, i, table, uniforms, indicators)
+
+
+@inner_kernel
+def _set_first_state(model, i, indicators):
+    indicators[model.own_rows[i] : model.own_rows[i + 1]] = _ZERO
+
+
+@inner_kernel
+def _sum_out(model, i, m, powers, sums, logarithms, table):
+    """Add the terms of leaf m to the log-odds of hub i; `powers` are the leaf's log-odds before."""
+    states = model.cardinalities[model.leaves[m]]
+    _to_powers(powers, states, sums)
+    sums[:] = _ZERO
+    for b in range(states):
+        _add_product(powers[b], _ONE, sums)
+    _set_log2(sums.view(np.int32), logarithms)
+    for k in range(1, model.cardinalities[i]):
+        _add_product(logarithms, -_ONE, table[k])
+    at = model.factor_starts[m]
+    for k in range(1, model.cardinalities[i]):
+        sums[:] = _ZERO
+        for b in range(states):
+            _add_product(powers[b], model.factors[at + b], sums)
+        at += states
+        _set_log2(sums.view(np.int32), logarithms)
+        _add_product(logarithms, _ONE, table[k])
+
+
+@inner_kernel
+def _add_product(row, factor, sums):
+    for c in range(len(sums)):
+        sums[c] += factor * row[c]
+
+
+# Checks for division by zero would not be vectorised.
+@njit(cache=True, nogil=True, error_model="numpy", **NO_WRAPPER)
+def _set_log2(bits, logarithms):
+    """Set `logarithms` to log₂ of the normal positive float32 numbers whose bits are given."""
+    for c in range(len(bits)):
+        exponent = np.int32(bits[c] >> np.int32(23))
+        mantissa = np.int32((bits[c] & _MANTISSA) | _BITS_OF_ONE).view(np.float32)
+        t = (mantissa - _ROOT_2) / (mantissa + _ROOT_2)
+        square = t * t
+        series = t * (_L1 + square * (_L3 + square * (_L5 + square * _L7)))
+        logarithms[c] = np.float32(np.int32(exponent - np.int32(127))) + (_HALF + series)
 
 
 @inner_kernel
@@ -219,8 +323,8 @@ def _log_odds(model, i, indicators, table):
 
 
 @inner_kernel
-def _cumulate(table, states, largest):
-    """Turn log-odds into unnormalised cumulative probabilities, in place, the largest term 1."""
+def _to_powers(table, states, largest):
+    """Turn log-odds into unnormalised probabilities, in place, the largest of them 1."""
     chains = len(largest)
     for c in range(chains):
         largest[c] = _ZERO
@@ -232,17 +336,24 @@ def _cumulate(table, states, largest):
     for c in range(chains):
         row[c] = _exp2(-largest[c])
     for k in range(1, states):
-        _add_term(table[k - 1], largest, table[k])
+        _to_power(table[k], largest)
 
 
 @inner_kernel
-def _add_term(below, largest, row):
-    """Set `row` to ``below + 2^(row − largest)``.
+def _to_power(row, largest):
+    """Set `row` to ``2^(row − largest)``.
 
     A separate function, because the loop is not vectorised when it is written in place.
     """
     for c in range(len(row)):
-        row[c] = below[c] + _exp2(row[c] - largest[c])
+        row[c] = _exp2(row[c] - largest[c])
+
+
+@inner_kernel
+def _cumulate(table, states):
+    """Turn probabilities into cumulative ones, in place."""
+    for k in range(1, states):
+        _add_product(table[k - 1], _ONE, table[k])
 
 
 @inner_kernel

@@ -120,7 +120,8 @@ class Data:
         """Return the data of a size, with the true edges if generated."""
         if size not in self._found:
             tables = None if size.source == GENERATED else self._cut(size)
-            self._found[size] = Problem(size, tables)
+            # The papers draw one variable at a time.
+            self._found[size] = Problem(size, tables, join_hubs=False)
         found: Problem = self._found[size]
         return found
 
