@@ -265,7 +265,7 @@ def plain_scores(
             b_i, b_j = beliefs.node[i], beliefs.node[j]
             if score == "pseudo-likelihood":
                 gap = naive.pseudo_gradient(chances, codes, i, j, sizes)
-                noise = naive.pseudo_noise(chances, i, j)
+                noise = naive.pseudo_noise(chances, codes, i, j)
             else:
                 counts = naive.count_pair(codes[i], codes[j], sizes[i], sizes[j])
                 gap = np.outer(b_i, b_j) - counts / rows

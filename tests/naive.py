@@ -654,11 +654,16 @@ def pseudo_gradient(chances, codes, i, j, sizes):
     return (model - 2.0 * is_a.T @ is_b) / codes.shape[1]
 
 
-def pseudo_noise(chances, i, j):
+def pseudo_noise(chances, codes, i, j):
     """Standard deviation of that gradient's norm where i and j are independent given the rest."""
-    spread_i = np.sum(chances[i] * (1 - chances[i]), axis=1)
-    spread_j = np.sum(chances[j] * (1 - chances[j]), axis=1)
-    return 2.0 * np.sqrt(np.mean(spread_i * spread_j) / len(spread_i))
+    spread, explained = {}, {}
+    for k in (i, j):
+        spread[k] = np.sum(chances[k] * (1 - chances[k]), axis=1)
+        shares = np.bincount(codes[k]) / codes.shape[1]
+        explained[k] = max(np.sum(shares * (1 - shares)) - np.mean(spread[k]), 0.0)
+    variance = 4 * np.mean(spread[i] * spread[j])
+    variance += np.mean(spread[i]) * explained[j] + explained[i] * np.mean(spread[j])
+    return np.sqrt(variance / codes.shape[1])
 
 
 def left_out(model, codes, e):
@@ -677,7 +682,7 @@ def left_out(model, codes, e):
             if np.abs(chances[k].mean(axis=0) - shares).max() < 1e-9:
                 break
     gradient = pseudo_gradient(chances, codes, i, j, sizes)
-    return np.linalg.norm(gradient), pseudo_noise(chances, i, j)
+    return np.linalg.norm(gradient), pseudo_noise(chances, codes, i, j)
 
 
 class PenalisedPseudoLikelihood:

@@ -179,7 +179,7 @@ def test_pair_does_not_violate_within_its_slack(seed):
         return
     for share in (0.0, 0.3, 1.0):
         drift = share * slack
-        later = significance * 2.0 * np.sqrt(max(product - 2.0 * drift, 0.0) / rows)
+        later = significance * 2.0 * np.sqrt(max(product - 2.5 * drift, 0.0) / rows)
         assert norm + drift <= max(least, later) * (1 + 1e-9)
 
 

@@ -338,6 +338,29 @@ def mean_product(first, second, multiplicity, rows):
     return total / rows
 
 
+@inner_kernel
+def gradient_variance(product, mean_i, mean_j, margin_i, margin_j):
+    """Return N/4 of the variance of a pair's gradient at w_ij = 0, if the pair is independent.
+
+    A row adds (x_i - p_i) x_jᵀ + x_i (x_j - p_j)ᵀ, which is the sum of the uncorrelated terms
+    2 (x_i - p_i)(x_j - p_j)ᵀ, (x_i - p_i) p_jᵀ and p_i (x_j - p_j)ᵀ. In the last two, the mean of
+    p_j and of p_i does not count, because node weights are fitted; their deviation from it has the
+    mean square `margin` - `mean`, and is taken to be independent of the other factor. At a hub,
+    which its neighbours determine almost always, only the last term is large.
+
+    Parameters
+    ----------
+    product : float
+        Mean of the product of the impurities of p_i and p_j.
+    mean_i, mean_j : float
+        Mean impurities.
+    margin_i, margin_j : float
+        Impurities of the mean of p_i and of p_j.
+    """
+    explained_i, explained_j = max(margin_i - mean_i, 0.0), max(margin_j - mean_j, 0.0)
+    return product + 0.25 * (mean_i * explained_j + explained_i * mean_j)
+
+
 @njit(cache=True, nogil=True)
 def mean_impurity(column, multiplicity, rows):
     """Return the mean over all rows of a column of 64 W numbers."""

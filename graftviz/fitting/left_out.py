@@ -5,7 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from graftviz.fitting.conditionals import columns_of, fill_impurity, mean_product, mix
+from graftviz.fitting.conditionals import (
+    columns_of,
+    fill_impurity,
+    gradient_variance,
+    mean_impurity,
+    mean_product,
+    mix,
+)
 from graftviz.fitting.pseudo_likelihood import pair_gradient
 from graftviz.kernels import inner_kernel
 
@@ -75,16 +82,16 @@ def left_out_score(net, rows, e, significance, least, spare, work):
     mix(rows, values_i, 0, states_i, j, factors_i, True, sums_i, squares_i, scratch)
     mix(rows, values_j, 0, states_j, i, factors_j, True, sums_j, squares_j, scratch)
     target = net.edge_targets[at : at + states_i * states_j]
-    norm, noise = _gradient_and_noise(rows, target, columns_i, columns_j, work)
+    norm, noise = _gradient_and_noise(rows, i, j, target, columns_i, columns_j, work)
     if norm > CLEARLY * max(least, significance * noise):
         return norm, noise
     _restore_margins(rows, columns_i, i, j, sums_i, squares_i, factors_i, scratch)
     _restore_margins(rows, columns_j, j, i, sums_j, squares_j, factors_j, scratch)
-    return _gradient_and_noise(rows, target, columns_i, columns_j, work)
+    return _gradient_and_noise(rows, i, j, target, columns_i, columns_j, work)
 
 
 @inner_kernel
-def _gradient_and_noise(rows, target, columns_i, columns_j, work):
+def _gradient_and_noise(rows, i, j, target, columns_i, columns_j, work):
     """Return the norm of the gradient by the sums in `work`, and its noise by the columns."""
     states_i, states_j = len(columns_i) - 1, len(columns_j) - 1
     pair_gradient(rows, target, states_i, states_j, work)
@@ -94,5 +101,20 @@ def _gradient_and_noise(rows, target, columns_i, columns_j, work):
     fill_impurity(columns_i, rows.inverse)
     fill_impurity(columns_j, rows.inverse)
     impurity_i, impurity_j = columns_i[states_i], columns_j[states_j]
-    product = mean_product(impurity_i, impurity_j, rows.multiplicity, rows.rows)
-    return np.sqrt(total), 2.0 * np.sqrt(product / rows.rows)
+    multiplicity, count = rows.multiplicity, rows.rows
+    variance = gradient_variance(
+        mean_product(impurity_i, impurity_j, multiplicity, count),
+        mean_impurity(impurity_i, multiplicity, count),
+        mean_impurity(impurity_j, multiplicity, count),
+        _margin_impurity(rows, i),
+        _margin_impurity(rows, j),
+    )
+    return np.sqrt(total), 2.0 * np.sqrt(variance / count)
+
+
+@inner_kernel
+def _margin_impurity(rows, i):
+    impurity = 1.0
+    for a in range(rows.node_offsets[i], rows.node_offsets[i + 1]):
+        impurity -= rows.margins[a] ** 2
+    return impurity

@@ -227,8 +227,9 @@ def slack_of(norm, least, needed, significance, rows):
     """Return the drift up to which a pair that does not violate provably goes on not to violate.
 
     A drift D changes the norm by at most D, and N σ² / 4, which is the mean M of the product of two
-    impurities, by at most 2 D. The pair violates only if its norm exceeds both `least` = λ d_e and
-    `needed` = κ σ, and √(1 - 2 D / M) ≥ 1 - 2 D / M.
+    impurities plus a quarter of products of mean impurities, by at most 5 D / 2. The pair violates
+    only if its norm exceeds both `least` = λ d_e and `needed` = κ σ, and
+    √(1 - 5 D / 2 M) ≥ 1 - 5 D / 2 M.
 
     Returns
     -------
@@ -238,7 +239,7 @@ def slack_of(norm, least, needed, significance, rows):
     slack = max(least - norm, 0.0)
     if needed > norm:
         product = rows * (needed / (2.0 * significance)) ** 2
-        slack = max(slack, (needed - norm) / (1.0 + 2.0 * needed / product))
+        slack = max(slack, (needed - norm) / (1.0 + 2.5 * needed / product))
     return slack
 
 

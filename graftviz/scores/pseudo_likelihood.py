@@ -18,6 +18,7 @@ from graftviz.fitting.conditionals import (
     Conditionals,
     add_words,
     columns_of,
+    gradient_variance,
     mean_impurity,
     mean_product,
     sum_by_state,
@@ -47,11 +48,14 @@ class RowState(NamedTuple):
     conditionals : Conditionals
     totals : float64 array, flat
         Σ u p(x_i = a | rest) over all rows, all states of all variables.
+    margin_impurity : float64 array, shape (n,)
+        Impurity of the margins of the data.
     tables : float64 array, shape (3, largest number of joint states)
     """
 
     conditionals: Conditionals
     totals: np.ndarray
+    margin_impurity: np.ndarray
     tables: np.ndarray
 
 
@@ -62,7 +66,7 @@ def _distance(own, _beliefs, _offsets, i, j, cells, start, _rows):
 
 @kernel_for(noise, RowState)
 def _noise(own, impurity, i, j, _rows):
-    return _gradient_noise(own.conditionals, impurity, i, j)
+    return _gradient_noise(own.conditionals, impurity, own.margin_impurity, i, j)
 
 
 @inner_kernel
@@ -191,14 +195,15 @@ def _add_pairs(rows, ones, others, places, sums):
 
 
 @inner_kernel
-def _gradient_noise(rows, impurity, i, j):
-    """Return 2 √(mean of the product of both conditional variances / N)."""
+def _gradient_noise(rows, impurity, margins, i, j):
+    """Return the root mean square of the gradient's norm if the pair is independent."""
     if rows.starts[i] >= 0 and rows.starts[j] >= 0:
         impurity_i, impurity_j = columns_of(rows, i)[-1], columns_of(rows, j)[-1]
         product = mean_product(impurity_i, impurity_j, rows.multiplicity, rows.rows)
     else:
         product = impurity[i] * impurity[j]
-    return 2.0 * np.sqrt(product / rows.rows)
+    variance = gradient_variance(product, impurity[i], impurity[j], margins[i], margins[j])
+    return 2.0 * np.sqrt(variance / rows.rows)
 
 
 class PseudoScorer:
@@ -218,7 +223,8 @@ class PseudoScorer:
             None if isinstance(fit.network, PseudoNetwork) else PseudoNetwork(fit.table, fit.counts)
         )
         rows = self._pseudo_network().rows
-        own = RowState(rows, np.zeros(len(rows.margins)), workspace(rows.node_offsets))
+        margins = impurity_of(rows.margins, rows.node_offsets)
+        own = RowState(rows, np.zeros(len(rows.margins)), margins, workspace(rows.node_offsets))
         self.scoring = new_scoring(own, fit.counts.packed, rows.margins, fit.measure)
         self._marginal = self.scoring.impurity.copy()
         self._seen = np.full(fit.counts.n_variables, -1.0)
@@ -278,8 +284,8 @@ class PseudoLikelihoodScore(Score):
     def of_pair(self, at: PairFit) -> PairNorm:
         """Return ‖∂PL/∂w_e‖₂, the gradient of the mean pseudo-likelihood at w_e = 0, and its noise.
 
-        The noise is the root mean square if i and j are independent given all others: twice the
-        root of mean((1 − ‖p_i‖²)(1 − ‖p_j‖²)) / N over the rows, where p_i is p(x_i | the others).
+        The noise is the root mean square of the norm if i and j are independent given all others,
+        see :func:`graftviz.fitting.conditionals.gradient_variance`.
         """
         codes = at.table.codes
         shares_i, shares_j = (conditional(at.model, codes, k) for k in (at.i, at.j))
@@ -288,8 +294,15 @@ class PseudoLikelihoodScore(Score):
         is_b = np.eye(shares_j.shape[1])[codes[at.j]]
         expected = (shares_i.T * weights) @ is_b + is_a.T @ shares_j
         norm = float(np.linalg.norm(expected - 2.0 * is_a.T @ is_b)) / total
-        variances = impurity_of(shares_i) * impurity_of(shares_j)
-        variance = float(np.average(variances, weights=weights))
+        impurities = impurity_of(shares_i), impurity_of(shares_j)
+        variance = gradient_variance.py_func(
+            float(np.average(impurities[0] * impurities[1], weights=weights)),
+            *(float(np.average(impurity, weights=weights)) for impurity in impurities),
+            *(
+                float(impurity_of(margins / total))
+                for margins in (is_a.sum(axis=0), weights @ is_b)
+            ),
+        )
         return PairNorm(norm, 2.0 * math.sqrt(variance / total))
 
     def seconds(self, size: TableSize, edges: float) -> float:
