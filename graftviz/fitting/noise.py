@@ -1,8 +1,14 @@
-"""Expected scores of independent pairs and features due to sampling noise."""
+"""Scores of independent pairs and features due to sampling noise: their mean and their tail."""
 
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import chdtri
+
+_VARIABLES_PER_ERROR = 50  # about one false edge among so many variables
+_FEW_FREEDOMS = 0.1  # quantile of degrees of freedom: few make a heavy tail
+_LEAST_SIGNIFICANCE = 2.0
+_NO_SIGNIFICANCE = 3.0  # if no variable varies
 
 
 def score_noise(margins: np.ndarray, offsets: np.ndarray, rows: float, *, root: bool) -> float:
@@ -27,6 +33,33 @@ def score_noise(margins: np.ndarray, offsets: np.ndarray, rows: float, *, root: 
     units = np.sqrt(sizes) if root else sizes
     roots = (np.sqrt(np.maximum(impurity, 0.0)) / units)[sizes > 1]
     return float(roots.mean()) ** 2 / float(np.sqrt(rows)) if len(roots) else 0.0
+
+
+def usual_significance(margins: np.ndarray, offsets: np.ndarray, rows: float) -> float:
+    """Return κ such that about one pair per 50 variables exceeds κ times its noise by chance.
+
+    If two variables are independent, the squared ratio of a norm to its noise is distributed about
+    as χ² with d degrees of freedom, divided by d (Satterthwaite 1946). Of n variables the chance of
+    each of n² / 2 pairs is then 1 / (25 n). With two states d = 1 and the tail is heavy; it is
+    light with many states of similar frequency. κ suits the tenth of the variables with the
+    smallest d.
+
+    Parameters
+    ----------
+    margins, offsets, rows
+        See :func:`score_noise`.
+    """
+    shares = np.asarray(margins, dtype=np.float64) / rows
+    squares, cubes = (np.add.reduceat(shares**power, offsets[:-1]) for power in (2, 3))
+    # Σ = diag(p) - p pᵀ is the covariance of the indicators of the states of a variable, and
+    # d = (tr Σ)² / tr Σ². That of a pair is the product of both.
+    trace, square = 1.0 - squares, squares - 2.0 * cubes + squares**2
+    varies = trace > 1.0 / rows**2
+    if not varies.any():
+        return _NO_SIGNIFICANCE
+    freedom = np.quantile(trace[varies] ** 2 / square[varies], _FEW_FREEDOMS) ** 2
+    chance = 2.0 / (_VARIABLES_PER_ERROR * max(int(varies.sum()) - 1, 1))
+    return max(float(np.sqrt(chdtri(freedom, chance) / freedom)), _LEAST_SIGNIFICANCE)
 
 
 def feature_noise(margins: np.ndarray, offsets: np.ndarray, rows: float) -> float:

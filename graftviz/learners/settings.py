@@ -4,9 +4,11 @@ Defaults depend on the number of rows N and the numbers of states, never on the 
 
 - λ is three times σ, the score that two independent variables have by sampling noise alone
   (:func:`graftviz.fitting.noise.score_noise`); the score by pseudo-likelihood has twice the noise
-  of the others. With κ > 0, λ only has to exclude significant but tiny scores, which shrunken
-  weights and rows that are not quite independent cause. As the number of pairs grows faster than
-  that of edges, more of them pass by chance: λ rises from σ at 50 variables to 2 σ at 200 and more.
+  of the others. With κ > 0, λ only has to exclude significant but tiny scores, and is σ / 10. Of
+  counts, shrunken weights cause such scores. As the number of pairs grows faster than that of
+  edges, more of them pass: λ then rises from σ at 50 variables to 2 σ at 200 and more.
+- κ under preset best is so large that about one pair in 50 variables exceeds it by chance
+  (:func:`graftviz.fitting.noise.usual_significance`), and 3 where only counts are read.
 - λ₂ is 4 / √N under the Bethe likelihood, whose weights must stay small for belief propagation to
   be accurate, and 2 / N under the pseudo-likelihood, which equals one or two rows of evidence.
 - Preset best reads pair counts only if the rows are not in memory or if their conditionals would
@@ -23,7 +25,7 @@ import numpy as np
 
 from graftviz.counts import PairCounts
 from graftviz.errors import InputError
-from graftviz.fitting.noise import score_noise
+from graftviz.fitting.noise import score_noise, usual_significance
 from graftviz.fitting.penalty import Penalty
 from graftviz.scores.base import BETHE, PSEUDO_LIKELIHOOD, Objective
 from graftviz.scores.kernels import COUNT, ROOT, Measure
@@ -32,18 +34,22 @@ from graftviz.trace import ActivationTest
 
 OBJECTIVE_NAMES = {BETHE: "Bethe likelihood", PSEUDO_LIKELIHOOD: "pseudo-likelihood"}
 _LAM_TO_NOISE = 3.0
-_SMALL_LAM_TO_NOISE = 1.0, 2.0  # with κ, for few and many variables
+_TINY_LAM_TO_NOISE = 0.1  # with κ
+_SMALL_LAM_TO_NOISE = 1.0, 2.0  # with κ and counts, for few and many variables
 _FEW, _MANY = 50, 200
 _MOST_ROW_BYTES = 4 << 30  # of conditionals
 _FALLBACK_LAM = 1e-3  # if no variable varies, so that there is no noise
 
 
 class Methods(NamedTuple):
-    """Score, objective and tests of a run, or those of a preset; see :class:`Settings`."""
+    """Score, objective and tests of a run, or those of a preset; see :class:`Settings`.
+
+    The significance is None if it depends on the data.
+    """
 
     score: str
     objective: Objective
-    significance: float
+    significance: float | None
     refit: bool
     penalise_nodes: bool = False
 
@@ -55,7 +61,7 @@ class Methods(NamedTuple):
 
 
 PRESETS = {
-    "best": Methods("pseudo-likelihood", PSEUDO_LIKELIHOOD, 3.0, True),
+    "best": Methods("pseudo-likelihood", PSEUDO_LIKELIHOOD, None, True),
     "paper": Methods("belief", BETHE, 0.0, False),
     "literal": Methods("belief", BETHE, 0.0, False, penalise_nodes=True),
     "thesis": Methods("belief", BETHE, 0.0, False),
@@ -140,7 +146,7 @@ def methods(options: Any, *, has_rows: bool = True, fits: bool = True) -> Method
     refit = preset.refit if options.refit is None else options.refit
     nodes = options.penalise_nodes
     nodes = preset.penalise_nodes if nodes is None else nodes
-    chosen = Methods(score, objective, float(significance), bool(refit), bool(nodes))
+    chosen = Methods(score, objective, significance, bool(refit), bool(nodes))
     if not has_rows and chosen.reads_rows:
         by_counts = [name for name, kind in all_scores().items() if not kind.reads_rows]
         raise InputError(
@@ -166,12 +172,15 @@ def resolve(options: Any, counts: PairCounts, *, has_rows: bool) -> Settings:
     score, objective, significance, refit, penalise_nodes = chosen
     root = options.group_weight == "sqrt"
     lam, lam2 = options.lam, options.lam2
+    margins = counts.packed.margins, counts.packed.node_offsets, counts.packed.rows
+    if significance is None:
+        significance = float(f"{usual_significance(*margins):.2g}")
     if lam is None:
-        noise = score_noise(
-            counts.packed.margins, counts.packed.node_offsets, counts.packed.rows, root=root
-        )
+        noise = score_noise(*margins, root=root)
         factor = _LAM_TO_NOISE * all_scores()[score].noise_factor
-        if significance > 0.0:  # linear in log n between few and many variables
+        if significance > 0.0 and PSEUDO_LIKELIHOOD in (score, objective):
+            factor = _TINY_LAM_TO_NOISE
+        elif significance > 0.0:  # linear in log n between few and many variables
             bounds = np.log([_FEW, _MANY])
             factor = float(np.interp(math.log(counts.n_variables), bounds, _SMALL_LAM_TO_NOISE))
         lam = float(f"{factor * noise:.2g}") or _FALLBACK_LAM
