@@ -260,7 +260,7 @@ def test_numbers_of_lesson_red() -> None:
     assert f"{explained} of the {len(false)}" in first.reveal
     best = learned(preset="best")
     assert f"{right_edges(best)} of the {best.n_edges}" in second.reveal
-    assert best.n_edges - right_edges(best) == 2
+    assert best.n_edges - right_edges(best) == 1
 
 
 def test_numbers_of_lesson_alpha() -> None:

@@ -370,19 +370,21 @@ def test_questions_about_run_without_edges_are_answered() -> None:
 
 def test_significance_is_described_in_multiples_of_noise() -> None:
     run = known("best edge grafting")
+    significance = run.steps[0].test.significance
+    symbol = f"κ = {significance:g}"
     words = words_of(run, 2)
-    assert "of those above κ = 3 times their noise the largest, " in words
-    assert "above κ = 3 times its noise" in words_of(known("best, first hit"), 1)
-    assert re.search(r"were above κ = 3 times their noise", words_of(known("best"), 1))
+    assert f"of those above {symbol} times their noise the largest, " in words
+    assert f"above {symbol} times its noise" in words_of(known("best, first hit"), 1)
+    assert f"were above {symbol} times their noise" in words_of(known("best"), 1)
     assert re.search(
-        r"κ = 3 and λ = [\d.e-]+ \(best of \d+: x\d+ – x\d+, [\d.]+ % of the threshold\)\.",
+        rf"{symbol} and λ = [\d.e-]+ \(best of \d+: x\d+ – x\d+, [\d.]+ % of the threshold\)\.",
         run.outcome.stop_reason,
     )
     answer = why_not(run, 0, 11, len(run.steps))
     assert answer["symbol"] == "κ"
-    assert answer["threshold"] == 3.0
+    assert answer["threshold"] == significance
     assert re.search(
-        r"its score is [\d.e-]+, [\d.]+ times its noise: not above κ = 3, so it does not violate",
+        rf"its score is [\d.e-]+, [\d.]+ times its noise: not above {symbol}, so it does not",
         answer["words"],
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 
 import naive
 import numpy as np
@@ -26,6 +27,9 @@ from graftviz.fitting.merged_rows import merged_rows
 from graftviz.fitting.penalty import Penalty
 from graftviz.fitting.pseudo_network import PseudoNetwork
 from graftviz.metrics import nlpl
+from graftviz.sampling import random_model, sample_exact
+from graftviz.scores.base import PairFit
+from graftviz.scores.pseudo_likelihood import PseudoLikelihoodScore
 
 TIGHT = 1e-5  # tolerance of the polish of a run
 
@@ -459,3 +463,29 @@ def test_changes_are_reported_once():
     np.testing.assert_array_equal(changes.node_weights, expected)
     second = network.changes()
     assert len(second.nodes) == len(second.edges) == 0
+
+
+# Noise.
+
+
+def test_noise_is_the_root_mean_square_of_norms_of_absent_edges():
+    """Of all absent pairs of trees with strong hubs, at the fit of exactly the true edges.
+
+    The neighbours of a hub determine its state, so that its conditional varies only between rows.
+    """
+    edges = [(0, i) for i in range(1, 13)] + [(i, i + 12) for i in range(1, 13)]
+    found = {True: [], False: []}
+    for seed in range(8):
+        model = random_model(np.array(edges), [3] * 25, edge_sigma=2.0, seed=seed)
+        table = sample_exact(model, 2000, seed=seed)
+        network = network_of(table, edges, Penalty(0.0, 1e-3, False, False))
+        network.fit(Penalty(0.0, 1e-3, False, False), tolerance=1e-6)
+        fitted = network.model()
+        for i, j in itertools.combinations(range(25), 2):
+            if (i, j) not in edges:
+                at = PairFit(table, fitted, [], i, j)
+                norm, noise, _ = PseudoLikelihoodScore().of_pair(at)
+                found[i == 0].append((norm, noise))
+    for pairs in found.values():
+        norm, noise = np.sqrt(np.mean(np.square(pairs), axis=0))
+        assert 0.85 < norm / noise < 1.1

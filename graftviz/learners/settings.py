@@ -4,11 +4,12 @@ Defaults depend on the number of rows N and the numbers of states, never on the 
 
 - λ is three times σ, the score that two independent variables have by sampling noise alone
   (:func:`graftviz.fitting.noise.score_noise`); the score by pseudo-likelihood has twice the noise
-  of the others. With κ > 0, λ only has to exclude significant but tiny scores, and is σ / 10. Of
-  counts, shrunken weights cause such scores. As the number of pairs grows faster than that of
-  edges, more of them pass: λ then rises from σ at 50 variables to 2 σ at 200 and more.
+  of the others. With κ > 0, λ only has to exclude significant but tiny scores, and is σ / 10. With
+  other scores or objectives, shrunken weights cause such scores. As the number of pairs grows
+  faster than that of edges, more of them pass: λ then rises from σ at 50 variables to 2 σ at 200
+  and more.
 - κ under preset best is so large that about one pair in 50 variables exceeds it by chance
-  (:func:`graftviz.fitting.noise.usual_significance`), and 3 where only counts are read.
+  (:func:`graftviz.fitting.noise.usual_significance`), and 3 for other scores or objectives.
 - λ₂ is 4 / √N under the Bethe likelihood, whose weights must stay small for belief propagation to
   be accurate, and 2 / N under the pseudo-likelihood, which equals one or two rows of evidence.
 - Preset best reads pair counts only if the rows are not in memory or if their conditionals would
@@ -35,7 +36,8 @@ from graftviz.trace import ActivationTest
 OBJECTIVE_NAMES = {BETHE: "Bethe likelihood", PSEUDO_LIKELIHOOD: "pseudo-likelihood"}
 _LAM_TO_NOISE = 3.0
 _TINY_LAM_TO_NOISE = 0.1  # with κ
-_SMALL_LAM_TO_NOISE = 1.0, 2.0  # with κ and counts, for few and many variables
+_SMALL_LAM_TO_NOISE = 1.0, 2.0  # with κ and other scores, for few and many variables
+_SIGNIFICANCE = 3.0
 _FEW, _MANY = 50, 200
 _MOST_ROW_BYTES = 4 << 30  # of conditionals
 _FALLBACK_LAM = 1e-3  # if no variable varies, so that there is no noise
@@ -44,7 +46,7 @@ _FALLBACK_LAM = 1e-3  # if no variable varies, so that there is no noise
 class Methods(NamedTuple):
     """Score, objective and tests of a run, or those of a preset; see :class:`Settings`.
 
-    The significance is None if it depends on the data.
+    The significance is None if it depends on data, score and objective.
     """
 
     score: str
@@ -68,7 +70,7 @@ PRESETS = {
     "authors": Methods("belief", BETHE, 0.0, False),
 }
 # If the rows stay in a file or are too many, only counts are available.
-_BEST_BY_COUNTS = Methods("linear-response", BETHE, 3.0, False)
+_BEST_BY_COUNTS = Methods("linear-response", BETHE, None, False)
 
 
 class Settings(NamedTuple):
@@ -173,12 +175,13 @@ def resolve(options: Any, counts: PairCounts, *, has_rows: bool) -> Settings:
     root = options.group_weight == "sqrt"
     lam, lam2 = options.lam, options.lam2
     margins = counts.packed.margins, counts.packed.node_offsets, counts.packed.rows
+    by_rows = score == objective == PSEUDO_LIKELIHOOD
     if significance is None:
-        significance = float(f"{usual_significance(*margins):.2g}")
+        significance = float(f"{usual_significance(*margins):.2g}") if by_rows else _SIGNIFICANCE
     if lam is None:
         noise = score_noise(*margins, root=root)
         factor = _LAM_TO_NOISE * all_scores()[score].noise_factor
-        if significance > 0.0 and PSEUDO_LIKELIHOOD in (score, objective):
+        if significance > 0.0 and by_rows:
             factor = _TINY_LAM_TO_NOISE
         elif significance > 0.0:  # linear in log n between few and many variables
             bounds = np.log([_FEW, _MANY])
