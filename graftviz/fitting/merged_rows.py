@@ -26,7 +26,7 @@ def merged_rows(
     Returns
     -------
     codes : array of the same type, shape (n, R)
-        In order of their first occurrence.
+        In an order that does not depend on that of the table, so that sums are rounded equally.
     multiplicity : float32 array, shape (R,)
     """
     if weights is not None:
@@ -44,8 +44,7 @@ def merged_rows(
     if is_sparse or (codes != codes[:, firsts[groups]]).any():
         alone = np.ones(rows) if weights is None else weights
         return codes, alone.astype(np.float32)
-    order = np.argsort(firsts)
-    merged = np.ascontiguousarray(codes[:, firsts[order]])
+    merged = np.ascontiguousarray(codes[:, firsts])
     merged.flags.writeable = False  # like a table's codes: part of the compiled type
     totals = counts if weights is None else np.bincount(groups, weights)
-    return merged, totals[order].astype(np.float32)
+    return merged, totals.astype(np.float32)
