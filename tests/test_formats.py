@@ -204,7 +204,7 @@ def strict(text: str) -> dict:
     ("learner", "values"),
     [
         (BestChoice(preset="paper", lam2=0.1), {"t_max": 2, "lam2": 0.1}),
-        (BestChoice(), {"score": "pseudo-likelihood", "significance": 3.0, "reservoir": 6}),
+        (BestChoice(), {"score": "pseudo-likelihood", "refit": True, "reservoir": 6}),
         (EdgeGrafting(lam=0.01, max_edges=4), {"objective": "pseudo-likelihood", "max_edges": 4}),
         (FeatureGrafting(), {"lam2": 0.28, "max_edges": None}),
         (NodewiseL1(max_edges=3), {"max_edges": 3}),

@@ -101,6 +101,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     sampler.add_argument(
         "--thin", type=integer, default=THIN, metavar="N", help=f"sweeps per draw (default: {THIN})"
     )
+    sampler.add_argument(
+        "--one-at-a-time",
+        action="store_true",
+        help="draw every variable alone, as the papers do; chains hardly move at strong hubs then",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -135,6 +140,7 @@ def run(arguments: argparse.Namespace) -> int:
             arguments.rows,
             seed=arguments.seed,
             **settings,
+            join_hubs=not arguments.one_at_a_time,
             progress=lambda done, total: bar.show(done * arguments.rows // total),
         )
     seconds = time.perf_counter() - started

@@ -223,6 +223,11 @@ class PageClient:
 
     async def _change(self, page: str) -> None:
         """Follow a link of the same page, or move a slider."""
+        # The view may not be on the page again, as when the new run is refused.
+        self._about = {}
+        self._ready.clear()
+        while not self._wire.messages.empty():
+            self._wire.messages.get_nowait()
         key, positions = _SLIDERS.get(page, ("", ()))
         if key in self._wire.widgets:
             await self._wire.slide(key, self._chance.choice(positions))
