@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import naive
 import numpy as np
 
-from graftviz import DiscreteTable, PairwiseMRF, Step, infer
+from graftviz import DiscreteTable, PairCounts, PairwiseMRF, Step, infer
 from graftviz.fitting.conditionals import columns_of
+from graftviz.fitting.noise import usual_significance
 from graftviz.learners.base import Learner
 from graftviz.learners.feature_options import FeatureOptions
 from graftviz.learners.grafting_options import GraftingOptions
@@ -284,3 +285,9 @@ def conditionals_of(rows, i):
     """Return p(x_i | rest) of a variable with columns, shape (R, s_i)."""
     shares = columns_of(rows, i)[:-1] * rows.inverse
     return shares[:, : rows.codes.shape[1]].T
+
+
+def significance_of(table):
+    """Return the κ that about one pair in 50 variables exceeds by chance."""
+    packed = PairCounts(table).packed
+    return usual_significance(packed.margins, packed.node_offsets, packed.rows)

@@ -16,6 +16,7 @@ import pytest
 from fakes import random_pairs, random_table
 from hypothesis import given, strategies as st
 from inference_cases import read_mar, read_pr, shuffled_model
+from learner_cases import significance_of
 
 from graftviz import (
     BestChoice,
@@ -200,11 +201,14 @@ def strict(text: str) -> dict:
     return json.loads(text, parse_constant=refuse)
 
 
+BY_DATA = -1.0  # κ that depends on the data
+
+
 @pytest.mark.parametrize(
     ("learner", "values"),
     [
         (BestChoice(preset="paper", lam2=0.1), {"t_max": 2, "lam2": 0.1}),
-        (BestChoice(), {"score": "pseudo-likelihood", "refit": True, "reservoir": 6}),
+        (BestChoice(), {"score": "pseudo-likelihood", "significance": BY_DATA, "reservoir": 6}),
         (EdgeGrafting(lam=0.01, max_edges=4), {"objective": "pseudo-likelihood", "max_edges": 4}),
         (FeatureGrafting(), {"lam2": 0.28, "max_edges": None}),
         (NodewiseL1(max_edges=3), {"max_edges": 3}),
@@ -216,9 +220,12 @@ def strict(text: str) -> dict:
     ],
 )
 def test_result_has_tests_of_trace_and_resolved_options(learner, values):
-    result = learn(random_table(1, 6, 200), learner)
+    table = random_table(1, 6, 200)
+    result = learn(table, learner)
     record = strict(result_json(result))
     used = record["options_used"]
+    if values.get("significance") == BY_DATA:
+        values = values | {"significance": round(significance_of(table), 1)}
     assert {name: used[name] for name in values} == values
     assert "lam" not in used or used["lam"] is not None
     chosen = {name: value for name, value in record["options"].items() if value is not None}

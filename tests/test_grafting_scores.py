@@ -17,11 +17,11 @@ from learner_cases import (
     plain_scores,
     recorded,
     scale_free_table,
+    significance_of,
 )
 
 from graftviz.counts import PairCounts
 from graftviz.errors import InputError
-from graftviz.fitting.noise import usual_significance
 from graftviz.learners.best_choice import BestChoice
 from graftviz.learners.edge_grafting import EdgeGrafting
 from graftviz.learners.settings import resolve
@@ -196,10 +196,9 @@ RULES = {
 
 @pytest.mark.parametrize(("options", "resolved"), RULES.values(), ids=RULES)
 def test_presets_set_unset_options(options, resolved):
-    counts = PairCounts(mixed_table(10, 3000))
+    table = mixed_table(10, 3000)
+    counts, usual = PairCounts(table), significance_of(table)
     settings = EdgeGrafting(**options).settings(counts)
-    packed = counts.packed
-    usual = usual_significance(packed.margins, packed.node_offsets, packed.rows)
     assert settings[:4] == tuple(round(usual, 1) if part == BY_DATA else part for part in resolved)
     assert settings.penalty.lam == (0.0 if settings.significance else settings.lam)
     rows = "pseudo-likelihood" in settings.objective

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from learner_cases import significance_of
 from scipy.stats import chi2
 
-from graftviz import BestChoice, DiscreteTable, PairCounts, learn
-from graftviz.fitting.noise import usual_significance
-
-
-def significance_of(table: DiscreteTable) -> float:
-    packed = PairCounts(table).packed
-    return usual_significance(packed.margins, packed.node_offsets, packed.rows)
+from graftviz import BestChoice, DiscreteTable, learn
 
 
 def independent(n: int, states: int, rows: int, seed: int = 0, skew: float = 1.0) -> DiscreteTable:
