@@ -5,10 +5,30 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import chdtri
 
+_CONSTANT = 1e-9  # impurity below which a variable counts as constant
 _VARIABLES_PER_ERROR = 50  # about one false edge among so many variables
 _FEW_FREEDOMS = 0.1  # quantile of degrees of freedom: few make a heavy tail
 _LEAST_SIGNIFICANCE = 2.0
 _NO_SIGNIFICANCE = 3.0  # if no variable varies
+
+
+def impurity_of(shares: np.ndarray, offsets: np.ndarray | None = None) -> np.ndarray:
+    """Return 1 - ‖p‖² of every variable or row; 0 for those with one observed state.
+
+    Unobserved states have a tiny share instead of zero, which is smaller than the share of a state
+    observed once in a billion rows.
+
+    Parameters
+    ----------
+    shares : float64 array
+        Flat with `offsets`, otherwise with the states as last axis.
+    offsets : int64 array, shape (n + 1,), optional
+        Where the shares of each variable begin.
+    """
+    squares = shares**2
+    totals = squares.sum(axis=-1) if offsets is None else np.add.reduceat(squares, offsets[:-1])
+    impurity: np.ndarray = 1.0 - totals
+    return np.where(impurity < _CONSTANT, 0.0, impurity)
 
 
 def score_noise(margins: np.ndarray, offsets: np.ndarray, rows: float, *, root: bool) -> float:
@@ -29,9 +49,8 @@ def score_noise(margins: np.ndarray, offsets: np.ndarray, rows: float, *, root: 
     """
     sizes = np.diff(offsets)
     shares = np.asarray(margins, dtype=np.float64) / rows
-    impurity = 1.0 - np.add.reduceat(shares**2, offsets[:-1])
     units = np.sqrt(sizes) if root else sizes
-    roots = (np.sqrt(np.maximum(impurity, 0.0)) / units)[sizes > 1]
+    roots = (np.sqrt(impurity_of(shares, offsets)) / units)[sizes > 1]
     return float(roots.mean()) ** 2 / float(np.sqrt(rows)) if len(roots) else 0.0
 
 
@@ -53,8 +72,8 @@ def usual_significance(margins: np.ndarray, offsets: np.ndarray, rows: float) ->
     squares, cubes = (np.add.reduceat(shares**power, offsets[:-1]) for power in (2, 3))
     # Σ = diag(p) - p pᵀ is the covariance of the indicators of the states of a variable, and
     # d = (tr Σ)² / tr Σ². That of a pair is the product of both.
-    trace, square = 1.0 - squares, squares - 2.0 * cubes + squares**2
-    varies = trace > 1.0 / rows**2
+    trace, square = impurity_of(shares, offsets), squares - 2.0 * cubes + squares**2
+    varies = trace > 0.0
     if not varies.any():
         return _NO_SIGNIFICANCE
     freedom = np.quantile(trace[varies] ** 2 / square[varies], _FEW_FREEDOMS) ** 2

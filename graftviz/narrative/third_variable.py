@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graftviz.arrays import places_of
+from graftviz.fitting.noise import impurity_of
 from graftviz.history import History
 from graftviz.learners.base import Learner
 from graftviz.narrative.phrases import score, short
@@ -16,7 +17,6 @@ from graftviz.narrative.steps import learner_at
 from graftviz.options import option_specs
 from graftviz.runs import Run
 from graftviz.scores.base import edge_dimension
-from graftviz.scores.kernels import impurity_of
 from graftviz.scores.registry import all_scores
 from graftviz.table import DiscreteTable
 from graftviz.texts import LANGUAGE, catalogue

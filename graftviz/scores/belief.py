@@ -13,13 +13,13 @@ import numpy as np
 
 from graftviz.counts import PackedTable
 from graftviz.fitting.network import FittedNetwork
+from graftviz.fitting.noise import impurity_of
 from graftviz.scores.base import PairFit, PairNorm, Score, Scorer, ScorerInput
 from graftviz.scores.kernels import (
     Measure,
     Scoring,
     belief_distance,
     distance,
-    impurity_of,
     kernel_for,
     new_scoring,
     noise,

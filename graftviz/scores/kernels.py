@@ -19,10 +19,10 @@ from numba import njit
 from numba.extending import overload
 
 from graftviz.counts import PackedTable, table_cells
+from graftviz.fitting.noise import impurity_of
 from graftviz.kernels import inner_kernel
 
 _NO_NOISE = 1e-12  # noise at or below which a pair counts as constant
-_CONSTANT = 1e-9  # impurity below which a variable counts as constant
 COUNT, ROOT = 0, 1
 _DEFINED: set[tuple[Callable[..., Any], type]] = set()  # functions with a kernel for a type
 
@@ -93,25 +93,6 @@ def new_scoring(
             )
     impurity = impurity_of(beliefs, packed.node_offsets)
     return Scoring(*measure, is_plain, beliefs, impurity, np.zeros(0), own)
-
-
-def impurity_of(shares: np.ndarray, offsets: np.ndarray | None = None) -> np.ndarray:
-    """Return 1 - ‖p‖² of every variable or row; 0 for those with one observed state.
-
-    Unobserved states have a tiny share instead of zero, which is smaller than the share of a state
-    observed once in a billion rows.
-
-    Parameters
-    ----------
-    shares : float64 array
-        Flat with `offsets`, otherwise with the states as last axis.
-    offsets : int64 array, shape (n + 1,), optional
-        Where the shares of each variable begin.
-    """
-    squares = shares**2
-    totals = squares.sum(axis=-1) if offsets is None else np.add.reduceat(squares, offsets[:-1])
-    impurity: np.ndarray = 1.0 - totals
-    return np.where(impurity < _CONSTANT, 0.0, impurity)
 
 
 def workspace(offsets: np.ndarray) -> np.ndarray:

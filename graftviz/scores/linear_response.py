@@ -13,6 +13,7 @@ import numpy as np
 from graftviz.costs import CostPart, TableSize
 from graftviz.counts import PairCounts
 from graftviz.fitting.network import ActiveNetwork
+from graftviz.fitting.noise import impurity_of
 from graftviz.inference import infer
 from graftviz.inference.response import linear_response
 from graftviz.inference.response_factor import ResponseFactor, factorise, respond, response_block
@@ -22,7 +23,6 @@ from graftviz.scores.kernels import (
     Measure,
     belief_distance,
     distance,
-    impurity_of,
     kernel_for,
     new_scoring,
     noise,

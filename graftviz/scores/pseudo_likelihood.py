@@ -23,6 +23,7 @@ from graftviz.fitting.conditionals import (
     mean_product,
     sum_by_state,
 )
+from graftviz.fitting.noise import impurity_of
 from graftviz.fitting.pseudo_network import PseudoNetwork
 from graftviz.kernels import inner_kernel
 from graftviz.model import PairwiseMRF
@@ -30,7 +31,6 @@ from graftviz.scores.base import PairFit, PairNorm, Score, Scorer, ScorerInput
 from graftviz.scores.kernels import (
     distance,
     distances,
-    impurity_of,
     kernel_for,
     new_scoring,
     noise,
