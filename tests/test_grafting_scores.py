@@ -52,7 +52,7 @@ def tolerance(run: Recorded) -> float:
 def test_certificate_matches_scores_of_all_pairs(name, case):
     """Check the certificate, whose score is in multiples of κ / λ if κ decides."""
     run = recorded(name, case)
-    test, certificate = run.steps[0].test, run.outcome.certificate
+    test, certificate = run.steps[-1].test, run.outcome.certificate
     unit = test.significance / test.lam if test.significance else 1.0
     scores = plain(run, run.outcome.model())
     values = {
@@ -73,15 +73,16 @@ def test_certificate_matches_scores_of_all_pairs(name, case):
 @every_run
 def test_scores_of_step_match_model_of_previous_step(name, case):
     run = recorded(name, case)
-    settings = settings_of(run)
-    lam, significance = settings.lam, settings.significance
+    usual = settings_of(run).test
     models = [run.steps[0].history.start, *(step.model() for step in run.steps)]
     exact = tolerance(run)
     for step in [run.steps[k] for k in (0, 1, len(run.steps) // 2, -1)]:
         if len(step.removed) or any("refitted" in note for note in step.notes):
             continue
         scores = plain(run, models[step.index - 1])
-        assert step.test == settings.test
+        lam, significance = step.test.lam, step.test.significance
+        assert step.test._replace(significance=usual.significance) == usual
+        assert 0.0 <= significance <= usual.significance
         reported = [(edge[:2], edge.score) for edge in step.activated]
         reported += zip(map(tuple, step.tested.edges.tolist()), step.tested.scores, strict=True)
         for pair, score in reported:
@@ -119,7 +120,7 @@ def test_every_final_edge_violates_if_left_out(name, case):
         norm, noise = naive.left_out(model, run.table.codes, e)
         joint = model.edge_weights(e).size
         unit = joint**0.5 if run.learner.group_weight == "sqrt" else joint
-        test = run.steps[0].test
+        test = run.steps[-1].test
         assert norm > 0.99 * max(test.significance * noise, test.lam * unit)
 
 
@@ -200,7 +201,8 @@ def test_presets_set_unset_options(options, resolved):
     counts, usual = PairCounts(table), significance_of(table)
     settings = EdgeGrafting(**options).settings(counts)
     assert settings[:4] == tuple(round(usual, 1) if part == BY_DATA else part for part in resolved)
-    assert settings.penalty.lam == (0.0 if settings.significance else settings.lam)
+    is_shrunk = settings.is_by_rows or settings.significance == 0.0
+    assert settings.penalty.lam == (settings.lam if is_shrunk else 0.0)
     rows = "pseudo-likelihood" in settings.objective
     expected = 2 / 3000 if rows else 4 / 3000**0.5
     assert settings.penalty.lam2 == pytest.approx(expected, rel=0.05)

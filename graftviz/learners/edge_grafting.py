@@ -172,7 +172,9 @@ class EdgeGrafting(GraftingOptions):
             search.release(pruned)
             prunings += 1
             if len(pruned) == 0 or prunings == PRUNE_ROUNDS:
-                break
+                if stopped_by or not run.lower_significance(search.pairs[~search.active]):
+                    break
+                prunings = 0
         stopped_by = stopped_by or run.scorer.stopped
         if run.scorer.stopped:
             return run.finish(NO_PAIRS, np.zeros(0), stopped_by=stopped_by)

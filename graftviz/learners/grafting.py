@@ -12,6 +12,7 @@ from graftviz.arrays import read_only
 from graftviz.counts import PairCounts
 from graftviz.errors import InputError
 from graftviz.fitting.network import ActiveNetwork
+from graftviz.fitting.noise import degrees_of_freedom, lower_significance
 from graftviz.fitting.pseudo_network import PseudoNetwork
 from graftviz.learners.grafting_options import GraftingOptions
 from graftviz.learners.run import LearnerRun
@@ -21,7 +22,7 @@ from graftviz.learners.settings import (
     PSEUDO_LIKELIHOOD,
 )
 from graftviz.scores.base import Scorer, ScorerInput
-from graftviz.scores.kernels import score_slots
+from graftviz.scores.kernels import Scoring, score_slots
 from graftviz.scores.registry import all_scores
 from graftviz.search.screening import screened
 from graftviz.table import DiscreteTable
@@ -52,6 +53,8 @@ _POLISH_ROUNDS = 5
 _ROWS_STEP_SHARE = 0.3
 _ROWS_STEP_SWEEPS = 4
 _ROWS_POLISH_TOLERANCE = 1e-5
+_PAIRS_SAMPLED = 10_000  # at most, to find weak edges
+_HUGE = 1e6
 PRUNE_ROUNDS = 4  # largest number of times that a run continues after pruning
 
 
@@ -115,6 +118,7 @@ class GraftingRun(LearnerRun):
                 self.candidates = self.prior.applied(self.candidates, table.n_variables)
         self.settings = options.settings(self.counts, has_rows=table.has_rows)
         self._table = table
+        self._seed = seed
         self._ids: list[int] = []  # ids of the network's edges, see History
         self._pruned: list[int] = []  # ids removed since the last recorded step
         self._unrecorded: list[tuple[int, int]] = []  # activated since then
@@ -177,6 +181,9 @@ class GraftingRun(LearnerRun):
             If the options change the objective, which is fixed for a run.
         """
         settings = options.settings(self.counts, has_rows=self._table.has_rows)
+        if options.significance is None and self._lowers_significance:
+            lowest = min(settings.significance, self.settings.significance)
+            settings = settings._replace(significance=lowest)
         if settings.objective != self.settings.objective:
             raise InputError(
                 "A run cannot change its objective on the way: start a new run with "
@@ -193,6 +200,51 @@ class GraftingRun(LearnerRun):
                 self.evaluation = self.network.polish(settings.penalty, tolerance=self._tolerance)
         self.scorer = self._new_scorer()
 
+    def lower_significance(self, pairs: np.ndarray) -> bool:
+        """Lower an automatic κ if many pairs just below it are edges; return whether it was.
+
+        Call it at polished weights without any pair that passes the test.
+
+        Parameters
+        ----------
+        pairs : int array, shape (k, 2)
+            Inactive pairs that are counted. A sample of them is scored.
+        """
+        settings, scoring = self.settings, self.scorer.scoring
+        # Candidates of a screening are a selection by their scores.
+        if not self._lowers_significance or self.candidates is not None or len(pairs) == 0:
+            return False
+        if len(pairs) > _PAIRS_SAMPLED:
+            sampled = np.random.default_rng(self._seed).choice(len(pairs), _PAIRS_SAMPLED, False)
+            pairs = pairs[np.sort(sampled)]
+        with self.clock.work("scoring"):
+            # With so large a κ and so small a λ every score is λ / κ times norm / noise.
+            plain = scoring._replace(significance=_HUGE, lam=1.0 / _HUGE)
+            multiples = self._scores_of(pairs, plain) * _HUGE**2
+            packed = self.counts.packed
+            freedoms = degrees_of_freedom(packed.margins, packed.node_offsets, packed.rows)
+            freedoms = freedoms[pairs].prod(axis=1)
+            varies = freedoms > 0.0
+            lower = lower_significance(multiples[varies], freedoms[varies], settings.significance)
+            if lower == settings.significance:
+                return False
+        kappas = {"before": f"{settings.significance:g}", "after": f"{lower:g}"}
+        self._notes.append(Sentence("ends.notes.lowered", **kappas))
+        self.settings = settings._replace(significance=lower)
+        self.scorer = self._new_scorer()
+        return True
+
+    @property
+    def _lowers_significance(self) -> bool:
+        is_automatic = self.options.significance is None
+        return is_automatic and self.settings.is_by_rows and self.settings.significance > 0.0
+
+    def _scores_of(self, pairs: np.ndarray, scoring: Scoring) -> np.ndarray:
+        slots = np.array([self.counts.slot(i, j) for i, j in pairs.tolist()])
+        scores, counts = np.empty(len(slots)), self.counts
+        score_slots(slots, counts.packed, counts.store, scoring, counts.scratch, scores)
+        return scores
+
     def refresh_scores(self) -> None:
         """Update the scorer to the current weights."""
         with self.clock.work("scoring"):
@@ -205,10 +257,7 @@ class GraftingRun(LearnerRun):
         """
         edges = self.prior.required
         with self.clock.work("scoring"):
-            slots = np.array([self.counts.slot(i, j) for i, j in edges.tolist()])
-            scores, counts = np.empty(len(slots)), self.counts
-            packed, store = counts.packed, counts.store
-            score_slots(slots, packed, store, self.scorer.scoring, counts.scratch, scores)
+            scores = self._scores_of(edges, self.scorer.scoring)
         self.refit(edges)
         found = Search(
             scored_edges(edges, scores.tolist()),
@@ -368,13 +417,15 @@ class GraftingRun(LearnerRun):
         self._record()
         with self.clock.work("other"):
             gap = self.network.restart_gap() if self.n_edges else 0.0
+        automatic = self.options.automatic(self.counts, has_rows=self._table.has_rows)
+        automatic["significance"] = self.settings.significance
         return self.outcome(
             certificate,
             self._reason(certificate, stopped_by),
             objective=self.evaluation.objective,
             kkt_residual=self.evaluation.kkt_residual,
             bp_restart_gap=gap,
-            automatic=self.options.automatic(self.counts, has_rows=self._table.has_rows),
+            automatic=automatic,
             objective_name=OBJECTIVE_NAMES[self.settings.objective],
         )
 

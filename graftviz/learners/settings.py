@@ -4,12 +4,14 @@ Defaults depend on the number of rows N and the numbers of states, never on the 
 
 - λ is three times σ, the score that two independent variables have by sampling noise alone
   (:func:`graftviz.fitting.noise.score_noise`); the score by pseudo-likelihood has twice the noise
-  of the others. With κ > 0, λ only has to exclude significant but tiny scores, and is σ / 10. With
-  other scores or objectives, shrunken weights cause such scores. As the number of pairs grows
-  faster than that of edges, more of them pass: λ then rises from σ at 50 variables to 2 σ at 200
-  and more.
+  of the others. With κ > 0, λ decides nothing but how much weights are shrunk: σ / 2 makes the
+  model predict better and does not make indirect pairs pass. With other scores or objectives it
+  would, so that weights are not shrunk and λ excludes significant but tiny scores. As the number of
+  pairs grows faster than that of edges, it rises from σ at 50 variables to 2 σ at 200 and more.
 - κ under preset best is so large that about one pair in 50 variables exceeds it by chance
-  (:func:`graftviz.fitting.noise.usual_significance`), and 3 for other scores or objectives.
+  (:func:`graftviz.fitting.noise.usual_significance`), and 3 for other scores or objectives. Where
+  a run ends among many weak edges, κ is lowered (:func:`graftviz.fitting.noise.lower_significance`)
+  and the run continues.
 - λ₂ is 4 / √N under the Bethe likelihood, whose weights must stay small for belief propagation to
   be accurate, and 2 / N under the pseudo-likelihood, which equals one or two rows of evidence.
 - Preset best reads pair counts only if the rows are not in memory or if their conditionals would
@@ -35,7 +37,7 @@ from graftviz.trace import ActivationTest
 
 OBJECTIVE_NAMES = {BETHE: "Bethe likelihood", PSEUDO_LIKELIHOOD: "pseudo-likelihood"}
 _LAM_TO_NOISE = 3.0
-_TINY_LAM_TO_NOISE = 0.1  # with κ
+_PRICE_TO_NOISE = 0.5  # with κ and the pseudo-likelihood
 _SMALL_LAM_TO_NOISE = 1.0, 2.0  # with κ and other scores, for few and many variables
 _SIGNIFICANCE = 3.0
 _FEW, _MANY = 50, 200
@@ -85,7 +87,8 @@ class Settings(NamedTuple):
     lam : float
         λ, the threshold of scores.
     penalty : Penalty
-        Its λ is 0 with κ > 0: weights of significant edges are not shrunk.
+        Its λ is 0 with κ > 0 unless score and objective are the pseudo-likelihood: shrunken
+        weights explain less, and indirect pairs pass.
     """
 
     score: str
@@ -94,6 +97,11 @@ class Settings(NamedTuple):
     refit: bool
     lam: float
     penalty: Penalty
+
+    @property
+    def is_by_rows(self) -> bool:
+        """Whether score and objective are the pseudo-likelihood."""
+        return self.score == self.objective == PSEUDO_LIKELIHOOD
 
     @property
     def measure(self) -> Measure:
@@ -182,7 +190,7 @@ def resolve(options: Any, counts: PairCounts, *, has_rows: bool) -> Settings:
         noise = score_noise(*margins, root=root)
         factor = _LAM_TO_NOISE * all_scores()[score].noise_factor
         if significance > 0.0 and by_rows:
-            factor = _TINY_LAM_TO_NOISE
+            factor = _PRICE_TO_NOISE
         elif significance > 0.0:  # linear in log n between few and many variables
             bounds = np.log([_FEW, _MANY])
             factor = float(np.interp(math.log(counts.n_variables), bounds, _SMALL_LAM_TO_NOISE))
@@ -193,6 +201,6 @@ def resolve(options: Any, counts: PairCounts, *, has_rows: bool) -> Settings:
         whole = fits and not counts.has_gaps
         shrinks = objective == BETHE and (whole or options.preset != "best")
         lam2 = float(f"{4.0 / math.sqrt(rows) if shrinks else 2.0 / rows:.2g}")
-    price = 0.0 if significance > 0.0 else float(lam)
+    price = float(lam) if by_rows or significance == 0.0 else 0.0
     penalty = Penalty(price, float(lam2), root, penalise_nodes)
     return Settings(score, objective, significance, refit, float(lam), penalty)

@@ -134,7 +134,9 @@ def stream_steps(
         stream.release(pruned)
         prunings += 1
         if len(pruned) == 0 or prunings == PRUNE_ROUNDS:
-            break
+            if stopped_by or not stream.lower_significance():
+                break
+            prunings = 0
     with run.clock.work("scoring"):
         is_current = not stopped_by and len(pruned) == 0
         slots, scores = stream.inactive_scores(is_current=is_current)
@@ -263,6 +265,13 @@ class _Stream:
             with self.run.clock.work("scoring"):
                 dropped = self.search.rescore(self.run.scorer.scoring, self.run.threshold)
             self._dropped = np.concatenate([self._dropped, dropped])
+
+    def lower_significance(self) -> bool:
+        """Lower an automatic κ if many pairs just below it are edges; return whether it was."""
+        lowered = self.run.lower_significance(self.search.inactive_pairs)
+        if lowered:
+            self.search.invalidate_scores()
+        return lowered
 
     def inactive_scores(self, *, is_current: bool) -> tuple[np.ndarray, np.ndarray]:
         """Return slots and scores (or bounds) of all tested edges at the current weights.

@@ -318,6 +318,16 @@ class ReservoirSearch:
         restore_reservoir(state, self.counts.store, threshold, self.order, self.capacity)
         return self.state.frozen[before : self.frozen_size].copy()
 
+    @property
+    def inactive_pairs(self) -> np.ndarray:
+        """Inactive pairs that have been tested, shape (k, 2)."""
+        return self.edges(self._inactive_slots())
+
+    def _inactive_slots(self) -> np.ndarray:
+        state, size = self.state, int(self.counts.store.pairs.size[0])
+        tested = state.tested_in[:size] > 0
+        return np.flatnonzero(tested & (state.place[:size] != ACTIVE))
+
     def inactive_scores(
         self, scoring: Scoring, *, is_current: bool
     ) -> tuple[np.ndarray, np.ndarray]:
@@ -332,9 +342,7 @@ class ReservoirSearch:
             Whether scores without a drift hold since the latest round of tests.
         """
         state, pairs = self.state, self.counts.store.pairs
-        size = int(pairs.size[0])
-        tested = state.tested_in[:size] > 0
-        slots = np.flatnonzero(tested & (state.place[:size] != ACTIVE))
+        slots = self._inactive_slots()
         scores = state.score[slots]
         if len(scoring.drift) == 0 or scoring.is_plain:
             if not is_current:
