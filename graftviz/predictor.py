@@ -97,7 +97,7 @@ class Predictor:
         Examples
         --------
         >>> round(model.score(survey), 2)
-        -9.04
+        -9.05
         """
         found: float = later("graftviz.prediction").score(self._model(), X)
         return found

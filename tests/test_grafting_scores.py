@@ -201,7 +201,8 @@ def test_presets_set_unset_options(options, resolved):
     counts, usual = PairCounts(table), significance_of(table)
     settings = EdgeGrafting(**options).settings(counts)
     assert settings[:4] == tuple(round(usual, 1) if part == BY_DATA else part for part in resolved)
-    is_shrunk = settings.is_by_rows or settings.significance == 0.0
+    by_rows = settings.is_by_rows and not settings.penalty.nodes
+    is_shrunk = by_rows or settings.significance == 0.0
     assert settings.penalty.lam == (settings.lam if is_shrunk else 0.0)
     rows = "pseudo-likelihood" in settings.objective
     expected = 2 / 3000 if rows else 4 / 3000**0.5

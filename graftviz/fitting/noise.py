@@ -120,8 +120,8 @@ def lower_significance(multiples: np.ndarray, freedoms: np.ndarray, significance
     if len(multiples) == 0:
         return significance
     is_below_median = chdtrc(freedoms, freedoms * multiples**2) > 0.5
-    error = 1.0 / np.sqrt(len(multiples))
-    no_edges = min(2.0 * float(is_below_median.mean()) + error, 1.0)
+    error = 1.0 / np.sqrt(len(multiples))  # of twice that share
+    no_edges = min(2.0 * float(is_below_median.mean()) + 2.0 * error, 1.0)
     lower = np.arange(significance - _STEP, _LOWEST_SIGNIFICANCE - 1e-9, -_STEP)
     # Conditional distributions have fewer degrees of freedom than margins, hence heavier tails.
     few = np.full_like(freedoms, np.quantile(freedoms, _FEW_FREEDOMS))

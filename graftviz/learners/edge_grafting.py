@@ -20,7 +20,6 @@ from graftviz.learners.cost import (
     pair_counts,
 )
 from graftviz.learners.grafting import (
-    PRUNE_ROUNDS,
     GraftingRun,
     Search,
     budget_reason,
@@ -118,7 +117,6 @@ class EdgeGrafting(GraftingOptions):
         polished = False
         reported = 0  # tests of earlier steps
         scores_all = self.rescoring == "all"
-        prunings = 0
         if len(run.prior.required) and not run.reports:
             run.refit(run.prior.required)
         elif len(run.prior.required):
@@ -170,11 +168,10 @@ class EdgeGrafting(GraftingOptions):
             reported = search.tests
             pruned = run.prune()
             search.release(pruned)
-            prunings += 1
-            if len(pruned) == 0 or prunings == PRUNE_ROUNDS:
-                if stopped_by or not run.lower_significance(search.pairs[~search.active]):
-                    break
-                prunings = 0
+            if len(pruned):
+                continue
+            if stopped_by or not run.lower_significance(search.pairs[~search.active]):
+                break
         stopped_by = stopped_by or run.scorer.stopped
         if run.scorer.stopped:
             return run.finish(NO_PAIRS, np.zeros(0), stopped_by=stopped_by)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -53,9 +54,9 @@ _POLISH_ROUNDS = 5
 _ROWS_STEP_SHARE = 0.3
 _ROWS_STEP_SWEEPS = 4
 _ROWS_POLISH_TOLERANCE = 1e-5
+_MOST_REMOVALS = 4  # of one edge, if its weights are zero
 _PAIRS_SAMPLED = 10_000  # at most, to find weak edges
 _HUGE = 1e6
-PRUNE_ROUNDS = 4  # largest number of times that a run continues after pruning
 
 
 class Search(NamedTuple):
@@ -120,6 +121,7 @@ class GraftingRun(LearnerRun):
         self._table = table
         self._seed = seed
         self._ids: list[int] = []  # ids of the network's edges, see History
+        self._removed: Counter[tuple[int, int]] = Counter()  # how often pairs were pruned
         self._pruned: list[int] = []  # ids removed since the last recorded step
         self._unrecorded: list[tuple[int, int]] = []  # activated since then
         self._notes: list[str] = []
@@ -236,8 +238,10 @@ class GraftingRun(LearnerRun):
 
     @property
     def _lowers_significance(self) -> bool:
-        is_automatic = self.options.significance is None
-        return is_automatic and self.settings.is_by_rows and self.settings.significance > 0.0
+        # Penalised node weights change the margins, which adds to the scores of all pairs.
+        settings = self.settings
+        usual = settings.is_by_rows and not settings.penalty.nodes and settings.significance > 0.0
+        return self.options.significance is None and usual
 
     def _scores_of(self, pairs: np.ndarray, scoring: Scoring) -> np.ndarray:
         slots = np.array([self.counts.slot(i, j) for i, j in pairs.tolist()])
@@ -345,12 +349,13 @@ class GraftingRun(LearnerRun):
         removed: list[tuple[int, int]] = []
         with self.clock.work("fitting"):
             while len(superfluous := self._superfluous(network)):
-                removed += [(int(i), int(j)) for i, j in network.edges[superfluous]]
+                removed += [(min(pair), max(pair)) for pair in network.edges[superfluous].tolist()]
                 network.remove_edges(superfluous)
                 positions = set(superfluous.tolist())
                 self._pruned += [self._ids[e] for e in superfluous.tolist()]
                 self._ids = [id_ for e, id_ in enumerate(self._ids) if e not in positions]
                 network.fit(self.settings.penalty, tolerance=self._tolerance)
+        self._removed.update(removed)
         if removed:
             note = "one_removed" if len(removed) == 1 else "removed"
             self._notes.append(Sentence(f"ends.notes.{note}", count=f"{len(removed):,}"))
@@ -383,7 +388,10 @@ class GraftingRun(LearnerRun):
             if share[e] > 1.0:
                 break
             ends = set(network.edges[e].tolist())
-            if not ends & touched and tuple(sorted(ends)) not in required:
+            pair = min(ends), max(ends)
+            # If an edge was removed and violates again, the refitted model needs it.
+            is_final = self._removed[pair] >= (1 if share[e] > 0.0 else _MOST_REMOVALS)
+            if not ends & touched and pair not in required and not is_final:
                 touched |= ends
                 superfluous.append(e)
         return np.array(sorted(superfluous), dtype=np.int64)

@@ -60,16 +60,19 @@ class GraftingOptions(PriorOptions):
         label="Significance κ",
         minimum=0.0,
         maximum=1000.0,
-        none_means="by preset: in best one false edge in 50 variables, 0 in paper",
+        none_means="by preset: in best one false edge in 50 variables, lower if many weak edges "
+        "are left; 0 in paper",
     )
     lam: float | None = option(
         None,
-        "λ: the score an edge must exceed, and (with κ = 0) the weight of the group penalty",
+        "λ: the score an edge must exceed, and the weight of the group penalty (with κ only by the "
+        "pseudo-likelihood)",
         label="λ",
         above=0.0,
         maximum=1.0,
         scale="log",
-        none_means="by the sampling noise σ of a score: 3 σ, or σ to 2 σ where κ decides",
+        none_means="by the sampling noise σ of a score: 3 σ; where κ decides σ / 2, or σ to 2 σ "
+        "by other scores",
     )
     lam2: float | None = option(
         None,

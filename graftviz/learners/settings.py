@@ -87,8 +87,8 @@ class Settings(NamedTuple):
     lam : float
         λ, the threshold of scores.
     penalty : Penalty
-        Its λ is 0 with κ > 0 unless score and objective are the pseudo-likelihood: shrunken
-        weights explain less, and indirect pairs pass.
+        Its λ is 0 with κ > 0 unless score and objective are the pseudo-likelihood and node weights
+        are free: otherwise shrunken weights make other pairs pass.
     """
 
     score: str
@@ -201,6 +201,8 @@ def resolve(options: Any, counts: PairCounts, *, has_rows: bool) -> Settings:
         whole = fits and not counts.has_gaps
         shrinks = objective == BETHE and (whole or options.preset != "best")
         lam2 = float(f"{4.0 / math.sqrt(rows) if shrinks else 2.0 / rows:.2g}")
-    price = float(lam) if by_rows or significance == 0.0 else 0.0
+    # With penalised node weights the margins differ from those of the data, and pairs pass by that.
+    is_price = significance == 0.0 or (by_rows and not penalise_nodes)
+    price = float(lam) if is_price else 0.0
     penalty = Penalty(price, float(lam2), root, penalise_nodes)
     return Settings(score, objective, significance, refit, float(lam), penalty)

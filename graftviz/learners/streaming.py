@@ -10,7 +10,6 @@ import numpy as np
 from graftviz.arrays import freeze
 from graftviz.learners.base import Learner, checked_seed
 from graftviz.learners.grafting import (
-    PRUNE_ROUNDS,
     GraftingRun,
     Search,
     budget_reason,
@@ -109,7 +108,6 @@ def stream_steps(
     """
     stream = _Stream(options, table, seed, plan_of)
     run = stream.run
-    prunings = 0
     if len(run.prior.required):
         sent = yield stream.begin_required()
         run.clock.resume()
@@ -129,17 +127,13 @@ def stream_steps(
         if not stream.polished:
             run.polish()
             stream.polished = True
-        # Pruning frees budget and may make other edges violate: continue, a few times at most.
+        # Pruning frees budget and may make other edges violate: continue.
         pruned = run.prune()
         stream.release(pruned)
-        prunings += 1
-        if len(pruned) == 0 or prunings == PRUNE_ROUNDS:
-            if stopped_by or not stream.lower_significance():
-                break
-            prunings = 0
+        if len(pruned) == 0 and (stopped_by or not stream.lower_significance()):
+            break
     with run.clock.work("scoring"):
-        is_current = not stopped_by and len(pruned) == 0
-        slots, scores = stream.inactive_scores(is_current=is_current)
+        slots, scores = stream.inactive_scores(is_current=not stopped_by)
     return run.finish(stream.search.edges(slots), scores, stopped_by=stopped_by)
 
 
