@@ -15,6 +15,7 @@ import numpy as np
 from numba import njit
 
 from graftviz.fitting.masked_sums import add_masked, multiply_masked
+from graftviz.fitting.noise import CONSTANT
 from graftviz.kernels import inner_kernel
 
 SMALLEST = np.float32(1e-30)  # keeps probabilities away from subnormal floats, which are slow
@@ -359,6 +360,15 @@ def gradient_variance(product, mean_i, mean_j, margin_i, margin_j):
     """
     explained_i, explained_j = max(margin_i - mean_i, 0.0), max(margin_j - mean_j, 0.0)
     return product + 0.25 * (mean_i * explained_j + explained_i * mean_j)
+
+
+@inner_kernel
+def margin_impurity(rows, i):
+    """Return the impurity of the margin of variable i in the data."""
+    impurity = 1.0
+    for a in range(rows.node_offsets[i], rows.node_offsets[i + 1]):
+        impurity -= rows.margins[a] ** 2
+    return impurity if impurity > CONSTANT else 0.0
 
 
 @njit(cache=True, nogil=True)

@@ -9,6 +9,7 @@ from graftviz.fitting.conditionals import (
     columns_of,
     fill_impurity,
     gradient_variance,
+    margin_impurity,
     mean_impurity,
     mean_product,
     mix,
@@ -106,15 +107,7 @@ def _gradient_and_noise(rows, i, j, target, columns_i, columns_j, work):
         mean_product(impurity_i, impurity_j, multiplicity, count),
         mean_impurity(impurity_i, multiplicity, count),
         mean_impurity(impurity_j, multiplicity, count),
-        _margin_impurity(rows, i),
-        _margin_impurity(rows, j),
+        margin_impurity(rows, i),
+        margin_impurity(rows, j),
     )
     return np.sqrt(total), 2.0 * np.sqrt(variance / count)
-
-
-@inner_kernel
-def _margin_impurity(rows, i):
-    impurity = 1.0
-    for a in range(rows.node_offsets[i], rows.node_offsets[i + 1]):
-        impurity -= rows.margins[a] ** 2
-    return impurity

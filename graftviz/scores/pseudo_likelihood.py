@@ -19,6 +19,7 @@ from graftviz.fitting.conditionals import (
     add_words,
     columns_of,
     gradient_variance,
+    margin_impurity,
     mean_impurity,
     mean_product,
     sum_by_state,
@@ -48,14 +49,11 @@ class RowState(NamedTuple):
     conditionals : Conditionals
     totals : float64 array, flat
         Σ u p(x_i = a | rest) over all rows, all states of all variables.
-    margin_impurity : float64 array, shape (n,)
-        Impurity of the margins of the data.
     tables : float64 array, shape (3, largest number of joint states)
     """
 
     conditionals: Conditionals
     totals: np.ndarray
-    margin_impurity: np.ndarray
     tables: np.ndarray
 
 
@@ -66,7 +64,7 @@ def _distance(own, _beliefs, _offsets, i, j, cells, start, _rows):
 
 @kernel_for(noise, RowState)
 def _noise(own, impurity, i, j, _rows):
-    return _gradient_noise(own.conditionals, impurity, own.margin_impurity, i, j)
+    return _gradient_noise(own.conditionals, impurity, i, j)
 
 
 @inner_kernel
@@ -195,14 +193,15 @@ def _add_pairs(rows, ones, others, places, sums):
 
 
 @inner_kernel
-def _gradient_noise(rows, impurity, margins, i, j):
+def _gradient_noise(rows, impurity, i, j):
     """Return the root mean square of the gradient's norm if the pair is independent."""
     if rows.starts[i] >= 0 and rows.starts[j] >= 0:
         impurity_i, impurity_j = columns_of(rows, i)[-1], columns_of(rows, j)[-1]
         product = mean_product(impurity_i, impurity_j, rows.multiplicity, rows.rows)
     else:
         product = impurity[i] * impurity[j]
-    variance = gradient_variance(product, impurity[i], impurity[j], margins[i], margins[j])
+    margins = margin_impurity(rows, i), margin_impurity(rows, j)
+    variance = gradient_variance(product, impurity[i], impurity[j], margins[0], margins[1])
     return 2.0 * np.sqrt(variance / rows.rows)
 
 
@@ -223,8 +222,7 @@ class PseudoScorer:
             None if isinstance(fit.network, PseudoNetwork) else PseudoNetwork(fit.table, fit.counts)
         )
         rows = self._pseudo_network().rows
-        margins = impurity_of(rows.margins, rows.node_offsets)
-        own = RowState(rows, np.zeros(len(rows.margins)), margins, workspace(rows.node_offsets))
+        own = RowState(rows, np.zeros(len(rows.margins)), workspace(rows.node_offsets))
         self.scoring = new_scoring(own, fit.counts.packed, rows.margins, fit.measure)
         self._marginal = self.scoring.impurity.copy()
         self._seen = np.full(fit.counts.n_variables, -1.0)
