@@ -24,8 +24,6 @@ from graftviz.table import ChunkedTable, DiscreteTable, Extent, Tabular
 
 PROGRAM_BYTES = 280_000_000  # Python, its libraries, and the compiled kernels
 _RAW_CELL = 40  # bytes per cell while it is read and encoded, including the reader
-_READ_CELL = 11  # bytes per cell while a parquet file is read completely; more if it is wide
-_WIDE_CELL = 13
 _TEXT_BYTE = 12  # the same per byte of delimited text
 _PACK = 0.5e-9  # seconds per entry of the table
 _CHUNK_READ = 150e-9  # seconds per entry of a table in a file
@@ -123,8 +121,7 @@ def loading_bytes(extent: Extent) -> int:
     """Return the peak memory of reading a file completely, in bytes."""
     if extent.rows is None:
         return _TEXT_BYTE * extent.bytes
-    wide = extent.rows * extent.wide_columns
-    return extent.bytes + _READ_CELL * extent.cells + _WIDE_CELL * wide
+    return extent.bytes + extent.rows * extent.row_bytes
 
 
 def chunk_bytes(columns: int, code_bytes: int = 1) -> int:

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from fakes import random_table
 
@@ -126,8 +127,11 @@ def test_memory_for_reading_a_file(tmp_path):
     table.to_frame().to_parquet(tmp_path / "t.parquet")
     assert read_table(tmp_path / "t.csv").n_rows == 2_000
     cells = 50 * 2_000
-    for name in ("t.csv", "t.parquet"):
-        assert 5 * cells < loading_bytes(file_extent(tmp_path / name)) < 50 * cells
+    dates = {f"x{i}": pd.to_datetime(codes, unit="D").date for i, codes in enumerate(table.codes)}
+    pd.DataFrame(dates).to_parquet(tmp_path / "dates.parquet")
+    bounds = {"t.csv": (20, 50), "t.parquet": (5, 15), "dates.parquet": (25, 40)}
+    for name, (low, high) in bounds.items():
+        assert low * cells < loading_bytes(file_extent(tmp_path / name)) < high * cells
     assert chunk_bytes(10) < chunk_bytes(100_000)
 
 

@@ -18,7 +18,13 @@ from graftviz.table.delimited import (
 )
 from graftviz.table.files import input_errors, suffix_and_size
 from graftviz.table.gzipped import is_gzipped
-from graftviz.table.parquet_files import PARQUET, check_part, open_parquet, parquet_parts
+from graftviz.table.parquet_files import (
+    PARQUET,
+    check_part,
+    open_parquet,
+    parquet_parts,
+    reading_bytes,
+)
 from graftviz.table.raw import RawTable, has_index, row_place, without_index
 
 _BATCH_CELLS = 2**22  # uncoded cells in memory at a time; each takes about 25 bytes
@@ -35,15 +41,15 @@ class Extent(NamedTuple):
     bytes : int
     rows, columns : int or None
         None for delimited text.
-    wide_columns : int
-        Columns of numbers of eight bytes.
+    row_bytes : int
+        Memory of a row of parquet while it is read; 0 for delimited text.
     """
 
     title: str
     bytes: int
     rows: int | None
     columns: int | None
-    wide_columns: int = 0
+    row_bytes: int = 0
 
     @property
     def cells(self) -> int:
@@ -113,10 +119,8 @@ def file_extent(path: Path) -> Extent:
     if suffix not in PARQUET:
         return Extent(path.name, size, None, None)
     with input_errors(path), open_parquet(path, path.name) as source:
-        schema = source.file.schema
-        kinds = [schema.column(i).physical_type for i in range(len(schema))]
-        wide = sum(kind in ("INT64", "DOUBLE", "INT96") for kind in kinds)
-        return Extent(path.name, size, source.rows, len(schema), wide)
+        row = sum(reading_bytes(field.type) for field in source.fields)
+        return Extent(path.name, size, source.rows, len(source.file.schema), row)
 
 
 def _extent_of_parts(folder: Path) -> Extent:
@@ -127,7 +131,7 @@ def _extent_of_parts(folder: Path) -> Extent:
         sum(part.bytes for part in parts),
         sum(part.rows or 0 for part in parts),
         max(part.columns or 0 for part in parts),
-        max(part.wide_columns for part in parts),
+        max(part.row_bytes for part in parts),
     )
 
 

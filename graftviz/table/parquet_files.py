@@ -26,6 +26,10 @@ _BATCH_BYTES = 2**24  # of decoded cells
 _MOST_ROWS = 2**17
 _BLOCK_COLUMNS = 64
 CODE_BYTES = 4
+# Bytes per cell while a file is read completely.
+_READ_CELL = 6
+_WIDE_CELL = 4  # more for numbers of eight bytes
+_OBJECT_CELL = 32  # for types that become Python objects
 PARQUET = (".parquet", ".pq")
 
 
@@ -264,6 +268,14 @@ def index_columns(schema: pa.Schema) -> set[str]:
 
 def _stored(kind: pa.DataType) -> pa.DataType:
     return kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind
+
+
+def reading_bytes(kind: pa.DataType) -> int:
+    """Return the bytes per cell of a column while it is read and encoded, as measured."""
+    kind = _stored(kind)
+    if pa.types.is_decimal(kind) or pa.types.is_date(kind) or pa.types.is_time(kind):
+        return _OBJECT_CELL
+    return _READ_CELL + (_WIDE_CELL if _cell_bytes(kind) >= 8 else 0)
 
 
 def _cell_bytes(kind: pa.DataType) -> int:
