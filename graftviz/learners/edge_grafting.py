@@ -170,13 +170,11 @@ class EdgeGrafting(GraftingOptions):
             search.release(pruned)
             if len(pruned):
                 continue
-            if stopped_by or not run.lower_significance(search.pairs[~search.active]):
-                break
-        stopped_by = stopped_by or run.scorer.stopped
-        if run.scorer.stopped:
-            return run.finish(NO_PAIRS, np.zeros(0), stopped_by=stopped_by)
-        with run.clock.work("scoring"):
-            search.score_all(run.scorer.scoring, run.scorer.drift)
-        inactive = np.flatnonzero(~search.active)
-        edges = search.pairs[inactive]
-        return run.finish(edges, search.scores[inactive], stopped_by=stopped_by)
+            if run.scorer.stopped:
+                return run.finish(NO_PAIRS, np.zeros(0), stopped_by=run.scorer.stopped)
+            with run.clock.work("scoring"):
+                search.score_all(run.scorer.scoring, run.scorer.drift)
+            inactive = np.flatnonzero(~search.active)
+            pairs, scores = search.pairs[inactive], search.scores[inactive]
+            if stopped_by or not run.lower_significance(pairs, scores):
+                return run.finish(pairs, scores, stopped_by=stopped_by)

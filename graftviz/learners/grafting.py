@@ -23,7 +23,7 @@ from graftviz.learners.settings import (
     PSEUDO_LIKELIHOOD,
 )
 from graftviz.scores.base import Scorer, ScorerInput
-from graftviz.scores.kernels import Scoring, score_slots
+from graftviz.scores.kernels import score_slots
 from graftviz.scores.registry import all_scores
 from graftviz.search.screening import screened
 from graftviz.table import DiscreteTable
@@ -55,8 +55,6 @@ _ROWS_STEP_SHARE = 0.3
 _ROWS_STEP_SWEEPS = 4
 _ROWS_POLISH_TOLERANCE = 1e-5
 _MOST_REMOVALS = 4  # of one edge, if its weights are zero
-_PAIRS_SAMPLED = 10_000  # at most, to find weak edges
-_HUGE = 1e6
 
 
 class Search(NamedTuple):
@@ -119,7 +117,6 @@ class GraftingRun(LearnerRun):
                 self.candidates = self.prior.applied(self.candidates, table.n_variables)
         self.settings = options.settings(self.counts, has_rows=table.has_rows)
         self._table = table
-        self._seed = seed
         self._ids: list[int] = []  # ids of the network's edges, see History
         self._removed: Counter[tuple[int, int]] = Counter()  # how often pairs were pruned
         self._pruned: list[int] = []  # ids removed since the last recorded step
@@ -183,7 +180,7 @@ class GraftingRun(LearnerRun):
             If the options change the objective, which is fixed for a run.
         """
         settings = options.settings(self.counts, has_rows=self._table.has_rows)
-        if options.significance is None and self._lowers_significance:
+        if options.significance is None and self.lowers_significance:
             lowest = min(settings.significance, self.settings.significance)
             settings = settings._replace(significance=lowest)
         if settings.objective != self.settings.objective:
@@ -202,52 +199,41 @@ class GraftingRun(LearnerRun):
                 self.evaluation = self.network.polish(settings.penalty, tolerance=self._tolerance)
         self.scorer = self._new_scorer()
 
-    def lower_significance(self, pairs: np.ndarray) -> bool:
-        """Lower an automatic κ if many pairs just below it are edges; return whether it was.
+    @property
+    def lowers_significance(self) -> bool:
+        """Whether κ is lowered where most pairs just below it are edges."""
+        # Penalised node weights change the margins, which adds to the scores of all pairs, and the
+        # candidates of a screening are a selection by their scores.
+        settings = self.settings
+        usual = settings.is_by_rows and not settings.penalty.nodes and settings.significance > 0.0
+        return usual and self.options.significance is None and self.candidates is None
 
-        Call it at polished weights without any pair that passes the test.
+    def lower_significance(self, pairs: np.ndarray, scores: np.ndarray) -> bool:
+        """Lower κ if many pairs just below it are edges; return whether it was.
+
+        Call it if no pair passes the test.
 
         Parameters
         ----------
-        pairs : int array, shape (k, 2)
-            Inactive pairs that are counted. A sample of them is scored.
+        pairs, scores : arrays, shapes (k, 2) and (k,)
+            Random inactive pairs, and their effective scores at the polished weights.
         """
-        settings, scoring = self.settings, self.scorer.scoring
-        # Candidates of a screening are a selection by their scores.
-        if not self._lowers_significance or self.candidates is not None or len(pairs) == 0:
+        if not self.lowers_significance:
             return False
-        if len(pairs) > _PAIRS_SAMPLED:
-            sampled = np.random.default_rng(self._seed).choice(len(pairs), _PAIRS_SAMPLED, False)
-            pairs = pairs[np.sort(sampled)]
-        with self.clock.work("scoring"):
-            # With so large a κ and so small a λ every score is λ / κ times norm / noise.
-            plain = scoring._replace(significance=_HUGE, lam=1.0 / _HUGE)
-            multiples = self._scores_of(pairs, plain) * _HUGE**2
-            packed = self.counts.packed
-            freedoms = degrees_of_freedom(packed.margins, packed.node_offsets, packed.rows)
-            freedoms = freedoms[pairs].prod(axis=1)
-            varies = freedoms > 0.0
-            lower = lower_significance(multiples[varies], freedoms[varies], settings.significance)
-            if lower == settings.significance:
-                return False
+        settings, packed = self.settings, self.counts.packed
+        freedoms = degrees_of_freedom(packed.margins, packed.node_offsets, packed.rows)
+        freedoms = freedoms[pairs].prod(axis=1)
+        varies = freedoms > 0.0
+        # The effective score of a pair that does not pass is its share of the threshold times λ.
+        multiples = scores[varies] * settings.significance / settings.lam
+        lower = lower_significance(multiples, freedoms[varies], settings.significance)
+        if lower == settings.significance:
+            return False
         kappas = {"before": f"{settings.significance:g}", "after": f"{lower:g}"}
         self._notes.append(Sentence("ends.notes.lowered", **kappas))
         self.settings = settings._replace(significance=lower)
         self.scorer = self._new_scorer()
         return True
-
-    @property
-    def _lowers_significance(self) -> bool:
-        # Penalised node weights change the margins, which adds to the scores of all pairs.
-        settings = self.settings
-        usual = settings.is_by_rows and not settings.penalty.nodes and settings.significance > 0.0
-        return self.options.significance is None and usual
-
-    def _scores_of(self, pairs: np.ndarray, scoring: Scoring) -> np.ndarray:
-        slots = np.array([self.counts.slot(i, j) for i, j in pairs.tolist()])
-        scores, counts = np.empty(len(slots)), self.counts
-        score_slots(slots, counts.packed, counts.store, scoring, counts.scratch, scores)
-        return scores
 
     def refresh_scores(self) -> None:
         """Update the scorer to the current weights."""
@@ -261,7 +247,10 @@ class GraftingRun(LearnerRun):
         """
         edges = self.prior.required
         with self.clock.work("scoring"):
-            scores = self._scores_of(edges, self.scorer.scoring)
+            slots = np.array([self.counts.slot(i, j) for i, j in edges.tolist()])
+            scores, counts = np.empty(len(slots)), self.counts
+            packed, store = counts.packed, counts.store
+            score_slots(slots, packed, store, self.scorer.scoring, counts.scratch, scores)
         self.refit(edges)
         found = Search(
             scored_edges(edges, scores.tolist()),

@@ -32,6 +32,7 @@ from graftviz.trace import (
     Step,
 )
 
+_PAIRS_SAMPLED = 10_000  # at most, to find weak edges
 _FEW = 10  # inactive pairs per edge, which are tested faster than the weights are polished
 _POLISHED = (
     "No pair passed at its latest score; the weights were refitted and all pairs tested again."
@@ -166,6 +167,7 @@ class _Stream:
                 undecided = run.prior.undecided(run.candidates, table.n_variables)
                 self.search.screen(scoring, run.threshold, undecided)
             self.search.exclude(self.run.prior.decided)
+        self._seed = seed
         self.polished = False
         self._smoothed = False  # whether the weights are polished, coarsely at least
         self._round = 0
@@ -262,9 +264,17 @@ class _Stream:
 
     def lower_significance(self) -> bool:
         """Lower an automatic κ if many pairs just below it are edges; return whether it was."""
-        lowered = self.run.lower_significance(self.search.inactive_pairs)
+        run, search = self.run, self.search
+        if not run.lowers_significance:
+            return False
+        slots = search.inactive_slots()
+        if len(slots) > _PAIRS_SAMPLED:
+            slots = np.random.default_rng(self._seed).choice(slots, _PAIRS_SAMPLED, replace=False)
+        with run.clock.work("scoring"):
+            scores = search.current_scores(run.scorer.scoring, slots)
+            lowered = run.lower_significance(search.edges(slots), scores)
         if lowered:
-            self.search.invalidate_scores()
+            search.invalidate_scores()
         return lowered
 
     def inactive_scores(self, *, is_current: bool) -> tuple[np.ndarray, np.ndarray]:

@@ -318,12 +318,14 @@ class ReservoirSearch:
         restore_reservoir(state, self.counts.store, threshold, self.order, self.capacity)
         return self.state.frozen[before : self.frozen_size].copy()
 
-    @property
-    def inactive_pairs(self) -> np.ndarray:
-        """Inactive pairs that have been tested, shape (k, 2)."""
-        return self.edges(self._inactive_slots())
+    def current_scores(self, scoring: Scoring, slots: np.ndarray) -> np.ndarray:
+        """Return the current scores of pairs."""
+        scores = np.empty(len(slots))
+        self._write_scores(scoring, slots, scores)
+        return scores
 
-    def _inactive_slots(self) -> np.ndarray:
+    def inactive_slots(self) -> np.ndarray:
+        """Return the slots of inactive pairs that have been tested."""
         state, size = self.state, int(self.counts.store.pairs.size[0])
         tested = state.tested_in[:size] > 0
         return np.flatnonzero(tested & (state.place[:size] != ACTIVE))
@@ -342,7 +344,7 @@ class ReservoirSearch:
             Whether scores without a drift hold since the latest round of tests.
         """
         state, pairs = self.state, self.counts.store.pairs
-        slots = self._inactive_slots()
+        slots = self.inactive_slots()
         scores = state.score[slots]
         if len(scoring.drift) == 0 or scoring.is_plain:
             if not is_current:
@@ -368,8 +370,7 @@ class ReservoirSearch:
             chosen = order[start : start + _AT_ONCE]
             if bounds[chosen[0]] <= highest:
                 break
-            exact = np.empty(len(chosen))
-            self._write_scores(scoring, slots[chosen], exact)
+            exact = self.current_scores(scoring, slots[chosen])
             bounds[chosen] = exact
             highest = max(highest, float(exact.max()))
         return slots, bounds
