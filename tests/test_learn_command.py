@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import os
@@ -336,3 +337,12 @@ def test_chunked_table_changes_methods_with_a_message(tmp_path, table, capsys):
     assert "400 rows of 8 variables stay in the file and are read in chunks of" in err
     assert "preset best uses score linear-response and objective bethe, and no refit" in err
     assert "method      score linear-response, objective Bethe likelihood" in out
+
+
+def test_compressed_table_is_read_as_a_whole(tmp_path, table, capsys):
+    packed = tmp_path / "packed.csv.gz"
+    packed.write_bytes(gzip.compress(Path(table).read_bytes()))
+    assert learn(packed, "--out", tmp_path / "o") == 0
+    assert result_of(tmp_path / "o")["rows"] == 400
+    assert learn(packed, "--chunked", "--out", tmp_path / "p") == 2
+    assert "packed.csv.gz is compressed and cannot be read in parts" in capsys.readouterr().err

@@ -303,6 +303,25 @@ def test_stability_is_sent_with_two_messages(
     pool.close()
 
 
+def test_each_message_without_the_requested_header_differs_from_the_one_before() -> None:
+    pool = Scheduler(threads=1)
+    share = pool.share()
+    share.close()  # nothing is computed
+    state = GrowState(load, share)
+    state.refresh()
+    run, mail = state.run, Mailbox()
+    messages = []
+    for _ in range(3):
+        messages.append(grow_message(state, run, mail))
+        mail.need = {"run": run.token, "header": True}
+    assert all("header" not in json.loads(message) for message in messages)
+    assert len(set(messages)) == 3
+    share.open()
+    assert run.wait(1, 60.0)
+    assert "header" in json.loads(grow_message(state, run, mail))
+    pool.close()
+
+
 @pytest.mark.parametrize("is_busy", [False, True])
 def test_changed_run_is_computed_only_on_request_if_pages_are_busy(
     monkeypatch: pytest.MonkeyPatch, is_busy: bool

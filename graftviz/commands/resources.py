@@ -13,6 +13,7 @@ from graftviz.counts import DEFAULT_CACHE_BYTES, counting_plan
 from graftviz.errors import InputError
 from graftviz.forecasting import (
     PROGRAM_BYTES,
+    TEXT_BYTE,
     Forecast,
     chunk_bytes,
     forecast,
@@ -22,6 +23,7 @@ from graftviz.learners.base import Learner
 from graftviz.memory import free_bytes, parse_size, resident_bytes, size_text
 from graftviz.runs import Run
 from graftviz.table import ChunkedTable, DiscreteTable, file_extent, open_table, read_table
+from graftviz.table.gzipped import is_gzipped
 
 _SHARE = 0.8  # of the free memory that a run may take without confirmation
 _SECONDS = 60.0
@@ -102,9 +104,11 @@ def limits(arguments: argparse.Namespace) -> RunLimits:
 
 def read(arguments: argparse.Namespace, path: str, reading: dict[str, Any]) -> DiscreteTable:
     """Read a table, in chunks if its rows do not fit into memory."""
-    allowed = limits(arguments)
+    left = limits(arguments).left
+    if is_gzipped(path) and not arguments.chunked:
+        return read_table(path, **reading, max_bytes=left // TEXT_BYTE)
     extent = file_extent(Path(path))
-    needed, left = loading_bytes(extent), allowed.left
+    needed = loading_bytes(extent)
     like = reading.get("like")
     in_chunks = chunk_bytes(extent.columns or (len(like.names) if like is not None else 1))
     # Reading in chunks needs memory too, and a small table needs less as a whole.

@@ -116,6 +116,7 @@ class GraftingRun(LearnerRun):
                 self.candidates, self.screening = screened(table, seed=seed)
                 self.candidates = self.prior.applied(self.candidates, table.n_variables)
         self.settings = options.settings(self.counts, has_rows=table.has_rows)
+        self._usual_significance = self.settings.significance  # before it was lowered
         self._table = table
         self._ids: list[int] = []  # ids of the network's edges, see History
         self._removed: Counter[tuple[int, int]] = Counter()  # how often pairs were pruned
@@ -180,6 +181,7 @@ class GraftingRun(LearnerRun):
             If the options change the objective, which is fixed for a run.
         """
         settings = options.settings(self.counts, has_rows=self._table.has_rows)
+        self._usual_significance = settings.significance
         if options.significance is None and self.lowers_significance:
             lowest = min(settings.significance, self.settings.significance)
             settings = settings._replace(significance=lowest)
@@ -480,7 +482,9 @@ class GraftingRun(LearnerRun):
         test, lam = self.settings.test, f"{self.settings.test.lam:g}"
         if test.significance > 0.0:
             share = format_below(100.0 * certificate.worst_score / certificate.threshold, 100.0)
-            verdict = Sentence("ends.parts.passes", kappa=f"{test.significance:g}", lam=lam)
+            kappa, usual = f"{test.significance:g}", f"{self._usual_significance:g}"
+            part = "passes" if kappa == usual else "passes_lowered"
+            verdict = Sentence(f"ends.parts.{part}", kappa=kappa, usual=usual, lam=lam)
             reached: str = Sentence("ends.parts.share", share=share)
             limits: str = Sentence("ends.parts.either")
         else:

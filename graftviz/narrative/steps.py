@@ -84,9 +84,11 @@ def step_words(step: Step, learner: Learner, names: Sequence[str], language: str
 def screening_words(screening: Screening) -> str:
     """Return what a screening compared, and what it may have missed."""
     others = screening.pairs - screening.candidates
+    if screening.candidates == 0:
+        return f"None of the {screening.pairs:,} pairs varies on {screening.rows:,} rows."
     words = (
-        f"The other {others:,} of {screening.pairs:,} pairs were compared on {screening.rows:,} "
-        "rows only"
+        f"The other {others:,} of {screening.pairs:,} pairs were only compared by their φ² on "
+        f"{screening.rows:,} rows"
     )
     if not math.isfinite(screening.overlooked):
         return f"{words}, and strong pairs may be missed."

@@ -37,6 +37,8 @@ class Mailbox:
         Answer in the last message.
     stability : pair of str or None
         Stability in the last two messages.
+    repeats : int
+        Number of messages without a header that was requested.
     wants_page : bool
         Whether the controls of the page must follow a message.
     """
@@ -49,6 +51,7 @@ class Mailbox:
     map: str = ""
     answer: str | None = None
     stability: tuple[str | None, ...] = (None, None)
+    repeats: int = 0
     wants_page: bool = False
 
 

@@ -95,6 +95,11 @@ def grow_message(state: GrowState, run: SessionRun, mail: Mailbox) -> str:
         run.grant(1)  # a connection that broke may have stopped it before its first step
         run.wait_until(until)
         message |= _introduction(state, run, mail.sent if is_new else "", until)
+        if message["header"] is None:
+            # Streamlit does not deliver a message that equals the previous one; the view requests
+            # the header again with each that it receives.
+            mail.repeats += 1
+            message["repeat"] = str(mail.repeats)
         if is_busy:
             run.ration(AHEAD_WHEN_BUSY)
     elif need is None:
