@@ -105,7 +105,7 @@ def limits(arguments: argparse.Namespace) -> RunLimits:
 def read(arguments: argparse.Namespace, path: str, reading: dict[str, Any]) -> DiscreteTable:
     """Read a table, in chunks if its rows do not fit into memory."""
     left = limits(arguments).left
-    if is_gzipped(path) and not arguments.chunked:
+    if is_gzipped(Path(path).name) and not arguments.chunked:
         return read_table(path, **reading, max_bytes=left // TEXT_BYTE)
     extent = file_extent(Path(path))
     needed = loading_bytes(extent)
