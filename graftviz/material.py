@@ -249,7 +249,7 @@ def uploaded_data(
     """Return an uploaded table; rows are held out if there are enough."""
     data = DataSet(
         key=UPLOAD,
-        title=f"{name} · {table.n_variables} variables, {table.n_rows:,} rows",
+        title=f"{name} · {table.n_variables:,} variables, {table.n_rows:,} rows",
         table=table,
         truth=truth,
         positions=positions,
