@@ -97,7 +97,7 @@ class Predictor:
         Examples
         --------
         >>> round(model.score(survey), 2)
-        -9.05
+        -9.04
         """
         found: float = later("graftviz.prediction").score(self._model(), X)
         return found

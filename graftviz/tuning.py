@@ -203,7 +203,7 @@ def tuning_grid(
     --------
     >>> tuning = gv.tuning_grid(survey, "best-choice", {"lam": [0.05, 0.02]})
     >>> [(point.options["lam"], point.n_edges) for point in tuning.points]
-    [(0.05, 3), (0.02, 10)]
+    [(0.05, 2), (0.02, 10)]
     """
     table, learner = table_and_learner(table, learner)
     combinations = grid_points(learner, grid)

@@ -81,7 +81,7 @@ def test_scores_of_step_match_model_of_previous_step(name, case):
             continue
         scores = plain(run, models[step.index - 1])
         lam, significance = step.test.lam, step.test.significance
-        assert step.test._replace(significance=usual.significance) == usual
+        assert step.test._replace(significance=usual.significance, lam=usual.lam) == usual
         assert 0.0 <= significance <= usual.significance
         reported = [(edge[:2], edge.score) for edge in step.activated]
         reported += zip(map(tuple, step.tested.edges.tolist()), step.tested.scores, strict=True)
@@ -103,8 +103,10 @@ def test_final_fit_meets_optimality_conditions(name, case):
         assert outcome.objective_name == "Bethe likelihood"
         return  # checked by the contract of all learners
     assert outcome.objective_name == "pseudo-likelihood"
+    lowered = outcome.automatic["significance"] < settings.significance
+    lam = outcome.automatic["lam"] if lowered else penalty.lam
     twin = naive.PenalisedPseudoLikelihood(
-        run.table.codes, penalty.lam, penalty.lam2, penalty.square_root, penalty.nodes
+        run.table.codes, lam, penalty.lam2, penalty.square_root, penalty.nodes
     )
     assert outcome.kkt_residual <= 1.2e-5
     assert twin.violation(model) <= 1.5e-5
@@ -201,9 +203,7 @@ def test_presets_set_unset_options(options, resolved):
     counts, usual = PairCounts(table), significance_of(table)
     settings = EdgeGrafting(**options).settings(counts)
     assert settings[:4] == tuple(round(usual, 1) if part == BY_DATA else part for part in resolved)
-    by_rows = settings.is_by_rows and not settings.penalty.nodes
-    is_shrunk = by_rows or settings.significance == 0.0
-    assert settings.penalty.lam == (settings.lam if is_shrunk else 0.0)
+    assert settings.penalty.lam == (0.0 if settings.significance else settings.lam)
     rows = "pseudo-likelihood" in settings.objective
     expected = 2 / 3000 if rows else 4 / 3000**0.5
     assert settings.penalty.lam2 == pytest.approx(expected, rel=0.05)

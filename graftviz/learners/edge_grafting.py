@@ -178,3 +178,4 @@ class EdgeGrafting(GraftingOptions):
             pairs, scores = search.pairs[inactive], search.scores[inactive]
             if stopped_by or not run.lower_significance(pairs, scores):
                 return run.finish(pairs, scores, stopped_by=stopped_by)
+            polished = False

@@ -21,6 +21,7 @@ from graftviz.learners.screening import SAMPLE
 from graftviz.learners.settings import (
     OBJECTIVE_NAMES,
     PSEUDO_LIKELIHOOD,
+    Settings,
 )
 from graftviz.scores.base import Scorer, ScorerInput
 from graftviz.scores.kernels import score_slots
@@ -181,19 +182,24 @@ class GraftingRun(LearnerRun):
             If the options change the objective, which is fixed for a run.
         """
         settings = options.settings(self.counts, has_rows=self._table.has_rows)
-        self._usual_significance = settings.significance
-        if options.significance is None and self.lowers_significance:
-            lowest = min(settings.significance, self.settings.significance)
-            settings = settings._replace(significance=lowest)
         if settings.objective != self.settings.objective:
             raise InputError(
                 "A run cannot change its objective on the way: start a new run with "
                 f"objective={settings.objective}."
             )
         self.budget = options.edge_budget(self.counts.n_variables)
+        was_lowered = self.settings.significance < self._usual_significance
+        self._usual_significance = settings.significance
+        self.options = options
+        if was_lowered and options.significance is None:
+            lowest = min(self.settings.significance, settings.significance)
+            settings = settings.lowered(lowest, keeps_lam=options.lam is not None)
+        self._apply(settings)
+
+    def _apply(self, settings: Settings) -> None:
+        """Change the settings; all weights are refitted if the penalty changes."""
         before, self.settings = self.settings, settings
         nodes_matter = settings.penalty.nodes or before.penalty.nodes
-        self.options = options
         if settings.penalty != before.penalty:
             with self.clock.work("fitting"):
                 if nodes_matter:
@@ -213,7 +219,7 @@ class GraftingRun(LearnerRun):
     def lower_significance(self, pairs: np.ndarray, scores: np.ndarray) -> bool:
         """Lower κ if many pairs just below it are edges; return whether it was.
 
-        Call it if no pair passes the test.
+        Call it if no pair passes the test. Weights are shrunk from then on.
 
         Parameters
         ----------
@@ -233,8 +239,7 @@ class GraftingRun(LearnerRun):
             return False
         kappas = {"before": f"{settings.significance:g}", "after": f"{lower:g}"}
         self._notes.append(Sentence("ends.notes.lowered", **kappas))
-        self.settings = settings._replace(significance=lower)
-        self.scorer = self._new_scorer()
+        self._apply(settings.lowered(lower, keeps_lam=self.options.lam is not None))
         return True
 
     def refresh_scores(self) -> None:
@@ -417,7 +422,7 @@ class GraftingRun(LearnerRun):
         with self.clock.work("other"):
             gap = self.network.restart_gap() if self.n_edges else 0.0
         automatic = self.options.automatic(self.counts, has_rows=self._table.has_rows)
-        automatic["significance"] = self.settings.significance
+        automatic |= {"significance": self.settings.significance, "lam": self.settings.lam}
         return self.outcome(
             certificate,
             self._reason(certificate, stopped_by),

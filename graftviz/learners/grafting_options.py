@@ -65,13 +65,12 @@ class GraftingOptions(PriorOptions):
     )
     lam: float | None = option(
         None,
-        "λ: the score an edge must exceed, and the weight of the group penalty (with κ only by the "
-        "pseudo-likelihood)",
+        "λ: the score an edge must exceed, and (with κ = 0) the weight of the group penalty",
         label="λ",
         above=0.0,
         maximum=1.0,
         scale="log",
-        none_means="by the sampling noise σ of a score: 3 σ; where κ decides σ / 2, or σ to 2 σ "
+        none_means="by the sampling noise σ of a score: 3 σ; where κ decides σ / 10, or σ to 2 σ "
         "by other scores",
     )
     lam2: float | None = option(

@@ -4,14 +4,15 @@ Defaults depend on the number of rows N and the numbers of states, never on the 
 
 - λ is three times σ, the score that two independent variables have by sampling noise alone
   (:func:`graftviz.fitting.noise.score_noise`); the score by pseudo-likelihood has twice the noise
-  of the others. With κ > 0, λ decides nothing but how much weights are shrunk: σ / 2 makes the
-  model predict better and does not make indirect pairs pass. With other scores or objectives it
-  would, so that weights are not shrunk and λ excludes significant but tiny scores. As the number of
-  pairs grows faster than that of edges, it rises from σ at 50 variables to 2 σ at 200 and more.
+  of the others. With κ > 0, λ only has to exclude significant but tiny scores, and is σ / 10. With
+  other scores or objectives, shrunken weights cause such scores. As the number of pairs grows
+  faster than that of edges, more of them pass: λ then rises from σ at 50 variables to 2 σ at 200
+  and more.
 - κ under preset best is so large that about one pair in 50 variables exceeds it by chance
   (:func:`graftviz.fitting.noise.usual_significance`), and 3 for other scores or objectives. Where
   a run ends among many weak edges, κ is lowered (:func:`graftviz.fitting.noise.lower_significance`)
-  and the run continues.
+  and the run continues, with weights that λ = σ / 2 shrinks: the model of weak edges predicts
+  better with them.
 - λ₂ is 4 / √N under the Bethe likelihood, whose weights must stay small for belief propagation to
   be accurate, and 2 / N under the pseudo-likelihood, which equals one or two rows of evidence.
 - Preset best reads pair counts only if the rows are not in memory or if their conditionals would
@@ -37,7 +38,8 @@ from graftviz.trace import ActivationTest
 
 OBJECTIVE_NAMES = {BETHE: "Bethe likelihood", PSEUDO_LIKELIHOOD: "pseudo-likelihood"}
 _LAM_TO_NOISE = 3.0
-_PRICE_TO_NOISE = 0.5  # with κ and the pseudo-likelihood
+_TINY_LAM_TO_NOISE = 0.1  # with κ
+_PRICE_TO_NOISE = 0.5  # with a lowered κ
 _SMALL_LAM_TO_NOISE = 1.0, 2.0  # with κ and other scores, for few and many variables
 _SIGNIFICANCE = 3.0
 _FEW, _MANY = 50, 200
@@ -87,8 +89,7 @@ class Settings(NamedTuple):
     lam : float
         λ, the threshold of scores.
     penalty : Penalty
-        Its λ is 0 with κ > 0 unless score and objective are the pseudo-likelihood and node weights
-        are free: otherwise shrunken weights make other pairs pass.
+        Its λ is 0 with κ > 0, unless κ was lowered: weights of significant edges are not shrunk.
     """
 
     score: str
@@ -102,6 +103,14 @@ class Settings(NamedTuple):
     def is_by_rows(self) -> bool:
         """Whether score and objective are the pseudo-likelihood."""
         return self.score == self.objective == PSEUDO_LIKELIHOOD
+
+    def lowered(self, significance: float, *, keeps_lam: bool) -> Settings:
+        """Return the settings with a lower κ and, unless λ was chosen, weights shrunk by λ."""
+        if keeps_lam or self.penalty.lam > 0.0:
+            return self._replace(significance=significance)
+        lam = float(f"{self.lam * _PRICE_TO_NOISE / _TINY_LAM_TO_NOISE:.2g}")
+        penalty = self.penalty._replace(lam=lam)
+        return self._replace(significance=significance, lam=lam, penalty=penalty)
 
     @property
     def measure(self) -> Measure:
@@ -190,7 +199,7 @@ def resolve(options: Any, counts: PairCounts, *, has_rows: bool) -> Settings:
         noise = score_noise(*margins, root=root)
         factor = _LAM_TO_NOISE * all_scores()[score].noise_factor
         if significance > 0.0 and by_rows:
-            factor = _PRICE_TO_NOISE
+            factor = _TINY_LAM_TO_NOISE
         elif significance > 0.0:  # linear in log n between few and many variables
             bounds = np.log([_FEW, _MANY])
             factor = float(np.interp(math.log(counts.n_variables), bounds, _SMALL_LAM_TO_NOISE))
@@ -201,8 +210,6 @@ def resolve(options: Any, counts: PairCounts, *, has_rows: bool) -> Settings:
         whole = fits and not counts.has_gaps
         shrinks = objective == BETHE and (whole or options.preset != "best")
         lam2 = float(f"{4.0 / math.sqrt(rows) if shrinks else 2.0 / rows:.2g}")
-    # With penalised node weights the margins differ from those of the data, and pairs pass by that.
-    is_price = significance == 0.0 or (by_rows and not penalise_nodes)
-    price = float(lam) if is_price else 0.0
+    price = 0.0 if significance > 0.0 else float(lam)
     penalty = Penalty(price, float(lam2), root, penalise_nodes)
     return Settings(score, objective, significance, refit, float(lam), penalty)

@@ -275,6 +275,7 @@ class _Stream:
             lowered = run.lower_significance(search.edges(slots), scores)
         if lowered:
             search.invalidate_scores()
+            self.polished = self._smoothed = False
         return lowered
 
     def inactive_scores(self, *, is_current: bool) -> tuple[np.ndarray, np.ndarray]:

@@ -71,7 +71,7 @@ def nlpl(model: Predictor, table: Tabular) -> float:
     Examples
     --------
     >>> round(gv.nlpl(model, survey), 2)
-    9.05
+    9.04
     """
     loss = TableLoss(*_checked(model, table))
     loss.refresh()
@@ -99,7 +99,7 @@ def nll(model: Predictor, table: Tabular, *, max_memory: int | None = None) -> f
     Examples
     --------
     >>> round(gv.nll(model, survey), 2)
-    9.91
+    9.9
     """
     own, table = _checked(model, table)
     log_partition = JunctionTree(own, max_memory=max_memory).log_partition

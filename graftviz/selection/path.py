@@ -59,7 +59,7 @@ class PathPoint(NamedTuple):
     --------
     >>> point = gv.lam_path(survey, gv.BestChoice(), lams=[0.02]).points[0]
     >>> point.n_edges, round(point.nlpl_test, 1), point.model
-    (11, 9.8, <PairwiseMRF: 11 variables of 2 to 4 states, 11 edges>)
+    (10, 9.2, <PairwiseMRF: 11 variables of 2 to 4 states, 10 edges>)
     """
 
     lam: float
@@ -103,7 +103,7 @@ class LamPath:
     --------
     >>> path = gv.lam_path(survey, gv.BestChoice(), lams=[0.05, 0.02])
     >>> [(point.lam, point.n_edges) for point in path.points]
-    [(0.05, 3), (0.02, 11)]
+    [(0.05, 2), (0.02, 10)]
     >>> path.at(path.best_by_ebic).lam
     0.02
     """
@@ -243,7 +243,7 @@ def lam_path(
     --------
     >>> path = gv.lam_path(survey, gv.BestChoice(), lams=[0.05, 0.02])
     >>> path.best_by_nlpl.lam, path.best_by_nlpl.n_edges
-    (0.02, 11)
+    (0.02, 10)
     """
     task = _task(table, learner, test, test_fraction, folds, truth, seed, gamma, max_edges)
     if jobs == 1:
