@@ -30,6 +30,7 @@ from graftviz.table import DiscreteTable
 from graftviz.trace import Outcome, Step
 
 _LAST_ROUNDS = 8  # rounds of tests of all pairs at the end of a run with pruning
+_CANDIDATE_ROUNDS = 6.0  # the same of candidates
 _HUBS = 35e-9  # seconds per stored pair in a step with the hub rule
 _RESERVOIR_EDGE = 0.5e-6  # seconds per edge of the reservoir in a step
 
@@ -221,12 +222,13 @@ class BestChoice(GraftingOptions):
         budget = self.edge_budget(size.n)
         edges, chosen = assumed_edges(size, budget, notes), methods_for(self, size, notes)
         plan = self.plan(size.n)
-        steps = math.ceil(edges / (1 + 14 * (1 - plan.alpha)))
+        others = 14 * max(size.n / 200, 1.0) ** 0.8  # that a step activates with α = 0
+        steps = math.ceil(edges / (1 + others * (1 - plan.alpha)))
         tests = min(plan.first_limit, plan.capacity * 1.5) + steps * plan.limit
         counted = min(size.possible, tests)
         possible, screening = candidates_of(size, plan.screening)
         if screening:
-            counted, tests = possible, 3.0 * possible
+            counted, tests = possible, _CANDIDATE_ROUNDS * possible
         elif budget >= size.possible or plan.full_queue:
             # Near the end all pairs are tested repeatedly for a violating one.
             rounds = _LAST_ROUNDS if chosen.refit else 1

@@ -32,6 +32,7 @@ from graftviz.scores.kernels import (
 
 _SAME_BELIEFS = 0.01  # farther from the run's, belief propagation has found another fixed point
 _UNSTABLE = "linear response is undefined there, as belief propagation is unstable"
+_REACHED = 1e6  # edges of a solution, times variables: large graphs are sparse
 _SOLVE = 10e-9  # seconds per number of the response in an edge test
 
 
@@ -148,7 +149,8 @@ class LinearResponseScore(Score):
 
     def seconds(self, size: TableSize, edges: float) -> float:
         """Return the time to score one counted pair beside a number of edges, in seconds."""
-        return super().seconds(size, edges) + _SOLVE * size.states**2 * edges
+        reached = min(edges, _REACHED / size.n)
+        return super().seconds(size, edges) + _SOLVE * size.states**2 * reached
 
     def parts(self, size: TableSize, edges: float, steps: float) -> list[CostPart]:
         """Return the part of the covariances."""
