@@ -46,7 +46,10 @@ def small_package(tmp_path):
         completed = subprocess.run(
             [sys.executable, "-c", OUTER],
             cwd=tmp_path,
-            env=os.environ | {"PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": ""} | environment,
+            # Python would not notice a change of the same length within a second.
+            env=os.environ
+            | {"PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": "", "PYTHONDONTWRITEBYTECODE": "1"}
+            | environment,
             capture_output=True,
             text=True,
             check=False,
