@@ -24,7 +24,7 @@ from graftviz.table import ChunkedTable, DiscreteTable, Extent, Tabular
 
 PROGRAM_BYTES = 280_000_000  # Python, its libraries, and the compiled kernels
 _RAW_CELL = 40  # bytes per cell while it is read and encoded, including the reader
-TEXT_BYTE = 12  # the same per byte of delimited text
+TEXT_BYTE = 12  # bytes per byte of delimited text that is read completely
 _PACK = 0.5e-9  # seconds per entry of the table
 _CHUNK_READ = 150e-9  # seconds per entry of a table in a file
 

@@ -10,7 +10,7 @@ from scipy.stats import chi2
 from graftviz import BestChoice, DiscreteTable, EdgeGrafting, PairwiseMRF, learn
 from graftviz.fitting.noise import lower_significance
 from graftviz.metrics import nlpl
-from graftviz.sampling import sample_gibbs
+from graftviz.sampling import random_graph, random_model, sample_gibbs
 
 
 def independent(n: int, states: int, rows: int, seed: int = 0, skew: float = 1.0) -> DiscreteTable:
@@ -85,21 +85,16 @@ def test_significance_without_pairs_is_not_lowered() -> None:
     assert lower_significance(np.zeros(0), np.zeros(0), 3.0) == 3.0
 
 
-def dense_model(n: int, share: float, scale: float, seed: int) -> PairwiseMRF:
-    rng = np.random.default_rng(seed)
-    pairs = np.array(np.triu_indices(n, 1), dtype=np.int32).T
-    pairs = pairs[rng.random(len(pairs)) < share]
-    weights = rng.normal(scale=scale, size=len(pairs))
-    signs = np.array([1.0, -1.0, -1.0, 1.0])
-    potentials = np.concatenate([np.zeros(2 * n), np.outer(weights, signs).ravel()])
-    return PairwiseMRF(np.full(n, 2), pairs, potentials)
+def dense_model() -> PairwiseMRF:
+    graph = random_graph(30, probability=0.5, seed=1)
+    return random_model(graph.edges, [2] * 30, node_sigma=0.0, edge_sigma=0.12, seed=1)
 
 
 @pytest.mark.parametrize("learner", [BestChoice(), EdgeGrafting()])
 def test_runs_lower_the_significance_on_data_with_many_weak_edges(
     learner: BestChoice | EdgeGrafting,
 ) -> None:
-    model = dense_model(30, 0.5, 0.06, 1)
+    model = dense_model()
     train, test = (sample_gibbs(model, 4000, seed=seed).table for seed in (2, 3))
     usual = round(significance_of(train), 1)
     strict = learn(train, type(learner)(significance=usual))
@@ -120,7 +115,7 @@ def test_runs_lower_the_significance_on_data_with_many_weak_edges(
 
 
 def test_changed_options_do_not_raise_a_lowered_significance() -> None:
-    model = dense_model(30, 0.5, 0.06, 1)
+    model = dense_model()
     steps = BestChoice().steps(sample_gibbs(model, 4000, seed=2).table, seed=0)
     step = next(steps)
     usual = step.test.significance

@@ -15,7 +15,7 @@ import numpy as np
 from numba import njit
 
 from graftviz.fitting.masked_sums import add_masked, multiply_masked
-from graftviz.fitting.noise import CONSTANT
+from graftviz.fitting.noise import impurity_of
 from graftviz.kernels import inner_kernel
 
 SMALLEST = np.float32(1e-30)  # keeps probabilities away from subnormal floats, which are slow
@@ -41,6 +41,8 @@ class Conditionals(NamedTuple):
     node_offsets : int64 array, shape (n + 1,)
     margins : float64 array, flat
         Shares p_D(i) of the states.
+    margin_impurity : float64 array, shape (n,)
+        Impurity of these shares.
     alone : float64 array, flat
         p(x_i) of a variable without columns, the same in all rows: `margins`, unless its weights
         are penalised.
@@ -64,6 +66,7 @@ class Conditionals(NamedTuple):
     inverse: np.ndarray
     node_offsets: np.ndarray
     margins: np.ndarray
+    margin_impurity: np.ndarray
     alone: np.ndarray
     starts: np.ndarray
     columns: np.ndarray
@@ -112,6 +115,7 @@ def new_conditionals(
         inverse=inverse,
         node_offsets=node_offsets,
         margins=margins,
+        margin_impurity=impurity_of(margins, node_offsets),
         alone=margins.copy(),
         starts=np.full(n, -1, dtype=np.int64),
         columns=np.zeros(0, dtype=np.float32),
@@ -360,15 +364,6 @@ def gradient_variance(product, mean_i, mean_j, margin_i, margin_j):
     """
     explained_i, explained_j = max(margin_i - mean_i, 0.0), max(margin_j - mean_j, 0.0)
     return product + 0.25 * (mean_i * explained_j + explained_i * mean_j)
-
-
-@inner_kernel
-def margin_impurity(rows, i):
-    """Return the impurity of the margin of variable i in the data."""
-    impurity = 1.0
-    for a in range(rows.node_offsets[i], rows.node_offsets[i + 1]):
-        impurity -= rows.margins[a] ** 2
-    return impurity if impurity > CONSTANT else 0.0
 
 
 @njit(cache=True, nogil=True)

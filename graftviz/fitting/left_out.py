@@ -9,7 +9,6 @@ from graftviz.fitting.conditionals import (
     columns_of,
     fill_impurity,
     gradient_variance,
-    margin_impurity,
     mean_impurity,
     mean_product,
     mix,
@@ -107,7 +106,7 @@ def _gradient_and_noise(rows, i, j, target, columns_i, columns_j, work):
         mean_product(impurity_i, impurity_j, multiplicity, count),
         mean_impurity(impurity_i, multiplicity, count),
         mean_impurity(impurity_j, multiplicity, count),
-        margin_impurity(rows, i),
-        margin_impurity(rows, j),
+        rows.margin_impurity[i],
+        rows.margin_impurity[j],
     )
     return np.sqrt(total), 2.0 * np.sqrt(variance / count)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import chdtrc, chdtri
 
-CONSTANT = 1e-9  # impurity below which a variable counts as constant
+_CONSTANT = 1e-9  # impurity below which a variable counts as constant
 _VARIABLES_PER_ERROR = 50  # about one false edge among so many variables
 _FEW_FREEDOMS = 0.1  # quantile of degrees of freedom: few make a heavy tail
 _LEAST_SIGNIFICANCE = 2.0
@@ -31,7 +31,7 @@ def impurity_of(shares: np.ndarray, offsets: np.ndarray | None = None) -> np.nda
     squares = shares**2
     totals = squares.sum(axis=-1) if offsets is None else np.add.reduceat(squares, offsets[:-1])
     impurity: np.ndarray = 1.0 - totals
-    return np.where(impurity < CONSTANT, 0.0, impurity)
+    return np.where(impurity < _CONSTANT, 0.0, impurity)
 
 
 def score_noise(margins: np.ndarray, offsets: np.ndarray, rows: float, *, root: bool) -> float:

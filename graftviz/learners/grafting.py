@@ -116,9 +116,8 @@ class GraftingRun(LearnerRun):
             if options.screening_of(table.n_variables) == SAMPLE:
                 self.candidates, self.screening = screened(table, seed=seed)
                 self.candidates = self.prior.applied(self.candidates, table.n_variables)
-        self.settings = options.settings(self.counts, has_rows=table.has_rows)
-        self._usual_significance = self.settings.significance  # before it was lowered
         self._table = table
+        self.settings = self._resolved(options)
         self._ids: list[int] = []  # ids of the network's edges, see History
         self._removed: Counter[tuple[int, int]] = Counter()  # how often pairs were pruned
         self._pruned: list[int] = []  # ids removed since the last recorded step
@@ -181,20 +180,22 @@ class GraftingRun(LearnerRun):
         InputError
             If the options change the objective, which is fixed for a run.
         """
-        settings = options.settings(self.counts, has_rows=self._table.has_rows)
+        settings = self._resolved(options)
         if settings.objective != self.settings.objective:
             raise InputError(
                 "A run cannot change its objective on the way: start a new run with "
                 f"objective={settings.objective}."
             )
         self.budget = options.edge_budget(self.counts.n_variables)
-        was_lowered = self.settings.significance < self._usual_significance
-        self._usual_significance = settings.significance
+        was_lowered = self.settings.significance < self._resolved(self.options).significance
         self.options = options
         if was_lowered and options.significance is None:
             lowest = min(self.settings.significance, settings.significance)
             settings = settings.lowered(lowest, keeps_lam=options.lam is not None)
         self._apply(settings)
+
+    def _resolved(self, options: GraftingOptions) -> Settings:
+        return options.settings(self.counts, has_rows=self._table.has_rows)
 
     def _apply(self, settings: Settings) -> None:
         """Change the settings; all weights are refitted if the penalty changes."""
@@ -487,7 +488,8 @@ class GraftingRun(LearnerRun):
         test, lam = self.settings.test, f"{self.settings.test.lam:g}"
         if test.significance > 0.0:
             share = format_below(100.0 * certificate.worst_score / certificate.threshold, 100.0)
-            kappa, usual = f"{test.significance:g}", f"{self._usual_significance:g}"
+            kappa = f"{test.significance:g}"
+            usual = f"{self._resolved(self.options).significance:g}"  # before it was lowered
             part = "passes" if kappa == usual else "passes_lowered"
             verdict = Sentence(f"ends.parts.{part}", kappa=kappa, usual=usual, lam=lam)
             reached: str = Sentence("ends.parts.share", share=share)

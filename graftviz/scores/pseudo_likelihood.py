@@ -19,7 +19,6 @@ from graftviz.fitting.conditionals import (
     add_words,
     columns_of,
     gradient_variance,
-    margin_impurity,
     mean_impurity,
     mean_product,
     sum_by_state,
@@ -200,8 +199,8 @@ def _gradient_noise(rows, impurity, i, j):
         product = mean_product(impurity_i, impurity_j, rows.multiplicity, rows.rows)
     else:
         product = impurity[i] * impurity[j]
-    margins = margin_impurity(rows, i), margin_impurity(rows, j)
-    variance = gradient_variance(product, impurity[i], impurity[j], margins[0], margins[1])
+    margins = rows.margin_impurity
+    variance = gradient_variance(product, impurity[i], impurity[j], margins[i], margins[j])
     return 2.0 * np.sqrt(variance / rows.rows)
 
 

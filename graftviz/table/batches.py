@@ -51,13 +51,6 @@ class Extent(NamedTuple):
     columns: int | None
     row_bytes: int = 0
 
-    @property
-    def cells(self) -> int:
-        """Number of cells; an upper bound for delimited text."""
-        if self.rows is None or self.columns is None:
-            return self.bytes // 2  # one character and one delimiter per cell
-        return self.rows * self.columns
-
 
 class BatchSource(NamedTuple):
     """File that can be read in pieces, from its beginning, any number of times.
