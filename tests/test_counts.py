@@ -11,10 +11,13 @@ import pandas as pd
 import pytest
 from fakes import random_table
 from hypothesis import given, strategies as st
+from llvmlite import binding
+from numba import njit
+from numba.extending import intrinsic
 from search_cases import table_of
 
 from graftviz import DiscreteTable, InputError, PairCounts
-from graftviz.counts import count_pair, pack_table
+from graftviz.counts import bits, count_pair, pack_table
 from graftviz.pairs import EMPTY, find_slot, grown_pair_map, insert_pair, new_pair_map
 
 
@@ -51,6 +54,30 @@ def test_kernel_equals_a_bincount_and_fills_every_cell(cardinalities, rows):
         cells = np.full(cardinalities[i] * cardinalities[j], -7, dtype=float)
         count_pair(packed, i, j, cells)
         np.testing.assert_array_equal(cells, expected(table, i, j).reshape(-1))
+
+
+@pytest.mark.parametrize("vectors_are_counted", [True, False])
+def test_common_bits_are_counted_on_every_processor(monkeypatch, vectors_are_counted):
+    if vectors_are_counted and not binding.get_host_cpu_features().get("avx512vpopcntdq", False):
+        pytest.skip("the processor does not count the bits of vectors")
+    features = {"avx512vpopcntdq": vectors_are_counted}
+    monkeypatch.setattr(bits.binding, "get_host_cpu_features", lambda: features)
+    one, four = intrinsic(bits._and_count), intrinsic(bits._and_counts)
+
+    @njit
+    def count(planes, row, other, counts, place):
+        four(planes, row, other, counts, place)
+        return one(planes, row, other)
+
+    planes = bits.new_planes(6, 2 * bits.BLOCK_WORDS)
+    assert planes.ctypes.data % 64 == 0
+    assert not planes.any()
+    planes[:] = np.random.default_rng(0).integers(0, 2**64, planes.shape, dtype=np.uint64)
+    planes[5] = 2**64 - 1
+    expected = [int(np.bitwise_count(planes[0] & planes[k]).sum()) for k in range(6)]
+    counts = np.full(6, -1.0)
+    assert count(planes, 0, 2, counts, 1) == expected[2]
+    assert counts.tolist() == [-1.0, *expected[2:], -1.0]
 
 
 @pytest.mark.parametrize("rows", [1, 63, 64, 65, 130, 4095, 4096, 4097, 8300])

@@ -1,7 +1,9 @@
 from .bits import (
+    PLANES_AT_ONCE as PLANES_AT_ONCE,
     SHORT_BLOCK_WORDS as SHORT_BLOCK_WORDS,
     WORD_BITS as WORD_BITS,
-    and_count_short as and_count_short,
+    and_counts as and_counts,
+    new_planes as new_planes,
 )
 from .packed import (
     MAX_ROWS as MAX_ROWS,

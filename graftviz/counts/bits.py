@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from llvmlite import binding, ir
 from numba import types
 from numba.core import cgutils
@@ -20,31 +21,27 @@ _LANES = 4  # words per vector
 _VECTORS = 16  # vectors added before bits are counted
 BLOCK_WORDS = _LANES * _VECTORS  # the length of a plane is a multiple of this
 SHORT_BLOCK_WORDS = BLOCK_WORDS // 2  # the same, for planes of sampled rows
+PLANES_AT_ONCE = _LANES  # planes that and_counts compares with another one
+_LINE = 8  # words of a cache line
 
 _WORD = ir.IntType(WORD_BITS)
 _VECTOR = ir.VectorType(_WORD, _LANES)
 
 
+def new_planes(count: int, words: int) -> np.ndarray:
+    """Return `count` empty planes that start at cache lines, which makes reading vectors faster."""
+    size = count * words
+    memory = np.zeros(size + _LINE, dtype=np.uint64)
+    start = -memory.ctypes.data % (_LINE * memory.itemsize) // memory.itemsize
+    return memory[start : start + size].reshape(count, words)
+
+
 def _and_count(_context: Any, planes: Any, _row: Any, _other: Any) -> Any:
     """Count the common bits of two rows of `planes` (words in blocks of BLOCK_WORDS)."""
-    return _counter(planes, _VECTORS)
 
-
-def _and_count_short(_context: Any, planes: Any, _row: Any, _other: Any) -> Any:
-    """Count the common bits of two rows of `planes` (words in blocks of SHORT_BLOCK_WORDS)."""
-    return _counter(planes, _VECTORS // 2)
-
-
-def _counter(planes: Any, vectors: int) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array = context.make_array(signature.args[0])(context, builder, arguments[0])
-        words = builder.extract_value(array.shape, 1)
-        rows = [builder.gep(array.data, [builder.mul(row, words)]) for row in arguments[1:]]
-        blocks = builder.udiv(words, ir.Constant(_WORD, _LANES * vectors))
-        if binding.get_host_cpu_features().get("avx512vpopcntdq", False):
-            total = _count_directly(builder, rows, blocks, vectors)
-        else:
-            total = _count_by_carries(builder, rows, blocks, vectors)
+        total = _totals(builder, array, arguments[1], [arguments[2]], _VECTORS)[0]
         lanes = [builder.extract_element(total, ir.Constant(_WORD, k)) for k in range(_LANES)]
         count = lanes[0]
         for lane in lanes[1:]:
@@ -54,15 +51,62 @@ def _counter(planes: Any, vectors: int) -> Any:
     return types.int64(planes, types.int64, types.int64), generate
 
 
-def _count_directly(builder: Any, rows: list[Any], blocks: Any, vectors: int) -> Any:
-    total = cgutils.alloca_once_value(builder, _constant(0))
+def _and_counts(
+    _context: Any, planes: Any, _row: Any, _others: Any, counts: Any, _place: Any
+) -> Any:
+    """Write the numbers of common bits of a row and four rows from `others`.
+
+    The words of `planes` are in blocks of SHORT_BLOCK_WORDS. The numbers are written to `counts`
+    (float64) from `place`.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        others = [builder.add(arguments[2], ir.Constant(_WORD, k)) for k in range(_LANES)]
+        totals = _totals(builder, array, arguments[1], others, _VECTORS // 2)
+        low = _paired(builder, totals[0], totals[1], (0, 4, 2, 6), 1)
+        high = _paired(builder, totals[2], totals[3], (0, 4, 2, 6), 1)
+        sums = _paired(builder, low, high, (0, 1, 4, 5), 2)
+        sums = builder.uitofp(sums, ir.VectorType(ir.DoubleType(), _LANES))
+        out = context.make_array(signature.args[3])(context, builder, arguments[3])
+        place = builder.gep(out.data, [arguments[4]])
+        builder.store(sums, builder.bitcast(place, sums.type.as_pointer()), align=WORD_BITS // 8)
+        return context.get_dummy_value()
+
+    return types.none(planes, types.int64, types.int64, counts, types.int64), generate
+
+
+def _paired(builder: Any, x: Any, y: Any, lanes: tuple[int, ...], step: int) -> Any:
+    """Return the sum of these lanes of x and then y, and of those `step` further on."""
+    kind = ir.VectorType(ir.IntType(32), _LANES)
+    chosen = (lanes, [lane + step for lane in lanes])
+    return builder.add(*(builder.shuffle_vector(x, y, ir.Constant(kind, k)) for k in chosen))
+
+
+def _totals(builder: Any, array: Any, row: Any, others: list[Any], vectors: int) -> list[Any]:
+    """Return for each of `others` the numbers of bits in common with `row`, by lanes."""
+    words = builder.extract_value(array.shape, 1)
+    start, *starts = (builder.gep(array.data, [builder.mul(k, words)]) for k in (row, *others))
+    blocks = builder.udiv(words, ir.Constant(_WORD, _LANES * vectors))
+    if binding.get_host_cpu_features().get("avx512vpopcntdq", False):
+        return _count_directly(builder, start, starts, blocks, vectors)
+    return [_count_by_carries(builder, [start, other], blocks, vectors) for other in starts]
+
+
+def _count_directly(
+    builder: Any, row: Any, others: list[Any], blocks: Any, vectors: int
+) -> list[Any]:
+    totals = [cgutils.alloca_once_value(builder, _constant(0)) for _ in others]
     with cgutils.for_range(builder, blocks) as loop:
-        found = builder.load(total)
+        found = [builder.load(total) for total in totals]
         for k in range(vectors):
             place = builder.mul(loop.index, ir.Constant(_WORD, _LANES * vectors))
-            found = builder.add(found, _ones(builder, _common(builder, rows, place, k)))
-        builder.store(found, total)
-    return builder.load(total)
+            for m, other in enumerate(others):
+                common = _common(builder, [row, other], place, k)
+                found[m] = builder.add(found[m], _ones(builder, common))
+        for total, value in zip(totals, found, strict=True):
+            builder.store(value, total)
+    return [builder.load(total) for total in totals]
 
 
 def _count_by_carries(builder: Any, rows: list[Any], blocks: Any, vectors: int) -> Any:
@@ -144,5 +188,5 @@ def _equal_mask(_context: Any, codes: Any, _start: Any, _code: Any) -> Any:
 
 
 and_count: Any = intrinsic(_and_count)
-and_count_short: Any = intrinsic(_and_count_short)
+and_counts: Any = intrinsic(_and_counts)
 equal_mask: Any = intrinsic(_equal_mask)

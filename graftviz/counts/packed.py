@@ -18,7 +18,7 @@ import numpy as np
 from numba import njit
 
 from graftviz.counts.available import available_pairs
-from graftviz.counts.bits import BLOCK_WORDS, WORD_BITS, and_count, equal_mask
+from graftviz.counts.bits import BLOCK_WORDS, WORD_BITS, and_count, equal_mask, new_planes
 from graftviz.errors import InputError
 from graftviz.kernels import inner_kernel
 from graftviz.memory import size_text
@@ -344,7 +344,7 @@ def _empty(cardinalities: np.ndarray, rows: int) -> PackedTable:
     plane_offsets = np.concatenate([[0], np.cumsum(cardinalities - 1)])
     node_offsets = np.concatenate([[0], np.cumsum(cardinalities)])
     return PackedTable(
-        planes=np.zeros((int(plane_offsets[-1]), _plane_words(rows)), dtype=np.uint64),
+        planes=new_planes(int(plane_offsets[-1]), _plane_words(rows)),
         plane_offsets=plane_offsets,
         margins=np.zeros(int(node_offsets[-1])),
         node_offsets=node_offsets,

@@ -23,8 +23,8 @@ _EDGE_NUMBERS = 12  # float64 values per cell of an active edge: weights, target
 _TYPICAL_EDGES = 3  # edges per variable without a budget
 
 # Seconds.
-_SCREENED_PAIR = 60e-9
-_SCREENED_BIT = 1.2e-12
+_SCREENED_PAIR = 30e-9
+_SCREENED_BIT = 0.8e-12
 _NODE = 20e-6
 _NODE_STEP = 0.25e-6
 _EDGE_STEP = 0.4e-6

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import threading
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +17,7 @@ from numba import njit
 from scipy.special import chndtrinc
 
 from graftviz.arrays import read_only
-from graftviz.counts import SHORT_BLOCK_WORDS, WORD_BITS, and_count_short
+from graftviz.counts import PLANES_AT_ONCE, SHORT_BLOCK_WORDS, WORD_BITS, and_counts, new_planes
 from graftviz.kernels import inner_kernel
 from graftviz.parallel import in_threads
 from graftviz.table import DiscreteTable
@@ -29,7 +28,7 @@ RISK = 0.01  # probability of missing a pair for which the certificate gives a s
 LEAST_ROWS = 2048
 _MOST_STATES = 12  # rarer states are merged: the work grows with the square
 _MOST_WORK = 3.3e12  # bits compared by choosing more rows than the least
-_VARIABLES_AT_ONCE = 32  # variables whose planes fit into the cache together
+_VARIABLES_AT_ONCE = 16  # variables whose planes fit into the cache together
 _AT_HUBS = 0.01
 _PARTS = 64  # pieces of work for the threads
 
@@ -51,21 +50,34 @@ class Candidates(NamedTuple):
 class SampledTable(NamedTuple):
     """Sampled rows as bit planes, with states merged so that few are left.
 
+    Variables are in order of falling numbers of states, in blocks of _VARIABLES_AT_ONCE. The planes
+    of a block are those of the first state of its variables, then those of the second state, … ,
+    so that sums over the states of many variables are sums of vectors.
+
     Attributes
     ----------
-    planes : uint64 array, shape (P, W)
-        Planes of all states except the last of each variable.
-    offsets : int64 array, shape (n + 1,)
-        Variable i has s_i states from ``offsets[i]``, and the planes from ``offsets[i] - i``.
-    counts : float64 array, flat
-        Counts of the states.
+    order : int64 array, shape (n,)
+        The variables in this order.
+    degrees : int64 array, shape (n,)
+        s_i - 1 of the variables in this order: the number of their planes.
+    starts : int64 array, shape (blocks, _MOST_STATES)
+        First plane of each state of a block, and the end.
+    planes : uint64 array, shape (P + PLANES_AT_ONCE, W)
+        Planes of all states except the last of each variable, and empty ones.
+    counts : float64 array, shape (P,)
+        Number of rows of each plane.
+    last_counts : float64 array, shape (n,)
+        Number of rows in the last state of each variable.
     rows : int
         m.
     """
 
+    order: np.ndarray
+    degrees: np.ndarray
+    starts: np.ndarray
     planes: np.ndarray
-    offsets: np.ndarray
     counts: np.ndarray
+    last_counts: np.ndarray
     rows: int
 
 
@@ -101,23 +113,27 @@ def screened(table: DiscreteTable, *, seed: int, partners: int = PARTNERS) -> Ca
     sample = sampled(table, size, seed)
     partners = min(partners, n - 1)
     bounds = _pieces(n)
-    scores, others = _new_lists(n, partners)
-    merging = threading.Lock()
+    unused: list[tuple[np.ndarray, np.ndarray]] = []  # lists that are not in use by a thread
 
     def work(k: int) -> None:
-        found = _new_lists(n, partners)
-        screen_rows(*sample, *bounds[k], *found)
-        with merging:
-            merge_lists(scores, others, *found)
+        try:
+            found = unused.pop()
+        except IndexError:
+            found = _new_lists(n, partners)
+        screen_rows(sample, *bounds[k], *found)
+        unused.append(found)
 
     in_threads(work, range(len(bounds)))
+    ranked = unused.pop()
+    for found in unused:
+        merge_lists(*ranked, *found)
+    scores, others = (lists[np.argsort(sample.order)] for lists in ranked)
     filled = others >= 0
     first = np.repeat(np.arange(n), partners)[filled.reshape(-1)]
     second = others[filled]
     keys = np.unique(np.minimum(first, second) * n + np.maximum(first, second))
     pairs = np.stack([keys // n, keys % n], axis=1).astype(np.int32)
     least = np.where(filled.all(axis=1), scores.min(axis=1), -np.inf)
-    degrees = (np.diff(sample.offsets) - 1).astype(np.float64)
     return Candidates(
         read_only(pairs),
         Screening(
@@ -125,14 +141,14 @@ def screened(table: DiscreteTable, *, seed: int, partners: int = PARTNERS) -> Ca
             pairs=n * (n - 1) // 2,
             candidates=len(pairs),
             least=read_only(least),
-            overlooked=_overlooked(least, degrees, sample.rows, _AT_HUBS),
-            at_hubs=_overlooked(least, degrees, sample.rows, 0.0),
+            overlooked=_overlooked(least, sample, _AT_HUBS),
+            at_hubs=_overlooked(least, sample, 0.0),
             risk=RISK,
         ),
     )
 
 
-def _overlooked(least: np.ndarray, degrees: np.ndarray, rows: int, but: float) -> float:
+def _overlooked(least: np.ndarray, sample: SampledTable, but: float) -> float:
     """Return the φ² above which a pair is missed with probability RISK at most.
 
     Pairs within the share `but` of the variables that keep most are excepted.
@@ -142,13 +158,14 @@ def _overlooked(least: np.ndarray, degrees: np.ndarray, rows: int, but: float) -
     the bound is that of the two variables that keep most. As the χ² of more degrees is larger in
     relation to the threshold's share of them, the smallest number of degrees is used.
     """
-    varies = degrees > 0
-    if varies.sum() < 2:
+    degrees, rows = sample.degrees[sample.degrees > 0], sample.rows
+    if len(degrees) < 2:
         return 0.0
-    threshold = np.sort(np.where(varies, least, -np.inf))[-2 - int(but * (len(least) - 2))]
+    varying = least[sample.order[: len(degrees)]]
+    threshold = np.sort(varying)[-2 - int(but * (len(varying) - 2))]
     if threshold == -np.inf:
         return 0.0
-    freedom = float(np.sort(degrees[varies])[:2].prod())
+    freedom = float(degrees[-2:].prod())
     noncentrality = float(chndtrinc(rows * max(threshold, 0.0) + freedom, freedom, RISK))
     return noncentrality / rows if math.isfinite(noncentrality) else math.inf
 
@@ -183,10 +200,12 @@ def sampled(table: DiscreteTable, size: int, seed: int) -> SampledTable:
         chosen = np.sort(np.random.default_rng(seed).choice(table.n_rows, size, replace=False))
     block = WORD_BITS * SHORT_BLOCK_WORDS
     words = -(-size // block) * SHORT_BLOCK_WORDS
-    states = np.minimum(table.cardinalities, _MOST_STATES)
-    offsets = np.concatenate([[0], np.cumsum(states)]).astype(np.int64)
-    counts = np.zeros(int(offsets[-1]))
-    planes = np.zeros((int((states - 1).sum()), words), dtype=np.uint64)
+    states = np.minimum(table.cardinalities, _MOST_STATES).astype(np.int64)
+    order = np.argsort(-states, kind="stable")
+    degrees = states[order] - 1
+    starts = _first_planes(degrees)
+    planes = new_planes(int(degrees.sum()) + PLANES_AT_ONCE, words)
+    counts, last_counts = np.zeros(int(degrees.sum())), np.zeros(len(states))
     codes = np.empty((table.n_variables, size), dtype=np.uint8)
     start, at = 0, 0
     for chunk in table.chunks():
@@ -197,14 +216,29 @@ def sampled(table: DiscreteTable, size: int, seed: int) -> SampledTable:
             part = chunk.codes[i][inside - start]
             codes[i, at : at + len(inside)] = np.minimum(part, 255)
         start, at = start + chunk.n_rows, at + len(inside)
-    for i, kinds in enumerate(states.tolist()):
+    for place, i in enumerate(order.tolist()):
+        kinds = int(states[i])
         merged = _merged_states(codes[i], kinds, int(table.cardinalities[i]))
-        counts[offsets[i] : offsets[i + 1]] = np.bincount(merged, minlength=kinds)
+        block, within = divmod(place, _VARIABLES_AT_ONCE)
+        chosen = starts[block, : kinds - 1] + within
+        *counts[chosen], last_counts[place] = np.bincount(merged, minlength=kinds)
         bits = np.zeros((kinds - 1, words * WORD_BITS), dtype=np.bool_)
         bits[:, :size] = merged == np.arange(kinds - 1)[:, None]
-        packed = np.packbits(bits, axis=1, bitorder="little").view("<u8")
-        planes[offsets[i] - i : offsets[i + 1] - i - 1] = packed
-    return SampledTable(planes, offsets, counts, size)
+        planes[chosen] = np.packbits(bits, axis=1, bitorder="little").view("<u8")
+    return SampledTable(order, degrees, starts, planes, counts, last_counts, size)
+
+
+def _first_planes(degrees: np.ndarray) -> np.ndarray:
+    """Return `starts` of :class:`SampledTable`."""
+    blocks = -(-len(degrees) // _VARIABLES_AT_ONCE)
+    padded = np.zeros(blocks * _VARIABLES_AT_ONCE, dtype=np.int64)
+    padded[: len(degrees)] = degrees
+    states = np.arange(_MOST_STATES - 1)
+    sizes = (padded.reshape(blocks, -1, 1) > states).sum(axis=1)
+    starts = np.zeros((blocks, _MOST_STATES), dtype=np.int64)
+    starts[:, 1:] = np.cumsum(sizes, axis=1)
+    starts[1:] += np.cumsum(starts[:-1, -1])[:, None]
+    return starts
 
 
 def _merged_states(codes: np.ndarray, kinds: int, states: int) -> np.ndarray:
@@ -219,77 +253,143 @@ def _merged_states(codes: np.ndarray, kinds: int, states: int) -> np.ndarray:
 
 
 @njit(cache=True, nogil=True)
-def screen_rows(planes, offsets, counts, rows, first, last, scores, others):
-    """Offer all pairs (i, j), first <= i < last, j > i, to the lists of both variables.
+def screen_rows(sample, first, last, scores, others):
+    """Offer all pairs at places (i, j), first <= i < last, j > i, to the lists of both variables.
 
     Parameters
     ----------
-    planes, offsets, counts, rows
-        See :class:`SampledTable`.
+    sample : SampledTable
     scores, others : arrays, shape (n, partners)
-        Best statistics of each variable in no order, and the partners; -inf, -1: empty.
+        Best statistics of the variable at each place, unsorted, and the partners; -inf, -1: empty.
     """
-    n = len(offsets) - 1
-    worst = np.zeros(n, dtype=np.int64)  # place of the worst entry of each list
-    inverse = np.zeros(len(counts))
-    for k in range(len(counts)):
-        inverse[k] = 1.0 / counts[k] if counts[k] > 0.0 else 0.0
-    column = np.zeros(_MOST_STATES)
+    order, degrees, starts, planes = sample.order, sample.degrees, sample.starts, sample.planes
+    counts, last_counts, rows = sample.counts, sample.last_counts, sample.rows
+    n = len(order)
+    worst = np.empty(n, dtype=np.int64)  # place of the worst entry of each list
+    for i in range(n):
+        worst[i] = _worst_place(scores, others, i)
+    inverses, last_inverses = _inverses(counts), _inverses(last_counts)
+    width = _VARIABLES_AT_ONCE * (_MOST_STATES - 1) + PLANES_AT_ONCE
+    common = np.zeros((_MOST_STATES, width))  # rows: states of j, columns: planes of the block
+    memory = np.zeros((4, width))
     for start in range(first, last, _VARIABLES_AT_ONCE):
-        stop = min(start + _VARIABLES_AT_ONCE, last)
+        block = start // _VARIABLES_AT_ONCE
+        low, high = starts[block, 0], starts[block, -1]
+        varying = starts[block, 1] - low
         for j in range(start + 1, n):
-            for i in range(start, min(stop, j)):
-                value = _statistic(planes, offsets, counts, inverse, rows, i, j, column)
+            if degrees[j] == 0:
+                break
+            of_j, within = divmod(j, _VARIABLES_AT_ONCE)
+            for b in range(degrees[j]):
+                for k in range(0, high - low, PLANES_AT_ONCE):
+                    and_counts(planes, starts[of_j, b] + within, low + k, common, b * width + k)
+            _statistics(
+                common,
+                degrees,
+                starts,
+                counts,
+                last_counts,
+                inverses,
+                last_inverses,
+                rows,
+                start,
+                j,
+                memory,
+            )
+            for i in range(start, min(start + varying, j)):
+                value = memory[0, i - start]
                 if value >= scores[i, worst[i]]:
-                    _offer(scores[i], others[i], worst, i, value, j)
+                    _offer(scores, others, worst, i, value, order[j])
                 if value >= scores[j, worst[j]]:
-                    _offer(scores[j], others[j], worst, j, value, i)
+                    _offer(scores, others, worst, j, value, order[i])
 
 
 @inner_kernel
-def _statistic(planes, offsets, counts, inverse, rows, i, j, column):
-    """Return φ² - (s_i - 1)(s_j - 1) / m of a pair; -inf if a variable is constant."""
-    at_i, at_j = offsets[i], offsets[j]
-    states_i, states_j = offsets[i + 1] - at_i, offsets[j + 1] - at_j
-    if states_i < 2 or states_j < 2:
-        return -np.inf
-    for b in range(states_j):
-        column[b] = counts[at_j + b]
-    total = 0.0
-    last = states_j - 1
-    for a in range(states_i - 1):
-        rest, part = counts[at_i + a], 0.0
-        for b in range(last):
-            count = float(and_count_short(planes, at_i - i + a, at_j - j + b))
-            rest -= count
-            column[b] -= count
-            part += count * count * inverse[at_j + b]
-        column[last] -= rest
-        part += rest * rest * inverse[at_j + last]
-        total += part * inverse[at_i + a]
-    part = 0.0
-    for b in range(states_j):
-        part += column[b] * column[b] * inverse[at_j + b]
-    total += part * inverse[at_i + states_i - 1]
-    return total - 1.0 - (states_i - 1) * (states_j - 1) / rows
+def _inverses(counts):
+    """Return 1 / counts, and 0 for states that do not occur."""
+    inverses = np.zeros(len(counts))
+    for k in range(len(counts)):
+        if counts[k] > 0.0:
+            inverses[k] = 1.0 / counts[k]
+    return inverses
+
+
+@inner_kernel
+def _statistics(
+    common, degrees, starts, counts, last_counts, inverses, last_inverses, rows, start, j, memory
+):
+    """Write φ² - (s_i - 1)(s_j - 1) / m of j and the variables of a block to ``memory[0]``.
+
+    Parameters
+    ----------
+    common : float64 array, shape (_MOST_STATES, width)
+        ``common[b, k]`` is the number of rows in state b of j and in the k-th plane of the block;
+        that of the last state is written here.
+    degrees, starts, counts, last_counts, rows
+        See :class:`SampledTable`.
+    inverses, last_inverses : float64 arrays
+        1 / `counts` and 1 / `last_counts`.
+    start, j : int
+        Place of the first variable of the block, and of the other variable.
+    memory : float64 array, shape (4, width)
+    """
+    block = start // _VARIABLES_AT_ONCE
+    of_j, within = divmod(j, _VARIABLES_AT_ONCE)
+    low = starts[block, 0]
+    size, varying = starts[block, -1] - low, starts[block, 1] - low
+    last = degrees[j]
+    for k in range(size):
+        common[last, k] = counts[low + k]
+    for b in range(last):
+        for k in range(size):
+            common[last, k] -= common[b, k]
+    # Memory: statistics; counts in the last state of i; terms of that state; terms of each plane.
+    for t in range(varying):
+        memory[0, t] = memory[2, t] = 0.0
+    for k in range(size):
+        memory[3, k] = 0.0
+    for b in range(last + 1):
+        count, inverse = last_counts[j], last_inverses[j]
+        if b < last:
+            count, inverse = counts[starts[of_j, b] + within], inverses[starts[of_j, b] + within]
+        for k in range(size):
+            memory[3, k] += common[b, k] * common[b, k] * inverse
+        for t in range(varying):
+            memory[1, t] = count
+        for a in range(degrees[start]):
+            at = starts[block, a] - low
+            for t in range(starts[block, a + 1] - low - at):
+                memory[1, t] -= common[b, at + t]
+        for t in range(varying):
+            memory[2, t] += memory[1, t] * memory[1, t] * inverse
+    for a in range(degrees[start]):
+        at = starts[block, a] - low
+        for t in range(starts[block, a + 1] - low - at):
+            memory[0, t] += memory[3, at + t] * inverses[low + at + t]
+    for t in range(varying):
+        total = memory[0, t] + memory[2, t] * last_inverses[start + t]
+        memory[0, t] = total - 1.0 - degrees[start + t] * degrees[j] / rows
 
 
 @inner_kernel
 def _offer(scores, others, worst, i, value, partner):
     """Replace the worst entry of list i by a better one; of equal values the smaller partner."""
     at = worst[i]
-    if value == -np.inf or (value == scores[at] and others[at] >= 0 and partner > others[at]):
+    least, before = scores[i, at], others[i, at]
+    if value == -np.inf or (value == least and before >= 0 and partner > before):
         return
-    scores[at], others[at] = value, partner
-    worst[i] = _worst_place(scores, others)
+    scores[i, at], others[i, at] = value, partner
+    worst[i] = _worst_place(scores, others, i)
 
 
 @inner_kernel
-def _worst_place(scores, others):
-    """Return the place of the worst entry of a list."""
+def _worst_place(scores, others, i):
+    """Return the place of the worst entry of list i."""
     at = 0
-    for k in range(1, len(scores)):
-        if scores[k] < scores[at] or (scores[k] == scores[at] and others[k] > others[at]):
+    for k in range(1, scores.shape[1]):
+        if scores[i, k] < scores[i, at] or (
+            scores[i, k] == scores[i, at] and others[i, k] > others[i, at]
+        ):
             at = k
     return at
 
@@ -299,7 +399,7 @@ def merge_lists(scores, others, more_scores, more_others):
     """Offer the entries of the second lists to the first ones."""
     worst = np.zeros(len(scores), dtype=np.int64)
     for i in range(len(scores)):
-        worst[i] = _worst_place(scores[i], others[i])
+        worst[i] = _worst_place(scores, others, i)
         for k in range(more_scores.shape[1]):
             if more_others[i, k] >= 0 and more_scores[i, k] >= scores[i, worst[i]]:
-                _offer(scores[i], others[i], worst, i, more_scores[i, k], more_others[i, k])
+                _offer(scores, others, worst, i, more_scores[i, k], more_others[i, k])
