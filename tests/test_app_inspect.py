@@ -180,6 +180,15 @@ def test_second_uploaded_model_replaces_first() -> None:
     assert variables(app)["variable"].tolist() == ["rain", "wind", "snow"]
 
 
+def test_edges_of_a_file_are_filtered_by_step() -> None:
+    app = open_inspect(model="true", data="grid-8x8")
+    choose_files(app, ("weather.graphml", model_graphml(WEATHER, [3, 1])))
+    app.slider(key="inspect.drawn.steps.3").set_value((1, 2))
+    run_until_done(app)
+    assert "1 of 2 edges match the filter." in texts(app)
+    assert state_of(app).shown().picture.numbers.tolist() == [1]
+
+
 def test_models_of_one_and_of_two_variables_are_shown() -> None:
     app = choose_files(
         open_inspect(model="true", data="grid-8x8"),

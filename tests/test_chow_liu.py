@@ -12,6 +12,7 @@ from fakes import finished_run
 from learner_cases import drain, picks
 
 from graftviz import ChowLiu, DiscreteTable
+from graftviz.fitting.network import ActiveNetwork
 from graftviz.narrative import outcome_words, why_edge, why_not
 from graftviz.narrative.phrases import score
 
@@ -55,6 +56,17 @@ def test_tree_is_maximum_spanning_tree_of_information(seed, pseudo_count):
     scores = [step.activated[0].score for step in run.steps]
     assert scores == sorted(scores, reverse=True)
     assert np.allclose(scores, [matrix[pair] for pair in picks(run)], rtol=1e-9)
+
+
+def test_an_evaluation_of_changed_nodes_equals_one_from_scratch(monkeypatch):
+    table = noisy_copies(1, n=12)
+    evaluate = ActiveNetwork.evaluate
+    some = drain(table, ChowLiu()).outcome
+    monkeypatch.setattr(
+        ActiveNetwork, "evaluate", lambda self, penalty, _=None: evaluate(self, penalty)
+    )
+    every = drain(table, ChowLiu()).outcome
+    assert (some.objective, some.kkt_residual) == (every.objective, every.kkt_residual)
 
 
 def exact_log_probabilities(model, codes):

@@ -289,6 +289,10 @@ def test_hub_rule_changes_order_of_tests_only():
     assert with_hubs.steps[0].activated == without_hubs.steps[0].activated
     assert not any(len(step.hubs) for step in without_hubs.steps)
     assert not any("reorganise" in step.lines for step in without_hubs.steps)
+    codes = [
+        {line.key for line in BestChoice(hubs=hubs).code_lines} for hubs in (True, False, None)
+    ]
+    assert ["reorganise" in keys for keys in codes] == [True, False, False]
     assert with_hubs.steps[1].tested.edges.tolist() != without_hubs.steps[1].tested.edges.tolist()
     assert set(picks(with_hubs)) == set(picks(without_hubs))
     assert with_hubs.outcome.objective == pytest.approx(without_hubs.outcome.objective, rel=1e-12)

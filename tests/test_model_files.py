@@ -90,11 +90,24 @@ def test_node_link_json_round_trip_is_exact(model):
 def test_graphml_of_a_result_contains_its_model_and_steps():
     result = learn(random_table(6, 7, 80), random_pairs(), seed=1)
     content = GRAPHML.write_result(result)
-    assert_same(parse_graphml("g.graphml", content).model, result.model)
+    found = parse_graphml("g.graphml", content)
+    assert_same(found.model, result.model)
     graph = nx.read_graphml(io.BytesIO(content), node_type=int)
-    assert {data["step"] for *_, data in graph.edges(data=True)} == {
-        step.index for step in result.trace
-    }
+    steps = [graph.edges[edge]["step"] for edge in result.model.edges.tolist()]
+    assert set(steps) == {step.index for step in result.trace}
+    assert (
+        found.steps
+        == tuple(steps)
+        == parse_node_link("g.json", node_link_json(result.model, steps).encode()).steps
+    )
+
+
+@pytest.mark.parametrize("step", [0, -1, 1.5, "x", None, 1e300])
+def test_steps_are_positive_whole_numbers_of_all_edges(step):
+    graph = json.loads(node_link_json(small(), steps=[3, 4]))
+    assert parse_node_link("g.json", json.dumps(graph).encode()).steps == (3, 4)
+    graph["edges"][1]["step"] = step
+    assert parse_node_link("g.json", json.dumps(graph).encode()).steps is None
 
 
 def test_gexf_has_given_steps():

@@ -21,6 +21,7 @@ from waiting import wait_until
 
 from graftviz import ChowLiu, InputError, learn, read_table
 from graftviz.dynamics import read_parents, read_series
+from graftviz.formats.graphml import model_graphml
 from graftviz.formats.uai import uai_text
 from graftviz.sandbox.frames import (
     Frame,
@@ -302,12 +303,12 @@ def packed_of(kind: str) -> Packed:
     table = [UploadedFile("table", "t.csv", b"a,b\n" + b"0,1\n1,0\n" * 9)]
     series = [UploadedFile("series", "s.csv", b"a,b\n" + b"0,1\n1,0\n" * 9)]
     edges = b"source,target\na,b\n"
-    model = b"MARKOV 2 2 2 1 2 0 1 4 1 2 3 4"
+    model = model_graphml(learn(random_table(0, 4, 100), ChowLiu(), seed=0).model, [1, 2, 3])
     files = {
         "table": [*table, UploadedFile("truth", "e.csv", edges)],
         "public": [UploadedFile("plants", "plants.data", b"abies,ca,or\nacer,ny\n")],
         "series": [*series, UploadedFile("parents", "e.csv", edges)],
-        "model": [UploadedFile("model", "m.uai", model)],
+        "model": [UploadedFile("model", "m.graphml", model)],
         "evidence": [UploadedFile("evidence", "e.evid", b"1 0 1")],
     }[kind]
     options = {"cardinalities": [2, 2]} if kind == "evidence" else {}

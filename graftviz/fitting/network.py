@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -241,9 +242,15 @@ class ActiveNetwork(FittedNetwork):
         self.state.seen_drift[: self.n_edges] = -1.0
         return self.fit(penalty, tolerance=tolerance)
 
-    def evaluate(self, penalty: Penalty) -> Evaluation:
-        """Evaluate objective and residuals at the current state from scratch."""
-        self.state.stale_nodes[:] = True
+    def evaluate(self, penalty: Penalty, changed: Sequence[int] | None = None) -> Evaluation:
+        """Evaluate objective and residuals at the current state.
+
+        Parameters
+        ----------
+        changed : sequence of int, optional
+            Nodes that changed, alone or in their edges, since the last evaluation; all by default.
+        """
+        self.state.stale_nodes[slice(None) if changed is None else changed] = True
         return self._evaluate_stale(penalty)
 
     def _evaluate_stale(self, penalty: Penalty) -> Evaluation:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 from xml.etree import ElementTree
 
@@ -141,7 +142,7 @@ def parse_graphml(title: str, content: bytes) -> ModelFile:
     found = model_of_records(title, nodes, edges)
     if graph.get("edgedefault") == "directed":
         note = f"{title} has directed edges; the directions are ignored."
-        return ModelFile(found.model, (*found.notes, note))
+        return replace(found, notes=(*found.notes, note))
     return found
 
 

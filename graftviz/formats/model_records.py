@@ -26,6 +26,7 @@ from graftviz.model import PairwiseMRF
 from graftviz.wording import quoted
 
 ISING_LABELS = ("-1", "+1")
+MOST_STEPS = 2**31
 Record = Mapping[str, Any]
 
 
@@ -38,10 +39,13 @@ class ModelFile:
     model : PairwiseMRF
     notes : tuple of str
         Sentences about assumptions made in reading the file.
+    steps : tuple of int, or None
+        Step in which each edge was activated, if the file contains it.
     """
 
     model: PairwiseMRF
     notes: tuple[str, ...] = ()
+    steps: tuple[int, ...] | None = None
 
 
 def model_records(
@@ -105,7 +109,7 @@ def model_of_records(title: str, nodes: Sequence[Record], edges: Sequence[Record
     ends = [_ends(title, edge, place, names) for edge in edges]
     _check_unique(title, ends, names)
     if all("weights" in node for node in nodes):
-        return ModelFile(_exact(title, nodes, edges, ends, names))
+        return ModelFile(_exact(title, nodes, edges, ends, names), steps=_steps(edges))
     return _ising(title, nodes, edges, ends, names)
 
 
@@ -159,6 +163,14 @@ def _check_unique(title: str, ends: Iterable[tuple[int, int]], names: Sequence[s
 
 
 # -------------------------------------------------------------------------- files of graftviz
+
+
+def _steps(edges: Sequence[Record]) -> tuple[int, ...] | None:
+    """Return the steps of the edges; None if one of them has no positive whole number."""
+    steps = [as_number(edge.get("step")) for edge in edges]
+    if not all(step is not None and step.is_integer() and 1 <= step < MOST_STEPS for step in steps):
+        return None
+    return tuple(int(step) for step in steps if step is not None)
 
 
 def _exact(

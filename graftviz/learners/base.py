@@ -71,6 +71,11 @@ class Learner(ABC):
     smaller: ClassVar[str] = ""
     compile_seconds: ClassVar[float] = 25.0
 
+    @property
+    def code_lines(self) -> tuple[CodeLine, ...]:
+        """Lines of the pseudo-code that these options can run."""
+        return self.pseudocode
+
     def __post_init__(self) -> None:
         normalise_options(self)
 

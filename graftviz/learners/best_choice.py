@@ -170,6 +170,16 @@ class BestChoice(GraftingOptions):
         label="Preset",
     )
 
+    @property
+    def _has_hub_rule(self) -> bool:
+        return self.preset != "best" if self.hubs is None else self.hubs
+
+    @property
+    def code_lines(self) -> tuple[CodeLine, ...]:
+        """Lines of the pseudo-code that these options can run."""
+        lines = self.pseudocode
+        return tuple(line for line in lines if self._has_hub_rule or line.key != "reorganise")
+
     def edge_budget(self, n: int) -> int:
         """Return the edge budget; a preset's budget is capped at the number of pairs."""
         preset = _preset(self.preset, n).max_edges
@@ -191,7 +201,7 @@ class BestChoice(GraftingOptions):
             first_limit=self.first_tests or (possible if uncapped else 2 * capacity),
             limit=self.t_max or preset.t_max,
             alpha=self.alpha,
-            hubs=self.preset != "best" if self.hubs is None else self.hubs,
+            hubs=self._has_hub_rule,
             hub_centrality=self.hub_threshold,
             hubs_once=preset.hubs_once,
             hubs_after=preset.hubs_after,
@@ -222,7 +232,8 @@ class BestChoice(GraftingOptions):
         budget = self.edge_budget(size.n)
         edges, chosen = assumed_edges(size, budget, notes), methods_for(self, size, notes)
         plan = self.plan(size.n)
-        others = 14 * max(size.n / 200, 1.0) ** 0.8  # that a step activates with α = 0
+        per_step = 14 if plan.screening == NONE else 30
+        others = per_step * max(size.n / 200, 1.0) ** 0.8  # that a step activates with α = 0
         steps = math.ceil(edges / (1 + others * (1 - plan.alpha)))
         tests = min(plan.first_limit, plan.capacity * 1.5) + steps * plan.limit
         counted = min(size.possible, tests)

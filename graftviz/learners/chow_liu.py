@@ -197,7 +197,7 @@ class _TreeRun(LearnerRun):
             self._network.add_edge(i, j)
             self._set_edge(self._network.n_edges - 1)
             self._previous_objective = self._evaluation.objective
-            self._evaluation = self._network.evaluate(_UNPENALISED)
+            self._evaluation = self._network.evaluate(_UNPENALISED, [i, j])
             self.history.append([(i, j)], self._network.changes())
         self._activated = ScoredEdge(
             int(i), int(j), float(self._information[self._places(np.array([[i, j]]))[0]])

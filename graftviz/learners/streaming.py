@@ -363,7 +363,7 @@ class _Stream:
 
     def _lines(self, verdicts: np.ndarray, choice: Choice) -> tuple[str, ...]:
         """Return the keys of the pseudo-code lines that ran."""
-        keys = {line.key for line in self.run.options.pseudocode}
+        keys = {line.key for line in self.run.options.code_lines}
         ran = {
             "reorganise": bool(self._hubs.any()),
             "fill": self._round == 1,

@@ -128,7 +128,7 @@ def _pseudocode(
     """Return the lines of a learner's pseudo-code, that of the score with its formula."""
     texts = translations("methods", language).get(learner.name, {}).get("code", {})
     lines = [
-        line._asdict() | {"text": texts.get(line.key, line.text)} for line in learner.pseudocode
+        line._asdict() | {"text": texts.get(line.key, line.text)} for line in learner.code_lines
     ]
     for line in lines:
         if line["key"] == "score":

@@ -18,7 +18,7 @@ from graftviz.datasets import positions_from_names, read_positions, read_truth
 from graftviz.datasets.public import class_reader
 from graftviz.dynamics import TimeSeries, read_parents, read_series
 from graftviz.errors import InputError
-from graftviz.formats.model_records import ModelFile
+from graftviz.formats.model_records import MOST_STEPS, ModelFile
 from graftviz.formats.uai import parse_evidence
 from graftviz.formats.uploads import MOST_CHARACTERS, read_uploaded_model
 from graftviz.model import PairwiseMRF
@@ -240,7 +240,7 @@ def _pack_model(file: ModelFile) -> Packed:
     model = file.model
     plain = {"names": model.names, "labels": model.labels, "notes": file.notes}
     return Packed(
-        plain,
+        plain | {"steps": file.steps},
         {"cardinalities": model.cardinalities, "edges": model.edges, "weights": model.weights},
     )
 
@@ -257,7 +257,11 @@ def _unpack_model(packed: Packed) -> ModelFile:
         _texts(plain["names"]),
         tuple(_texts(states) for states in plain["labels"]),
     )
-    return ModelFile(model, _texts(plain["notes"]))
+    steps = plain["steps"]
+    if steps is not None:
+        _require(isinstance(steps, list) and len(steps) == model.n_edges)
+        _require(all(type(step) is int and 1 <= step < MOST_STEPS for step in steps))
+    return ModelFile(model, _texts(plain["notes"]), None if steps is None else tuple(steps))
 
 
 # --------------------------------------------------------------------------------------- evidence

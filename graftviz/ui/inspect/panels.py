@@ -174,7 +174,7 @@ def show_file(source: ModelSource, prefix: str) -> None:
     form = model_form(
         prefix,
         "UAI (with .names.json), GraphML, node-link JSON, or all files of a result folder",
-        lambda title, file: Loaded(file.model, title, file.notes),
+        lambda title, file: Loaded(file.model, title, file.notes, steps=file.steps),
         help="Result folders are written by the command learn: upload all files together, or as "
         "one ZIP archive. A graph whose edges have a numeric attribute weight is read as an Ising "
         "model. Files stay on this server.",

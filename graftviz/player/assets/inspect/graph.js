@@ -142,14 +142,15 @@ export class InspectGraph extends Graph {
     const { chosen, pair: hovered, ends } = this;
     const node = chosen?.j === undefined ? chosen?.i : undefined;
     const isNear = (pair) => node === undefined || pair.includes(node);
-    // Dense edges are paler, because they would hide hubs and small nodes.
-    const isCrowded = ends.length > INSPECT_CROWD.edges || (node !== undefined && ends.filter(isNear).length > INSPECT_CROWD.near);
+    // Dense edges are paler, because they would hide hubs and small nodes; few edges at the selected node are not.
+    const isCrowded = node === undefined ? ends.length > INSPECT_CROWD.edges : ends.filter(isNear).length > INSPECT_CROWD.near;
     const thickest = ends.length > INSPECT_CROWD.thin ? 2.2 : 4;
     const styles = { common: [node === undefined ? palette.plain : palette.text, []], lost: [palette.leaving, [8, 5]], gained: [palette.arriving, [2, 4]] };
     const strength = (e) => this.data.edges[e][2];
     const isMany = ends.length > INSPECT_MANY;
     const least = isMany ? clamp(25 / Math.sqrt(ends.length), 0.4, 0.9) : 0.9; // px
-    const width = (e) => least + Math.min(thickest, 4 * least) * (isMany ? Math.round(strength(e) * INSPECT_LEVELS) / INSPECT_LEVELS : strength(e));
+    const thinnest = (e) => (isMany && node !== undefined && isNear(ends[e]) ? 1.5 : 0);
+    const width = (e) => Math.max(thinnest(e), least + Math.min(thickest, 4 * least) * (isMany ? Math.round(strength(e) * INSPECT_LEVELS) / INSPECT_LEVELS : strength(e)));
     const drawn = this.strongest(ends, { strength, width: 2 * least, keeps: (pair) => node !== undefined && isNear(pair),
       words: (some, all) => `the ${some} strongest of ${all} edges` }).map((pair) => this.numbers.get(pair));
     const style = (e) => this.data.edges[e][3];
@@ -157,7 +158,8 @@ export class InspectGraph extends Graph {
     const isChosen = (pair) => chosen?.j !== undefined && pair.includes(chosen.i) && pair.includes(chosen.j);
     const marked = drawn.filter((e) => isChosen(ends[e]) || ends[e] === hovered).map((e) => (
       { edges: [ends[e]], line: palette.text, alpha: isChosen(ends[e]) ? 0.45 : 0.2, width: width(e) + 7 }));
-    return [marked, [...Map.groupBy(drawn, look).values()].map((alike) => {
+    const farFirst = node === undefined ? drawn : drawn.toSorted((a, b) => isNear(ends[a]) - isNear(ends[b]));
+    return [marked, [...Map.groupBy(farFirst, look).values()].map((alike) => {
       const [e] = alike;
       const [line, dash] = styles[style(e)];
       const isFar = !isNear(ends[e]);

@@ -226,8 +226,7 @@ export class GraphView extends Graph {
     this.partialKey = legendKey("gv-line gv-line-partial", [`${TEXT.graph.partial} `, this.tallies.partial], TEXT.graph.partial_title);
     this.goneKey = legendKey(h("i", { class: "gv-cross" }, "×"), [`${TEXT.graph.gone} `, this.tallies.gone], TEXT.graph.gone_title);
     this.stableKey = entry("stability", TEXT.graph.stability, h("i", { class: "gv-fade" }), TEXT.graph.stability_title);
-    const { pseudocode, options } = this.log.header.learner;
-    const hasHubRule = (options.hubs ?? options.preset !== "best") && pseudocode?.some(({ key }) => key === "reorganise");
+    const hasHubRule = this.log.header.learner.pseudocode?.some(({ key }) => key === "reorganise");
     const ofTruth = () => [entry("right", TEXT.graph.right, lineSample("right")), entry("wrong", TEXT.graph.wrong, lineSample("wrong", { style: "dashed" })),
       entry("missing", TEXT.graph.missing, this.edges.missingSample)];
     replaceChildren(this.legend, this.log.truth && ofTruth(), legendKey("gv-line gv-line-step", TEXT.graph.fresh, TEXT.graph.fresh_title),
