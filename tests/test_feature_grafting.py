@@ -138,6 +138,23 @@ def test_feature_grafting_picks_features_of_plain_twin(seed):
 
 
 @every_learner
+def test_rescoring_all_scores_every_inactive_feature_at_each_step(learner):
+    table = copied_table(0, 4, fewest=3)
+    needed, every = (
+        drain(table, learner(lam=8e-3, lam2=0.02, rescoring=rescoring))
+        for rescoring in ("needed", "all")
+    )
+    assert features_of(needed) == features_of(every)
+    assert needed.outcome.objective == pytest.approx(every.outcome.objective, rel=1e-9)
+    assert needed.outcome.tests < every.outcome.tests
+    sizes = table.cardinalities.tolist()
+    possible = sum(a * b for a, b in itertools.combinations(sizes, 2))
+    assert [step.tests for step in every.steps] == list(
+        range(possible, possible - len(every.steps), -1)
+    )
+
+
+@every_learner
 @pytest.mark.parametrize("case", ["scale-free", "mixed"])
 def test_certificate_matches_scores_of_all_features(learner, case):
     run = recorded(learner.name, case)

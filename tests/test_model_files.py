@@ -288,6 +288,18 @@ def test_result_folder_is_read_as_path_archive_or_files(folder):
     assert_same(read_model(folder), small())
 
 
+def test_steps_of_an_uploaded_folder_are_those_of_its_graph(folder):
+    files = {path.name: path.read_bytes() for path in folder.iterdir()}
+    steps = {"graph.graphml": model_graphml(small(), [4, 2])}
+    assert read_uploaded_model(files).steps is None
+    assert read_uploaded_model(files | steps).steps == (4, 2)
+    assert read_uploaded_model(files | {"graph.graphml": b"damaged"}).steps is None
+    other = PairwiseMRF.from_tables([np.zeros(2)] * 3, {(0, 2): np.eye(2), (1, 2): np.eye(2)})
+    assert (
+        read_uploaded_model(files | {"graph.graphml": model_graphml(other, [4, 2])}).steps is None
+    )
+
+
 def test_names_file_is_matched_to_model_of_another_name(folder):
     files = {
         "a.uai": (folder / "model.uai").read_bytes(),

@@ -194,7 +194,7 @@ def test_header_shows_the_options_in_force() -> None:
     assert header["learner"]["options"]["group_weight"] == "sqrt"
     assert "penalise_nodes" not in header["learner"]["options"]
     assert header["lam"] == 0.01
-    assert header["learner"]["pseudocode"][0] == BestChoice.pseudocode[0]._asdict()
+    assert header["learner"]["pseudocode"][0] == branch.learner.code_lines[0]._asdict()
     assert "α = 0.95" in step_record(run, 2)["words"]
     assert "α = 0.125" in step_record(run, 3)["words"]
 

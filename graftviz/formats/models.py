@@ -20,8 +20,8 @@ NAMES_SUFFIX = ".names.json"
 _UAI_BEGINNINGS = (b"MARKOV", b"BAYES")
 # Suffixes in the order of preference, and the file that `learn` writes with each suffix.
 _KINDS = (
-    (".graphml", "graph.graphml"),  # the only one with the steps of the edges
     (".uai", "model.uai"),
+    (".graphml", "graph.graphml"),
     (".json", "graph.json"),
 )
 _NOT_MODELS = (NAMES_SUFFIX, "result.json", "about.json", "measured.json", MANIFEST)

@@ -12,8 +12,11 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import IO
+
+import numpy as np
 
 from graftviz.errors import InputError
 from graftviz.formats.model_records import ModelFile
@@ -23,6 +26,7 @@ from graftviz.formats.uai import NamesFile
 from graftviz.model import PairwiseMRF
 from graftviz.wording import quoted
 
+_GRAPH_FILE = "graph.graphml"  # of results; the only one with the steps of the edges
 _SUFFIXES = (".uai", ".graphml", ".xml", ".json")
 _MOST_FILES = 10_000
 # Texts of models compress to between a tenth and a fiftieth. Archives with a higher ratio are not
@@ -87,6 +91,8 @@ def _parse(files: Mapping[str, bytes]) -> ModelFile:
     models = [name for name in files if not name.lower().endswith(NAMES_SUFFIX)]
     chosen = models[0] if len(models) == 1 else choose_model(list(files))
     found = parse_model(chosen, files[chosen], _names_of(chosen, files))
+    if chosen != _GRAPH_FILE in files:
+        found = _with_steps(found, files[_GRAPH_FILE])
     if len(files) == 1 and chosen.lower().endswith(".uai"):
         note = (
             f"No variable names. Upload {title_of(_names_name(chosen))} with "
@@ -94,6 +100,16 @@ def _parse(files: Mapping[str, bytes]) -> ModelFile:
         )
         return ModelFile(found.model, (*found.notes, note))
     return found
+
+
+def _with_steps(found: ModelFile, graph: bytes) -> ModelFile:
+    """Return a model with the steps of a graph, if that has the same edges."""
+    try:
+        other = parse_model(_GRAPH_FILE, graph)
+    except InputError:  # the model itself was read
+        return found
+    same = np.array_equal(other.model.edges, found.model.edges)
+    return replace(found, steps=other.steps) if same else found
 
 
 def _names_of(model: str, files: Mapping[str, bytes]) -> NamesFile | None:

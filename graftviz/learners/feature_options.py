@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -101,6 +101,13 @@ class FeatureOptions(PriorOptions):
         minimum=1,
         none_means="until no remaining feature passes the test",
     )
+    rescoring: Literal["needed", "all"] = option(
+        "needed",
+        "which inactive features a step scores again. needed: those that could be the best, by "
+        "bounds on the change of their scores; all: every one, as in the paper. The features are "
+        "the same, the tests and the time are not",
+        label="Rescoring",
+    )
 
     @property
     def update(self) -> int:
@@ -116,7 +123,8 @@ class FeatureOptions(PriorOptions):
             edges = min(edges, int(steps))
         else:
             notes.append(f"{_FEATURES} active features an edge are assumed.")
-        looks = size.possible * SCORE_CELL * size.cells * 2
+        scored = size.possible * SCORE_CELL * size.cells
+        looks = scored * (steps if self.rescoring == "all" else 2)
         per_cell = edges / 2 * _FEATURE_STEP if self.one_step else _FEATURE_FIT
         return [
             pair_counts(size, size.possible, SCANNED_SLOT, cache_bytes, growth=1.0),

@@ -102,6 +102,8 @@ class _FeatureRun(LearnerRun):
         """Return the inactive feature with the largest gradient; None if all are active."""
         network, state = self._network, self._network.state
         before = self._search.tests
+        if self.options.rescoring == "all":
+            self._search.reset_bounds()
         with self.clock.work("scoring"):
             found = self._search.best_outside(state.node_beliefs, state.drift)
             e, cell, score, inside = best_inside(

@@ -166,7 +166,7 @@ class FeatureSearch:
         )
 
     def reset_bounds(self) -> None:
-        """Score every pair again at the next scan, so that a certificate relies on no bound."""
+        """Score every pair again at the next scan, which then relies on no bound."""
         self._seen_drift[:] = -np.inf
         self._scores[:] = np.inf
 

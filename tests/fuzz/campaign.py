@@ -145,7 +145,8 @@ class Worker:
             while self.connection.poll():
                 found.append(self.connection.recv())
         if trouble is not None and self.progress.number not in dict(found):
-            self.progress.inputs += 1
+            # The process may have counted the input after its memory was measured.
+            self.progress.inputs = max(self.progress.begun, 1)
             found.append((self.progress.number, trouble))
         return found, has_ended or trouble is not None
 

@@ -82,8 +82,8 @@ class Progress(ctypes.Structure):
         Of the current input.
     began : float
         When it began, monotonic; 0 before the first.
-    inputs, accepted, refused : int
-        Inputs read so far.
+    begun, inputs, accepted, refused : int
+        Inputs begun and read so far.
     slowest, slowest_number : float, int
         Seconds and number of the input that took longest.
     processor : float
@@ -94,7 +94,7 @@ class Progress(ctypes.Structure):
 
     _fields_ = (
         *(("number", ctypes.c_longlong), ("began", ctypes.c_double)),
-        *((name, ctypes.c_longlong) for name in ("inputs", "accepted", "refused")),
+        *((name, ctypes.c_longlong) for name in ("begun", "inputs", "accepted", "refused")),
         *(("slowest", ctypes.c_double), ("slowest_number", ctypes.c_longlong)),
         *(("processor", ctypes.c_double), ("peak", ctypes.c_longlong)),
     )
@@ -207,6 +207,7 @@ def _troubles(
         if began > until:
             break
         progress.number, progress.began = number, began
+        progress.begun += 1
         outcome = outcome_of(kind, case)
         progress.peak = _peak()
         is_too_large = progress.peak > limits.memory
