@@ -133,6 +133,20 @@ def test_values_that_are_not_missing_at_random_are_noted() -> None:
     assert "by more than chance, so values are not missing at random" in by_state.warnings[-1]
 
 
+@pytest.mark.parametrize("missing", ["reject", "drop"])
+def test_refusals_name_all_columns_of_a_kind(missing: str) -> None:
+    several = pd.DataFrame({"a": [1, 2], "b": [None, None], "c": [1, None], "d": [None, None]})
+    with pytest.raises(InputError, match="columns 'b', 'd' have no values; leave them out"):
+        read_table(several, missing=missing)
+    texts = [f"k{i}" for i in range(100)]
+    numbers = np.arange(100) / 7
+    wide = pd.DataFrame({"x": texts, "u": numbers, "y": texts, "v": numbers})
+    with pytest.raises(InputError, match=r"column 'x' has 100 different texts.* \(also: 'y'\),"):
+        read_table(wide, missing=missing)
+    with pytest.raises(InputError, match=r"column 'u' has 100 different numbers.* \(also: 'v'\);"):
+        read_table(wide[["u", "y", "v"]], missing=missing)
+
+
 def test_incompletable_table_is_refused_in_one_sentence(tmp_path: Path) -> None:
     wide = pd.DataFrame(np.ones((3, MOST_VARIABLES + 1))).mask(np.eye(3, MOST_VARIABLES + 1) > 0)
     with pytest.raises(InputError, match="up to 200 variables, and there are 201"):

@@ -310,6 +310,13 @@ def _without_missing(
     gaps = [int(np.count_nonzero(column.codes < 0)) for column in raw.columns]
     if not any(gaps) or options.missing == "state" or (keeps_all and keeps_gaps(options)):
         return _Remaining(None, ())
+    empty = [raw.names[i] for i, count in enumerate(gaps) if count == raw.n_rows]
+    if empty:
+        words = "column {} has" if len(empty) == 1 else "columns {} have"
+        them = "it" if len(empty) == 1 else "them"
+        raise InputError(
+            f"{raw.title}: {words.format(_listed(empty))} no values; leave {them} out."
+        )
     if options.missing == "reject":
         columns = [(i, raw.columns[i].codes) for i, count in enumerate(gaps) if count]
         row, i = min((int(np.argmax(codes < 0)), i) for i, codes in columns)
@@ -403,9 +410,18 @@ def is_continuous(
     return n_values(values, numbers, most) > most
 
 
+def _is_text(column: _Column) -> bool:
+    """Return whether a column has no numbers that differ, and so cannot be binned."""
+    return column.numbers is None or len(np.unique(column.numbers)) < 2
+
+
 def _check_wide(title: str, wide: Sequence[_Column], options: TableOptions) -> None:
     """Raise :class:`InputError` for columns of too many values that cannot be binned."""
-    for column in wide:
+    are_texts = [_is_text(column) for column in wide]
+    for column, is_text in zip(wide, are_texts, strict=True):
+        alike = zip(wide, are_texts, strict=True)
+        others = [other.name for other, one in alike if one == is_text and other is not column]
+        also = f" (also: {_listed(others)})" if others else ""
         found = n_values(column.values, column.numbers, 0)
         count = f"{found} different"
         limit = f"more than max_states = {options.max_states}"
@@ -413,7 +429,7 @@ def _check_wide(title: str, wide: Sequence[_Column], options: TableOptions) -> N
         if found <= options.max_states:
             limit = "too many fractions for so few rows"
             remedy = "write the numbers as text if each is a separate state"
-        if column.numbers is None or len(np.unique(column.numbers)) < 2:
+        if is_text:
             advice = (
                 "leave it out if it is an identifier, merge its rare labels (min_count), or raise "
                 "max_states"
@@ -421,12 +437,10 @@ def _check_wide(title: str, wide: Sequence[_Column], options: TableOptions) -> N
             if has_decimal_comma(column.values):
                 advice = "write its numbers with a decimal point, 1.5 and not 1,5"
             raise InputError(
-                f"{title}: column {quoted(column.name)} has {count} texts, {limit}, and text "
-                f"cannot be binned; {advice}."
+                f"{title}: column {quoted(column.name)} has {count} texts, {limit}{also}, and "
+                f"text cannot be binned; {advice}."
             )
         if options.continuous == "reject":
-            others = [other.name for other in wide if other is not column]
-            also = f" (also: {_listed(others)})" if others else ""
             raise InputError(
                 f"{title}: column {quoted(column.name)} has {count} numbers, {limit}{also}; bin "
                 f'them (continuous="bin"), or {remedy}.'
