@@ -476,7 +476,7 @@ def _experiment(
             "inference": "all unconditional marginals of one and of two variables",
             "hidden": "5 random halves of the variables",
         },
-        cost=("2 min", "1 h"),
+        cost=("2 min", "15 min"),
         **more,
     )
 
