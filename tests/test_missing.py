@@ -138,6 +138,10 @@ def test_refusals_name_all_columns_of_a_kind(missing: str) -> None:
     several = pd.DataFrame({"a": [1, 2], "b": [None, None], "c": [1, None], "d": [None, None]})
     with pytest.raises(InputError, match="columns 'b', 'd' have no values; leave them out"):
         read_table(several, missing=missing)
+    like = read_table(pd.DataFrame({"a": [1, 2], "b": [1, 2]}))
+    with pytest.raises(InputError) as caught:
+        read_table(several[["a", "b"]], like=like, missing=missing)
+    assert "leave it out" not in str(caught.value), "its columns must be those of the training"
     texts = [f"k{i}" for i in range(100)]
     numbers = np.arange(100) / 7
     wide = pd.DataFrame({"x": texts, "u": numbers, "y": texts, "v": numbers})

@@ -19,6 +19,7 @@ from typing import IO
 import numpy as np
 
 from graftviz.errors import InputError
+from graftviz.formats.graphml import GRAPHML, parse_graphml
 from graftviz.formats.model_records import ModelFile
 from graftviz.formats.models import NAMES_SUFFIX, choose_model, parse_model, title_of
 from graftviz.formats.result_folder import MANIFEST, check_sets, checksum, parse_manifest
@@ -26,7 +27,6 @@ from graftviz.formats.uai import NamesFile
 from graftviz.model import PairwiseMRF
 from graftviz.wording import quoted
 
-_GRAPH_FILE = "graph.graphml"  # of results; the only one with the steps of the edges
 _SUFFIXES = (".uai", ".graphml", ".xml", ".json")
 _MOST_FILES = 10_000
 # Texts of models compress to between a tenth and a fiftieth. Archives with a higher ratio are not
@@ -91,8 +91,9 @@ def _parse(files: Mapping[str, bytes]) -> ModelFile:
     models = [name for name in files if not name.lower().endswith(NAMES_SUFFIX)]
     chosen = models[0] if len(models) == 1 else choose_model(list(files))
     found = parse_model(chosen, files[chosen], _names_of(chosen, files))
-    if chosen != _GRAPH_FILE in files:
-        found = _with_steps(found, files[_GRAPH_FILE])
+    # Of the files of a result only this one has the steps of the edges.
+    if chosen != GRAPHML.file and GRAPHML.file in files:
+        found = _with_steps(found, files[GRAPHML.file])
     if len(files) == 1 and chosen.lower().endswith(".uai"):
         note = (
             f"No variable names. Upload {title_of(_names_name(chosen))} with "
@@ -105,7 +106,7 @@ def _parse(files: Mapping[str, bytes]) -> ModelFile:
 def _with_steps(found: ModelFile, graph: bytes) -> ModelFile:
     """Return a model with the steps of a graph, if that has the same edges."""
     try:
-        other = parse_model(_GRAPH_FILE, graph)
+        other = parse_graphml(GRAPHML.file, graph)
     except InputError:  # the model itself was read
         return found
     same = np.array_equal(other.model.edges, found.model.edges)

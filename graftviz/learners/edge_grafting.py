@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from graftviz.learners.grafting import (
     scored_edges,
 )
 from graftviz.learners.grafting_options import GraftingOptions
-from graftviz.options import option
+from graftviz.learners.rescoring import Rescoring, rescoring_option
 from graftviz.scores.registry import all_scores
 from graftviz.search.exhaustive import ExhaustiveSearch
 from graftviz.table import DiscreteTable
@@ -52,13 +52,7 @@ class EdgeGrafting(GraftingOptions):
     5
     """
 
-    rescoring: Literal["needed", "all"] = option(
-        "needed",
-        "which inactive edges a step scores again. needed: those that could be the best, by bounds "
-        "on the change of their scores; all: every one, as in the paper. The edges are the same, "
-        "the tests and the time are not",
-        label="Rescoring",
-    )
+    rescoring: Rescoring = rescoring_option("edges")
 
     screens: ClassVar[bool] = True
     name: ClassVar[str] = "edge-grafting"

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from graftviz.fitting.noise import feature_noise
 from graftviz.fitting.penalty import Penalty
 from graftviz.learners.cost import SCAN, SCANNED_SLOT, assumed_edges, fits, pair_counts
 from graftviz.learners.prior import PriorOptions
+from graftviz.learners.rescoring import Rescoring, rescoring_option
 from graftviz.learners.settings import PRESETS
 from graftviz.options import option
 from graftviz.table import DiscreteTable
@@ -101,13 +102,7 @@ class FeatureOptions(PriorOptions):
         minimum=1,
         none_means="until no remaining feature passes the test",
     )
-    rescoring: Literal["needed", "all"] = option(
-        "needed",
-        "which inactive features a step scores again. needed: those that could be the best, by "
-        "bounds on the change of their scores; all: every one, as in the paper. The features are "
-        "the same, the tests and the time are not",
-        label="Rescoring",
-    )
+    rescoring: Rescoring = rescoring_option("features")
 
     @property
     def update(self) -> int:

@@ -263,12 +263,11 @@ def screen_rows(sample, first, last, scores, others):
         Best statistics of the variable at each place, unsorted, and the partners; -inf, -1: empty.
     """
     order, degrees, starts, planes = sample.order, sample.degrees, sample.starts, sample.planes
-    counts, last_counts, rows = sample.counts, sample.last_counts, sample.rows
     n = len(order)
     worst = np.empty(n, dtype=np.int64)  # place of the worst entry of each list
     for i in range(n):
         worst[i] = _worst_place(scores, others, i)
-    inverses, last_inverses = _inverses(counts), _inverses(last_counts)
+    inverses, last_inverses = _inverses(sample.counts), _inverses(sample.last_counts)
     width = _VARIABLES_AT_ONCE * (_MOST_STATES - 1) + PLANES_AT_ONCE
     common = np.zeros((_MOST_STATES, width))  # rows: states of j, columns: planes of the block
     memory = np.zeros((4, width))
@@ -283,19 +282,7 @@ def screen_rows(sample, first, last, scores, others):
             for b in range(degrees[j]):
                 for k in range(0, high - low, PLANES_AT_ONCE):
                     and_counts(planes, starts[of_j, b] + within, low + k, common, b * width + k)
-            _statistics(
-                common,
-                degrees,
-                starts,
-                counts,
-                last_counts,
-                inverses,
-                last_inverses,
-                rows,
-                start,
-                j,
-                memory,
-            )
+            _statistics(sample, inverses, last_inverses, start, j, common, memory)
             for i in range(start, min(start + varying, j)):
                 value = memory[0, i - start]
                 if value >= scores[i, worst[i]]:
@@ -315,24 +302,23 @@ def _inverses(counts):
 
 
 @inner_kernel
-def _statistics(
-    common, degrees, starts, counts, last_counts, inverses, last_inverses, rows, start, j, memory
-):
+def _statistics(sample, inverses, last_inverses, start, j, common, memory):
     """Write φ² - (s_i - 1)(s_j - 1) / m of j and the variables of a block to ``memory[0]``.
 
     Parameters
     ----------
+    sample : SampledTable
+    inverses, last_inverses : float64 arrays
+        1 / `counts` and 1 / `last_counts` of the sample.
+    start, j : int
+        Place of the first variable of the block, and of the other variable.
     common : float64 array, shape (_MOST_STATES, width)
         ``common[b, k]`` is the number of rows in state b of j and in the k-th plane of the block;
         that of the last state is written here.
-    degrees, starts, counts, last_counts, rows
-        See :class:`SampledTable`.
-    inverses, last_inverses : float64 arrays
-        1 / `counts` and 1 / `last_counts`.
-    start, j : int
-        Place of the first variable of the block, and of the other variable.
     memory : float64 array, shape (4, width)
     """
+    degrees, starts = sample.degrees, sample.starts
+    counts, last_counts = sample.counts, sample.last_counts
     block = start // _VARIABLES_AT_ONCE
     of_j, within = divmod(j, _VARIABLES_AT_ONCE)
     low = starts[block, 0]
@@ -368,7 +354,7 @@ def _statistics(
             memory[0, t] += memory[3, at + t] * inverses[low + at + t]
     for t in range(varying):
         total = memory[0, t] + memory[2, t] * last_inverses[start + t]
-        memory[0, t] = total - 1.0 - degrees[start + t] * degrees[j] / rows
+        memory[0, t] = total - 1.0 - degrees[start + t] * last / sample.rows
 
 
 @inner_kernel

@@ -135,7 +135,7 @@ def code_table(raw: RawTable, options: TableOptions, n_rows: int | None = None) 
         For missing values or continuous columns that the options reject, infinite values, and text
         with too many different values.
     """
-    remaining = _without_missing(raw, options, least_rows=2, keeps_all=True)
+    remaining = _without_missing(raw, options, least_rows=2, learns=True)
     columns = _reduce(raw, remaining)
     weights = _remaining_weights(raw, remaining)
     if options.min_count:
@@ -169,10 +169,6 @@ def code_table(raw: RawTable, options: TableOptions, n_rows: int | None = None) 
             texts = plain_labels(column.values, column.numbers)
         own = [] if keeps_gaps(options) else _own_state(raw.title, column, texts)
         found_states = (*texts, *own)
-        if not found_states:
-            raise InputError(
-                f"{raw.title}: column {quoted(column.name)} has no values; leave it out."
-            )
         order = raw.orders.get(column.name, ())
         if (found_states, order) not in coded:  # many columns have the same values
             states = sort_labels(found_states, order)
@@ -219,7 +215,7 @@ def code_like(
         and missing values that the options reject.
     """
     raw = _arrange(raw, like.names)
-    remaining = _without_missing(raw, options, least_rows=1)
+    remaining = _without_missing(raw, options, least_rows=1, learns=False)
     columns = _reduce(raw, remaining)
     lookups = []
     notes = list(remaining.notes)
@@ -304,19 +300,26 @@ def keeps_gaps(options: TableOptions) -> bool:
 
 
 def _without_missing(
-    raw: RawTable, options: TableOptions, least_rows: int, *, keeps_all: bool = False
+    raw: RawTable, options: TableOptions, least_rows: int, *, learns: bool
 ) -> _Remaining:
-    """Return the rows to use; raise :class:`InputError` if missing values are rejected."""
+    """Return the rows to use; raise :class:`InputError` if missing values are rejected.
+
+    `learns` is true for a table to learn from, which may keep gaps and can do without a column.
+    """
     gaps = [int(np.count_nonzero(column.codes < 0)) for column in raw.columns]
-    if not any(gaps) or options.missing == "state" or (keeps_all and keeps_gaps(options)):
+    if not any(gaps) or options.missing == "state":
         return _Remaining(None, ())
-    empty = [raw.names[i] for i, count in enumerate(gaps) if count == raw.n_rows]
-    if empty:
-        words = "column {} has" if len(empty) == 1 else "columns {} have"
-        them = "it" if len(empty) == 1 else "them"
-        raise InputError(
-            f"{raw.title}: {words.format(_listed(empty))} no values; leave {them} out."
-        )
+    if learns:
+        empty = [raw.names[i] for i, count in enumerate(gaps) if count == raw.n_rows]
+        if empty:
+            words, them = ("columns", "have"), "them"
+            if len(empty) == 1:
+                words, them = ("column", "has"), "it"
+            raise InputError(
+                f"{raw.title}: {words[0]} {_listed(empty)} {words[1]} no values; leave {them} out."
+            )
+        if keeps_gaps(options):
+            return _Remaining(None, ())
     if options.missing == "reject":
         columns = [(i, raw.columns[i].codes) for i, count in enumerate(gaps) if count]
         row, i = min((int(np.argmax(codes < 0)), i) for i, codes in columns)
@@ -415,13 +418,16 @@ def _is_text(column: _Column) -> bool:
     return column.numbers is None or len(np.unique(column.numbers)) < 2
 
 
+def _also(column: _Column, wide: Sequence[_Column]) -> str:
+    """Return the clause that names the other columns with the same fault."""
+    is_text = _is_text(column)
+    others = [other.name for other in wide if other is not column and _is_text(other) == is_text]
+    return f" (also: {_listed(others)})" if others else ""
+
+
 def _check_wide(title: str, wide: Sequence[_Column], options: TableOptions) -> None:
     """Raise :class:`InputError` for columns of too many values that cannot be binned."""
-    are_texts = [_is_text(column) for column in wide]
-    for column, is_text in zip(wide, are_texts, strict=True):
-        alike = zip(wide, are_texts, strict=True)
-        others = [other.name for other, one in alike if one == is_text and other is not column]
-        also = f" (also: {_listed(others)})" if others else ""
+    for column in wide:
         found = n_values(column.values, column.numbers, 0)
         count = f"{found} different"
         limit = f"more than max_states = {options.max_states}"
@@ -429,7 +435,7 @@ def _check_wide(title: str, wide: Sequence[_Column], options: TableOptions) -> N
         if found <= options.max_states:
             limit = "too many fractions for so few rows"
             remedy = "write the numbers as text if each is a separate state"
-        if is_text:
+        if _is_text(column):
             advice = (
                 "leave it out if it is an identifier, merge its rare labels (min_count), or raise "
                 "max_states"
@@ -437,13 +443,13 @@ def _check_wide(title: str, wide: Sequence[_Column], options: TableOptions) -> N
             if has_decimal_comma(column.values):
                 advice = "write its numbers with a decimal point, 1.5 and not 1,5"
             raise InputError(
-                f"{title}: column {quoted(column.name)} has {count} texts, {limit}{also}, and "
-                f"text cannot be binned; {advice}."
+                f"{title}: column {quoted(column.name)} has {count} texts, {limit}"
+                f"{_also(column, wide)}, and text cannot be binned; {advice}."
             )
         if options.continuous == "reject":
             raise InputError(
-                f"{title}: column {quoted(column.name)} has {count} numbers, {limit}{also}; bin "
-                f'them (continuous="bin"), or {remedy}.'
+                f"{title}: column {quoted(column.name)} has {count} numbers, {limit}"
+                f'{_also(column, wide)}; bin them (continuous="bin"), or {remedy}.'
             )
 
 
