@@ -91,6 +91,14 @@ def test_counts_of_verdicts_match_tables():
     assert with_counts(page) == page, "run `python -m docs.making.results`"
 
 
+def test_statements_that_are_not_the_papers_are_counted_apart():
+    rows = ["| A. | held, met 1 of 1 | 1 |", "| Not in the paper: B. | **in part** | 2 |"]
+    page = with_counts("\n".join(["<!-- counted -->", "<!-- end -->", *rows, ""]))
+    assert "1 statement of the papers, once for each data set: held: 1; held in part: 0" in page
+    assert "1 further statement, marked" in page
+    assert "held: 0; held in part: 1; did not hold: 0" in page
+
+
 def test_runs_of_an_experiment_on_several_data_sets_become_one_section():
     claim = {"claim": "A|B", "held": True, "judged": 2, "met": 2, "measured": "1 (a), 2 (b)"}
     run = {"experiment": "x", "title": "T", "place": "P", "date": "2026-01-02", "claims": [claim]}

@@ -279,9 +279,10 @@ def test_given_series_replace_generated_series(tmp_path, capsys):
     assert "needs no data, accepts --data: series" in capsys.readouterr().out
 
 
-def test_default_folder_of_results_is_beside_shared_parts(tmp_path, monkeypatch):
+def test_default_folder_of_results_is_beside_shared_parts(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(["reproduce", QUICK, "--scale", REHEARSAL]) == 0
+    assert "its verdicts say nothing about the statements" in capsys.readouterr().out
     assert measured(tmp_path / command.DEFAULT_FOLDER / QUICK)["experiment"] == QUICK
     assert len(list((tmp_path / command.DEFAULT_FOLDER / command.CACHE).iterdir())) == PARTS
 

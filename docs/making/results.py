@@ -10,6 +10,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from graftviz.experiments.reproduction.claims import OWN
+from graftviz.narrative.phrases import plural
+
 PAGE = Path(__file__).resolve().parents[1] / "reproduction.md"
 _COUNTED = re.compile(r"(<!-- counted -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 # Verdict → beginning of the second column, and the word for it in the count.
@@ -65,13 +68,27 @@ def _results(run: Mapping[str, Any]) -> str:
 
 def with_counts(page: str) -> str:
     """Return the text of the page with the number of statements by verdict at its mark."""
-    cells = re.findall(r"^\| .*? (?<!\\)\| (.*?) (?<!\\)\| ", page, re.MULTILINE)
-    counts = Counter(
-        word for cell in cells for start, word in _VERDICTS.values() if cell.startswith(start)
+    rows = re.findall(r"^\| (.*?) (?<!\\)\| (.*?) (?<!\\)\| ", page, re.MULTILINE)
+    judged = [
+        (statement.startswith(OWN), word)
+        for statement, cell in rows
+        for start, word in _VERDICTS.values()
+        if cell.startswith(start)
+    ]
+    papers = Counter(word for is_own, word in judged if not is_own)
+    own = Counter(word for is_own, word in judged if is_own)
+    sentence = (
+        f"{plural(papers.total(), 'statement')} of the papers, once for each data set: "
+        f"{_listed(papers)}. "
+        f"{plural(own.total(), 'further statement')}, marked “{OWN}paper” or “{OWN}thesis”: "
+        f"{_listed(own)}.\n"
     )
-    words = "; ".join(f"{word}: {counts[word]}" for _, word in _VERDICTS.values())
-    sentence = f"{counts.total()} statements of the papers. {words[0].upper()}{words[1:]}.\n"
     return _COUNTED.sub(lambda found: f"{found[1]}{sentence}{found[3]}", page)
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    """Return "held: 3; held in part: 1; did not hold: 0; not judged: 0"."""
+    return "; ".join(f"{word}: {counts[word]}" for _, word in _VERDICTS.values())
 
 
 def main() -> None:

@@ -274,11 +274,12 @@ def _summary(result: Result) -> str:
         lines.append(f"true edges  {', '.join(ratios)}")
     held_out = "" if result.nlpl_test is None else f", {result.nlpl_test:.6g} per held-out row"
     lines.append(f"NLPL        {result.nlpl_train:.6g} nats per training row{held_out}")
+    unit = certificate.unit if certificate else "edge"
     share = 100.0 * result.tables_counted / result.tables_possible
     screened = result.pairs_screened
     compared = f", {screened:,} pairs compared on sampled rows" if screened else ""
     lines.append(
-        f"work        {plural(result.tests, 'edge test')}, "
+        f"work        {plural(result.tests, f'{unit} test')}, "
         f"{plural(result.tables_counted, 'pair table')} counted ({share:.3g} % of all){compared}"
     )
     return "\n".join(lines)

@@ -174,6 +174,8 @@ def _findings(reproduction: Reproduction, missing: str) -> str:
     """Return the findings as text for the terminal."""
     chosen: Experiment = reproduction.experiment
     lines = [f"{chosen.title} ({chosen.place}), scale {reproduction.scale}"]
+    if reproduction.caution:
+        lines.append(f"\n{reproduction.caution}")
     for claim, verdict in reproduction.verdicts():
         lines.append(f"\n{describe_verdict(verdict)}: {claim.words}\n  {verdict.sentence}")
     if missing:

@@ -17,6 +17,7 @@ from graftviz.wording import enough_digits
 Held = Literal["partly"] | bool | None
 Cases = Callable[[Table], Any]
 Check = tuple[str, Cases] | tuple[str, Cases, str]
+OWN = "Not in the "  # start of statements that the papers do not make
 _LISTED = 6  # more cases of a group are described by their range
 
 
@@ -91,7 +92,7 @@ class Claim:
     Parameters
     ----------
     words : str
-        The statement, paraphrased.
+        The statement, paraphrased; one that the papers do not make begins with :data:`OWN`.
     checks : tuples (quantity, cases, comparator)
         A measured quantity, a function of the rows that returns its values by case, and the
         comparator with its threshold (:func:`condition`). Cases may be nested by group; None and

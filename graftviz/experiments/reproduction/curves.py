@@ -41,7 +41,7 @@ from graftviz.trace import Step
 
 ALPHAS = (0.0, 0.25, 0.5, 0.75, 1.0)
 EDGE_GRAFTING, FIRST_HIT = "edge grafting", "first hit"
-AS_WRITTEN = "edge grafting, all scores"  # the paper's, which scores every edge at every step
+AS_WRITTEN = "edge grafting as written"  # the paper's, which scores every edge at every step
 POINTS = 240  # largest number of points of a curve
 MEASURES = ("seconds", "tests", "tables", "edges", "objective", "recall", "nlpl")
 QUANTITIES = {

@@ -344,6 +344,13 @@ class Reproduction:
         )
 
     @property
+    def caution(self) -> str:
+        """Sentence on what verdicts at this scale are worth; empty except at rehearsal."""
+        if self.scale != REHEARSAL:
+            return ""
+        return f"Scale {REHEARSAL} has tiny data: its verdicts say nothing about the statements."
+
+    @property
     def status(self) -> str:
         """One of "run", "partly run" and "not run"."""
         if not self.measured:

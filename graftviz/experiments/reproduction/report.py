@@ -107,13 +107,13 @@ def _sentence(reproduction: Reproduction, missing: str) -> str:
         return f"Not run. {missing}".strip()
     verdicts = reproduction.verdicts()
     good = sum(verdict.held is True for _, verdict in verdicts)
-    sentences = [f"{good} of {len(verdicts)} statements held."]
+    sentences = [f"{good} of {len(verdicts)} statements held.", reproduction.caution]
     for claim, verdict in verdicts:
         if verdict.held is not True:
             measured = "" if verdict.held is None else "Measured: "
             word = describe_verdict(verdict).capitalize()
             sentences.append(f"{word}: {claim.words} {measured}{verdict.sentence}")
-    return " ".join([*sentences, *([missing] if missing else [])])
+    return " ".join(filter(None, [*sentences, missing]))
 
 
 def report_page(reproduction: Reproduction, figure: go.Figure, *, command: str) -> str:
@@ -132,7 +132,8 @@ def report_page(reproduction: Reproduction, figure: go.Figure, *, command: str) 
     notes = "".join(f"<li>{html.escape(note)}</li>" for note in experiment.notes)
     body = (
         f"{drawn}<h2>Statements of the paper and measurements</h2>"
-        f'<ul class="statements">{statements}</ul>'
+        + (f"<p>{reproduction.caution}</p>" if reproduction.caution else "")
+        + f'<ul class="statements">{statements}</ul>'
         + (f"<h2>Differences and settings</h2><ul>{notes}</ul>" if notes else "")
     )
     footer = f"<p>{html.escape(experiment.place)}; <code>{html.escape(command)}</code></p>"

@@ -202,7 +202,7 @@ _AT_START, _AT_END = "pair tables before the first edge", "pair tables at the la
 _SCORES, _MOST_SCORES = "edges scored in one step", "most edges scored in one step"
 AS_WRITTEN = curves.baselines()[1]
 _KINDS = {kind: kind for kind in (_AT_START, _AT_END, _SCORES)}
-FEATURES = curves.Method("feature grafting, all scores", FeatureGrafting(rescoring="all"))
+FEATURES = curves.Method("feature grafting as written", FeatureGrafting(rescoring="all"))
 _LOOKS = {
     method.name: curves.look_of({**method._asdict(), "method": method.name})
     for method in (AS_WRITTEN, curves.best_choice(1.0))

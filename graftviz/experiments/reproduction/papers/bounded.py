@@ -396,7 +396,8 @@ def _claims_at_cost(loss: str, word: str, method: str, cost: str) -> Iterator[Cl
     )
     for which, words in ((PATH, "nodewise ℓ₁"), (JOINT, "joint ℓ₁")):
         yield Claim(
-            f"With small steps (a stage-wise descent), at the same {_AT_COST[cost]} as {words}.",
+            "Not in the paper's experiments: with small steps (a stage-wise descent), at the same "
+            f"{_AT_COST[cost]} as {words}.",
             better_at_equal_cost(which, loss, method, cost, STAGE_WISE),
         )
     if method == "exact":

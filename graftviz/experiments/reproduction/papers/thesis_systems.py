@@ -12,7 +12,7 @@ import numpy as np
 
 from graftviz import dynamics
 from graftviz.dynamics.seeds import CHOICES, SeedChoice
-from graftviz.experiments.reproduction.claims import Cases, Check, Claim, flat
+from graftviz.experiments.reproduction.claims import OWN, Cases, Check, Claim, flat
 from graftviz.experiments.reproduction.experiment import Experiment, MeasuringTask, Part, model_seed
 from graftviz.experiments.reproduction.papers import thesis_city, thesis_dynamics as methods
 from graftviz.experiments.reproduction.papers.thesis_dynamics import INDUCING, PREDICTION, STRUCTURE
@@ -363,7 +363,7 @@ _BY_ROWS = Experiment(
         _in_each(claim)
         for figure in _NOISE
         for claim in figure.claims
-        if not claim.words.startswith("Not in the thesis")
+        if not claim.words.startswith(OWN)
     ),
     notes=(
         "The thesis states neither N nor n of these figures; one N would decide its statements, so "
