@@ -94,7 +94,7 @@ def test_counts_of_verdicts_match_tables():
 def test_statements_that_are_not_the_papers_are_counted_apart():
     rows = ["| A. | held, met 1 of 1 | 1 |", "| Not in the paper: B. | **in part** | 2 |"]
     page = with_counts("\n".join(["<!-- counted -->", "<!-- end -->", *rows, ""]))
-    assert "1 statement of the papers, once for each data set: held: 1; held in part: 0" in page
+    assert "1 verdict on statements of the papers, one for each data set: held: 1" in page
     assert "1 further statement, marked" in page
     assert "held: 0; held in part: 1; did not hold: 0" in page
 
@@ -104,7 +104,14 @@ def test_runs_of_an_experiment_on_several_data_sets_become_one_section():
     run = {"experiment": "x", "title": "T", "place": "P", "date": "2026-01-02", "claims": [claim]}
     commands = ("reproduce x", "reproduce x --data series=/where/it/is.npz")
     page = "# Page\n\n### `x`: old\n\nOld.\n\n### `y`: next\n\nMore.\n"
-    renewed = with_results(page, [{**run, "command": command} for command in commands])
+    more = {"claim": "C", "held": True, "judged": 2, "met": 2, "measured": "3 (a)"}
+    renewed = with_results(
+        page,
+        [
+            {**run, "command": commands[0]},
+            {**run, "command": commands[1], "claims": [claim, more]},  # `claim` measured again
+        ],
+    )
     assert renewed.startswith("# Page\n\n### `x`: T\n\nP.\n\n`reproduce x`, 2026-01-02\n")
     assert renewed.endswith("\n\n### `y`: next\n\nMore.\n")
     assert renewed.count("| held, met 2 of 2 |") == 2

@@ -45,11 +45,15 @@ def _section(runs: Sequence[Mapping[str, Any]]) -> str:
     """Return the Markdown of an experiment."""
     head = f"### `{runs[0]['experiment']}`: {runs[0]['title']}\n\n{runs[0]['place']}."
     between = " " if len(runs) == 1 else "\n\n"
-    return head + "".join(f"{between}{_results(run)}" for run in runs) + "\n\n"
+    seen: set[tuple[str, str]] = set()
+    return head + "".join(f"{between}{_results(run, seen)}" for run in runs) + "\n\n"
 
 
-def _results(run: Mapping[str, Any]) -> str:
-    """Return the command of a run, and the table of its statements."""
+def _results(run: Mapping[str, Any], seen: set[tuple[str, str]]) -> str:
+    """Return the command of a run, and the table of its statements.
+
+    Statements with the same measurement as in an earlier run, which are in `seen`, are left out.
+    """
     # Files of data are on the machine of the measurement.
     command = re.sub(r"(\w+)=\S*/\S*", r"\1=FILE", run["command"])
     lines = [
@@ -59,6 +63,9 @@ def _results(run: Mapping[str, Any]) -> str:
         "| --- | --- | --- |",
     ]
     for claim in run["claims"]:
+        if (row := (claim["claim"], claim["measured"])) in seen:
+            continue
+        seen.add(row)
         verdict, _ = _VERDICTS[claim["held"]]
         if claim["judged"]:
             verdict += f", met {claim['met']} of {claim['judged']}"
@@ -78,7 +85,7 @@ def with_counts(page: str) -> str:
     papers = Counter(word for is_own, word in judged if not is_own)
     own = Counter(word for is_own, word in judged if is_own)
     sentence = (
-        f"{plural(papers.total(), 'statement')} of the papers, once for each data set: "
+        f"{plural(papers.total(), 'verdict')} on statements of the papers, one for each data set: "
         f"{_listed(papers)}. "
         f"{plural(own.total(), 'further statement')}, marked “{OWN}paper” or “{OWN}thesis”: "
         f"{_listed(own)}.\n"
