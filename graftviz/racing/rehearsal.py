@@ -13,6 +13,8 @@ from graftviz.learners.base import Learner
 from graftviz.runs import learn
 from graftviz.table import DiscreteTable
 
+_VARIABLES = 5
+
 
 @lru_cache(maxsize=64)
 def rehearse(learner: Learner) -> None:
@@ -22,16 +24,19 @@ def rehearse(learner: Learner) -> None:
 
 
 def small_data(*, knows_truth: bool = False) -> DataSet:
-    """Return a chain of a few variables that copy their predecessor most of the time."""
+    """Return a chain of a few variables that copy their predecessor most of the time.
+
+    With one variable less some kernels of larger data are not compiled.
+    """
     rng = np.random.default_rng(0)
-    codes = rng.integers(0, 3, size=(200, 8))
-    for i in range(1, codes.shape[1]):
+    codes = rng.integers(0, 3, size=(200, _VARIABLES))
+    for i in range(1, _VARIABLES):
         copied = rng.random(len(codes)) < 0.7
         codes[copied, i] = codes[copied, i - 1]
     return DataSet(
         key="warm-up",
         title="",
         table=DiscreteTable.from_codes(codes),
-        truth=np.array([(i, i + 1) for i in range(7)]) if knows_truth else None,
+        truth=np.array([(i, i + 1) for i in range(_VARIABLES - 1)]) if knows_truth else None,
         test_fraction=0.2,
     )
