@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from waiting import eventually
 
 PACKAGE = "axe_playwright_python"
 SERIOUS = ("serious", "critical")
@@ -21,6 +22,16 @@ STREAMLITS_OWN = (
         "The box of a table that is wider than a phone; browsers let it be scrolled by keyboard.",
     ),
 )
+# Pictures without a name, and pictures that handle keys but cannot have the focus.
+UNNAMED = """() => {
+  const inside = (root) => [...root.querySelectorAll("*")].flatMap(
+    (node) => [node, ...(node.shadowRoot ? inside(node.shadowRoot) : [])]);
+  return inside(document).filter((node) => node.matches("canvas") && node.checkVisibility()
+    && node.closest(".gv-player")
+    && !(node.getAttribute("role") && node.getAttribute("aria-label")
+      && (node.getAttribute("role") !== "application" || node.tabIndex === 0)))
+    .map((node) => node.closest("section").getAttribute("aria-label"));
+}"""
 FIND = """async ([tags, own]) => {
   const results = await axe.run(document, { resultTypes: ["violations"], runOnly: tags });
   const inner = (target) => target.flat().reduce(
@@ -59,3 +70,43 @@ def serious_findings(page: Any) -> list[str]:
         # The playback bar stays at the bottom while the page scrolls under it.
         if found["impact"] in SERIOUS and "partially obscured" not in found["why"]
     ]
+
+
+def pictures_without_name(page: Any) -> list[str]:
+    """Return the pictures of a page that have no name or cannot have the focus."""
+    return list(page.evaluate(UNNAMED))
+
+
+def wait_for_rest(page: Any) -> None:
+    """Wait until the page is complete."""
+
+    def rests() -> bool:
+        app = page.locator("[data-testid=stApp]")
+        if app.get_attribute("data-test-script-state") != "notRunning":
+            return False
+        waiting = page.locator(".gv-loading:visible, [data-testid=stSkeleton]:visible")
+        return page.locator(".stMain h1, .stMain h2, .stMain button").count() > 0 and (
+            waiting.count() == 0
+        )
+
+    page.locator("[data-testid=stApp]").wait_for()
+    eventually(page, rests)
+    page.wait_for_timeout(300)
+    eventually(page, rests)
+
+
+def check_keys_announce_selection(page: Any) -> None:
+    """Select the next item in every picture and check that it is announced."""
+    page.keyboard.press("End")
+    page.wait_for_timeout(300)
+    for picture in page.locator(".gv-player canvas[aria-keyshortcuts]:visible").all():
+        live = page.locator(".gv-live")
+        live.evaluate("(node) => { node.textContent = ''; }")
+        picture.focus()
+        page.keyboard.press("n")
+        eventually(
+            page,
+            lambda live=live, picture=picture: (
+                live.text_content() or picture.get_attribute("aria-label").startswith("No ")
+            ),
+        )

@@ -1,11 +1,18 @@
-"""Layout of all pages at the sizes of a laptop, a tablet and a phone, and in presenter mode."""
+"""Layout and accessibility of all pages on a laptop, a tablet and a phone, and presenter mode."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from axe import (
+    check_keys_announce_selection,
+    pictures_without_name,
+    serious_findings,
+    wait_for_rest,
+)
 from waiting import eventually
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -142,13 +149,14 @@ def measured(opener: Any) -> Any:
     """Return a function that opens a page and returns it with a function that measures it."""
 
     def open_and_measure(
-        name: str, size: tuple[int, int], query: str = ""
+        name: str, size: tuple[int, int], query: str = "", *, dark: bool = False
     ) -> tuple[Any, Callable[..., Measures]]:
         contract = PAGES[name]
         shown = f"{contract.picture or '.st-key-page_menu'} >> nth=0"
         width, height = size
         open_it = opener(name + query, shown)
-        page = open_it(width=width, height=height, touch=size == PHONE, reduced_motion=True)
+        touch = size == PHONE
+        page = open_it(width=width, height=height, touch=touch, dark=dark, reduced_motion=True)
 
         def measure(is_so: Callable[[Measures], bool] = lambda _: True) -> Measures:
             def found() -> Measures | None:
@@ -162,8 +170,13 @@ def measured(opener: Any) -> Any:
     return open_and_measure
 
 
+def test_every_page_has_a_contract() -> None:
+    files = (Path(__file__).resolve().parents[2] / "pages").glob("*.py")
+    assert {name.partition("?")[0] or "grow" for name in PAGES} == {path.stem for path in files}
+
+
 @pytest.mark.parametrize("name", PAGES)
-def test_layout_on_laptop_and_tablet(measured: Any, name: str) -> None:
+def test_page_on_laptop_and_tablet(measured: Any, name: str) -> None:
     contract = PAGES[name]
     page, measure = measured(name, LAPTOP)
     found = measure(
@@ -171,6 +184,8 @@ def test_layout_on_laptop_and_tablet(measured: Any, name: str) -> None:
     )
     assert all(box["right"] - box["left"] <= WIDEST_SIDEBAR for box in found.sidebar)
     assert contract.scrolls or found.main[0]["tall"] <= 0
+    wait_for_rest(page)
+    assert serious_findings(page) == []
     for width, height in (LAPTOP, TABLET):
         page.set_viewport_size({"width": width, "height": height})
         found = measure(lambda m, width=width: m.width == width and m.nothing_scrolls_across())
@@ -191,9 +206,9 @@ def test_layout_on_laptop_and_tablet(measured: Any, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_layout_on_phone(measured: Any, name: str) -> None:
+def test_page_on_phone(measured: Any, name: str) -> None:
     contract = PAGES[name]
-    _, measure = measured(name, PHONE)
+    page, measure = measured(name, PHONE, dark=True)
     found = measure(Measures.nothing_scrolls_across)
     assert found.menu[0]["bottom"] - found.menu[0]["top"] < 40, "one row"
     assert found.menu[0]["right"] <= PHONE[0]
@@ -204,6 +219,10 @@ def test_layout_on_phone(measured: Any, name: str) -> None:
         assert found.nothing_is_under_the_bar()
         if ".gv-stage" in contract.picture or ".gv-main" in contract.picture:
             assert found.picture[0]["bottom"] <= found.sentence[0]["top"] < found.bar[0]["top"]
+    wait_for_rest(page)
+    assert serious_findings(page) == []
+    assert pictures_without_name(page) == []
+    check_keys_announce_selection(page)
 
 
 @pytest.mark.parametrize("name", [name for name, contract in PAGES.items() if contract.picture])
