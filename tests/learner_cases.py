@@ -74,7 +74,7 @@ PAPER: dict[str, Any] = {
     "screening": "none",
 }
 CASES: dict[str, tuple[Any, dict[str, Any]]] = {
-    "scale-free": (lambda: scale_free_table(15, 3, 1000), {"lam": 5e-3}),
+    "scale-free": (lambda: scale_free_table(10, 3, 1000), {"lam": 5e-3}),
     "mixed": (mixed_table, {"lam": 4e-3, "group_weight": "sqrt"}),
     "penalised nodes": (mixed_table, {"lam": 3e-3, "penalise_nodes": True}),
     "budget": (lambda: scale_free_table(15, 3, 1000), {"lam": 1e-3, "max_edges": 16}),

@@ -434,7 +434,7 @@ TAKEOVERS = (
 
 @pytest.mark.parametrize(("name", "before", "after"), TAKEOVERS)
 def test_options_changed_during_run_lead_to_model_of_new_options(name, before, after):
-    table, cls = scale_free_table(15, 3, 1000), learner_class(name)
+    table, cls = scale_free_table(8, 3, 1000), learner_class(name)
     run = branched(table, cls(**before), 3, cls(**after))
     alone = drain(table, cls(**after)).outcome
     assert run.outcome.converged
