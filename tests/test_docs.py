@@ -94,7 +94,9 @@ def test_counts_of_verdicts_match_tables():
 def test_statements_that_are_not_the_papers_are_counted_apart():
     rows = ["| A. | held, met 1 of 1 | 1 |", "| Not in the paper: B. | **in part** | 2 |"]
     page = with_counts("\n".join(["<!-- counted -->", "<!-- end -->", *rows, ""]))
-    assert "1 verdict on statements of the papers, one for each data set: held: 1" in page
+    assert (
+        "1 verdict on statements of the papers (some on several data or settings): held: 1" in page
+    )
     assert "1 further statement, marked" in page
     assert "held: 0; held in part: 1; did not hold: 0" in page
 
