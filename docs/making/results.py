@@ -85,7 +85,8 @@ def with_counts(page: str) -> str:
     papers = Counter(word for is_own, word in judged if not is_own)
     own = Counter(word for is_own, word in judged if is_own)
     sentence = (
-        f"{plural(papers.total(), 'verdict')} on statements of the papers (some on several data or settings): "
+        f"{plural(papers.total(), 'verdict')} on statements of the papers "
+        "(some on several data or settings): "
         f"{_listed(papers)}. "
         f"{plural(own.total(), 'further statement')}, marked “{OWN}paper” or “{OWN}thesis”: "
         f"{_listed(own)}.\n"
