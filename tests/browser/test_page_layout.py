@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,6 +18,7 @@ from waiting import eventually
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
+ROOT = Path(__file__).resolve().parents[2]
 LAPTOP, TABLET, PHONE = (1400, 900), (1024, 768), (390, 844)
 LEAST_SHARE = 0.40  # shares of the window for the main picture or all main views
 LEAST_PRESENTED = 0.65
@@ -170,9 +172,11 @@ def measured(opener: Any) -> Any:
     return open_and_measure
 
 
-def test_every_page_has_a_contract() -> None:
-    files = (Path(__file__).resolve().parents[2] / "pages").glob("*.py")
-    assert {name.partition("?")[0] or "grow" for name in PAGES} == {path.stem for path in files}
+def test_every_page_has_a_contract_and_is_in_the_navigation() -> None:
+    files = {path.stem for path in (ROOT / "pages").glob("*.py")}
+    assert {name.partition("?")[0] or "grow" for name in PAGES} == files
+    app = (ROOT / "app.py").read_text(encoding="utf-8")
+    assert set(re.findall(r'st\.Page\("pages/(\w+)\.py"', app)) == files
 
 
 @pytest.mark.parametrize("name", PAGES)
