@@ -27,7 +27,7 @@ NO_PAIRS = read_only(np.zeros((0, 2), dtype=np.int32))
 
 
 class ActivationTest(NamedTuple):
-    """Activation test C₂: an edge violates if its score is above λ and above κ times its noise.
+    """Activation test C₂: an edge violates if its score is above λ and if it passes the test of κ.
 
     Attributes
     ----------
@@ -36,7 +36,8 @@ class ActivationTest(NamedTuple):
     lam : float
         λ.
     significance : float
-        κ; 0: only λ applies.
+        κ, the level of :func:`graftviz.fitting.pair_test.pair_test` in standard deviations; 0: only
+        λ applies.
     """
 
     score: str
@@ -50,9 +51,9 @@ class ActivationTest(NamedTuple):
 
     @property
     def words(self) -> str:
-        """Threshold of scores as text: "λ = 0.001", "κ = 3 times its noise"."""
+        """Threshold of scores as text: "λ = 0.001", "κ = 3.35 standard deviations"."""
         if self.significance > 0.0:
-            return f"κ = {self.significance:g} times its noise"
+            return f"κ = {self.significance:g} standard deviations"
         return f"λ = {self.lam:g}"
 
 
@@ -261,7 +262,7 @@ class Step:
 
 
 class Screening(NamedTuple):
-    """Selection of candidate pairs by their φ² on sampled rows.
+    """Selection of candidate pairs by their χ² on sampled rows.
 
     Attributes
     ----------
@@ -269,24 +270,39 @@ class Screening(NamedTuple):
         Number of sampled rows m.
     pairs, candidates : int
         Numbers of screened pairs and of candidates.
-    least : float64 array, shape (n,)
-        Smallest φ² among the candidates of each variable, less its expectation for independent
-        variables; -inf: all its pairs are candidates.
-    overlooked : float
-        A pair with a larger φ² is missed with probability `risk` at most, unless both of its
-        variables are among the hundredth with the most strong partners.
-    at_hubs : float
-        The same for all pairs.
-    risk : float
     """
 
     rows: int
     pairs: int
     candidates: int
-    least: np.ndarray
-    overlooked: float
-    at_hubs: float
-    risk: float
+
+
+class MarginalCheck(NamedTuple):
+    """Comparison of the pair marginals of the final model with those of the data.
+
+    Attributes
+    ----------
+    pairs : int
+        Number of inactive pairs compared.
+    rows : int
+        Number of rows drawn from the model; 0: its marginals were computed exactly.
+    deviating : int
+        Number of pairs that deviate by more than noise.
+    worst_edge : tuple of int or None
+        The pair with the largest deviation; None if no pair was compared.
+    states : tuple of int or None
+        Its joint state with the largest difference.
+    observed, expected : float
+        Share of that state in the data and in the model.
+    """
+
+    pairs: int
+    rows: int
+    deviating: int
+    worst_edge: tuple[int, int] | None = None
+    states: tuple[int, int] | None = None
+    observed: float = 0.0
+    expected: float = 0.0
 
 
 class Certificate(NamedTuple):
@@ -308,13 +324,16 @@ class Certificate(NamedTuple):
     objective : str
         Name of the objective, e.g. "Bethe likelihood".
     symbol : str
-        Symbol of the threshold: "λ", or "κ" if scores are multiples of their noise.
+        Symbol of the threshold: "λ", or "κ" if scores are shares of the threshold of their pair,
+        times κ.
     unit : str
         Scored items: "edge" or "feature".
     worst_states : tuple of int or None
         Joint state of `worst_edge`, if features were scored.
     screening : Screening or None
         The selection of the candidates; None: all pairs count.
+    marginals : MarginalCheck or None
+        Comparison of all pair marginals; None if the run does not make it.
 
     Examples
     --------
@@ -333,6 +352,7 @@ class Certificate(NamedTuple):
     unit: str = "edge"
     worst_states: tuple[int, int] | None = None
     screening: Screening | None = None
+    marginals: MarginalCheck | None = None
 
     @property
     def proves_optimality(self) -> bool:

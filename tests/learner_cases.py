@@ -11,7 +11,7 @@ import numpy as np
 
 from graftviz import DiscreteTable, PairCounts, PairwiseMRF, Step, infer
 from graftviz.fitting.conditionals import columns_of
-from graftviz.fitting.noise import usual_significance
+from graftviz.fitting.pair_test import usual_significance
 from graftviz.learners.base import Learner
 from graftviz.learners.feature_options import FeatureOptions
 from graftviz.learners.grafting_options import GraftingOptions
@@ -233,16 +233,21 @@ def assert_optimal(run: Recorded, learner: Any = None) -> None:
 
 
 class PlainScore(NamedTuple):
-    """The score of a pair: divided by d_e, and in multiples of its sampling noise."""
+    """The score of a pair, divided by d_e, and what its test needs."""
 
     value: float
-    multiple: float
+    expected: np.ndarray
+    observed: np.ndarray
+    variance: float
+
+    def tested(self, significance: float) -> tuple[float, float, float]:
+        """Return multiple of its noise, threshold, and share of the threshold."""
+        return naive.judged(self.expected, self.observed, self.variance, significance)
 
     def effective(self, lam: float, significance: float) -> float:
         """Return the value that is compared with λ: the score, reduced if it is not significant."""
-        if significance == 0.0 or self.multiple > significance:
-            return self.value
-        return min(self.value, lam * self.multiple / significance)
+        share = self.tested(significance)[2] if significance else np.inf
+        return self.value if share > 1.0 else min(self.value, lam * share)
 
 
 def plain_scores(
@@ -264,20 +269,18 @@ def plain_scores(
             if (i, j) in active:
                 continue
             b_i, b_j = beliefs.node[i], beliefs.node[j]
+            factor = 2.0 if score == "pseudo-likelihood" else 1.0
+            expected, observed = naive.pseudo_expected(chances, codes, i, j, sizes)
             if score == "pseudo-likelihood":
-                gap = naive.pseudo_gradient(chances, codes, i, j, sizes)
-                noise = naive.pseudo_noise(chances, codes, i, j)
+                variance = naive.pseudo_variance(chances, codes, i, j)
             else:
-                counts = naive.count_pair(codes[i], codes[j], sizes[i], sizes[j])
-                gap = np.outer(b_i, b_j) - counts / rows
-                noise = naive.belief_noise(b_i, b_j, rows)
+                expected, variance = rows * np.outer(b_i, b_j), naive.belief_variance(b_i, b_j)
             if score == "linear-response":
                 own, other = slice(starts[i], starts[i + 1]), slice(starts[j], starts[j + 1])
-                gap = gap + covariances[own, other]
-            distance = float(np.linalg.norm(gap))
-            dimension = gap.size**0.5 if square_root else gap.size
-            multiple = distance / float(noise) if noise > 1e-6 else 0.0
-            found[i, j] = PlainScore(distance / dimension, multiple)
+                expected = expected + rows * covariances[own, other]
+            norm = factor * float(np.linalg.norm(expected - observed)) / rows
+            dimension = observed.size**0.5 if square_root else observed.size
+            found[i, j] = PlainScore(norm / dimension, expected, observed, variance)
     return found
 
 
@@ -288,6 +291,6 @@ def conditionals_of(rows, i):
 
 
 def significance_of(table):
-    """Return the κ that about one pair in 50 variables exceeds by chance."""
+    """Return the κ that about one pair in 50 variables passes by chance, to three digits."""
     packed = PairCounts(table).packed
-    return usual_significance(packed.margins, packed.node_offsets, packed.rows)
+    return float(f"{usual_significance(packed.margins, packed.node_offsets):.3g}")

@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import scipy.optimize
+import scipy.stats
 
 
 def nlpl(model, codes):
@@ -615,10 +616,60 @@ def weakest_on_path(edges, weights, i, j):
     return None
 
 
-def belief_noise(belief_i, belief_j, rows):
-    """Standard deviation of ‖p_D(i, j) − b_i b_jᵀ‖ over draws of N rows in which i and j are
-    independent: √(Σ_a b_i(a) (1 − b_i(a)) Σ_b b_j(b) (1 − b_j(b)) / N)."""
-    return np.sqrt(np.sum(belief_i * (1 - belief_i)) * np.sum(belief_j * (1 - belief_j)) / rows)
+def belief_variance(belief_i, belief_j):
+    """Mean of ‖O − E‖² / N over draws of N rows in which i and j are independent:
+    Σ_a b_i(a) (1 − b_i(a)) Σ_b b_j(b) (1 − b_j(b))."""
+    return np.sum(belief_i * (1 - belief_i)) * np.sum(belief_j * (1 - belief_j))
+
+
+def permuted_moments(counts):
+    """tr K, ν_K and σ_K of the test of pairs, from the centred indicators of the states."""
+    rows = counts.sum()
+    shares = counts / rows
+    own = np.sum((np.eye(len(shares)) - shares) ** 2, axis=1)  # K_mm of a row in each state
+    trace = counts @ own
+    square = np.sum((rows * (np.diag(shares) - np.outer(shares, shares))) ** 2)
+    rare = rows / (rows - 2) * (counts @ own**2 - trace**2 / rows)
+    return trace, square - trace**2 / (rows - 1), rare
+
+
+def moments_of_pair(counts_i, counts_j):
+    """Mean and variance of T over all permutations of a column."""
+    rows = counts_i.sum()
+    (trace_i, square_i, rare_i), (trace_j, square_j, rare_j) = map(
+        permuted_moments, (counts_i, counts_j)
+    )
+    variance = 2 / (rows * (rows - 3)) * (square_i - rare_i) * (square_j - rare_j)
+    return trace_i * trace_j / (rows - 1), variance + rare_i * rare_j / (rows - 1)
+
+
+def judged(expected, observed, variance, kappa):
+    """Multiple of its noise, threshold, and share of the threshold of a pair (pair_test.py)."""
+    rows, level = observed.sum(), 2 * scipy.stats.norm.sf(kappa)
+    counts = observed.sum(axis=1), observed.sum(axis=0)
+    spread = np.prod([1 - np.sum((own / rows) ** 2) for own in counts])
+    if spread < 1e-9 or variance <= 1e-15:
+        return 0.0, 0.0, 0.0
+    mean, permuted = moments_of_pair(*counts)
+    shape = mean**2 / max(permuted, 1e-6 * mean**2)
+    needed = max(np.sqrt(scipy.stats.gamma.isf(level, shape) / shape), 1e-3)
+    multiple = np.sqrt(np.sum((expected - observed) ** 2) / (rows * variance))
+    share = multiple / needed
+    if share <= 1:
+        return multiple, needed, share
+    occurs = np.outer(counts[0] > 0, counts[1] > 0)
+    large, small, cells = occurs & (expected >= 2), occurs & (expected < 2), 0.0
+    if small.any():
+        seen, means = np.floor(observed[small]), np.maximum(expected[small], 1e-12)
+        tails = scipy.stats.poisson.sf(seen, means) + scipy.stats.poisson.pmf(seen, means) / 2
+        tails = np.where(seen > 0, tails, 1.0)
+        cells = np.log(max(len(tails) * tails.min(), 1e-300)) / np.log(min(2 * level, 0.5))
+    if large.any():
+        freedom = np.outer(*(1 - own / rows for own in counts))[large].sum()
+        statistic = np.sum((expected - observed)[large] ** 2 / expected[large])
+        usual = scipy.stats.chi2.isf(min(5 * level, 0.5), freedom)
+        cells = max(cells, np.sqrt(statistic * spread / variance / usual))
+    return multiple, needed, min(share, max(cells, 0.0))
 
 
 def conditionals(model, codes):
@@ -654,20 +705,26 @@ def pseudo_gradient(chances, codes, i, j, sizes):
     return (model - 2.0 * is_a.T @ is_b) / codes.shape[1]
 
 
-def pseudo_noise(chances, codes, i, j):
-    """Standard deviation of that gradient's norm where i and j are independent given the rest."""
+def pseudo_variance(chances, codes, i, j):
+    """Mean of ‖gradient‖² N / 4 where i and j are independent given the rest."""
     spread, explained = {}, {}
     for k in (i, j):
         spread[k] = np.sum(chances[k] * (1 - chances[k]), axis=1)
         shares = np.bincount(codes[k]) / codes.shape[1]
         explained[k] = max(np.sum(shares * (1 - shares)) - np.mean(spread[k]), 0.0)
-    variance = 4 * np.mean(spread[i] * spread[j])
-    variance += np.mean(spread[i]) * explained[j] + explained[i] * np.mean(spread[j])
-    return np.sqrt(variance / codes.shape[1])
+    variance = np.mean(spread[i] * spread[j])
+    return variance + (np.mean(spread[i]) * explained[j] + explained[i] * np.mean(spread[j])) / 4
 
 
-def left_out(model, codes, e):
-    """Norm and noise of edge e's gradient at zero weights, its ends at the data's margins."""
+def pseudo_expected(chances, codes, i, j, sizes):
+    """What the conditionals of both ends expect of the counts of a pair, and the counts."""
+    observed = count_pair(codes[i], codes[j], sizes[i], sizes[j]).astype(float)
+    gradient = pseudo_gradient(chances, codes, i, j, sizes)
+    return observed + gradient * codes.shape[1] / 2, observed
+
+
+def left_out(model, codes, e, kappa):
+    """Norm of edge e's gradient at zero weights, its ends at the data's margins, and its share."""
     i, j = model.edges[e].tolist()
     sizes = model.cardinalities.tolist()
     chances = conditionals(model, codes)
@@ -681,8 +738,9 @@ def left_out(model, codes, e):
             chances[k] = mixed(chances[k], np.zeros(len(chances[k]), dtype=int), factors[None, :])
             if np.abs(chances[k].mean(axis=0) - shares).max() < 1e-9:
                 break
-    gradient = pseudo_gradient(chances, codes, i, j, sizes)
-    return np.linalg.norm(gradient), pseudo_noise(chances, codes, i, j)
+    norm = np.linalg.norm(pseudo_gradient(chances, codes, i, j, sizes))
+    variance = pseudo_variance(chances, codes, i, j)
+    return norm, judged(*pseudo_expected(chances, codes, i, j, sizes), variance, kappa)[2]
 
 
 class PenalisedPseudoLikelihood:

@@ -1,4 +1,4 @@
-"""Tutorials of docs/add_a_learner.md and docs/add_a_score.md, run in other processes."""
+"""The tutorial of docs/add_a_learner.md, run in another process."""
 
 from __future__ import annotations
 
@@ -47,10 +47,3 @@ def test_learner_of_tutorial_passes_contract_and_has_flags_and_controls(
     assert "Tournament grafting: 10 edges among 11 variables" in output
     assert "players=8" in output, "the options are in the help of learn"
     assert passed > 100
-
-
-@pytest.mark.slow
-def test_score_of_tutorial_passes_contract_and_is_a_choice(tmp_path: Path) -> None:
-    output, passed = run_tutorial("score", tmp_path)
-    assert "10 edges among 11 variables" in output
-    assert passed == 2

@@ -23,6 +23,7 @@ from graftviz import (
     Run,
     Step,
 )
+from graftviz.fitting.pair_test import pair_test, threshold_of
 from graftviz.narrative import (
     learner_at,
     node_facts,
@@ -199,17 +200,11 @@ def test_scores_equal_those_of_the_learner(learner: BestChoice) -> None:
                 continue
             answer = why_not(run, i, j, step.index - 1)
             assert answer["violates"] == (seen > test.lam)
-            if answer["symbol"] == "λ":
-                assert answer["threshold"] == test.lam
-                assert answer["score"] == pytest.approx(seen, rel=1e-3, abs=1e-7)
-            else:
-                assert answer["threshold"] == test.significance
-                assert f"{score(answer['score'])} times its noise" in answer["words"]
-                if answer["violates"]:
-                    assert f"its score is {score(seen)}" in answer["words"] or seen > 0.1
-                else:
-                    share = test.lam * answer["score"] / test.significance
-                    assert seen <= share * 1.001 + 1e-7
+            assert answer["threshold"] >= test.lam
+            assert (answer["symbol"] == "λ") == (answer["threshold"] == test.lam)
+            # What does not pass is reported as its share of the threshold, times λ.
+            unit = 1.0 if answer["violates"] else test.lam / answer["threshold"]
+            assert unit * answer["score"] == pytest.approx(seen, rel=1e-3, abs=1e-7)
             compared += 1
     assert compared > 30
 
@@ -368,36 +363,66 @@ def test_questions_about_run_without_edges_are_answered() -> None:
 # ------------------------------------------------------------------------- κ, and edges taken out
 
 
-def test_significance_is_described_in_multiples_of_noise() -> None:
+def test_pair_is_told_what_multiple_of_its_noise_it_needs() -> None:
     run = known("best edge grafting")
     significance = run.steps[0].test.significance
     symbol = f"κ = {significance:g}"
     words = words_of(run, 2)
-    assert f"of those above {symbol} times their noise the largest, " in words
-    assert f"above {symbol} times its noise" in words_of(known("best, first hit"), 1)
-    assert f"were above {symbol} times their noise" in words_of(known("best"), 1)
+    assert f"of those above {symbol} standard deviations the largest, " in words
+    assert f"above {symbol} standard deviations" in words_of(known("best, first hit"), 1)
+    assert f"were above {symbol} standard deviations" in words_of(known("best"), 1)
     assert re.search(
         rf"{symbol} and λ = [\d.e-]+ \(best of \d+: x\d+ – x\d+, [\d.]+ % of the threshold\)\.",
         run.outcome.stop_reason,
     )
     answer = why_not(run, 0, 11, len(run.steps))
-    assert answer["symbol"] == "κ"
-    assert answer["threshold"] == significance
-    assert re.search(
-        rf"its score is [\d.e-]+, [\d.]+ times its noise: not above {symbol}, so it does not",
+    assert answer["symbol"] == "its own limit"
+    found = re.search(
+        r"its score is [\d.e-]+, ([\d.]+) times its noise; a pair with these states needs "
+        r"([\d.]+), so it does not",
         answer["words"],
     )
+    assert found
+    multiple, needed = map(float, found.groups())
+    assert multiple / needed == pytest.approx(answer["score"] / answer["threshold"], rel=0.01)
+    both = [TABLE.state_counts(i) for i in (0, 11)]
+    test = pair_test(np.concatenate(both), np.cumsum([0, *map(len, both)]), 800, significance)
+    assert needed == pytest.approx(threshold_of(test, 0, 1), rel=0.01)
+
+
+def test_pair_with_few_rows_in_deviating_states_is_explained() -> None:
+    """Check a pair with three rows, instead of 0.4, in the rare states of both variables."""
+    codes = np.zeros((500, 3), dtype=int)
+    codes[:3, :2] = codes[3:5, [0]] = codes[5:42, [1]] = 1
+    codes[::2, 2] = 1
+    run = finished_run(DiscreteTable.from_codes(codes), EdgeGrafting(significance=3.5))
+    answer = why_not(run, 0, 1, 0)
+    assert not answer["violates"]
+    assert answer["score"] <= answer["threshold"]
+    assert answer["words"].endswith(
+        "but too few rows are in the states that deviate, so it does not violate."
+    )
+
+
+def test_pair_that_cannot_vary_is_explained() -> None:
+    codes = TABLE.codes.T.copy()
+    codes[:, 4] = 0
+    run = finished_run(DiscreteTable.from_codes(codes), EdgeGrafting())
+    answer = why_not(run, 3, 4, 1)
+    assert not answer["violates"]
+    assert answer["words"].endswith("; the pair cannot vary, so it does not violate.")
 
 
 def test_tiny_significant_score_is_compared_with_lambda() -> None:
     run = finished(EdgeGrafting(lam=0.02))
     found = [why_not(run, i, j, 0) for i, j in itertools.combinations(range(N), 2)]
-    tiny = [answer for answer in found if answer["symbol"] == "λ"]
+    reason = "but the score is not above λ = 0.02, so it does not violate."
+    tiny = [answer for answer in found if answer["words"].endswith(reason)]
     assert tiny
     for answer in tiny:
         assert not answer["violates"]
+        assert answer["symbol"] == "λ"
         assert answer["score"] <= answer["threshold"] == 0.02
-        assert "times its noise but not above λ = 0.02, so it does not violate" in answer["words"]
 
 
 def test_last_sentence_lists_edges_dropped_by_final_fit() -> None:

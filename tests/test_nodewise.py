@@ -9,9 +9,11 @@ import naive
 import numpy as np
 import pytest
 from fakes import finished_run
-from learner_cases import drain, mixed_table, picks, scale_free_table
+from learner_cases import branched, drain, mixed_table, picks, scale_free_table
+from scipy.stats import gamma
 
 from graftviz import DiscreteTable, NodewiseL1, PairCounts
+from graftviz.experiments.calibration import chain, edge_set, even, independent
 from graftviz.fitting.independence import distances
 from graftviz.fitting.neighbourhoods import Neighbourhoods
 from graftviz.fitting.nodewise import _model, fit_intercept, solve_regression
@@ -300,6 +302,80 @@ def test_the_certificate_names_the_worst_pair():
     assert scores[certificate.worst_edge] == pytest.approx(scores.max(), abs=1e-9)
     assert certificate.scored == certificate.possible == 105 - len(picks(run))
     assert certificate.threshold == 6e-3
+
+
+# Automatic thresholds.
+
+
+def chance_norms(table):
+    """Return the norm ‖p_i p_jᵀ − p_D‖ of pairs that vary that chance exceeds; inf: constant."""
+    n, rows = table.n_variables, table.n_rows
+    counts = [table.state_counts(i) for i in range(n)]
+    varying = [i for i in range(n) if counts[i].max() < rows]
+    needed = np.full((n, n), np.inf)
+    for i, j in itertools.combinations(varying, 2):
+        mean, variance = naive.moments_of_pair(counts[i], counts[j])
+        shape = mean**2 / variance
+        multiple = gamma.isf(2 / (50 * (len(varying) - 1)), shape) / shape
+        spread = np.prod([1 - np.sum((own / rows) ** 2) for own in (counts[i], counts[j])])
+        needed[i, j] = needed[j, i] = np.sqrt(spread / rows * multiple)
+    return needed
+
+
+@pytest.mark.parametrize("group_weight", ["count", "sqrt"])
+def test_each_pair_has_its_own_threshold_by_default(group_weight):
+    table = mixed_table()
+    outcome = drain(table, NodewiseL1(group_weight=group_weight)).outcome
+    needed = chance_norms(table)
+    fit = Neighbourhoods(table, distances(PairCounts(table)))
+    fit.fit(needed, 0.0, 1e-9)
+    first, second = np.nonzero(np.triu(np.maximum(fit.norms, fit.norms.T)))
+    assert edge_set(outcome.model()) == set(zip(first.tolist(), second.tolist(), strict=True))
+    assert outcome.objective == pytest.approx(fit.objective, rel=1e-5)
+    units = np.outer(table.cardinalities, table.cardinalities)
+    units = np.sqrt(units) if group_weight == "sqrt" else units
+    lam = (needed / units)[np.isfinite(needed)].mean()
+    assert outcome.automatic["lam"] == outcome.certificate.threshold == pytest.approx(lam, rel=1e-3)
+    assert outcome.certificate.proves_optimality
+
+
+COLUMNS = {
+    "coins": [(50, even(2))],
+    "rare states": [(50, (0.99, 0.01))],
+    "mixed": [(25, even(2)), (15, (0.99, 0.01)), (10, even(5))],
+}
+
+
+@pytest.mark.parametrize("columns", COLUMNS)
+def test_chance_adds_about_one_edge_per_50_variables(columns):
+    draw = independent(1000, *COLUMNS[columns])
+    edges = [drain(draw(seed).table, NodewiseL1()).outcome.model().n_edges for seed in range(5)]
+    assert np.mean(edges) <= 2.0
+
+
+@pytest.mark.parametrize("coins", [0, 10])
+def test_edges_of_large_tables_are_found_beside_small_ones(coins):
+    drawn = chain(0.35, 1000, coins)(0)
+    found = edge_set(drain(drawn.table, NodewiseL1()).outcome.model())
+    assert len(found & drawn.truth) >= 8
+    assert len(found - drawn.truth) <= 2
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({}, {"lam": 5e-3}),
+        ({"lam": 2e-3}, {}),
+        ({"forbidden": "x0 -- x1"}, {"forbidden": "x0 -- x1", "lam": 5e-3}),
+    ],
+)
+def test_path_continues_with_other_thresholds(before, after):
+    run = branched(TABLE, NodewiseL1(**before), 3, NodewiseL1(**after))
+    alone = drain(TABLE, NodewiseL1(**after)).outcome
+    assert run.outcome.objective == pytest.approx(alone.objective, abs=1e-9)
+    assert edge_set(run.outcome.model()) == edge_set(alone.model())
+    lams = [step.test.lam for step in run.steps]
+    assert lams == sorted(lams, reverse=True)
 
 
 # Sentences.

@@ -24,6 +24,7 @@ from graftviz.fitting.conditionals import (
     sum_by_state,
 )
 from graftviz.fitting.merged_rows import merged_rows
+from graftviz.fitting.pair_test import pair_test
 from graftviz.fitting.penalty import Penalty
 from graftviz.fitting.pseudo_network import PseudoNetwork
 from graftviz.metrics import nlpl
@@ -401,9 +402,12 @@ def test_removed_edges_leave_network_without_them(penalty_name):
 def test_edges_left_out_are_scored_as_if_they_had_zero_weights(table_name):
     table, _, network, _ = polished(table_name, "plain")
     before = network.rows.columns.copy()
-    norms, noise = network.leave_one_out(
-        tolerance=0.0, least=np.full(network.n_edges, 1e9), significance=0.0
-    )
+    packed, kappa = PairCounts(table).packed, 30.0  # so large that no edge is clearly above it
+    test = pair_test(packed.margins, packed.node_offsets, packed.rows, kappa)
+    every = np.ones(network.n_edges)
+    norms = 1e9 * network.leave_one_out(tolerance=0.0, least=1e9 * every, test=test)
+    # Earlier results are those of another test.
+    shares = network.leave_one_out(tolerance=0.0, least=1e-9 * every, test=test._replace())
     assert np.array_equal(network.rows.columns, before)
     model = network.model()
     for e in range(model.n_edges):
@@ -411,10 +415,11 @@ def test_edges_left_out_are_scored_as_if_they_had_zero_weights(table_name):
         seen = [len(np.unique(table.codes[k])) for k in (i, j)]
         if min(seen) == 1:
             assert norms[e] < 1e-5
+            assert shares[e] == 0.0
         else:
-            wanted, spread = naive.left_out(model, table.codes, e)
-            assert noise[e] == pytest.approx(spread, rel=1e-3)
-            assert norms[e] == pytest.approx(wanted, rel=5e-3, abs=0.02 * spread)
+            norm, share = naive.left_out(model, table.codes, e, kappa)
+            assert norms[e] == pytest.approx(norm, rel=5e-3, abs=2e-4)
+            assert shares[e] == pytest.approx(share, rel=5e-3, abs=2e-3)
 
 
 @pytest.mark.parametrize("table_name", TABLES)
@@ -486,8 +491,9 @@ def test_noise_is_the_root_mean_square_of_norms_of_absent_edges():
         for i, j in itertools.combinations(range(25), 2):
             if (i, j) not in edges:
                 at = PairFit(table, fitted, [], i, j)
-                norm, noise, _ = PseudoLikelihoodScore().of_pair(at)
-                found[i == 0].append((norm, noise))
+                score = PseudoLikelihoodScore()
+                noise = 2 * np.sqrt(score.expectation(at).variance / 2000)
+                found[i == 0].append((score.of_pair(at).value, noise))
     for pairs in found.values():
         norm, noise = np.sqrt(np.mean(np.square(pairs), axis=0))
         assert 0.85 < norm / noise < 1.1

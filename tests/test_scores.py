@@ -21,7 +21,7 @@ from graftviz.learners.grafting import GraftingRun
 from graftviz.model import PairwiseMRF
 from graftviz.sampling import random_model
 from graftviz.scores.base import OBJECTIVES, PairFit, Score, ScorerInput, edge_dimension
-from graftviz.scores.kernels import Measure, new_scoring, score_slots
+from graftviz.scores.kernels import Measure, new_scoring, score_batch, score_slots
 from graftviz.scores.pseudo_likelihood import conditional
 from graftviz.scores.registry import all_scores
 from graftviz.table import DiscreteTable
@@ -83,18 +83,47 @@ def test_kernels_and_formulas_of_a_fit_agree(name):
     pairs = list(itertools.combinations(range(table.n_variables), 2))
     slots = np.array([counts.slot(i, j) for i, j in pairs], dtype=np.int64)
     counts.reserve(0)
-    # With κ = 0 the value is the norm; with an unreachable κ, it is λ norm / (κ noise).
-    for measure in (Measure(), Measure(lam=1.0, significance=1e6)):
+    # With κ = 0 the value is the norm; with an unreachable κ, it is λ times a share.
+    for measure in (Measure(), Measure(0, 1.0, 3.0), Measure(0, 1.0, 30.0)):
         scorer = score.scorer(ScorerInput(run.network, table, counts, measure))
         scorer.refresh()
         found = np.empty(len(slots))
         score_slots(slots, counts.packed, counts.store, scorer.scoring, counts.scratch, found)
         for (i, j), value in zip(pairs, found, strict=True):
-            norm, noise, _ = score.of_pair(PairFit(table, model, beliefs, i, j))
-            wanted = norm / edge_dimension(*table.cardinalities[[i, j]], "count")
-            if measure.significance:
-                wanted = min(wanted, norm / (1e6 * noise) if noise else 0.0)
-            assert value == pytest.approx(wanted, rel=2e-3, abs=1e-7 / (measure.significance or 1))
+            own = score.of_pair(PairFit(table, model, beliefs, i, j), measure.significance)
+            wanted = own.value / edge_dimension(*table.cardinalities[[i, j]], "count")
+            if measure.significance and own.share <= 1.0:
+                wanted = min(wanted, own.share)
+            assert value == pytest.approx(wanted, rel=2e-3, abs=1e-7)
+
+
+def test_batches_of_pairs_equal_their_formulas():
+    """Check score, norm and slack, the drift within which a pair provably does not pass."""
+    table, name = mixed_table(8, 900), "pseudo-likelihood"
+    run = fitted(table, name)
+    counts, model, lam, kappa = run.counts, run.network.model(), 0.02, 3.0
+    scorer = SCORES[name].scorer(ScorerInput(run.network, table, counts, Measure(0, lam, kappa)))
+    scorer.refresh()
+    plain = plain_scores(table, model, name, False)
+    first, second = np.array(list(plain)).T
+    cells = [pair.observed.reshape(-1) for pair in plain.values()]
+    starts = np.cumsum([0, *map(len, cells)])
+    out = np.empty((3, len(plain)))
+    score_batch(first, second, starts, np.concatenate(cells), counts.packed, scorer.scoring, out)
+    passed = 0
+    for (value, norm, slack), pair in zip(out.T, plain.values(), strict=True):
+        multiple, needed, share = pair.tested(kappa)
+        wanted = pair.value * pair.observed.size
+        assert norm == pytest.approx(wanted, rel=2e-3, abs=1e-6)
+        assert value == pytest.approx(pair.effective(lam, kappa), rel=2e-3, abs=1e-7)
+        least = max(lam * pair.observed.size - wanted, 0.0)
+        if 0.0 < multiple < needed:
+            sigma = 2 * np.sqrt(pair.variance / 900)
+            own = (needed - multiple) * sigma / (1 + 2.5 * needed * sigma / pair.variance)
+            least = max(least, own)
+        assert slack == pytest.approx(least, rel=1e-2, abs=1e-5)
+        passed += share > 1.0
+    assert 0 < passed < len(plain)
 
 
 def test_incomplete_score_is_refused_by_name():
@@ -117,7 +146,7 @@ def test_state_without_kernels_is_refused_by_name():
         pass
 
     counts = PairCounts(mixed_table(8, 50))
-    with pytest.raises(TypeError, match=r"no kernel distance for .*ToyState: define one with @ke"):
+    with pytest.raises(TypeError, match=r"no kernel expect for .*ToyState: define one with @ke"):
         new_scoring(ToyState(), counts.packed, counts.packed.margins / 50, Measure())
 
 
@@ -129,15 +158,15 @@ def test_two_classes_of_one_name_are_refused(monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["belief", "linear-response", "pseudo-likelihood"])
-def test_norm_and_noise_equal_those_of_the_twin(name):
+def test_norm_and_its_test_equal_those_of_the_twin(name):
     table = mixed_table(8, 900)
     model = fitted(table, name).network.model()
     beliefs = infer(model, tolerance=1e-13).node
     for (i, j), plain in plain_scores(table, model, name, False).items():
-        norm, noise, _ = SCORES[name].of_pair(PairFit(table, model, beliefs, i, j))
+        own = SCORES[name].of_pair(PairFit(table, model, beliefs, i, j), 3.0)
         dimension = edge_dimension(*table.cardinalities[[i, j]], "count")
-        assert norm / dimension == pytest.approx(plain.value, rel=1e-6, abs=1e-9)
-        assert (norm / noise if noise else 0.0) == pytest.approx(plain.multiple, rel=1e-6, abs=1e-9)
+        assert own.value / dimension == pytest.approx(plain.value, rel=1e-6, abs=1e-9)
+        assert own[1:4] == pytest.approx(plain.tested(3.0), rel=1e-4, abs=1e-9)
 
 
 @pytest.mark.parametrize("case", ["mixed", "scale-free"])
@@ -176,10 +205,10 @@ def test_without_edges_the_pseudo_likelihood_score_is_twice_the_belief_score():
     weights = np.concatenate([np.log(np.maximum(share, 1e-300)) for share in shares])
     model = PairwiseMRF(table.cardinalities, np.zeros((0, 2), dtype=np.int32), weights)
     for i, j in ((0, 1), (2, 9), (3, 4)):
-        belief = SCORES["belief"].of_pair(PairFit(table, model, shares, i, j))
-        by_rows = SCORES["pseudo-likelihood"].of_pair(PairFit(table, model, shares, i, j))
+        belief = SCORES["belief"].of_pair(PairFit(table, model, shares, i, j), 3.0)
+        by_rows = SCORES["pseudo-likelihood"].of_pair(PairFit(table, model, shares, i, j), 3.0)
         assert by_rows.value == pytest.approx(2 * belief.value, rel=1e-9, abs=1e-12)
-        assert by_rows.noise == pytest.approx(2 * belief.noise, rel=1e-9)
+        assert by_rows[1:4] == pytest.approx(belief[1:4], rel=1e-9)
 
 
 def test_noise_is_the_spread_of_scores_over_many_samples():
@@ -197,10 +226,8 @@ def test_noise_is_the_spread_of_scores_over_many_samples():
         network.add_edge(0, 1)
         network.add_edge(1, 2)
         network.polish(free, tolerance=1e-4)
-        norm, noise, _ = SCORES["pseudo-likelihood"].of_pair(
-            PairFit(table, network.model(), [], 0, 2)
-        )
-        ratios.append(norm / noise)
+        at = PairFit(table, network.model(), [], 0, 2)
+        ratios.append(SCORES["pseudo-likelihood"].of_pair(at).multiple)
     assert np.sqrt(np.mean(np.square(ratios))) == pytest.approx(1.0, abs=0.08)
 
 

@@ -73,7 +73,8 @@ def test_scores_of_pairs_equal_those_of_repeated_rows(name: str) -> None:
     model = gv.learn(twins()[1], "chow-liu").model
     for table in twins():
         beliefs = [table.state_counts(i) / table.total_weight for i in range(5)]
-        norms.append(all_scores()[name].of_pair(PairFit(table, model, beliefs, 1, 3))[:2])
+        at = PairFit(table, model, beliefs, 1, 3)
+        norms.append(all_scores()[name].of_pair(at, 3.0)[:4])
     np.testing.assert_allclose(*norms, rtol=1e-10)
 
 

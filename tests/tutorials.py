@@ -12,7 +12,6 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = {  # where a page says that its file belongs
     "add_a_learner": "graftviz/learners",
-    "add_a_score": "graftviz/scores",
     "add_a_format": "graftviz/formats",
     "add_an_experiment": "graftviz/experiments/reproduction/papers",
     "add_a_page": ".",

@@ -9,6 +9,7 @@ from graftviz.commands.arguments import path
 from graftviz.commands.sweep import run_sweep
 from graftviz.datasets.public_twenty import Twenty
 from graftviz.errors import InputError
+from graftviz.experiments import calibration
 from graftviz.experiments.bench import Lab
 from graftviz.experiments.bench_rows import NLTCS, measurements
 from graftviz.experiments.sweep_files import bench_files, bench_line, bench_markdown
@@ -40,7 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--only",
         metavar="TEXT",
-        help="run only measurements whose name contains TEXT, e.g. 'BP sweep'",
+        help="run only measurements whose name contains TEXT, e.g. 'BP sweep'; 'calibration' "
+        "counts false edges, which runs without this option do not",
     )
 
 
@@ -50,6 +52,17 @@ def run(arguments: argparse.Namespace) -> int:
     chosen = measurements(large=arguments.large, nltcs=arguments.nltcs is not None)
     if arguments.only is not None:
         chosen = tuple(item for item in chosen if arguments.only.lower() in item.name.lower())
+        calibrated = () if chosen else calibration.measurements(arguments.only)
+        if calibrated:
+            return run_sweep(
+                calibration.NAME,
+                arguments.out,
+                Lab(),
+                calibrated,
+                line=calibration.calibration_line,
+                files=calibration.calibration_files,
+                markdown=calibration.calibration_markdown,
+            )
         if not chosen:
             raise InputError(f"No measurement has {arguments.only!r} in its name.")
     return run_sweep(

@@ -230,6 +230,7 @@ def quality(model: PairwiseMRF, problem: Problem) -> dict[str, Any]:
 
 Work: TypeAlias = "Callable[[Lab, Size], Repetition]"  # does the work once
 Judge: TypeAlias = Callable[[PairwiseMRF, Problem], dict[str, Any]]  # values of a learned model
+Average: TypeAlias = Callable[[Sequence[float]], float]
 
 
 @dataclass(frozen=True)
@@ -260,7 +261,9 @@ class Measurement:
         Whether to do the work on tiny data first, so that compilation is not timed.
     seeds : tuple of int
         Seeds of samples on which the work is done once each, instead of repeatedly on one sample;
-        every number is then the median over the samples.
+        every number is then the average over the samples.
+    average : callable (list of float) -> float
+        Median or mean of the numbers of several samples.
     judge : callable (model, problem) -> dict
         Values of a learned model, computed once.
     options : mapping
@@ -275,6 +278,7 @@ class Measurement:
     group: str = "speed"
     rehearse: bool = True
     seeds: tuple[int, ...] = ()
+    average: Average = median
     judge: Judge = quality
     options: Mapping[str, Any] = field(default_factory=dict)
 
@@ -375,9 +379,9 @@ class Lab:
         values: dict[str, Any] = {}
         theirs: dict[str, Any] = {}
         try:
-            values, repetitions = self._medians(measurement, sizes, measurement.judge)
+            values, repetitions = self._averages(measurement, sizes, measurement)
             if yardstick is not None:
-                theirs, _ = self._medians(yardstick, sizes, measurement.judge)
+                theirs, _ = self._averages(yardstick, sizes, measurement)
         except FAILURES as problem:
             reason = str(problem) or type(problem).__name__
             return BenchRow(measurement, repetitions, values, missing=reason)
@@ -387,22 +391,23 @@ class Lab:
             values["objective gap"] = values["objective"] / theirs["objective"] - 1.0
         return BenchRow(measurement, repetitions, values, theirs)
 
-    def _medians(
-        self, work: Measurement | Yardstick, sizes: Sequence[Size], judge: Judge
+    def _averages(
+        self, work: Measurement | Yardstick, sizes: Sequence[Size], measurement: Measurement
     ) -> tuple[dict[str, Any], int]:
-        """Return the values, or their medians over several samples, and all repetitions."""
+        """Return the values, or their averages over several samples, and all repetitions."""
         found, repetitions = [], 0
         for size in sizes:
             sample, times = self._repeated(work, size, 1 if len(sizes) > 1 else None)
             values = {"seconds": sample.seconds, "wall": sample.wall, **sample.facts}
             if sample.model is not None:
-                values |= judge(sample.model, self.problem(size))
+                values |= measurement.judge(sample.model, self.problem(size))
             found.append(values)
             repetitions += times
         if len(found) == 1:
             return found[0], repetitions
         shared = [name for name in found[0] if all(name in values for values in found)]
-        return {name: median(values[name] for values in found) for name in shared}, repetitions
+        average = measurement.average
+        return {name: average([values[name] for values in found]) for name in shared}, repetitions
 
     def _repeated(
         self, work: Measurement | Yardstick, size: Size, most: int | None

@@ -13,13 +13,13 @@ from graftviz.fitting.conditionals import (
     mean_product,
     mix,
 )
-from graftviz.fitting.pseudo_likelihood import pair_gradient
+from graftviz.fitting.pair_test import judge
 from graftviz.kernels import inner_kernel
 
 _LARGEST_MOVE = 2.0  # change of a node weight in one step
 _MARGIN_STEPS = 20
 _MARGIN_TOLERANCE = 1e-4
-CLEARLY = 4.0  # a norm of so many times its threshold stays above it
+CLEARLY = 4.0  # so many times its threshold: an edge stays above it
 
 
 @inner_kernel
@@ -51,14 +51,15 @@ def _restore_margins(rows, columns, i, j, sums, squares, factors, scratch):
 
 
 @njit(cache=True, nogil=True)
-def left_out_score(net, rows, e, significance, least, spare, work):
-    """Return the gradient norm of edge e, and its noise, with the weights of e set to zero.
+def left_out_score(net, rows, e, test, least, spare, work):
+    """Return gradient norm and share of its threshold of edge e with the weights of e set to zero.
 
     Parameters
     ----------
-    significance, least : float
-        The margins are not restored if the norm is then CLEARLY above `least` and above
-        `significance` times the noise.
+    test : PairTest
+    least : float
+        The norm must exceed it, too. The margins are not restored if the share is then CLEARLY
+        above 1.
     spare : float32 array, flat
         Buffer for the columns of both ends.
     """
@@ -82,31 +83,36 @@ def left_out_score(net, rows, e, significance, least, spare, work):
     mix(rows, values_i, 0, states_i, j, factors_i, True, sums_i, squares_i, scratch)
     mix(rows, values_j, 0, states_j, i, factors_j, True, sums_j, squares_j, scratch)
     target = net.edge_targets[at : at + states_i * states_j]
-    norm, noise = _gradient_and_noise(rows, i, j, target, columns_i, columns_j, work)
-    if norm > CLEARLY * max(least, significance * noise):
-        return norm, noise
+    norm, share = _norm_and_share(rows, i, j, target, test, least, columns_i, columns_j, work)
+    if share > CLEARLY:
+        return norm, share
     _restore_margins(rows, columns_i, i, j, sums_i, squares_i, factors_i, scratch)
     _restore_margins(rows, columns_j, j, i, sums_j, squares_j, factors_j, scratch)
-    return _gradient_and_noise(rows, i, j, target, columns_i, columns_j, work)
+    return _norm_and_share(rows, i, j, target, test, least, columns_i, columns_j, work)
 
 
 @inner_kernel
-def _gradient_and_noise(rows, i, j, target, columns_i, columns_j, work):
-    """Return the norm of the gradient by the sums in `work`, and its noise by the columns."""
+def _norm_and_share(rows, i, j, target, test, least, columns_i, columns_j, work):
+    """Return gradient norm and share of the threshold by the sums in `work` and the columns."""
     states_i, states_j = len(columns_i) - 1, len(columns_j) - 1
-    pair_gradient(rows, target, states_i, states_j, work)
-    total = 0.0
-    for k in range(states_i * states_j):
-        total += work.gradient[k] ** 2
+    expected, observed = work.gradient, work.curvature
+    total, k = 0.0, 0
+    for a in range(states_i):
+        for b in range(states_j):
+            expected[k] = 0.5 * (work.sums_i[b, a] + work.sums_j[a, b])
+            observed[k] = target[k] * rows.rows
+            total += (expected[k] - observed[k]) ** 2
+            k += 1
+    norm = 2.0 * np.sqrt(total) / rows.rows
     fill_impurity(columns_i, rows.inverse)
     fill_impurity(columns_j, rows.inverse)
     impurity_i, impurity_j = columns_i[states_i], columns_j[states_j]
-    multiplicity, count = rows.multiplicity, rows.rows
     variance = gradient_variance(
-        mean_product(impurity_i, impurity_j, multiplicity, count),
-        mean_impurity(impurity_i, multiplicity, count),
-        mean_impurity(impurity_j, multiplicity, count),
+        mean_product(impurity_i, impurity_j, rows.multiplicity, rows.rows),
+        mean_impurity(impurity_i, rows.multiplicity, rows.rows),
+        mean_impurity(impurity_j, rows.multiplicity, rows.rows),
         rows.margin_impurity[i],
         rows.margin_impurity[j],
     )
-    return np.sqrt(total), 2.0 * np.sqrt(variance / count)
+    _, _, share = judge(test, i, j, total, variance, expected, 0, observed, 0)
+    return norm, min(share, norm / least)

@@ -127,6 +127,29 @@ class LikelihoodFit:
         self.elimination = elimination
         self.tables = self._new_tables()
 
+    def begin(
+        self,
+        edges: np.ndarray,
+        elimination: Elimination,
+        node_weights: np.ndarray,
+        edge_weights: np.ndarray,
+    ) -> None:
+        """Start with all edges of a graph at the given weights.
+
+        Parameters
+        ----------
+        edges : int64 array, shape (m, 2)
+        elimination : Elimination
+            Of this graph.
+        node_weights, edge_weights : float64 arrays, flat
+        """
+        tables = [self.targets.pair(i, j).reshape(-1) for i, j in edges.tolist()]
+        self.edges, self.elimination = edges, elimination
+        self.edge_offsets = np.cumsum([0, *map(len, tables)], dtype=np.int64)
+        self.edge_targets = np.concatenate([np.zeros(0), *tables])
+        self.node_weights, self.edge_weights = node_weights.copy(), edge_weights.copy()
+        self.tables = self._new_tables()
+
     def fit(
         self, tolerance: float, *, around: int | None = None, stage: Stage = COMPLETE
     ) -> Fitted:

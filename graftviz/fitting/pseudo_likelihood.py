@@ -47,7 +47,8 @@ class PairWeights(NamedTuple):
     shares_drift : float64 array, shape (capacity,)
         drift_i + drift_j at that time; -1: never.
     left_out : float64 array, shape (capacity, 2)
-        Gradient norm and noise without the edge, at the last computation.
+        Gradient norm without the edge, and the share of its threshold that the edge then reaches,
+        at the last computation.
     left_out_drift : float64 array, shape (capacity,)
         drift_i + drift_j at that time; -1: never.
     touched_nodes, touched_edges : bool arrays

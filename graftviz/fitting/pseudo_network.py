@@ -11,6 +11,7 @@ from graftviz.fitting.left_out import CLEARLY, left_out_score
 from graftviz.fitting.merged_rows import merged_rows
 from graftviz.fitting.network import FittedNetwork, longer
 from graftviz.fitting.objective import Evaluation
+from graftviz.fitting.pair_test import PairTest
 from graftviz.fitting.penalty import Penalty, group_dimension
 from graftviz.fitting.pseudo_likelihood import (
     PairWeights,
@@ -86,6 +87,7 @@ class PseudoNetwork(FittedNetwork):
         cells = -counts.packed.margins * np.log(margins)
         self._losses = np.add.reduceat(cells, offsets[:-1])
         self._stale = np.zeros(self.n_nodes, dtype=np.bool_)
+        self._left_out_test: PairTest | None = None  # of the shares in `state.left_out`
 
     @property
     def node_beliefs(self) -> np.ndarray:
@@ -226,36 +228,34 @@ class PseudoNetwork(FittedNetwork):
             self.rows.alone[at] = softmax(node_weights[at])
         self.rebuild(np.flatnonzero(moved & (self.rows.starts >= 0)))
 
-    def leave_one_out(
-        self, *, tolerance: float, least: np.ndarray, significance: float
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return gradient norm and sampling noise of every edge without that edge.
+    def leave_one_out(self, *, tolerance: float, least: np.ndarray, test: PairTest) -> np.ndarray:
+        """Return the share of its threshold that every edge reaches without that edge.
 
         The weights of the edge are removed from the conditionals of both ends, whose node weights
         are then refitted to the data's margins; all other weights are fixed. The refit is skipped
-        where the norm is several times `least` and `significance` times the noise.
+        where the share is large.
 
         Parameters
         ----------
         tolerance : float
             Earlier results are reused for edges whose ends have not changed by more than this, or,
-            if the norm is several times its threshold, by more than a quarter of it.
+            where the share is large, by more than a quarter of the gradient norm.
         least : float64 array, shape (m,)
-            λ d_e.
-        significance : float
-            κ.
+            λ d_e, the other threshold of the gradient norm.
+        test : PairTest
         """
         state, m = self.state, self.n_edges
         moved = state.drift[state.edge_nodes[:m]].sum(axis=1)
-        norms, noise = state.left_out[:m].T
-        is_clear = norms > CLEARLY * np.maximum(least, significance * noise)
-        margin = np.where(is_clear, norms / 4.0, 0.0)
+        if test is not self._left_out_test:
+            state.left_out_drift[:m], self._left_out_test = -1.0, test
+        norms, shares = state.left_out[:m].T
+        margin = np.where(shares > CLEARLY, norms / 4.0, 0.0)
         change = np.where(state.left_out_drift[:m] < 0.0, np.inf, moved - state.left_out_drift[:m])
         work = self._spare, self._work
         for e in np.flatnonzero(change > np.maximum(tolerance, margin)):
-            found = left_out_score(state, self.rows, e, significance, least[e], *work)
+            found = left_out_score(state, self.rows, e, test, least[e], *work)
             state.left_out[e], state.left_out_drift[e] = found, moved[e]
-        return norms.copy(), noise.copy()
+        return shares.copy()
 
     def restart_gap(self, *, tolerance: float = 1e-6, max_sweeps: int = 100) -> float:
         """Return the largest difference between beliefs of BP on this model and the data's margins.

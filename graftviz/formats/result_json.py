@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from pathlib import Path
 from typing import Any
@@ -113,12 +112,4 @@ def _certificate(result: Result) -> dict[str, Any]:
         return empty | {"scored": 0, "possible": pairs - result.n_edges}
     screening = result.certificate.screening
     found = None if screening is None else screening._asdict()
-    if found is not None:
-        least = found["least"].tolist()
-        found["least"] = [_finite(value) for value in least]
-        found |= {name: _finite(found[name]) for name in ("overlooked", "at_hubs")}
     return result.certificate._asdict() | {"screening": found}
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None

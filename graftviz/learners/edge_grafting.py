@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -170,6 +171,18 @@ class EdgeGrafting(GraftingOptions):
                 search.score_all(run.scorer.scoring, run.scorer.drift)
             inactive = np.flatnonzero(~search.active)
             pairs, scores = search.pairs[inactive], search.scores[inactive]
-            if stopped_by or not run.lower_significance(pairs, scores):
-                return run.finish(pairs, scores, stopped_by=stopped_by)
             polished = False
+            lower = partial(run.lower_significance, pairs, scores)
+            found = run.deviating(stopped=bool(stopped_by), lower=lower)
+            if found is None:
+                continue
+            if len(found) == 0:
+                return run.finish(pairs, scores, stopped_by=stopped_by)
+            search.exclude(found)
+            step = run.activate_deviating(found)
+            if run.reports:
+                sent = yield step
+                run.clock.resume()
+                if isinstance(sent, EdgeGrafting):
+                    scores_all = sent.rescoring == "all"
+                    run.switch(sent)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,10 +12,14 @@ import numpy as np
 from graftviz.arrays import read_only
 from graftviz.counts import PairCounts
 from graftviz.errors import InputError
+from graftviz.fitting.final_fit import ExactFit, exact_fit
 from graftviz.fitting.network import ActiveNetwork
-from graftviz.fitting.noise import degrees_of_freedom, lower_significance
+from graftviz.fitting.objective import Evaluation
+from graftviz.fitting.pair_test import chance_of, lower_significance
 from graftviz.fitting.pseudo_network import PseudoNetwork
 from graftviz.learners.grafting_options import GraftingOptions
+from graftviz.learners.marginals import Deviations, exact_deviations, moved_deviations
+from graftviz.learners.prior import Prior
 from graftviz.learners.run import LearnerRun
 from graftviz.learners.screening import SAMPLE
 from graftviz.learners.settings import (
@@ -26,6 +30,7 @@ from graftviz.learners.settings import (
 from graftviz.scores.base import Scorer, ScorerInput
 from graftviz.scores.kernels import score_slots
 from graftviz.scores.registry import all_scores
+from graftviz.search.activation import activation
 from graftviz.search.screening import screened
 from graftviz.table import DiscreteTable
 from graftviz.texts import Sentence
@@ -35,6 +40,7 @@ from graftviz.trace import (
     NO_TESTS,
     Certificate,
     EdgeTests,
+    MarginalCheck,
     Outcome,
     ReservoirView,
     ScoredEdge,
@@ -55,6 +61,8 @@ _POLISH_ROUNDS = 5
 _ROWS_STEP_SHARE = 0.3
 _ROWS_STEP_SWEEPS = 4
 _ROWS_POLISH_TOLERANCE = 1e-5
+_LIKELIHOOD_LAM2 = 0.02  # λ₂ of the exact likelihood, times N
+_MOST_ROUNDS = 20  # of comparisons of the marginals
 _MOST_REMOVALS = 4  # of one edge, if its weights are zero
 
 
@@ -116,13 +124,17 @@ class GraftingRun(LearnerRun):
             if options.screening_of(table.n_variables) == SAMPLE:
                 self.candidates, self.screening = screened(table, seed=seed)
                 self.candidates = self.prior.applied(self.candidates, table.n_variables)
-        self._table = table
+        self._table, self._seed = table, seed
         self.settings = self._resolved(options)
         self._ids: list[int] = []  # ids of the network's edges, see History
         self._removed: Counter[tuple[int, int]] = Counter()  # how often pairs were pruned
         self._pruned: list[int] = []  # ids removed since the last recorded step
         self._unrecorded: list[tuple[int, int]] = []  # activated since then
         self._notes: list[str] = []
+        self._kept: set[tuple[int, int]] = set()  # edges that the marginals require
+        self._exact: ExactFit | None = None
+        self._deviations: Deviations | None = None
+        self._rounds = 0
         with self.clock.work("fitting"):
             self.network: ActiveNetwork | PseudoNetwork = (
                 PseudoNetwork(table, self.counts)
@@ -229,13 +241,11 @@ class GraftingRun(LearnerRun):
         """
         if not self.lowers_significance:
             return False
-        settings, packed = self.settings, self.counts.packed
-        freedoms = degrees_of_freedom(packed.margins, packed.node_offsets, packed.rows)
-        freedoms = freedoms[pairs].prod(axis=1)
-        varies = freedoms > 0.0
+        settings, test = self.settings, self.scorer.scoring.test
+        varies = (test.impurity[pairs] > 0.0).all(axis=1)
         # The effective score of a pair that does not pass is its share of the threshold times λ.
-        multiples = scores[varies] * settings.significance / settings.lam
-        lower = lower_significance(multiples, freedoms[varies], settings.significance)
+        chances = chance_of(test, pairs[varies], scores[varies] / settings.lam)
+        lower = lower_significance(chances, settings.significance)
         if lower == settings.significance:
             return False
         kappas = {"before": f"{settings.significance:g}", "after": f"{lower:g}"}
@@ -255,10 +265,7 @@ class GraftingRun(LearnerRun):
         """
         edges = self.prior.required
         with self.clock.work("scoring"):
-            slots = np.array([self.counts.slot(i, j) for i, j in edges.tolist()])
-            scores, counts = np.empty(len(slots)), self.counts
-            packed, store = counts.packed, counts.store
-            score_slots(slots, packed, store, self.scorer.scoring, counts.scratch, scores)
+            scores = self._scores_of(edges)
         self.refit(edges)
         found = Search(
             scored_edges(edges, scores.tolist()),
@@ -359,6 +366,82 @@ class GraftingRun(LearnerRun):
             self.polish()
         return np.array(removed, dtype=np.int32).reshape(-1, 2)
 
+    def deviating(self, *, stopped: bool, lower: Callable[[], bool]) -> np.ndarray | None:
+        """Return pairs to activate because the model's marginals of them are not the data's.
+
+        Call it when the search finds no further edge, at polished weights. Where exact inference is
+        cheap, the weights are first fitted to the exact likelihood, and the marginals are compared
+        before κ is lowered: what copies of a column leave unexplained looks like weak edges.
+
+        Parameters
+        ----------
+        stopped : bool
+            Whether the run cannot activate more edges; the deviations are reported then.
+        lower : callable
+            Lowers κ and returns True if many pairs just below it are edges.
+
+        Returns
+        -------
+        int32 array, shape (k, 2), or None
+            None if κ was lowered, so that the search goes on.
+        """
+        settings, network = self.settings, self.network
+        uses_test = settings.is_by_rows and settings.significance > 0.0 and settings.refit
+        if not (uses_test and isinstance(network, PseudoNetwork)):
+            return None if not stopped and lower() else NO_PAIRS
+        with self.clock.work("fitting"):
+            cells = int(network.state.edge_offsets[network.n_edges])
+            weights = network.state.node_weights, network.state.edge_weights[:cells]
+            lam2 = self.options.lam2
+            share = _LIKELIHOOD_LAM2 / self.counts.n_rows if lam2 is None else lam2
+            self._exact = exact_fit(self.counts, network.edges, *weights, share)
+        if self._exact is None and not stopped and lower():
+            return None
+        with self.clock.work("scoring"):
+            self._deviations = self._compared()
+        if stopped or self._deviations is None or self._rounds == _MOST_ROUNDS:
+            return NO_PAIRS
+        self._rounds += 1
+        found = np.flatnonzero(self._deviations.shares > 1.0)
+        if len(found) == 0:
+            return None if self._exact is not None and lower() else NO_PAIRS
+        # Of deviating pairs that share a variable, one may explain the others.
+        found = found[np.argsort(-self._deviations.shares[found], kind="stable")]
+        pairs, shares = self._deviations.pairs[found], self._deviations.shares[found]
+        return pairs[list(activation(pairs, shares, 0.0, max(self.room, 0)).chosen)]
+
+    def _compared(self) -> Deviations | None:
+        """Compare the marginals of all inactive pairs that may become edges with the data's."""
+        n, test = self.counts.n_variables, self.scorer.scoring.test
+        inactive = Prior(self.network.edges.astype(np.int32), self.prior.forbidden)
+        pairs = inactive.undecided(self.candidates, n)
+        if pairs is None:
+            pairs = np.stack(np.triu_indices(n, 1), axis=1).astype(np.int32)
+        if self._exact is not None:
+            return exact_deviations(self.counts, test, pairs, self._exact.pair_marginals())
+        model = self.network.model()
+        return moved_deviations(model, self._table, self.counts, test, pairs, self._seed)
+
+    def activate_deviating(self, pairs: np.ndarray) -> Step:
+        """Activate pairs whose marginals deviate, refit, and return the report of that step."""
+        self._kept.update(map(tuple, pairs.tolist()))
+        with self.clock.work("scoring"):
+            scores = self._scores_of(pairs)
+        self.refit(pairs)
+        note = "one_deviates" if len(pairs) == 1 else "deviate"
+        self._notes.append(Sentence(f"ends.notes.{note}", count=f"{len(pairs):,}"))
+        return self.step(
+            Search(scored_edges(pairs, scores.tolist()), tests=0, lines=("activate", "refit"))
+        )
+
+    def _scores_of(self, pairs: np.ndarray) -> np.ndarray:
+        """Return the current scores of pairs."""
+        counts, scores = self.counts, np.empty(len(pairs))
+        slots = np.array([counts.slot(i, j) for i, j in pairs.tolist()])
+        packed, store = counts.packed, counts.store
+        score_slots(slots, packed, store, self.scorer.scoring, counts.scratch, scores)
+        return scores
+
     def _superfluous(self, network: PseudoNetwork) -> np.ndarray:
         """Return the positions of superfluous edges of which no two share a variable, ascending.
 
@@ -368,17 +451,16 @@ class GraftingRun(LearnerRun):
         """
         state, settings = network.state, self.settings
         offsets = state.edge_offsets[: network.n_edges + 1]
-        required = set(map(tuple, self.prior.required.tolist()))
+        required = {*map(tuple, self.prior.required.tolist()), *self._kept}
         squares = np.add.reduceat(state.edge_weights[: offsets[-1]] ** 2, offsets[:-1])
         share = np.where(squares > 0.0, np.inf, 0.0)  # of the threshold of the test
         if settings.significance > 0.0:
             joint = np.diff(offsets)
             least = settings.lam * (np.sqrt(joint) if settings.penalty.square_root else joint)
-            norms, noise = network.leave_one_out(
-                tolerance=self._tolerance, least=least, significance=settings.significance
+            reached = network.leave_one_out(
+                tolerance=self._tolerance, least=least, test=self.scorer.scoring.test
             )
-            needed = np.maximum(settings.significance * noise, least)
-            share = np.minimum(share, norms / np.maximum(needed, 1e-300))
+            share = np.minimum(share, reached)
         superfluous: list[int] = []
         touched: set[int] = set()
         for e in np.argsort(share, kind="stable").tolist():
@@ -417,6 +499,7 @@ class GraftingRun(LearnerRun):
             The limit that ended the run, as a sentence; empty if no edge violated any more.
         """
         certificate = self._certificate(edges, scores)
+        self._take_exact_weights()
         if self.settings.refit and not self._by_rows and self.n_edges:
             self._refit_by_rows()
         self._record()
@@ -426,18 +509,20 @@ class GraftingRun(LearnerRun):
         automatic |= {"significance": self.settings.significance, "lam": self.settings.lam}
         return self.outcome(
             certificate,
-            self._reason(certificate, stopped_by),
+            self._with_marginals(self._reason(certificate, stopped_by), certificate.marginals),
             objective=self.evaluation.objective,
             kkt_residual=self.evaluation.kkt_residual,
             bp_restart_gap=gap,
             automatic=automatic,
-            objective_name=OBJECTIVE_NAMES[self.settings.objective],
+            objective_name=(
+                OBJECTIVE_NAMES[self.settings.objective] if self._exact is None else "likelihood"
+            ),
         )
 
     def _certificate(self, edges: np.ndarray, scores: np.ndarray) -> Certificate:
         worst, worst_edge = None, None
-        # With κ > 0 an effective score is reported as its share of the threshold times κ: for all
-        # but tiny scores this is the multiple of its noise.
+        # With κ > 0 an effective score is reported as its share of the threshold of its pair,
+        # times κ.
         unit = self.settings.significance / self.threshold if self.settings.significance else 1.0
         if len(scores):
             at = int(np.argmax(scores))
@@ -452,7 +537,17 @@ class GraftingRun(LearnerRun):
             objective=OBJECTIVE_NAMES[self.settings.objective],
             symbol=self.settings.test.symbol,
             screening=self.screening,
+            marginals=None if self._deviations is None else self._deviations.check(self.counts),
         )
+
+    def _take_exact_weights(self) -> None:
+        """Replace the weights by those of the exact likelihood, where they were fitted."""
+        if self._exact is None or not isinstance(self.network, PseudoNetwork):
+            return
+        fit, fitted = self._exact
+        with self.clock.work("fitting"):
+            self.network.follow(fit.node_weights, fit.edges, fit.edge_weights)
+        self.evaluation = Evaluation(fitted.objective, fitted.violation, 0.0)
 
     def _refit_by_rows(self) -> None:
         """Refit the final structure of a Bethe run by pseudo-likelihood and prune it once."""
@@ -471,6 +566,23 @@ class GraftingRun(LearnerRun):
             self.settings = self.settings._replace(penalty=penalty)
         self.polish()
         self.prune()
+
+    def _with_marginals(self, reason: str, check: MarginalCheck | None) -> str:
+        """Return the reason for the end, and what the comparison of the marginals found."""
+        if check is None or check.worst_edge is None or check.states is None:
+            return reason
+        values = {"reason": reason, "pairs": f"{check.pairs:,}", "rows": f"{check.rows:,}"}
+        if check.deviating == 0:
+            return Sentence(f"ends.marginals.{'sampled' if check.rows else 'exact'}", **values)
+        ends = zip(check.worst_edge, check.states, strict=True)
+        return Sentence(
+            "ends.marginals.deviating",
+            **values,
+            count=f"{check.deviating:,}",
+            edge=" – ".join(f"{self.names[i]} = {self._table.labels[i][a]}" for i, a in ends),
+            observed=f"{100.0 * check.observed:.3g} %",
+            expected=f"{100.0 * check.expected:.3g} %",
+        )
 
     def _reason(self, certificate: Certificate, stopped_by: str) -> str:
         if stopped_by:

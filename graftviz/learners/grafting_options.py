@@ -55,11 +55,12 @@ class GraftingOptions(PriorOptions):
     )
     significance: float | None = option(
         None,
-        "κ: an edge must also score more than κ times the sampling noise of its score; 0: the "
-        "paper's test, score > λ",
+        "κ: an edge must also deviate from what the model expects as clearly as a normal number "
+        "beyond κ standard deviations, whatever its numbers of states (3.3: one independent pair "
+        "in a thousand); 0: the paper's test, score > λ",
         label="Significance κ",
         minimum=0.0,
-        maximum=1000.0,
+        maximum=30.0,
         none_means="by preset: in best one false edge in 50 variables, lower if many weak edges "
         "are left; 0 in paper",
     )

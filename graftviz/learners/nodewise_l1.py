@@ -45,10 +45,16 @@ class NodewiseL1(PriorOptions):
     Required edges are in the graph at every λ; they are penalised like others, so at a large λ
     their weights are zero. Forbidden pairs are in no regression.
 
-    The automatic `lam` is a score that sampling noise alone would exceed in about one of all pairs:
-    N ‖p_i p_jᵀ − p_D‖² of independent variables is about (1 − ‖p_i‖²)(1 − ‖p_j‖²) χ² / k with
-    k = (s_i − 1)(s_j − 1) degrees of freedom, and its 1 − 1/pairs quantile, divided by d_ij, is
-    averaged over pairs.
+    Without `lam`, each pair has its own threshold, and one level holds for all: about one edge per
+    50 variables is added by chance. λ is the mean of threshold / d over pairs, with d of
+    `group_weight`, and d_ij is scaled such that λ d_ij at the last λ of the path is the threshold
+
+        σ_ij √(q_ij / k_ij),   σ_ij² = (1 − ‖p_i‖²)(1 − ‖p_j‖²) / N,
+
+    of ‖p_i p_jᵀ − p_D‖, with the quantile q_ij of the gamma distribution of shape k_ij, which
+    follows from the numbers of states and their shares
+    (:func:`graftviz.fitting.pair_test.pair_test`). A number for `lam` is the last λ of all pairs,
+    and d_ij is that of `group_weight`, so that noise is above λ in pairs of few states first.
 
     Source: Ravikumar, Wainwright and Lafferty, "High-dimensional Ising model selection using
     ℓ₁-regularized logistic regression" (2010); with groups: Jalali et al. (2011).
@@ -85,7 +91,7 @@ class NodewiseL1(PriorOptions):
         above=0.0,
         maximum=1.0,
         scale="log",
-        none_means="the score that noise exceeds in about one pair",
+        none_means="a threshold for each pair, such that chance adds one edge per 50 variables",
     )
     path: int = option(
         12,
@@ -124,7 +130,8 @@ class NodewiseL1(PriorOptions):
     )
     group_weight: GroupWeight = option(
         "count",
-        "d in penalty and score: the number of joint states, or its square root",
+        "d in penalty and score: the number of joint states, or its square root; without a number "
+        "for λ, only the unit of λ and of scores",
         label="Group weight d",
         advanced=True,
     )

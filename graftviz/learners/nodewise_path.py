@@ -9,9 +9,10 @@ import numpy as np
 
 from graftviz.arrays import freeze, read_only
 from graftviz.counts import PairCounts
-from graftviz.fitting.independence import distances, noise_lam
+from graftviz.fitting.independence import distances
 from graftviz.fitting.neighbourhoods import Neighbourhoods
 from graftviz.fitting.network import frozen_changes
+from graftviz.fitting.pair_test import pair_test, smallest_norms, usual_significance
 from graftviz.history import Changes
 from graftviz.learners.run import LearnerRun
 from graftviz.model import PairwiseMRF
@@ -37,6 +38,7 @@ _POLISHED = (1e-8, 1e-9, 1e-10)  # tolerances tried at the last λ until every z
 _MOST_LOGGED = 250_000  # pairs up to which steps store all scores
 _NODE_PATH_TOLERANCE = 1e-6  # difference between predicted and observed shares
 _NODE_POLISHED = 1e-9
+_FALLBACK_LAM = 1e-3  # if fewer than two variables vary
 
 
 class PathRun(LearnerRun):
@@ -171,9 +173,7 @@ class PathRun(LearnerRun):
         options, sizes = self.options, self._table.cardinalities.astype(np.float64)
         joint = np.outer(sizes, sizes)
         self._dimensions = np.sqrt(joint) if options.group_weight == "sqrt" else joint
-        last = options.lam
-        if last is None:
-            last = noise_lam(self._table, self._dimensions)
+        last = self._use_thresholds() if options.lam is None else options.lam
         # An infinite penalty, so that forbidden pairs enter no regression and have the score 0.
         i, j = self._prior.forbidden.T
         self._dimensions[i, j] = self._dimensions[j, i] = np.inf
@@ -183,6 +183,20 @@ class PathRun(LearnerRun):
         path = [top * ratio ** (k / steps) for k in range(1, steps)] if ratio < 1.0 else []
         self._path = [*(lam for lam in path if lam < self._lam), last]
         self._last = float(last)
+
+    def _use_thresholds(self) -> float:
+        """Return the mean λ of threshold / d, and scale d such that λ d is each threshold."""
+        packed = self._counts.packed
+        margins, offsets = packed.margins, packed.node_offsets
+        significance = usual_significance(margins, offsets)
+        thresholds = smallest_norms(pair_test(margins, offsets, packed.rows, significance))
+        varies = thresholds > 0.0
+        np.fill_diagonal(varies, False)
+        if not varies.any():
+            return _FALLBACK_LAM
+        lam = float((thresholds[varies] / self._dimensions[varies]).mean())
+        self._dimensions[varies] = thresholds[varies] / lam
+        return lam
 
     def _polish(self, thresholds: np.ndarray) -> None:
         """Fit tightly, until no zero group violates its threshold."""

@@ -8,11 +8,12 @@ Defaults depend on the number of rows N and the numbers of states, never on the 
   other scores or objectives, shrunken weights cause such scores. As the number of pairs grows
   faster than that of edges, more of them pass: λ then rises from σ at 50 variables to 2 σ at 200
   and more.
-- κ under preset best is so large that about one pair in 50 variables exceeds it by chance
-  (:func:`graftviz.fitting.noise.usual_significance`), and 3 for other scores or objectives. Where
-  a run ends among many weak edges, κ is lowered (:func:`graftviz.fitting.noise.lower_significance`)
-  and the run continues, with weights that λ = σ / 2 shrinks: the model of weak edges predicts
-  better with them.
+- κ under preset best is so large that about one pair in 50 variables passes by chance
+  (:func:`graftviz.fitting.pair_test.usual_significance`). It is one level for all pairs, in
+  standard deviations of a normal distribution; the threshold of a pair follows from its numbers of
+  states and their shares (:func:`graftviz.fitting.pair_test.pair_test`). Where a run ends among
+  many weak edges, κ is lowered (:func:`graftviz.fitting.pair_test.lower_significance`) and the run
+  continues, with weights that λ = σ / 2 shrinks: the model of weak edges predicts better with them.
 - λ₂ is 4 / √N under the Bethe likelihood, whose weights must stay small for belief propagation to
   be accurate, and 2 / N under the pseudo-likelihood, which equals one or two rows of evidence.
 - Preset best reads pair counts only if the rows are not in memory or if their conditionals would
@@ -29,7 +30,8 @@ import numpy as np
 
 from graftviz.counts import PairCounts
 from graftviz.errors import InputError
-from graftviz.fitting.noise import score_noise, usual_significance
+from graftviz.fitting.noise import score_noise
+from graftviz.fitting.pair_test import usual_significance
 from graftviz.fitting.penalty import Penalty
 from graftviz.scores.base import BETHE, PSEUDO_LIKELIHOOD, Objective
 from graftviz.scores.kernels import COUNT, ROOT, Measure
@@ -41,7 +43,6 @@ _LAM_TO_NOISE = 3.0
 _TINY_LAM_TO_NOISE = 0.1  # with κ
 _PRICE_TO_NOISE = 0.5  # with a lowered κ
 _SMALL_LAM_TO_NOISE = 1.0, 2.0  # with κ and other scores, for few and many variables
-_SIGNIFICANCE = 3.0
 _FEW, _MANY = 50, 200
 _MOST_ROW_BYTES = 4 << 30  # of conditionals
 _FALLBACK_LAM = 1e-3  # if no variable varies, so that there is no noise
@@ -194,7 +195,7 @@ def resolve(options: Any, counts: PairCounts, *, has_rows: bool) -> Settings:
     margins = counts.packed.margins, counts.packed.node_offsets, counts.packed.rows
     by_rows = score == objective == PSEUDO_LIKELIHOOD
     if significance is None:
-        significance = float(f"{usual_significance(*margins):.2g}") if by_rows else _SIGNIFICANCE
+        significance = float(f"{usual_significance(*margins[:2]):.3g}")
     if lam is None:
         noise = score_noise(*margins, root=root)
         factor = _LAM_TO_NOISE * all_scores()[score].noise_factor

@@ -131,8 +131,17 @@ def stream_steps(
         # Pruning frees budget and may make other edges violate: continue.
         pruned = run.prune()
         stream.release(pruned)
-        if len(pruned) == 0 and (stopped_by or not stream.lower_significance()):
+        if len(pruned):
+            continue
+        found = run.deviating(stopped=bool(stopped_by), lower=stream.lower_significance)
+        if found is None:
+            continue
+        if len(found) == 0:
             break
+        sent = yield stream.activate_deviating(found)
+        run.clock.resume()
+        if isinstance(sent, type(options)):
+            stream.switch(sent)
     with run.clock.work("scoring"):
         slots, scores = stream.inactive_scores(is_current=not stopped_by)
     return run.finish(stream.search.edges(slots), scores, stopped_by=stopped_by)
@@ -250,6 +259,14 @@ class _Stream:
             lines=self._lines(tested.verdicts, choice),
             notes=tuple(self._notes),
         )
+
+    def activate_deviating(self, pairs: np.ndarray) -> Step:
+        """Activate pairs whose marginals deviate from the data's."""
+        np.add.at(self._degrees, pairs.reshape(-1), 1)
+        self.search.begin_step()
+        self.search.take(pairs)
+        self.polished = self._smoothed = False
+        return self.run.activate_deviating(pairs)
 
     def release(self, pairs: np.ndarray) -> None:
         """Return removed edges to the frozen list."""

@@ -20,14 +20,20 @@ from graftviz.trace import ActivationTest
 
 
 class PairScore(NamedTuple):
-    """The score of a pair, and what multiple of its sampling noise it is; None where there is none.
-
-    `why_none` is the reason.
-    """
+    """The score of a pair, and its test; see :class:`graftviz.scores.base.PairNorm`."""
 
     value: float | None
-    multiple: float | None = None
+    multiple: float = 0.0
+    needed: float = 0.0
+    share: float = 0.0
     why_none: str = ""
+
+    def limit(self, test: ActivationTest) -> float:
+        """Return the score with which the pair would pass; infinite if none suffices."""
+        if test.significance == 0.0:
+            return test.lam
+        own = self.value / self.share if self.value and self.share > 0.0 else math.inf
+        return max(test.lam, own)
 
 
 def activation_test(run: Run, t: int) -> ActivationTest:
@@ -48,35 +54,30 @@ def score_of(run: Run, history: History, i: int, j: int, t: int, test: Activatio
     weight: Any = getattr(learner_at(run, t), "group_weight", "count")
     dimension = edge_dimension(sizes[i], sizes[j], weight)
     beliefs = np.split(state.node_beliefs, history.start.node_offsets[1:-1])
-    norm = all_scores()[test.score].of_pair(PairFit(table, state.model, beliefs, i, j))
-    if norm.value is None:
-        return PairScore(None, why_none=norm.why_none)
-    # A pair that cannot vary has no noise.
-    multiple = norm.value / norm.noise if norm.noise > 0.0 else 0.0
-    return PairScore(norm.value / dimension, multiple)
+    at = PairFit(table, state.model, beliefs, i, j)
+    norm = all_scores()[test.score].of_pair(at, test.significance)
+    return PairScore(None if norm.value is None else norm.value / dimension, *norm[1:])
 
 
 def judge(own: PairScore, test: ActivationTest, t: int, language: str = LANGUAGE) -> Absence:
-    """Compare a score with λ, and its multiple of the noise with κ; report the one that fails."""
-    value, multiple, significance = own.value, own.multiple, test.significance
+    """Compare a score with λ and, with κ, its multiple of the noise with what this pair needs."""
+    value, multiple, needed = own.value, own.multiple, own.needed
     texts: Mapping[str, str] = catalogue("answers", language)["score"]
-    if value is None or multiple is None:
-        words = texts["none"].format(step=t, why=own.why_none)
-        return Absence(None, significance or test.lam, 0, words, test.symbol)
+    if value is None:
+        return Absence(None, None, 0, texts["none"].format(step=t, why=own.why_none))
     start = texts["start"].format(step=t, score=score(value, test.lam))
-    is_large, is_significant = value > test.lam, multiple > significance
-    limit = f"λ = {test.lam:g}"
-    if significance == 0.0:
-        words = texts["above" if is_large else "not_above"].format(start=start, limit=limit)
-        return Absence(value, test.lam, 0, words)
-    often = score(multiple, significance)
-    if is_significant and not is_large:
-        words = texts["noisy"].format(start=start, multiple=often, limit=limit)
-        return Absence(value, test.lam, 0, words)
-    words = texts["noisy_above" if is_significant else "noisy_not_above"].format(
-        start=start, multiple=often, limit=f"κ = {significance:g}"
-    )
-    return Absence(multiple, significance, 0, words, "κ")
+    if test.significance == 0.0:
+        kind = "above" if value > test.lam else "not_above"
+    elif needed == 0.0:
+        kind = "constant"
+    else:
+        often, least = score(multiple, needed), score(needed, multiple)
+        start = texts["noise"].format(start=start, multiple=often, needed=least)
+        fails = {"weak": multiple <= needed, "rare": own.share <= 1.0, "small": value <= test.lam}
+        kind = next((kind for kind, holds in fails.items() if holds), "passes")
+    limit = own.limit(test)
+    words = texts[kind].format(start=start, limit=f"λ = {test.lam:g}")
+    return Absence(value, limit, 0, words, "λ" if limit == test.lam else texts["own"])
 
 
 class RowsNeeded(NamedTuple):
@@ -98,11 +99,11 @@ def rows_needed(score: float, noise: float, limit: float, freedom: int, rows: in
     """Estimate the number of rows with which the score of a dependent pair exceeds its limit.
 
     With N rows, the mean of score² is δ² + ν²/N: δ is the score in the population, and ν/√N the
-    noise. Noise shrinks as 1/√N, and so does a limit that is a multiple of it, as λ of the page by
-    default, and κ. The result is the N at which the root mean square of the score exceeds the limit
-    by the standard deviation of the score, the noise in one of the table's directions: the N of
-    N (δ² + ν²/N) = (L + ν / √f)², where L/√N is the limit and f the number of directions. Such an
-    edge is found in most samples of N rows.
+    noise. Noise shrinks as 1/√N, and so does a limit that is a multiple of it, as that of κ, and λ
+    of the page by default. The result is the N at which the root mean square of the score exceeds
+    the limit by the standard deviation of the score, the noise in one of the table's directions:
+    the N of N (δ² + ν²/N) = (L + ν / √f)², where L/√N is the limit and f the number of directions.
+    Such an edge is found in most samples of N rows.
 
     A δ that these rows do not show to be positive, δ² below one standard deviation of score², is
     replaced by this deviation, √(2 / f) ν²/N; the result is then a lower bound.
@@ -141,17 +142,15 @@ def rows_needed_words(
     rows : int
     language : str
     """
-    value, multiple = own.value, own.multiple
-    if not value or not multiple:
+    value, limit = own.value, own.limit(test)
+    if not value or not own.multiple or not value <= limit < math.inf:
         return None
-    noise = value / multiple
-    limit = max(test.lam, test.significance * noise)
+    noise = value / own.multiple
     freedom = (sizes[0] - 1) * (sizes[1] - 1)
-    if value > limit:
-        return None
     needed = rows_needed(value, noise, limit, freedom, rows)
     texts: Mapping[str, str] = catalogue("answers", language)["needs"]
     text = texts["more" if needed.is_least else "about"].format(
         needed=f"{needed.rows:,}", rows=f"{rows:,}"
     )
-    return texts["noise" if limit > test.lam else "lam"].format(text=text)
+    kind = "noise" if limit > test.lam else "lam"
+    return texts[kind].format(text=text, needed=score(limit / noise))

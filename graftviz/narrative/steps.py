@@ -6,7 +6,6 @@ learners of ``learners.toml``.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -82,20 +81,12 @@ def step_words(step: Step, learner: Learner, names: Sequence[str], language: str
 
 
 def screening_words(screening: Screening) -> str:
-    """Return what a screening compared, and what it may have missed."""
-    others = screening.pairs - screening.candidates
+    """Return what a screening compared."""
     if screening.candidates == 0:
         return f"None of the {screening.pairs:,} pairs varies on {screening.rows:,} rows."
-    words = (
-        f"The other {others:,} of {screening.pairs:,} pairs were only compared by their φ² on "
-        f"{screening.rows:,} rows"
-    )
-    if not math.isfinite(screening.overlooked):
-        return f"{words}, and strong pairs may be missed."
     return (
-        f"{words}: one with φ² above {screening.overlooked:.2g} was missed with a probability of "
-        f"at most {screening.risk:.0%} ({screening.at_hubs:.2g} between two of the variables with "
-        "the most strong partners)."
+        f"The other {screening.pairs - screening.candidates:,} of {screening.pairs:,} pairs were "
+        f"only compared by their χ² on {screening.rows:,} rows."
     )
 
 
@@ -118,7 +109,7 @@ def outcome_words(outcome: Outcome) -> str:
             f"{score(certificate.worst_score)} nats."
         )
     elif certificate.symbol == "κ":
-        # What violates is ranked by the score, which is no multiple of its noise.
+        # What violates is ranked by the score, which is no share of a threshold.
         sentences.append("At the final weights some inactive edges still violate.")
     else:
         sentences.append(
@@ -186,11 +177,11 @@ def overfitting_words(run: Run, language: str = LANGUAGE) -> str:
 
 
 def _limit(step: Step, texts: Texts, *, count: int = 1) -> str:
-    """Return the threshold of a score as text: "λ = 0.001", "κ = 3 times its noise"."""
+    """Return the threshold of a score as text: "λ = 0.001", "κ = 3.35 standard deviations"."""
     if step.test is None:
         return counted(texts["limit"]["unknown"], count)
     if step.test.significance > 0.0:
-        return counted(texts["limit"]["noise"], count, kappa=f"{step.test.significance:g}")
+        return str(texts["limit"]["noise"].format(kappa=f"{step.test.significance:g}"))
     return step.test.words
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from graftviz.arrays import places_of
 from graftviz.fitting.noise import impurity_of
+from graftviz.fitting.pair_test import pair_test, threshold_of
 from graftviz.history import History
 from graftviz.learners.base import Learner
 from graftviz.narrative.phrases import score, short
@@ -38,17 +39,17 @@ class PairScale(NamedTuple):
         Score of a norm of one, of variables without edges.
     lam : float or None
         None for learners that do not compare scores of pairs with λ.
-    significance : float
-        κ: a score must also exceed κ times its noise.
+    needed : float
+        Multiple of its noise that a score must also exceed; 0 without κ.
     """
 
     factor: float
     lam: float | None
-    significance: float
+    needed: float
 
     def limit(self, noise: float) -> float | None:
         """Return the limit of a score with this noise."""
-        return None if self.lam is None else max(self.lam, self.significance * noise)
+        return None if self.lam is None else max(self.lam, self.needed * noise)
 
 
 def conditional_tables(table: DiscreteTable, i: int, j: int, third: int) -> np.ndarray:
@@ -138,7 +139,7 @@ def explain_edge(
     counts = conditional_tables(table, i, j, third) if is_small else np.zeros((0, 0, 0))
     path = thirds.get(third)
     texts: Mapping[str, str] = catalogue("answers", language)["third"]
-    symbol = "λ" if limit == scale.lam else texts["noise"].format(kappa=f"{scale.significance:g}")
+    symbol = "λ" if limit == scale.lam else catalogue("answers", language)["score"]["own"]
     names = [short(name) for name in table.names]
     return {
         "third": third,
@@ -175,10 +176,14 @@ def pair_scale(
     used = all_scores().get(test.score)
     factor = 1.0 if used is None else used.noise_factor
     compares = learner.by_score and not learner.by_feature
+    needed = 0.0
+    if test.significance > 0.0:
+        margins = np.concatenate([table.state_counts(k) for k in (i, j)])
+        offsets = np.cumsum([0, sizes[i], sizes[j]])
+        own = pair_test(margins, offsets, table.total_weight, test.significance)
+        needed = threshold_of(own, 0, 1)
     return PairScale(
-        factor / edge_dimension(sizes[i], sizes[j], weight),
-        test.lam if compares else None,
-        test.significance,
+        factor / edge_dimension(sizes[i], sizes[j], weight), test.lam if compares else None, needed
     )
 
 
@@ -235,7 +240,8 @@ def _words(
         third=third, raw=score(raw), given=score(left)
     )
     if value is not None:
-        threshold = f"{symbol} = {value:g}" if symbol == "λ" else symbol
+        own = texts["own"].format(limit=score(value))
+        threshold = f"{symbol} = {value:g}" if symbol == "λ" else own
         fall = texts["below" if left <= value else "above"].format(text=fall, limit=threshold)
     route = third
     if path is not None:

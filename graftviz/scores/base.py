@@ -12,6 +12,8 @@ import numpy as np
 from graftviz.costs import SCORE_CELL, CostPart, TableSize
 from graftviz.counts import PairCounts
 from graftviz.fitting.network import FittedNetwork
+from graftviz.fitting.noise import impurity_of
+from graftviz.fitting.pair_test import judge, pair_test
 from graftviz.model import PairwiseMRF
 from graftviz.scores.kernels import Measure, Scoring
 from graftviz.table import DiscreteTable
@@ -93,21 +95,46 @@ class PairFit(NamedTuple):
         """b_i b_jᵀ, shape (s_i, s_j)."""
         return np.outer(self.beliefs[self.i], self.beliefs[self.j])
 
+    @property
+    def independent_variance(self) -> float:
+        """(1 − ‖b_i‖²)(1 − ‖b_j‖²)."""
+        return float(impurity_of(self.beliefs[self.i]) * impurity_of(self.beliefs[self.j]))
+
+
+class Expectation(NamedTuple):
+    """What a score expects of a pair.
+
+    Attributes
+    ----------
+    counts : float64 array, shape (s_i, s_j)
+        E.
+    variance : float
+        M, the mean of ‖E − O‖² / N if the pair is independent given all others.
+    """
+
+    counts: np.ndarray
+    variance: float
+
 
 class PairNorm(NamedTuple):
-    """Norm of one pair, whose d_e-th part is the score, and its sampling noise.
+    """Norm of one pair, whose d_e-th part is the score, and its test.
 
     Attributes
     ----------
     value : float or None
         None if the score is undefined.
-    noise : float
-        0 if the pair cannot vary.
+    multiple, needed : float
+        What multiple of its noise the norm is, and the threshold that it must exceed; 0 if the pair
+        cannot vary.
+    share : float
+        Share of the threshold that is reached, rare states considered; above 1: it passes.
     why_none : str
     """
 
     value: float | None
-    noise: float = 0.0
+    multiple: float = 0.0
+    needed: float = 0.0
+    share: float = 0.0
     why_none: str = ""
 
 
@@ -134,7 +161,7 @@ class Score(ABC):
     objection : str
         Error message for the other objectives.
     noise_factor : float
-        Sampling noise of the norm, in units of that of the belief score.
+        The norm is so many times ‖E − O‖ / N.
     bounded_by_drift : bool
         Whether the path of the node beliefs bounds the change of a score.
     """
@@ -178,8 +205,23 @@ class Score(ABC):
         """Return the scorer of a run."""
 
     @abstractmethod
-    def of_pair(self, at: PairFit) -> PairNorm:
-        """Return norm and noise of one pair in plain NumPy, to explain it."""
+    def expectation(self, at: PairFit) -> Expectation | str:
+        """Return what is expected of one pair in plain NumPy; a reason if it is undefined."""
+
+    def of_pair(self, at: PairFit, significance: float = 0.0) -> PairNorm:
+        """Return the norm of one pair and its test at the level of κ standard deviations."""
+        found = self.expectation(at)
+        if isinstance(found, str):
+            return PairNorm(None, why_none=found)
+        rows, observed = at.table.total_weight, at.frequencies * at.table.total_weight
+        margins = [at.table.state_counts(k).astype(np.float64) for k in (at.i, at.j)]
+        offsets = np.cumsum([0, *map(len, margins)])
+        test = pair_test(np.concatenate(margins), offsets, rows, significance)
+        gap = float(np.linalg.norm(found.counts - observed))
+        cells = (np.ascontiguousarray(counts).reshape(-1) for counts in (found.counts, observed))
+        expected, seen = cells
+        judged = judge(test, 0, 1, gap**2, found.variance, expected, 0, seen, 0)
+        return PairNorm(self.noise_factor * gap / rows, *judged)
 
     def seconds(self, size: TableSize, edges: float) -> float:
         """Return the time to score one counted pair beside a number of edges, in seconds."""

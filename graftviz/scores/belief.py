@@ -6,7 +6,6 @@ eq. 5).
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -14,16 +13,15 @@ import numpy as np
 from graftviz.counts import PackedTable
 from graftviz.fitting.network import FittedNetwork
 from graftviz.fitting.noise import impurity_of
-from graftviz.scores.base import PairFit, PairNorm, Score, Scorer, ScorerInput
+from graftviz.scores.base import Expectation, PairFit, Score, Scorer, ScorerInput
 from graftviz.scores.kernels import (
     Measure,
     Scoring,
-    belief_distance,
-    distance,
+    expect,
+    expect_independent,
     kernel_for,
     new_scoring,
-    noise,
-    pair_noise,
+    variance,
 )
 
 
@@ -31,16 +29,14 @@ class BeliefState(NamedTuple):
     """State of the score beside the node beliefs: nothing."""
 
 
-@kernel_for(distance, BeliefState)
-def _distance(_own, beliefs, offsets, i, j, cells, start, rows):
-    at_i, at_j = offsets[i], offsets[j]
-    states_i, states_j = offsets[i + 1] - at_i, offsets[j + 1] - at_j
-    return belief_distance(cells, start, 1.0 / rows, beliefs, at_i, states_i, at_j, states_j)
+@kernel_for(expect, BeliefState)
+def _expect(_own, beliefs, offsets, i, j, rows, out):
+    expect_independent(beliefs, offsets, i, j, rows, out)
 
 
-@kernel_for(noise, BeliefState)
-def _noise(_own, impurity, i, j, rows):
-    return pair_noise(impurity, i, j, rows)
+@kernel_for(variance, BeliefState)
+def _variance(_own, impurity, i, j):
+    return impurity[i] * impurity[j]
 
 
 def belief_scoring(packed: PackedTable, beliefs: np.ndarray, measure: Measure) -> Scoring:
@@ -94,16 +90,6 @@ class BeliefScore(Score):
         beliefs = fit.network.node_beliefs
         return NodeScorer(fit.network, belief_scoring(fit.counts.packed, beliefs, fit.measure))
 
-    def of_pair(self, at: PairFit) -> PairNorm:
-        """Return ‖b_i b_jᵀ − p_D(e)‖₂ and its noise."""
-        norm = float(np.linalg.norm(at.independent - at.frequencies))
-        return PairNorm(norm, belief_noise(at))
-
-
-def belief_noise(at: PairFit) -> float:
-    """Return the noise of ‖b_i b_jᵀ − p_D(e)‖₂ due to sampling N rows.
-
-    It is the root mean square if i and j are independent: √((1 − ‖b_i‖²)(1 − ‖b_j‖²) / N).
-    """
-    variance = float(impurity_of(at.beliefs[at.i]) * impurity_of(at.beliefs[at.j]))
-    return math.sqrt(variance / at.table.total_weight)
+    def expectation(self, at: PairFit) -> Expectation:
+        """Return N b_i b_jᵀ and the product of both impurities."""
+        return Expectation(at.table.total_weight * at.independent, at.independent_variance)

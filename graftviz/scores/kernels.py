@@ -1,11 +1,12 @@
 """Kernels that score inactive edges from pair tables, whatever the score.
 
-A score is the norm of a group of numbers, divided by d_e, the number of joint states or its root.
-With a significance κ an edge must also have a norm above κ σ_e, where σ_e is the sampling noise of
-the norm. Kernels then return the *effective* score: s_e if the norm is significant, otherwise the
-smaller of s_e and λ s_e / (κ σ_e). One comparison with λ then decides both tests.
+A score compares the counts of a pair with those that the model expects: it is the norm of their
+difference, as a gradient, divided by d_e, the number of joint states or its root. With a
+significance κ an edge must also pass :func:`graftviz.fitting.pair_test.judge`. Kernels then return
+the *effective* score: s_e if the pair passes, otherwise the smaller of s_e and λ times the share of
+its threshold that the pair reaches. One comparison with λ then decides both tests.
 
-The file of a score defines `distance` and `noise` for the type of its state. numba compiles a
+The file of a score defines `expect` and `variance` for the type of its state. numba compiles a
 kernel for the scores that are used, each apart.
 """
 
@@ -20,9 +21,9 @@ from numba.extending import overload
 
 from graftviz.counts import PackedTable, table_cells
 from graftviz.fitting.noise import impurity_of
+from graftviz.fitting.pair_test import PairTest, judge, pair_test
 from graftviz.kernels import inner_kernel
 
-_NO_NOISE = 1e-12  # noise at or below which a pair counts as constant
 COUNT, ROOT = 0, 1
 _DEFINED: set[tuple[Callable[..., Any], type]] = set()  # functions with a kernel for a type
 
@@ -50,6 +51,8 @@ class Scoring(NamedTuple):
     ----------
     unit, lam, significance
         See :class:`Measure`.
+    factor : float
+        The norm of a pair is so many times ‖E − O‖ / N.
     is_plain : bool
         Whether scores are distances of independent beliefs with κ = 0, for which kernels are
         faster and the drift of beliefs bounds the change of scores.
@@ -61,22 +64,32 @@ class Scoring(NamedTuple):
         Path of every variable, which bounds the change of norms and noise (:func:`slack_of`); empty
         (unused) if scores are cheap or all change at once. If `is_plain` holds, a pair is scored
         again if it has changed at all.
+    test : PairTest
+        Test at the level of κ; unused with κ = 0.
     own : NamedTuple of arrays
-        State of the score itself; its type selects `distance` and `noise`.
+        State of the score itself; its type selects `expect` and `variance`.
     """
 
     unit: int
     lam: float
     significance: float
+    factor: float
     is_plain: bool
     beliefs: np.ndarray
     impurity: np.ndarray
     drift: np.ndarray
+    test: PairTest
     own: Any
 
 
 def new_scoring(
-    own: Any, packed: PackedTable, beliefs: np.ndarray, measure: Measure, *, is_plain: bool = False
+    own: Any,
+    packed: PackedTable,
+    beliefs: np.ndarray,
+    measure: Measure,
+    *,
+    factor: float = 1.0,
+    is_plain: bool = False,
 ) -> Scoring:
     """Return the scoring at the given node beliefs.
 
@@ -85,14 +98,16 @@ def new_scoring(
     TypeError
         If no kernels are defined for the type of `own`.
     """
-    for function in (distance, noise):
+    for function in (expect, variance):
         if (function, type(own)) not in _DEFINED:
             raise TypeError(
                 f"There is no kernel {function.__name__} for {type(own).__qualname__}: define one "
                 f"with @kernel_for({function.__name__}, {type(own).__qualname__})."
             )
-    impurity = impurity_of(beliefs, packed.node_offsets)
-    return Scoring(*measure, is_plain, beliefs, impurity, np.zeros(0), own)
+    offsets = packed.node_offsets
+    test = pair_test(packed.margins, offsets, packed.rows, measure.significance)
+    impurity = impurity_of(beliefs, offsets)
+    return Scoring(*measure, factor, is_plain, beliefs, impurity, np.zeros(0), test, own)
 
 
 def workspace(offsets: np.ndarray) -> np.ndarray:
@@ -100,17 +115,16 @@ def workspace(offsets: np.ndarray) -> np.ndarray:
     return np.zeros((3, int(np.diff(offsets).max()) ** 2))
 
 
-def distance(
+def expect(
     own: Any,
     beliefs: np.ndarray,
     offsets: np.ndarray,
     i: int,
     j: int,
-    cells: np.ndarray,
-    start: int,
-    rows: int,
-) -> float:
-    """Return the norm of a pair; defined by each score for the type of `own`.
+    rows: float,
+    out: np.ndarray,
+) -> None:
+    """Write the expected counts of a pair, row-major; defined by each score for its state.
 
     Parameters
     ----------
@@ -119,49 +133,45 @@ def distance(
     offsets : int64 array, shape (n + 1,)
         Where the beliefs of each variable begin.
     i, j : int
-    cells : float64 array
-        ``cells[start:]`` holds the counts of the pair, row-major.
-    rows : int
+    rows : float
         N.
+    out : float64 array
+        Room for the joint states of any pair.
     """
     raise NotImplementedError
 
 
-def distances(
+def expect_many(
     own: Any,
-    beliefs: np.ndarray,
-    offsets: np.ndarray,
     first: np.ndarray,
     second: np.ndarray,
-    cells: np.ndarray,
     starts: np.ndarray,
-    rows: int,
     out: np.ndarray,
 ) -> None:
-    """Write the norms of many pairs to `out`; a score may define it where that is faster.
+    """Write the expected counts of many pairs; a score may define it where that is faster.
 
     Parameters
     ----------
     first, second : int arrays, shape (k,)
     starts : int64 array, shape (k,)
-        Where the counts of each pair begin in `cells`.
-    out : float64 array, shape (k,)
+        Where the counts of each pair begin in `out`.
+    out : float64 array, flat
     """
     raise NotImplementedError
 
 
-def noise(own: Any, impurity: np.ndarray, i: int, j: int, rows: int) -> float:
-    """Return σ of the norm: its root mean square if i and j are independent given all others."""
+def variance(own: Any, impurity: np.ndarray, i: int, j: int) -> float:
+    """Return M, the mean of ‖E − O‖² / N of a pair that is independent given all others."""
     raise NotImplementedError
 
 
 def has_batches(scoring: Scoring) -> bool:
     """Return whether the score can be computed for many pairs at once by :func:`score_batch`."""
-    return (distances, type(scoring.own)) in _DEFINED
+    return (expect_many, type(scoring.own)) in _DEFINED
 
 
 def kernel_for(function: Callable[..., Any], own: type) -> Callable[[Any], Any]:
-    """Decorate the kernel that is `distance`, `distances` or `noise` for one type of state."""
+    """Decorate the kernel that is one of the functions above for one type of state."""
 
     def register(kernel: Any) -> Any:
         _DEFINED.add((function, own))
@@ -198,51 +208,66 @@ def belief_distance(cells, start, scale, beliefs, at_i, states_i, at_j, states_j
 
 
 @inner_kernel
-def pair_noise(impurity, i, j, rows):
-    """Return √((1 - ‖b_i‖²)(1 - ‖b_j‖²) / N), the noise of scores that compare pair marginals."""
-    return np.sqrt(impurity[i] * impurity[j] / rows)
+def expect_independent(beliefs, offsets, i, j, rows, out):
+    """Write N b_i b_jᵀ, row-major."""
+    k = 0
+    for a in range(offsets[i], offsets[i + 1]):
+        for b in range(offsets[j], offsets[j + 1]):
+            out[k] = rows * beliefs[a] * beliefs[b]
+            k += 1
 
 
 @inner_kernel
-def slack_of(norm, least, needed, significance, rows):
-    """Return the drift up to which a pair that does not violate provably goes on not to violate.
+def slack_of(multiple, needed, spread, factor, rows):
+    """Return the drift up to which a pair that is below its threshold provably stays below it.
 
-    A drift D changes the norm by at most D, and N σ² / 4, which is the mean M of the product of two
-    impurities plus a quarter of products of mean impurities, by at most 5 D / 2. The pair violates
-    only if its norm exceeds both `least` = λ d_e and `needed` = κ σ, and
-    √(1 - 5 D / 2 M) ≥ 1 - 5 D / 2 M.
+    A drift D changes the norm by at most D, and M, which is the mean of the product of two
+    impurities plus a quarter of products of mean impurities, by at most 5 D / 2. With the noise
+    σ = f √(M / N), and as √(1 - x) ≥ 1 - x, the pair stays below while
+    norm + D ≤ needed σ (1 - 5 D / 2 M).
 
-    Returns
-    -------
-    float
-        0 if the pair violates.
+    Parameters
+    ----------
+    multiple, needed : float
+        Norm as a multiple of its noise, and the threshold.
+    spread : float
+        M.
+    factor : float
+        f, see :class:`Scoring`.
     """
-    slack = max(least - norm, 0.0)
-    if needed > norm:
-        product = rows * (needed / (2.0 * significance)) ** 2
-        slack = max(slack, (needed - norm) / (1.0 + 2.5 * needed / product))
-    return slack
+    sigma = factor * np.sqrt(spread / rows)
+    return max((needed - multiple) * sigma / (1.0 + 2.5 * needed * sigma / spread), 0.0)
 
 
 @inner_kernel
 def _general_score(scoring, i, j, cells, start, rows, offsets):
     """Return score, norm and slack of a pair if `is_plain` does not hold."""
-    norm = distance(scoring.own, scoring.beliefs, offsets, i, j, cells, start, rows)
-    return _judged(scoring, i, j, norm, rows, offsets)
+    expected = np.empty((offsets[i + 1] - offsets[i]) * (offsets[j + 1] - offsets[j]))
+    expect(scoring.own, scoring.beliefs, offsets, i, j, rows, expected)
+    return _judged(scoring, i, j, expected, 0, cells, start, rows)
 
 
 @inner_kernel
-def _judged(scoring, i, j, norm, rows, offsets):
-    """Return score, norm and slack of a pair from its norm."""
+def _judged(scoring, i, j, expected, at, cells, start, rows):
+    """Return score, norm and slack of a pair from the counts that are expected and observed."""
+    offsets, total = scoring.test.offsets, 0.0
     joint = (offsets[i + 1] - offsets[i]) * (offsets[j + 1] - offsets[j])
+    for k in range(joint):
+        gap = expected[at + k] - cells[start + k]
+        total += gap * gap
+    norm = scoring.factor * np.sqrt(total) / rows
     dimension = np.sqrt(joint) if scoring.unit == ROOT else float(joint)
-    score, needed, significance = norm / dimension, 0.0, scoring.significance
-    if significance > 0.0:
-        needed = significance * noise(scoring.own, scoring.impurity, i, j, rows)
-        if norm <= needed or needed <= _NO_NOISE:
-            share = scoring.lam * norm / needed if needed > _NO_NOISE else 0.0
-            score = min(score, share)
-    return score, norm, slack_of(norm, scoring.lam * dimension, needed, significance, rows)
+    score, slack = norm / dimension, max(scoring.lam * dimension - norm, 0.0)
+    if scoring.significance > 0.0:
+        spread = variance(scoring.own, scoring.impurity, i, j)
+        multiple, needed, share = judge(
+            scoring.test, i, j, total, spread, expected, at, cells, start
+        )
+        if share <= 1.0:
+            score = min(score, scoring.lam * share)
+        if multiple < needed:
+            slack = max(slack, slack_of(multiple, needed, spread, scoring.factor, rows))
+    return score, norm, slack
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -290,11 +315,16 @@ def score_batch(first, second, starts, cells, packed, scoring, out):
 
     The kernel reads only; several threads may score different pairs at the same time.
     """
-    offsets, rows = packed.node_offsets, packed.rows
-    distances(scoring.own, scoring.beliefs, offsets, first, second, cells, starts, rows, out[1])
+    offsets, places = packed.node_offsets, np.zeros(len(first) + 1, dtype=np.int64)
     for k in range(len(first)):
         i, j = np.int64(first[k]), np.int64(second[k])
-        out[0, k], out[1, k], out[2, k] = _judged(scoring, i, j, out[1, k], rows, offsets)
+        places[k + 1] = places[k] + (offsets[i + 1] - offsets[i]) * (offsets[j + 1] - offsets[j])
+    expected = np.zeros(places[-1])
+    expect_many(scoring.own, first, second, places, expected)
+    for k in range(len(first)):
+        i, j = np.int64(first[k]), np.int64(second[k])
+        found = _judged(scoring, i, j, expected, places[k], cells, starts[k], packed.rows)
+        out[0, k], out[1, k], out[2, k] = found
 
 
 @njit(cache=True, nogil=True)

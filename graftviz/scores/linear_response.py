@@ -17,16 +17,14 @@ from graftviz.fitting.noise import impurity_of
 from graftviz.inference import infer
 from graftviz.inference.response import linear_response
 from graftviz.inference.response_factor import ResponseFactor, factorise, respond, response_block
-from graftviz.scores.base import BETHE, PairFit, PairNorm, Score, Scorer, ScorerInput
-from graftviz.scores.belief import belief_noise
+from graftviz.scores.base import BETHE, Expectation, PairFit, Score, Scorer, ScorerInput
 from graftviz.scores.kernels import (
     Measure,
-    belief_distance,
-    distance,
+    expect,
+    expect_independent,
     kernel_for,
     new_scoring,
-    noise,
-    pair_noise,
+    variance,
     workspace,
 )
 
@@ -50,27 +48,20 @@ class ResponseState(NamedTuple):
     work: np.ndarray
 
 
-@kernel_for(distance, ResponseState)
-def _distance(own, beliefs, offsets, i, j, cells, start, rows):
-    scale = 1.0 / rows
-    at_i, at_j = offsets[i], offsets[j]
-    states_i, states_j = offsets[i + 1] - at_i, offsets[j + 1] - at_j
+@kernel_for(expect, ResponseState)
+def _expect(own, beliefs, offsets, i, j, rows, out):
+    expect_independent(beliefs, offsets, i, j, rows, out)
     if not respond(own.factor, i, j):
-        return belief_distance(cells, start, scale, beliefs, at_i, states_i, at_j, states_j)
+        return
     covariance = own.work[2]
     response_block(own.factor, i, j, own.work, covariance)
-    total = 0.0
-    for a in range(states_i):
-        for b in range(states_j):
-            k = a * states_j + b
-            gap = beliefs[at_i + a] * beliefs[at_j + b] + covariance[k] - scale * cells[start + k]
-            total += gap * gap
-    return np.sqrt(total)
+    for k in range((offsets[i + 1] - offsets[i]) * (offsets[j + 1] - offsets[j])):
+        out[k] += rows * covariance[k]
 
 
-@kernel_for(noise, ResponseState)
-def _noise(_own, impurity, i, j, rows):
-    return pair_noise(impurity, i, j, rows)
+@kernel_for(variance, ResponseState)
+def _variance(_own, impurity, i, j):
+    return impurity[i] * impurity[j]
 
 
 class ResponseScorer:
@@ -135,17 +126,16 @@ class LinearResponseScore(Score):
         assert isinstance(fit.network, ActiveNetwork)
         return ResponseScorer(fit.network, fit.counts, fit.measure)
 
-    def of_pair(self, at: PairFit) -> PairNorm:
-        """Return ‖b_i b_jᵀ + C_ij − p_D(e)‖₂ and its noise; none where C does not exist."""
+    def expectation(self, at: PairFit) -> Expectation | str:
+        """Return N (b_i b_jᵀ + C_ij) and the product of both impurities; a reason without C."""
         expected = at.independent
         if at.model.n_edges:
             response = linear_response(at.model)
             gap = np.abs(np.concatenate(infer(at.model).node) - np.concatenate(at.beliefs)).max()
             if not response.positive_definite or gap > _SAME_BELIEFS:
-                return PairNorm(None, why_none=_UNSTABLE)
+                return _UNSTABLE
             expected = expected + response.covariance(at.i, at.j)
-        norm = float(np.linalg.norm(expected - at.frequencies))
-        return PairNorm(norm, belief_noise(at))
+        return Expectation(at.table.total_weight * expected, at.independent_variance)
 
     def seconds(self, size: TableSize, edges: float) -> float:
         """Return the time to score one counted pair beside a number of edges, in seconds."""

@@ -5,11 +5,9 @@ If neither variable has an edge, it is twice the belief score.
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from graftviz.costs import TableSize
 from graftviz.fitting.conditionals import (
@@ -27,13 +25,13 @@ from graftviz.fitting.noise import impurity_of
 from graftviz.fitting.pseudo_network import PseudoNetwork
 from graftviz.kernels import inner_kernel
 from graftviz.model import PairwiseMRF
-from graftviz.scores.base import PairFit, PairNorm, Score, Scorer, ScorerInput
+from graftviz.scores.base import Expectation, PairFit, Score, Scorer, ScorerInput
 from graftviz.scores.kernels import (
-    distance,
-    distances,
+    expect,
+    expect_many,
     kernel_for,
     new_scoring,
-    noise,
+    variance,
     workspace,
 )
 
@@ -56,19 +54,20 @@ class RowState(NamedTuple):
     tables: np.ndarray
 
 
-@kernel_for(distance, RowState)
-def _distance(own, _beliefs, _offsets, i, j, cells, start, _rows):
-    return _gradient_norm(own, i, j, cells, start)
+@kernel_for(variance, RowState)
+def _variance(own, impurity, i, j):
+    rows = own.conditionals
+    if rows.starts[i] >= 0 and rows.starts[j] >= 0:
+        impurity_i, impurity_j = columns_of(rows, i)[-1], columns_of(rows, j)[-1]
+        product = mean_product(impurity_i, impurity_j, rows.multiplicity, rows.rows)
+    else:
+        product = impurity[i] * impurity[j]
+    margins = rows.margin_impurity
+    return gradient_variance(product, impurity[i], impurity[j], margins[i], margins[j])
 
 
-@kernel_for(noise, RowState)
-def _noise(own, impurity, i, j, _rows):
-    return _gradient_noise(own.conditionals, impurity, i, j)
-
-
-@inner_kernel
-def _gradient_norm(own, i, j, cells, start):
-    """Return the norm of the gradient of the pseudo-likelihood in the weights of a pair."""
+@kernel_for(expect, RowState)
+def _expect(own, _beliefs, _offsets, i, j, _rows, out):
     by_i, by_j = own.tables[0], own.tables[1]
     by_i[:] = 0.0
     by_j[:] = 0.0
@@ -77,7 +76,7 @@ def _gradient_norm(own, i, j, cells, start):
     _add_group(own.conditionals, j, np.array([i]), only, only, by_j)
     _complete_sums(own, i, j, by_i)
     _complete_sums(own, j, i, by_j)
-    return _norm_of_sums(own, i, j, cells, start, by_i, by_j)
+    _mean_of_sums(own, i, j, by_i, by_j, out)
 
 
 @inner_kernel
@@ -127,8 +126,8 @@ def _complete_sums(own, i, j, sums):
 
 
 @inner_kernel
-def _norm_of_sums(own, i, j, cells, start, by_i, by_j):
-    """Return the norm of the gradient from the sums of the conditionals of both ends.
+def _mean_of_sums(own, i, j, by_i, by_j, out):
+    """Write the expected counts: the mean of the sums of the conditionals of both ends.
 
     A variable without columns has the same distribution in all rows, and its sums are not read.
     """
@@ -136,7 +135,6 @@ def _norm_of_sums(own, i, j, cells, start, by_i, by_j):
     offsets = rows.node_offsets
     at_i, at_j = offsets[i], offsets[j]
     states_i, states_j = offsets[i + 1] - at_i, offsets[j + 1] - at_j
-    total = 0.0
     for a in range(states_i):
         for b in range(states_j):
             model = by_i[b * states_i + a]
@@ -146,36 +144,22 @@ def _norm_of_sums(own, i, j, cells, start, by_i, by_j):
                 model += rows.rows * rows.margins[at_i + a] * rows.alone[at_j + b]
             else:
                 model += by_j[a * states_j + b]
-            gap = (model - 2.0 * cells[start + a * states_j + b]) / rows.rows
-            total += gap * gap
-    return np.sqrt(total)
+            out[a * states_j + b] = 0.5 * model
 
 
-@kernel_for(distances, RowState)
-def _distances(own, _beliefs, _offsets, first, second, cells, starts, _rows, out):
-    _gradient_norms(own, first, second, cells, starts, out)
-
-
-@njit(cache=True, nogil=True)
-def _gradient_norms(own, first, second, cells, starts, out):
-    """Write the norms of many pairs to `out`, as `_gradient_norm` computes them one by one.
-
-    The columns of a variable are read once, piece by piece, for all its pairs.
-    """
-    rows, offsets = own.conditionals, own.conditionals.node_offsets
-    places = np.zeros(len(first) + 1, dtype=np.int64)
+@kernel_for(expect_many, RowState)
+def _expect_many(own, first, second, starts, out):
+    # The columns of a variable are read once, piece by piece, for all its pairs.
+    rows = own.conditionals
+    by_first, by_second = np.zeros(len(out)), np.zeros(len(out))
+    _add_pairs(rows, first, second, starts, by_first)
+    _add_pairs(rows, second, first, starts, by_second)
     for k in range(len(first)):
         i, j = np.int64(first[k]), np.int64(second[k])
-        places[k + 1] = places[k] + (offsets[i + 1] - offsets[i]) * (offsets[j + 1] - offsets[j])
-    by_first, by_second = np.zeros(places[-1]), np.zeros(places[-1])
-    _add_pairs(rows, first, second, places, by_first)
-    _add_pairs(rows, second, first, places, by_second)
-    for k in range(len(first)):
-        i, j = np.int64(first[k]), np.int64(second[k])
-        by_i, by_j = by_first[places[k] :], by_second[places[k] :]
+        by_i, by_j = by_first[starts[k] :], by_second[starts[k] :]
         _complete_sums(own, i, j, by_i)
         _complete_sums(own, j, i, by_j)
-        out[k] = _norm_of_sums(own, i, j, cells, starts[k], by_i, by_j)
+        _mean_of_sums(own, i, j, by_i, by_j, out[starts[k] :])
 
 
 @inner_kernel
@@ -189,19 +173,6 @@ def _add_pairs(rows, ones, others, places, sums):
             stop += 1
         _add_group(rows, i, others, order[start:stop], places, sums)
         start = stop
-
-
-@inner_kernel
-def _gradient_noise(rows, impurity, i, j):
-    """Return the root mean square of the gradient's norm if the pair is independent."""
-    if rows.starts[i] >= 0 and rows.starts[j] >= 0:
-        impurity_i, impurity_j = columns_of(rows, i)[-1], columns_of(rows, j)[-1]
-        product = mean_product(impurity_i, impurity_j, rows.multiplicity, rows.rows)
-    else:
-        product = impurity[i] * impurity[j]
-    margins = rows.margin_impurity
-    variance = gradient_variance(product, impurity[i], impurity[j], margins[i], margins[j])
-    return 2.0 * np.sqrt(variance / rows.rows)
 
 
 class PseudoScorer:
@@ -222,7 +193,7 @@ class PseudoScorer:
         )
         rows = self._pseudo_network().rows
         own = RowState(rows, np.zeros(len(rows.margins)), workspace(rows.node_offsets))
-        self.scoring = new_scoring(own, fit.counts.packed, rows.margins, fit.measure)
+        self.scoring = new_scoring(own, fit.counts.packed, rows.margins, fit.measure, factor=2.0)
         self._marginal = self.scoring.impurity.copy()
         self._seen = np.full(fit.counts.n_variables, -1.0)
 
@@ -278,21 +249,19 @@ class PseudoLikelihoodScore(Score):
         """Return the scorer of a run."""
         return PseudoScorer(fit)
 
-    def of_pair(self, at: PairFit) -> PairNorm:
-        """Return ‖∂PL/∂w_e‖₂, the gradient of the mean pseudo-likelihood at w_e = 0, and its noise.
+    def expectation(self, at: PairFit) -> Expectation:
+        """Return the mean of Σ p_i 1{x_j} and Σ 1{x_i} p_j, and the variance by the conditionals.
 
-        The noise is the root mean square of the norm if i and j are independent given all others,
-        see :func:`graftviz.fitting.conditionals.gradient_variance`.
+        p_i is p(x_i | all others) in each row. See
+        :func:`graftviz.fitting.conditionals.gradient_variance`.
         """
-        codes = at.table.codes
+        codes, weights, total = at.table.codes, at.table.row_weights, at.table.total_weight
         shares_i, shares_j = (conditional(at.model, codes, k) for k in (at.i, at.j))
-        total, weights = at.table.total_weight, at.table.row_weights
         is_a = np.eye(shares_i.shape[1])[codes[at.i]] * weights[:, np.newaxis]
         is_b = np.eye(shares_j.shape[1])[codes[at.j]]
         expected = (shares_i.T * weights) @ is_b + is_a.T @ shares_j
-        norm = float(np.linalg.norm(expected - 2.0 * is_a.T @ is_b)) / total
         impurities = impurity_of(shares_i), impurity_of(shares_j)
-        variance = gradient_variance.py_func(
+        spread = gradient_variance.py_func(
             float(np.average(impurities[0] * impurities[1], weights=weights)),
             *(float(np.average(impurity, weights=weights)) for impurity in impurities),
             *(
@@ -300,7 +269,7 @@ class PseudoLikelihoodScore(Score):
                 for margins in (is_a.sum(axis=0), weights @ is_b)
             ),
         )
-        return PairNorm(norm, 2.0 * math.sqrt(variance / total))
+        return Expectation(0.5 * expected, spread)
 
     def seconds(self, size: TableSize, edges: float) -> float:
         """Return the time to score one counted pair beside a number of edges, in seconds."""

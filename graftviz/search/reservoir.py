@@ -301,6 +301,15 @@ class ReservoirSearch:
         for i, j in pairs.tolist():
             self.state.place[self.counts.slot(i, j)] = ACTIVE
 
+    def take(self, pairs: np.ndarray) -> None:
+        """Make frozen edges active, when all inactive edges are frozen."""
+        slots = np.array([self.counts.slot(i, j) for i, j in pairs.tolist()], dtype=np.int64)
+        frozen = self.state.frozen[: self.frozen_size]
+        left = frozen[~np.isin(frozen, slots)]
+        self.state.frozen[: len(left)] = left
+        self.state.sizes[FROZEN_SIZE] = len(left)
+        self.state.place[slots] = ACTIVE
+
     def release(self, pairs: np.ndarray) -> None:
         """Return active edges to the frozen list."""
         for i, j in pairs.tolist():

@@ -1,9 +1,10 @@
 """Screening of all pairs on sampled rows: the best partners of every variable.
 
-The statistic of a pair is its φ² on the sampled rows minus (s_i - 1)(s_j - 1) / m, its expectation
-for independent variables. A pair is a candidate if it is among the best of either of its variables,
-so that memory is proportional to the number of variables. Threads work on different pairs with
-lists of their own; the order of the lists is total, and the result does not depend on the threads.
+The statistic of a pair is X² on the sampled rows, less its mean and divided by its standard
+deviation over all permutations of a column: pairs with many states or rare ones deviate more by
+chance alone. A pair is a candidate if it is among the best of either of its variables, so that
+memory is proportional to the number of variables. Threads work on different pairs with lists of
+their own; the order of the lists is total, and the result does not depend on the threads.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from scipy.special import chndtrinc
 
 from graftviz.arrays import read_only
 from graftviz.counts import PLANES_AT_ONCE, SHORT_BLOCK_WORDS, WORD_BITS, and_counts, new_planes
@@ -24,13 +24,13 @@ from graftviz.table import DiscreteTable
 from graftviz.trace import Screening
 
 PARTNERS = 12  # candidates that each variable proposes
-RISK = 0.01  # probability of missing a pair for which the certificate gives a strength
 LEAST_ROWS = 2048
 _MOST_STATES = 12  # rarer states are merged: the work grows with the square
 _MOST_WORK = 3.3e12  # bits compared by choosing more rows than the least
 _VARIABLES_AT_ONCE = 16  # variables whose planes fit into the cache together
-_AT_HUBS = 0.01
 _PARTS = 64  # pieces of work for the threads
+_FEWEST_ROWS = 5.0  # below, the variance of the statistic is undefined
+_NO_VARIANCE = 1e-9
 
 
 class Candidates(NamedTuple):
@@ -48,7 +48,7 @@ class Candidates(NamedTuple):
 
 
 class SampledTable(NamedTuple):
-    """Sampled rows as bit planes, with states merged so that few are left.
+    """Sampled rows as bit planes, with the states that occur, merged so that few are left.
 
     Variables are in order of falling numbers of states, in blocks of _VARIABLES_AT_ONCE. The planes
     of a block are those of the first state of its variables, then those of the second state, … ,
@@ -59,7 +59,7 @@ class SampledTable(NamedTuple):
     order : int64 array, shape (n,)
         The variables in this order.
     degrees : int64 array, shape (n,)
-        s_i - 1 of the variables in this order: the number of their planes.
+        r_i - 1 of the variables in this order, r_i states: the number of their planes.
     starts : int64 array, shape (blocks, _MOST_STATES)
         First plane of each state of a block, and the end.
     planes : uint64 array, shape (P + PLANES_AT_ONCE, W)
@@ -68,6 +68,8 @@ class SampledTable(NamedTuple):
         Number of rows of each plane.
     last_counts : float64 array, shape (n,)
         Number of rows in the last state of each variable.
+    even, rare : float64 arrays, shape (n,)
+        The variance of X² of a pair is the product of the first plus that of the second.
     rows : int
         m.
     """
@@ -78,6 +80,8 @@ class SampledTable(NamedTuple):
     planes: np.ndarray
     counts: np.ndarray
     last_counts: np.ndarray
+    even: np.ndarray
+    rare: np.ndarray
     rows: int
 
 
@@ -107,6 +111,21 @@ def screened(table: DiscreteTable, *, seed: int, partners: int = PARTNERS) -> Ca
         Seed of the sampled rows.
     partners : int
         Number of candidates that each variable proposes.
+
+    Notes
+    -----
+    Pairs are ranked by (X² − (r_i − 1)(r_j − 1) m / (m − 1)) / √v, where v is the variance of X²
+    over all permutations of a column:
+
+        v = 2m / (m − 3) · (ν_i − σ_i)(ν_j − σ_j) + m² / (m − 1) · σ_i σ_j,
+        ν = (r − 1)(m − r) / (m − 1),   σ = (m Σ_a 1/R_a − r²) / (m − 2),
+
+    with R_a the numbers of rows in the r states that occur in the sample.
+
+    References
+    ----------
+    J. B. S. Haldane, "The mean and variance of χ², when used as a test of homogeneity, when
+    expectations are small", Biometrika 31 (1940).
     """
     n = table.n_variables
     size = sampled_rows(n, table.n_rows, float(table.cardinalities.mean()))
@@ -127,47 +146,13 @@ def screened(table: DiscreteTable, *, seed: int, partners: int = PARTNERS) -> Ca
     ranked = unused.pop()
     for found in unused:
         merge_lists(*ranked, *found)
-    scores, others = (lists[np.argsort(sample.order)] for lists in ranked)
+    others = ranked[1][np.argsort(sample.order)]
     filled = others >= 0
     first = np.repeat(np.arange(n), partners)[filled.reshape(-1)]
     second = others[filled]
     keys = np.unique(np.minimum(first, second) * n + np.maximum(first, second))
     pairs = np.stack([keys // n, keys % n], axis=1).astype(np.int32)
-    least = np.where(filled.all(axis=1), scores.min(axis=1), -np.inf)
-    return Candidates(
-        read_only(pairs),
-        Screening(
-            rows=sample.rows,
-            pairs=n * (n - 1) // 2,
-            candidates=len(pairs),
-            least=read_only(least),
-            overlooked=_overlooked(least, sample, _AT_HUBS),
-            at_hubs=_overlooked(least, sample, 0.0),
-            risk=RISK,
-        ),
-    )
-
-
-def _overlooked(least: np.ndarray, sample: SampledTable, but: float) -> float:
-    """Return the φ² above which a pair is missed with probability RISK at most.
-
-    Pairs within the share `but` of the variables that keep most are excepted.
-
-    m φ² of the sample is distributed as a noncentral χ² with (s_i - 1)(s_j - 1) degrees of freedom
-    and noncentrality m φ². A pair is missed if its statistic is below what both variables keep, so
-    the bound is that of the two variables that keep most. As the χ² of more degrees is larger in
-    relation to the threshold's share of them, the smallest number of degrees is used.
-    """
-    degrees, rows = sample.degrees[sample.degrees > 0], sample.rows
-    if len(degrees) < 2:
-        return 0.0
-    varying = least[sample.order[: len(degrees)]]
-    threshold = np.sort(varying)[-2 - int(but * (len(varying) - 2))]
-    if threshold == -np.inf:
-        return 0.0
-    freedom = float(degrees[-2:].prod())
-    noncentrality = float(chndtrinc(rows * max(threshold, 0.0) + freedom, freedom, RISK))
-    return noncentrality / rows if math.isfinite(noncentrality) else math.inf
+    return Candidates(read_only(pairs), Screening(sample.rows, n * (n - 1) // 2, len(pairs)))
 
 
 def _pieces(n: int) -> list[tuple[int, int]]:
@@ -198,14 +183,6 @@ def sampled(table: DiscreteTable, size: int, seed: int) -> SampledTable:
         chosen = np.sort(np.random.default_rng(seed).choice(table.n_rows, size, p=shares))
     elif size < table.n_rows:
         chosen = np.sort(np.random.default_rng(seed).choice(table.n_rows, size, replace=False))
-    block = WORD_BITS * SHORT_BLOCK_WORDS
-    words = -(-size // block) * SHORT_BLOCK_WORDS
-    states = np.minimum(table.cardinalities, _MOST_STATES).astype(np.int64)
-    order = np.argsort(-states, kind="stable")
-    degrees = states[order] - 1
-    starts = _first_planes(degrees)
-    planes = new_planes(int(degrees.sum()) + PLANES_AT_ONCE, words)
-    counts, last_counts = np.zeros(int(degrees.sum())), np.zeros(len(states))
     codes = np.empty((table.n_variables, size), dtype=np.uint8)
     start, at = 0, 0
     for chunk in table.chunks():
@@ -216,16 +193,40 @@ def sampled(table: DiscreteTable, size: int, seed: int) -> SampledTable:
             part = chunk.codes[i][inside - start]
             codes[i, at : at + len(inside)] = np.minimum(part, 255)
         start, at = start + chunk.n_rows, at + len(inside)
+    observed = np.array([np.count_nonzero(np.bincount(own)) for own in codes])
+    states = np.minimum(observed, _MOST_STATES)
+    order = np.argsort(-states, kind="stable")
+    degrees = states[order] - 1
+    starts = _first_planes(degrees)
+    block = WORD_BITS * SHORT_BLOCK_WORDS
+    words = -(-size // block) * SHORT_BLOCK_WORDS
+    planes = new_planes(int(degrees.sum()) + PLANES_AT_ONCE, words)
+    counts, last_counts = np.zeros(int(degrees.sum())), np.zeros(len(states))
+    inverses = np.zeros(len(states))
     for place, i in enumerate(order.tolist()):
         kinds = int(states[i])
-        merged = _merged_states(codes[i], kinds, int(table.cardinalities[i]))
+        merged = _merged_states(codes[i], kinds)
         block, within = divmod(place, _VARIABLES_AT_ONCE)
         chosen = starts[block, : kinds - 1] + within
-        *counts[chosen], last_counts[place] = np.bincount(merged, minlength=kinds)
+        *counts[chosen], last_counts[place] = numbers = np.bincount(merged, minlength=kinds)
+        inverses[place] = (1.0 / numbers).sum()
         bits = np.zeros((kinds - 1, words * WORD_BITS), dtype=np.bool_)
         bits[:, :size] = merged == np.arange(kinds - 1)[:, None]
         planes[chosen] = np.packbits(bits, axis=1, bitorder="little").view("<u8")
-    return SampledTable(order, degrees, starts, planes, counts, last_counts, size)
+    rows = max(float(size), _FEWEST_ROWS)
+    balanced = degrees * (rows - degrees - 1.0) / (rows - 1.0)
+    rare = (rows * inverses - (degrees + 1.0) ** 2) / (rows - 2.0)
+    return SampledTable(
+        order=order,
+        degrees=degrees,
+        starts=starts,
+        planes=planes,
+        counts=counts,
+        last_counts=last_counts,
+        even=math.sqrt(2.0 * rows / (rows - 3.0)) * (balanced - rare),
+        rare=rare * rows / math.sqrt(rows - 1.0),
+        rows=size,
+    )
 
 
 def _first_planes(degrees: np.ndarray) -> np.ndarray:
@@ -241,10 +242,8 @@ def _first_planes(degrees: np.ndarray) -> np.ndarray:
     return starts
 
 
-def _merged_states(codes: np.ndarray, kinds: int, states: int) -> np.ndarray:
+def _merged_states(codes: np.ndarray, kinds: int) -> np.ndarray:
     """Return codes below `kinds`: the most frequent states, and all others as one."""
-    if states <= kinds:
-        return codes
     counts = np.bincount(codes, minlength=256)
     ranks = np.full(256, kinds - 1, dtype=np.uint8)
     ranks[np.argsort(-counts, kind="stable")[: kinds - 1]] = np.arange(kinds - 1)
@@ -267,7 +266,7 @@ def screen_rows(sample, first, last, scores, others):
     worst = np.empty(n, dtype=np.int64)  # place of the worst entry of each list
     for i in range(n):
         worst[i] = _worst_place(scores, others, i)
-    inverses, last_inverses = _inverses(sample.counts), _inverses(sample.last_counts)
+    inverses, last_inverses = 1.0 / sample.counts, 1.0 / sample.last_counts
     width = _VARIABLES_AT_ONCE * (_MOST_STATES - 1) + PLANES_AT_ONCE
     common = np.zeros((_MOST_STATES, width))  # rows: states of j, columns: planes of the block
     memory = np.zeros((4, width))
@@ -292,18 +291,8 @@ def screen_rows(sample, first, last, scores, others):
 
 
 @inner_kernel
-def _inverses(counts):
-    """Return 1 / counts, and 0 for states that do not occur."""
-    inverses = np.zeros(len(counts))
-    for k in range(len(counts)):
-        if counts[k] > 0.0:
-            inverses[k] = 1.0 / counts[k]
-    return inverses
-
-
-@inner_kernel
 def _statistics(sample, inverses, last_inverses, start, j, common, memory):
-    """Write φ² - (s_i - 1)(s_j - 1) / m of j and the variables of a block to ``memory[0]``.
+    """Write the statistics of j and the variables of a block to ``memory[0]``.
 
     Parameters
     ----------
@@ -352,9 +341,13 @@ def _statistics(sample, inverses, last_inverses, start, j, common, memory):
         at = starts[block, a] - low
         for t in range(starts[block, a + 1] - low - at):
             memory[0, t] += memory[3, at + t] * inverses[low + at + t]
+    even, rare, rows = sample.even, sample.rare, sample.rows
+    mean = last / (rows - 1.0)
     for t in range(varying):
-        total = memory[0, t] + memory[2, t] * last_inverses[start + t]
-        memory[0, t] = total - 1.0 - degrees[start + t] * last / sample.rows
+        i = start + t
+        excess = memory[0, t] + memory[2, t] * last_inverses[i] - 1.0 - degrees[i] * mean
+        variance = even[i] * even[j] + rare[i] * rare[j]
+        memory[0, t] = rows * excess / np.sqrt(variance + _NO_VARIANCE)
 
 
 @inner_kernel

@@ -79,8 +79,10 @@ function certificateWords({ scored, possible, worst_score: worst, threshold, sym
   if (scored === 0) return counted(possible, text.unscored);
   const who = scored === possible ? counted(possible, text.all) : fill(text.some, { scored: integer(scored), n: integer(possible) });
   if (worst === null || worst === undefined) return `${who}.`;
-  const values = { who, score: formatBeside(worst, threshold), limit: `${symbol}\u00a0=\u00a0${tickText(threshold)}` };
-  return fill(TEXT.certificate[worst <= threshold ? "below" : "above"], values);
+  const values = { who, score: formatBeside(worst, threshold), share: formatBeside((100 * worst) / threshold, 100),
+    limit: `${symbol}\u00a0=\u00a0${tickText(threshold)}` };
+  const kinds = symbol === "κ" ? ["share", "passes"] : ["below", "above"];
+  return fill(TEXT.certificate[kinds[worst <= threshold ? 0 : 1]], values);
 }
 
 /** A sentence about the edges that the final fit removed. */
