@@ -114,6 +114,7 @@ class LikelihoodFit:
         self.edge_targets = np.zeros(0)
         self.elimination = eliminated(self.edges, self.cardinalities, np.arange(n))
         self.tables = self._new_tables()
+        self.log_partition = 0.0
         self._buffer = np.empty(int(self.cardinalities.max()) ** 2)
         self._factors = np.empty_like(self._buffer)
 
@@ -182,7 +183,7 @@ class LikelihoodFit:
 
     def calibrate(self) -> float:
         """Compute the exact marginals in all tables; return the objective."""
-        log_partition = calibrate(
+        self.log_partition = calibrate(
             self.tables,
             self.targets.offsets,
             self.node_weights,
@@ -190,7 +191,19 @@ class LikelihoodFit:
             self.edge_weights,
         )
         seen = self.node_weights @ self.targets.nodes + self.edge_weights @ self.edge_targets
-        return float(log_partition - seen + self._price())
+        return float(self.log_partition - seen + self._price())
+
+    def loss(self, targets: Targets) -> float:
+        """Return −log p(x) of other rows, in nats per row; the tables must be calibrated.
+
+        Parameters
+        ----------
+        targets : Targets
+            Marginals of these rows.
+        """
+        pairs = [targets.pair(i, j).reshape(-1) for i, j in self.edges.tolist()]
+        seen = self.edge_weights @ np.concatenate([np.zeros(0), *pairs])
+        return float(self.log_partition - self.node_weights @ targets.nodes - seen)
 
     def _price(self) -> float:
         """Return the penalty of the current weights."""

@@ -61,7 +61,6 @@ _POLISH_ROUNDS = 5
 _ROWS_STEP_SHARE = 0.3
 _ROWS_STEP_SWEEPS = 4
 _ROWS_POLISH_TOLERANCE = 1e-5
-_LIKELIHOOD_LAM2 = 0.02  # λ₂ of the exact likelihood, times N
 _MOST_ROUNDS = 20  # of comparisons of the marginals
 _MOST_REMOVALS = 4  # of one edge, if its weights are zero
 
@@ -392,9 +391,14 @@ class GraftingRun(LearnerRun):
         with self.clock.work("fitting"):
             cells = int(network.state.edge_offsets[network.n_edges])
             weights = network.state.node_weights, network.state.edge_weights[:cells]
-            lam2 = self.options.lam2
-            share = _LIKELIHOOD_LAM2 / self.counts.n_rows if lam2 is None else lam2
-            self._exact = exact_fit(self.counts, network.edges, *weights, share)
+            self._exact = exact_fit(
+                self._table,
+                self.counts,
+                network.edges,
+                weights,
+                lam2=self.options.lam2,
+                seed=self._seed,
+            )
         if self._exact is None and not stopped and lower():
             return None
         with self.clock.work("scoring"):
