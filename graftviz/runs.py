@@ -9,8 +9,9 @@ import html
 import operator
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -48,6 +49,40 @@ class Branch:
 
     at: int
     learner: Learner
+
+
+class AbsentPair(NamedTuple):
+    """Pair of variables that is not an edge although its rows are dependent, and why.
+
+    Attributes
+    ----------
+    source, target : int
+        source < target.
+    strength : float
+        Distance of the rows of both variables from independence, as a multiple of what independent
+        variables exceed at the level of the run, or at the usual one if only λ decides. Up to 1,
+        chance may explain it.
+    reason : str
+        "forbidden" by the options; "violates": the run ended first; "unscored": its score is
+        undefined; "third": a third variable explains it; "edges": all edges together explain it;
+        "rare": too few rows are in the states that deviate; "rows": too weak for these rows.
+    third : int or None
+        The third variable.
+    words : str
+        The reason, in sentences.
+
+    Examples
+    --------
+    >>> gv.learn(survey, gv.BestChoice(max_edges=10)).not_found[0].reason
+    'violates'
+    """
+
+    source: int
+    target: int
+    strength: float
+    reason: str
+    third: int | None
+    words: str
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -168,6 +203,20 @@ class Result(Predictor):
     def edges(self) -> np.ndarray:
         """Edges of the model, shape (n_edges, 2), read-only."""
         return self.model.edges
+
+    @cached_property
+    def not_found(self) -> tuple[AbsentPair, ...] | None:
+        """Strongest pairs that are not edges, at most five, and why; computed when first read.
+
+        None if the learner does not score pairs, if the rows are not in memory, for more than
+        2,000 variables, and after pickling, unless it was read before.
+        """
+        if self.run is None:
+            return None
+        found: tuple[AbsentPair, ...] | None = later(
+            "graftviz.narrative.not_found"
+        ).strongest_absent(self.run)
+        return found
 
     def _model(self) -> PairwiseMRF:
         return self.model

@@ -16,6 +16,7 @@ from graftviz.ui.grow.analysis import (
     show_stability,
 )
 from graftviz.ui.grow.live import live_player
+from graftviz.ui.grow.not_found import show_not_found
 from graftviz.ui.grow.panels import (
     INSPECT,
     grow_menu,
@@ -57,6 +58,7 @@ if state.has_engine or shows_run:
     show_path(state)
     show_rows_curve(state)
     show_samples(state)
+    show_not_found(state)
     live_player(state)
     PLAYER.load()
     with header.tools:

@@ -79,8 +79,14 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
     "penalised nodes": (mixed_table, {"lam": 3e-3, "penalise_nodes": True}),
     "budget": (lambda: scale_free_table(15, 3, 1000), {"lam": 1e-3, "max_edges": 16}),
     "everything passes": (mixed_table, {"lam": 1e-7, "lam2": 0.1, "max_edges": 20}),
-    "best": (lambda: scale_free_table(15, 3, 1000), {"preset": "best"}),
-    "best, mixed": (lambda: mixed_table(10, 3000), {"preset": "best", "group_weight": "sqrt"}),
+    "best": (
+        lambda: scale_free_table(15, 3, 1000),
+        {"preset": "best", "fit": "pseudo-likelihood"},
+    ),
+    "best, mixed": (
+        lambda: mixed_table(10, 3000),
+        {"preset": "best", "group_weight": "sqrt", "fit": "pseudo-likelihood"},
+    ),
     "best, penalised nodes": (
         lambda: mixed_table(10, 3000),
         {"preset": "best", "penalise_nodes": True},

@@ -46,11 +46,13 @@ from graftviz.learners.base import Learner
 from graftviz.learners.grafting_options import GraftingOptions
 from graftviz.learners.registry import DEFAULT, learner_class, learner_names
 from graftviz.learners.settings import methods, rows_fit
+from graftviz.narrative.not_found import absent_words
 from graftviz.narrative.phrases import plural
 from graftviz.narrative.steps import outcome_words
 from graftviz.options import OptionSpec, option_specs, parse_options
 from graftviz.runs import Result, Run
 from graftviz.table import AvailableTable, DiscreteTable, TableOptions
+from graftviz.texts import catalogue
 from graftviz.wording import nearest
 
 NAME = "learn"
@@ -265,6 +267,7 @@ def _summary(result: Result) -> str:
         f"variables, from {result.n_rows:,} rows in {plural(len(result.trace), 'step')} and "
         f"{result.seconds.total:.2f} s.",
         result.stop_reason if outcome is None else outcome_words(outcome),
+        *_not_found(result),
         *method,
         f"objective   {result.objective:.6g} nats per row, KKT residual {result.kkt_residual:.1g}",
     ]
@@ -283,6 +286,16 @@ def _summary(result: Result) -> str:
         f"{plural(result.tables_counted, 'pair table')} counted ({share:.3g} % of all){compared}"
     )
     return "\n".join(lines)
+
+
+def _not_found(result: Result) -> list[str]:
+    """Return the lines about the strongest pairs that are not edges."""
+    run, found = result.run, result.not_found
+    if run is None or found is None:
+        return []
+    words = [absent_words(run, each) for each in found]
+    words = words or [catalogue("answers")["not_found"]["none"]]
+    return [f"{'' if k else 'not found':11} {text}" for k, text in enumerate(words)]
 
 
 def _options_help() -> list[str]:

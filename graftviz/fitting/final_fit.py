@@ -13,6 +13,7 @@ import numpy as np
 
 from graftviz.counts import PairCounts
 from graftviz.fitting.likelihood_fit import Fitted, LikelihoodFit, Targets
+from graftviz.fitting.merged_rows import merged_rows
 from graftviz.fitting.proportional import EdgePenalty
 from graftviz.inference.exact.elimination import greedy_elimination
 from graftviz.inference.exact.ordering import WEIGHTED_FILL, Elimination
@@ -23,7 +24,10 @@ _STRENGTHS = (2.0, 0.5, 0.1, 0.02)  # λ₂ N that are tried
 _USUAL_STRENGTH = 0.5  # with too few rows to choose
 _FEWEST_ROWS = 30
 _PARTS = 3  # of the rows, each left out once
+_MOST_UNITS = 1_000_000  # into which the rows are divided
+_ROUNDING = 1e-9
 _ROUGH_TOLERANCE = 1e-4
+_MOST_WORK = 100_000_000
 _EXCLUDED = -80.0  # added weight that makes a state impossible up to rounding errors
 _TOLERANCE = 1e-6  # of the marginals of a fit
 
@@ -68,10 +72,12 @@ def exact_fit(
     *,
     lam2: float | None,
     seed: int,
+    at_any_cost: bool = False,
 ) -> ExactFit | None:
     """Return the weights of largest likelihood; None if exact inference costs too much.
 
-    A pass over all cliques may cost as much as one over the rows of the table.
+    A pass over all cliques may cost as much as one over the rows of the table; with `at_any_cost`
+    it must only fit into memory.
 
     Parameters
     ----------
@@ -90,6 +96,7 @@ def exact_fit(
     """
     sizes = counts.cardinalities.astype(np.int64)
     most = max(_LEAST_WORK, int(counts.n_rows) * int(sizes.sum()))
+    most = _MOST_WORK if at_any_cost else min(most, _MOST_WORK)
     edges = np.array(edges, dtype=np.int64).reshape(-1, 2)
     found = greedy_elimination(edges, sizes, WEIGHTED_FILL, most=float(np.log2(most)))
     if found is None or _work(found, edges) > most:
@@ -104,12 +111,12 @@ def exact_fit(
 
 def _best_strength(table: DiscreteTable, whole: LikelihoodFit, seed: int) -> float:
     """Return λ₂ N with the smallest loss on rows that are left out."""
-    if table.n_rows < _FEWEST_ROWS or len(whole.edges) == 0:
+    if table.total_weight < _FEWEST_ROWS or len(whole.edges) == 0:
         return _USUAL_STRENGTH
-    part = np.random.default_rng(seed).permutation(table.n_rows) % _PARTS
     losses = np.zeros(len(_STRENGTHS))
+    parts = _parts(table, seed)
     for k in range(_PARTS):
-        kept, left_out = (PairCounts(table.rows(chosen)) for chosen in (part != k, part == k))
+        kept, left_out = (PairCounts(part) for part in parts[k])
         targets = Targets(left_out, 0.0)
         fit = LikelihoodFit(Targets(kept, 0.0))
         fit.begin(whole.edges, whole.elimination, whole.node_weights, whole.edge_weights)
@@ -118,6 +125,36 @@ def _best_strength(table: DiscreteTable, whole: LikelihoodFit, seed: int) -> flo
             fit.fit(_ROUGH_TOLERANCE)
             losses[at] += fit.loss(targets) * left_out.n_rows
     return _STRENGTHS[int(np.argmin(losses))]
+
+
+def _parts(table: DiscreteTable, seed: int) -> list[tuple[DiscreteTable, DiscreteTable]]:
+    """Return partitions of the rows into those that are kept and those that are left out.
+
+    A row with a weight counts as so many rows, whole or not, so a table and its repeated rows have
+    the same partitions.
+    """
+    codes, multiplicity = merged_rows(np.ascontiguousarray(table.codes), table.weights)
+    weights = multiplicity.astype(np.float64)
+    units = min(int(np.ceil(weights.sum())), _MOST_UNITS)
+    part = np.random.default_rng(seed).permutation(units) % _PARTS
+    bounds = np.concatenate([[0.0], np.cumsum(weights)])
+    at = np.linspace(0.0, bounds[-1], units + 1)
+    found = []
+    for k in range(_PARTS):
+        inside = np.concatenate([[0.0], np.cumsum(np.where(part == k, np.diff(at), 0.0))])
+        out = np.diff(np.interp(bounds, at, inside))
+        sides = (np.where(side > _ROUNDING * weights, side, 0.0) for side in (weights - out, out))
+        kept, left_out = (
+            DiscreteTable(
+                np.ascontiguousarray(codes[:, side > 0.0]),
+                table.names,
+                table.labels,
+                weights=side[side > 0.0],
+            )
+            for side in sides
+        )
+        found.append((kept, left_out))
+    return found
 
 
 def _work(found: Elimination, edges: np.ndarray) -> float:

@@ -74,6 +74,11 @@ def level_of(significance: float) -> float:
     return float(erfc(significance / math.sqrt(2.0)))
 
 
+def significance_of(level: float) -> float:
+    """Return the κ with :func:`level_of` this level."""
+    return float(-ndtri(level / 2.0))
+
+
 def pair_test(
     margins: np.ndarray, offsets: np.ndarray, rows: float, significance: float
 ) -> PairTest:
@@ -160,7 +165,7 @@ def usual_significance(margins: np.ndarray, offsets: np.ndarray) -> float:
     """
     varies = np.add.reduceat(np.asarray(margins) > 0, offsets[:-1], dtype=np.int64) > 1
     level = 2.0 / (_VARIABLES_PER_ERROR * max(int(varies.sum()) - 1, 1))
-    return float(-ndtri(level / 2.0))
+    return significance_of(level)
 
 
 def lower_significance(chances: np.ndarray, significance: float) -> float:

@@ -15,7 +15,13 @@ from graftviz.errors import InputError
 from graftviz.fitting.final_fit import ExactFit, exact_fit
 from graftviz.fitting.network import ActiveNetwork
 from graftviz.fitting.objective import Evaluation
-from graftviz.fitting.pair_test import chance_of, lower_significance
+from graftviz.fitting.pair_test import (
+    chance_of,
+    level_of,
+    lower_significance,
+    pair_test,
+    significance_of,
+)
 from graftviz.fitting.pseudo_network import PseudoNetwork
 from graftviz.learners.grafting_options import GraftingOptions
 from graftviz.learners.marginals import Deviations, exact_deviations, moved_deviations
@@ -61,6 +67,7 @@ _POLISH_ROUNDS = 5
 _ROWS_STEP_SHARE = 0.3
 _ROWS_STEP_SWEEPS = 4
 _ROWS_POLISH_TOLERANCE = 1e-5
+_SECOND_LOOK = 0.1  # level of the comparison of marginals over that of the test
 _MOST_ROUNDS = 20  # of comparisons of the marginals
 _MOST_REMOVALS = 4  # of one edge, if its weights are zero
 
@@ -391,14 +398,17 @@ class GraftingRun(LearnerRun):
         with self.clock.work("fitting"):
             cells = int(network.state.edge_offsets[network.n_edges])
             weights = network.state.node_weights, network.state.edge_weights[:cells]
-            self._exact = exact_fit(
-                self._table,
-                self.counts,
-                network.edges,
-                weights,
-                lam2=self.options.lam2,
-                seed=self._seed,
-            )
+            # Penalised node weights do not give the model the shares of the data.
+            if self.options.fit != PSEUDO_LIKELIHOOD and not settings.penalty.nodes:
+                self._exact = exact_fit(
+                    self._table,
+                    self.counts,
+                    network.edges,
+                    weights,
+                    lam2=self.options.lam2,
+                    seed=self._seed,
+                    at_any_cost=self.options.fit == "likelihood",
+                )
         if self._exact is None and not stopped and lower():
             return None
         with self.clock.work("scoring"):
@@ -416,7 +426,9 @@ class GraftingRun(LearnerRun):
 
     def _compared(self) -> Deviations | None:
         """Compare the marginals of all inactive pairs that may become edges with the data's."""
-        n, test = self.counts.n_variables, self.scorer.scoring.test
+        n, packed = self.counts.n_variables, self.counts.packed
+        strict = significance_of(_SECOND_LOOK * level_of(self.settings.significance))
+        test = pair_test(packed.margins, packed.node_offsets, packed.rows, strict)
         inactive = Prior(self.network.edges.astype(np.int32), self.prior.forbidden)
         pairs = inactive.undecided(self.candidates, n)
         if pairs is None:

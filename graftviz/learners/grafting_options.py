@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 from graftviz.cold_start import Compilation
 from graftviz.counts import PairCounts
@@ -28,6 +28,7 @@ def settings_of(learner: Learner, counts: PairCounts) -> Settings | None:
     return learner.settings(counts) if isinstance(learner, GraftingOptions) else None
 
 
+FinalFit = Literal["likelihood", "pseudo-likelihood"]
 Preset = Literal["best", "paper", "literal", "thesis", "authors"]
 
 
@@ -120,6 +121,16 @@ class GraftingOptions(PriorOptions):
         "penalise node weights too (the paper's form; biases beliefs, so weak pairs may pass)",
         label="Penalise nodes",
         none_means="by preset: yes in literal, no in the others",
+        advanced=True,
+    )
+
+    fit: FinalFit | None = option(
+        None,
+        "what the final weights of preset best are fitted to. likelihood: exact, so that the model "
+        "has the shares of the data; pseudo-likelihood: as during the run",
+        label="Final fit",
+        choices=get_args(FinalFit),
+        none_means="likelihood where exact inference costs no more than a pass over the rows",
         advanced=True,
     )
 

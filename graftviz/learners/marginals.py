@@ -17,6 +17,7 @@ import numpy as np
 from numba import njit
 
 from graftviz.counts import PairCounts, table_cells
+from graftviz.fitting.merged_rows import merged_rows
 from graftviz.fitting.pair_test import PairTest, judge
 from graftviz.model import PairwiseMRF
 from graftviz.sampling.gibbs import MAX_STATES
@@ -136,11 +137,15 @@ def moved_rows(model: PairwiseMRF, table: DiscreteTable, seed: int) -> DiscreteT
     if table.cardinalities.max() > MAX_STATES or not np.isfinite(model.weights).all():
         return None
     n, random = table.n_variables, np.random.default_rng(seed)
-    rows = min(table.n_rows, max(_FEWEST_ROWS, min(_MOST_ROWS, _MOST_VISITS // (n * _MOST_SWEEPS))))
+    affordable = min(_MOST_ROWS, max(_FEWEST_ROWS, _MOST_VISITS // (n * _MOST_SWEEPS)))
+    rows = min(max(int(table.total_weight), 2), affordable)
     sweeps = min(_MOST_SWEEPS, max(_FEWEST_SWEEPS, _MOST_VISITS // (n * rows)))
-    shares = None if table.weights is None else table.weights / table.total_weight
-    chosen = random.choice(table.n_rows, rows, replace=shares is not None, p=shares)
-    states = np.ascontiguousarray(table.codes[:, chosen]).astype(np.uint8)
+    # Rows at even distances, so that a table and its repeated rows give the same.
+    codes, multiplicity = merged_rows(np.ascontiguousarray(table.codes), table.weights)
+    bounds = np.cumsum(multiplicity, dtype=np.float64)
+    at = (np.arange(rows) + random.random()) * (bounds[-1] / rows)
+    chosen = np.minimum(np.searchsorted(bounds, at, side="right"), len(bounds) - 1)
+    states = np.ascontiguousarray(codes[:, chosen]).astype(np.uint8)
     generators = random.integers(0, 2**32, size=(4, rows), dtype=np.uint32)
     advance(conditionals_of(model, stars(model)), states, generators, sweeps)
     return DiscreteTable(states, table.names, table.labels)

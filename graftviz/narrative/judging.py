@@ -59,6 +59,25 @@ def score_of(run: Run, history: History, i: int, j: int, t: int, test: Activatio
     return PairScore(None if norm.value is None else norm.value / dimension, *norm[1:])
 
 
+def verdict(own: PairScore, test: ActivationTest) -> str:
+    """Return what decides about a score: a key of the texts "score".
+
+    A score with "above" or "passes" violates.
+    """
+    if own.value is None:
+        return "none"
+    if test.significance == 0.0:
+        return "above" if own.value > test.lam else "not_above"
+    if own.needed == 0.0:
+        return "constant"
+    fails = {
+        "weak": own.multiple <= own.needed,
+        "rare": own.share <= 1.0,
+        "small": own.value <= test.lam,
+    }
+    return next((kind for kind, holds in fails.items() if holds), "passes")
+
+
 def judge(own: PairScore, test: ActivationTest, t: int, language: str = LANGUAGE) -> Absence:
     """Compare a score with λ and, with κ, its multiple of the noise with what this pair needs."""
     value, multiple, needed = own.value, own.multiple, own.needed
@@ -66,17 +85,11 @@ def judge(own: PairScore, test: ActivationTest, t: int, language: str = LANGUAGE
     if value is None:
         return Absence(None, None, 0, texts["none"].format(step=t, why=own.why_none))
     start = texts["start"].format(step=t, score=score(value, test.lam))
-    if test.significance == 0.0:
-        kind = "above" if value > test.lam else "not_above"
-    elif needed == 0.0:
-        kind = "constant"
-    else:
+    if test.significance > 0.0 and needed > 0.0:
         often, least = score(multiple, needed), score(needed, multiple)
         start = texts["noise"].format(start=start, multiple=often, needed=least)
-        fails = {"weak": multiple <= needed, "rare": own.share <= 1.0, "small": value <= test.lam}
-        kind = next((kind for kind, holds in fails.items() if holds), "passes")
     limit = own.limit(test)
-    words = texts[kind].format(start=start, limit=f"λ = {test.lam:g}")
+    words = texts[verdict(own, test)].format(start=start, limit=f"λ = {test.lam:g}")
     return Absence(value, limit, 0, words, "λ" if limit == test.lam else texts["own"])
 
 

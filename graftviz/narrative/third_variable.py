@@ -52,6 +52,66 @@ class PairScale(NamedTuple):
         return None if self.lam is None else max(self.lam, self.needed * noise)
 
 
+class ThirdVariable(NamedTuple):
+    """The third variable that lowers the score of a pair most.
+
+    Attributes
+    ----------
+    third : int
+    raw, given : float
+        Score of the pair without the third variable, and given it.
+    noise : float
+        Sampling noise of the score given the third variable.
+    limit : float or None
+        Limit of the score; None for learners that do not compare scores of pairs with λ.
+    by_lam : bool
+        Whether the limit is λ.
+    """
+
+    third: int
+    raw: float
+    given: float
+    noise: float
+    limit: float | None
+    by_lam: bool
+
+    @property
+    def explains(self) -> bool:
+        """Whether only the score given the third variable is at or below the limit."""
+        return self.limit is not None and self.given <= self.limit < self.raw
+
+    def words(self, name: str, language: str = LANGUAGE) -> str:
+        """Return how the score falls, as a part of a sentence; `name` is that of the variable."""
+        texts: Mapping[str, str] = catalogue("answers", language)["third"]
+        fall = texts["falls" if self.given < self.raw else "instead"].format(
+            third=name, raw=score(self.raw), given=score(self.given)
+        )
+        if self.limit is None:
+            return fall
+        own = texts["own"].format(limit=score(self.limit))
+        limit = f"λ = {self.limit:g}" if self.by_lam else own
+        return texts["below" if self.given <= self.limit else "above"].format(
+            text=fall, limit=limit
+        )
+
+
+def strongest_third(
+    table: DiscreteTable, scale: PairScale, i: int, j: int, candidates: Sequence[int]
+) -> ThirdVariable:
+    """Return the candidate that lowers the score of a pair most; there must be one."""
+    norms = [conditional_norm(table, i, j, k) for k in candidates]
+    third = candidates[int(np.argmin(norms))]
+    limit = scale.limit(conditional_noise(table, i, j) * scale.factor)
+    return ThirdVariable(
+        third=third,
+        raw=conditional_norm(table, i, j) * scale.factor,
+        given=min(norms) * scale.factor,
+        noise=conditional_noise(table, i, j, third) * scale.factor,
+        limit=limit,
+        by_lam=limit == scale.lam,
+    )
+
+
 def conditional_tables(table: DiscreteTable, i: int, j: int, third: int) -> np.ndarray:
     """Return the counts of a pair for each state of a third variable, shape (s_third, s_i, s_j)."""
     sizes = [len(table.labels[k]) for k in (third, i, j)]
@@ -127,29 +187,25 @@ def explain_edge(
     candidates = sorted(thirds) or _all_thirds(run, history, i, j, t)
     if not candidates:
         return None
-    norms = [conditional_norm(table, i, j, k) for k in candidates]
-    third = candidates[int(np.argmin(norms))]
     scale = pair_scale(learner_at(run, t), table, i, j, test)
-    raw, own = conditional_norm(table, i, j) * scale.factor, min(norms) * scale.factor
-    noise = conditional_noise(table, i, j, third) * scale.factor
-    plain_noise = conditional_noise(table, i, j) * scale.factor
-    limit = scale.limit(plain_noise)
+    found = strongest_third(table, scale, i, j, candidates)
+    third = found.third
     labels = [table.labels[k] for k in (third, i, j)]
     is_small = len(labels[1]) * len(labels[2]) <= _MOST_CELLS
     counts = conditional_tables(table, i, j, third) if is_small else np.zeros((0, 0, 0))
     path = thirds.get(third)
     texts: Mapping[str, str] = catalogue("answers", language)["third"]
-    symbol = "λ" if limit == scale.lam else catalogue("answers", language)["score"]["own"]
+    symbol = "λ" if found.by_lam else catalogue("answers", language)["score"]["own"]
     names = [short(name) for name in table.names]
     return {
         "third": third,
         "name": table.names[third],
         "path": path or [i, third, j],
         "known": path is not None,
-        "raw": raw,
-        "given": own,
-        "noise": noise,
-        "limit": limit,
+        "raw": found.raw,
+        "given": found.given,
+        "noise": found.noise,
+        "limit": found.limit,
         "symbol": symbol,
         "labels": [list(labels[1]), list(labels[2])],
         "tables": [
@@ -162,7 +218,12 @@ def explain_edge(
         "more": max(len(counts) - _MOST_TABLES, 0),
         "best": _offers_best(run),
         "words": _words(
-            texts, names, path, (i, third, j), (raw, own), (symbol, limit), truth is not None
+            texts,
+            names,
+            path,
+            (i, third, j),
+            found.words(names[third], language),
+            truth is not None,
         ),
     }
 
@@ -206,14 +267,19 @@ def shortest_paths(edges: np.ndarray, i: int, j: int) -> list[list[int]]:
     return paths
 
 
+def neighbours(edges: np.ndarray, i: int, j: int) -> list[int]:
+    """Return the other variables with an edge to one of two variables."""
+    found = set(edges[np.isin(edges, (i, j)).any(axis=1)].ravel().tolist())
+    return sorted(found - {i, j})
+
+
 def _all_thirds(run: Run, history: History, i: int, j: int, t: int) -> list[int]:
     """Return all other variables; of a large table those with an edge to one of the pair."""
     table = run.table
     if table.n_variables * table.n_rows <= _MANY_CODES:
         found = set(range(table.n_variables))
     else:
-        active = history.edges_at(t)
-        found = set(active[np.isin(active, (i, j)).any(axis=1)].ravel().tolist())
+        return neighbours(history.edges_at(t), i, j)
     return sorted(found - {i, j})
 
 
@@ -229,20 +295,11 @@ def _words(
     names: Sequence[str],
     path: Sequence[int] | None,
     triple: tuple[int, int, int],
-    scores: tuple[float, float],
-    limit: tuple[str, float | None],
+    fall: str,
     has_truth: bool,
 ) -> str:
     """Return the reason in one sentence."""
     i, third, j = (names[k] for k in triple)
-    (raw, left), (symbol, value) = scores, limit
-    fall = texts["falls" if left < raw else "instead"].format(
-        third=third, raw=score(raw), given=score(left)
-    )
-    if value is not None:
-        own = texts["own"].format(limit=score(value))
-        threshold = f"{symbol} = {value:g}" if symbol == "λ" else own
-        fall = texts["below" if left <= value else "above"].format(text=fall, limit=threshold)
     route = third
     if path is not None:
         kind = "common" if len(path) == 3 else "path"

@@ -72,7 +72,7 @@ def grow_texts(part: str) -> Mapping[str, Any]:
     return catalogue("grow", language())[part]
 
 
-def _show_while_open(
+def show_while_open(
     part: str, state: GrowState, show: Callable[..., None], find: Callable[[], Any]
 ) -> None:
     """Show a panel of the menu as a dialog while it is open.
@@ -92,23 +92,24 @@ def _show_while_open(
     try:
         found = find()
         if found is not None:
-            close = guarded(lambda: _set_open(part, False))
+            close = guarded(lambda: set_open(part, False))
             dialog = st.dialog(grow_texts(part)["title"], width="large", on_dismiss=close)
             dialog(bounded(show))(state, found)
             return
     except InputError as error:
         st.warning(plain(str(error)))
-    _set_open(part, False)
+    set_open(part, False)
 
 
-def _set_open(part: str, is_open: bool) -> None:
+def set_open(part: str, is_open: bool) -> None:
+    """Open or close a panel of the menu."""
     st.session_state[_OPEN.format(part)] = is_open
 
 
 def _cancel(part: str, state: GrowState) -> None:
     """Stop the job of a panel, and close the panel."""
     state.jobs.leave()
-    _set_open(part, False)
+    set_open(part, False)
     st.rerun()
 
 
@@ -178,12 +179,12 @@ def path_tool(state: GrowState) -> Tool | None:
     """Return the menu entry that opens the panel, for learners with an option λ."""
     if "lam" not in option_names(state.values["learner"]) or state.values["branch"] is not None:
         return None
-    return Tool("path", lambda: _set_open("path", True))
+    return Tool("path", lambda: set_open("path", True))
 
 
 def show_path(state: GrowState) -> None:
     """Show the panel while it is open."""
-    _show_while_open(
+    show_while_open(
         "path", state, _panel, lambda: None if path_tool(state) is None else path_of(state)
     )
 
@@ -257,7 +258,7 @@ def _show_offers(
             if by_noise > 0:
                 state.choose("significance", 0.0)
             state.choose("lam", point.lam)
-            _set_open("path", False)
+            set_open("path", False)
             st.rerun()  # of the page, because otherwise only the panel would run again
 
 
@@ -296,12 +297,12 @@ def rows_tool(state: GrowState) -> Tool | None:
     has_enough = state.all_training_rows() >= 2 * FEWEST_ROWS
     if not has_enough or state.values["branch"] is not None:
         return None
-    return Tool("rows", lambda: _set_open("rows", True))
+    return Tool("rows", lambda: set_open("rows", True))
 
 
 def show_rows_curve(state: GrowState) -> None:
     """Show the panel while it is open."""
-    _show_while_open(
+    show_while_open(
         "rows", state, _rows_panel, lambda: None if rows_tool(state) is None else rows_of(state)
     )
 
@@ -354,12 +355,12 @@ def _compared(source: StepModel, seed: int) -> Iterator[SampleComparison]:
 _samples = shared_job(_compared, 20, begins=True)
 
 
-SAMPLES = Tool("samples", lambda: _set_open("samples", True))
+SAMPLES = Tool("samples", lambda: set_open("samples", True))
 
 
 def show_samples(state: GrowState) -> None:
     """Show the panel while it is open."""
-    _show_while_open("samples", state, _samples_panel, lambda: state.run)
+    show_while_open("samples", state, _samples_panel, lambda: state.run)
 
 
 def _samples_panel(state: GrowState, run: SessionRun) -> None:

@@ -36,6 +36,7 @@ from graftviz.ui.grow.analysis import (
     rows_tool,
     stability_tool,
 )
+from graftviz.ui.grow.not_found import not_found_tool
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.run_files import run_menu
 from graftviz.ui.teaching import language, take_tour
@@ -148,6 +149,7 @@ def tools(state: GrowState) -> list[Tool]:
         path_tool(state),
         rows_tool(state),
         SAMPLES,
+        not_found_tool(state),
         INSPECT,
     )
     return [tool for tool in found if tool is not None]
