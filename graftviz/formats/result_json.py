@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from graftviz._version import __version__
 from graftviz.formats.json_values import json_text
 from graftviz.options import attributes, option_values
-from graftviz.runs import Result
+from graftviz.runs import AbsentPair, Result
 from graftviz.selection import EdgeStability, LamPath
 from graftviz.trace import Certificate
 
@@ -25,7 +26,7 @@ _KEYS = (
     *("stop_reason", "converged", "certificate", "objective", "kkt_residual", "bp_restart_gap"),
     *("recall", "precision", "f1", "nlpl_train", "nlpl_test", "tests", "tables_counted"),
     *("tables_possible", "pairs_screened", "seconds", "peak_memory_mb", "version"),
-    *("n_edges", "fingerprint", "data", "not_found"),
+    *("n_edges", "fingerprint", "data"),
 )
 
 
@@ -40,15 +41,14 @@ def result_json(
 
     ``data`` is the title of the data, and ``fingerprint`` that of the training rows.
 
-    ``certificate`` describes the final scoring of inactive pairs, which an interrupted run does not
-    have. ``not_found`` holds the strongest pairs that are not edges, with the names of their
-    variables, and is null where :attr:`Result.not_found` is None. ``options_used`` holds the
-    options at the end, automatic ones with the value used (null if no rule gives them one). Some
-    keys are optional: ``branch`` if the options changed during the run, ``lam_path`` if λ was
-    chosen on a path, ``stability`` if edges were searched in subsamples, and ``complexity`` if
-    inference was bounded. The latter holds R (``value``) and τ (``bound``) of ``measure``, the
-    number of inactive pairs excluded by τ (``infeasible``), and the elimination order, by index of
-    variable, with its width.
+    ``certificate`` describes the final scoring of inactive pairs, which an interrupted run does
+    not have. ``options_used`` holds the options at the end, automatic ones with the value used
+    (null if no rule gives them one). Some keys are optional: ``branch`` if the options changed
+    during the run, ``not_found`` with the strongest pairs that are not edges, by variable names,
+    if the learner scores pairs, ``lam_path`` if λ was chosen on a path, ``stability`` if edges were
+    searched in subsamples, and ``complexity`` if inference was bounded. The latter holds R
+    (``value``) and τ (``bound``) of ``measure``, the number of inactive pairs excluded by τ
+    (``infeasible``), and the elimination order, by index of variable, with its width.
     """
     derived: dict[str, Any] = {
         "learner": result.learner.name,
@@ -63,7 +63,6 @@ def result_json(
         "rows": result.n_rows,
         "rows_test": result.n_rows_test,
         "data": title,
-        "not_found": _not_found(result),
     }
     record = {key: derived[key] if key in derived else getattr(result, key) for key in _KEYS}
     if result.branch is not None:
@@ -76,6 +75,8 @@ def result_json(
             "infeasible": complexity.infeasible if at_end is None else at_end,
             **attributes(complexity, "width", "order", "inference"),
         }
+    if result.not_found is not None:
+        record["not_found"] = _not_found(result.not_found, result.model.names)
     if path is not None:
         record["lam_path"] = path.summary()
     if stability is not None:
@@ -83,16 +84,13 @@ def result_json(
     return json_text(record)
 
 
-def _not_found(result: Result) -> list[dict[str, Any]] | None:
+def _not_found(pairs: Sequence[AbsentPair], names: Sequence[str]) -> list[dict[str, Any]]:
     """Return the strongest pairs that are not edges, with names of variables."""
-    if result.not_found is None:
-        return None
-    names = result.model.names
     return [
         each._asdict()
         | {"source": names[each.source], "target": names[each.target]}
         | {"third": None if each.third is None else names[each.third]}
-        for each in result.not_found
+        for each in pairs
     ]
 
 
