@@ -24,7 +24,7 @@ from graftviz.fitting.pair_test import (
 )
 from graftviz.fitting.pseudo_network import PseudoNetwork
 from graftviz.learners.grafting_options import GraftingOptions
-from graftviz.learners.marginals import Deviations, exact_deviations, moved_deviations
+from graftviz.learners.marginals import MarginalGaps, exact_deviations, moved_deviations
 from graftviz.learners.prior import Prior
 from graftviz.learners.run import LearnerRun
 from graftviz.learners.screening import SAMPLE
@@ -139,7 +139,7 @@ class GraftingRun(LearnerRun):
         self._notes: list[str] = []
         self._kept: set[tuple[int, int]] = set()  # edges that the marginals require
         self._exact: ExactFit | None = None
-        self._deviations: Deviations | None = None
+        self._comparison: MarginalGaps | None = None
         self._rounds = 0
         with self.clock.work("fitting"):
             self.network: ActiveNetwork | PseudoNetwork = (
@@ -412,19 +412,23 @@ class GraftingRun(LearnerRun):
         if self._exact is None and not stopped and lower():
             return None
         with self.clock.work("scoring"):
-            self._deviations = self._compared()
-        if stopped or self._deviations is None or self._rounds == _MOST_ROUNDS:
+            self._comparison = self._compared()
+        if stopped or self._comparison is None or self._rounds == _MOST_ROUNDS:
             return NO_PAIRS
         self._rounds += 1
-        found = np.flatnonzero(self._deviations.shares > 1.0)
+        found = self._deviating(self._comparison)
         if len(found) == 0:
             return None if self._exact is not None and lower() else NO_PAIRS
         # Of deviating pairs that share a variable, one may explain the others.
-        found = found[np.argsort(-self._deviations.shares[found], kind="stable")]
-        pairs, shares = self._deviations.pairs[found], self._deviations.shares[found]
+        pairs, shares = self._comparison.pairs[found], self._comparison.shares[found]
         return pairs[list(activation(pairs, shares, 0.0, max(self.room, 0)).chosen)]
 
-    def _compared(self) -> Deviations | None:
+    def _deviating(self, compared: MarginalGaps) -> np.ndarray:
+        """Return the positions of the pairs that deviate by more than noise and λ."""
+        root = self.settings.penalty.square_root
+        return compared.deviating(self.counts, self.threshold, root=root)
+
+    def _compared(self) -> MarginalGaps | None:
         """Compare the marginals of all inactive pairs that may become edges with the data's."""
         n, packed = self.counts.n_variables, self.counts.packed
         strict = significance_of(_SECOND_LOOK * level_of(self.settings.significance))
@@ -536,7 +540,7 @@ class GraftingRun(LearnerRun):
         )
 
     def _certificate(self, edges: np.ndarray, scores: np.ndarray) -> Certificate:
-        worst, worst_edge = None, None
+        worst, worst_edge, compared = None, None, self._comparison
         # With κ > 0 an effective score is reported as its share of the threshold of its pair,
         # times κ.
         unit = self.settings.significance / self.threshold if self.settings.significance else 1.0
@@ -553,7 +557,7 @@ class GraftingRun(LearnerRun):
             objective=OBJECTIVE_NAMES[self.settings.objective],
             symbol=self.settings.test.symbol,
             screening=self.screening,
-            marginals=None if self._deviations is None else self._deviations.check(self.counts),
+            marginals=compared and compared.check(self.counts, self._deviating(compared)),
         )
 
     def _take_exact_weights(self) -> None:

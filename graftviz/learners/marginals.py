@@ -1,4 +1,4 @@
-"""Comparison of the pair marginals of a fitted model with those of its data.
+"""MarginalGaps of the pair marginals of a fitted model with those of its data.
 
 The paper activates an edge where the model's marginal of a pair differs from the data's. The
 pseudo-likelihood asks less: once each column has a partner that predicts it, as copies of a column
@@ -35,7 +35,7 @@ _STRONG = 0.2  # φ² of a dependence that moved rows can prove to be missed
 _LARGEST_PART = 0.25  # of φ² that they may show then
 
 
-class Deviations(NamedTuple):
+class MarginalGaps(NamedTuple):
     """Differences between the pair marginals of a model and those of the data.
 
     Attributes
@@ -54,13 +54,29 @@ class Deviations(NamedTuple):
     rows: int
     of_model: Callable[[int, int], np.ndarray]
 
-    @property
-    def deviating(self) -> np.ndarray:
-        """Mask of the pairs that deviate by more than noise."""
-        return np.asarray(self.shares > 1.0)
+    def deviating(self, counts: PairCounts, lam: float, *, root: bool) -> np.ndarray:
+        """Return the positions of the pairs that deviate by more than noise and λ, most first.
 
-    def check(self, counts: PairCounts) -> MarginalCheck:
-        """Return the report of the comparison."""
+        Parameters
+        ----------
+        counts : PairCounts
+            Of the data.
+        lam : float
+            λ, which the paper compares with ‖p_D − p‖ / d.
+        root : bool
+            Whether d is the square root of the number of joint states instead of the number.
+        """
+        found = np.flatnonzero(self.shares > 1.0)
+        scores = np.zeros(len(found))
+        for k, (i, j) in enumerate(self.pairs[found].tolist()):
+            gap = counts.table(i, j) / counts.n_rows - self.of_model(i, j)
+            scores[k] = np.linalg.norm(gap) / (np.sqrt(gap.size) if root else gap.size)
+        found = found[scores > lam]
+        order: np.ndarray = found[np.argsort(-self.shares[found], kind="stable")]
+        return order
+
+    def check(self, counts: PairCounts, found: np.ndarray) -> MarginalCheck:
+        """Return the report of the comparison; `found` are the positions that deviate."""
         if len(self.pairs) == 0:
             return MarginalCheck(0, self.rows, 0)
         i, j = self.pairs[int(np.argmax(self.shares))].tolist()
@@ -69,7 +85,7 @@ class Deviations(NamedTuple):
         return MarginalCheck(
             pairs=len(self.pairs),
             rows=self.rows,
-            deviating=int(self.deviating.sum()),
+            deviating=len(found),
             worst_edge=(i, j),
             states=(a, b),
             observed=float(observed[a, b]),
@@ -79,7 +95,7 @@ class Deviations(NamedTuple):
 
 def exact_deviations(
     counts: PairCounts, test: PairTest, pairs: np.ndarray, marginals: np.ndarray
-) -> Deviations:
+) -> MarginalGaps:
     """Compare exact marginals with the data.
 
     Parameters
@@ -99,7 +115,7 @@ def exact_deviations(
     def of_model(i: int, j: int) -> np.ndarray:
         return marginals[offsets[i] : offsets[i + 1], offsets[j] : offsets[j + 1]]
 
-    return Deviations(pairs, shares, 0, of_model)
+    return MarginalGaps(pairs, shares, 0, of_model)
 
 
 def moved_deviations(
@@ -109,7 +125,7 @@ def moved_deviations(
     test: PairTest,
     pairs: np.ndarray,
     seed: int,
-) -> Deviations | None:
+) -> MarginalGaps | None:
     """Compare rows that the model has moved with the data; None if a variable has too many states.
 
     The expected counts are scaled to the margins of the data, as a dependence is what counts. Their
@@ -129,7 +145,7 @@ def moved_deviations(
         of_rows = _slots(others, some), others.packed, others.store, others.scratch
         out = shares[start : start + len(some)]
         _compare_counts(*of_data, *of_rows, test, inflation, out)
-    return Deviations(pairs, shares, moved.n_rows, lambda i, j: others.table(i, j) / moved.n_rows)
+    return MarginalGaps(pairs, shares, moved.n_rows, lambda i, j: others.table(i, j) / moved.n_rows)
 
 
 def moved_rows(model: PairwiseMRF, table: DiscreteTable, seed: int) -> DiscreteTable | None:
