@@ -353,7 +353,7 @@ def test_invalid_questions_are_refused(question, sentence: str) -> None:
 
 
 def test_questions_about_run_without_edges_are_answered() -> None:
-    run = Run(TABLE, EdgeGrafting(preset="paper", lam=0.9))
+    run = Run(TABLE, EdgeGrafting(lam=0.9))
     with pytest.raises(InputError, match="Nothing has been learned yet"):
         node_facts(run, 0, 0)
     assert not run.advance()
