@@ -18,6 +18,7 @@ from graftviz.fitting.noise import impurity_of
 from graftviz.kernels import inner_kernel
 
 _VARIABLES_PER_ERROR = 50  # about one false edge among so many variables
+_HIGHEST_LEVEL = 0.01  # of a pair among few variables
 _LOWEST_SIGNIFICANCE = 1.5  # where many weak edges are found
 _STEP = 0.1
 _CLEAR_EXCESS = 3.0  # of edges over chance, in standard deviations of chance
@@ -155,7 +156,7 @@ def pair_test(
 def usual_significance(margins: np.ndarray, offsets: np.ndarray) -> float:
     """Return κ such that about one pair per 50 variables passes the test by chance.
 
-    Of n variables the chance of each of n² / 2 pairs is then 1 / (25 n). κ is this level in
+    Of n variables the chance of each of n² / 2 pairs is then 1 / (25 n), and at most 0.01. κ is this level in
     standard deviations of a normal distribution.
 
     Parameters
@@ -165,7 +166,7 @@ def usual_significance(margins: np.ndarray, offsets: np.ndarray) -> float:
     """
     varies = np.add.reduceat(np.asarray(margins) > 0, offsets[:-1], dtype=np.int64) > 1
     level = 2.0 / (_VARIABLES_PER_ERROR * max(int(varies.sum()) - 1, 1))
-    return significance_of(level)
+    return significance_of(min(level, _HIGHEST_LEVEL))
 
 
 def lower_significance(chances: np.ndarray, significance: float) -> float:

@@ -43,6 +43,7 @@ _LAM_TO_NOISE = 3.0
 _TINY_LAM_TO_NOISE = 0.1  # with κ
 _PRICE_TO_NOISE = 0.5  # with a lowered κ
 _SMALL_LAM_TO_NOISE = 1.0, 2.0  # with κ and other scores, for few and many variables
+_LEAST_SIGNIFICANCE = 3.0  # of other scores, whose noise is only approximate
 _FEW, _MANY = 50, 200
 _MOST_ROW_BYTES = 4 << 30  # of conditionals
 _FALLBACK_LAM = 1e-3  # if no variable varies, so that there is no noise
@@ -195,7 +196,8 @@ def resolve(options: Any, counts: PairCounts, *, has_rows: bool) -> Settings:
     margins = counts.packed.margins, counts.packed.node_offsets, counts.packed.rows
     by_rows = score == objective == PSEUDO_LIKELIHOOD
     if significance is None:
-        significance = float(f"{usual_significance(*margins[:2]):.3g}")
+        usual = usual_significance(*margins[:2])
+        significance = float(f"{usual if by_rows else max(usual, _LEAST_SIGNIFICANCE):.3g}")
     if lam is None:
         noise = score_noise(*margins, root=root)
         factor = _LAM_TO_NOISE * all_scores()[score].noise_factor

@@ -168,7 +168,7 @@ _LESSONS: Mapping[str, tuple[int, str, tuple[_Place, ...]]] = {
         "?step=34",
         (
             _Place(Condition("address", "rows", "200"), ".st-key-choose-rows", right=1),
-            _Place(right=0, opens="?rows=200&preset=best&step=19"),
+            _Place(right=0, opens="?rows=200&preset=best&step=18"),
             _Place(right=2),
         ),
     ),

@@ -59,7 +59,7 @@ class LocalMarginal:
     --------
     >>> answer = gv.local_marginal(model, "commute", max_size=4)
     >>> [model.names[k] for k in answer.nodes], round(answer.bound, 2)
-    (['commute', 'home', 'garden', 'pet'], 0.52)
+    (['commute', 'home', 'garden', 'pet'], 0.51)
     """
 
     query: int
