@@ -65,7 +65,7 @@ def test_copies_of_a_column_predict_each_other(learner):
 def test_marginals_of_the_model_are_the_shares_of_the_data(learner):
     table = followers_table(12)
     outcome = drain(table, learner).outcome
-    assert outcome.objective_name == "likelihood"
+    assert outcome.objective_name == "exact likelihood"
     assert outcome.kkt_residual < 2e-6
     beliefs = gv.infer(outcome.model(), "exact")
     for i in range(12):

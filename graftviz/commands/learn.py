@@ -262,6 +262,8 @@ def _summary(result: Result) -> str:
     method = []
     if certificate:
         method = [f"method      score {certificate.score}, objective {certificate.objective}"]
+        if outcome is not None and outcome.objective_name != certificate.objective:
+            method[0] += f", final fit by {outcome.objective_name}"
     lines = [
         f"{result.learner.title}: {plural(result.n_edges, 'edge')} among {result.n_variables:,} "
         f"variables, from {result.n_rows:,} rows in {plural(len(result.trace), 'step')} and "

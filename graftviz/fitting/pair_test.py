@@ -156,8 +156,8 @@ def pair_test(
 def usual_significance(margins: np.ndarray, offsets: np.ndarray) -> float:
     """Return κ such that about one pair per 50 variables passes the test by chance.
 
-    Of n variables the chance of each of n² / 2 pairs is then 1 / (25 n), and at most 0.01. κ is this level in
-    standard deviations of a normal distribution.
+    Of n variables the chance of each of n² / 2 pairs is then 1 / (25 n), and at most 0.01. κ is
+    this level in standard deviations of a normal distribution.
 
     Parameters
     ----------

@@ -526,6 +526,7 @@ class GraftingRun(LearnerRun):
         with self.clock.work("other"):
             gap = self.network.restart_gap() if self.n_edges else 0.0
         automatic = self.options.automatic(self.counts, has_rows=self._table.has_rows)
+        objective = OBJECTIVE_NAMES[self.settings.objective]
         automatic |= {"significance": self.settings.significance, "lam": self.settings.lam}
         return self.outcome(
             certificate,
@@ -534,9 +535,7 @@ class GraftingRun(LearnerRun):
             kkt_residual=self.evaluation.kkt_residual,
             bp_restart_gap=gap,
             automatic=automatic,
-            objective_name=(
-                OBJECTIVE_NAMES[self.settings.objective] if self._exact is None else "likelihood"
-            ),
+            objective_name=objective if self._exact is None else "exact likelihood",
         )
 
     def _certificate(self, edges: np.ndarray, scores: np.ndarray) -> Certificate:
