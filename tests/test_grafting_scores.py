@@ -198,10 +198,10 @@ BY_DATA = -1.0  # κ that depends on the number of variables
 RULES = {
     "best": ({}, ("pseudo-likelihood", "pseudo-likelihood", BY_DATA, True)),
     "paper": ({"preset": "paper"}, ("belief", "bethe", 0.0, False)),
-    "another objective": ({"objective": "bethe"}, ("belief", "bethe", BY_DATA, True)),
+    "another objective": ({"objective": "bethe"}, ("belief", "bethe", 3.0, True)),
     "another score": (
         {"score": "belief"},
-        ("belief", "pseudo-likelihood", BY_DATA, True),
+        ("belief", "pseudo-likelihood", 3.0, True),
     ),
     "paper by rows": (
         {"preset": "paper", "objective": "pseudo-likelihood"},
@@ -248,7 +248,7 @@ def test_pseudo_likelihood_without_rows_is_refused():
         with pytest.raises(InputError, match="The pseudo-likelihood needs complete rows in memory"):
             EdgeGrafting(**options).settings(counts, has_rows=False)
     settings = EdgeGrafting().settings(counts, has_rows=False)
-    assert settings[:4] == ("linear-response", "bethe", significance_of(mixed_table()), False)
+    assert settings[:4] == ("linear-response", "bethe", 3.0, False)
     with pytest.raises(InputError, match="belongs to a fixed point of belief propagation"):
         EdgeGrafting(score="linear-response").settings(counts)
 

@@ -126,7 +126,7 @@ def pair_test(
     """
     starts, sizes = offsets[:-1], np.diff(offsets)
     n = max(float(rows), _FEWEST_ROWS)
-    p = np.asarray(margins, dtype=np.float64) / n
+    p = np.asarray(margins, dtype=np.float64) / rows
     occurs = p > 0.0
     second, third = (np.add.reduceat(p**power, starts) for power in (2, 3))
     trace = n * impurity_of(p, offsets)
