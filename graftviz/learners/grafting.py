@@ -392,6 +392,7 @@ class GraftingRun(LearnerRun):
             None if κ was lowered, so that the search goes on.
         """
         settings, network = self.settings, self.network
+        self._exact = self._comparison = None  # of earlier weights, or of other options
         uses_test = settings.is_by_rows and settings.significance > 0.0 and settings.refit
         if not (uses_test and isinstance(network, PseudoNetwork)):
             return None if not stopped and lower() else NO_PAIRS
