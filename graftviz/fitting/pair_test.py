@@ -43,8 +43,6 @@ class PairTest(NamedTuple):
         Where the states of each variable begin.
     shares : float64 array, flat
         p_D(x_i).
-    least : float64 array, shape (n,)
-        Smallest share of a state that occurs; 1 if there is only one.
     impurity : float64 array, shape (n,)
         1 - Σ_a p_D(a)².
     common, rare : float64 arrays, shape (n,)
@@ -60,7 +58,6 @@ class PairTest(NamedTuple):
 
     offsets: np.ndarray
     shares: np.ndarray
-    least: np.ndarray
     impurity: np.ndarray
     common: np.ndarray
     rare: np.ndarray
@@ -127,7 +124,6 @@ def pair_test(
     starts, sizes = offsets[:-1], np.diff(offsets)
     n = max(float(rows), _FEWEST_ROWS)
     p = np.asarray(margins, dtype=np.float64) / rows
-    occurs = p > 0.0
     second, third = (np.add.reduceat(p**power, starts) for power in (2, 3))
     trace = n * impurity_of(p, offsets)
     square = n**2 * (second - 2.0 * third + second**2)
@@ -142,7 +138,6 @@ def pair_test(
     return PairTest(
         offsets=offsets,
         shares=p,
-        least=np.minimum.reduceat(np.where(occurs, p, 1.0), starts),
         impurity=trace / n,
         common=np.sqrt(2.0 / (n * (n - 3.0))) * (balanced - rare) / n,
         rare=rare / (n * np.sqrt(n - 1.0)),
@@ -222,7 +217,7 @@ def shape_of(test, i, j):
     """Return the shape m² / v of the distribution of T of a pair whose variables both vary."""
     mean = test.impurity[i] * test.impurity[j] * test.rows / (test.rows - 1.0)
     variance = test.common[i] * test.common[j] + test.rare[i] * test.rare[j]
-    return mean * mean / max(variance, 1e-6 * mean * mean)
+    return mean * mean / np.maximum(variance, 1e-6 * mean * mean)
 
 
 @njit(cache=True, nogil=True)
@@ -281,12 +276,12 @@ def smallest_norms(test: PairTest) -> np.ndarray:
     -------
     float64 array, shape (n, n)
     """
-    variances = np.outer(test.impurity, test.impurity)
-    means = np.where(variances > 0.0, variances * test.rows / (test.rows - 1.0), 1.0)
-    spread = np.outer(test.common, test.common) + np.outer(test.rare, test.rare)
-    shapes = means**2 / np.maximum(spread, 1e-6 * means**2)
+    varying = np.flatnonzero(test.impurity > 0.0)
+    shapes = shape_of.py_func(test, varying[:, np.newaxis], varying)
     critical = np.interp(np.log(shapes), _LOG_SHAPES, test.critical)
-    norms: np.ndarray = critical * np.sqrt(variances / test.rows)
+    variances = np.outer(test.impurity[varying], test.impurity[varying])
+    norms = np.zeros((len(test.impurity),) * 2)
+    norms[np.ix_(varying, varying)] = critical * np.sqrt(variances / test.rows)
     return norms
 
 
@@ -303,7 +298,7 @@ def chance_of(test: PairTest, pairs: np.ndarray, shares: np.ndarray) -> np.ndarr
     shares : float64 array, shape (k,)
         At most 1.
     """
-    shapes = np.array([shape_of(test, i, j) for i, j in pairs.tolist()])
+    shapes = shape_of.py_func(test, pairs[:, 0], pairs[:, 1])
     critical = np.interp(np.log(shapes), _LOG_SHAPES, test.critical)
     squares = (shares * critical) ** 2
     # Beside edges the tail is heavier than that of the margins.
