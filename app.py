@@ -2,20 +2,13 @@
 
 import streamlit as st
 
-from graftviz.serving.limits import limits
-from graftviz.ui import ASSETS
-from graftviz.ui.boundary import page_boundary
-from graftviz.ui.following import show_following
-from graftviz.ui.server import announced, middleware, pages_start
-from graftviz.ui.teaching import follow_teaching, show_guide, show_presenter
-from graftviz.ui.visits import register_visit
+from graftviz.app import ASSETS
+from graftviz.app.boundary import page_boundary
+from graftviz.app.frame.teaching import follow_teaching, show_guide, show_presenter
+from graftviz.app.session import begin_session
 
-# Streamlit looks for its server in this file and imports it for that once, under its own name; for
-# every session it runs it. Processes that multiprocessing starts import it under a third name.
-if __name__ == "app":
-    server = st.App(__file__, middleware=middleware(), lifespan=announced)
-elif __name__ == "__main__":
-    pages_start()
+# Processes that multiprocessing starts import this file under another name.
+if __name__ == "__main__":
     st.logo(str(ASSETS / "logo.svg"), icon_image=str(ASSETS / "icon.svg"), size="large")
     pages = [
         st.Page("pages/grow.py", title="Grow", url_path="start", default=True),
@@ -37,13 +30,11 @@ elif __name__ == "__main__":
         initial_sidebar_state=240,
     )
     with page_boundary():
-        limits()  # shows errors in the limits, if any
         # One container: otherwise a guide that begins would move the elements of the page, and the
         # browser would load their views again.
         with st.container():
             follow_teaching()
             show_presenter()
             show_guide()
-            show_following()
-        register_visit()
+        begin_session()
         page.run()

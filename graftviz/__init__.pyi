@@ -1,104 +1,48 @@
-from . import dynamics as dynamics, figures as figures
-from ._version import __version__ as __version__
-from .counts import (
-    PairCounts as PairCounts,
+from graftviz import dynamics as dynamics
+from graftviz.data.sets.public import read_public as read_public
+from graftviz.data.sets.registry import load_dataset as load_dataset
+from graftviz.data.table import DiscreteTable as DiscreteTable
+from graftviz.evaluation.selection.groups import compare_groups as compare_groups
+from graftviz.evaluation.selection.intervals import EdgeIntervals as EdgeIntervals
+from graftviz.evaluation.selection.path import LamPath as LamPath, lam_path as lam_path
+from graftviz.evaluation.selection.stability import (
+    EdgeStability as EdgeStability,
+    edge_stability as edge_stability,
 )
-from .datasets import (
-    load_dataset as load_dataset,
-    read_public as read_public,
+from graftviz.evaluation.tuning import Tuning as Tuning, tuning_grid as tuning_grid
+from graftviz.inference.beliefs import Beliefs as Beliefs
+from graftviz.inference.cost import inference_cost as inference_cost
+from graftviz.inference.likelihood import ncmll as ncmll, nll as nll, nlpl as nlpl
+from graftviz.inference.local.expansion import RegionStep as RegionStep
+from graftviz.inference.local.influence import (
+    dobrushin_coefficient as dobrushin_coefficient,
+    influence_matrix as influence_matrix,
 )
-from .errors import (
-    InputError as InputError,
+from graftviz.inference.local.marginal import (
+    LocalMarginal as LocalMarginal,
+    grow_region as grow_region,
+    local_marginal as local_marginal,
 )
-from .estimator import (
-    MarkovNetwork as MarkovNetwork,
-)
-from .forecasting import (
-    Forecast as Forecast,
-    forecast as forecast,
-)
-from .formats.models import (
+from graftviz.inference.methods import infer as infer
+from graftviz.inference.prediction import PairwiseMRF as PairwiseMRF
+from graftviz.learning.bounded.bounded_inference import BoundedInference as BoundedInference
+from graftviz.learning.completion import read_table as read_table
+from graftviz.learning.features.grafting import FeatureGrafting as FeatureGrafting
+from graftviz.learning.features.grafting_light import GraftingLight as GraftingLight
+from graftviz.learning.grafting.best_choice import BestChoice as BestChoice
+from graftviz.learning.grafting.edge_grafting import EdgeGrafting as EdgeGrafting
+from graftviz.learning.grafting.first_hit import FirstHit as FirstHit
+from graftviz.learning.nodewise.nodewise_l1 import NodewiseL1 as NodewiseL1
+from graftviz.learning.pruning.forced_pruning import ForcedPruning as ForcedPruning
+from graftviz.learning.trace import Step as Step, Trace as Trace
+from graftviz.learning.trees.chow_liu import ChowLiu as ChowLiu
+from graftviz.reports import figures as figures
+from graftviz.reports.estimator.network import MarkovNetwork as MarkovNetwork
+from graftviz.reports.files.run_folder import (
     read_model as read_model,
-)
-from .formats.run_folder import (
-    SavedResult as SavedResult,
     read_result as read_result,
     write_model as write_model,
 )
-from .inference import (
-    Beliefs as Beliefs,
-    infer as infer,
-)
-from .inference.cost import inference_cost as inference_cost
-from .learners.best_choice import (
-    BestChoice as BestChoice,
-)
-from .learners.bounded_inference import (
-    BoundedInference as BoundedInference,
-)
-from .learners.chow_liu import (
-    ChowLiu as ChowLiu,
-)
-from .learners.edge_grafting import (
-    EdgeGrafting as EdgeGrafting,
-)
-from .learners.feature_grafting import (
-    FeatureGrafting as FeatureGrafting,
-)
-from .learners.first_hit import (
-    FirstHit as FirstHit,
-)
-from .learners.forced_pruning import (
-    ForcedPruning as ForcedPruning,
-)
-from .learners.grafting_light import (
-    GraftingLight as GraftingLight,
-)
-from .learners.nodewise_l1 import (
-    NodewiseL1 as NodewiseL1,
-)
-from .metrics import (
-    ncmll as ncmll,
-    nll as nll,
-    nlpl as nlpl,
-)
-from .model import (
-    PairwiseMRF as PairwiseMRF,
-)
-from .regions import (
-    LocalMarginal as LocalMarginal,
-    RegionStep as RegionStep,
-    dobrushin_coefficient as dobrushin_coefficient,
-    grow_region as grow_region,
-    influence_matrix as influence_matrix,
-    local_marginal as local_marginal,
-)
-from .runs import (
-    Branch as Branch,
-    Result as Result,
-    Run as Run,
-    learn as learn,
-)
-from .selection import (
-    EdgeIntervals as EdgeIntervals,
-    EdgeStability as EdgeStability,
-    GroupComparison as GroupComparison,
-    LamPath as LamPath,
-    compare_groups as compare_groups,
-    edge_stability as edge_stability,
-    lam_path as lam_path,
-)
-from .table import (
-    ChunkedTable as ChunkedTable,
-    DiscreteTable as DiscreteTable,
-    open_table as open_table,
-    read_table as read_table,
-)
-from .trace import (
-    Step as Step,
-    Trace as Trace,
-)
-from .tuning import (
-    Tuning as Tuning,
-    tuning_grid as tuning_grid,
-)
+from graftviz.reports.results import Result as Result, Run as Run, fit as fit, learn as learn
+from graftviz.utils.errors import InputError as InputError
+from graftviz.utils.version import __version__ as __version__

@@ -15,10 +15,10 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import NoReturn, TextIO
 
-from graftviz._version import __version__
-from graftviz.commands import COMMANDS, module_of
-from graftviz.errors import InputError, readable
-from graftviz.wording import quoted, reworded, shortened
+from graftviz.cli import COMMANDS, module_of
+from graftviz.utils.errors import InputError, readable
+from graftviz.utils.version import __version__
+from graftviz.utils.wording import quoted, reworded, shortened
 
 DONE, OUTPUT_FAILED, REFUSED, INTERRUPTED = 0, 1, 2, 130
 _LONGEST = 500  # characters of a message of the parser

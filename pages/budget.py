@@ -2,18 +2,18 @@
 
 import streamlit as st
 
-from graftviz.narrative.budget import cost_sentence
-from graftviz.ui.budget.panels import budget_files, budget_menu, show_charts, show_choices
-from graftviz.ui.budget.state import BudgetState
-from graftviz.ui.compiling import engine_is_ready
-from graftviz.ui.engine import enter_page
-from graftviz.ui.frame.header import Header, follow_address, write_address
-from graftviz.ui.frame.live import live_run
-from graftviz.ui.frame.panels import show_notices
-from graftviz.ui.frame.view import BUDGET
-from graftviz.ui.run_files import run_note
-from graftviz.ui.upload import show_upload
-from graftviz.ui.visits import page_state
+from graftviz.app.budget.panels import budget_files, budget_menu, show_charts, show_choices
+from graftviz.app.budget.state import BudgetState
+from graftviz.app.frame.compiling import engine_is_ready
+from graftviz.app.frame.engine import enter_page
+from graftviz.app.frame.header import Header, follow_address, write_address
+from graftviz.app.frame.live import live_run
+from graftviz.app.frame.panels import show_notices
+from graftviz.app.frame.run_files import run_note
+from graftviz.app.frame.upload import show_upload
+from graftviz.app.frame.view import BUDGET
+from graftviz.app.session import page_state
+from graftviz.reports.words.budget import cost_sentence
 
 engine = enter_page("budget")
 state = page_state("budget", BudgetState)

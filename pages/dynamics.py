@@ -2,8 +2,7 @@
 
 import streamlit as st
 
-from graftviz.ui.compiling import engine_is_ready
-from graftviz.ui.dynamics.panels import (
+from graftviz.app.dynamics.panels import (
     dynamics_files,
     dynamics_menu,
     show_choices,
@@ -11,13 +10,14 @@ from graftviz.ui.dynamics.panels import (
     show_messages,
     show_upload,
 )
-from graftviz.ui.dynamics.state import DynamicsState
-from graftviz.ui.engine import enter_page
-from graftviz.ui.frame.header import Header, follow_address, write_address
-from graftviz.ui.frame.live import live_run
-from graftviz.ui.frame.view import DYNAMICS
-from graftviz.ui.run_files import run_note
-from graftviz.ui.visits import page_state
+from graftviz.app.dynamics.state import DynamicsState
+from graftviz.app.frame.compiling import engine_is_ready
+from graftviz.app.frame.engine import enter_page
+from graftviz.app.frame.header import Header, follow_address, write_address
+from graftviz.app.frame.live import live_run
+from graftviz.app.frame.run_files import run_note
+from graftviz.app.frame.view import DYNAMICS
+from graftviz.app.session import page_state
 
 engine = enter_page("dynamics")
 state = page_state("dynamics", DynamicsState)

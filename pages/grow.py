@@ -2,22 +2,22 @@
 
 import streamlit as st
 
-from graftviz.texts import catalogue
-from graftviz.ui.compiling import LONG_SECONDS, engine_is_ready, show_engine, show_recorded
-from graftviz.ui.engine import enter_page
-from graftviz.ui.frame.header import Header, follow_address, write_address
-from graftviz.ui.frame.view import PLAYER
-from graftviz.ui.grow.analysis import (
+from graftviz.app.frame.compiling import LONG_SECONDS, engine_is_ready, show_engine, show_recorded
+from graftviz.app.frame.engine import enter_page
+from graftviz.app.frame.header import Header, follow_address, write_address
+from graftviz.app.frame.run_files import run_files, run_note
+from graftviz.app.frame.upload import show_upload
+from graftviz.app.frame.view import PLAYER
+from graftviz.app.grow.analysis import (
     grow_texts,
     show_comparison,
     show_path,
-    show_rows_curve,
     show_samples,
     show_stability,
 )
-from graftviz.ui.grow.live import live_player
-from graftviz.ui.grow.not_found import show_not_found
-from graftviz.ui.grow.panels import (
+from graftviz.app.grow.live import live_player
+from graftviz.app.grow.not_found import show_not_found
+from graftviz.app.grow.panels import (
     INSPECT,
     grow_menu,
     show_branch_bar,
@@ -27,11 +27,9 @@ from graftviz.ui.grow.panels import (
     show_tour,
     tools,
 )
-from graftviz.ui.grow.state import grow_state
-from graftviz.ui.inspect.state import inspect_state
-from graftviz.ui.run_files import run_files, run_note
-from graftviz.ui.teaching import language
-from graftviz.ui.upload import show_upload
+from graftviz.app.grow.state import grow_state
+from graftviz.app.inspect.state import inspect_state
+from graftviz.reports.texts import catalogue
 
 engine = enter_page("grow")
 state = grow_state()
@@ -56,7 +54,6 @@ if state.has_engine or shows_run:
         show_comparison(state)
         show_stability(state)
     show_path(state)
-    show_rows_curve(state)
     show_samples(state)
     show_not_found(state)
     live_player(state)
@@ -72,7 +69,7 @@ if state.has_engine or shows_run:
         st.switch_page("pages/inspect.py")
     header.show_model(lambda: grow_menu(state, run))
     header.show_files(lambda: run_files(run) if run else [], run_note())
-    header.show_link(state.link, catalogue("labels", language())["header"]["opens"], can_lead=True)
+    header.show_link(state.link, catalogue("labels")["header"]["opens"])
     if state.has_engine:
         with st.sidebar:
             show_engine(engine, grow_texts("engine")["compiling"], LONG_SECONDS)

@@ -2,20 +2,22 @@
 
 import streamlit as st
 
-from graftviz.ui.compiling import engine_is_ready
-from graftviz.ui.engine import enter_page, warm_up
-from graftviz.ui.frame.header import Header, follow_address, handed_models
-from graftviz.ui.frame.view import INSPECT
-from graftviz.ui.inspect.panels import (
+from graftviz.app.frame.compiling import engine_is_ready
+from graftviz.app.frame.engine import warm_up
+from graftviz.app.frame.header import Header, follow_address, handed_models
+from graftviz.app.frame.view import INSPECT
+from graftviz.app.inspect.panels import (
     show_drawing,
     show_file,
     show_inspection,
     show_messages,
     show_sources,
 )
-from graftviz.ui.inspect.state import inspect_state
+from graftviz.app.inspect.state import inspect_state
+from graftviz.app.session import begin_with_app
 
-engine = enter_page("grow")  # the page opens while kernels of its own are compiled
+begin_with_app("inspect")
+engine = warm_up()  # the page opens while kernels of its own are compiled
 warm_up("inspect")
 state = inspect_state()
 follow_address(state, "inspect", is_new=state.loaded is None)

@@ -2,17 +2,15 @@
 
 import streamlit as st
 
-from graftviz.ui.frame.header import Header
-from graftviz.ui.frame.panels import show_warnings
-from graftviz.ui.lessons import (
-    lessons_in_language,
-    show_glossary,
-    show_languages,
-    show_lesson,
-    show_overview,
-)
-from graftviz.ui.teaching import teaching_query, without_teaching
-from graftviz.ui.url_state import LinkReader
+from graftviz.app.frame.header import Header
+from graftviz.app.frame.lessons import show_glossary, show_lesson, show_overview
+from graftviz.app.frame.panels import show_warnings
+from graftviz.app.frame.teaching import teaching_query, without_teaching
+from graftviz.app.frame.url_state import LinkReader
+from graftviz.app.session import begin_with_app
+from graftviz.reports.words.lessons import LESSONS
+
+begin_with_app("lessons")
 
 # Links from here have their own address.
 st.session_state["page"] = "lessons"
@@ -20,9 +18,8 @@ header = Header("lessons")
 header.show_files(list)
 header.show_link(teaching_query, "Opens this page, anywhere graftviz runs.")
 show_warnings(LinkReader(without_teaching(st.query_params.to_dict())).reject_rest())
-show_languages()
 show_overview()
-for lesson in lessons_in_language():
+for lesson in LESSONS:
     show_lesson(lesson)
 show_glossary()
 if st.query_params.to_dict() != teaching_query():

@@ -2,16 +2,16 @@
 
 import streamlit as st
 
-from graftviz.ui.compiling import engine_is_ready
-from graftviz.ui.engine import enter_page
-from graftviz.ui.frame.header import Header, follow_address, write_address
-from graftviz.ui.frame.live import show_runs
-from graftviz.ui.frame.panels import show_notices
-from graftviz.ui.frame.view import PRUNE
-from graftviz.ui.prune.panels import show_pruning_choices
-from graftviz.ui.prune.state import prune_state
-from graftviz.ui.run_files import run_files, run_menu, run_note
-from graftviz.ui.upload import show_upload
+from graftviz.app.frame.compiling import engine_is_ready
+from graftviz.app.frame.engine import enter_page
+from graftviz.app.frame.header import Header, follow_address, write_address
+from graftviz.app.frame.live import show_runs
+from graftviz.app.frame.panels import show_notices
+from graftviz.app.frame.run_files import run_files, run_menu, run_note
+from graftviz.app.frame.upload import show_upload
+from graftviz.app.frame.view import PRUNE
+from graftviz.app.prune.panels import show_pruning_choices
+from graftviz.app.prune.state import prune_state
 
 engine = enter_page("prune")
 state = prune_state()

@@ -2,16 +2,16 @@
 
 import streamlit as st
 
-from graftviz.ui.compiling import engine_is_ready, show_engine
-from graftviz.ui.engine import enter_page
-from graftviz.ui.frame.header import Header, follow_address, write_address
-from graftviz.ui.frame.live import show_runs
-from graftviz.ui.frame.view import RACE
-from graftviz.ui.grow.state import opened_grow_state
-from graftviz.ui.race.panels import COMPILING, race_files, show_race_choices, show_race_messages
-from graftviz.ui.race.state import race_state
-from graftviz.ui.run_files import run_menu, run_note
-from graftviz.ui.upload import show_upload
+from graftviz.app.frame.compiling import engine_is_ready, show_engine
+from graftviz.app.frame.engine import enter_page
+from graftviz.app.frame.header import Header, follow_address, write_address
+from graftviz.app.frame.live import show_runs
+from graftviz.app.frame.run_files import run_menu, run_note
+from graftviz.app.frame.upload import show_upload
+from graftviz.app.frame.view import RACE
+from graftviz.app.grow.state import opened_grow_state
+from graftviz.app.race.panels import COMPILING, race_files, show_race_choices, show_race_messages
+from graftviz.app.race.state import race_state
 
 engine = enter_page("race")
 state = race_state(opened_grow_state())

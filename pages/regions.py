@@ -2,12 +2,12 @@
 
 import streamlit as st
 
-from graftviz.ui.compiling import engine_is_ready
-from graftviz.ui.engine import enter_page
-from graftviz.ui.frame.header import Header, follow_address, write_address
-from graftviz.ui.frame.panels import show_notices
-from graftviz.ui.frame.view import REGION
-from graftviz.ui.regions.panels import (
+from graftviz.app.frame.compiling import engine_is_ready
+from graftviz.app.frame.engine import enter_page
+from graftviz.app.frame.header import Header, follow_address, write_address
+from graftviz.app.frame.panels import show_notices
+from graftviz.app.frame.view import REGION
+from graftviz.app.regions.panels import (
     live_region,
     region_files,
     region_menu,
@@ -15,8 +15,8 @@ from graftviz.ui.regions.panels import (
     show_model_choice,
     show_upload,
 )
-from graftviz.ui.regions.state import RegionState
-from graftviz.ui.visits import page_state
+from graftviz.app.regions.state import RegionState
+from graftviz.app.session import page_state
 
 engine = enter_page("regions")
 state = page_state("regions", RegionState)

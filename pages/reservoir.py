@@ -2,13 +2,13 @@
 
 import streamlit as st
 
-from graftviz.ui.compiling import engine_is_ready
-from graftviz.ui.engine import enter_page
-from graftviz.ui.frame.header import Header, follow_address, write_address
-from graftviz.ui.frame.panels import show_warnings
-from graftviz.ui.frame.state import OptionsPage
-from graftviz.ui.reservoir.options import ReservoirOptions
-from graftviz.ui.reservoir.panels import (
+from graftviz.app.frame.compiling import engine_is_ready
+from graftviz.app.frame.engine import enter_page
+from graftviz.app.frame.header import Header, follow_address, write_address
+from graftviz.app.frame.panels import show_warnings
+from graftviz.app.frame.state import OptionsPage
+from graftviz.app.reservoir.options import ReservoirOptions
+from graftviz.app.reservoir.panels import (
     reservoir_files,
     reservoir_menu,
     show_activation,
@@ -16,7 +16,7 @@ from graftviz.ui.reservoir.panels import (
     show_run,
     show_simulation,
 )
-from graftviz.ui.visits import page_state
+from graftviz.app.session import page_state
 
 engine = enter_page("reservoir")
 state = page_state("reservoir", lambda: OptionsPage(ReservoirOptions))

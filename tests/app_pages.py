@@ -5,14 +5,14 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
 from streamlit.components.v2.component_manager import BidiComponentManager
 from streamlit.runtime.pages_manager import PagesManager
-from streamlit.testing.v1 import AppTest, app_test
+from streamlit.testing.v1 import AppTest
 
-from graftviz.ui.streamlit_runtime import leave_pages_to_app
 from tests.waiting import wait_until
 
 APP = str(Path(__file__).resolve().parent.parent / "app.py")
@@ -33,10 +33,6 @@ QUICK: dict[str, dict[str, str]] = {
 }
 
 
-class AppPages(PagesManager):
-    """Pages of the app; AppTest resets the flag of this class, and so not that of Streamlit."""
-
-
 def _run_and_check(app: AppTest, *arguments: Any, **options: Any) -> AppTest:
     """Run the page, which fails the test where it raises."""
     _run(app, *arguments, **options)
@@ -44,9 +40,17 @@ def _run_and_check(app: AppTest, *arguments: Any, **options: Any) -> AppTest:
     return app
 
 
-app_test.PagesManager = AppPages
 _run, AppTest._run = AppTest._run, _run_and_check
-leave_pages_to_app()
+
+
+def _begin_after_others(self: PagesManager, *arguments: Any, **options: Any) -> None:
+    """Manage the pages as on a server that has opened one before; AppTest forgets that it has."""
+    PagesManager.uses_pages_directory = FIRST_OF_SERVER.get()
+    _begin(self, *arguments, **options)
+
+
+FIRST_OF_SERVER: ContextVar[bool | None] = ContextVar("first", default=False)  # None: the first
+_begin, PagesManager.__init__ = PagesManager.__init__, _begin_after_others
 
 
 def run_while(app: AppTest, is_waiting: Callable[[], object]) -> AppTest:

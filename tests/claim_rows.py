@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from graftviz.experiments.reproduction import curves
-from graftviz.experiments.reproduction.papers import (
+from graftviz.reports.reproduction import curves
+from graftviz.reports.reproduction.papers import (
     best_choice,
     bounded,
     forced_pruning,
@@ -16,7 +16,7 @@ from graftviz.experiments.reproduction.papers import (
     thesis_grafting,
     thesis_systems as choice_of_seeds,
 )
-from graftviz.experiments.reproduction.papers.thesis_dynamics import (
+from graftviz.reports.reproduction.papers.thesis_dynamics import (
     COEFFICIENTS,
     DENSE,
     ENFORCING,

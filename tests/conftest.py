@@ -82,11 +82,11 @@ def references() -> list[logging.LogRecord]:
 @pytest.fixture(autouse=True)
 def _no_unexpected_errors(references: list[logging.LogRecord]) -> Iterator[None]:
     """Fail a test in which a page caught an unexpected error, as the page only shows a sentence."""
-    if (logs := sys.modules.get("graftviz.serving.logs")) is not None:
-        logs._references.clear()  # an error of an earlier test would not be logged again
+    if (module := sys.modules.get("graftviz.app.references")) is not None:
+        module._logged.clear()  # an error of an earlier test would not be logged again
     handler = _References()
     handler.records = references
-    boundary = logging.getLogger("graftviz.ui.boundary")
+    boundary = logging.getLogger("graftviz.app.boundary")
     boundary.addHandler(handler)
     yield
     boundary.removeHandler(handler)

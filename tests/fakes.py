@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
 
 from graftviz import DiscreteTable, FirstHit, Run
-from graftviz.learners.base import Learner
+from graftviz.app.material import SourceCache
+from graftviz.learning.base import Learner
 
 
 def random_table(seed: int, n: int, rows: int, most_states: int = 4) -> DiscreteTable:
@@ -35,25 +37,34 @@ class Idle:
     """Takes tasks and does nothing, so that a test can work them by hand."""
 
     def __init__(self) -> None:
-        self._queue: list[Any] = []
+        self._tasks: list[Any] = []
 
-    def share(self) -> Idle:
+    def queue(self) -> Idle:
         return self
 
     def withdraw(self, task: Any) -> None:
-        if task in self._queue:
-            self._queue.remove(task)
+        if task in self._tasks:
+            self._tasks.remove(task)
 
     def submit(self, task: Any) -> None:
-        if task not in self._queue:
-            self._queue.append(task)
+        if task not in self._tasks:
+            self._tasks.append(task)
 
     @property
     def waiting(self) -> list[Any]:
-        return list(self._queue)
+        return list(self._tasks)
 
     def work_all(self) -> None:
-        while self._queue:
-            task = self._queue[0]
+        while self._tasks:
+            task = self._tasks[0]
             if not task.work(float("inf")):
                 self.withdraw(task)
+
+
+def clear_jobs() -> None:
+    """Forget the jobs that sessions share, which the functions of `shared_job` refer to."""
+    pages = [module for name, module in sys.modules.items() if name.startswith("graftviz.app.")]
+    for function in [value for module in pages for value in vars(module).values()]:
+        for cell in getattr(function, "__closure__", None) or ():
+            if isinstance(cell.cell_contents, SourceCache):
+                cell.cell_contents.clear()

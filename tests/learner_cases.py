@@ -9,16 +9,19 @@ from typing import Any, NamedTuple
 import naive
 import numpy as np
 
-from graftviz import DiscreteTable, PairCounts, PairwiseMRF, Step, infer
-from graftviz.fitting.conditionals import columns_of
-from graftviz.fitting.pair_test import usual_significance
-from graftviz.learners.base import Learner
-from graftviz.learners.feature_options import FeatureOptions
-from graftviz.learners.grafting_options import GraftingOptions
-from graftviz.learners.registry import learner_class, learner_names
-from graftviz.options import option_specs
-from graftviz.sampling import random_model, sample_gibbs, scale_free_graph
-from graftviz.trace import Outcome
+from graftviz import DiscreteTable, PairwiseMRF, Step, infer
+from graftviz.data.synthetic.gibbs import sample_gibbs
+from graftviz.data.synthetic.graphs import scale_free_graph
+from graftviz.data.synthetic.potentials import random_model
+from graftviz.learning.base import Learner
+from graftviz.learning.counts.pair_counts import PairCounts
+from graftviz.learning.features.options import FeatureOptions
+from graftviz.learning.grafting.grafting_options import GraftingOptions
+from graftviz.learning.registry import learner_class, learner_names
+from graftviz.learning.scores.pair_test import usual_significance
+from graftviz.learning.trace import Outcome, Remark
+from graftviz.learning.weights.conditionals import columns_of
+from graftviz.utils.options import option_specs
 
 
 @functools.cache
@@ -90,11 +93,6 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
     "best, penalised nodes": (
         lambda: mixed_table(10, 3000),
         {"preset": "best", "penalise_nodes": True},
-    ),
-    "response": (lambda: scale_free_table(15, 3, 1000), {"score": "linear-response", "lam": 6e-3}),
-    "response, noise": (
-        lambda: mixed_table(10, 3000),
-        {"score": "linear-response", "significance": 3.0},
     ),
     "rows": (lambda: scale_free_table(15, 3, 1000), {"score": "pseudo-likelihood", "lam": 1e-2}),
     "rows, noise": (
@@ -174,6 +172,15 @@ def recorded(name: str, case: str, seed: int = 0) -> Recorded:
 def picks(run: Recorded) -> list[tuple[int, int]]:
     """All activated edges, in order."""
     return [tuple(edge[:2]) for step in run.steps for edge in step.activated]
+
+
+def parts_of(remark: Remark) -> dict[str, Any]:
+    """Return the values of a remark, and of those in it, by kind."""
+    parts: dict[str, Any] = {remark.kind: remark.values}
+    for value in remark.values.values():
+        if isinstance(value, Remark):
+            parts |= parts_of(value)
+    return parts
 
 
 def fingerprint(run: Recorded) -> str:
@@ -265,10 +272,6 @@ def plain_scores(
     active = {tuple(edge) for edge in model.edges.tolist()}
     chances = naive.conditionals(model, codes)
     beliefs = infer(model, tolerance=1e-13, max_sweeps=5000)
-    starts = np.concatenate([[0], np.cumsum(sizes)])
-    if score == "linear-response":
-        edges = model.edges.tolist()
-        covariances = naive.linear_response(beliefs.node, edges, beliefs.edge)
     found = {}
     for j in range(len(sizes)):
         for i in range(j):
@@ -281,9 +284,6 @@ def plain_scores(
                 variance = naive.pseudo_variance(chances, codes, i, j)
             else:
                 expected, variance = rows * np.outer(b_i, b_j), naive.belief_variance(b_i, b_j)
-            if score == "linear-response":
-                own, other = slice(starts[i], starts[i + 1]), slice(starts[j], starts[j + 1])
-                expected = expected + rows * covariances[own, other]
             norm = factor * float(np.linalg.norm(expected - observed)) / rows
             dimension = observed.size**0.5 if square_root else observed.size
             found[i, j] = PlainScore(norm / dimension, expected, observed, variance)

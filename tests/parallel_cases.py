@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graftviz.errors import InputError
-from graftviz.table import DiscreteTable
+from graftviz.data.table import DiscreteTable
+from graftviz.utils.errors import InputError
 
 
 class Seen(NamedTuple):

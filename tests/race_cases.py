@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import lru_cache
 
 from graftviz import BestChoice, ChowLiu, EdgeGrafting, FirstHit, Run, load_dataset
-from graftviz.learners.base import Learner
-from graftviz.material import Material, prepare
-from graftviz.racing import Course, Race, course_of
+from graftviz.app.material import Material, prepare
+from graftviz.evaluation.race.course import Course, course_of
+from graftviz.evaluation.race.race import Race
+from graftviz.learning.base import Learner
 
 LAM = 0.0035
 

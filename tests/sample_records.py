@@ -7,8 +7,10 @@ import functools
 from typing import Any
 
 from graftviz import BestChoice, DiscreteTable, Run
-from graftviz.player.records import recorded_run
-from graftviz.sampling import random_model, sample_gibbs, scale_free_graph
+from graftviz.data.synthetic.gibbs import sample_gibbs
+from graftviz.data.synthetic.graphs import scale_free_graph
+from graftviz.data.synthetic.potentials import random_model
+from graftviz.reports.replay.records import recorded_run
 
 Told = tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any]]
 

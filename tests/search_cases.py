@@ -7,9 +7,9 @@ import itertools
 import naive
 import numpy as np
 
-from graftviz.scores.belief import belief_scoring
-from graftviz.scores.kernels import Measure
-from graftviz.table import DiscreteTable
+from graftviz.data.table import DiscreteTable
+from graftviz.learning.scores.belief import belief_scoring
+from graftviz.learning.scores.kernels import Measure
 
 
 def table_of(seed, cardinalities, rows):

@@ -9,19 +9,19 @@ from docs.making import (
     dynamics_pictures,
     grafting_pictures,
     inference_pictures,
+    prediction_picture,
     series,
     structure_pictures,
 )
 from docs.making.command_line import command_line_page
 from docs.making.glossary import glossary_page
-from docs.making.import_order import import_order
 from docs.making.lessons import lessons_page
 from docs.making.tables import with_tables
 
 DOCS = Path(__file__).resolve().parents[1]
 
 PICTURES: dict[str, Callable[[], str]] = {
-    "import-order.svg": import_order,
+    "prediction.svg": prediction_picture.prediction,
     "methods/pictures/best-choice.svg": grafting_pictures.best_choice,
     "methods/pictures/edge-grafting.svg": grafting_pictures.edge_grafting,
     "methods/pictures/first-hit.svg": grafting_pictures.first_hit,

@@ -6,7 +6,7 @@ import argparse
 import importlib
 from collections.abc import Iterator
 
-from graftviz.commands import COMMANDS, module_of
+from graftviz.cli import COMMANDS, module_of
 
 _HEAD = """# Command line
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from graftviz.narrative.glossary import GLOSSARY, Term
+from graftviz.reports.words.glossary import GLOSSARY, Term
 
 _HEAD = """# Glossary
 
 What the words mean that the app uses. In the words of a step, on the Grow page and in
 `replay.html`, the first of each is underlined and opens this text; the Lessons page has them all.
-Written by `python -m docs.making` from [`glossary.toml`](../graftviz/texts/en/glossary.toml).
+Written by `python -m docs.making` from
+[`glossary.toml`](../graftviz/reports/texts/en/glossary.toml).
 """
 
 

@@ -11,9 +11,9 @@ import numpy as np
 import graftviz as gv
 from docs.making.drawing import BLUE, GREEN, GREY, INK, ORANGE, PALE, RED, Axes, Box, Drawing
 from docs.making.shapes import EdgeStyle, draw_graph, draw_matrix
-from graftviz.datasets.dataset import DataSet
-from graftviz.learners.base import Learner
-from graftviz.runs import Result
+from graftviz.data.sets.dataset import DataSet
+from graftviz.learning.base import Learner
+from graftviz.reports.results import Result
 
 _LAM = 0.009
 _PAPER: dict[str, Any] = {"preset": "paper", "lam": _LAM}

@@ -7,12 +7,12 @@ import numpy as np
 import graftviz as gv
 from docs.making.drawing import BLUE, GREEN, GREY, INK, ORANGE, PALE, RED, Axes, Box, Drawing
 from docs.making.shapes import EdgeStyle, draw_graph
-from graftviz.complexity import elimination_scopes
-from graftviz.inference.exact import plan_elimination
+from graftviz.data.synthetic.graphs import grid_graph
+from graftviz.data.synthetic.ising import ising_grid, ising_model
+from graftviz.inference.exact.elimination import eliminated
+from graftviz.inference.exact.plan import plan_elimination
 from graftviz.inference.methods import Method
-from graftviz.model import PairwiseMRF
-from graftviz.sampling import ising_grid, ising_model
-from graftviz.sampling.graphs import grid_graph
+from graftviz.model.pairwise import PairwiseModel
 
 _WIDTH = 760
 
@@ -23,7 +23,7 @@ def _grid_places(side: int, box: Box) -> np.ndarray:
     return np.array([box.left, box.top]) + np.stack([columns, rows], axis=1) * step
 
 
-def _attracting(side: int, coupling: float) -> PairwiseMRF:
+def _attracting(side: int, coupling: float) -> PairwiseModel:
     """Return an Ising grid whose neighbours attract each other, with a weak field in one corner."""
     graph = grid_graph(side, side)
     fields = np.zeros(side * side)
@@ -37,7 +37,8 @@ def exact() -> str:
     model = _attracting(side, 0.5)
     plan = plan_elimination(model)
     order = plan.order.tolist()
-    scopes = elimination_scopes(side * side, model.edges, order)
+    found = eliminated(model.edges, model.cardinalities, plan.order)
+    scopes = [found.order[found.scope(k)].tolist() for k in range(side * side)]
     own = {(int(i), int(j)) for i, j in model.edges}
     joined = {(min(a, b), max(a, b)) for scope in scopes for a in scope for b in scope if a != b}
     drawing = Drawing(_WIDTH, 350, f"Exact inference: a 5 × 5 grid has width {plan.width}")

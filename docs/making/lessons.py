@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from graftviz.narrative.lessons import LESSONS
-from graftviz.narrative.teacher_sheet import sheet_markdown
+from graftviz.reports.words.lessons import LESSONS
+from graftviz.reports.words.teacher_sheet import sheet_markdown
 
 _HEAD = """# Lessons
 
 The teacher's sheets of the lessons of the app; the page *Lessons* offers each as a file to print.
 An address is to be put behind that of the app, for example `http://127.0.0.1:8501/`; add
 `present=1` for a projector. Every number of an answer is computed by the tests. Written by
-`python -m docs.making` from [`lessons.toml`](../graftviz/texts/en/lessons.toml); see
+`python -m docs.making` from [`lessons.toml`](../graftviz/reports/texts/en/lessons.toml); see
 [how to teach with it](teaching.md).
 """
 

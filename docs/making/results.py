@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from graftviz.experiments.reproduction.claims import OWN
-from graftviz.narrative.phrases import plural
+from graftviz.reports.reproduction.claims import OWN
+from graftviz.reports.words.phrases import plural
 
 PAGE = Path(__file__).resolve().parents[1] / "reproduction.md"
 _COUNTED = re.compile(r"(<!-- counted -->\n)(.*?)(<!-- end -->)", re.DOTALL)

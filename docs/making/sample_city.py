@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graftviz.arrays import read_only
 from graftviz.dynamics.series import TimeSeries
-from graftviz.table.csv_text import csv_text
+from graftviz.utils.arrays import read_only
+from graftviz.utils.csv_text import csv_text
 
 DAYS = 28
 _STAY = 0.4  # share of people in the same place an hour later

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from graftviz.model import PairwiseMRF
+from graftviz.model.pairwise import PairwiseModel
 
 # Questions, their answers, and the node weight of each answer.
 _QUESTIONS: tuple[tuple[str, dict[str, float]], ...] = (
@@ -61,7 +61,7 @@ _EDGES: tuple[tuple[str, str, dict[tuple[str, str], float]], ...] = (
 )
 
 
-def survey_model() -> PairwiseMRF:
+def survey_model() -> PairwiseModel:
     """Return the true network of the survey: 11 questions and 11 edges, with one cycle."""
     names = [name for name, _ in _QUESTIONS]
     labels = [tuple(answers) for _, answers in _QUESTIONS]
@@ -72,7 +72,7 @@ def survey_model() -> PairwiseMRF:
         for (answer, other), weight in weights.items():
             matrix[labels[i].index(answer), labels[j].index(other)] = weight
         edge_weights[i, j] = matrix
-    return PairwiseMRF.from_tables(
+    return PairwiseModel.from_tables(
         [np.array(list(answers.values())) for _, answers in _QUESTIONS],
         edge_weights,
         names=tuple(names),

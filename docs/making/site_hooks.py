@@ -60,7 +60,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for name, text in added.items():
         place = InclusionLevel.NOT_IN_NAV if "/" in name else InclusionLevel.INCLUDED
         files.append(File.generated(config, name, content=text, inclusion=place))
-    icon = ROOT / "graftviz" / "ui" / "assets" / "icon.svg"
+    icon = ROOT / "graftviz" / "app" / "assets" / "icon.svg"
     files.append(File.generated(config, "images/icon.svg", abs_src_path=str(icon)))
     return files
 

@@ -4,7 +4,6 @@ A page marks the place of a table by ``<!-- options: KIND NAME … -->`` and ``<
 
 - ``learner chow-liu`` and ``dynamics dense``: the fields of the learner's dataclass;
 - ``infer tolerance max_sweeps``: these arguments of :func:`graftviz.infer`;
-- ``limits``: the fields of :class:`graftviz.serving.limits.Limits`;
 - ``local``: the arguments of :func:`graftviz.local_marginal`.
 """
 
@@ -17,13 +16,12 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
-from graftviz.commands import infer as infer_command, local as local_command
-from graftviz.dynamics import dynamics_learner
-from graftviz.inference import infer
-from graftviz.learners.registry import learner_class
-from graftviz.options import OptionSpec, format_value, option_specs
-from graftviz.regions import local_marginal
-from graftviz.serving.limits import Limits
+from graftviz.cli import infer as infer_command, local as local_command
+from graftviz.dynamics.registry import dynamics_learner
+from graftviz.inference.local.marginal import local_marginal
+from graftviz.inference.methods import infer
+from graftviz.learning.registry import learner_class
+from graftviz.utils.options import OptionSpec, format_value, option_specs
 
 _MARKED = re.compile(r"(<!-- options: ([^\n]+?) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 _OBJECTS = ("model", "method", "query")  # not options
@@ -40,9 +38,6 @@ def table_of(mark: str) -> str:
     if kind in ("learner", "dynamics"):
         cls: Any = learner_class(names[0]) if kind == "learner" else dynamics_learner(names[0])
         return _table(("option", "default", "values", "what it does"), map(_row, option_specs(cls)))
-    if kind == "limits":
-        head = ("limit", "default", "values", "unit", "what it is")
-        return _table(head, map(_limit_row, option_specs(Limits)))
     commands: dict[str, tuple[ModuleType, Callable[..., Any]]] = {
         "infer": (infer_command, infer),
         "local": (local_command, local_marginal),
@@ -61,12 +56,6 @@ def _row(spec: OptionSpec) -> tuple[str, str, str, str]:
     automatic = f" Automatic: {spec.none_means}." if spec.none_means else ""
     default = "auto" if spec.default is None else f"`{format_value(spec.default)}`"
     return f"`{spec.name}`", default, _values(spec), _cell(f"{spec.help}.{automatic}")
-
-
-def _limit_row(spec: OptionSpec) -> tuple[str, ...]:
-    whole = "whole number " if spec.kind == "int" else ""
-    values = f"{whole}{spec.minimum:g} … {spec.maximum:,.12g}"
-    return f"`{spec.name}`", f"`{spec.default:g}`", values, spec.label, _cell(f"{spec.help}.")
 
 
 def _values(spec: OptionSpec) -> str:

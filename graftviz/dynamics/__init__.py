@@ -8,6 +8,63 @@
 True
 """
 
-import lazy_loader
+from graftviz.dynamics.adjacency import read_parents
+from graftviz.dynamics.base import DynamicsLearner, DynamicsOutcome, NodeStep, Work
+from graftviz.dynamics.baselines import Baseline, baseline, season
+from graftviz.dynamics.dense import Dense
+from graftviz.dynamics.enforcing import SparsityEnforcing
+from graftviz.dynamics.forecast import predict, residual_deviation
+from graftviz.dynamics.grid_city import simulate_city
+from graftviz.dynamics.inducing import SparsityInducing
+from graftviz.dynamics.learning import DynamicsResult, learn
+from graftviz.dynamics.metrics import (
+    coefficient_error,
+    prediction_deviation,
+    prediction_error,
+    structure_precision,
+    structure_recall,
+)
+from graftviz.dynamics.reading import read_series
+from graftviz.dynamics.registry import LEARNERS, dynamics_learner, has_seeds, takes_parents
+from graftviz.dynamics.scalable import ScalableStructure
+from graftviz.dynamics.series import TimeSeries, Transitions
+from graftviz.dynamics.simulation import random_system, simulate, simulate_transitions
+from graftviz.dynamics.standard_errors import coefficient_deviations
+from graftviz.dynamics.system import LinearSystem
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__all__ = [
+    "LEARNERS",
+    "Baseline",
+    "Dense",
+    "DynamicsLearner",
+    "DynamicsOutcome",
+    "DynamicsResult",
+    "LinearSystem",
+    "NodeStep",
+    "ScalableStructure",
+    "SparsityEnforcing",
+    "SparsityInducing",
+    "TimeSeries",
+    "Transitions",
+    "Work",
+    "baseline",
+    "coefficient_deviations",
+    "coefficient_error",
+    "dynamics_learner",
+    "has_seeds",
+    "learn",
+    "predict",
+    "prediction_deviation",
+    "prediction_error",
+    "random_system",
+    "read_parents",
+    "read_series",
+    "residual_deviation",
+    "season",
+    "simulate",
+    "simulate_city",
+    "simulate_transitions",
+    "structure_precision",
+    "structure_recall",
+    "takes_parents",
+]

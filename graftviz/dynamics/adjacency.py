@@ -6,9 +6,9 @@ import os
 from collections.abc import Sequence
 from typing import IO, Any
 
-from graftviz.datasets.text import csv_rows, read_text
-from graftviz.datasets.truth import named_pairs
-from graftviz.errors import InputError
+from graftviz.data.sets.files import csv_rows, read_text
+from graftviz.data.sets.truth import named_pairs
+from graftviz.utils.errors import InputError
 
 MAX_BYTES = 200_000_000
 

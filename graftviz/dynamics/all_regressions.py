@@ -23,7 +23,7 @@ from graftviz.dynamics.solving import (
     split_blocks,
 )
 from graftviz.dynamics.system import LinearSystem, system_of_rows
-from graftviz.learners.base import checked_seed
+from graftviz.utils.options import checked_seed
 
 
 class AllRegressions(NamedTuple):

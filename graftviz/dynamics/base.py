@@ -11,9 +11,8 @@ import numpy as np
 
 from graftviz.dynamics.series import TimeSeries, Transitions
 from graftviz.dynamics.system import LinearSystem
-from graftviz.errors import InputError
-from graftviz.learners.base import CodeLine
-from graftviz.options import normalise_options, option
+from graftviz.utils.errors import InputError
+from graftviz.utils.options import CodeLine, normalise_options, option
 
 # Measured on one core of about 2.5 GHz, precise enough to distinguish seconds from minutes.
 SECONDS_OF_STEP = 60e-6
@@ -145,7 +144,7 @@ Steps = Generator[NodeStep, None, DynamicsOutcome]
 
 @dataclass(frozen=True)
 class DynamicsLearner(ABC):
-    """Base class of learners of A; subclasses add options (:mod:`graftviz.options`) and `steps`.
+    """Base class of learners of A; subclasses add options (``utils/options.py``) and `steps`.
 
     Attributes
     ----------
@@ -210,8 +209,8 @@ class DynamicsLearner(ABC):
         seed : int
             Seed of all random choices. The steps do not depend on `jobs`.
         jobs : int, optional
-            Number of processes, as in :func:`graftviz.parallel.parallel_map`; all steps of a kind
-            are then yielded together. Default: one process; every step is yielded immediately.
+            Number of processes, as in :func:`graftviz.utils.parallel.parallel_map`; all steps of a
+            kind are then yielded together. Default: one process; every step is yielded immediately.
         """
 
 

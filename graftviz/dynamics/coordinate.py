@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from graftviz.dynamics.sgd import Regressions
+from graftviz.utils.compiling import kernel
 
 
 class CoordinateDescent(NamedTuple):
@@ -66,7 +66,7 @@ def coordinate_descent(
     return CoordinateDescent(inputs, moments, lam, tolerance, max_passes)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def descend_coordinates(moments, products, weights, lam, tolerance, max_passes):
     """Minimise ½ wᵀGw − qᵀw + λ‖w‖₁ in place; return sweeps, violation and updated entries.
 

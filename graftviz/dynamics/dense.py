@@ -20,7 +20,7 @@ from graftviz.dynamics.base import (
 from graftviz.dynamics.products import Products
 from graftviz.dynamics.rows import StepRecorder
 from graftviz.dynamics.series import TimeSeries, Transitions, standardise
-from graftviz.learners.base import CodeLine
+from graftviz.utils.options import CodeLine
 
 
 @dataclass(frozen=True)

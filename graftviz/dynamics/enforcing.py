@@ -11,9 +11,9 @@ import numpy as np
 from graftviz.dynamics.base import DynamicsLearner, Row, Steps, check_enough
 from graftviz.dynamics.rows import StepRecorder, fit_row
 from graftviz.dynamics.series import StandardisedData, TimeSeries, Transitions, standardise
-from graftviz.errors import InputError
-from graftviz.learners.base import CodeLine
-from graftviz.parallel import lazy_map
+from graftviz.utils.errors import InputError
+from graftviz.utils.options import CodeLine
+from graftviz.utils.parallel import lazy_map
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from graftviz.arrays import read_only
 from graftviz.dynamics.series import TimeSeries
 from graftviz.dynamics.system import LinearSystem
-from graftviz.errors import InputError
+from graftviz.utils.arrays import read_only
+from graftviz.utils.errors import InputError
 
 
 def predict(system: LinearSystem, values: TimeSeries | np.ndarray, horizon: int = 1) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from graftviz.dynamics.series import TimeSeries
-from graftviz.errors import InputError
+from graftviz.utils.errors import InputError
 
 _START = "2024-01-01T00:00"  # a Monday
 _DAY, _WEEK = 24, 168

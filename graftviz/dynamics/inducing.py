@@ -9,7 +9,7 @@ from graftviz.dynamics.base import Steps
 from graftviz.dynamics.rows import StepRecorder
 from graftviz.dynamics.series import TimeSeries, Transitions, standardise
 from graftviz.dynamics.solving import ParentSearch, SolverOptions, search_rows
-from graftviz.learners.base import CodeLine, checked_seed
+from graftviz.utils.options import CodeLine, checked_seed
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from graftviz.arrays import read_only
 from graftviz.dynamics.base import (
     DynamicsLearner,
     DynamicsOutcome,
@@ -20,8 +19,9 @@ from graftviz.dynamics.metrics import prediction_error
 from graftviz.dynamics.rows import system_of_steps
 from graftviz.dynamics.series import TimeSeries, Transitions
 from graftviz.dynamics.system import LinearSystem
-from graftviz.errors import InputError
-from graftviz.wording import quoted
+from graftviz.utils.arrays import read_only
+from graftviz.utils.errors import InputError
+from graftviz.utils.wording import quoted
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -7,7 +7,7 @@ import numpy as np
 from graftviz.dynamics.forecast import predict
 from graftviz.dynamics.series import TimeSeries, Transitions
 from graftviz.dynamics.system import LinearSystem
-from graftviz.errors import InputError
+from graftviz.utils.errors import InputError
 
 _BLOCKS = 20  # of the jackknife
 

@@ -1,4 +1,4 @@
-"""Series prepared for learning: training rows, held-out rows, and positions for a picture."""
+"""Series prepared for learning: training rows, held-out rows, and their neighbours in a picture."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ from graftviz.dynamics.samples import load_sample
 from graftviz.dynamics.series import TimeSeries
 from graftviz.dynamics.simulation import random_system, simulate
 from graftviz.dynamics.system import LinearSystem
-from graftviz.layout import static_layout
 
 _NEIGHBOURS = 2  # of the series that follow a series most closely, for its place
 
 
 @dataclass(frozen=True, eq=False)
 class PreparedSeries:
-    """Series with a division of their rows and with positions.
+    """Series with a division of their rows.
 
     Attributes
     ----------
@@ -27,10 +26,8 @@ class PreparedSeries:
     title : str
     series, train, test : TimeSeries
         All rows, the first of them, and the last.
-    places : int array, shape (n, 2)
-        0 … 10000, y downwards.
-    has_natural_positions : bool
-        Whether the places are known ones.
+    positions : int array, shape (n, 2), or None
+        Known positions in a picture, 0 … 10000, y downwards.
     truth : LinearSystem or None
     parents : tuple of n tuples of int, or None
         From a file.
@@ -43,8 +40,7 @@ class PreparedSeries:
     series: TimeSeries
     train: TimeSeries
     test: TimeSeries
-    places: np.ndarray
-    has_natural_positions: bool
+    positions: np.ndarray | None
     truth: LinearSystem | None = None
     parents: tuple[tuple[int, ...], ...] | None = None
     own: Any = None
@@ -53,6 +49,18 @@ class PreparedSeries:
     def n(self) -> int:
         """The number of series."""
         return self.series.n_series
+
+    @property
+    def neighbours(self) -> np.ndarray:
+        """Pairs that a picture shows beside each other, shape (k, 2).
+
+        They are the series that drive a series, or else those that it follows most closely.
+        """
+        if self.truth is None:
+            pairs = _followers(self.train)
+        else:
+            pairs = np.argwhere(self.truth.matrix != 0.0)
+        return pairs[pairs[:, 0] != pairs[:, 1]]
 
 
 def prepare_series(
@@ -63,10 +71,7 @@ def prepare_series(
     positions: np.ndarray | None = None,
     **more: Any,
 ) -> PreparedSeries:
-    """Hold out rows, and give series without positions places beside their neighbours.
-
-    The neighbours of a series are those that drive it, or else those that follow it most closely.
-    `more` are further attributes.
+    """Hold out rows; `more` are further attributes.
 
     Raises
     ------
@@ -74,15 +79,9 @@ def prepare_series(
         If too few rows are left to learn from.
     """
     train, test = series.split(test_fraction)
-    truth = more.get("truth")
-    if positions is not None:
-        places = np.rint(positions).astype(np.int64)
-    else:
-        pairs = _followers(train) if truth is None else np.argwhere(truth.matrix != 0.0)
-        places = static_layout(series.n_series, pairs[pairs[:, 0] != pairs[:, 1]])
-    is_natural = positions is not None
+    places = None if positions is None else np.rint(positions).astype(np.int64)
     identity = f"{identity}:{test_fraction}"
-    return PreparedSeries(identity, title, series, train, test, places, is_natural, **more)
+    return PreparedSeries(identity, title, series, train, test, places, **more)
 
 
 def generated_series(

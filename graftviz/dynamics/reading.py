@@ -11,16 +11,15 @@ from typing import BinaryIO, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-from graftviz.arrays import read_only
-from graftviz.dynamics.plain_csv import read_plain_csv
+from graftviz.data.labels import text_of
+from graftviz.data.reading.files import read_file
+from graftviz.data.reading.raw import RawColumn, RawTable, check_names, from_frame, look_up
 from graftviz.dynamics.series import LARGEST_VALUE, TOO_LARGE, TimeSeries
 from graftviz.dynamics.times import looks_like_times, positions, read_times
-from graftviz.errors import InputError
-from graftviz.options import option
-from graftviz.table.arrow import numeric_column
-from graftviz.table.files import read_file
-from graftviz.table.raw import RawColumn, RawTable, check_names, from_frame, look_up
-from graftviz.wording import quoted, shortened
+from graftviz.utils.arrays import read_only
+from graftviz.utils.errors import InputError
+from graftviz.utils.options import option
+from graftviz.utils.wording import quoted, shortened
 
 MAX_BYTES = 500_000_000
 LONGEST_GAP = 3
@@ -100,7 +99,7 @@ def read_series(
     Parameters
     ----------
     source : path, binary file, DataFrame or array
-        Files as for :func:`graftviz.table.read_table`. Arrays have the shape (times, series).
+        Files as for :func:`graftviz.read_table`. Arrays have the shape (times, series).
     layout : {"auto", "wide", "long"}
         Wide: one row per time, one column per series. Long: columns time, series and value, with
         rows in any order. Auto: determined from the names of the columns.
@@ -153,12 +152,6 @@ def read_series(
         raw = from_frame(source, name or "The data frame")
     else:
         most = min(_MOST_CELLS, max(max_bytes // _CELL_BYTES, _SMALL))
-        fast = read_plain_csv(source, max_bytes) if time in (None, "none") else None
-        if fast is not None:
-            try:
-                return _series(fast._replace(title=name or fast.title), time, options, most)
-            except InputError:
-                pass  # raised again below, with the line
         raw = read_file(source, name, max_bytes, None, None, partial(_check_shape, most))
     return _series(raw, time, options, most)
 
@@ -263,7 +256,7 @@ def _distinct(raw: RawTable, at: int) -> _Distinct:
     order = np.argsort(first, kind="stable")[: np.count_nonzero(first < len(codes))]
     number = np.empty(len(values), dtype=np.int32)
     number[order] = np.arange(len(order))
-    return _Distinct(look_up(number, codes), [str(values[k]) for k in order], first[order])
+    return _Distinct(look_up(number, codes), [text_of(values[k]) for k in order], first[order])
 
 
 def _check_grid(raw: RawTable, times: int, series: int, longest_gap: int, most: int) -> None:
@@ -305,8 +298,8 @@ def _check_cells(title: str, cells: int, most: int) -> None:
 def _time_column(raw: RawTable, time: str | None) -> int | None:
     if time is None:
         first = raw.columns[0]
-        # The first value that is not missing; `values` may hold texts that occur in no row.
-        sample = [str(first.values[code]) for code in first.codes[first.codes >= 0][:1]]
+        # The first value that is not missing.
+        sample = [text_of(first.values[code]) for code in first.codes[first.codes >= 0][:1]]
         return 0 if sample and looks_like_times(raw.names[0], sample) else None
     if time in raw.names:
         return raw.names.index(time)
@@ -341,7 +334,7 @@ def _times(raw: RawTable, at: int) -> list[str]:
         When a value is missing.
     """
     codes, values = _whole_column(raw, at)
-    texts = [str(value) for value in values]
+    texts = [text_of(value) for value in values]
     return [texts[code] for code in codes[: len(texts) + 1].tolist()]
 
 
@@ -353,7 +346,7 @@ def _numbers(raw: RawTable, at: int) -> RawColumn:
     InputError
         For the first value that is not a finite number or too large.
     """
-    codes, values = numeric_column(raw, at)
+    codes, values = raw.columns[at]
     name = quoted(raw.names[at])
     if (codes < 0).all():
         raise InputError(f"{raw.title}: series {name} has no values at all.")
@@ -364,7 +357,7 @@ def _numbers(raw: RawTable, at: int) -> RawColumn:
     wrong = ~(np.abs(numbers) <= LARGEST_VALUE)
     if wrong.any() and (found := look_up(np.append(wrong, False), codes)).any():
         row = int(np.argmax(found))
-        value = str(values[codes[row]])
+        value = text_of(values[codes[row]])
         where = (
             f"{raw.title}: {raw.place(row)} has the value {value[:40]!r} in series {name}, which is"
         )

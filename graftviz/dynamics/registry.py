@@ -9,7 +9,7 @@ from graftviz.dynamics.dense import Dense
 from graftviz.dynamics.enforcing import SparsityEnforcing
 from graftviz.dynamics.inducing import SparsityInducing
 from graftviz.dynamics.scalable import ScalableStructure
-from graftviz.errors import InputError
+from graftviz.utils.errors import InputError
 
 LEARNERS: dict[str, type[DynamicsLearner]] = {
     cls.name: cls for cls in (Dense, SparsityEnforcing, SparsityInducing, ScalableStructure)

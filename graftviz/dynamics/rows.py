@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from graftviz.arrays import freeze, read_only
 from graftviz.dynamics.base import NO_WORK, DynamicsOutcome, NodeStep, Row, Work
 from graftviz.dynamics.products import Products
 from graftviz.dynamics.series import StandardisedData
 from graftviz.dynamics.system import LinearSystem, system_of_rows
+from graftviz.utils.arrays import freeze, read_only
 
 # Ratio of the diagonal of the Cholesky factor below which singular values are used instead: with
 # one step of refinement, seminormal equations are accurate as long as cond(X)² is below 1/ε.

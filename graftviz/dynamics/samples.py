@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graftviz.datasets.folders import ROOT
-from graftviz.datasets.positions import read_positions
+from graftviz.data.sets.folders import ROOT
+from graftviz.data.sets.positions import read_positions
 from graftviz.dynamics.reading import read_series
 from graftviz.dynamics.series import TimeSeries
-from graftviz.errors import InputError
+from graftviz.utils.errors import InputError
 
 SERIES, POSITIONS = "series.csv", "positions.csv"
 
@@ -30,7 +30,7 @@ class SampleSeries(NamedTuple):
     key, title, description : str
     series : TimeSeries
     positions : float array, shape (n, 2), or None
-        As :func:`graftviz.datasets.positions.read_positions` returns them.
+        As :func:`graftviz.data.sets.positions.read_positions` returns them.
     """
 
     key: str

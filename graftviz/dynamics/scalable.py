@@ -16,9 +16,8 @@ from graftviz.dynamics.scores import grafted_parents, two_hop_scores
 from graftviz.dynamics.seeds import SeedChoice, choose_seeds, seed_count
 from graftviz.dynamics.series import StandardisedData, TimeSeries, Transitions, standardise
 from graftviz.dynamics.solving import ParentSearch, SolverOptions, search_rows
-from graftviz.errors import InputError
-from graftviz.learners.base import CodeLine, checked_seed
-from graftviz.options import option
+from graftviz.utils.errors import InputError
+from graftviz.utils.options import CodeLine, checked_seed, option
 
 
 @dataclass(frozen=True)

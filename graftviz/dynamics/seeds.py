@@ -7,7 +7,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from graftviz.dynamics.series import StandardisedData
-from graftviz.errors import InputError
+from graftviz.utils.errors import InputError
 
 SeedChoice = Literal["random", "activity", "spread"]
 CHOICES: tuple[SeedChoice, ...] = get_args(SeedChoice)

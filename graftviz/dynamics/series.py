@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graftviz.arrays import read_only
-from graftviz.errors import InputError
-from graftviz.table.discrete import default_names
+from graftviz.data.table import default_names
+from graftviz.utils.arrays import read_only
+from graftviz.utils.errors import InputError
 
 LARGEST_VALUE = 1e50  # learners multiply up to four values, which must not overflow
 TOO_LARGE = f"beyond ±{LARGEST_VALUE:g}; correct the value, or use another unit"

@@ -19,7 +19,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from graftviz.utils.compiling import kernel
 
 
 class Regressions(NamedTuple):
@@ -110,7 +111,7 @@ class GradientDescent(NamedTuple):
         return Regressions(weights, passes, converged, int(passes.sum()) * rows * n)
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+@kernel(fastmath={"reassoc", "contract", "nsz"})
 def descend(inputs, targets, order, norms, weights, lam, first, cooling, seen, is_proximal):
     """Make one pass of gradient and penalty steps over the rows, in `order`, in place.
 

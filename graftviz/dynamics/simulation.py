@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import csr_array
 
-from graftviz.arrays import read_only
+from graftviz.data.table import default_names
 from graftviz.dynamics.series import TimeSeries, Transitions
 from graftviz.dynamics.system import LinearSystem
-from graftviz.errors import InputError
-from graftviz.table.discrete import default_names
+from graftviz.utils.arrays import read_only
+from graftviz.utils.errors import InputError
 
 _BURN_IN = 200  # time steps discarded at the start
 _NILPOTENT = 1e-8  # spectral radii below this are numerically zero and cannot be rescaled

@@ -10,16 +10,16 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from graftviz.arrays import read_only
 from graftviz.dynamics.base import SECONDS_OF_PRODUCT, DynamicsLearner, Row, Work, check_enough
 from graftviz.dynamics.coordinate import coordinate_descent
 from graftviz.dynamics.path import Solver, solve_path
 from graftviz.dynamics.rows import fit_row, strongest
 from graftviz.dynamics.series import StandardisedData, TimeSeries, Transitions
 from graftviz.dynamics.sgd import GradientDescent
-from graftviz.errors import InputError
-from graftviz.options import option
-from graftviz.parallel import lazy_map
+from graftviz.utils.arrays import read_only
+from graftviz.utils.errors import InputError
+from graftviz.utils.options import option
+from graftviz.utils.parallel import lazy_map
 
 _BLOCK = 16  # regressions per block; their coefficients should fit in the cache of a core
 _USUAL_PARENTS = 15  # as in the experiments of the thesis

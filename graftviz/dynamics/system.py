@@ -10,9 +10,9 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import ArpackError, eigs
 
-from graftviz.arrays import read_only
-from graftviz.errors import InputError
-from graftviz.table.discrete import default_names
+from graftviz.data.table import default_names
+from graftviz.utils.arrays import read_only
+from graftviz.utils.errors import InputError
 
 _LARGEST_FACTORISED = 1000  # for more series, only the largest eigenvalues are computed
 _EIGENVALUES = 6  # more than one, since several may have nearly the same absolute value

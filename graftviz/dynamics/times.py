@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from graftviz.errors import InputError
-from graftviz.wording import quoted
+from graftviz.utils.errors import InputError
+from graftviz.utils.wording import quoted
 
 _MOST_STEPS = 2.0**53  # largest range of exact integers in a float
 _ROUNDING = 1e-6  # of a step: tolerance for rounded times

@@ -8,9 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from graftviz.errors import InputError
-from graftviz.labelled import labelled
-from graftviz.model import PairwiseMRF
+from graftviz.model.pairwise import PairwiseModel, labelled
+from graftviz.utils.errors import InputError
 
 LogPartitionIs = Literal["exact", "approximation", "upper bound", "lower bound"]
 
@@ -63,7 +62,7 @@ class Beliefs:
     log_partition_is: LogPartitionIs = "approximation"
     evidence: Mapping[int, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    model: PairwiseMRF | None = field(default=None, repr=False)
+    model: PairwiseModel | None = field(default=None, repr=False)
 
     def __getitem__(self, variables: int | str | tuple[int | str, int | str]) -> Any:
         """Return the marginal of a variable, ``beliefs["a"]``, or of an edge, ``["a", "b"]``.
@@ -88,14 +87,14 @@ class Beliefs:
         return f"<Beliefs by {self.method}: {size} ({self.log_partition_is}{ended})>"
 
 
-def flat_nodes(model: PairwiseMRF, values: np.ndarray) -> tuple[np.ndarray, ...]:
+def flat_nodes(model: PairwiseModel, values: np.ndarray) -> tuple[np.ndarray, ...]:
     """Return read-only views of values with the layout of the node weights, one per variable."""
     values.flags.writeable = False
     ends = model.node_offsets.tolist()
     return tuple(values[ends[i] : ends[i + 1]] for i in range(model.n_variables))
 
 
-def flat_edges(model: PairwiseMRF, values: np.ndarray) -> tuple[np.ndarray, ...]:
+def flat_edges(model: PairwiseModel, values: np.ndarray) -> tuple[np.ndarray, ...]:
     """Return read-only views of values with the layout of the edge weights, a matrix per edge."""
     values.flags.writeable = False
     ends = (model.edge_offsets - model.edge_offsets[0]).tolist()

@@ -21,22 +21,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graftviz.errors import InputError
-from graftviz.inference import METHODS
 from graftviz.inference.beliefs import Beliefs
 from graftviz.inference.evidence import conditioned
 from graftviz.inference.exact.elimination import neighbour_lists
 from graftviz.inference.exact.junction_tree import JunctionTree
-from graftviz.inference.exact.plan import (
-    EliminationPlan,
-    plan_elimination,
-    refuse_if_too_large,
-)
+from graftviz.inference.exact.plan import EliminationPlan, plan_elimination, refuse_if_too_large
 from graftviz.inference.exact.repeated import RepeatedTree
-from graftviz.inference.methods import Method, check_method
+from graftviz.inference.methods import METHODS, Method, check_method
 from graftviz.inference.queries import PASSES, Query, answered, component_numbers
 from graftviz.inference.settings import InferenceSettings
-from graftviz.model import PairwiseMRF
+from graftviz.model.pairwise import PairwiseModel
+from graftviz.utils.errors import InputError
 
 _ENOUGH_SECONDS = 2.0  # measurements are not repeated beyond this total
 
@@ -98,7 +93,7 @@ class InferenceCost(NamedTuple):
 
 
 def all_marginals(
-    model: PairwiseMRF,
+    model: PairwiseModel,
     method: Method = "exact",
     *,
     max_memory: int | None = None,
@@ -129,7 +124,7 @@ def all_marginals(
 
 
 def inference_cost(
-    model: PairwiseMRF,
+    model: PairwiseModel,
     method: Method = "exact",
     *,
     repeats: int = 3,
@@ -176,7 +171,7 @@ def inference_cost(
 
 
 def _count(
-    model: PairwiseMRF,
+    model: PairwiseModel,
     method: Method,
     max_memory: int | None,
     plan: EliminationPlan | None,
@@ -196,7 +191,7 @@ def _count(
     )
 
 
-def exact_operations(model: PairwiseMRF, plan: EliminationPlan) -> int:
+def exact_operations(model: PairwiseModel, plan: EliminationPlan) -> int:
     """Return an upper bound on the operations of exact inference along a plan."""
     return marginal_operations(model.edges, model.cardinalities, plan.total_entries)
 
@@ -231,7 +226,7 @@ def _conditioning_variables(n: int, edges: np.ndarray) -> np.ndarray:
 
 
 def _by_trees(
-    model: PairwiseMRF, settings: InferenceSettings, initial_plan: EliminationPlan | None
+    model: PairwiseModel, settings: InferenceSettings, initial_plan: EliminationPlan | None
 ) -> AllMarginals:
     """Run a junction tree once, and once more for each state of each conditioning variable."""
     order = None if initial_plan is None else initial_plan.order
@@ -255,7 +250,7 @@ def _by_trees(
     return AllMarginals(node, pair, first.log_partition, operations, 1 + runs, True)
 
 
-def _by_messages(model: PairwiseMRF, method: Method, settings: InferenceSettings) -> AllMarginals:
+def _by_messages(model: PairwiseModel, method: Method, settings: InferenceSettings) -> AllMarginals:
     """Pass messages once, and once more for each state of each conditioning variable."""
     operations, converged = 0, True
 
@@ -280,7 +275,7 @@ def _by_messages(model: PairwiseMRF, method: Method, settings: InferenceSettings
 
 
 def _all_pairs(
-    model: PairwiseMRF,
+    model: PairwiseModel,
     first: Beliefs,
     conditional_marginals: Callable[[list[tuple[int, int]]], np.ndarray],
 ) -> tuple[np.ndarray, np.ndarray, int]:
@@ -318,4 +313,4 @@ def _compile_kernels(method: Method) -> None:
     """Compile all kernels of a method by running it on a small model that covers every branch."""
     edges = np.array([(0, 1), (0, 2), (1, 2), (2, 3)])
     weights = np.linspace(-0.1, 0.1, 8 + 4 * len(edges))
-    all_marginals(PairwiseMRF(np.full(4, 2), edges, weights), method)
+    all_marginals(PairwiseModel(np.full(4, 2), edges, weights), method)

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from graftviz.arrays import read_only
-from graftviz.errors import InputError
+from graftviz.data.labels import bin_edges, is_number, plain_label, text_of
 from graftviz.inference.beliefs import Beliefs
-from graftviz.model import PairwiseMRF
-from graftviz.table.labels import bin_edges, is_number, plain_label, text_of
-from graftviz.wording import nearest
+from graftviz.model.pairwise import PairwiseModel
+from graftviz.utils.arrays import read_only
+from graftviz.utils.errors import InputError
+from graftviz.utils.wording import nearest
 
 Evidence = (
     Mapping[int, int | str] | Mapping[str, int | str] | Mapping[int | str, int | str] | pd.Series
@@ -41,8 +41,8 @@ class Conditioned(NamedTuple):
         Index in the original of each edge of `model`.
     """
 
-    original: PairwiseMRF
-    model: PairwiseMRF
+    original: PairwiseModel
+    model: PairwiseModel
     evidence: dict[int, int]
     edge_indices: np.ndarray
 
@@ -67,7 +67,7 @@ class Conditioned(NamedTuple):
         )
 
 
-def checked_evidence(model: PairwiseMRF, evidence: Evidence | None) -> dict[int, int]:
+def checked_evidence(model: PairwiseModel, evidence: Evidence | None) -> dict[int, int]:
     """Return evidence as {variable index: state index}, in ascending order of variables.
 
     Parameters
@@ -107,7 +107,7 @@ def _pairs(evidence: Evidence | None) -> Iterable[tuple[Any, Any]]:
     )
 
 
-def conditioned(model: PairwiseMRF, evidence: Mapping[int, int]) -> Conditioned:
+def conditioned(model: PairwiseModel, evidence: Mapping[int, int]) -> Conditioned:
     """Return `model` conditioned on checked evidence (see :func:`checked_evidence`)."""
     observed = dict(evidence)
     if not observed:
@@ -136,7 +136,7 @@ def conditioned(model: PairwiseMRF, evidence: Mapping[int, int]) -> Conditioned:
     labels = list(model.labels)
     for i, state in observed.items():
         labels[i] = (model.labels[i][state],)
-    rest = PairwiseMRF(
+    rest = PairwiseModel(
         cardinalities=sizes,
         edges=model.edges[edge_mask],
         weights=np.concatenate([nodes[state_mask], model.weights[n_node_weights:][weight_mask]]),
@@ -161,7 +161,7 @@ def _value_index(labels: tuple[str, ...], state: Any) -> int | None:
     return labels.index(plain) if plain in labels else None
 
 
-def _state_index(model: PairwiseMRF, i: int, state: int | str) -> int:
+def _state_index(model: PairwiseModel, i: int, state: int | str) -> int:
     name, labels = model.names[i], model.labels[i]
     if isinstance(state, str):
         if state not in labels:

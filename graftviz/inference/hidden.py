@@ -11,7 +11,7 @@ from graftviz.inference.exact.plan import EliminationPlan, plan_elimination, too
 from graftviz.inference.exact.repeated import RepeatedTree
 from graftviz.inference.methods import METHODS, Method
 from graftviz.inference.settings import InferenceSettings
-from graftviz.model import PairwiseMRF
+from graftviz.model.pairwise import PairwiseModel
 
 
 class HiddenModel:
@@ -34,6 +34,8 @@ class HiddenModel:
     ----------
     rest : PairwiseMRF
         Model of the hidden variables.
+    is_exact : bool
+        Whether the marginals are exact.
     converged : bool
         Whether all inference so far converged; exact inference always does.
 
@@ -45,7 +47,7 @@ class HiddenModel:
 
     def __init__(
         self,
-        model: PairwiseMRF,
+        model: PairwiseModel,
         hidden: np.ndarray,
         settings: InferenceSettings,
         method: Method | Literal["auto"],
@@ -62,7 +64,7 @@ class HiddenModel:
         self._boundary = np.unique(crossing[place[crossing] < 0])
         nodes = [model.node_weights(i) for i in hidden.tolist()]
         edge_weights = [model.edge_weights(e).reshape(-1) for e in np.flatnonzero(inside).tolist()]
-        self.rest = PairwiseMRF(
+        self.rest = PairwiseModel(
             model.cardinalities[hidden], ends[inside], np.concatenate([*nodes, *edge_weights])
         )
         self._tree: RepeatedTree | None = None
@@ -74,6 +76,7 @@ class HiddenModel:
             if method == "exact":
                 self._tree = RepeatedTree(self.rest, settings.max_memory, plan=plan)
         self._method = method
+        self.is_exact = self.rest.n_edges == 0 or self._tree is not None
 
     def marginals(self, codes: np.ndarray) -> np.ndarray:
         """Return the marginals of the hidden variables, shape (rows, Σ s_h).

@@ -7,7 +7,7 @@ beliefs (Wainwright and Jordan, "Graphical models, exponential families, and var
 If two beliefs put mass on a zero potential, the bound is −∞. So an update first minimises the mass
 on zero potentials and then, among the states that do so, uses the weights: the limit of an
 unbounded penalty. If all starts end with a bound of −∞, a joint state of positive probability is
-searched for (:mod:`graftviz.inference.consistency`).
+searched for (:mod:`graftviz.inference.bethe.consistency`).
 """
 
 from __future__ import annotations
@@ -15,16 +15,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from graftviz.arrays import read_only
 from graftviz.inference.beliefs import Beliefs, flat_nodes
-from graftviz.inference.consistency import consistent_states
-from graftviz.inference.loopy import loopy_beliefs
+from graftviz.inference.bethe.consistency import consistent_states
+from graftviz.inference.bethe.loopy import loopy_beliefs
 from graftviz.inference.settings import InferenceSettings
 from graftviz.inference.support import impossible_beliefs, support
-from graftviz.kernels import inner_kernel
-from graftviz.model import PairwiseMRF
+from graftviz.model.pairwise import PairwiseModel
+from graftviz.utils.arrays import read_only
+from graftviz.utils.compiling import inner_kernel, kernel
 
 _GUIDING_SWEEPS = 50  # of belief propagation, whose beliefs are one of the starts
 _LOOSE, _LOOSE_SWEEPS = 1e-5, 40  # limits of every start; only the best one is continued
@@ -67,7 +66,7 @@ class _Fit(NamedTuple):
     residual: float
 
 
-def mean_field_beliefs(model: PairwiseMRF, settings: InferenceSettings) -> Beliefs:
+def mean_field_beliefs(model: PairwiseModel, settings: InferenceSettings) -> Beliefs:
     """Return the best product of node beliefs over all starts, and its lower bound on log Z."""
     states = support(model)
     if states.empty_node >= 0:
@@ -119,7 +118,7 @@ def mean_field_beliefs(model: PairwiseMRF, settings: InferenceSettings) -> Belie
     )
 
 
-def field_graph(model: PairwiseMRF, node_weights: np.ndarray) -> FieldGraph:
+def field_graph(model: PairwiseModel, node_weights: np.ndarray) -> FieldGraph:
     """Return the arrays of `model` for the kernels; impossible states have node weight −inf."""
     offsets = model.edge_offsets - model.edge_offsets[0]
     weights = model.weights[int(model.edge_offsets[0]) :]
@@ -147,7 +146,7 @@ def _climb(graph: FieldGraph, start: np.ndarray, settings: InferenceSettings) ->
 
 
 def _starts(
-    model: PairwiseMRF, node_weights: np.ndarray, settings: InferenceSettings
+    model: PairwiseModel, node_weights: np.ndarray, settings: InferenceSettings
 ) -> list[np.ndarray]:
     """Return initial beliefs: of BP, of the nodes alone, uniform, and random ones."""
     if model.n_edges == 0:
@@ -166,14 +165,14 @@ def _starts(
     return starts[: settings.starts]
 
 
-def _softmax(model: PairwiseMRF, values: np.ndarray) -> np.ndarray:
+def _softmax(model: PairwiseModel, values: np.ndarray) -> np.ndarray:
     starts, sizes = model.node_offsets[:-1], model.cardinalities
     shifted = np.exp(values - np.repeat(np.maximum.reduceat(values, starts), sizes))
     beliefs: np.ndarray = shifted / np.repeat(np.add.reduceat(shifted, starts), sizes)
     return beliefs
 
 
-@njit(cache=True, nogil=True, inline="always")
+@kernel(inline="always")
 def _expectations(graph, arrays, i, field, breach):
     """Write w_i plus the neighbours' expected weights, and their mass on zero potentials."""
     offsets, starts, neighbours, edges, places, weights, forbidden, beliefs = arrays
@@ -211,7 +210,7 @@ def _arrays(graph, beliefs):
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def climb(graph, beliefs, max_sweeps, tolerance, work):
     """Optimise one node belief after the other, forwards and backwards, in place.
 
@@ -282,7 +281,7 @@ def climb(graph, beliefs, max_sweeps, tolerance, work):
     return sweeps, residual
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def mean_field_bound(graph, beliefs, work):
     """Return the lower bound of a product of beliefs; −inf if it has mass on a zero potential."""
     total = 0.0

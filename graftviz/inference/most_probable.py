@@ -6,17 +6,16 @@ import math
 
 import numpy as np
 
-from graftviz.errors import InputError
 from graftviz.inference.evidence import Evidence, checked_evidence, conditioned
 from graftviz.inference.exact.plan import plan_elimination
-from graftviz.model import PairwiseMRF
-from graftviz.predictor import Predictor, model_of
+from graftviz.model.pairwise import HasModel, PairwiseModel, model_of
+from graftviz.utils.errors import InputError
 
 _MOST_ENTRIES = 2**26  # of the largest clique
 _Factor = tuple[tuple[int, ...], np.ndarray]  # variables, and a table with an axis for each
 
 
-def most_probable(model: Predictor, evidence: Evidence | None = None) -> np.ndarray:
+def most_probable(model: HasModel, evidence: Evidence | None = None) -> np.ndarray:
     """Return a joint state of maximum probability given evidence, exactly.
 
     Time and memory grow exponentially with the width of the graph. Of several such states, the
@@ -39,7 +38,7 @@ def most_probable(model: Predictor, evidence: Evidence | None = None) -> np.ndar
         If the largest clique has more than 2²⁶ joint states, or all states that agree with the
         evidence have probability zero.
     """
-    own: PairwiseMRF = model_of(model)
+    own: PairwiseModel = model_of(model)
     conditional = conditioned(own, checked_evidence(own, evidence))
     rest = conditional.model
     plan = plan_elimination(rest)

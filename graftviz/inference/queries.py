@@ -8,30 +8,34 @@ query for every state of the first target, unless there is only one, joined to i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from graftviz.errors import InputError
-from graftviz.inference import METHODS
 from graftviz.inference.beliefs import Beliefs
 from graftviz.inference.evidence import conditioned
 from graftviz.inference.exact.elimination import eliminated
 from graftviz.inference.exact.junction_tree import JunctionTree
-from graftviz.inference.methods import Method
+from graftviz.inference.methods import METHODS, Method
 from graftviz.inference.settings import InferenceSettings
-from graftviz.model import PairwiseMRF
-from graftviz.wording import quoted
+from graftviz.model.pairwise import PairwiseModel
+from graftviz.utils.errors import InputError
 
 PASSES = 2  # upward and downward
-_SYNTAX = "Queries are written as a+b|c=state+d; e, for P(a, b | c = state, d) and P(e)."
 
 
 class Query(NamedTuple):
-    """Distribution of target variables given the states of others, all by index."""
+    """Distribution of target variables given the states of others, all by index.
+
+    Examples
+    --------
+    >>> from graftviz.inference.queries import Query
+    >>> query = Query(targets=(0, 1), evidence={2: 0})
+    >>> gv.inference_cost(model, queries=[query], repeats=1).runs > 0
+    True
+    """
 
     targets: tuple[int, ...]
     evidence: dict[int, int]
@@ -44,114 +48,6 @@ class QueryAnswer(NamedTuple):
     operations: int
     runs: int
     converged: bool
-
-
-# ------------------------------------------------------------------------------------- as text
-
-
-def queries_text(queries: Any) -> str:
-    """Return queries as text, such as ``"a+b|c=yes; e"``.
-
-    Parameters
-    ----------
-    queries : str or sequence of (targets, evidence)
-        Targets are variables by name or index, evidence is a mapping of variables to states, or a
-        sequence of variables that are observed in their most frequent states.
-
-    Raises
-    ------
-    InputError
-        If `queries` is neither.
-    """
-    if isinstance(queries, str):
-        return "; ".join(filter(None, (text.strip() for text in queries.split(";"))))
-    try:
-        return "; ".join(_one_text(targets, evidence) for targets, evidence in queries)
-    except (TypeError, ValueError):
-        raise InputError(
-            "Queries are a list of pairs (targets, evidence), such as "
-            f"[(['a', 'b'], {{'c': 'yes'}}), (['e'], [])], not {queries!r}."
-        ) from None
-
-
-def _one_text(targets: Any, evidence: Any) -> str:
-    named = [targets] if isinstance(targets, int | str | np.integer) else list(targets)
-    text = "+".join(map(_variable_text, named))
-    if isinstance(evidence, Mapping):
-        observed = [
-            f"{_variable_text(variable)}={_variable_text(state)}"
-            for variable, state in evidence.items()
-        ]
-    else:
-        observed = [_variable_text(variable) for variable in evidence or ()]
-    return f"{text}|{'+'.join(observed)}" if observed else text
-
-
-def _variable_text(variable: Any) -> str:
-    return variable.strip() if isinstance(variable, str) else f"#{int(variable)}"
-
-
-def parsed_queries(
-    text: str,
-    names: Sequence[str],
-    labels: Sequence[Sequence[str]],
-    usual: Callable[[int], int],
-) -> tuple[Query, ...]:
-    """Return the queries of a text; see :func:`queries_text`.
-
-    Parameters
-    ----------
-    text : str
-    names : sequence of str
-        Names of the variables. ``#3`` is the variable, or the state, with index 3.
-    labels : sequence of sequences of str
-        Names of the states of each variable.
-    usual : callable
-        Return the state of a variable that is observed without one.
-
-    Raises
-    ------
-    InputError
-        For text that is no query, unknown variables and states, and targets that are observed.
-    """
-    found = []
-    for one in filter(None, (part.strip() for part in text.split(";"))):
-        left, _, right = one.partition("|")
-        targets = [_index(name.strip(), names, "variable") for name in left.split("+")]
-        evidence: dict[int, int] = {}
-        for item in right.split("+") if right.strip() else ():
-            name, has_state, state = (piece.strip() for piece in item.partition("="))
-            i = _index(name, names, "variable")
-            k = _index(state, labels[i], f"state of {quoted(names[i])}") if has_state else usual(i)
-            if evidence.setdefault(i, int(k)) != k:
-                raise InputError(f"A query gives {quoted(names[i])} two different states.")
-        both = set(targets) & set(evidence)
-        if both or len(set(targets)) < len(targets):
-            twice = next(iter(both)) if both else max(targets, key=targets.count)
-            raise InputError(f"A query has {quoted(names[twice])} twice: {quoted(one)}.")
-        found.append(Query(tuple(targets), evidence))
-    if not found:
-        raise InputError(f"There is no query in {quoted(text)}. {_SYNTAX}")
-    return tuple(found)
-
-
-def _index(text: str, names: Sequence[str], what: str) -> int:
-    found = index_in(text, names)
-    if found is None:
-        raise InputError(f"A query names {quoted(text)}, which is no {what}. {_SYNTAX}")
-    return found
-
-
-def index_in(text: str, names: Sequence[str]) -> int | None:
-    """Return the index of a name, or of ``#index``; None if there is no such name."""
-    if text in names:
-        return list(names).index(text)
-    number = text.removeprefix("#")
-    is_index = text.startswith("#") and number.isdecimal() and int(number) < len(names)
-    return int(number) if is_index else None
-
-
-# ---------------------------------------------------------------------------------------- work
 
 
 def component_numbers(n: int, edges: np.ndarray) -> np.ndarray:
@@ -196,14 +92,14 @@ def query_operations(
     return total
 
 
-def submodel(model: PairwiseMRF, variables: np.ndarray) -> PairwiseMRF:
+def submodel(model: PairwiseModel, variables: np.ndarray) -> PairwiseModel:
     """Return the part of a model on ascending `variables`, which no edges leave."""
     place = np.full(model.n_variables, -1)
     place[variables] = np.arange(len(variables))
     chosen = np.flatnonzero(place[model.edges[:, 0]] >= 0)
     weights = [model.node_weights(i) for i in variables.tolist()]
     weights += [model.edge_weights(e).reshape(-1) for e in chosen.tolist()]
-    return PairwiseMRF(
+    return PairwiseModel(
         model.cardinalities[variables],
         place[model.edges[chosen]],
         np.concatenate(weights),
@@ -213,7 +109,7 @@ def submodel(model: PairwiseMRF, variables: np.ndarray) -> PairwiseMRF:
 
 
 def answered(
-    model: PairwiseMRF,
+    model: PairwiseModel,
     query: Query,
     method: Method = "exact",
     settings: InferenceSettings | None = None,
@@ -273,7 +169,7 @@ def answered(
 
 
 def _run(
-    model: PairwiseMRF, method: Method, settings: InferenceSettings, order: np.ndarray | None
+    model: PairwiseModel, method: Method, settings: InferenceSettings, order: np.ndarray | None
 ) -> tuple[Beliefs, int]:
     """Run inference once; return the beliefs and the entries of cliques or messages."""
     if method == "exact":
@@ -285,7 +181,7 @@ def _run(
 
 
 def _pair_belief(
-    model: PairwiseMRF,
+    model: PairwiseModel,
     variables: np.ndarray,
     beliefs: Beliefs,
     first: int,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from graftviz.errors import InputError
+from graftviz.utils.errors import InputError
 
 
 class InferenceSettings(NamedTuple):

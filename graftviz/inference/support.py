@@ -11,11 +11,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from graftviz.inference.beliefs import Beliefs
-from graftviz.kernels import inner_kernel
-from graftviz.model import PairwiseMRF
+from graftviz.model.pairwise import PairwiseModel
+from graftviz.utils.compiling import inner_kernel, kernel
 
 
 class Support(NamedTuple):
@@ -32,12 +31,12 @@ class Support(NamedTuple):
     possible: np.ndarray
     empty_node: int
 
-    def node_weights(self, model: PairwiseMRF) -> np.ndarray:
+    def node_weights(self, model: PairwiseModel) -> np.ndarray:
         """Return the node weights of `model`, −inf for impossible states."""
         return np.where(self.possible, model.weights[: len(self.possible)], -np.inf)
 
 
-def support(model: PairwiseMRF) -> Support:
+def support(model: PairwiseModel) -> Support:
     """Return the states of `model` that are arc consistent."""
     offsets = model.node_offsets
     possible = model.weights[: int(offsets[-1])] > -np.inf
@@ -51,7 +50,7 @@ def support(model: PairwiseMRF) -> Support:
     return Support(possible, int(empty))
 
 
-def impossible_beliefs(model: PairwiseMRF, method: str, empty_node: int = -1) -> Beliefs:
+def impossible_beliefs(model: PairwiseModel, method: str, empty_node: int = -1) -> Beliefs:
     """Return the result for a model in which no joint state is possible, with uniform beliefs.
 
     `empty_node` is a variable without a possible state; -1 if there is no such variable.
@@ -73,7 +72,7 @@ def _uniform(shape: tuple[int, ...]) -> np.ndarray:
     return belief
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def strike_out(node_offsets, starts, neighbours, edges, edge_offsets, forbidden, possible):
     """Make `possible` arc consistent, in place.
 

@@ -7,14 +7,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from graftviz.player.assets import view_name, view_script, view_style
-from graftviz.texts import LANGUAGE
+from graftviz.reports.replay.bundle import view_script, view_style
 
 _SERVER = Path(__file__).with_name("server.js")
 Output = tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any] | None]
 
 
-def served_page(runs: Iterable[Output], language: str = LANGUAGE) -> str:
+def served_page(runs: Iterable[Output]) -> str:
     """Return an HTML page whose ``server`` serves the given runs by their tokens."""
     by_token = {
         header["run"]: {"header": header, "records": records, "outcome": outcome}
@@ -27,7 +26,6 @@ def served_page(runs: Iterable[Output], language: str = LANGUAGE) -> str:
         f"<style>body{{margin:12px}}{view_style('player')}</style>"
         '<label>elsewhere <input id="elsewhere"></label><div id="player"></div>'
         f'<script type="application/json" id="runs">{data}</script>'
-        f"<script>{view_script('player', language)}</script>"
-        f"<script>globalThis.GraftvizPlayer ??= {view_name('player', language)};</script>"
+        f"<script>{view_script('player')}</script>"
         f"<script>{_SERVER.read_text(encoding='utf-8')}</script>"
     )

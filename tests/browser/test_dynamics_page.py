@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from waiting import eventually
 
-from graftviz.player.dynamics_records import run_progress
-from graftviz.ui.dynamics.options import DynamicsOptions, plan_of
-from graftviz.ui.dynamics.state import source
+from graftviz.app.dynamics.options import DynamicsOptions, plan_of
+from graftviz.app.dynamics.state import source
+from graftviz.app.player.dynamics_records import run_progress
 
 pytestmark = pytest.mark.browser
 

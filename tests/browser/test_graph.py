@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from graftviz.player.assets import bundle, style_sheet, view_texts
+from graftviz.reports.replay.bundle import bundle, style_sheet, view_texts
 
 pytestmark = pytest.mark.browser
 

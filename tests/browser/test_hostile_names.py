@@ -14,12 +14,12 @@ from waiting import eventually
 
 import graftviz as gv
 from graftviz import Run, read_table
-from graftviz.figures.inspect import edge_figure, node_figure
-from graftviz.figures.style import figure_html
-from graftviz.formats.replay import replay_page
-from graftviz.formats.svg import graph_svg
-from graftviz.inspection import graph_picture
-from graftviz.player.records import recorded_run
+from graftviz.reports.figures.inspect import edge_figure, node_figure
+from graftviz.reports.figures.style import figure_html
+from graftviz.reports.files.replay import replay_page
+from graftviz.reports.files.svg import graph_svg
+from graftviz.reports.layout.picture import graph_picture
+from graftviz.reports.replay.records import recorded_run
 
 pytestmark = pytest.mark.browser
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from graftviz.player.assets import bundle
+from graftviz.reports.replay.bundle import bundle
 
 pytestmark = pytest.mark.browser
 

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from itertools import pairwise
 from typing import Any
 
 import pytest
 from served_player import served_page
-from test_languages import leaves
-from waiting import AT_REST, jump_to
-
-from graftviz.texts import LANGUAGE, catalogue
+from waiting import AT_REST
 
 pytestmark = pytest.mark.browser
 
 STEPS = 40
-NUMBER = re.compile(r"−?\d[\d.,]*(?:e−\d+)?")
-# Texts of the player, hidden ones and attributes included, but not those of header and records.
-ALL_TEXTS = """[...player.root.querySelectorAll(":not(.gv-step *, .gv-head *)")].flatMap((node) => [
-    ...["title", "aria-label", "placeholder"].map((name) => node.getAttribute(name)),
-    ...[...node.childNodes].filter((each) => each.nodeType === 3).map((each) => each.textContent)])
-    .filter(Boolean)"""
 POSITION = ".gv-position"
 PLAY = ".gv-play"
 
@@ -246,34 +236,6 @@ def test_step_is_announced_to_screen_readers(finished: Any, until: Any) -> None:
     assert label.startswith("Graph after step 3: 30 variables")
     for button in finished.locator(".gv-player button").all():
         assert button.get_attribute("aria-label") or button.inner_text()
-
-
-def test_german_page_has_no_english_text_of_catalogue(
-    browser_page: Any, show_html: Any, player_runs: list[Any], until: Any
-) -> None:
-    """Numbers replace placeholders in braces; sentences of records are data of the test."""
-    show_html(browser_page, served_page(player_runs, "de"))
-    browser_page.evaluate("server.open('run-1', {step: 5, playing: false})")
-    until(browser_page, "player.log?.finished && player.shown === 5")
-    shown = set(browser_page.evaluate(ALL_TEXTS))
-    for then in ("player.selectPair(0, 1)", "player.select({kind: 'node', i: 0})"):
-        browser_page.evaluate(then)
-        until(browser_page, AT_REST)
-        shown |= set(browser_page.evaluate(ALL_TEXTS))
-    jump_to(browser_page, STEPS)
-    shown |= set(browser_page.evaluate(ALL_TEXTS))
-    parts = {part.strip(" :.,;") for text in shown for part in (text, *text.split(" · "))}
-    german, english = (
-        {
-            re.sub(r"\{\w+\}", "0", text).strip(" :.,;")
-            for name in ("views", "player")
-            for _, text in leaves(catalogue(name, language))
-        }
-        for language in ("de", LANGUAGE)
-    )
-    found = {NUMBER.sub("0", part) for part in parts}
-    assert len(found & german) > 60
-    assert sorted(found & (english - german)) == []
 
 
 def test_pseudo_code_marks_executed_lines(finished: Any) -> None:

@@ -10,7 +10,7 @@ from fakes import finished_run
 from served_player import served_page
 
 from graftviz import DiscreteTable, FeatureGrafting, Run
-from graftviz.player.records import answer, recorded_run
+from graftviz.reports.replay.records import answer, recorded_run
 
 pytestmark = pytest.mark.browser
 

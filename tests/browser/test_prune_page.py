@@ -12,7 +12,7 @@ from held_socket import HeldSocket
 from waiting import eventually
 
 from graftviz import ForcedPruning, load_dataset
-from graftviz.material import prepare
+from graftviz.app.material import prepare
 
 pytestmark = pytest.mark.browser
 

@@ -10,12 +10,12 @@ import pytest
 from painting import painted, watch_painting
 
 from graftviz import load_dataset
-from graftviz.material import prepare
-from graftviz.player.assets import view_script, view_style
-from graftviz.serving.scheduler import Scheduler
-from graftviz.ui.frame.live import runs_message
-from graftviz.ui.frame.view import Mailbox
-from graftviz.ui.prune.state import PruneState
+from graftviz.app.executor import Executor
+from graftviz.app.frame.live import runs_message
+from graftviz.app.frame.view import Mailbox
+from graftviz.app.material import prepare
+from graftviz.app.prune.state import PruneState
+from graftviz.reports.replay.bundle import view_script, view_style
 
 pytestmark = pytest.mark.browser
 
@@ -33,7 +33,7 @@ Show = Callable[[str, Mapping[str, int]], None]
 @pytest.fixture(scope="module")
 def everything() -> Any:
     """Message with all records of three runs, at a link to step 2."""
-    state = PruneState(lambda key, _: prepare(load_dataset(key), 0), Scheduler().share())
+    state = PruneState(lambda key, _: prepare(load_dataset(key), 0), Executor().queue())
     state.follow({"data": "survey", "exchanges": "4", "exchange": "2", "step": "2"})
     state.refresh()
     for run in state.runs.values():

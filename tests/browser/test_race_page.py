@@ -11,10 +11,11 @@ import pytest
 from waiting import eventually
 
 from graftviz import load_dataset
-from graftviz.material import prepare
-from graftviz.racing import COLUMNS, Race, column_results
-from graftviz.serving.scheduler import Scheduler
-from graftviz.ui.race.state import RaceState
+from graftviz.app.executor import Executor
+from graftviz.app.material import prepare
+from graftviz.app.race.state import RaceState
+from graftviz.evaluation.race.column_results import COLUMNS, column_results
+from graftviz.evaluation.race.race import Race
 
 pytestmark = pytest.mark.browser
 
@@ -42,8 +43,8 @@ def race(opener: Any) -> Callable[..., Any]:
 @lru_cache(maxsize=1)
 def same_race_in_python() -> Race:
     """Return the race of the page on the karate club, run in Python."""
-    pool = Scheduler(threads=1)
-    state = RaceState(lambda key, seed: prepare(load_dataset(key), seed), pool.share())
+    pool = Executor(threads=1)
+    state = RaceState(lambda key, seed: prepare(load_dataset(key), seed), pool.queue())
     state.choose("data", "karate")
     state.refresh()
     for entry in state.entries:

@@ -12,9 +12,9 @@ from painting import painted, watch_painting
 from waiting import eventually
 
 from graftviz import local_marginal
-from graftviz.narrative.regions import bound_text
-from graftviz.player.assets import view_script
-from graftviz.player.models import grid_model
+from graftviz.app.player.models import grid_model
+from graftviz.reports.replay.bundle import view_script
+from graftviz.reports.words.regions import bound_text
 
 pytestmark = pytest.mark.browser
 

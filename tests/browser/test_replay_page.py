@@ -11,9 +11,9 @@ from fakes import finished_run
 from sample_records import sample_run
 
 import graftviz as gv
-from graftviz.formats import replay
-from graftviz.formats.replay import replay_page
-from graftviz.player.records import recorded_run
+from graftviz.reports.files import replay
+from graftviz.reports.files.replay import replay_page
+from graftviz.reports.replay.records import recorded_run
 
 pytestmark = pytest.mark.browser
 

@@ -11,9 +11,8 @@ from urllib.parse import urljoin
 import pytest
 from waiting import eventually
 
-from graftviz.narrative.lessons import GUIDES, TOUR, Lesson, Stop, guides
-from graftviz.narrative.teacher_sheet import begin_address
-from graftviz.texts import catalogue
+from graftviz.reports.words.lessons import GUIDES, TOUR, Lesson, Stop
+from graftviz.reports.words.teacher_sheet import begin_address
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -216,59 +215,3 @@ def test_presenter_mode_persists_across_pages_until_escape(open_page: Any, addre
     page.keyboard.press("Escape")
     eventually(page, lambda: page.evaluate(size) == f"{usual:g}px")
     eventually(page, lambda: "present" not in page.evaluate("location.search"))
-
-
-def test_lesson_in_german_keeps_language_in_links(open_page: Any, address: str) -> None:
-    labels, lesson = catalogue("labels", "de"), guides("de")["reservoir"]
-    page = open_page(1400, 900)
-    page.goto(f"{address}lessons")
-    page.get_by_text("Deutsch", exact=True).click(timeout=COMPILING)
-    page.get_by_role("heading", name=lesson.title).wait_for()
-    eventually(page, lambda: "lang=de" in page.evaluate("location.search"))
-    link = page.locator(".st-key-lesson_reservoir_begin a").get_attribute("href")
-    page.goto(urljoin(page.url, link))
-    page.locator(CARD).wait_for(timeout=COMPILING)
-    assert page.locator(CARD).get_attribute("lang") == "de"
-    assert title(page) == lesson.stops[0].title
-    assert page.inner_text(".end") == labels["guide"]["end"]
-    page.get_by_role("button", name=labels["header"]["help"], exact=True).wait_for()
-    go_to(page, lesson.stops, 2)
-    page.locator("a.open").click()
-    eventually(page, lambda: "step=34" in page.url and "lang=de" in page.url, 60_000)
-    page.locator(CARD).wait_for(timeout=COMPILING)
-    assert title(page) == lesson.stops[2].title
-    assert page.locator(".choices button").all_inner_texts() == list(lesson.stops[2].choices)
-
-
-def test_followers_show_step_and_selection_until_leader_ends(open_page: Any, address: str) -> None:
-    first, second = open_page(1280, 720), open_page(1280, 720)
-    open_grow(first, address, "?data=karate&step=2")
-    first.get_by_role("button", name="Link", exact=True).click()
-    first.get_by_role("button", name="Let other pages follow").click()
-    link = first.locator("code").filter(has_text="follow=")
-    link.wait_for()
-    query = link.inner_text().partition("?")[2]
-    first.keyboard.press("Escape")
-    open_grow(second, address, f"?{query}")
-    step = second.get_by_role("slider", name="Step", exact=True)
-    first.locator(".gv-player").focus()
-    first.keyboard.press("ArrowRight")
-    first.keyboard.press("ArrowRight")
-    eventually(second, lambda: step.get_attribute("aria-valuenow") == "4")
-    selected = "document.querySelector('[class*=player_view] *').parentNode.querySelectorAll('*')"
-    selection = f"""[...{selected}].map((node) => node.shadowRoot?.querySelector(".gv-grow")?.view)
-        .find(Boolean).SELECT"""
-    first.evaluate(selection.replace("SELECT", "selectPair(3, 7)"))
-    shown = selection.replace("SELECT", "selection")
-    eventually(second, lambda: second.evaluate(shown) == {"kind": "pair", "i": 3, "j": 7})
-    first.get_by_text("1 page follows this one.").wait_for()
-    # A follower can move on its own and follows the next move of the leader.
-    second.locator(".gv-player").focus()
-    second.keyboard.press("Home")
-    eventually(second, lambda: step.get_attribute("aria-valuenow") == "0")
-    first.keyboard.press("ArrowLeft")
-    eventually(second, lambda: step.get_attribute("aria-valuenow") == "3")
-    first.get_by_role("button", name="End", exact=True).click()
-    second.get_by_text("this page no longer follows").wait_for()
-    second.get_by_role("button", name="End", exact=True).click()
-    eventually(second, lambda: "follow" not in second.evaluate("location.search"))

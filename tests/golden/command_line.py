@@ -17,16 +17,14 @@ from unittest import mock
 
 import graftviz as gv
 from graftviz.__main__ import main
-from graftviz.dynamics import LEARNERS
-from graftviz.formats.gexf import GEXF
-from graftviz.formats.graphml import GRAPHML
-from graftviz.formats.node_link import NODE_LINK
-from graftviz.learners.registry import learner_class, learner_names
-from graftviz.options import option_specs
+from graftviz.dynamics.registry import LEARNERS
+from graftviz.learning.registry import learner_class, learner_names
+from graftviz.model.readwrite.formats import GRAPHML, NODE_LINK
+from graftviz.reports.files.tables import result_model
+from graftviz.utils.options import option_specs
 from tests.golden.commands import run
-from tests.golden.files import folder_values, parsed_gexf, parsed_graphml, parsed_node_link
+from tests.golden.files import folder_values, parsed_graphml, parsed_node_link
 
-_SURVEY = Path(__file__).parents[2] / "sample_data" / "survey" / "table.csv"
 _GENERATED = {
     "scale-free": ("--graph", "scale-free", "--nodes", "12", "--states", "3"),
     "grid": ("--graph", "grid", "--shape", "3x4", "--states", "2"),
@@ -56,7 +54,6 @@ _REFUSED = (
     ("infer", "unknown.uai", "--out", "out"),
     ("local", "unknown.uai", "--query", "1"),
     ("dynamics", "unknown.csv", "--out", "out"),
-    ("arena", "--data", "unknown", "--out", "out"),
     ("reproduce", "unknown", "--out", "out"),
 )
 
@@ -71,7 +68,6 @@ def recordings() -> dict[str, Callable[[], Any]]:
         "commands/learn-files": _learned_files,
         "commands/selection": _selected,
         "commands/graphs": _graphs,
-        "commands/arena": _arena,
         "commands/experiments": _experiments,
     }
     for name, arguments in _GENERATED.items():
@@ -207,7 +203,6 @@ def _learned_files() -> dict[str, Any]:
             "dropped": (table, *binned, "drop", "--bins", "3"),
             "a state": (table, *binned, "state", "--bins", "4"),
             "tested": (table, *binned, "drop", "--test", table),
-            "chunked": (_SURVEY, "--chunked", "--max-edges", "8"),
         }.items():
             out = folder / name
             run("learn", *words, "--out", out)
@@ -254,20 +249,11 @@ def _graphs() -> dict[str, Any]:
     table = gv.load_dataset("survey").table
     result = gv.learn(table, gv.BestChoice(preset="paper"), seed=0)
     return {
-        "graphml": parsed_graphml(GRAPHML.write_result(result).decode()),
-        "gexf": parsed_gexf(GEXF.write_result(result).decode()),
-        "node-link": parsed_node_link(NODE_LINK.write_result(result)),
+        "graphml": parsed_graphml(result_model(GRAPHML, result).decode()),
+        "node-link": parsed_node_link(result_model(NODE_LINK, result)),
     }
 
 
 def _experiments() -> list[str]:
     """Return the names that ``graftviz reproduce list`` prints."""
     return [line for line in run("reproduce", "list").splitlines() if " " not in line]
-
-
-def _arena() -> dict[str, Any]:
-    """Return the files of a small arena."""
-    with _folder() as folder:
-        chosen = ("--data", "survey", "--learners", "chow-liu,edge-grafting", "--repeats", "1")
-        run("arena", *chosen, "--seed", 1, "--out", folder)
-        return folder_values(folder)

@@ -32,11 +32,6 @@ def parsed_graphml(text: str) -> dict[str, Any]:
     return _graph_record(nx.parse_graphml(text))
 
 
-def parsed_gexf(text: str) -> dict[str, Any]:
-    """Return nodes and edges of a GEXF file with their attributes."""
-    return _graph_record(nx.read_gexf(io.BytesIO(text.encode())))
-
-
 def parsed_node_link(text: str) -> dict[str, Any]:
     """Return nodes and edges of node-link JSON with their attributes."""
     return _graph_record(nx.node_link_graph(json.loads(text), edges="edges"))

@@ -9,8 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from graftviz.dynamics import LEARNERS, random_system, simulate
-from graftviz.learners.registry import learner_names
+from graftviz.dynamics.registry import LEARNERS
+from graftviz.dynamics.simulation import random_system, simulate
+from graftviz.learning.registry import learner_names
 from tests.golden.commands import run
 from tests.golden.files import folder_values
 
@@ -20,13 +21,11 @@ _DATA: dict[str, tuple[str, ...]] = {"survey": (), "karate": ("--max-edges", "40
 # Beside its own defaults, by learner: name of the variant → options.
 _GRAFTING = {
     "paper": ("preset=paper",),
-    "response": ("score=linear-response", "objective=bethe", "lam=0.004"),
     "root": ("group_weight=sqrt", "penalise_nodes=true", "lam=0.01"),
 }
 _VARIANTS: dict[str, dict[str, tuple[str, ...]]] = {
     "best-choice": {
         **_GRAFTING,
-        "authors": ("preset=authors",),
         "greedy": ("preset=paper", "alpha=0", "reservoir=20", "t_max=100", "hubs=true"),
     },
     "edge-grafting": _GRAFTING,
@@ -47,7 +46,6 @@ _VARIANTS: dict[str, dict[str, tuple[str, ...]]] = {
         "bp-sweeps": ("complexity=bp-sweeps", "max_edges=12"),
         "trbp-sweeps": ("complexity=trbp-sweeps", "max_edges=12"),
         "circuit-size": ("complexity=circuit-size", "bound=2000"),
-        "approximation-error": ("complexity=approximation-error", "max_edges=12"),
     },
 }
 _SOLVERS = {

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from graftviz.kernels import inner_kernel
+from graftviz.utils.compiling import inner_kernel
 
 
 @inner_kernel

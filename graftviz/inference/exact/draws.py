@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from graftviz.inference.exact.blocks import fill, join_column
 from graftviz.inference.exact.tables import factors_of, turn_to_logs
+from graftviz.utils.compiling import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def draw(cliques, tables, begin, end, uniforms, codes):
     """Draw states of places `end` - 1 … `begin` given those of later places.
 

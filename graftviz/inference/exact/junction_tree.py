@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from graftviz.arrays import read_only
-from graftviz.errors import InputError
 from graftviz.inference.beliefs import Beliefs
 from graftviz.inference.evidence import Evidence, checked_evidence, conditioned
 from graftviz.inference.exact.draws import draw
@@ -22,8 +20,11 @@ from graftviz.inference.exact.plan import (
 )
 from graftviz.inference.exact.structure import Cliques, Tables, cliques_of, empty_tables
 from graftviz.inference.exact.tables import sweep
-from graftviz.model import PairwiseMRF
-from graftviz.predictor import Predictor, model_of
+from graftviz.inference.settings import InferenceSettings
+from graftviz.inference.support import impossible_beliefs
+from graftviz.model.pairwise import HasModel, PairwiseModel, model_of
+from graftviz.utils.arrays import read_only
+from graftviz.utils.errors import InputError
 
 _CHUNK = 20_000_000  # entries processed between two reports of progress
 _UNIFORMS = 1_000_000  # random numbers drawn at a time
@@ -59,7 +60,7 @@ class JunctionTree:
 
     Examples
     --------
-    >>> from graftviz.inference.exact import JunctionTree
+    >>> from graftviz.inference.exact.junction_tree import JunctionTree
     >>> tree = JunctionTree(model, {"home": "city"})
     >>> tree.pair(2, 10).round(2)
     array([[0.16, 0.13],
@@ -71,14 +72,14 @@ class JunctionTree:
 
     def __init__(
         self,
-        model: Predictor,
+        model: HasModel,
         evidence: Evidence | None = None,
         max_memory: int | None = None,
         *,
         order: Sequence[int] | np.ndarray | None = None,
         progress: Progress | None = None,
     ) -> None:
-        self.model: PairwiseMRF = model_of(model)
+        self.model: PairwiseModel = model_of(model)
         self.evidence = checked_evidence(self.model, evidence)
         self._conditional = conditioned(self.model, self.evidence)
         self._max_memory = max_memory
@@ -303,7 +304,7 @@ class JunctionTree:
 
 
 def _marginals(
-    model: PairwiseMRF, order: np.ndarray, entries: np.ndarray
+    model: PairwiseModel, order: np.ndarray, entries: np.ndarray
 ) -> tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...]]:
     """Return the marginals of nodes and edges, which have the layout of the potentials."""
     flat = entries[len(model.weights) : 2 * len(model.weights)]
@@ -323,3 +324,17 @@ def _marginals(
 
 def _shares(table: np.ndarray) -> np.ndarray:
     return read_only(np.ascontiguousarray(table) / table.sum())
+
+
+def exact_beliefs(model: PairwiseModel, settings: InferenceSettings) -> Beliefs:
+    """Return the exact marginals and log Z.
+
+    Raises
+    ------
+    InputError
+        When the tables would need more memory than allowed.
+    """
+    tree = JunctionTree(model, max_memory=settings.max_memory)
+    if tree.log_partition == -np.inf:
+        return impossible_beliefs(model, "exact", -1)
+    return tree.beliefs()

@@ -13,9 +13,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from graftviz.kernels import inner_kernel
+from graftviz.utils.compiling import inner_kernel, kernel
 
 _MOST_LARGE = 4000  # largest number of tables that are stored in holes of variable size
 _LEEWAYS = (0.0, 0.4)  # share of a segment by which a cut may be moved
@@ -98,7 +97,7 @@ def _layout(parent: np.ndarray, sizes: np.ndarray, segments: int, leeway: float)
     return Layout(bounds, *_place(parent, sizes, bounds))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _cut(parent, sizes, segments, leeway):
     """Cut the order into segments whose messages take about the same space.
 
@@ -145,7 +144,7 @@ def _place(
     return found[0], found[1], found[2], int(found[3])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _allocate(parent, sizes, bounds, starts, children, kinds, kind):
     """Assign an offset to every table for its lifetime.
 

@@ -13,11 +13,10 @@ import heapq
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from graftviz.inference.exact.traversal import depth_first, sweeps
-from graftviz.kernels import inner_kernel
-from graftviz.model import PairwiseMRF
+from graftviz.model.pairwise import PairwiseModel
+from graftviz.utils.compiling import inner_kernel, kernel
 
 MOST_BITS = 62.0  # log₂ of the largest table to consider
 _MOST_NEIGHBOURS = 64  # with more, even a clique of binary variables exceeds MOST_BITS
@@ -66,6 +65,10 @@ class Elimination(NamedTuple):
         """Total number of entries of all cliques."""
         return float(self.clique_sizes.sum())
 
+    def scope(self, k: int) -> np.ndarray:
+        """Return the places of the variables in the message of place k, ascending."""
+        return self.scopes[self.starts[k] : self.starts[k + 1]]
+
     def operations(self, cardinalities: np.ndarray, edges: np.ndarray) -> float:
         """Return the size of the arithmetic circuit of the elimination.
 
@@ -89,7 +92,7 @@ class Elimination(NamedTuple):
         return float((factors * sizes + sizes - sizes / states).sum()) + roots - 1
 
 
-def best_scopes(model: PairwiseMRF) -> Elimination | None:
+def best_scopes(model: PairwiseModel) -> Elimination | None:
     """Return the cheapest elimination found; None if all exceed 2⁶² entries.
 
     The candidates are: min-fill, ties broken by the size of the table; fill weighted by numbers of
@@ -105,7 +108,7 @@ def best_scopes(model: PairwiseMRF) -> Elimination | None:
     return scopes_along(model, order)
 
 
-def _cheapest(model: PairwiseMRF) -> Elimination | None:
+def _cheapest(model: PairwiseModel) -> Elimination | None:
     # Copies, which are writable: numba compiles kernels apart for read-only arrays.
     starts, neighbours = model.incidence.starts.copy(), model.incidence.neighbours.copy()
     bits = np.log2(model.cardinalities.astype(np.float64))
@@ -141,7 +144,7 @@ def _cheapest(model: PairwiseMRF) -> Elimination | None:
     return best
 
 
-def scopes_along(model: PairwiseMRF, order: np.ndarray) -> Elimination | None:
+def scopes_along(model: PairwiseModel, order: np.ndarray) -> Elimination | None:
     """Return the scopes of a given order; None if a table exceeds 2⁶² entries."""
     starts, neighbours = model.incidence.starts.copy(), model.incidence.neighbours.copy()
     sizes = model.cardinalities.astype(np.float64)
@@ -150,7 +153,7 @@ def scopes_along(model: PairwiseMRF, order: np.ndarray) -> Elimination | None:
     return Elimination(order, *found[1:]) if found[0] else None
 
 
-@njit(cache=True, nogil=True, inline="always")
+@kernel(inline="always")
 def _place_of(keys, key):
     """Return the position of a key in an open-addressing hash table, or its free position."""
     mask = len(keys) - 1
@@ -160,7 +163,7 @@ def _place_of(keys, key):
     return at
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def greedy_order(starts, neighbours, bits, kind, ties, most_bits):
     """Eliminate repeatedly the variable with the lowest cost.
 
@@ -325,7 +328,7 @@ def greedy_order(starts, neighbours, bits, kind, ties, most_bits):
     return True, order, work
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def eliminate(order, starts, neighbours, sizes, most_work):
     """Return whether the work stays below `most_work`, and the fields of :class:`Elimination`."""
     n = len(order)

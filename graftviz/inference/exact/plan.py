@@ -8,13 +8,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from graftviz.errors import InputError
 from graftviz.inference.evidence import Evidence, checked_evidence, conditioned
 from graftviz.inference.exact.layout import Layout, lay_out
 from graftviz.inference.exact.ordering import MOST_BITS, Elimination, best_scopes, scopes_along
-from graftviz.memory import free_bytes, size_text
-from graftviz.model import PairwiseMRF
-from graftviz.predictor import Predictor, model_of
+from graftviz.model.pairwise import HasModel, PairwiseModel, model_of
+from graftviz.utils.errors import InputError
+from graftviz.utils.memory import free_bytes, size_text
 
 SHARE = 0.8  # share of the free memory that tables may take by default
 _ENTRY = 8  # bytes
@@ -51,7 +50,7 @@ class EliminationPlan:
 
     Examples
     --------
-    >>> from graftviz.inference.exact import plan_elimination
+    >>> from graftviz.inference.exact.plan import plan_elimination
     >>> plan = plan_elimination(model)
     >>> plan.width, plan.is_affordable, sorted(plan.order.tolist()) == list(range(11))
     (2, True, True)
@@ -74,7 +73,7 @@ class EliminationPlan:
 
 
 def plan_elimination(
-    model: Predictor,
+    model: HasModel,
     evidence: Evidence | None = None,
     *,
     max_memory: int | None = None,
@@ -100,18 +99,18 @@ def plan_elimination(
 
     Examples
     --------
-    >>> from graftviz.inference.exact import plan_elimination
+    >>> from graftviz.inference.exact.plan import plan_elimination
     >>> plan = plan_elimination(model)
     >>> plan.width
     2
     """
-    own: PairwiseMRF = model_of(model)
+    own: PairwiseModel = model_of(model)
     conditional = conditioned(own, checked_evidence(own, evidence)).model
     return plan_for(conditional, allowed_bytes(max_memory), order)
 
 
 def plan_for(
-    model: PairwiseMRF, allowed: int, order: Sequence[int] | np.ndarray | None = None
+    model: PairwiseModel, allowed: int, order: Sequence[int] | np.ndarray | None = None
 ) -> EliminationPlan:
     """Return the plan for a model without evidence; `allowed` is the memory limit in bytes."""
     if order is None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from numba import njit
 
 from graftviz.inference.exact.junction_tree import JunctionTree
 from graftviz.inference.exact.plan import (
@@ -21,7 +20,8 @@ from graftviz.inference.exact.plan import (
 )
 from graftviz.inference.exact.structure import Cliques, Tables, cliques_of, empty_tables
 from graftviz.inference.exact.tables import sweep
-from graftviz.model import PairwiseMRF
+from graftviz.model.pairwise import PairwiseModel
+from graftviz.utils.compiling import kernel
 
 
 class RepeatedTree:
@@ -44,7 +44,7 @@ class RepeatedTree:
 
     def __init__(
         self,
-        model: PairwiseMRF,
+        model: PairwiseModel,
         max_memory: int | None = None,
         *,
         plan: EliminationPlan | None = None,
@@ -107,7 +107,7 @@ class RepeatedTree:
         return np.concatenate(tree.beliefs().node), tree.log_partition
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _run_all(cliques, tables, weights, view, node_offsets, rows, found, log_partitions):
     """Run both passes for every row of node weights; `found` must be zero, log Z -inf.
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from graftviz.inference.exact.layout import Layout
 from graftviz.inference.exact.ordering import Elimination
-from graftviz.model import PairwiseMRF
+from graftviz.model.pairwise import PairwiseModel
 
 
 class Cliques(NamedTuple):
@@ -99,7 +99,7 @@ def empty_tables(n_weights: int, layout: Layout) -> Tables:
     )
 
 
-def cliques_of(model: PairwiseMRF, scopes: Elimination) -> Cliques:
+def cliques_of(model: PairwiseModel, scopes: Elimination) -> Cliques:
     """Assign the potentials of a model to the places that eliminate them."""
     n = model.n_variables
     order, parent = scopes.order, scopes.parent

@@ -19,7 +19,6 @@ instead, and so is every clique that receives a message whose range requires log
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from graftviz.inference.exact.blocks import (
     add_to_table,
@@ -32,14 +31,14 @@ from graftviz.inference.exact.blocks import (
     spread,
     sum_out,
 )
-from graftviz.kernels import inner_kernel
+from graftviz.utils.compiling import inner_kernel, kernel
 
 _BLOCK = 2048  # entries: 16 kB, so that a few blocks fit into the innermost cache
 _TINY = 1e-280  # smaller sums of products may be inaccurate because of underflow
 _SAFE_SPAN = 600.0  # nats between the largest and the smallest positive entry of a table
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sweep(cliques, tables, weights, begin, end, only_to, down):
     """Compute the messages (upwards) or marginals (downwards) of places `begin` … `end` - 1.
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from graftviz.utils.compiling import kernel
 
 
 def sweeps(starts: np.ndarray, neighbours: np.ndarray) -> list[np.ndarray]:
@@ -14,7 +15,7 @@ def sweeps(starts: np.ndarray, neighbours: np.ndarray) -> list[np.ndarray]:
     return [natural, natural[::-1].copy(), back, back[::-1].copy()]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _breadth_first(starts, neighbours, seeds):
     """Visit all nodes breadth first, each component from the first of its nodes in `seeds`."""
     n = len(starts) - 1
@@ -51,7 +52,7 @@ def depth_first(parent: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     return _depth_first_order(parent, by_parent)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _subtree_needs(parent, sizes):
     """Return a bound on the memory of each subtree: its own table and those of its children."""
     n = len(parent)
@@ -65,7 +66,7 @@ def _subtree_needs(parent, sizes):
     return needs
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _depth_first_order(parent, by_parent):
     """Return all places depth first, children (in the order of `by_parent`) before parents."""
     n = len(parent)

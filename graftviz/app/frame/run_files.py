@@ -1,0 +1,195 @@
+"""Files of a run, built when one is requested."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from types import MappingProxyType
+from typing import Any
+
+from graftviz.app.frame.header import ModelMenu, PageFile
+from graftviz.app.frame.learning import LearningPage
+from graftviz.app.jobs import DOWNLOAD_WAIT, EVERYTHING
+from graftviz.app.player.models import Loaded
+from graftviz.app.session_run import SessionRun
+from graftviz.evaluation.selection.stability import EdgeStability
+from graftviz.learning.base import Learner
+from graftviz.learning.run import Branch
+from graftviz.model.pairwise import PairwiseModel
+from graftviz.model.readwrite.formats import MODEL_FORMATS, ModelFormat
+from graftviz.reports.files.model_tables import model_edges_csv
+from graftviz.reports.files.replay import replay_page
+from graftviz.reports.files.result_json import result_json
+from graftviz.reports.files.tables import (
+    edges_csv,
+    result_model,
+    stability_csv,
+    trace_csv,
+    weight_intervals_csv,
+)
+from graftviz.reports.texts import catalogue
+from graftviz.reports.words.command_line import learn_command
+from graftviz.reports.words.python_code import TABLE_FILE, learn_code
+from graftviz.utils.errors import InputError
+from graftviz.utils.files import as_bytes
+
+
+def run_note() -> str:
+    """Return the sentence above the files of runs."""
+    note: str = catalogue("labels")["header"]["completes"]
+    return note
+
+
+def build_replay(run: SessionRun) -> str:
+    """Return the standalone replay page of a run."""
+    content = json.loads(run.feed_json(1, EVERYTHING, whole=True))
+    header = json.loads(run.header_json or "{}")
+    return replay_page(header, content["records"], content["outcome"])
+
+
+def build_edges(run: SessionRun) -> str:
+    """Return edges.csv, with the stability of each edge if it has been computed."""
+    return edges_csv(run.result(), None if run.stability is None else run.stability.final)
+
+
+def build_stability(run: SessionRun) -> str:
+    """Return stability.csv of a run whose stability has been computed."""
+    return stability_csv(run.result(), _stability(run))
+
+
+def build_weight_intervals(run: SessionRun) -> str:
+    """Return weight_intervals.csv of a run whose stability has been computed."""
+    return weight_intervals_csv(_stability(run).intervals(run.result().model))
+
+
+def _stability(run: SessionRun) -> EdgeStability:
+    found = None if run.stability is None else run.stability.final
+    if found is None:
+        raise InputError("The stability of this run is not computed.")
+    return found
+
+
+def build_model(model_format: ModelFormat, run: SessionRun) -> str | bytes:
+    """Return the model in one of its formats."""
+    return result_model(model_format, run.result())
+
+
+# Name of a file → what it contains; the labels are in the part "files" of labels.toml.
+FILES: Mapping[str, Callable[[SessionRun], str | bytes]] = {
+    "replay.html": build_replay,
+    "edges.csv": build_edges,
+    "stability.csv": build_stability,
+    "weight_intervals.csv": build_weight_intervals,
+    "trace.csv": lambda run: trace_csv(run.result()),
+    "result.json": lambda run: result_json(run.result(), title=run.recorder.material.title),
+    **{each.file: partial(build_model, each) for each in MODEL_FORMATS},
+}
+
+
+def build_file(run: SessionRun, name: str) -> bytes:
+    """Let the run finish (or run out of patience) and return one of its files."""
+    run.grant()
+    run.wait_for_end(DOWNLOAD_WAIT)
+    return as_bytes(FILES[name](run))
+
+
+def build_archive(run: SessionRun, names: Iterable[str]) -> bytes:
+    """Return files of a run in one ZIP archive."""
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as files:
+        for name in names:
+            files.writestr(name, build_file(run, name))
+    return archive.getvalue()
+
+
+def model_files(model: Callable[[], PairwiseModel]) -> list[PageFile]:
+    """Return the files of a model without a run: all formats, and its edges as a table."""
+    label = catalogue("labels")["files"]["model_edges.csv"]
+
+    def write(model_format: ModelFormat) -> str | bytes:
+        return model_format.write(model(), None)
+
+    return [
+        *(PageFile(each.file, each.title, partial(write, each)) for each in MODEL_FORMATS),
+        PageFile("model_edges.csv", label, lambda: model_edges_csv(model())),
+    ]
+
+
+def learn_menu(
+    data: str,
+    learner: Learner,
+    seed: int,
+    loaded: Callable[[], Loaded | None],
+    *,
+    reading: Mapping[str, Any] = MappingProxyType({}),
+    file: str = TABLE_FILE,
+    rows: int | None = None,
+    test_fraction: float = 0.0,
+    branch: Branch | None = None,
+) -> ModelMenu:
+    """Return the menu Model of a run; the arguments are those of :func:`learn_code`.
+
+    Parameters
+    ----------
+    loaded : callable
+        See :class:`ModelMenu`.
+    """
+    words = catalogue("labels")["header"]
+    python = learn_code(
+        data, learner, seed, reading, file, rows=rows, test_fraction=test_fraction, branch=branch
+    )
+    if branch is not None:
+        return ModelMenu(python, "", loaded, words["branch"])
+    command = learn_command(
+        data, learner, seed, reading, file, rows=rows, test_fraction=test_fraction
+    )
+    note = "" if file == TABLE_FILE else words["needs"].format(file=file)
+    return ModelMenu(python, command, loaded, note)
+
+
+def run_menu(state: LearningPage[Any], run: SessionRun | None) -> ModelMenu | None:
+    """Return the menu Model of a run; None before it has begun."""
+    plan, shown = None if run is None else state.plan_of(run), state.shown
+    if run is None or plan is None or shown is None:
+        return None
+    material = run.recorder.material
+    return learn_menu(
+        shown.data,
+        plan.learner,
+        plan.seed,
+        partial(_finished_model, run),
+        reading=shown.reading,
+        rows=getattr(shown, "rows", None),
+        test_fraction=material.test_fraction,
+        branch=plan.branch,
+    )
+
+
+def _finished_model(run: SessionRun) -> Loaded:
+    """Let the run finish, and return its model."""
+    run.grant()
+    run.wait_for_end(DOWNLOAD_WAIT)
+    return run.loaded()
+
+
+def run_files(run: SessionRun, *, with_replay: bool = True) -> list[PageFile]:
+    """Return the files of a run for the menu Download, the archive of all of them first.
+
+    Parameters
+    ----------
+    run : SessionRun
+    with_replay : bool
+        Whether the run has the records of the player.
+    """
+    has_stability = run.stability is not None and run.stability.final is not None
+    omitted = set() if with_replay else {"replay.html"}
+    omitted |= set() if has_stability else {"stability.csv", "weight_intervals.csv"}
+    names = [name for name in FILES if name not in omitted]
+    texts = catalogue("labels")["files"]
+    labels = {each.file: each.title for each in MODEL_FORMATS} | texts
+    build, label = partial(build_archive, run, names), texts["all"].format(count=len(names))
+    archive = PageFile("graftviz-run.zip", label, build, is_main=True)
+    return [archive, *(PageFile(k, labels[k], partial(build_file, run, k)) for k in names)]

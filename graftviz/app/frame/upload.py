@@ -1,0 +1,313 @@
+"""Uploads: the form, and its contents for tables and models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import streamlit as st
+
+from graftviz.app.frame.class_data import CLASS_DATA, class_data, import_options, is_upload
+from graftviz.app.frame.controls import show_button, show_options
+from graftviz.app.frame.state import OptionsPage
+from graftviz.app.frame.url_state import default_values
+from graftviz.app.material import FINGERPRINT_DIGITS, UploadedTable, uploaded_data
+from graftviz.app.upload_readers import TableUpload
+from graftviz.app.upload_reading import read_files, read_once
+from graftviz.data.coding import TableOptions
+from graftviz.data.sets.public import PUBLIC
+from graftviz.learning.completion import completed
+from graftviz.model.readwrite.reading import may_be_model
+from graftviz.model.readwrite.records import ModelFile
+from graftviz.utils.errors import InputError
+from graftviz.utils.options import OptionSpec, option_specs
+from graftviz.utils.wording import advised_arguments, plain, reworded
+
+Files = Sequence[tuple[str, Any]]  # role, and file or None
+_FILES = (
+    ("table", "Table (CSV or parquet)", ["csv", "tsv", "txt", "data", "parquet", "pq", "gz"]),
+    ("truth", "True edges, optional (CSV: source, target)", ["csv"]),
+    ("places", "Positions, optional (CSV: name, lon, lat or x, y)", ["csv"]),
+)
+
+
+class UploadForm(NamedTuple):
+    """Contents of the form for one kind of upload.
+
+    Attributes
+    ----------
+    prefix : str
+        Of the keys of its controls.
+    what : str
+        Noun for the upload, such as "table".
+    show_files : callable
+        Show the uploaders; return pairs of role and file, the required file first, None for missing
+        ones.
+    read : callable
+        ``read(files, options)`` returns the upload, which has a `fingerprint`.
+    title, caption : str
+        Of the expander around the form; without a title there is none.
+    specs : sequence of OptionSpec
+        Import options.
+    """
+
+    prefix: str
+    what: str
+    show_files: Callable[[], Files]
+    read: Callable[[Files, Mapping[str, Any]], Any]
+    title: str = ""
+    caption: str = ""
+    specs: Sequence[OptionSpec] = ()
+
+    def show(
+        self,
+        accept: Callable[[Any], object],
+        *,
+        expected: str,
+        shown: str = "",
+        is_open: bool = True,
+        reading: Mapping[str, Any] = MappingProxyType({}),
+        choose: Callable[[str, Any], Any] = lambda *_: None,
+        put_back: Callable[[], object] = lambda: None,
+    ) -> None:
+        """Show the form and its errors; the view stays as it is until an upload is accepted.
+
+        Parameters
+        ----------
+        accept : callable
+            Called with the upload.
+        expected : str
+            Fingerprint of the upload that a link requires; empty if any will do.
+        shown : str
+            Noun for the view shown until then, such as "run"; empty for none.
+        is_open : bool
+            Whether the expander is open at first.
+        reading : mapping
+            Values of the import options.
+        choose : callable
+            ``choose(name, value)`` sets an import option.
+        put_back : callable
+            Called when an upload is refused that no link requires.
+        """
+        if expected:
+            st.info(
+                "This link refers to an uploaded file. Upload the same file (fingerprint "
+                f"{expected[:FINGERPRINT_DIGITS]})."
+            )
+        with st.expander(self.title, expanded=is_open) if self.title else st.container():
+            if self.caption:
+                st.caption(self.caption)
+            files = self.show_files()
+            if self.specs:
+                more = "Import options"
+                show_options(self.specs, reading, choose, prefix=self.prefix, more=more)
+            is_uploaded = bool(files and files[0][1])
+            label, key = f"Use a different {self.what}", f"{self.prefix}.any_file"
+            any_file = bool(expected and is_uploaded) and st.checkbox(label, key=key)
+        if not is_uploaded:
+            return
+        key, options = f"{self.prefix}.read", tuple(reading.items())
+        try:
+            upload = read_once(key, files, options, lambda: self.read(files, reading))
+            if expected and not any_file and upload.fingerprint != expected[:FINGERPRINT_DIGITS]:
+                same_options = ", with the same import options" if self.specs else ""
+                raise InputError(
+                    f"{files[0][1].name} is not the {self.what} of the link (fingerprint "
+                    f"{upload.fingerprint}, not {expected[:FINGERPRINT_DIGITS]}). Upload that "
+                    f"{self.what}{same_options}."
+                )
+        except InputError as error:
+            note = f" Still showing the previous {shown}." if shown else ""
+            self._show_refusal(str(error), note, choose)
+            if not expected:
+                put_back()
+        else:
+            accept(upload)
+            if self.title and is_open:
+                st.rerun()  # the panel is no longer in the way of the results
+
+    def _show_refusal(self, sentence: str, note: str, choose: Callable[[str, Any], Any]) -> None:
+        """Show why a file is refused, with a button for each import option that is advised."""
+        labels = {spec.name: spec.label for spec in self.specs}
+
+        def control(name: str, value: str) -> str:
+            return f"“{labels[name]}: {value}” under “Import options” above"
+
+        st.error(plain((reworded(sentence, control) if labels else sentence) + note))
+        advised = dict.fromkeys(advised_arguments(sentence)) if labels else {}
+        with st.container(horizontal=True, gap="small"):
+            for name, value in advised:
+                key = f"{self.prefix}.advised.{name}.{value}"
+                show_button(f"{labels[name]}: {value}", key, choose, name, value)
+
+
+def show_uploaders(prefix: str, uploaders: Sequence[tuple[str, str, list[str]]]) -> Files:
+    """Show uploaders of one file each side by side; return roles and files.
+
+    Parameters
+    ----------
+    prefix : str
+        Prefix of the keys of the uploaders.
+    uploaders : sequence of (role, label, file types)
+    """
+    return [
+        (role, column.file_uploader(label, kinds, key=f"{prefix}.{role}"))
+        for column, (role, label, kinds) in zip(st.columns(len(uploaders)), uploaders, strict=True)
+    ]
+
+
+# ------------------------------------------------------------------------------------------ tables
+
+
+def read_upload(files: Files, options: Mapping[str, Any]) -> UploadedTable:
+    """Read a table, and optionally its true edges and the positions of its variables.
+
+    Parameters
+    ----------
+    files : sequence of (role, file)
+        Table, truth and places.
+    options : mapping
+        Of :class:`TableOptions`.
+
+    Raises
+    ------
+    InputError
+        For anything that cannot be used.
+    """
+    upload = read_whole_table(files, options)
+    return uploaded_data(_title_of(files), upload.table, upload.truth, upload.positions)
+
+
+def read_whole_table(files: Files, options: Mapping[str, Any]) -> TableUpload:
+    """Read the files of :func:`read_upload`, and draw missing values if the options say so."""
+    upload: TableUpload = read_files("table", files, options)
+    if upload.observed is None:
+        return upload
+    table = completed(upload.table, upload.observed, _title_of(files))
+    return upload._replace(table=table, observed=None)
+
+
+def _title_of(files: Files) -> str:
+    return getattr(files[0][1], "name", "") or "The file"
+
+
+def show_upload(state: OptionsPage[Any]) -> None:
+    """Show the uploader and its errors while uploaded data are chosen; the shown run continues."""
+    data = state.values["data"]
+    if not is_upload(data):
+        return
+    form = _class_form(data) if data in CLASS_DATA else _TABLE_FORM
+    form.show(
+        state.accept,
+        expected=state.expected,
+        shown="table" if state.uploaded is not None else "",
+        is_open=state.uploaded is None,
+        reading={**default_values(import_options(data)), **state.values["reading"]},
+        choose=state.choose,
+    )
+
+
+_TABLE_FORM = UploadForm(
+    "upload",
+    "table",
+    lambda: show_uploaders("upload", _FILES),
+    read_upload,
+    "Your own data",
+    "Columns are variables, rows are samples; any labels. Files stay on this server.",
+    option_specs(TableOptions),
+)
+
+
+def _class_form(name: str) -> UploadForm:
+    """Return the form for the published files of a data set for classes."""
+    about, prefix = class_data(name), f"upload.{name}"
+
+    def show_files() -> Files:
+        files = st.file_uploader(
+            about.label,
+            CLASS_DATA[name],
+            accept_multiple_files=True,
+            key=f"{prefix}.files",
+        )
+        return [(name, file) for file in files]
+
+    def read(files: Files, options: Mapping[str, Any]) -> UploadedTable:
+        upload: TableUpload = read_files("public", files, options)
+        source = PUBLIC[name].source
+        return uploaded_data(about.title, upload.table, upload.truth, upload.positions, source)
+
+    steps, specs = "  \n".join(about.steps), option_specs(import_options(name))
+    return UploadForm(prefix, "data set", show_files, read, about.title, steps, specs)
+
+
+# ------------------------------------------------------------------------------------------ models
+
+
+def model_form(
+    prefix: str,
+    label: str,
+    make: Callable[[str, ModelFile], Any],
+    title: str = "",
+    caption: str = "",
+    help: str | None = None,
+) -> UploadForm:
+    """Return the form for an uploaded model: the last uploaded one.
+
+    Parameters
+    ----------
+    prefix : str
+        Of the keys of the form.
+    label, help : str
+        Of the uploader.
+    make : callable
+        ``make(title, file)`` returns the upload; called once per upload.
+    title, caption : str
+        See :class:`UploadForm`.
+    """
+
+    def show_files() -> Files:
+        files = st.file_uploader(
+            label,
+            ["uai", "graphml", "xml", "json", "zip"],
+            accept_multiple_files=True,
+            key=f"{prefix}.files",
+            help=help,
+        )
+        return [("model", file) for file in _latest_model(f"{prefix}.files", files)]
+
+    def read(files: Files, _: Mapping[str, Any]) -> Any:
+        names = [file.name for _, file in files]
+        models = [name for name in names if not name.lower().endswith(".names.json")]
+        title = models[0] if len(models) == 1 else "Result folder"
+        return make(title, read_files("model", files))
+
+    return UploadForm(prefix, "model", show_files, read, title, caption)
+
+
+def _latest_model(key: str, files: Sequence[Any]) -> list[Any]:
+    """Return the files of the model that was uploaded last.
+
+    An uploader of several files keeps all of them, so a second model is added to the first. Files
+    that hold no model, such as names, belong to the model uploaded before or after them.
+
+    Parameters
+    ----------
+    key : str
+        Name of the uploader within the session.
+    files : sequence of uploaded file
+    """
+    batches: list[list[str]] = st.session_state.setdefault(f"{key}.batches", [])
+    by_id = {file.file_id: file for file in files}
+    batches[:] = [rest for batch in batches if (rest := [i for i in batch if i in by_id])]
+    seen = {i for batch in batches for i in batch}
+    added = [i for i in by_id if i not in seen]
+
+    def holds_model(batch: list[str]) -> bool:
+        return any(may_be_model(by_id[i].name) for i in batch)
+
+    if added and batches and not (holds_model(added) and holds_model(batches[-1])):
+        batches[-1] += added
+    elif added:
+        batches.append(added)
+    return [by_id[i] for i in batches[-1]] if batches else []

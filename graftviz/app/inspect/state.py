@@ -1,0 +1,557 @@
+"""Session state of the Inspect page: models, selection, evidence, and results.
+
+Controls change the settings; :meth:`InspectState.refresh` makes models and answers follow. What
+cannot be used becomes a sentence, and the rest stays. Streamlit is not imported here.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from graftviz.app.executor import Queue
+from graftviz.app.frame.built_in import material
+from graftviz.app.frame.jobs import shared_job
+from graftviz.app.frame.model_source import FILE, LEARNED, TRUE, ModelSource, SourceOptions
+from graftviz.app.frame.state import PageState
+from graftviz.app.frame.url_state import default_values, parse_options_of, write_options_of
+from graftviz.app.grow.state import GrowState, opened_grow_state
+from graftviz.app.inspect.group_state import GroupState
+from graftviz.app.inspect.options import COMMUNITY, INFORMATION, InspectOptions
+from graftviz.app.jobs import Job, Watching
+from graftviz.app.material import Material
+from graftviz.app.player.inspect_records import model_graph
+from graftviz.app.player.models import Loaded
+from graftviz.app.player.recorders import to_json
+from graftviz.app.session import page_state, queue
+from graftviz.data.table import DiscreteTable
+from graftviz.inference.beliefs import Beliefs
+from graftviz.inference.inspect.answers import (
+    AUTOMATIC,
+    Answer,
+    Choice,
+    JointAnswer,
+    answer_steps,
+    query_steps,
+)
+from graftviz.inference.inspect.communities import Communities, find_communities
+from graftviz.inference.inspect.difference import ModelDifference, compare_models
+from graftviz.inference.local.marginal import LocalMarginal, local_marginal
+from graftviz.model.pairwise import PairwiseModel
+from graftviz.reports.layout.picture import (
+    MOST_NODES,
+    GraphPicture,
+    difference_picture,
+    graph_picture,
+)
+from graftviz.reports.words.inspection import contradiction_words
+from graftviz.reports.words.phrases import short
+from graftviz.utils.errors import InputError
+
+DRAWN = ("picture", "filter_by", "weight_from", "steps", "depth", "colour")  # options
+PATIENCE = 1.2  # seconds to wait for marginals before the page shows a notice
+Evidence = tuple[tuple[int, int], ...]  # state by variable
+
+
+def _answering(loaded: Loaded, evidence: Evidence, method: Choice) -> Iterator[Answer | None]:
+    return answer_steps(loaded.model, dict(evidence), method)
+
+
+def _certifying(loaded: Loaded, evidence: Evidence, query: int) -> Iterator[LocalMarginal]:
+    yield local_marginal(loaded.model, query, evidence=dict(evidence))
+
+
+def _querying(
+    loaded: Loaded, evidence: Evidence, targets: tuple[int, ...], method: Choice
+) -> Iterator[JointAnswer | None]:
+    return query_steps(loaded.model, dict(evidence), targets, method)
+
+
+_answer = shared_job(_answering, 1)  # every model has a cache of its own
+_region = shared_job(_certifying, 1)
+_joint = shared_job(_querying, 1)
+
+
+class InspectedModel(NamedTuple):
+    """Shown model, drawing and marginals.
+
+    Attributes
+    ----------
+    loaded : Loaded
+    picture : GraphPicture
+    before, after : Beliefs or None
+        Marginals without and with evidence.
+    other : Beliefs or None
+        Marginals of the model it is compared with, without evidence.
+    difference : ModelDifference or None
+        Difference from the model it is compared with.
+    trouble : str
+        Why the models cannot be compared; empty if they can.
+    """
+
+    loaded: Loaded
+    picture: GraphPicture
+    before: Beliefs | None = None
+    after: Beliefs | None = None
+    other: Beliefs | None = None
+    difference: ModelDifference | None = None
+    trouble: str = ""
+
+    @property
+    def model(self) -> PairwiseModel:
+        """The model that is inspected."""
+        return self.loaded.model
+
+    @property
+    def latest(self) -> Beliefs | None:
+        """Marginals given the evidence, if there is any."""
+        return self.before if self.after is None else self.after
+
+
+class InspectState(PageState):
+    """Models, selection, evidence and answers of one session.
+
+    Parameters
+    ----------
+    load : callable
+        ``load(key, seed)`` returns the :class:`Material` of a built-in data set.
+    queue : Queue
+    neighbour : callable
+        Returns the state of the Grow page in this session, or None.
+
+    Attributes
+    ----------
+    first, second : ModelSource
+        The inspected model, and the comparison model.
+    compares : bool
+        Whether there is one to compare with.
+    selection : tuple of int
+        Empty, a node, or both ends of an edge.
+    evidence : dict
+        State by variable, in the order of the observations.
+    method : str
+    targets : tuple of int
+        Variables of the query.
+    drawn : dict
+        Values of the options of the drawing, `DRAWN`.
+    before, after : Answer or None
+        Marginals without and with the evidence, as far as they are computed.
+    other : Answer or None
+        Marginals of the model it is compared with, without evidence.
+    groups : GroupState
+        Comparison of two groups of rows.
+    """
+
+    def __init__(
+        self,
+        load: Callable[[str, int], Material],
+        queue: Queue,
+        neighbour: Callable[[], GrowState | None],
+    ) -> None:
+        super().__init__()
+        self.first, self.second = (ModelSource(GrowState(load, queue), neighbour) for _ in range(2))
+        self.compares = False
+        self.selection: tuple[int, ...] = ()
+        self.evidence: dict[int, int] = {}
+        self.method: Choice = AUTOMATIC
+        self.targets: tuple[int, ...] = ()
+        defaults = default_values(InspectOptions)
+        self.drawn: dict[str, Any] = {name: defaults[name] for name in DRAWN}
+        self.before: Answer | None = None
+        self.after: Answer | None = None
+        self.other: Answer | None = None
+        self.groups = GroupState()
+        self.jobs = Watching()
+        self._neighbour = neighbour
+        self._regions: dict[Hashable, Job[LocalMarginal]] = {}
+        self._variables: tuple[Any, ...] | None = None
+
+    # ------------------------------------------------------------------------------ the address
+
+    def _apply(self, query: dict[str, str]) -> tuple[str, ...]:
+        values, complaints = parse_options_of(InspectOptions, query)
+        options = InspectOptions(**values)
+        self.first.take(options if query else self._run_of_grow_page())
+        self.compares = options.second is not None
+        if options.second is not None:
+            self.second.take(options.second)
+        self.selection, self.method = options.selection, options.method
+        self.targets = options.targets
+        self.drawn = {name: getattr(options, name) for name in self.drawn}
+        self.evidence = dict(options.evidence)
+        self._variables = None
+        return complaints
+
+    def _write(self) -> dict[str, str]:
+        if self.first.awaits_file and not self.first.expected:
+            return {}  # a file that has not been uploaded yet cannot be written
+        own = {
+            "selection": self.selection,
+            "evidence": self.evidence,
+            "method": self.method,
+            "targets": self.targets,
+            "second": self.second.settings if self.compares else None,
+            **self.drawn,
+        }
+        return write_options_of(InspectOptions, {**vars(self.first.settings), **own})
+
+    def _run_of_grow_page(self) -> SourceOptions:
+        """Return the run that the Grow page shows in this session, or the default one."""
+        near = self._neighbour()
+        if near is None or near.shown is None:
+            return SourceOptions()
+        return SourceOptions(**{**vars(near.shown), "step": near.values["step"]})
+
+    @property
+    def can_take_grow(self) -> bool:
+        """Whether the Grow page shows another run than the inspected one."""
+        near = self._neighbour()
+        if near is None or near.shown is None:
+            return False
+        return self.first.kind != LEARNED or near.run is not self.first.run
+
+    def take_grow(self) -> None:
+        """Inspect the run of the Grow page, at the step it shows."""
+        self.first.take(self._run_of_grow_page())
+
+    def take_model(self, model: Loaded | None) -> None:
+        """Inspect a model that another page has handed over; None: the run of the Grow page."""
+        self.complaints = ()
+        if model is None:
+            self.take_grow()
+        else:
+            self.first.choose_kind(FILE)
+            self.first.accept(model)
+
+    # ----------------------------------------------------------------------------- the selection
+
+    @property
+    def node(self) -> int | None:
+        """The selected node."""
+        return self.selection[0] if len(self.selection) == 1 else None
+
+    @property
+    def edge(self) -> tuple[int, ...] | None:
+        """Both ends of the selected edge."""
+        return self.selection if len(self.selection) == 2 else None
+
+    def select(self, *ends: int) -> None:
+        """Select a node, an edge by its two ends, or nothing."""
+        self.complaints = ()
+        self.selection = tuple(sorted(ends))
+
+    def pick(self, picked: Mapping[str, Any]) -> None:
+        """Select the clicked node or edge; clicks on a graph no longer shown are ignored."""
+        if self.loaded is None or not str(picked.get("token", "")).startswith(
+            self.loaded.fingerprint
+        ):
+            return
+        edge = picked.get("edge")
+        ends = edge if isinstance(edge, list) and len(edge) == 2 else [picked.get("node")]
+        n = self.loaded.model.n_variables
+        exist = all(isinstance(end, int | float) and 0 <= end < n for end in ends)
+        self.select(*map(int, ends if exist else ()))
+
+    def observe(self, i: int, state: int | None) -> None:
+        """Set a variable to a state, or remove it from the evidence."""
+        self.complaints = ()
+        self.evidence.pop(i, None)
+        if state is not None:
+            self.evidence[i] = state
+
+    def forget_evidence(self) -> None:
+        """Remove all evidence."""
+        self.complaints = ()
+        self.evidence = {}
+
+    def take_evidence(self, evidence: Mapping[int, int]) -> None:
+        """Replace the evidence by that of a file."""
+        self.complaints = ()
+        self.evidence = dict(evidence)
+
+    def choose_targets(self, targets: Sequence[int]) -> None:
+        """Set the variables of the query."""
+        self.complaints = ()
+        self.targets = tuple(targets)
+
+    def choose_method(self, method: Choice) -> None:
+        """Compute marginals by another method."""
+        self.complaints = ()
+        self.method = method
+
+    def choose_drawn(self, name: str, value: Any) -> None:
+        """Set an option of the drawing."""
+        self.complaints = ()
+        self.drawn[name] = value
+
+    def compare(self, compares: bool) -> None:
+        """Compare with a second model, or no longer."""
+        self.complaints = ()
+        if compares and self.second.loaded is None and self.second.kind == LEARNED:
+            self._suggest_partner()
+        self.compares = compares
+
+    def _suggest_partner(self) -> None:
+        """Compare with the true model if there is one, else with the best tree."""
+        settings = self.first.learned.options
+        names = ("data", "fingerprint", "reading", "seed")
+        data = {name: getattr(settings, name) for name in names}
+        learner = "chow-liu" if settings.learner != "chow-liu" else SourceOptions().learner
+        model = TRUE if settings.data in self.second.true_data() else ""
+        self.second.take(SourceOptions(**data, learner=learner, model=model))
+
+    # -------------------------------------------------------------------------------- the models
+
+    @property
+    def loaded(self) -> Loaded | None:
+        """The model that is inspected."""
+        return self.first.loaded
+
+    @property
+    def sources(self) -> tuple[ModelSource, ...]:
+        """The sources of the shown models."""
+        return (self.first, self.second) if self.compares else (self.first,)
+
+    @property
+    def learning(self) -> str:
+        """Notices of the runs that are not long enough; empty if there are none."""
+        return " ".join(source.learning for source in self.sources if source.learning)
+
+    def refresh(self) -> None:
+        """Make the models follow the settings."""
+        for source in self.sources:
+            source.refresh()
+            self._complain(source.warning)
+
+    def _complain(self, sentence: str) -> None:
+        self.complaints += (sentence,) if sentence else ()
+
+    def settle(self) -> None:
+        """Make selection and evidence follow the model.
+
+        Those of a link that the model lacks are removed, with a warning.
+        """
+        if self.loaded is None:
+            return
+        model = self.loaded.model
+        variables = (model.names, model.labels)
+        if self._variables not in (None, variables):
+            self.selection, self.evidence, self.targets = (), {}, ()
+        self._variables = variables
+        n = model.n_variables
+        if self.node is not None and self.node >= n:
+            self._complain(f"This model has no node {self.node}; its nodes are 0 … {n - 1}.")
+            self.selection = ()
+        if self.edge is not None and self.edge_number(self.edge) is None:
+            exists = self.edge[1] < n
+            ends = [short(model.names[i]) if exists else str(i) for i in self.edge]
+            self._complain(f"This model has no edge {' – '.join(ends)}.")
+            self.selection = ()
+        if any(i >= n for i in self.targets):
+            self._complain(f"This model has {n:,} variables; others were removed from the query.")
+            self.targets = tuple(i for i in self.targets if i < n)
+        for i, state in list(self.evidence.items()):
+            if i >= n or state >= model.cardinalities[i]:
+                self._complain(
+                    f"This model has no variable {i} with a state {state}; removed from the "
+                    "evidence."
+                )
+                del self.evidence[i]
+
+    def edge_number(self, edge: tuple[int, ...] | None) -> int | None:
+        """Return the number of an edge in the model; None if it has no such edge."""
+        if edge is None or self.loaded is None:
+            return None
+        found = np.flatnonzero((self.loaded.model.edges == edge).all(axis=1))
+        return int(found[0]) if len(found) else None
+
+    # ------------------------------------------------------------------------------- the results
+
+    def answer(self, patience: float = PATIENCE) -> bool:
+        """Request the marginals; return whether they are computed, or cannot be.
+
+        Evidence of probability zero loses its latest part, with a sentence, until the rest is
+        possible.
+        """
+        self.before = self.after = self.other = None
+        self.problem = ""
+        if self.loaded is None:
+            return True
+        model = self.loaded.model
+        until = time.monotonic() + patience
+        while True:
+            before = self._begin(self.loaded, {})
+            after = self._begin(self.loaded, self.evidence)
+            partner = self.second.loaded if self.compares else None
+            other = None if partner is None else self._begin(partner, {})
+            jobs = [job for job in (before, after, other) if job is not None]
+            is_there = all(job.wait_until(until) for job in jobs)
+            self.before, self.other = before.final, None if other is None else other.final
+            self.after = after.final if self.evidence else None
+            self.problem = before.failure or after.failure
+            if self.before is not None and self.before.beliefs is None:
+                self.problem = (
+                    "Every joint state of this model has probability zero, so it has no marginals."
+                )
+                return True
+            if not is_there or self.after is None or self.after.beliefs is not None:
+                return is_there
+            i, state = self.evidence.popitem()
+            self._complain(contradiction_words(model, i, state, len(self.evidence)))
+
+    def _begin(self, loaded: Loaded, evidence: Mapping[int, int]) -> Job[Answer | None]:
+        """Return the job on the marginals of a model given evidence, begun now or before."""
+        job = _answer(loaded, _sorted(evidence), self.method)
+        self.jobs.begin(job)
+        return job
+
+    @property
+    def joint(self) -> Job[JointAnswer | None] | None:
+        """Job on the query, begun now or before; None without a query."""
+        if self.loaded is None or not self.targets:
+            return None
+        job = _joint(self.loaded, _sorted(self.evidence), self.targets, self.method)
+        self.jobs.begin(job)
+        return job
+
+    def certify(self) -> None:
+        """Begin to grow a certified region around the selected node."""
+        if self.loaded is not None and self.node is not None:
+            job = _region(self.loaded, _sorted(self.evidence), self.node)
+            self._regions[self._region_key] = job
+            self.jobs.begin(job)
+
+    @property
+    def region(self) -> Job[LocalMarginal] | None:
+        """Job on a region around the selected node, if one was requested."""
+        return self._regions.get(self._region_key)
+
+    @property
+    def _region_key(self) -> Hashable:
+        fingerprint = None if self.loaded is None else self.loaded.fingerprint
+        return fingerprint, _sorted(self.evidence), self.node
+
+    def difference(self) -> tuple[ModelDifference | None, str]:
+        """Return the difference of the second model, or why there is none."""
+        loaded, other = self.first.loaded, self.second.loaded
+        if not self.compares or loaded is None or other is None:
+            return None, ""
+        try:
+            return compare_models(loaded.model, other.model), ""
+        except InputError as error:
+            return None, str(error)
+
+    def picture(self, difference: ModelDifference | None) -> GraphPicture:
+        """Return the drawing; layouts are cached, so that nothing moves without need."""
+        loaded, other = self.first.loaded, self.second.loaded
+        assert loaded is not None
+        n = loaded.model.n_variables
+        centre = self.selection[0] if n > MOST_NODES and self.selection else None
+        places = loaded.places
+        if places is None and self.compares and other is not None:
+            places = other.places if other.model.names == loaded.model.names else None
+        picture = loaded.own.get(
+            ("picture", centre), lambda: graph_picture(loaded.model, places, centre)
+        )
+        if difference is not None and other is not None:
+            places = picture.places if places is None else places
+            picture = loaded.own.get(
+                ("picture", centre, other.fingerprint),
+                lambda: difference_picture(n, difference, places, centre),
+            )
+        answers = [self.before] if difference is None else [self.before, self.other]
+        beliefs = [None if answer is None else answer.beliefs for answer in answers]
+        if self.drawn["filter_by"] == INFORMATION:
+            picture = picture.with_information(beliefs, difference)
+        picture = picture.filtered(self._allowed(difference), self.drawn["weight_from"])
+        if self.drawn["depth"] and self.selection:
+            is_measured = None not in beliefs
+            chosen = (self.selection[0], is_measured, self.method, *self.drawn.values())
+            compared = "" if difference is None or other is None else other.fingerprint
+            drawn, depth, middle = picture, self.drawn["depth"], self.selection[0]
+            picture = loaded.own.get(
+                ("around", compared, chosen), lambda: drawn.around(middle, depth)
+            )
+        return picture.with_information(beliefs, difference)
+
+    def _allowed(self, difference: ModelDifference | None) -> np.ndarray | None:
+        """Return whether each edge was activated in the chosen steps; None if all may be drawn."""
+        loaded, steps = self.first.loaded, self.drawn["steps"]
+        if not steps or loaded is None or loaded.steps is None:
+            return None
+        activated = np.array(loaded.steps, dtype=np.int64)
+        is_drawn = (activated >= steps[0]) & (activated <= steps[1])
+        if difference is None:
+            return is_drawn
+        own = difference.numbers[:, 0]  # negative for an edge of the second model only
+        return np.where(own < 0, True, np.append(is_drawn, True)[own])
+
+    @property
+    def table(self) -> DiscreteTable | None:
+        """All rows of the data of the inspected model; None if it was not learned here."""
+        material = self.first.learned.current_material() if self.first.kind == LEARNED else None
+        return None if material is None else material.source.table
+
+    def communities(self) -> Communities:
+        """Return the communities of the inspected model's graph."""
+        loaded = self.first.loaded
+        assert loaded is not None
+        model = loaded.model
+        return loaded.own.get(
+            ("communities",), lambda: find_communities(model.n_variables, model.edges)
+        )
+
+    def shown(self) -> InspectedModel | None:
+        """Return the shown model with its drawing and marginals; None without a model."""
+        if self.loaded is None:
+            return None
+        difference, trouble = self.difference()
+        before = None if self.before is None else self.before.beliefs
+        after = None if self.after is None else self.after.beliefs
+        other = None if self.other is None else self.other.beliefs
+        picture = self.picture(difference)
+        return InspectedModel(self.loaded, picture, before, after, other, difference, trouble)
+
+    def message(self, shown: InspectedModel) -> str:
+        """Return the JSON text that ``reports/replay/assets/inspect/inspect.js`` reads."""
+        record = model_graph(
+            shown.loaded,
+            shown.picture,
+            before=shown.before,
+            after=shown.after,
+            evidence=self.evidence,
+            selection=self.selection,
+            region=self.region.latest.nodes if self.region and self.region.latest else None,
+            difference=shown.difference,
+            colour=self.drawn["colour"],
+            communities=self.communities() if self.drawn["colour"] == COMMUNITY else None,
+        )
+        return to_json(record)
+
+    def revoke(self) -> None:
+        """Pause all computing of this session; computed values remain."""
+        self.jobs.leave()
+        for source in (self.first, self.second):
+            source.learned.revoke()
+
+    def forget(self) -> None:
+        """Release runs, models and answers; they are computed again when the page is opened."""
+        self.jobs.leave()
+        self._regions.clear()
+        self.groups.forget()
+        for source in (self.first, self.second):
+            source.forget()
+        self.before = self.after = self.other = None
+        self._remember({})  # an empty address keeps the settings
+
+
+def _sorted(evidence: Mapping[int, int]) -> Evidence:
+    return tuple(sorted(evidence.items()))
+
+
+def inspect_state() -> InspectState:
+    """Return the state of the Inspect page in this session."""
+    return page_state("inspect", lambda: InspectState(material, queue(), opened_grow_state))

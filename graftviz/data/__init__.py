@@ -1,0 +1,1 @@
+"""Tables of discrete data: reading, coding, samples, and synthetic data."""

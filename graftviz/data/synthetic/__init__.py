@@ -1,0 +1,1 @@
+"""Random models and rows sampled from them."""

@@ -1,0 +1,1 @@
+"""Evaluation of learned networks: metrics, races, choice of options, benchmarks."""

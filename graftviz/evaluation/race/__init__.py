@@ -1,0 +1,1 @@
+"""Comparison of several runs on the same data at equal cost."""

@@ -1,1 +1,0 @@
-"""Declared experiments, one file per paper, found by :func:`..experiment.experiments`."""

@@ -1,5 +1,0 @@
-"""Plotly figures of results, independent of Streamlit."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

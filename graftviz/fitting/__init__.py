@@ -1,1 +1,0 @@
-"""Fit of the weights of a fixed structure: network state, penalty, objective, solver."""

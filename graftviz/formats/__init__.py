@@ -1,1 +1,0 @@
-"""File formats of models, results and tables, one module per format."""

@@ -1,0 +1,1 @@
+"""Tree-reweighted belief propagation."""

@@ -1,5 +1,0 @@
-"""Inspection of a model: facts on nodes and edges, differences of models, pictures."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

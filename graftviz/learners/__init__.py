@@ -1,1 +1,0 @@
-"""Learners of Markov networks, one per file; the registry finds them."""

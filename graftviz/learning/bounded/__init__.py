@@ -1,0 +1,1 @@
+"""Learning under a bound on the complexity of inference."""

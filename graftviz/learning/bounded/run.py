@@ -1,0 +1,320 @@
+"""Run of bounded inference: the model, the search for its next edge, and the reports."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from graftviz.data.table import DiscreteTable
+from graftviz.inference.methods import infer
+from graftviz.learning.bounded.choice import (
+    BY_GRAPH,
+    Choice,
+    GraphChoice,
+    MeasuredChoice,
+    Pairs,
+    measured_seconds,
+    measured_sweeps,
+)
+from graftviz.learning.bounded.feasibility import PROVED, REFUSED, TAKEN, UNKNOWN
+from graftviz.learning.bounded.model import OBJECTIVES, BoundedModel
+from graftviz.learning.counts.pair_counts import PairCounts
+from graftviz.learning.history import Changes
+from graftviz.learning.learner_run import LearnerRun
+from graftviz.learning.trace import Certificate, Complexity, Outcome, Remark, ScoredEdge, Step
+from graftviz.utils.errors import InputError
+from graftviz.utils.options import attributes, plain_name
+
+LEAST_GRADIENT = 1e-6  # gradient norm at or below which a pair is not activated
+# The default circuit size is in operations per state of every variable.
+_BOUNDS = {
+    "treewidth": 3.0,
+    "bp-sweeps": 30.0,
+    "trbp-sweeps": 30.0,
+    "seconds": 0.01,
+    "circuit-size": 50.0,
+}
+_GAP_SWEEPS = 200
+_OF_THE_MODEL = (
+    *("pseudo_count", "lam2", "lam1", "norm", "stage_step"),
+    *("inference", "complexity", "exact_limit"),
+)
+
+
+class BoundedRun(LearnerRun):
+    """Model and status of every pair of a run.
+
+    Parameters
+    ----------
+    table : DiscreteTable
+    options : BoundedInference
+    """
+
+    def __init__(self, table: DiscreteTable, options: Any) -> None:
+        super().__init__(table, options)
+        self._table = table
+        with self.clock.work("statistics"):
+            self._counts = PairCounts(table)
+            self._counts.count_all()
+        first, second = (side.astype(np.int64) for side in np.triu_indices(table.n_variables, 1))
+        self._pairs = Pairs(first, second, np.full(len(first), UNKNOWN, dtype=np.int8))
+        self._prior = options.prior(table.names)
+        # No step considers forbidden pairs, as none considers active ones.
+        self._pairs.status[self._places(self._prior.forbidden)] = TAKEN
+        with self.clock.work("fitting"):
+            self._model = BoundedModel(self._counts, table, options)
+            self._choice = self._new_choice()
+        value = self._choice.value(self._model)
+        if value > self._bound:
+            raise InputError(
+                f"The bound τ = {self._bound:g} is below the {options.measure_name} of a model "
+                f"without edges, {value:g}. Use a larger bound."
+            )
+        self.begin(self._model.model(), self._model.beliefs())
+        self._tests = 0
+        self._before = self._model.current
+        self._activated: tuple[ScoredEdge, ...] = ()
+        self._complexity: Complexity | None = None
+        self._newly_infeasible = 0
+
+    @property
+    def has_room(self) -> bool:
+        """Whether the budget allows another edge."""
+        budget: int = self.options.edge_budget(self._table.n_variables)
+        return len(self._model.edges) < budget
+
+    def switch(self, options: Any) -> None:
+        """Continue with other options, keeping the active edges."""
+        before, self.options = self.options, options
+        if attributes(before, *_OF_THE_MODEL) != attributes(options, *_OF_THE_MODEL):
+            edges, elimination = self._model.edges, self._model.current.elimination
+            with self.clock.work("fitting"):
+                self._model = BoundedModel(self._counts, self._table, options)
+                self._model.rebuild(edges, elimination)
+        status = self._pairs.status
+        status[status != TAKEN] = UNKNOWN
+        self._choice = self._new_choice()
+
+    def add_required(self) -> bool:
+        """Activate the required edges as the first step; return whether there are any.
+
+        Raises
+        ------
+        InputError
+            If one of them would exceed the bound.
+        """
+        if self.index or not len(self._prior.required):
+            return False
+        model, before, edges = self._model, self._model.current, []
+        for pair in self._places(self._prior.required).tolist():
+            i, j = self._pairs.ends(pair)
+            gradient = float(model.gradients[i, j])
+            with self.clock.work("fitting"):
+                grown = self._choice.grow(model, self._pairs, np.array([pair]))
+            if grown < 0:
+                raise InputError(
+                    f"The {self.options.measure_name} of a model with the required edges exceeds "
+                    f"the bound τ = {self._bound:g}, at {self.names[i]} – {self.names[j]}. Use a "
+                    "larger bound, or require fewer edges."
+                )
+            self._taken(pair)
+            edges.append(ScoredEdge(i, j, gradient))
+        self._before = before
+        self._record(edges, model.changes())
+        return True
+
+    def add_edge(self) -> bool:
+        """Activate the next edge; return False, changing nothing, if none is left."""
+        pair, gradient = self._grow()
+        if pair < 0:
+            self.tests += self._tests
+            return False
+        self._taken(pair)
+        i, j = self._pairs.ends(pair)
+        self._record([ScoredEdge(i, j, gradient)], self._model.changes(i))
+        return True
+
+    def _places(self, pairs: np.ndarray) -> np.ndarray:
+        """Return the positions of pairs i < j among all pairs."""
+        i, j = pairs.astype(np.int64).T
+        return i * (2 * self._table.n_variables - i - 3) // 2 + j - 1
+
+    def _taken(self, pair: int) -> None:
+        """Mark a pair as active and compute the gradients that its edge changed."""
+        self._pairs.status[pair] = TAKEN
+        with self.clock.work("scoring"):
+            self._model.refresh(int(self._pairs.first[pair]))
+
+    def _record(self, edges: list[ScoredEdge], changes: Changes) -> None:
+        """Record the step that activated `edges`."""
+        self.index += 1
+        self._activated = tuple(edges)
+        self.history.append([edge[:2] for edge in edges], changes)
+        elimination = self._model.current.elimination
+        self._complexity = Complexity(
+            measure=plain_name(self.options.complexity),
+            value=self._choice.value(self._model),
+            bound=self._bound,
+            infeasible=self._infeasible(),
+            newly_infeasible=self._newly_infeasible,
+            order=elimination.order.astype(np.int32),
+            width=elimination.width,
+            gradient_norm=edges[-1].score,
+            inference=self._before.source,
+        )
+
+    def step(self) -> Step:
+        """Return the report of the last edge and pause the clock until it is resumed."""
+        assert self._complexity is not None
+        now = self._model.current
+        return self.step_report(
+            tests=self._tests,
+            activated=self._activated,
+            required=self.index == 1 and len(self._prior.required) > 0,
+            n_edges=len(now.edges),
+            objective=now.objective,
+            previous_objective=self._model.comparable(self._before),
+            kkt_residual=now.violation,
+            lines=self._lines(),
+            notes=self._notes(),
+            complexity=self._complexity,
+        )
+
+    def finish(self) -> Outcome:
+        """Search for a remaining feasible pair and return the outcome of the run."""
+        with self.clock.work("fitting"):
+            self._model.polish()
+        self.history.append((), self._model.changes())
+        now = self._model.current
+        certificate = self._certificate()
+        network = self._model.model()
+        with self.clock.work("other"):
+            found = np.concatenate(infer(network, max_sweeps=_GAP_SWEEPS).node)
+            gap = float(np.abs(found - self._model.beliefs()).max())
+        return self.outcome(
+            certificate,
+            self._reason(certificate),
+            objective=now.objective,
+            kkt_residual=now.violation,
+            bp_restart_gap=gap,
+            automatic={
+                "bound": self._bound,
+                "inference": self.options.resolved_inference(),
+            },
+            objective_name=OBJECTIVES[now.source],
+            infeasible=self._infeasible(),
+        )
+
+    def _infeasible(self) -> int:
+        """Return the number of inactive pairs that were found to pass the bound."""
+        status = self._pairs.status
+        return int(np.count_nonzero((status == REFUSED) | (status == PROVED)))
+
+    def _new_choice(self) -> Choice:
+        options, measure = self.options, self.options.complexity
+        bound = _BOUNDS[measure] if options.bound is None else options.bound
+        if options.bound is None and measure == "circuit-size":
+            bound *= float(self._table.cardinalities.sum())
+        self._bound = float(bound)
+        inference = options.resolved_inference()
+        needs_exact = (
+            inference == "exact"
+            or options.stage_step is not None
+            or not options.edge_penalty().is_zero
+        )
+        if measure in BY_GRAPH:
+            return GraphChoice(measure, self._bound, needs_exact)
+        if measure == "seconds":
+            measure = measured_seconds(inference)
+        elif not callable(measure):
+            measure = measured_sweeps(measure.removesuffix("-sweeps"), self._bound)
+        return MeasuredChoice(measure, self._bound, needs_exact)
+
+    def _grow(self) -> tuple[int, float]:
+        """Add the best feasible pair; return its index (-1: none) and its gradient norm."""
+        pairs, model = self._pairs, self._model
+        with self.clock.work("scoring"):
+            norms = model.gradients[pairs.first, pairs.second]
+            inactive = pairs.status != TAKEN
+            self._tests = int(np.count_nonzero(inactive))
+            candidates = np.flatnonzero(
+                inactive & (pairs.status != PROVED) & (norms > LEAST_GRADIENT)
+            )
+            ranked = candidates[np.argsort(-norms[candidates], kind="stable")]
+        self._before = model.current
+        if self._choice.value(model) > self._bound:
+            return -1, 0.0  # after new options the current model may exceed the bound already
+        refused = (pairs.status == REFUSED) | (pairs.status == PROVED)
+        with self.clock.work("fitting"):
+            pair = self._choice.grow(model, pairs, ranked)
+        refused_after = (pairs.status == REFUSED) | (pairs.status == PROVED)
+        self._newly_infeasible = int(np.count_nonzero(refused_after & ~refused))
+        return pair, float(norms[pair]) if pair >= 0 else 0.0
+
+    def _certificate(self) -> Certificate:
+        """Return the certificate, which names the feasible pair with the largest gradient."""
+        before = self._model.snapshot()
+        pair, norm = self._grow()
+        inactive = self.tables_possible - len(self._prior.forbidden) - len(before[0].edges)
+        worst_edge = None
+        if pair >= 0:
+            self._model.restore(before)
+            worst_edge = self._pairs.ends(pair)
+        self.tests += inactive
+        return Certificate(
+            scored=inactive,
+            possible=inactive,
+            worst_score=norm if pair >= 0 else None,
+            worst_edge=worst_edge,
+            threshold=LEAST_GRADIENT,
+            score="gradient norm of a pair that keeps the bound",
+            objective=OBJECTIVES[self._model.current.source],
+            symbol="the least gradient",
+        )
+
+    def _lines(self) -> tuple[str, ...]:
+        searched = self.index > 1 or not len(self._prior.required)
+        ran = {
+            "start": self.index == 1,
+            "loop": searched,
+            "gradient": searched,
+            "choose": searched,
+            "refuse": self._newly_infeasible > 0,
+            "activate": True,
+            "fit": True,
+        }
+        return tuple(key for key, happened in ran.items() if happened)
+
+    def _notes(self) -> tuple[Remark, ...]:
+        now = self._model.current.source
+        if now == self._before.source:
+            return ()
+        about = {"limit": self.options.exact_limit, "objective": OBJECTIVES[now]}
+        return (Remark("notes.not_exact", about),)
+
+    def _reason(self, certificate: Certificate) -> Remark:
+        edges, status = len(self._model.edges), self._pairs.status
+        bounds: dict[str, str | float]
+        bounds = {"measure": self.options.measure_name, "bound": self._bound}
+        if (status == TAKEN).all():
+            return Remark("reasons.all_pairs", {})
+        if certificate.worst_score is not None:
+            return Remark("reasons.budget", {"budget": edges})
+        if self._choice.value(self._model) > self._bound:
+            return Remark("bounded.exceeds", bounds)
+        left = self._model.gradients[self._pairs.first, self._pairs.second]
+        if not (left[status != TAKEN] > LEAST_GRADIENT).any():
+            return Remark("bounded.gradient", {"least": LEAST_GRADIENT})
+        if self.options.complexity == "treewidth" and self._bound < 1.0:
+            return Remark("bounded.zero", {})
+        refused = self._infeasible()
+        idle = int(np.count_nonzero(status != TAKEN)) - refused
+        return Remark(
+            "bounded.none_left" if edges else "bounded.no_edge",
+            {
+                **bounds,
+                "refused": Remark("bounded.refused", {"count": refused}),
+                "others": Remark("bounded.idle", {"count": idle}) if idle else "",
+            },
+        )

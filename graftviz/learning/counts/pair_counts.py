@@ -1,0 +1,291 @@
+"""Pair counts on demand: each pair is counted once and cached, up to a memory limit.
+
+Beyond the limit a table is counted again at each request, which takes about a microsecond.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import NamedTuple
+
+import numpy as np
+
+from graftviz.data.reading.reading import Tabular, as_table
+from graftviz.learning.counts.packed import (
+    PackedTable,
+    count_block,
+    count_pair,
+    pack_table,
+    pairs_bytes,
+)
+from graftviz.learning.counts.pairs import (
+    PairMap,
+    find_slot,
+    grown_pair_map,
+    insert_pair,
+    new_pair_map,
+)
+from graftviz.utils.compiling import kernel
+from graftviz.utils.errors import InputError
+
+NOT_CACHED = -1  # the cache was full when the table was counted
+NEVER_COUNTED = -2
+_ROWS_AT_ONCE = 16  # variables whose planes fit into the cache together
+DEFAULT_CACHE_BYTES = 1 << 30
+_CACHE_BYTES: ContextVar[int] = ContextVar("limit of the pair cache", default=DEFAULT_CACHE_BYTES)
+
+
+class TableStore(NamedTuple):
+    """Kernel-side state of the cache: the slots of pairs and the cells of each slot.
+
+    Attributes
+    ----------
+    pairs : PairMap
+    cell_offsets : int64 array, one per slot (capacity)
+        Start of the slot's table in `cells`, NOT_CACHED or NEVER_COUNTED.
+    cells : float64 array
+    used : int64 array, shape (3,)
+        Numbers of cells in use, of tables counted for the first time, and of tables counted again.
+    """
+
+    pairs: PairMap
+    cell_offsets: np.ndarray
+    cells: np.ndarray
+    used: np.ndarray
+
+
+@kernel(inline="always")
+def table_cells(packed, store, slot, scratch):
+    """Return (cells, start): the slot's table begins at ``cells[start]``, counted if necessary.
+
+    `scratch` receives the table if the cache is full.
+    """
+    start = store.cell_offsets[slot]
+    if start < 0:
+        start = count_slot(packed, store, slot, scratch)
+    return (store.cells, start) if start >= 0 else (scratch, 0)
+
+
+@kernel
+def count_slot(packed, store, slot, scratch):
+    """Count a slot's table into the cache, or into `scratch`; return its start or NOT_CACHED."""
+    i, j = np.int64(store.pairs.first[slot]), np.int64(store.pairs.second[slot])
+    states_i = packed.node_offsets[i + 1] - packed.node_offsets[i]
+    states_j = packed.node_offsets[j + 1] - packed.node_offsets[j]
+    size = states_i * states_j
+    store.used[2 if store.cell_offsets[slot] == NOT_CACHED else 1] += 1
+    start = store.used[0]
+    if start + size <= len(store.cells):
+        store.used[0] = start + size
+        store.cell_offsets[slot] = start
+        count_pair(packed, i, j, store.cells[start : start + size])
+        return start
+    store.cell_offsets[slot] = NOT_CACHED
+    count_pair(packed, i, j, scratch)
+    return NOT_CACHED
+
+
+@kernel
+def add_pair(store, i, j):
+    """Assign a slot to the pair {i, j}, which must have none, without counting it."""
+    slot = insert_pair(store.pairs, i, j)
+    store.cell_offsets[slot] = NEVER_COUNTED
+    return slot
+
+
+@kernel
+def _place_rows(packed, store, first, starts):
+    """Assign slots to all pairs of variables `first` …, and cache space to uncounted ones.
+
+    The starts in the cache are written to `starts`; -1 for pairs that are not to be counted.
+    """
+    pairs, cell_offsets, used = store.pairs, store.cell_offsets, store.used
+    offsets, room = packed.node_offsets, len(store.cells)
+    rows, n = starts.shape
+    starts[:] = NOT_CACHED
+    for k in range(rows):
+        i = first + k
+        for j in range(i + 1, n):
+            slot = find_slot(pairs, i, j)
+            if slot < 0:
+                slot = insert_pair(pairs, i, j)
+                cell_offsets[slot] = NEVER_COUNTED
+            if cell_offsets[slot] != NEVER_COUNTED:
+                continue
+            used[1] += 1
+            size = (offsets[i + 1] - offsets[i]) * (offsets[j + 1] - offsets[j])
+            cell_offsets[slot] = NOT_CACHED
+            if used[0] + size <= room:
+                cell_offsets[slot] = used[0]
+                starts[k, j] = used[0]
+                used[0] += size
+
+
+@contextmanager
+def cache_limit(max_bytes: int) -> Iterator[None]:
+    """Limit the cache of every :class:`PairCounts` created in this context to `max_bytes`.
+
+    The limit applies to counts that a learner creates, without being passed through the learner.
+    Like all context variables it holds for the thread (or task) that set it.
+    """
+    token = _CACHE_BYTES.set(max_bytes)
+    try:
+        yield
+    finally:
+        _CACHE_BYTES.reset(token)
+
+
+class PairCounts:
+    """Pair tables of one data set, counted on demand and cached within `max_bytes`.
+
+    It is not thread-safe: every run has its own. The packed table is read-only and may be shared.
+
+    Parameters
+    ----------
+    table : DiscreteTable, DataFrame, array or DataSet
+    packed : PackedTable, optional
+        The packed form of the same table, if available.
+    max_bytes : int, optional
+        Limit of the cached cells; default: that of :func:`cache_limit`, or 1 GiB.
+
+    Raises
+    ------
+    InputError
+        See :func:`graftviz.learning.counts.packed.pack_table`.
+    """
+
+    def __init__(
+        self,
+        table: Tabular,
+        packed: PackedTable | None = None,
+        *,
+        max_bytes: int | None = None,
+    ) -> None:
+        table = as_table(table)
+        self.packed = pack_table(table) if packed is None else packed
+        self.cardinalities = table.cardinalities
+        self.n_variables = table.n_variables
+        are_whole = table.weights is None
+        self.n_rows = int(self.packed.rows) if are_whole else self.packed.rows
+        self._kind = np.int64 if are_whole else np.float64  # of counts that are handed out
+        largest = int(self.cardinalities.max())
+        self._scratch = np.zeros(largest * largest)
+        limit = _CACHE_BYTES.get() if max_bytes is None else max_bytes
+        limit = min(limit, pairs_bytes(self.cardinalities))
+        self._counted = len(self.packed.pair_starts) > 0
+        # Pairs that were counted in advance are read from the packed table and not cached again.
+        self._max_cells = 0 if self._counted else limit // self._scratch.itemsize
+        self._mean_cells = float(self.cardinalities.mean()) ** 2
+        self.store = TableStore(
+            pairs=new_pair_map(self.n_variables),
+            cell_offsets=np.zeros(256, dtype=np.int64),
+            cells=np.zeros(0),
+            used=np.zeros(3, dtype=np.int64),
+        )
+
+    @property
+    def tables_possible(self) -> int:
+        """Number of pairs, n (n - 1) / 2."""
+        return self.n_variables * (self.n_variables - 1) // 2
+
+    @property
+    def tables_counted(self) -> int:
+        """Number of distinct pairs counted so far."""
+        return self.tables_possible if self._counted else int(self.store.used[1])
+
+    @property
+    def tables_recounted(self) -> int:
+        """Number of times that a table was counted again because the cache was full."""
+        return 0 if self._counted else int(self.store.used[2])
+
+    @property
+    def scratch(self) -> np.ndarray:
+        """Buffer for one table of the largest size, for kernels."""
+        return self._scratch
+
+    def reserve(self, pairs: int, cells: int | None = None) -> None:
+        """Reserve slots for `pairs` more pairs and, within the limit, cache for their cells.
+
+        Without their number of `cells`, that of average pairs and one large one is reserved.
+        """
+        store = self.store
+        slots = min(int(store.pairs.size[0]) + pairs, self.tables_possible)
+        if slots > len(store.cell_offsets):
+            pair_map = grown_pair_map(store.pairs, slots)
+            offsets = np.full(len(pair_map.first), NEVER_COUNTED, dtype=np.int64)
+            offsets[: len(store.cell_offsets)] = store.cell_offsets
+            store = store._replace(pairs=pair_map, cell_offsets=offsets)
+        if cells is None:
+            cells = int(pairs * self._mean_cells * 1.05) + len(self._scratch)
+        needed = int(store.used[0]) + cells
+        if needed > len(store.cells) and len(store.cells) < self._max_cells:
+            larger = np.empty(min(max(needed, 2 * len(store.cells)), self._max_cells))
+            larger[: len(store.cells)] = store.cells
+            store = store._replace(cells=larger)
+        self.store = store
+
+    def slot(self, i: int, j: int) -> int:
+        """Return the slot of the pair {i, j}, assigning one if it has none."""
+        found = int(find_slot(self.store.pairs, i, j))
+        if found >= 0:
+            return found
+        self.reserve(1)
+        return int(add_pair(self.store, i, j))
+
+    def table(self, i: int, j: int) -> np.ndarray:
+        """Return the counts of variables i and j.
+
+        Returns
+        -------
+        int64 array, or float64 with case weights, shape (s_i, s_j)
+            ``out[a, b]`` rows have x_i = a and x_j = b.
+
+        Raises
+        ------
+        InputError
+            If i and j are the same variable.
+        """
+        if i == j:
+            raise InputError(f"A pair table needs two variables; variable {i} was given twice.")
+        slot = self.slot(i, j)
+        low, high = min(i, j), max(i, j)
+        shape = (int(self.cardinalities[low]), int(self.cardinalities[high]))
+        start = int(self.store.cell_offsets[slot])
+        if start < 0:
+            start = int(count_slot(self.packed, self.store, slot, self._scratch))
+        cells = self.store.cells[start:] if start >= 0 else self._scratch
+        counts = cells[: shape[0] * shape[1]].astype(self._kind).reshape(shape)
+        return counts if i < j else counts.T
+
+    def marginal(self, i: int) -> np.ndarray:
+        """Return the counts of each state of variable i, shape (s_i,)."""
+        offsets = self.packed.node_offsets
+        return self.packed.margins[offsets[i] : offsets[i + 1]].astype(self._kind)
+
+    def count_row(self, i: int) -> None:
+        """Count all pairs (i, j) with j > i."""
+        self.count_rows(i, i + 1)
+
+    def count_rows(self, first: int, last: int) -> None:
+        """Count all pairs (i, j) with first <= i < last and j > i.
+
+        Counting several variables together is faster, since the planes of all partners are read
+        once for all of them. Pairs that do not fit into the cache get a slot and are counted on
+        request.
+        """
+        n = self.n_variables
+        last = min(last, n - 1)
+        sizes = self.cardinalities.astype(np.int64)
+        following = sizes.sum() - np.cumsum(sizes)[first:last]  # states of the variables j > i
+        pairs = (last - first) * (n - 1) - (first + last - 1) * (last - first) // 2
+        self.reserve(pairs, int(sizes[first:last] @ following))
+        for row in range(first, last, _ROWS_AT_ONCE):
+            starts = np.empty((min(_ROWS_AT_ONCE, last - row), n), dtype=np.int64)
+            _place_rows(self.packed, self.store, row, starts)
+            count_block(self.packed, row, starts, self.store.cells)
+
+    def count_all(self) -> None:
+        """Count all pairs."""
+        self.count_rows(0, self.n_variables - 1)

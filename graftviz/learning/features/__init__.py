@@ -1,0 +1,1 @@
+"""Grafting of single features."""

@@ -1,0 +1,122 @@
+"""Common part of the runs of all learners: clock, history, number of tests, and reports."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from graftviz.data.table import DiscreteTable
+from graftviz.learning.clock import Clock
+from graftviz.learning.history import History
+from graftviz.learning.trace import Certificate, Outcome, Remark, Screening, Step
+from graftviz.model.pairwise import PairwiseModel
+from graftviz.utils.arrays import read_only
+
+
+class LearnerRun:
+    """Base of the runs of all learners; a subclass does the search and the fits.
+
+    Parameters
+    ----------
+    table : DiscreteTable
+        Training rows.
+    options : Learner
+
+    Attributes
+    ----------
+    screening : Screening or None
+        Selection of the candidates by sampled rows; None: all pairs count.
+    clock : Clock
+    history : History
+        From `begin` on.
+    index : int
+        Number of steps so far.
+    tests : int
+        Number of edge tests so far.
+    tables_possible : int
+        Number of all pairs.
+
+    Raises
+    ------
+    InputError
+        If the options do not fit the table.
+    """
+
+    history: History
+
+    def __init__(self, table: DiscreteTable, options: Any) -> None:
+        options.check(table)
+        self.clock = Clock()
+        self.options = options
+        self.names = table.names
+        self.index = self.tests = 0
+        self.screening: Screening | None = None
+        self.tables_possible = table.n_variables * (table.n_variables - 1) // 2
+
+    @property
+    def tables_counted(self) -> int:
+        """Number of pair tables counted so far."""
+        return self.tables_possible
+
+    @property
+    def pairs_screened(self) -> int:
+        """Number of pairs compared on sampled rows."""
+        return 0 if self.screening is None else self.screening.pairs
+
+    def begin(self, model: PairwiseModel, beliefs: np.ndarray) -> None:
+        """Begin the history with the model without edges and its node beliefs."""
+        start = read_only(beliefs.copy())
+        self.history = History(model, start)
+
+    def step_report(self, *, tests: int, **facts: Any) -> Step:
+        """Return the report of the last step and pause the clock until it is resumed.
+
+        Parameters
+        ----------
+        tests : int
+            Edge tests of the step, which are added to those of the run.
+        **facts
+            The other attributes of the step.
+        """
+        self.tests += tests
+        return Step(
+            index=self.index,
+            tests=tests,
+            tests_total=self.tests,
+            tables_counted=self.tables_counted,
+            tables_possible=self.tables_possible,
+            pairs_screened=self.pairs_screened,
+            seconds=self.clock.pause(),
+            changes=self.history.changes[-1],
+            history=self.history,
+            **facts,
+        )
+
+    def edge(self, i: int, j: int) -> Remark:
+        """Return the names of both variables of an edge, for remarks about it."""
+        return Remark("parts.edge", {"source": self.names[i], "target": self.names[j]})
+
+    def outcome(self, certificate: Certificate, reason: Remark, **facts: Any) -> Outcome:
+        """Return the outcome of the run.
+
+        Parameters
+        ----------
+        certificate : Certificate
+        reason : Remark
+            The reason why the run ended.
+        **facts
+            The other attributes of the outcome.
+        """
+        return Outcome(
+            stop_reason=reason,
+            converged=certificate.proves_optimality,
+            certificate=certificate,
+            tests=self.tests,
+            tables_counted=self.tables_counted,
+            tables_possible=self.tables_possible,
+            pairs_screened=self.pairs_screened,
+            seconds=self.clock.pause(),
+            history=self.history,
+            **facts,
+        )

@@ -1,0 +1,1 @@
+"""Node-wise regressions with an ℓ₁ penalty."""

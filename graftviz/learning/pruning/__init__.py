@@ -1,0 +1,1 @@
+"""Forced pruning with parameter tying."""

@@ -1,0 +1,134 @@
+"""Fitted models of a run of forced pruning, and the transfer of parameters between structures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from graftviz.learning.history import Changes
+from graftviz.learning.pruning.automatic_tying import TiedFit
+from graftviz.learning.pruning.contributions import Contributions, contributions
+from graftviz.learning.pruning.structure_fit import StructureFit
+from graftviz.learning.pruning.tying import Tying
+from graftviz.learning.weights.deviations import Deviations, centred_weights
+from graftviz.learning.weights.network import frozen_changes
+
+OBJECTIVE = "pseudo-likelihood"
+
+Pair = tuple[int, int]
+
+
+class FittedModel(NamedTuple):
+    """Fitted structure.
+
+    Attributes
+    ----------
+    pairs : list of pairs
+        In the order of the layout.
+    fit : StructureFit
+        Several fits may share the buffer of conditionals, so a method that reads conditionals
+        evaluates the fit first.
+    tied : TiedFit
+    step : int
+        Index of the step that produced it.
+    """
+
+    pairs: list[Pair]
+    fit: StructureFit
+    tied: TiedFit
+    step: int
+
+    @property
+    def value(self) -> float:
+        """Mean training pseudo-likelihood per row."""
+        return -self.tied.loss
+
+    @property
+    def objective(self) -> float:
+        """Loss plus λ₂ Σ θ²."""
+        return self.tied.solved.objective
+
+    def contributions(self) -> Contributions:
+        """Return the contribution of every edge; the fit is evaluated at this model."""
+        parameters = self.tied.solved.point.parameters
+        self.fit.evaluate(parameters)
+        return contributions(self.fit, self.fit.layout.weights(parameters)[1])
+
+    def carried(
+        self,
+        vector: np.ndarray,
+        layout: Deviations,
+        pairs: Sequence[Pair],
+        entering: Mapping[Pair, np.ndarray] | None = None,
+    ) -> np.ndarray:
+        """Return a vector of this model's parameters, rearranged for another structure.
+
+        Parameters of edges in both structures are copied, `entering` supplies those of other edges,
+        and the rest is 0.
+        """
+        return _carried(vector, self.fit.layout, self.pairs, layout, pairs, entering or {})
+
+    def changes(self, ids: Mapping[Pair, int]) -> Changes:
+        """Return all centred weights; `ids` are the ids of the edges in the history."""
+        point, layout = self.tied.solved.point, self.fit.layout
+        weights = layout.weights(point.parameters)
+        nodes, tables = centred_weights(layout.structure, *weights)
+        return frozen_changes(
+            nodes=np.arange(len(layout.references)),
+            edges=np.array([ids[pair] for pair in self.pairs], dtype=np.int64),
+            node_weights=nodes,
+            node_beliefs=point.beliefs.copy(),
+            edge_weights=tables,
+        )
+
+
+def no_changes() -> Changes:
+    """Return empty changes."""
+    groups, numbers = np.zeros(0, dtype=np.int64), np.zeros(0)
+    return frozen_changes(groups, groups, numbers, numbers, numbers)
+
+
+def _carried(
+    vector: np.ndarray,
+    old: Deviations,
+    old_pairs: Sequence[Pair],
+    new: Deviations,
+    new_pairs: Sequence[Pair],
+    entering: Mapping[Pair, np.ndarray],
+) -> np.ndarray:
+    """Return a vector of parameters of one structure, rearranged for another."""
+    result = np.zeros(new.size, dtype=vector.dtype)
+    nodes = int(new.node_starts[-1])
+    result[:nodes] = vector[:nodes]
+    positions = {pair: e for e, pair in enumerate(old_pairs)}
+    for e, pair in enumerate(new_pairs):
+        part = slice(int(new.edge_starts[e]), int(new.edge_starts[e + 1]))
+        if pair in entering:
+            result[part] = entering[pair]
+        elif pair in positions:
+            at = positions[pair]
+            result[part] = vector[int(old.edge_starts[at]) : int(old.edge_starts[at + 1])]
+    return result
+
+
+def reordered(
+    tied: TiedFit,
+    old: Deviations,
+    old_pairs: Sequence[Pair],
+    new: Deviations,
+    new_pairs: Sequence[Pair],
+) -> TiedFit:
+    """Return the same fit with the edges in another order."""
+
+    def in_order(vector: np.ndarray) -> np.ndarray:
+        return _carried(vector, old, old_pairs, new, new_pairs, {})
+
+    point = tied.solved.point
+    point = point._replace(parameters=in_order(point.parameters), slopes=in_order(point.slopes))
+    return tied._replace(
+        values=in_order(tied.values),
+        tying=Tying(in_order(tied.tying.assignment), tied.tying.centres),
+        solved=tied.solved._replace(point=point),
+    )

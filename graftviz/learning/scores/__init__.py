@@ -1,0 +1,1 @@
+"""Scores of inactive edges, and the test of a pair."""

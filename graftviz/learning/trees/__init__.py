@@ -1,0 +1,1 @@
+"""Chow–Liu trees."""

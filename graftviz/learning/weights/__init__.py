@@ -1,0 +1,1 @@
+"""Fit of the weights of a fixed structure: objective, penalty, solver."""

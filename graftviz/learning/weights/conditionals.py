@@ -1,0 +1,365 @@
+"""Conditional probabilities p(x_i | rest) of every row, updated as the weights change.
+
+The pseudo-likelihood is a function of them alone. Each connected variable has one column of single-
+precision numbers per state. A change of weights multiplies the numbers of a row by factors that
+depend on the state of one other variable, and normalises them again, without an exponential per
+row. The rows in a state are given by a plane of bits, as in the counting of pairs. A variable
+without edges has one distribution for all rows and no columns.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from graftviz.learning.weights.masked_sums import add_masked
+from graftviz.learning.weights.noise import impurity_of
+from graftviz.utils.compiling import inner_kernel, kernel
+
+SMALLEST = np.float32(1e-30)  # keeps probabilities away from subnormal floats, which are slow
+MOST_PLANES = 16  # states up to which rows are selected by planes, which is faster for few states
+WORDS_AT_ONCE = 32  # words whose rows are summed in single precision
+ROWS_OF_WORD = 64
+_WORDS_TO_MIX = 16
+ROWS_TO_MIX = ROWS_OF_WORD * _WORDS_TO_MIX
+_EIGHTS = 64  # groups of eight rows summed in single precision
+
+
+class Conditionals(NamedTuple):
+    """Kernel-side state of the conditionals; R distinct rows fill W words, padded with zeros.
+
+    Attributes
+    ----------
+    codes : uint8 or uint16 array, shape (n, R)
+        States of the distinct rows.
+    multiplicity : float32 array, shape (64 W,)
+        Number u of occurrences of each distinct row; they sum to N.
+    inverse : float32 array, shape (64 W,)
+        1 / u; 0 where u = 0.
+    node_offsets : int64 array, shape (n + 1,)
+    margins : float64 array, flat
+        Shares p_D(i) of the states.
+    margin_impurity : float64 array, shape (n,)
+        Impurity of these shares.
+    alone : float64 array, flat
+        p(x_i) of a variable without columns, the same in all rows: `margins`, unless its weights
+        are penalised.
+    starts : int64 array, shape (n,)
+        Start of a variable's columns in `columns`; -1: it has none.
+    columns : float32 array, flat
+        u p(x_i = a | rest) of all rows, 64 W numbers for each state a; then one column with
+        the impurity 1 - Σ_a p(a | rest)²: the variance of the indicators given the rest.
+    planes : uint64 array, flat
+        W words for each state of each variable with at most MOST_PLANES states.
+    plane_starts : int64 array, shape (n,)
+        Start of a variable's planes; -1: it has none.
+    words : int
+        W.
+    rows : float64
+        N.
+    """
+
+    codes: np.ndarray
+    multiplicity: np.ndarray
+    inverse: np.ndarray
+    node_offsets: np.ndarray
+    margins: np.ndarray
+    margin_impurity: np.ndarray
+    alone: np.ndarray
+    starts: np.ndarray
+    columns: np.ndarray
+    planes: np.ndarray
+    plane_starts: np.ndarray
+    words: int
+    rows: float
+
+
+def new_conditionals(
+    codes: np.ndarray,
+    multiplicity: np.ndarray,
+    node_offsets: np.ndarray,
+    margins: np.ndarray,
+    rows: float,
+) -> Conditionals:
+    """Return the state in which no variable has columns.
+
+    Parameters
+    ----------
+    codes : uint8 or uint16 array, shape (n, R)
+    multiplicity : float32 array, shape (R,)
+    node_offsets : int64 array, shape (n + 1,)
+    margins : float64 array, flat
+    rows : float
+        N.
+    """
+    n, distinct = codes.shape
+    words = -(-distinct // ROWS_OF_WORD)
+    padded = np.zeros(words * ROWS_OF_WORD, dtype=np.float32)
+    padded[:distinct] = multiplicity
+    inverse = np.divide(1.0, padded, out=np.zeros_like(padded), where=padded > 0.0)
+    sizes = np.diff(node_offsets)
+    by_planes = sizes <= MOST_PLANES
+    ends = np.cumsum(np.where(by_planes, sizes, 0) * words)
+    plane_starts = np.where(by_planes, ends - sizes * words, -1)
+    planes = np.zeros(int(ends[-1]), dtype="<u8")
+    for i in np.flatnonzero(by_planes):
+        bits = np.zeros((int(sizes[i]), words * ROWS_OF_WORD), dtype=np.bool_)
+        bits[:, :distinct] = codes[i] == np.arange(int(sizes[i]))[:, None]
+        packed = np.packbits(bits, axis=1, bitorder="little").view("<u8").reshape(-1)
+        planes[plane_starts[i] : plane_starts[i] + len(packed)] = packed
+    return Conditionals(
+        codes=codes,
+        multiplicity=padded,
+        inverse=inverse,
+        node_offsets=node_offsets,
+        margins=margins,
+        margin_impurity=impurity_of(margins, node_offsets),
+        alone=margins.copy(),
+        starts=np.full(n, -1, dtype=np.int64),
+        columns=np.zeros(0, dtype=np.float32),
+        planes=planes.astype(np.uint64),
+        plane_starts=plane_starts,
+        words=words,
+        rows=rows,
+    )
+
+
+@kernel
+def columns_of(rows, i):
+    """Return the columns of variable i, shape (s_i + 1, 64 W); the last one is its impurity."""
+    states, width = rows.node_offsets[i + 1] - rows.node_offsets[i], rows.words * ROWS_OF_WORD
+    start = rows.starts[i]
+    return rows.columns[start : start + (states + 1) * width].reshape((states + 1, width))
+
+
+@inner_kernel
+def _add_tile(values, at, width, planes, bits, words, sums, into, count):
+    """Add the sums of `count` ≤ 4 columns; the length of the tuple is the compile-time count."""
+    if count == 4:
+        add_masked(values, at, width, planes, bits, words, sums, into, (0, 0, 0, 0))
+    elif count == 3:
+        add_masked(values, at, width, planes, bits, words, sums, into, (0, 0, 0))
+    elif count == 2:
+        add_masked(values, at, width, planes, bits, words, sums, into, (0, 0))
+    else:
+        add_masked(values, at, width, planes, bits, words, sums, into, (0,))
+
+
+@kernel
+def add_words(values, at, width, states, codes, planes, partner, span, sums, step):
+    """Add the sums of columns over the rows of some words, by the state b of the partner.
+
+    It takes plain arrays, as a tuple of arrays costs a reference count each.
+
+    Parameters
+    ----------
+    values : float32 array, flat
+        Column a < `states` of these rows begins at ``values[at + a * width]``.
+    codes, planes
+        Those of the conditionals.
+    partner : tuple of int
+        Variable, start of its planes, W, and number of its states; further states are left out.
+    span : tuple of int
+        First word and number of words.
+    sums : float64 array, flat
+        The sum of column a over the rows in state b is added to ``sums[b * step + a]``.
+    """
+    j, plane, stride, others = partner
+    word, words = span
+    if plane >= 0:
+        for b in range(others):
+            bits = plane + b * stride + word
+            for a in range(0, states, 4):
+                column, target, count = at + a * width, b * step + a, min(4, states - a)
+                _add_tile(values, column, width, planes, bits, words, sums, target, count)
+        return
+    first = word * ROWS_OF_WORD
+    last = min(first + words * ROWS_OF_WORD, codes.shape[1])
+    for a in range(states):
+        column = at + a * width - first
+        for m in range(first, last):
+            if codes[j, m] < others:
+                sums[codes[j, m] * step + a] += values[column + m]
+
+
+@inner_kernel
+def _multiply(values, at, width, states, seen, factors, step, u, scale):
+    """Multiply the columns of some rows by ``factors[seen[m] * step + a]``, to sum to u again.
+
+    Parameters
+    ----------
+    values, at, width, states
+        As in :func:`add_words`.
+    seen : unsigned array, shape (k,)
+        The partner's state in each row.
+    factors : float32 array, flat
+    u : float32 array, shape (k,)
+    scale : float32 array, shape (k or more,)
+        Overwritten.
+    """
+    for m in range(len(u)):
+        scale[m] = np.float32(0.0)
+    for a in range(states):
+        column = values[at + a * width : at + a * width + len(u)]
+        for m in range(len(u)):
+            # Unsigned, because signed indices are checked for being negative.
+            column[m] *= factors[np.uint64(seen[m]) * np.uint64(step) + np.uint64(a)]
+            scale[m] += column[m]
+    for m in range(len(u)):
+        scale[m] = u[m] / max(scale[m], SMALLEST)
+    for a in range(states):
+        column = values[at + a * width : at + a * width + len(u)]
+        for m in range(len(u)):
+            column[m] = max(column[m] * scale[m], SMALLEST)
+
+
+@kernel
+def mix(rows, values, start, states, j, factors, has_squares, sums, squares, scratch):
+    """Multiply the columns of a variable by factors, normalise each row, and sum by partner state.
+
+    Parameters
+    ----------
+    values : float32 array, flat
+        The columns begin at `start`. Overwritten.
+    states : int
+    j : int
+        The partner.
+    factors : float32 array, shape (≥ s_j, ≥ states)
+        By state b of the partner and own state a.
+    has_squares : bool
+        Whether `squares` is computed; otherwise it is unchanged.
+    sums, squares : float64 arrays, shape (≥ s_j, ≥ states)
+        Receive Σ u p(a | rest) and Σ u p(a | rest)² over the rows with x_j = b.
+    scratch : float32 array, shape (≥ states + 1, ROWS_TO_MIX)
+    """
+    others, width = rows.node_offsets[j + 1] - rows.node_offsets[j], len(rows.multiplicity)
+    codes, planes, partner = rows.codes, rows.planes, (j, rows.plane_starts[j], rows.words, others)
+    all_sums, all_squares, all_factors = sums.reshape(-1), squares.reshape(-1), factors.reshape(-1)
+    step, row = sums.shape[1], factors.shape[1]
+    scale, products = scratch[0], scratch[1:].reshape(-1)
+    sums[:others, :states] = 0.0
+    if has_squares:
+        squares[:others, :states] = 0.0
+    for word in range(0, rows.words, _WORDS_TO_MIX):
+        span = (word, min(_WORDS_TO_MIX, rows.words - word))
+        first = word * ROWS_OF_WORD
+        at, last = start + first, min(first + span[1] * ROWS_OF_WORD, codes.shape[1])
+        u, seen = rows.multiplicity[first:last], codes[j, first:last]
+        _multiply(values, at, width, states, seen, all_factors, row, u, scale)
+        add_words(values, at, width, states, codes, planes, partner, span, all_sums, step)
+        if has_squares:
+            inverse = rows.inverse[first:last]
+            for a in range(states):
+                column = values[at + a * width : at + a * width + len(u)]
+                squared = products[a * ROWS_TO_MIX : a * ROWS_TO_MIX + len(u)]
+                for m in range(len(u)):
+                    squared[m] = column[m] * column[m] * inverse[m]
+            add_words(
+                products, 0, ROWS_TO_MIX, states, codes, planes, partner, span, all_squares, step
+            )
+
+
+@kernel
+def sum_by_state(rows, i, j, sums):
+    """Write Σ u p(x_i = a | rest) over the rows with x_j = b to ``sums[b, a]``."""
+    states = rows.node_offsets[i + 1] - rows.node_offsets[i]
+    others, width = rows.node_offsets[j + 1] - rows.node_offsets[j], len(rows.multiplicity)
+    partner = (j, rows.plane_starts[j], rows.words, others)
+    start, step = rows.starts[i], sums.shape[1]
+    values, codes, planes, flat = rows.columns, rows.codes, rows.planes, sums.reshape(-1)
+    sums[:others, :states] = 0.0
+    for word in range(0, rows.words, WORDS_AT_ONCE):
+        span = (word, min(WORDS_AT_ONCE, rows.words - word))
+        at = start + word * ROWS_OF_WORD
+        add_words(values, at, width, states, codes, planes, partner, span, flat, step)
+
+
+@kernel
+def fill_impurity(columns, inverse):
+    """Write 1 - Σ_a p(a | rest)² of every row to the last column; shape (s_i + 1, 64 W)."""
+    out = columns[len(columns) - 1]
+    for m in range(len(out)):
+        out[m] = np.float32(1.0)
+    for a in range(len(columns) - 1):
+        column = columns[a]
+        for m in range(len(out)):
+            share = column[m] * inverse[m]
+            out[m] -= share * share
+    for m in range(len(out)):
+        out[m] = max(out[m], np.float32(0.0))
+
+
+@kernel
+def mean_product(first, second, multiplicity, rows):
+    """Return the mean over all rows of the product of two columns of 64 W numbers."""
+    eights = len(first) // 8
+    shape = (eights, 8)
+    one, two, counts = first.reshape(shape), second.reshape(shape), multiplicity.reshape(shape)
+    total = 0.0
+    for start in range(0, eights, _EIGHTS):
+        t0 = t1 = t2 = t3 = t4 = t5 = t6 = t7 = np.float32(0.0)
+        # Eight independent sums avoid a chain of dependent additions.
+        for k in range(start, min(start + _EIGHTS, eights)):
+            a, b, u = one[k], two[k], counts[k]
+            t0 += u[0] * a[0] * b[0]
+            t1 += u[1] * a[1] * b[1]
+            t2 += u[2] * a[2] * b[2]
+            t3 += u[3] * a[3] * b[3]
+            t4 += u[4] * a[4] * b[4]
+            t5 += u[5] * a[5] * b[5]
+            t6 += u[6] * a[6] * b[6]
+            t7 += u[7] * a[7] * b[7]
+        total += float(((t0 + t4) + (t1 + t5)) + ((t2 + t6) + (t3 + t7)))
+    return total / rows
+
+
+@inner_kernel
+def gradient_variance(product, mean_i, mean_j, margin_i, margin_j):
+    """Return N/4 of the variance of a pair's gradient at w_ij = 0, if the pair is independent.
+
+    A row adds (x_i - p_i) x_jᵀ + x_i (x_j - p_j)ᵀ, which is the sum of the uncorrelated terms
+    2 (x_i - p_i)(x_j - p_j)ᵀ, (x_i - p_i) p_jᵀ and p_i (x_j - p_j)ᵀ. In the last two, the mean of
+    p_j and of p_i does not count, because node weights are fitted; their deviation from it has the
+    mean square `margin` - `mean`, and is taken to be independent of the other factor. At a hub,
+    which its neighbours determine almost always, only the last term is large.
+
+    Parameters
+    ----------
+    product : float
+        Mean of the product of the impurities of p_i and p_j.
+    mean_i, mean_j : float
+        Mean impurities.
+    margin_i, margin_j : float
+        Impurities of the mean of p_i and of p_j.
+    """
+    explained_i, explained_j = max(margin_i - mean_i, 0.0), max(margin_j - mean_j, 0.0)
+    return product + 0.25 * (mean_i * explained_j + explained_i * mean_j)
+
+
+@kernel
+def mean_impurity(column, multiplicity, rows):
+    """Return the mean over all rows of a column of 64 W numbers."""
+    total = 0.0
+    for m in range(len(column)):
+        total += multiplicity[m] * column[m]
+    return total / rows
+
+
+@kernel
+def log_loss(columns, codes, multiplicity):
+    """Return -Σ_rows log p(x_i | rest) of the variable whose own states are `codes`."""
+    loss, product, factors = 0.0, 1.0, 0
+    for m in range(len(codes)):
+        u = multiplicity[m]
+        p = np.float64(columns[codes[m], m])
+        if u == np.float32(1.0):
+            # One logarithm for eight rows: the product of eight factors ≥ 1e-30 does not underflow.
+            product *= p
+            factors += 1
+            if factors == 8:
+                loss -= np.log(product)
+                product, factors = 1.0, 0
+        elif u > np.float32(0.0):
+            loss -= u * np.log(p / u)
+    return loss - np.log(product)

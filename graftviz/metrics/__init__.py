@@ -1,5 +1,0 @@
-"""Metrics of a model: recovered edges, pseudo-likelihood, likelihood."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

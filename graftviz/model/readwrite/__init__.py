@@ -1,0 +1,1 @@
+"""Files of models: UAI, GraphML, node-link JSON, objects of other libraries."""

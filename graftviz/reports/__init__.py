@@ -1,0 +1,1 @@
+"""What is handed to people: results, sentences, figures, files and replays."""

@@ -1,0 +1,121 @@
+"""Python code that repeats a run of a page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from graftviz.data.coding import TableOptions
+from graftviz.data.sets.generated import GENERATED, generated
+from graftviz.data.sets.public import PUBLIC
+from graftviz.dynamics.base import DynamicsLearner
+from graftviz.learning.base import Learner
+from graftviz.learning.run import Branch
+from graftviz.utils.options import option_specs
+
+MODEL_FILE, SERIES_FILE, TABLE_FILE = "graph.json", "series.csv", "TABLE.csv"
+
+
+def learn_code(
+    data: str,
+    learner: Learner,
+    seed: int,
+    reading: Mapping[str, Any],
+    file: str = TABLE_FILE,
+    *,
+    rows: int | None = None,
+    test_fraction: float = 0.0,
+    branch: Branch | None = None,
+) -> str:
+    """Return the code that performs the run of a page and saves its result.
+
+    Parameters
+    ----------
+    data, learner, seed, reading, file, rows, test_fraction
+        See :func:`graftviz.reports.words.command_line.learn_command`.
+    branch : Branch, optional
+        Change of the learner during the run.
+    """
+    lines = ["import graftviz as gv", "", f"table = {_table_code(data, reading, file)}"]
+    test = ""
+    if test_fraction:
+        split = _call("table.split", test_fraction=test_fraction, seed=seed)
+        lines, test = [*lines, f"table, test = {split}"], ", test=test"
+    if rows is not None:
+        lines.append(f"table = table.sample({rows}, {seed})")
+    text = learner_code(learner)
+    if branch is None:
+        lines.append(f"result = gv.learn(table, {text}, seed={seed}{test})")
+    else:
+        change = f"({branch.at}, {learner_code(branch.learner)})"
+        lines += [
+            f"branch = {change}",
+            f"run = gv.Run(table, {text}, seed={seed}{test}, branch=branch)",
+            "while run.advance():",
+            "    pass",
+            "result = run.result()",
+        ]
+    return "\n".join([*lines, "print(result)", 'result.save("results")'])
+
+
+def learner_code(learner: Learner | DynamicsLearner, module: str = "gv") -> str:
+    """Return the expression that creates a learner, with the options that are not its defaults."""
+    chosen = {
+        spec.name: getattr(learner, spec.name)
+        for spec in option_specs(learner)
+        if getattr(learner, spec.name) != spec.default
+    }
+    return _call(f"{module}.{type(learner).__name__}", **chosen)
+
+
+def model_code(lines: Sequence[str]) -> str:
+    """Return the code that reads the downloaded model and runs `lines`."""
+    return "\n".join(
+        ["import graftviz as gv", "", f'model = gv.read_model("{MODEL_FILE}")', *lines]
+    )
+
+
+def dynamics_code(
+    learner: DynamicsLearner, seed: int, test_fraction: float, parents: str = ""
+) -> str:
+    """Return the code that learns a system from the downloaded series.
+
+    Parameters
+    ----------
+    learner, seed, test_fraction, parents
+        See :func:`graftviz.reports.words.command_line.dynamics_command`.
+    """
+    text = learner_code(learner, "dynamics")
+    if parents:
+        found = f"dynamics.read_parents({parents!r}, series.names)"
+        text = f"dynamics.{type(learner).__name__}(adjacency={found}, centre={learner.centre})"
+    return "\n".join(
+        [
+            "from graftviz import dynamics",
+            "",
+            f'series = dynamics.read_series("{SERIES_FILE}")',
+            f"train, test = series.split({test_fraction!r})",
+            f"learner = {text}",
+            f"result = dynamics.learn(train, learner, seed={seed}, test=test)",
+            "print(result.pred_error_test, result.system.matrix)",
+        ]
+    )
+
+
+def _table_code(data: str, reading: Mapping[str, Any], file: str) -> str:
+    if data == GENERATED:
+        data, reading = generated(reading).key, {}
+    if data in PUBLIC:
+        return f"{_call('gv.read_public', data, 'PATH', **reading)}.table"
+    if data != "upload":
+        return f"gv.load_dataset({data!r}).table"
+    usual = TableOptions().arguments()
+    arguments = {**usual, **TableOptions(**reading).arguments()}
+    chosen = {name: value for name, value in arguments.items() if value != usual[name]}
+    return _call("gv.read_table", file, **chosen)
+
+
+def _call(function: str, *positional: Any, **named: Any) -> str:
+    arguments = [repr(value) for value in positional]
+    arguments += [f"{name}={value!r}" for name, value in named.items()]
+    return f"{function}({', '.join(arguments)})"

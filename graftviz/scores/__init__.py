@@ -1,1 +1,0 @@
-"""Scores of inactive edges: one file each, with kernel, scorer, cost and words."""

@@ -1,1 +1,0 @@
-"""Parts of the server without Streamlit: limits, scheduler, jobs, guard and logs."""

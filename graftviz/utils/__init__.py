@@ -1,0 +1,1 @@
+"""Errors, options, arrays, files and compilation, which know nothing of networks."""

@@ -1,0 +1,198 @@
+"""Caches of uploaded data: prepared once and released with their session."""
+
+from __future__ import annotations
+
+import gc
+import io
+import weakref
+from collections.abc import Callable
+from contextlib import nullcontext
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from fakes import Idle
+
+from graftviz.app import material, upload_reading as reading
+from graftviz.app.dynamics import state as dynamics_state
+from graftviz.app.dynamics.options import DynamicsOptions, plan_of
+from graftviz.app.dynamics.panels import read_series_files
+from graftviz.app.dynamics.state import source
+from graftviz.app.frame import upload
+from graftviz.app.frame.url_state import default_values
+from graftviz.app.grow.state import GrowState
+from graftviz.app.material import UPLOAD, Material, SourceCache, UploadedSeries, UploadedTable
+from graftviz.app.player.models import ShownModel, grid_model, uploaded_model
+from graftviz.app.player.region_records import RegionQuery
+from graftviz.app.prune.state import PruneState
+from graftviz.app.race.state import RaceState
+from graftviz.app.regions import models as region_models, state as region_state
+from graftviz.app.regions.models import link_of_grow_page, model_of_run
+from graftviz.app.regions.state import RegionState
+from graftviz.app.session import executor
+from graftviz.data.coding import TableOptions
+from graftviz.data.synthetic.ising import ising_grid
+from graftviz.model.readwrite.records import ModelFile
+
+
+def uploaded() -> UploadedTable:
+    rng = np.random.default_rng(1)
+    lines = ["a,b,c,d,e", *(",".join(map(str, row)) for row in rng.integers(0, 2, size=(80, 5)))]
+    file = io.BytesIO("\n".join(lines).encode())
+    return upload.read_upload([("table", file)], default_values(TableOptions))
+
+
+def nothing_built_in(key: str, seed: int) -> Material:
+    raise AssertionError(f"{key} should not be loaded")
+
+
+def race() -> RaceState:
+    return RaceState(nothing_built_in, Idle())
+
+
+def prune() -> PruneState:
+    return PruneState(nothing_built_in, Idle())
+
+
+def another_race(state: RaceState) -> None:
+    state.choose("edges", 3)
+
+
+def other_runs(state: PruneState) -> None:
+    state.choose("exchanges", 3)
+
+
+def test_replaced_upload_is_released(monkeypatch: pytest.MonkeyPatch) -> None:
+    session: dict[str, object] = {}
+    streamlit = SimpleNamespace(session_state=session, spinner=lambda _: nullcontext())
+    monkeypatch.setattr(reading, "st", streamlit)
+
+    def read(file_id: str) -> weakref.ref[UploadedTable]:
+        files = [("table", SimpleNamespace(file_id=file_id))]
+        found = reading.read_once("table", files, (), uploaded)
+        assert reading.read_once("table", files, (), pytest.fail) is found
+        return weakref.ref(found)
+
+    first, state_before = read("first"), dict(session)
+    second = read("second")
+    gc.collect()
+    assert first() is None, "the replaced upload is still referenced"
+    assert second() is not None
+    assert state_before
+
+
+@pytest.mark.parametrize(("page", "change"), [(race, another_race), (prune, other_runs)])
+def test_table_is_prepared_once_and_released(
+    page: Callable[[], RaceState | PruneState],
+    change: Callable[[RaceState | PruneState], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    prepared_materials: list[weakref.ref[Material]] = []
+
+    def preparing(*arguments: object) -> Material:
+        prepared = prepare(*arguments)
+        prepared_materials.append(weakref.ref(prepared))
+        return prepared
+
+    prepare = material.prepare
+    monkeypatch.setattr(material, "prepare", preparing)
+    state = page()
+    state.choose("data", UPLOAD)
+    state.accept(uploaded())
+    state.refresh(), state.problem
+    change(state)
+    state.refresh(), "these are other runs"
+    assert len(prepared_materials) == 1, "the same rows were prepared again"
+    state.choose("seed", 1)
+    state.refresh()
+    assert len(prepared_materials) == 2, "another seed has other held-out rows"
+    assert state.material is prepared_materials[1]()
+    state.revoke()
+    del state
+    gc.collect()
+    assert [material() for material in prepared_materials] == [None, None]
+
+
+def series() -> UploadedSeries:
+    rows = b"".join(b"%d,%d\n" % (k * k % 7, k % 5) for k in range(60))
+    return read_series_files([("series", io.BytesIO(b"a,b\n" + rows))], {})
+
+
+def test_results_of_uploaded_series_are_cached_with_them() -> None:
+    options = DynamicsOptions(data="upload")
+
+    def work_on(files: UploadedSeries) -> list[object]:
+        material = source(options, files)
+        assert material is not None
+        plan = plan_of(options, material)
+        return [
+            material,
+            dynamics_state.run(material, plan),
+            dynamics_state.measure(material, plan),
+            dynamics_state.survey(material, plan.learner, 0),
+        ]
+
+    mine, theirs = series(), series()
+    first, second = work_on(mine), work_on(mine)
+    assert all(one is again for one, again in zip(first, second, strict=True))
+    assert not any(one is other for one, other in zip(first, work_on(theirs), strict=True))
+    references = [weakref.ref(one) for one in first]
+    mine.own.clear()
+    del first, second
+    gc.collect()
+    assert [one() for one in references] == [None] * len(references)
+
+
+def test_results_of_uploaded_model_are_cached_with_it() -> None:
+    model = ising_grid(2, 2, field=0.3, coupling=0.2, seed=0)
+    found = ModelFile(model)
+
+    def work_on(shown: ShownModel) -> list[object]:
+        question = RegionQuery(0, "greedy", "drop", 0.0, 3, 0)
+        return [
+            region_state.region(shown, question),
+            region_state.influence(shown),
+            region_state.whole(shown),
+        ]
+
+    mine, theirs = (uploaded_model(found.model) for _ in range(2))
+    assert mine.identity == theirs.identity
+    first = work_on(mine)
+    assert all(one is again for one, again in zip(first, work_on(mine), strict=True))
+    assert not any(one is other for one, other in zip(first, work_on(theirs), strict=True))
+    state = RegionState()
+    state.choose("data", UPLOAD)
+    state.accept(mine)
+    state.refresh()
+    state.forget()
+    assert not any(one is other for one, other in zip(first, work_on(mine), strict=True))
+    grid, same_grid = (grid_model(2, 0.3, 0.2, seed=0) for _ in range(2))
+    assert all(one is same for one, same in zip(work_on(grid), work_on(same_grid), strict=True)), (
+        "results of built-in models should be shared"
+    )
+
+
+def test_model_learned_from_uploaded_table_has_own_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    grow = GrowState(nothing_built_in, executor().queue())
+    monkeypatch.setattr(region_models, "opened_grow_state", lambda: grow)
+    grow.choose("data", UPLOAD)
+    grow.choose("learner", "chow-liu")
+    grow.accept(uploaded())
+    grow.refresh()
+    shown = model_of_run(link_of_grow_page())
+    assert shown.own is not None
+    assert shown.model.n_edges == 4
+
+
+def test_cache_drops_the_least_recently_used_entry() -> None:
+    cache, computed = SourceCache(2), []
+
+    def get(key: str) -> str:
+        return cache.get(key, lambda: computed.append(key) or key)
+
+    for key in "abacbc":
+        assert get(key) == key
+    assert computed == ["a", "b", "c", "b"]
+    cache.clear()
+    get("c")
+    assert computed[-1] == "c"

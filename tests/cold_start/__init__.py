@@ -1,1 +1,0 @@
-"""Measurement of a first start: from a fresh clone without compiled kernels to a growing graph."""

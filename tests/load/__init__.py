@@ -1,1 +1,0 @@
-"""Load test of a running app by many concurrent clients that use the protocol of browsers."""
