@@ -31,6 +31,12 @@ def random_model(
     return PairwiseMRF.from_tables([rng.normal(0, 1, size) for size in sizes], tables)
 
 
+def random_edges(n: int, share: float, rng: np.random.Generator) -> np.ndarray:
+    """Edges among n variables; each pair is one with the probability `share`."""
+    pairs = [pair for pair in itertools.combinations(range(n), 2) if rng.random() < share]
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
+
+
 def shuffled_model(
     seed: int, n: int, share: float = 0.4, *, scale: float = 1.0, names: tuple[str, ...] = ()
 ) -> PairwiseMRF:

@@ -9,9 +9,9 @@ import numpy as np
 from docs.making.drawing import BLUE, GREEN, INK, ORANGE, Box, Drawing
 from docs.making.shapes import draw_matrix
 from graftviz import dynamics
+from graftviz.data.series.series import TimeSeries
 from graftviz.dynamics.base import DynamicsLearner
 from graftviz.dynamics.learning import DynamicsResult
-from graftviz.dynamics.series import TimeSeries
 from graftviz.dynamics.system import LinearSystem
 
 _WIDTH = 760

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graftviz.dynamics.series import TimeSeries
+from graftviz.data.series.series import TimeSeries
 from graftviz.utils.arrays import read_only
 from graftviz.utils.csv_text import csv_text
 

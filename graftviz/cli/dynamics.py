@@ -21,7 +21,7 @@ from graftviz.cli.arguments import (
     path,
 )
 from graftviz.cli.progress import progress
-from graftviz.dynamics.reading import SeriesOptions
+from graftviz.data.series.reading import SeriesOptions
 from graftviz.dynamics.solving import SolverOptions
 from graftviz.reports.files.dynamics_files import dynamics_json, matrix_csv
 from graftviz.reports.words.phrases import plural

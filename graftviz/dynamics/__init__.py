@@ -8,7 +8,9 @@
 True
 """
 
-from graftviz.dynamics.adjacency import read_parents
+from graftviz.data.series.parents import read_parents
+from graftviz.data.series.reading import read_series
+from graftviz.data.series.series import TimeSeries, Transitions
 from graftviz.dynamics.base import DynamicsLearner, DynamicsOutcome, NodeStep, Work
 from graftviz.dynamics.baselines import Baseline, baseline, season
 from graftviz.dynamics.dense import Dense
@@ -24,10 +26,8 @@ from graftviz.dynamics.metrics import (
     structure_precision,
     structure_recall,
 )
-from graftviz.dynamics.reading import read_series
 from graftviz.dynamics.registry import LEARNERS, dynamics_learner, has_seeds, takes_parents
 from graftviz.dynamics.scalable import ScalableStructure
-from graftviz.dynamics.series import TimeSeries, Transitions
 from graftviz.dynamics.simulation import random_system, simulate, simulate_transitions
 from graftviz.dynamics.standard_errors import coefficient_deviations
 from graftviz.dynamics.system import LinearSystem

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from graftviz.data.series.series import TimeSeries, Transitions, standardise
 from graftviz.dynamics.base import Row
 from graftviz.dynamics.scalable import ScalableStructure
-from graftviz.dynamics.series import TimeSeries, Transitions, standardise
 from graftviz.dynamics.solving import (
     ParentSearch,
     SeriesRegression,

@@ -9,7 +9,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from graftviz.dynamics.series import TimeSeries, Transitions
+from graftviz.data.series.series import TimeSeries, Transitions
 from graftviz.dynamics.system import LinearSystem
 from graftviz.utils.errors import InputError
 from graftviz.utils.options import CodeLine, normalise_options, option

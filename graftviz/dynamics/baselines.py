@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from graftviz.data.series.series import TimeSeries
 from graftviz.dynamics.metrics import jackknife_error, relative_error
-from graftviz.dynamics.series import TimeSeries
 
 _LONGEST_SEASON = 400  # rows
 _FEWEST_SEASONS = 3  # in the training rows

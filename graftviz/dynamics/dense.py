@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.linalg import svd
 
+from graftviz.data.series.series import TimeSeries, Transitions, standardise
 from graftviz.dynamics.base import (
     SECONDS_OF_PRODUCT,
     DynamicsLearner,
@@ -19,7 +20,6 @@ from graftviz.dynamics.base import (
 )
 from graftviz.dynamics.products import Products
 from graftviz.dynamics.rows import StepRecorder
-from graftviz.dynamics.series import TimeSeries, Transitions, standardise
 from graftviz.utils.options import CodeLine
 
 

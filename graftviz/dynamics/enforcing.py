@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from graftviz.data.series.series import StandardisedData, TimeSeries, Transitions, standardise
 from graftviz.dynamics.base import DynamicsLearner, Row, Steps, check_enough
 from graftviz.dynamics.rows import StepRecorder, fit_row
-from graftviz.dynamics.series import StandardisedData, TimeSeries, Transitions, standardise
 from graftviz.utils.errors import InputError
 from graftviz.utils.options import CodeLine
 from graftviz.utils.parallel import lazy_map

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from graftviz.dynamics.series import TimeSeries
+from graftviz.data.series.series import TimeSeries
 from graftviz.utils.errors import InputError
 
 _START = "2024-01-01T00:00"  # a Monday

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from graftviz.data.series.series import TimeSeries, Transitions, standardise
 from graftviz.dynamics.base import Steps
 from graftviz.dynamics.rows import StepRecorder
-from graftviz.dynamics.series import TimeSeries, Transitions, standardise
 from graftviz.dynamics.solving import ParentSearch, SolverOptions, search_rows
 from graftviz.utils.options import CodeLine, checked_seed
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from graftviz.data.series.series import TimeSeries, Transitions
 from graftviz.dynamics.base import (
     DynamicsLearner,
     DynamicsOutcome,
@@ -17,7 +18,6 @@ from graftviz.dynamics.base import (
 )
 from graftviz.dynamics.metrics import prediction_error
 from graftviz.dynamics.rows import system_of_steps
-from graftviz.dynamics.series import TimeSeries, Transitions
 from graftviz.dynamics.system import LinearSystem
 from graftviz.utils.arrays import read_only
 from graftviz.utils.errors import InputError

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from graftviz.data.series.series import TimeSeries, Transitions
 from graftviz.dynamics.forecast import predict
-from graftviz.dynamics.series import TimeSeries, Transitions
 from graftviz.dynamics.system import LinearSystem
 from graftviz.utils.errors import InputError
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from graftviz.data.series.series import TimeSeries
 from graftviz.dynamics.samples import load_sample
-from graftviz.dynamics.series import TimeSeries
 from graftviz.dynamics.simulation import random_system, simulate
 from graftviz.dynamics.system import LinearSystem
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from graftviz.data.series.series import StandardisedData
 from graftviz.dynamics.base import NO_WORK, DynamicsOutcome, NodeStep, Row, Work
 from graftviz.dynamics.products import Products
-from graftviz.dynamics.series import StandardisedData
 from graftviz.dynamics.system import LinearSystem, system_of_rows
 from graftviz.utils.arrays import freeze, read_only
 

@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from graftviz.data.series.reading import read_series
+from graftviz.data.series.series import TimeSeries
 from graftviz.data.sets.folders import ROOT
 from graftviz.data.sets.positions import read_positions
-from graftviz.dynamics.reading import read_series
-from graftviz.dynamics.series import TimeSeries
 from graftviz.utils.errors import InputError
 
 SERIES, POSITIONS = "series.csv", "positions.csv"

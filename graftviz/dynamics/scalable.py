@@ -8,13 +8,13 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from graftviz.data.series.series import StandardisedData, TimeSeries, Transitions, standardise
 from graftviz.dynamics.base import Row, Steps, Work, check_enough
 from graftviz.dynamics.enforcing import fit_rows
 from graftviz.dynamics.products import Products
 from graftviz.dynamics.rows import StepRecorder, strongest
 from graftviz.dynamics.scores import grafted_parents, two_hop_scores
 from graftviz.dynamics.seeds import SeedChoice, choose_seeds, seed_count
-from graftviz.dynamics.series import StandardisedData, TimeSeries, Transitions, standardise
 from graftviz.dynamics.solving import ParentSearch, SolverOptions, search_rows
 from graftviz.utils.errors import InputError
 from graftviz.utils.options import CodeLine, checked_seed, option

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from graftviz.data.series.series import StandardisedData
 from graftviz.dynamics.products import Products
 from graftviz.dynamics.rows import fit_row, strongest
-from graftviz.dynamics.series import StandardisedData
 
 GRAFT_ROUNDS = 3  # rounds of activation; the coefficients are fitted again after each
 _BLOCK = 64  # series whose gradients are computed in one product

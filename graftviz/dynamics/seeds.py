@@ -6,7 +6,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from graftviz.dynamics.series import StandardisedData
+from graftviz.data.series.series import StandardisedData
 from graftviz.utils.errors import InputError
 
 SeedChoice = Literal["random", "activity", "spread"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import csr_array
 
+from graftviz.data.series.series import TimeSeries, Transitions
 from graftviz.data.table import default_names
-from graftviz.dynamics.series import TimeSeries, Transitions
 from graftviz.dynamics.system import LinearSystem
 from graftviz.utils.arrays import read_only
 from graftviz.utils.errors import InputError

@@ -10,11 +10,11 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from graftviz.data.series.series import StandardisedData, TimeSeries, Transitions
 from graftviz.dynamics.base import SECONDS_OF_PRODUCT, DynamicsLearner, Row, Work, check_enough
 from graftviz.dynamics.coordinate import coordinate_descent
 from graftviz.dynamics.path import Solver, solve_path
 from graftviz.dynamics.rows import fit_row, strongest
-from graftviz.dynamics.series import StandardisedData, TimeSeries, Transitions
 from graftviz.dynamics.sgd import GradientDescent
 from graftviz.utils.arrays import read_only
 from graftviz.utils.errors import InputError

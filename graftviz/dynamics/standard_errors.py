@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from graftviz.dynamics.series import TimeSeries
+from graftviz.data.series.series import TimeSeries
 from graftviz.dynamics.system import LinearSystem
 
 

@@ -33,7 +33,7 @@ def test_sample_prints_the_rows_of_the_library(
     arguments = ["--rows", "20", "--seed", "3", "--evidence", "b=2", "--evidence", "c=0"]
     assert main(["sample", uai, *arguments]) == 0
     printed = pd.read_csv(io.StringIO(capsys.readouterr().out), dtype=str)
-    expected = model.sample(20, seed=3, evidence={"b": 2, "c": 0}).to_frame()
+    expected = PairwiseMRF.of(model).sample(20, seed=3, evidence={"b": 2, "c": 0}).to_frame()
     assert (printed.to_numpy() == expected.to_numpy()).all()
     assert set(printed["b"]) == {"2"}
 

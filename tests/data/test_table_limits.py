@@ -19,8 +19,8 @@ from graftviz import DiscreteTable, InputError, read_table
 from graftviz.data.coding import TableOptions, code_table
 from graftviz.data.reading import delimited, files, raw
 from graftviz.data.reading.raw import from_frame
+from graftviz.data.series.reading import read_series
 from graftviz.dynamics import reading
-from graftviz.dynamics.reading import read_series
 from graftviz.utils.wording import quoted
 
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from graftviz import InputError, dynamics
+from graftviz.data.series.series import standardise
 from graftviz.dynamics.scalable import ScalableStructure
 from graftviz.dynamics.seeds import choose_seeds, seed_count
-from graftviz.dynamics.series import standardise
 
 N = 24
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from graftviz import InputError, dynamics
+from graftviz.data.series.series import TimeSeries
 from graftviz.dynamics.baselines import baseline, season
-from graftviz.dynamics.series import TimeSeries
 from graftviz.dynamics.standard_errors import coefficient_deviations
 
 

@@ -10,11 +10,11 @@ import pytest
 from sklearn.linear_model import Lasso
 
 from graftviz import InputError, dynamics
+from graftviz.data.series.series import standardise
 from graftviz.dynamics import system as system_module
 from graftviz.dynamics.coordinate import coordinate_descent
 from graftviz.dynamics.path import solve_path
 from graftviz.dynamics.scores import two_hop_scores
-from graftviz.dynamics.series import standardise
 from graftviz.dynamics.sgd import GradientDescent, descend
 from graftviz.dynamics.solving import ParentSearch, search_rows
 from graftviz.utils.parallel import Shared

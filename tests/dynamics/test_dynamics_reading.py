@@ -8,9 +8,9 @@ import pytest
 
 from graftviz import InputError, dynamics
 from graftviz.data.reading import raw
-from graftviz.dynamics.adjacency import read_parents
-from graftviz.dynamics.reading import read_series
-from graftviz.dynamics.series import TimeSeries
+from graftviz.data.series.parents import read_parents
+from graftviz.data.series.reading import read_series
+from graftviz.data.series.series import TimeSeries
 from graftviz.reports.reproduction.data import read_series_file
 
 HOURS = ["2015-01-01 00:00", "2015-01-01 01:00", "2015-01-01 02:00", "2015-01-01 03:00"]

@@ -20,14 +20,14 @@ EXPLANATIONS = ["README.md", "docs/python.md", "docs/recipes.md"]
 # Packages that are public as a whole, and packages of which a part is public.
 WHOLE = ["graftviz", "graftviz.dynamics", "graftviz.reports.figures"]
 IN_PART = [
-    "graftviz.data.sets",
     "graftviz.inference.exact",
     "graftviz.inference.local",
     "graftviz.evaluation.selection",
 ]
-# Classes of what public callables return.
-RETURNED = [
-    "graftviz.data.sets.DataSet",
+# Public functions of modules, and classes of what public callables return.
+NAMED = [
+    "graftviz.data.sets.truth.read_truth",
+    "graftviz.data.sets.dataset.DataSet",
     "graftviz.reports.files.run_folder.SavedResult",
     "graftviz.inference.cost.InferenceCost",
     "graftviz.inference.exact.EliminationPlan",
@@ -63,7 +63,7 @@ def public_callables() -> dict[str, Any]:
         for name, value in exported(package).items():
             if name.rpartition(".")[2] in words and value not in found.values():
                 found[name] = value
-    for name in RETURNED:
+    for name in NAMED:
         package, _, last = name.rpartition(".")
         found[name] = getattr(importlib.import_module(package), last)
     return found

@@ -65,7 +65,7 @@ def test_top_level_files_are_in_the_wheel(installed: Path) -> None:
 
 def test_sample_data_are_read_without_a_checkout(installed: Path) -> None:
     code = (
-        "from graftviz.data.sets import load_dataset; import graftviz; "
+        "from graftviz.data.sets.registry import load_dataset; import graftviz; "
         "print(graftviz.__file__, len(load_dataset('survey').table.names))"
     )
     place, variables = python(installed, code).split()

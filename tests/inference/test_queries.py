@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from test_bounded_inference import random_edges
+from inference_cases import random_edges
 
 from graftviz.data.synthetic.potentials import random_model
 from graftviz.inference.exact.elimination import greedy_elimination

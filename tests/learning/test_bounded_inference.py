@@ -13,6 +13,7 @@ import networkx as nx
 import numpy as np
 import pytest
 from fakes import finished_run
+from inference_cases import random_edges
 from learner_cases import drain, mixed_table, scale_free_table
 
 from graftviz import BoundedInference, DiscreteTable, InputError, PairwiseMRF, infer, learn
@@ -48,11 +49,6 @@ def small_table(n: int = 6, rows: int = 400, seed: int = 4) -> DiscreteTable:
     sizes = np.array([2, 3] * n)[:n]
     codes = np.cumsum(rng.random((rows, n)) < 0.4, axis=1) % sizes
     return DiscreteTable.from_codes(codes, cardinalities=sizes)
-
-
-def random_edges(n: int, share: float, rng: np.random.Generator) -> np.ndarray:
-    pairs = [pair for pair in itertools.combinations(range(n), 2) if rng.random() < share]
-    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
 
 # The bound.

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from graftviz.app.frame.url_state import fingerprint_part, seed_option, step_option
 from graftviz.app.material import UPLOAD
 from graftviz.app.run_limits import ASK_SECONDS, RunCheck
+from graftviz.data.series.reading import SeriesOptions
 from graftviz.dynamics.base import DynamicsLearner
 from graftviz.dynamics.measuring import DynamicsPlan
 from graftviz.dynamics.prepared import PreparedSeries
-from graftviz.dynamics.reading import SeriesOptions
 from graftviz.dynamics.registry import LEARNERS, takes_parents
 from graftviz.dynamics.samples import sample_keys
 from graftviz.dynamics.scalable import ScalableStructure

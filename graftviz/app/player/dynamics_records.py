@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from graftviz.data.series.series import TimeSeries
 from graftviz.dynamics.base import NodeStep
 from graftviz.dynamics.forecast import predict, residual_deviation
 from graftviz.dynamics.learning import DynamicsResult
@@ -16,7 +17,6 @@ from graftviz.dynamics.measuring import DynamicsPlan, learning
 from graftviz.dynamics.metrics import prediction_error
 from graftviz.dynamics.prepared import PreparedSeries
 from graftviz.dynamics.registry import has_seeds
-from graftviz.dynamics.series import TimeSeries
 from graftviz.dynamics.solving import SolverOptions
 from graftviz.dynamics.system import LinearSystem
 from graftviz.reports.layout.static import static_layout

@@ -49,7 +49,7 @@ def read_truth(source: str | os.PathLike[str] | IO[Any], names: Sequence[str]) -
     Examples
     --------
     >>> import io
-    >>> from graftviz.data.sets import read_truth
+    >>> from graftviz.data.sets.truth import read_truth
     >>> read_truth(io.StringIO("home,commute\nhome,garden\n"), survey.names)
     array([[0, 1],
            [0, 7]])

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import joblib
 import numpy as np
 
+from graftviz.data.series.reading import read_series
+from graftviz.data.series.series import TimeSeries
 from graftviz.data.sets.public import read_public, split_files
 from graftviz.data.table import DiscreteTable
-from graftviz.dynamics.reading import read_series
-from graftviz.dynamics.series import TimeSeries
 from graftviz.evaluation.benchmarks.bench import GENERATED, Problem, Size
 from graftviz.learning.completion import read_table
 from graftviz.reports.reproduction.cora import read_cora

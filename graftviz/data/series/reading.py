@@ -14,8 +14,8 @@ import pandas as pd
 from graftviz.data.labels import text_of
 from graftviz.data.reading.files import read_file
 from graftviz.data.reading.raw import RawColumn, RawTable, check_names, from_frame, look_up
-from graftviz.dynamics.series import LARGEST_VALUE, TOO_LARGE, TimeSeries
-from graftviz.dynamics.times import looks_like_times, positions, read_times
+from graftviz.data.series.series import LARGEST_VALUE, TOO_LARGE, TimeSeries
+from graftviz.data.series.times import looks_like_times, positions, read_times
 from graftviz.utils.arrays import read_only
 from graftviz.utils.errors import InputError
 from graftviz.utils.options import option

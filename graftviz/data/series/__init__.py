@@ -1,0 +1,1 @@
+"""Time series: values at equal time steps, and readers of their files."""
