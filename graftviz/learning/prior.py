@@ -61,7 +61,7 @@ def _keys(pairs: np.ndarray | None, n: int) -> np.ndarray:
 
 
 def _pairs_of(keys: np.ndarray, omitted: np.ndarray, n: int) -> np.ndarray:
-    chosen = np.setdiff1d(keys, _keys(omitted, n))
+    chosen = np.setdiff1d(keys, _keys(omitted, n), assume_unique=True)
     return read_only(np.stack([chosen // n, chosen % n], axis=1).astype(np.int32))
 
 

@@ -207,10 +207,13 @@ def from_array(array: np.ndarray) -> RawTable:
         raise InputError(f"An array must be two-dimensional (rows, variables), not {array.ndim}-D.")
     if array.dtype.kind not in "iufbOUT":
         raise InputError(f"An array must hold numbers, booleans or text, not {array.dtype}.")
+    names = default_names(array.shape[1])
+    if array.dtype.kind in "iuf":
+        columns = tuple(RawColumn(*_factorized(column)) for column in np.ascontiguousarray(array.T))
+        return RawTable("The array", names, columns, {}, len(array), _row_place, named=False)
     # Text as objects, so that it is checked column by column.
-    kind = array.dtype if array.dtype.kind in "iufb" else object
-    names = list(default_names(array.shape[1]))
-    frame = pd.DataFrame(np.asfortranarray(array.astype(kind)), columns=names, dtype=kind)
+    kind = array.dtype if array.dtype.kind == "b" else object
+    frame = pd.DataFrame(array.astype(kind), columns=list(names), dtype=kind)
     return from_frame(frame, "The array")._replace(named=False)
 
 

@@ -96,6 +96,13 @@ def add_pair(store, i, j):
 
 
 @kernel
+def _find_slots(pair_map, pairs, out):
+    """Write the slot of each of some pairs to `out`; -1 if it has none."""
+    for k in range(len(pairs)):
+        out[k] = find_slot(pair_map, np.int64(pairs[k, 0]), np.int64(pairs[k, 1]))
+
+
+@kernel
 def _place_rows(packed, store, first, starts):
     """Assign slots to all pairs of variables `first` …, and cache space to uncounted ones.
 
@@ -233,6 +240,15 @@ class PairCounts:
             return found
         self.reserve(1)
         return int(add_pair(self.store, i, j))
+
+    def slots(self, pairs: np.ndarray) -> np.ndarray:
+        """Return the slots of pairs, shape (k, 2), assigning one to those that have none."""
+        found = np.empty(len(pairs), dtype=np.int64)
+        _find_slots(self.store.pairs, pairs, found)
+        missing = np.flatnonzero(found < 0)
+        self.reserve(len(missing))
+        found[missing] = [add_pair(self.store, i, j) for i, j in pairs[missing].tolist()]
+        return found
 
     def table(self, i: int, j: int) -> np.ndarray:
         """Return the counts of variables i and j.

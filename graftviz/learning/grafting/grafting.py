@@ -241,18 +241,19 @@ class GraftingRun(ActiveSet):
             self._held_out = chosen.nlpl()
         self._is_settled = True
         if self._exact is not None:
-            return self._use_lam2(network, chosen.penalty.lam2)
+            return self._use_lam2(self._exact, chosen.penalty.lam2)
         if chosen.penalty == self.settings.penalty:
             return None
         self._apply(self.settings._replace(penalty=chosen.penalty))
         return NO_PAIRS
 
-    def _use_lam2(self, network: PseudoNetwork, lam2: float) -> np.ndarray | None:
+    def _use_lam2(self, exact: ExactFit, lam2: float) -> np.ndarray | None:
         """Fit the likelihood with λ₂; return no pairs if others deviate then, else None."""
         if lam2 == self._exact_lam2:
             return None
         self._lam2 = lam2
-        self._exact = self._fitted_exactly(network, np.arange(self.n_edges))
+        with self.clock.work("fitting"):
+            self._exact = exact.refined(lam2)
         with self.clock.work("scoring"):
             self._comparison = self._compared()
         deviate = self._comparison is not None and len(self._deviating(self._comparison)) > 0

@@ -1,4 +1,4 @@
-"""MarginalGaps of the pair marginals of a fitted model with those of its data.
+"""Comparison of the pair marginals of a fitted model with those of its data.
 
 The paper activates an edge where the model's marginal of a pair differs from the data's. The
 pseudo-likelihood asks less: once each column has a partner that predicts it, as copies of a column
@@ -115,7 +115,7 @@ def exact_deviations(
         p(x_i = a, x_j = b).
     """
     offsets, shares = test.offsets, np.zeros(len(pairs))
-    arrays = _slots(counts, pairs), counts.packed, counts.store, counts.scratch
+    arrays = counts.slots(pairs), counts.packed, counts.store, counts.scratch
     _compare_exact(*arrays, test, marginals * counts.n_rows, shares)
 
     def of_model(i: int, j: int) -> np.ndarray:
@@ -147,8 +147,8 @@ def moved_deviations(
     others = PairCounts(moved)
     for start in range(0, len(pairs), _PAIRS_AT_ONCE):
         some = pairs[start : start + _PAIRS_AT_ONCE]
-        of_data = _slots(counts, some), counts.packed, counts.store, counts.scratch
-        of_rows = _slots(others, some), others.packed, others.store, others.scratch
+        of_data = counts.slots(some), counts.packed, counts.store, counts.scratch
+        of_rows = others.slots(some), others.packed, others.store, others.scratch
         out = shares[start : start + len(some)]
         _compare_counts(*of_data, *of_rows, test, inflation, out)
     return MarginalGaps(pairs, shares, moved.n_rows, lambda i, j: others.table(i, j) / moved.n_rows)
@@ -242,11 +242,6 @@ def matched_nodes(model: PairwiseMRF, table: DiscreteTable, seed: int) -> Matche
         weights[:states] += step * min(1.0, _LONGEST / np.abs(step).max())
         model = PairwiseMRF(sizes, model.edges, weights, model.names, model.labels)
     return best
-
-
-def _slots(counts: PairCounts, pairs: np.ndarray) -> np.ndarray:
-    counts.reserve(len(pairs))
-    return np.array([counts.slot(i, j) for i, j in pairs.tolist()], dtype=np.int64)
 
 
 @kernel

@@ -57,7 +57,7 @@ class ExactFit(NamedTuple):
     is_cheap: bool
 
     def refined(self, lam2: float) -> ExactFit:
-        """Return the tight fit with another λ₂."""
+        """Return the tight fit with another λ₂, from these weights on."""
         self.fit.penalty = EdgePenalty(lam2)
         return self._replace(fitted=self.fit.fit(_TOLERANCE))
 
