@@ -237,7 +237,7 @@ def assert_optimal(run: Recorded, learner: Any = None) -> None:
     """Check the final fit with inference and optimality conditions of its own."""
     plain = twin(run, learner)
     model = run.outcome.model()
-    beliefs = infer(model, tolerance=1e-12, max_sweeps=5000)
+    beliefs = infer(model, "bp", tolerance=1e-12, max_sweeps=5000)
     assert beliefs.converged
     weights = plain.weights_of(model)
     assert plain.violation(weights, [*beliefs.node, *beliefs.edge]) <= 1e-6
@@ -271,7 +271,7 @@ def plain_scores(
     rows = table.n_rows
     active = {tuple(edge) for edge in model.edges.tolist()}
     chances = naive.conditionals(model, codes)
-    beliefs = infer(model, tolerance=1e-13, max_sweeps=5000)
+    beliefs = infer(model, "bp", tolerance=1e-13, max_sweeps=5000)
     found = {}
     for j in range(len(sizes)):
         for i in range(j):

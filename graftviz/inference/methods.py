@@ -10,6 +10,7 @@ from graftviz.inference.beliefs import Beliefs
 from graftviz.inference.bethe.loopy import loopy_beliefs
 from graftviz.inference.evidence import Evidence, checked_evidence, conditioned
 from graftviz.inference.exact.junction_tree import exact_beliefs
+from graftviz.inference.exact.plan import plan_elimination, too_expensive
 from graftviz.inference.mean_field import mean_field_beliefs
 from graftviz.inference.reweighted.tree_reweighted import tree_reweighted_beliefs
 from graftviz.inference.settings import InferenceSettings
@@ -36,7 +37,7 @@ def check_method(method: object) -> None:
 
 def infer(
     model: HasModel,
-    method: Method = "bp",
+    method: Method | Literal["auto"] = "auto",
     *,
     evidence: Evidence | None = None,
     tolerance: float = 1e-9,
@@ -52,12 +53,14 @@ def infer(
     Parameters
     ----------
     model : PairwiseMRF, Result or MarkovNetwork
-    method : {"bp", "exact", "trbp", "mean-field"}
-        "bp": loopy belief propagation; exact where the graph is a forest. "exact": a junction
-        tree; time and memory grow exponentially with the width of the graph, and a model whose
-        tables would not fit into memory is refused at once. "trbp": tree-reweighted belief
-        propagation, whose log Z is an upper bound. "mean-field": a product of independent node
-        beliefs, whose log Z is a lower bound.
+    method : {"auto", "bp", "exact", "trbp", "mean-field"}
+        "auto": exact if it takes at most about two seconds, else belief propagation, whose
+        beliefs may be far off even where it converges; the notes of the result say so. "bp":
+        loopy belief propagation; exact where the graph is a forest. "exact": a junction tree; time
+        and memory grow exponentially with the width of the graph, and a model whose tables would
+        not fit into memory is refused at once. "trbp": tree-reweighted belief propagation, whose
+        log Z is an upper bound. "mean-field": a product of independent node beliefs, whose log Z is
+        a lower bound.
     evidence : mapping, optional
         States of observed variables: {variable: state}, variables by index or name, states by
         index or label.
@@ -92,12 +95,22 @@ def infer(
     >>> gv.infer(model, "exact", evidence={"exercise": "never"})["pet"].round(2).to_dict()
     {'cat': 0.36, 'dog': 0.17, 'none': 0.47}
     """
-    check_method(method)
+    if method != "auto":
+        check_method(method)
     settings = InferenceSettings(
         tolerance, max_sweeps, damping, max_memory, reweighting, starts, seed
     )
     settings.check()
     own: PairwiseModel = model_of(model)
     conditional = conditioned(own, checked_evidence(own, evidence))
+    notes: tuple[str, ...] = ()
+    if method == "auto":
+        reason = too_expensive(plan_elimination(conditional.model))
+        method = "bp" if reason else "exact"
+        if reason:
+            notes = (
+                f"Belief propagation was used, as {reason}; its beliefs may be far off even where "
+                "it converges.",
+            )
     beliefs = conditional.extended(METHODS[method](conditional.model, settings))
-    return dataclasses.replace(beliefs, model=own)
+    return dataclasses.replace(beliefs, model=own, notes=(*notes, *beliefs.notes))

@@ -10,11 +10,11 @@ from graftviz.data.table import DiscreteTable
 from graftviz.inference.likelihood import nlpl
 from graftviz.learning.counts.pair_counts import PairCounts
 from graftviz.learning.trace import HeldOut
+from graftviz.learning.weights.final_fit import independent_loss
 from graftviz.learning.weights.penalty import Penalty
 from graftviz.learning.weights.pseudo_network import PseudoNetwork
 from graftviz.model.pairwise import PairwiseModel
 
-_SMOOTHED = 0.5  # rows added to the count of each state
 _STRENGTH = 0.5  # λ₂ N of the second fit
 _TOLERANCE = 0.3  # of the second fit, over √N
 _MOST_STATES = 2_000_000  # rows × states up to which the graph is fitted again
@@ -29,7 +29,7 @@ class Quality(NamedTuple):
     nlpl : float
         Of the model.
     independent : float
-        Of independent columns with the shares of the training rows.
+        Of independent columns with the shares of the rows that the model was fitted to.
     refitted : float or None
         Of the graph of the model with weights that are fitted to the rows again and hardly shrunk
         (λ₂ = 0.5 / N); None for models of largest likelihood, for rows left out of the fit, and for
@@ -85,23 +85,15 @@ def quality_of(
     """
     counts = PairCounts(table)
     rows = table if test is None else test
-    independent = _independent(counts, counts if test is None else PairCounts(test))
     if test is None and held_out is not None:
-        return Quality(held_out.nlpl, independent, None, "left out", held_out.rows)
+        return Quality(held_out.nlpl, held_out.independent, None, "left out", held_out.rows)
+    independent = independent_loss(counts, counts if test is None else PairCounts(test))
     refitted = None
     is_small = int(table.cardinalities.sum()) * table.n_rows <= _MOST_STATES
     if fits_again and table.has_rows and is_small:
         refitted = nlpl(_fitted_again(model, table, counts), rows)
     kind: Literal["test", "training"] = "training" if test is None else "test"
     return Quality(loss, independent, refitted, kind, rows.total_weight)
-
-
-def _independent(training: PairCounts, rows: PairCounts) -> float:
-    """Return the loss of rows by independent columns with the shares of the training rows."""
-    starts, sizes = training.packed.node_offsets[:-1], training.cardinalities
-    smoothed = training.packed.margins + _SMOOTHED
-    shares = smoothed / np.repeat(np.add.reduceat(smoothed, starts), sizes)
-    return -float(rows.packed.margins @ np.log(shares)) / rows.n_rows
 
 
 def _fitted_again(model: PairwiseModel, table: DiscreteTable, counts: PairCounts) -> PairwiseModel:

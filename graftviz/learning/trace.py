@@ -449,10 +449,13 @@ class HeldOut(NamedTuple):
     ----------
     nlpl : float
         Nats per row.
+    independent : float
+        Loss by independent columns with the shares of the rows that were fitted.
     rows : float
     """
 
     nlpl: float
+    independent: float
     rows: float
 
 

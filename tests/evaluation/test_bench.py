@@ -71,7 +71,7 @@ def test_plain_propagation_matches_package(model, kind):
     twin.set_weights(*plain.uniform_weights(model))
     while getattr(twin, kind)() > 1e-13:
         pass
-    beliefs = infer(model, tolerance=1e-13)
+    beliefs = infer(model, "bp", tolerance=1e-13)
     assert np.allclose(twin.beliefs().T, beliefs.node, atol=1e-11)
     assert np.allclose(twin.pair_beliefs(), beliefs.edge, atol=1e-11)
     assert twin.log_partition() == pytest.approx(beliefs.log_partition, abs=1e-10)

@@ -40,7 +40,7 @@ def test_zero_potential_with_field_beyond_range_of_floats(gap):
         [[0.0, -gap], [gap + 1.0, 0.0]], {(0, 1): [[nothing, 0.0], [0.0, 0.0]]}
     )
     nodes, edges, log_partition = naive.marginals(model)
-    beliefs = infer(model)
+    beliefs = infer(model, "bp")
     assert largest_gap(beliefs, nodes, edges) < 1e-9
     assert beliefs.log_partition == pytest.approx(log_partition, rel=1e-12)
 
@@ -56,7 +56,7 @@ def test_hub_with_strong_neighbours_is_exact(seed):
     fields = [rng.normal(0, 1, 3) - messages, *(np.zeros(2) for _ in range(1, n))]
     model = PairwiseMRF.from_tables(fields, tables)
     hub = np.exp(fields[0] + messages - naive.log_sum(fields[0] + messages, 0))
-    for beliefs in (infer(model), log_beliefs(model, InferenceSettings())):
+    for beliefs in (infer(model, "bp"), log_beliefs(model, InferenceSettings())):
         assert beliefs.converged
         np.testing.assert_allclose(beliefs.node[0], hub, atol=1e-9)
 
@@ -75,7 +75,7 @@ def test_logs_are_used_only_if_needed():
 @pytest.mark.parametrize("seed", range(12))
 def test_beliefs_match_factor_graph_propagation(seed):
     model = random_model(seed, scale=0.6)
-    beliefs = infer(model, tolerance=1e-12, max_sweeps=2000)
+    beliefs = infer(model, "bp", tolerance=1e-12, max_sweeps=2000)
     assert beliefs.converged
     plain = naive.factor_graph_propagation(model, 200)
     assert max(np.abs(a - b).max() for a, b in zip(beliefs.node, plain, strict=True)) < 1e-6
@@ -84,7 +84,7 @@ def test_beliefs_match_factor_graph_propagation(seed):
 @pytest.mark.parametrize("seed", range(10))
 def test_zeros_on_loops_match_factor_graph_if_both_converge(seed):
     model = random_model(seed, scale=0.5, zeros=0.08)
-    beliefs = infer(model, tolerance=1e-12, max_sweeps=2000)
+    beliefs = infer(model, "bp", tolerance=1e-12, max_sweeps=2000)
     plain, later = (naive.factor_graph_propagation(model, rounds) for rounds in (200, 201))
     settled = max(np.abs(a - b).max() for a, b in zip(plain, later, strict=True)) < 1e-12
     if beliefs.converged and settled and np.isfinite(beliefs.log_partition):
@@ -109,7 +109,7 @@ def test_notes_report_missing_convergence():
     pairs = itertools.combinations(range(7), 2)
     table = np.array([[0.0, 6.0], [6.0, 0.0]])
     model = PairwiseMRF.from_tables([[0.1, 0.0]] * 7, dict.fromkeys(pairs, table))
-    beliefs = infer(model, damping=0.0, max_sweeps=30)
+    beliefs = infer(model, "bp", damping=0.0, max_sweeps=30)
     assert not beliefs.converged
     assert "did not converge after 30 sweeps" in beliefs.notes[0]
     assert f"{beliefs.residual:.2g}" in beliefs.notes[0]

@@ -63,7 +63,7 @@ def assert_sound(beliefs) -> None:
 @pytest.mark.parametrize("seed", range(8))
 def test_exact_on_forests_whatever_the_weights(seed, scale):
     model = random_forest(seed, 6, scale)
-    beliefs = infer(model)
+    beliefs = infer(model, "bp")
     nodes, edges, log_partition = naive.marginals(model)
     assert beliefs.converged
     assert_sound(beliefs)
@@ -74,7 +74,7 @@ def test_exact_on_forests_whatever_the_weights(seed, scale):
 @pytest.mark.parametrize("seed", range(40))
 def test_zero_potentials_are_exact_and_contradictions_reported_on_forests(seed):
     model = random_forest(seed, 6, 2.0, zeros=0.3)
-    beliefs = infer(model)
+    beliefs = infer(model, "bp")
     assert_sound(beliefs)
     with np.errstate(invalid="ignore"):  # of a contradiction, marginals are 0 / 0
         nodes, edges, log_partition = naive.marginals(model)
@@ -98,7 +98,7 @@ def test_tiny_change_of_message_that_decides_a_belief_is_propagated(order):
     """
     fields = [[3.0, 0.0], [0.0, 0.0], [0.0, 26.0], [0.0, 0.0]]
     model = PairwiseMRF.from_tables(fields, dict(CHAIN[k] for k in order))
-    beliefs = infer(model)
+    beliefs = infer(model, "bp")
     nodes, edges, _ = naive.marginals(model)
     assert beliefs.converged
     assert largest_gap(beliefs, nodes, edges) < 1e-9
@@ -107,7 +107,7 @@ def test_tiny_change_of_message_that_decides_a_belief_is_propagated(order):
 @pytest.mark.parametrize("seed", range(10))
 def test_equals_the_plain_twin_on_loops(seed):
     model = random_loops(seed, 6, 0.6)
-    beliefs = infer(model, tolerance=1e-13, max_sweeps=2000)
+    beliefs = infer(model, "bp", tolerance=1e-13, max_sweeps=2000)
     assert beliefs.converged
     assert_sound(beliefs)
     nodes, edges = naive.loopy_propagation(model, 400)
@@ -120,7 +120,7 @@ def test_equals_the_plain_twin_on_loops(seed):
 @pytest.mark.parametrize("states", [2, 3, 5])
 def test_equal_numbers_of_states_are_exact_on_forests_whatever_the_weights(states, scale):
     model = random_forest(states, 6, scale, states=states)
-    beliefs = infer(model)
+    beliefs = infer(model, "bp")
     nodes, edges, log_partition = naive.marginals(model)
     assert beliefs.converged
     assert_sound(beliefs)
@@ -131,7 +131,7 @@ def test_equal_numbers_of_states_are_exact_on_forests_whatever_the_weights(state
 @pytest.mark.parametrize("seed", range(12))
 def test_zeros_among_equal_numbers_of_states_use_the_careful_update(seed):
     model = random_forest(seed, 5, 2.0, zeros=0.15, states=3)
-    beliefs = infer(model)
+    beliefs = infer(model, "bp")
     assert_sound(beliefs)
     with np.errstate(invalid="ignore"):  # of a contradiction, marginals are 0 / 0
         nodes, edges, log_partition = naive.marginals(model)
@@ -200,7 +200,7 @@ def test_a_hub_of_300_neighbours_does_not_underflow(seed, scale):
     log_messages = sum(naive.log_sum(w + nodes[j], 1) for (_, j), w in tables.items())
     nodes[0] = rng.normal(0, 1, 4) - log_messages
     model = PairwiseMRF.from_tables(nodes, tables)
-    beliefs = infer(model)
+    beliefs = infer(model, "bp")
     assert beliefs.converged
     assert_sound(beliefs)
     plain_nodes, plain_edges = naive.loopy_propagation(model, 4)
@@ -218,7 +218,7 @@ def frustrated(strength: float, n: int = 7) -> PairwiseMRF:
 
 
 def test_missing_convergence_is_reported_with_sound_beliefs():
-    beliefs = infer(frustrated(6.0), max_sweeps=30)
+    beliefs = infer(frustrated(6.0), "bp", max_sweeps=30)
     assert not beliefs.converged
     assert beliefs.sweeps == 30
     assert beliefs.residual > 1e-9
@@ -228,7 +228,7 @@ def test_missing_convergence_is_reported_with_sound_beliefs():
 def test_results_are_read_only_and_model_is_unchanged():
     model = random_loops(0, 5, 0.5)
     weights = model.weights.copy()
-    beliefs = infer(model)
+    beliefs = infer(model, "bp")
     assert np.array_equal(model.weights, weights)
     for array in (*beliefs.node, *beliefs.edge):
         with pytest.raises(ValueError, match="read-only"):

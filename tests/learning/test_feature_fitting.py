@@ -172,7 +172,7 @@ def test_gradient_matches_finite_differences_of_objective(edges):
     network = perturbed(table, edges, 0.6, 1)
     twin = twin_of(table, network, penalty)
     state = network.state
-    beliefs = infer(network.model(), tolerance=1e-13)
+    beliefs = infer(network.model(), "bp", tolerance=1e-13)
     cells = int(state.edge_offsets[network.n_edges])
     weights = state.edge_weights[:cells].copy()
     flat = np.concatenate([belief.reshape(-1) for belief in beliefs.edge])

@@ -41,7 +41,7 @@ def features_of(run: Recorded) -> list[tuple[int, int, int, int]]:
 def final_scores(run: Recorded) -> dict[tuple[int, int, int, int], float]:
     """Return plain scores of all features at the final model, by separate inference."""
     model = run.outcome.model()
-    beliefs = infer(model, tolerance=1e-13, max_sweeps=5000)
+    beliefs = infer(model, "bp", tolerance=1e-13, max_sweeps=5000)
     assert beliefs.converged
     edges = {tuple(pair): b for pair, b in zip(model.edges.tolist(), beliefs.edge, strict=True)}
     sizes = run.table.cardinalities.tolist()
@@ -108,7 +108,7 @@ def test_score_inside_an_edge_uses_pair_belief():
         state.edge_offsets, 2, network.active, network.beliefs, state.edge_targets
     )
     model = network.model()
-    beliefs = infer(model, tolerance=1e-13)
+    beliefs = infer(model, "bp", tolerance=1e-13)
     gaps = [
         np.abs(belief - network.counts.table(i, j) / table.n_rows)
         for (i, j), belief in zip(model.edges.tolist(), beliefs.edge, strict=True)
@@ -178,7 +178,7 @@ def test_final_fit_is_optimal_for_every_feature(learner, case):
     run = recorded(learner.name, case)
     model, lam = run.outcome.model(), run.learner.lam
     lam2 = run.learner.settings(PairCounts(run.table)).penalty.lam2
-    beliefs = infer(model, tolerance=1e-13, max_sweeps=5000)
+    beliefs = infer(model, "bp", tolerance=1e-13, max_sweeps=5000)
     history = run.outcome.history
     worst = 0.0
     for e, active in enumerate(history.active_cells_at(len(history.counts))):

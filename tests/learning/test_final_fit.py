@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -12,11 +13,18 @@ from learner_cases import drain, followers_table, parts_of, scale_free_table
 import graftviz as gv
 from graftviz import BestChoice, DiscreteTable, EdgeGrafting, FirstHit
 from graftviz.data.synthetic.exact import joint_probabilities, joint_states
+from graftviz.data.synthetic.potentials import random_model
 from graftviz.learning.bounded.proportional import COMPLETE
 from graftviz.learning.counts.pair_counts import PairCounts
 from graftviz.learning.grafting.marginals import matched_nodes, moved_deviations, moved_rows
 from graftviz.learning.scores.pair_test import pair_test
-from graftviz.learning.weights.final_fit import STRENGTHS, Fold, best_penalty, exact_fit
+from graftviz.learning.weights.final_fit import (
+    STRENGTHS,
+    Fold,
+    best_penalty,
+    exact_fit,
+    exact_marginals,
+)
 from graftviz.learning.weights.penalty import Penalty
 from graftviz.learning.weights.pseudo_network import PseudoNetwork
 
@@ -285,3 +293,64 @@ def test_held_out_loss_counts_states_that_occur_in_one_part_only() -> None:
     assert quality is not None
     # Nobody predicts which of 200 rows a row is for less than log 200.
     assert quality.nlpl > np.log(200)
+
+
+def test_coins_beside_weak_edges_keep_their_level():
+    false, lowered = 0, 0
+    for seed in (2, 3):
+        random = np.random.default_rng(seed)
+        pairs = [(j, i) for i in range(18) for j in range(i) if random.random() < 0.8]
+        weights = random.choice([-1, 1], len(pairs)) * 0.15 * random.random(len(pairs))
+        tables = {
+            pair: w * np.array([[1, -1], [-1, 1]]) for pair, w in zip(pairs, weights, strict=True)
+        }
+        model = gv.PairwiseMRF.from_tables([np.zeros(2)] * 18, tables)
+        coins = random.integers(0, 2, (4000, 25))
+        result = gv.learn(np.hstack([model.sample(4000, seed=seed).codes.T, coins]))
+        lowered += "lowered" in result.stop_reason
+        false += int((result.model.edges.max(axis=1) >= 18).sum())
+    assert lowered == 2
+    assert false <= 4
+
+
+def test_node_marginals_are_exact_where_only_the_fit_costs_too_much():
+    random = np.random.default_rng(2)
+    hidden = random.integers(0, 2, (4000, 2))
+    flips = random.random((4000, 28)) < np.linspace(0.15, 0.4, 28)
+    codes = (hidden[:, [0] * 14 + [1] * 14] ^ flips).astype(int)
+    table = DiscreteTable.from_codes(codes)
+    network = PseudoNetwork(table, PairCounts(table))
+    for i, j in itertools.combinations(range(28), 2):
+        if i // 14 == j // 14:
+            network.add_edge(i, j)
+    network.polish(Penalty(0.0, 2.0 / 4000, False, False), tolerance=1e-3)
+    model = network.model()
+    exact = exact_marginals(
+        PairCounts(table), network.edges, network.weights_of(np.arange(network.n_edges))
+    )
+    found = matched_nodes(model, table, 0, exact)
+    assert found.is_exact
+    weights = model.weights.copy()
+    weights[: len(found.weights)] = found.weights
+    beliefs = gv.infer(gv.PairwiseMRF(model.cardinalities, model.edges, weights), "exact")
+    gaps = [abs(beliefs.node[i][0] - (codes[:, i] == 0).mean()) for i in range(28)]
+    assert max(gaps) < 1e-4
+    assert max(gaps) == pytest.approx(found.gap, abs=1e-9)
+
+
+def test_left_out_rows_are_compared_with_columns_of_the_rows_that_were_fitted():
+    random = np.random.default_rng(0)
+    value = random.integers(0, 60, 150)
+    table = pd.DataFrame({"x": value, "big": value >= 30, "coin": random.integers(0, 2, 150)})
+    quality = gv.learn(gv.read_table(table, max_states=400)).quality
+    assert quality.rows == "left out"
+    assert quality.nlpl < 1.05 * quality.independent
+
+
+def test_inference_says_where_exact_inference_costs_too_much():
+    wide = random_model([(j, i) for i in range(40) for j in range(i)], [2] * 40, edge_sigma=0.1)
+    beliefs = gv.infer(wide)
+    assert beliefs.method == "bp"
+    assert "Belief propagation was used" in beliefs.notes[0]
+    chain = random_model([(0, 1), (1, 2), (0, 2)], [2, 3, 2])
+    assert gv.infer(chain).method == "exact"

@@ -217,7 +217,7 @@ def test_gradient_is_model_minus_data(seed, structure, nodes):
     table, edges = dependent_table(seed, n), structure(seed, n)
     penalty = Penalty(1e-2, 0.05, False, nodes)
     network = perturbed(table, edges, seed, 0.4)
-    beliefs = infer(network.model(), tolerance=1e-13)
+    beliefs = infer(network.model(), "bp", tolerance=1e-13)
     twin = twin_of(table, edges, penalty)
     state, cells = network.state, int(network.state.edge_offsets[network.n_edges])
     flat = [(state.node_weights, k) for k in range(len(state.node_weights))]

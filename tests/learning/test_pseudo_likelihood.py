@@ -449,7 +449,7 @@ def test_conditionals_after_follow_equal_those_of_other_fit(table_name):
 
 def test_restart_gap_is_difference_of_beliefs_and_margins():
     table, _, network, _ = polished("scale-free", "plain")
-    beliefs = infer(network.model(), tolerance=1e-9, max_sweeps=500)
+    beliefs = infer(network.model(), "bp", tolerance=1e-9, max_sweeps=500)
     shares = [np.bincount(c, minlength=3) / table.n_rows for c in table.codes]
     wanted = max(np.abs(b - s).max() for b, s in zip(beliefs.node, shares, strict=True))
     assert network.restart_gap() == pytest.approx(wanted, abs=1e-5)

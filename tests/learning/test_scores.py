@@ -45,7 +45,9 @@ def nodes_of(run):
 
 
 def norm_of(name, table, model, i, j):
-    return SCORES[name].of_pair(PairFit(table, model, infer(model, tolerance=1e-12).node, i, j))
+    return SCORES[name].of_pair(
+        PairFit(table, model, infer(model, "bp", tolerance=1e-12).node, i, j)
+    )
 
 
 def with_edge(model, i, j, weights):
@@ -148,7 +150,7 @@ def test_state_without_kernels_is_refused_by_name():
 def test_norm_and_its_test_equal_those_of_the_twin(name):
     table = mixed_table(8, 900)
     model = fitted(table, name).network.model()
-    beliefs = infer(model, tolerance=1e-13).node
+    beliefs = infer(model, "bp", tolerance=1e-13).node
     for (i, j), plain in plain_scores(table, model, name, False).items():
         own = SCORES[name].of_pair(PairFit(table, model, beliefs, i, j), 3.0)
         dimension = edge_dimension(*table.cardinalities[[i, j]], "count")

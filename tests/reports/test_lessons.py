@@ -237,7 +237,7 @@ def test_numbers_of_lesson_step() -> None:
     at = fitted.edges.tolist().index([i, j])
     table = np.zeros((3, 3))
     np.add.at(table, (given.train.codes[i], given.train.codes[j]), 1 / given.train.n_rows)
-    left = np.linalg.norm(infer(fitted).edge[at] - table) / 9
+    left = np.linalg.norm(infer(fitted, "bp").edge[at] - table) / 9
     assert 0.0035 < left < edge.score
     contains(whole.reveal, len(steps), right_edges(result), result.n_edges - right_edges(result))
     assert max(len(step.activated) for step in steps) in (2, 3)

@@ -32,7 +32,7 @@ from graftviz.learning.counts.pair_counts import PairCounts
 from graftviz.utils.compiling import kernel
 
 LEAST_SHARE = 1e-9  # smallest share of imaginary rows, so that the maximum exists
-_UNSEEN = 1e-12  # share of a state that never occurs
+_UNSEEN = 1e-12
 _MOST_ROUNDS = 2000
 _TOGETHER = 5  # rounds after which a fit is accelerated
 _RIDGE = 1e-14  # of the products of changes
@@ -51,9 +51,11 @@ class Targets:
     counts : PairCounts
     pseudo_count : float
         a. The share ε is at least 10⁻⁹.
+    unseen : float
+        Share of the rows that is divided among the states of a variable of which some never occur.
     """
 
-    def __init__(self, counts: PairCounts, pseudo_count: float) -> None:
+    def __init__(self, counts: PairCounts, pseudo_count: float, unseen: float = _UNSEEN) -> None:
         self.counts = counts
         rows = counts.n_rows
         self.dependence_share = 1.0 - max(pseudo_count / (rows + pseudo_count), LEAST_SHARE)
@@ -64,7 +66,7 @@ class Targets:
         has_unseen = np.repeat(seen < sizes, sizes)
         uniform = np.repeat(1.0 / sizes, sizes)
         self.nodes = np.where(
-            has_unseen, (1.0 - _UNSEEN) * self.shares + _UNSEEN * uniform, self.shares
+            has_unseen, (1.0 - unseen) * self.shares + unseen * uniform, self.shares
         )
 
     def node(self, i: int) -> np.ndarray:
@@ -243,6 +245,12 @@ class LikelihoodFit:
         found = np.zeros(int(self.targets.offsets[-1]))
         _node_marginals(self.tables, self.targets.offsets, found)
         return found
+
+    def beliefs_at(self, node_weights: np.ndarray) -> np.ndarray:
+        """Return p(x_i) of all variables, flat, with other node weights."""
+        self.node_weights = node_weights.copy()
+        self.calibrate()
+        return self.beliefs()
 
     def pair_marginals(self) -> np.ndarray:
         """Return p(x_i = a, x_j = b), shape (Σ s_i, Σ s_j); the tables must be calibrated."""

@@ -190,7 +190,7 @@ class BoundedRun(LearnerRun):
         certificate = self._certificate()
         network = self._model.model()
         with self.clock.work("other"):
-            found = np.concatenate(infer(network, max_sweeps=_GAP_SWEEPS).node)
+            found = np.concatenate(infer(network, "bp", max_sweeps=_GAP_SWEEPS).node)
             gap = float(np.abs(found - self._model.beliefs()).max())
         return self.outcome(
             certificate,

@@ -15,6 +15,7 @@ from graftviz.learning.grafting.active_set import ActiveSet, Search, scored_edge
 from graftviz.learning.grafting.grafting_options import GraftingOptions
 from graftviz.learning.grafting.marginals import (
     MarginalGaps,
+    MatchedNodes,
     exact_deviations,
     matched_nodes,
     moved_deviations,
@@ -47,13 +48,15 @@ from graftviz.learning.weights.final_fit import (
     Folds,
     best_penalty,
     exact_fit,
+    exact_marginals,
 )
 from graftviz.learning.weights.objective import Evaluation
 from graftviz.learning.weights.penalty import Penalty
 from graftviz.learning.weights.pseudo_network import PseudoNetwork
 
 _STRENGTH_BY_ROWS = 2.0  # λ₂ N of the pseudo-likelihood that is tried first
-_LEAST_DEGREE = 2  # of variables for which κ may be lowered; chance rarely gives two edges
+_LEAST_DEGREE = 3  # of variables for which κ may be lowered; chance rarely gives so many edges
+_SAME_SHARE = 1e-4  # difference of a share below which it is that of the data
 _SECOND_LOOK = 0.1  # level of the comparison of marginals over that of the test
 _MOST_ROUNDS = 20  # of comparisons of the marginals
 
@@ -82,7 +85,7 @@ class GraftingRun(ActiveSet):
         self._is_settled = False
         self._withdrawn: dict[str, int | float] = {}  # number of edges, and κ
         self._held_out: HeldOut | None = None
-        self._node_gap: float | None = None
+        self._nodes: MatchedNodes | None = None
 
     @property
     def stopped_by(self) -> Remark | None:
@@ -317,7 +320,9 @@ class GraftingRun(ActiveSet):
     def _compared(self) -> MarginalGaps | None:
         """Compare the marginals of all inactive pairs that may become edges with the data's."""
         n, packed = self.counts.n_variables, self.counts.packed
-        strict = significance_of(_SECOND_LOOK * level_of(self.settings.significance))
+        # The usual κ, as a lowered one holds for some variables only, and finds weak pairs.
+        usual = self._resolved(self.options).significance
+        strict = significance_of(_SECOND_LOOK * level_of(usual))
         test = pair_test(packed.margins, packed.node_offsets, packed.rows, strict)
         inactive = Prior(self.network.edges.astype(np.int32), self.prior.forbidden)
         pairs = inactive.undecided(self.candidates, n)
@@ -394,7 +399,7 @@ class GraftingRun(ActiveSet):
             screening=self.screening,
             marginals=compared
             and compared.check(self.counts, self._deviating(compared))._replace(
-                node_gap=self._node_gap
+                node_gap=self._nodes and self._nodes.gap
             ),
         )
 
@@ -409,7 +414,7 @@ class GraftingRun(ActiveSet):
         self.evaluation = Evaluation(fitted.objective, fitted.violation, 0.0)
 
     def _match_nodes(self) -> None:
-        """Correct the node weights by sampling, where the likelihood was not fitted exactly."""
+        """Correct the node weights, where the likelihood was not fitted."""
         network, compared = self.network, self._comparison
         if not isinstance(network, PseudoNetwork) or compared is None or self.options.fit:
             return
@@ -417,14 +422,16 @@ class GraftingRun(ActiveSet):
             return
         if self._exact is not None:
             fit = self._exact.fit
-            self._node_gap = float(np.abs(fit.beliefs() - fit.targets.shares).max())
+            gap = float(np.abs(fit.beliefs() - fit.targets.shares).max())
+            self._nodes = MatchedNodes(fit.node_weights, gap, True)
             return
         with self.clock.work("fitting"):
-            found = matched_nodes(network.model(), self._table, self._seed)
+            nodes, weights = network.weights_of(np.arange(self.n_edges))
+            exact = exact_marginals(self.counts, network.edges, (nodes, weights))
+            found = matched_nodes(network.model(), self._table, self._seed, exact)
             if found is None:
                 return
-            self._node_gap = found.gap
-            _, weights = network.weights_of(np.arange(self.n_edges))
+            self._nodes = found
             network.follow(found.weights, network.edges, weights)
             objective = network.evaluate(self.settings.penalty).objective
         self.evaluation = self.evaluation._replace(objective=objective)
@@ -456,8 +463,10 @@ class GraftingRun(ActiveSet):
             reason = Remark("marginals.few", {"reason": reason})
         if check is None or check.worst_edge is None or check.states is None:
             return reason
-        if check.rows and check.node_gap is not None:
-            reason = Remark("marginals.nodes", {"reason": reason, "gap": 100.0 * check.node_gap})
+        nodes = self._nodes
+        if nodes is not None and (nodes.gap > _SAME_SHARE or not nodes.is_exact):
+            kind = "marginals.exact_nodes" if nodes.is_exact else "marginals.nodes"
+            reason = Remark(kind, {"reason": reason, "gap": 100.0 * nodes.gap})
         if check.deviating == 0:
             kind = "marginals.sampled" if check.rows else "marginals.exact"
             return Remark(kind, {"reason": reason, "pairs": check.pairs})

@@ -20,6 +20,7 @@ from graftviz.data.synthetic.hubs import stars
 from graftviz.data.synthetic.sweep import advance, conditionals_of
 from graftviz.data.table import DiscreteTable
 from graftviz.inference.prediction import PairwiseMRF
+from graftviz.learning.bounded.likelihood_fit import LikelihoodFit
 from graftviz.learning.counts.pair_counts import PairCounts, table_cells
 from graftviz.learning.scores.pair_test import PairTest, judge
 from graftviz.learning.trace import MarginalCheck
@@ -33,7 +34,8 @@ _PAIRS_AT_ONCE = 16_384
 _MARGIN_ROUNDS = 4
 _MOST_MATCHED = 200  # variables
 _MATCHED_VISITS, _MATCHED_SWEEPS = 2_000_000, 25  # of each comparison
-_CORRECTIONS = 1
+_CORRECTIONS = 2  # comparisons of sampled shares, with a step between them
+_EXACT_CORRECTIONS, _EXACT_ERROR = 12, 5e-5
 _ERRORS = 3.0  # standard errors of a share that may be noise
 _RIDGE = 1e-3  # of the covariance, relative
 _LONGEST = 1.0  # change of a weight in one step
@@ -186,31 +188,57 @@ class _Chains:
         """Move every row by some Gibbs sweeps of a model."""
         advance(conditionals_of(model, stars(model)), self.states, self._generators, sweeps)
 
+    def moments(self, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the shares of all states, and the covariance of their indicators with a ridge."""
+        rows, states = self.states.shape[1], int(sizes.sum())
+        offsets = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+        indicators = np.zeros((states, rows), dtype=np.float32)
+        indicators[offsets[:, np.newaxis] + self.states, np.arange(rows)] = 1.0
+        shares = indicators.mean(axis=1, dtype=np.float64)
+        indicators -= shares[:, np.newaxis].astype(np.float32)
+        covariance = (indicators @ indicators.T).astype(np.float64) / rows
+        covariance[np.diag_indices(states)] += _RIDGE * np.diag(covariance) + 2.0 / rows
+        return shares, covariance
+
 
 class MatchedNodes(NamedTuple):
-    """Node weights with which sampled shares of all states are those of the data.
+    """Node weights with which the shares of all states are those of the data.
 
     Attributes
     ----------
     weights : float64 array, flat
     gap : float
         Largest difference of a share that is left.
+    is_exact : bool
+        Whether the shares were computed by exact inference, not by sampling.
     """
 
     weights: np.ndarray
     gap: float
+    is_exact: bool
 
 
-def matched_nodes(model: PairwiseMRF, table: DiscreteTable, seed: int) -> MatchedNodes | None:
+def matched_nodes(
+    model: PairwiseMRF, table: DiscreteTable, seed: int, exact: LikelihoodFit | None = None
+) -> MatchedNodes | None:
     """Correct node weights until the shares of all states are those of the data, up to noise.
 
     The edge weights stay. None with more than 200 variables, or too many states.
 
+    Parameters
+    ----------
+    model : PairwiseMRF
+    table : DiscreteTable
+    seed : int
+    exact : LikelihoodFit, optional
+        Exact marginals of the model; None: rows of the data are moved by Gibbs sweeps.
+
     Notes
     -----
-    Rows of the data are moved by Gibbs sweeps. While the share of a state differs from the data's
-    by more than three standard errors, the node weights take a Newton step C⁻¹ (p_D − p), where p
-    and C are mean and covariance of the indicators of all states in the rows drawn.
+    While the share of a state differs from the data's by more than its error, which is three
+    standard errors of a sample, the node weights take a Newton step C⁻¹ (p_D − p), where C is the
+    covariance of the indicators of all states in the rows drawn, which later comparisons improve by
+    Broyden's update.
     """
     n = table.n_variables
     if n > _MOST_MATCHED or not _can_move(model, table):
@@ -219,28 +247,32 @@ def matched_nodes(model: PairwiseMRF, table: DiscreteTable, seed: int) -> Matche
     chains = _Chains(table, rows, seed)
     sizes = table.cardinalities
     states = int(sizes.sum())
-    offsets = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    shares = [table.state_counts(i) / table.total_weight for i in range(n)]
-    target = np.concatenate(shares)
-    error = _ERRORS * np.sqrt(target * (1.0 - target) / rows)
-    best = MatchedNodes(model.weights[:states], np.inf)
-    for attempt in range(_CORRECTIONS + 1):
-        chains.move(model, _MATCHED_SWEEPS)
-        indicators = np.zeros((states, rows), dtype=np.float32)
-        indicators[offsets[:, np.newaxis] + chains.states, np.arange(rows)] = 1.0
-        found = indicators.mean(axis=1, dtype=np.float64)
+    target = np.concatenate([table.state_counts(i) / table.total_weight for i in range(n)])
+    error = _ERRORS * np.sqrt(target * (1.0 - target) / rows) if exact is None else _EXACT_ERROR
+    best = MatchedNodes(model.weights[:states], np.inf, exact is not None)
+    weights = model.weights.copy()
+    step = before = np.zeros(states)
+    chains.move(model, _MATCHED_SWEEPS)
+    sampled, covariance = chains.moments(sizes)
+    for attempt in range(_CORRECTIONS if exact is None else _EXACT_CORRECTIONS):
+        if exact is not None:
+            found = exact.beliefs_at(weights[:states])
+        elif attempt == 0:
+            found = sampled
+        else:
+            moved = PairwiseMRF(sizes, model.edges, weights, model.names, model.labels)
+            chains.move(moved, _MATCHED_SWEEPS)
+            found = chains.moments(sizes)[0]
         gaps = np.abs(found - target)
         if gaps.max() < best.gap:
-            best = MatchedNodes(model.weights[:states], float(gaps.max()))
-        if (gaps <= error).all() or attempt == _CORRECTIONS:
+            best = best._replace(weights=weights[:states].copy(), gap=float(gaps.max()))
+        if (gaps <= error).all():
             break
-        indicators -= found[:, np.newaxis].astype(np.float32)
-        covariance = (indicators @ indicators.T).astype(np.float64) / rows
-        covariance[np.diag_indices(states)] += _RIDGE * np.diag(covariance) + 2.0 / rows
-        step = np.linalg.solve(covariance, target - found)
-        weights = model.weights.copy()
-        weights[:states] += step * min(1.0, _LONGEST / np.abs(step).max())
-        model = PairwiseMRF(sizes, model.edges, weights, model.names, model.labels)
+        if attempt:
+            covariance += np.outer(found - before - covariance @ step, step / (step @ step))
+        step, before = np.linalg.solve(covariance, target - found), found
+        step *= min(1.0, _LONGEST / np.abs(step).max())
+        weights[:states] += step
     return best
 
 

@@ -167,7 +167,7 @@ class ExchangeRun(LearnerRun):
         with self.clock.work("other"):
             if model is not None:
                 final = self.history.state_at(self.index).model
-                beliefs = np.concatenate(infer(final, max_sweeps=100).node)
+                beliefs = np.concatenate(infer(final, "bp", max_sweeps=100).node)
                 gap = float(np.abs(beliefs - self._rows.shares).max())
         solved = self._empty if model is None else model.tied.solved
         return self.outcome(

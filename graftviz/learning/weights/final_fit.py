@@ -35,9 +35,12 @@ _SHARE_OF_NOISE = 0.3  # tolerance of a fit by rows over 1 / √N
 _MOST_CELLS = 1_000_000  # distinct rows × variables up to which strengths are compared
 _MOST_UNITS = 1_000_000  # into which the rows are divided
 _ROUNDING = 1e-9
+_HALF_A_ROW = 0.5  # for the states that only rows left out have
 _LEAST_WORK = 5_000_000  # table entries that a pass over all cliques may process in any case
 _MOST_WORK = 100_000_000
 _MOST_PAIR_WORK = 500_000_000  # table entries that the marginals of all pairs may need
+_MOST_ENTRIES = 10_000_000  # of the tables of all cliques, for a few passes
+_SMOOTHED = 0.5  # rows added to the count of each state
 _CHEAP_WORK = 200_000  # up to which penalties are compared by exact fits too
 
 
@@ -103,6 +106,23 @@ def exact_fit(
     return ExactFit(fit, fit.fit(_ROUGH_TOLERANCE), work <= _CHEAP_WORK)
 
 
+def exact_marginals(
+    counts: PairCounts, edges: np.ndarray, weights: tuple[np.ndarray, np.ndarray]
+) -> LikelihoodFit | None:
+    """Return the exact marginals at given weights; None if their tables are large.
+
+    They may be larger than those of :func:`exact_fit`, as a few passes suffice.
+    """
+    sizes = counts.cardinalities.astype(np.int64)
+    edges = np.array(edges, dtype=np.int64).reshape(-1, 2)
+    found = greedy_elimination(edges, sizes, WEIGHTED_FILL, most=float(np.log2(_MOST_ENTRIES)))
+    if found is None or found.clique_sizes.sum() > _MOST_ENTRIES:
+        return None
+    fit = LikelihoodFit(Targets(counts, 0.0))
+    fit.begin(edges, found, *weights)
+    return fit
+
+
 Weights = tuple[np.ndarray, np.ndarray, np.ndarray]  # of nodes, flat; edges; their weights, flat
 
 
@@ -138,6 +158,10 @@ class Fold(ABC):
         free = penalty._replace(lam=0.0, lam2=0.0)
         return self._left_out.evaluate(free).objective * self.rows
 
+    def independent(self) -> float:
+        """Return the sum of −Σ_i log p(x_i) over the rows left out, by independent columns."""
+        return independent_loss(self._part.kept[1], self._part.left_out[1]) * self.rows
+
 
 class _ExactFold(Fold):
     """Fold of the exact likelihood, which uses λ₂ of the penalty alone."""
@@ -145,7 +169,8 @@ class _ExactFold(Fold):
     def __init__(self, part: _Part, whole: LikelihoodFit) -> None:
         super().__init__(part)
         self._targets = Targets(part.left_out[1], 0.0)
-        self._fit = LikelihoodFit(Targets(part.kept[1], 0.0))
+        kept = part.kept[1]
+        self._fit = LikelihoodFit(Targets(kept, 0.0, unseen=_HALF_A_ROW / kept.n_rows))
         self._fit.begin(whole.edges, whole.elimination, whole.node_weights, whole.edge_weights)
 
     def fitted(self, penalty: Penalty) -> Weights:
@@ -229,7 +254,8 @@ class Chosen(NamedTuple):
     def nlpl(self) -> HeldOut:
         """Return the mean negative log pseudo-likelihood of the rows left out."""
         rows = sum(fold.rows for fold in self.folds)
-        return HeldOut(sum(fold.nlpl(self.penalty) for fold in self.folds) / rows, rows)
+        own = sum(fold.nlpl(self.penalty) for fold in self.folds) / rows
+        return HeldOut(own, sum(fold.independent() for fold in self.folds) / rows, rows)
 
 
 def best_penalty(folds: Sequence[Fold], penalties: Sequence[Penalty], first: int) -> Chosen:
@@ -248,6 +274,14 @@ def best_penalty(folds: Sequence[Fold], penalties: Sequence[Penalty], first: int
     while loss(at + direction) < loss(at):
         at += direction
     return Chosen(penalties[at], losses[at], folds)
+
+
+def independent_loss(training: PairCounts, rows: PairCounts) -> float:
+    """Return the mean loss of rows by independent columns with the shares of training rows."""
+    starts, sizes = training.packed.node_offsets[:-1], training.cardinalities
+    smoothed = training.packed.margins + _SMOOTHED
+    shares = smoothed / np.repeat(np.add.reduceat(smoothed, starts), sizes)
+    return -float(rows.packed.margins @ np.log(shares)) / rows.n_rows
 
 
 def _parts(table: DiscreteTable, seed: int) -> list[tuple[DiscreteTable, DiscreteTable]]:
